@@ -11,6 +11,7 @@
 #include "run/saved_plan.h"
 #include "run/state.h"
 #include "run/table_checksum.h"
+#include "store/dataset.h"
 #include "store/index.h"
 #include "store/missing.h"
 
@@ -115,49 +116,55 @@ static int finish_check_shards(const struct finishing *f, struct bl_error *e)
         goto out;
     if (missing.count)
         code = bl_error_set(e, BL_EFAIL,
-                            "%s: %" PRId64 " of %" PRId64 " shards are gone or cut, the first is %s: bload pack makes "
-                            "them again, with the options as before",
+                            "%s: %" PRId64 " of %" PRId64
+                            " shards are gone or cut, the first is %s: run bload pack with the same "
+                            "options to make them again",
                             f->dir, missing.count, shards, missing.row[missing.first].file);
 out:
     bl_missing_free(&missing);
     return code;
 }
 
-/* 1 when the dataset is complete already; 0, or a code. */
-static int finish_find(struct bl_cmd *cmd, struct finishing *f)
+/* A complete dataset: its shards may have been lost since, and traces of the run may be left. */
+static int finish_check_dataset(struct finishing *f, struct bl_error *e)
 {
-    struct bl_error *e = &cmd->error;
     struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/" BL_MANIFEST_FILE, f->dir);
+    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, f->dir);
     int code = bl_buffer_check(&path, e);
-    bool there = !code && access(path.data, F_OK) == 0;
-    bl_buffer_clear(&path);
-    bl_buffer_printf(&path, "%s/sequences.tsv", f->dir);
-    const char *table = path.data;
     if (code)
         goto out;
-    if (there)
-        code = bl_manifest_read(&f->manifest, f->dir, e);
+    code = bl_manifest_read(&f->manifest, f->dir, e);
     if (code)
         goto out;
-    if (there)
-        code = bl_sequences_open(&f->table, &table, 1, false, e);
+    code = bl_sequences_open(&f->table, &(const char *){path.data}, 1, false, e);
     if (code)
         goto out;
-    if (there)
-        code = finish_check_shards(f, e);
+    code = finish_check_shards(f, e);
     if (code)
         goto out;
-    if (there)
-        code = bl_state_remove_leftovers(f->dir, e);
+    code = bl_state_remove_leftovers(f->dir, e);
+    f->partial = !bl_sequences_is_clean(&f->table);
 out:
     bl_buffer_free(&path);
-    if (code || !there)
+    return code;
+}
+
+/* Whether the dataset is already complete. */
+static int finish_find(struct bl_cmd *cmd, struct finishing *f, bool *found)
+{
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/" BL_MANIFEST_FILE, f->dir);
+    int code = bl_buffer_check(&path, &cmd->error);
+    *found = !code && access(path.data, F_OK) == 0;
+    bl_buffer_free(&path);
+    if (!*found)
         return code;
-    f->partial = !bl_sequences_is_clean(&f->table);
-    if (!cmd->common.quiet)
-        bl_cmd_print("%s is already complete: nothing to do", f->dir);
-    return 1;
+    code = finish_check_dataset(f, &cmd->error);
+    if (code || cmd->common.quiet)
+        return code;
+    const struct bl_fault_counts faults = bl_fault_counts_of(&f->table);
+    bl_summary_complete(f->dir, f->partial ? &faults : NULL);
+    return BL_OK;
 }
 
 static int finish_write(struct bl_cmd *cmd, struct finishing *f)
@@ -192,10 +199,11 @@ static int finish_run(struct bl_cmd *cmd, struct finishing *f)
     if (cmd->options.operands != 1)
         return bl_error_set(&cmd->error, BL_EUSAGE, "expects one dataset directory (see bload finish --help)");
     f->dir = cmd->options.operand[0];
-    int found = finish_find(cmd, f);
-    if (found)
-        return found < 0 ? found : BL_OK;
-    int code = finish_write(cmd, f);
+    bool found;
+    int code = finish_find(cmd, f, &found);
+    if (code || found)
+        return code;
+    code = finish_write(cmd, f);
     if (code)
         return code;
     if (!cmd->common.quiet) {

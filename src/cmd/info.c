@@ -7,6 +7,7 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "packing/fault_counts.h"
 #include "store/info.h"
 
 #define BAR_WIDTH 40 /* characters of the longest bar */
@@ -20,6 +21,28 @@ static const struct bl_option table[] = {
     BL_OPTION_FLAG("json", struct informing, json, BL_AFFECTS_NOTHING, "print JSON", .command_line_only = true),
     {0},
 };
+
+/* "lost        12 steps deleted, 1 sequence cut" */
+static void info_format_lost(const struct bl_info *info, struct bl_buffer *out)
+{
+    const struct bl_plan_info *w = &info->manifest.plan_info;
+    const struct {
+        int64_t count;
+        const char *noun;
+    } lost[] = {{w->deleted, "step deleted|steps deleted"},
+                {w->cut, "sequence cut|sequences cut"},
+                {info->dropped, "sequence dropped|sequences dropped"}};
+    const char *before = "lost        ";
+    char a[BL_PLURAL_SIZE];
+    for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {
+        if (!lost[i].count)
+            continue;
+        bl_buffer_printf(out, "%s%s", before, bl_text_plural(a, lost[i].count, lost[i].noun));
+        before = ", ";
+    }
+    if (*before == ',')
+        bl_buffer_byte(out, '\n');
+}
 
 static void info_format_plan(const struct bl_info *info, struct bl_buffer *out)
 {
@@ -40,8 +63,8 @@ static void info_format_plan(const struct bl_info *info, struct bl_buffer *out)
                      100 * w->efficiency);
     if (info->naive_padding >= 0)
         bl_buffer_printf(out, "; naive padding would cost %s", bl_text_count(a, info->naive_padding));
-    bl_buffer_printf(out, "\nlost        %s steps deleted, %s sequences cut, %s dropped\n",
-                     bl_text_count(a, w->deleted), bl_text_count(b, w->cut), bl_text_count(c, info->dropped));
+    bl_buffer_byte(out, '\n');
+    info_format_lost(info, out);
 }
 
 static void info_format_fields(const struct bl_info *info, struct bl_buffer *out)
@@ -91,10 +114,12 @@ static void info_format_faults(const struct bl_info *info, struct bl_buffer *out
     const struct bl_manifest *m = &info->manifest;
     if (!info->fault_count)
         return;
-    bl_buffer_printf(out,
-                     "faults      %" PRId64 " skipped, %" PRId64 " failed (%" PRId64 " steps left as zeros), %" PRId64
-                     " damaged\n",
-                     m->skipped, m->failed, m->failed_steps, info->damaged);
+    bl_buffer_text(out, "faults      ");
+    bl_fault_counts_append(out, &(struct bl_fault_counts){.skipped = m->skipped,
+                                                          .failed = m->failed,
+                                                          .damaged = info->damaged,
+                                                          .failed_steps = m->failed_steps});
+    bl_buffer_byte(out, '\n');
     for (int i = 0; i < info->faults; i++) {
         bl_buffer_text(out, "            ");
         bl_text_append_masked(out, info->fault[i].id);

@@ -305,9 +305,9 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
 
 void bl_inputs_print_excluded(int64_t excluded)
 {
-    char a[32];
+    char a[BL_PLURAL_SIZE];
     if (excluded)
-        bl_cmd_print("left out by --exclude: %s", bl_text_count(a, excluded));
+        bl_cmd_print("left out by --exclude: %s", bl_text_plural(a, excluded, "sequence"));
 }
 
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
@@ -319,6 +319,7 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
                                        .base = inputs->set.base,
                                        .kind = kind};
     const struct bl_files *files = &inputs->set.files;
+    char count[BL_PLURAL_SIZE];
     int code = bl_sources_list(&inputs->set.files, &sources, &cmd->error);
     if (code)
         return code;
@@ -335,8 +336,8 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
     if (files->empty_folders == 1)
         bl_cmd_print("%s: no input in that folder", files->empty_folder);
     else if (files->empty_folders)
-        bl_cmd_print("%s: no input in that folder, nor in %" PRId64 " others", files->empty_folder,
-                     files->empty_folders - 1);
+        bl_cmd_print("%s: no input in that folder, nor in %s", files->empty_folder,
+                     bl_text_plural(count, files->empty_folders - 1, "other"));
     return BL_OK;
 }
 
@@ -394,12 +395,11 @@ void bl_inputs_print_fault(struct bl_inputs *inputs, const struct bl_row *row)
 
 void bl_inputs_print_adjusted(int64_t adjusted)
 {
-    char a[32];
+    char a[BL_PLURAL_SIZE];
     if (adjusted)
-        bl_cmd_print(
-            "%s sequence%s of another length in some field, within length-tolerance: what is lacking repeats the "
-            "last step, what is too much is left out (columns NAME.length)",
-            bl_text_count(a, adjusted), adjusted == 1 ? "" : "s");
+        bl_cmd_print("%s of another length in some field, within length-tolerance: missing steps repeat the last one, "
+                     "extra steps are left out (columns NAME.length)",
+                     bl_text_plural(a, adjusted, "sequence is|sequences are"));
 }
 
 void bl_inputs_print_totals(const struct bl_totals *totals)
@@ -414,10 +414,10 @@ void bl_inputs_print_totals(const struct bl_totals *totals)
 
 void bl_inputs_print_suppressed(const struct bl_inputs *inputs, int64_t empty, int64_t suppressed)
 {
-    char a[32];
+    char a[BL_PLURAL_SIZE];
     suppressed += inputs->suppressed;
     if (empty)
-        bl_cmd_print("empty documents, skipped: %s", bl_text_count(a, empty));
+        bl_cmd_print("%s skipped", bl_text_plural(a, empty, "empty document"));
     if (suppressed)
-        bl_cmd_print("further faults, told in sequences.tsv alone: %s", bl_text_count(a, suppressed));
+        bl_cmd_print("%s: see sequences.tsv", bl_text_plural(a, suppressed, "more fault"));
 }

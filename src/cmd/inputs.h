@@ -69,8 +69,8 @@ void bl_inputs_print_adjusted(int64_t adjusted);
 /* What the columns of the sequences that are of use tell, all in all. */
 void bl_inputs_print_totals(const struct bl_totals *totals);
 
-/* "empty documents, skipped: 1,234", and how many faults were not told, here or by the scan; nothing where there are
- * none. */
+/* "1,234 empty documents skipped", and how many faults were not printed one by one, here or by the scan; nothing where
+ * there are none. */
 void bl_inputs_print_suppressed(const struct bl_inputs *inputs, int64_t empty, int64_t suppressed);
 
 #endif

@@ -147,7 +147,7 @@ static int plan_make_all(struct bl_cmd *cmd, struct planning *p)
     size_t least = 0;
     int code = bl_lengths_require_T(cmd);
     if (!code && p->epochs < 1)
-        code = bl_error_set(e, BL_EUSAGE, "--epochs 0 is for --dataset, whose plans it takes away");
+        code = bl_error_set(e, BL_EUSAGE, "--epochs 0 is for --dataset, whose plans it removes");
     if (!code && p->epochs > 1 && (!p->output || strcmp(p->output, "-") == 0))
         code = bl_error_set(e, BL_EUSAGE, "several plans need -o FILE");
     if (!code)
@@ -191,13 +191,14 @@ static int plan_check_flag(void *context, const struct bl_option_group *group, c
 
 static void epoch_print_summary(const struct planning *p, const struct bl_epochs_result *made)
 {
+    char a[BL_PLURAL_SIZE];
     if (!p->epochs)
-        bl_cmd_print("%s: %" PRId64 " plans removed", p->dataset, made->removed);
+        bl_cmd_print("%s: %s removed", p->dataset, bl_text_plural(a, made->removed, "plan"));
     else if (made->added)
-        bl_cmd_print("%s: %" PRId64 " plans in " BL_EPOCHS_DIR "%s", p->dataset, made->there,
-                     made->added < made->there ? ", those that were there among them" : "");
+        bl_cmd_print("%s: %s in " BL_EPOCHS_DIR "%s", p->dataset, bl_text_plural(a, made->there, "plan"),
+                     made->added < made->there ? ", with those that were already there" : "");
     else
-        bl_cmd_print("%s has %s in " BL_EPOCHS_DIR " already: nothing to do", p->dataset,
+        bl_cmd_print("%s already has %s in " BL_EPOCHS_DIR ": nothing to do", p->dataset,
                      p->epochs < made->there ? "these plans, and more," : "these plans");
 }
 

@@ -12,6 +12,7 @@
 #include "cmd/cmd.h"
 #include "packing/identity.h"
 #include "cmd/inputs.h"
+#include "cmd/summary.h"
 #include "packing/parts.h"
 #include "plan/options.h"
 #include "run/heartbeat.h"
@@ -74,11 +75,18 @@ static void scan_on_progress(void *sink, const struct bl_scan_progress *found)
 
 static void scan_print_found(const struct scan *scan, const char *what)
 {
-    char steps[32], ok[32], damaged[32], skipped[32];
+    char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE];
     const struct bl_scan_progress *f = &scan->found;
-    bl_cmd_print("%s: %s sequences of %s steps, %s of them damaged; %s skipped", what,
-                 bl_text_count(ok, f->rows - f->skipped - f->excluded), bl_text_count(steps, f->steps),
-                 bl_text_count(damaged, f->damaged), bl_text_count(skipped, f->skipped));
+    struct bl_buffer text = {0};
+    bl_buffer_printf(&text, "%s: %s of %s", what, bl_text_plural(a, f->rows - f->skipped - f->excluded, "sequence"),
+                     bl_text_plural(b, f->steps, "step"));
+    if (f->damaged)
+        bl_buffer_printf(&text, ", %s of them damaged", bl_text_count(a, f->damaged));
+    if (f->skipped)
+        bl_buffer_printf(&text, "; %s skipped", bl_text_count(a, f->skipped));
+    if (!text.failed)
+        bl_cmd_print("%s", text.data);
+    bl_buffer_free(&text);
     bl_inputs_print_adjusted(f->adjusted);
     bl_inputs_print_totals(&f->totals);
     bl_inputs_print_excluded(f->excluded);
@@ -96,9 +104,8 @@ static void scan_print_unmatched(const struct scan *scan)
 
 static void scan_print_summary(const struct scan *scan)
 {
-    char count[32], files[64];
-    snprintf(files, sizeof files, "%s files", bl_text_count(count, (int64_t)scan->inputs.set.files.count));
-    scan_print_found(scan, files);
+    char files[BL_PLURAL_SIZE];
+    scan_print_found(scan, bl_text_plural(files, (int64_t)scan->inputs.set.files.count, "file"));
     if (scan->unused.size)
         bl_cmd_print("%s", scan->unused.data);
     bl_inputs_print_ignored(&scan->inputs);
@@ -274,12 +281,14 @@ static int scan_make_part(struct bl_cmd *cmd, struct scan *scan, struct bl_buffe
 /* Whether the directory holds a complete dataset that was made from this scan. */
 static int scan_find_dataset(const struct bl_cmd *cmd, struct scan *scan, bool *found, struct bl_error *e)
 {
+    struct bl_fault_counts faults = {0};
     struct bl_buffer lines = {0};
     int code = bl_identity_scan(&cmd->options, &scan->inputs.set, &lines, e);
     if (!code)
-        code = bl_identity_find(scan->dir, lines.data, found, &scan->partial, e);
+        code = bl_identity_find(scan->dir, lines.data, found, &scan->partial, &faults, e);
     if (!code && *found && !cmd->common.quiet)
-        bl_cmd_print("%s is already complete: nothing to do", scan->dir);
+        bl_summary_complete(scan->dir, scan->partial ? &faults : NULL);
+
     bl_buffer_free(&lines);
     return code;
 }

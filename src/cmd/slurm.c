@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cmd/pack.h"
 #include "cmd/slurm.h"
+#include "cmd/summary.h"
 #include "plan/options.h"
 #include "run/task.h"
 #include "store/manifest.h"
@@ -280,10 +281,12 @@ static void slurm_print_faults(const struct bl_slurm *s)
 {
     struct bl_manifest m = {0};
     struct bl_error none = {0};
-    if (bl_manifest_read(&m, s->dir, &none) == BL_OK && m.skipped + m.failed)
-        bl_cmd_print("%" PRId64 " input%s skipped, %" PRId64 " failed: %s/sequences.tsv names them", m.skipped,
-                     m.skipped == 1 ? "" : "s", m.failed, s->output);
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/sequences.tsv", s->output);
+    if (bl_manifest_read(&m, s->dir, &none) == BL_OK && !path.failed)
+        bl_summary_faults(&(struct bl_fault_counts){.skipped = m.skipped, .failed = m.failed}, path.data);
     bl_manifest_free(&m);
+    bl_buffer_free(&path);
 }
 
 /* --- the command ------------------------------------------------------------------------------------------------ */
@@ -330,7 +333,7 @@ out:
 
 static int slurm_submit_missing(struct bl_cmd *cmd, const struct bl_slurm *s)
 {
-    char a[32];
+    char a[BL_PLURAL_SIZE];
     struct counts all = {0};
     for (int k = 0; k < BL_SLURM_STAGES; k++) {
         struct counts c = stage_count(&s->stage[k]);
@@ -348,15 +351,15 @@ out:
     if (code || cmd->common.quiet)
         return code;
     if (!all.submit && !all.queued) {
-        bl_cmd_print("%s is complete and verified: there is nothing to submit", s->output);
+        bl_cmd_print("%s is complete and verified: nothing to submit", s->output);
         slurm_print_faults(s);
     } else if (!all.submit) {
-        bl_cmd_print("there is nothing to submit: %s tasks are under way (bload status %s)",
-                     bl_text_count(a, all.queued), s->output);
+        bl_cmd_print("nothing to submit: %s (bload status %s)",
+                     bl_text_plural(a, all.queued, "task is under way|tasks are under way"), s->output);
     } else if (!s->submit) {
         bl_cmd_print("sh %s/submit.sh submits them, or this command with --submit", s->folder);
     } else {
-        bl_cmd_print("bload status %s tells how it goes; logs are in %s/logs", s->output, s->folder);
+        bl_cmd_print("bload status %s shows the progress; logs are in %s/logs", s->output, s->folder);
     }
     return BL_OK;
 }
@@ -384,7 +387,7 @@ static int slurm_run(struct bl_cmd *cmd, struct bl_slurm *s, struct content *p)
     if (code)
         goto out;
     if (blind)
-        bl_cmd_print("there is no squeue here: jobs that were submitted before are taken to be over");
+        bl_cmd_print("there is no squeue here: earlier jobs are assumed to be over");
     code = bl_slurm_agree(s, lines.data, e);
     if (code)
         goto out;

@@ -7,6 +7,7 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "packing/fault_counts.h"
 #include "run/status.h"
 
 #define INDENT "            "
@@ -273,14 +274,14 @@ static void status_format_scan(struct bl_buffer *out, const struct bl_status *s)
 
 static void status_format_plan(struct bl_buffer *out, const struct bl_status *s)
 {
-    char a[32], b[32];
+    char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE];
     bl_buffer_text(out, s->table ? "table       there" : "table       not yet");
     if (s->has_words)
-        bl_buffer_printf(out, ": %s sequences of %s steps", bl_text_count(a, s->plan_info.sequences),
-                         bl_text_count(b, s->plan_info.steps));
+        bl_buffer_printf(out, ": %s of %s", bl_text_plural(a, s->plan_info.sequences, "sequence"),
+                         bl_text_plural(b, s->plan_info.steps, "step"));
     bl_buffer_text(out, s->plan ? "\nplan        there" : "\nplan        not yet");
     if (s->has_words)
-        bl_buffer_printf(out, ": %s blocks", bl_text_count(a, s->plan_info.blocks));
+        bl_buffer_printf(out, ": %s", bl_text_plural(a, s->plan_info.blocks, "block"));
     bl_buffer_byte(out, '\n');
 }
 
@@ -306,6 +307,7 @@ static void status_format_pack(struct bl_buffer *out, const struct bl_status *s)
 
 static void status_format_unfinished(struct bl_buffer *out, const struct bl_status *s)
 {
+    char a[BL_PLURAL_SIZE];
     static const char *const at[] = {"being scanned", "to be planned", "being packed", "all packed, to be finished",
                                      ""};
     bl_buffer_printf(out, "dataset     %s\n", at[s->at]);
@@ -313,7 +315,7 @@ static void status_format_unfinished(struct bl_buffer *out, const struct bl_stat
     status_format_plan(out, s);
     status_format_pack(out, s);
     if (s->unreadable) {
-        bl_buffer_printf(out, "unreadable  %" PRId64 " heartbeat%s: ", s->unreadable, s->unreadable == 1 ? "" : "s");
+        bl_buffer_printf(out, "unreadable  %s: ", bl_text_plural(a, s->unreadable, "heartbeat"));
         bl_text_append_masked(out, s->unread.text);
         bl_buffer_byte(out, '\n');
     }
@@ -321,16 +323,18 @@ static void status_format_unfinished(struct bl_buffer *out, const struct bl_stat
 
 static void status_format_complete(struct bl_buffer *out, const struct bl_status *s)
 {
-    char a[32], b[32], c[32];
+    char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE], c[BL_PLURAL_SIZE];
     const struct bl_manifest *m = &s->manifest;
-    bl_buffer_printf(out, "dataset     complete: %s sequences, %s blocks, %s shard%s\n",
-                     bl_text_count(a, m->plan_info.sequences), bl_text_count(b, m->format.blocks),
-                     bl_text_count(c, s->pack.units), s->pack.units == 1 ? "" : "s");
+    bl_buffer_printf(out, "dataset     complete: %s, %s, %s\n", bl_text_plural(a, m->plan_info.sequences, "sequence"),
+                     bl_text_plural(b, m->format.blocks, "block"), bl_text_plural(c, s->pack.units, "shard"));
     if (s->pack.finished < s->pack.units)
         bl_buffer_printf(out, "lost        %s of these shards\n", bl_text_count(a, s->pack.units - s->pack.finished));
-    if (m->skipped || m->failed)
-        bl_buffer_printf(out, "faults      %s skipped, %s failed (%s steps left as zeros)\n",
-                         bl_text_count(a, m->skipped), bl_text_count(b, m->failed), bl_text_count(c, m->failed_steps));
+    if (m->skipped || m->failed) {
+        bl_buffer_text(out, "faults      ");
+        bl_fault_counts_append(out, &(struct bl_fault_counts){
+                                        .skipped = m->skipped, .failed = m->failed, .failed_steps = m->failed_steps});
+        bl_buffer_byte(out, '\n');
+    }
     if (s->verify_tasks) {
         bl_buffer_text(out, "verify      ");
         status_format_ratio(out, s->verified, s->verify_tasks, "tasks without fault\n");

@@ -91,7 +91,7 @@ static int verify_open(struct bl_cmd *cmd, struct verifying *v, const char *dir)
     if (code == BL_EUSAGE)
         return bl_error_set(
             e, BL_EFAIL,
-            "%s; if packing was interrupted, run the same pack command again, or bload finish where all tasks are done",
+            "%s; if packing was interrupted, run the same pack command, or bload finish when all tasks are done",
             why.text);
     if (code)
         return bl_error_set(e, code, "%s", why.text);
@@ -100,22 +100,23 @@ static int verify_open(struct bl_cmd *cmd, struct verifying *v, const char *dir)
                          : bl_verify_files(&v->dataset, verify_on_fault, verify_on_remark, v);
 }
 
-/* "DIR is as it was written: 16 shards, 4.0 GiB", or "task 0 of 3 of DIR: 5 of 16 shards, 1.2 GiB, ..." */
+/* "DIR: verified, no errors: 16 shards, 4.0 GiB", or "DIR, task 0 of 3: verified, no errors: 5 of 16 shards, ..." */
 static void verify_print_summary(const struct verifying *v, const char *dir)
 {
-    char shards[32], all[32], size[32];
-    bl_text_count(shards, v->progress.done);
+    char shards[BL_PLURAL_SIZE], count[32], size[32];
     bl_text_size(size, v->progress.bytes);
     if (v->task.set)
-        bl_cmd_print("%s, task %" PRId64 " of %" PRId64 ": %s of %s shards, %s, are as they were written%s", dir,
-                     v->task.index, v->task.count, shards, bl_text_count(all, bl_verify_shards(&v->dataset)), size,
-                     v->task.index ? "" : ", and so are the files beside them");
+        bl_cmd_print("%s, task %" PRId64 " of %" PRId64 ": verified, no errors: %s of %s, %s%s", dir, v->task.index,
+                     v->task.count, bl_text_count(count, v->progress.done),
+                     bl_text_plural(shards, bl_verify_shards(&v->dataset), "shard"), size,
+                     v->task.index ? "" : ", and the files beside them");
     else
-        bl_cmd_print("%s is as it was written: %s shard%s, %s", dir, shards, v->progress.done == 1 ? "" : "s", size);
+        bl_cmd_print("%s: verified, no errors: %s, %s", dir, bl_text_plural(shards, v->progress.done, "shard"), size);
 }
 
 static int verify_run(struct bl_cmd *cmd, struct verifying *v)
 {
+    char faults[BL_PLURAL_SIZE];
     struct bl_error *e = &cmd->error;
     if (cmd->options.operands != 1)
         return bl_error_set(e, BL_EUSAGE, "expects one dataset directory (see bload verify --help)");
@@ -135,7 +136,7 @@ static int verify_run(struct bl_cmd *cmd, struct verifying *v)
     if (!v->faults && v->progress.done == bl_verify_shards(&v->dataset))
         bl_verify_finish(&v->dataset, v->failed_steps, verify_on_fault, v);
     if (v->faults)
-        return bl_error_set(e, BL_EFAIL, "%s has %" PRId64 " fault%s", dir, v->faults, v->faults == 1 ? "" : "s");
+        return bl_error_set(e, BL_EFAIL, "%s has %s", dir, bl_text_plural(faults, v->faults, "error"));
     if (!cmd->common.quiet)
         verify_print_summary(v, dir);
     return BL_OK;

@@ -177,6 +177,7 @@ static int dataset_compare(struct bl_packing *p, const char *what, struct bl_err
         goto out;
     p->complete = !p->repairing;
     p->partial = !bl_sequences_is_clean(&table);
+    p->existing = bl_fault_counts_of(&table);
     if (p->complete && !p->job.task.set)
         code = bl_state_remove_leftovers(p->job.output, e);
 out:

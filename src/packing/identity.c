@@ -156,7 +156,8 @@ static void identity_pick_lines(const struct bl_manifest *m, const char *lines, 
     }
 }
 
-static int identity_compare_dataset(const char *dir, const char *lines, bool *partial, struct bl_error *e)
+static int identity_compare_dataset(const char *dir, const char *lines, bool *partial, struct bl_fault_counts *faults,
+                                    struct bl_error *e)
 {
     struct bl_buffer table = {0}, there = {0}, what = {0};
     struct bl_manifest m = {0};
@@ -175,7 +176,10 @@ static int identity_compare_dataset(const char *dir, const char *lines, bool *pa
     if (code)
         goto out;
     code = bl_sequences_open(&sequences, &(const char *){table.data}, 1, false, e);
-    *partial = !code && !bl_sequences_is_clean(&sequences);
+    if (code)
+        goto out;
+    *partial = !bl_sequences_is_clean(&sequences);
+    *faults = bl_fault_counts_of(&sequences);
 out:
     bl_sequences_close(&sequences);
     bl_manifest_free(&m);
@@ -185,12 +189,13 @@ out:
     return code;
 }
 
-int bl_identity_find(const char *dir, const char *lines, bool *found, bool *partial, struct bl_error *e)
+int bl_identity_find(const char *dir, const char *lines, bool *found, bool *partial, struct bl_fault_counts *faults,
+                     struct bl_error *e)
 {
     struct bl_buffer manifest = {0};
     bl_buffer_printf(&manifest, "%s/" BL_MANIFEST_FILE, dir);
     int code = bl_buffer_check(&manifest, e);
     *found = !code && access(manifest.data, F_OK) == 0;
     bl_buffer_free(&manifest);
-    return *found ? identity_compare_dataset(dir, lines, partial, e) : code;
+    return *found ? identity_compare_dataset(dir, lines, partial, faults, e) : code;
 }

@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "packing/fault_counts.h"
 #include "packing/input_set.h"
 
 /* A file that decides something, by the checksum of what it holds. path NULL: there is none, and no line. */
@@ -28,7 +29,8 @@ int bl_identity_scan(const struct bl_options *options, const struct bl_input_set
 
 /* Whether dir holds a complete dataset, which these lines must be a part of, and whether some of its inputs could not
  * be used, or not wholly. BL_EUSAGE: it is of another configuration. */
-int bl_identity_find(const char *dir, const char *lines, bool *found, bool *partial, struct bl_error *e);
+int bl_identity_find(const char *dir, const char *lines, bool *found, bool *partial, struct bl_fault_counts *faults,
+                     struct bl_error *e);
 
 /* "inputs: 1000 (0123456789abcdef)": how many files there are, and a digest of their names in order. */
 int bl_identity_files(const struct bl_files *files, struct bl_buffer *out, struct bl_error *e);

@@ -2,6 +2,7 @@
 #ifndef BL_PACKING_INTERNAL_H
 #define BL_PACKING_INTERNAL_H
 
+#include "packing/fault_counts.h"
 #include "packing/packing.h"
 #include "run/pack_job.h"
 #include "run/state.h"
@@ -14,10 +15,11 @@ struct bl_packing {
 
     /* open: */
     struct bl_kind_env env;
-    bool simd_unset;           /* the level was not given: whoever begins the dataset decides */
-    struct bl_buffer identity; /* lines */
-    bool complete;             /* nothing is left to do */
-    bool repairing;            /* the dataset is finished, but shards are missing: */
+    bool simd_unset;                 /* the level was not given: whoever begins the dataset decides */
+    struct bl_buffer identity;       /* lines */
+    bool complete;                   /* nothing is left to do */
+    struct bl_fault_counts existing; /* of a finished dataset */
+    bool repairing;                  /* the dataset is finished, but shards are missing: */
     struct bl_missing missing;
     struct bl_state state;
     struct bl_heartbeat heartbeat;

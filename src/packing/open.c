@@ -36,7 +36,7 @@ static int packing_open_plan(struct bl_packing *p, struct bl_error *e)
     if (code)
         return code;
     bool begun = bl_state_is_there(p->job.output);
-    code = bl_identity_find(p->job.output, p->identity.data, &p->complete, &p->partial, e);
+    code = bl_identity_find(p->job.output, p->identity.data, &p->complete, &p->partial, &p->existing, e);
     if (code)
         return code;
     if (p->complete)
@@ -45,6 +45,17 @@ static int packing_open_plan(struct bl_packing *p, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "%s holds no unfinished dataset: bload scan --task I/N -o %s ...",
                             p->job.output, p->job.output);
     return bl_state_share(&p->state, p->job.output, e);
+}
+
+/* The exit status is 3 again where inputs could not be used: that is explained. */
+static void open_report_complete(const struct bl_packing *p)
+{
+    struct bl_buffer faults = {0};
+    bl_packing_message(p, false, "%s is already complete: nothing to do", p->job.output);
+    bl_fault_counts_append(&faults, &p->existing);
+    if (p->partial && faults.size && !faults.failed)
+        bl_packing_message(p, false, "%s: see %s/sequences.tsv (exit status 3)", faults.data, p->job.output);
+    bl_buffer_free(&faults);
 }
 
 int bl_packing_open(struct bl_packing **packing, const struct bl_packing_job *job, struct bl_error *e)
@@ -60,7 +71,7 @@ int bl_packing_open(struct bl_packing **packing, const struct bl_packing_job *jo
     bl_progress_start(&p->run, "run", "runs", NULL, 0);
     int code = job->plan_only ? packing_open_plan(p, e) : packing_open_whole(p, e);
     if (!code && p->complete)
-        bl_packing_message(p, false, "%s is already complete: nothing to do", job->output);
+        open_report_complete(p);
     return code;
 }
 

@@ -124,8 +124,8 @@ static int gather_records(struct gathering *g, struct bl_error *e)
         return code;
     if (g->missing)
         return bl_error_set(e, BL_EFAIL,
-                            "%s: %" PRId64 " of %" PRId64 " shards are not there, the first is %" PRId64
-                            ": bload pack makes them, with the options as before",
+                            "%s: %" PRId64 " of %" PRId64 " shards are missing, the first is %" PRId64
+                            ": run bload pack with the same options to make them",
                             gather->dir, g->missing, shards, g->first_lacking);
     return BL_OK;
 }

@@ -158,9 +158,9 @@ test_durations() {
     expect 0 bload scan -q "$a" "$b" -o t
     expect 0 bload plan -T longest --max-length 5s t
     err_has 'T = 16,000, '
-    err_has 'deleted 320,000 steps; cut 0 sequences; dropped 1 sequences'
+    err_has 'deleted 320,000 steps; dropped 1 sequence'
     expect 0 bload plan -T 30s --min-length 1.5s t
-    err_has 'deleted 16,000 steps; cut 0 sequences; dropped 1 sequences'
+    err_has 'deleted 16,000 steps; dropped 1 sequence'
     expect 0 bload scan -q --features whisper80 "$a" "$b" -o f
     expect 0 bload plan -T 30s f
     err_has 'T = 3,000, '
@@ -224,7 +224,7 @@ test_what_is_dropped_is_told() {
     for name in short long whole; do
         expect 0 bload verify -q $name
         is '1 0' "$(bload info --json $name | word dropped) $(bload info --json $name | word fault_count)"
-        bload info $name | grep -q 'sequences cut, 1 dropped'
+        bload info $name | grep -q '1 sequence dropped'
     done
     expect 0 bload pack "$a" "$b" -T 2s --oversize drop -o whole
     err_has 'is already complete'

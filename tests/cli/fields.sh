@@ -169,9 +169,9 @@ test_tolerance_is_counted_and_told() {
     npy labels/a.npy 28
     echo '    length-tolerance: 2' >>set.yaml
     expect 0 bload scan -c set.yaml
-    err_has 'bload: 2 sequences of another length in some field, within length-tolerance'
+    err_has 'bload: 2 sequences are of another length in some field, within length-tolerance'
     expect 0 bload pack -c set.yaml -o d
-    err_has 'bload: 2 sequences of another length in some field, within length-tolerance'
+    err_has 'bload: 2 sequences are of another length in some field, within length-tolerance'
     is '28 25 40' "$(field labels.length <d/sequences.tsv | xargs)"
     is '30 24 40' "$(field length <d/sequences.tsv | xargs)"
     expect 0 bload verify -q d

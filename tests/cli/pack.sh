@@ -58,7 +58,7 @@ shards/00000
 shards/00000/shard-00000000.safetensors
 END
     expect 0 bload verify d
-    err_is <<<'bload: d is as it was written: 1 shard, 4.8 MiB'
+    err_is <<<'bload: d: verified, no errors: 1 shard, 4.8 MiB'
     expect 0 bload info d
     out_has 'blocks      3 of T = 45 steps'
     expect 0 bload info --json d
@@ -153,7 +153,7 @@ test_epochs_are_never_replaced() {
     expect 0 bload plan -q --dataset d --epochs 3 --seed 5
     find d -type f -exec sha256sum {} + >before
     expect 0 bload plan --dataset d --epochs 2 --seed 5
-    err_has 'd has these plans, and more, in plans already: nothing to do'
+    err_has 'd already has these plans, and more, in plans: nothing to do'
     expect 2 bload plan -q --dataset d --epochs 4
     err_has 'd has other plans than these, of another --seed'
     err_has 'bload plan --dataset d --epochs 0 removes them'

@@ -79,7 +79,7 @@ test_scan_pack_verify() {
         printf 'a.mov\t25\tok\t\tall; sound: rate=16000 samples=640\t16000\t1\t\t0\t0\t0\n'
         printf 'b.mkv\t30\tok\t\tall; sound: rate=16000 samples=640\t19200\t1\t\t0\t0\t0\n'
     )
-    err_is <<<'bload: 2 files: 2 sequences of 55 steps, 0 of them damaged; 0 skipped'
+    err_is <<<'bload: 2 files: 2 sequences of 55 steps'
     cp "$OUT" sequences.tsv
     expect 0 bload pack -q -c set.yaml -o one -j 1
     expect 0 bload verify -q one

@@ -28,7 +28,7 @@ test_lost_and_cut_shards_are_made_again() {
     out_has 'lost        2 of these shards'
     out_has 'the bload pack command that made it makes lost shards again'
     expect 1 bload finish d
-    err_has 'd: 3 of 4 shards are gone or cut, the first is shards/00000/shard-00000000.safetensors: bload pack makes them again'
+    err_has 'd: 3 of 4 shards are gone or cut, the first is shards/00000/shard-00000000.safetensors: run bload pack with the same options to make them again'
     expect 3 bload pack v "${words[@]}" -o d
     err_has 'bload: d: 3 of 4 shards are missing or damaged, the first is shards/00000/shard-00000000.safetensors: only these are made again'
     err_has 'failing-20.mov: the scan counted 20 frames, decoding gives 19'
@@ -37,7 +37,7 @@ test_lost_and_cut_shards_are_made_again() {
     inodes d | diff before - >changed || true
     is 3 "$(grep -c '^> ' changed)" # all else was left alone
     expect 3 bload pack v "${words[@]}" -o d
-    err_is <<<'bload: d is already complete: nothing to do'
+    err_is <<<$'bload: d is already complete: nothing to do\nbload: 1 input failed: see d/sequences.tsv (exit status 3)'
 }
 
 test_by_tasks_and_after_a_kill() {

@@ -39,7 +39,7 @@ END
     err_has 'bload: skipped empty.mp4: empty file'
     err_has 'bload: skipped garbage.mkv: '
     err_has 'bload: skipped sound.mp4: no video stream (audio only)'
-    err_has 'bload: 8 files: 3 sequences of 94 steps, 0 of them damaged; 5 skipped'
+    err_has 'bload: 8 files: 3 sequences of 94 steps; 5 skipped'
     err_has 'bload: ignored in folders: 1 .txt, 1 hidden, 1 no extension'
     is 'cover art only, no video stream' "$(field reason 3 <"$OUT")"
 }
@@ -210,7 +210,7 @@ test_what_is_excluded_is_a_row_that_is_dropped() {
     is 'a.mp4 30 ok,bad.mp4 0 dropped,c.avi 0 dropped,sub/b.webm 0 dropped' \
         "$(cut -f 1,2,6 t.tsv | tail -n +2 | tr '\t\n' ' ,' | sed 's/,$//')"
     is 'left out by --exclude' "$(field reason 2 <t.tsv)"
-    err_has 'bload: 4 files: 1 sequences of 30 steps, 0 of them damaged; 0 skipped'
+    err_has 'bload: 4 files: 1 sequence of 30 steps'
     err_has 'bload: left out by --exclude: 3'
     err_has 'bload: --exclude nothing: no sequence has that id'
     # However it is said, it is the same dataset, whole, and gone on with; another one is another.

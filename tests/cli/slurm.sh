@@ -106,7 +106,7 @@ finish 104 0
 verify 105 0
 END
     err_has 'submitted pack: job 103'
-    err_has "bload: bload status out tells how it goes; logs are in $PWD/out.slurm/logs"
+    err_has "bload: bload status out shows the progress; logs are in $PWD/out.slurm/logs"
     [ ! -e out ] || fail "the dataset's directory was touched"
 }
 
@@ -284,7 +284,7 @@ END
 END
     touch out.slurm/verified-00000-of-00003 out.slurm/verified-00002-of-00003
     submit
-    err_has 'bload: out is complete and verified: there is nothing to submit'
+    err_has 'bload: out is complete and verified: nothing to submit'
     calls_are </dev/null
     # Marks of a dataset that was there before say nothing of this one.
     touch -d tomorrow out/manifest.json
@@ -326,7 +326,7 @@ test_what_is_under_way_goes_on() {
     echo "$queue" >"$SCRATCH/queue"
     submit
     err_has 'bload: scan        3 tasks: 1 running, 2 in the queue, 1 of them held (scontrol release)'
-    err_has 'bload: there is nothing to submit: 11 tasks are under way (bload status out)'
+    err_has 'bload: nothing to submit: 11 tasks are under way (bload status out)'
     calls_are </dev/null
     is 'squeue -h -r -t all -o %i %T %r -j 101,102,103,104,105' "$(grep squeue "$SCRATCH/asked")"
     # A task that failed is submitted anew, and so is all that waited for it; what was to come is cancelled.
@@ -392,7 +392,7 @@ test_a_queue_that_cannot_be_asked() {
     [ ! -e "$SCRATCH/calls" ] || fail "submitted blindly"
     rm "$SCRATCH/bin/squeue"
     PATH=$SCRATCH/bin expect 0 "$BLOAD" slurm -c set.yaml -o out --tasks 3
-    err_has 'there is no squeue here: jobs that were submitted before are taken to be over'
+    err_has 'there is no squeue here: earlier jobs are assumed to be over'
     echo 'pack x 3' >out.slurm/jobs
     expect 1 bload slurm -c set.yaml -o out --tasks 3
     err_has 'out.slurm/jobs has the line "pack x 3", which is no job: remove it'
@@ -488,8 +488,8 @@ END
     mkdir out.slurm
     touch out.slurm/verified-00000-of-00001
     expect 0 bload slurm -c set.yaml -o out --tasks 1
-    err_has 'bload: out is complete and verified: there is nothing to submit'
-    err_has 'bload: 1 input skipped, 0 failed: out/sequences.tsv names them'
+    err_has 'bload: out is complete and verified: nothing to submit'
+    err_has 'bload: 1 input skipped: see out/sequences.tsv'
 }
 
 # --- what the scripts do --------------------------------------------------------------------------------------------
@@ -661,8 +661,8 @@ test_a_chain_makes_what_pack_makes() {
     expect 0 bload slurm -c set.yaml -o out --tasks 3 --array-size 2 --submit
     diff -r whole out
     expect 0 bload slurm -c set.yaml -o out --tasks 3
-    err_has 'bload: out is complete and verified: there is nothing to submit'
-    err_has 'bload: 1 input skipped, 0 failed: out/sequences.tsv names them'
+    err_has 'bload: out is complete and verified: nothing to submit'
+    err_has 'bload: 1 input skipped: see out/sequences.tsv'
     grep -q 'done, but some inputs could not be used' out.slurm/logs/finish-*.log
     is 3 "$(find out.slurm -name 'verified-*' | wc -l)"
 }
@@ -685,7 +685,7 @@ verify.sh 1
 END
     diff -r whole out
     expect 0 bload slurm -c set.yaml -o out --tasks 3
-    err_has 'bload: out is complete and verified: there is nothing to submit'
+    err_has 'bload: out is complete and verified: nothing to submit'
     # Made again by hand: only the look at it is missing.
     truncate -s 9 out/shards/00000/shard-00000002.safetensors
     expect 0 bload pack -q -c set.yaml -o out
@@ -742,5 +742,5 @@ END
 verify.sh 1
 END
     submit
-    err_has 'bload: out is complete and verified: there is nothing to submit'
+    err_has 'bload: out is complete and verified: nothing to submit'
 }

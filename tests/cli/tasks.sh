@@ -48,7 +48,7 @@ test_another_number_of_tasks_goes_on() {
     expect 0 pack -q -o one
     expect 0 pack -q --task 1/3 -o many
     expect 1 bload finish many
-    err_has 'many: 2 of 3 shards are not there, the first is 0: bload pack makes them, with the options as before'
+    err_has 'many: 2 of 3 shards are missing, the first is 0: run bload pack with the same options to make them'
     expect 0 pack -q --task 0/2 -o many
     expect 0 pack --task 1/2 -o many
     err_has 'bload: task 1/2: shards 1 to 2 of 3 are done'
@@ -77,7 +77,7 @@ test_a_record_without_its_shard() {
         out_has 'tasks       3: 1 waiting, 2 done'
         out_has 'next        run the same bload pack --task I/3 command for I = 1'
         expect 1 bload finish many
-        err_has 'many: 1 of 3 shards are not there, the first is 1: bload pack makes them, with the options as before'
+        err_has 'many: 1 of 3 shards are missing, the first is 1: run bload pack with the same options to make them'
         # shellcheck disable=SC2086
         expect 0 pack -q $options --task 1/3 -o many
         expect 0 bload status many
@@ -166,7 +166,7 @@ test_failures_of_tasks_come_to_the_finish() {
     done
     is 1 $bad
     expect 3 bload finish many
-    err_has '0 inputs skipped, 1 failed (20 steps left as zeros), 0 damaged: sequences.tsv names them'
+    err_has '1 input failed (20 steps are zeros): see sequences.tsv'
     diff -r one many
     expect 3 bload finish many
     err_has 'already complete'

@@ -14,7 +14,7 @@ test_parts_are_made_once() {
     clips
     expect 3 bload scan --task 1/2 -o d v
     err_has 'bload: skipped garbage.mkv'
-    err_has 'bload: task 1/2: 1 sequences of 30 steps, 0 of them damaged; 1 skipped'
+    err_has 'bload: task 1/2: 1 sequence of 30 steps; 1 skipped'
     expect 3 bload scan --task 1/2 -o d v # the status of then
     err_has 'bload: d/.bload/scan-00001 is already there: nothing to do'
     expect 3 bload scan -q --task 0/2 -o d v
@@ -231,11 +231,11 @@ test_a_dataset_that_is_complete() {
     bload pack -q -T 50 --size 32x32 -o d v 2>/dev/null || is 3 $?
     files d >before
     expect 3 bload plan -T 50 d
-    err_is <<<'bload: d is already complete: nothing to do'
+    err_is <<<$'bload: d is already complete: nothing to do\nbload: 2 inputs skipped: see d/sequences.tsv (exit status 3)'
     expect 2 bload plan -T 51 d
     err_has 'd holds a dataset of another configuration: T is "50" there, not "51"'
     expect 3 bload scan --task 0/9 -o d v
-    err_is <<<'bload: d is already complete: nothing to do'
+    err_is <<<$'bload: d is already complete: nothing to do\nbload: 2 inputs skipped: see d/sequences.tsv (exit status 3)'
     expect 2 bload scan --task 0/9 -o d --stride 2 v
     err_has 'stride is "1" there, not "2"'
     files d | diff before -

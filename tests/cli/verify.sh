@@ -21,18 +21,18 @@ damage() {
 test_tasks_share_the_shards() {
     ten_shards
     expect 0 bload verify --task 0/3 d
-    err_is <<<'bload: d, task 0 of 3: 3 of 10 shards, 79.6 KiB, are as they were written, and so are the files beside them'
+    err_is <<<'bload: d, task 0 of 3: verified, no errors: 3 of 10 shards, 79.6 KiB, and the files beside them'
     expect 0 bload verify --task 2/3 d
-    err_is <<<'bload: d, task 2 of 3: 4 of 10 shards, 106.1 KiB, are as they were written'
+    err_is <<<'bload: d, task 2 of 3: verified, no errors: 4 of 10 shards, 106.1 KiB'
     # More tasks than shards: some have nothing to do.
     expect 0 bload verify --task 1/40 d
-    err_has 'task 1 of 40: 0 of 10 shards'
+    err_has 'task 1 of 40: verified, no errors: 0 of 10 shards'
     damage d/shards/00000/shard-00000006.safetensors 5000
     expect 0 bload verify -q --task 0/3 d
     expect 0 bload verify -q --task 1/3 d
     expect 1 bload verify -q --task 2/3 d
     err_has 'bload: shards/00000/shard-00000006.safetensors: block 6 of frames: checksum'
-    err_has 'bload: verify: d has 1 fault'
+    err_has 'bload: verify: d has 1 error'
 }
 
 # Whatever a byte is damaged in, the tasks together tell what one process tells.
@@ -43,7 +43,7 @@ test_no_fault_falls_between_tasks() {
         for part in 3 5 9; do
             damage "d/$file" $(($(stat -c %s "d/$file") * part / 10))
             expect 1 bload verify -q d
-            grep -v ' faults\?$' "$ERR" >whole
+            grep -v ' errors\?$' "$ERR" >whole
             : >told
             found=no
             for i in 0 1 2; do
@@ -78,7 +78,7 @@ test_the_environment_tells_the_task() {
     expect 2 env -i "$BLOAD" verify --task auto d
     err_has 'the environment tells no task'
     expect 0 env -i OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 "$BLOAD" verify --task auto d
-    err_has 'task 1 of 2: 5 of 10 shards'
+    err_has 'task 1 of 2: verified, no errors: 5 of 10 shards'
     expect 2 env -i SLURM_PROCID=0 SLURM_NTASKS=2 "$BLOAD" verify --task auto d
     err_has 'this is the batch script itself, not srun'
     expect 2 bload verify --task 3/3 d

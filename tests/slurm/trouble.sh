@@ -52,7 +52,7 @@ test_lost_requeued_cancelled_warned() {
     complete
     kept before
     submit
-    err_has 'd is complete and verified: there is nothing to submit'
+    err_has 'd is complete and verified: nothing to submit'
 }
 
 # All tasks make room for a job of more weight. Later a node falls over, and is back before anybody has missed it.

@@ -1,0 +1,19 @@
+/* How many inputs could not be used, or not wholly, in words: what an exit status 3 is about. */
+#ifndef BL_FAULT_COUNTS_H
+#define BL_FAULT_COUNTS_H
+
+#include "base/buffer.h"
+#include "store/sequences.h"
+
+struct bl_fault_counts {
+    int64_t skipped, failed, damaged;
+    int64_t failed_steps; /* of those that failed, in blocks as zeros; 0: not known */
+};
+
+/* Those of a table. */
+struct bl_fault_counts bl_fault_counts_of(const struct bl_sequences *table);
+
+/* Appends "2 inputs skipped, 1 failed (20 steps are zeros), 3 damaged", without those that are 0. */
+void bl_fault_counts_append(struct bl_buffer *out, const struct bl_fault_counts *counts);
+
+#endif
