@@ -298,9 +298,11 @@ static int slurm_submit(const struct bl_slurm *s, struct bl_error *e)
     const char *argv[] = {"/bin/sh", path.data, NULL};
     if (code)
         goto out;
-    if (!bl_process_found("sbatch"))
+    if (!bl_process_found("sbatch")) {
         code =
             bl_error_set(e, BL_EFAIL, "there is no sbatch here: on a machine that submits jobs, run sh %s", path.data);
+        goto out;
+    }
     code = bl_process_run(argv, NULL, &status, e);
     if (code)
         goto out;
