@@ -233,7 +233,7 @@ static int scan_find_part(struct scan *scan, const char *path, bool *found, stru
     return BL_OK;
 }
 
-static int scan_write_part(struct bl_cmd *cmd, struct scan *scan, const char *path)
+static int scan_make_task_part(struct bl_cmd *cmd, struct scan *scan, const char *path)
 {
     struct bl_part_writer part;
     struct bl_scan job = scan_make_job(cmd, scan);
@@ -266,7 +266,7 @@ static int scan_make_part(struct bl_cmd *cmd, struct scan *scan, struct bl_buffe
         return code;
     code = scan_find_part(scan, path->data, &found, e);
     if (!code && !found)
-        code = scan_write_part(cmd, scan, path->data);
+        code = scan_make_task_part(cmd, scan, path->data);
     if (code || cmd->common.quiet)
         return code;
     if (found)

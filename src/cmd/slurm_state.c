@@ -55,7 +55,7 @@ struct found {
     int64_t parts, shards;
 };
 
-static void folder_parse_name(struct found *f, const char *name)
+static void found_parse_name(struct found *f, const char *name)
 {
     int64_t number;
     if (bl_text_numbered(name, "scan-", 5, "", &number) && number < f->parts)
@@ -66,14 +66,14 @@ static void folder_parse_name(struct found *f, const char *name)
     f->plan |= strcmp(name, BL_STATE_PLAN_FILE) == 0;
 }
 
-static int folder_read_names(const char *folder, struct found *f, struct bl_error *e)
+static int found_read_names(const char *folder, struct found *f, struct bl_error *e)
 {
     DIR *directory = opendir(folder);
     if (!directory)
         return errno == ENOENT ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", folder);
     struct dirent *entry;
     while ((errno = 0, entry = readdir(directory)))
-        folder_parse_name(f, entry->d_name);
+        found_parse_name(f, entry->d_name);
     int code = errno ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", folder) : BL_OK;
     closedir(directory);
     return code;
@@ -150,7 +150,7 @@ static int chain_read_state(struct bl_slurm *s, struct bl_error *e)
     code = bl_slurm_state_path(s, "", &path, e);
     if (code)
         goto out;
-    code = folder_read_names(path.data, &f, e);
+    code = found_read_names(path.data, &f, e);
     if (code)
         goto out;
     chain_resolve_done(s, &f);
