@@ -134,7 +134,7 @@ class ActionGenome(Layout):
             self.configure("action")
             dataset = Dataset(self.pack("unnumbered", "-c", "set.yaml", "-T", "40", status=3, cwd=self.directory))
             row = dataset.row("9ZJ0K.mp4")
-            self.assertEqual((row["status"], row["reason"]), ("failed", "last.png has no number that tells its time"))
+            self.assertEqual((row["status"], row["reason"]), ("failed", "last.png has no number for its time"))
             write(self.path("set.yaml"), b"sources: [frames/]\nkind: frames\n")
             self.pack("plain", "-c", "set.yaml", "-T", "40", cwd=self.directory)
         finally:
