@@ -1,5 +1,5 @@
-/* See archive.h. A text, too, may begin with the letters of a mark: those that are letters alone are taken with what
- * stands behind them. */
+/* See archive.h. Plain text may begin with the letters of a mark. So a mark of letters alone counts only together with
+ * the bytes that follow it. */
 #include "base/archive.h"
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 #define UNPACK ": unpack it first"
 #define EXPORT ": export what is in it first"
 
-#define TAR_CHECKSUM 148 /* where it stands, in octal digits */
+#define TAR_CHECKSUM 148 /* offset of the checksum, in octal digits */
 #define TAR_DIGITS 8
 #define CPIO_OLD_HEAD 26
 
@@ -38,7 +38,7 @@ static const struct mark {
     {16, 4, "\xde\xc0\xef\xbe", "an LMDB database" EXPORT},
 };
 
-/* The letters of its mark, a level, and those of the first block's. */
+/* The mark, the compression level, and the mark of the first block. */
 static bool head_is_bzip2(const uint8_t *head, size_t size)
 {
     return size >= 10 && memcmp(head, "BZh", 3) == 0 && memcmp(head + 4, "1AY&SY", 6) == 0;
@@ -49,8 +49,8 @@ static uint32_t head_u32(const uint8_t *at)
     return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* Every form of tar, the oldest too, has the sum of its first block's bytes in it, taken with blanks in the sum's own
- * place; some took bytes above 127 for negative. */
+/* Every tar format, even the oldest, stores the sum of the bytes of its first block. The checksum field itself counts
+ * as blanks. Some writers summed bytes above 127 as negative numbers. */
 static bool head_is_tar(const uint8_t *head, size_t size)
 {
     long claimed = 0, plain = 0, negative = 0, digits = 0;
@@ -82,7 +82,7 @@ static bool text_has_only(const uint8_t *text, size_t size, const char *set)
     return true;
 }
 
-/* Headers of nothing but digits, or of 16-bit numbers and a name that ends with a zero. */
+/* Headers of octal digits, or of 16-bit numbers followed by a name that ends with a zero. */
 static bool head_is_cpio(const uint8_t *head, size_t size)
 {
     if (size >= 110 && (memcmp(head, "070701", 6) == 0 || memcmp(head, "070702", 6) == 0))
@@ -91,12 +91,12 @@ static bool head_is_cpio(const uint8_t *head, size_t size)
         return text_has_only(head, 76, "01234567");
     if (size <= CPIO_OLD_HEAD || memcmp(head, "\xc7\x71", 2) != 0)
         return false;
-    size_t end = CPIO_OLD_HEAD + (head[20] | (size_t)head[21] << 8); /* behind the name */
+    size_t end = CPIO_OLD_HEAD + (head[20] | (size_t)head[21] << 8); /* after the name */
     return end > CPIO_OLD_HEAD + 1 && end <= size &&
            memchr(head + CPIO_OLD_HEAD, 0, size - CPIO_OLD_HEAD) == head + end - 1;
 }
 
-/* A stream of Arrow messages: a mark, the bytes of the first message, and where its table begins in them. */
+/* A stream of Arrow messages: a mark, the size of the first message, and the offset of its table. */
 static bool head_is_arrow_stream(const uint8_t *head, size_t size)
 {
     if (size < 12 || head_u32(head) != UINT32_MAX)
@@ -116,7 +116,7 @@ static uint32_t head_crc32c(const uint8_t *data, size_t size)
     return ~crc;
 }
 
-/* The first record's length comes first, with its own checksum. */
+/* The length of the first record comes first, with a checksum of its own. */
 static bool head_is_tfrecord(const uint8_t *head, size_t size)
 {
     if (size < 12 || head_u32(head + 4) != 0)
@@ -125,7 +125,7 @@ static bool head_is_tfrecord(const uint8_t *head, size_t size)
     return head_u32(head) && (crc >> 15 | crc << 17) + UINT32_C(0xa282ead8) == head_u32(head + 8);
 }
 
-/* Protocols from 4 on begin a frame, those before with what they hold. */
+/* From protocol 4 on a pickle begins with a frame, before that with its content. */
 static bool head_is_pickle(const uint8_t *head, size_t size)
 {
     if (size < 4 || head[0] != 0x80 || head[1] < 2 || head[1] > 5)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define CAPACITY_MIN 16
-#define CAPACITY_DOUBLED ((size_t)1 << 16) /* up to here */
+#define CAPACITY_DOUBLED ((size_t)1 << 16) /* elements; above this, arrays grow by a quarter */
 
 size_t bl_array_capacity(size_t capacity, size_t needed)
 {

@@ -1,4 +1,4 @@
-/* Arrays that grow: an element pointer, a capacity and a count in the caller's own struct. */
+/* Growing arrays: an element pointer, a capacity and a count in the caller's struct. */
 #ifndef BL_ARRAY_H
 #define BL_ARRAY_H
 
@@ -6,16 +6,16 @@
 
 #include "base/error.h"
 
-/* Makes room for needed elements in array (a T *) of capacity (a size_t) elements. array may move. BL_EFAIL: no memory;
- * nothing was changed. */
+/* Makes room for needed elements in array (a T *), whose capacity (a size_t) counts elements. array may move. BL_EFAIL:
+ * out of memory; nothing has changed. */
 #define BL_ARRAY_RESERVE(array, capacity, needed, e)                                                                   \
     bl_array_reserve(&(array), &(capacity), (needed), sizeof *(array), (e))
 
-/* Makes array have count elements, for several that share a capacity of bl_array_capacity. */
+/* Makes array hold exactly count elements, for arrays that share one capacity from bl_array_capacity. */
 #define BL_ARRAY_RESIZE(array, count, e) bl_array_resize(&(array), (count), sizeof *(array), (e))
 
-/* What an array grows to that has capacity elements and needs more: twice as many while it is small, and a quarter more
- * beyond 64 Ki, as some hold as much as a list of 10^8 sequences. */
+/* Returns the new capacity of an array that needs more than its present one. Small arrays double. Beyond 64 Ki elements
+ * they grow by a quarter, since some hold a list of 10^8 sequences. */
 size_t bl_array_capacity(size_t capacity, size_t needed);
 
 /* For the macros. array: the address of the pointer. */

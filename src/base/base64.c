@@ -34,6 +34,6 @@ int64_t bl_base64_decode(char *text, size_t size)
             text[out++] = (char)(bits >> (16 - 8 * byte));
     }
     if (seen % 4 || padding > 2 || (bits & ((1U << (8 * padding)) - 1)))
-        return -1; /* bits that are left over must be 0 */
+        return -1; /* the remaining bits must be 0 */
     return (int64_t)(out - padding);
 }

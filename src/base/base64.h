@@ -1,4 +1,4 @@
-/* Base64, as YAML's !!binary is written. */
+/* Base64, as in YAML's !!binary. */
 #ifndef BL_BASE64_H
 #define BL_BASE64_H
 
@@ -8,7 +8,7 @@
 
 void bl_base64_append(struct bl_buffer *out, const void *data, size_t size);
 
-/* Decodes in place; spaces and ends of lines mean nothing. Returns the bytes, or -1: it is none. */
+/* Decodes in place and skips spaces and line ends. Returns the number of bytes, or -1 if the text is not base64. */
 int64_t bl_base64_decode(char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
-/* The flag by which work is stopped early. A signal or another job's fatal error raises it, once; every loop that can
- * last tests it and returns BL_ECANCEL. */
+/* The flag that stops work early. A signal or another job's fatal error raises it, once. Every loop that can take long
+ * tests it and returns BL_ECANCEL. */
 #ifndef BL_CANCEL_H
 #define BL_CANCEL_H
 

@@ -1,5 +1,5 @@
-/* What unquoting leaves is never longer than what stood there, so that a value is written over itself, and the mark
- * behind it has been read when its end is. */
+/* Unquoted text is never longer than the quoted text, so each value overwrites itself. By the time a value's end is
+ * written, the byte after the value has been read. */
 #include "base/csv.h"
 
 #include <inttypes.h>
@@ -32,7 +32,7 @@ static int csv_load(struct bl_buffer *text, struct bl_instream *feed, struct bl_
     return code;
 }
 
-/* All of it is UTF-8 without zero bytes. */
+/* Checks that the whole text is UTF-8 without zero bytes. */
 static int csv_check_text(const struct bl_buffer *text, struct bl_error *e)
 {
     int64_t line = 1;
@@ -89,7 +89,7 @@ static int csv_add_value(struct bl_csv *r, char *value, struct bl_error *e)
     return BL_OK;
 }
 
-/* Where a line's end stands at text, it is passed over. */
+/* Skips a line end at the present position, if there is one. */
 static bool csv_skip_line_end(struct bl_csv *r)
 {
     const char *text = r->text.data + r->at;
@@ -99,7 +99,7 @@ static bool csv_skip_line_end(struct bl_csv *r)
     return size != 0;
 }
 
-/* A value that begins with a quote: up to the one that closes it. */
+/* Reads a value that begins with a quote, up to its closing quote. */
 static int csv_read_quoted(struct bl_csv *r, struct bl_error *e)
 {
     char *text = r->text.data, *out = text + r->at;
@@ -123,7 +123,7 @@ static int csv_read_quoted(struct bl_csv *r, struct bl_error *e)
         return bl_error_set(e, BL_EDATA,
                             "line %" PRId64 ": text behind a quote that ends a value: a quote in a value is doubled",
                             r->next_line);
-    *out = '\0'; /* at most over the quote that ended it */
+    *out = '\0'; /* overwrites at most the closing quote */
     return BL_OK;
 }
 
@@ -143,7 +143,7 @@ static int csv_read_plain(struct bl_csv *r, struct bl_error *e)
     return csv_add_value(r, text, e);
 }
 
-/* Ends are written when the next mark has been looked at: they lie on it. */
+/* The terminating NUL of a value may overwrite the mark that follows it, so that mark is read first. */
 static int csv_read_record(struct bl_csv *r, struct bl_error *e)
 {
     for (;;) {

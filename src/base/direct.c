@@ -8,7 +8,7 @@
 #include "base/io.h"
 #include "base/fs.h"
 
-/* Less than this gathers in the cache: each direct write waits for the disk. */
+/* Smaller writes go through the cache: each direct write waits for the disk. */
 #define DIRECT_MIN ((size_t)1 << 20)
 
 int bl_direct_open(const char *path)
@@ -21,8 +21,8 @@ int bl_direct_open(const char *path)
     return fd;
 }
 
-/* Some file systems take the flag and then want more than pages, and a write that was cut short leaves a rest that is
- * none: the ordinary way does what is left. */
+/* Some file systems accept the flag and then demand more than page alignment, and a short write leaves an unaligned
+ * rest. In both cases an ordinary write takes over. */
 static int direct_write_pages(int direct, int fd, const char *data, size_t size, int64_t offset, const char *path,
                               struct bl_error *e)
 {
@@ -41,7 +41,8 @@ static int direct_write_pages(int direct, int fd, const char *data, size_t size,
     return BL_OK;
 }
 
-/* Starts the disk early, so that the sync at the end has little left. Only a hint: errors come up there. */
+/* Starts writing to the disk early, so that the final sync has little left. This is only a hint: errors appear at the
+ * sync. */
 static int direct_write_cached(int fd, const void *data, size_t size, int64_t offset, const char *path,
                                struct bl_error *e)
 {

@@ -22,7 +22,7 @@ struct bl_documents {
     const struct bl_cancel *cancel; /* or NULL */
 };
 
-/* Reads more behind what is left, which moves to the front. */
+/* Moves the unused bytes to the front and reads more after them. */
 static int documents_refill(struct bl_documents *d, struct bl_error *e)
 {
     memmove(d->data, d->data + d->at, d->filled - d->at);
@@ -41,14 +41,14 @@ static int documents_refill(struct bl_documents *d, struct bl_error *e)
     int code = bl_instream_read(d->feed, d->data + d->filled, CHUNK, &got, e);
     d->filled += got;
     d->eof = !code && !got;
-    bool begins = d->base == 0 && d->filled == got; /* what begins as an archive does is no text, whatever it holds */
+    bool begins = d->base == 0 && d->filled == got; /* a file that begins as an archive is no text */
     const char *archive = !code && begins ? bl_archive_detect(d->data, got) : NULL;
     return archive ? bl_error_set(e, BL_EDATA, "%s", archive) : code;
 }
 
 /* --- where a part of a file begins ------------------------------------------------------------------------------ */
 
-/* The bytes of the blank line at `at`; 0 when it is none, -1 when more must be read to tell. */
+/* Returns the size of the blank line at `at`, 0 if the line is not blank, and -1 if only more bytes can tell. */
 static int documents_blank_line(const struct bl_documents *d, size_t at)
 {
     size_t have = d->filled - at;
@@ -71,7 +71,7 @@ static int documents_skip_blank_lines(struct bl_documents *d, struct bl_error *e
     return code;
 }
 
-/* Behind the first \n at or after the byte before the part. */
+/* Moves past the first \n at or after the byte before the part. */
 static int documents_skip_to_line(struct bl_documents *d, struct bl_error *e)
 {
     int code = BL_OK;
@@ -85,7 +85,7 @@ static int documents_skip_to_line(struct bl_documents *d, struct bl_error *e)
     return code;
 }
 
-/* Behind the first blank lines that end in the part. */
+/* Moves past the first blank lines that end in the part. */
 static int documents_skip_to_paragraph(struct bl_documents *d, int64_t begin, struct bl_error *e)
 {
     int code = d->base ? documents_skip_to_line(d, e) : BL_OK;
@@ -100,7 +100,7 @@ static int documents_skip_to_paragraph(struct bl_documents *d, int64_t begin, st
     return code;
 }
 
-/* Behind the first separator that ends in the part. */
+/* Moves past the first separator that ends in the part. */
 static int documents_skip_to_separator(struct bl_documents *d, int64_t begin, struct bl_error *e)
 {
     size_t size = d->rule.separator_size;
@@ -122,8 +122,8 @@ static int documents_skip_to_separator(struct bl_documents *d, int64_t begin, st
     return code;
 }
 
-/* Moves *at back to where it does not matter what comes before: to where no separator begins that ends behind it.
- * Separators may overlap one another, as in a row of dashes; then those count that are found from the left. */
+/* Moves *at back to where the text before it does not matter: no separator that begins earlier ends after it.
+ * Separators may overlap, as in a row of dashes; then the ones found from the left count. */
 static int documents_find_independent(const struct bl_documents *d, int fd, const char *path, int64_t *at,
                                       struct bl_error *e)
 {
@@ -147,7 +147,7 @@ static int documents_find_independent(const struct bl_documents *d, int fd, cons
     }
 }
 
-/* Where reading must begin to find the first document of a part. */
+/* Sets where reading must begin to find the first document of a part. */
 static int documents_find_base(struct bl_documents *d, const char *path, int64_t begin, struct bl_error *e)
 {
     static const int64_t before[] = {[BL_DIVISION_LINE] = 1, [BL_DIVISION_BLANK_LINE] = 3};
@@ -168,7 +168,7 @@ static int documents_find_base(struct bl_documents *d, const char *path, int64_t
     return code;
 }
 
-/* Goes to the first document that begins in a part. */
+/* Skips to the first document that begins in a part. */
 static int documents_skip_to_part(struct bl_documents *d, int64_t begin, struct bl_error *e)
 {
     if (d->rule.by == BL_DIVISION_BLANK_LINE)
@@ -237,8 +237,8 @@ static bool documents_find_blank_line(const struct bl_documents *d, size_t from,
     return false;
 }
 
-/* Where the document ends that begins at d->at, and where the next may begin; nothing before from needs to be looked
- * at. False when what ends it has not been read. */
+/* Finds where the document at d->at ends and where the next may begin. The search starts at from. False: the end of the
+ * document has not been read yet. */
 static bool documents_find_end(const struct bl_documents *d, size_t from, size_t *stop, size_t *next)
 {
     const char *found = NULL;
@@ -258,7 +258,7 @@ static bool documents_find_end(const struct bl_documents *d, size_t from, size_t
     return true;
 }
 
-/* What has to stay of a stretch that was searched: it may hold the beginning of what ends the document. */
+/* Bytes at the end of searched text that must be kept, since they may begin the mark that ends the document. */
 static size_t documents_overlap(const struct bl_documents *d)
 {
     return d->rule.by == BL_DIVISION_SEPARATOR    ? d->rule.separator_size - 1
@@ -273,8 +273,7 @@ static void documents_end_at_eof(const struct bl_documents *d, size_t *stop, siz
         --*stop;
 }
 
-/* Reads until the end of the document that begins at d->at is known. One that grows too long is forgotten on the way.
- */
+/* Reads until the end of the document at d->at is known. Drops the text of a document that grows too long. */
 static int documents_complete(struct bl_documents *d, struct bl_document *document, size_t *stop, size_t *next,
                               struct bl_error *e)
 {

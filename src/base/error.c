@@ -7,13 +7,13 @@
 
 #include "base/utf8.h"
 
-/* Two paths of the greatest length, and what is said of them. */
+/* Two paths of maximum length, and a message about them. */
 #define MESSAGE_MAX (3 * 4096)
 
 #define ELLIPSIS "..."
 
-/* Keeps a message, of at most size - 1 bytes, on one line that shows what went into it, whatever file name or library
- * text that was. What is too long is cut in the middle, where a path is: what is wrong with it stands behind. */
+/* Keeps a message of at most size - 1 bytes, on one line without control characters, whatever file name or library text
+ * it contains. A long message is cut in the middle, where the path is: the fault itself comes at the end. */
 static void error_record(struct bl_error *e, char *message)
 {
     size_t size = bl_utf8_mask(message, strlen(message), ""), room = sizeof e->text - 1;
@@ -89,11 +89,11 @@ void bl_error_memory_watch(void)
     errno = 0;
 }
 
-/* More than glibc ever takes from its heap: each such allocation asks the system. */
+/* Larger than glibc ever takes from its heap: every such allocation calls the system. */
 #define MAPPED_SIZE ((size_t)48 << 20)
 
-/* Whether memory that can be had leaves ENOMEM as well: glibc does that when it looked for pages of another size first
- * (GLIBC_TUNABLES=glibc.malloc.hugetlb=2) or for an arena. Then errno proves nothing. */
+/* Whether even an allocation that succeeds leaves ENOMEM in errno. glibc does that after it first tried pages of
+ * another size (GLIBC_TUNABLES=glibc.malloc.hugetlb=2) or another arena. Then errno proves nothing. */
 static bool memory_sets_errno(void)
 {
     errno = 0;

@@ -11,7 +11,7 @@
 
 #include "base/path.h"
 
-/* Whether a dataset's own part begins here: .bload, shards/00000, or plans/epoch-00001.safetensors. */
+/* Whether text begins with a path of a dataset: .bload, shards/00000, or plans/epoch-00001.safetensors. */
 static bool path_is_own(const char *text)
 {
     const size_t size = strlen(BL_WORK_FOLDER);
@@ -23,7 +23,7 @@ static bool path_is_own(const char *text)
            (text[12] == '/' || text[12] == '\0');
 }
 
-/* Where in a path the part begins in which no link is followed: at the last one of these, or at the end. */
+/* Returns the offset in path from which no link is followed: that of the last such part, or the end. */
 static size_t path_own_part(const char *path)
 {
     const size_t length = strlen(path);
@@ -44,8 +44,8 @@ static int folder_fail(const char *path, size_t end, struct bl_error *e)
     return bl_error_errno(e, BL_EFAIL, "cannot open the directory %.*s", (int)end, path);
 }
 
-/* Opens the folder path[0..end), links being followed in path[0..own) alone. flags: O_PATH or O_RDONLY, of the last.
- * errno is as the failing call left it. */
+/* Opens the folder path[0..end) and follows links only in path[0..own). flags: O_PATH or O_RDONLY, for the last
+ * component. errno is that of the failing call. */
 static int folder_open(const char *path, size_t own, size_t end, int flags, struct bl_error *e)
 {
     const int folder = O_DIRECTORY | O_CLOEXEC;
@@ -65,7 +65,7 @@ static int folder_open(const char *path, size_t own, size_t end, int flags, stru
         copy[at + size] = '\0';
         int inner = size ? openat(fd, copy + at, (next >= end ? flags : O_PATH) | folder | O_NOFOLLOW) : dup(fd);
         int why = errno;
-        close(fd); /* nothing can be lost by it */
+        close(fd); /* O_PATH or read only: no data to lose */
         errno = why;
         fd = inner;
         if (fd < 0)
@@ -215,7 +215,7 @@ out:
     return code;
 }
 
-/* The directory part of path, to be freed; "." when it has none. */
+/* Returns the directory of path, or "." if it has none. The caller frees it. */
 static char *path_directory(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -230,7 +230,7 @@ int bl_fs_sync_directory(const char *path, struct bl_error *e)
     if (fd < 0)
         return bl_error_errno(e, BL_EFAIL, "cannot open the directory %s", path);
     int code = BL_OK;
-    /* Some file systems cannot sync a directory and say EINVAL: there is nothing to make durable then. */
+    /* Some file systems cannot sync a directory and return EINVAL. Then there is nothing to make durable. */
     if (fsync(fd) != 0 && errno != EINVAL)
         code = bl_error_errno(e, BL_EFAIL, "cannot sync the directory %s", path);
     close(fd);

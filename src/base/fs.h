@@ -1,8 +1,9 @@
-/* Places: where files are made, renamed and removed.
+/* Making, renaming and removing files.
  *
- * A dataset may lie where others can write, on a scratch disk that many share. So what a run makes and removes by
- * itself in it, in the folder .bload and in shards/00000, is never reached through a link: each folder from there on is
- * opened in the one before, and files are made under names that nothing had. Links before that are the user's. */
+ * A dataset may lie where others can write, on a shared scratch disk. So bload follows no link to the files that it
+ * makes and removes by itself, in the folder .bload and in shards/00000: it opens each folder from there on relative to
+ * the one above, and creates files only under unused names. Links before that part belong to the user and are
+ * followed. */
 #ifndef BL_FS_H
 #define BL_FS_H
 
@@ -10,45 +11,45 @@
 
 #include "base/error.h"
 
-#define BL_WORK_FOLDER ".bload" /* what runs keep for themselves in a dataset's directory; goes with the finish */
+#define BL_WORK_FOLDER ".bload" /* the runs' own files in a dataset's directory; bload finish removes it */
 
-/* Opens the folder that path lies in, for calls that take one: *name is what path is called there. The descriptor, or
+/* Opens the folder of path, for the *at calls; *name becomes the last component of path. Returns the descriptor, or
  * BL_EFAIL. */
 int bl_fs_open_parent(const char *path, const char **name, struct bl_error *e);
 
-/* Makes a file that was not there, O_WRONLY or O_RDWR. The descriptor, or BL_EFAIL. */
+/* Creates a file that must not exist, with access O_WRONLY or O_RDWR. Returns the descriptor, or BL_EFAIL. */
 int bl_fs_create(const char *path, int access, struct bl_error *e);
 
-/* Opens a file that is made when it is not there, to be locked. */
+/* Opens a lock file and creates it if needed. Returns the descriptor, or BL_EFAIL. */
 int bl_fs_open_lock(const char *path, struct bl_error *e);
 
-/* Both wherever they are; what bears the name is replaced, if it is a link that itself. */
+/* from and to may lie in different folders. An existing file or link at to is replaced. */
 int bl_fs_rename(const char *from, const char *to, struct bl_error *e);
 
-/* 0, or -1 with errno: for files that may be gone, and where a failure is told otherwise. */
+/* Returns 0, or -1 with errno: for files that may be gone, and where the caller reports the failure. */
 int bl_fs_unlink(const char *path);
 
-/* Makes a folder in one that is there: 1, or 0 when it was there already. A link in its place is BL_EFAIL. */
+/* Makes a folder in an existing one. Returns 1, or 0 if it exists already. A link at that name is BL_EFAIL. */
 int bl_fs_mkdir(const char *path, struct bl_error *e);
 
-/* Opens a folder to go through its names: 1 and *folder, 0 when it is not there, or BL_EFAIL. */
+/* Opens a folder to list its names. Returns 1 and *folder, 0 if it does not exist, or BL_EFAIL. */
 int bl_fs_opendir(const char *path, DIR **folder, struct bl_error *e);
 
-/* Removes a folder, which is empty. */
+/* Removes an empty folder. */
 int bl_fs_rmdir(const char *path, struct bl_error *e);
 
-/* What follows is for directories that a user named: links are followed. */
+/* The functions below are for directories that a user named; they follow links. */
 
-/* Makes a directory and those above it; one that exists is fine. */
+/* Makes a directory and its parents; an existing one is no error. */
 int bl_fs_mkdirs(const char *path, struct bl_error *e);
 
-/* Makes the names in a directory durable; path names the directory. */
+/* Syncs a directory, so that the names in it are durable. */
 int bl_fs_sync_directory(const char *path, struct bl_error *e);
 
-/* The same for the directory that path lies in. */
+/* The same for the directory of path. */
 int bl_fs_sync_parent(const char *path, struct bl_error *e);
 
-/* Renames from to to and makes that durable. Both in one directory. */
+/* Renames from to to, in the same directory, and makes that durable. */
 int bl_fs_rename_durable(const char *from, const char *to, struct bl_error *e);
 
 #endif

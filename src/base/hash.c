@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #define SLOTS_MIN 64
-#define SHIFT_MIN 32 /* a slot has the upper half of the hash */
+#define SHIFT_MIN 32 /* a slot holds only the upper half of the hash */
 
 static void hash_put(struct bl_hash *h, uint64_t slot)
 {

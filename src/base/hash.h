@@ -1,8 +1,8 @@
 /* A hash table that finds elements of the caller's array by number.
  *
- * The table knows hashes and numbers alone: a lookup goes over the numbers of all elements with a hash, and perhaps of
- * some with another one, and the caller compares. Open addressing, at most three quarters full. A slot has 32 bits of
- * the hash, whose leading bits are its place, so that the table grows without asking for hashes again. */
+ * The table stores hashes and numbers only. A lookup visits the numbers of all elements with a hash, and perhaps some
+ * with another hash; the caller compares. Open addressing, at most three quarters full. A slot holds 32 bits of the
+ * hash, and its leading bits give the position, so that the table grows without computing hashes again. */
 #ifndef BL_HASH_H
 #define BL_HASH_H
 
@@ -14,12 +14,12 @@
 
 /* Begin with {0}, end with bl_hash_free. */
 struct bl_hash {
-    uint64_t *slot; /* [mask + 1], or NULL: the upper half of the hash, then the number + 1; 0 is free */
+    uint64_t *slot; /* [mask + 1], or NULL: the upper half of the hash, then the number + 1; 0: free */
     size_t mask, count;
-    int shift; /* from a hash to its place */
+    int shift; /* right shift from a hash to its position */
 };
 
-/* Where a lookup is. */
+/* The state of a lookup. */
 struct bl_hash_probe {
     uint64_t tag; /* the upper half of the hash */
     size_t at;
@@ -30,7 +30,7 @@ static inline struct bl_hash_probe bl_hash_begin(const struct bl_hash *h, uint64
     return (struct bl_hash_probe){hash >> 32 << 32, h->slot ? (size_t)(hash >> h->shift) : 0};
 }
 
-/* The next number under the hash; false when there is none. */
+/* Sets the next number under the hash. False: none is left. */
 static inline bool bl_hash_next(const struct bl_hash *h, struct bl_hash_probe *probe, size_t *number)
 {
     if (!h->slot)
@@ -45,7 +45,8 @@ static inline bool bl_hash_next(const struct bl_hash *h, struct bl_hash_probe *p
     return false;
 }
 
-/* Adds an element that is not there, of a number below 2^32 - 1. BL_EFAIL: no memory; nothing was changed. */
+/* Adds an element that is not in the table, with a number below 2^32 - 1. BL_EFAIL: out of memory; nothing has
+ * changed. */
 int bl_hash_add(struct bl_hash *h, uint64_t hash, size_t number, struct bl_error *e);
 void bl_hash_free(struct bl_hash *h);
 

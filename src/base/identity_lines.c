@@ -19,7 +19,7 @@ void bl_option_identity(const struct bl_option_group *group, const struct bl_opt
     bl_buffer_free(&value);
 }
 
-/* affects NOTHING: of all that affect something. */
+/* With BL_AFFECTS_NOTHING, all options that affect something. */
 static void group_append_identity(const struct bl_option_group *group, enum bl_affects affects, struct bl_buffer *out)
 {
     for (const struct bl_option *option = group->options; option->name; option++) {

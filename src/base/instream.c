@@ -17,7 +17,7 @@
 
 #define CHUNK ((size_t)1 << 17)
 #define WAIT 200              /* milliseconds */
-#define GZIP_WINDOW (15 + 16) /* zlib's words for "the largest window, a gzip header" */
+#define GZIP_WINDOW (15 + 16) /* zlib's code for the largest window and a gzip header */
 
 enum compression { PLAIN, GZIP, ZSTD };
 
@@ -27,13 +27,13 @@ struct bl_instream {
     const char *path;
     enum compression compression;
     bool eof;     /* of the file */
-    bool between; /* before a member or frame: here the file may end */
+    bool between; /* at the start of a member or frame, where the file may end */
     uint8_t data[CHUNK];
     size_t at, end;
-    int64_t offset; /* in the file, of data + end */
+    int64_t offset; /* of data + end in the file */
     z_stream gzip;
     ZSTD_DStream *zstd;
-    XXH3_state_t *sum; /* of standard input, or NULL */
+    XXH3_state_t *sum; /* checksum of standard input, or NULL */
 };
 
 static enum compression compression_detect(const uint8_t *head, size_t size)
@@ -58,7 +58,7 @@ static bool instream_is_stopped(const struct bl_instream *f)
     return f->cancel && bl_cancelled(f->cancel);
 }
 
-/* Who types, or a pipe, may take any time: a signal must not wait for them. */
+/* A person who types, or a pipe, may take any time: a signal must be able to interrupt the wait. */
 static void instream_wait(const struct bl_instream *f)
 {
     struct pollfd input = {.fd = f->fd, .events = POLLIN};
@@ -66,7 +66,7 @@ static void instream_wait(const struct bl_instream *f)
         ;
 }
 
-/* Reads on behind what is there; f->at == f->end. */
+/* Reads more of the file; f->at == f->end. */
 static int instream_refill(struct bl_instream *f, struct bl_error *e)
 {
     f->at = f->end = 0;
@@ -88,7 +88,7 @@ static int instream_refill(struct bl_instream *f, struct bl_error *e)
     return BL_OK;
 }
 
-/* The first bytes tell what the file is, and must not contradict its name. */
+/* The first bytes give the format, which must not contradict the file's name. */
 static int instream_detect(struct bl_instream *f, struct bl_error *e)
 {
     int code = instream_refill(f, e);
@@ -162,7 +162,7 @@ static void instream_read_plain(struct bl_instream *f, void *data, size_t size, 
     f->at += *got;
 }
 
-/* Behind a member come another one, zeros that pad the file, or its end. */
+/* After a member comes another one, zero padding, or the end of the file. */
 static int instream_begin_member(struct bl_instream *f, struct bl_error *e)
 {
     while (f->at < f->end && f->data[f->at] == 0)
@@ -241,7 +241,7 @@ int bl_instream_read(struct bl_instream *f, void *data, size_t size, size_t *got
             code = instream_read_zstd(f, data, size, got, e);
         if (code || *got)
             return code;
-        /* Nothing comes out any more, and nothing goes in: an end in the middle. */
+        /* The decoder gives no more output and the file no more input: the file ends inside a member. */
         if (drained && !f->between)
             return instream_fail(f, "ends in the middle", e);
     }

@@ -91,6 +91,6 @@ int bl_io_read_file(const char *path, size_t max, struct bl_buffer *out, struct 
             code = bl_error_set(e, BL_EFAIL, "%s is longer than %zu bytes", path, max);
     }
     if (!given)
-        close(fd); /* read only: nothing can be lost by it */
+        close(fd); /* read only: no data to lose */
     return code;
 }

@@ -1,5 +1,5 @@
-/* Recursive descent over the bytes. Nearly all of a line is the inside of strings, which is gone over eight bytes at a
- * time (the tests for bytes within words: "Bit Twiddling Hacks", S. E. Anderson). */
+/* A recursive descent parser over the bytes. Nearly all of a line is inside strings, so they are scanned eight bytes at
+ * a time (the tests for bytes within words are from "Bit Twiddling Hacks", S. E. Anderson). */
 #include "base/json.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ struct scan {
     const struct bl_json_key *key;
     int keys;
     struct bl_json_value *value;
-    int open[BL_JSON_KEYS_MAX]; /* parts of each key that the objects around are */
+    int open[BL_JSON_KEYS_MAX]; /* parts of each key that match the enclosing objects */
     struct bl_json_fault *fault;
 };
 
@@ -67,7 +67,7 @@ static uint64_t word_zero_bytes(uint64_t word)
     return (word - EACH(1)) & ~word & EACH(0x80);
 }
 
-/* Where the next quote, backslash or control character is; end when there is none. */
+/* Returns the next quote, backslash or control character, or end if there is none. */
 static const char *string_next_special(const char *at, const char *end)
 {
     for (; end - at >= 8; at += 8) {
@@ -88,7 +88,7 @@ static int hex_digit(char c)
     return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
 }
 
-/* Four digits, or -1. */
+/* Parses four hexadecimal digits. -1: they are not. */
 static int hex_parse(const char *at, const char *end)
 {
     int number = 0;
@@ -214,7 +214,7 @@ static bool name_is_part(const struct bl_json_value *name, const struct bl_json_
     return same;
 }
 
-/* A member of the object at this depth: the keys that lead here, or on through it. */
+/* Handles a member of the object at this depth: keys may end at it, or continue into it. */
 static bool scan_member(struct scan *s, int depth, const struct bl_json_value *name, bool wanted)
 {
     uint32_t here = 0;
@@ -238,7 +238,7 @@ static bool scan_member(struct scan *s, int depth, const struct bl_json_value *n
     return true;
 }
 
-/* Whether any key leads through the object at this depth: only then are its members' names of interest. */
+/* Whether any key continues through the object at this depth. Otherwise the names of its members do not matter. */
 static bool scan_is_wanted(const struct scan *s, int depth)
 {
     for (int k = 0; k < s->keys; k++) {
@@ -343,7 +343,7 @@ void bl_json_append_keys(const char *line, size_t size, int max, struct bl_buffe
 
 /* --- what values say -------------------------------------------------------------------------------------------- */
 
-/* The code point of \uXXXX at *at, or of two of them that are a pair; *at moves behind. */
+/* Returns the code point of \uXXXX at *at, or of a surrogate pair of two, and moves *at past it. */
 static uint32_t escape_decode(const char **at, const char *end, bool *is_lone)
 {
     uint32_t high = (uint32_t)hex_parse(*at + 2, end);
@@ -404,7 +404,7 @@ int bl_json_next(const struct bl_json_value *array, size_t *at, struct bl_json_v
     return good ? 1 : -1;
 }
 
-/* The text of the array's next element; as bl_json_next_int. */
+/* Finds the text of the array's next element; results as bl_json_next_int. */
 static int array_next_number(const struct bl_json_value *array, size_t *at, const char **text, size_t *size)
 {
     *at += *at == 0; /* the bracket */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define LINES_CHUNK ((size_t)1 << 20)
-#define LINES_SLACK 8 /* bytes behind the buffer that may be read */
+#define LINES_SLACK 8 /* bytes after the buffer that may be read */
 
 int bl_lines_open(struct bl_lines *lines, const char *path, struct bl_error *e)
 {
@@ -30,7 +30,7 @@ int bl_lines_open(struct bl_lines *lines, const char *path, struct bl_error *e)
     return BL_OK;
 }
 
-/* Reads more behind what is left, which moves to the front. */
+/* Moves the unused bytes to the front and reads more after them. */
 static int lines_refill(struct bl_lines *lines, struct bl_error *e)
 {
     memmove(lines->data, lines->data + lines->at, lines->end - lines->at);

@@ -8,11 +8,11 @@
 
 #include "base/error.h"
 
-/* Lines of a file or of stdin ("-"), read in large chunks. */
+/* The lines of a file or of stdin ("-"). */
 struct bl_lines {
     int fd;
-    const char *path; /* for messages; the caller's */
-    int64_t number;   /* of the line returned last, from 1 */
+    const char *path; /* for messages; owned by the caller */
+    int64_t number;   /* of the last returned line, from 1 */
     int64_t offset;   /* of that line's first byte */
     char *data;
     size_t capacity, at, end;
@@ -23,11 +23,11 @@ struct bl_lines {
 #define BL_LINE_MAX (1 << 20)
 
 int bl_lines_open(struct bl_lines *lines, const char *path, struct bl_error *e);
-/* 1 and a line (without its newline; NUL-terminated in place; valid until the next call), 0 at the end, or a code.
- * *ended tells whether the line had its newline. A line over BL_LINE_MAX is BL_EFAIL. */
+/* Returns 1 and a line (without its newline, NUL-terminated in place, valid until the next call), 0 at the end, or a
+ * code. *ended: whether the line had a newline. A line over BL_LINE_MAX is BL_EFAIL. */
 int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended, struct bl_error *e);
-/* What was read already behind the line returned last, perhaps nothing: for callers that know most lines at a glance.
- * They say how many bytes and lines they took from it; at least 8 bytes behind it can be read. */
+/* Text that has been read beyond the last returned line, perhaps none, for callers that parse most lines themselves.
+ * Such a caller then reports how many bytes and lines it took. At least 8 bytes past the text can be read. */
 size_t bl_lines_ahead(const struct bl_lines *lines, const char **text);
 void bl_lines_skip(struct bl_lines *lines, size_t bytes, int64_t count);
 void bl_lines_close(struct bl_lines *lines);

@@ -1,4 +1,4 @@
-/* How far somebody has come within one thing of many, for who looks on: told as it goes, added up over all workers. */
+/* The progress within one of many items, for a progress display, summed over all workers. */
 #ifndef BL_METER_H
 #define BL_METER_H
 
@@ -6,15 +6,15 @@
 #include <stdint.h>
 
 struct bl_meter {
-    atomic_llong *sum;        /* of the weights of what is done, and of what is done of those under way */
-    int64_t whole;            /* the thing's size; 0: not known, then it counts when it is done */
-    int64_t weight;           /* in sum */
-    int64_t told;             /* of weight */
-    void (*tick)(void *sink); /* or NULL: called where the worker is the only thread, so that nobody else looks on */
+    atomic_llong *sum;        /* weights of finished items and finished shares of the others, of all workers */
+    int64_t whole;            /* the item's size; 0: unknown, so the item counts only when it is finished */
+    int64_t weight;           /* the item's share of sum */
+    int64_t told;             /* the part of weight already in sum */
+    void (*tick)(void *sink); /* or NULL: called by a worker that is the only thread */
     void *sink;
 };
 
-/* So much of the whole is done. Cheap enough to be said of every frame. NULL: nobody looks on. */
+/* Reports that done of whole is finished. Cheap enough to call for every frame. pace NULL: progress is not shown. */
 static inline void bl_meter_report(struct bl_meter *pace, int64_t done)
 {
     if (!pace)
@@ -30,7 +30,7 @@ static inline void bl_meter_report(struct bl_meter *pace, int64_t done)
         pace->tick(pace->sink);
 }
 
-/* All of it is done. */
+/* Reports that the item is finished. */
 static inline void bl_meter_end(struct bl_meter *pace)
 {
     atomic_fetch_add_explicit(pace->sum, pace->weight - pace->told, memory_order_relaxed);

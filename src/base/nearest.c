@@ -2,16 +2,16 @@
 
 #include <string.h>
 
-#define NEAREST_MAX 48       /* letters of a word */
-#define NEAREST_PREFIX_MIN 3 /* letters from which on a beginning is worth a suggestion */
+#define NEAREST_MAX 48       /* characters of a word */
+#define NEAREST_PREFIX_MIN 3 /* characters of a prefix that is worth a suggestion */
 
 static int min_int(int a, int b)
 {
     return a < b ? a : b;
 }
 
-/* Edits that make b of a, both of NEAREST_MAX letters at most: insertions, deletions, replacements and swaps of
- * neighbours, none of which touches a letter twice ("optimal string alignment"). */
+/* Counts the edits that turn a into b, both of at most NEAREST_MAX characters: insertions, deletions, replacements and
+ * swaps of neighbours, none of which touches a character twice ("optimal string alignment"). */
 static int edits_count(const char *a, size_t a_size, const char *b, size_t b_size)
 {
     int rows[3][NEAREST_MAX + 1];

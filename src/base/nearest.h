@@ -1,19 +1,19 @@
-/* What somebody may have meant who mistyped a word. */
+/* Suggestions for mistyped words. */
 #ifndef BL_NEAREST_H
 #define BL_NEAREST_H
 
 #include <stddef.h>
 
-/* {.word, .size}, and then each word that there is by bl_nearest_offer. */
+/* Start from {.word, .size}; then offer each valid word with bl_nearest_offer. */
 struct bl_nearest {
-    const char *word; /* as given */
+    const char *word; /* as typed */
     size_t size;
-    const char *best; /* of those offered; NULL: none is near */
+    const char *best; /* the best match so far; NULL: none is near */
     int edits;        /* between the two */
 };
 
-/* Takes the candidate for the best one if it is the nearest so far: a third of its letters at most are inserted,
- * deleted, replaced or swapped with the next, or it begins with the word. The candidate outlives *nearest. */
+/* Keeps the candidate if it is the best match so far. It matches if it begins with the word, or if at most a third of
+ * its characters are inserted, deleted, replaced or swapped with a neighbour. The candidate must outlive *nearest. */
 void bl_nearest_offer(struct bl_nearest *nearest, const char *candidate);
 
 #endif

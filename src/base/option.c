@@ -21,7 +21,7 @@ static int options_count(const struct bl_options *o)
     return count;
 }
 
-/* flag: of this command only. Another command's group may have an option of the same name. */
+/* flag: find only flags of this command. A group of another command may have an option of the same name. */
 static bool option_find(const struct bl_options *o, const char *name, size_t size, bool flag,
                         struct bl_option_match *match)
 {
@@ -42,7 +42,7 @@ bool bl_options_find(const struct bl_options *o, const char *name, size_t size, 
     return option_find(o, name, size, false, match);
 }
 
-/* A flag of this command, by its letter. */
+/* Finds a flag of this command by its letter. */
 static bool option_find_letter(const struct bl_options *o, char letter, struct bl_option_match *match)
 {
     int index = 0;
@@ -57,7 +57,7 @@ static bool option_find_letter(const struct bl_options *o, char letter, struct b
     return false;
 }
 
-/* ": did you mean --strategy?", or see, where no name is near. flags: names of this command's flags alone. */
+/* Returns ": did you mean --strategy?", or see if no name is near. flags: suggest only flags of this command. */
 static const char *option_suggest(const struct bl_options *o, const char *name, size_t size, bool flags,
                                   const char *see, char text[OPTION_SUGGESTION_SIZE])
 {
@@ -107,7 +107,7 @@ void bl_options_free(struct bl_options *o)
     *o = (struct bl_options){0};
 }
 
-/* "--size expects width x height, such as 224x224, not "big"" */
+/* Example: "--size expects width x height, such as 224x224, not "big"" */
 static int option_reject(const struct bl_option *option, const char *text, enum bl_origin origin, struct bl_error *e)
 {
     struct bl_buffer expected = {0};
@@ -199,7 +199,7 @@ void bl_option_format(const struct bl_option_group *group, const struct bl_optio
 
 /* --- command line ----------------------------------------------------------------------------------------------- */
 
-/* Sets the option of argv[*at]; its value is what follows in the word (attached), or the next word. */
+/* Sets the option of argv[*at]. Its value is the rest of the same word (attached), or the next word. */
 static int option_parse_value(struct bl_options *o, const struct bl_option_match *match, const char *attached, int argc,
                               char **argv, int *at, struct bl_error *e)
 {

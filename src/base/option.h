@@ -1,8 +1,9 @@
-/* Options: one table per stage, from which flags, YAML keys, --help, --print-config and the configuration's digest
- * come.
+/* Options: each stage has one table, from which flags, YAML keys, --help, --print-config and the digest of the
+ * configuration come.
  *
- * A stage declares `const struct bl_option its_options[]`, ended by an entry without a name, over a plain struct of its
- * own. A command binds tables to structs as groups, and reads values out of those structs, const from then on. */
+ * A stage declares `const struct bl_option its_options[]`, ended by an entry without a name, over a plain struct. A
+ * command binds tables to structs as groups, and then reads the values from those structs, which stay const from then
+ * on. */
 #ifndef BL_OPTION_H
 #define BL_OPTION_H
 
@@ -13,15 +14,15 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
-/* What changes when an option's value does: the table of sequences, the plan, or the bytes alone. Everything but
+/* What a change of an option's value changes: the table of sequences, the plan, or only the bytes. Everything but
  * NOTHING is part of the configuration's digest. */
 enum bl_affects { BL_AFFECTS_NOTHING, BL_AFFECTS_LENGTHS, BL_AFFECTS_PLAN, BL_AFFECTS_BYTES };
 
 struct bl_option;
 
-/* How a value is read from text and written back; format(parse(x)) is x's canonical form. */
+/* How a value is parsed from text and formatted; format(parse(x)) is the canonical form of x. */
 struct bl_option_type {
-    const char *placeholder; /* in --help, unless the option has its own */
+    const char *placeholder; /* in --help, unless the option has one */
     bool (*parse)(const struct bl_option *option, const char *text, void *value);
     void (*format)(const struct bl_option *option, const void *value, struct bl_buffer *out);
     const char *expects; /* in error messages: "expects ..." */
@@ -32,17 +33,17 @@ struct bl_option {
     char letter;      /* short flag, or 0 */
     const struct bl_option_type *type;
     const char *initial; /* default as text; NULL: zero bytes ("not set") */
-    const char *help;    /* words, no line breaks, no full stop */
+    const char *help;    /* one phrase without line breaks and full stop */
     enum bl_affects affects;
     size_t offset;              /* of the value in the stage's struct */
     const char *placeholder;    /* or NULL */
     const char *const *choices; /* BL_OPTION_CHOICE: ended by NULL */
     int64_t min, max;           /* BL_OPTION_INT; max 0: INT64_MAX */
-    /* Beside which others it has an effect, or NULL: always. Conditions with commas between them, all of which must
-     * hold: "strategy=sample|mix", "size" (it is given), "world-size/batch-size" (one of them is). One about an option
-     * that the command does not have holds. */
+    /* The conditions under which the option has an effect, or NULL: always. Separated by commas; all of them must hold:
+     * "strategy=sample|mix", "size" (it is given), "world-size/batch-size" (one of them is given). A condition on an
+     * option that the command lacks always holds. */
     const char *only;
-    bool command_line_only; /* makes no sense in a YAML file (--config, --help) */
+    bool command_line_only; /* has no meaning in a YAML file (--config, --help) */
 };
 
 struct bl_rational {
@@ -52,7 +53,7 @@ struct bl_rational {
 #define BL_TEXTS_MAX 64
 
 struct bl_texts {
-    const char *text[BL_TEXTS_MAX]; /* as long-lived as the texts that were set */
+    const char *text[BL_TEXTS_MAX]; /* must live as long as the object; they are not copied */
     int count;
 };
 
@@ -60,19 +61,19 @@ struct bl_dimensions {
     int width, height; /* 0: not set */
 };
 
-extern const struct bl_option_type bl_option_flag;     /* bool */
-extern const struct bl_option_type bl_option_int;      /* int64_t */
-extern const struct bl_option_type bl_option_uint;     /* uint64_t, any 64-bit value: seeds */
-extern const struct bl_option_type bl_option_bytes;    /* int64_t */
-extern const struct bl_option_type bl_option_choice;   /* int: index into choices */
-extern const struct bl_option_type bl_option_string;   /* const char *: as long-lived as the text that was set */
-extern const struct bl_option_type bl_option_texts;    /* struct bl_texts: one for each time that it is given */
-extern const struct bl_option_type bl_option_path;     /* const char *: a file's name, or one of the words in choices */
-extern const struct bl_option_type bl_option_rational; /* struct bl_rational, > 0: 25, 12.5, 30000/1001 */
+extern const struct bl_option_type bl_option_flag;       /* bool */
+extern const struct bl_option_type bl_option_int;        /* int64_t */
+extern const struct bl_option_type bl_option_uint;       /* uint64_t, any 64-bit value: seeds */
+extern const struct bl_option_type bl_option_bytes;      /* int64_t */
+extern const struct bl_option_type bl_option_choice;     /* int: index into choices */
+extern const struct bl_option_type bl_option_string;     /* const char *: not copied, so the text must live on */
+extern const struct bl_option_type bl_option_texts;      /* struct bl_texts: one text each time the option is given */
+extern const struct bl_option_type bl_option_path;       /* const char *: a file name, or one of choices */
+extern const struct bl_option_type bl_option_rational;   /* struct bl_rational, > 0: 25, 12.5, 30000/1001 */
 extern const struct bl_option_type bl_option_dimensions; /* struct bl_dimensions: 224x224 */
 
-/* Entries of a table, by the type of the member that holds the value: a member of another type does not compile. Behind
- * the name come the struct and its member, what the option affects, the help and further members of struct bl_option
+/* Table entries, by the type of the member that holds the value; a member of another type does not compile. Arguments:
+ * the name, the struct and its member, what the option affects, the help, and further members of struct bl_option
  * (".initial = ..."). */
 #define BL_OPTION_FLAG(name_, struct_, member_, affects_, ...)                                                         \
     BL_OPTION_CUSTOM(name_, &bl_option_flag, bool, struct_, member_, affects_, __VA_ARGS__)
@@ -104,7 +105,7 @@ extern const struct bl_option_type bl_option_dimensions; /* struct bl_dimensions
      .affects = (affects_),                                                                                            \
      .help = __VA_ARGS__ \
     }
-/* An option of a stage's own type, whose values are of the C type value_. */
+/* An option of a stage's own type, whose values have the C type value_. */
 #define BL_OPTION_CUSTOM(name_, type_, value_, struct_, member_, affects_, ...)                                        \
     {                                                                                                                  \
         .name = (name_), .type = (type_),                                                                              \
@@ -116,35 +117,35 @@ extern const struct bl_option_type bl_option_dimensions; /* struct bl_dimensions
 #define BL_OPTION_GROUPS_MAX 16
 
 struct bl_option_group {
-    const char
-        *title; /* in --help: "Planning"; NULL: another command's, known in the YAML file but no flag of this one */
+    const char *title; /* in --help; NULL: options of another command, accepted in YAML but not as flags */
     const struct bl_option *options;
     void *values;
 };
 
-/* Where a value came from; a later, stronger origin wins. */
+/* Where a value came from; a stronger origin, later in this list, wins. */
 enum bl_origin { BL_ORIGIN_DEFAULT, BL_ORIGIN_FILE, BL_ORIGIN_FLAG };
 
 /* A command's options and operands. */
 struct bl_options {
     struct bl_option_group group[BL_OPTION_GROUPS_MAX];
     int groups;
-    bool idle[BL_OPTION_GROUPS_MAX]; /* concerns nothing in this run: its options are no part of what identifies it */
+    bool idle[BL_OPTION_GROUPS_MAX]; /* the group does not apply to this run, and its options are not part of the
+                                        identity */
     unsigned char *origin;           /* enum bl_origin of each option, in order of the groups */
-    const char **operand;            /* what is no option, in order; they point into argv */
+    const char **operand;            /* arguments that are not options, in order; they point into argv */
     int operands;
 };
 
-/* Binds a table to its values and sets the defaults; title as in struct bl_option_group. Groups with the same option
- * twice are a programming error (tested). */
+/* Binds a table to its values and sets the defaults; title as in struct bl_option_group. Two groups with the same
+ * option are a programming error (tested). */
 int bl_options_add(struct bl_options *o, const char *title, const struct bl_option *table, void *values,
                    struct bl_error *e);
 void bl_options_free(struct bl_options *o);
 
-/* Reads the command line after the command's name. BL_EUSAGE names the flag and what it expects. */
+/* Parses the arguments after the command's name. BL_EUSAGE names the flag and what it expects. */
 int bl_options_parse(struct bl_options *o, int argc, char **argv, struct bl_error *e);
 
-/* Sets one option by name unless a stronger origin set it. BL_EUSAGE: no such option, or a value it does not take. */
+/* Sets an option by name, unless a stronger origin has set it. BL_EUSAGE: an unknown option, or an invalid value. */
 int bl_options_set(struct bl_options *o, const char *name, const char *text, enum bl_origin origin, struct bl_error *e);
 
 /* An option of a group, and its place in bl_options.origin. */
@@ -154,30 +155,30 @@ struct bl_option_match {
     int index;
 };
 
-/* Finds an option by name, of size bytes. */
+/* Finds an option by a name of size bytes. */
 bool bl_options_find(const struct bl_options *o, const char *name, size_t size, struct bl_option_match *match);
 
 /* Whether the named option may be given more than once. */
 bool bl_options_repeats(const struct bl_options *o, const char *name);
 
-/* Where the named option's value came from (BL_ORIGIN_DEFAULT for one that does not exist). */
+/* The origin of the named option's value (BL_ORIGIN_DEFAULT for an unknown option). */
 enum bl_origin bl_options_origin(const struct bl_options *o, const char *name);
 
-/* Refuses a flag that has no effect beside the values of the others (struct bl_option.only), once all are read. What a
- * file says may be meant for another command. BL_EUSAGE. */
+/* Refuses a flag that has no effect with the values of the others (struct bl_option.only), after all options are read.
+ * Values from a file are accepted, since they may be meant for another command. BL_EUSAGE. */
 int bl_options_check(const struct bl_options *o, struct bl_error *e);
 
-/* For each option in order of the tables. visit returns 0 to go on. */
+/* Visits each option in table order. visit returns 0 to continue. */
 typedef int bl_option_visit(void *context, const struct bl_option_group *group, const struct bl_option *option);
 int bl_options_each(const struct bl_options *o, bl_option_visit *visit, void *context);
 
-/* Only those that the command line said. */
+/* Visits only the options given on the command line. */
 int bl_options_each_flag(const struct bl_options *o, bl_option_visit *visit, void *context);
 
-/* An option's choices, with a separator between them. */
+/* Appends the choices of an option, separated by separator. */
 void bl_option_append_choices(const struct bl_option *option, const char *separator, struct bl_buffer *out);
 
-/* An option's present value in canonical form; nothing when it is not set. */
+/* Appends the present value of an option in canonical form; nothing if it is not set. */
 void bl_option_format(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out);
 
 #endif

@@ -1,9 +1,9 @@
-/* Options that have an effect beside others alone: struct bl_option.only. */
+/* Options that have an effect only together with others: struct bl_option.only. */
 #include <string.h>
 
 #include "base/option.h"
 
-/* Whether text, of so many bytes, is one of the words of the list. */
+/* Whether the list contains the word text of size bytes. */
 static bool condition_lists(const char *list, const char *end, const char *text, size_t size)
 {
     for (const char *at = list; at < end;) {
@@ -15,7 +15,7 @@ static bool condition_lists(const char *list, const char *end, const char *text,
     return false;
 }
 
-/* The condition from at to end: NAME=VALUE|VALUE, or NAME/NAME. */
+/* Whether the condition from at to end holds: NAME=VALUE|VALUE, or NAME/NAME. */
 static bool condition_holds(const struct bl_options *o, const char *at, const char *end)
 {
     const char *equals = memchr(at, '=', (size_t)(end - at));

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* "  -T, --T N" is written as "  -T N": a name of one letter is its own flag. */
+/* Shortens "  -T, --T N" to "  -T N": a name of one letter is also its flag. */
 static void option_append_usage(const struct bl_option *option, struct bl_buffer *out)
 {
     bool one_letter = option->name[1] == '\0';
@@ -22,7 +22,7 @@ static void option_append_usage(const struct bl_option *option, struct bl_buffer
     }
 }
 
-/* Words, broken into lines that begin at a column and end before column 80. */
+/* Appends words, broken into lines from the given column to column 80. */
 static void help_append_wrapped(struct bl_buffer *out, const char *text, int column)
 {
     int at = column;

@@ -1,4 +1,4 @@
-/* The options' part of --help. */
+/* The list of options in --help. */
 #ifndef BL_OPTION_HELP_H
 #define BL_OPTION_HELP_H
 

@@ -1,4 +1,4 @@
-/* The types of options' values: how each is read and written. */
+/* The types of option values: parsing and formatting. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -116,7 +116,7 @@ static void texts_format(const struct bl_option *option, const void *value, stru
         bl_buffer_printf(out, "%s%s", i ? ", " : "", texts->text[i]);
 }
 
-/* 25, 12.5 (as 25/2) or 30000/1001; at most nine digits on either side, so that products of two fit 64 bits. */
+/* 25, 12.5 (as 25/2) or 30000/1001; at most nine digits on either side, so that products of two of them fit 64 bits. */
 static bool rational_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;

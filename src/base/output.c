@@ -14,8 +14,8 @@
 
 #define OUTPUT_CHUNK ((size_t)1 << 18)
 
-/* What path names in the end, to be freed: a link stays a link, and the file that it points to is replaced. (Above all
- * /dev/stdout, which would be replaced itself where stdout is a file.) */
+/* Resolves links in path; the caller frees the result. A link remains, and the file it points to is replaced. Without
+ * this, /dev/stdout itself would be replaced where stdout is a file. */
 static char *output_resolve(const char *path)
 {
     struct stat status;
@@ -25,7 +25,7 @@ static char *output_resolve(const char *path)
     return real || errno == ENOMEM ? real : strdup(path);
 }
 
-/* A file that is there and is no regular file takes the bytes directly: a pipe has no name to rename to. */
+/* An existing file that is not regular, such as a pipe, is written directly: it has no name to rename to. */
 static bool output_is_direct(const char *path)
 {
     struct stat status;
@@ -99,7 +99,7 @@ int bl_output_write(struct bl_output *out, const void *data, size_t size, struct
     return out->buffer.size >= OUTPUT_CHUNK ? output_flush(out, e) : BL_OK;
 }
 
-/* All that was written is in the file, and that is closed. */
+/* Flushes, syncs and closes the file. */
 static int output_finish(struct bl_output *out, struct bl_error *e)
 {
     int code = output_flush(out, e);

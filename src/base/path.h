@@ -5,16 +5,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A path to open: a relative one refers to base, if that is not NULL; "-" stays. To be freed; NULL: no memory. */
+/* Returns path relative to base; absolute paths, "-", and any path with base NULL stay. The caller frees it. NULL: out
+ * of memory. */
 char *bl_path_join(const char *base, const char *path);
 
-/* The last component: what stands behind the last slash. */
+/* Returns the last component: the text after the last slash. */
 const char *bl_path_name(const char *path);
 
-/* Bytes of the path without the extension of its last component. A name such as ".profile" has none. */
+/* Bytes of path without the extension of its last component. A name such as ".profile" has no extension. */
 size_t bl_path_stem(const char *path);
 
-/* Whether the path ends in suffix (".gz"), in small or capital letters. */
+/* Whether path ends with suffix (".gz"), in lower or upper case. */
 bool bl_path_has_suffix(const char *path, const char *suffix);
 
 #endif

@@ -39,7 +39,7 @@ int bl_pipe_copy_open(struct bl_pipe_copy *held, const char *path, struct bl_err
     held->fd = bl_temporary_open(NULL, e);
     code = held->fd < 0 ? held->fd : pipe_copy_fill(from, held->fd, held->name, e);
     if (!given)
-        close(from); /* read only: nothing can be lost by it */
+        close(from); /* read only: no data to lose */
     snprintf(held->path, sizeof held->path, "/dev/fd/%d", held->fd);
     return code;
 }

@@ -24,7 +24,7 @@ bool bl_process_found(const char *name)
     return found;
 }
 
-/* All that comes out of the pipe, up to its end. */
+/* Reads the pipe to its end. */
 static int process_read(int fd, const char *name, struct bl_buffer *out, struct bl_error *e)
 {
     char chunk[4096];
@@ -42,7 +42,7 @@ static int process_read(int fd, const char *name, struct bl_buffer *out, struct 
 static int process_start(const char *const argv[], const int *out, pid_t *pid, struct bl_error *e)
 {
     posix_spawn_file_actions_t actions;
-    /* Not every system tells it when the program is to be started. */
+    /* Not every system reports at the start that the program is missing. */
     if (!strchr(argv[0], '/') && !bl_process_found(argv[0])) {
         errno = ENOENT;
         return bl_error_errno(e, BL_EFAIL, "cannot run %s", argv[0]);
@@ -52,7 +52,7 @@ static int process_start(const char *const argv[], const int *out, pid_t *pid, s
     int wrong = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     for (int fd = STDOUT_FILENO; out && fd <= STDERR_FILENO && !wrong; fd++)
         wrong = posix_spawn_file_actions_adddup2(&actions, *out, fd);
-    /* The words of a command line are never written to. */
+    /* posix_spawn does not write to the arguments. */
     if (!wrong)
         wrong = posix_spawnp(pid, argv[0], &actions, NULL, (char *const *)argv, environ);
     posix_spawn_file_actions_destroy(&actions);

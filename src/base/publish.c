@@ -14,10 +14,10 @@
 #include "base/fs.h"
 
 #define CHUNK ((size_t)1 << 16)
-#define SHOWN 80 /* bytes of a line that differs, before and from there on */
+#define SHOWN 80 /* bytes shown before and after the difference in a line */
 
-/* 1: a file has the name already. Where there are no hard links, a rename that replaces nothing does, and where that is
- * not to be had either, one that looks before. */
+/* Returns 1 if the name exists already. Without hard links a rename that refuses to replace does the work, and without
+ * that, a check followed by a rename. */
 static int publish_link(int folder, const char *temporary, const char *name, const char *path, struct bl_error *e)
 {
     struct stat status;
@@ -49,7 +49,7 @@ static int publish_name(const char *temporary, const char *path, struct bl_error
 
 /* --- what differs ----------------------------------------------------------------------------------------------- */
 
-/* One of two files that are compared. */
+/* One of two compared files. */
 struct side {
     const char *path;
     int fd;
@@ -80,7 +80,7 @@ static int side_fill(struct side *side, struct bl_error *e)
     return BL_OK;
 }
 
-/* The line that byte `at` is in, as far as it is in memory, and not too much of it; *size -1: it is no text. */
+/* Returns the line around byte `at`, as far as it is in memory and shortened; *size -1: it is not text. */
 static const char *side_line(const struct side *side, size_t at, int *size)
 {
     size_t begin = at, end = at;
@@ -146,7 +146,7 @@ static int publish_compare(const char *there, const char *here, struct bl_error 
 out:
     for (int i = 0; i < 2; i++) {
         if (side[i].fd >= 0)
-            close(side[i].fd); /* read only: nothing can be lost by it */
+            close(side[i].fd); /* read only: no data to lose */
     }
     free(side);
     return code;

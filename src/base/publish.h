@@ -1,12 +1,12 @@
-/* Files that are written once, by whichever of several processes comes first; the others must have made the same. */
+/* Files that several processes may produce: the first one writes, and the others must have the same bytes. */
 #ifndef BL_PUBLISH_H
 #define BL_PUBLISH_H
 
 #include "base/error.h"
 
-/* Gives the file temporary, which is whole and closed, the name path, both in one directory, and makes that durable.
- * Nothing is ever replaced. 1: somebody else was first, with the same bytes. BL_EFAIL: with others; it says where they
- * differ. temporary may still be there afterwards, and is the caller's to remove. */
+/* Gives the complete, closed file temporary the name path, in the same directory, and makes that durable. Nothing is
+ * ever replaced. 1: another process was first, with the same bytes. BL_EFAIL: with other bytes; the message says where
+ * they differ. temporary may still exist afterwards; the caller removes it. */
 int bl_publish_file(const char *temporary, const char *path, struct bl_error *e);
 
 #endif

@@ -1,7 +1,7 @@
 #include "base/sort.h"
 
 enum {
-    INSERTION_SORT = 48, /* keys up to which counting digits does not pay */
+    INSERTION_SORT = 48, /* up to this many keys, counting digits does not pay */
     DIGIT_BITS = 8,
     DIGITS = 1 << DIGIT_BITS,
 };

@@ -1,5 +1,5 @@
-/* Integers sorted in place, in linear time: radix sort by bytes, the leading one first ("American flag", McIlroy,
- * Bostic, McIlroy 1993). Sorting by copies would cost as much memory again. */
+/* Sorts integers in place in linear time: radix sort by bytes, the leading byte first ("American flag", McIlroy,
+ * Bostic, McIlroy 1993). Sorting through a copy would need the same memory again. */
 #ifndef BL_SORT_H
 #define BL_SORT_H
 
@@ -9,8 +9,8 @@
 /* Ascending. */
 void bl_sort_u32(uint32_t *key, size_t n);
 
-/* Ascending by the bits from `lowest` on, a multiple of 8 below 64; those under it are carried along. Which of the keys
- * that are alike so comes first follows from the input alone, on every machine and for ever: plans rest on it. */
+/* Ascending by the bits from `lowest` up, a multiple of 8 below 64; the bits below it move along. The order of equal
+ * keys depends only on the input and must never change, on any machine: plans depend on it. */
 void bl_sort_u64(uint64_t *key, size_t n, int lowest);
 
 #endif

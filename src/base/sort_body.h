@@ -1,5 +1,5 @@
-/* The sort of base/sort.h for one type of keys: sort.c includes it once for each, with KEY the type and NAMED(f) the
- * function's name for it. */
+/* The sort of base/sort.h for one type of key. sort.c includes this file once per type; KEY is the type and NAMED(f)
+ * the name of f for it. */
 
 static void NAMED(sort_by_insertion)(KEY *key, size_t n)
 {
@@ -12,7 +12,7 @@ static void NAMED(sort_by_insertion)(KEY *key, size_t n)
     }
 }
 
-/* By the digits from that at `shift` down to that at `lowest`, one level deeper for each. */
+/* Sorts by the digits from `shift` down to `lowest`, one digit per recursion level. */
 static void NAMED(sort_by_digits)(KEY *key, size_t n, int shift, int lowest)
 {
     if (n <= INSERTION_SORT) {

@@ -20,7 +20,7 @@ int bl_temporary_name(const char *path, struct bl_buffer *name, struct bl_error 
     char host[65];
     unsigned random = 0;
     bl_temporary_host(host);
-    /* Containers may have one name and one process each. Where there is no randomness, host and process must do. */
+    /* Containers may share a host name and process number. Without random bytes, host and process must suffice. */
     if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
         random = 0;
     bl_buffer_printf(name, "%s.part-%s-%ld-%08x", path, host, (long)getpid(), random);

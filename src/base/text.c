@@ -62,7 +62,7 @@ bool bl_text_to_bytes(const char *text, int64_t *value)
     return true;
 }
 
-/* Compares the digit runs at *a and *b by value and steps over them. */
+/* Compares the runs of digits at *a and *b by value and moves past them. */
 static int digits_compare(const char **a, const char **b)
 {
     const char *x = *a, *y = *b;
@@ -121,7 +121,7 @@ bool bl_text_next_line(const char *text, size_t size, size_t *at, const char **l
 
 void bl_text_escape(struct bl_buffer *out, const char *text, size_t size)
 {
-    size_t plain = 0; /* bytes that go out as they are, not yet appended */
+    size_t plain = 0; /* bytes that need no escape and are not appended yet */
     for (size_t at = 0; at < size;) {
         const char *mark = NULL;
         char hex[8];
@@ -214,7 +214,7 @@ char *bl_text_size(char *buffer, int64_t bytes)
     static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double size = (double)bytes;
     int u = 0;
-    while (size >= (u ? 1023.95 : 1024) && u < 6) { /* what rounds to 1024.0 is 1.0 of the next unit */
+    while (size >= (u ? 1023.95 : 1024) && u < 6) { /* a value that rounds to 1024.0 is 1.0 of the next unit */
         size /= 1024;
         u++;
     }
@@ -222,7 +222,7 @@ char *bl_text_size(char *buffer, int64_t bytes)
     return buffer;
 }
 
-/* "y" behind a consonant becomes "ies", a hiss gets "es", all others "s". */
+/* "y" after a consonant becomes "ies", a sibilant gets "es", all others "s". */
 static const char *plural_ending(const char *noun, size_t *size)
 {
     char last = noun[*size - 1], before = *size > 1 ? noun[*size - 2] : 0;

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The number of bytes at text that are ASCII, a few short of it perhaps: whole runs of 32. */
+/* The number of leading ASCII bytes of text, in whole runs of 32; it may fall short by a few bytes. */
 static size_t utf8_ascii_run(const char *text, size_t size)
 {
     size_t at = 0;
@@ -65,7 +65,7 @@ size_t bl_utf8_part(const char *text, size_t size, bool *whole)
     if (s[0] < 0xc2 || s[0] > 0xf4)
         return 1;
     size_t length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    /* Overlong forms, surrogates and what lies past U+10FFFF show in the second byte. */
+    /* Overlong forms, surrogates and code points above U+10FFFF show in the second byte. */
     unsigned low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
     unsigned high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
     if (size < 2 || s[1] < low || s[1] > high)
@@ -85,7 +85,7 @@ size_t bl_utf8_length(const char *text, size_t size)
     return whole ? length : 0;
 }
 
-/* Controls (C0, DEL, C1), marks and ends of lines and of directions of writing, byte order marks, what is none. */
+/* Controls (C0, DEL, C1), line ends, marks of writing direction, byte order marks, and noncharacters. */
 static bool code_point_is_hidden(uint32_t point)
 {
     return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c || point == 0x200e || point == 0x200f ||

@@ -1,4 +1,4 @@
-/* UTF-8: whether it is, what it is replaced by where it is not, and its code points. */
+/* UTF-8: validation, replacement of invalid text, and code points. */
 #ifndef BL_UTF8_H
 #define BL_UTF8_H
 
@@ -8,11 +8,10 @@
 
 #define BL_UTF8_MAX 4 /* bytes of one code point */
 
-/* The length of the valid beginning: size when all of it is UTF-8, else the offset of the first byte that begins no
- * character. */
+/* The length of the valid prefix: size if all of the text is UTF-8, otherwise the offset of the first invalid byte. */
 size_t bl_utf8_valid(const char *text, size_t size);
 
-/* The code point at text, which is valid UTF-8, and its number of bytes. */
+/* Decodes the code point at text, which must be valid UTF-8. Returns its number of bytes. */
 static inline size_t bl_utf8_decode(const char *text, uint32_t *point)
 {
     const unsigned char *s = (const unsigned char *)text;
@@ -32,22 +31,22 @@ static inline size_t bl_utf8_decode(const char *text, uint32_t *point)
     return 4;
 }
 
-/* Writes a code point, no surrogate and at most U+10FFFF; its number of bytes. */
+/* Encodes a code point, at most U+10FFFF and no surrogate. Returns its number of bytes. */
 size_t bl_utf8_encode(uint32_t point, char out[BL_UTF8_MAX]);
 
-/* Bytes of the valid UTF-8 character at text (of size bytes), or 0 when there is none. */
+/* Bytes of the valid UTF-8 character at text (of size bytes), or 0 if it is not valid. */
 size_t bl_utf8_length(const char *text, size_t size);
 
-/* Bytes of the longest beginning of a UTF-8 character at text, of size > 0 bytes; whole tells whether it is all of one.
- * At least 1: a byte that begins none. */
+/* Bytes of the longest prefix of a UTF-8 character at text, of size > 0 bytes; *whole: whether that is a complete
+ * character. At least 1, for a byte that begins no character. */
 size_t bl_utf8_part(const char *text, size_t size, bool *whole);
 
-/* Bytes of the UTF-8 character at text (of size bytes) that can be shown to people as it is; 0: what stands there is a
- * control character, ends a line, turns the direction of writing, or is not UTF-8. */
+/* Bytes of the UTF-8 character at text (of size bytes) if it can be shown as it is. 0: a control character, a line end,
+ * a change of writing direction, or not UTF-8. */
 size_t bl_utf8_visible(const char *text, size_t size);
 
-/* Puts "?" in place of each character and byte that bl_utf8_visible refuses, but for those in keep. Returns the new
- * size, which is not larger, and ends the text there where it has become less. */
+/* Replaces each character and byte that bl_utf8_visible refuses with "?", except those in keep. Returns the new size,
+ * never larger; text that became shorter is NUL-terminated. */
 size_t bl_utf8_mask(char *text, size_t size, const char *keep);
 
 #endif
