@@ -1,15 +1,16 @@
-"""Arguments for training code, made from a batch: one function for each consumer.
+"""Arguments for training code, made from a batch: one function for each framework or kernel.
 
-A batch is a dict with cu_seqlens [B, S + 1], length [B, S], num_sequences [B] and at least one field [B, T, ...], as blocks are and as
-they are when they were collated; one block, without the axis B, is taken as well, and then the results that have an axis B lack it.
-Arrays are numpy's, or torch tensors on the CPU, and then so are the results. Nothing of the batch is changed.
+A batch is a dict with cu_seqlens [B, S + 1], length [B, S], num_sequences [B] and at least one field [B, T, ...]: collated blocks.
+A single block, without the axis B, works too; the results then have no axis B either. Arrays are numpy arrays or torch tensors on the
+CPU, and the results are of the same kind. The batch is not changed.
 
-Padding is no sequence, and neither is one that failed while packing: their steps are in no result whose steps are those of
-sequences ("total" below), and they are 0 in masks and segment ids. "n" is the number of sequences in all blocks of the batch.
+In the shapes below, n is the number of sequences in all blocks of the batch, and total is the sum of their lengths. Padding and
+sequences that failed while packing count in neither: results of total steps leave them out, masks and segment ids are 0 there.
 
-Text is learned from a field of tokens, or by what the dataset has beside them, one value for each token, not shifted: "labels" names
-a field of what is to be predicted there, -100 where nothing is; "loss_mask" names one that is 0 where nothing is to be learned. Both
-go together.
+For text, "field" names the tokens. Two more fields of the dataset, with one value for each token, not shifted, can say what to learn:
+"labels" names the targets, -100 for none; "loss_mask" names a mask that is 0 where nothing is learned. Both can be used together.
+
+bload.Error: the batch lacks an entry, or a loss mask has weights that the result cannot express.
 """
 from __future__ import annotations
 
@@ -33,37 +34,38 @@ IGNORED = -100
 # --- common parts -------------------------------------------------------------------------------------------------
 
 class Packed(NamedTuple):
-    """The places of the sequences in a batch. Steps are numbered through all blocks: b * T + t."""
-    shape: Tuple[int, ...]  # of results with one value per step: (B, T), or (T,) of one block
+    """The places of the sequences in a batch. Step t of block b has the number b * T + t."""
+    shape: Tuple[int, ...]  # of results with one value per step: (B, T), or (T,) for a single block
     B: int
     T: int
-    block: np.ndarray     # I64 [n]
-    length: np.ndarray    # I64 [n]
-    step: np.ndarray      # I64 [total], rising
-    position: np.ndarray  # I64 [total]: within its sequence, from 0
-    owner: np.ndarray     # I64 [total]: the sequence, from 0, through all blocks
+    block: np.ndarray     # I64 [n]: the block of each sequence
+    length: np.ndarray    # I64 [n]: its steps
+    step: np.ndarray      # I64 [total]: the number of each step, ascending
+    position: np.ndarray  # I64 [total]: its position in the sequence, from 0
+    owner: np.ndarray     # I64 [total]: its sequence, from 0 to n - 1
 
     def cu_seqlens(self) -> np.ndarray:
-        """I32 [n + 1]: boundaries of the sequences when all other steps are taken away."""
+        """I32 [n + 1]: boundaries of the sequences after all other steps are removed."""
         return np.concatenate(([0], np.cumsum(self.length))).astype(np.int32)
 
     def longest(self) -> int:
+        """Steps of the longest sequence; 0 if there is none."""
         return int(self.length.max(initial=0))
 
     def number(self) -> np.ndarray:
-        """I64 [total]: the sequence within its block, from 1."""
+        """I64 [total]: the number of the sequence in its block, from 1."""
         first = np.searchsorted(self.block, self.block)
         numbers: np.ndarray = (np.arange(len(self.block)) - first + 1)[self.owner]
         return numbers
 
     def spread(self, values: Any, dtype: type, elsewhere: int = 0) -> np.ndarray:
-        """[B, T]: the values [total] at their steps, and elsewhere that one."""
+        """[B, T]: values [total] at the steps of sequences, elsewhere at all others."""
         out: np.ndarray = np.full(self.B * self.T, elsewhere, dtype)
         out[self.step] = values
         return out.reshape(self.shape)
 
     def flat(self, batch: Batch, field: str) -> np.ndarray:
-        """[B * T, ...]: a field with its blocks one after the other."""
+        """[B * T, ...]: a field, its blocks concatenated. Error: the batch has no such field."""
         if field not in batch:
             raise Error(f"the batch has no \"{field}\": {', '.join(batch)}")
         values = np.asarray(batch[field])
@@ -71,12 +73,15 @@ class Packed(NamedTuple):
 
 
 def has_axis(name: str, value: Any, axis: int) -> bool:
-    """Whether that has an axis behind those of blocks, of steps or of sequences; files of pictures are lists."""
+    """Whether an entry, if it is no table, has this axis, which counts steps or sequences. JPEG files, which are lists, have none."""
     return name not in TABLES and not isinstance(value, list) and np.ndim(value) > axis
 
 
 def steps_of(batch: Batch) -> int:
-    """T, which the fields tell: what else lies in a batch has an entry for each sequence, of which there are no more."""
+    """T, from the fields. Other entries, such as attributes, have one value for each sequence, of which there are at most T.
+
+    Error: the batch lacks a table, or has no field.
+    """
     for name in ("cu_seqlens", "length", "num_sequences"):
         if name not in batch:
             raise Error(f"the batch has no \"{name}\": {', '.join(batch)}")
@@ -89,12 +94,13 @@ def steps_of(batch: Batch) -> int:
 
 
 def fields_of(batch: Batch) -> List[str]:
-    """The names of what lies on the steps."""
+    """The names of the entries with one value per step."""
     axis, T = np.ndim(batch["cu_seqlens"]) - 1, steps_of(batch)
     return [name for name, value in batch.items() if has_axis(name, value, axis) and np.shape(value)[axis] == T]
 
 
 def pack(batch: Batch) -> Packed:
+    """The places of a batch's sequences. Error: it lacks a table, or has no field."""
     T, axis = steps_of(batch), np.ndim(batch["cu_seqlens"]) - 1
     starts, lengths = np.atleast_2d(batch["cu_seqlens"])[:, :-1], np.atleast_2d(batch["length"])
     B = len(starts)
@@ -107,6 +113,7 @@ def pack(batch: Batch) -> Packed:
 
 
 def as_tensors(value: Any, torch: Any) -> Any:
+    """A result with its arrays as tensors."""
     if isinstance(value, np.ndarray):
         return torch.from_numpy(value)
     if isinstance(value, dict):
@@ -117,7 +124,7 @@ def as_tensors(value: Any, torch: Any) -> Any:
 
 
 def contract(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Makes a function of arrays also accept tensors, and return tensors then. torch is not imported here."""
+    """Lets a function of arrays also take tensors, and then return tensors. Does not import torch."""
     @functools.wraps(function)
     def either(batch: Batch, *arguments: Any, **options: Any) -> Result:
         torch = sys.modules.get("torch")
@@ -131,7 +138,7 @@ def contract(function: Callable[..., Result]) -> Callable[..., Result]:
 
 def targets(packed: Packed, batch: Batch, field: str, labels: Optional[str], loss_mask: Optional[str],
             separator: int = IGNORED) -> np.ndarray:
-    """I64 [total]: what is to be predicted at each step; the separator where nothing is."""
+    """I64 [total]: the target of each step, or the separator if there is none. Error: a loss mask with values other than 0 and 1."""
     given: np.ndarray = packed.flat(batch, labels or field)[packed.step].astype(np.int64)
     if labels and separator != IGNORED:
         given[given == IGNORED] = separator
@@ -144,7 +151,7 @@ def targets(packed: Packed, batch: Batch, field: str, labels: Optional[str], los
 
 
 def next_step(packed: Packed, values: np.ndarray, last: int) -> np.ndarray:
-    """For each step, the value [total] of the next one; last where the sequence ends."""
+    """[total]: for each step the value of the next one; last at the end of each sequence."""
     out = np.full_like(values, last)
     inside = np.flatnonzero(packed.owner[1:] == packed.owner[:-1])
     out[inside] = values[inside + 1]
@@ -152,7 +159,7 @@ def next_step(packed: Packed, values: np.ndarray, last: int) -> np.ndarray:
 
 
 def boundaries(batch: Batch, T: int) -> List[np.ndarray]:
-    """Of each block, I64: the starts of all its places, the end of the last one, and T, where that is another."""
+    """For each block, I64: the start of every used place, the end of the last one, and T if it differs from that."""
     out: List[np.ndarray] = []
     for cu, used in zip(np.atleast_2d(batch["cu_seqlens"]), np.atleast_1d(batch["num_sequences"])):
         edges = cu[:used + 1].astype(np.int64) if used else np.zeros(1, np.int64)
@@ -160,14 +167,14 @@ def boundaries(batch: Batch, T: int) -> List[np.ndarray]:
     return out
 
 
-# --- the consumers ------------------------------------------------------------------------------------------------
+# --- the contracts ------------------------------------------------------------------------------------------------
 
 @contract
 def flash_attention(batch: Batch) -> Dict[str, Any]:
-    """flash_attn_varlen_func, and torch's varlen attention.
+    """For flash_attn_varlen_func and torch's varlen attention.
 
-    cu_seqlens I32 [n + 1], max_seqlen int, and indices I64 [total]: the steps of sequences among all of the batch, which queries, keys
-    and values are to consist of: `x.flatten(0, 1)[indices]`. Steps of no sequence cannot stay in, for there the kernels write nothing.
+    Gives cu_seqlens I32 [n + 1], max_seqlen int and indices I64 [total], the numbers of the steps of sequences. Take queries, keys and
+    values at these steps: `x.flatten(0, 1)[indices]`. Remove the other steps, because the kernels write no output for them.
     """
     packed = pack(batch)
     return {"cu_seqlens": packed.cu_seqlens(), "max_seqlen": packed.longest(), "indices": packed.step}
@@ -176,13 +183,14 @@ def flash_attention(batch: Batch) -> Dict[str, Any]:
 @contract
 def hugging_face(batch: Batch, field: str = "tokens", labels: Optional[str] = None, separator: int = IGNORED, *,
                  loss_mask: Optional[str] = None) -> Dict[str, Any]:
-    """transformers' DataCollatorWithFlattening, with the arguments of flash attention and seq_idx, for `model(**result)`.
+    """For `model(**result)` of transformers: what DataCollatorWithFlattening gives with the arguments of flash attention and seq_idx.
 
-    input_ids, labels, position_ids I64 [1, total], seq_idx I32 [1, total], cu_seq_lens_q and cu_seq_lens_k I32 [n + 1], max_length_q
-    and max_length_k int, use_cache False. The first label of each sequence is the separator; they are not shifted: models do that.
+    Gives input_ids, labels, position_ids I64 [1, total], seq_idx I32 [1, total], cu_seq_lens_q and cu_seq_lens_k I32 [n + 1],
+    max_length_q and max_length_k int, use_cache False. Labels are not shifted, because the models do that; the first label of each
+    sequence is the separator.
 
-    Models tell sequences by position_ids, but only where they keep no cache (they do by default; use_cache False is for that) and
-    are given no attention_mask: with either one, tokens attend to the sequences before their own.
+    Models separate the sequences by position_ids, but only without a cache and without an attention_mask. With either one, tokens
+    attend to the sequences before their own. use_cache=False turns off the cache, which is on by default. Pass no attention_mask.
     """
     packed = pack(batch)
     given = targets(packed, batch, field, labels, loss_mask, separator)
@@ -203,9 +211,10 @@ def hugging_face(batch: Batch, field: str = "tokens", labels: Optional[str] = No
 @contract
 def trl(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
         loss_mask: Optional[str] = None) -> List[Dict[str, List[int]]]:
-    """The examples that TRL's SFTTrainer makes of packed text, one for each block.
+    """The examples that TRL's SFTTrainer makes from packed text: a list with one dict per block.
 
-    Lists of int: input_ids and seq_lengths, whose sum is their number; with the name of a field of labels or a loss mask, labels.
+    Each has lists of int: input_ids, the tokens of the block's sequences, and seq_lengths, which add up to len(input_ids). If labels or
+    loss_mask is given, it also has labels.
     """
     packed = pack(batch)
     inside = packed.block[packed.owner]
@@ -224,8 +233,8 @@ def trl(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
 def numbered_mask(batch: Batch) -> np.ndarray:
     """The attention mask of Axolotl's multipack and NeMo AutoModel's packing: I64 [B, T].
 
-    1 in the steps of a block's first sequence, 2 in those of its second one; 0 is padding. The models of transformers as they are do
-    not read it so: for them all numbers but 0 are the same.
+    1 in the steps of a block's first sequence, 2 in those of its second, and so on; 0 in padding. Unmodified models of transformers do
+    not separate sequences by it: to them, all numbers but 0 are the same.
     """
     packed = pack(batch)
     return packed.spread(packed.number(), np.int64)
@@ -234,10 +243,10 @@ def numbered_mask(batch: Batch) -> np.ndarray:
 @contract
 def torchtune(batch: Batch, field: str = "tokens", labels: Optional[str] = None, separator: int = IGNORED, *,
               loss_mask: Optional[str] = None) -> Dict[str, Any]:
-    """torchtune's packs, as its PackedDataset gives them: several in one dict.
+    """The packs of torchtune's PackedDataset, B of them in one dict.
 
-    tokens, labels, input_pos I64 [B, T], and seq_lens, a list of B arrays I64 whose sum is T: padding is one more entry there. In
-    padding, positions go on counting and labels are the separator, as the first label of each sequence is.
+    Gives tokens, labels, input_pos I64 [B, T], and seq_lens, a list of B arrays I64 that add up to T each: padding is one more
+    entry. In padding, positions keep counting. Labels are the separator in padding and at the first token of each sequence.
     """
     packed = pack(batch)
     given = targets(packed, batch, field, labels, loss_mask, separator)
@@ -257,12 +266,14 @@ def torchtune(batch: Batch, field: str = "tokens", labels: Optional[str] = None,
 @contract
 def megatron(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
              loss_mask: Optional[str] = None) -> Dict[str, np.ndarray]:
-    """What Megatron makes its packed parameters (PackedSeqParams, thd) of.
+    """The values from which Megatron makes its packed parameters (PackedSeqParams, thd).
 
-    tokens, labels, position_ids I64 [B, T], loss_mask F32 [B, T], cu_seqlens I32 [B, S + 2], max_seqlen I32 [B]. Labels are those of
-    the next step, 0 where nothing is to be predicted; there the mask is 0, too, as where a sequence ends, and in padding. Elsewhere it
-    is 1, or the next step's weight in the given one. Padding is the last of the boundaries' parts, for they end with T, which the tail
-    repeats. cu_seqlens_q and cu_seqlens_kv are one block's: micro batches have one.
+    Gives tokens, labels, position_ids I64 [B, T], loss_mask F32 [B, T], cu_seqlens I32 [B, S + 2], max_seqlen I32 [B].
+
+    Labels are shifted: each is the target of the next step, or 0 if there is none. loss_mask is 0 where there is no target: at the
+    end of each sequence and in padding, too. Elsewhere it is 1, or the next step's weight in the given loss mask. In cu_seqlens,
+    padding counts as the last sequence: the boundaries end with T, repeated to the end of the row. Pass the row of one block as
+    cu_seqlens_q and cu_seqlens_kv, because a micro batch has one block.
     """
     packed = pack(batch)
     following = next_step(packed, targets(packed, batch, field, labels, None), IGNORED)
@@ -285,8 +296,7 @@ def megatron(batch: Batch, field: str = "tokens", labels: Optional[str] = None, 
 
 @contract
 def grain(batch: Batch, *fields: str) -> Dict[str, np.ndarray]:
-    """What Grain's packing makes of examples: for each field NAME (all of them by default) NAME itself, NAME_segment_ids and
-    NAME_positions, I32 [B, T].
+    """The result of Grain's packing. For each field NAME, by default all: NAME [B, T, ...], NAME_segment_ids and NAME_positions I32 [B, T].
 
     Segments count from 1 in each block; 0 is padding.
     """
@@ -305,8 +315,8 @@ def maxtext(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *
             loss_mask: Optional[str] = None) -> Dict[str, np.ndarray]:
     """MaxText's batch of packed text: inputs and targets, each with _segmentation and _position, all I32 [B, T].
 
-    Targets are the labels of the next step; their segmentation, which is MaxText's mask of the loss, is 0 where a sequence ends, and
-    where nothing is to be predicted.
+    Targets are shifted: each is the target of the next step. targets_segmentation, which MaxText uses as the loss mask, is 0 at the
+    end of each sequence and wherever there is no target.
     """
     packed = pack(batch)
     following = next_step(packed, targets(packed, batch, field, labels, loss_mask), IGNORED)
@@ -324,10 +334,10 @@ def maxtext(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *
 
 @contract
 def reset_table(batch: Batch) -> Union[List[np.ndarray], np.ndarray]:
-    """BLoad's own: of each block, the steps at which a sequence starts, I64; there the state of a recurrent model is to be reset.
+    """The reset table of BLoad: for each block, the steps at which to reset the state of a recurrent model, I64 [num_sequences].
 
-    A list of B arrays; of one block, its array. The place of a sequence that failed counts. Padding, which follows the last one, has
-    no start, so a state at the end of the block is that of the padding; flash_attention gives the steps of sequences alone.
+    A list of B arrays, or one array for a single block. A failed sequence keeps its entry. Padding after the last sequence has none, so
+    the state at the end of a block includes the padding. For the steps of sequences alone, use flash_attention.
     """
     used = np.atleast_1d(batch["num_sequences"])
     starts = [cu[:n].astype(np.int64) for cu, n in zip(np.atleast_2d(batch["cu_seqlens"]), used)]

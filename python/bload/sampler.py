@@ -1,4 +1,4 @@
-"""Which blocks are read, by whom, and in what order: for every framework, with numpy alone. bload.torch has the same for PyTorch."""
+"""Divides blocks among ranks and orders them, for any framework; needs only numpy. bload.torch has the same for PyTorch."""
 from __future__ import annotations
 
 import functools
@@ -20,11 +20,16 @@ REMAINDERS = ("error", "pad", "drop")
 
 
 class EpochBlocks:
-    """The blocks of all epochs of a dataset, numbered on: the one with number k * len(dataset) + i is dataset.epoch(k)[i].
+    """The blocks of all epochs of a dataset, in one numbering: number k * len(dataset) + i is dataset.epoch(k)[i].
 
-    So a number says all about a block, and reaches workers that were started in another epoch. len() is that of one epoch, and so
-    are the numbers of samplers that know nothing of this: they read the stored blocks. Without a window there are the epochs that
-    have plans, which take turns; with one (see bload.Epoch, seed too) any. Slices, as len(), are of the stored blocks.
+    A number identifies both the epoch and the block, so workers that were started in another epoch read the right block. len() and
+    slices cover the stored blocks, epoch 0; a sampler that knows only len() reads those.
+
+    window, seed: as in bload.Epoch. Without a window, training goes through the stored blocks and the planned epochs in turn; with one,
+    every epoch exists.
+
+    TypeError: dataset is not a bload.Dataset. SamplerError: a seed without a window, or a window below 1. IndexError: a negative number
+    before the first block.
     """
 
     def __init__(self, dataset: Dataset, window: Optional[int] = None, seed: int = 0):
@@ -35,13 +40,14 @@ class EpochBlocks:
         self.dataset = dataset
         self.window = None if window is None else whole_number("window", window, 1)
         self.seed = integer("the seed of windows is an integer", seed)
-        # Its own cache, as in Dataset: without a lock that a forked worker could inherit locked.
+        # A cache for each object, as in Dataset. It has no lock that a forked worker could inherit while it is held.
         self.epoch = functools.lru_cache(OPEN_EPOCHS)(self.open)
 
     def __reduce__(self) -> Any:
         return EpochBlocks, (self.dataset, self.window, self.seed)
 
     def open(self, number: int) -> Blocks:
+        """The blocks of an epoch. EpochError: it has no plan."""
         return self.dataset.epoch(number, self.window, self.seed)
 
     def __len__(self) -> int:
@@ -66,14 +72,14 @@ class EpochBlocks:
         return iter(self.dataset)
 
     def __contains__(self, key: object) -> bool:
-        return key in self.dataset  # which says that blocks are not looked for
+        return key in self.dataset  # raises TypeError: blocks cannot be searched
 
     def __repr__(self) -> str:
         window = "" if self.window is None else f", window = {self.window}, seed = {self.seed}"
         return f"<bload.sampler.EpochBlocks{window} of {self.dataset!r}>"
 
     def first(self, epoch: int) -> int:
-        """The number of the first block in an epoch of training, counted from 0."""
+        """The number of the first block in a training epoch; epochs count from 0."""
         if self.window is None:
             known = self.dataset.epochs
             epoch = known[epoch % len(known)]
@@ -81,11 +87,12 @@ class EpochBlocks:
 
 
 def order(blocks: int, seed: int, epoch: int) -> np.ndarray:
-    """A permutation of 0 to blocks - 1, I64: a pure function of its arguments, the same on every machine and with every numpy."""
+    """A permutation of 0 to blocks - 1, I64 [blocks]. It depends on the arguments alone: the same on every machine and numpy version."""
     return np.argsort(scatter(np.arange(blocks), seed, epoch), kind="stable")
 
 
 def whole_number(name: str, value: Any, least: int = 0) -> int:
+    """value as an int. SamplerError: it is not an integer, or below least."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -96,7 +103,7 @@ def whole_number(name: str, value: Any, least: int = 0) -> int:
 
 
 def of_epochs(source: Any) -> Any:
-    """What a sampler gives numbers for: blocks that are numbered on from epoch to epoch."""
+    """source itself, if its blocks are numbered across epochs. TypeError: they are not."""
     if hasattr(source, "first") and isinstance(getattr(source, "dataset", None), Dataset):
         return source
     if isinstance(source, Blocks):
@@ -108,23 +115,24 @@ def of_epochs(source: Any) -> Any:
 
 
 class BlockSampler:
-    """The numbers of an epoch's blocks, every block once, and in equal number for every rank; goes on where a run was stopped.
+    """Gives the numbers of an epoch's blocks: every block once, and the same count for every rank. It can resume inside an epoch.
 
-    source: the blocks that numbers are for: EpochBlocks (or bload.torch.BlockDataset). Where it has further epochs, each epoch of
-    training reads another packing.
-    num_replicas: ranks of the job; without it 1.
-    rank: without it, iterating gives the numbers for the whole job, in the order in which they are consumed: whoever takes them
-    shares them out, as Accelerate does. With it, those of this rank, every num_replicas-th.
-    shuffle, seed: the order of the blocks is drawn from seed and epoch; without shuffle they come as they lie.
-    batch_size: blocks per rank and step, the dataset's own by default.
-    remainder: what is done where the blocks that are left are no multiple of num_replicas * batch_size, as they may be in a job of
-    another size than the dataset was packed for: "error" (SamplerError), "pad" (blocks of the rest are repeated) or "drop" (the last
-    ones are left out); padded and dropped count them, for the whole job, and a warning tells.
-    whole_length: len() counts those as well that were consumed before. Lightning wants that: it counts them itself.
+    source: the blocks to number, an EpochBlocks or a bload.torch.BlockDataset. If it has several epochs, each training epoch reads
+    another packing.
+    num_replicas: ranks of the job, 1 by default.
+    rank: gives the numbers of this rank, every num_replicas-th one. Without it, iterating gives the numbers of the whole job, in the
+    order in which they are consumed, and the caller divides them among the ranks, as Accelerate does.
+    shuffle, seed: seed and epoch determine the order of the blocks. With shuffle=False the blocks keep the order of the dataset.
+    batch_size: blocks per rank and step; the dataset's value by default.
+    remainder: what to do if the blocks left in the epoch are not a multiple of num_replicas * batch_size. This can happen if the job
+    has another size than the dataset was packed for. "error" raises SamplerError, "pad" repeats some of these blocks, "drop" leaves
+    out the last ones. padded and dropped count them for the whole job, and a warning names the number.
+    whole_length: len() includes the blocks consumed before this iteration. Lightning needs this, because it counts them itself.
 
-    The position is counted in blocks of the epoch that the whole job consumed, so that a job of any size can go on from it.
+    The position is the number of blocks of the epoch that the whole job has consumed, so a job of any size can resume from it.
 
-    SamplerError (a ValueError): ranks, batch size and blocks do not go together, told when the sampler is made; a state that is another's.
+    SamplerError (a ValueError): ranks, batch size and blocks do not fit together, which the constructor checks; or a state is not one
+    of this dataset. TypeError: source is of another type.
     """
 
     def __init__(self, source: Any, num_replicas: Optional[int] = None, rank: Optional[int] = None, shuffle: bool = True,
@@ -143,12 +151,12 @@ class BlockSampler:
         self.remainder = remainder
         self.whole_length = flag("whole_length", whole_length)
         self.epoch = 0
-        self.begin = 0         # of the epoch's blocks, those that were consumed before this iteration
-        self.position = 0      # those that are consumed when everything that was handed out is
-        self.finished = False  # it was handed out to its end: the next iteration is a whole epoch
-        self.told = False      # set_epoch was called, and nothing was handed out since
-        self.restored = False  # a state was loaded, and nothing was handed out since
-        self.over: Optional[int] = None  # the epoch that this state says is finished
+        self.begin = 0         # blocks of the epoch consumed before this iteration
+        self.position = 0      # blocks of the epoch consumed, counting all numbers given so far
+        self.finished = False  # all numbers of the epoch were given: the next iteration is a whole epoch
+        self.told = False      # set_epoch was called, and no number was given since
+        self.restored = False  # a state was loaded, and no number was given since
+        self.over: Optional[int] = None  # the epoch that the loaded state says is finished
         self.excess(0)
 
     def __repr__(self) -> str:
@@ -159,9 +167,10 @@ class BlockSampler:
     # --- the epoch ------------------------------------------------------------------------------------------------
 
     def set_epoch(self, epoch: int) -> None:
-        """Goes to the beginning of an epoch; in the one that is at hand already, perhaps restored, the position stays.
+        """Moves to the start of an epoch. In the current epoch, restored or not, the position stays.
 
-        Of the epoch that a restored state says is finished nothing is left.
+        If a restored state says that this epoch is finished, no blocks are left in it. Warns if a restored position is left.
+        SamplerError: epoch is not an integer of at least 0.
         """
         epoch = whole_number("epoch", epoch)
         if epoch == self.over:
@@ -177,7 +186,7 @@ class BlockSampler:
         self.told = True
 
     def excess(self, begin: int) -> int:
-        """How many of the blocks that are left behind begin make no step of all ranks; SamplerError where they may not be."""
+        """Blocks from begin on that do not fill a step of all ranks. SamplerError: there are some, and remainder is "error"."""
         step = self.num_replicas * self.batch_size
         left = len(self.source) - begin
         excess = left % step
@@ -191,19 +200,20 @@ class BlockSampler:
 
     @property
     def dropped(self) -> int:
-        """Blocks of this epoch that are left out, in the whole job."""
+        """Blocks of this epoch that are left out, over the whole job."""
         return self.excess(self.begin) if self.remainder == "drop" else 0
 
     @property
     def padded(self) -> int:
-        """Blocks of this epoch that are read a second time, in the whole job."""
+        """Blocks of this epoch that are repeated, over the whole job."""
         return -self.left() % (self.num_replicas * self.batch_size) if self.remainder == "pad" else 0
 
     def left(self) -> int:
+        """Blocks of the epoch from begin on."""
         return len(self.source) - self.begin
 
     def numbers(self) -> np.ndarray:
-        """What is left of the epoch, for all ranks, I64: a multiple of num_replicas * batch_size."""
+        """The block numbers left in the epoch, for all ranks: I64 [n], n a multiple of num_replicas * batch_size."""
         excess = self.excess(self.begin)
         blocks = order(len(self.source), self.seed, self.epoch) if self.shuffle else np.arange(len(self.source))
         left = blocks[self.begin:]
@@ -219,7 +229,7 @@ class BlockSampler:
         warnings.warn(f"{self.source.dataset.path}: {what}", stacklevel=level)
 
     def __len__(self) -> int:
-        """Numbers that an iteration gives: what is left of the epoch when it begins."""
+        """How many numbers an iteration gives: those left in the epoch when it begins."""
         self.excess(self.begin)
         total = self.left() + self.padded - self.dropped + (self.begin if self.whole_length else 0)
         return total if self.rank is None else total // self.num_replicas
@@ -238,15 +248,17 @@ class BlockSampler:
         for taken, number in enumerate(numbers.tolist(), 1):
             self.position = begin + taken * each
             yield number
-        self.finished = begin < len(self.source)  # where nothing was left, nothing is left of the epoch when it is asked for again
+        self.finished = begin < len(self.source)  # if nothing was left, iterating again gives nothing either
 
     # --- the state ------------------------------------------------------------------------------------------------
 
     def state_dict(self, consumed: Optional[int] = None) -> Dict[str, Any]:
-        """Where the job is: numbers and text only.
+        """The position of the job, as a dict of numbers and strings.
 
-        consumed: blocks of this epoch that the whole job has trained on, those before it was resumed included. Without it, those
-        that were handed out, which is more where workers read ahead.
+        consumed: blocks of this epoch that the whole job has trained on, including those before it was resumed. The default counts the
+        blocks whose numbers were given, which is more if workers read ahead.
+
+        SamplerError: consumed is larger than the epoch.
         """
         position = self.position if consumed is None else whole_number("consumed", consumed)
         end = len(self.source) + self.padded
@@ -265,10 +277,10 @@ class BlockSampler:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on from a state, of a job of any size. SamplerError, and nothing changed, where that cannot be.
+        """Resumes from a state that a job of any size saved. SamplerError: that is not possible; the sampler is unchanged.
 
-        From that of a finished epoch the next one follows, whole. Where set_epoch was called before, as with StatefulDataLoader, which
-        loads states when it is iterated, a later epoch stays, and of the finished one itself nothing is left.
+        After a finished epoch, the whole next one follows. If set_epoch was called before, a later epoch stays set, and in the finished
+        epoch itself no blocks are left. (StatefulDataLoader works in this order: it loads the state when it is iterated.)
         """
         seed, epoch, consumed = self.checked(state)
         over = epoch if consumed == len(self.source) else None
@@ -283,7 +295,7 @@ class BlockSampler:
         self.finished, self.restored, self.over = False, True, over
 
     def checked(self, state: Mapping[str, Any]) -> Tuple[int, int, int]:
-        """Seed, epoch and consumed blocks of a state of these blocks."""
+        """The seed, epoch and consumed blocks of a state. SamplerError: it is not a state of these blocks."""
         path = self.source.dataset.path
         if not isinstance(state, Mapping):
             raise SamplerError(f"a state is the dict that state_dict() gave, not {kind(state)}", path)

@@ -1,4 +1,4 @@
-"""Datasets as PyTorch reads them: BlockDataset for every DataLoader, and BlockSampler for fresh epochs and exact resuming."""
+"""Datasets for PyTorch: BlockDataset works with any DataLoader, BlockSampler gives new epochs and exact resuming."""
 from __future__ import annotations
 
 import sys
@@ -14,17 +14,17 @@ from . import sampler
 from .dataset import Dataset
 from .errors import SamplerError
 
-# Bytes from which a worker hands a tensor over in shared memory.
+# Tensors of at least this many bytes go from a worker to its program through shared memory.
 WORTH_SHARING = 256 << 10
 
-# Types that torch has not, or computes with hardly at all, and the ones that hold their values.
+# Types that torch lacks or barely supports, and the types that hold their values.
 WIDER = {np.dtype(np.uint16): np.int32, np.dtype(np.uint32): np.int64}
 
 
 def tensor(array: Any, stored: str = "") -> torch.Tensor:
-    """A tensor of an array; stored is "BF16" where that has the bits of bfloat16.
+    """An array as a tensor. stored: "BF16" if the array holds the bits of bfloat16.
 
-    What is read-only is part of a mapped file, and copied: torch cannot keep a program from writing there, which would end it.
+    A read-only array is part of a mapped file and is copied: torch does not prevent writes, and a write there would crash the program.
     """
     array = np.asarray(array)
     if stored == "BF16":
@@ -36,20 +36,20 @@ def tensor(array: Any, stored: str = "") -> torch.Tensor:
 
 
 class Tensors(Dict[str, Any]):
-    """Tensors by name, of a block or of a batch, and lists. It goes from a worker to its program with the small ones by value.
+    """The tensors and lists of a block or a batch, by name. Small tensors go from a worker to its program by value.
 
-    In shared memory each of them would cost a file, a descriptor and a quarter of a millisecond: for blocks of text more than all else.
+    In shared memory, each would cost a file, a descriptor and a quarter of a millisecond: for blocks of text, more than everything else.
     """
 
     def __copy__(self) -> "Tensors":
-        return Tensors(self)  # torch's collation fills a copy
+        return Tensors(self)  # torch's collate function fills a copy
 
     def __reduce__(self) -> Tuple[Any, ...]:
         return restored, ({name: by_value(value) for name, value in self.items()},)
 
 
 def by_value(value: Any) -> Any:
-    """A small tensor as an array, which is pickled with what it holds; anything else as it is."""
+    """A small tensor as an array, which is pickled with its content; anything else unchanged."""
     if isinstance(value, list):
         return [by_value(one) for one in value]
     if not isinstance(value, torch.Tensor) or value.numel() * value.element_size() >= WORTH_SHARING:
@@ -57,11 +57,11 @@ def by_value(value: Any) -> Any:
     try:
         return value.numpy()
     except (RuntimeError, TypeError):
-        return value  # on a device, with a gradient, or of a type that numpy has not
+        return value  # on a device, with a gradient, or of a type that numpy lacks
 
 
 def as_tensor(value: Any) -> Any:
-    """What by_value made an array of as a tensor again."""
+    """The inverse of by_value: arrays become tensors again."""
     if isinstance(value, list):
         return [as_tensor(one) for one in value]
     return torch.from_numpy(value) if isinstance(value, np.ndarray) else value
@@ -72,18 +72,19 @@ def restored(values: Dict[str, Any]) -> Tensors:
 
 
 class BlockDataset(TorchDataset):
-    """The blocks of a dataset as dicts of tensors: dataset[i], for any sampler, in any number of workers, forked or spawned.
+    """The blocks of a dataset as dicts of tensors, for any sampler and any number of workers, forked or spawned.
 
-    Of bload.Blocks' arrays each is a tensor of the type that is stored (U16 as int32, U32 as int64), which may be written to: nothing
-    else shares what is written. All are of fixed size, so torch's own collation stacks them. len() is a multiple of
-    dataset.world_size * dataset.batch_size, as the dataset was packed: torch's DistributedSampler repeats nothing.
+    dataset[i] and dataset[-1] are dicts, dataset[2:5] is a list of dicts. They have the arrays of bload.Blocks as tensors of the stored
+    type (U16 as int32, U32 as int64). You can write to a tensor: neither the files nor other tensors change. Shapes are the same in all
+    blocks, so torch's default collate function stacks them. len() is a multiple of the dataset.world_size * dataset.batch_size that
+    the dataset was packed for, so torch's DistributedSampler repeats nothing.
 
     path: the directory that bload pack wrote.
-    window, window_seed: further epochs without plans, which BlockSampler numbers; see sampler.EpochBlocks.
-    ids: adds the lists of ids; collate keeps these, and the files of pictures with decode=False, as lists for each block.
-    The other options (fields, segment_ids, position_ids, mask, decode, verify, open_shards) are bload.open's, as are the errors.
+    window, window_seed: make epochs that need no plans, for BlockSampler; see sampler.EpochBlocks.
+    ids: adds the list of ids to each block. collate keeps ids, and the JPEG files that decode=False gives, as one list per block.
+    The other options (fields, segment_ids, position_ids, mask, decode, verify, open_shards) and the errors are those of bload.open.
 
-    dataset[i] a dict, dataset[-1], dataset[2:5] a list of dicts. dataset.dataset: the bload.Dataset, with its sequences, fields, T, S.
+    dataset.dataset is the bload.Dataset, with its sequences, fields, T and S.
     """
 
     def __init__(self, path: Any, *, window: Optional[int] = None, window_seed: int = 0, ids: bool = False, **options: Any):
@@ -111,9 +112,10 @@ class BlockDataset(TorchDataset):
         return Tensors({name: self.given(name, value) for name, value in self.blocks[key].items()})
 
     def __contains__(self, key: object) -> bool:
-        return key in self.dataset  # which says that blocks are not looked for
+        return key in self.dataset  # raises TypeError: blocks cannot be searched
 
     def given(self, name: str, value: Any) -> Any:
+        """An entry of a block as this dataset gives it: a tensor, or a list."""
         if isinstance(value, list):
             return value if name == "ids" else [tensor(one) for one in value]
         return tensor(value, self.stored.get(name, ""))
@@ -122,36 +124,37 @@ class BlockDataset(TorchDataset):
         return (self[number] for number in range(len(self)))
 
     def first(self, epoch: int) -> int:
-        """The number of the first block in an epoch of training; for samplers."""
+        """The number of the first block in a training epoch; for samplers."""
         return self.blocks.first(epoch)
 
     @property
     def world_size(self) -> int:
-        """Ranks that it was packed for."""
+        """Ranks that the dataset was packed for."""
         return self.dataset.world_size
 
     @property
     def batch_size(self) -> int:
-        """Blocks per rank and step that it was packed for."""
+        """Blocks per rank and step that the dataset was packed for."""
         return self.dataset.batch_size
 
 
 def collate(blocks: List[Dict[str, Any]]) -> Dict[str, Any]:
-    """A batch of blocks: tensors stacked as torch does it, [B, ...], and lists (ids, pictures as files) one for each block."""
+    """A batch of B blocks: tensors stacked to [B, ...] by torch's default_collate; ids and JPEG files as a list of B lists."""
     batch = Tensors(default_collate([{name: value for name, value in block.items() if not isinstance(value, list)} for block in blocks]))
     batch.update({name: [block[name] for block in blocks] for name, value in blocks[0].items() if isinstance(value, list)})
     return batch
 
 
 def group_size() -> Optional[int]:
-    """Ranks of the process group; None where there is none."""
+    """Ranks of the process group; None without a process group."""
     group = torch.distributed
     return group.get_world_size() if group.is_available() and group.is_initialized() else None
 
 
 def dealt() -> Optional[Tuple[int, int]]:
-    """To how many ranks Accelerate deals out the numbers that a sampler is about to give, and how many at a time; None where nobody
-    does. What takes them is on the stack.
+    """If Accelerate divides a sampler's numbers among ranks: how many ranks, and how many numbers at a time. None if it does not.
+
+    Accelerate's object that takes the numbers is found on the call stack.
     """
     accelerate: Any = sys.modules.get("accelerate.data_loader")
     frame = sys._getframe() if accelerate else None
@@ -167,9 +170,11 @@ def dealt() -> Optional[Tuple[int, int]]:
 class BlockSampler(sampler.BlockSampler, Sampler):
     """sampler.BlockSampler for a BlockDataset: the sampler of a DataLoader with batch_size=dataset.batch_size.
 
-    Without rank it gives the numbers for the whole job, for Accelerate and the Trainer of Transformers, which deal batches themselves,
-    and num_replicas is by default the size of the process group, 1 where there is none. With rank it is a DistributedSampler (a
-    RankBlockSampler), which plain torch takes as it is, and which Lightning does not wrap again.
+    num_replicas is by default the size of the process group, or 1 without one. Without rank it gives the numbers of the whole job, for
+    Accelerate and the Trainer of Transformers, which divide batches among the ranks themselves. With rank it is a RankBlockSampler, a
+    DistributedSampler: plain torch uses it directly, and Lightning does not wrap it again.
+
+    SamplerError: as sampler.BlockSampler; also a rank with neither num_replicas nor a process group.
     """
 
     def __new__(cls, dataset: Any = None, num_replicas: Optional[int] = None, rank: Optional[int] = None,
@@ -189,7 +194,7 @@ class BlockSampler(sampler.BlockSampler, Sampler):
         self.dataset = dataset
 
     def numbers(self) -> np.ndarray:
-        """The same; SamplerError where Accelerate, which deals out batches itself, would lose or repeat some."""
+        """As sampler.BlockSampler.numbers. SamplerError: Accelerate, which divides the batches itself, would lose or repeat some."""
         numbers = super().numbers()
         ranks, step = dealt() or (1, 1)
         if ranks > 1 and self.num_replicas > 1 and self.rank is not None:
@@ -203,14 +208,16 @@ class BlockSampler(sampler.BlockSampler, Sampler):
 
 
 class RankBlockSampler(BlockSampler, DistributedSampler):
-    """A BlockSampler that gives one rank's numbers; it has the names of torch's DistributedSampler."""
+    """A BlockSampler that gives the numbers of one rank, with the attributes of torch's DistributedSampler."""
 
     drop_last = False
 
     @property
     def num_samples(self) -> int:
+        """Blocks left for this rank."""
         return len(self)
 
     @property
     def total_size(self) -> int:
+        """Blocks left for all ranks."""
         return len(self) * self.num_replicas

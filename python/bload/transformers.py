@@ -1,4 +1,4 @@
-"""For the Trainer of Transformers: a callback that keeps its sampler and its checkpoints together."""
+"""For the Trainer of Transformers: a callback that keeps the sampler and checkpoints consistent."""
 from __future__ import annotations
 
 import math
@@ -11,7 +11,7 @@ from .sampler import BlockSampler
 
 
 def sampler_of(loader: Any) -> BlockSampler:
-    """The sampler below a loader and the batch samplers that Accelerate puts around it."""
+    """The BlockSampler of a loader, inside any batch samplers that Accelerate adds. SamplerError: there is none."""
     part = loader
     while part is not None:
         found = getattr(part, "sampler", None)
@@ -22,10 +22,13 @@ def sampler_of(loader: Any) -> BlockSampler:
 
 
 class EpochCallback(TrainerCallback):
-    """Tells a Trainer's BlockSampler the epoch, and refuses checkpoints whose position means another one now.
+    """Sets the epoch of a Trainer's BlockSampler, and refuses checkpoints that this job cannot resume at the same position.
 
-    The Trainer itself tells the loader, and on several ranks the word does not get from there to the sampler in an epoch that is gone
-    on with: it would read the first epoch's packing. Its own count of steps holds on ranks and batches that are as many together.
+    The Trainer sets the epoch of its loader only. On several ranks, when it resumes inside an epoch, the loader does not pass this on to
+    the sampler, which would then read the packing of the first epoch. The Trainer stores its position as a number of updates, which
+    means the same only while ranks, batch size and accumulation give as many blocks to an update.
+
+    SamplerError: the Trainer has no BlockSampler, or the checkpoint's position would be another one in this job.
     """
 
     def on_train_begin(self, args: Any, state: Any, control: Any, train_dataloader: Any = None, **others: Any) -> None:
