@@ -1,4 +1,4 @@
-"""Reads the datasets that bload packs: fixed-size blocks of whole sequences, as numpy arrays.
+"""Reads datasets packed by bload: fixed-size blocks of whole sequences, as numpy arrays.
 
     import bload
 

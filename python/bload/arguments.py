@@ -1,4 +1,4 @@
-"""Checks of arguments. A mistake raises what Python's own functions and containers raise, and says what was expected."""
+"""Checks of arguments. A mistake raises the class that Python's own functions and containers raise; the message names what was expected."""
 from __future__ import annotations
 
 import operator
@@ -10,7 +10,7 @@ from .errors import OptionError
 
 
 def integer(what: str, value: Any) -> int:
-    """value as an int; numpy's integers are accepted. what: the beginning of the message of the TypeError."""
+    """value as an int; numpy integers are accepted. what: how the message of the TypeError begins."""
     try:
         return operator.index(value)
     except TypeError:
@@ -18,13 +18,14 @@ def integer(what: str, value: Any) -> int:
 
 
 def flag(name: str, value: Any) -> bool:
+    """value as a bool. TypeError: it is neither bool nor numpy.bool_."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} is True or False, not {kind(value)}")
     return bool(value)
 
 
 def names(name: str, value: Any) -> Tuple[str, ...]:
-    """value as a tuple of strings; a single string stands for a list of one."""
+    """value as a tuple of different strings; a single string counts as a list of one. TypeError: anything else."""
     given = (value,) if isinstance(value, str) else value
     try:
         found = tuple(dict.fromkeys(given))
@@ -37,6 +38,7 @@ def names(name: str, value: Any) -> Tuple[str, ...]:
 
 
 def at_least(name: str, value: Any, least: int) -> int:
+    """value as an int. TypeError: not an integer. OptionError: below least."""
     number = integer(f"{name} is an integer", value)
     if number < least:
         raise OptionError(f"{name} is at least {least}, not {number}")
@@ -44,6 +46,6 @@ def at_least(name: str, value: Any, least: int) -> int:
 
 
 def kind(value: Any) -> str:
-    """A value and its type for an error message, at most a line."""
+    """A value and its type on one line, for an error message."""
     shown = repr(value)
     return f"{shown if len(shown) <= 60 else shown[:57] + '...'} of type {type(value).__name__}"

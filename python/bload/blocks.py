@@ -1,4 +1,4 @@
-"""Fixed-size blocks: what a stored dataset and its other epochs have in common."""
+"""Fixed-size blocks: the common interface of a stored dataset and its other epochs."""
 from __future__ import annotations
 
 from typing import Any, Dict, Iterator, List, SupportsIndex, Union, overload
@@ -12,24 +12,26 @@ Block = Dict[str, Any]
 
 
 class Blocks:
-    """len(blocks), blocks[i], blocks[-1], blocks[2:5] (a list), and iteration over all of them.
+    """Blocks by number: len(blocks), blocks[i], blocks[-1], blocks[2:5] (a list), and iteration.
 
-    A block is a dict of
+    A block is a dict. T is its number of steps, S its number of places for sequences.
 
-        each field       [T, ...]       of the field's type; steps behind the last sequence are padding
-        each attribute   [S]            I64 or F64: of the sequence in each place; 0 where unused or failed
-        cu_seqlens       I32 [S + 1]    start of each sequence, then the end of the last one, which the tail repeats
-        num_sequences    I32            places that are used, those of failed sequences included
-        sequence         I64 [S]        row of the table of sequences; -1 where unused, or where the sequence failed while packing
+        each field       [T, ...]       of the field's type; steps outside of sequences are padding
+        each attribute   [S]            I64 or F64: the value of the sequence in each place; 0 where unused or failed
+        cu_seqlens       I32 [S + 1]    start of each sequence, then the end of the last one, repeated to the end of the row
+        num_sequences    I32            places in use, including those of failed sequences
+        sequence         I64 [S]        row in the table of sequences; -1 where unused, or where the sequence failed while packing
         length           I32 [S]        steps; 0 where unused or failed
-        source_start     I64 [S]        first step within the sequence; only where some sequence was cut
-        ids              list of S str  "" where unused or failed; unless ids=False
-        segment_ids      I32 [T]        k + 1 in the steps of the sequence k of the block, 0 elsewhere; if stored, or on request
-        position_ids     I32 [T]        counted from the start of each sequence (or piece of one), 0 elsewhere; on request
-        mask             BOOL [T]       true in the steps of sequences; on request
+        source_start     I64 [S]        first step within the sequence; only if the dataset has cut sequences
+        ids              list of S str  "" where unused or failed; absent with ids=False
+        segment_ids      I32 [T]        k + 1 in the steps of the block's sequence k, 0 elsewhere; if stored or requested
+        position_ids     I32 [T]        0, 1, 2... from the start of each sequence or piece of one, 0 elsewhere; if requested
+        mask             BOOL [T]       true in the steps of sequences; if requested
 
-    With decode=False fields that are encoded come under other names, as they are kept: NAME_jpeg, a list of T JPEG files, U8 [bytes]
-    each, of which those without bytes are zeros; NAME_delta, U8 [T, H, W, 3], differences.
+    With decode=False, encoded fields come as they are stored, under other names: NAME_jpeg, a list of T JPEG files, U8 [bytes] each (an
+    empty file stands for zeros), or NAME_delta, U8 [T, H, W, 3], differences.
+
+    IndexError: no such block. TypeError: the index is not an integer or a slice.
     """
 
     dataset: Stored
@@ -56,14 +58,15 @@ class Blocks:
         return map(self.block, range(len(self)))
 
     def __contains__(self, key: object) -> bool:
-        # Python would read all blocks and compare arrays.
+        # By default Python would read all blocks and compare their arrays.
         raise TypeError("cannot search for blocks; for sequences use `id in dataset.sequences`")
 
     def block(self, i: int) -> Block:
+        """Block i; 0 <= i < len(self)."""
         raise NotImplementedError
 
     def complete(self, block: Block) -> Block:
-        """Adds the arrays that follow from a block's tables."""
+        """Adds the requested arrays that follow from a block's tables: segment_ids, position_ids, mask, ids."""
         used = int(block["num_sequences"])
         places = block["cu_seqlens"][:used], block["length"][:used], self.dataset.T
         if self.options.segment_ids and "segment_ids" not in block:

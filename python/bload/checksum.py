@@ -1,4 +1,4 @@
-"""XXH3, 64 bits, by the xxhash package if it is installed."""
+"""64-bit XXH3 checksums; needs the package xxhash."""
 from __future__ import annotations
 
 from typing import Any
@@ -12,11 +12,12 @@ except ImportError:
 
 
 def available() -> bool:
+    """Whether the package xxhash is installed."""
     return xxhash is not None
 
 
 def xxh3(data: Any) -> int:
-    """The checksum of bytes, of a contiguous array, or of the items of a list one after the other."""
+    """The checksum of bytes, of a contiguous array, or of the concatenated items of a list. DependencyError: xxhash is not installed."""
     if xxhash is None:
         raise DependencyError("checksums can only be verified with the package xxhash: pip install xxhash")
     if isinstance(data, list):
@@ -28,13 +29,13 @@ def xxh3(data: Any) -> int:
 
 
 def digest(value: int) -> str:
-    """A checksum as written in files: 16 hexadecimal digits."""
+    """A checksum as files have it: 16 hexadecimal digits."""
     return f"{value:016x}"
 
 
 def plan_digest(T: int, tables: Any) -> str:
-    """The digest of a plan: over T as I64, then the bytes of its tables from block_ptr on."""
-    xxh3(b"")  # says that the package is missing
+    """The digest of a plan, 16 hexadecimal digits: over T as I64, then the bytes of its tables from block_ptr on."""
+    xxh3(b"")  # raises DependencyError if the package is missing
     state = xxhash.xxh3_64(T.to_bytes(8, "little"))
     state.update(tables)
     return digest(state.intdigest())

@@ -1,4 +1,4 @@
-"""A packed dataset, opened."""
+"""A packed dataset, open for reading."""
 from __future__ import annotations
 
 import functools
@@ -29,7 +29,7 @@ OPEN_SHARDS = 64
 
 
 def directory(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]) -> str:
-    """The absolute path, which stays valid if the working directory changes."""
+    """The absolute path, which stays valid if the working directory changes. MissingError: a URL."""
     name = os.fsdecode(path)
     if "://" in name and not os.path.exists(name):
         raise MissingError("a URL; datasets are read from directories: copy or mount it", name)
@@ -37,32 +37,33 @@ def directory(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"])
 
 
 class Dataset(Blocks):
-    """A packed dataset: its blocks as they are stored. bload.open is this class.
+    """A packed dataset and its stored blocks. bload.open is this class.
 
         with bload.open("dataset", fields="frames", mask=True) as dataset:
             block = dataset[0]                     # frames U8 [T, H, W, 3], mask BOOL [T], cu_seqlens I32 [S + 1], ...
 
     path          the directory that bload pack wrote
-    verify        every byte is compared with its checksum when first read (needs the package xxhash)
-    fields        names of the fields that blocks are to have, or one name; by default all. Tables and attributes always come
-    ids           blocks have "ids": of S sequences, "" where there is none
+    verify        compare every byte with its checksum when it is first read (needs the package xxhash)
+    fields        names of the fields that blocks have, or one name; by default all. Blocks always have the tables and attributes
+    ids           blocks have "ids", a list of S strings: the id of the sequence in each place, "" where there is none
     segment_ids   blocks have "segment_ids", I32 [T]: k + 1 in the steps of sequence k, 0 elsewhere
     position_ids  blocks have "position_ids", I32 [T]: steps from the start of each sequence, 0 elsewhere
     mask          blocks have "mask", BOOL [T]: true in the steps of sequences
-    decode        pictures packed with --encode are decoded; else they come as stored, see Blocks
-    writable      the fields of blocks are the caller's own, and what is written to them never comes to the files. Else those of a plain
-                  dataset are read-only, and the larger ones are views of the mapped files
-    open_shards   files that are open at a time, at most
+    decode        decode pictures packed with --encode. If false, they come as stored: see Blocks
+    writable      the fields of blocks can be written to; the files never change. If false, the fields of a plain dataset are read-only,
+                  and large ones are views of the mapped files
+    open_shards   the most shards to keep open at a time
 
-    len(dataset) blocks, dataset[i], dataset[-1], dataset[2:5] (a list), iteration: see Blocks for what a block is.
-    dataset.sequence(id): one sequence, whole. dataset.sequences: the table of all. dataset.epoch(n): the blocks of another epoch.
+    len(dataset) is the number of blocks; dataset[i], dataset[-1], dataset[2:5] (a list) and iteration give them. Blocks describes a block.
+    dataset.sequence(id) gives one sequence, whole. dataset.sequences is the table of all. dataset.epoch(n) gives the blocks of an epoch.
 
-    Steps are counted in frames, samples or tokens, as T is; lengths and starts are steps. Nothing but the manifest and the index's header
-    is read before it is asked for. Any number of threads may read; it can be forked and pickled, and is opened anew where it arrives.
+    T, lengths and starts count steps: frames, samples or tokens. Opening a dataset reads only the manifest and the header of the index;
+    everything else is read when it is used. Any number of threads can read. A dataset can be forked and pickled; the receiver of a
+    pickled one opens it again.
 
-    MissingError (a FileNotFoundError): no dataset is there, or a file of it is missing. DamagedError, FormatError: it cannot be read, and
-    why. OptionError (a ValueError): an option that this dataset does not have. DependencyError (an ImportError): a package is missing.
-    All are bload.Error.
+    MissingError (a FileNotFoundError): there is no dataset, or one of its files is missing. DamagedError, FormatError: it cannot be
+    read. OptionError (a ValueError): the dataset does not support an option. DependencyError (an ImportError): a package is missing.
+    TypeError: an option of the wrong type. All but TypeError are bload.Error.
     """
 
     def __init__(self, path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"], verify: bool = False, *,
@@ -92,7 +93,7 @@ class Dataset(Blocks):
             self.shard_checksums = read_checksums(self.check_file(SHARDS), self.info)
             self.sound_shards = np.zeros(self.info.shards, np.bool_)
             self.sound_blocks = np.zeros((self.info.blocks, len(self.info.fields)), np.bool_)
-        # A cache that is bounded, thread-safe, and without a lock that a forked worker could inherit while it is held.
+        # This cache is bounded and thread-safe, and has no lock that a forked worker could inherit while it is held.
         opened = functools.partial(Shard, self.path, self.info, min(self.open_shards, self.info.shards))
         self.shard = functools.lru_cache(self.open_shards)(opened)
 
@@ -112,12 +113,13 @@ class Dataset(Blocks):
         self.close()
 
     def close(self) -> None:
-        """Closes the shards. Arrays stay valid; further reading raises ValueError."""
+        """Closes the shards. Arrays stay valid; reading after this raises ValueError."""
         self.closed = True
         self.known = None
         self.shard.cache_clear()
 
     def check_open(self) -> None:
+        """ValueError: the dataset was closed."""
         if self.closed:
             raise ValueError(f"{self.path}: the dataset was closed")
 
@@ -133,12 +135,16 @@ class Dataset(Blocks):
         return names
 
     def check_names(self) -> None:
+        """OptionError: a requested array has the name of a field or an attribute."""
         for name in "ids", "segment_ids", "position_ids", "mask":
             if getattr(self.options, name) and (name in self.options.fields or name in self.info.attributes):
                 raise OptionError(f"it has a field \"{name}\": leave it out of fields=, or use {name}=False", self.path)
 
     def check_file(self, name: str) -> str:
-        """The path of a file that the manifest lists. Checks that it exists with its size and, with verify, its checksum."""
+        """The path of a file that the manifest lists, after checking its size and, with verify, its checksum.
+
+        MissingError: it does not exist. DamagedError: the manifest does not list it, or it differs from the manifest.
+        """
         path = os.path.join(self.path, *name.split("/"))
         entry = self.info.files.get(name)
         if entry is None:
@@ -164,7 +170,7 @@ class Dataset(Blocks):
 
     @property
     def T(self) -> int:
-        """Steps of a block."""
+        """Steps in a block."""
         return self.info.T
 
     @property
@@ -174,22 +180,22 @@ class Dataset(Blocks):
 
     @property
     def fields(self) -> Dict[str, Field]:
-        """The fields by name: kind, dtype, shape of one step."""
+        """The fields by name; each has kind, dtype, stored, shape (of one step) and encoding. See Field."""
         return self.info.fields
 
     @property
     def world_size(self) -> int:
-        """Ranks that it was packed for: len() is a multiple of world_size * batch_size."""
+        """Ranks that the dataset was packed for: len() is a multiple of world_size * batch_size."""
         return self.info.world_size
 
     @property
     def batch_size(self) -> int:
-        """Blocks per rank and step that it was packed for."""
+        """Blocks per rank and step that the dataset was packed for."""
         return self.info.batch_size
 
     @property
     def sequences(self) -> Sequences:
-        """The table of sequences: ids, lengths, what was skipped and why, and whatever else was kept of them. See Sequences."""
+        """The table of sequences: ids, lengths, which were skipped and why, and the other columns. See Sequences."""
         self.check_open()
         if self.known is None:
             self.known = Sequences(self.check_file(SEQUENCES), self.info.attributes)
@@ -197,14 +203,18 @@ class Dataset(Blocks):
 
     @property
     def epochs(self) -> Tuple[int, ...]:
-        """The epochs that are available without a window: 0, the stored one, and those that have plans."""
+        """The epochs that exist without a window: 0, the stored blocks, and those that have plans."""
         return epochs_of(self.info.files)
 
     def epoch(self, number: SupportsIndex, window: Optional[int] = None, seed: int = 0) -> Blocks:
-        """The blocks of an epoch, made of the stored sequences: as many as the dataset has, of the same shapes.
+        """The blocks of an epoch: other combinations of the stored sequences, as many blocks and of the same shapes.
 
-        number: 0 is the dataset itself; others are those of self.epochs or, with a window, any. window: blocks that are composed
-        of each other's sequences; without it, a plan of `bload plan --dataset` is followed. seed: of windows. EpochError: there is none.
+        number: 0 is the dataset itself. Other numbers are those of self.epochs or, with a window, any positive number.
+        window: compose each block from the sequences of this many consecutive stored blocks. Without it, the plan made by
+        `bload plan --dataset` applies.
+        seed: determines the epochs of windows; only with a window.
+
+        EpochError: no such epoch. OptionError: a seed without a window.
         """
         number = arguments.integer("the number of an epoch is an integer", number)
         if seed != 0 and window is None:
@@ -220,7 +230,7 @@ class Dataset(Blocks):
         return self.complete(block)
 
     def tables(self, i: int) -> Dict[str, np.ndarray]:
-        """A block's tables, compared with the index."""
+        """The tables of block i. DamagedError: they differ from the index."""
         self.check_open()
         number, row = divmod(i, self.info.blocks_per_shard)
         shard = self.shard(number)
@@ -229,7 +239,7 @@ class Dataset(Blocks):
         return shard.row(self.table_names, row)
 
     def check_tables(self, shard: Shard, number: int, row: int) -> None:
-        """Checks the tables of a block, and of its neighbours, against the index. If that fails, the block is checked alone."""
+        """Compares the tables of a block and its neighbours with the index. If they differ, checks the block alone."""
         if self.verify and not self.sound_shards[number]:
             self.check_shard(shard, number)
         some = max(1, CHECKED // self.S)
@@ -240,6 +250,7 @@ class Dataset(Blocks):
             self.check_rows(shard, number, row, row + 1)
 
     def check_rows(self, shard: Shard, number: int, begin: int, end: int) -> None:
+        """Compares the tables of rows begin to end of a shard with the index. DamagedError: they differ."""
         stored = {name: shard.whole(name)[begin:end] for name in self.table_names}
         first = number * self.info.blocks_per_shard
         if not agree(stored, planned(self.index, first + begin, first + end)):
@@ -247,11 +258,14 @@ class Dataset(Blocks):
         self.agreed[first + begin:first + end] = True
 
     def key(self, name: str) -> str:
-        """The name of a field in a block."""
+        """The name that a field has in a block."""
         return name if self.options.decode else self.fields[name].tensor
 
     def steps(self, i: int, name: str, first: int, end: int, own: bool = False) -> Any:
-        """Steps first to end of a block's field: [end - first, ...], or a list of JPEG files; own: writable."""
+        """Steps first to end of a field of block i: [end - first, ...], or a list of JPEG files. own: writable.
+
+        DamagedError: a wrong checksum, or a picture that cannot be decoded.
+        """
         number, row = divmod(i, self.info.blocks_per_shard)
         shard, field = self.shard(number), self.fields[name]
         own = own and field.encoding == RAW
@@ -273,7 +287,7 @@ class Dataset(Blocks):
             raise DependencyError(error.fault, shard.path) from None
 
     def fill(self, i: int, name: str, first: int, out: Any, start: int, end: int) -> None:
-        """Copies steps from first on of a block's field to steps start to end of another one, [T, ...] or a list."""
+        """Copies end - start steps of a field of block i, from first on, to steps start to end of out: [T, ...] or a list."""
         field = self.fields[name]
         if field.encoding == RAW and not self.verify:
             number, row = divmod(i, self.info.blocks_per_shard)
@@ -282,13 +296,14 @@ class Dataset(Blocks):
             out[start:end] = self.steps(i, name, first, first + end - start)
 
     def check_shard(self, shard: Shard, number: int) -> None:
-        """Verifies the checksum of a shard: of its header and tables; of all of it if compressed."""
+        """Verifies a shard's header and tables, and all of a compressed shard. DamagedError: wrong checksum."""
         first = number * self.info.blocks_per_shard
         if shard.digest(self.index.block_checksum[first:first + shard.blocks]) != self.shard_checksums[number]:
             raise DamagedError("wrong checksum: the file is damaged", shard.path)
         self.sound_shards[number] = True
 
     def check_block(self, shard: Shard, i: int, field: str, data: Any) -> None:
+        """Verifies the stored bytes of a field of block i. DamagedError: wrong checksum."""
         number = list(self.fields).index(field)
         if checksum.xxh3(data) != int(self.index.block_checksum[i, number]) % (1 << 64):
             raise DamagedError(f"block {i} of {field}: wrong checksum", shard.path)
@@ -297,10 +312,12 @@ class Dataset(Blocks):
     # --- sequences ------------------------------------------------------------------------------------------------
 
     def sequence(self, which: Union[str, SupportsIndex], partial: bool = False) -> Dict[str, Any]:
-        """One sequence, by id or by row: its fields, [length, ...] each, joined from its pieces.
+        """The fields of one sequence, by id or row: [length, ...] each, joined from its pieces.
 
-        SequenceError (a KeyError): there is none with that id, it was skipped or failed, or not all of it is stored; with partial=True
-        what is stored of it is given instead, in order. IndexError: there is no such row.
+        partial: if only parts of the sequence are stored, give these, in order.
+
+        SequenceError (a KeyError): no such id; the sequence was skipped or failed; or, without partial, it is not stored completely.
+        IndexError: no such row. TypeError: neither an id nor a row.
         """
         row = self.sequences.find(which) if isinstance(which, str) else arguments.integer("a sequence is given by id or row", which)
         told = self.sequences[row]
@@ -316,6 +333,7 @@ class Dataset(Blocks):
         return {self.key(name): join(found) for name, found in parts.items()}
 
     def check_stored(self, told: Dict[str, str], pieces: np.ndarray, partial: bool) -> None:
+        """SequenceError: the sequence is not stored or, without partial, not completely."""
         name, status, reason = told["id"], told.get("status", "ok"), told.get("reason", "")
         if status != "ok":
             raise SequenceError(f"{name} is not stored: {status}{', ' if reason else ''}{reason}", self.path)

@@ -1,4 +1,4 @@
-"""Epochs: blocks composed of the stored sequences in other ways, without writing or decoding anything."""
+"""Epochs: other combinations of the stored sequences into blocks, made while reading."""
 from __future__ import annotations
 
 import functools
@@ -21,18 +21,18 @@ NO_FILE = np.zeros(0, np.uint8)
 
 
 def epochs_of(files: Iterable[str]) -> Tuple[int, ...]:
-    """The numbers of the epochs whose plans are among a manifest's files, and 0, the stored one."""
+    """0, the stored epoch, and the numbers of the epochs whose plans the manifest lists, ascending."""
     return (0, *sorted(int(match.group(1)) for match in map(NAME.fullmatch, files) if match))
 
 
 class Composition(NamedTuple):
-    """One block of an epoch: numbers of stored pieces, I64 [n], and where each begins in the block, I32 [n]."""
+    """One block of an epoch: the numbers of stored pieces, I64 [n], and the start of each in the block, I32 [n]."""
     pieces: np.ndarray
     start: np.ndarray
 
 
 class PlannedEpoch:
-    """An epoch by a plan of `bload plan --dataset --epochs`."""
+    """An epoch that follows a plan made by `bload plan --dataset DIR --epochs N`. EpochError: there is no plan."""
 
     def __init__(self, dataset: Stored, number: int):
         name = f"plans/epoch-{number:05d}.safetensors"
@@ -46,13 +46,14 @@ class PlannedEpoch:
             self.check_all()
 
     def check_all(self) -> None:
-        """Checks that it has every stored piece once."""
+        """Checks that the plan has every stored piece once. DamagedError: it does not."""
         order = np.lexsort((self.plan.source_start, self.plan.sequence))
         for table in ("sequence", "source_start", "length"):
             if not np.array_equal(getattr(self.plan, table)[order], getattr(self.index, table)[self.index.order()]):
                 raise DamagedError("its pieces differ from the stored ones", self.plan.path)
 
     def of(self, block: int) -> Composition:
+        """The pieces of a block. DamagedError: one of them is not stored."""
         planned = self.plan.of(block)
         pieces = self.index.find(planned)
         if (pieces < 0).any():
@@ -61,7 +62,7 @@ class PlannedEpoch:
 
 
 def splitmix(numbers: np.ndarray) -> np.ndarray:
-    """For each n, U64: the n-th output, counted from 0, of the generator SplitMix64 with the seed 0."""
+    """For each number n, U64: output n, counted from 0, of the generator SplitMix64 with seed 0."""
     out = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     out = (out ^ (out >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     out = (out ^ (out >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -69,10 +70,10 @@ def splitmix(numbers: np.ndarray) -> np.ndarray:
 
 
 def scatter(numbers: np.ndarray, *seeds: int) -> np.ndarray:
-    """Hashes numbers, U64: a pure function of number and seeds, the same on every machine and with every numpy.
+    """A hash of each number, U64. It depends on number and seeds alone: the same on every machine and numpy version.
 
-    The seeds are mixed before the numbers come in: were they added to numbers that follow each other, then what one seed gives would
-    be what its neighbour gives, moved by a place.
+    The seeds are mixed before a number is added. If they were added directly, the hashes of consecutive numbers would be the same for
+    neighbouring seeds, shifted by one place.
     """
     state = np.zeros(1, np.uint64)
     for seed in seeds:
@@ -81,10 +82,12 @@ def scatter(numbers: np.ndarray, *seeds: int) -> np.ndarray:
 
 
 class WindowedEpoch:
-    """An epoch drawn here, in windows of so many consecutive stored blocks: a block's pieces come from its own window.
+    """An epoch drawn while reading: each block takes its pieces from a window of consecutive stored blocks that contains it.
 
-    Each block keeps the lengths that the stored one has; which piece of equal length (and group) takes which place is drawn, and in
-    what order a block's pieces follow one another. Where starts are aligned (--align), the lengths keep their places, too.
+    A block has the same lengths as the stored block. Seed and epoch determine which piece of equal length (and group) takes which
+    place, and the order of the pieces in the block. In datasets packed with --align the lengths also keep their places.
+
+    EpochError: the window is below 1.
     """
 
     def __init__(self, dataset: Stored, number: int, window: int, seed: int):
@@ -97,13 +100,14 @@ class WindowedEpoch:
 
     @staticmethod
     def groups_of(dataset: Stored) -> Optional[np.ndarray]:
-        """A number for each row's group, where the dataset keeps groups apart: I64 [rows]."""
+        """The number of each row's group, I64 [rows], if the dataset was packed with --group-by; else None."""
         column = dataset.info.configuration.get("group-by")
         if not column:
             return None
         return np.unique(np.array(dataset.sequences[str(column)], dtype=object), return_inverse=True)[1].reshape(-1)
 
     def groups_at(self, rows: np.ndarray) -> np.ndarray:
+        """The groups of rows of the table of sequences, I64 [n]; 0 without groups."""
         if self.groups is None:
             return np.zeros(len(rows), np.int64)
         self.dataset.sequences.check_rows(rows)
@@ -111,7 +115,7 @@ class WindowedEpoch:
         return groups
 
     def draw(self, number: int) -> np.ndarray:
-        """The piece at the place of each stored piece of a window: a permutation among those that are alike."""
+        """For each stored piece of a window, the piece that takes its place: a permutation among pieces of equal length and group."""
         blocks = range(number * self.window, min((number + 1) * self.window, self.index.blocks))
         for block in blocks:
             self.index.of(block)  # raises if invalid
@@ -124,6 +128,7 @@ class WindowedEpoch:
         return drawn
 
     def of(self, block: int) -> Composition:
+        """The pieces of a block."""
         number = block // self.window
         first, end = self.index.range_of(block)
         begin = self.index.range_of(number * self.window)[0]
@@ -137,11 +142,14 @@ class WindowedEpoch:
 
 
 class Epoch(Blocks):
-    """The blocks of one epoch: as many, and of the same shapes, as the dataset stores, each composed of stored sequences when it is read.
+    """The blocks of one epoch: as many as the dataset stores and of the same shapes, composed of stored sequences when they are read.
 
-    Without a window they are those of the plan that `bload plan --dataset DIR --epochs N` made. With one they are drawn here: only
-    within windows of so many consecutive stored blocks, so that the reads of a block, or of blocks that are near to each other, lie
-    near to each other, too. seed is for windows alone; plans have their own.
+    Without a window, the blocks follow a plan made by `bload plan --dataset DIR --epochs N`. With a window, each block takes its
+    sequences from that many consecutive stored blocks, so the reads for a block stay close together on the disk.
+
+    number: from 1. window: in blocks, at least 1. seed: only for windows; a plan has its own.
+
+    EpochError: no such epoch, or an invalid window. TypeError: not an integer.
     """
 
     def __init__(self, dataset: Stored, number: int, window: Optional[int] = None, seed: int = 0):
@@ -176,7 +184,7 @@ class Epoch(Blocks):
         return self.complete(block)
 
     def tables(self, composition: Composition, blocks: List[int]) -> Dict[str, np.ndarray]:
-        """The tables of a composed block, as a stored one has them: each place is that of its piece in the block it is stored in."""
+        """The tables of a composed block, in the form of stored ones. Each place has the values of the stored block that has its piece."""
         index, S, n = self.dataset.index, self.dataset.S, len(composition.pieces)
         end = composition.start[-1] + index.length[composition.pieces[-1]] if n else 0
         tables: Dict[str, Any] = {"cu_seqlens": np.full(S + 1, end, np.int32), "num_sequences": np.int32(n)}
@@ -192,7 +200,7 @@ class Epoch(Blocks):
         return tables
 
     def compose(self, name: str, composition: Composition, places: List[Tuple[int, int]]) -> Any:
-        """A field of a block: copies of its pieces, with padding between and after them."""
+        """A field of a block, [T, ...] or a list of T JPEG files: copies of the pieces, with padding between and after them."""
         field, T = self.dataset.fields[name], self.dataset.T
         files = field.encoding == JPEG and not self.options.decode
         out: Any = [NO_FILE] * T if files else np.empty((T, *field.shape), field.dtype)
@@ -206,20 +214,20 @@ class Epoch(Blocks):
         return out
 
     def pad(self, name: str, out: Any, first: int, end: int) -> None:
-        """Fills steps first to end with padding, as bload pack does."""
+        """Fills steps first to end of out with padding, as bload pack does."""
         if first >= end:
             return
         if self.dataset.info.configuration.get("pad") == "repeat" and first > 0:
             out[first:end] = [out[first - 1]] * (end - first) if isinstance(out, list) else out[first - 1]
             return
-        if isinstance(out, list):  # an empty file means zeros, which is the padding of pictures
+        if isinstance(out, list):  # the files are empty, which stands for zeros, the padding of pictures
             return
         if self.padding is None:
             self.padding = self.find_padding()
         out[first:end] = self.padding.get(name, 0)
 
     def find_padding(self) -> Dict[str, np.ndarray]:
-        """One step of padding for every field, copied from the dataset."""
+        """One step of padding for each field, copied from the dataset; empty if the dataset has no padding."""
         place = self.dataset.index.gap(pieces=self.dataset.info.configuration.get("pad") != "repeat")
         if place is None:
             return {}

@@ -1,4 +1,4 @@
-"""Exceptions. Their texts say which file is concerned and what is wrong."""
+"""Exceptions. Each message names the file and the fault."""
 from __future__ import annotations
 
 from typing import Optional
@@ -7,22 +7,22 @@ from typing import Optional
 class Error(Exception):
     """The base class of all errors of bload.
 
-    fault tells what is wrong, path is the file or directory it is about (None where it is about none).
+    fault: the message without the path. path: the file or directory that the error is about, or None.
     """
 
-    # A single argument must be enough: DataLoader recreates a worker's exception that way in the main process.
+    # One argument must be enough: the DataLoader recreates a worker's exception from its message alone.
     def __init__(self, fault: str, path: Optional[str] = None):
         super().__init__(f"{path}: {fault}" if path else fault)
         self.fault = fault
         self.path = path
 
-    # Some classes below are KeyErrors too, which would show their text in quotes.
+    # Some classes below are also a KeyError, which would show the message in quotes.
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class OptionError(Error, ValueError):
-    """An option that does not apply to this dataset."""
+    """The dataset does not support an option, or the value of an option is invalid."""
 
 
 class MissingError(Error, FileNotFoundError):
@@ -30,27 +30,27 @@ class MissingError(Error, FileNotFoundError):
 
 
 class DamagedError(Error):
-    """A file is damaged: truncated, altered, or inconsistent with the others."""
+    """A file is damaged: truncated, altered, or inconsistent with the other files."""
 
 
 class FormatError(Error):
-    """A dataset of a format that this version does not support."""
+    """The dataset has a format that this version does not support."""
 
 
 class SequenceError(Error, KeyError):
-    """No such sequence or column in the table, or a sequence that is not stored (completely) in the blocks."""
+    """The table has no such sequence or column, or the blocks do not store the sequence, or not completely."""
 
 
 class EpochError(Error, LookupError):
-    """An epoch that the dataset has no plan for."""
+    """The dataset has no plan for an epoch, or the number or window of an epoch is invalid."""
 
 
 class SamplerError(Error, ValueError):
-    """A sampler cannot give every rank the same number of blocks, or cannot resume from a state."""
+    """A sampler cannot give every rank the same number of blocks, or cannot resume from a state; or its arguments are invalid."""
 
 
 class DependencyError(Error, ImportError):
-    """A package that this dataset or option needs is not installed."""
+    """The dataset or an option needs a package that is not installed."""
 
     def __init__(self, fault: str, path: Optional[str] = None):
         Error.__init__(self, fault, path)

@@ -1,4 +1,4 @@
-"""index.safetensors: the plan of the stored blocks, and a checksum of every block of every field."""
+"""index.safetensors: the plan of the stored blocks, and the checksum of each block of each field."""
 from __future__ import annotations
 
 import os
@@ -13,11 +13,11 @@ from .mapping import MappedFile
 from .safetensors import DTYPES, Header, expect, read_header
 
 FILE = "index.safetensors"
-SCANNED = 1 << 20  # pieces looked through at a time
+SCANNED = 1 << 20  # pieces searched at a time
 
 
 class Pieces(NamedTuple):
-    """Pieces of sequences: row of sequences.tsv, first step within the sequence, steps, first step within the block."""
+    """Pieces of sequences. For each: its row of sequences.tsv, first step in the sequence, number of steps, first step in the block."""
     sequence: np.ndarray
     source_start: np.ndarray
     length: np.ndarray
@@ -25,9 +25,11 @@ class Pieces(NamedTuple):
 
 
 class Plan:
-    """A plan file, mapped: block b has the pieces block_ptr[b] to block_ptr[b + 1] - 1.
+    """A mapped plan file of B blocks and P pieces. Block b has the pieces block_ptr[b] to block_ptr[b + 1] - 1.
 
-    block_ptr I64 [B+1], sequence I64 [P], source_start I64 [P], length I32 [P], start I32 [P].
+    block_ptr I64 [B + 1], sequence I64 [P], source_start I64 [P], length I32 [P], start I32 [P]; see Pieces.
+
+    DamagedError: the file is damaged, or does not match the manifest.
     """
 
     def __init__(self, path: str, manifest: Manifest):
@@ -47,18 +49,19 @@ class Plan:
         self.start = self.table("start", "I32", self.pieces)
 
     def table(self, name: str, dtype: str, *shape: int) -> np.ndarray:
+        """A tensor of the file, without a copy. DamagedError: it is missing, or of another type or shape."""
         tensor = expect(self.header, name, dtype, shape, self.path)
         return self.file.array(tensor.begin, DTYPES[dtype], shape)
 
     def range_of(self, block: int) -> "tuple[int, int]":
-        """First piece of a block, and the end of its pieces."""
+        """The first piece of a block, and the end of its pieces. DamagedError: they are invalid."""
         first, end = int(self.block_ptr[block]), int(self.block_ptr[block + 1])
         if not 0 <= first <= end <= self.pieces or end - first > self.S:
             raise DamagedError(f"block {block} has invalid pieces {first} to {end}", self.path)
         return first, end
 
     def of(self, block: int) -> Pieces:
-        """The pieces of a block in order, checked: they lie within the block and do not overlap."""
+        """The pieces of a block, in order. DamagedError: they overlap, or are not inside the block."""
         first, end = self.range_of(block)
         pieces = Pieces(*(table[first:end] for table in (self.sequence, self.source_start, self.length, self.start)))
         if end > first:
@@ -70,13 +73,13 @@ class Plan:
         return pieces
 
     def digest(self) -> str:
-        """The plan digest: over T as I64 and the bytes of the tables from block_ptr on."""
+        """The plan digest; see checksum.plan_digest."""
         begin = self.header.tensors["block_ptr"].begin
         return checksum.plan_digest(self.T, self.file.read(begin, self.file.size - begin))
 
 
 class Index(Plan):
-    """The stored plan, with block_checksum I64 [B, fields]."""
+    """The plan of the stored blocks, with block_checksum I64 [B, fields]."""
 
     def __init__(self, directory: str, manifest: Manifest):
         super().__init__(os.path.join(directory, FILE), manifest)
@@ -86,7 +89,7 @@ class Index(Plan):
         self.sorted: Optional[np.ndarray] = None
 
     def order(self) -> np.ndarray:
-        """Pieces ordered by sequence, then source_start: I64 [P]; made when first needed."""
+        """The pieces ordered by sequence, then by source_start: I64 [P]. Computed when first needed."""
         if self.sorted is None:
             self.sorted = np.lexsort((self.source_start, self.sequence))
         return self.sorted
@@ -99,14 +102,14 @@ class Index(Plan):
         return order[first:end]
 
     def blocks_of(self, pieces: np.ndarray) -> np.ndarray:
-        """The block of each of these pieces: I64 [n]."""
+        """The block of each piece: I64 [n]. DamagedError: block_ptr is not ascending."""
         blocks = np.clip(np.searchsorted(self.block_ptr, pieces, "right") - 1, 0, self.blocks - 1)
         if ((pieces < self.block_ptr[blocks]) | (pieces >= self.block_ptr[blocks + 1])).any():
             raise DamagedError("its block_ptr is not ascending", self.path)
         return blocks
 
     def gap(self, pieces: bool) -> "Optional[tuple[int, int]]":
-        """(block, step) of some padding: in an empty block or, with pieces, after a piece that no other follows directly."""
+        """(block, step) of one step of padding, or None if there is none: in an empty block or, with pieces, behind a piece."""
         empty = np.flatnonzero(self.block_ptr[1:] == self.block_ptr[:-1])
         if len(empty) > 0:
             return int(empty[0]), 0
@@ -115,7 +118,7 @@ class Index(Plan):
             following = self.start[first + 1:first + SCANNED + 1]
             if len(following) < len(end):
                 following = np.append(following, 0)
-            found = np.flatnonzero((end < self.T) & (end != following))  # a piece of the next block begins before that
+            found = np.flatnonzero((end < self.T) & (end != following))  # a piece of the next block starts before end
             if len(found) > 0:
                 block = int(self.blocks_of(found[:1] + first)[0])
                 self.of(block)
@@ -123,7 +126,7 @@ class Index(Plan):
         return None
 
     def find(self, pieces: Pieces) -> np.ndarray:
-        """The stored pieces with the same sequence, source_start and length: I64 [n]; -1: none."""
+        """The stored pieces with the same sequence, source_start and length: I64 [n]; -1 if there is none."""
         order = self.order()
         first = np.searchsorted(self.sequence, pieces.sequence, "left", sorter=order)
         end = np.searchsorted(self.sequence, pieces.sequence, "right", sorter=order)

@@ -1,4 +1,4 @@
-"""manifest.json: the description of a dataset, checked before it is used."""
+"""manifest.json: the description of a dataset, checked before use."""
 from __future__ import annotations
 
 import os
@@ -22,9 +22,9 @@ TABLES = "cu_seqlens", "num_sequences", "sequence", "length", "source_start", "s
 class Field(NamedTuple):
     """A field: an array with an entry for each step of a sequence.
 
-    dtype is that of the arrays which are given, stored that of the tensor ("U8"); they differ for BF16 alone, which numpy does not
-    know: the 16 bits are given. shape is that of one step: () of tokens, (H, W, 3) of frames. encoding is "raw", "jpeg" or "delta",
-    coding the manifest's word for it, such as "jpeg:90".
+    dtype: the type of the arrays that blocks have. stored: the type of the tensor in the shards, such as "U8". They differ only for
+    BF16, which numpy lacks: arrays then have the 16 bits as U16. shape: the shape of one step, () for tokens, (H, W, 3) for frames.
+    encoding: "raw", "jpeg" or "delta". coding: the encoding with its options, as the manifest has it, such as "jpeg:90".
     """
     name: str
     kind: str
@@ -36,17 +36,18 @@ class Field(NamedTuple):
 
     @property
     def tensor(self) -> str:
-        """The name of its tensor in the shards."""
+        """The name of the field's tensor in the shards."""
         return self.name if self.encoding == RAW else f"{self.name}_{self.encoding}"
 
 
 class FileEntry(NamedTuple):
+    """A file that the manifest lists: its size, and its checksum as 16 hexadecimal digits."""
     bytes: int
     checksum: str
 
 
 def absence(path: str) -> str:
-    """Why a directory is not a dataset, and where one may be."""
+    """Why a path is not a dataset, and which directory may be meant."""
     if not os.path.exists(path):
         return "no such dataset"
     parent = os.path.dirname(path)
@@ -60,7 +61,10 @@ def absence(path: str) -> str:
 
 
 class Manifest:
-    """The manifest of the dataset in a directory; json: its content as read, with strings still escaped."""
+    """The manifest of the dataset in a directory. json: its content as read; names are still escaped.
+
+    MissingError: no dataset. DamagedError: invalid or altered. FormatError: a format that this version does not support.
+    """
 
     def __init__(self, directory: str):
         self.path = os.path.join(directory, FILE)
@@ -80,6 +84,7 @@ class Manifest:
         self.files = self.read_files()
 
     def slurp(self, directory: str) -> bytes:
+        """The bytes of the file."""
         try:
             with open(self.path, "rb") as file:
                 text = file.read(SIZE_MAX + 1)
@@ -102,7 +107,7 @@ class Manifest:
             raise FormatError(f"format version {version}, but this reader knows version {FORMAT}: update bload", self.path)
 
     def check_digest(self, text: bytes) -> None:
-        """The checksum is computed over the text with its own digits as zeros."""
+        """Verifies the manifest's checksum, if xxhash is installed. It is computed with its own digits replaced by zeros."""
         told = self.text("checksum").encode()
         at = text.rfind(told) if len(told) == 16 else -1
         if at < 0:
@@ -111,6 +116,7 @@ class Manifest:
             raise self.damaged("wrong checksum: the file is damaged or was edited")
 
     def number(self, name: str, least: int, most: int = (1 << 62)) -> int:
+        """An integer member. DamagedError: it is missing, or out of range."""
         value: Any = self.json.get(name)
         if not is_size(value) or not least <= value <= most:
             raise self.damaged(f"\"{name}\" is missing, or not between {least} and {most}")
@@ -187,7 +193,7 @@ class Manifest:
         return Field(name, kind, DTYPES[stored], stored, tuple(shape), encoding, coding)
 
     def read_attributes(self) -> Dict[str, str]:
-        """Types of attributes by name, "I64" or "F64"; empty if the manifest has no such member."""
+        """The types of the attributes by name, "I64" or "F64"; empty if the manifest lists none."""
         entries = self.json.get("attributes", [])
         attributes: Dict[str, str] = {}
         for entry in entries if isinstance(entries, list) else [None]:
@@ -216,7 +222,7 @@ class Manifest:
         return f"shards/{shard // FOLDER_SHARDS:05d}/shard-{shard:08d}.safetensors{end}"
 
     def tables(self) -> List[Tuple[str, str, Tuple[int, ...]]]:
-        """Name, type and shape, without the blocks, of the tables that every shard has, attributes among them."""
+        """Name, type and shape (for one block) of each table in a shard, attributes included."""
         S = self.S
         tables: List[Tuple[str, str, Tuple[int, ...]]] = [
             ("cu_seqlens", "I32", (S + 1,)), ("num_sequences", "I32", ()), ("sequence", "I64", (S,)), ("length", "I32", (S,))]

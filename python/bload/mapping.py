@@ -10,24 +10,26 @@ import numpy as np
 
 from .errors import DamagedError, Error, MissingError
 
-# Anything that contains bytes.
+# An object that holds bytes.
 Bytes = Union[bytes, memoryview]
 
-# Copying fewer bytes than this is faster than mapping them.
+# Below this size, a copy is faster than a mapping.
 WORTH_MAPPING = 4 << 20
 
-# Bytes of open files that may be in the memory of this process at a time.
+# The most bytes of open files that this process keeps mapped in memory at a time.
 RESIDENT = 512 << 20
 
-# Of larger files fewer bytes are read, also where they are only to be looked at: the system maps 16 pages around each that is touched.
+# Smaller parts of large files are copied, even for reading alone: touching a page makes the system map 16 pages around it.
 WORTH_VIEWING = 64 << 10
 
 
 class MappedFile:
-    """The bytes of a file, read-only. Arrays of it keep the mapping alive.
+    """The bytes of a file, read-only. Arrays that view it keep the mapping alive.
 
-    together: files of this size that are open at a time. Where all of them are more than RESIDENT bytes, what was looked at does not
-    stay in this process's memory: whoever goes through a dataset would seem to need as much as there is of it in open files.
+    together: how many files of this size are open at a time. If all of them exceed RESIDENT bytes, the mapping gives pages back after
+    use. Otherwise a process that reads a whole dataset would appear to need as much memory as the size of its open files.
+
+    MissingError: no such file. DamagedError: the file is empty. Error: it cannot be read.
     """
 
     def __init__(self, path: str, together: int = 1):
@@ -51,8 +53,8 @@ class MappedFile:
             self.file.close()
 
     def look(self, size: int) -> None:
-        """Tells that so many bytes are about to be looked at. Those before may go: they stay in the system's memory, and come back from
-        there when they are looked at again.
+        """Announces that this many bytes are about to be used. A large file may give back the pages used before; they stay in the page
+        cache, and are mapped again when they are used.
         """
         self.looked_at += size
         if self.large and self.looked_at > self.share:
@@ -60,12 +62,15 @@ class MappedFile:
             self.memory.madvise(mmap.MADV_DONTNEED)
 
     def read(self, offset: int, size: int) -> Bytes:
-        """Bytes from offset on, which must be within the file."""
+        """size bytes from offset on, which must be within the file."""
         self.look(size)
         return memoryview(self.memory)[offset:offset + size]
 
     def fill(self, offset: int, out: np.ndarray) -> None:
-        """Bytes from offset on into an array, U8; those of a large file without another place in this process's memory."""
+        """Copies bytes from offset on into out, U8 [n]. A large file is read directly into out, without mapping its pages.
+
+        Error: it cannot be read. DamagedError: the file was truncated.
+        """
         if not self.large:
             out[:] = np.frombuffer(self.memory, np.uint8, len(out), offset)
             return
@@ -80,12 +85,12 @@ class MappedFile:
             done += count
 
     def array(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-        """The same as a read-only array of that type and shape, without a copy."""
+        """The bytes from offset on as a read-only array of this type and shape, without a copy."""
         self.look(dtype.itemsize * math.prod(shape))
         return array_of(self.memory, offset, dtype, shape)
 
     def view(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-        """The same; small parts of large files are copied."""
+        """As array, but small parts of large files are copied."""
         if not self.large or dtype.itemsize * math.prod(shape) >= WORTH_VIEWING:
             return self.array(offset, dtype, shape)
         array = self.copy(offset, dtype, shape)
@@ -93,16 +98,16 @@ class MappedFile:
         return array
 
     def copy(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-        """The same, in memory of its own."""
+        """As array, but a writable copy."""
         array = np.empty(shape, dtype)
         self.fill(offset, array.reshape(-1).view(np.uint8))
         return array
 
     def own(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-        """The same, writable: the file is not changed.
+        """As array, but writable; writes do not change the file, or other arrays.
 
-        A large one is a mapping for itself, of which the system copies the pages that are written to. It costs a third less than a copy,
-        and nothing that a program writes is there when the same bytes are read again. Little is copied.
+        A large array is a private mapping: the system copies a page when it is written to, which costs a third less than copying the
+        array. Small arrays are copied.
         """
         size = dtype.itemsize * math.prod(shape)
         if size >= WORTH_MAPPING:
@@ -113,12 +118,12 @@ class MappedFile:
             except ValueError as error:
                 raise DamagedError(f"truncated since it was opened: {error}", self.path) from None
             except OSError:
-                pass  # Each mapping takes a descriptor, and a program that keeps many blocks can run out of them.
+                pass  # each mapping takes a descriptor, and a program that keeps many blocks can run out of them
         return self.copy(offset, dtype, shape)
 
 
 def array_of(data: Any, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-    """An array that uses the given bytes."""
+    """An array that views the given bytes."""
     count = math.prod(shape)
     if count == 0:
         return np.zeros(shape, dtype)

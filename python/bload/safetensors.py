@@ -1,4 +1,4 @@
-"""The header of a safetensors file, checked before it is used.
+"""The header of a safetensors file, checked before use.
 
 u64 n | n bytes of JSON | the tensors' bytes; https://github.com/huggingface/safetensors, "Format".
 """
@@ -25,7 +25,7 @@ DTYPES: Dict[str, np.dtype] = {
 
 
 class Tensor(NamedTuple):
-    """dtype: its name in safetensors; begin, end: bytes in the file."""
+    """A tensor in a file. dtype: the type's name in safetensors. begin, end: offsets of its bytes in the file."""
     dtype: str
     shape: Tuple[int, ...]
     begin: int
@@ -33,12 +33,13 @@ class Tensor(NamedTuple):
 
 
 class Header(NamedTuple):
+    """The tensors of a file by name, and its metadata."""
     tensors: Dict[str, Tensor]
     metadata: Dict[str, str]
 
 
 def unique(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
-    """For object_pairs_hook of json: rejects duplicate names."""
+    """The object_pairs_hook of parse_json: rejects duplicate names."""
     members = dict(pairs)
     if len(members) != len(pairs):
         raise ValueError("duplicate name in an object")
@@ -58,6 +59,7 @@ def is_size(value: Any) -> bool:
 
 
 def bytes_of(dtype: str, shape: Tuple[int, ...]) -> int:
+    """The size of a tensor."""
     count = DTYPES[dtype].itemsize
     for size in shape:
         count *= size
@@ -65,6 +67,7 @@ def bytes_of(dtype: str, shape: Tuple[int, ...]) -> int:
 
 
 def parse_tensor(name: str, entry: Any, data: int, path: str) -> Tensor:
+    """A tensor from its entry in the header; data is the offset of the first tensor. DamagedError: the entry is invalid."""
     fault = DamagedError(f"the header's entry \"{name}\" is not a tensor", path)
     if not isinstance(entry, dict) or not isinstance(entry.get("dtype"), str):
         raise fault
@@ -82,7 +85,7 @@ def parse_tensor(name: str, entry: Any, data: int, path: str) -> Tensor:
 
 
 def check_places(tensors: Dict[str, Tensor], data: int, size: int, path: str) -> None:
-    """Tensors must cover the data without holes or overlaps."""
+    """Checks that the tensors cover the data without gaps or overlaps. DamagedError: they do not."""
     at = data
     for tensor in sorted(tensors.values(), key=lambda t: (t.begin, t.end)):
         if tensor.begin != at:
@@ -93,7 +96,7 @@ def check_places(tensors: Dict[str, Tensor], data: int, size: int, path: str) ->
 
 
 def read_header(read: Callable[[int, int], Bytes], size: int, path: str) -> Header:
-    """Reads the header of a file of size bytes by read(offset, size)."""
+    """The header of a file of size bytes, read by read(offset, size). DamagedError: it is invalid."""
     if size < PREFIX:
         raise DamagedError("too short for a safetensors file", path)
     length = int.from_bytes(read(0, PREFIX), "little")
@@ -115,7 +118,7 @@ def read_header(read: Callable[[int, int], Bytes], size: int, path: str) -> Head
 
 
 def expect(header: Header, name: str, dtype: str, shape: Tuple[int, ...], path: str) -> Tensor:
-    """The tensor of that name. DamagedError: missing, or of another type or shape."""
+    """The tensor of this name. DamagedError: it is missing, or of another type or shape."""
     tensor = header.tensors.get(name)
     if tensor is None:
         raise DamagedError(f"no tensor \"{name}\"", path)

@@ -1,4 +1,4 @@
-"""A compressed shard: ordinary zstd frames, then a table of their sizes; only the frames that are needed are decompressed.
+"""Compressed shards: ordinary zstd frames, then a table of their sizes. Only the frames that are needed are decompressed.
 
 frame... | u32 0x184D2A5E | u32 size | n * {u32 compressed, u32 content, u32 low half of XXH64(content)} | u32 n | u8 0x80 | u32 0x8F92EAB1
 (https://github.com/facebook/zstd/tree/dev/contrib/seekable_format)
@@ -26,7 +26,10 @@ FRAME_MAX = 64 << 20
 
 
 class SeekableFile:
-    """Random access to the content of a file in the seekable zstd format. Any number of threads may read."""
+    """Random access to the content of a file in the seekable zstd format. Any number of threads can read. together: see MappedFile.
+
+    DependencyError: zstandard is not installed. DamagedError: the file is truncated or altered.
+    """
 
     def __init__(self, path: str, together: int = 1):
         if zstandard is None:
@@ -37,7 +40,7 @@ class SeekableFile:
         self.size = int(self.content[-1])
 
     def parse_table(self) -> None:
-        """offset, content: I64 [frames + 1], the beginning of each frame in the file and in the content."""
+        """Sets offset and content, I64 [frames + 1]: where each frame begins in the file and in the content, then the ends."""
         size = self.file.size
         if size < HEAD + FOOTER:
             raise DamagedError("too short for a compressed shard", self.path)
@@ -54,21 +57,21 @@ class SeekableFile:
             raise DamagedError("its seek table has invalid sizes", self.path)
 
     def checksums(self) -> List[int]:
-        """Checksums of the bytes of each frame, and of what follows the last one."""
+        """The checksum of the bytes of each frame, then that of the bytes after the last one."""
         ends = [*self.offset.tolist(), self.file.size]
         return [checksum.xxh3(self.file.read(begin, end - begin)) for begin, end in zip(ends, ends[1:])]
 
     def decompress(self, i: int, out: np.ndarray) -> None:
-        """Decompresses a frame to out, U8 [size of its content]. zstd verifies its checksum."""
+        """Decompresses frame i to out, U8 [size of its content]. zstd verifies its checksum. DamagedError: the frame is damaged."""
         offset = int(self.offset[i])
         data = self.file.read(offset, int(self.offset[i + 1]) - offset)
         try:
-            # Checked first, since the decompressor would trust any size.
+            # Checked first, because the decompressor trusts any size.
             if zstandard.frame_content_size(data) != len(out):
                 raise DamagedError(f"the size of frame {i} differs from the seek table", self.path)
             with zstandard.ZstdDecompressor().stream_reader(data) as reader:
                 count = reader.readinto(out) if len(out) else 0
-                # The checksum is verified only after the content.
+                # zstd verifies the checksum only on a read after the content.
                 count += len(reader.read(1))
         except zstandard.ZstdError as error:
             raise DamagedError(f"cannot decompress frame {i}: {error}", self.path) from None
@@ -76,7 +79,10 @@ class SeekableFile:
             raise DamagedError(f"frame {i} has {count} bytes, expected {len(out)}", self.path)
 
     def fill(self, offset: int, out: np.ndarray) -> None:
-        """Copies the content from offset on to out, U8; frames within it are decompressed in place."""
+        """Copies the content from offset on to out, U8 [n]. Frames that fit are decompressed into out directly.
+
+        DamagedError: the content ends before, or a frame is damaged.
+        """
         if offset + len(out) > self.size:
             raise DamagedError(f"it has {self.size} bytes, and more are needed", self.path)
         first = int(np.searchsorted(self.content, offset, "right")) - 1
@@ -92,18 +98,18 @@ class SeekableFile:
             out[taken] = frame[taken.start - begin:taken.stop - begin]
 
     def read(self, offset: int, size: int) -> Bytes:
-        """Bytes of the content from offset on."""
+        """size bytes of the content from offset on."""
         out = np.empty(size, np.uint8)
         if size > 0:
             self.fill(offset, out)
         return out.data
 
     def own(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-        """The same as an array."""
+        """The content from offset on as a writable array of this type and shape."""
         return array_of(self.read(offset, dtype.itemsize * math.prod(shape)), 0, dtype, shape)
 
     def view(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-        """The same, read-only."""
+        """As own, but read-only."""
         array = self.own(offset, dtype, shape)
         array.flags.writeable = False
         return array

@@ -1,4 +1,4 @@
-"""sequences.tsv: a row for every input, read when needed. 8 bytes per row are kept in memory, 24 once rows were looked up by id."""
+"""sequences.tsv: a row for every input, read when needed. Takes 8 bytes of memory per row, 24 after the first look-up by id."""
 from __future__ import annotations
 
 import itertools
@@ -13,19 +13,23 @@ from .mapping import MappedFile
 from .text import unescape
 
 FILE = "sequences.tsv"
-SCANNED = 16 << 20  # bytes looked through for newlines at a time
-ROWS = 1 << 14      # rows taken apart at a time
+SCANNED = 16 << 20  # bytes searched for newlines at a time
+ROWS = 1 << 14      # rows split at a time
 
 
 class Sequences:
-    """The table of sequences.
+    """The table of sequences: a row for every input, including those that were skipped.
 
-    len(table): rows. table.columns: their names. table["length"], table["bytes"] (and NAME.length, NAME.bytes of joined fields): I64
-    arrays, -1 where the table has nothing. Attributes of numbers: I64 or F64 arrays, 0 or NaN where a sequence that was left out has none.
-    Any other table["column"]: a list of texts. table[7]: row 7 as a dict; table[-1], table[2:5], and iteration over all rows.
-    id in table: whether there is a sequence with that id. table.find(id): its row. table.id(7): that of row 7.
+    len(table)           the number of rows
+    table[7], table[-1]  a row, as a dict of strings; table[2:5] is a list of rows, and iteration gives all of them
+    table.columns        the names of the columns
+    table["length"]      also "bytes", and NAME.length and NAME.bytes of joined fields: I64 [rows], -1 where the table has no value
+    table["class"]       an attribute of numbers: I64 or F64 [rows], 0 or NaN where a sequence that was left out has no value
+    table["column"]      any other column, as a list of strings
+    id in table          whether there is a sequence with this id, stored or not
+    table.find(id)       its row; table.id(7) is the id of row 7
 
-    SequenceError, a KeyError: no such column or id. IndexError: no such row. Arrays are read-only.
+    Arrays are read-only. SequenceError (a KeyError): no such column or id. IndexError: no such row. DamagedError: the file is damaged.
     """
 
     def __init__(self, path: str, attributes: Optional[Dict[str, str]] = None):
@@ -43,6 +47,7 @@ class Sequences:
         self.found_ids: Optional[Tuple[np.ndarray, np.ndarray]] = None
 
     def text(self, data: bytes, line: int) -> str:
+        """The unescaped value. DamagedError: an invalid escape."""
         try:
             return unescape(data)
         except ValueError as error:
@@ -50,7 +55,7 @@ class Sequences:
 
     @property
     def offsets(self) -> np.ndarray:
-        """Byte of each row in the file, then the file's end: I64 [rows + 1]."""
+        """The offset of each row in the file, then the end of the file: I64 [rows + 1]."""
         if self.found_offsets is None:
             data = np.frombuffer(self.file.memory, np.uint8)
             if data[-1] != ord("\n"):
@@ -69,13 +74,14 @@ class Sequences:
         return f"<bload.Sequences {self.path}: {len(self)} rows of {', '.join(self.columns)}>"
 
     def split(self, line: bytes, row: int) -> List[bytes]:
+        """The values of a row. DamagedError: their number differs from that of the columns."""
         values = line.split(b"\t")
         if len(values) != len(self.columns):
             raise DamagedError(f"line {row + 2} has {len(values)} values, expected {len(self.columns)}", self.path)
         return values
 
     def values(self, column: str) -> Iterator[str]:
-        """The values of a column, as strings, for all rows."""
+        """The values of a column as strings, for all rows. SequenceError: no such column."""
         if column not in self.columns:
             raise SequenceError(f"no column \"{column}\": {', '.join(self.columns)}", self.path)
         place, rows, offsets = self.columns.index(column), len(self), self.offsets
@@ -86,6 +92,7 @@ class Sequences:
                 yield self.text(self.split(line, first + k)[place], first + k + 2)
 
     def integers(self, column: str) -> np.ndarray:
+        """A column as I64 [rows]; -1 where it has no value. DamagedError: a value is not a number."""
         if column not in self.numbers:
             try:
                 numbers = np.fromiter((int(text) if text else -1 for text in self.values(column)), np.int64, len(self))
@@ -96,6 +103,7 @@ class Sequences:
         return self.numbers[column]
 
     def attribute(self, column: str) -> np.ndarray:
+        """An attribute as I64 or F64 [rows]; 0 or NaN where it has no value. DamagedError: a stored sequence's value is not a number."""
         if column not in self.numbers:
             kind, nothing = (int, 0) if self.attributes[column] == "I64" else (float, np.nan)
             numbers = np.full(len(self), nothing, np.int64 if kind is int else np.float64)
@@ -134,7 +142,7 @@ class Sequences:
         return (self[row] for row in range(len(self)))
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is a sequence with that id, stored or not."""
+        """Whether there is a sequence with this id, stored or not. TypeError: the id is not a string."""
         return self.lookup(name) is not None
 
     def row(self, row: int) -> List[str]:
@@ -147,11 +155,11 @@ class Sequences:
         return [self.text(value, row + 2) for value in self.split(bytes(self.file.read(begin, end - begin)), row)]
 
     def id(self, row: SupportsIndex) -> str:
-        """The id in a row."""
+        """The id of a row. IndexError: no such row."""
         return self.row(integer("a row is a number", row))[self.columns.index("id")]
 
     def ids(self, rows: np.ndarray) -> List[str]:
-        """The ids in rows that a block names; "" for -1."""
+        """The ids of a block's rows, I64 [n], as a list of n strings; "" for -1."""
         self.check_rows(rows)
         there = np.flatnonzero(rows >= 0)
         found = rows[there]
@@ -166,12 +174,12 @@ class Sequences:
         return ids
 
     def check_rows(self, rows: np.ndarray) -> None:
-        """Checks that the rows that a block or plan refers to exist."""
+        """DamagedError: a row that a block or plan refers to does not exist."""
         if rows.max(initial=-1) >= len(self):
             raise DamagedError(f"it has {len(self)} rows, but a block refers to row {rows.max()}", self.path)
 
     def find(self, name: str) -> int:
-        """The row of the sequence with that id; SequenceError where there is none."""
+        """The row of the sequence with this id. SequenceError: no such id. TypeError: the id is not a string."""
         row = self.lookup(name)
         if row is None:
             like = f": ids look like {self.id(0)!r}" if len(self) > 0 else ""
@@ -179,7 +187,7 @@ class Sequences:
         return row
 
     def lookup(self, name: object) -> Optional[int]:
-        """The row of the sequence with that id."""
+        """The row of the sequence with this id; None if there is none. TypeError: the id is not a string."""
         if not isinstance(name, str):
             raise TypeError(f"ids of sequences are strings, not {kind(name)}")
         if self.found_ids is None:

@@ -1,4 +1,4 @@
-"""One shard, opened: rows of its tables and fields. Its header must match the manifest."""
+"""An open shard: gives rows of its tables and fields."""
 from __future__ import annotations
 
 import os
@@ -17,7 +17,10 @@ from .seekable import SeekableFile
 
 
 class Shard:
-    """Rows count from 0 in each shard. Arrays are read-only; those of plain shards are views of the mapped file and keep it open."""
+    """A shard; row r of it is block first_block + r. Arrays are read-only; those of a plain shard are views of the mapped file.
+
+    together: see MappedFile. DamagedError: the file is damaged, or its header does not match the manifest.
+    """
 
     def __init__(self, directory: str, manifest: Manifest, together: int, number: int):
         self.path = os.path.join(directory, manifest.shard_name(number))
@@ -45,12 +48,15 @@ class Shard:
         self.row_bytes = sum(bytes_of(dtype, shape) for _, dtype, shape in manifest.tables())
 
     def digest(self, block_checksum: np.ndarray) -> str:
-        """The file's checksum, over those of its regions in file order; the blocks of fields, I64 [blocks, fields], have theirs already."""
+        """The file's checksum, 16 hexadecimal digits: over the checksums of its regions, in file order.
+
+        block_checksum, I64 [blocks, fields]: the known checksums of the blocks of fields in a plain shard, which are not read again.
+        """
         sums = self.file.checksums() if isinstance(self.file, SeekableFile) else self.checksums(block_checksum.astype(np.uint64))
         return checksum.digest(checksum.xxh3(struct.pack(f"<{len(sums)}Q", *sums)))
 
     def checksums(self, block_checksum: np.ndarray) -> List[int]:
-        """Of a plain shard: of the header, each table (offsets too), each block of each field."""
+        """The checksums of a plain shard's regions: the header, each table (offsets included) and each block of each field."""
         tensors = sorted(self.tensors.items(), key=lambda item: item[1].begin)
         sums = [checksum.xxh3(self.file.read(0, tensors[0][1].begin))]
         for name, tensor in tensors:
@@ -61,7 +67,7 @@ class Shard:
         return sums
 
     def whole(self, name: str) -> np.ndarray:
-        """A table with the rows of all blocks, since one frame of a compressed shard has them all."""
+        """A table with the rows of all blocks, which a compressed shard has in a single frame."""
         table = self.tables.get(name)
         if table is None:
             tensor = self.tensors[name]
@@ -70,7 +76,7 @@ class Shard:
         return table
 
     def row(self, names: List[str], row: int) -> Dict[str, np.ndarray]:
-        """The row of a block in these tables."""
+        """The values of a block in these tables."""
         if isinstance(self.file, MappedFile):
             self.file.look(self.row_bytes)
         return {name: self.whole(name)[row] for name in names}
@@ -78,7 +84,7 @@ class Shard:
     def stored(self, field: Field, row: int, first: int, end: int, own: bool = False) -> Any:
         """Steps first to end of a field as stored: [end - first, ...], or a list of JPEG files.
 
-        own: the array can be written to, without anything else being changed.
+        own: the array is writable, and writes change nothing else.
         """
         if field.encoding == JPEG:
             return self.files(field, row, first, end)
@@ -87,17 +93,17 @@ class Shard:
         return self.file.own(*place) if own else self.file.view(*place)
 
     def fill(self, field: Field, row: int, first: int, out: np.ndarray) -> None:
-        """Copies the steps from first on of a raw field to an array [steps, ...]."""
+        """Copies steps of a raw field, from first on, to out [steps, ...]."""
         self.file.fill(self.offset(self.tensors[field.tensor], row, first), out.reshape(-1).view(np.uint8))
 
     @staticmethod
     def offset(tensor: Tensor, row: int, step: int) -> int:
-        """The offset of a step."""
+        """The offset of a step in the file."""
         size = (tensor.end - tensor.begin) // tensor.shape[0] // tensor.shape[1]
         return tensor.begin + (row * tensor.shape[1] + step) * size
 
     def files(self, field: Field, row: int, first: int, end: int) -> List[np.ndarray]:
-        """The same for JPEG files: U8 [bytes] each."""
+        """Steps first to end of a field as a list of JPEG files, U8 [bytes] each. DamagedError: the offsets are invalid."""
         offsets = self.whole(f"{field.name}_offsets")[row, first:end + 1].tolist()
         tensor = self.tensors[field.tensor]
         if offsets[0] < 0 or offsets[-1] > tensor.shape[0] or any(a > b for a, b in zip(offsets, offsets[1:])):

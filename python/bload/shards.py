@@ -1,4 +1,4 @@
-"""shards.tsv: sizes and checksums of the shards."""
+"""shards.tsv: the sizes and checksums of the shards."""
 from __future__ import annotations
 
 from typing import List
@@ -12,7 +12,7 @@ COLUMNS = b"file\tfirst_block\tblocks\tbytes\tchecksum"
 
 
 def read_checksums(path: str, manifest: Manifest) -> List[str]:
-    """The checksum of each shard, 16 hexadecimal digits. The rest of the table must match the manifest."""
+    """The checksum of each shard, 16 hexadecimal digits. DamagedError: the table does not match the manifest."""
     file = MappedFile(path)
     lines = bytes(file.read(0, file.size)).split(b"\n")
     if lines[0] != COLUMNS or lines.pop():

@@ -1,4 +1,4 @@
-"""What blocks and epochs use of the dataset that stores their sequences: see Dataset, which provides it."""
+"""The interface of a dataset that blocks and epochs use. Dataset implements it; see there for each method."""
 from __future__ import annotations
 
 from typing import Any, Dict, List, NamedTuple, Protocol, Tuple
@@ -11,7 +11,7 @@ from .sequences import Sequences
 
 
 class BlockOptions(NamedTuple):
-    """What a block contains beside its tables."""
+    """The options that determine what a block contains in addition to its tables."""
     fields: Tuple[str, ...]
     ids: bool
     segment_ids: bool
@@ -21,7 +21,7 @@ class BlockOptions(NamedTuple):
 
 
 class Stored(Protocol):
-    """A dataset, as blocks and epochs see it. The order of imports is dataset, epochs, blocks, stored."""
+    """A dataset as blocks and epochs see it. Modules import in the order dataset, epochs, blocks, stored."""
     path: str
     verify: bool
     info: Manifest

@@ -1,4 +1,4 @@
-"""The tables of blocks: those that follow from a plan, and comparing stored ones with them."""
+"""Derives the tables of blocks from a plan, and compares stored tables with them."""
 from __future__ import annotations
 
 from typing import Dict
@@ -8,14 +8,16 @@ import numpy as np
 from .errors import DamagedError
 from .index import Plan
 
-# Entries of a table that are compared with the plan at a time: many blocks cost little more than one.
+# Table entries compared with the plan at a time: many blocks cost little more than one.
 CHECKED = 1 << 14
 
 
 def planned(plan: Plan, first: int, end: int) -> Dict[str, np.ndarray]:
-    """The tables of blocks first to end if no sequence failed: cu_seqlens [n, S + 1], sequence [n, S]...
+    """The tables of blocks first to end if no sequence failed; n blocks.
 
-    DamagedError, which is only right of a single block: the plan itself cannot be.
+    cu_seqlens I32 [n, S + 1], num_sequences I64 [n], sequence I64 [n, S], length I32 [n, S], source_start I64 [n, S].
+
+    DamagedError: the plan is invalid. Its message names block first, which is right only for a single block.
     """
     n, S, T = end - first, plan.S, plan.T
     pointers = plan.block_ptr[first:end + 1]
@@ -42,7 +44,7 @@ def planned(plan: Plan, first: int, end: int) -> Dict[str, np.ndarray]:
 
 
 def agree(stored: Dict[str, np.ndarray], plan: Dict[str, np.ndarray]) -> bool:
-    """Whether stored tables match a plan. Failed sequences keep their place, but not their row and length."""
+    """Whether stored tables match those of a plan. A failed sequence keeps its place, but not its row and length."""
     sequence = stored["sequence"]
     there = sequence >= 0
     if not ((sequence == plan["sequence"]) | (sequence == -1)).all():

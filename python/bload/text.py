@@ -1,4 +1,4 @@
-"""Escaped text in tables and the manifest: \\t \\n \\r \\\\, and \\xHH for a byte that is not UTF-8."""
+"""Escapes in tables and the manifest: \\t \\n \\r \\\\, and \\xHH for a byte that is not UTF-8."""
 from __future__ import annotations
 
 import re
@@ -8,6 +8,7 @@ ESCAPE = re.compile(rb"\\(x[0-9A-Fa-f]{2}|[tnr\\])?", re.DOTALL)
 
 
 def replacement(match: "re.Match[bytes]") -> bytes:
+    """The byte of an escape. ValueError: it is invalid."""
     code = match.group(1)
     if code is None:
         raise ValueError("invalid escape")
@@ -15,7 +16,7 @@ def replacement(match: "re.Match[bytes]") -> bytes:
 
 
 def unescape(data: bytes) -> str:
-    """The unescaped text; bytes that are not UTF-8 become what os.fsdecode makes of them. ValueError: invalid escape."""
+    """The unescaped text. Bytes that are not UTF-8 become surrogates, as in os.fsdecode. ValueError: invalid escape."""
     if b"\\" in data:
         data = ESCAPE.sub(replacement, data)
         return data.decode(errors="surrogateescape")
