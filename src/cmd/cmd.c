@@ -36,7 +36,7 @@ int bl_cmd_workers(const struct bl_common *common)
     return common->jobs ? (int)common->jobs : bl_machine_processors();
 }
 
-/* Where name lies, to be freed: slashes at its end mean nothing. */
+/* Returns the directory that contains name, without regard to slashes at its end. The caller frees it. */
 static char *path_parent(const char *name)
 {
     size_t size = strlen(name);
@@ -52,7 +52,7 @@ static char *path_parent(const char *name)
 int bl_cmd_check_parent(const char *option, const char *dir, bool parents, struct bl_error *e)
 {
     if (parents || access(dir, F_OK) == 0 || errno != ENOENT)
-        return BL_OK; /* what else is wrong with it is told when it is opened */
+        return BL_OK; /* any other fault is reported when it is opened */
     char *parent = path_parent(dir);
     if (!parent)
         return bl_error_memory(e);
@@ -77,7 +77,7 @@ void bl_cmd_print(const char *format, ...)
         vsnprintf(all, (size_t)size + 1, format, arguments);
         va_end(arguments);
     }
-    char *text = all ? all : some; /* without memory the beginning must do */
+    char *text = all ? all : some; /* out of memory, print only the beginning */
     bl_utf8_mask(text, strlen(text), "");
     fprintf(stderr, "bload: %s\n", text);
     free(all);
@@ -129,7 +129,7 @@ int bl_cmd_options(struct bl_cmd *cmd, const struct bl_option_group *groups)
 int bl_cmd_parse(struct bl_cmd *cmd, int argc, char **argv)
 {
     int code = bl_options_parse(&cmd->options, argc - 1, argv + 1, &cmd->error);
-    /* Someone who asks for help next to a mistake wants help. */
+    /* A user who asks for help in a wrong command line gets help. */
     return cmd->common.help ? cmd_print_help(cmd) : code;
 }
 

@@ -1,4 +1,4 @@
-/* Commands: options in, one call per stage, an answer out. Only here is anything printed. */
+/* Commands: they read options, call each stage, and print the answer. No other folder prints anything. */
 #ifndef BL_CMD_H
 #define BL_CMD_H
 
@@ -14,10 +14,10 @@ enum bl_exit {
     BL_EXIT_DONE = 0,
     BL_EXIT_FAILED = 1,
     BL_EXIT_USAGE = 2,
-    BL_EXIT_PARTIAL = 3, /* done, but some inputs could not be used, or not wholly */
+    BL_EXIT_PARTIAL = 3, /* done, but some inputs were unusable, or only partly usable */
 };
 
-/* argv[0] is the command's name. They return an exit status. */
+/* argv[0] is the command's name. Each returns an exit status. */
 int bl_cmd_scan(int argc, char **argv);
 int bl_cmd_plan(int argc, char **argv);
 int bl_cmd_compare(int argc, char **argv);
@@ -28,10 +28,10 @@ int bl_cmd_info(int argc, char **argv);
 int bl_cmd_status(int argc, char **argv);
 int bl_cmd_slurm(int argc, char **argv);
 
-/* What every command understands. */
+/* The options of every command. */
 struct bl_common {
     bool help, quiet;
-    int64_t jobs; /* threads: bl_cmd_workers turns 0 into the processors there are */
+    int64_t jobs; /* threads; 0: one per processor, see bl_cmd_workers */
 };
 
 extern const struct bl_option bl_common_table[];         /* --help, --quiet */
@@ -39,44 +39,42 @@ extern const struct bl_option bl_common_threads_table[]; /* and -j */
 
 int bl_cmd_workers(const struct bl_common *common);
 
-/* A command at work. */
+/* The state of a command. */
 struct bl_cmd {
     const char *name;  /* "scan" */
-    const char *usage; /* "SOURCE... [options]" and what it does, for --help */
+    const char *usage; /* "SOURCE... [options]" and what the command does, for --help */
     struct bl_options options;
     struct bl_common common;
     struct bl_cancel cancel;
     struct bl_error error;
 };
 
-/* Whether a directory that is to be made can be: the one above it must be there, unless parents are to be made.
- * BL_EUSAGE says so of the option, "-o": a name that was mistyped, or a file system that is not mounted, shall not be
- * filled elsewhere. */
+/* Checks that a new directory can be made: its parent must exist, unless parents are made too. The BL_EUSAGE message
+ * names the option, "-o". So a mistyped name, or a file system that is not mounted, does not fill another disk. */
 int bl_cmd_check_parent(const char *option, const char *dir, bool parents, struct bl_error *e);
 
-/* Adds groups of options, ended by one without a title, in the order in which --help shows them. */
+/* Adds groups of options, ended by one without a title. --help shows them in this order. */
 int bl_cmd_options(struct bl_cmd *cmd, const struct bl_option_group *groups);
 
-/* Reads the command line into the options that were added. 1: --help was asked for and has been printed. */
+/* Parses the command line into the added options. 1: --help was given, and the help is printed. */
 int bl_cmd_parse(struct bl_cmd *cmd, int argc, char **argv);
 
-/* Ends a command: prints what went wrong, frees, and gives the exit status for the code: partial tells whether BL_OK
- * means BL_EXIT_PARTIAL. Raises a signal that was caught again. */
+/* Ends a command: prints the error, frees memory, and returns the exit status for the code. partial: BL_OK becomes
+ * BL_EXIT_PARTIAL. Raises a caught signal again. */
 int bl_cmd_end(struct bl_cmd *cmd, int code, bool partial);
 
-/* Ends the heartbeat of a command that is about to end so (the same code and partial as of bl_cmd_end, before it),
- * while the lock is still held; says what kept beats from being written. */
+/* Ends the heartbeat with the code and partial of bl_cmd_end, which the caller calls next. The lock must still be held.
+ * Reports why beats could not be written. */
 void bl_cmd_end_heartbeat(struct bl_cmd *cmd, struct bl_heartbeat *heartbeat, int code, bool partial);
 
-/* Writes a text to where the user named it; NULL or "-" is standard output. */
+/* Writes a text to a file that the user named; NULL or "-" is standard output. */
 int bl_cmd_write(const char *path, const struct bl_buffer *text, struct bl_error *e);
 
-/* Shows lines to people, on standard output: masked, but for the ends of lines. Names are masked before
- * (bl_text_append_masked).
- */
+/* Prints lines on standard output, masked except for line ends. The caller masks names before
+ * (bl_text_append_masked). */
 int bl_cmd_write_masked(struct bl_buffer *text, struct bl_error *e);
 
-/* A line on stderr: "bload: <text>", masked; told whether quiet or not. */
+/* Prints "bload: <text>" on stderr, masked, even with --quiet. */
 void bl_cmd_print(const char *format, ...) BL_PRINTF(1, 2);
 
 #endif

@@ -1,4 +1,4 @@
-/* bload compare: the paper's table, every strategy side by side. */
+/* bload compare: a table of all strategies, as in the paper. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -26,7 +26,8 @@ static const struct bl_option table[] = {
     {0},
 };
 
-/* Strategy and fill of a row: first the strategies that do not pack, then the fills of block, the default last. */
+/* Sets the strategy and fill of row i: first the strategies that do not pack, then the fills of block, the default
+ * last. */
 static void compare_set_row(int i, struct bl_plan_options *o)
 {
     o->strategy = i < BL_STRATEGY_BLOCK ? (enum bl_strategy)i : BL_STRATEGY_BLOCK;
@@ -45,7 +46,7 @@ static int compare_make_row(struct comparing *c, int i, struct bl_error *e)
     struct bl_plan_options options = c->options;
     compare_set_row(i, &options);
     options.group = c->lengths.table.group;
-    /* What makes no sense in a row is left out of it: chance keeps no order, and a single clip cannot be spread. */
+    /* Drops options that a row does not support: a random fill keeps no order, and a single clip cannot be spread. */
     bool packed = bl_strategies[options.strategy]->is_packed;
     if (!packed && options.remainder == BL_REMAINDER_SPREAD)
         options.remainder = BL_REMAINDER_PAD;

@@ -11,14 +11,14 @@
 #include "base/base64.h"
 #include "kind/kinds.h"
 
-/* What libyaml reads takes time by the square of its depth, and of the number of anchors. */
+/* libyaml takes time quadratic in the depth and in the number of anchors. */
 #define DEPTH_MAX 64
 #define ANCHORS_MAX 1000
 #define FILE_MAX ((size_t)1 << 30)
 
 #define YAML_BINARY "tag:yaml.org,2002:binary"
 
-/* What the functions below need to know of where they are. */
+/* The context of the functions below. */
 struct reading {
     struct bl_config *config;
     struct bl_options *options;
@@ -33,7 +33,7 @@ static int node_error(const struct reading *r, const yaml_node_t *node, const ch
                         node->start_mark.column + 1, what, detail);
 }
 
-/* Keeps a text as long as the configuration; NULL, with the error set, for no memory. */
+/* Keeps a text as long as the configuration. NULL: out of memory; the error is set. */
 static char *config_keep(struct bl_config *c, char *copy, struct bl_error *e)
 {
     char **text = copy ? realloc(c->text, (c->texts + 1) * sizeof *text) : NULL;
@@ -46,7 +46,7 @@ static char *config_keep(struct bl_config *c, char *copy, struct bl_error *e)
     return c->text[c->texts++] = copy;
 }
 
-/* The bytes of a scalar that is no UTF-8 is said as !!binary. */
+/* Decodes a !!binary scalar, which gives text that is not UTF-8. */
 static char *config_keep_binary(const struct reading *r, const yaml_node_t *node, const char *what)
 {
     char *copy = strndup((const char *)node->data.scalar.value, node->data.scalar.length);
@@ -61,7 +61,7 @@ static char *config_keep_binary(const struct reading *r, const yaml_node_t *node
     return config_keep(r->config, copy, r->e);
 }
 
-/* A scalar's text, kept as long as the configuration. NULL, with the error set, when it is no text. */
+/* Returns a scalar's text, kept as long as the configuration. NULL: not a text; the error is set. */
 static char *config_keep_scalar(const struct reading *r, const yaml_node_t *node, const char *what)
 {
     if (node->type != YAML_SCALAR_NODE) {
@@ -130,7 +130,7 @@ static int config_read_sources(const struct reading *r, const yaml_node_t *node)
     return BL_OK;
 }
 
-/* Puts "file:line:column" before what is wrong with an option. */
+/* Prefixes the message about an option with "file:line:column". */
 static int node_prefix_error(const struct reading *r, const yaml_node_t *at, int code)
 {
     if (code)
@@ -138,7 +138,7 @@ static int node_prefix_error(const struct reading *r, const yaml_node_t *at, int
     return code;
 }
 
-/* An option that may be given more than once, as a list. */
+/* Sets an option that accepts a list of values. */
 static int config_set_list(const struct reading *r, struct bl_options *options, const char *key,
                            const yaml_node_t *list)
 {
@@ -166,7 +166,7 @@ static int config_set_option(const struct reading *r, struct bl_options *options
     return node_prefix_error(r, code && strncmp(r->e->text, "unknown", 7) == 0 ? key_node : value_node, code);
 }
 
-/* Whether a key is that one, which "_" spells as "-" does. */
+/* Whether text names the key; "_" and "-" are equal. */
 static bool key_matches(const char *text, const char *key)
 {
     for (; *text && (*text == *key || (*text == '_' && *key == '-')); text++)
@@ -174,7 +174,7 @@ static bool key_matches(const char *text, const char *key)
     return *text == *key;
 }
 
-/* The pair's key, spelt with "-", which may not be that of a pair before it; NULL with the error set. */
+/* Returns the key of the pair, with "-" for "_". NULL: not a text, or a repeated key; the error is set. */
 static const char *config_read_key(const struct reading *r, const yaml_node_t *mapping, const yaml_node_pair_t *pair)
 {
     const yaml_node_t *node = node_get(r, pair->key);
@@ -192,7 +192,7 @@ static const char *config_read_key(const struct reading *r, const yaml_node_t *m
     return key;
 }
 
-/* Sets the options of a field: path and kind first, as these say which others there are, or the others. */
+/* Sets the options of a field: either path and kind, which decide what other options exist, or the others. */
 static int config_set_field(const struct reading *r, const yaml_node_t *node, struct bl_extra_field *field, bool first)
 {
     int code = BL_OK;
@@ -272,7 +272,7 @@ static int config_read_root(const struct reading *r, const yaml_node_t *root)
 static int parser_error(const struct reading *r, const yaml_parser_t *parser)
 {
     if (!parser->problem)
-        return bl_error_memory(r->e); /* it has a word for everything else */
+        return bl_error_memory(r->e); /* libyaml has messages for all other errors */
     return bl_error_set(r->e, BL_EUSAGE, "%s:%zu:%zu: not YAML: %s", r->path, parser->problem_mark.line + 1,
                         parser->problem_mark.column + 1, parser->problem);
 }
@@ -284,7 +284,7 @@ static bool event_has_anchor(const yaml_event_t *event)
            (event->type == YAML_MAPPING_START_EVENT && event->data.mapping_start.anchor);
 }
 
-/* Reads the first document once before, event by event. */
+/* Parses the first document once in advance, event by event. */
 static int yaml_check_bounds(const struct reading *r, yaml_parser_t *parser)
 {
     int code = BL_OK, depth = 0, anchors = 0;
@@ -365,7 +365,7 @@ int bl_config_read(struct bl_config *config, const char *path, struct bl_options
         return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EUSAGE, "cannot open %s", path);
     struct reading r = {.config = config, .options = options, .path = path, .e = e};
     int code = config_read_document(&r, file);
-    fclose(file); /* read only: nothing can be lost by it */
+    fclose(file); /* read only: no data to lose */
     return code;
 }
 
@@ -411,7 +411,7 @@ static bool text_is_utf8(const char *text, size_t size)
     return length;
 }
 
-/* Double-quoted YAML: understood for any text, whatever it looks like, and shown as it is. */
+/* Double-quoted YAML can hold any text and keeps it readable. */
 static void yaml_append_quoted(struct bl_buffer *out, const char *text)
 {
     size_t size = strlen(text);
@@ -444,7 +444,7 @@ static void yaml_append_list(struct bl_buffer *out, const struct bl_texts *texts
     bl_buffer_byte(out, ']');
 }
 
-/* "NAME: VALUE", behind what the lines of its mapping begin with. */
+/* Where a "NAME: VALUE" line is printed, and the prefix of its mapping's lines. */
 struct printing {
     struct bl_buffer *out;
     const char *indent;

@@ -1,4 +1,4 @@
-/* Prints what the packing stage reports: faults, progress and messages. */
+/* Prints what packing reports: faults, progress and messages. */
 #ifndef BL_EVENTS_H
 #define BL_EVENTS_H
 
@@ -7,11 +7,11 @@
 #include "packing/packing.h"
 
 struct bl_event_printer {
-    struct bl_inputs *inputs; /* which know what faults were printed before */
+    struct bl_inputs *inputs; /* record which faults were printed before */
     struct bl_progress_bar bar;
 };
 
-/* The functions that print, for as long as the printer lives. */
+/* Returns the printing functions; they are valid as long as the printer. */
 struct bl_packing_events bl_event_printer_events(struct bl_event_printer *printer);
 
 #endif

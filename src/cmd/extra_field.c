@@ -27,7 +27,7 @@ int bl_extra_field_begin(struct bl_extra_field *field, struct bl_error *e)
     return bl_options_add(&field->options, NULL, table, field, e);
 }
 
-/* Of the kinds that take such names, the first that can be joined. */
+/* Returns the first joinable kind that accepts such file names. */
 static const struct bl_kind *extra_field_kind_of_path(const char *path)
 {
     int k = 0;
@@ -59,7 +59,7 @@ int bl_extra_field_use_kind(struct bl_extra_field *field, struct bl_error *e)
     if (!bl_composite_accepts(field->kind))
         return bl_error_set(e, BL_EUSAGE, "a field cannot be of the kind %s: it has no file for each sequence",
                             field->kind->name);
-    field->kind_name = field->kind->name; /* what identifies a dataset is the kind, not how it was found */
+    field->kind_name = field->kind->name; /* the identity of a dataset contains the kind, not how it was detected */
     const struct bl_kind *per_step = bl_kind_find_per_step(field->kind);
     field->config = calloc(1, per_step ? per_step->options.config_size : field->kind->options.config_size);
     if (!field->config)
@@ -73,7 +73,7 @@ out:
     return code || !per_step ? code : bl_options_add(&field->options, NULL, per_step->options.table, field->config, e);
 }
 
-/* A field that is cut per step is of another kind of the same name. */
+/* A field cut per step has a different kind of the same name. */
 static int extra_field_choose_kind(struct bl_extra_field *field, struct bl_error *e)
 {
     const struct bl_kind *per_step = bl_kind_find_per_step(field->kind);
@@ -152,7 +152,7 @@ struct bl_composite_part bl_extra_field_part(const struct bl_extra_field *field)
                                       .tolerance = said ? field->tolerance : -1};
 }
 
-/* The kind's option of a name that fields have themselves is not said. */
+/* Whether to hide the kind's option because every field has an option of that name. */
 static bool extra_field_hides(const struct bl_extra_field *field, const struct bl_option_group *group,
                               const struct bl_option *option)
 {

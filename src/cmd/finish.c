@@ -1,4 +1,4 @@
-/* bload finish: the shards of several tasks in, a dataset out. */
+/* bload finish: turns the shards of several tasks into a dataset. */
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ struct finishing {
     bool partial;
 };
 
-/* --- what was left in DIR/.bload -------------------------------------------------------------------------------- */
+/* --- the files in DIR/.bload -------------------------------------------------------------------------------------- */
 
 struct reading {
     const struct bl_manifest *manifest;
@@ -46,7 +46,7 @@ static int finish_set_option(void *context, const struct bl_option_group *group,
     return BL_OK;
 }
 
-/* The options of the plan, which say why it left a sequence out. */
+/* Loads the options of the plan, which explain why it left a sequence out. */
 static int finish_load_plan_options(struct finishing *f, struct bl_error *e)
 {
     struct bl_options options = {0};
@@ -103,7 +103,7 @@ static int finish_load(struct finishing *f, struct bl_error *e)
 
 /* --- the command ------------------------------------------------------------------------------------------------ */
 
-/* Shards of a finished dataset may have been lost since. */
+/* Checks for shards that a finished dataset has lost since. */
 static int finish_check_shards(const struct finishing *f, struct bl_error *e)
 {
     struct bl_missing missing;
@@ -125,7 +125,7 @@ out:
     return code;
 }
 
-/* A complete dataset: its shards may have been lost since, and traces of the run may be left. */
+/* Handles a complete dataset: it may have lost shards since, and files of the run may remain. */
 static int finish_check_dataset(struct finishing *f, struct bl_error *e)
 {
     struct bl_buffer path = {0};
@@ -149,7 +149,7 @@ out:
     return code;
 }
 
-/* Whether the dataset is already complete. */
+/* Finds out whether the dataset is already complete. */
 static int finish_find(struct bl_cmd *cmd, struct finishing *f, bool *found)
 {
     struct bl_buffer path = {0};

@@ -1,4 +1,4 @@
-/* bload info: what is in a dataset, for a person or (--json) a program. */
+/* bload info: describes a dataset, for people or (--json) for programs. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -123,7 +123,7 @@ static void info_format_faults(const struct bl_info *info, struct bl_buffer *out
     for (int i = 0; i < info->faults; i++) {
         bl_buffer_text(out, "            ");
         bl_text_append_masked(out, info->fault[i].id);
-        /* The reasons of damaged inputs say so themselves. */
+        /* The reasons of damaged inputs contain the word "damaged". */
         bl_buffer_printf(out, strcmp(info->fault[i].status, "damaged") == 0 ? ": " : ": %s: ", info->fault[i].status);
         bl_text_append_masked(out, info->fault[i].reason);
         bl_buffer_byte(out, '\n');
@@ -159,7 +159,7 @@ static int info_run(struct bl_cmd *cmd, struct informing *i)
     if (code)
         return code;
     code = bl_info_read(&i->info, cmd->options.operand[0], &why);
-    if (code) /* a directory that is no dataset is no mistake in the command's use */
+    if (code) /* a directory without a dataset is no usage error */
         return bl_error_set(e, BL_EFAIL, "%s", why.text);
     if (i->json) {
         code = bl_info_json(&i->info, &text, e);

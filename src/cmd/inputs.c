@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "kind/composite/make.h"
 
-#define FAULTS_MAX 10 /* faults, of empty rows or of one file, that are told one by one */
+#define FAULTS_MAX 10 /* faults printed in full, of empty rows or of one file */
 
 static const struct bl_option table[] = {
     BL_OPTION_STRING("config", struct bl_inputs, config_path, BL_AFFECTS_NOTHING,
@@ -41,7 +41,7 @@ static const struct bl_option table[] = {
     {0},
 };
 
-/* That of a kind before it with the same options, or NULL. */
+/* Returns the config of an earlier kind with the same options, or NULL. */
 static void *config_shared(const struct bl_inputs *inputs, int k)
 {
     for (int before = 0; before < k; before++) {
@@ -51,7 +51,7 @@ static void *config_shared(const struct bl_inputs *inputs, int k)
     return NULL;
 }
 
-/* Whether another kind has the same config: what it may say is plain when it is plain which of them it is. */
+/* Whether another kind shares this config. Then the kind must be known before the options can be judged. */
 static bool config_is_shared(const struct bl_inputs *inputs, int k)
 {
     bool shared = false;
@@ -86,7 +86,7 @@ int bl_inputs_add_hidden_options(struct bl_inputs *inputs, struct bl_cmd *cmd)
     return inputs_add_options(inputs, cmd, true);
 }
 
-/* Whether a kind before this one has a type of that name. */
+/* Whether an earlier kind has a type of that name. */
 static bool dtype_is_listed(int kind, const char *dtype)
 {
     bool told = false;
@@ -95,7 +95,7 @@ static bool dtype_is_listed(int kind, const char *dtype)
     return told;
 }
 
-/* What --dtype says goes to the kinds that have such a type. */
+/* Passes --dtype to the kinds that have such a type. */
 static int inputs_resolve_dtype(struct bl_inputs *inputs, struct bl_error *e)
 {
     bool known = !inputs->dtype;
@@ -120,7 +120,7 @@ out:
     return code;
 }
 
-/* Whether the options that every kind understands in its own way suit this one. */
+/* Checks that this kind accepts the options that every kind interprets in its own way. */
 static int inputs_check_dtype(const struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_error *e)
 {
     if (inputs->dtype && kind->options.check_dtype && bl_kind_dtype(kind, inputs->dtype) >= 0)
@@ -133,7 +133,7 @@ static int inputs_check_dtype(const struct bl_inputs *inputs, const struct bl_ki
                         kind->options.dtypes[1]);
 }
 
-/* What the fields that the YAML file adds contribute to the identity of a dataset. */
+/* Adds the fields of the YAML file to the identity of the dataset. */
 static int inputs_identify_fields(struct bl_inputs *inputs, struct bl_error *e)
 {
     struct bl_buffer *lines = &inputs->set.fields_identity;
@@ -213,7 +213,7 @@ static int inputs_prepare_kind(struct bl_inputs *inputs, const struct bl_options
     return code;
 }
 
-/* The primary and the fields that the YAML file adds become one kind. */
+/* Joins the primary kind and the fields of the YAML file into one kind. */
 static int inputs_make_composite(struct bl_inputs *inputs, struct bl_error *e)
 {
     struct bl_composite *joined = &inputs->joined;
@@ -251,7 +251,7 @@ static int inputs_check_flags(const struct bl_cmd *cmd, const struct bl_kind *ki
     return BL_OK;
 }
 
-/* What is joined to the rows, and which are left out. */
+/* Reads the table of attributes and the lists of excluded sequences. */
 static int inputs_read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
     struct bl_error *e = &cmd->error;
@@ -278,7 +278,7 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
             bl_options_exclude(&cmd->options, inputs->configs[k]);
     }
     inputs->set.kind = kind;
-    inputs->kind_option = bl_kind_index(kind) + 1; /* what identifies a dataset is the kind, not how it was found */
+    inputs->kind_option = bl_kind_index(kind) + 1; /* the identity contains the kind, not how it was detected */
     int code = inputs_check_flags(cmd, kind, &cmd->error);
     if (code)
         return code;
@@ -297,7 +297,7 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
         code = inputs_make_composite(inputs, &cmd->error);
     if (code)
         return code;
-    code = inputs_identify_fields(inputs, &cmd->error); /* their paths are resolved now */
+    code = inputs_identify_fields(inputs, &cmd->error); /* the paths of the fields are resolved by now */
     if (code)
         return code;
     return inputs_read_tables(inputs, cmd);
@@ -368,7 +368,7 @@ void bl_inputs_print_ignored(const struct bl_inputs *inputs)
     bl_buffer_free(&text);
 }
 
-/* A file with many sequences may have as many faults. */
+/* Counts the faults of a row, since one file may hold many sequences with faults. True: do not print this one. */
 static bool inputs_suppress_fault(struct bl_inputs *inputs, const struct bl_row *row)
 {
     if (bl_row_is_empty(row))
@@ -388,7 +388,7 @@ void bl_inputs_print_fault(struct bl_inputs *inputs, const struct bl_row *row)
     if (inputs_suppress_fault(inputs, row))
         return;
     if (row->status == BL_ROW_OK)
-        bl_cmd_print("%s: %s", row->id, row->reason); /* the reason says that it is damaged */
+        bl_cmd_print("%s: %s", row->id, row->reason); /* the reason contains the word "damaged" */
     else
         bl_cmd_print("%s %s: %s", bl_row_status_name(row->status), row->id, row->reason);
 }

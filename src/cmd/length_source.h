@@ -1,4 +1,4 @@
-/* Lengths of plan and compare: tables of sequences, or plain lists. */
+/* The lengths for plan and compare: tables of sequences, or plain lists. */
 #ifndef BL_LENGTH_SOURCE_H
 #define BL_LENGTH_SOURCE_H
 
@@ -13,10 +13,10 @@ struct bl_length_source {
 
 extern const struct bl_option bl_length_source_options[]; /* over struct bl_length_source */
 
-/* Reads what was named: the operands, or --lengths; one of them must be. */
+/* Reads the operands or --lengths; one of them must be given. */
 int bl_length_source_read(struct bl_length_source *lengths, struct bl_cmd *cmd);
 
-/* -T must have been given. */
+/* Checks that -T is given. */
 int bl_lengths_require_T(struct bl_cmd *cmd);
 
 #endif

@@ -1,4 +1,4 @@
-/* bload pack: sources in, a dataset out. */
+/* bload pack: turns sources into a dataset. */
 #include "cmd/pack.h"
 
 #include <inttypes.h>
@@ -20,8 +20,8 @@ struct pack {
     struct bl_pack_options options;
     struct bl_plan_options plan_options;
     struct bl_inputs inputs;
-    char *output, *sequences, *plan, *spool; /* paths as they are to be opened */
-    struct bl_pipe_copy copy;                /* of the table that --sequences names, where that is a pipe */
+    char *output, *sequences, *plan, *spool; /* resolved paths */
+    struct bl_pipe_copy copy;                /* of the table given by --sequences, if that is a pipe */
     struct bl_event_printer printer;
     struct bl_packing *packing;
 };
@@ -108,7 +108,7 @@ static int pack_resolve(struct bl_cmd *cmd, struct pack *p)
 
 /* --- inputs ----------------------------------------------------------------------------------------------------- */
 
-/* What a table says of its kind, or else --kind; *kind is NULL when it has no usable sequence. */
+/* Finds the kind from the table, or from --kind. *kind is NULL if the table has no usable sequence. */
 static int pack_peek_table(const struct pack *p, const struct bl_kind **kind, struct bl_error *e)
 {
     const struct bl_kind *given = p->inputs.kind_option ? bl_kinds[p->inputs.kind_option - 1] : NULL;
@@ -118,7 +118,7 @@ static int pack_peek_table(const struct pack *p, const struct bl_kind **kind, st
     if (code)
         goto out;
     *kind = name.size ? bl_kind_find(name.data) : given;
-    /* With attributes the column may be one of theirs: it is looked for when they are joined. */
+    /* The table of attributes may add the column: then it is checked when the tables are joined. */
     if (group_by && !p->inputs.table.path && bl_columns_find(header.data, group_by) < 0)
         code = bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", p->job.sequences, group_by);
     else if (name.size && !*kind)
@@ -143,7 +143,7 @@ static int pack_find_inputs(struct bl_cmd *cmd, struct pack *p)
     return kind ? bl_inputs_use(&p->inputs, kind, cmd) : BL_OK;
 }
 
-/* --- what is printed -------------------------------------------------------------------------------------------- */
+/* --- printing ----------------------------------------------------------------------------------------------------- */
 
 static int pack_print_config(struct bl_cmd *cmd, const struct pack *p)
 {
@@ -151,7 +151,7 @@ static int pack_print_config(struct bl_cmd *cmd, const struct pack *p)
     bl_config_print(&p->inputs.config, &cmd->options, p->inputs.set.source, p->inputs.set.sources, &text);
     int code = bl_buffer_check(&text, &cmd->error);
     if (!code)
-        fwrite(text.data, 1, text.size, stdout); /* main checks standard output */
+        fwrite(text.data, 1, text.size, stdout); /* main checks standard output for errors */
     bl_buffer_free(&text);
     return code;
 }

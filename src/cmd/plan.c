@@ -1,4 +1,4 @@
-/* bload plan: lengths in, plan.tsv out; or the plan of an unfinished dataset. */
+/* bload plan: turns lengths into plan.tsv, or plans an unfinished dataset. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -27,13 +27,13 @@ struct planning {
     struct bl_plan_options options;
     struct bl_planner planner;
     struct bl_plan plan;           /* of the last epoch */
-    struct bl_plan_info plan_info; /* of it, by the first epoch's seed */
-    int64_t S;                     /* of all */
-    /* What the YAML file of scan and pack may say beside, so that one file serves all. */
+    struct bl_plan_info plan_info; /* of that plan, with the seed of the first epoch */
+    int64_t S;                     /* of all epochs */
+    /* The options of scan and pack, accepted in the YAML file so that one file serves all commands. */
     struct bl_inputs inputs;
     struct bl_pack_options pack_options;
     struct bl_common common;
-    /* Of a directory: */
+    /* For a directory: */
     char *dir;
     struct bl_event_printer printer;
     struct bl_packing *packing;
@@ -81,7 +81,7 @@ static bool path_is_safetensors(const char *path)
     return path && bl_path_has_suffix(path, ".safetensors");
 }
 
-/* "plan.tsv" of epoch 3 is "plan-00003.tsv". To be freed by bl_buffer_free. */
+/* Formats "plan-00003.tsv" from "plan.tsv" and epoch 3. The caller frees out. */
 static int epoch_format_path(const char *path, int64_t epoch, struct bl_buffer *out, struct bl_error *e)
 {
     int stem = (int)bl_path_stem(path);
@@ -108,7 +108,7 @@ out:
     return code;
 }
 
-/* Plans that chance fills differ in their blocks: the most that any epoch needs. */
+/* Finds the most blocks of any epoch: random fills give each epoch a different number. */
 static int epoch_max_blocks(struct planning *p, size_t *most, struct bl_error *e)
 {
     bool equal = !bl_strategies[p->options.strategy]->is_packed || !bl_fills[p->options.fill]->is_random;
@@ -172,7 +172,7 @@ static int plan_make_all(struct bl_cmd *cmd, struct planning *p)
     return code;
 }
 
-/* The dataset has decided all else. A YAML file may say it all the same, since it is that of pack, too. */
+/* Refuses flags that the dataset has decided. A YAML file may still set them, since pack uses the same file. */
 static int plan_check_flag(void *context, const struct bl_option_group *group, const struct bl_option *option)
 {
     static const char *const taken[] = {"dataset",    "epochs",  "seed",   "world-size",
@@ -228,7 +228,7 @@ static int plan_add_epochs(struct bl_cmd *cmd, struct planning *p)
     return BL_OK;
 }
 
-/* --- an unfinished dataset -------------------------------------------------------------------------------------- */
+/* --- an unfinished dataset ---------------------------------------------------------------------------------------- */
 
 static int directory_check_flags(const struct planning *p, struct bl_error *e)
 {
@@ -241,7 +241,7 @@ static int directory_check_flags(const struct planning *p, struct bl_error *e)
 static int directory_make_plan(struct bl_cmd *cmd, struct planning *p)
 {
     struct bl_error *e = &cmd->error;
-    /* Where the YAML file names the sources, the scan must have been theirs. */
+    /* If the YAML file names sources, the scan must have used the same ones. */
     int code = p->inputs.set.sources ? bl_inputs_list(&p->inputs, cmd) : BL_OK;
     if (!code && p->inputs.set.sources)
         code = bl_inputs_use(&p->inputs, p->inputs.set.files.kind, cmd);
@@ -287,7 +287,7 @@ static int directory_plan(struct bl_cmd *cmd, struct planning *p)
 
 /* --- the command ------------------------------------------------------------------------------------------------ */
 
-/* A directory is planned as it is; of one that the YAML file names for the dataset nothing else needs to be said. */
+/* Finds a directory to plan, from the operands or from the YAML file, which may give the dataset's directory. */
 static int plan_find_directory(struct bl_cmd *cmd, struct planning *p)
 {
     const struct bl_options *o = &cmd->options;
@@ -305,11 +305,11 @@ static int plan_run(struct bl_cmd *cmd, struct planning *p)
 {
     p->inputs.config_path = p->config_path;
     int code = p->config_path ? bl_inputs_resolve_file(&p->inputs, cmd) : BL_OK;
-    if (!code && !p->dataset) /* which says itself what applies to it */
+    if (!code && !p->dataset) /* --dataset checks the options itself */
         code = bl_options_check(&cmd->options, &cmd->error);
     if (!p->lengths.group_by)
         p->lengths.group_by = p->pack_options.group_by;
-    p->pack_options.group_by = p->lengths.group_by; /* whose line pack's identity has */
+    p->pack_options.group_by = p->lengths.group_by; /* pack's identity includes this option */
     if (!code && !p->dataset)
         code = plan_find_directory(cmd, p);
     if (code)
@@ -317,7 +317,7 @@ static int plan_run(struct bl_cmd *cmd, struct planning *p)
     return p->dataset ? plan_add_epochs(cmd, p) : p->dir ? directory_plan(cmd, p) : plan_make_all(cmd, p);
 }
 
-/* Options of other commands, which the YAML file may have. */
+/* Adds the options of other commands that the YAML file may contain. */
 static int plan_add_hidden_options(struct bl_cmd *cmd, struct planning *p)
 {
     int code = bl_inputs_add_hidden_options(&p->inputs, cmd);
@@ -359,7 +359,7 @@ int bl_cmd_plan(int argc, char **argv)
     int code = plan_add_hidden_options(&cmd, &p);
     if (!code)
         code = bl_cmd_options(&cmd, groups);
-    if (!code) /* -j is none of plan's, but may stand in the file */
+    if (!code) /* plan has no -j, but the file may set it */
         code = bl_options_add(&cmd.options, NULL, bl_common_threads_table, &p.common, &cmd.error);
     if (!code)
         code = bl_cmd_parse(&cmd, argc, argv);

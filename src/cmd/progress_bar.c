@@ -17,14 +17,14 @@ static void progress_append_duration(struct bl_buffer *out, double seconds)
         bl_buffer_printf(out, "%d:%02d", (int)(s / 60), (int)(s % 60));
 }
 
-/* What is done in this run, and what is to be done, in steps or else in units. */
+/* The steps, or units if there are no steps: done in this run, and left. */
 static void progress_weigh(const struct bl_progress *p, double *done, double *left)
 {
     *done = p->step ? (double)p->steps : fmax((double)p->done, (double)p->parts / 1000);
     *left = p->step ? (double)p->steps_left : fmax((double)p->total - *done, 0);
 }
 
-/* How much of all is done, also by runs before. */
+/* The share of the total that is done, including earlier runs. */
 static double progress_fraction(const struct bl_progress *p)
 {
     double done, left, found = p->step ? (double)p->steps_found : 0;
@@ -32,7 +32,7 @@ static double progress_fraction(const struct bl_progress *p)
     return found + done > 0 ? (found + done) / (found + done + left) : 0;
 }
 
-/* What matters most comes first: lines are cut where a terminal is narrow. */
+/* The most important values come first, since narrow terminals cut the line. */
 static void progress_append_state(const struct bl_progress *p, struct bl_buffer *out)
 {
     char a[32], b[32];
@@ -64,7 +64,8 @@ static int bar_terminal_width(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-/* "pack [#####.....] 0:12 left, 34 %, 12/34 blocks, ..." cut to the terminal's width, so that it stays on one line. */
+/* Draws "pack [#####.....] 0:12 left, 34 %, 12/34 blocks, ...", cut to the width of the terminal so that it stays on
+ * one line. */
 static void bar_draw(const struct bl_progress *p)
 {
     const int cells = 24, width = bar_terminal_width();

@@ -1,5 +1,4 @@
-/* Progress on stderr: a bar when it is a terminal, a plain line every few seconds when it is none, nothing when quiet.
- */
+/* Progress on stderr: a bar on a terminal, otherwise a plain line every few seconds; nothing with --quiet. */
 #ifndef BL_PROGRESS_BAR_H
 #define BL_PROGRESS_BAR_H
 
@@ -10,14 +9,14 @@
 struct bl_progress_bar {
     bool quiet;
     bool drawn;     /* the bar is on the terminal */
-    double started; /* of what it showed last */
+    double started; /* start of the progress shown last */
     double shown;   /* seconds after that start */
 };
 
-/* Shows the present state if it is time to. */
+/* Shows the present state when it is due. */
 void bl_progress_bar_tick(struct bl_progress_bar *bar, const struct bl_progress *progress);
 
-/* Takes the bar off the terminal, so that a message stands alone; the next tick may draw it again. */
+/* Clears the bar from the terminal, so that a message can be printed. The next tick may draw it again. */
 void bl_progress_bar_clear(struct bl_progress_bar *bar);
 
 #endif

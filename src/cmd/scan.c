@@ -1,4 +1,4 @@
-/* bload scan: sources in, sequences.tsv out; or with --task a part of it. */
+/* bload scan: turns sources into sequences.tsv, or with --task makes a part of it. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -28,17 +28,17 @@ struct scan {
     bool parents;
     struct bl_inputs inputs;
     struct bl_kind_env env;
-    char *spool; /* of --spool, owned; or NULL */
+    char *spool; /* from --spool, owned; or NULL */
     struct bl_progress progress;
     struct bl_progress_bar bar;
     struct bl_scan_progress found;
     struct bl_task task;
-    char *dir; /* of --task: where all tasks put their parts */
+    char *dir; /* with --task: the folder of all parts */
     struct bl_state state;
     struct bl_heartbeat heartbeat;
-    struct bl_buffer unused; /* rows of the table of attributes that belong to no sequence */
-    bool partial;            /* the status that BL_OK ends with */
-    /* What pack's YAML file may say beside the sources: read, so that one file serves both. */
+    struct bl_buffer unused; /* rows of the table of attributes that match no sequence */
+    bool partial;            /* BL_OK gives exit status 3 */
+    /* The options that pack's YAML file may contain besides the sources, so that one file serves both commands. */
     struct bl_pack_options pack_options;
     struct bl_plan_options plan_options;
 };
@@ -111,9 +111,9 @@ static void scan_print_summary(const struct scan *scan)
     bl_inputs_print_ignored(&scan->inputs);
 }
 
-/* --- what is to be scanned -------------------------------------------------------------------------------------- */
+/* --- inputs ------------------------------------------------------------------------------------------------------- */
 
-/* Lists the inputs, settles their kind, and makes it ready. */
+/* Lists the inputs, finds their kind, and makes it ready. */
 static int scan_prepare(struct bl_cmd *cmd, struct scan *scan)
 {
     if (!scan->inputs.set.sources)
@@ -157,7 +157,7 @@ static struct bl_scan scan_make_job(const struct bl_cmd *cmd, struct scan *scan)
                             .sink = scan};
 }
 
-/* How many files this scan has can be told where each is a chunk by itself; of lists the lines are what counts. */
+/* The total is known only if each file is one chunk. For lists, lines count instead. */
 static void scan_start_progress(const struct bl_cmd *cmd, struct scan *scan)
 {
     int64_t files = (int64_t)scan->inputs.set.files.count;
@@ -170,7 +170,7 @@ static void scan_start_progress(const struct bl_cmd *cmd, struct scan *scan)
     bl_progress_start(&scan->progress, "scan", files ? "files" : "sequences", NULL, files);
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------------- */
+/* --- the whole scan ----------------------------------------------------------------------------------------------- */
 
 static int scan_run_all(struct bl_cmd *cmd, struct scan *scan)
 {
@@ -197,7 +197,7 @@ static int scan_run_all(struct bl_cmd *cmd, struct scan *scan)
     return code;
 }
 
-/* --- a task's part ---------------------------------------------------------------------------------------------- */
+/* --- one task's part ---------------------------------------------------------------------------------------------- */
 
 static int scan_check_task(const struct scan *scan, struct bl_error *e)
 {
@@ -210,7 +210,7 @@ static int scan_check_task(const struct scan *scan, struct bl_error *e)
     return BL_OK;
 }
 
-/* Whether the part exists, from an earlier run; then scan->found is its total. A damaged part is made again. */
+/* Finds out whether an earlier run has made the part; then scan->found is its total. A damaged part is made again. */
 static int scan_find_part(struct scan *scan, const char *path, bool *found, struct bl_error *e)
 {
     struct bl_part_total total = {0};
@@ -260,7 +260,7 @@ static int scan_make_part(struct bl_cmd *cmd, struct scan *scan, struct bl_buffe
     if (code)
         return code;
     if (!scan->env.spool)
-        scan->env.spool = scan->state.spool; /* where packing looks for it */
+        scan->env.spool = scan->state.spool; /* where packing looks for the spool */
     code = bl_part_path(scan->state.folder, scan->task.index, path, e);
     if (code)
         return code;
@@ -278,7 +278,7 @@ static int scan_make_part(struct bl_cmd *cmd, struct scan *scan, struct bl_buffe
     return BL_OK;
 }
 
-/* Whether the directory holds a complete dataset that was made from this scan. */
+/* Finds out whether the directory holds a complete dataset made from this scan. */
 static int scan_find_dataset(const struct bl_cmd *cmd, struct scan *scan, bool *found, struct bl_error *e)
 {
     struct bl_fault_counts faults = {0};

@@ -1,4 +1,4 @@
-/* bload slurm: a YAML file in, the jobs of a dataset out: scan, plan, pack, finish, verify. */
+/* bload slurm: turns a YAML file into the Slurm jobs that make a dataset: scan, plan, pack, finish, verify. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,9 +18,9 @@
 #include "run/task.h"
 #include "store/manifest.h"
 
-#define ARRAY_SIZE 1001 /* Slurm's own default of MaxArraySize */
+#define ARRAY_SIZE 1001 /* Slurm's default of MaxArraySize */
 
-/* What to pack, and how: all that the YAML file says. */
+/* The contents of the YAML file: the inputs and the options of packing. */
 struct content {
     struct bl_pack_options options;
     struct bl_plan_options plan_options;
@@ -51,7 +51,7 @@ static const struct bl_option table[] = {
 
 /* --- options ---------------------------------------------------------------------------------------------------- */
 
-/* Whether a word is an option of sbatch that would undo what the chain is made of: --array, also as --arr=1, or -a. */
+/* Whether a word is an option of sbatch that would break the chain: --array, also as --arr=1, or -a. */
 static bool sbatch_is_reserved(const char *word)
 {
     static const char *const names[] = {"array", "dependency", "kill-on-invalid-dep", "parsable", "wrap",
@@ -68,7 +68,7 @@ static bool sbatch_is_reserved(const char *word)
     return false;
 }
 
-/* In a script an option is a word of a line. */
+/* In a script, each option is one word of a line. */
 static int sbatch_check_word(const char *word, struct bl_error *e)
 {
     if (!*word || word[strcspn(word, "\n\r")])
@@ -93,7 +93,7 @@ static int slurm_resolve_sbatch(struct bl_cmd *cmd, struct bl_slurm *s)
     return code;
 }
 
-/* The name counts from where the command was given. */
+/* Makes path absolute; it is relative to directory. */
 static char *path_make_absolute(const char *directory, const char *path, const char *suffix)
 {
     struct bl_buffer text = {0};
@@ -117,7 +117,7 @@ static int slurm_resolve_paths(struct bl_slurm *s, struct bl_error *e)
     char program[4096];
     ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
     program[size > 0 ? size : 0] = '\0';
-    s->directory = get_current_dir_name(); /* as the user names it, where that is by links */
+    s->directory = get_current_dir_name(); /* keeps symbolic links as the user knows them */
     if (size < 0 || !s->directory)
         return bl_error_errno(e, BL_EFAIL, "cannot tell where %s is", size < 0 ? "this program" : "this directory");
     if (access(program, X_OK) != 0)
@@ -181,7 +181,7 @@ static int slurm_resolve(struct bl_cmd *cmd, struct bl_slurm *s, struct content 
 
 /* --- the cluster ------------------------------------------------------------------------------------------------ */
 
-/* The number behind a name, such as "MaxArraySize = 1001"; otherwise when there is none. */
+/* Returns the number after a name, as in "MaxArraySize = 1001", or otherwise if there is none. */
 static int64_t scontrol_number(const char *text, const char *name, int64_t otherwise)
 {
     const char *at = text ? strstr(text, name) : NULL;
@@ -193,7 +193,7 @@ static int64_t scontrol_number(const char *text, const char *name, int64_t other
     return bl_text_to_int(at, strspn(at, "0123456789"), 0, BL_TASKS_MAX, &number) ? number : otherwise;
 }
 
-/* How many tasks an array may have: the largest index is one less than MaxArraySize, and the first is 0. */
+/* The number of tasks an array may have. The largest index is MaxArraySize - 1, and the first is 0. */
 static int slurm_resolve_array_size(struct bl_slurm *s, struct bl_error *e)
 {
     if (s->array_size)
@@ -215,7 +215,7 @@ out:
     return code;
 }
 
-/* Two of these commands at once would submit everything twice. */
+/* Prevents two concurrent runs of this command, which would submit every job twice. */
 static int slurm_take_lock(struct bl_slurm *s, struct bl_error *e)
 {
     struct bl_buffer path = {0};
@@ -230,10 +230,10 @@ static int slurm_take_lock(struct bl_slurm *s, struct bl_error *e)
     if (!code && flock(s->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         code = bl_error_set(e, BL_EFAIL, "another bload slurm is at work in %s", s->folder);
     bl_buffer_free(&path);
-    return code; /* a file system without locks: then nobody can be kept out */
+    return code; /* a file system without locks cannot exclude others */
 }
 
-/* --- what is said ----------------------------------------------------------------------------------------------- */
+/* --- messages ----------------------------------------------------------------------------------------------------- */
 
 struct counts {
     int64_t done, running, queued, held, submit;
@@ -276,7 +276,7 @@ static void stage_print(const char *name, const struct bl_slurm_stage *stage)
     bl_buffer_free(&text);
 }
 
-/* A dataset that is complete, of which some inputs are lacking. */
+/* Reports a complete dataset that lacks some inputs. */
 static void slurm_print_faults(const struct bl_slurm *s)
 {
     struct bl_manifest m = {0};
@@ -316,7 +316,7 @@ out:
     return code;
 }
 
-/* Old marks go with the script: what is written now has not been submitted. */
+/* Removes old marks together with the script: the new jobs are not submitted yet. */
 static int slurm_write_scripts(const struct bl_slurm *s, struct bl_error *e)
 {
     struct bl_buffer path = {0};
@@ -416,7 +416,7 @@ static void slurm_free(struct bl_slurm *s)
     free(s->folder);
 }
 
-/* The YAML file is pack's: all that it may say is known, but none of it is a flag here. */
+/* Accepts all options of pack in the YAML file, but none of them as a flag. */
 static int slurm_add_hidden_options(struct bl_cmd *cmd, struct content *p)
 {
     struct bl_options *o = &cmd->options;

@@ -1,5 +1,5 @@
-/* What the parts of `bload slurm` share: the command itself (slurm.c), what is done and under way of a chain
- * (slurm_state.c), what it is of (slurm_identity.c), and the scripts (slurm_scripts.c). */
+/* Shared by the parts of `bload slurm`: the command (slurm.c), the state of a chain of jobs (slurm_state.c), its
+ * identity (slurm_identity.c), and its scripts (slurm_scripts.c). */
 #ifndef BL_SLURM_H
 #define BL_SLURM_H
 
@@ -23,30 +23,30 @@ enum bl_slurm_stages {
 
 extern const char *const bl_slurm_stage_names[];
 
-/* Of a stage, one for each task. */
+/* One task of a stage. */
 struct bl_slurm_task {
     bool done;
-    bool running, queued, held; /* a job of it is under way, and is not to be cancelled */
-    bool submit;                /* what is missing */
+    bool running, queued, held; /* a job of the task is queued or running and remains */
+    bool submit;                /* the task still has to be submitted */
 };
 
 struct bl_slurm_stage {
-    int64_t tasks; /* of scan, pack and verify those of the chain, of plan and finish 1 */
+    int64_t tasks; /* for scan, pack and verify the tasks of the chain; for plan and finish 1 */
     struct bl_slurm_task *task;
 };
 
-/* A job that was submitted: its element e is task offset + e of the stage. */
+/* A submitted job: its array element e is task offset + e of the stage. */
 struct bl_slurm_job {
     int stage;
     int64_t id, offset;
-    bool goes_on; /* something of it is under way, and is not to be cancelled */
+    bool goes_on; /* a part of it is queued or running and remains */
 };
 
-/* What the queue holds of such a job. */
+/* An entry of Slurm's queue for such a job. */
 struct bl_slurm_entry {
-    int64_t job;     /* its place among the jobs */
+    int64_t job;     /* index in struct bl_slurm.job */
     int64_t element; /* -1: the job is no array */
-    bool queued;     /* not started yet, or again */
+    bool queued;     /* not started yet, or requeued */
     bool held, cancel;
 };
 
@@ -58,9 +58,9 @@ struct bl_slurm {
     const char **sbatch; /* words for sbatch */
     int words;
 
-    bool owns_memory; /* the YAML file says --memory */
-    char *program;    /* this one, absolute */
-    char *directory;  /* where the command was given, which relative names count from */
+    bool owns_memory; /* the YAML file sets memory */
+    char *program;    /* absolute path of this program */
+    char *directory;  /* the working directory, for relative names */
     char *dir;        /* of the dataset, absolute */
     char *folder;     /* DIR.slurm */
     int lock;
@@ -73,25 +73,25 @@ struct bl_slurm {
 
 bool bl_slurm_is_array(int stage);
 
-/* "NAME" below the chain's folder, or below DIR/.bload, as a path, appended. */
+/* Appends the path of NAME in the chain's folder, or in DIR/.bload. */
 int bl_slurm_path(const struct bl_slurm *s, const char *name, struct bl_buffer *path, struct bl_error *e);
 int bl_slurm_state_path(const struct bl_slurm *s, const char *name, struct bl_buffer *path, struct bl_error *e);
 
 /* Whether DIR holds a complete dataset. */
 bool bl_slurm_is_finished(const struct bl_slurm *s);
 
-/* Finds out what is done, by what lies in DIR and DIR.slurm, and what is under way, by DIR.slurm/jobs and squeue; and
- * settles from it what is to be submitted and what to be cancelled. *blind: jobs were submitted, and there is no squeue
- * to ask for them. */
+/* Finds which tasks are done, from the files in DIR and DIR.slurm, and which are queued or running, from DIR.slurm/jobs
+ * and squeue. Then decides what to submit and what to cancel. *blind: jobs were submitted, but squeue is not
+ * available. */
 int bl_slurm_inspect(struct bl_slurm *s, bool *blind, struct bl_error *e);
 
-/* Appends all that decides the dataset, as bload pack finds it out, but for the SIMD level, to lines; the first of them
- * is the number of tasks. None where that cannot be told of a dataset that is complete, since its inputs are gone. */
+/* Appends everything that decides the dataset, as bload pack determines it, except the SIMD level. The first line is
+ * the number of tasks. Appends nothing for a complete dataset whose inputs are gone. */
 int bl_slurm_identify(struct bl_cmd *cmd, const struct bl_slurm *s, struct bl_inputs *inputs,
                       const struct bl_packing_job *job, struct bl_buffer *lines);
 
-/* Compares these lines with those of a chain that was begun here, and with what DIR was begun with, then keeps them.
- * BL_EUSAGE: something differs. After bl_slurm_inspect. */
+/* Compares the lines with those of an existing chain and with those that DIR was begun with, then stores them.
+ * BL_EUSAGE: something differs. Call after bl_slurm_inspect. */
 int bl_slurm_agree(const struct bl_slurm *s, const char *lines, struct bl_error *e);
 
 /* Writes the scripts. */

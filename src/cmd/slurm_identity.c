@@ -1,5 +1,5 @@
-/* What a chain is of: everything that decides the dataset, and the number of tasks. Another chain in the same place is
- * refused before it submits anything. */
+/* The identity of a chain: everything that decides the dataset, and the number of tasks. A different chain in the same
+ * place is refused before it submits anything. */
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,8 +13,8 @@
 
 #define CONFIGURATION_MAX ((size_t)1 << 24)
 
-/* The lines of an identity but for the SIMD level, which is this machine's here, and where a dataset was begun, that
- * of the machine that began it. */
+/* Copies the lines of an identity without the SIMD level. That level belongs to the present machine, or in a dataset
+ * already begun to the machine that began it. */
 static int chain_drop_simd(const char *lines, struct bl_buffer *out, struct bl_error *e)
 {
     size_t at = 0, size;
@@ -44,7 +44,7 @@ out:
     return code;
 }
 
-/* Compares with the file of such lines, where there is one. */
+/* Compares the lines with a file of such lines, if it exists. */
 static int chain_compare_file(const char *path, const char *wanted, const char *what, comparison *by,
                               struct bl_error *e)
 {
@@ -59,7 +59,7 @@ out:
     return code;
 }
 
-/* The lines that bload pack has for these inputs. */
+/* Computes the lines that bload pack has for these inputs. */
 static int chain_identify(struct bl_cmd *cmd, struct bl_inputs *inputs, const struct bl_packing_job *job,
                           struct bl_buffer *lines)
 {
@@ -79,7 +79,7 @@ int bl_slurm_identify(struct bl_cmd *cmd, const struct bl_slurm *s, struct bl_in
     struct bl_error *e = &cmd->error;
     struct bl_buffer identity = {0};
     int code = chain_identify(cmd, inputs, job, &identity);
-    /* Who only has a dataset verified may have moved its inputs away. */
+    /* A user who only verifies a dataset may have moved its inputs. */
     if (code && bl_slurm_is_finished(s)) {
         bl_cmd_print("%s is complete; its inputs cannot be compared with %s: %s", s->output, s->config, e->text);
         bl_error_clear(e);
@@ -92,7 +92,7 @@ int bl_slurm_identify(struct bl_cmd *cmd, const struct bl_slurm *s, struct bl_in
     return code;
 }
 
-/* The parts of a scan are so many as they were said to be. */
+/* Checks that the scan has the given number of parts. */
 static int chain_compare_tasks(const char *there, const char *wanted, const char *what, struct bl_error *e)
 {
     size_t at = 0, size, own = strcspn(wanted, "\n");
@@ -113,7 +113,7 @@ static bool chain_stage_is_done(const struct bl_slurm_stage *stage)
     return done == stage->tasks;
 }
 
-/* A dataset that is complete says what it was made with. */
+/* Compares with the manifest of a complete dataset. */
 static int chain_compare_manifest(const struct bl_slurm *s, const char *wanted, struct bl_error *e)
 {
     struct bl_buffer there = {0}, what = {0};
@@ -136,7 +136,7 @@ out:
     return code;
 }
 
-/* What DIR was begun with, by this command or by hand. */
+/* Compares with the state in DIR, from this command or from commands run by hand. */
 static int chain_compare_state(const struct bl_slurm *s, const char *lines, struct bl_error *e)
 {
     struct bl_buffer path = {0}, what = {0}, scanned = {0};
@@ -156,7 +156,7 @@ static int chain_compare_state(const struct bl_slurm *s, const char *lines, stru
     return code;
 }
 
-/* As long as nothing was begun, whoever thinks again need not remove anything. */
+/* Before any job has begun, a user may change the options without removing files. */
 static bool chain_is_begun(const struct bl_slurm *s)
 {
     bool begun = s->entries > 0 || bl_slurm_is_finished(s);

@@ -1,5 +1,5 @@
-/* The scripts of a chain: one for each stage, what they have in common, and the one that submits them. They are to be
- * read, and to be changed by hand by those who want to. */
+/* The scripts of a chain: one per stage, a common part, and the script that submits them. Users may read them and
+ * change them by hand. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static bool word_is_plain(const char *word)
     return *word && !word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./=,:@%+")];
 }
 
-/* A word for the shell, which takes what stands between single quotes as it is. */
+/* Quotes a word for the shell: text in single quotes is literal. */
 static void word_quote_for_shell(struct bl_buffer *out, const char *word)
 {
     bl_buffer_byte(out, '\'');
@@ -28,8 +28,8 @@ static void word_quote_for_shell(struct bl_buffer *out, const char *word)
     bl_buffer_byte(out, '\'');
 }
 
-/* A word of an #SBATCH line, which Slurm reads by rules of its own: a backslash means nothing but itself before it,
- * even between quotes, and "#" begins a comment outside of them. */
+/* Quotes a word of an #SBATCH line, which Slurm parses by its own rules: a backslash makes the next character literal,
+ * even in quotes, and "#" outside quotes begins a comment. */
 static void word_quote_for_sbatch(struct bl_buffer *out, const char *word)
 {
     if (word_is_plain(word)) {
@@ -45,7 +45,7 @@ static void word_quote_for_sbatch(struct bl_buffer *out, const char *word)
     bl_buffer_byte(out, '"');
 }
 
-/* The name of a stage's log, in which Slurm replaces what begins with "%". */
+/* Appends the name of a stage's log. Slurm replaces sequences that begin with "%". */
 static void script_append_log(struct bl_buffer *out, const struct bl_slurm *s, int stage)
 {
     struct bl_buffer name = {0};
@@ -58,7 +58,7 @@ static void script_append_log(struct bl_buffer *out, const struct bl_slurm *s, i
     bl_buffer_free(&name);
 }
 
-/* --- what the stages have in common ------------------------------------------------------------------------------ */
+/* --- the common part ---------------------------------------------------------------------------------------------- */
 
 static const char common[] =
     "\n"
@@ -173,7 +173,7 @@ static void script_append_directives(struct bl_buffer *out, const struct bl_slur
     bl_buffer_text(out, s->words ? "\n" : "");
 }
 
-/* Slurm kills what takes more memory than it gave, and does not always tell otherwise how much that is. */
+/* Slurm kills jobs that use more memory than it granted, and only sometimes tells them how much that is. */
 static const char memory[] = "# The memory that Slurm gave, if it says; a tenth is left to what bload does not count.\n"
                              "mb=${SLURM_MEM_PER_NODE:-$((${SLURM_MEM_PER_CPU:-0} * ${SLURM_CPUS_ON_NODE:-1}))}\n"
                              "set --\n"
@@ -276,7 +276,7 @@ static const char submitting[] =
     "    echo \"submitted $name: job $id\" >&2\n"
     "}\n";
 
-/* "0-3,7": of count elements those whose byte is set. */
+/* Formats the elements whose byte is set, of count elements: "0-3,7". */
 static void script_append_ranges(struct bl_buffer *out, const uint8_t *set, int64_t count)
 {
     const char *separator = "";
@@ -293,7 +293,7 @@ static void script_append_ranges(struct bl_buffer *out, const uint8_t *set, int6
     }
 }
 
-/* What waits for something that is done anew. */
+/* Appends the jobs to cancel: they wait for a stage that runs again. */
 static void script_append_cancelled(struct bl_buffer *out, const struct bl_slurm *s, uint8_t *set)
 {
     for (int64_t j = 0; j < s->jobs; j++) {
@@ -330,7 +330,7 @@ static void script_append_kept(struct bl_buffer *out, const struct bl_slurm *s)
     }
 }
 
-/* As submit.sh says it of what it submits. */
+/* The same message as submit.sh prints for the jobs that it submits. */
 static void script_append_continue(struct bl_buffer *out, const struct bl_slurm *s, int stage)
 {
     bl_buffer_text(out, "stage");
@@ -341,7 +341,7 @@ static void script_append_continue(struct bl_buffer *out, const struct bl_slurm 
     bl_buffer_byte(out, '\n');
 }
 
-/* An array has at most so many elements as Slurm takes: more tasks are several. */
+/* Slurm limits the elements of an array, so more tasks need several arrays. */
 static void script_append_submitted(struct bl_buffer *out, const struct bl_slurm *s, int stage, uint8_t *set)
 {
     const struct bl_slurm_stage *of = &s->stage[stage];

@@ -1,9 +1,9 @@
-/* What is done and under way of a chain.
+/* The state of a chain of jobs.
  *
- * Done is what lies there: a part of the scan, a plan, all shards of a task with their records, a manifest, the mark of
- * a verified task. A stage that is done says so of those before it, whatever is left of their files. What is under way
- * is Slurm's to tell, of the jobs that were noted when they were submitted. Accounting is not asked: it is often
- * absent, and that a job ended well says less than what it left. */
+ * A task is done if its result exists: a part of the scan, a plan, all shards of a task with their records, a manifest,
+ * the mark of a verified task. A finished stage implies that the earlier ones are finished, even if their files are
+ * gone. Slurm reports which of the submitted jobs are queued or running. Slurm's accounting is not used: it is often
+ * missing, and the exit status of a job says less than its files. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -44,14 +44,15 @@ int bl_slurm_state_path(const struct bl_slurm *s, const char *name, struct bl_bu
     return bl_buffer_check(path, e);
 }
 
-/* --- done ------------------------------------------------------------------------------------------------------- */
+/* --- finished tasks ----------------------------------------------------------------------------------------------- */
 
-/* What names in DIR/.bload and DIR/shards tell. */
+/* The names found in DIR/.bload and DIR/shards. */
 struct found {
     bool table, plan;
-    uint8_t *part;   /* a byte for each task: its part of the scan is there */
-    uint8_t *record; /* a byte for each shard: its record is there */
-    uint8_t *shard;  /* it bears its name: who was killed in between left a record alone. Whole folders of bytes */
+    uint8_t *part;   /* one byte per task: its part of the scan exists */
+    uint8_t *record; /* one byte per shard: its record exists */
+    uint8_t *shard;  /* one byte per shard, for whole folders: it has its name. A process killed in between leaves only
+                        the record */
     int64_t parts, shards;
 };
 
@@ -79,7 +80,7 @@ static int found_read_names(const char *folder, struct found *f, struct bl_error
     return code;
 }
 
-/* How many shards there will be, which the first task to pack writes down, 0 when none has; and which bear their
+/* Reads the number of shards, which the first packing task stores (0: none has), and finds the shards that have their
  * names. */
 static int draft_read_shards(const struct bl_slurm *s, struct found *f, struct bl_error *e)
 {
@@ -168,7 +169,7 @@ static bool mark_is_older(const struct stat *a, const struct stat *b)
                                                   : a->st_mtim.tv_nsec < b->st_mtim.tv_nsec;
 }
 
-/* Whether a file below DIR is there and older than the mark. */
+/* Whether a file in DIR exists and is older than the mark. */
 static bool mark_is_newer_than(const struct bl_slurm *s, const char *name, const struct stat *mark, struct bl_error *e)
 {
     struct stat file;
@@ -179,8 +180,8 @@ static bool mark_is_newer_than(const struct bl_slurm *s, const char *name, const
     return before;
 }
 
-/* A mark that is older than the manifest is that of a dataset that was there before, and of what was made again since
- * it says nothing. */
+/* A mark older than the manifest belongs to an earlier dataset and says nothing about shards that were made again
+ * since. */
 static int chain_read_marks(struct bl_slurm *s, const struct bl_missing *missing, int64_t shards, struct bl_error *e)
 {
     struct bl_slurm_stage *verify = &s->stage[BL_SLURM_VERIFY];
@@ -203,7 +204,7 @@ static int chain_read_marks(struct bl_slurm *s, const struct bl_missing *missing
     return code;
 }
 
-/* Shards that are gone, or cut, are packed again, and what packing keeps for itself meanwhile goes with the finish. */
+/* Lost or truncated shards are packed again; packing's own files exist until the finish. */
 static int chain_read_shards(struct bl_slurm *s, const struct bl_missing *missing, int64_t shards, struct bl_error *e)
 {
     struct bl_slurm_stage *pack = &s->stage[BL_SLURM_PACK];
@@ -264,9 +265,9 @@ static int chain_read_files(struct bl_slurm *s, struct bl_error *e)
     return chain_read_dataset(s, e);
 }
 
-/* --- under way -------------------------------------------------------------------------------------------------- */
+/* --- queued and running jobs -------------------------------------------------------------------------------------- */
 
-/* A line "pack 1234 1000" that submit.sh wrote: stage, job, offset. */
+/* Parses a line "pack 1234 1000" of submit.sh: stage, job, offset. */
 static int job_parse(struct bl_slurm *s, const char *line, size_t size, struct bl_error *e)
 {
     struct bl_slurm_job job = {.stage = -1};
@@ -309,7 +310,7 @@ out:
     return code;
 }
 
-/* What the states of squeue tell: those of jobs that are over, or about to be, are not among them. */
+/* The states of squeue that mean queued. States of jobs that have ended, or are about to, are in neither list. */
 static bool job_is_queued(const char *state)
 {
     static const char *const states[] = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT"};
@@ -329,7 +330,7 @@ static bool job_is_running(const char *state)
     return is;
 }
 
-/* A line "1234_5 PENDING JobHeldUser"; others are warnings, or jobs of somebody else. */
+/* Parses a line "1234_5 PENDING JobHeldUser". Other lines are warnings, or jobs of other users. */
 static int entry_parse(struct bl_slurm *s, char *line, struct bl_error *e)
 {
     char *rest = line, *element = strsep(&rest, " ");
@@ -345,7 +346,7 @@ static int entry_parse(struct bl_slurm *s, char *line, struct bl_error *e)
     if (entry.job < 0)
         return BL_OK;
     entry.held = strcmp(state, "SPECIAL_EXIT") == 0 || strcasestr(reason, "held");
-    entry.cancel = strcmp(reason, "DependencyNeverSatisfied") == 0; /* it would wait for ever */
+    entry.cancel = strcmp(reason, "DependencyNeverSatisfied") == 0; /* it would wait forever */
     struct bl_slurm_entry *more = realloc(s->entry, (size_t)(s->entries + 1) * sizeof *more);
     if (!more)
         return bl_error_memory(e);
@@ -354,7 +355,7 @@ static int entry_parse(struct bl_slurm *s, char *line, struct bl_error *e)
     return BL_OK;
 }
 
-/* One job that is not known any more, when it is all that is asked for, is an error to squeue. */
+/* squeue fails if it is asked only for one job and no longer knows it. */
 static int squeue_check(const struct bl_buffer *said, int status, struct bl_error *e)
 {
     const char *text = said->data ? said->data : "";
@@ -385,9 +386,9 @@ static int squeue_run(struct bl_slurm *s, struct bl_error *e)
     return code;
 }
 
-/* --- what follows ----------------------------------------------------------------------------------------------- */
+/* --- decisions ---------------------------------------------------------------------------------------------------- */
 
-/* A job that waits goes on, unless it waits for what is done anew before it. */
+/* A queued job remains, unless it waits for an earlier stage that runs again. */
 static void entry_resolve_all(struct bl_slurm *s, int stage, bool anew)
 {
     for (int64_t i = 0; i < s->entries; i++) {

@@ -1,4 +1,4 @@
-/* bload status: how far a dataset is that is being made, by one process or by many. */
+/* bload status: how far the making of a dataset is, by one process or by many. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "run/status.h"
 
 #define INDENT "            "
-#define TASKS_NAMED 20 /* runs of tasks that are to be run, at most */
+#define TASKS_NAMED 20 /* ranges of tasks named in the advice, at most */
 
 struct showing {
     bool json;
@@ -50,7 +50,7 @@ static void status_format_ratio(struct bl_buffer *out, int64_t done, int64_t all
     bl_buffer_printf(out, " %s", what);
 }
 
-/* Whether of so many tasks there is but one, which does all: a run that nobody divided. */
+/* Whether one task does all the work. */
 static bool stage_is_single(const struct bl_status_stage *stage)
 {
     return stage->tasks == 1;
@@ -70,7 +70,7 @@ static void status_format_host(struct bl_buffer *out, const struct bl_beat *b)
     bl_buffer_byte(out, ')');
 }
 
-/* What it is at: "pack 12 of 40 blocks, 1,234 frames/s, 7 min left". */
+/* The present work of a task: "pack 12 of 40 blocks, 1,234 frames/s, 7 min left". */
 static void status_format_doing(struct bl_buffer *out, const struct bl_status_task *t)
 {
     const struct bl_beat *b = t->beat;
@@ -140,7 +140,7 @@ static void status_format_task(struct bl_buffer *out, const struct bl_status *s,
     bl_buffer_byte(out, '\n');
 }
 
-/* How many tasks are how, then each that is not simply done or not begun, what is wrong first. */
+/* The number of tasks in each state, then each task that is neither done nor waiting, problems first. */
 static void status_format_tasks(struct bl_buffer *out, const struct bl_status *s, const struct bl_status_stage *stage,
                                 const char *units)
 {
@@ -164,14 +164,14 @@ static void status_format_tasks(struct bl_buffer *out, const struct bl_status *s
     }
 }
 
-/* --- what to do next -------------------------------------------------------------------------------------------- */
+/* --- advice ------------------------------------------------------------------------------------------------------- */
 
 static bool task_is_due(const struct bl_status_task *t)
 {
     return t->state != BL_TASK_RUNNING && t->state != BL_TASK_DONE;
 }
 
-/* "3, 4, 7-9": the tasks that somebody has to run. */
+/* The tasks that must be run: "3, 4, 7-9". */
 static void status_format_due(struct bl_buffer *out, const struct bl_status_stage *stage)
 {
     int named = 0;
@@ -191,7 +191,8 @@ static void status_format_due(struct bl_buffer *out, const struct bl_status_stag
     }
 }
 
-/* What continues scan or pack. Who waits may have been queued by somebody: that is only advice while nobody runs. */
+/* How to continue scan or pack. Waiting tasks may be in a queue, so advise to run them only while no task is
+ * running. */
 static void status_format_continue(struct bl_buffer *out, const struct bl_status *s,
                                    const struct bl_status_stage *stage, const char *command)
 {
@@ -209,7 +210,7 @@ static void status_format_continue(struct bl_buffer *out, const struct bl_status
         bl_buffer_text(out, "; or bload slurm again, which submits what is missing");
 }
 
-/* Nothing where all goes on by itself. */
+/* Appends nothing if the work continues without the user. */
 static void status_format_next(struct bl_buffer *out, const struct showing *v)
 {
     const struct bl_status *s = &v->status;
@@ -243,7 +244,7 @@ static void status_format_next(struct bl_buffer *out, const struct showing *v)
     }
 }
 
-/* --- the answer ------------------------------------------------------------------------------------------------- */
+/* --- output ------------------------------------------------------------------------------------------------------- */
 
 static void status_format_rate(struct bl_buffer *out, const struct bl_status_stage *stage)
 {
@@ -377,7 +378,7 @@ static int status_run(struct bl_cmd *cmd, struct showing *v)
     if (code)
         return code;
     code = bl_status_read(&v->status, v->dir, &why);
-    if (code) /* a directory that is no dataset is no mistake in the command's use */
+    if (code) /* a directory without a dataset is no usage error */
         return bl_error_set(e, BL_EFAIL, "%s", why.text);
     code = status_format(v, &text, e);
     if (!code)

@@ -44,7 +44,7 @@ void bl_summary_plan(const struct bl_plan *plan, const struct bl_plan_info *plan
                      bl_text_plural(b, plan_info->world_size, "rank"),
                      bl_text_plural(c, plan_info->batch_size, "block"), plan->imbalance, plan->imbalance_before);
     int64_t naive;
-    /* Naive padding brings every sequence to the longest. */
+    /* Naive padding extends every sequence to the length of the longest. */
     if (strcmp(plan_info->strategy, "block") == 0 && !__builtin_mul_overflow(plan->sequences, plan->longest, &naive) &&
         naive > plan->steps)
         bl_cmd_print("naive padding would cost %s", bl_text_plural(a, naive - plan->steps, "step"));

@@ -1,4 +1,4 @@
-/* What a person is told of a plan, and of a dataset that is finished. */
+/* Summaries of a plan and of a finished dataset, for people. */
 #ifndef BL_SUMMARY_H
 #define BL_SUMMARY_H
 
@@ -7,20 +7,20 @@
 #include "run/finish.h"
 #include "store/plan_info.h"
 
-/* A few lines on stderr: blocks, bound and gap, padding and what naive padding would cost, what was deleted and cut. */
+/* Prints a few lines on stderr: blocks, bound and gap, padding and the cost of naive padding, deleted and cut steps. */
 void bl_summary_plan(const struct bl_plan *plan, const struct bl_plan_info *plan_info);
 
-/* "dataset: 12 shards, 3.1 GB; 4,567 frames/s". steps: what these are called; NULL: nothing is said of a rate. */
+/* Prints "dataset: 12 shards, 3.1 GB; 4,567 frames/s". steps: the plural for steps; NULL: no rate is printed. */
 void bl_summary_dataset(const char *dir, const struct bl_format *format, const struct bl_finished *finished,
                         int64_t rate, const char *steps);
 
-/* "1 input skipped, 2 damaged: see sequences.tsv"; nothing where there are none. */
+/* Prints "1 input skipped, 2 damaged: see sequences.tsv", if there are any. */
 void bl_summary_faults(const struct bl_fault_counts *counts, const char *path);
 
-/* A dataset needs nothing more. faults: why the exit status is 3 all the same; or NULL. */
+/* Reports that a dataset is complete. faults, or NULL: why the exit status is 3 nevertheless. */
 void bl_summary_complete(const char *dir, const struct bl_fault_counts *faults);
 
-/* What became of inputs that could not be used, or not wholly, and of fields and steps; nothing where all is well. */
+/* Reports inputs that were unusable or only partly usable, and their fields and steps, if there are any. */
 void bl_summary_finished(const struct bl_finished *finished);
 
 #endif

@@ -1,4 +1,4 @@
-/* bload verify: a dataset in, exit 0 or every fault by name out. */
+/* bload verify: checks a dataset and lists every fault; exit status 0 if there is none. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
@@ -21,7 +21,7 @@ struct verifying {
     int64_t faults, failed_steps;
 };
 
-/* What is wrong with a file of the dataset: where the reader of it put its path in front, without that. */
+/* Returns the message about a file without the path that its reader put in front. */
 static const char *fault_skip_path(const char *dir, const char *file, const char *text)
 {
     size_t length = strlen(dir), name = strlen(file);
@@ -83,7 +83,7 @@ static int verify_read_shards(struct bl_cmd *cmd, struct verifying *v)
     return code;
 }
 
-/* The task's shards, and what they are compared with; the first task also looks at what lies beside them. */
+/* Opens the task's shards and their expected values. The first task also checks the other files. */
 static int verify_open(struct bl_cmd *cmd, struct verifying *v, const char *dir)
 {
     struct bl_error why = {0}, *e = &cmd->error;
