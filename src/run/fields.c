@@ -10,7 +10,7 @@
 
 struct job {
     size_t row;
-    bool known; /* the file could be asked */
+    bool known; /* the file could be read */
     struct bl_fields fields;
 };
 
@@ -22,9 +22,9 @@ struct asking {
     const char *base;
     bool first_file_decides;
     size_t next;
-    struct bl_fields *fields; /* of the first row that could be asked */
-    size_t first, other;      /* that row, and the first one that differs; SIZE_MAX: none yet */
-    int64_t others;           /* rows that differ */
+    struct bl_fields *fields; /* of the first readable row */
+    size_t first, other;      /* that row, and the first row that differs; SIZE_MAX: none yet */
+    int64_t others;           /* number of rows that differ */
 };
 
 static int fields_produce(void *context, void **job_, struct bl_error *e)
@@ -108,7 +108,7 @@ static void fields_discard(void *context, void *job)
     free(job);
 }
 
-/* Names what differs. */
+/* Reports the first difference. */
 static int fields_differ_error(const struct asking *a, struct bl_error *e)
 {
     struct bl_row_reader first = {0}, other = {0};
@@ -151,7 +151,7 @@ int bl_fields_resolve(struct bl_fields *fields, const struct bl_kind *kind, cons
                        .first = SIZE_MAX,
                        .other = SIZE_MAX};
     if (agreed)
-        workers = 1; /* ahead of the first one nobody is asked */
+        workers = 1; /* one file decides, so do not read ahead */
     code = bl_pipeline_run(&stages, &a, workers, agreed ? 1 : workers * 4, env->cancel, e);
     if (code)
         return code;

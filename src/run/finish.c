@@ -18,10 +18,10 @@
 
 #define SEQUENCES_FILE "sequences.tsv"
 
-/* What the manifest vouches for beside the shards. */
+/* The files besides the shards that the manifest covers. */
 static const char *const files[] = {SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE, NULL};
 
-/* A bit for each row: the plan has a piece of it. To be freed. */
+/* Returns one bit per row: the plan contains a piece of it. The caller frees it. */
 static uint8_t *finish_mark_placed(const struct bl_finish *f)
 {
     uint8_t *placed = calloc(f->table->count / 8 + 1, 1);
@@ -30,7 +30,7 @@ static uint8_t *finish_mark_placed(const struct bl_finish *f)
     return placed;
 }
 
-/* Why the plan left a sequence out. */
+/* Writes why the plan left a sequence out. */
 static void row_write_drop_reason(const struct bl_finish *f, int64_t length, struct bl_buffer *out)
 {
     const struct bl_plan_options *o = f->plan_options;
@@ -49,7 +49,7 @@ static void row_write_drop_reason(const struct bl_finish *f, int64_t length, str
         bl_buffer_text(out, "not in the plan");
 }
 
-/* A row that was left out by request. reason holds the joined text. */
+/* Marks a row as left out by request. reason holds the joined text. */
 static void row_drop(const struct bl_finish *f, struct bl_row *row, struct bl_buffer *reason)
 {
     bl_buffer_clear(reason);
@@ -60,7 +60,7 @@ static void row_drop(const struct bl_finish *f, struct bl_row *row, struct bl_bu
     row->reason = reason->data ? reason->data : "";
 }
 
-/* A row with what packing found out about it. reason holds the joined text. */
+/* Adds the outcome of packing to a row. reason holds the joined text. */
 static void row_amend(struct bl_row *row, const struct bl_outcome *outcome, struct bl_buffer *reason)
 {
     bl_buffer_clear(reason);
@@ -139,7 +139,7 @@ out:
     return code;
 }
 
-/* The draft, with what packing found out and what there is now. */
+/* Writes the manifest: the draft, completed with the outcomes and the files. */
 static int finish_write_manifest(const struct bl_finish *f, const struct bl_finished *result, struct bl_error *e)
 {
     struct bl_manifest *m = f->manifest;
@@ -176,7 +176,7 @@ int bl_finish_run(const struct bl_finish *f, struct bl_finished *result, struct 
     return code;
 }
 
-/* "index.safetensors.part-123": the name that one of the files has while it is written. */
+/* Whether a name is a temporary name of one of the files: "index.safetensors.part-123". */
 static bool name_is_temporary(const char *name)
 {
     const char *end = strstr(name, ".part-");

@@ -1,4 +1,5 @@
-/* Finish: from shards that are all there to a dataset: sequences.tsv, index, shards.tsv, and last the manifest. */
+/* Finish: turns a complete set of shards into a dataset: sequences.tsv, the index, shards.tsv, and last the
+ * manifest. */
 #ifndef BL_FINISH_H
 #define BL_FINISH_H
 
@@ -13,28 +14,28 @@ struct bl_finish {
     const char *dir;
     const struct bl_sequences *table; /* of the scan */
     const struct bl_plan *plan;
-    const struct bl_plan_options *plan_options; /* for why the plan left sequences out */
-    struct bl_manifest *manifest;               /* the draft (run/manifest_draft.h), which is filled in */
+    const struct bl_plan_options *plan_options; /* why the plan left sequences out */
+    struct bl_manifest *manifest;               /* the draft (run/manifest_draft.h), which finish completes */
     struct bl_cancel *cancel;
     const struct bl_kind *kind; /* for totals, or NULL: none */
     const void *config;         /* of that kind */
 };
 
-/* What became of the inputs, for the exit status and the summary. */
+/* What happened to the inputs, for the exit status and the summary. */
 struct bl_finished {
     int64_t skipped, damaged, failed, failed_steps;
-    int64_t empty;           /* of those skipped: without fault */
-    int64_t adjusted;        /* ok ones with a field that was brought to their length */
-    struct bl_totals totals; /* of the ok ones */
+    int64_t empty;           /* skipped inputs without fault */
+    int64_t adjusted;        /* ok rows with a field that was adjusted to their length */
+    struct bl_totals totals; /* of the ok rows */
     int64_t bytes;           /* of all shards */
 };
 
-/* Whether some inputs could not be used, or not wholly. */
+/* Whether some inputs were unusable, or only partly usable. */
 bool bl_finished_partial(const struct bl_finished *finished);
 
 int bl_finish_run(const struct bl_finish *finish, struct bl_finished *result, struct bl_error *e);
 
-/* Removes what a finish that was killed left half-written in DIR. Only for one who holds its lock. */
+/* Removes incomplete files that a killed finish left in DIR. The caller must hold the lock. */
 int bl_finish_sweep(const char *dir, struct bl_error *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* A shard costs a handful of calls, each of which waits for the file system, so that many are looked at at once. */
+/* Each shard takes a handful of calls that wait for the file system, so many shards are read at once. */
 #include "run/gather.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "store/shard_writer.h"
 #include "store/shard_table.h"
 
-/* A thread for so many shards: who has few of them needs no threads. */
+/* One thread for this many shards; a small dataset needs no threads. */
 #define SHARDS_PER_WORKER 64
 #define WORKERS_MAX 16
 
@@ -22,7 +22,7 @@ struct gathering {
     struct bl_outcomes *outcomes;
     struct bl_output shards;
     struct bl_index_writer index;
-    int64_t next; /* shard to be looked for */
+    int64_t next; /* the next shard to read */
     int64_t bytes;
     int64_t missing, first_lacking;
 };
@@ -33,7 +33,7 @@ struct job {
     struct bl_shard_record record;
 };
 
-/* A machine that packed may remember that a shard was not there. */
+/* The file system of a machine that packed may have cached that a shard does not exist. */
 static int gather_refresh_folder(const struct bl_gather *g, int64_t shard, struct bl_error *e)
 {
     char name[BL_SHARD_NAME_MAX];
@@ -97,7 +97,7 @@ out:
     return code;
 }
 
-/* Shards that are lacking are counted, all of them: whoever packs them must know how many there are. */
+/* Counts all missing shards, since the user must know how many to pack. */
 static int gather_consume(void *context, void *job_, struct bl_error *e)
 {
     struct gathering *g = context;

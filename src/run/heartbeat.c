@@ -15,7 +15,7 @@
 #include "base/fs.h"
 #include "base/text.h"
 
-/* --- what it says ----------------------------------------------------------------------------------------------- */
+/* --- the format --------------------------------------------------------------------------------------------------- */
 
 static const char *const states[] = {"running", "done", "failed", "stopped", NULL};
 
@@ -37,8 +37,8 @@ const char *bl_beat_state_name(int64_t state)
         label, offsetof(struct bl_beat, member), 0, names                                                              \
     }
 
-/* The lines of a file, in this order. A text has room for room bytes, its end included; what else is a number, or one
- * of the names, by its place among them. */
+/* The lines of the file, in this order. A text has room bytes, including its NUL. Any other value is a number, or the
+ * index of one of the names. */
 static const struct line {
     const char *name;
     size_t offset, room;
@@ -92,7 +92,7 @@ void bl_beat_format(const struct bl_beat *beat, struct bl_buffer *out)
     }
 }
 
-/* A text is cut where it has no room. False: it is none. */
+/* Copies a text and truncates it to its room. False: invalid text. */
 static bool beat_parse_text(char *at, size_t room, const char *value, size_t size)
 {
     struct bl_buffer copy = {0};
@@ -141,7 +141,7 @@ int bl_beat_parse(struct bl_beat *beat, const char *text, size_t size, struct bl
     return BL_OK;
 }
 
-/* --- a process's own -------------------------------------------------------------------------------------------- */
+/* --- the heartbeat of this process -------------------------------------------------------------------------------- */
 
 static double heartbeat_now(void)
 {
@@ -150,8 +150,8 @@ static double heartbeat_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* A reader finds the old beat or the new one, never half of one. Nothing is synced: after a crash of the machine the
- * task is silent either way. */
+/* The rename is atomic, so a reader finds the old beat or the new one. There is no sync: after a crash of the machine
+ * the task is silent anyway. */
 static int heartbeat_replace_file(const struct bl_heartbeat *h, const struct bl_buffer *text, struct bl_error *e)
 {
     int fd = bl_fs_create(h->temporary, O_WRONLY, e);
@@ -186,7 +186,7 @@ static void heartbeat_try(struct bl_heartbeat *h)
         h->missed++;
 }
 
-/* "77_3", as Slurm itself names an element of an array. */
+/* Sets the name that Slurm gives an array element: "77_3". */
 static void beat_set_job(char job[64])
 {
     const char *array = getenv("SLURM_ARRAY_JOB_ID"), *element = getenv("SLURM_ARRAY_TASK_ID");
@@ -246,7 +246,7 @@ static void beat_set_progress(struct bl_beat *b, const struct bl_progress *p)
     b->bytes = p->bytes;
 }
 
-/* Every tick is noted, so that the last beat tells how far it came; what is new to do is told at once. */
+/* Every tick is stored, so that the last beat has the final progress. A new phase is written at once. */
 void bl_heartbeat_tick(struct bl_heartbeat *h, const struct bl_progress *progress)
 {
     if (!h->path)

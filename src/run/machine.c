@@ -11,11 +11,10 @@
 
 #define GROUPS_MAX (64 << 10)
 
-/* Reads a file of one group; INT64_MAX where it is not there or sets no limit. folder: of the group; root as in the
- * header. */
+/* Reads a limit of one group; INT64_MAX if the file does not exist or sets none. folder: of the group. */
 typedef int64_t limit_read(const char *folder);
 
-/* Up to two numbers from a file; how many there are ("max" is none). */
+/* Reads up to two numbers from a file and returns how many there are ("max" is not a number). */
 static int cgroup_read_numbers(const char *folder, const char *name, int64_t *a, int64_t *b)
 {
     char path[4096];
@@ -41,7 +40,7 @@ static int64_t cgroup_read_memory(const char *folder)
     return limit > 0 ? limit : INT64_MAX;
 }
 
-/* A quota of microseconds in each period. */
+/* The file has a quota and a period, in microseconds. */
 static int64_t cgroup_read_processors(const char *folder)
 {
     int64_t quota, period, unused;
@@ -52,8 +51,8 @@ static int64_t cgroup_read_processors(const char *folder)
     return quota > 0 && period > 0 && quota < INT64_MAX / 1000 ? quota * 1000 / period : INT64_MAX;
 }
 
-/* The least limit of a group and of those that it lies in. path: of the group below the hierarchy's mount, changed.
- * Inside a container the path may be the one outside, which is not there; the mount's root then is the container's
+/* Returns the lowest limit of a group and its parents. path: of the group below the hierarchy's mount; it is modified.
+ * Inside a container, path may be the outer one, which does not exist; then the root of the mount is the container's
  * group. */
 static int64_t cgroup_min_upwards(const char *root, const char *mount, char *path, limit_read *read)
 {
@@ -71,7 +70,7 @@ static int64_t cgroup_min_upwards(const char *root, const char *mount, char *pat
     }
 }
 
-/* A list's word, up to commas. */
+/* Whether a list separated by commas contains the word. */
 static bool cgroup_list_has(const char *list, const char *word)
 {
     size_t size = strlen(word);
@@ -82,7 +81,7 @@ static bool cgroup_list_has(const char *list, const char *word)
     return false;
 }
 
-/* Goes over /proc/self/cgroup: lines "number:controllers:path", of version 2 with no controllers named. */
+/* Parses /proc/self/cgroup: lines "number:controllers:path"; in version 2 the controllers are empty. */
 static int64_t cgroup_min(const char *root, const char *controller, limit_read *read)
 {
     char name[2048], mount[64];
@@ -121,7 +120,7 @@ int bl_machine_processors(void)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) != 0)
-        return 1; /* more than 1,024 processors: the user says -j */
+        return 1; /* more than 1,024 processors: the user must give -j */
     int count = CPU_COUNT(&set);
     int64_t allowed = bl_machine_group_processors("");
     if (allowed / 1000 < count)

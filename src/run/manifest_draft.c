@@ -15,7 +15,7 @@ struct version_sink {
     int code;
 };
 
-/* Kinds that are joined may have libraries in common. */
+/* Joined kinds may share libraries. */
 static void draft_add_version(void *sink_, const char *name, const char *version)
 {
     struct version_sink *sink = sink_;
@@ -68,7 +68,7 @@ int bl_manifest_draft_make(const struct bl_manifest_draft *draft, struct bl_mani
     return code;
 }
 
-/* Others may have written it: theirs stays, and must be the same. */
+/* Another process may have written the file: it stays, and must have the same content. */
 static int draft_write_once(const struct bl_state *state, const char *path, const struct bl_buffer *text,
                             struct bl_error *e)
 {

@@ -9,7 +9,7 @@
 
 #define BASE_MEMORY ((int64_t)32 << 20)
 
-/* Of a compressor: its state, and its output for a whole frame. */
+/* Bytes of one compressor: its state, and its output for a whole frame. */
 static int64_t memory_of_compressor(const struct bl_format *format)
 {
     size_t content = 0;
@@ -22,7 +22,7 @@ static int64_t memory_of_compressor(const struct bl_format *format)
     return (int64_t)bl_compressor_memory(format->level, content < BL_FRAME_MAX ? content : BL_FRAME_MAX);
 }
 
-/* What a run holds: reader is for each worker, shard for each shard under way. */
+/* The memory of a run: reader per worker, shard per shard in progress. */
 struct needs {
     const struct bl_sequences *table;
     const struct bl_plan *plan;
@@ -33,7 +33,7 @@ struct needs {
 static int64_t memory_needed(const struct needs *n, int workers, int slots)
 {
     const struct bl_format *format = n->format;
-    /* Of either, 8 bytes are for scattering a spool. */
+    /* 8 bytes per sequence and per piece are for scattering a spool. */
     int64_t tables = 24 * (int64_t)n->table->count + 28 * (int64_t)n->plan->pieces + 8 * (int64_t)n->plan->blocks +
                      bl_attribute_values_memory(format, n->table->count);
     int64_t open_shards = slots / format->blocks_per_shard + 2;

@@ -1,4 +1,4 @@
-/* Memory: how many workers and blocks under way fit into what there is. */
+/* Memory: how many workers and blocks in progress fit into it. */
 #ifndef BL_MEMORY_H
 #define BL_MEMORY_H
 
@@ -6,10 +6,10 @@
 #include "store/format.h"
 #include "store/sequences.h"
 
-/* reader: bytes that a worker's reader takes. Sets *slots, the blocks under way: two for each worker, or fewer where
- * the limit (bytes; 0: nine tenths of what bl_machine_memory says) does not allow that, and then lowers *workers.
- * *rest: what is left of the limit, which the page cache may take. BL_EUSAGE, with the figures, when not even one
- * worker with one block fits. */
+/* Decides how many workers and blocks fit. reader: bytes of a worker's reader. limit: bytes, or 0: nine tenths of
+ * bl_machine_memory. *slots, the blocks in progress, becomes two per worker, or fewer if the limit requires; then
+ * *workers decreases too. *rest: bytes left for the page cache. BL_EUSAGE, with the numbers, if one worker with one
+ * block does not fit. */
 int bl_memory_resolve(int64_t limit, const struct bl_sequences *table, const struct bl_plan *plan,
                       const struct bl_format *format, int64_t reader, int *workers, int *slots, int64_t *rest,
                       struct bl_error *e);

@@ -10,7 +10,7 @@ static const char *const pad_names[] = {"zero", "repeat", NULL};
 static const char *const on_error_names[] = {"skip", "fail", NULL};
 const char *const bl_simd_names[] = {"auto", "none", "sse2", "avx2", "neon", NULL};
 
-/* none, zstd or zstd:LEVEL. 3 is zstd's own default. */
+/* Parses none, zstd or zstd:LEVEL. zstd's own default is 3. */
 static bool compress_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -36,7 +36,7 @@ static void compress_format(const struct bl_option *option, const void *value, s
         bl_buffer_text(out, "none");
 }
 
-/* As bl_encoding_parse, but that what is not encoded is none. */
+/* As bl_encoding_parse, but "none" means unencoded. */
 static bool encode_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -51,7 +51,7 @@ static void encode_format(const struct bl_option *option, const void *value, str
     bl_buffer_text(out, encoding->kind == BL_ENCODING_RAW ? "none" : bl_encoding_name(encoding, name));
 }
 
-/* N, or P% */
+/* Parses N, or P%. */
 static bool tolerance_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;

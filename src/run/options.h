@@ -1,4 +1,4 @@
-/* The options of packing itself, as flags and YAML keys say them. */
+/* The options of packing, as flags and YAML keys. */
 #ifndef BL_RUN_OPTIONS_H
 #define BL_RUN_OPTIONS_H
 
@@ -16,7 +16,7 @@ struct bl_compress {
     int level; /* of zstd */
 };
 
-/* At most so many inputs may be of no use. */
+/* The largest number of unusable inputs that a run accepts. */
 struct bl_tolerance {
     bool set, percent;
     int64_t value;
@@ -30,18 +30,18 @@ struct bl_pack_options {
     struct bl_compress compress;
     int pad; /* enum bl_pad */
     bool segment_ids;
-    int simd;       /* 0 auto, then bl_kind's levels in the order of bl_simd_names */
-    int64_t memory; /* bytes; 0: what the machine has */
+    int simd;       /* 0: auto; otherwise bl_kind's levels in the order of bl_simd_names */
+    int64_t memory; /* bytes; 0: the machine's */
     int on_error;   /* enum bl_on_error */
     struct bl_tolerance max_failed;
 };
 
 extern const struct bl_option bl_pack_option_table[];
 
-/* Words of simd, "auto" first, ended by NULL. */
+/* The names of simd, "auto" first, ended by NULL. */
 extern const char *const bl_simd_names[];
 
-/* Whether so many of all inputs being of no use is too many. */
+/* Whether failed of all inputs are more than the tolerance. */
 bool bl_tolerance_exceeded(const struct bl_tolerance *tolerance, int64_t failed, int64_t inputs);
 
 #endif

@@ -42,7 +42,7 @@ void bl_outcomes_format(const struct bl_outcomes *o, struct bl_buffer *out)
     }
 }
 
-/* The next tab-separated value of a line; *at moves behind it, to NULL at the end. */
+/* Returns the next tab-separated value of a line and moves *at past it, to NULL at the end. */
 static char *outcome_next_value(char **at)
 {
     char *value = *at;
@@ -86,7 +86,7 @@ int bl_outcomes_parse(struct bl_outcomes *o, char *text, size_t size, struct bl_
     return BL_OK;
 }
 
-/* By row; qsort is not stable, so the order of arrival, which indexes keep, breaks ties. */
+/* Sorts by row. qsort is not stable, so the index breaks ties and keeps the order of arrival. */
 struct ordered {
     struct bl_outcome outcome;
     size_t arrival;
@@ -100,7 +100,7 @@ static int outcome_compare(const void *a_, const void *b_)
     return a->arrival < b->arrival ? -1 : 1;
 }
 
-/* Adds the second outcome of a row to the first. A piece's failure says more than a piece's note. */
+/* Merges the second outcome of a row into the first. The failure of one piece outweighs the note of another. */
 static int outcome_join(struct bl_outcome *into, struct bl_outcome *from, struct bl_error *e)
 {
     bool same = strcmp(into->text, from->text) == 0;

@@ -1,7 +1,7 @@
-/* Outcomes: what packing found out about sequences beyond what the scan knew.
+/* Outcomes: what packing found about sequences beyond the scan.
  *
- * They are kept with the record of the shard in which they were found, so that a resumed run knows them too, and go
- * into sequences.tsv at the end. */
+ * The record of the shard where they were found stores them, so that a resumed run has them too. The finish adds them
+ * to sequences.tsv. */
 #ifndef BL_OUTCOME_H
 #define BL_OUTCOME_H
 
@@ -13,9 +13,9 @@
 #include "base/error.h"
 
 struct bl_outcome {
-    int64_t row;   /* of the table */
-    bool failed;   /* or only noted: damaged, but read */
-    int64_t steps; /* of the piece that failed; 0 when only noted */
+    int64_t row;   /* row of the table */
+    bool failed;   /* false: only a note, about damaged data that was read */
+    int64_t steps; /* of the failed piece; 0 for a note */
     char *text;    /* the reason */
 };
 
@@ -28,12 +28,12 @@ int bl_outcomes_add(struct bl_outcomes *outcomes, int64_t row, bool failed, int6
                     struct bl_error *e);
 void bl_outcomes_free(struct bl_outcomes *outcomes);
 
-/* Lines for a shard's record, and back. BL_EDATA for text that is none. */
+/* Format and parse the lines of a shard's record. BL_EDATA: not valid lines. */
 void bl_outcomes_format(const struct bl_outcomes *outcomes, struct bl_buffer *out);
 int bl_outcomes_parse(struct bl_outcomes *outcomes, char *text, size_t size, struct bl_error *e);
 
-/* One outcome per row: failed if any piece was, steps added up, the reasons of pieces joined in the order they came (at
- * most a few hundred bytes). Sorted by row. */
+/* Merges to one outcome per row: failed if any piece failed, steps summed, reasons joined in order of arrival (up to a
+ * few hundred bytes). Sorted by row. */
 int bl_outcomes_merge(struct bl_outcomes *outcomes, struct bl_error *e);
 
 #endif

@@ -13,7 +13,7 @@
 #include "store/shard_finder.h"
 #include "store/shard_writer.h"
 
-/* A shard under way; its blocks' outcomes gather here until it is finished. */
+/* A shard in progress; it collects the outcomes of its blocks until it is finished. */
 struct open_shard {
     struct bl_shard_writer *shard;
     int64_t number, last_block;
@@ -21,7 +21,7 @@ struct open_shard {
     struct open_shard *next;
 };
 
-/* A block under way: one of the fixed pool, which is the bound on memory. */
+/* A block in progress, from a fixed pool, which bounds the memory. */
 struct job {
     struct bl_block block;
     struct open_shard *shard;
@@ -36,9 +36,9 @@ struct packing {
     struct open_shard *open;
     int64_t next_block, next_shard;
     int64_t blocks_done, bytes;
-    int64_t steps_due; /* by this run */
+    int64_t steps_due; /* steps of this run */
     int64_t steps_found;
-    atomic_llong steps; /* read so far: workers count them, as blocks and pieces may take long */
+    atomic_llong steps; /* read so far; workers count them, since blocks and pieces may take long */
 };
 
 struct worker {
@@ -92,7 +92,7 @@ static int pack_worker_open(void *context, void **worker, struct bl_error *e)
     return code;
 }
 
-/* Reads the row of piece i and opens the way to its file. */
+/* Reads the row of piece i and resolves the path of its file. */
 static int piece_read_row(const struct bl_pack *pack, struct worker *w, int64_t sequence, struct bl_request *request,
                           char **open_path, struct bl_error *e)
 {
@@ -146,7 +146,7 @@ static int piece_read(const struct bl_pack *pack, struct worker *w, struct job *
     return note.text[0] ? bl_outcomes_add(&job->outcomes, sequence, false, 0, note.text, e) : BL_OK;
 }
 
-/* Steps from `from` to `to` of every field: its pad, or the entry before them again and again. */
+/* Fills steps `from` to `to` of every field: with its pad value, or with repetitions of the entry before them. */
 static void block_pad_range(const struct bl_pack *pack, struct bl_block *block, size_t from, size_t to)
 {
     for (int f = 0; f < pack->format->fields.count; f++) {
@@ -161,12 +161,12 @@ static void block_pad_range(const struct bl_pack *pack, struct bl_block *block, 
     }
 }
 
-/* What follows the last piece, and what lies between a piece and the aligned start of the next. */
+/* Pads the block after its last piece, and from each piece to the aligned start of the next. */
 static void block_pad(const struct bl_pack *pack, struct bl_block *block)
 {
     for (int i = 0; i + 1 < block->num_sequences; i++) {
         size_t end = (size_t)(block->cu_seqlens[i] + block->length[i]), next = (size_t)block->cu_seqlens[i + 1];
-        if (block->length[i] > 0 && end < next) /* one that failed is zeros up to the next already */
+        if (block->length[i] > 0 && end < next) /* a failed piece is already zero up to the next one */
             block_pad_range(pack, block, end, next);
     }
     block_pad_range(pack, block, (size_t)block->cu_seqlens[block->num_sequences], (size_t)pack->format->T);
@@ -198,7 +198,8 @@ static int pack_work(void *context, void *worker, void *job_, struct bl_error *e
     return bl_shard_writer_put_block(job->shard->shard, &job->block, w->compressor, e);
 }
 
-/* Plain blocks go to the disk; those of a compressed shard wait in memory until it is whole. */
+/* Blocks of uncompressed shards go to the disk; those of a compressed shard stay in memory until the shard is
+ * complete. */
 static int pack_write_block(void *context, void *job_, struct bl_error *e)
 {
     const struct bl_pack *pack = ((struct packing *)context)->pack;
@@ -221,7 +222,7 @@ static int pack_report(const struct bl_pack *pack, const struct bl_outcomes *out
     return code;
 }
 
-/* Steps that the plan puts into some blocks. */
+/* The steps that the plan puts into these blocks. */
 static int64_t pack_planned_steps(const struct bl_pack *pack, int64_t first, int64_t blocks)
 {
     int64_t steps = 0;
@@ -230,7 +231,7 @@ static int64_t pack_planned_steps(const struct bl_pack *pack, int64_t first, int
     return steps;
 }
 
-/* A finished shard of an earlier run: its outcomes are told again, its blocks are done. */
+/* Adopts a finished shard of an earlier run: reports its outcomes again and counts its blocks. */
 static int pack_adopt_shard(struct packing *p, struct bl_shard_record *record, struct bl_error *e)
 {
     struct bl_outcomes outcomes = {0};
@@ -273,7 +274,7 @@ static int pack_create_shard(struct packing *p, int64_t number, struct open_shar
     return BL_OK;
 }
 
-/* Goes to the next shard that has to be written: 1, or 0 when there is none. */
+/* Advances to the next shard to write. Returns 1, or 0 if there is none. */
 static int pack_next_shard(struct packing *p, struct bl_error *e)
 {
     const struct bl_format *format = p->pack->format;
@@ -305,7 +306,7 @@ static int pack_produce(void *context, void **job_, struct bl_error *e)
         if (more <= 0)
             return more;
     }
-    struct job *job = p->free; /* there is one: no more jobs than slots are under way */
+    struct job *job = p->free; /* never empty: at most `slots` jobs are in progress */
     p->free = job->next;
     job->shard = p->open;
     bl_block_plan(&job->block, p->pack->format, p->pack->plan, p->pack->table->length, p->next_block++);
@@ -360,7 +361,7 @@ out:
     return code;
 }
 
-/* Moves the block's outcomes on to its shard. */
+/* Moves the outcomes of a block to its shard. */
 static int outcomes_append(struct bl_outcomes *into, const struct bl_outcomes *from, struct bl_error *e)
 {
     int code = BL_OK;

@@ -1,11 +1,11 @@
-/* Pack: blocks in, shards out. One job is one block; workers read its pieces and put it into its shard; shards are
+/* Pack: turns blocks into shards. One job is one block. Workers read its pieces and put it into its shard. Shards are
  * finished in order. */
 #ifndef BL_PACK_H
 #define BL_PACK_H
 
 #include "run/pack_job.h"
 
-/* Writes every one of these shards that is not there yet. */
+/* Writes each of these shards that does not exist yet. */
 int bl_pack_run(const struct bl_pack *pack, struct bl_error *e);
 
 #endif

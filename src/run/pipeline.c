@@ -1,7 +1,7 @@
-/* Jobs stand in a ring of `slots` entries, through which three counters move: produced >= taken >= consumed. Between
- * its worker and a writer an entry stands in a queue. It is done when the last of them has left it; consume waits for
- * the oldest. One mutex guards all of it: a job is a block of frames or a file, so the lock is taken a few thousand
- * times a second at most. */
+/* Jobs stand in a ring of `slots` entries with three counters: produced >= taken >= consumed. Between its worker and a
+ * writer an entry is in a queue. It is done when the last of them finishes with it; consume waits for the oldest entry.
+ * One mutex guards everything: a job is a block of frames or a file, so the lock is taken a few thousand times a second
+ * at most. */
 #include "run/pipeline.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ struct entry {
     bool done;
     int code;
     struct bl_error error;
-    struct entry *next; /* in the queue of those to be written */
+    struct entry *next; /* in the queue for writers */
 };
 
 struct pipeline {
@@ -25,11 +25,11 @@ struct pipeline {
     struct entry *ring;
     size_t slots;
     size_t produced, taken, consumed; /* jobs so far */
-    bool closed;                      /* no more jobs will come */
-    int working;                      /* workers that have not ended */
+    bool closed;                      /* no more jobs will be produced */
+    int working;                      /* workers still running */
     struct entry *worked, **worked_end;
     int open_code;
-    struct bl_error open_error; /* of a worker that could not open */
+    struct bl_error open_error; /* of a worker whose open failed */
     pthread_mutex_t lock;
     pthread_cond_t work_there, writing_there, result_there;
 };
@@ -42,7 +42,7 @@ static void pipeline_cancel(struct bl_cancel *cancel)
 
 /* --- workers and writers ---------------------------------------------------------------------------------------- */
 
-/* Waits for a job. NULL when there will be none. Called and returns with the lock held. */
+/* Waits for a job. NULL: no more jobs. Called and returns with the lock held. */
 static struct entry *worker_take(struct pipeline *p)
 {
     while (p->taken == p->produced && !p->closed)
@@ -52,7 +52,7 @@ static struct entry *worker_take(struct pipeline *p)
     return &p->ring[p->taken++ % p->slots];
 }
 
-/* With the lock held. */
+/* Call with the lock held. */
 static void pipeline_pass_on(struct pipeline *p, struct entry *entry)
 {
     if (!p->stages->write || entry->code) {
@@ -72,7 +72,7 @@ static void worker_work(struct pipeline *p, void *worker)
     pthread_mutex_lock(&p->lock);
     while ((entry = worker_take(p))) {
         pthread_mutex_unlock(&p->lock);
-        /* After a fatal error the jobs that still stand in the ring are passed through undone. */
+        /* After a fatal error the remaining jobs of the ring pass through without work. */
         entry->code =
             bl_cancelled(p->cancel) ? BL_ECANCEL : p->stages->work(p->context, worker, entry->job, &entry->error);
         pthread_mutex_lock(&p->lock);
@@ -112,7 +112,7 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-/* Waits for an entry to write. NULL when there will be none. Called and returns with the lock held. */
+/* Waits for an entry to write. NULL: no more entries. Called and returns with the lock held. */
 static struct entry *writer_take(struct pipeline *p)
 {
     while (!p->worked && p->working)
@@ -139,7 +139,7 @@ static void *writer_main(void *argument)
     return NULL;
 }
 
-/* --- the caller's side ------------------------------------------------------------------------------------------ */
+/* --- the caller's thread ------------------------------------------------------------------------------------------ */
 
 static int pipeline_produce(struct pipeline *p, struct bl_error *e)
 {
@@ -160,11 +160,11 @@ static int pipeline_produce(struct pipeline *p, struct bl_error *e)
     return BL_OK;
 }
 
-/* Waits a little for the oldest job. True when it is done. */
+/* Waits briefly for the oldest job. True: it is done. */
 static bool pipeline_wait_oldest(struct pipeline *p, int *code, struct bl_error *e)
 {
     struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until); /* a clock that is set back would be waited for */
+    clock_gettime(CLOCK_MONOTONIC, &until); /* monotonic, since a clock that is set back would prolong the wait */
     until.tv_nsec += 100 * 1000 * 1000;
     if (until.tv_nsec >= 1000000000) {
         until.tv_nsec -= 1000000000;
@@ -220,7 +220,7 @@ static int pipeline_drive(struct pipeline *p, struct bl_error *e)
     }
 }
 
-/* Stops intake, joins, and gives back the jobs that nobody will consume. */
+/* Stops production, joins the threads, and discards the jobs that will not be consumed. */
 static void pipeline_join(struct pipeline *p, pthread_t *thread, int threads)
 {
     pthread_mutex_lock(&p->lock);
@@ -233,7 +233,7 @@ static void pipeline_join(struct pipeline *p, pthread_t *thread, int threads)
         p->stages->discard(p->context, p->ring[p->consumed % p->slots].job);
 }
 
-/* Workers first, then writers; threads counts those that run. */
+/* Starts workers, then writers; *threads counts the ones that run. */
 static int pipeline_start(struct pipeline *p, pthread_t *thread, int workers, int *threads, struct bl_error *e)
 {
     int all = p->stages->write ? 2 * workers : workers;
@@ -311,7 +311,7 @@ int bl_pipeline_run(const struct bl_stages *stages, void *context, int workers, 
     if (workers <= 1)
         return pipeline_run_single(&p, e);
     pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic); /* none of these can fail on Linux */
+    pthread_condattr_init(&monotonic); /* cannot fail on Linux */
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&p.lock, NULL);
     pthread_cond_init(&p.work_there, NULL);

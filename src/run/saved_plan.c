@@ -1,5 +1,5 @@
-/* What was proven of the plan is not in its tables: it lies beside it, in words, and is written first. (The plan's own
- * metadata has it, too, for those who take the file elsewhere.) */
+/* The plan's tables do not contain its proofs and counts. These are in a text file beside it, which is written first.
+ * (The metadata of the plan file has them too, for users who copy only that file.) */
 #include "run/saved_plan.h"
 
 #include <unistd.h>

@@ -10,15 +10,15 @@
 #include "store/row_reader.h"
 #include "store/shard_writer.h"
 
-#define BUCKETS_MAX 200 /* files that are open at once */
+#define BUCKETS_MAX 200 /* files open at the same time */
 #define CHUNK_MAX ((int64_t)1 << 20)
 #define CHUNK_MIN ((int64_t)1 << 14)
 #define TICK_EVERY 1024 /* rows */
 
 struct bucket {
     int fd;
-    int64_t bytes;           /* that belong there, of the pieces so far */
-    struct bl_buffer buffer; /* what is not written yet */
+    int64_t bytes;           /* of its pieces so far */
+    struct bl_buffer buffer; /* not written yet */
     bool fetched;
 };
 
@@ -27,9 +27,9 @@ struct bl_scatter {
     int64_t first_block; /* of the first bucket */
     int64_t blocks_per_bucket;
     int64_t buckets;
-    size_t chunk; /* bytes that are written at once */
+    size_t chunk; /* bytes per write */
     struct bucket *bucket;
-    int64_t *place; /* [pieces] byte in its bucket; -1: not there */
+    int64_t *place; /* [pieces] offset in its bucket; -1: not scattered */
 };
 
 static int64_t scatter_step_bytes(const struct bl_pack *pack)
@@ -51,7 +51,8 @@ int64_t bl_scatter_bytes(const struct bl_pack *pack)
 
 /* --- making ----------------------------------------------------------------------------------------------------- */
 
-/* How many shards share a bucket: a quarter of the memory, as neighbours are in use at once, and not too many files. */
+/* Decides how many shards share a bucket: a quarter of the memory, since neighbouring buckets are in use together, and
+ * not too many files. */
 static void scatter_divide(struct bl_scatter *s, int64_t memory)
 {
     const struct bl_format *format = s->pack->format;
@@ -81,8 +82,8 @@ static int scatter_open_buckets(struct bl_scatter *s, const char *dir, struct bl
     return BL_OK;
 }
 
-/* Chains the pieces of each sequence, of the shards that are still missing: first holds the first one of each, and
- * place the next one, until the piece gets its place. */
+/* Chains the pieces of each sequence in the missing shards: first holds the first piece of each sequence, and place the
+ * next one until the piece gets its offset. */
 static int scatter_chain_pieces(struct bl_scatter *s, int64_t *first, struct bl_error *e)
 {
     const struct bl_pack *pack = s->pack;
@@ -109,7 +110,7 @@ static int scatter_chain_pieces(struct bl_scatter *s, int64_t *first, struct bl_
     return BL_OK;
 }
 
-/* The bucket of a piece: that of its block. */
+/* Returns the bucket of a piece's block. */
 static struct bucket *bucket_find(const struct bl_scatter *s, int64_t piece)
 {
     const int64_t *block_ptr = s->pack->plan->block_ptr;
@@ -165,7 +166,7 @@ static int scatter_put_piece(struct bl_scatter *s, struct bl_reader *reader, str
     int code = s->pack->kind->read->piece(reader, request, &note, &fault);
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", fault.text);
-    /* Whoever packs it shall be told what there is to be told of it. */
+    /* A piece with a fault or a note is read again when it is packed, which reports it. */
     if (code || note.text[0])
         return BL_OK;
     s->place[piece] = bucket->bytes;
@@ -174,7 +175,7 @@ static int scatter_put_piece(struct bl_scatter *s, struct bl_reader *reader, str
     return BL_OK;
 }
 
-/* All pieces of one sequence. */
+/* Scatters all pieces of one sequence. */
 static int scatter_put_sequence(struct bl_scatter *s, struct bl_reader *reader, struct bl_row_reader *text, size_t row,
                                 int64_t first, struct bl_error *e)
 {
@@ -276,7 +277,7 @@ void bl_scatter_free(struct bl_scatter *s)
 void bl_scatter_begin_block(struct bl_scatter *s, int64_t block)
 {
     struct bucket *bucket = s ? &s->bucket[(block - s->first_block) / s->blocks_per_bucket] : NULL;
-    /* In one go and in order, before pieces are asked for at random; only a wish. */
+    /* A hint: read the whole bucket in order before its pieces are read at random. */
     if (bucket && !bucket->fetched)
         (void)posix_fadvise(bucket->fd, 0, 0, POSIX_FADV_WILLNEED);
     if (bucket)

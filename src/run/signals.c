@@ -1,7 +1,6 @@
-/* Work tests the flag at every frame, but some of it cannot: a large frame that is being compressed, ten million
- * lengths that are being planned, a file server that does not answer, a reader of our output who has stopped. So the
- * first signal also sets a timer, and when it runs out the signal is let through as it is: files get their names last,
- * so that nothing is lost by it. */
+/* Work tests the flag at every frame. Some work cannot: compressing a large frame, planning ten million lengths,
+ * waiting for a file server, or for a reader of the output that has stopped. So the first signal also sets a timer.
+ * When it expires, the signal ends the process at once. Files get their names last, so nothing is lost. */
 #include "run/signals.h"
 
 #include <errno.h>
@@ -11,20 +10,21 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define PATIENCE 600000 /* microseconds: with all that ending takes, a signal ends the tool within a second */
+#define PATIENCE 600000 /* microseconds; including the time to exit, a signal ends the tool within a second */
 
-/* A handler has no argument of its own: these are the globals that the tool cannot do without. */
+/* A handler takes no argument, so these globals are unavoidable. */
 static struct bl_cancel *target;
-static atomic_int first; /* the signal that came first */
+static atomic_int first; /* the first signal */
 
-/* Every function below is async-signal-safe on Linux; setitimer, which POSIX does not list, is a bare system call. */
+/* Every function below is async-signal-safe on Linux. POSIX does not list setitimer, but on Linux it is only a system
+ * call. */
 static void signal_die(int signal_number)
 {
     static const char text[] = "bload: ended by a signal in the middle of work that cannot be interrupted\n";
     struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
-    /* Whoever should read it may be the one who is waited for. */
+    /* The blocked reader of stderr may be the reason for the wait. */
     if (poll(&out, 1, 0) == 1 && out.revents & POLLOUT && write(STDERR_FILENO, text, sizeof text - 1) < 0)
-        out.revents = 0; /* nobody can be told */
+        out.revents = 0; /* the message cannot be shown */
     bl_signals_reraise(signal_number);
 }
 
@@ -36,9 +36,9 @@ static void signal_time_out(int signal_number)
 
 static void signal_handle(int signal_number)
 {
-    int none = 0, unraised = 0, kept = errno; /* whoever was interrupted may be about to ask for it */
+    int none = 0, unraised = 0, kept = errno; /* errno is kept for the interrupted code */
     if (!atomic_compare_exchange_strong(&first, &none, signal_number))
-        signal_die(signal_number); /* asked twice: whoever asks no longer wants to wait */
+        signal_die(signal_number); /* a second signal: stop at once */
     atomic_compare_exchange_strong(&target->raised, &unraised, signal_number);
     static const struct itimerval patience = {.it_value = {.tv_usec = PATIENCE}};
     setitimer(ITIMER_REAL, &patience, NULL);
@@ -53,7 +53,7 @@ void bl_signals_install(struct bl_cancel *cancel)
     static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
         struct sigaction before;
-        /* nohup and shells that start background jobs have signals ignored: leave those so. */
+        /* nohup and shells that start background jobs ignore signals; leave those ignored. */
         if (sigaction(caught[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(caught[i], &action, NULL);
     }
@@ -77,7 +77,7 @@ void bl_signals_reraise(int signal_number)
     sigaction(signal_number, &action, NULL);
     sigset_t itself = action.sa_mask;
     sigaddset(&itself, signal_number);
-    pthread_sigmask(SIG_UNBLOCK, &itself, NULL); /* its own handler may be the caller */
+    pthread_sigmask(SIG_UNBLOCK, &itself, NULL); /* the signal's own handler may be the caller */
     raise(signal_number);
     _exit(128 + signal_number);
 }

@@ -12,7 +12,7 @@
 #include "store/folders.h"
 #include "store/layout.h"
 
-/* What is still to be written. */
+/* The data still to be written. */
 struct need {
     int64_t shards, bytes;
 };
@@ -38,7 +38,7 @@ static int space_of_shard(const struct bl_format *format, int64_t shard, int64_t
     return BL_OK;
 }
 
-/* Shards that do not bear their names yet. All but the last are of one size. */
+/* Adds the shards that do not have their names yet. All but the last have one size. */
 static int space_add_new(const struct bl_pack *pack, struct need *need, struct bl_error *e)
 {
     const struct bl_format *format = pack->format;
@@ -60,7 +60,7 @@ static int space_add_new(const struct bl_pack *pack, struct need *need, struct b
     return code;
 }
 
-/* What other tasks have taken already for shards that they are at. */
+/* Sums the space that other tasks have already used for shards in progress. */
 static int space_taken(const char *dir, int64_t *bytes, struct bl_error *e)
 {
     struct bl_buffer path = {0};
@@ -84,7 +84,7 @@ static int space_taken(const char *dir, int64_t *bytes, struct bl_error *e)
     return code;
 }
 
-/* The room is looked at first: what others write meanwhile then counts twice in favour of going on. */
+/* Reads the free space first: data that other tasks write in between then counts twice, in favour of continuing. */
 int bl_space_check(const struct bl_pack *pack, struct bl_error *e)
 {
     struct statvfs disk;
@@ -102,7 +102,7 @@ int bl_space_check(const struct bl_pack *pack, struct bl_error *e)
         code = space_add_new(pack, &need, e);
     if (!code)
         code = space_taken(pack->dir, &others, e);
-    if (code || disk.f_blocks == 0) /* file systems that do not tell */
+    if (code || disk.f_blocks == 0) /* the file system does not report its size */
         return code;
     double left = (double)disk.f_bavail * (double)disk.f_frsize;
     if ((double)need.bytes <= left + (double)others)

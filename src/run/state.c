@@ -20,9 +20,9 @@
 #include "store/manifest.h"
 #include "store/shard_table.h"
 
-#define CONFIGURATION_MAX ((size_t)1 << 24) /* bytes: many sources may be named */
+#define CONFIGURATION_MAX ((size_t)1 << 24) /* bytes: a configuration may name many sources */
 
-/* The value of the line "name: value" in text, and its size; NULL when there is no such line. */
+/* Returns the value of the line "name: value" in text, and its size. NULL: no such line. */
 static const char *lines_find_value(const char *text, const char *name, size_t name_size, size_t *size)
 {
     for (const char *line = text; *line;) {
@@ -36,13 +36,13 @@ static const char *lines_find_value(const char *text, const char *name, size_t n
     return NULL;
 }
 
-/* A line's name and value. */
+/* The name and value of a line. */
 struct line {
     const char *name, *value;
     size_t name_size, value_size;
 };
 
-/* The line that begins at text; the next one begins at what is returned. */
+/* Parses the line at text and returns the start of the next one. */
 static const char *line_parse(const char *text, struct line *line)
 {
     const char *end = strchrnul(text, '\n'), *colon = strstr(text, ": ");
@@ -89,7 +89,7 @@ int bl_identity_compare(const char *there, const char *wanted, const char *what,
     return bl_error_set(e, BL_EUSAGE, "%s of another configuration (its lines are in another order)", what);
 }
 
-/* What a stage says of itself alone. */
+/* Whether a line belongs to one stage only. */
 static bool line_is_of_stage(const struct line *line)
 {
     static const char *const own[] = {"tasks", "inputs"};
@@ -121,7 +121,7 @@ static char *state_join_path(const char *dir, const char *name)
     return path;
 }
 
-/* What lies in the directory of a finished dataset. */
+/* Whether a name occurs in the directory of a finished dataset. */
 static bool name_is_of_dataset(const char *name)
 {
     static const char *const names[] = {"shards", BL_SHARDS_FILE, BL_STATE_SEQUENCES, BL_INDEX_FILE, "plans"};
@@ -131,16 +131,16 @@ static bool name_is_of_dataset(const char *name)
     return is;
 }
 
-/* A directory that is not ours must be empty: a typing error shall not mix a dataset into somebody's home. One that
- * holds a dataset is ours. */
+/* Only an empty directory, or one with a dataset or its .bload, is accepted: a typing error must not mix a dataset into
+ * a user's other files. */
 static int state_check_empty(const char *dir, struct bl_error *e)
 {
     DIR *directory = opendir(dir);
     if (!directory)
         return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", dir);
     char other[NAME_MAX + 1] = "", part[NAME_MAX + 1] = "";
-    bool ours = false; /* another task may have begun just now */
-    int finished = 0;  /* of a dataset that lost its manifest, at least what lies there of its shards */
+    bool ours = false; /* another task may have just begun */
+    int finished = 0;  /* a dataset that lost its manifest still has its shards and shards.tsv */
     const struct dirent *entry;
     while (!ours && (entry = readdir(directory))) {
         const char *name = entry->d_name;
@@ -173,10 +173,10 @@ static int state_take_lock(struct bl_state *s, int how, struct bl_error *e)
         code = bl_error_set(e, BL_EFAIL, "another bload is at work in %s", s->dir);
 out:
     free(path);
-    return code; /* a file system without locks: then nobody can be kept out */
+    return code; /* a file system without locks cannot exclude others */
 }
 
-/* Its record tells. */
+/* A finished shard has a record. */
 int bl_state_has_shards(const struct bl_state *s, bool *found, struct bl_error *e)
 {
     DIR *directory = opendir(s->folder);
@@ -198,8 +198,8 @@ bool bl_state_is_there(const char *dir)
     return there;
 }
 
-/* Removes the files in a folder but for the spool and the lock, which the folder itself may hold, and what no run
- * leaves there. Where there is no folder, there is nothing to do. */
+/* Removes the files of a folder, except the spool and the lock, and refuses files that no run makes. A missing folder
+ * is no error. */
 static int folder_remove_files(const char *folder, struct bl_error *e)
 {
     DIR *directory;
@@ -225,7 +225,7 @@ static int folder_remove_files(const char *folder, struct bl_error *e)
     return code;
 }
 
-/* A file of the folder, all of it; empty where it is not there. */
+/* Reads a file of the folder; lines is empty if there is none. */
 static int state_read_lines(const struct bl_state *s, const char *name, struct bl_buffer *lines, struct bl_error *e)
 {
     struct bl_buffer path = {0};
@@ -241,7 +241,7 @@ out:
     return code ? code : bl_buffer_check(lines, e);
 }
 
-/* Whether what is there is of this configuration: BL_EUSAGE where it is not. */
+/* Checks that the existing configuration equals this one. BL_EUSAGE: it differs. */
 static int state_check_identity(const struct bl_state *s, const char *identity, struct bl_error *e)
 {
     static const char *const stages[] = {BL_STATE_SCAN, BL_STATE_PLAN};
@@ -268,8 +268,8 @@ out:
     return code;
 }
 
-/* As long as no shard is finished, there is nothing that another configuration could be mixed with: who mends an option
- * that was refused, or thinks again, need not empty the directory first. Only what was done has to be done anew. */
+/* Until a shard is finished, another configuration can replace the old one: a user who corrects or changes an option
+ * need not empty the directory first. Only earlier work is repeated. */
 static int state_resolve_configuration(const struct bl_state *s, const char *identity, struct bl_error *e)
 {
     struct bl_error differs = {0};
@@ -306,7 +306,7 @@ int bl_state_path(const struct bl_state *s, const char *name, struct bl_buffer *
     return bl_buffer_check(path, e);
 }
 
-/* Makes what is missing of DIR and DIR/.bload and takes the lock. */
+/* Makes DIR and DIR/.bload if needed, and takes the lock. */
 static int state_enter(struct bl_state *s, const char *dir, int how, struct bl_error *e)
 {
     int code = state_make_names(s, dir, e);
@@ -325,7 +325,7 @@ static int state_enter(struct bl_state *s, const char *dir, int how, struct bl_e
     code = bl_folders_make(s->spool, e);
     if (code)
         return code;
-    bl_folders_refresh(s->folder); /* what others have just written counts */
+    bl_folders_refresh(s->folder); /* see files that others have just written */
     return state_take_lock(s, how, e);
 }
 
@@ -339,8 +339,8 @@ int bl_state_open(struct bl_state *s, const char *dir, const char *identity, str
     return code;
 }
 
-/* Of the tasks of one machine the first one sweeps, and the others wait for that. By machine, as there are file systems
- * whose locks no other machine sees. */
+/* The first of a machine's tasks removes incomplete files; the others wait for it. Per machine, since on some file
+ * systems a lock is not visible to other machines. */
 static int state_join_host(struct bl_state *s, struct bl_error *e)
 {
     char host[65];
@@ -359,7 +359,7 @@ static int state_join_host(struct bl_state *s, struct bl_error *e)
     if (code)
         goto out;
     while (!code && flock(s->host_lock, LOCK_SH) != 0 && errno == EINTR)
-        continue; /* where there are no locks, nothing was swept either */
+        continue; /* without locks nothing was removed either */
 out:
     bl_buffer_free(&path);
     return code;
@@ -453,7 +453,7 @@ int bl_state_recorded(const char *dir, const char *name, struct bl_buffer *value
     return code;
 }
 
-/* The lock goes last: until then nobody else begins here. */
+/* Removes the lock last: until then no other run can begin here. */
 static int state_remove_files(const struct bl_state *s, struct bl_error *e)
 {
     int code = folder_remove_files(s->spool, e);

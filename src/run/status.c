@@ -21,7 +21,7 @@
 #include "store/folders.h"
 #include "store/shard_record.h"
 
-#define BEAT_MAX ((size_t)1 << 16) /* bytes of a heartbeat's file */
+#define BEAT_MAX ((size_t)1 << 16) /* bytes of a heartbeat file */
 #define CONFIGURATION_MAX ((size_t)1 << 24)
 
 const char *bl_status_at_name(enum bl_status_at at)
@@ -36,17 +36,17 @@ const char *bl_task_state_name(enum bl_task_state state)
     return names[state];
 }
 
-/* --- what lies in the folder ------------------------------------------------------------------------------------ */
+/* --- the files in DIR/.bload -------------------------------------------------------------------------------------- */
 
-/* Numbers of shards, parts, tasks; in order once they were sorted. */
+/* Numbers of shards, parts or tasks, ascending once they are sorted. */
 struct numbers {
     int64_t *at;
     size_t count, capacity;
 };
 
-/* What the names in DIR/.bload tell. */
+/* The names in DIR/.bload. */
 struct names {
-    struct numbers records, parts, scans, packs; /* the last two: tasks that have a heartbeat */
+    struct numbers records, parts, scans, packs; /* scans and packs: tasks with a heartbeat */
     bool table, plan, plan_info, draft;
 };
 
@@ -64,7 +64,7 @@ static int numbers_compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* How many of them are in [begin, end). */
+/* Counts the numbers in [begin, end). */
 static int64_t numbers_count_within(const struct numbers *n, int64_t begin, int64_t end)
 {
     size_t edge[2];
@@ -117,7 +117,7 @@ static int names_read(struct names *names, DIR *directory, const char *folder, s
     return code;
 }
 
-/* Who was killed in between left a record, and no shard: that is still to be packed. */
+/* Drops records without a shard, which a process killed in between leaves: such a shard must still be packed. */
 static int records_drop_lone(struct numbers *records, const struct bl_format *format, const char *dir,
                              struct bl_error *e)
 {
@@ -147,7 +147,7 @@ static void names_free(struct names *names)
     free(names->packs.at);
 }
 
-/* The text of folder/name: 1; 0 when it is gone, as all is while a dataset is finished; or a code. */
+/* Reads folder/name: 1; 0 if it is gone, since all files go when a dataset is finished; or a code. */
 static int status_read_text(const char *folder, const char *name, size_t max, struct bl_buffer *text,
                             struct stat *status, struct bl_error *e)
 {
@@ -164,16 +164,16 @@ static int status_read_text(const char *folder, const char *name, size_t max, st
 
 /* --- tasks ------------------------------------------------------------------------------------------------------ */
 
-/* Silent is who both clocks say is: the writer's, in the beat, and that of the file's time, which may be a server's. A
- * clock that is wrong by itself silences nobody. */
+/* A task is silent only if both clocks agree: the writer's, in the beat, and that of the file's time, which may be a
+ * server's. So one wrong clock does not make a task silent. */
 static int64_t beat_age(const struct bl_beat *beat, const struct stat *status, int64_t now)
 {
     int64_t last = beat->updated > status->st_mtime ? beat->updated : status->st_mtime;
     return now > last ? now - last : 0;
 }
 
-/* A process of this machine that is not there any more. Two machines of one name may see each other's beats, so that
- * who was heard just now is believed (BL_STATUS_SILENT_GONE). */
+/* Whether the beat's process on this machine has ended. Two machines of the same name may see each other's beats, so a
+ * recent beat is trusted (BL_STATUS_SILENT_GONE). */
 static bool beat_process_is_gone(const struct bl_beat *beat)
 {
     char host[sizeof beat->host] = "";
@@ -206,7 +206,7 @@ static void task_judge(struct bl_status_task *t)
         t->left = fmax((double)b->total - units, 0) / t->rate;
 }
 
-/* Reads the heartbeat of a task; one that is gone or none leaves task->beat NULL. */
+/* Reads the heartbeat of a task. task->beat stays NULL if the file is gone or invalid. */
 static int task_read_beat(struct bl_status *s, const char *folder, const char *stage, int64_t index,
                           struct bl_status_task *task, struct bl_error *e)
 {
@@ -235,8 +235,8 @@ static int task_read_beat(struct bl_status *s, const char *folder, const char *s
     return BL_OK;
 }
 
-/* Puts the tasks that were heard in their places. The last beat tells how many tasks there are, where nothing else
- * does; of another division only who runs is of interest. */
+/* Puts the tasks with heartbeats in their places. If no file gives the number of tasks, the latest beat does. Of tasks
+ * from another division, only running ones are kept. */
 static int stage_place_tasks(struct bl_status_stage *stage, struct bl_status_task *heard, size_t count,
                              struct bl_error *e)
 {
@@ -280,8 +280,8 @@ static int stage_read_tasks(struct bl_status *s, struct bl_status_stage *stage, 
     return code;
 }
 
-/* Gives each task its range and what is there of it, once it is known how many units there are. A task is done when its
- * units are there; until they are known, when it says so. */
+/* Sets the range of each task and its finished units, once the number of units is known. A task is done if its units
+ * exist; until they are known, if its heartbeat says so. */
 static void stage_resolve(struct bl_status_stage *stage, const struct numbers *there)
 {
     for (size_t i = 0; i < stage->count; i++) {
@@ -310,9 +310,9 @@ static void stage_resolve(struct bl_status_stage *stage, const struct numbers *t
     stage->finished = stage->units ? numbers_count_within(there, 0, stage->units) : (int64_t)there->count;
 }
 
-/* --- the way that is left --------------------------------------------------------------------------------------- */
+/* --- remaining work ----------------------------------------------------------------------------------------------- */
 
-/* Those who run are as long at it as the slowest of them, if nothing is left for others. */
+/* If no work is left for other tasks, the slowest running task decides. */
 static double stage_longest_left(const struct bl_status_stage *stage)
 {
     double longest = -1;
@@ -328,7 +328,7 @@ static int64_t shards_count_blocks(const struct bl_format *format, int64_t begin
     return (end < shards ? bl_format_first_block(format, end) : format->blocks) - first;
 }
 
-/* Blocks of those shards in [begin, end) that are there. Only the last shard may be smaller. */
+/* Counts the blocks of the existing shards in [begin, end). Only the last shard may be smaller. */
 static int64_t records_count_blocks(const struct bl_format *format, const struct numbers *records, int64_t begin,
                                     int64_t end)
 {
@@ -339,7 +339,7 @@ static int64_t records_count_blocks(const struct bl_format *format, const struct
                         : 0);
 }
 
-/* What runs tells what it still has to read; of all else the plan tells it, at the mean of its blocks. */
+/* Running tasks report their remaining steps. For the others, the plan gives the mean steps of a block. */
 static double status_steps_left(const struct bl_status *s, const struct numbers *records)
 {
     const struct bl_format *format = &s->manifest.format;
@@ -367,9 +367,9 @@ static void status_estimate(struct bl_status *s, const struct names *names)
         s->pack.left = fmax(status_steps_left(s, &names->records) / s->pack.rate, stage_longest_left(&s->pack));
 }
 
-/* --- the whole -------------------------------------------------------------------------------------------------- */
+/* --- the whole dataset -------------------------------------------------------------------------------------------- */
 
-/* How many tasks a scan is shared by, which its first task settled. */
+/* Reads the number of tasks of a scan, which the first task has set. */
 static int status_read_scan_tasks(struct bl_status *s, const char *folder, struct bl_error *e)
 {
     struct bl_buffer text = {0};
@@ -387,7 +387,7 @@ static int status_read_scan_tasks(struct bl_status *s, const char *folder, struc
     return found < 0 ? found : BL_OK;
 }
 
-/* All that a manifest tells, once packing began. */
+/* Reads the draft of the manifest, which exists once packing has begun. */
 static int status_read_draft(struct bl_status *s, const char *folder, struct bl_error *e)
 {
     struct bl_buffer text = {0};
@@ -406,7 +406,7 @@ static int status_read_draft(struct bl_status *s, const char *folder, struct bl_
     return code;
 }
 
-/* What is said of a plan that was made before. */
+/* Reads the plan_info of a plan made before packing. */
 static int status_read_words(struct bl_status *s, const char *folder, struct bl_error *e)
 {
     struct bl_buffer path = {0};
@@ -460,7 +460,7 @@ static int status_read_unfinished(struct bl_status *s, const char *dir, const ch
     return BL_OK;
 }
 
-/* Shards may have been lost since. */
+/* Counts shards lost since the dataset was finished. */
 static int status_count_lost(struct bl_status *s, const char *dir, struct bl_error *e)
 {
     const struct bl_format *format = &s->manifest.format;
@@ -490,7 +490,7 @@ static int status_read_complete(struct bl_status *s, const char *dir, struct bl_
     return status_count_lost(s, dir, e);
 }
 
-/* "verified-00003-of-00016" */
+/* Parses "verified-00003-of-00016". */
 static bool mark_parse(const char *name, int64_t *tasks)
 {
     char of[64];
@@ -508,8 +508,8 @@ static bool stat_is_older(const struct stat *a, const struct stat *b)
                                                   : a->st_mtim.tv_nsec < b->st_mtim.tv_nsec;
 }
 
-/* A chain of Slurm jobs leaves a mark for each task of bload verify that found no fault. One that is older than the
- * manifest is of a dataset that was there before. */
+/* Counts the marks of a chain of Slurm jobs, one for each bload verify task without errors. A mark older than the
+ * manifest belongs to an earlier dataset. */
 static int status_read_marks(struct bl_status *s, const char *dir, struct bl_error *e)
 {
     struct bl_buffer path = {0}, manifest = {0};
@@ -541,7 +541,8 @@ static int status_read_marks(struct bl_status *s, const char *dir, struct bl_err
     return code;
 }
 
-/* The manifest is written before .bload goes: who finds neither, in this order, has not come in between. */
+/* A finish writes the manifest before it removes .bload. So open .bload first: if both are missing, no finish came in
+ * between. */
 static int status_read_all(struct bl_status *s, const char *dir, struct bl_error *e)
 {
     struct bl_buffer folder = {0}, manifest = {0};

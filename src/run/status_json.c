@@ -4,7 +4,7 @@
 #include "run/status.h"
 #include "store/jansson.h"
 
-/* Takes the members over, whatever becomes of them. */
+/* Takes ownership of value in any case. */
 static int json_put(json_t *object, const char *name, json_t *value)
 {
     return json_object_set_new(object, name, value);

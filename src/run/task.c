@@ -50,9 +50,9 @@ const struct bl_option bl_task_option_table[] = {
 
 /* --- the environment -------------------------------------------------------------------------------------------- */
 
-/* Where this process stands among its like, and which variable told how many these are. */
+/* The position of this process among its peers, and the variable that gave their number. */
 struct place {
-    const char *source; /* NULL: nothing told */
+    const char *source; /* NULL: no variable is set */
     int64_t index, count;
 };
 
@@ -76,9 +76,9 @@ static int environment_rank(const char *rank, const char *size, struct place *pl
     return environment_number(rank, 0, place->count - 1, &place->index, e);
 }
 
-/* A batch script and an interactive shell are steps too, and have SLURM_PROCID 0. Their numbers lie above those of
- * srun's steps, and Slurm tells them not at all, as they are, or as negative ones, by its version. How many tasks a
- * step has, only srun tells. */
+/* A batch script and an interactive shell are steps too, with SLURM_PROCID 0. Their step numbers lie above those of
+ * srun's steps; depending on its version, Slurm leaves them unset, or sets them as they are or as negative numbers.
+ * Only srun sets the number of tasks of a step. */
 #define STEP_MAX 0xfffffff0 /* SLURM_MAX_NORMAL_STEP_ID of slurm.h */
 
 static bool task_is_within_srun(void)
@@ -94,8 +94,8 @@ static bool task_is_several(const char *name)
     return text && strcmp(text, "1") != 0;
 }
 
-/* Where the script asked for several tasks, one process of it would do the first one's share, and nobody the others'.
- * In an array the script may be meant to be the task; outside of one it never is. */
+/* If the script requested several tasks, it would do only the first task's share, and the others would be missing. In
+ * an array the script itself may be the task; otherwise it never is. */
 static int task_check_batch_script(struct bl_error *e)
 {
     if (getenv("SLURM_ARRAY_TASK_ID") && !task_is_several("SLURM_NTASKS") &&
@@ -106,8 +106,8 @@ static int task_check_batch_script(struct bl_error *e)
                         "starts all tasks of the job, or say --task i/N");
 }
 
-/* sbatch hands on what it finds around it: a script that was submitted from within a step has that step's variables
- * beside those of its own job. srun sets both. */
+/* sbatch passes its environment on: a script submitted from within a step has the variables of that step besides those
+ * of its own job. srun sets both. */
 static int task_check_step(struct bl_error *e)
 {
     static const char *const same[][2] = {{"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"},
@@ -162,7 +162,7 @@ static int task_find_element(struct place *element, struct bl_error *e)
     return BL_OK;
 }
 
-/* Kubernetes tells which one of an indexed Job's pods this is, not how many they are. */
+/* Kubernetes gives the index of a pod in an indexed Job, but not the number of pods. */
 static int task_find_completion(int64_t count, struct place *place, struct bl_error *e)
 {
     static const char name[] = "JOB_COMPLETION_INDEX";
@@ -178,7 +178,7 @@ static int task_find_completion(int64_t count, struct place *place, struct bl_er
     return environment_number(name, 0, count - 1, &place->index, e);
 }
 
-/* Element a of K, rank r of M in each: a * M + r of K * M. */
+/* Combines array element a of K and rank r of M in each element: a * M + r of K * M. */
 static int task_combine(const struct place *element, const struct place *rank, struct place *place, struct bl_error *e)
 {
     if (!element->source || !rank->source) {
@@ -220,7 +220,7 @@ int bl_task_resolve(struct bl_task *task, struct bl_error *e)
 
 /* --- shares ----------------------------------------------------------------------------------------------------- */
 
-/* floor(index * total / count), of which the product may not fit 64 bits: index and count do fit 32. */
+/* floor(index * total / count). The product may exceed 64 bits, but index and count fit 32. */
 static int64_t task_share_begin(int64_t index, int64_t count, int64_t total)
 {
     return index * (total / count) + index * (total % count) / count;

@@ -10,10 +10,10 @@ struct verifying {
     int64_t next;
 };
 
-/* A shard and its faults, which are reported in order, whichever worker was first. */
+/* A shard and its faults, which are reported in shard order. */
 struct job {
     int64_t shard, failed_steps;
-    struct bl_buffer faults; /* file and text of each, both ended by a zero byte */
+    struct bl_buffer faults; /* pairs of file and text, each NUL-terminated */
 };
 
 static void verify_shards_fault(void *context, const char *file, const char *text)

@@ -1,20 +1,20 @@
-/* Verifies many shards at once: what bload verify does, and bload pack --repair. */
+/* Verifies many shards at once, for bload verify and bload pack --repair. */
 #ifndef BL_VERIFY_SHARDS_H
 #define BL_VERIFY_SHARDS_H
 
 #include "store/verify.h"
 
-/* The functions are called on the caller's thread, in the order of the shards. */
+/* The functions run on the caller's thread, in the order of the shards. */
 struct bl_verify_shards {
     const struct bl_verify *dataset;
     int64_t begin, end;  /* shards */
-    const uint8_t *skip; /* [shards] not 0: not to be read; or NULL */
+    const uint8_t *skip; /* [shards] not 0: do not read; or NULL */
     int workers;
     struct bl_cancel *cancel;
     void (*fault)(void *sink, int64_t shard, const char *file, const char *text);
-    /* failed_steps: steps of the shard that failed while packing. */
+    /* failed_steps: steps of the shard that failed in packing. */
     void (*done)(void *sink, int64_t shard, int64_t failed_steps);
-    void (*tick)(void *sink); /* several times a second */
+    void (*tick)(void *sink); /* called several times a second */
     void *sink;
 };
 
