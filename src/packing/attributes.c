@@ -1,4 +1,4 @@
-/* Attributes of a pack: which columns are numbers, and their values. */
+/* Attributes of a pack: which columns hold numbers, and their values. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,12 +29,12 @@ static int attribute_add(struct bl_format *format, const char *name, enum bl_dty
         return bl_error_set(e, BL_EUSAGE, "more than %d columns of numbers: choose some with --attributes-columns",
                             BL_ATTRIBUTES_MAX);
     struct bl_attribute *attribute = &format->attribute[format->attributes++];
-    snprintf(attribute->name, sizeof attribute->name, "%s", name); /* as long as it can be: see scan/attributes.c */
+    snprintf(attribute->name, sizeof attribute->name, "%s", name); /* the limit on its length: see scan/attributes.c */
     attribute->dtype = dtype;
     return BL_OK;
 }
 
-/* Fields that depend on files are not known yet: bl_format_check checks again. */
+/* Fields that depend on files are not known yet; bl_format_check repeats the check. */
 int bl_packing_check_attributes(const struct bl_packing_job *job, struct bl_error *e)
 {
     const struct bl_attributes *a = job->inputs->attributes;
@@ -60,7 +60,7 @@ int bl_packing_check_attributes(const struct bl_packing_job *job, struct bl_erro
     return BL_OK;
 }
 
-/* The table of attributes is not needed any more, as its columns are those of the table of sequences. */
+/* The table of attributes is no longer needed: its columns are in the table of sequences. */
 int bl_packing_attributes(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_attributes *a = p->job.inputs->attributes;

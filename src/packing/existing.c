@@ -1,4 +1,4 @@
-/* What is in the directory already: the SIMD level, the configuration, a finished dataset. */
+/* What the directory already holds: the SIMD level, the configuration, a finished dataset. */
 #include <string.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ int bl_packing_identify(const struct bl_packing_job *job, struct bl_buffer *line
 
 /* --- the SIMD level --------------------------------------------------------------------------------------------- */
 
-/* The level that a dataset here, finished or begun, was made with; *level stays as it is when there is none. */
+/* Reads the level of the dataset in the directory, finished or not; *level stays unchanged if there is none. */
 static int simd_recorded(const struct bl_packing *p, enum bl_simd *level, struct bl_error *e)
 {
     struct bl_buffer name = {0};
@@ -47,7 +47,7 @@ static int simd_recorded(const struct bl_packing *p, enum bl_simd *level, struct
     return code;
 }
 
-/* What identifies the dataset is the level, not how it was chosen. */
+/* The identity of the dataset contains the level, not how it was chosen. */
 static int simd_use(struct bl_packing *p, enum bl_simd level, struct bl_error *e)
 {
     p->env.simd = level;
@@ -67,7 +67,7 @@ int bl_packing_choose_simd(struct bl_packing *p, struct bl_error *e)
 
 /* --- the state -------------------------------------------------------------------------------------------------- */
 
-/* Others may have begun in the meantime, on a machine with another level: then theirs holds. */
+/* Another process may have begun the dataset meanwhile, on a machine with another level; then that level holds. */
 static int state_follow_simd(struct bl_packing *p, const struct bl_error *differs, struct bl_error *e)
 {
     enum bl_simd level = p->env.simd;
@@ -115,7 +115,7 @@ int bl_packing_compare_inputs(const struct bl_packing *p, const struct bl_sequen
     return inputs->kind ? bl_compare_run(&compare, e) : BL_OK;
 }
 
-/* The inputs of a dataset that is there must be those of its table. */
+/* The inputs of an existing dataset must match its table. */
 static int dataset_compare_inputs(const struct bl_packing *p, const struct bl_sequences *table, struct bl_error *e)
 {
     struct bl_error other = {0};
@@ -126,7 +126,7 @@ static int dataset_compare_inputs(const struct bl_packing *p, const struct bl_se
     return code ? bl_error_set(e, code, "%s", other.text) : BL_OK;
 }
 
-/* The configuration that a manifest holds, as identity lines. */
+/* Formats the configuration in a manifest as identity lines. */
 static int dataset_identity(const struct bl_manifest *m, struct bl_buffer *out, struct bl_error *e)
 {
     bl_buffer_text(out, "");
@@ -135,7 +135,7 @@ static int dataset_identity(const struct bl_manifest *m, struct bl_buffer *out, 
     return bl_buffer_check(out, e);
 }
 
-/* Standard input cannot be compared by itself. Where shards are missing, it is compared while it is read. */
+/* Standard input can be read only once. If shards are missing, it is compared while it is read for them. */
 static int dataset_compare_stdin(struct bl_packing *p, const struct bl_buffer *digest, const char *what,
                                  struct bl_error *e)
 {

@@ -10,7 +10,7 @@ struct bl_fault_counts bl_fault_counts_of(const struct bl_sequences *table)
                                     .damaged = table->damaged};
 }
 
-/* The first count has the noun. */
+/* Only the first count has the noun. */
 static void fault_count_append(struct bl_buffer *out, bool *first, int64_t count, const char *what)
 {
     char number[BL_PLURAL_SIZE];

@@ -1,4 +1,4 @@
-/* How many inputs could not be used, or not wholly, in words: what an exit status 3 is about. */
+/* How many inputs were unusable or only partly usable, in words: the reason of exit status 3. */
 #ifndef BL_FAULT_COUNTS_H
 #define BL_FAULT_COUNTS_H
 
@@ -7,13 +7,13 @@
 
 struct bl_fault_counts {
     int64_t skipped, failed, damaged;
-    int64_t failed_steps; /* of those that failed, in blocks as zeros; 0: not known */
+    int64_t failed_steps; /* of failed inputs, zeros in the blocks; 0: unknown */
 };
 
-/* Those of a table. */
+/* Counts the faults of a table. */
 struct bl_fault_counts bl_fault_counts_of(const struct bl_sequences *table);
 
-/* Appends "2 inputs skipped, 1 failed (20 steps are zeros), 3 damaged", without those that are 0. */
+/* Appends "2 inputs skipped, 1 failed (20 steps are zeros), 3 damaged", without counts of 0. */
 void bl_fault_counts_append(struct bl_buffer *out, const struct bl_fault_counts *counts);
 
 #endif

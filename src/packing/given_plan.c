@@ -1,4 +1,4 @@
-/* A plan that was given (--plan): read, and compared with the options. */
+/* A plan given with --plan: reads it and compares it with the options. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "store/index.h"
 #include "store/plan_table.h"
 
-/* A table of a plan has no room for what was proven of it: it is proven again, by the same search. */
+/* A text table of a plan does not contain its lower bound; the same search finds it again. */
 static int given_plan_prove_bound(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_plan_options *said = p->job.plan_options;
@@ -37,7 +37,7 @@ out:
     return code;
 }
 
-/* Words that its file has are the plan's own; options that were said must not contradict them. */
+/* The file's plan_info holds; options on the command line or in the YAML file must not contradict it. */
 static int given_plan_adopt_info(const struct bl_options *given, struct bl_plan_info *plan_info,
                                  const struct bl_plan_info *its, const char *path, struct bl_error *e)
 {
@@ -63,7 +63,7 @@ static int given_plan_adopt_info(const struct bl_options *given, struct bl_plan_
     return BL_OK;
 }
 
-/* What the file of a plan does not say is what the options say, or not known. */
+/* Values that the file lacks come from the options, or are unknown. */
 static void given_plan_guess_info(const struct bl_options *given, struct bl_plan_info *plan_info)
 {
     plan_info->seed_unknown = bl_options_origin(given, "seed") == BL_ORIGIN_DEFAULT;

@@ -47,7 +47,7 @@ void bl_identity_inputs(const struct bl_input_set *inputs, bool sources, struct 
         inputs->kind->options.identify(inputs->kind_config, out);
 }
 
-/* The contents of each source's files, put together in order. */
+/* Hashes the contents of the files of each source, in order. */
 static int identity_digest_sources(const struct bl_input_set *inputs, uint64_t *digest, struct bl_error *e)
 {
     int code = BL_OK;
@@ -83,7 +83,7 @@ int bl_identity_contents(const struct bl_input_set *inputs, struct bl_buffer *ou
     return code ? code : bl_buffer_check(out, e);
 }
 
-/* What the lists of inputs say is part of the configuration: a line of one may change, and no file's size. */
+/* The contents of lists are part of the configuration: a line may change while the file's size stays the same. */
 static int identity_add_lists(const struct bl_input_set *inputs, struct bl_buffer *out, struct bl_error *e)
 {
     int code = BL_OK;
@@ -131,7 +131,7 @@ int bl_identity_files(const struct bl_files *files, struct bl_buffer *out, struc
     bl_checksum_begin(&state);
     for (size_t i = 0; i < files->count; i++) {
         const struct bl_file *file = &files->file[i];
-        const int64_t id = file->id - file->path; /* where it begins in the path */
+        const int64_t id = file->id - file->path; /* offset of the id in the path */
         bl_checksum_add(&state, &id, sizeof id);
         bl_checksum_add(&state, file->path, strlen(file->path) + 1);
     }
@@ -140,7 +140,7 @@ int bl_identity_files(const struct bl_files *files, struct bl_buffer *out, struc
     return bl_buffer_check(out, e);
 }
 
-/* The lines of the manifest of the names that these lines have. */
+/* Appends the manifest's lines that have the names of these lines. */
 static void identity_pick_lines(const struct bl_manifest *m, const char *lines, struct bl_buffer *out)
 {
     for (size_t i = 0; i < m->configuration.count; i++) {

@@ -1,4 +1,4 @@
-/* The inputs of a dataset, ready to be scanned or packed: files, their kind, and what is joined to their rows. */
+/* The inputs of a dataset, ready to be scanned or packed: files, their kind, and the tables joined to their rows. */
 #ifndef BL_INPUT_SET_H
 #define BL_INPUT_SET_H
 
@@ -10,32 +10,33 @@
 struct bl_input_set {
     struct bl_source *source; /* as the user named them */
     int sources;
-    const char *base; /* directory that relative paths count from, or NULL */
+    const char *base; /* for relative paths; NULL: the working directory */
     struct bl_files files;
-    const struct bl_kind *kind; /* NULL: not known; composite where the user adds fields */
+    const struct bl_kind *kind; /* NULL: unknown; composite if the user adds fields */
     void *kind_config;
-    struct bl_buffer fields_identity; /* identity lines of the fields that are added */
+    struct bl_buffer fields_identity; /* identity lines of the added fields */
     const char *attributes_path;      /* the table of attributes, or NULL */
-    struct bl_attributes *attributes; /* from it; closed by whoever no longer needs it */
+    struct bl_attributes *attributes; /* read from it; a user that no longer needs it may close it */
     struct bl_exclusion *exclusion;   /* sequences to leave out, or NULL */
 };
 
-/* Closes files, attributes, exclusion and the text; sources and kind are the caller's. */
+/* Closes files, attributes, exclusion and the text; sources and kind belong to the caller. */
 void bl_input_set_free(struct bl_input_set *set);
 
 /* Whether standard input is one of the files. */
 bool bl_input_set_has_stdin(const struct bl_input_set *set);
 
-/* Appends the header line of the table that a scan of these inputs writes. BL_EUSAGE: a column comes twice. */
+/* Appends the header line of the table that a scan of these inputs writes. BL_EUSAGE: two columns have the same
+ * name. */
 int bl_input_set_header(const struct bl_input_set *set, struct bl_buffer *header, struct bl_error *e);
 
-/* Lists the files of a table instead of those of the sources. */
+/* Lists the files of a table instead of the sources. */
 int bl_input_set_list_table(struct bl_input_set *set, const struct bl_sequences *sequences, struct bl_error *e);
 
-/* Once the table of attributes was joined: "labels.csv: 2 rows belong to no sequence, ...", or nothing. */
+/* Call after the table of attributes is joined. Appends "labels.csv: 2 rows belong to no sequence, ...", if any. */
 int bl_input_set_unused(const struct bl_input_set *set, struct bl_buffer *text, struct bl_error *e);
 
-/* Once all sequences were seen: "--exclude ID: no sequence has that id, ...", or nothing. */
+/* Call after all sequences are read. Appends "--exclude ID: no sequence has that id, ...", if any. */
 void bl_input_set_unmatched(const struct bl_input_set *set, struct bl_buffer *text);
 
 #endif

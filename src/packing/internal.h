@@ -1,4 +1,4 @@
-/* What the parts of the packing stage share. The steps of packing.h fill it in this order. */
+/* Shared by the parts of the packing stage. The steps of packing.h fill the struct in this order. */
 #ifndef BL_PACKING_INTERNAL_H
 #define BL_PACKING_INTERNAL_H
 
@@ -15,42 +15,42 @@ struct bl_packing {
 
     /* open: */
     struct bl_kind_env env;
-    bool simd_unset;                 /* the level was not given: whoever begins the dataset decides */
+    bool simd_unset;                 /* the level was not given: the process that begins the dataset chooses it */
     struct bl_buffer identity;       /* lines */
-    bool complete;                   /* nothing is left to do */
+    bool complete;                   /* no work is left */
     struct bl_fault_counts existing; /* of a finished dataset */
-    bool repairing;                  /* the dataset is finished, but shards are missing: */
+    bool repairing;                  /* the dataset is finished, but these shards are missing: */
     struct bl_missing missing;
     struct bl_state state;
     struct bl_heartbeat heartbeat;
 
     /* table: */
     struct bl_sequences table;
-    int64_t suppressed; /* faults of the scan that were not reported one by one */
+    int64_t suppressed; /* faults of the scan that were not reported individually */
     struct bl_buffer unused;
 
     /* plan: */
     struct bl_plan plan;
-    struct bl_plan_info plan_info; /* the plan's own, where one was given */
+    struct bl_plan_info plan_info; /* of the given plan, if there is one */
     struct bl_format format;
     struct bl_attribute_values values; /* of the format's attributes */
     struct bl_buffer attributes_text;  /* which columns became attributes */
-    struct bl_manifest manifest;       /* the draft of it */
+    struct bl_manifest manifest;       /* its draft */
     int workers, slots;
-    int64_t memory; /* that is left for the page cache */
+    int64_t memory; /* bytes left for the page cache */
 
     /* write: */
-    int64_t shard_begin, shard_end; /* this task's, or all */
-    uint8_t *failed;                /* a bit per sequence: a piece of it failed, which was reported */
+    int64_t shard_begin, shard_end; /* of this task, or all */
+    uint8_t *failed;                /* one bit per sequence: a piece failed and was reported */
 
     /* finish: */
     struct bl_finished finished;
 
-    /* all the way: */
-    int64_t unusable; /* inputs so far that were skipped or failed */
+    /* during all steps: */
+    int64_t unusable; /* inputs skipped or failed so far */
     bool partial;
     struct bl_progress progress; /* of the present stage */
-    struct bl_progress run;      /* of the whole, for its rate */
+    struct bl_progress run;      /* of the whole run, for its rate */
     int64_t steps;               /* read in this run */
 };
 
@@ -62,37 +62,37 @@ void bl_packing_progress_tick(struct bl_packing *p);
 void bl_packing_progress_end(struct bl_packing *p);
 void bl_packing_message(const struct bl_packing *p, bool important, const char *format, ...) BL_PRINTF(3, 4);
 
-/* An input that is skipped, failed or damaged is reported. BL_EFAIL when that is one too many, by --on-error and
- * --max-failed. inputs: how many there are in all; INT64_MAX: not known. */
+/* Reports an input that is skipped, failed or damaged. BL_EFAIL: too many, by --on-error and --max-failed. inputs:
+ * their total number; INT64_MAX: unknown. */
 int bl_packing_fault(struct bl_packing *p, const struct bl_row *row, int64_t inputs, struct bl_error *e);
 
 /* --- open ------------------------------------------------------------------------------------------------------- */
 
-/* Chooses the SIMD level and applies it: --simd, or what a dataset here began with, or the best of this machine. */
+/* Chooses and sets the SIMD level: --simd, or that of the dataset in the directory, or the best of this machine. */
 int bl_packing_choose_simd(struct bl_packing *p, struct bl_error *e);
 
-/* Looks for a finished dataset (existing.c): sets complete or repairing. BL_EUSAGE: it is another. */
+/* Looks for a finished dataset (existing.c) and sets complete or repairing. BL_EUSAGE: it is a different one. */
 int bl_packing_find_dataset(struct bl_packing *p, struct bl_error *e);
 
-/* Opens DIR/.bload for this run alone or, with a task, along with others. */
+/* Opens DIR/.bload, for this run alone or, with a task, to share it. */
 int bl_packing_enter(struct bl_packing *p, struct bl_error *e);
 
-/* Whether the inputs are those of the table: BL_EDATA says which is not, and how. */
+/* Checks that the inputs match the table. BL_EDATA names one that differs, and how. */
 int bl_packing_compare_inputs(const struct bl_packing *p, const struct bl_sequences *table, struct bl_error *e);
 
 /* --- standard input (stdin.c) ----------------------------------------------------------------------------------- */
 
 bool bl_packing_reads_stdin(const struct bl_packing *p);
 
-/* Keeps the checksum that the scan found (0: standard input was none of its inputs). */
+/* Stores the checksum from the scan (0: standard input was not scanned). */
 int bl_packing_keep_stdin(struct bl_packing *p, uint64_t sum, struct bl_error *e);
 
-/* A table is there already: reads all of standard input, which must be what was scanned, or the table is removed as
- * long as no shard is finished. BL_EUSAGE: it is other input. */
+/* For an existing table: reads all of standard input, which must equal the scanned input. If no shard is finished,
+ * removes the table instead. BL_EUSAGE: the input differs. */
 int bl_packing_check_stdin(struct bl_packing *p, struct bl_error *e);
 
-/* Of a finished dataset: takes the line of standard input out of the configuration's lines; adds it to those of this
- * run; compares it. */
+/* For a finished dataset: removes the line of standard input from the configuration's lines; adds it to this run's
+ * lines; compares it. */
 void bl_packing_extract_stdin(struct bl_buffer *lines, struct bl_buffer *digest);
 int bl_packing_add_stdin(struct bl_packing *p, const char *digest, struct bl_error *e);
 int bl_packing_compare_stdin(const struct bl_packing *p, const struct bl_buffer *there, const char *what,
@@ -100,30 +100,29 @@ int bl_packing_compare_stdin(const struct bl_packing *p, const struct bl_buffer 
 
 /* --- attributes (attributes.c) ---------------------------------------------------------------------------------- */
 
-/* No column of the table of attributes may have the name of a tensor of the shards. BL_EUSAGE. */
+/* Checks that no column of the table of attributes has the name of a tensor in the shards. BL_EUSAGE. */
 int bl_packing_check_attributes(const struct bl_packing_job *job, struct bl_error *e);
 
-/* Makes attributes of the format out of those columns that are numbers. The table of attributes is closed. */
+/* Turns the numeric columns into attributes of the format. Closes the table of attributes. */
 int bl_packing_attributes(struct bl_packing *p, struct bl_error *e);
 
 /* --- a finished dataset ----------------------------------------------------------------------------------------- */
 
-/* Finds the task's shards that are missing, or damaged where the job says so (repair.c). */
+/* Finds the task's missing shards, and on request the damaged ones (repair.c). */
 int bl_packing_find_missing(struct bl_packing *p, const struct bl_manifest *manifest, struct bl_error *e);
 
-/* Writes the scan's table as far as that of the finished dataset tells it. */
+/* Writes the scan's table, as far as the table of the finished dataset contains it. */
 int bl_packing_restore_table(const struct bl_packing *p, struct bl_output *out, struct bl_error *e);
 
-/* Whether the draft is that of the finished dataset: made by the same versions, of the same plan. BL_EFAIL. */
+/* Compares the draft with the finished dataset: same versions, same plan. BL_EFAIL: they differ. */
 int bl_packing_compare_draft(const struct bl_packing *p, struct bl_error *e);
 
-/* Takes over the shards of a finished dataset that lost its manifest, as many as can be, before others are packed
- * (reclaim.c). */
+/* Before packing, adopts the usable shards of a finished dataset that lost its manifest (reclaim.c). */
 int bl_packing_reclaim(struct bl_packing *p, struct bl_pack *pack, struct bl_error *e);
 
 /* --- plan ------------------------------------------------------------------------------------------------------- */
 
-/* Reads the plan that was given (given_plan.c). BL_EUSAGE: it is not what the options say. */
+/* Reads the given plan (given_plan.c). BL_EUSAGE: it contradicts the options. */
 int bl_packing_read_plan(struct bl_packing *p, struct bl_error *e);
 
 #endif

@@ -28,7 +28,7 @@ int bl_lengths_check(const struct bl_sequences *t, const struct bl_plan_options 
     if (bl_strategies[o->strategy]->is_clipped || o->oversize != BL_OVERSIZE_ERROR || o->T == 0 || !t->offset)
         return BL_OK;
     bl_plan_find_oversize(&over, t->length, t->count, o, o->T);
-    struct bl_error unread = {0}; /* of standard input no row is read back: then the plan's error names its number */
+    struct bl_error unread = {0}; /* no second read of standard input: then the plan's error has the number */
     int code = BL_OK;
     if (over.count && bl_row_reader_read(t, over.first, &text, &unread) == BL_OK)
         code = bl_error_set(e, BL_EFAIL,

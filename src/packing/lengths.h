@@ -1,14 +1,14 @@
-/* Lengths of a table against the options of its plan. */
+/* Checks of a table's lengths against the options of its plan. */
 #ifndef BL_LENGTHS_H
 #define BL_LENGTHS_H
 
 #include "plan/options.h"
 #include "store/sequences.h"
 
-/* Turns durations in the options into steps by the table's rate. BL_EUSAGE where its steps have none. */
+/* Converts durations in the options to steps by the table's rate. BL_EUSAGE: its steps have no rate. */
 int bl_lengths_resolve(const struct bl_sequences *table, struct bl_plan_options *options, struct bl_error *e);
 
-/* BL_EFAIL where a sequence is longer than T and nothing is said about those: names it by its id. */
+/* BL_EFAIL: a sequence is longer than T and no option handles that; the message has its id. */
 int bl_lengths_check(const struct bl_sequences *table, const struct bl_plan_options *options, struct bl_error *e);
 
 #endif

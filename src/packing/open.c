@@ -1,4 +1,4 @@
-/* The steps' frame: opening, the result, closing. */
+/* The frame of the steps: open, result, close. */
 #include <stdlib.h>
 
 #include "base/identity_lines.h"
@@ -28,7 +28,7 @@ static int packing_open_whole(struct bl_packing *p, struct bl_error *e)
     return p->complete ? BL_OK : bl_packing_enter(p, e);
 }
 
-/* Only what tasks began is planned: a directory that was mistyped stays as it is. */
+/* Plans only in a directory that tasks have begun: a mistyped directory stays unchanged. */
 static int packing_open_plan(struct bl_packing *p, struct bl_error *e)
 {
     bl_options_identity_of(p->job.given, BL_AFFECTS_PLAN, &p->identity);
@@ -47,7 +47,7 @@ static int packing_open_plan(struct bl_packing *p, struct bl_error *e)
     return bl_state_share(&p->state, p->job.output, e);
 }
 
-/* The exit status is 3 again where inputs could not be used: that is explained. */
+/* Explains why the exit status is 3 again: some inputs were unusable. */
 static void open_report_complete(const struct bl_packing *p)
 {
     struct bl_buffer faults = {0};
@@ -104,7 +104,7 @@ void bl_packing_close(struct bl_packing *p)
 
 void bl_packing_result(const struct bl_packing *p, struct bl_packing_result *result)
 {
-    double seconds = bl_progress_seconds(&p->run); /* of the whole: the scan tokenizes texts */
+    double seconds = bl_progress_seconds(&p->run); /* of the whole run, since the scan tokenizes texts */
     *result = (struct bl_packing_result){.partial = p->partial,
                                          .table = &p->table,
                                          .plan = &p->plan,

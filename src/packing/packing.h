@@ -1,9 +1,9 @@
-/* Packing: from inputs to a dataset, in steps that many processes may share: open, table, plan, write, finish.
+/* Packing: turns inputs into a dataset, in steps that many processes may share: open, table, plan, write, finish.
  *
- * `bload pack` takes all steps. With a task, the process writes its own shards, and the dataset is finished when all
- * tasks are done (bl_finish_run). `bload plan DIR` stops after the plan. A dataset that is there already is compared
- * with the job when it is opened: it is complete, or shards of it are missing and are made again. Everything that a run
- * keeps meanwhile lies in DIR/.bload (run/state.h), so that the same job goes on where an earlier run stopped.
+ * `bload pack` does all steps. With a task, the process writes its own shards, and bl_finish_run finishes the dataset
+ * after all tasks are done. `bload plan DIR` stops after the plan. Opening compares an existing dataset with the job:
+ * either it is complete, or shards are missing and are made again. A run keeps its intermediate files in DIR/.bload
+ * (run/state.h), so that the same job resumes where an earlier run stopped.
  *
  * Nothing is printed: faults, progress and messages go to the caller's functions. */
 #ifndef BL_PACKING_H
@@ -21,30 +21,29 @@
 /* Called on the caller's thread. Each may be NULL. */
 struct bl_packing_events {
     void *sink;
-    /* An input that is skipped, failed or damaged; the row's status and reason say which, and why. */
+    /* An input is skipped, failed or damaged; the row has the status and the reason. */
     void (*fault)(void *sink, const struct bl_row *row);
-    /* At least several times a second while a stage of the work lasts. */
+    /* Called at least several times a second during a stage. */
     void (*progress)(void *sink, const struct bl_progress *progress);
-    /* That stage is over. */
+    /* The stage has ended. */
     void (*progress_end)(void *sink);
-    /* A line for the user. important: to be shown even when the user wants to see no messages. */
+    /* A line for the user. important: show it even if the user wants no messages. */
     void (*message)(void *sink, bool important, const char *text);
 };
 
-/* What is to be packed, and how. All of it must outlive the packing. */
+/* What to pack, and how. All of it must outlive the packing. */
 struct bl_packing_job {
-    const char *output;          /* the dataset's directory */
-    struct bl_input_set *inputs; /* listed, their kind known unless the table does not say; attributes are closed when
-                                  * they are no longer needed */
-    const char *sequences;       /* a table to pack instead of scanning the inputs, or NULL */
-    const char *plan;            /* a plan of that table, or NULL */
-    const char *spool;           /* directory for tokens and inflated arrays, or NULL: DIR/.bload/spool */
-    struct bl_pack_options *options;      /* the SIMD level is resolved here, durations are below: */
-    struct bl_plan_options *plan_options; /* what identifies the dataset is printed from these */
-    const struct bl_options *given;       /* the option groups that these are bound to */
+    const char *output;                   /* the dataset's directory */
+    struct bl_input_set *inputs;          /* listed, kind known or in the table; packing closes attributes */
+    const char *sequences;                /* a table to pack, so that no scan is needed; or NULL */
+    const char *plan;                     /* a plan of that table, or NULL */
+    const char *spool;                    /* folder for tokens and inflated arrays, or NULL: DIR/.bload/spool */
+    struct bl_pack_options *options;      /* their SIMD level is resolved here, and durations of the next: */
+    struct bl_plan_options *plan_options; /* part of the identity */
+    const struct bl_options *given;       /* the option groups bound to these structs */
     struct bl_task task;
-    bool plan_only; /* open, table and plan alone, from the parts of a scan that tasks made in DIR */
-    bool repair;    /* read a finished dataset through for damaged shards */
+    bool plan_only; /* only open, table and plan, from the parts of tasks' scans in DIR */
+    bool repair;    /* read a finished dataset to find damaged shards */
     int workers;
     struct bl_cancel *cancel;
     struct bl_packing_events events;
@@ -52,32 +51,31 @@ struct bl_packing_job {
 
 struct bl_packing;
 
-/* Compares the job with what is in the directory, and takes the lock there. *packing is to be closed also after an
- * error, and is NULL only for lack of memory. BL_EUSAGE: the directory holds something else (the error says what
- * differs); BL_EFAIL: another run is at work there. */
+/* Compares the job with the directory and takes its lock. The caller must close *packing even after an error; it is
+ * NULL only if memory ran out. BL_EUSAGE: the directory holds something else (the message names the difference);
+ * BL_EFAIL: another run is using it. */
 int bl_packing_open(struct bl_packing **packing, const struct bl_packing_job *job, struct bl_error *e);
 
-/* Whether there is nothing left to do: the dataset is complete, or with plan_only, it is planned. */
+/* Whether no work is left: the dataset is complete, or with plan_only, planned. */
 bool bl_packing_is_complete(const struct bl_packing *packing);
 
-/* Gets the table of sequences: that of an earlier run, or of the scan that this makes. BL_EFAIL: no usable input, or
- * more faults than the options allow. */
+/* Gets the table of sequences from an earlier run, or scans the inputs. BL_EFAIL: no usable input, or more faults than
+ * the options allow. */
 int bl_packing_table(struct bl_packing *packing, struct bl_error *e);
 
-/* Makes the plan, or takes the one that was given or that another task made, and what follows from it: the layout of
- * the shards, the memory to use, the draft of the manifest. BL_EUSAGE: options that do not fit the inputs or the
- * machine. */
+/* Makes the plan, or takes the given one or another task's, and derives from it the layout of the shards, the memory to
+ * use, and the draft of the manifest. BL_EUSAGE: the options do not fit the inputs or the machine. */
 int bl_packing_plan(struct bl_packing *packing, struct bl_error *e);
 
-/* Writes the shards: all, those of the task, or those that are missing. */
+/* Writes the shards: all, the task's, or the missing ones. */
 int bl_packing_write(struct bl_packing *packing, struct bl_error *e);
 
-/* Writes index, tables and manifest, and removes DIR/.bload. Nothing to do for a task. */
+/* Writes index, tables and manifest, and removes DIR/.bload. With a task it does nothing. */
 int bl_packing_finish(struct bl_packing *packing, struct bl_error *e);
 
-/* What came of it, as far as the steps were taken. Texts and pointers live as long as the packing. */
+/* The result of the steps done so far. Texts and pointers live as long as the packing. */
 struct bl_packing_result {
-    bool partial; /* some inputs could not be used, or not wholly */
+    bool partial; /* some inputs were unusable or only partly usable */
     const struct bl_sequences *table;
     const struct bl_plan *plan;
     const struct bl_plan_info *plan_info;
@@ -85,26 +83,26 @@ struct bl_packing_result {
     const struct bl_finished *finished;
     int64_t shard_begin, shard_end; /* of the task */
     int64_t repaired;               /* shards of a finished dataset that were made again */
-    int64_t suppressed;             /* faults that were not reported one by one */
+    int64_t suppressed;             /* faults that were not reported individually */
     double rate;                    /* steps per second */
     const char *attributes;         /* "weight F64, split is text, ..."; or NULL */
-    const char *unused;             /* rows of the table of attributes that belong to no sequence; or NULL */
+    const char *unused;             /* rows of the table of attributes that match no sequence; or NULL */
 };
 
 void bl_packing_result(const struct bl_packing *packing, struct bl_packing_result *result);
 
-/* The heartbeat, for whoever knows how the process ends; NULL: there is none. */
+/* Returns the heartbeat, which the caller ends, since it knows the exit status. NULL: there is none. */
 struct bl_heartbeat *bl_packing_heartbeat(struct bl_packing *packing);
 
-/* NULL is fine. */
+/* NULL is accepted. */
 void bl_packing_close(struct bl_packing *packing);
 
-/* Whether the columns of the inputs can be joined and grouped by, and are not named like tensors. BL_EUSAGE. Part of
- * opening; for whoever opens nothing. */
+/* Checks that the columns of the inputs can be joined and grouped by, and do not have names of tensors. BL_EUSAGE.
+ * bl_packing_open does this too. */
 int bl_packing_check_inputs(const struct bl_packing_job *job, struct bl_error *e);
 
-/* Appends everything that decides the dataset's bytes, beside the contents of the inputs and the versions of tool and
- * libraries: "name: value" lines. */
+/* Appends a "name: value" line for everything that decides the dataset's bytes, except the contents of the inputs and
+ * the versions of bload and its libraries. */
 int bl_packing_identify(const struct bl_packing_job *job, struct bl_buffer *lines, struct bl_error *e);
 
 #endif

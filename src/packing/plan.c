@@ -1,4 +1,4 @@
-/* What a pack's shards will hold: the plan, the format, and the draft of the manifest, which says both. */
+/* The contents of the shards: the plan, the format, and the draft of the manifest, which records both. */
 #include <string.h>
 
 #include "packing/internal.h"
@@ -24,7 +24,7 @@ static int plan_compute(struct bl_packing *p, struct bl_error *e)
     return code;
 }
 
-/* A plan in DIR/.bload was made from this table with these options. */
+/* Loads the plan in DIR/.bload, which was made from this table with these options. */
 static int plan_load(struct bl_packing *p, bool *found, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
@@ -53,7 +53,7 @@ static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
 
 /* --- the format ------------------------------------------------------------------------------------------------- */
 
-/* Every field that can be is encoded. */
+/* Sets the encoding of every field that supports it. */
 static int format_set_encoding(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_fields *fields = &p->format.fields;
@@ -81,7 +81,7 @@ out:
 
 static int format_make(struct bl_packing *p, struct bl_error *e)
 {
-    /* Whoever made a draft, of the same table, has looked at all files: a thousand tasks need not do so again. */
+    /* The task that made the draft, from the same table, has checked all files; the other tasks need not. */
     bool agreed = p->repairing;
     int code = p->job.task.set && !agreed ? bl_manifest_draft_find(&p->state, &agreed, e) : BL_OK;
     if (code)
@@ -109,7 +109,7 @@ static int format_make(struct bl_packing *p, struct bl_error *e)
     return bl_layout_divide(&p->format, p->job.options->shard_size, e);
 }
 
-/* The draft of the manifest, which lies in DIR/.bload from then on. */
+/* Makes the draft of the manifest and writes it to DIR/.bload. */
 static int draft_make(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_manifest_draft draft = {.kind = p->job.inputs->kind,

@@ -1,10 +1,8 @@
-/* A finished dataset that lost its manifest: its shards are taken as they are, by what lies beside them, and it is
- * finished again.
+/* A finished dataset that lost its manifest: adopts its shards, by the files beside them, and finishes it again.
  *
- * What shards.tsv and the index say of a shard is what its record said. Of sequences that failed, or of which something
- * was noted, records say more: shards that hold one are made again. So is the first of those that could be taken, as
- * nothing else tells whether it is these options and versions that made them; and whatever is made must become what
- * shards.tsv says. */
+ * shards.tsv and the index contain what the records of the shards said, except for failures and notes. So shards with
+ * such sequences are made again. The first of the adoptable shards is made again too, since only this proves that the
+ * same options and versions made them. Every shard that is made must match shards.tsv. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +22,8 @@ struct reclaiming {
     struct bl_packing *p;
     struct bl_pack *job;
     struct bl_index index;
-    uint8_t *odd;  /* [rows of the table] something was found out of it while packing */
-    uint8_t *take; /* [shards] it can be taken as it is */
+    uint8_t *odd;  /* [rows of the table] packing added a failure or a note */
+    uint8_t *take; /* [shards] it can be adopted */
     int64_t count;
 };
 
@@ -38,7 +36,7 @@ static bool reclaim_has_file(const char *dir, const char *name, struct bl_error 
     return there;
 }
 
-/* Marks rows of which the finished table says other things than that of the scan. */
+/* Marks rows that differ between the finished table and the scan's. */
 static int reclaim_compare_tables(struct reclaiming *r, const struct bl_sequences *finished, struct bl_error *e)
 {
     const struct bl_sequences *scanned = &r->p->table;
@@ -84,7 +82,7 @@ out:
     return code;
 }
 
-/* The index must hold this very plan. */
+/* Checks that the index holds the same plan. */
 static int reclaim_read_index(struct reclaiming *r, struct bl_error *e)
 {
     const struct bl_format *format = &r->p->format;
@@ -111,7 +109,7 @@ static bool reclaim_shard_differs(const struct reclaiming *r, int64_t shard)
     return odd > 0;
 }
 
-/* Those without a record that are as long as they were, and hold nothing odd. */
+/* Chooses shards without a record that have their old size and no marked rows. */
 static int reclaim_choose(struct reclaiming *r, struct bl_error *e)
 {
     const struct bl_pack *job = r->job;
@@ -133,7 +131,7 @@ static int reclaim_choose(struct reclaiming *r, struct bl_error *e)
     return code;
 }
 
-/* The record that the shard had. */
+/* Writes the shard's record again. */
 static int reclaim_shard(struct reclaiming *r, int64_t shard, struct bl_error *e)
 {
     const struct bl_format *format = r->job->format;
@@ -171,7 +169,7 @@ static int reclaim_all(struct reclaiming *r, struct bl_error *e)
     return code;
 }
 
-/* Finds what can be taken over. Without the table and the index nothing can, but everything can be made again. */
+/* Finds the shards that can be adopted. Without the table and the index there are none, but all can be made again. */
 static int reclaim_find(struct reclaiming *r, struct bl_error *e)
 {
     const char *dir = r->p->job.output;

@@ -1,5 +1,5 @@
-/* What a finished dataset lacks is made again: shards that are gone or cut, and with --repair those that are damaged.
- * Nothing else of it is touched, so that it is complete as soon as they are there. */
+/* Makes the missing parts of a finished dataset again: shards that are lost or truncated, and with --repair damaged
+ * ones. Nothing else changes, so the dataset is complete as soon as they exist. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +11,11 @@
 #include "store/dataset.h"
 #include "store/row_reader.h"
 
-/* --- what is missing -------------------------------------------------------------------------------------------- */
+/* --- missing shards ----------------------------------------------------------------------------------------------- */
 
 struct checking {
     struct bl_packing *p;
-    bool files_damaged; /* those beside the shards */
+    bool files_damaged; /* besides the shards */
 };
 
 static void repair_on_fault(void *context, const char *file, const char *text)
@@ -25,7 +25,7 @@ static void repair_on_fault(void *context, const char *file, const char *text)
     bl_packing_message(c->p, true, "%s: %s", file, text);
 }
 
-/* The first fault of a shard is enough. */
+/* Only the first fault of a shard is reported. */
 static void repair_on_shard_fault(void *context, int64_t shard, const char *file, const char *text)
 {
     struct bl_packing *p = ((struct checking *)context)->p;
@@ -66,7 +66,7 @@ static int repair_verify_shards(struct checking *c, const struct bl_verify *data
     return code;
 }
 
-/* Reads the shards through, as bload verify does. */
+/* Reads and checks the shards, as bload verify does. */
 static int repair_verify(struct bl_packing *p, struct bl_error *e)
 {
     struct checking c = {.p = p};
@@ -109,9 +109,9 @@ int bl_packing_find_missing(struct bl_packing *p, const struct bl_manifest *m, s
     return code;
 }
 
-/* --- as it was made --------------------------------------------------------------------------------------------- */
+/* --- the scan's table --------------------------------------------------------------------------------------------- */
 
-/* A row as the scan had it, for all that planning and reading need. */
+/* Restores a row of the scan, as far as planning and reading need it. */
 static void repair_restore_row(struct bl_row *row)
 {
     if (row->status != BL_ROW_FAILED && (row->status != BL_ROW_DROPPED || !row->length))
@@ -208,7 +208,7 @@ int bl_packing_compare_draft(const struct bl_packing *p, struct bl_error *e)
     if (!code && strcmp(there.format.plan_digest, here.format.plan_digest) != 0)
         code =
             bl_error_set(e, BL_EFAIL, "%s was made of another plan than these inputs and options give", p->job.output);
-    /* All else that is known before packing is in the text; what packing found out is as it was. */
+    /* The texts contain everything known before packing; the results of packing remain unchanged. */
     here.skipped = there.skipped;
     here.failed = there.failed;
     here.failed_steps = there.failed_steps;

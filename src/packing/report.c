@@ -1,4 +1,4 @@
-/* What the caller of the packing stage is told: faults, progress, messages. */
+/* Reports to the caller of the packing stage: faults, progress, messages. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ void bl_packing_message(const struct bl_packing *p, bool important, const char *
     int size = vasprintf(&text, format, arguments);
     va_end(arguments);
     if (size < 0)
-        return; /* without memory the run itself fails soon */
+        return; /* out of memory; the run will fail soon */
     p->job.events.message(p->job.events.sink, important, text);
     free(text);
 }

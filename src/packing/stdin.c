@@ -1,6 +1,6 @@
-/* Standard input of bload pack. It cannot be looked at again, so its checksum is part of what the dataset is: kept in
- * DIR/.bload from the scan on, and in the manifest's configuration. Who goes on, or finds a dataset, reads all of
- * standard input for it. */
+/* Standard input of bload pack. It can be read only once, so its checksum is part of the dataset's identity: DIR/.bload
+ * stores it from the scan on, and the manifest's configuration later. A run that resumes, or finds a dataset, reads all
+ * of standard input to compare it. */
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "run/table_checksum.h"
 #include "store/checksum.h"
 
-#define NAME "standard input" /* of the line of the configuration */
+#define NAME "standard input" /* name of the configuration line */
 #define SUM_MAX ((size_t)64)
 
 bool bl_packing_reads_stdin(const struct bl_packing *p)
@@ -20,7 +20,7 @@ bool bl_packing_reads_stdin(const struct bl_packing *p)
     return !p->job.sequences && bl_input_set_has_stdin(p->job.inputs);
 }
 
-/* Reads all of standard input. */
+/* Hashes all of standard input. */
 static int stdin_digest(const struct bl_packing *p, char digest[BL_DIGEST_SIZE], struct bl_error *e)
 {
     struct bl_instream *feed = NULL;
@@ -63,7 +63,7 @@ int bl_packing_keep_stdin(struct bl_packing *p, uint64_t sum, struct bl_error *e
     return code ? code : bl_packing_add_stdin(p, digest, e);
 }
 
-/* A scan without a finished shard is done again: what comes may be something else, and can be read but once. */
+/* A scan without a finished shard is repeated: the input may have changed, and can be read only once. */
 static int stdin_discard_scan(const struct bl_packing *p, struct bl_error *e)
 {
     int code = bl_table_checksum_forget(&p->state, e);
@@ -102,7 +102,7 @@ out:
 int bl_packing_check_stdin(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_buffer path = {0};
-    bool begun = true; /* of a task, others may have begun */
+    bool begun = true; /* with tasks, another one may have begun */
     int code = p->job.task.set ? BL_OK : bl_state_has_shards(&p->state, &begun, e);
     if (code)
         return code;

@@ -1,4 +1,4 @@
-/* The table of sequences: scanned, merged from the parts of tasks, copied, or there already. */
+/* The table of sequences: scanned, merged from the parts of tasks, copied, or existing. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +14,13 @@
 #include "scan/join.h"
 #include "scan/scan.h"
 
-/* --- making it -------------------------------------------------------------------------------------------------- */
+/* --- making the table --------------------------------------------------------------------------------------------- */
 
 static int table_on_fault(void *sink, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_packing *p = sink;
     const struct bl_input_set *inputs = p->job.inputs;
-    /* Where files hold many sequences, their number is known in the end: table_check_faults looks again. */
+    /* If files hold many sequences, their number is known only at the end: table_check_faults checks again. */
     bool many = !inputs->kind || inputs->kind->scan->chunk_bytes || bl_files_have_list(&inputs->files, inputs->kind);
     return bl_packing_fault(p, row, many ? INT64_MAX : (int64_t)inputs->files.count, e);
 }
@@ -40,7 +40,7 @@ static void table_on_merge_progress(void *sink, int64_t chunks)
     bl_packing_progress_tick(p);
 }
 
-/* out NULL: the table is there, and its files are read for the spool. */
+/* out NULL: the table exists, and its files are read only to fill the spool. */
 static int table_run_scan(struct bl_packing *p, struct bl_output *out, struct bl_error *e)
 {
     struct bl_input_set *inputs = p->job.inputs;
@@ -57,7 +57,7 @@ static int table_run_scan(struct bl_packing *p, struct bl_output *out, struct bl
                            .fault = table_on_fault,
                            .tick = table_on_progress,
                            .sink = p};
-    bool lists = bl_files_have_list(&inputs->files, inputs->kind); /* nobody knows how many lines they have */
+    bool lists = bl_files_have_list(&inputs->files, inputs->kind); /* the number of their lines is unknown */
     bl_packing_progress_begin(p, "scan", lists ? "sequences" : "files", NULL, lists ? 0 : (int64_t)inputs->files.count);
     int code = bl_scan_run(&scan, out, &found, e);
     bl_packing_progress_end(p);
@@ -65,7 +65,7 @@ static int table_run_scan(struct bl_packing *p, struct bl_output *out, struct bl
     return code || !out ? code : bl_packing_keep_stdin(p, found.drained, e);
 }
 
-/* The table is whole. Of several tasks the first one's stays, and the others must have made the same. */
+/* Publishes the complete table. The first task's table stays; the others must have made the same. */
 static int table_put(const struct bl_packing *p, struct bl_output *out, struct bl_error *e)
 {
     if (!p->job.task.set)
@@ -86,7 +86,7 @@ static int table_copy(const struct bl_packing *p, struct bl_output *out, struct 
     return code;
 }
 
-/* A table that was given is copied: the run must go on with the same one. So is that of a finished dataset. */
+/* Copies a given table, since a resumed run must use the same one; likewise that of a finished dataset. */
 static int table_write(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_input_set *inputs = p->job.inputs;
@@ -130,8 +130,7 @@ static int table_merge(struct bl_packing *p, const struct bl_parts *parts, struc
     return code;
 }
 
-/* Makes the table. Where tasks scanned, it is made of their parts; a run without tasks does not wait for those that are
- * missing. */
+/* Makes the table, from the parts of a scan if tasks made one. A run without tasks does not wait for missing parts. */
 static int table_make(struct bl_packing *p, bool *scanned, struct bl_error *e)
 {
     struct bl_parts parts = {0};
@@ -151,7 +150,7 @@ static int table_make(struct bl_packing *p, bool *scanned, struct bl_error *e)
     return code || p->repairing ? code : bl_input_set_unused(p->job.inputs, &p->unused, e);
 }
 
-/* --- checking it ------------------------------------------------------------------------------------------------ */
+/* --- checking the table ------------------------------------------------------------------------------------------- */
 
 static int table_check_sampling(const struct bl_packing *p, struct bl_error *e)
 {
@@ -166,7 +165,7 @@ static int table_check_sampling(const struct bl_packing *p, struct bl_error *e)
     return code;
 }
 
-/* The table must be one that these options would have made. */
+/* Checks that these options could have made the table. */
 static int table_check(const struct bl_packing *p, struct bl_error *e)
 {
     if (!p->table.kind)
@@ -196,7 +195,7 @@ static int table_check_faults(struct bl_packing *p, struct bl_error *e)
     return BL_OK;
 }
 
-/* A table that was there already must tell of the inputs as they are. */
+/* Checks that an existing table still describes the inputs. */
 static int table_compare_inputs(const struct bl_packing *p, struct bl_error *e)
 {
     struct bl_error other = {0};
@@ -226,31 +225,31 @@ static int table_open(struct bl_packing *p, struct bl_error *e)
                     : bl_sequences_open(&p->table, &path, 1, false, e);
 }
 
-/* What readers need lies in the spool; where the table was there before, it may not, or not all of it. */
+/* Readers need the spool. If the table existed before, the spool may be missing or incomplete. */
 static int table_fill_spool(struct bl_packing *p, struct bl_error *e)
 {
     int code = p->job.sequences ? bl_input_set_list_table(p->job.inputs, &p->table, e) : BL_OK;
     return code ? code : table_run_scan(p, NULL, e);
 }
 
-/* The table of inputs: that of a run before must tell of them as they are. */
+/* Gets the table of sequences. A table of an earlier run must still describe the inputs. */
 static int table_get(struct bl_packing *p, bool *scanned, struct bl_error *e)
 {
     int code = BL_OK;
     if (access(p->state.sequences, F_OK) == 0 && bl_packing_reads_stdin(p) && !p->repairing)
-        code = bl_packing_check_stdin(p, e); /* which may remove it */
+        code = bl_packing_check_stdin(p, e); /* may remove the table */
     if (!code && access(p->state.sequences, F_OK) != 0)
         code = table_make(p, scanned, e);
     if (!code)
         code = table_open(p, e);
-    /* Each of many tasks would look at all files; what changed is noticed when it is read. */
+    /* Tasks skip this: each would read all files. A changed file is noticed when it is read. */
     if (!code && !*scanned && !p->job.task.set && !p->repairing)
         code = table_compare_inputs(p, e);
     return code;
 }
 
-/* The parts of a scan become the table, unless somebody has merged them. Where the sources are known, the scan must
- * have been theirs. */
+/* Merges the parts of a scan into the table, unless another process has done it. If the sources are known, the scan
+ * must have used them. */
 static int table_plan_only(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_parts parts;
@@ -292,7 +291,7 @@ int bl_packing_table(struct bl_packing *p, struct bl_error *e)
     return code;
 }
 
-/* --- before it is opened ---------------------------------------------------------------------------------------- */
+/* --- checks before opening ---------------------------------------------------------------------------------------- */
 
 int bl_packing_check_inputs(const struct bl_packing_job *job, struct bl_error *e)
 {

@@ -1,4 +1,4 @@
-/* Writing: the shards that are missing, and what finishes the dataset. */
+/* Writing the missing shards and finishing the dataset. */
 #include <stdlib.h>
 
 #include "base/text.h"
@@ -14,7 +14,7 @@ static int write_on_outcome(void *sink, const struct bl_row *row, const struct b
     struct bl_row fault = *row;
     fault.reason = outcome->text;
     fault.status = outcome->failed ? BL_ROW_FAILED : BL_ROW_OK;
-    p->partial |= p->job.task.set; /* of a task: what it found itself */
+    p->partial |= p->job.task.set; /* a task reports the faults that it found itself */
     if (outcome->failed) {
         uint8_t *bits = &p->failed[outcome->row / 8], bit = (uint8_t)(1u << outcome->row % 8);
         if (*bits & bit)
@@ -42,7 +42,7 @@ static void write_on_scatter_progress(void *sink, int64_t rows)
     bl_packing_progress_tick(p);
 }
 
-/* A spool that is larger than the remaining memory is not read at random. */
+/* Scatters a spool that is larger than the remaining memory, so that it is not read at random. */
 static int write_scatter(struct bl_packing *p, struct bl_pack *pack, struct bl_error *e)
 {
     char a[32], b[32];
@@ -58,7 +58,7 @@ static int write_scatter(struct bl_packing *p, struct bl_pack *pack, struct bl_e
     return code;
 }
 
-/* Removes what earlier runs left half-written. A task leaves what others may be at. */
+/* Removes incomplete files of earlier runs. A task keeps them, since other tasks may be writing them. */
 static int write_sweep(const struct bl_packing *p, struct bl_error *e)
 {
     int code = bl_folders_prepare(p->job.output, e);
@@ -89,10 +89,10 @@ static int write_shards(struct bl_packing *p, struct bl_pack *pack, struct bl_er
     return code;
 }
 
-/* What was kept of inputs that are not the right ones must not be taken for those that will be. */
+/* Removes the state of wrong inputs, so that the next run does not use it for the right ones. */
 static void write_discard_state(struct bl_packing *p, int code)
 {
-    struct bl_error none = {0}; /* the error of the run is the one to report */
+    struct bl_error none = {0}; /* the run's own error is the one to report */
     bool other_inputs = code == BL_EDATA || (code == BL_EFAIL && bl_packing_reads_stdin(p));
     if (p->repairing && !p->job.task.set && other_inputs)
         (void)bl_state_remove(&p->state, &none);

@@ -61,9 +61,8 @@ struct bl_status {
     enum bl_status_at at; /* the next stage; END: the dataset is complete */
     bool parts;           /* tasks share or shared the scan */
     bool table, plan;     /* whether they exist */
-    bool shared;    /* the plan is shared by tasks, so bload finish is needed; otherwise the run finishes the dataset
-                       itself */
-    bool has_words; /* plan_info is valid */
+    bool shared;          /* tasks share the plan, so bload finish is needed; otherwise the run finishes by itself */
+    bool has_words;       /* plan_info is valid */
     struct bl_plan_info plan_info; /* of the plan */
     bool has_manifest;             /* manifest is valid; while packing it is the draft */
     struct bl_manifest manifest;
