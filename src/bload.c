@@ -1,5 +1,4 @@
-/* The public interface: names and objects of its own over the store and the planner, so that neither can show through.
- */
+/* The public interface: its own names and types over the store and the planner, so that neither is exposed. */
 #include "bload.h"
 
 #include <inttypes.h>
@@ -13,13 +12,13 @@
 
 struct bload_dataset {
     struct bl_dataset dataset;
-    struct bl_buffer value; /* what bload_dataset_value gave last */
+    struct bl_buffer value; /* the last result of bload_dataset_value */
     char encoding[BL_FIELDS_MAX][BL_ENCODING_NAME_MAX];
 };
 
 struct bload_plan {
     struct bl_plan plan;
-    int32_t *length; /* of every sequence, or NULL: the plan has one for every piece */
+    int32_t *length; /* of every sequence, or NULL: the plan has the length of every piece */
 };
 
 const char *bload_version(void)
@@ -27,7 +26,7 @@ const char *bload_version(void)
     return BLOAD_VERSION;
 }
 
-/* The inner error as the caller's; codes are the same numbers. */
+/* Copies an internal error to the caller's; the codes have the same numbers. */
 static int error_export(int code, const struct bl_error *e, struct bload_error *error)
 {
     if (error) {
@@ -207,7 +206,7 @@ int bload_read_attribute(struct bload_dataset *dataset, int64_t block, int attri
     return error_export(bl_dataset_attribute(&dataset->dataset, block, attribute, out, &e), &e, error);
 }
 
-/* Reads a row of sequences.tsv into the dataset's own. */
+/* Reads a row of sequences.tsv into the dataset's buffer. */
 static int dataset_read_row(struct bload_dataset *dataset, int64_t row, struct bl_error *e)
 {
     const struct bl_sequences *sequences = NULL;
@@ -296,8 +295,8 @@ static int options_translate(const struct bload_plan_options *from, struct bl_pl
     return BL_OK;
 }
 
-/* Whole sequences have no lengths of their own in a plan: a copy, so that the caller's array is not needed any more.
- * What is longer than T is not in the plan. */
+/* A plan does not store the lengths of whole sequences: copies them, so that the caller's array is not needed any more.
+ * Sequences longer than T are not in the plan. */
 static int plan_keep_lengths(struct bload_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
 {
     if (plan->plan.length)
@@ -335,7 +334,7 @@ int bload_plan_make(const int64_t *length, size_t count, const struct bload_plan
     return error_export(code, &e, error);
 }
 
-/* The counts are the manifest's; the plan's tables are checked against each other as they are read. */
+/* The counts come from the manifest. Reading the plan checks its tables against each other. */
 int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, struct bload_error *error)
 {
     const struct bl_manifest *m = &dataset->dataset.manifest;

@@ -68,9 +68,8 @@ static int command_run(int argc, char **argv)
     return BL_EXIT_USAGE;
 }
 
-/* A standard stream may have been closed by whoever started us. A file of ours must not come to stand in its place,
- * where messages would be written into it; reading from or writing to what is opened here fails, as it does where
- * nothing is. */
+/* The parent process may have closed a standard stream. Then a file of bload must not get its descriptor, or messages
+ * would be written into the file. The descriptors opened here fail on reading and writing, as a closed stream does. */
 static int streams_fill(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
@@ -83,9 +82,9 @@ static int streams_fill(void)
 int main(int argc, char **argv)
 {
     if (streams_fill())
-        return BL_EXIT_FAILED; /* and nobody can be told */
+        return BL_EXIT_FAILED; /* there is no way to report it */
     int status = command_run(argc, argv);
-    /* What was printed is lost if the last flush fails: a full disk must not look like success. */
+    /* Output is lost if the last flush fails: a full disk must not look like success. */
     if (fflush(stdout) != 0 || ferror(stdout)) {
         bl_cmd_print("cannot write standard output");
         return BL_EXIT_FAILED;
