@@ -122,9 +122,9 @@ BLOAD_API void bload_unmap(struct bload_mapping *mapping);
 /* The sequences of a block. */
 struct bload_tables {
     int32_t num_sequences; /* sequences in the block, including failed ones */
-    const int32_t
-        *cu_seqlens; /* [S + 1] sequence i has steps cu_seqlens[i] .. cu_seqlens[i + 1] - 1; from num_sequences on, all
-                        entries are the end of the last sequence, where padding begins */
+    /* [S + 1] sequence i has steps cu_seqlens[i] .. cu_seqlens[i + 1] - 1. From num_sequences on, all entries are the
+     * end of the last sequence, where padding begins. */
+    const int32_t *cu_seqlens;
     const int64_t *sequence;     /* [S] row of sequences.tsv, from 0; -1: unused, or failed while packing */
     const int32_t *length;       /* [S] steps; 0: unused, or failed */
     const int64_t *source_start; /* [S] first step within the sequence: not 0 if it was cut */
@@ -211,8 +211,9 @@ struct bload_plan_options {
     int64_t world_size;    /* ranks; 0: 1 */
     int64_t batch_size;    /* blocks per rank and step; 0: 1 */
     enum bload_remainder remainder;
-    int balance; /* not 0: in every step the ranks have nearly equal sums of squared lengths; rank r has the blocks r, r
-                    + world_size, ... */
+    /* not 0: in every step the ranks have nearly equal sums of squared lengths. Rank r has the blocks r, r +
+     * world_size, r + 2 * world_size, ... */
+    int balance;
     const uint32_t *group; /* [count] or NULL: sequences of different groups never share a block */
 };
 
