@@ -1,9 +1,9 @@
-/* Which alignment the starts of a plan follow, where only the starts are known.
+/* Finds the alignment of a plan from its starts only.
  *
- * Every start is a multiple of it, and the first that is not before the end of the piece before. The greatest common
- * divisor of all starts has both properties if anything has: the gaps of an alignment are shorter than it, so no
- * multiple lies inside one. It may be a multiple of the one that the plan was made with: a plan over the same lengths,
- * by the same alignment, need not follow it. */
+ * Every start is a multiple of the alignment, and the first such multiple at or after the end of the previous piece. If
+ * any number has both properties, the greatest common divisor of all starts does: gaps are shorter than the alignment,
+ * so no multiple of it lies in one. It may be a multiple of the alignment that the plan was made with; a plan over the
+ * same lengths by that smaller alignment can differ. */
 #ifndef BL_ALIGNMENT_H
 #define BL_ALIGNMENT_H
 
@@ -12,10 +12,10 @@
 
 struct bl_alignment {
     int64_t divisor; /* of all starts so far */
-    int64_t gap;     /* the widest */
+    int64_t gap;     /* the widest gap */
 };
 
-/* A piece at `start` after one that ends at `end` (0: the first). False when it begins too early. */
+/* Adds a piece at `start` after one that ends at `end` (0: the first). False: it starts too early. */
 static inline bool bl_alignment_add(struct bl_alignment *a, int64_t end, int64_t start)
 {
     if (start < end || (end == 0 && start > 0))
@@ -29,13 +29,13 @@ static inline bool bl_alignment_add(struct bl_alignment *a, int64_t end, int64_t
     return true;
 }
 
-/* Whether they follow this alignment, of which the greatest divisor may be a multiple. */
+/* Whether the starts fit this alignment. Their greatest divisor may be a multiple of it. */
 static inline bool bl_alignment_is(const struct bl_alignment *a, int64_t align)
 {
     return a->gap < align && a->divisor % align == 0;
 }
 
-/* The alignment, 1 for none; 0 when there are gaps that none explains. */
+/* Returns the alignment, 1 for none, 0 if no alignment explains the gaps. */
 static inline int64_t bl_alignment_value(const struct bl_alignment *a)
 {
     if (a->gap == 0)

@@ -1,8 +1,9 @@
-/* Best fit decreasing on counts: blocks filled alike are one group, and as many of a length as go into a whole group
- * are moved at once, so the time depends on the distinct lengths and not on the sequences.
+/* Best fit decreasing on counts. Blocks with equal contents form one group, and as many of a length as go into the
+ * whole group move at once. So the time depends on the number of distinct lengths, not of sequences.
  *
- * Equal lengths fill a block to the brim before the next is touched (a block just added to is fuller than before, so it
- * is the best fit again). What is in a group's blocks is a chain of nodes, shared with the groups it split from. */
+ * Equal lengths fill a block completely before the next one (a block just added to is fuller than before, and so it is
+ * the best fit again). The contents of a group's blocks are a chain of nodes, shared with the groups that it split
+ * from. */
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -11,7 +12,7 @@
 
 #define NO_NODE UINT32_MAX
 
-/* The length put in last, and the node of what was in before. */
+/* The last length added, and the node of the earlier ones. */
 struct node {
     uint32_t before;
     uint32_t bucket;
@@ -20,7 +21,7 @@ struct node {
 struct bestfit {
     const struct bl_histogram *h;
     const struct bl_fill_limits *limits;
-    struct bl_patterns *patterns; /* or NULL: only the blocks are counted */
+    struct bl_patterns *patterns; /* or NULL: only count the blocks */
     size_t blocks;
     struct bl_open_blocks open;
     struct node *node;
@@ -50,7 +51,8 @@ static int bestfit_close_group(struct bestfit *f, struct bl_open_group group, st
     return bl_patterns_close(f->patterns, group.blocks, e);
 }
 
-/* Adds `times` of a bucket to each block of a group: it stays open while the shortest length has room, and a place. */
+/* Adds `times` of a bucket to each block of a group. The group stays open while the shortest length fits, and the
+ * number of sequences allows it. */
 static int bestfit_extend_group(struct bestfit *f, struct bl_open_group group, uint32_t bucket, uint32_t times,
                                 struct bl_error *e)
 {
@@ -67,8 +69,8 @@ static int bestfit_extend_group(struct bestfit *f, struct bl_open_group group, u
                                                              : bestfit_close_group(f, group, e);
 }
 
-/* Puts up to n of a bucket into the blocks of a group, as best fit does one by one. What is left of the group untouched
- * is told by group->blocks, what is left of n by *n. */
+/* Puts up to n of a bucket into the blocks of a group, as best fit does one by one. group->blocks becomes the number of
+ * untouched blocks, *n what remains of n. */
 static int bestfit_fill_group(struct bestfit *f, struct bl_open_group *group, uint32_t bucket, uint32_t *n,
                               struct bl_error *e)
 {
@@ -101,7 +103,7 @@ static int bestfit_place_bucket(struct bestfit *f, uint32_t bucket, struct bl_er
             code = bestfit_fill_group(f, &fresh, bucket, &n, e);
             continue;
         }
-        /* Out of the list while it is worked on: extending inserts. What is left goes back. */
+        /* Removed while it changes, since extending inserts groups; untouched blocks go back afterwards. */
         struct bl_open_group group = *found;
         bl_open_blocks_remove(&f->open, place);
         code = bestfit_fill_group(f, &group, bucket, &n, e);

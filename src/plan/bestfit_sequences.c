@@ -1,6 +1,6 @@
-/* Best fit decreasing, sequence by sequence: where nearly all lengths differ, patterns would take more memory than the
- * blocks themselves. Each sequence is one word, its length above its identity, and all bits of it inverted, so that the
- * longest come first in ascending order; filling turns it over, and puts its block in place of the length. */
+/* Best fit decreasing by sequence: if nearly all lengths differ, patterns would take more memory than the blocks. Each
+ * sequence is one word, with its length above its id and all bits inverted, so that ascending order puts the longest
+ * first. Filling inverts the word back and replaces the length by the block. */
 #include <stdlib.h>
 
 #include "base/sort.h"
@@ -18,7 +18,7 @@ static size_t words_make(uint64_t *word, const struct bl_lengths *lengths)
     return n;
 }
 
-/* Which of the equally long comes first is drawn. */
+/* Shuffles words of equal length. */
 static void words_shuffle_equal(uint64_t *word, size_t n, uint64_t seed)
 {
     struct bl_random random;
@@ -31,7 +31,7 @@ static void words_shuffle_equal(uint64_t *word, size_t n, uint64_t seed)
     }
 }
 
-/* Puts every sequence into its block; how many there are by *blocks. */
+/* Assigns every sequence to a block; *blocks: their number. */
 static int words_fill(uint64_t *word, size_t n, const struct bl_fill_limits *limits, size_t *blocks, struct bl_error *e)
 {
     struct bl_open_blocks open = {0};
@@ -58,7 +58,7 @@ static int words_fill(uint64_t *word, size_t n, const struct bl_fill_limits *lim
     return code;
 }
 
-/* Counting sort by block, behind what the draft has; the order inside each block is drawn. */
+/* Counting sort by block, after the draft's present blocks; shuffles the sequences in each block. */
 static void draft_collect(struct bl_draft *d, const uint64_t *word, size_t n, size_t blocks, uint64_t seed)
 {
     struct bl_random inside;
@@ -73,7 +73,7 @@ static void draft_collect(struct bl_draft *d, const uint64_t *word, size_t n, si
     for (size_t i = 0; i < n; i++)
         d->sequence[first[word[i] >> 32]++] = (uint32_t)word[i];
     for (size_t b = blocks; b > 0; b--)
-        first[b] = first[b - 1]; /* every entry had moved on to the end of its block */
+        first[b] = first[b - 1]; /* the copy has moved every entry to the end of its block */
     first[0] = begun;
     for (size_t b = 0; b < blocks; b++)
         bl_random_shuffle_u32(&inside, d->sequence + first[b], first[b + 1] - first[b]);

@@ -1,7 +1,7 @@
-/* A hierarchical bitset: a set of small numbers that can be walked in both directions.
+/* A hierarchical bitset: a set of small numbers that can be traversed in both directions.
  *
- * Bits, and above every 64 words of bits a word that says which of them are not zero, as often as it takes: a step
- * costs a few words however thin the set has become. */
+ * Each level has one bit per word of the level below, which says whether that word is not zero. So a step takes a few
+ * words even in a sparse set. */
 #ifndef BL_BITSET_H
 #define BL_BITSET_H
 
@@ -14,18 +14,18 @@
 #define BL_BITSET_NONE SIZE_MAX
 
 struct bl_bitset {
-    uint64_t *level[BL_BITSET_LEVELS]; /* [0] the bits themselves; all in one allocation */
-    size_t size[BL_BITSET_LEVELS];     /* bits of each level */
+    uint64_t *level[BL_BITSET_LEVELS]; /* [0] the set's bits; all levels in one allocation */
+    size_t size[BL_BITSET_LEVELS];     /* in bits */
     int levels;
 };
 
-/* The empty set of numbers below size. Errors: BL_EFAIL, no memory; then *m is empty. */
+/* Makes an empty set for numbers below size. BL_EFAIL: out of memory; then *m is empty. */
 int bl_bitset_make(struct bl_bitset *m, size_t size, struct bl_error *e);
 void bl_bitset_free(struct bl_bitset *m);
 void bl_bitset_add(struct bl_bitset *m, size_t i);
 void bl_bitset_remove(struct bl_bitset *m, size_t i);
 
-/* The smallest member from i on, the largest up to i, or BL_BITSET_NONE. */
+/* Returns the smallest member >= i, or the largest <= i, or BL_BITSET_NONE. */
 size_t bl_bitset_next(const struct bl_bitset *m, size_t i);
 size_t bl_bitset_previous(const struct bl_bitset *m, size_t i);
 

@@ -6,13 +6,13 @@ int64_t bl_bound_steps(const struct bl_histogram *h, int64_t T)
     return steps / T + (steps % T > 0);
 }
 
-/* Of the lengths over T/3 no block holds more than two, and only one of those over T/2. As many of the others as can be
- * go beside these: the longest have the least room, which is offered to the shortest first. */
+/* A block holds at most two lengths over T/3, and only one over T/2. Counts how many of the others can share a block
+ * with those over T/2: the longest have the least room, so they choose first, among the shortest. */
 static int64_t bound_by_matching(const struct bl_histogram *h, int64_t T)
 {
     size_t third = bl_histogram_below(h, T / 3), half = bl_histogram_below(h, T / 2), shorter = third;
     int64_t large = h->start[h->distinct] - h->start[half], single = h->start[half] - h->start[third];
-    int64_t fitting = 0; /* not yet beside one, among those that have room beside the length in turn */
+    int64_t fitting = 0; /* unmatched lengths that fit beside the present length */
     for (size_t b = h->distinct; b-- > half;) {
         int64_t count = bl_histogram_count(h, b);
         for (; shorter < half && h->length[shorter] <= T - h->length[b]; shorter++)
@@ -29,8 +29,8 @@ int64_t bl_bound_blocks(const struct bl_histogram *h, int64_t T)
     int64_t best = bl_bound_steps(h, T), pairs = bound_by_matching(h, T);
     size_t half = bl_histogram_below(h, T / 2);
     int64_t large = h->start[h->distinct] - h->start[half]; /* lengths over T/2 */
-    int64_t room = 0;                                       /* beside those of them that are at most T - K */
-    int64_t small = 0;                                      /* steps in lengths from K to T/2 */
+    int64_t room = 0;                                       /* beside the large lengths of at most T - K */
+    int64_t small = 0;                                      /* steps of the lengths from K to T/2 */
     size_t beside = half;
     if (large > best)
         best = large;

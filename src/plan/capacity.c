@@ -28,7 +28,7 @@ static int capacity_sum_lengths(struct bl_plan *plan, const int64_t *length, siz
     return BL_OK;
 }
 
-/* The longest sequence up to --max-length, or of all where none is that short. */
+/* Returns the longest sequence up to --max-length, or the longest of all if none is that short. */
 static int64_t capacity_longest(const struct bl_plan *plan, const int64_t *length, size_t count, int64_t max_length)
 {
     int64_t longest = 0;

@@ -1,7 +1,7 @@
-/* The independent recount: nothing here is shared with how plans are made but the histogram behind the bound.
+/* The independent check: it shares no code with planning except the histogram for the bound.
  *
- * Whether steps are used twice is asked of a bitmap over the sequences first; only plans in which some sequence has
- * several pieces pay for sorting these. */
+ * A bitmap over the sequences shows whether steps can occur twice. Only plans in which a sequence has several pieces
+ * need to sort them. */
 #include <stdlib.h>
 
 #include "plan/bound.h"
@@ -11,12 +11,12 @@ struct check {
     struct bl_plan *plan;
     const int64_t *length;
     size_t count;
-    uint8_t *seen;             /* a bit for each sequence that has a piece */
-    int repeated;              /* some sequence has several */
+    uint8_t *seen;             /* one bit per sequence: it has a piece */
+    int repeated;              /* a sequence has several pieces */
     int64_t placed;            /* steps in all pieces */
     int64_t whole;             /* pieces that are whole sequences */
     int64_t distinct;          /* sequences with a piece */
-    int64_t shortest, longest; /* piece */
+    int64_t shortest, longest; /* of the pieces */
     struct bl_error *e;
 };
 
@@ -25,7 +25,7 @@ static int64_t plan_source_start(const struct bl_plan *plan, size_t p)
     return plan->source_start ? plan->source_start[p] : 0;
 }
 
-/* Lengths as the caller has them: how many, how many steps. */
+/* Counts the caller's sequences and their steps. */
 static int plan_recount_sequences(struct check *c)
 {
     struct bl_plan *plan = c->plan;
@@ -164,7 +164,8 @@ static int plan_check_overlaps(struct check *c)
     return code;
 }
 
-/* The lengths of the pieces: the caller's own where no other sequence has such a length, else a copy in *own. */
+/* Sets the lengths of the pieces: the caller's array if only sequences with a piece have these lengths, otherwise a
+ * copy in *own. */
 static int plan_piece_lengths(const struct check *c, struct bl_lengths *lengths, int64_t **own)
 {
     const struct bl_plan *plan = c->plan;

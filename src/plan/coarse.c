@@ -1,6 +1,6 @@
-/* From lengths to units and back. A pattern in units becomes patterns of lengths by handing out, for each unit, the
- * lengths behind it in order. Blocks that the units leave badly filled are taken apart: what was in them is packed
- * again by its true lengths. */
+/* Rounds lengths to units and expands the patterns. A pattern in units becomes patterns of lengths: each unit takes the
+ * lengths that were rounded to it, in order. Blocks that remain badly filled are dissolved, and their lengths are
+ * packed again without rounding. */
 #include <stdlib.h>
 
 #include "plan/fill.h"
@@ -9,14 +9,14 @@ enum { UNITS = 2048 };
 
 struct coarse {
     struct bl_histogram h; /* lengths in units */
-    uint32_t *begin;       /* [distinct+1] the first bucket of the fine histogram behind each */
+    uint32_t *begin;       /* [distinct+1] first bucket of the fine histogram for each unit */
     uint32_t T;            /* units */
 };
 
 static uint32_t coarse_units(const struct coarse *c, uint32_t length, uint32_t unit)
 {
     uint32_t units = (uint32_t)(((uint64_t)length + unit - 1) / unit);
-    return units < c->T ? units : c->T; /* a length that does not fit when rounded up has the block to itself */
+    return units < c->T ? units : c->T; /* a length that exceeds T when rounded up gets a block alone */
 }
 
 static int coarse_make(struct coarse *c, const struct bl_histogram *fine, uint32_t T, uint32_t unit, struct bl_error *e)
@@ -55,10 +55,10 @@ static void coarse_free(struct coarse *c)
 struct expansion {
     const struct coarse *coarse;
     uint32_t *left;   /* [fine buckets] */
-    uint32_t *cursor; /* [coarse buckets] the fine bucket that is being handed out */
+    uint32_t *cursor; /* [coarse buckets] the fine bucket to take next */
 };
 
-/* The pattern once, or as often as every length in it lasts if no two of them come from the same unit. */
+/* Adds the pattern, as often as each of its lengths lasts; only once if two lengths come from the same unit. */
 static int expansion_add_pattern(struct expansion *x, const struct bl_patterns *units, size_t p, uint32_t *use,
                                  struct bl_patterns *patterns, struct bl_error *e)
 {
@@ -73,7 +73,7 @@ static int expansion_add_pattern(struct expansion *x, const struct bl_patterns *
         while (x->left[x->cursor[b]] == 0)
             x->cursor[b]++;
         uint32_t fine = x->cursor[b];
-        x->left[fine]--; /* the first of `times`, so that a repeated unit moves on to the next */
+        x->left[fine]--; /* the first of `times`, so that a repeated unit continues with the next length */
         code = bl_patterns_push(patterns, fine, e);
     }
     for (size_t k = first; !code && k < patterns->entries; k++) {
@@ -96,7 +96,7 @@ static int pattern_is_well_filled(const struct coarse *c, const struct bl_patter
     return filled + slack >= c->T;
 }
 
-/* Blocks with more than `slack` units left are packed anew. */
+/* Expands the patterns. Blocks with more than `slack` units left are packed again. */
 static int coarse_expand(const struct coarse *c, const struct bl_patterns *units, uint32_t slack,
                          const struct bl_histogram *h, const struct bl_fill_limits *limits,
                          struct bl_patterns *patterns, struct bl_error *e)
@@ -144,7 +144,7 @@ int bl_fill_coarse(struct bl_patterns *patterns, const struct bl_histogram *h, c
     struct bl_patterns units = {0}, known = {0};
     int code = coarse_make(&c, h, (uint32_t)limits->T, unit, e);
     struct bl_fill_limits in_units = {c.T, limits->sequences, limits->work};
-    int64_t bound = 0; /* of the lengths in units: not used */
+    int64_t bound = 0; /* of the lengths in units: unused */
     if (code)
         goto out;
     code = bl_fill_bestfit(&known, &c.h, &in_units, e);

@@ -7,9 +7,9 @@
 __extension__ typedef unsigned __int128 u128;
 
 enum {
-    ROWS_MAX = 4096,      /* lengths: more take more steps of the simplex than there is work for */
-    WORTH_MAX = 1 << 26,  /* entries of the knapsack's table */
-    COLUMNS_AT_ONCE = 24, /* from one solution of the knapsack */
+    ROWS_MAX = 4096,      /* lengths; more would need more simplex steps than the work limit allows */
+    WORTH_MAX = 1 << 26,  /* entries of the knapsack table */
+    COLUMNS_AT_ONCE = 24, /* from one knapsack solution */
 };
 
 #define EXACT_MAX 9007199254740992.0 /* 2^53 */
@@ -40,7 +40,8 @@ static int colgen_add_column(struct bl_colgen *g, uint32_t bucket, struct bl_err
     return n ? bl_master_add(&g->master, g->item, n, e) : 0;
 }
 
-/* The best block, and those of other first lengths that are nearly as good: solving once for many steps. */
+/* Adds the best block, and nearly as good ones with other first lengths, so that one knapsack solution serves many
+ * steps. */
 static int colgen_add_columns(struct bl_colgen *g, double worth, struct bl_error *e)
 {
     double good = BL_PRICE_ONE + (worth - BL_PRICE_ONE) / 2;
@@ -57,7 +58,7 @@ static int colgen_add_columns(struct bl_colgen *g, double worth, struct bl_error
     return code;
 }
 
-/* Whether the relaxation can still prove more than is proven: its value only falls. */
+/* Whether the relaxation cannot raise the bound any more: its value only decreases. */
 static int colgen_is_finished(const struct bl_colgen *g)
 {
     return g->bound >= g->enough || (double)g->bound >= ceil(bl_master_objective(&g->master) - 0.01);

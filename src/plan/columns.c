@@ -1,6 +1,6 @@
-/* Columns, made whole. The relaxation wants fractions of patterns: they are rounded at once, with what is left over
- * packed by itself; and, where that is not enough, one after the other, each time solving the relaxation anew for what
- * is left, so that it can make up for the last. */
+/* Integer solutions from columns. The relaxation uses fractions of patterns. First all are rounded at once, and the
+ * remaining lengths are packed separately. If that is not good enough, columns are fixed one after the other, and the
+ * relaxation is solved again for the remaining lengths, which can correct earlier rounding. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 
 /* --- rounding --------------------------------------------------------------------------------------------------- */
 
-/* As many blocks of a basic column as are wanted and there are lengths for; `as`: NULL, or what its buckets are in
- * left[] and the patterns. */
+/* Adds up to `wanted` blocks of a basic column, as far as the lengths last. as: maps its buckets to those of left[] and
+ * the patterns, or NULL. */
 static int column_use(const struct bl_colgen *g, uint32_t row, double wanted, const uint32_t *as, uint32_t *left,
                       struct bl_patterns *patterns, struct bl_error *e)
 {
@@ -31,8 +31,8 @@ static int column_use(const struct bl_colgen *g, uint32_t row, double wanted, co
     return !code && use > 0 ? bl_patterns_close(patterns, use, e) : code;
 }
 
-/* Whole blocks of every column first, then one more of those whose fraction is at least `up`; the rest by themselves.
- */
+/* Adds the integer part of every column first, then one more block of those whose fraction is at least `up`; packs the
+ * remaining lengths separately. */
 static int columns_round(const struct bl_colgen *g, double up, uint32_t *left, struct bl_patterns *patterns,
                          struct bl_error *e)
 {
@@ -69,17 +69,17 @@ static int columns_round_best(struct bl_colgen *g, struct bl_patterns *best, str
     return code;
 }
 
-/* --- one after the other ---------------------------------------------------------------------------------------- */
+/* --- diving ------------------------------------------------------------------------------------------------------- */
 
-/* What is left of the lengths, as a histogram of its own. */
+/* The remaining lengths as a histogram. */
 struct remainder {
     struct bl_histogram h;
-    uint32_t *bucket; /* [distinct of h] that of the whole histogram */
-    uint32_t *at;     /* [distinct of the whole] and back; NONE where nothing is left */
+    uint32_t *bucket; /* [distinct of h] bucket in the full histogram */
+    uint32_t *at;     /* [distinct of the full histogram] the inverse; NONE if none is left */
 };
 
 #define NONE UINT32_MAX
-#define NEARLY 0.8 /* of a block: it is taken whole */
+#define NEARLY 0.8 /* a fraction of a block from which it is fixed as a whole */
 
 static int remainder_make(struct remainder *r, const struct bl_histogram *h, struct bl_error *e)
 {
@@ -113,7 +113,7 @@ static void remainder_set(struct remainder *r, const struct bl_histogram *h, con
     r->h.distinct = n;
 }
 
-/* The columns of one generation for the next, as far as all their lengths are left. */
+/* Reuses the columns of one relaxation in the next, if all their lengths remain. */
 static int remainder_reuse_columns(struct bl_colgen *to, const struct remainder *r, const struct bl_master *from,
                                    const uint32_t *bucket, struct bl_error *e)
 {
@@ -133,8 +133,8 @@ static int remainder_reuse_columns(struct bl_colgen *to, const struct remainder 
     return code;
 }
 
-/* Blocks of the columns that are wanted whole or nearly so, at least one: into patterns, out of left[], both by the
- * buckets of the whole histogram. */
+/* Fixes the columns with nearly integer values, at least one: adds them to patterns and takes them from left[], both by
+ * the buckets of the full histogram. */
 static int dive_fix_columns(const struct bl_colgen *g, const uint32_t *bucket, uint32_t *left,
                             struct bl_patterns *patterns, struct bl_error *e)
 {
@@ -157,11 +157,11 @@ struct dive_run {
     const struct bl_histogram *h;
     struct remainder rest;
     uint32_t *left;   /* [distinct of h] */
-    uint32_t *bucket; /* [distinct] of the generation that was solved last, those of h */
+    uint32_t *bucket; /* [distinct] buckets of h, for the last relaxation */
     struct bl_fill_limits limits;
 };
 
-/* Solves the relaxation for what is left, beginning with the columns of the one before, whose place it takes. */
+/* Solves the relaxation for the remaining lengths, starts from the columns of the last one, and replaces it. */
 static int dive_solve(struct dive_run *d, struct bl_colgen *g, int64_t enough, struct bl_error *e)
 {
     struct bl_colgen next;
@@ -180,7 +180,7 @@ static int dive_solve(struct dive_run *d, struct bl_colgen *g, int64_t enough, s
     return code;
 }
 
-/* Until nothing is left, or the rest is proven to take too many blocks, or the work ends. */
+/* Repeats until no length remains, the remainder provably takes too many blocks, or the work ends. */
 static int dive_fix_all(struct dive_run *d, struct bl_colgen *g, size_t most, struct bl_patterns *tried,
                         struct bl_error *e)
 {
@@ -197,7 +197,7 @@ static int dive_fix_all(struct dive_run *d, struct bl_colgen *g, size_t most, st
     }
 }
 
-/* Keeps what it finds if it is better. Uses the generation up. */
+/* Stores the result in *best if it is better. Consumes the relaxation. */
 static int dive_run(struct bl_colgen *g, struct bl_patterns *best, size_t known, struct bl_error *e)
 {
     size_t n = g->h->distinct, most = best->count && best->blocks < known ? best->blocks : known;

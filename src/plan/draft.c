@@ -86,7 +86,7 @@ int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, const st
     return !code && size > 0 ? bl_draft_close(d, size, e) : code;
 }
 
-/* The pattern of every block, in random order. */
+/* Lists the pattern of every block, in random order. */
 static int patterns_shuffle(const struct bl_patterns *patterns, uint64_t seed, uint32_t **turn, struct bl_error *e)
 {
     struct bl_random random;
@@ -102,7 +102,7 @@ static int patterns_shuffle(const struct bl_patterns *patterns, uint64_t seed, u
     return 0;
 }
 
-/* Goes over the blocks in their final order, so that every sequence is written once, where it stays. */
+/* Visits the blocks in their final order, so that each sequence is written only once. */
 static void draft_draw_blocks(struct bl_draft *d, const struct bl_patterns *patterns, const uint32_t *turn,
                               const uint32_t *ids, uint32_t *cursor, uint64_t seed)
 {

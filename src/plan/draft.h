@@ -1,7 +1,7 @@
-/* A draft of a plan: which sequences share a block, before the blocks have their order.
+/* A draft of a plan: which sequences share a block, before the blocks have an order.
  *
- * Groups of sequences are drafted one after the other; then blocks are split, added or removed, until their number
- * suits the ranks; then they are put into order and the draft becomes the plan's tables. */
+ * Groups of sequences are drafted one after the other. Then blocks are split, added or removed until their number suits
+ * the ranks. Finally they are ordered, and the draft becomes the plan's tables. */
 #ifndef BL_DRAFT_H
 #define BL_DRAFT_H
 
@@ -15,19 +15,19 @@
 #include "plan/pattern.h"
 
 struct bl_draft {
-    uint32_t *sequence; /* [pieces] ids, block by block; room for all from the beginning */
+    uint32_t *sequence; /* [pieces] ids, block by block; allocated for all pieces */
     size_t pieces;
-    uint32_t *first; /* [blocks+1] first piece of each; the last is `pieces` */
+    uint32_t *first; /* [blocks+1] first piece of each block, then `pieces` */
     size_t blocks, capacity;
-    bool is_shuffled; /* the blocks are in random order already */
+    bool is_shuffled; /* the blocks are already in random order */
 };
 
-/* Allocates room for this number of pieces. Errors here and below: BL_EFAIL, no memory; the draft is then still to be
+/* Allocates room for this number of pieces. Errors here and below: BL_EFAIL, out of memory; the draft must still be
  * freed. */
 int bl_draft_make(struct bl_draft *d, size_t pieces, struct bl_error *e);
 void bl_draft_free(struct bl_draft *d);
 
-/* The `size` pieces after the last block become the next one. */
+/* Makes a block of the `size` pieces after the last block. */
 int bl_draft_close(struct bl_draft *d, size_t size, struct bl_error *e);
 
 /* Makes room for this number of additional blocks. */
@@ -38,22 +38,22 @@ static inline size_t bl_draft_size(const struct bl_draft *d, size_t block)
     return d->first[block + 1] - d->first[block];
 }
 
-/* The ways of drafting. Each adds blocks for all the lengths; inside every block the order is drawn by the seed. */
+/* The drafting methods. Each adds blocks for all the lengths; the seed decides the order inside every block. */
 
-/* Every length alone in a block, in input order. */
+/* Puts every length into its own block, in input order. */
 int bl_draft_alone(struct bl_draft *d, const struct bl_lengths *lengths, struct bl_error *e);
 
-/* In input order, a new block where the next length does not fit into T units or would be one too many: next fit, of
- * which no plan that keeps the order has fewer blocks. */
+/* Next fit, in input order: starts a new block if the next length exceeds T units or the number of sequences. No plan
+ * that keeps the order has fewer blocks. */
 int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
                   const uint32_t *group, const uint32_t *owner, struct bl_error *e);
 
-/* By patterns that use every length of the histogram as often as it occurs, in random order. */
+/* Uses patterns that cover the histogram exactly, in random order. */
 int bl_draft_patterns(struct bl_draft *d, const struct bl_patterns *patterns, const struct bl_histogram *h,
                       const struct bl_lengths *lengths, uint64_t seed, struct bl_error *e);
 
-/* Best fit decreasing without a histogram: as many blocks as bl_fill_bestfit makes. 8 bytes of temporary memory for
- * each length, and 16 for each block that is open at a time. */
+/* Best fit decreasing without a histogram: as many blocks as bl_fill_bestfit. Takes 8 bytes of temporary memory per
+ * length, and 16 per open block. */
 int bl_draft_bestfit(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
                      uint64_t seed, struct bl_error *e);
 

@@ -1,9 +1,9 @@
-/* Prices of classes as a bound for the lengths behind them.
+/* A bound on lengths from the dual prices of their classes.
  *
- * Between two classes the price is interpolated. That promises a little too much where the true prices bend, so it is
- * tried for lengths a little shorter than they are, too. Only lengths up to T / 2 need prices: with W the worth of the
- * best block of them and w(r) that of the best within r, a length above, of which no block has two, may cost
- * W - w(T - length); then no block is worth more than W (Farley), and
+ * Prices between two classes are interpolated. That is slightly too high where the true prices bend, so lengths that
+ * are slightly shorter are tried too. Only lengths up to T / 2 need prices: let W be the worth of the best block of
+ * them, and w(r) that of the best within r. A longer length, of which a block has at most one, may cost
+ * W - w(T - length). Then no block is worth more than W (Farley), and
  *     blocks >= sum of all prices / W = longs + (sum of the short prices - sum over the longs of w(T - length)) / W. */
 #include <math.h>
 #include <stdlib.h>
@@ -15,14 +15,14 @@
 __extension__ typedef unsigned __int128 u128;
 
 enum {
-    PLACES = 16384, /* in which lengths are counted here, rounded down */
+    PLACES = 16384, /* per T, for lengths rounded down */
     SHIFTS = 4,
 };
 
-#define SHIFT 0.3 /* of a place of the classes */
+#define SHIFT 0.3 /* in places of the classes */
 #define WORTH_EXACT 9007199254740992.0
 
-/* Lengths in places; those that round to nothing are left out. */
+/* Converts lengths to places; lengths that round to 0 are left out. */
 static int lengths_round_down(struct bl_histogram *to, const struct bl_histogram *h, int64_t T, uint32_t places,
                               struct bl_error *e)
 {
@@ -46,7 +46,7 @@ static int lengths_round_down(struct bl_histogram *to, const struct bl_histogram
     return 0;
 }
 
-/* Whole prices for all lengths of the histogram, of which a place is `scale` places of the classes. */
+/* Computes integer prices for all lengths of the histogram, whose places are `scale` places of the classes. */
 static void prices_interpolate(double *price, const struct bl_histogram *h, double scale, double shift,
                                const struct bl_histogram *classes, const double *known)
 {

@@ -19,7 +19,7 @@ int bl_fill_prepare_bound(struct bl_subproblem *s, int64_t *bound, const struct 
 
 /* --- optimal ---------------------------------------------------------------------------------------------------- */
 
-/* Patterns for rounded lengths, unless best fit by the exact ones takes fewer blocks. */
+/* Keeps patterns for rounded lengths, unless best fit with the exact lengths takes fewer blocks. */
 static int optimal_prepare_rounded(struct bl_subproblem *s, int64_t bound, const struct bl_fill_limits *limits,
                                    struct bl_error *e)
 {

@@ -1,7 +1,7 @@
-/* Item grouping. Where nearly all lengths differ, only classes of them are few enough for a linear program. It is
- * solved over the means of the classes. Each pattern is then realised with the true lengths, the last two of a block
- * chosen to fill it, so that the classes waste next to nothing. As the lengths that are left drift away from the
- * solution, only half of it is realised before the next is computed for the rest. */
+/* Item grouping: if nearly all lengths differ, only classes of them are few enough for a linear program. It is solved
+ * over the means of the classes. Each pattern is then realised with the true lengths, and the last two lengths of a
+ * block are chosen to fill it, so that the classes waste almost nothing. As the remaining lengths drift away from the
+ * solution, only half of it is realised before the rest is solved again. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,26 +10,26 @@
 #include "plan/residual.h"
 
 enum {
-    PLACES = 2048,        /* in which a block's room for means is counted */
-    CLASSES_MIN = 15,     /* of half the number at most that there are in the end */
-    BLOCKS_PER_CLASS = 8, /* with fewer blocks classes are wider */
-    BLOCKS_MIN = 64,      /* so few are packed at once */
-    BLOCKS_LEFT = 500,    /* and so few that are left over */
-    TIMES_MAX = 7,        /* what fits a block so often at most shares no class with what fits less */
-    PAIR_STEPS = 256,     /* in search of the two that fill a block */
+    PLACES = 2048,        /* per block, for the means */
+    CLASSES_MIN = 15,     /* at most half the final number */
+    BLOCKS_PER_CLASS = 8, /* fewer blocks get wider classes */
+    BLOCKS_MIN = 64,      /* so few blocks are packed at once */
+    BLOCKS_LEFT = 500,    /* and so few remaining ones */
+    TIMES_MAX = 7,        /* lengths that fit a block at most this many times share no class with longer ones */
+    PAIR_STEPS = 256,     /* steps of the search for the two lengths that fill a block */
 };
 
 struct grouping {
     const struct bl_fill_limits *limits;
     struct bl_residual residual;
-    uint32_t classes;      /* at least, and less than twice as many and some */
-    struct bl_histogram h; /* means of the classes of what is left, in places */
-    uint32_t *longest;     /* of every class */
-    double *price;         /* of every class, for the bound */
+    uint32_t classes;      /* the minimum; there are up to about twice as many */
+    struct bl_histogram h; /* means of the classes of the remaining lengths, in places */
+    uint32_t *longest;     /* [classes] */
+    double *price;         /* [classes] for the bound */
     int64_t work;
 };
 
-/* Whether two lengths may be of one class: neither far from each other nor on both sides of a T / k. */
+/* Whether two lengths may share a class: close together, and with no T / k between them. */
 static int grouping_is_one_class(const struct grouping *s, uint32_t shorter, uint32_t longer)
 {
     uint32_t T = (uint32_t)s->limits->T;
@@ -42,7 +42,7 @@ static uint32_t grouping_mean(const struct grouping *s, uint64_t steps, uint64_t
     return mean > 1 ? (uint32_t)mean : 1;
 }
 
-/* Classes of a fair share of the lengths each, or less; those of one mean are one class. */
+/* Makes classes with at most an equal share of the lengths each. Classes with the same mean are merged. */
 static void grouping_make_classes(struct grouping *s)
 {
     const struct bl_bitset *nonempty = &s->residual.nonempty;
@@ -73,12 +73,12 @@ static void grouping_make_classes(struct grouping *s)
     s->h.distinct = n;
 }
 
-/* Solves what is left, as patterns of classes. */
+/* Solves the remaining lengths, as patterns of classes. */
 static int grouping_solve(struct grouping *s, struct bl_patterns *drawn, struct bl_error *e)
 {
     struct bl_patterns known = {0};
     struct bl_fill_limits limits = {PLACES, s->limits->sequences, s->work / 4};
-    int64_t bound = 0; /* of the means: none of the lengths */
+    int64_t bound = 0; /* valid for the means, not for the lengths */
     *drawn = (struct bl_patterns){0};
     int code = bl_fill_bestfit(&known, &s->h, &limits, e);
     if (!code)
@@ -91,7 +91,7 @@ static int grouping_solve(struct grouping *s, struct bl_patterns *drawn, struct 
     return code;
 }
 
-/* The bucket next to the mean of a class that is left, or BL_BITSET_NONE. */
+/* Returns the remaining bucket nearest to the mean of a class, or BL_BITSET_NONE. */
 static size_t grouping_nearest(const struct grouping *s, uint32_t class)
 {
     uint32_t length = (uint32_t)((uint64_t)s->h.length[class] * (uint64_t)s->limits->T / PLACES);
@@ -103,8 +103,8 @@ static size_t grouping_nearest(const struct grouping *s, uint32_t class)
     return s->residual.h->length[longer] - length < length - s->residual.h->length[shorter] ? longer : shorter;
 }
 
-/* Two lengths that fill the room, or nearly so: one from the mean of a class on upwards, the other what fits beside
- * it. */
+/* Chooses two lengths that nearly fill the room: the first from the mean of a class upwards, the second the longest
+ * that fits with it. */
 static int grouping_choose_pair(struct grouping *s, uint32_t room, uint32_t class, struct bl_error *e)
 {
     const uint32_t *length = s->residual.h->length;
@@ -139,8 +139,8 @@ static uint32_t grouping_room(const struct grouping *s)
     return room;
 }
 
-/* Chooses lengths for a pattern of classes: the first ones from the means of their classes, the last so that they fill
- * the block. */
+/* Chooses lengths for a pattern of classes: the first ones near the means of their classes, the last ones to fill the
+ * block. */
 static int grouping_choose_block(struct grouping *s, const uint32_t *class, size_t size, struct bl_error *e)
 {
     int code = BL_OK;
@@ -156,7 +156,7 @@ static int grouping_choose_block(struct grouping *s, const uint32_t *class, size
     return !code && b != BL_BITSET_NONE ? bl_residual_choose(&s->residual, b, e) : code;
 }
 
-/* Realises a pattern of classes `use` times, or until the lengths for it are used up. */
+/* Realises a pattern of classes `use` times, or until its lengths are used up. */
 static int grouping_realise(struct grouping *s, const struct bl_patterns *drawn, size_t p, uint32_t use,
                             struct bl_patterns *patterns, struct bl_error *e)
 {
@@ -166,7 +166,7 @@ static int grouping_realise(struct grouping *s, const struct bl_patterns *drawn,
     int code = BL_OK;
     for (size_t i = 0; i < size; i++)
         room -= s->h.length[class[i]];
-    /* A block that is emptier than in the solution, by more than the width of a class: its lengths are used up. */
+    /* A block that is emptier than in the solution by more than the width of a class: its lengths are used up. */
     int64_t most = room * s->limits->T / PLACES + s->limits->T / s->classes;
     while (!code && use > 0) {
         uint32_t used = 0;
@@ -183,7 +183,7 @@ static int grouping_realise(struct grouping *s, const struct bl_patterns *drawn,
     return code;
 }
 
-/* Solves what is left and realises half of it. *blocks: of the whole solution. */
+/* Solves the remaining lengths and realises half the solution. *blocks: of the whole solution. */
 static int grouping_realise_half(struct grouping *s, struct bl_patterns *patterns, int64_t *bound, size_t *blocks,
                                  struct bl_error *e)
 {
@@ -193,7 +193,7 @@ static int grouping_realise_half(struct grouping *s, struct bl_patterns *pattern
     if (!code && patterns->blocks == 0)
         code = bl_bound_dual(bound, s->residual.h, s->limits->T, &s->h, PLACES, s->price, e);
     *blocks = drawn.blocks;
-    uint32_t odd = 0; /* of patterns with an odd use, every second is rounded up */
+    uint32_t odd = 0; /* every second pattern with an odd use is rounded up */
     for (size_t p = 0; !code && p < drawn.count; p++) {
         uint32_t use = drawn.use[p] / 2 + (odd & drawn.use[p]);
         odd ^= drawn.use[p] & 1;
@@ -217,7 +217,7 @@ static int grouping_make(struct grouping *s, const struct bl_histogram *h, uint3
     return bl_residual_make(&s->residual, h, e);
 }
 
-/* What is left in the end. */
+/* Packs the lengths that remain at the end. */
 static int grouping_fill_rest(struct bl_patterns *patterns, const struct bl_histogram *h,
                               const struct bl_fill_limits *limits, struct bl_error *e)
 {

@@ -1,5 +1,5 @@
-/* Short ranges of lengths are counted in a table, wide ones are sorted as 32-bit keys in place; both are linear.
- * The way back from a length to its bucket is a table over its leading bits and a binary search in what is left. */
+/* Short ranges of lengths are counted in a table; wide ranges are sorted in place as 32-bit keys. Both take linear
+ * time. From a length to its bucket: a table over the leading bits, then a binary search. */
 #include "plan/histogram.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static int histogram_allocate(struct bl_histogram *h, size_t distinct, struct bl
 static int histogram_count_table(struct bl_histogram *h, const struct bl_lengths *all, int64_t longest,
                                  struct bl_error *e)
 {
-    const struct bl_lengths lengths = *all; /* a copy that writing into the table cannot change */
+    const struct bl_lengths lengths = *all; /* a copy, which writes into the table cannot change */
     uint32_t *table = calloc((size_t)longest + 1, sizeof *table);
     if (!table)
         return bl_error_memory(e);
@@ -139,14 +139,14 @@ void bl_histogram_coarsen(struct bl_histogram *h, size_t distinct)
     size_t n = 0;
     for (size_t b = 0; b < h->distinct; b++) {
         if (b + 1 < h->distinct && (h->length[b] - 1) >> shift == (h->length[b + 1] - 1) >> shift)
-            continue; /* the longest of those that are alike stands for them all */
+            continue; /* the longest of a run of equal lengths stands for all */
         h->length[n] = h->length[b];
         h->start[++n] = h->start[b + 1];
     }
     h->distinct = n;
     uint32_t *length = realloc(h->length, (n + 1) * sizeof *length),
              *start = realloc(h->start, (n + 1) * sizeof *start);
-    h->length = length ? length : h->length; /* what could not be made smaller stays as it was */
+    h->length = length ? length : h->length; /* memory that cannot be shrunk stays as it is */
     h->start = start ? start : h->start;
 }
 
@@ -176,7 +176,7 @@ static int prefix_table_make(struct bl_prefix_table *t, const struct bl_histogra
     return 0;
 }
 
-/* The first bucket that is no shorter than a length; there is one. */
+/* Returns the first bucket with at least this length, which must exist. */
 static size_t prefix_table_find(const struct bl_histogram *h, const struct bl_prefix_table *t, uint32_t length)
 {
     size_t low = t->first[length >> t->shift], high = t->first[(length >> t->shift) + 1];
@@ -190,7 +190,8 @@ static size_t prefix_table_find(const struct bl_histogram *h, const struct bl_pr
     return low;
 }
 
-/* Every identity to the next place of its bucket. Copies that writing cannot change are kept in registers. */
+/* Writes every id to the next position of its bucket. Local copies, which the writes cannot alias, stay in
+ * registers. */
 static void histogram_scatter(const struct bl_histogram *h, const struct bl_prefix_table *t,
                               const struct bl_lengths *all, uint32_t *next, uint32_t *ids)
 {

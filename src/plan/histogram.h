@@ -1,7 +1,7 @@
-/* The histogram of the lengths to be planned, and the identities that stand behind it.
+/* The histogram of the planned lengths, and the ids of the sequences in it.
  *
- * Patterns of lengths are found on the histogram alone, whatever the number of sequences; which of the equally long
- * sequences goes where is drawn afterwards. A bucket is one distinct length; buckets ascend by length. */
+ * Patterns depend on the histogram only, whatever the number of sequences. Which of several sequences of equal length
+ * goes where is drawn afterwards. A bucket is one distinct length; buckets ascend by length. */
 #ifndef BL_HISTOGRAM_H
 #define BL_HISTOGRAM_H
 
@@ -10,12 +10,12 @@
 
 #include "base/error.h"
 
-/* The lengths to be planned: those of length[0 .. count-1], or of length[index[0 .. count-1]], from shortest to
- * longest; the others are passed over. 1 <= shortest <= longest <= BL_T_MAX, count <= BL_SEQUENCES_MAX. They are packed
- * in units: so many steps, rounded up, and never more than cap of them. */
+/* The lengths to plan: those of length[0 .. count-1], or of length[index[0 .. count-1]], from shortest to longest;
+ * others are skipped. 1 <= shortest <= longest <= BL_T_MAX, count <= BL_SEQUENCES_MAX. They are packed in units of
+ * `unit` steps, rounded up, and at most cap units. */
 struct bl_lengths {
     const int64_t *length;
-    const uint32_t *index; /* or NULL: all of them */
+    const uint32_t *index; /* or NULL: all lengths */
     size_t count;
     int64_t shortest;
     int64_t longest;
@@ -34,7 +34,7 @@ static inline int bl_lengths_has(const struct bl_lengths *l, size_t i)
     return length >= l->shortest && length <= l->longest;
 }
 
-/* The length of one of them, in units. */
+/* Returns one length in units. */
 static inline int64_t bl_lengths_units(const struct bl_lengths *l, size_t i)
 {
     int64_t length = l->length[bl_lengths_id(l, i)];
@@ -45,7 +45,7 @@ static inline int64_t bl_lengths_units(const struct bl_lengths *l, size_t i)
 struct bl_histogram {
     size_t distinct;  /* D */
     uint32_t *length; /* [D] units, ascending */
-    uint32_t *start;  /* [D+1] how many are shorter; the last is the number of all */
+    uint32_t *start;  /* [D+1] number of shorter lengths; the last entry is the number of all */
 };
 
 static inline uint32_t bl_histogram_count(const struct bl_histogram *h, size_t bucket)
@@ -53,23 +53,23 @@ static inline uint32_t bl_histogram_count(const struct bl_histogram *h, size_t b
     return h->start[bucket + 1] - h->start[bucket];
 }
 
-/* Linear time; temporary memory at most 4 bytes per length (or 256 KiB), however long the longest. No length at all
- * gives an empty histogram. Errors: BL_EFAIL, no memory; then *h is empty. */
+/* Linear time; at most 4 bytes of temporary memory per length (or 256 KiB), whatever the longest length. Without
+ * lengths the histogram is empty. BL_EFAIL: out of memory; then *h is empty. */
 int bl_histogram_make(struct bl_histogram *h, const struct bl_lengths *lengths, struct bl_error *e);
 void bl_histogram_free(struct bl_histogram *h);
 
-/* Sum of all lengths, in units. */
+/* Returns the sum of all lengths, in units. */
 int64_t bl_histogram_steps(const struct bl_histogram *h);
 
-/* The buckets that hold lengths up to limit. */
+/* Returns the number of buckets with lengths up to limit. */
 size_t bl_histogram_below(const struct bl_histogram *h, int64_t limit);
 
-/* Rounds the lengths up until no more than `distinct` of them differ: by less than longest / distinct. */
+/* Rounds lengths up, by less than longest / distinct, so that at most `distinct` of them differ. */
 void bl_histogram_coarsen(struct bl_histogram *h, size_t distinct);
 
-/* The ids of the same lengths by bucket, in random order inside each: bucket b has ids[start[b] .. start[b+1]-1]. A
- * length belongs to the first bucket that is no shorter. The caller frees *ids. Temporary memory: 1 byte per length (or
- * 256 KiB). Errors: BL_EFAIL, no memory. */
+/* Lists the ids of the same lengths by bucket, in random order within a bucket: bucket b has ids[start[b] ..
+ * start[b+1]-1]. A length belongs to the first bucket with at least this length. The caller frees *ids. Temporary
+ * memory: 1 byte per length (or 256 KiB). BL_EFAIL: out of memory. */
 int bl_histogram_identities(const struct bl_histogram *h, const struct bl_lengths *lengths, uint64_t seed,
                             uint32_t **ids, struct bl_error *e);
 

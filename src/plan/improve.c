@@ -1,6 +1,6 @@
-/* Minimum bin slack makes patterns from the longest lengths down, until the lengths that would complete them are used
- * up: the last ones waste the most. They are destroyed, with some of those before, and packed again. So few lengths
- * differ there that the linear relaxation is quickly solved. */
+/* Minimum bin slack makes patterns from the longest lengths down, until the lengths that complete them are used up: the
+ * last patterns waste the most. These and some earlier ones are dissolved and packed again. They have few distinct
+ * lengths, so the linear relaxation is solved fast. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +12,10 @@ enum { LENGTHS_MIN = 16, LENGTHS_MORE = 4, LENGTHS_MAX = 256 };
 struct improve {
     const struct bl_histogram *h;
     const struct bl_patterns *known;
-    uint32_t *left;           /* [distinct of h] how many are in the last patterns; then their buckets of `tail` */
-    struct bl_histogram tail; /* of these */
-    uint32_t *bucket;         /* [distinct of tail] that of h */
-    struct bl_patterns old;   /* the last patterns, as those of the tail */
+    uint32_t *left;           /* [distinct of h] count in the last patterns; later the bucket in `tail` */
+    struct bl_histogram tail; /* of the last patterns */
+    uint32_t *bucket;         /* [distinct of tail] bucket in h */
+    struct bl_patterns old;   /* the last patterns, with buckets of tail */
 };
 
 static int improve_make(struct improve *r, const struct bl_histogram *h, const struct bl_patterns *known,
@@ -36,7 +36,7 @@ static void improve_free(struct improve *r)
     bl_patterns_free(&r->old);
 }
 
-/* How many lengths of a pattern are in none behind it. */
+/* Counts the lengths of a pattern that no later pattern has. */
 static size_t tail_new_lengths(const struct improve *r, size_t p)
 {
     const uint32_t *bucket = r->known->bucket;
@@ -47,7 +47,8 @@ static size_t tail_new_lengths(const struct improve *r, size_t p)
     return n;
 }
 
-/* The first of the last patterns that have no more than so many lengths between them; what is in them into r->left. */
+/* Returns the first of the last patterns that together have at most `lengths` distinct lengths; counts them in
+ * r->left. */
 static size_t tail_select(struct improve *r, size_t lengths)
 {
     const struct bl_patterns *known = r->known;
@@ -63,7 +64,7 @@ static size_t tail_select(struct improve *r, size_t lengths)
     return p;
 }
 
-/* Adds a range of patterns, their buckets by the table `as` or, without one, as they are. */
+/* Adds a range of patterns. as: maps their buckets, or NULL. */
 static int patterns_copy(struct bl_patterns *to, const struct bl_patterns *from, size_t first, size_t end,
                          const uint32_t *as, struct bl_error *e)
 {
@@ -77,7 +78,7 @@ static int patterns_copy(struct bl_patterns *to, const struct bl_patterns *from,
     return code;
 }
 
-/* The patterns from one on as a histogram of their own, and as patterns of that. */
+/* Turns the patterns from `from` on into a histogram, and into patterns over it. */
 static int tail_separate(struct improve *r, size_t from, struct bl_error *e)
 {
     uint32_t sum = 0;
@@ -98,8 +99,7 @@ static int tail_separate(struct improve *r, size_t from, struct bl_error *e)
     return patterns_copy(&r->old, r->known, from, r->known->count, r->left, e);
 }
 
-/* Fills what is in the patterns from one on anew; *patterns are all of them where that takes fewer blocks than `best`.
- */
+/* Packs the patterns from `from` on again. *patterns becomes the whole solution if it has fewer blocks than `best`. */
 static int tail_refill(struct improve *r, size_t from, size_t best, const struct bl_fill_limits *limits,
                        struct bl_patterns *patterns, struct bl_error *e)
 {

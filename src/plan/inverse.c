@@ -1,7 +1,7 @@
-/* Which column is taken when decides how many entries the steps have. Nothing is added to a column by the steps before
- * it when it has no entry in their rows. So first come the columns that have a row to themselves, one after the other
- * as the others go; last, in reverse, those that are left with a single row. Only what is between must be worked out,
- * and in the patterns of blocks that is little (Suhl and Suhl, 1990, do the same for triangular factors). */
+/* The order of the columns decides how many entries the steps have. Earlier steps add nothing to a column without an
+ * entry in their rows. So first come columns that have a row to themselves, repeatedly as others are removed; last, in
+ * reverse, those left with a single row. Only the columns in between need arithmetic, and patterns of blocks have few
+ * of these (Suhl and Suhl, 1990, do the same for triangular factors). */
 #include "plan/inverse.h"
 
 #include <math.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 
 #define NONE UINT32_MAX
-#define TINY 1e-9  /* below it an entry is none */
-#define STABLE 0.1 /* of the largest entry: what may be a pivot */
+#define TINY 1e-9  /* smaller entries count as 0 */
+#define STABLE 0.1 /* a pivot's minimum, relative to the largest entry */
 
 int bl_inverse_make(struct bl_inverse *v, size_t rows, struct bl_error *e)
 {
@@ -27,7 +27,7 @@ void bl_inverse_free(struct bl_inverse *v)
     *v = (struct bl_inverse){0};
 }
 
-/* Room for a step with so many entries. */
+/* Makes room for a step with this many entries. */
 static int inverse_reserve(struct bl_inverse *v, size_t entries, struct bl_error *e)
 {
     if (v->steps == v->step_capacity) {
@@ -105,18 +105,18 @@ void bl_inverse_btran(const struct bl_inverse *v, double *x)
     }
 }
 
-/* --- of a matrix ------------------------------------------------------------------------------------------------ */
+/* --- factorisation ------------------------------------------------------------------------------------------------ */
 
 struct elimination {
     const struct bl_sparse *m;
-    uint32_t *row_of;         /* of every column that has been taken, else NONE */
-    uint32_t *begin, *beside; /* by row, the columns that have an entry there: begin[r] .. begin[r + 1] - 1 */
-    uint32_t *in_row;         /* [rows] columns not yet taken that have an entry there; NONE: the row has been taken */
-    uint32_t *in_column;      /* [rows] rows not yet taken in which it has an entry */
+    uint32_t *row_of;         /* row of every column taken, or NONE */
+    uint32_t *begin, *beside; /* columns of row r: beside[begin[r]] .. beside[begin[r + 1] - 1] */
+    uint32_t *in_row;         /* [rows] remaining columns with an entry in the row; NONE: the row is taken */
+    uint32_t *in_column;      /* [rows] remaining rows in which the column has an entry */
     uint32_t *order;          /* [rows] columns: the first ones from the front, the last ones from the end */
     size_t front, back;
     uint32_t *queue; /* [rows+2] */
-    double *work;    /* [rows] a column in the making, else zeros */
+    double *work;    /* [rows] a column during its step, otherwise zeros */
 };
 
 static int elimination_make(struct elimination *x, const struct bl_sparse *m, uint32_t *row_of, struct bl_error *e)
@@ -158,7 +158,7 @@ static void elimination_free(struct elimination *x)
     free(x->work);
 }
 
-/* The only column left in a row. */
+/* Returns the only column left in a row. */
 static uint32_t elimination_column(const struct elimination *x, uint32_t r)
 {
     uint32_t k = x->begin[r];
@@ -167,7 +167,7 @@ static uint32_t elimination_column(const struct elimination *x, uint32_t r)
     return x->beside[k];
 }
 
-/* The only row left in a column. */
+/* Returns the only row left in a column. */
 static uint32_t elimination_row(const struct elimination *x, uint32_t c)
 {
     uint32_t k = x->m->first[c];
@@ -186,7 +186,7 @@ static void elimination_assign(struct elimination *x, uint32_t c, uint32_t r)
         x->in_column[x->beside[k]]--;
 }
 
-/* Columns with a row to themselves, and those that then have. A row comes to have one column once. */
+/* Takes columns that have a row to themselves, repeatedly. A row reaches one column only once. */
 static void elimination_assign_front(struct elimination *x)
 {
     size_t n = 0, next = 0;
@@ -206,7 +206,7 @@ static void elimination_assign_front(struct elimination *x)
     }
 }
 
-/* Columns with a single row, and those that then have. */
+/* Takes columns with a single row, repeatedly. */
 static void elimination_assign_back(struct elimination *x)
 {
     size_t n = 0, next = 0;
@@ -226,7 +226,7 @@ static void elimination_assign_back(struct elimination *x)
     }
 }
 
-/* What is left, columns with few rows first. Counting sort. */
+/* Orders the remaining columns by their number of rows: counting sort. */
 static void elimination_order_middle(struct elimination *x)
 {
     size_t n = x->m->rows, at = x->front;
@@ -241,7 +241,7 @@ static void elimination_order_middle(struct elimination *x)
             x->order[at + x->queue[x->in_column[c]]++] = c;
 }
 
-/* A column as it is: no step before it has its pivot in one of the column's rows. */
+/* Adds a column unchanged: no earlier step has its pivot in a row of the column. */
 static int elimination_step_triangular(const struct elimination *x, struct bl_inverse *v, uint32_t c,
                                        struct bl_error *e)
 {
@@ -259,7 +259,8 @@ static int elimination_step_triangular(const struct elimination *x, struct bl_in
     return 0;
 }
 
-/* Of the rows that are left with a large enough entry, the one with the fewest columns: NONE where all are 0. */
+/* Of the remaining rows with a large enough entry, returns the one with the fewest columns; NONE if all entries are
+ * 0. */
 static uint32_t elimination_choose_pivot(const struct elimination *x)
 {
     uint32_t best = NONE;

@@ -1,7 +1,7 @@
 /* The inverse of a sparse square matrix, in product form: a sequence of steps, each of which replaces a column of the
- * unit matrix. Exchanging a column of the matrix is one step more.
+ * unit matrix. Exchanging a column of the matrix adds one step.
  *
- * With k nonzero entries in all steps a product with a vector takes O(k), or less where the vector has zeros. */
+ * With k nonzero entries in all steps, a product with a vector takes O(k), or less if the vector has zeros. */
 #ifndef BL_INVERSE_H
 #define BL_INVERSE_H
 
@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 
-/* Columns, one after the other: the entries of column c are those from first[c] to first[c + 1] - 1. */
+/* A matrix by columns: the entries of column c are those from first[c] to first[c + 1] - 1. */
 struct bl_sparse {
-    size_t rows; /* and columns */
+    size_t rows; /* equal to the number of columns */
     uint32_t *first;
     uint32_t *row;
     double *value;
@@ -21,26 +21,26 @@ struct bl_sparse {
 struct bl_inverse {
     size_t rows;
     size_t steps, step_capacity;
-    uint32_t *pivot; /* [steps] the row that the step was taken in */
-    size_t *first;   /* [steps+1] its first entry */
+    uint32_t *pivot; /* [steps] pivot row of the step */
+    size_t *first;   /* [steps+1] first entry of each step */
     size_t entries, entry_capacity;
     uint32_t *row;
     double *value;
 };
 
-/* Begins with the unit matrix. Errors here and below: BL_EFAIL, no memory; the inverse is then still to be freed. */
+/* Starts with the unit matrix. Errors here and below: BL_EFAIL, out of memory; the inverse must still be freed. */
 int bl_inverse_make(struct bl_inverse *v, size_t rows, struct bl_error *e);
 void bl_inverse_free(struct bl_inverse *v);
 
-/* Exchanges the column that belongs to row r; `column` is the inverse times the new one, column[r] is not 0. */
+/* Exchanges the column of row r. column: the inverse times the new column; column[r] must not be 0. */
 int bl_inverse_update(struct bl_inverse *v, const double *column, uint32_t r, struct bl_error *e);
 
 /* FTRAN: x = inverse * x. BTRAN: x = x * inverse. */
 void bl_inverse_ftran(const struct bl_inverse *v, double *x);
 void bl_inverse_btran(const struct bl_inverse *v, double *x);
 
-/* Factorises a matrix anew. row_of[c] becomes the row that column c belongs to: component row_of[c] of inverse * v is
- * how much of column c is in v. *regular: 0 where the matrix cannot be inverted. */
+/* Factorises a matrix again. row_of[c] becomes the row of column c: component row_of[c] of inverse * v is the
+ * coefficient of column c in v. *regular: 0 if the matrix is singular. */
 int bl_inverse_factor(struct bl_inverse *v, const struct bl_sparse *m, uint32_t *row_of, int *regular,
                       struct bl_error *e);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A limit that the shortest length cannot exceed is none. */
+/* Drops a limit that even the shortest length cannot exceed. */
 static uint32_t knapsack_limit(const struct bl_histogram *h, uint32_t T, uint32_t sequences)
 {
     return sequences < T / h->length[0] ? sequences : 0;
@@ -35,7 +35,7 @@ void bl_knapsack_free(struct bl_knapsack *k)
     *k = (struct bl_knapsack){0};
 }
 
-/* to[t] = max(to[t], from[t] + price): a loop that compilers make into vectors. */
+/* to[t] = max(to[t], from[t] + price): a loop that compilers vectorise. */
 static void row_raise(double *restrict to, const double *restrict from, double price, size_t n)
 {
     for (size_t t = 0; t < n; t++) {
@@ -44,7 +44,7 @@ static void row_raise(double *restrict to, const double *restrict from, double p
     }
 }
 
-/* Without a limit a length may follow itself: stretches of its own size read what the stretch before has become. */
+/* Without a limit a length may repeat: each stretch of its size reads the updated stretch before it. */
 static double knapsack_solve_unlimited(struct bl_knapsack *k)
 {
     memset(k->worth, 0, ((size_t)k->T + 1) * sizeof *k->worth);
@@ -79,7 +79,7 @@ double bl_knapsack_solve(struct bl_knapsack *k)
     return k->sequences ? knapsack_solve_limited(k) : knapsack_solve_unlimited(k);
 }
 
-/* The worth of `room` for `left` more sequences. */
+/* Returns the worths by room for `left` more sequences. */
 static const double *knapsack_row(const struct bl_knapsack *k, uint32_t left)
 {
     return k->worth + (k->sequences ? (size_t)left * ((size_t)k->T + 1) : 0);
@@ -90,7 +90,7 @@ double bl_knapsack_with(const struct bl_knapsack *k, uint32_t bucket)
     return k->price[bucket] + knapsack_row(k, k->sequences ? k->sequences - 1 : 0)[k->T - k->h->length[bucket]];
 }
 
-/* The bucket by which the worth of a room came about. */
+/* Returns the bucket that gave a room its worth. */
 static size_t knapsack_last_bucket(const struct bl_knapsack *k, const double *worth, const double *before,
                                    uint32_t room)
 {
@@ -114,7 +114,7 @@ size_t bl_knapsack_block(const struct bl_knapsack *k, uint32_t bucket, uint32_t 
         if (worth[room] == 0 || (k->sequences && left == 0))
             return n;
         size_t b = knapsack_last_bucket(k, worth, before, room);
-        if (b == SIZE_MAX) { /* as good with less: fewer sequences, or less room */
+        if (b == SIZE_MAX) { /* equal to the worth with fewer sequences, or with less room */
             if (k->sequences && before[room] == worth[room])
                 left--;
             else

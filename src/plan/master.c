@@ -9,8 +9,8 @@
 #define TINY 1e-9
 
 enum {
-    STEPS_MAX = 100, /* of the simplex with one inverse */
-    IN_TURN = 1024,  /* columns that are looked at for one that saves */
+    STEPS_MAX = 100, /* simplex steps before the basis is factorised again */
+    IN_TURN = 1024,  /* columns checked per pricing */
 };
 
 static int master_allocate(struct bl_master *m, struct bl_error *e)
@@ -71,11 +71,11 @@ int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error
     return 0;
 }
 
-/* The inverse of the basis made anew, and what follows from it. *regular: 0 where that fails. */
+/* Factorises the basis again and updates all that depends on it. *regular: 0 if it is singular. */
 static int master_refactor(struct bl_master *m, int *regular, struct bl_error *e);
 
-/* The counts are set a little apart, by no more than a hundredth of a block in all: equal ones make steps of length
- * zero, and the simplex could go in circles. */
+/* Perturbs the counts by at most a hundredth of a block in total: equal counts cause steps of length zero, and the
+ * simplex could cycle. */
 int bl_master_make(struct bl_master *m, const struct bl_histogram *h, int64_t T, uint32_t sequences, struct bl_error *e)
 {
     *m = (struct bl_master){.rows = h->distinct};
@@ -141,7 +141,7 @@ uint32_t bl_master_price(struct bl_master *m, double *saving, int64_t *work)
     return best;
 }
 
-/* step = inverse * column. What a block of it costs at the present prices: below 0, it saves. */
+/* Sets step = inverse * column. Returns the reduced cost of a block of the column: negative if it saves blocks. */
 static double master_set_step(struct bl_master *m, uint32_t column)
 {
     memset(m->step, 0, m->rows * sizeof *m->step);
@@ -159,7 +159,7 @@ static double master_set_step(struct bl_master *m, uint32_t column)
     return cost;
 }
 
-/* The basic column that reaches zero first; among equals the one with the largest step, for precision. */
+/* Returns the basic column that reaches zero first; among equals the one with the largest step, for precision. */
 static size_t master_leaving_row(const struct bl_master *m)
 {
     size_t best = SIZE_MAX;
@@ -183,7 +183,7 @@ static void master_set_duals(struct bl_master *m)
     bl_inverse_btran(&m->inverse, m->dual);
 }
 
-/* The basic columns as a matrix. */
+/* Writes the basic columns as a matrix. */
 static int master_gather_basis(const struct bl_master *m, struct bl_sparse *b, struct bl_error *e)
 {
     size_t entries = 0;

@@ -1,12 +1,12 @@
-/* Minimum bin slack on counts. Where T is small the subset sums decide alone; where it is large they are dear, and an
- * exact pair, found by two fingers over the lengths that are left, is tried first. */
+/* Minimum bin slack on counts. For a small T only subset sums are used. For a large T they are expensive, so an exact
+ * pair, found with two pointers over the remaining lengths, is tried first. */
 #include "plan/fill.h"
 #include "plan/residual.h"
 #include "plan/subset_sum.h"
 
 enum {
-    PAIRS_FROM = 8192,     /* T from which pairs are tried before subset sums */
-    PAIR_STEPS = 4096,     /* of the two fingers, for one block */
+    PAIRS_FROM = 8192,     /* smallest T for which pairs are tried before subset sums */
+    PAIR_STEPS = 4096,     /* steps of the two pointers, for one block */
     SUBSET_WORK = 1 << 20, /* for one block */
 };
 
@@ -17,7 +17,7 @@ struct slack {
     int64_t work;
 };
 
-/* Two lengths that fill the room exactly, the shorter one as long as can be. */
+/* Finds two lengths that fill the room exactly, the shorter one as long as possible. */
 static int slack_find_pair(struct slack *s, uint32_t room, size_t pair[2])
 {
     const struct bl_histogram *h = s->residual.h;
@@ -58,7 +58,7 @@ static int slack_choose_subset(struct slack *s, uint32_t room, uint32_t most, st
     return code;
 }
 
-/* What goes beside the first length of a block. */
+/* Chooses the lengths that join the first length of a block. */
 static int slack_complete_block(struct slack *s, uint32_t room, uint32_t most, struct bl_error *e)
 {
     size_t pair[2], one = bl_residual_fitting(&s->residual, room);

@@ -12,7 +12,7 @@ struct bl_open_chunk {
     struct bl_open_group group[CHUNK];
 };
 
-/* The first place whose room is at least `room`; the chunk is r->chunks where there is none. */
+/* Returns the first place with at least `room`; its chunk is r->chunks if there is none. */
 static struct bl_open_place open_blocks_search(const struct bl_open_blocks *r, uint32_t room)
 {
     struct bl_open_place place = {0, 0};
@@ -56,7 +56,7 @@ void bl_open_blocks_remove(struct bl_open_blocks *r, struct bl_open_place place)
     memmove(r->chunk + place.chunk, r->chunk + place.chunk + 1, (r->chunks - place.chunk) * sizeof *r->chunk);
 }
 
-/* Makes room for a chunk at index and puts an empty one there. */
+/* Inserts an empty chunk at index. */
 static int open_blocks_add_chunk(struct bl_open_blocks *r, size_t index, struct bl_error *e)
 {
     if (BL_ARRAY_RESERVE(r->chunk, r->capacity, r->chunks + 1, e))
@@ -71,8 +71,8 @@ static int open_blocks_add_chunk(struct bl_open_blocks *r, size_t index, struct 
     return 0;
 }
 
-/* A full chunk gives its upper half to a new one behind it. The last gives only its last group: the long lengths come
- * first and leave ever more room, which would make a list of half-empty chunks. */
+/* Moves the upper half of a full chunk to a new one after it. The last chunk moves only its last group: the longest
+ * lengths come first and leave ever more room, so halving would give a list of half-empty chunks. */
 static int open_blocks_split_chunk(struct bl_open_blocks *r, struct bl_open_place *place, struct bl_error *e)
 {
     int code = open_blocks_add_chunk(r, place->chunk + 1, e);

@@ -1,6 +1,6 @@
 #include "plan/fill.h"
 
-/* Keeps the better of two, frees the other. */
+/* Keeps the better of the two and frees the other. */
 static void patterns_keep_better(struct bl_patterns *best, struct bl_patterns *other)
 {
     int better =
@@ -15,9 +15,9 @@ static void patterns_keep_better(struct bl_patterns *best, struct bl_patterns *o
 }
 
 enum {
-    LONG = 8192, /* T from which a block is filled by some lengths among very many */
-    MANY = 1024, /* different lengths, from which the relaxation by lengths may not end */
-    FEW = 1500,  /* blocks, up to which each counts */
+    LONG = 8192, /* from this T on, a few of very many lengths fill a block */
+    MANY = 1024, /* distinct lengths from which the exact relaxation may not finish */
+    FEW = 1500,  /* up to this many blocks, a single block matters */
 };
 
 static int optimal_gap_is_open(const struct bl_patterns *best, int64_t bound, const struct bl_fill_limits *limits)
@@ -25,7 +25,7 @@ static int optimal_gap_is_open(const struct bl_patterns *best, int64_t bound, co
     return limits->work > 0 && (int64_t)best->blocks > bound;
 }
 
-/* More than a block and more than a two-thousandth over the bound. */
+/* Whether the gap to the bound exceeds one block and a two-thousandth. */
 static int optimal_gap_is_wide(const struct bl_patterns *best, int64_t bound)
 {
     int64_t gap = (int64_t)best->blocks - bound;

@@ -16,7 +16,7 @@ static const char *const remainder_names[] = {"spread", "pad", "drop", NULL};
 static const char *const balance_names[] = {"none", "quadratic", NULL};
 static const char *const order_names[] = {"random", "keep", NULL};
 
-/* "30s" or "0.5s": as milliseconds below 0, until bl_plan_options_resolve knows how many steps that is. */
+/* Parses "30s" or "0.5s" to negative milliseconds, until bl_plan_options_resolve knows how many steps that is. */
 static bool seconds_parse(const char *text, int64_t *value)
 {
     size_t size = strlen(text), whole = strspn(text, "0123456789");
@@ -40,7 +40,7 @@ static void seconds_format(int64_t value, struct bl_buffer *out)
     bl_buffer_byte(out, 's');
 }
 
-/* A number of steps, seconds, or "longest", which plan.h writes as 0. */
+/* Parses a number of steps, seconds, or "longest", which is 0 in plan.h. */
 static bool steps_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -64,7 +64,7 @@ static void steps_format(const struct bl_option *option, const void *value, stru
         bl_buffer_text(out, "longest");
 }
 
-/* A limit of lengths: steps or seconds; 0 is none. */
+/* Parses a limit on lengths: steps or seconds; 0: none. */
 static bool limit_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -175,7 +175,7 @@ int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
 {
     const struct {
         const char *name;
-        int64_t value, max; /* 0: not given */
+        int64_t value, max; /* value 0: not given */
     } ranges[] = {{"T", o->T, BL_T_MAX},
                   {"clip", o->clip, BL_T_MAX},
                   {"effort", o->effort, BL_EFFORT_MAX},

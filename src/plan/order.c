@@ -1,5 +1,5 @@
-/* While the blocks are ordered, an entry of block_ptr is one block: its first piece and its size, 32 bits each. So the
- * table can be shuffled or sorted by itself, and each entry is overwritten when its block has been copied. */
+/* While blocks are being ordered, an entry of block_ptr is one block: its first piece and its size, 32 bits each. So
+ * the table can be shuffled or sorted alone, and each entry is overwritten after its block is copied. */
 #include "plan/order.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static uint64_t draft_block_entry(const struct bl_draft *d, size_t b)
     return (uint64_t)d->first[b] << 32 | bl_draft_size(d, b);
 }
 
-/* Sum of the squared lengths: below 2^62, since the lengths of a block add up to less than 2^31. */
+/* Returns the sum of the squared lengths: below 2^62, since the lengths of a block sum to less than 2^31. */
 static uint64_t block_cost(const uint32_t *sequence, const int64_t *length, uint64_t block)
 {
     uint64_t cost = 0;
@@ -23,7 +23,7 @@ static uint64_t block_cost(const uint32_t *sequence, const int64_t *length, uint
     return cost;
 }
 
-/* Sum over the steps of the dearest rank, by that of the mean rank: 1 is level. */
+/* Sums the most expensive rank of each step, divided by the sum of the mean ranks: 1 is level. */
 static double order_imbalance(const uint32_t *sequence, const int64_t *block, size_t blocks, const struct bl_order *o)
 {
     double highest = 0, mean = 0;
@@ -46,7 +46,7 @@ static double order_imbalance(const uint32_t *sequence, const int64_t *block, si
 struct costly {
     uint64_t cost;
     int64_t block;
-    size_t place; /* in the shuffled table: decides among equals */
+    size_t place; /* position in the shuffled table, to break ties */
 };
 
 static int costly_compare(const void *a, const void *b)
@@ -57,7 +57,8 @@ static int costly_compare(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* One step, its blocks from the dearest down: each to the rank that has least so far and still has a place. */
+/* Deals the blocks of one step, the most expensive first: each to the rank with the lowest sum that still has a free
+ * place. */
 static void order_deal_step(const struct costly *step, int64_t *to, const struct bl_order *o, u128 *cost, size_t *taken)
 {
     memset(cost, 0, o->world_size * sizeof *cost);
@@ -72,8 +73,8 @@ static void order_deal_step(const struct costly *step, int64_t *to, const struct
     }
 }
 
-/* Blocks of like cost make a step; the steps go in the order of a shuffled table. Of `blocks` only `full` are not
- * empty: a step with empty ones stays the last, and these the last of all. */
+/* Groups blocks of similar cost into steps; the steps follow the order of a shuffled table. Only `full` of the blocks
+ * are not empty: a step with empty blocks stays last, with the empty blocks at its end. */
 static int order_level(int64_t *block, size_t blocks, size_t full, const uint32_t *sequence, const struct bl_order *o,
                        struct bl_error *e)
 {
@@ -104,7 +105,7 @@ static int order_level(int64_t *block, size_t blocks, size_t full, const uint32_
     return code;
 }
 
-/* The blocks in the order of the table, copied from the draft. */
+/* Copies the blocks from the draft in the order of the table. */
 static void plan_copy_blocks(struct bl_plan *plan, const uint32_t *from)
 {
     size_t next = 0;
@@ -137,7 +138,7 @@ static int order_blocks(struct bl_plan *plan, const struct bl_draft *d, const st
     return code;
 }
 
-/* The blocks as the draft has them, which gives up its table. */
+/* Takes over the draft's table, with the blocks in its order. */
 static void plan_take_blocks(struct bl_plan *plan, struct bl_draft *d)
 {
     for (size_t b = 0; b < plan->blocks; b++) {

@@ -1,12 +1,12 @@
-/* The order of the blocks: a draft becomes the tables of a plan. */
+/* The order of the blocks: turns a draft into the tables of a plan. */
 #ifndef BL_ORDER_H
 #define BL_ORDER_H
 
 #include "plan/draft.h"
 #include "plan/plan.h"
 
-/* How the blocks go to the ranks: a step is world_size * batch_size blocks, of which rank r takes every world_size-th
- * from the r-th on. */
+/* The blocks of the ranks: a step has world_size * batch_size blocks, of which rank r takes block r and every
+ * world_size-th after it. */
 struct bl_order {
     enum bl_order_kind { BL_ORDER_SHUFFLED, BL_ORDER_AS_DRAFTED, BL_ORDER_LEVEL } kind;
     size_t world_size, batch_size;
@@ -14,10 +14,9 @@ struct bl_order {
     const int64_t *length; /* of the pieces, for BL_ORDER_LEVEL and the imbalance */
 };
 
-/* Takes the draft's tables over: plan->sequence, block_ptr, blocks, pieces, max_sequences and, with more than one rank,
- * imbalance and imbalance_before. Empty blocks stay at the end. BL_ORDER_LEVEL: in every step the sums of squared
- * lengths of the ranks are as equal as blocks of like cost make them; the steps are shuffled. Errors: BL_EFAIL, no
- * memory. */
+/* Takes over the draft's tables: sets plan->sequence, block_ptr, blocks, pieces, max_sequences and, for more than one
+ * rank, imbalance and imbalance_before. Empty blocks stay at the end. BL_ORDER_LEVEL: in every step the ranks' sums of
+ * squared lengths are as equal as blocks of similar cost allow; the steps are shuffled. BL_EFAIL: out of memory. */
 int bl_order_apply(struct bl_plan *plan, struct bl_draft *d, const struct bl_order *order, struct bl_error *e);
 
 #endif

@@ -1,8 +1,7 @@
-/* --fill paper, BLoad's own rule (arXiv 2310.10879): while any sequence that is left fits into the block, one of those
- * that fit, each equally likely; then the next block. O(N log D).
+/* --fill paper, BLoad's own rule (arXiv 2310.10879): while a remaining sequence fits into the block, add one of those
+ * that fit, each with equal probability; then start the next block. O(N log D).
  *
- * How many of each bucket are left is kept as a Fenwick tree, so that one of all that fit is drawn in
- * O(log D). */
+ * A Fenwick tree over the remaining sequences of each bucket allows drawing one of all that fit in O(log D). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +22,7 @@ static uint32_t remaining_below(const struct remaining *r, size_t buckets)
     return sum;
 }
 
-/* Takes the one that has `rank` others before it; its bucket. */
+/* Takes the sequence with `rank` others before it and returns its bucket. */
 static size_t remaining_take(struct remaining *r, uint32_t rank)
 {
     size_t bucket = 0, step = 1;
@@ -55,11 +54,11 @@ struct paper {
     const struct bl_histogram *h;
     struct remaining remaining;
     const uint32_t *ids;
-    uint32_t *cursor; /* [D] the next identity of each bucket */
+    uint32_t *cursor; /* [D] next id of each bucket */
     struct bl_random random;
 };
 
-/* Fills one block behind the last; the number of its pieces. */
+/* Fills one block after the last; returns the number of its pieces. */
 static size_t paper_draw_block(struct bl_draft *d, struct paper *paper, const struct bl_fill_limits *limits)
 {
     size_t size = 0;

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* By a quarter: the arrays may be as large as the list of sequences. */
+/* Grows by a quarter, since the arrays may be as large as the list of sequences. */
 static size_t patterns_grown(size_t capacity)
 {
     return capacity + capacity / 4 + 64;

@@ -1,8 +1,8 @@
-/* Patterns: how to fill blocks, before anybody asks who goes where.
+/* Patterns: how to fill blocks, without regard to which sequence goes where.
  *
- * A pattern is a multiset of lengths that fit into a block together, and the number of blocks to be filled so. Every
- * way of filling makes patterns from a histogram; a draft turns them into blocks. The room is bounded by
- * the sequences: every entry stands for at least one. */
+ * A pattern is a multiset of lengths that together fit into a block, and the number of blocks filled that way. Every
+ * fill makes patterns from a histogram; a draft turns them into blocks. The memory is bounded by the number of
+ * sequences: every entry stands for at least one. */
 #ifndef BL_PATTERN_H
 #define BL_PATTERN_H
 
@@ -14,25 +14,25 @@
 
 struct bl_patterns {
     size_t count;
-    uint32_t *use;    /* [count] blocks filled by this pattern, at least 1 */
-    uint32_t *first;  /* [count+1] its first entry; the last is the number of entries */
-    uint32_t *bucket; /* [entries] lengths, as buckets of the histogram; repeated where a length is taken again */
+    uint32_t *use;    /* [count] number of blocks with this pattern, at least 1 */
+    uint32_t *first;  /* [count+1] first entry of each; the last is the number of entries */
+    uint32_t *bucket; /* [entries] lengths, as buckets of the histogram, repeated if used several times */
     size_t blocks;    /* sum of use */
-    size_t entries;   /* including those of the pattern in the making */
+    size_t entries;   /* including those of the unfinished pattern */
     size_t capacity, entry_capacity;
 };
 
-/* A pattern is made by pushing its lengths one by one and closing it. Errors: BL_EFAIL, no memory. */
+/* Makes a pattern: push its lengths one by one, then close it. BL_EFAIL: out of memory. */
 int bl_patterns_push(struct bl_patterns *p, uint32_t bucket, struct bl_error *e);
 int bl_patterns_close(struct bl_patterns *p, uint32_t use, struct bl_error *e);
 
-/* Adds the patterns of another, over the same buckets. */
+/* Adds the patterns of another set over the same buckets. */
 int bl_patterns_append(struct bl_patterns *p, const struct bl_patterns *other, struct bl_error *e);
 
-/* Keeps in *best the one with fewer blocks, and frees the other; one without patterns is none. */
+/* Keeps in *best the set with fewer blocks and frees the other; a set without patterns does not count. */
 void bl_patterns_keep_fewer(struct bl_patterns *best, struct bl_patterns *other);
 
-/* The most entries in any pattern. */
+/* Returns the most entries in any pattern. */
 uint32_t bl_patterns_widest(const struct bl_patterns *p);
 void bl_patterns_free(struct bl_patterns *p);
 

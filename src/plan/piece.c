@@ -8,7 +8,7 @@
 /* How the options cut a sequence. */
 struct rule {
     enum bl_cut cut;
-    int64_t shortest, longest; /* others are dropped */
+    int64_t shortest, longest; /* other lengths are dropped */
     int64_t T;
 };
 
@@ -32,7 +32,7 @@ static int64_t rule_count_pieces(const struct rule *rule, int64_t length)
     return length > 0 && length <= T;
 }
 
-/* Everything but the arrays. *needs_cutting: whether they are needed. */
+/* Computes everything except the arrays. *needs_cutting: whether the arrays are needed. */
 static int pieces_survey(struct bl_pieces *p, const struct rule *rule, bool *needs_cutting, struct bl_error *e)
 {
     const struct rule r = *rule;
@@ -100,7 +100,7 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
                                              .unit = 1,
                                              .cap = T}};
     if (!clips && shortest == 1 && counts->longest <= rule.longest && counts->longest <= T) {
-        pieces->count = (size_t)counts->sequences; /* all of them, whole */
+        pieces->count = (size_t)counts->sequences; /* all sequences, uncut */
         pieces->steps = counts->steps;
         return BL_OK;
     }

@@ -1,9 +1,9 @@
-/* A plan: which sequence goes into which block, at which start.
+/* A plan: which sequence goes into which block, and at which start.
  *
- * Planning is pure: lengths, options and a seed in, a plan out. No files, no threads, no clock, and the same
- * answer on every machine. Memory at the peak, where nothing is cut: 8 bytes per sequence and 16 per block, beside the
- * 8 per sequence of the lengths that the caller owns; up to 8 more per sequence where nearly all lengths differ. A
- * sequence that is cut costs up to 32 bytes more per piece. */
+ * Planning is pure: it takes lengths, options and a seed, and uses no files, threads or clock. Its result is the same
+ * on every machine. Peak memory, if nothing is cut: 8 bytes per sequence and 16 per block, besides the caller's 8 per
+ * sequence for the lengths; up to 8 more per sequence if nearly all lengths differ. Cutting takes up to 32 bytes more
+ * per piece. */
 #ifndef BL_PLAN_H
 #define BL_PLAN_H
 
@@ -13,10 +13,10 @@
 #include "base/error.h"
 
 #define BL_T_MAX INT64_C(2147483647) /* start and cu_seqlens are I32 */
-#define BL_SEQUENCES_MAX UINT32_MAX  /* identities are kept as u32 while planning */
+#define BL_SEQUENCES_MAX UINT32_MAX  /* ids are uint32_t while planning */
 
 /* Strategies and fills, by identifier and by the word of --strategy and --fill. Each has its functions in a struct of
- * that name: see plan/strategy.h and plan/fills.h. The order is that of the words in --help. */
+ * that name: see plan/strategy.h and plan/fills.h. --help shows the words in this order. */
 #define BL_STRATEGY_LIST(X) X(NAIVE, naive) X(SAMPLE, sample) X(MIX, mix) X(BLOCK, block)
 #define BL_FILL_LIST(X) X(OPTIMAL, optimal) X(RANDOM, random) X(PAPER, paper)
 
@@ -36,7 +36,7 @@ enum bl_keep { BL_KEEP_NOTHING, BL_KEEP_ORDER };
 #define BL_EFFORT_DEFAULT 8
 #define BL_EFFORT_MAX 1000000
 
-/* What determines a plan, with the lengths. */
+/* Together with the lengths, these determine a plan. */
 struct bl_plan_options {
     enum bl_strategy strategy;
     enum bl_fill fill;         /* for BL_STRATEGY_BLOCK */
@@ -45,90 +45,88 @@ struct bl_plan_options {
     int64_t T;                 /* steps per block; 0: the longest sequence that is not dropped */
     int64_t clip;              /* steps per clip for SAMPLE and MIX; 0: the mean length, rounded down */
     uint64_t seed;
-    /* 0 in what follows: not given. */
-    int64_t effort;              /* BL_EFFORT_DEFAULT; billions of operations of the search for fewer blocks */
+    /* In the following, 0 means not given. */
+    int64_t effort;              /* BL_EFFORT_DEFAULT; billions of operations in the search for fewer blocks */
     int64_t align;               /* steps: every start is a multiple of it; BLOCK */
     int64_t max_sequences;       /* in a block; BLOCK */
     int64_t min_length;          /* steps: shorter sequences are dropped */
     int64_t max_length;          /* steps: longer sequences are dropped */
-    enum bl_keep order;          /* the blocks in input order, too; BLOCK with BL_FILL_OPTIMAL */
+    enum bl_keep order;          /* also keep the input order of the blocks; BLOCK with BL_FILL_OPTIMAL */
     int64_t world_size;          /* ranks; 1 */
     int64_t batch_size;          /* blocks per rank and step; 1 */
-    enum bl_remainder remainder; /* how blocks become a multiple of world_size * batch_size */
-    enum bl_balance balance;     /* of the ranks in every step: sums of squared lengths */
+    enum bl_remainder remainder; /* how to reach a multiple of world_size * batch_size blocks */
+    enum bl_balance balance;     /* equal sums of squared lengths of the ranks in every step */
     const uint32_t *group;       /* [count] sequences of different groups never share a block; BLOCK */
 };
 
 /* Owned by the caller of bl_plan_make; free with bl_plan_free. */
 struct bl_plan {
-    int64_t T;             /* steps per block: of this plan, so the clip for SAMPLE and MIX */
-    int64_t align;         /* every start is a multiple of it: see bl_plan_next_start. 0, 1: of anything */
+    int64_t T;             /* steps per block of this plan: for SAMPLE and MIX the clip */
+    int64_t align;         /* every start is a multiple of it: see bl_plan_next_start. 0, 1: no alignment */
     size_t blocks;         /* B */
     size_t pieces;         /* P */
-    int64_t *block_ptr;    /* [B+1] first piece of each block, then P; blocks that pad the plan are empty, at the end */
+    int64_t *block_ptr;    /* [B+1] first piece of each block, then P; padding blocks are empty, at the end */
     uint32_t *sequence;    /* [P] index into the lengths, in block order, then by start */
     int64_t *length;       /* [P] steps of the piece, or NULL: every piece is a whole sequence */
-    int64_t *source_start; /* [P] first step of the piece within its sequence, or NULL: all zero */
-    /* blocks * T == steps - deleted + padding, always. */
+    int64_t *source_start; /* [P] first step of the piece within its sequence, or NULL: all 0 */
+    /* Invariant: blocks * T == steps - deleted + padding. */
     int64_t sequences; /* with a positive length */
-    int64_t steps;     /* sum of all lengths, over T or not */
+    int64_t steps;     /* sum of all lengths, including those over T */
     int64_t longest;
     int64_t padding;       /* steps */
     int64_t deleted;       /* steps: left out by sample, mix, truncate, drop */
-    int64_t cut;           /* sequences that were placed, but not all steps in one piece: split, truncated, clipped */
-    int64_t dropped;       /* sequences of which no step was placed */
+    int64_t cut;           /* placed sequences without all steps in one piece: split, truncated, clipped */
+    int64_t dropped;       /* sequences without a placed step */
     int64_t lower_bound;   /* proven: no plan of these pieces has fewer blocks */
-    int64_t max_sequences; /* S: maximum of pieces in a block */
-    /* Of the squared lengths over the ranks, with more than one: the most expensive rank by the mean; 1 is level. Else
-     * 0. */
-    double imbalance, imbalance_before; /* as it is, and without balance */
+    int64_t max_sequences; /* S: most pieces in a block */
+    /* Over the ranks, for squared lengths: the most expensive rank divided by the mean; 1 is level. 0 with one rank. */
+    double imbalance, imbalance_before; /* with and without balance */
 };
 
-/* Plans count sequences of length[i] steps (length 0: not to be planned: a row that is not ok).
- * Errors: BL_EUSAGE for invalid options (T out of range...), BL_EFAIL for no memory, for a sequence longer than
- * T under BL_OVERSIZE_ERROR (the first one is named by its index) and for an empty plan. On error *plan is empty. */
+/* Plans count sequences of length[i] steps (0: leave out, a row that is not ok). BL_EUSAGE: invalid options (T out of
+ * range...). BL_EFAIL: out of memory, a sequence longer than T with BL_OVERSIZE_ERROR (the message has the index of the
+ * first), or an empty plan. On error *plan is empty. */
 int bl_plan_make(struct bl_plan *plan, const int64_t *length, size_t count, const struct bl_plan_options *options,
                  struct bl_error *e);
 void bl_plan_free(struct bl_plan *plan);
 
-/* The T of bl_plan_make alone: as given, the longest sequence, or for SAMPLE and MIX the clip. */
+/* Computes only the T of bl_plan_make: as given, the longest sequence, or for SAMPLE and MIX the clip. */
 int bl_plan_T(int64_t *T, const int64_t *length, size_t count, const struct bl_plan_options *options,
               struct bl_error *e);
 
-/* Sequences longer than T that neither length limit of the options drops. */
+/* Sequences longer than T that no length limit of the options drops. */
 struct bl_plan_oversize {
     size_t count;
-    size_t first;    /* index of the first of them */
+    size_t first;    /* index of the first one */
     int64_t longest; /* steps */
 };
 
 void bl_plan_find_oversize(struct bl_plan_oversize *over, const int64_t *length, size_t count,
                            const struct bl_plan_options *options, int64_t T);
 
-/* Steps of piece p; length is the array that the plan was made from. */
+/* Returns the steps of piece p. length: the array that the plan was made from. */
 static inline int64_t bl_plan_piece_length(const struct bl_plan *plan, const int64_t *length, size_t p)
 {
     return plan->length ? plan->length[p] : length[plan->sequence[p]];
 }
 
-/* Where the piece starts that comes after one of `length` steps at `start`. */
+/* Returns the start of a piece that follows one of `length` steps at `start`. */
 static inline int64_t bl_plan_next_start(const struct bl_plan *plan, int64_t start, int64_t length)
 {
     int64_t end = start + length;
     return plan->align > 1 ? (end + plan->align - 1) / plan->align * plan->align : end;
 }
 
-/* Checks every table of a plan, wherever it came from: each sequence's steps at most once, none outside its sequence,
- * no block over T, no empty piece; recounts all the counts into the plan. lower_bound is raised to what is quickly
- * proven, and must not exceed the blocks. BL_EFAIL with the
- * block and sequence named. */
+/* Checks all tables of a plan from any source: each step at most once, none outside its sequence, no block over T, no
+ * empty piece. Recomputes the counts of the plan. Raises lower_bound to a quickly proven bound; it must not exceed the
+ * blocks. BL_EFAIL names the block and the sequence. */
 int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e);
 
-/* The same but for the bound, which stays as it is: for a plan that was just made, before it is written. Memory: a bit
- * per sequence. */
+/* The same without the bound, which stays unchanged: for a new plan before it is written. Memory: one bit per
+ * sequence. */
 int bl_plan_recount(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e);
 
-/* Share of the blocks' steps that hold data: placed / (blocks * T), 0 to 1. */
+/* Returns the share of the blocks' steps that hold data: placed / (blocks * T), 0 to 1. */
 double bl_plan_efficiency(const struct bl_plan *plan);
 
 #endif

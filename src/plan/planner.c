@@ -1,6 +1,6 @@
-/* From lengths to plans: resolves T, cuts the pieces, finds out how to fill blocks with them; then, for every seed,
- * draws which sequence goes where, fits the blocks to the ranks, orders them, and translates pieces back to sequences.
- */
+/* From lengths to plans: resolves T, cuts the pieces, and decides how to fill blocks with them. Then, for every seed,
+ * draws which sequence goes where, adapts the blocks to the ranks, orders them, and converts pieces back to
+ * sequences. */
 #include "plan/planner.h"
 
 #include <stdlib.h>
@@ -24,13 +24,13 @@ static bool planner_is_packed(const struct bl_planner *p)
     return bl_strategies[p->options.strategy]->is_packed;
 }
 
-/* Whether a fill decides what goes into a block together. */
+/* Whether a fill decides which sequences share a block. */
 static bool planner_has_fill(const struct bl_planner *p)
 {
     return planner_is_packed(p) && p->options.order != BL_KEEP_ORDER;
 }
 
-/* --- what is the same for every seed ---------------------------------------------------------------------------- */
+/* --- independent of the seed -------------------------------------------------------------------------------------- */
 
 static int64_t planner_align(const struct bl_planner *p)
 {
@@ -44,7 +44,7 @@ static struct bl_fill_limits planner_limits(const struct bl_planner *p)
                                    .work = value_or(p->options.effort, BL_EFFORT_DEFAULT) * INT64_C(1000000000)};
 }
 
-/* A block holds whole units and at its end a part of one more, which patterns leave empty but a bound must count. Where
+/* A block holds whole units, and at its end part of another one, which patterns leave empty but a bound must count. If
  * units do not divide T, their bound may be lower than that of the steps. */
 static int planner_bound(const struct bl_planner *p, const struct bl_subproblem *s, int64_t *bound, struct bl_error *e)
 {
@@ -83,12 +83,12 @@ static int planner_prepare(struct bl_planner *p, struct bl_subproblem *s, struct
     } else {
         bl_histogram_free(&s->h);
     }
-    /* What is proven of units that do not divide T is not proven of steps. */
+    /* If units do not divide T, a bound on units proves nothing about steps. */
     p->counts.lower_bound += p->counts.T % planner_align(p) == 0 ? units : bound;
     return code;
 }
 
-/* The group of a piece. */
+/* Returns the group of a piece. */
 static uint32_t planner_group(const struct bl_planner *p, size_t piece)
 {
     return p->options.group[p->pieces.sequence ? p->pieces.sequence[piece] : piece];
@@ -104,7 +104,7 @@ static int planner_single_group(struct bl_planner *p, struct bl_error *e)
     return 0;
 }
 
-/* Counting sort of the pieces by group: member[] and, in begin, where each group begins there. */
+/* Sorts the pieces by group with a counting sort: member[], and in begin the start of each group. */
 static int planner_sort_members(struct bl_planner *p, size_t groups, size_t *begin, struct bl_error *e)
 {
     const struct bl_lengths *all = &p->pieces.lengths;
@@ -166,7 +166,7 @@ static int planner_fill(struct bl_planner *p, struct bl_error *e)
     return code;
 }
 
-/* Fails where a sequence is longer than T, and that was not foreseen by --oversize. */
+/* Fails if a sequence is longer than T and --oversize does not handle it. */
 static int planner_check_oversize(const struct bl_planner *p, struct bl_error *e)
 {
     const struct bl_plan_options *o = &p->options;
@@ -238,9 +238,9 @@ void bl_planner_free(struct bl_planner *p)
     *p = (struct bl_planner){0};
 }
 
-/* --- another plan's patterns ------------------------------------------------------------------------------------ */
+/* --- adopting the patterns of another plan ------------------------------------------------------------------------ */
 
-/* The pieces of a block, which are of one group, as a pattern of their subproblem. */
+/* Adds the pieces of a block, all of one group, as a pattern of their subproblem. */
 static int planner_adopt_block(struct bl_planner *p, struct bl_subproblem *s, int64_t begin, int64_t end,
                                struct bl_error *e)
 {
@@ -279,7 +279,7 @@ int bl_planner_adopt(struct bl_planner *p, const struct bl_plan *plan, struct bl
     return code;
 }
 
-/* --- what the seed decides -------------------------------------------------------------------------------------- */
+/* --- depending on the seed ---------------------------------------------------------------------------------------- */
 
 static int planner_draft_subproblem(const struct bl_planner *p, const struct bl_subproblem *s, struct bl_draft *d,
                                     uint64_t seed, struct bl_error *e)
@@ -292,7 +292,7 @@ static int planner_draft_subproblem(const struct bl_planner *p, const struct bl_
     return bl_fills[p->options.fill]->draft(d, s, &limits, seed, e);
 }
 
-/* Every subproblem has random numbers of its own. */
+/* Every subproblem has its own random numbers. */
 static int planner_draft(struct bl_planner *p, struct bl_draft *d, uint64_t seed, bool last, struct bl_error *e)
 {
     int code = bl_draft_make(d, p->pieces.count, e);
@@ -302,11 +302,11 @@ static int planner_draft(struct bl_planner *p, struct bl_draft *d, uint64_t seed
             planner_free_subproblem(&p->subproblem[s]);
     }
     if (p->subproblems > 1)
-        d->is_shuffled = false; /* one group after the other */
+        d->is_shuffled = false; /* the groups follow one another */
     return code;
 }
 
-/* Blocks per step of all ranks. */
+/* Returns the blocks per step of all ranks. */
 static size_t planner_step(const struct bl_planner *p)
 {
     return (size_t)(value_or(p->options.world_size, 1) * value_or(p->options.batch_size, 1));
@@ -343,7 +343,7 @@ static int planner_order(const struct bl_planner *p, struct bl_draft *d, uint64_
     return bl_order_apply(plan, d, &order, e);
 }
 
-/* plan->sequence holds pieces; afterwards sequences, with length and start of the piece where anything was cut. */
+/* Converts plan->sequence from pieces to sequences, and sets length and start of the pieces if anything was cut. */
 static int plan_name_sequences(struct bl_plan *plan, const struct bl_pieces *pieces, struct bl_error *e)
 {
     if (!pieces->sequence)
@@ -363,8 +363,8 @@ static int plan_name_sequences(struct bl_plan *plan, const struct bl_pieces *pie
     return BL_OK;
 }
 
-/* The counts that depend on the number of blocks. The bound of the blocks becomes one of whole steps of all ranks; or,
- * where blocks were dropped, one without these. */
+/* Sets the counts that depend on the number of blocks. The bound is rounded up to whole steps of all ranks; or, if
+ * blocks were dropped, reduced by them. */
 static int planner_count(const struct bl_planner *p, struct bl_plan *plan, struct bl_error *e)
 {
     int64_t step = (int64_t)planner_step(p);

@@ -2,7 +2,7 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-enum { BATCH_MAX = 16 }; /* numbers of one draw: 16! is far below 2^64 */
+enum { BATCH_MAX = 16 }; /* numbers per draw: 16! is far below 2^64 */
 
 static uint64_t random_rotate(uint64_t x, int k)
 {
@@ -20,7 +20,7 @@ static uint64_t random_splitmix(uint64_t *state)
 
 void bl_random_seed(struct bl_random *r, uint64_t seed, enum bl_stream stream)
 {
-    /* The seed is mixed before the stream is added: neighbouring seeds must not share a stream. */
+    /* The seed is mixed before the stream is added, since neighbouring seeds must not share a stream. */
     uint64_t state = random_splitmix(&seed) + (uint64_t)stream * UINT64_C(0xd1342543de82ef95);
     for (int i = 0; i < 4; i++)
         r->state[i] = random_splitmix(&state);
@@ -40,8 +40,8 @@ uint64_t bl_random_next(struct bl_random *r)
     return result;
 }
 
-/* Lemire, "Fast random integer generation in an interval", 2019: the division is needed only when the low half of the
- * product falls into the sliver that would be biased. */
+/* Lemire, "Fast random integer generation in an interval", 2019: the division is needed only if the low half of the
+ * product falls into the small range that would be biased. */
 uint64_t bl_random_below(struct bl_random *r, uint64_t n)
 {
     u128 product = (u128)bl_random_next(r) * n;
@@ -53,7 +53,7 @@ uint64_t bl_random_below(struct bl_random *r, uint64_t n)
     return (uint64_t)(product >> 64);
 }
 
-/* How many of the numbers below n, n - 1, ... one draw gives: their ranges multiply to no more than 2^54. */
+/* Returns how many of the numbers below n, n - 1, ... one draw yields: the product of their ranges is at most 2^54. */
 static size_t shuffle_batch_size(size_t n)
 {
     if (n <= BATCH_MAX)
@@ -62,7 +62,7 @@ static size_t shuffle_batch_size(size_t n)
 }
 
 /* at[i] uniform over 0 .. n-1-i, i < batch (Brackett-Rozinsky and Lemire, "Batched ranged random integer generation",
- * 2024): the low half of each product is as good as a new draw, until the product of all the ranges is used up. */
+ * 2024): the low half of each product serves as a new draw, until the product of the ranges is used up. */
 static void shuffle_draw_batch(struct bl_random *r, size_t n, size_t batch, size_t *at)
 {
     uint64_t low, ranges = 0;

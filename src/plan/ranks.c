@@ -18,7 +18,7 @@ static size_t draft_max_size(const struct bl_draft *d)
     return size;
 }
 
-/* Splits up to `more` of the blocks that hold `size` pieces, from the last on, so that the table grows in place. */
+/* Splits up to `more` blocks of `size` pieces, from the last block to the first, so that the table grows in place. */
 static void draft_split_blocks(struct bl_draft *d, size_t size, size_t more)
 {
     size_t alike = 0;
@@ -35,7 +35,7 @@ static void draft_split_blocks(struct bl_draft *d, size_t size, size_t more)
         d->first[--to] = end = first;
     }
     d->blocks += grow;
-    d->is_shuffled = 0; /* two halves are neighbours now */
+    d->is_shuffled = 0; /* the two halves are neighbours now */
 }
 
 int bl_ranks_spread(struct bl_draft *d, size_t multiple, size_t min_blocks, struct bl_error *e)
@@ -79,7 +79,7 @@ static int steps_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The blocks with fewer steps than `limit` go, and so many of those that have just as many. */
+/* Removes the blocks with fewer steps than `limit`, and `ties` of those with exactly that many. */
 static void draft_remove_blocks(struct bl_draft *d, const int64_t *length, int64_t limit, size_t ties)
 {
     size_t blocks = 0, to = 0, begin = d->first[0];

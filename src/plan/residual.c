@@ -61,7 +61,7 @@ static int residual_compare_buckets(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How many more blocks can be filled as the chosen one, up to `most`; takes what they need. */
+/* Returns how many more blocks can repeat the chosen one, up to `most`, and takes their lengths. */
 static uint32_t residual_repeat(struct bl_residual *s, uint32_t most)
 {
     for (int applying = 0; applying < 2; applying++)

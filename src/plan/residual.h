@@ -1,4 +1,4 @@
-/* The residual instance: the lengths that are left while blocks are filled one by one, and the block being filled. */
+/* The residual instance: the lengths that remain while blocks are filled one by one, and the block being filled. */
 #ifndef BL_RESIDUAL_H
 #define BL_RESIDUAL_H
 
@@ -12,28 +12,27 @@
 
 struct bl_residual {
     const struct bl_histogram *h;
-    uint32_t *left;            /* [distinct] how many of each bucket */
-    struct bl_bitset nonempty; /* buckets with any left */
-    uint32_t *chosen;          /* [count] buckets of the block in the making, already taken */
+    uint32_t *left;            /* [distinct] remaining count of each bucket */
+    struct bl_bitset nonempty; /* buckets that are not empty */
+    uint32_t *chosen;          /* [count] buckets of the unfinished block, already taken */
     size_t count, capacity;
 };
 
-/* Everything that the histogram has. Errors here and below: BL_EFAIL, no memory; the object is then still to be freed.
- */
+/* Starts with all lengths of the histogram. Errors here and below: BL_EFAIL, out of memory; the object must still be
+ * freed. */
 int bl_residual_make(struct bl_residual *s, const struct bl_histogram *h, struct bl_error *e);
 void bl_residual_free(struct bl_residual *s);
 
-/* Takes one of a bucket of which there are any, into the block in the making. */
+/* Moves one length of a nonempty bucket into the unfinished block. */
 int bl_residual_choose(struct bl_residual *s, size_t bucket, struct bl_error *e);
 
-/* Puts back what was chosen last, until `count` are chosen. */
+/* Puts back the last chosen lengths, until `count` remain. */
 void bl_residual_put_back(struct bl_residual *s, size_t count);
 
-/* The longest bucket that is left and fits, or BL_BITSET_NONE. */
+/* Returns the longest nonempty bucket that fits, or BL_BITSET_NONE. */
 size_t bl_residual_fitting(const struct bl_residual *s, uint32_t room);
 
-/* The chosen block becomes a pattern, used as often as there are lengths for, up to `most` times, which it returns by
- * *use. */
+/* Adds the chosen block as a pattern, used as often as the lengths allow, up to `most` times; *use: how often. */
 int bl_residual_close(struct bl_residual *s, uint32_t most, struct bl_patterns *patterns, uint32_t *use,
                       struct bl_error *e);
 

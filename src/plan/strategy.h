@@ -1,5 +1,5 @@
-/* The strategies: how sequences become pieces, and whether pieces share blocks. docs/adding-a-strategy.md tells how to
- * add one. */
+/* The strategies: how sequences become pieces, and whether pieces share blocks. To add one, see
+ * docs/adding-a-strategy.md. */
 #ifndef BL_STRATEGY_H
 #define BL_STRATEGY_H
 
@@ -7,17 +7,17 @@
 
 #include "plan/plan.h"
 
-/* What becomes of a sequence. */
+/* How a sequence is cut. */
 enum bl_cut {
-    BL_CUT_NOTHING, /* whole; dropped where it is longer than T */
+    BL_CUT_NOTHING, /* whole; dropped if longer than T */
     BL_CUT_HEAD,    /* the first T steps */
-    BL_CUT_SPLIT,   /* consecutive pieces of T steps, and one of what is left */
-    BL_CUT_CLIP,    /* one piece of T steps from a random start; dropped where it is shorter */
-    BL_CUT_CLIPS,   /* every whole T from the head; what is left is dropped */
+    BL_CUT_SPLIT,   /* consecutive pieces of T steps, then the remainder */
+    BL_CUT_CLIP,    /* one piece of T steps from a random start; dropped if shorter than T */
+    BL_CUT_CLIPS,   /* every whole T from the start; the remainder is dropped */
 };
 
 struct bl_strategy_ops {
-    bool is_packed;  /* pieces share blocks, as a fill says; otherwise each has a block to itself */
+    bool is_packed;  /* pieces share blocks by a fill; otherwise each has its own block */
     bool is_clipped; /* T is --clip or the mean length; --T and --oversize are ignored */
     enum bl_cut (*cut)(const struct bl_plan_options *options);
 };
@@ -26,7 +26,7 @@ struct bl_strategy_ops {
 BL_STRATEGY_LIST(BL_STRATEGY_DECLARE)
 #undef BL_STRATEGY_DECLARE
 
-/* By enum bl_strategy. */
+/* Indexed by enum bl_strategy. */
 extern const struct bl_strategy_ops *const bl_strategies[BL_STRATEGY_COUNT];
 
 #endif

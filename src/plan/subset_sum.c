@@ -45,7 +45,7 @@ static uint32_t subset_sum_units(const struct bl_subset_sum *s, uint32_t length)
     return (uint32_t)(((uint64_t)length + (UINT64_C(1) << s->shift) - 1) >> s->shift);
 }
 
-/* Sums reached for the first time: who did it; those with too many lengths are taken back. */
+/* Records which length reached sums for the first time; removes sums with too many lengths. */
 static uint64_t subset_sum_record(struct bl_subset_sum *s, uint32_t base, uint64_t fresh, uint32_t bucket,
                                   uint32_t units)
 {
@@ -62,7 +62,7 @@ static uint64_t subset_sum_record(struct bl_subset_sum *s, uint32_t base, uint64
     return kept;
 }
 
-/* One copy: every sum plus the length, from the highest down so that none is used twice. */
+/* Adds one copy: every sum plus the length, from the highest down, so that the copy is used only once. */
 static int64_t subset_sum_offer_one(struct bl_subset_sum *s, uint32_t bucket, uint32_t units)
 {
     uint32_t high = s->top > s->room - units ? s->room : s->top + units;

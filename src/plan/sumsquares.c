@@ -1,10 +1,10 @@
 /* --fill random: sum of squares (Csirik, Johnson, Kenyon, Orlin, Shor, Weber, JACM 2006). In random order, each length
- * goes into a block such that afterwards the numbers of blocks with equal room are as equal as possible, which in the
- * end fills nearly all of them. Those that are not full are taken apart and filled again by patterns.
+ * goes into a block so that the numbers of blocks with equal room become as equal as possible, which in the end fills
+ * nearly all blocks. The others are dissolved and filled again by patterns.
  *
- * On a grid: room is counted in at most GRID_MAX classes, lengths rounded up to them. levels[g] is how
- * many open blocks have room for g classes; a length s goes where levels[g - s] - levels[g] is least. One pass over the
- * classes for each length, four of them at a time. */
+ * On a grid: room is counted in at most GRID_MAX classes, with lengths rounded up. levels[g] is the number of open
+ * blocks with room for g classes; a length s goes where levels[g - s] - levels[g] is least. Each length takes one pass
+ * over the classes, four at a time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 enum { GRID_MIN = 2048, GRID_MAX = 8192 };
 
-#define GRID_WORK (INT64_C(1) << 34) /* lengths times classes: more would take more than some seconds */
+#define GRID_WORK (INT64_C(1) << 34) /* lengths times classes: more would take more than a few seconds */
 #define NONE UINT32_MAX
 #define NOWHERE (1 << 30)
 
@@ -23,16 +23,16 @@ struct packer {
     const struct bl_lengths *lengths;
     int64_t T;
     uint32_t grid;
-    uint32_t sequences; /* the most in a block */
+    uint32_t sequences; /* limit per block */
     int32_t *levels;    /* [grid+1] blocks by room */
-    int32_t *open;      /* [grid+1] the same, but NOWHERE below 0 where there are none */
-    uint32_t *top;      /* [grid+1] a block with that room, the others behind it by `below` */
-    /* By block. */
+    int32_t *open;      /* [grid+1] the same, but -NOWHERE if there are none */
+    uint32_t *top;      /* [grid+1] a block with that room; `below` links the others */
+    /* [blocks] */
     uint32_t *below, *room, *last, *size;
     size_t blocks, capacity;
-    /* By place in the random order. */
-    uint32_t *item;   /* place in lengths */
-    uint32_t *before; /* the place of the one that went into the same block before */
+    /* By position in the random order: */
+    uint32_t *item;   /* index in lengths */
+    uint32_t *before; /* position of the previous length in the same block */
     size_t items;
 };
 
@@ -121,7 +121,7 @@ static lanes lanes_load(const int32_t *from)
     return v;
 }
 
-/* The least of levels[g - s] - open[g] for g from s + 1 to grid - 1; what lies behind is NOWHERE. */
+/* Returns the least levels[g - s] - open[g] for g from s + 1 to grid - 1; open is -NOWHERE beyond. */
 static int32_t packer_min_change(const struct packer *p, uint32_t s)
 {
     lanes least = {NOWHERE, NOWHERE, NOWHERE, NOWHERE};
@@ -136,8 +136,8 @@ static int32_t packer_min_change(const struct packer *p, uint32_t s)
     return best;
 }
 
-/* Where a length of s classes goes: the room of a block, or `grid` for a new one. Twice the change, plus one for what
- * fills a block or begins one and two for what moves it, is how much the sum of squares grows. */
+/* Returns where a length of s classes goes: the room of a block, or `grid` for a new one. The sum of squares grows by
+ * twice the change, plus one if the length fills or begins a block, or two if it moves one. */
 static uint32_t packer_choose_room(const struct packer *p, uint32_t s)
 {
     int32_t change = packer_min_change(p, s);
@@ -174,7 +174,7 @@ static int packer_place(struct packer *p, uint32_t place, struct bl_error *e)
     return 0;
 }
 
-/* Full blocks go into the draft; the members of the others to the front of p->item, as ids. */
+/* Adds full blocks to the draft; moves the members of the others to the front of p->item, as ids. */
 static int packer_collect(struct packer *p, struct bl_draft *d, size_t *left, struct bl_random *inside,
                           struct bl_error *e)
 {
@@ -199,7 +199,7 @@ static int packer_collect(struct packer *p, struct bl_draft *d, size_t *left, st
     return code;
 }
 
-/* The blocks that are not full are taken apart and filled again by patterns. */
+/* Dissolves the blocks that are not full and fills them again by patterns. */
 static int packer_fill_rest(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
                             uint64_t seed, struct bl_error *e)
 {
