@@ -161,8 +161,7 @@ BLOAD_API int bload_dataset_attribute(const struct bload_dataset *dataset, int a
 BLOAD_API int bload_dataset_find_attribute(const struct bload_dataset *dataset, const char *name);
 
 /* Copies an attribute of block `block` into out: S elements of int64_t or double, the value of each sequence in the
- * block. NaN: an empty value. Unused elements, and those of failed sequences, are 0; bload_tables.sequence tells them
- * apart. */
+ * block. NaN: an empty value. Unused elements, and those of failed sequences, are 0: their sequence is -1. */
 BLOAD_API int bload_read_attribute(struct bload_dataset *dataset, int64_t block, int attribute, void *out,
                                    struct bload_error *error);
 
@@ -211,8 +210,8 @@ struct bload_plan_options {
     int64_t world_size;    /* ranks; 0: 1 */
     int64_t batch_size;    /* blocks per rank and step; 0: 1 */
     enum bload_remainder remainder;
-    /* not 0: in every step the ranks have nearly equal sums of squared lengths. Rank r has the blocks r, r +
-     * world_size, r + 2 * world_size, ... */
+    /* not 0: in every step the ranks have nearly equal sums of squared lengths. Rank r has every world_size-th block,
+     * from block r on. */
     int balance;
     const uint32_t *group; /* [count] or NULL: sequences of different groups never share a block */
 };

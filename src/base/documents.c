@@ -46,7 +46,7 @@ static int documents_refill(struct bl_documents *d, struct bl_error *e)
     return archive ? bl_error_set(e, BL_EDATA, "%s", archive) : code;
 }
 
-/* --- where a part of a file begins ------------------------------------------------------------------------------ */
+/* --- the start of a part of a file ------------------------------------------------------------------------------ */
 
 /* Returns the size of the blank line at `at`, 0 if the line is not blank, and -1 if only more bytes can tell. */
 static int documents_blank_line(const struct bl_documents *d, size_t at)

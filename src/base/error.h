@@ -13,9 +13,9 @@
 enum bl_code {
     BL_OK = 0,
     BL_EFAIL = -1,   /* the system failed, or the work cannot be done: exit status 1 */
-    BL_EUSAGE = -2,  /* asked for wrongly: exit status 2 */
-    BL_EDATA = -3,   /* this input's content cannot be used: costs the input, never the run (exit status 3) */
-    BL_ECANCEL = -4, /* a signal, or another job's fatal error, asked us to stop */
+    BL_EUSAGE = -2,  /* wrong usage: exit status 2 */
+    BL_EDATA = -3,   /* the content of an input is unusable: the run continues without it (exit status 3) */
+    BL_ECANCEL = -4, /* a signal, or another job's fatal error, stopped the work */
 };
 
 struct bl_error {

@@ -200,7 +200,7 @@ static bool scan_array(struct scan *s, int depth)
     }
 }
 
-/* --- objects and the keys that are looked for ------------------------------------------------------------------- */
+/* --- objects and keys ------------------------------------------------------------------------------------------- */
 
 static bool name_is_part(const struct bl_json_value *name, const struct bl_json_key *key, int part)
 {
@@ -341,7 +341,7 @@ void bl_json_append_keys(const char *line, size_t size, int max, struct bl_buffe
     }
 }
 
-/* --- what values say -------------------------------------------------------------------------------------------- */
+/* --- decoding values -------------------------------------------------------------------------------------------- */
 
 /* Returns the code point of \uXXXX at *at, or of a surrogate pair of two, and moves *at past it. */
 static uint32_t escape_decode(const char **at, const char *end, bool *is_lone)

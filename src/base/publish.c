@@ -47,7 +47,7 @@ static int publish_name(const char *temporary, const char *path, struct bl_error
     return code;
 }
 
-/* --- what differs ----------------------------------------------------------------------------------------------- */
+/* --- differences ------------------------------------------------------------------------------------------------ */
 
 /* One of two compared files. */
 struct side {

@@ -26,7 +26,7 @@ struct finishing {
     bool partial;
 };
 
-/* --- the files in DIR/.bload -------------------------------------------------------------------------------------- */
+/* --- the files in DIR/.bload ------------------------------------------------------------------------------------ */
 
 struct reading {
     const struct bl_manifest *manifest;

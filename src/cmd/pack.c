@@ -143,7 +143,7 @@ static int pack_find_inputs(struct bl_cmd *cmd, struct pack *p)
     return kind ? bl_inputs_use(&p->inputs, kind, cmd) : BL_OK;
 }
 
-/* --- printing ----------------------------------------------------------------------------------------------------- */
+/* --- printing --------------------------------------------------------------------------------------------------- */
 
 static int pack_print_config(struct bl_cmd *cmd, const struct pack *p)
 {

@@ -228,7 +228,7 @@ static int plan_add_epochs(struct bl_cmd *cmd, struct planning *p)
     return BL_OK;
 }
 
-/* --- an unfinished dataset ---------------------------------------------------------------------------------------- */
+/* --- an unfinished dataset -------------------------------------------------------------------------------------- */
 
 static int directory_check_flags(const struct planning *p, struct bl_error *e)
 {

@@ -111,7 +111,7 @@ static void scan_print_summary(const struct scan *scan)
     bl_inputs_print_ignored(&scan->inputs);
 }
 
-/* --- inputs ------------------------------------------------------------------------------------------------------- */
+/* --- inputs ----------------------------------------------------------------------------------------------------- */
 
 /* Lists the inputs, finds their kind, and makes it ready. */
 static int scan_prepare(struct bl_cmd *cmd, struct scan *scan)
@@ -170,7 +170,7 @@ static void scan_start_progress(const struct bl_cmd *cmd, struct scan *scan)
     bl_progress_start(&scan->progress, "scan", files ? "files" : "sequences", NULL, files);
 }
 
-/* --- the whole scan ----------------------------------------------------------------------------------------------- */
+/* --- the whole scan --------------------------------------------------------------------------------------------- */
 
 static int scan_run_all(struct bl_cmd *cmd, struct scan *scan)
 {
@@ -197,7 +197,7 @@ static int scan_run_all(struct bl_cmd *cmd, struct scan *scan)
     return code;
 }
 
-/* --- one task's part ---------------------------------------------------------------------------------------------- */
+/* --- one task's part -------------------------------------------------------------------------------------------- */
 
 static int scan_check_task(const struct scan *scan, struct bl_error *e)
 {

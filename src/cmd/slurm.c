@@ -233,7 +233,7 @@ static int slurm_take_lock(struct bl_slurm *s, struct bl_error *e)
     return code; /* a file system without locks cannot exclude others */
 }
 
-/* --- messages ----------------------------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------------------------- */
 
 struct counts {
     int64_t done, running, queued, held, submit;

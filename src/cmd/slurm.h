@@ -94,7 +94,7 @@ int bl_slurm_identify(struct bl_cmd *cmd, const struct bl_slurm *s, struct bl_in
  * BL_EUSAGE: something differs. Call after bl_slurm_inspect. */
 int bl_slurm_agree(const struct bl_slurm *s, const char *lines, struct bl_error *e);
 
-/* Writes the scripts. */
+/* Writes the scripts into the chain's folder. */
 int bl_slurm_write(const struct bl_slurm *s, struct bl_error *e);
 
 #endif

@@ -58,7 +58,7 @@ static void script_append_log(struct bl_buffer *out, const struct bl_slurm *s, i
     bl_buffer_free(&name);
 }
 
-/* --- the common part ---------------------------------------------------------------------------------------------- */
+/* --- the common part -------------------------------------------------------------------------------------------- */
 
 static const char common[] =
     "\n"

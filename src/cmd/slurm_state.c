@@ -44,7 +44,7 @@ int bl_slurm_state_path(const struct bl_slurm *s, const char *name, struct bl_bu
     return bl_buffer_check(path, e);
 }
 
-/* --- finished tasks ----------------------------------------------------------------------------------------------- */
+/* --- finished tasks --------------------------------------------------------------------------------------------- */
 
 /* The names found in DIR/.bload and DIR/shards. */
 struct found {
@@ -265,7 +265,7 @@ static int chain_read_files(struct bl_slurm *s, struct bl_error *e)
     return chain_read_dataset(s, e);
 }
 
-/* --- queued and running jobs -------------------------------------------------------------------------------------- */
+/* --- queued and running jobs ------------------------------------------------------------------------------------ */
 
 /* Parses a line "pack 1234 1000" of submit.sh: stage, job, offset. */
 static int job_parse(struct bl_slurm *s, const char *line, size_t size, struct bl_error *e)
@@ -386,7 +386,7 @@ static int squeue_run(struct bl_slurm *s, struct bl_error *e)
     return code;
 }
 
-/* --- decisions ---------------------------------------------------------------------------------------------------- */
+/* --- decisions -------------------------------------------------------------------------------------------------- */
 
 /* A queued job remains, unless it waits for an earlier stage that runs again. */
 static void entry_resolve_all(struct bl_slurm *s, int stage, bool anew)

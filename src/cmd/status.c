@@ -164,7 +164,7 @@ static void status_format_tasks(struct bl_buffer *out, const struct bl_status *s
     }
 }
 
-/* --- advice ------------------------------------------------------------------------------------------------------- */
+/* --- advice ----------------------------------------------------------------------------------------------------- */
 
 static bool task_is_due(const struct bl_status_task *t)
 {
@@ -244,7 +244,7 @@ static void status_format_next(struct bl_buffer *out, const struct showing *v)
     }
 }
 
-/* --- output ------------------------------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------------------------- */
 
 static void status_format_rate(struct bl_buffer *out, const struct bl_status_stage *stage)
 {

@@ -11,7 +11,7 @@
 #include "store/dataset.h"
 #include "store/row_reader.h"
 
-/* --- missing shards ----------------------------------------------------------------------------------------------- */
+/* --- missing shards --------------------------------------------------------------------------------------------- */
 
 struct checking {
     struct bl_packing *p;
@@ -109,7 +109,7 @@ int bl_packing_find_missing(struct bl_packing *p, const struct bl_manifest *m, s
     return code;
 }
 
-/* --- the scan's table --------------------------------------------------------------------------------------------- */
+/* --- the scan's table ------------------------------------------------------------------------------------------- */
 
 /* Restores a row of the scan, as far as planning and reading need it. */
 static void repair_restore_row(struct bl_row *row)

@@ -14,7 +14,7 @@
 #include "scan/join.h"
 #include "scan/scan.h"
 
-/* --- making the table --------------------------------------------------------------------------------------------- */
+/* --- making the table ------------------------------------------------------------------------------------------- */
 
 static int table_on_fault(void *sink, const struct bl_row *row, struct bl_error *e)
 {
@@ -150,7 +150,7 @@ static int table_make(struct bl_packing *p, bool *scanned, struct bl_error *e)
     return code || p->repairing ? code : bl_input_set_unused(p->job.inputs, &p->unused, e);
 }
 
-/* --- checking the table ------------------------------------------------------------------------------------------- */
+/* --- checking the table ----------------------------------------------------------------------------------------- */
 
 static int table_check_sampling(const struct bl_packing *p, struct bl_error *e)
 {
@@ -291,7 +291,7 @@ int bl_packing_table(struct bl_packing *p, struct bl_error *e)
     return code;
 }
 
-/* --- checks before opening ---------------------------------------------------------------------------------------- */
+/* --- checks before opening -------------------------------------------------------------------------------------- */
 
 int bl_packing_check_inputs(const struct bl_packing_job *job, struct bl_error *e)
 {

@@ -69,7 +69,7 @@ static int columns_round_best(struct bl_colgen *g, struct bl_patterns *best, str
     return code;
 }
 
-/* --- diving ------------------------------------------------------------------------------------------------------- */
+/* --- diving ----------------------------------------------------------------------------------------------------- */
 
 /* The remaining lengths as a histogram. */
 struct remainder {

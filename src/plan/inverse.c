@@ -105,7 +105,7 @@ void bl_inverse_btran(const struct bl_inverse *v, double *x)
     }
 }
 
-/* --- factorisation ------------------------------------------------------------------------------------------------ */
+/* --- factorisation ---------------------------------------------------------------------------------------------- */
 
 struct elimination {
     const struct bl_sparse *m;

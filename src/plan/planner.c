@@ -30,7 +30,7 @@ static bool planner_has_fill(const struct bl_planner *p)
     return planner_is_packed(p) && p->options.order != BL_KEEP_ORDER;
 }
 
-/* --- independent of the seed -------------------------------------------------------------------------------------- */
+/* --- independent of the seed ------------------------------------------------------------------------------------ */
 
 static int64_t planner_align(const struct bl_planner *p)
 {
@@ -238,7 +238,7 @@ void bl_planner_free(struct bl_planner *p)
     *p = (struct bl_planner){0};
 }
 
-/* --- adopting the patterns of another plan ------------------------------------------------------------------------ */
+/* --- adopting the patterns of another plan ---------------------------------------------------------------------- */
 
 /* Adds the pieces of a block, all of one group, as a pattern of their subproblem. */
 static int planner_adopt_block(struct bl_planner *p, struct bl_subproblem *s, int64_t begin, int64_t end,
@@ -279,7 +279,7 @@ int bl_planner_adopt(struct bl_planner *p, const struct bl_plan *plan, struct bl
     return code;
 }
 
-/* --- depending on the seed ---------------------------------------------------------------------------------------- */
+/* --- depending on the seed -------------------------------------------------------------------------------------- */
 
 static int planner_draft_subproblem(const struct bl_planner *p, const struct bl_subproblem *s, struct bl_draft *d,
                                     uint64_t seed, struct bl_error *e)

@@ -15,7 +15,7 @@
 #include "base/fs.h"
 #include "base/text.h"
 
-/* --- the format --------------------------------------------------------------------------------------------------- */
+/* --- the format ------------------------------------------------------------------------------------------------- */
 
 static const char *const states[] = {"running", "done", "failed", "stopped", NULL};
 
@@ -141,7 +141,7 @@ int bl_beat_parse(struct bl_beat *beat, const char *text, size_t size, struct bl
     return BL_OK;
 }
 
-/* --- the heartbeat of this process -------------------------------------------------------------------------------- */
+/* --- the heartbeat of this process ------------------------------------------------------------------------------ */
 
 static double heartbeat_now(void)
 {

@@ -139,7 +139,7 @@ static void *writer_main(void *argument)
     return NULL;
 }
 
-/* --- the caller's thread ------------------------------------------------------------------------------------------ */
+/* --- the caller's thread ---------------------------------------------------------------------------------------- */
 
 static int pipeline_produce(struct pipeline *p, struct bl_error *e)
 {

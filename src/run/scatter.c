@@ -137,7 +137,7 @@ out:
     return code;
 }
 
-/* Reads a piece to the end of its bucket. */
+/* Reads a piece and appends it to its bucket. */
 static int scatter_put_piece(struct bl_scatter *s, struct bl_reader *reader, struct bl_request *request, int64_t piece,
                              struct bl_error *e)
 {

@@ -36,7 +36,7 @@ const char *bl_task_state_name(enum bl_task_state state)
     return names[state];
 }
 
-/* --- the files in DIR/.bload -------------------------------------------------------------------------------------- */
+/* --- the files in DIR/.bload ------------------------------------------------------------------------------------ */
 
 /* Numbers of shards, parts or tasks, ascending once they are sorted. */
 struct numbers {
@@ -310,7 +310,7 @@ static void stage_resolve(struct bl_status_stage *stage, const struct numbers *t
     stage->finished = stage->units ? numbers_count_within(there, 0, stage->units) : (int64_t)there->count;
 }
 
-/* --- remaining work ----------------------------------------------------------------------------------------------- */
+/* --- remaining work --------------------------------------------------------------------------------------------- */
 
 /* If no work is left for other tasks, the slowest running task decides. */
 static double stage_longest_left(const struct bl_status_stage *stage)
@@ -367,7 +367,7 @@ static void status_estimate(struct bl_status *s, const struct names *names)
         s->pack.left = fmax(status_steps_left(s, &names->records) / s->pack.rate, stage_longest_left(&s->pack));
 }
 
-/* --- the whole dataset -------------------------------------------------------------------------------------------- */
+/* --- the whole dataset ------------------------------------------------------------------------------------------ */
 
 /* Reads the number of tasks of a scan, which the first task has set. */
 static int status_read_scan_tasks(struct bl_status *s, const char *folder, struct bl_error *e)
