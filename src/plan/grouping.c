@@ -11,11 +11,11 @@
 
 enum {
     PLACES = 2048,        /* per block, for the means */
-    CLASSES_MIN = 15,     /* at most half the final number */
+    CLASSES_MIN = 15,     /* halving stops here; there may be twice as many */
     BLOCKS_PER_CLASS = 8, /* fewer blocks get wider classes */
     BLOCKS_MIN = 64,      /* so few blocks are packed at once */
     BLOCKS_LEFT = 500,    /* and so few remaining ones */
-    TIMES_MAX = 7,        /* lengths that fit a block at most this many times share no class with longer ones */
+    TIMES_MAX = 7,        /* lengths that fit at most this often share no class with ones that fit less often */
     PAIR_STEPS = 256,     /* steps of the search for the two lengths that fill a block */
 };
 
