@@ -137,6 +137,8 @@ int bl_gather_run(const struct bl_gather *gather, struct bl_outcomes *outcomes, 
     if (code)
         goto out;
     code = bl_index_begin(&g.index, gather->dir, gather->plan, gather->table->length, gather->format->fields.count, e);
+    if (code)
+        goto out;
     code = gather_records(&g, e);
     if (code)
         goto out;
