@@ -2,6 +2,7 @@
 #ifndef BL_METER_H
 #define BL_METER_H
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -26,8 +27,11 @@ static inline void bl_meter_report(struct bl_meter *pace, int64_t done)
         atomic_fetch_add_explicit(pace->sum, part - pace->told, memory_order_relaxed);
         pace->told = part;
     }
-    if (pace->tick)
+    if (pace->tick) {
+        int before = errno; /* by which readers recognize a lack of memory (bl_error_memory_watch) */
         pace->tick(pace->sink);
+        errno = before;
+    }
 }
 
 /* Reports that the item is finished. */

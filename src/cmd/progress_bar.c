@@ -87,14 +87,19 @@ static void bar_draw(const struct bl_progress *p)
 
 void bl_progress_bar_tick(struct bl_progress_bar *bar, const struct bl_progress *p)
 {
-    bool terminal = isatty(STDERR_FILENO) == 1;
-    double seconds = bl_progress_seconds(p), shown = bar->started == p->started ? bar->shown : 0;
-    if (bar->quiet || seconds - shown < (terminal ? 0.2 : 5.0))
+    if (bar->quiet)
         return;
-    bar->started = p->started;
+    if (bar->started != p->started) {
+        bar->started = p->started;
+        bar->shown = 0;
+        bar->terminal = isatty(STDERR_FILENO) == 1;
+    }
+    double seconds = bl_progress_seconds(p);
+    if (seconds - bar->shown < (bar->terminal ? 0.2 : 5.0))
+        return;
     bar->shown = seconds;
-    bar->drawn = terminal;
-    if (terminal) {
+    bar->drawn = bar->terminal;
+    if (bar->terminal) {
         bar_draw(p);
         return;
     }

@@ -8,6 +8,7 @@
 
 struct bl_progress_bar {
     bool quiet;
+    bool terminal;  /* stderr is one */
     bool drawn;     /* the bar is on the terminal */
     double started; /* start of the progress shown last */
     double shown;   /* seconds after that start */
