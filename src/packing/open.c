@@ -35,7 +35,10 @@ static int packing_open_plan(struct bl_packing *p, struct bl_error *e)
     int code = bl_buffer_check(&p->identity, e);
     if (code)
         return code;
-    bool begun = bl_state_is_there(p->job.output);
+    bool begun = false;
+    code = bl_state_find(p->job.output, &begun, e);
+    if (code)
+        return code;
     code = bl_identity_find(p->job.output, p->identity.data, &p->complete, &p->partial, &p->existing, e);
     if (code)
         return code;

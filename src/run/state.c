@@ -154,9 +154,8 @@ static int state_check_empty(const char *dir, struct bl_error *e)
         return BL_OK;
     if (!*other)
         memcpy(other, part, sizeof other);
-    return bl_error_set(
-        e, BL_EUSAGE, "%s holds %s, which is no part of an unfinished dataset: use another -o, or empty this directory",
-        dir, other);
+    return bl_error_set(e, BL_EUSAGE, "%s holds %s, which is no part of an unfinished dataset: use another -o", dir,
+                        other);
 }
 
 /* how: LOCK_EX or LOCK_SH. */
@@ -190,12 +189,14 @@ int bl_state_has_shards(const struct bl_state *s, bool *found, struct bl_error *
     return BL_OK;
 }
 
-bool bl_state_is_there(const char *dir)
+int bl_state_find(const char *dir, bool *found, struct bl_error *e)
 {
     char *folder = state_join_path(dir, BL_WORK_FOLDER);
-    bool there = folder && access(folder, F_OK) == 0;
+    if (!folder)
+        return bl_error_memory(e);
+    *found = access(folder, F_OK) == 0;
     free(folder);
-    return there;
+    return BL_OK;
 }
 
 /* Removes the files of a folder, except the spool and the lock, and refuses files that no run makes. A missing folder

@@ -62,7 +62,7 @@ int bl_state_adopt(struct bl_state *state, const char *dir, struct bl_error *e);
 int bl_state_has_shards(const struct bl_state *state, bool *found, struct bl_error *e);
 
 /* Whether DIR/.bload exists. */
-bool bl_state_is_there(const char *dir);
+int bl_state_find(const char *dir, bool *found, struct bl_error *e);
 
 /* Appends the path of a name in DIR/.bload. */
 int bl_state_path(const struct bl_state *state, const char *name, struct bl_buffer *path, struct bl_error *e);

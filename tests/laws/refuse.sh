@@ -71,7 +71,7 @@ test_foreign_files() {
     mkdir d
     echo mine >d/mine
     expect 2 pack d
-    err_has 'd holds mine, which is no part of a dataset'
+    err_has 'd holds mine, which is no part of an unfinished dataset'
     is mine "$(files d)"
     mkdir -p e/manifest.json
     expect 1 pack e

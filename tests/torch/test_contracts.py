@@ -114,7 +114,7 @@ class Documented(unittest.TestCase):
         self.assertArray(contracts.megatron(own, loss_mask="weights")["loss_mask"][0], "float32",
                          [101 / 8, 102 / 8, 0, 201 / 8, 202 / 8, 203 / 8, 0, 301 / 8, 0, 0, 0, 0])
         for name in ("hugging_face", "trl", "torchtune", "maxtext"):
-            with self.assertRaisesRegex(bload.Error, "\"weights\" has weights beside 0 and 1"):
+            with self.assertRaisesRegex(bload.Error, "\"weights\" has weights other than 0 and 1"):
                 getattr(contracts, name)(own, loss_mask="weights")
 
     def test_trl(self):
