@@ -1,5 +1,6 @@
 #include "base/array.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ int bl_array_resize(void *array, size_t count, size_t size, struct bl_error *e)
 {
     void *old, *moved;
     memcpy(&old, array, sizeof old);
-    moved = reallocarray(old, count, size);
+    moved = count && size > SIZE_MAX / count ? NULL : realloc(old, count * size);
     if (!moved && count)
         return bl_error_memory(e);
     memcpy(array, &moved, sizeof moved);

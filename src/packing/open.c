@@ -92,6 +92,7 @@ void bl_packing_close(struct bl_packing *p)
 {
     if (!p)
         return;
+    bl_heartbeat_free(&p->heartbeat);
     bl_state_close(&p->state);
     bl_plan_free(&p->plan);
     bl_manifest_free(&p->manifest);

@@ -257,6 +257,13 @@ void bl_heartbeat_tick(struct bl_heartbeat *h, const struct bl_progress *progres
         heartbeat_try(h);
 }
 
+void bl_heartbeat_free(struct bl_heartbeat *h)
+{
+    free(h->path);
+    free(h->temporary);
+    h->path = h->temporary = NULL;
+}
+
 void bl_heartbeat_end(struct bl_heartbeat *h, int status, const char *error)
 {
     if (!h->path)
@@ -273,7 +280,5 @@ void bl_heartbeat_end(struct bl_heartbeat *h, int status, const char *error)
         bl_error_set(&h->error, e.code, "%s", e.text);
         h->missed++;
     }
-    free(h->path);
-    free(h->temporary);
-    h->path = h->temporary = NULL;
+    bl_heartbeat_free(h);
 }

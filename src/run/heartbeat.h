@@ -80,4 +80,7 @@ void bl_heartbeat_tick(struct bl_heartbeat *heartbeat, const struct bl_progress 
  * dataset is finished, and that is no error. Frees everything but missed and error. */
 void bl_heartbeat_end(struct bl_heartbeat *heartbeat, int status, const char *error);
 
+/* Frees it without a last beat: for a process that ends otherwise. */
+void bl_heartbeat_free(struct bl_heartbeat *h);
+
 #endif
