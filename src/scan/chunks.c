@@ -143,10 +143,10 @@ static int chunk_read_lines(struct bl_chunks *s, struct bl_chunk_files *out, boo
         if (size)
             bl_buffer_append(&out->text, line.text, size);
     }
-    const char *text = out->text.data;
+    size_t at = 0;
     for (int i = 0; i < out->chunk.lines; i++) {
-        out->line[i].text = text;
-        text += out->line[i].size;
+        out->line[i].text = out->line[i].size ? out->text.data + at : "";
+        at += out->line[i].size;
     }
     *ended = got == 0;
     return got < 0 ? got : bl_buffer_check(&out->text, e);
