@@ -26,7 +26,7 @@ void bl_shard_record_free(struct bl_shard_record *record);
 int bl_shard_record_write(const struct bl_shard_record *record, const struct bl_format *format, const char *dir,
                           struct bl_error *e);
 
-/* Reads it. *found is false if there is none that is intact and of this format. BL_EFAIL: the system failed. */
+/* Reads the record. *found is false if it is missing, damaged, or of another format. BL_EFAIL: the system failed. */
 int bl_shard_record_read(struct bl_shard_record *record, const struct bl_format *format, const char *dir, int64_t shard,
                          bool *found, struct bl_error *e);
 
