@@ -115,6 +115,17 @@ static_check() {
         --suppress=duplicateAssignExpression -D__x86_64__ -D__GNUC__=12 -Isrc -Iinclude -isrc/kind/text/sentencepiece.cc src
 }
 
+# A value that nobody reads: most often a status that is overwritten before it is checked.
+dead_stores() {
+    local file
+    # shellcheck disable=SC2086 # flags
+    for file in src/**/*.c; do
+        [[ $file = */nvdec@(|_driver).c && $LINT_CFLAGS != *CUDA* ]] || echo "$file"
+    done |
+        xargs -P "$(nproc)" -n 10 clang --analyze -Xclang -analyzer-disable-all-checks -Xclang -analyzer-checker=deadcode.DeadStores \
+            -Xclang -analyzer-output=text $LINT_CFLAGS
+}
+
 shell() {
     local file
     for file in "${scripts[@]}"; do
@@ -128,6 +139,7 @@ manuals() {
 
 optional "clang-format" clang-format format
 optional "clang, syntax" clang syntax
+optional "clang, dead stores" clang dead_stores
 optional "cppcheck" cppcheck static_check
 optional "shellcheck" shellcheck shell
 [ ${#pages[@]} -gt 0 ] && optional "mandoc" mandoc manuals
