@@ -4,7 +4,7 @@
 
 #include "packing/fault_counts.h"
 #include "packing/packing.h"
-#include "run/pack_job.h"
+#include "run/pack_params.h"
 #include "run/state.h"
 #include "store/attribute_values.h"
 #include "store/manifest.h"
@@ -118,7 +118,7 @@ int bl_packing_restore_table(const struct bl_packing *p, struct bl_output *out, 
 int bl_packing_compare_draft(const struct bl_packing *p, struct bl_error *e);
 
 /* Before packing, adopts the usable shards of a finished dataset that lost its manifest (reclaim.c). */
-int bl_packing_reclaim(struct bl_packing *p, struct bl_pack *pack, struct bl_error *e);
+int bl_packing_reclaim(struct bl_packing *p, struct bl_pack_params *pack, struct bl_error *e);
 
 /* --- plan ------------------------------------------------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "packing/internal.h"
-#include "run/pack.h"
+#include "run/shards.h"
 #include "store/dataset.h"
 #include "store/index.h"
 #include "store/row_reader.h"
@@ -20,7 +20,7 @@
 
 struct reclaiming {
     struct bl_packing *p;
-    struct bl_pack *job;
+    struct bl_pack_params *job;
     struct bl_index index;
     uint8_t *odd;  /* [rows of the table] packing added a failure or a note */
     uint8_t *take; /* [shards] it can be adopted */
@@ -112,7 +112,7 @@ static bool reclaim_shard_differs(const struct reclaiming *r, int64_t shard)
 /* Chooses shards without a record that have their old size and no marked rows. */
 static int reclaim_choose(struct reclaiming *r, struct bl_error *e)
 {
-    const struct bl_pack *job = r->job;
+    const struct bl_pack_params *job = r->job;
     int code = BL_OK;
     for (int64_t i = job->shard_begin; i < job->shard_end && !code; i++) {
         struct bl_shard_record record = {0};
@@ -159,11 +159,11 @@ out:
 
 static int reclaim_all(struct reclaiming *r, struct bl_error *e)
 {
-    struct bl_pack first = *r->job;
+    struct bl_pack_params first = *r->job;
     while (!r->take[first.shard_begin])
         first.shard_begin++;
     first.shard_end = first.shard_begin + 1;
-    int code = bl_pack_run(&first, e);
+    int code = bl_shards_write(&first, e);
     for (int64_t i = first.shard_end; i < r->job->shard_end && !code; i++)
         code = r->take[i] ? reclaim_shard(r, i, e) : BL_OK;
     return code;
@@ -182,7 +182,7 @@ static int reclaim_find(struct reclaiming *r, struct bl_error *e)
     return code ? code : reclaim_choose(r, e);
 }
 
-int bl_packing_reclaim(struct bl_packing *p, struct bl_pack *pack, struct bl_error *e)
+int bl_packing_reclaim(struct bl_packing *p, struct bl_pack_params *pack, struct bl_error *e)
 {
     struct reclaiming r = {.p = p, .job = pack, .index.fd = -1};
     char a[BL_PLURAL_SIZE];

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "packing/internal.h"
-#include "run/pack.h"
+#include "run/shards.h"
 #include "run/scatter.h"
 #include "run/space.h"
 #include "store/folders.h"
@@ -43,7 +43,7 @@ static void write_on_scatter_progress(void *sink, int64_t rows)
 }
 
 /* Scatters a spool that is larger than the remaining memory, so that it is not read at random. */
-static int write_scatter(struct bl_packing *p, struct bl_pack *pack, struct bl_error *e)
+static int write_scatter(struct bl_packing *p, struct bl_pack_params *pack, struct bl_error *e)
 {
     char a[32], b[32];
     int64_t bytes = p->job.inputs->kind->spool ? bl_scatter_bytes(pack) : 0;
@@ -68,7 +68,7 @@ static int write_sweep(const struct bl_packing *p, struct bl_error *e)
     return code ? code : bl_finish_sweep(p->job.output, e);
 }
 
-static int write_shards(struct bl_packing *p, struct bl_pack *pack, struct bl_error *e)
+static int write_shards(struct bl_packing *p, struct bl_pack_params *pack, struct bl_error *e)
 {
     int64_t begin, end;
     int code = write_sweep(p, e);
@@ -80,11 +80,11 @@ static int write_shards(struct bl_packing *p, struct bl_pack *pack, struct bl_er
     code = write_scatter(p, pack, e);
     if (code)
         return code;
-    bl_pack_blocks(pack, &begin, &end);
+    bl_pack_params_block_range(pack, &begin, &end);
     bl_packing_progress_begin(p, "pack", "blocks", bl_kind_steps(pack->kind, pack->config), end - begin);
     code = bl_packing_reclaim(p, pack, e);
     if (!code)
-        code = bl_pack_run(pack, e);
+        code = bl_shards_write(pack, e);
     bl_packing_progress_end(p);
     return code;
 }
@@ -100,22 +100,22 @@ static void write_discard_state(struct bl_packing *p, int code)
 
 int bl_packing_write(struct bl_packing *p, struct bl_error *e)
 {
-    struct bl_pack pack = {.dir = p->job.output,
-                           .base = p->job.inputs->base,
-                           .table = &p->table,
-                           .plan = &p->plan,
-                           .kind = p->job.inputs->kind,
-                           .config = p->job.inputs->kind_config,
-                           .format = &p->format,
-                           .values = &p->values,
-                           .missing = p->repairing ? &p->missing : NULL,
-                           .pad_repeat = p->job.options->pad == BL_PAD_REPEAT,
-                           .workers = p->workers,
-                           .slots = p->slots,
-                           .env = &p->env,
-                           .outcome = write_on_outcome,
-                           .tick = write_on_progress,
-                           .sink = p};
+    struct bl_pack_params pack = {.dir = p->job.output,
+                                  .base = p->job.inputs->base,
+                                  .table = &p->table,
+                                  .plan = &p->plan,
+                                  .kind = p->job.inputs->kind,
+                                  .config = p->job.inputs->kind_config,
+                                  .format = &p->format,
+                                  .values = &p->values,
+                                  .missing = p->repairing ? &p->missing : NULL,
+                                  .pad_repeat = p->job.options->pad == BL_PAD_REPEAT,
+                                  .workers = p->workers,
+                                  .slots = p->slots,
+                                  .env = &p->env,
+                                  .outcome = write_on_outcome,
+                                  .tick = write_on_progress,
+                                  .sink = p};
     bl_task_range(&p->job.task, bl_format_shards(&p->format), &pack.shard_begin, &pack.shard_end);
     p->shard_begin = pack.shard_begin;
     p->shard_end = pack.shard_end;

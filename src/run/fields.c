@@ -8,7 +8,7 @@
 #include "run/pipeline.h"
 #include "store/row_reader.h"
 
-struct job {
+struct row_job {
     size_t row;
     bool known; /* the file could be read */
     struct bl_fields fields;
@@ -36,7 +36,7 @@ static int fields_produce(void *context, void **job_, struct bl_error *e)
         a->next++;
     if (a->next == a->table->count)
         return 0;
-    struct job *job = calloc(1, sizeof *job);
+    struct row_job *job = calloc(1, sizeof *job);
     if (!job)
         return bl_error_memory(e);
     job->row = a->next++;
@@ -44,7 +44,7 @@ static int fields_produce(void *context, void **job_, struct bl_error *e)
     return 1;
 }
 
-static int fields_ask(const struct asking *a, struct job *job, struct bl_row row, struct bl_error *e)
+static int fields_ask(const struct asking *a, struct row_job *job, struct bl_row row, struct bl_error *e)
 {
     struct bl_error fault = {0};
     char *open_path = bl_path_join(a->base, row.path);
@@ -64,7 +64,7 @@ static int fields_work(void *context, void *worker, void *job_, struct bl_error 
 {
     (void)worker;
     const struct asking *a = context;
-    struct job *job = job_;
+    struct row_job *job = job_;
     struct bl_row_reader text = {0};
     int code = bl_row_reader_read(a->table, job->row, &text, e);
     if (!code)
@@ -90,7 +90,7 @@ static int fields_consume(void *context, void *job_, struct bl_error *e)
 {
     (void)e;
     struct asking *a = context;
-    struct job *job = job_;
+    struct row_job *job = job_;
     if (job->known && a->first == SIZE_MAX) {
         *a->fields = job->fields;
         a->first = job->row;

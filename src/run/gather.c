@@ -27,7 +27,7 @@ struct gathering {
     int64_t missing, first_lacking;
 };
 
-struct job {
+struct gather_job {
     int64_t shard;
     bool found;
     struct bl_shard_record record;
@@ -54,7 +54,7 @@ static int gather_produce(void *context, void **out, struct bl_error *e)
     struct gathering *g = context;
     if (g->next == bl_format_shards(g->gather->format))
         return 0;
-    struct job *job = calloc(1, sizeof *job);
+    struct gather_job *job = calloc(1, sizeof *job);
     if (!job)
         return bl_error_memory(e);
     job->shard = g->next++;
@@ -68,14 +68,14 @@ static int gather_produce(void *context, void **out, struct bl_error *e)
 static int gather_work(void *context, void *worker, void *job_, struct bl_error *e)
 {
     const struct bl_gather *g = ((struct gathering *)context)->gather;
-    struct job *job = job_;
+    struct gather_job *job = job_;
     (void)worker;
     return bl_shard_find(g->format, g->dir, job->shard, &job->record, &job->found, e);
 }
 
 static void gather_discard(void *context, void *job_)
 {
-    struct job *job = job_;
+    struct gather_job *job = job_;
     (void)context;
     bl_shard_record_free(&job->record);
     free(job);
@@ -101,7 +101,7 @@ out:
 static int gather_consume(void *context, void *job_, struct bl_error *e)
 {
     struct gathering *g = context;
-    struct job *job = job_;
+    struct gather_job *job = job_;
     int code = BL_OK;
     if (!job->found && !g->missing++)
         g->first_lacking = job->shard;

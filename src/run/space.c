@@ -17,7 +17,7 @@ struct need {
     int64_t shards, bytes;
 };
 
-static void space_add_missing(const struct bl_pack *pack, struct need *need)
+static void space_add_missing(const struct bl_pack_params *pack, struct need *need)
 {
     for (int64_t i = pack->shard_begin; i < pack->shard_end; i++) {
         if (!pack->missing->is_missing[i])
@@ -39,7 +39,7 @@ static int space_of_shard(const struct bl_format *format, int64_t shard, int64_t
 }
 
 /* Adds the shards that do not have their names yet. All but the last have one size. */
-static int space_add_new(const struct bl_pack *pack, struct need *need, struct bl_error *e)
+static int space_add_new(const struct bl_pack_params *pack, struct need *need, struct bl_error *e)
 {
     const struct bl_format *format = pack->format;
     int64_t shards = bl_format_shards(format), first_bytes, last_bytes;
@@ -85,7 +85,7 @@ static int space_taken(const char *dir, int64_t *bytes, struct bl_error *e)
 }
 
 /* Reads the free space first: data that other tasks write in between then counts twice, in favour of continuing. */
-int bl_space_check(const struct bl_pack *pack, struct bl_error *e)
+int bl_space_check(const struct bl_pack_params *pack, struct bl_error *e)
 {
     struct statvfs disk;
     struct need need = {0};

@@ -11,14 +11,14 @@ struct verifying {
 };
 
 /* A shard and its faults, which are reported in shard order. */
-struct job {
+struct verify_job {
     int64_t shard, failed_steps;
     struct bl_buffer faults; /* pairs of file and text, each NUL-terminated */
 };
 
 static void verify_shards_fault(void *context, const char *file, const char *text)
 {
-    struct job *job = context;
+    struct verify_job *job = context;
     bl_buffer_append(&job->faults, file, strlen(file) + 1);
     bl_buffer_append(&job->faults, text, strlen(text) + 1);
 }
@@ -30,7 +30,7 @@ static int verify_shards_produce(void *context, void **out, struct bl_error *e)
         v->verify->done(v->verify->sink, v->next++, 0);
     if (v->next == v->verify->end)
         return 0;
-    struct job *job = calloc(1, sizeof *job);
+    struct verify_job *job = calloc(1, sizeof *job);
     if (!job)
         return bl_error_memory(e);
     job->shard = v->next++;
@@ -41,14 +41,14 @@ static int verify_shards_produce(void *context, void **out, struct bl_error *e)
 static int verify_shards_work(void *context, void *worker, void *job_, struct bl_error *e)
 {
     const struct verifying *v = context;
-    struct job *job = job_;
+    struct verify_job *job = job_;
     (void)worker;
     return bl_verify_shard(v->verify->dataset, job->shard, verify_shards_fault, job, &job->failed_steps, e);
 }
 
 static void verify_shards_discard(void *context, void *job_)
 {
-    struct job *job = job_;
+    struct verify_job *job = job_;
     (void)context;
     bl_buffer_free(&job->faults);
     free(job);
@@ -57,7 +57,7 @@ static void verify_shards_discard(void *context, void *job_)
 static int verify_shards_consume(void *context, void *job_, struct bl_error *e)
 {
     const struct bl_verify_shards *verify = ((struct verifying *)context)->verify;
-    struct job *job = job_;
+    struct verify_job *job = job_;
     int code = bl_buffer_check(&job->faults, e);
     for (size_t at = 0; at < job->faults.size && !code;) {
         const char *file = job->faults.data + at, *text = file + strlen(file) + 1;

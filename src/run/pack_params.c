@@ -1,8 +1,8 @@
-#include "run/pack_job.h"
+#include "run/pack_params.h"
 
 #include "store/shard_finder.h"
 
-void bl_pack_blocks(const struct bl_pack *pack, int64_t *begin, int64_t *end)
+void bl_pack_params_block_range(const struct bl_pack_params *pack, int64_t *begin, int64_t *end)
 {
     *begin = bl_format_first_block(pack->format, pack->shard_begin);
     *end = bl_format_first_block(pack->format, pack->shard_end);
@@ -10,7 +10,8 @@ void bl_pack_blocks(const struct bl_pack *pack, int64_t *begin, int64_t *end)
     *begin = *begin < *end ? *begin : *end;
 }
 
-int bl_pack_find(const struct bl_pack *pack, int64_t shard, struct bl_shard_record *record, struct bl_error *e)
+int bl_pack_params_find_shard(const struct bl_pack_params *pack, int64_t shard, struct bl_shard_record *record,
+                              struct bl_error *e)
 {
     if (!pack->missing || !pack->missing->is_missing) {
         bool found = false;

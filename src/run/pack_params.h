@@ -1,6 +1,6 @@
-/* The job of packing: what goes into which shards, and with which options. */
-#ifndef BL_PACK_JOB_H
-#define BL_PACK_JOB_H
+/* The parameters of packing: what goes into which shards, and with which options. */
+#ifndef BL_PACK_PARAMS_H
+#define BL_PACK_PARAMS_H
 
 #include "kind/kind.h"
 #include "plan/plan.h"
@@ -20,7 +20,7 @@ struct bl_pack_progress {
 
 struct bl_scatter;
 
-struct bl_pack {
+struct bl_pack_params {
     const char *dir;  /* of the dataset; bl_folders_prepare must have been called */
     const char *base; /* for relative paths in the table; NULL: the working directory */
     const struct bl_sequences *table;
@@ -44,9 +44,10 @@ struct bl_pack {
 };
 
 /* Returns the blocks of these shards: from *begin to *end - 1. */
-void bl_pack_blocks(const struct bl_pack *pack, int64_t *begin, int64_t *end);
+void bl_pack_params_block_range(const struct bl_pack_params *pack, int64_t *begin, int64_t *end);
 
 /* Whether this shard exists: 1 and its record (empty if the dataset was finished before), 0, or a code. */
-int bl_pack_find(const struct bl_pack *pack, int64_t shard, struct bl_shard_record *record, struct bl_error *e);
+int bl_pack_params_find_shard(const struct bl_pack_params *pack, int64_t shard, struct bl_shard_record *record,
+                              struct bl_error *e);
 
 #endif

@@ -1,4 +1,4 @@
-#include "run/pack.h"
+#include "run/shards.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,17 +22,17 @@ struct open_shard {
 };
 
 /* A block in progress, from a fixed pool, which bounds the memory. */
-struct job {
+struct block_job {
     struct bl_block block;
     struct open_shard *shard;
     struct bl_outcomes outcomes;
-    struct job *next;
+    struct block_job *next;
 };
 
-struct packing {
-    const struct bl_pack *pack;
-    struct job *job; /* [slots] */
-    struct job *free;
+struct shards_run {
+    const struct bl_pack_params *pack;
+    struct block_job *job; /* [slots] */
+    struct block_job *free;
     struct open_shard *open;
     int64_t next_block, next_shard;
     int64_t blocks_done, bytes;
@@ -50,12 +50,12 @@ struct worker {
     struct bl_row_reader row;
 };
 
-static void pack_tick(void *context)
+static void shards_tick(void *context)
 {
-    struct packing *p = context;
-    int64_t steps = atomic_load_explicit(&p->steps, memory_order_relaxed);
-    struct bl_pack_progress progress = {p->blocks_done, steps, p->steps_due - steps, p->steps_found, p->bytes};
-    p->pack->tick(p->pack->sink, &progress);
+    struct shards_run *run = context;
+    int64_t steps = atomic_load_explicit(&run->steps, memory_order_relaxed);
+    struct bl_pack_progress progress = {run->blocks_done, steps, run->steps_due - steps, run->steps_found, run->bytes};
+    run->pack->tick(run->pack->sink, &progress);
 }
 
 /* --- workers ---------------------------------------------------------------------------------------------------- */
@@ -75,7 +75,7 @@ static void pack_worker_close(void *worker)
 
 static int pack_worker_open(void *context, void **worker, struct bl_error *e)
 {
-    const struct bl_pack *pack = ((struct packing *)context)->pack;
+    const struct bl_pack_params *pack = ((struct shards_run *)context)->pack;
     struct worker *w = calloc(1, sizeof *w);
     if (!w)
         return bl_error_memory(e);
@@ -92,9 +92,9 @@ static int pack_worker_open(void *context, void **worker, struct bl_error *e)
     return code;
 }
 
-/* Reads the row of piece i and resolves the path of its file. */
-static int piece_read_row(const struct bl_pack *pack, struct worker *w, int64_t sequence, struct bl_request *request,
-                          char **open_path, struct bl_error *e)
+/* Reads the row of a sequence and resolves the path of its file. */
+static int piece_read_row(const struct bl_pack_params *pack, struct worker *w, int64_t sequence,
+                          struct bl_request *request, char **open_path, struct bl_error *e)
 {
     int code = bl_row_reader_read(pack->table, (size_t)sequence, &w->row, e);
     if (code)
@@ -107,8 +107,8 @@ static int piece_read_row(const struct bl_pack *pack, struct worker *w, int64_t 
     return BL_OK;
 }
 
-static int piece_read(const struct bl_pack *pack, struct worker *w, struct job *job, int i, struct bl_meter *pace,
-                      struct bl_error *e)
+static int piece_read(const struct bl_pack_params *pack, struct worker *w, struct block_job *job, int i,
+                      struct bl_meter *pace, struct bl_error *e)
 {
     struct bl_block *block = &job->block;
     const struct bl_fields *fields = &pack->format->fields;
@@ -147,7 +147,7 @@ static int piece_read(const struct bl_pack *pack, struct worker *w, struct job *
 }
 
 /* Fills steps `from` to `to` of every field: with its pad value, or with repetitions of the entry before them. */
-static void block_pad_range(const struct bl_pack *pack, struct bl_block *block, size_t from, size_t to)
+static void block_pad_range(const struct bl_pack_params *pack, struct bl_block *block, size_t from, size_t to)
 {
     for (int f = 0; f < pack->format->fields.count; f++) {
         size_t step = bl_field_step_bytes(&pack->format->fields.field[f]);
@@ -162,7 +162,7 @@ static void block_pad_range(const struct bl_pack *pack, struct bl_block *block, 
 }
 
 /* Pads the block after its last piece, and from each piece to the aligned start of the next. */
-static void block_pad(const struct bl_pack *pack, struct bl_block *block)
+static void block_pad(const struct bl_pack_params *pack, struct bl_block *block)
 {
     for (int i = 0; i + 1 < block->num_sequences; i++) {
         size_t end = (size_t)(block->cu_seqlens[i] + block->length[i]), next = (size_t)block->cu_seqlens[i + 1];
@@ -172,19 +172,19 @@ static void block_pad(const struct bl_pack *pack, struct bl_block *block)
     block_pad_range(pack, block, (size_t)block->cu_seqlens[block->num_sequences], (size_t)pack->format->T);
 }
 
-static int pack_work(void *context, void *worker, void *job_, struct bl_error *e)
+static int shards_work_block(void *context, void *worker, void *job_, struct bl_error *e)
 {
-    struct packing *p = context;
-    const struct bl_pack *pack = p->pack;
+    struct shards_run *run = context;
+    const struct bl_pack_params *pack = run->pack;
     struct worker *w = worker;
-    struct job *job = job_;
+    struct block_job *job = job_;
     int code = BL_OK;
     for (int i = 0; i < job->block.num_sequences && !code; i++) {
         int32_t steps = job->block.length[i];
-        struct bl_meter pace = {.sum = &p->steps, .whole = steps, .weight = steps};
+        struct bl_meter pace = {.sum = &run->steps, .whole = steps, .weight = steps};
         if (pack->workers <= 1) {
-            pace.tick = pack_tick;
-            pace.sink = p;
+            pace.tick = shards_tick;
+            pace.sink = run;
         }
         code = bl_cancelled(pack->env->cancel) ? BL_ECANCEL : piece_read(pack, w, job, i, &pace, e);
         bl_meter_end(&pace);
@@ -200,16 +200,17 @@ static int pack_work(void *context, void *worker, void *job_, struct bl_error *e
 
 /* Blocks of uncompressed shards go to the disk; those of a compressed shard stay in memory until the shard is
  * complete. */
-static int pack_write_block(void *context, void *job_, struct bl_error *e)
+static int shards_write_block(void *context, void *job_, struct bl_error *e)
 {
-    const struct bl_pack *pack = ((struct packing *)context)->pack;
-    const struct job *job = job_;
+    const struct bl_pack_params *pack = ((struct shards_run *)context)->pack;
+    const struct block_job *job = job_;
     return pack->format->compressed ? BL_OK : bl_shard_writer_put_block(job->shard->shard, &job->block, NULL, e);
 }
 
 /* --- in order, on one thread ------------------------------------------------------------------------------------ */
 
-static int pack_report(const struct bl_pack *pack, const struct bl_outcomes *outcomes, struct bl_error *e)
+static int shards_report_outcomes(const struct bl_pack_params *pack, const struct bl_outcomes *outcomes,
+                                  struct bl_error *e)
 {
     struct bl_row_reader text = {0};
     int code = BL_OK;
@@ -223,7 +224,7 @@ static int pack_report(const struct bl_pack *pack, const struct bl_outcomes *out
 }
 
 /* The steps that the plan puts into these blocks. */
-static int64_t pack_planned_steps(const struct bl_pack *pack, int64_t first, int64_t blocks)
+static int64_t shards_planned_steps(const struct bl_pack_params *pack, int64_t first, int64_t blocks)
 {
     int64_t steps = 0;
     for (int64_t p = pack->plan->block_ptr[first]; p < pack->plan->block_ptr[first + blocks]; p++)
@@ -232,102 +233,102 @@ static int64_t pack_planned_steps(const struct bl_pack *pack, int64_t first, int
 }
 
 /* Adopts a finished shard of an earlier run: reports its outcomes again and counts its blocks. */
-static int pack_adopt_shard(struct packing *p, struct bl_shard_record *record, struct bl_error *e)
+static int shard_adopt(struct shards_run *run, struct bl_shard_record *record, struct bl_error *e)
 {
     struct bl_outcomes outcomes = {0};
     int code = bl_outcomes_parse(&outcomes, record->user_data, record->user_data_size, e);
     for (size_t i = 0; i < outcomes.count && !code; i++) {
-        if (outcomes.outcome[i].row >= (int64_t)p->pack->table->count)
+        if (outcomes.outcome[i].row >= (int64_t)run->pack->table->count)
             code = bl_error_set(e, BL_EFAIL, "the record of shard %lld names a sequence that is not there: remove it",
                                 (long long)record->shard);
     }
     if (!code)
-        code = pack_report(p->pack, &outcomes, e);
-    p->blocks_done += record->blocks;
-    int64_t steps = pack_planned_steps(p->pack, record->first_block, record->blocks);
-    p->steps_due -= steps;
-    p->steps_found += steps;
+        code = shards_report_outcomes(run->pack, &outcomes, e);
+    run->blocks_done += record->blocks;
+    int64_t steps = shards_planned_steps(run->pack, record->first_block, record->blocks);
+    run->steps_due -= steps;
+    run->steps_found += steps;
     bl_outcomes_free(&outcomes);
     return code;
 }
 
-static int pack_create_shard(struct packing *p, int64_t number, struct open_shard **out, struct bl_error *e)
+static int shard_create(struct shards_run *run, int64_t number, struct open_shard **out, struct bl_error *e)
 {
     struct open_shard *open = calloc(1, sizeof *open);
     if (!open)
         return bl_error_memory(e);
     open->number = number;
     open->last_block =
-        bl_format_first_block(p->pack->format, number) + bl_format_blocks_of(p->pack->format, number) - 1;
-    int code = bl_shard_writer_open(p->pack->format, p->pack->dir, number, &open->shard, e);
+        bl_format_first_block(run->pack->format, number) + bl_format_blocks_of(run->pack->format, number) - 1;
+    int code = bl_shard_writer_open(run->pack->format, run->pack->dir, number, &open->shard, e);
     if (code) {
         free(open);
         return code;
     }
-    if (p->pack->missing) {
-        const struct bl_shard_row *row = &p->pack->missing->row[number];
+    if (run->pack->missing) {
+        const struct bl_shard_row *row = &run->pack->missing->row[number];
         bl_shard_writer_expect(open->shard, row->bytes, row->checksum);
     }
-    open->next = p->open;
-    p->open = open;
+    open->next = run->open;
+    run->open = open;
     *out = open;
     return BL_OK;
 }
 
 /* Advances to the next shard to write. Returns 1, or 0 if there is none. */
-static int pack_next_shard(struct packing *p, struct bl_error *e)
+static int shards_find_next(struct shards_run *run, struct bl_error *e)
 {
-    const struct bl_format *format = p->pack->format;
-    while (p->next_shard < p->pack->shard_end) {
-        int64_t number = p->next_shard++;
+    const struct bl_format *format = run->pack->format;
+    while (run->next_shard < run->pack->shard_end) {
+        int64_t number = run->next_shard++;
         struct bl_shard_record record = {0};
-        int found = bl_pack_find(p->pack, number, &record, e);
-        int code = found > 0 ? pack_adopt_shard(p, &record, e) : found;
+        int found = bl_pack_params_find_shard(run->pack, number, &record, e);
+        int code = found > 0 ? shard_adopt(run, &record, e) : found;
         bl_shard_record_free(&record);
         if (code)
             return code;
         if (!found) {
             struct open_shard *open;
-            code = pack_create_shard(p, number, &open, e);
-            p->next_block = bl_format_first_block(format, number);
+            code = shard_create(run, number, &open, e);
+            run->next_block = bl_format_first_block(format, number);
             return code ? code : 1;
         }
-        if (bl_cancelled(p->pack->env->cancel))
+        if (bl_cancelled(run->pack->env->cancel))
             return BL_ECANCEL;
     }
     return 0;
 }
 
-static int pack_produce(void *context, void **job_, struct bl_error *e)
+static int shards_produce(void *context, void **job_, struct bl_error *e)
 {
-    struct packing *p = context;
-    if (!p->open || p->next_block > p->open->last_block) {
-        int more = pack_next_shard(p, e);
+    struct shards_run *run = context;
+    if (!run->open || run->next_block > run->open->last_block) {
+        int more = shards_find_next(run, e);
         if (more <= 0)
             return more;
     }
-    struct job *job = p->free; /* never empty: at most `slots` jobs are in progress */
-    p->free = job->next;
-    job->shard = p->open;
-    bl_block_plan(&job->block, p->pack->format, p->pack->plan, p->pack->table->length, p->next_block++);
+    struct block_job *job = run->free; /* never empty: at most `slots` jobs are in progress */
+    run->free = job->next;
+    job->shard = run->open;
+    bl_block_plan(&job->block, run->pack->format, run->pack->plan, run->pack->table->length, run->next_block++);
     bl_shard_writer_place_block(job->shard->shard, &job->block);
-    bl_scatter_begin_block(p->pack->scatter, job->block.index);
+    bl_scatter_begin_block(run->pack->scatter, job->block.index);
     *job_ = job;
     return 1;
 }
 
-static void pack_discard(void *context, void *job_)
+static void shards_discard(void *context, void *job_)
 {
-    struct packing *p = context;
-    struct job *job = job_;
+    struct shards_run *run = context;
+    struct block_job *job = job_;
     bl_outcomes_free(&job->outcomes);
-    job->next = p->free;
-    p->free = job;
+    job->next = run->free;
+    run->free = job;
 }
 
-static void pack_close_shard(struct packing *p, struct open_shard *open)
+static void shard_close(struct shards_run *run, struct open_shard *open)
 {
-    struct open_shard **at = &p->open;
+    struct open_shard **at = &run->open;
     while (*at != open)
         at = &(*at)->next;
     *at = open->next;
@@ -336,7 +337,7 @@ static void pack_close_shard(struct packing *p, struct open_shard *open)
     free(open);
 }
 
-static int pack_finish_shard(struct packing *p, struct open_shard *open, struct bl_error *e)
+static int shard_finish(struct shards_run *run, struct open_shard *open, struct bl_error *e)
 {
     struct bl_buffer user_data = {0};
     struct bl_shard_record record = {0};
@@ -345,14 +346,14 @@ static int pack_finish_shard(struct packing *p, struct open_shard *open, struct 
     int code = bl_buffer_check(&user_data, e);
     if (code)
         goto out;
-    if (p->pack->format->compressed)
-        code = bl_compressor_open(p->pack->format->level, &compressor, e);
+    if (run->pack->format->compressed)
+        code = bl_compressor_open(run->pack->format->level, &compressor, e);
     if (code)
         goto out;
     code = bl_shard_writer_finish(open->shard, compressor, user_data.data, user_data.size, &record, e);
     if (code)
         goto out;
-    p->bytes += record.bytes;
+    run->bytes += record.bytes;
 out:
     if (compressor)
         bl_compressor_close(compressor);
@@ -372,62 +373,62 @@ static int outcomes_append(struct bl_outcomes *into, const struct bl_outcomes *f
     return code;
 }
 
-static int pack_consume(void *context, void *job_, struct bl_error *e)
+static int shards_consume(void *context, void *job_, struct bl_error *e)
 {
-    struct packing *p = context;
-    struct job *job = job_;
+    struct shards_run *run = context;
+    struct block_job *job = job_;
     struct open_shard *open = job->shard;
     bool last = job->block.index == open->last_block;
-    p->blocks_done++;
-    bl_scatter_end_block(p->pack->scatter, job->block.index);
-    int code = pack_report(p->pack, &job->outcomes, e);
+    run->blocks_done++;
+    bl_scatter_end_block(run->pack->scatter, job->block.index);
+    int code = shards_report_outcomes(run->pack, &job->outcomes, e);
     if (!code)
         code = outcomes_append(&open->outcomes, &job->outcomes, e);
-    pack_discard(p, job);
+    shards_discard(run, job);
     if (!code && last) {
-        code = pack_finish_shard(p, open, e);
-        pack_close_shard(p, open);
+        code = shard_finish(run, open, e);
+        shard_close(run, open);
     }
     return code;
 }
 
-static int pack_make_pool(struct packing *p, int slots, struct bl_error *e)
+static int shards_make_pool(struct shards_run *run, int slots, struct bl_error *e)
 {
-    p->job = calloc((size_t)slots, sizeof *p->job);
-    if (!p->job)
+    run->job = calloc((size_t)slots, sizeof *run->job);
+    if (!run->job)
         return bl_error_memory(e);
     for (int i = 0; i < slots; i++) {
-        int code = bl_block_make(&p->job[i].block, p->pack->format, true, e);
+        int code = bl_block_make(&run->job[i].block, run->pack->format, true, e);
         if (code)
             return code;
-        p->job[i].block.values = p->pack->values;
-        p->job[i].next = p->free;
-        p->free = &p->job[i];
+        run->job[i].block.values = run->pack->values;
+        run->job[i].next = run->free;
+        run->free = &run->job[i];
     }
     return BL_OK;
 }
 
-int bl_pack_run(const struct bl_pack *pack, struct bl_error *e)
+int bl_shards_write(const struct bl_pack_params *pack, struct bl_error *e)
 {
-    static const struct bl_stages stages = {.produce = pack_produce,
+    static const struct bl_stages stages = {.produce = shards_produce,
                                             .open = pack_worker_open,
                                             .close = pack_worker_close,
-                                            .work = pack_work,
-                                            .write = pack_write_block,
-                                            .consume = pack_consume,
-                                            .discard = pack_discard,
-                                            .tick = pack_tick};
+                                            .work = shards_work_block,
+                                            .write = shards_write_block,
+                                            .consume = shards_consume,
+                                            .discard = shards_discard,
+                                            .tick = shards_tick};
     int64_t begin, end;
-    bl_pack_blocks(pack, &begin, &end);
-    struct packing p = {
-        .pack = pack, .next_shard = pack->shard_begin, .steps_due = pack_planned_steps(pack, begin, end - begin)};
-    int code = pack_make_pool(&p, pack->slots, e);
+    bl_pack_params_block_range(pack, &begin, &end);
+    struct shards_run run = {
+        .pack = pack, .next_shard = pack->shard_begin, .steps_due = shards_planned_steps(pack, begin, end - begin)};
+    int code = shards_make_pool(&run, pack->slots, e);
     if (!code)
-        code = bl_pipeline_run(&stages, &p, pack->workers, pack->slots, pack->env->cancel, e);
-    while (p.open)
-        pack_close_shard(&p, p.open);
-    for (int i = 0; p.job && i < pack->slots; i++)
-        bl_block_free(&p.job[i].block);
-    free(p.job);
+        code = bl_pipeline_run(&stages, &run, pack->workers, pack->slots, pack->env->cancel, e);
+    while (run.open)
+        shard_close(&run, run.open);
+    for (int i = 0; run.job && i < pack->slots; i++)
+        bl_block_free(&run.job[i].block);
+    free(run.job);
     return code;
 }
