@@ -141,20 +141,19 @@ int bl_fs_unlink(const char *path)
     return result;
 }
 
-int bl_fs_mkdir(const char *path, struct bl_error *e)
+int bl_fs_mkdir(const char *path, bool *made, struct bl_error *e)
 {
     const char *name;
     struct stat status;
     int folder = bl_fs_open_parent(path, &name, e), code = BL_OK;
     if (folder < 0)
         return folder;
-    if (mkdirat(folder, name, 0777) == 0)
-        code = 1;
-    else if (errno != EEXIST)
+    *made = mkdirat(folder, name, 0777) == 0;
+    if (!*made && errno != EEXIST)
         code = bl_error_errno(e, BL_EFAIL, "cannot make the directory %s", path);
-    else if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+    else if (!*made && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
-    else if (!S_ISDIR(status.st_mode))
+    else if (!*made && !S_ISDIR(status.st_mode))
         code = bl_error_set(e, BL_EFAIL, "%s is a link, or no directory: remove it", path);
     close(folder);
     return code;
@@ -163,12 +162,13 @@ int bl_fs_mkdir(const char *path, struct bl_error *e)
 int bl_fs_opendir(const char *path, DIR **list, struct bl_error *e)
 {
     struct bl_error why = {0};
+    *list = NULL;
     int fd = folder_open(path, path_own_part(path), strlen(path), O_RDONLY, &why);
     if (fd < 0)
-        return errno == ENOENT ? 0 : bl_error_set(e, BL_EFAIL, "%s", why.text);
+        return errno == ENOENT ? BL_OK : bl_error_set(e, BL_EFAIL, "%s", why.text);
     *list = fdopendir(fd);
     if (*list)
-        return 1;
+        return BL_OK;
     bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
     close(fd);
     return BL_EFAIL;

@@ -8,6 +8,7 @@
 #define BL_FS_H
 
 #include <dirent.h>
+#include <stdbool.h>
 
 #include "base/error.h"
 
@@ -29,10 +30,10 @@ int bl_fs_rename(const char *from, const char *to, struct bl_error *e);
 /* Returns 0, or -1 with errno: for files that may be gone, and where the caller reports the failure. */
 int bl_fs_unlink(const char *path);
 
-/* Makes a folder in an existing one. Returns 1, or 0 if it exists already. A link at that name is BL_EFAIL. */
-int bl_fs_mkdir(const char *path, struct bl_error *e);
+/* Makes a folder in an existing one. *made: it did not exist. A link at that name is BL_EFAIL. */
+int bl_fs_mkdir(const char *path, bool *made, struct bl_error *e);
 
-/* Opens a folder to list its names. Returns 1 and *folder, 0 if it does not exist, or BL_EFAIL. */
+/* Opens a folder to list its names. *folder: NULL if it does not exist. */
 int bl_fs_opendir(const char *path, DIR **folder, struct bl_error *e);
 
 /* Removes an empty folder. */

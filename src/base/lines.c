@@ -53,6 +53,7 @@ int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended
 {
     char *newline = NULL;
     size_t searched = 0;
+    *line = NULL;
     for (;;) {
         size_t have = lines->end - lines->at;
         if (have > searched)
@@ -65,9 +66,9 @@ int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended
             return code;
     }
     if (!newline && lines->at == lines->end)
-        return 0;
-    *line = lines->data + lines->at;
-    *size = newline ? (size_t)(newline - *line) : lines->end - lines->at;
+        return BL_OK;
+    char *begin = lines->data + lines->at;
+    *size = newline ? (size_t)(newline - begin) : lines->end - lines->at;
     if (*size > BL_LINE_MAX)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": line is longer than %d bytes", lines->path, lines->number + 1,
                             BL_LINE_MAX);
@@ -75,8 +76,9 @@ int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended
     lines->offset = lines->read_to - (int64_t)(lines->end - lines->at);
     lines->number++;
     lines->at += *size + (newline != NULL);
-    (*line)[*size] = '\0';
-    return 1;
+    begin[*size] = '\0';
+    *line = begin;
+    return BL_OK;
 }
 
 size_t bl_lines_ahead(const struct bl_lines *lines, const char **text)

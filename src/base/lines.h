@@ -23,8 +23,8 @@ struct bl_lines {
 #define BL_LINE_MAX (1 << 20)
 
 int bl_lines_open(struct bl_lines *lines, const char *path, struct bl_error *e);
-/* Returns 1 and a line (without its newline, NUL-terminated in place, valid until the next call), 0 at the end, or a
- * code. *ended: whether the line had a newline. A line over BL_LINE_MAX is BL_EFAIL. */
+/* *line: the next line, without its newline, NUL-terminated in place, valid until the next call; NULL at the end.
+ * *ended: whether it had a newline. A line over BL_LINE_MAX is BL_EFAIL. */
 int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended, struct bl_error *e);
 /* Text that has been read beyond the last returned line, perhaps none, for callers that parse most lines themselves.
  * Such a caller then reports how many bytes and lines it took. At least 8 bytes past the text can be read. */

@@ -23,8 +23,7 @@ int bl_output_own(struct bl_output *out, const char *path, struct bl_error *e);
 int bl_output_write(struct bl_output *out, const void *data, size_t size, struct bl_error *e);
 /* Flushes, syncs and renames. The object is empty after it, and after bl_output_abort. */
 int bl_output_commit(struct bl_output *out, struct bl_error *e);
-/* The same for a file that one of several processes writes first: nothing is ever replaced. 1: another process was
- * first, with the same bytes. BL_EFAIL: with other bytes; the message says where they differ. */
+/* The same for a file that one of several processes writes first, as bl_publish_file. */
 int bl_output_publish(struct bl_output *out, struct bl_error *e);
 /* Removes what was written; does nothing with an empty object, so that cleanup code can always call it. */
 void bl_output_abort(struct bl_output *out);

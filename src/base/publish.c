@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,35 +17,25 @@
 #define CHUNK ((size_t)1 << 16)
 #define SHOWN 80 /* bytes shown before and after the difference in a line */
 
-/* Returns 1 if the name exists already. Without hard links a rename that refuses to replace does the work, and without
+/* *exists: the name is taken already. Without hard links a rename that refuses to replace does the work, and without
  * that, a check followed by a rename. */
-static int publish_link(int folder, const char *temporary, const char *name, const char *path, struct bl_error *e)
+static int publish_link(int folder, const char *temporary, const char *name, const char *path, bool *exists,
+                        struct bl_error *e)
 {
     struct stat status;
     if (linkat(folder, temporary, folder, name, 0) == 0)
         return BL_OK;
-    if (errno == EEXIST)
-        return 1;
+    *exists = errno == EEXIST;
+    if (*exists)
+        return BL_OK;
     if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS && errno != EMLINK)
         return bl_error_errno(e, BL_EFAIL, "cannot give %s its name", path);
     if (renameat2(folder, temporary, folder, name, RENAME_NOREPLACE) == 0)
         return BL_OK;
-    if (errno == EEXIST || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0)
-        return 1;
-    return renameat(folder, temporary, folder, name) == 0
-               ? BL_OK
-               : bl_error_errno(e, BL_EFAIL, "cannot give %s its name", path);
-}
-
-static int publish_name(const char *temporary, const char *path, struct bl_error *e)
-{
-    const char *name;
-    int folder = bl_fs_open_parent(path, &name, e);
-    if (folder < 0)
-        return folder;
-    int code = publish_link(folder, bl_path_name(temporary), name, path, e);
-    close(folder);
-    return code;
+    *exists = errno == EEXIST || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!*exists && renameat(folder, temporary, folder, name) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot give %s its name", path);
+    return BL_OK;
 }
 
 /* --- differences ------------------------------------------------------------------------------------------------ */
@@ -125,7 +116,7 @@ static int side_compare(struct side *there, struct side *here, struct bl_error *
         if (at < there->size || at < here->size)
             return side_report(there, here, offset, line, at, e);
         if (common < CHUNK)
-            return 1;
+            return BL_OK;
         offset += (int64_t)common;
     }
 }
@@ -154,8 +145,14 @@ out:
 
 int bl_publish_file(const char *temporary, const char *path, struct bl_error *e)
 {
-    int code = publish_name(temporary, path, e);
+    const char *name;
+    bool exists = false;
+    int folder = bl_fs_open_parent(path, &name, e);
+    if (folder < 0)
+        return folder;
+    int code = publish_link(folder, bl_path_name(temporary), name, path, &exists, e);
+    close(folder);
     if (code)
-        return code < 0 ? code : publish_compare(path, temporary, e);
-    return bl_fs_sync_parent(path, e);
+        return code;
+    return exists ? publish_compare(path, temporary, e) : bl_fs_sync_parent(path, e);
 }

@@ -248,7 +248,7 @@ static int scan_make_task_part(struct bl_cmd *cmd, struct scan *scan, const char
     code = bl_scan_part(&job, &part, &scan->found, &cmd->error);
     bl_progress_bar_clear(&scan->bar);
     bl_part_abort(&part);
-    return code < 0 ? code : BL_OK; /* another process may have made the same part */
+    return code;
 }
 
 static int scan_make_part(struct bl_cmd *cmd, struct scan *scan, struct bl_buffer *path)

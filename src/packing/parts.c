@@ -76,9 +76,9 @@ int bl_parts_merge(const struct bl_state *state, const struct bl_parts *parts, s
     code = bl_output_publish(&out, e);
 out:
     bl_output_abort(&out);
-    if (code < 0) { /* then there is no message about attributes */
+    if (code) { /* then there is no message about attributes */
         free(merged->attributes);
         merged->attributes = NULL;
     }
-    return code < 0 ? code : BL_OK;
+    return code;
 }

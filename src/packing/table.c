@@ -71,9 +71,9 @@ static int table_put(const struct bl_packing *p, struct bl_output *out, struct b
     if (!p->job.task.set)
         return bl_output_commit(out, e);
     int code = bl_output_publish(out, e);
-    if (code < 0)
+    if (code)
         bl_error_prefix(e, "this task sees other inputs than those before");
-    return code < 0 ? code : BL_OK;
+    return code;
 }
 
 static int table_copy(const struct bl_packing *p, struct bl_output *out, struct bl_error *e)

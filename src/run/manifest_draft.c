@@ -78,11 +78,11 @@ static int draft_write_once(const struct bl_state *state, const char *path, cons
         code = bl_output_write(&out, text->data, text->size, e);
     if (!code)
         code = bl_output_publish(&out, e);
-    if (code < 0)
+    if (code)
         bl_error_prefix(e, "%s was begun with other versions of bload or its libraries: use those, or another -o",
                         state->dir);
     bl_output_abort(&out);
-    return code < 0 ? code : BL_OK;
+    return code;
 }
 
 int bl_manifest_draft_publish(const struct bl_state *state, struct bl_manifest *manifest, bool alone,

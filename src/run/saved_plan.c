@@ -30,7 +30,7 @@ out:
     bl_output_abort(&out);
     bl_buffer_free(&path);
     bl_buffer_free(&json);
-    return code < 0 ? code : BL_OK;
+    return code;
 }
 
 int bl_saved_plan_publish(const struct bl_state *state, const struct bl_plan *plan, const int64_t *length, size_t count,
@@ -54,7 +54,7 @@ int bl_saved_plan_publish(const struct bl_state *state, const struct bl_plan *pl
 out:
     bl_output_abort(&out);
     bl_buffer_free(&path);
-    return code < 0 ? code : BL_OK;
+    return code;
 }
 
 int bl_saved_plan_load(const struct bl_state *state, struct bl_plan *plan, struct bl_plan_info *plan_info, int64_t T,

@@ -205,9 +205,8 @@ static int folder_remove_files(const char *folder, struct bl_error *e)
 {
     DIR *directory;
     int code = bl_fs_opendir(folder, &directory, e);
-    if (code <= 0)
+    if (code || !directory)
         return code;
-    code = BL_OK;
     const struct dirent *entry;
     while (!code && (entry = readdir(directory))) {
         const char *name = entry->d_name;
@@ -407,7 +406,7 @@ int bl_state_agree(const struct bl_state *s, const char *name, const char *lines
         if (!code)
             code = bl_output_write(&out, lines, strlen(lines), e);
         if (!code)
-            code = bl_output_publish(&out, &differs) < 0 && access(path.data, F_OK) != 0
+            code = bl_output_publish(&out, &differs) && access(path.data, F_OK) != 0
                        ? bl_error_set(e, differs.code, "%s", differs.text)
                        : BL_OK;
         bl_output_abort(&out);

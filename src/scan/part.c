@@ -94,8 +94,6 @@ int bl_part_publish(struct bl_part_writer *w, const struct bl_part_total *t, str
     if (code)
         goto out;
     code = bl_output_publish(&w->out, e);
-    if (code > 0)
-        code = BL_OK; /* the same part is there already */
 out:
     bl_part_abort(w);
     return code;

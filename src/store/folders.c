@@ -17,8 +17,11 @@
 
 int bl_folders_make(const char *path, struct bl_error *e)
 {
-    int made = bl_fs_mkdir(path, e);
-    return made > 0 ? bl_fs_sync_parent(path, e) : made;
+    bool made;
+    int code = bl_fs_mkdir(path, &made, e);
+    if (code || !made)
+        return code;
+    return bl_fs_sync_parent(path, e);
 }
 
 void bl_folders_refresh(const char *path)
@@ -136,7 +139,7 @@ static int folders_sweep_work(const char *dir, const char *host, struct bl_error
     int code = bl_buffer_check(&path, e);
     if (!code)
         code = bl_fs_opendir(path.data, &folder, e);
-    if (code > 0) {
+    if (!code && folder) {
         code = folder_sweep(folder, path.data, host, e);
         closedir(folder);
     }

@@ -226,10 +226,11 @@ static int plan_reader_read(struct plan_reader *r, struct bl_lines *lines, struc
     char *line;
     size_t size;
     bool ended;
-    int got;
-    while ((got = bl_lines_next(lines, &line, &size, &ended, e)) > 0) {
+    for (;;) {
         int64_t value[VALUES];
-        int code = BL_OK;
+        int code = bl_lines_next(lines, &line, &size, &ended, e);
+        if (code || !line)
+            return code;
         if (!ended)
             code = bl_error_set(e, BL_EFAIL, "truncated: the file ends in the middle of a line");
         else if (lines->number == 1 &&
@@ -245,7 +246,6 @@ static int plan_reader_read(struct plan_reader *r, struct bl_lines *lines, struc
             return code;
         }
     }
-    return got;
 }
 
 int bl_plan_table_read(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length,

@@ -196,11 +196,14 @@ static int loader_read_lines(struct sequences_loader *l, struct bl_sequences_fil
     char *line;
     size_t size;
     bool ended;
-    int got;
-    while ((got = bl_lines_next(lines, &line, &size, &ended, e)) > 0) {
+    for (;;) {
+        int code = bl_lines_next(lines, &line, &size, &ended, e);
+        if (code)
+            return code;
+        if (!line)
+            break;
         if (strlen(line) != size)
             return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": NUL byte: not a text table", file->path, lines->number);
-        int code;
         if (!l->hash) {
             code = loader_add_lengths(l, file->path, line, size, lines->number, e);
         } else if (lines->number == 1) {
@@ -219,9 +222,9 @@ static int loader_read_lines(struct sequences_loader *l, struct bl_sequences_fil
         if (code)
             return code;
     }
-    if (!got && l->hash && !lines->number)
+    if (l->hash && !lines->number)
         return bl_error_set(e, BL_EFAIL, "%s is empty: not a table of sequences", file->path);
-    return got;
+    return BL_OK;
 }
 
 static int loader_read_file(struct sequences_loader *l, const char *path, struct bl_error *e)
@@ -299,12 +302,15 @@ int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buff
     char *line;
     size_t size;
     bool ended, found = false;
-    int got = 1, code = bl_lines_open(&lines, path, e);
+    int code = bl_lines_open(&lines, path, e);
     if (code)
         return code;
     bl_buffer_text(header, "");
     bl_buffer_text(kind, "");
-    while (!code && !found && (got = bl_lines_next(&lines, &line, &size, &ended, e)) > 0) {
+    while (!code && !found) {
+        code = bl_lines_next(&lines, &line, &size, &ended, e);
+        if (code || !line)
+            break;
         if (lines.number > 1) {
             found = sequences_peek_row(&columns, line, kind);
             continue;
@@ -314,7 +320,6 @@ int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buff
     }
     bl_lines_close(&lines);
     free(columns.extra);
-    code = code ? code : got < 0 ? got : BL_OK;
     if (code)
         return code;
     if (!header->size)

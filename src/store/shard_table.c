@@ -63,14 +63,14 @@ static int shard_table_read_rows(struct bl_lines *lines, const struct bl_format 
     size_t size;
     bool ended;
     for (int64_t i = -1; i <= shards; i++) {
-        int got = bl_lines_next(lines, &line, &size, &ended, e);
-        if (got < 0)
-            return got;
-        if (got != (i < shards))
+        int code = bl_lines_next(lines, &line, &size, &ended, e);
+        if (code)
+            return code;
+        if ((line != NULL) != (i < shards))
             return bl_error_set(e, BL_EDATA, "%s: %s rows than the dataset's %" PRId64 " shards", lines->path,
-                                got ? "more" : "fewer", shards);
+                                line ? "more" : "fewer", shards);
         bool good =
-            !got || (ended && (i < 0 ? strcmp(line, HEADER) == 0 : shard_table_parse_row(line, format, i, &rows[i])));
+            !line || (ended && (i < 0 ? strcmp(line, HEADER) == 0 : shard_table_parse_row(line, format, i, &rows[i])));
         if (!good)
             return bl_error_set(e, BL_EDATA, "%s:%" PRId64 ": invalid row", lines->path, lines->number);
     }

@@ -450,9 +450,8 @@ int bl_spool_sweep(const char *dir, const uint64_t *key, size_t count, struct bl
     uint64_t found;
     DIR *directory;
     int code = bl_fs_opendir(dir, &directory, e);
-    if (code <= 0)
+    if (code || !directory)
         return code;
-    code = BL_OK;
     const struct dirent *entry;
     while (!code && (entry = readdir(directory))) {
         if (!spool_is_left_over(entry->d_name, &found))
