@@ -133,14 +133,10 @@ out:
 static json_t *info_histogram_json(const struct bl_info *info)
 {
     json_t *bars = json_array();
-    for (int i = 0; i < info->bars; i++) {
-        json_t *bar = json_pack("{s:I, s:I, s:I}", "from", (json_int_t)(i * info->bar_width + 1), "to",
-                                (json_int_t)((i + 1) * info->bar_width), "sequences", (json_int_t)info->bar[i]);
-        if (json_array_append_new(bars, bar)) {
-            json_decref(bars);
-            return NULL;
-        }
-    }
+    for (int i = 0; i < info->bars; i++)
+        bl_jansson_push(&bars,
+                        json_pack("{s:I, s:I, s:I}", "from", (json_int_t)(i * info->bar_width + 1), "to",
+                                  (json_int_t)((i + 1) * info->bar_width), "sequences", (json_int_t)info->bar[i]));
     return bars;
 }
 
@@ -149,12 +145,8 @@ static json_t *info_faults_json(const struct bl_info *info)
     json_t *faults = json_array();
     for (int i = 0; i < info->faults; i++) {
         const struct bl_info_fault *fault = &info->fault[i];
-        json_t *object = json_pack("{s:o, s:s, s:o}", "id", bl_jansson_escaped(fault->id), "status", fault->status,
-                                   "reason", bl_jansson_escaped(fault->reason));
-        if (json_array_append_new(faults, object)) {
-            json_decref(faults);
-            return NULL;
-        }
+        bl_jansson_push(&faults, json_pack("{s:o, s:s, s:o}", "id", bl_jansson_escaped(fault->id), "status",
+                                           fault->status, "reason", bl_jansson_escaped(fault->reason)));
     }
     return faults;
 }
@@ -162,26 +154,14 @@ static json_t *info_faults_json(const struct bl_info *info)
 int bl_info_json(const struct bl_info *info, struct bl_buffer *out, struct bl_error *e)
 {
     json_t *object = bl_manifest_to_json(&info->manifest);
-    if (!object)
-        return bl_error_memory(e);
-    const struct {
-        const char *name;
-        json_t *value;
-    } members[] = {
-        {"checksum", json_string(info->manifest.digest)},
-        {"hours", info->hours > 0 ? json_real(info->hours) : json_null()},
-        {"damaged", json_integer(info->damaged)},
-        {"dropped", json_integer(info->dropped)},
-        {"bytes", json_integer(info->bytes)},
-        {"naive_padding", info->naive_padding < 0 ? json_null() : json_integer(info->naive_padding)},
-        {"lengths", info_histogram_json(info)},
-        {"fault_count", json_integer(info->fault_count)},
-        {"faults", info_faults_json(info)},
-    };
-    int failed = 0;
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        failed |= json_object_set_new(object, members[i].name, members[i].value);
-    int code = failed ? bl_error_memory(e) : bl_jansson_append(object, out, e);
-    json_decref(object);
-    return code;
+    bl_jansson_set(&object, "checksum", json_string(info->manifest.digest));
+    bl_jansson_set(&object, "hours", info->hours > 0 ? json_real(info->hours) : json_null());
+    bl_jansson_set(&object, "damaged", json_integer(info->damaged));
+    bl_jansson_set(&object, "dropped", json_integer(info->dropped));
+    bl_jansson_set(&object, "bytes", json_integer(info->bytes));
+    bl_jansson_set(&object, "naive_padding", info->naive_padding < 0 ? json_null() : json_integer(info->naive_padding));
+    bl_jansson_set(&object, "lengths", info_histogram_json(info));
+    bl_jansson_set(&object, "fault_count", json_integer(info->fault_count));
+    bl_jansson_set(&object, "faults", info_faults_json(info));
+    return bl_jansson_append(object, out, e);
 }

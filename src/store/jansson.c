@@ -8,6 +8,22 @@
 
 #define DIGITS 12 /* of a fraction: enough to resolve one step in 10^12, few enough to read */
 
+void bl_jansson_push(json_t **list, json_t *value)
+{
+    if (json_array_append_new(*list, value)) {
+        json_decref(*list);
+        *list = NULL;
+    }
+}
+
+void bl_jansson_set(json_t **object, const char *name, json_t *value)
+{
+    if (json_object_set_new(*object, name, value)) {
+        json_decref(*object);
+        *object = NULL;
+    }
+}
+
 static int json_write_buffer(const char *text, size_t size, void *out)
 {
     bl_buffer_append(out, text, size);
@@ -15,18 +31,22 @@ static int json_write_buffer(const char *text, size_t size, void *out)
 }
 
 /* json_dumps would drop what it cannot append when memory is short, without an error. */
-int bl_jansson_append_compact(const json_t *value, struct bl_buffer *out, struct bl_error *e)
+static int json_append(json_t *object, size_t flags, const char *end, struct bl_buffer *out, struct bl_error *e)
 {
-    return json_dump_callback(value, json_write_buffer, out, JSON_COMPACT) ? bl_error_memory(e)
-                                                                           : bl_buffer_check(out, e);
+    int failed = json_dump_callback(object, json_write_buffer, out, flags);
+    json_decref(object);
+    bl_buffer_text(out, end);
+    return failed ? bl_error_memory(e) : bl_buffer_check(out, e);
 }
 
-int bl_jansson_append(const json_t *value, struct bl_buffer *out, struct bl_error *e)
+int bl_jansson_append_compact(json_t *object, struct bl_buffer *out, struct bl_error *e)
 {
-    if (json_dump_callback(value, json_write_buffer, out, JSON_INDENT(2) | JSON_REAL_PRECISION(DIGITS)))
-        return bl_error_memory(e);
-    bl_buffer_byte(out, '\n');
-    return bl_buffer_check(out, e);
+    return json_append(object, JSON_COMPACT, "", out, e);
+}
+
+int bl_jansson_append(json_t *object, struct bl_buffer *out, struct bl_error *e)
+{
+    return json_append(object, JSON_INDENT(2) | JSON_REAL_PRECISION(DIGITS), "\n", out, e);
 }
 
 json_t *bl_jansson_escaped(const char *text)

@@ -9,11 +9,14 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
-/* Appends value as compact text. */
-int bl_jansson_append_compact(const json_t *value, struct bl_buffer *out, struct bl_error *e);
+/* Add value to *list, or as a member to *object. Both take ownership of value. If value is NULL or memory runs out, the
+ * list or object is freed and becomes NULL, and stays NULL: only the finished one needs a check. */
+void bl_jansson_push(json_t **list, json_t *value);
+void bl_jansson_set(json_t **object, const char *name, json_t *value);
 
-/* Appends value as indented text and a newline. */
-int bl_jansson_append(const json_t *value, struct bl_buffer *out, struct bl_error *e);
+/* Appends an object as compact text, or as indented text and a newline, and frees it. NULL: BL_EFAIL, out of memory. */
+int bl_jansson_append_compact(json_t *object, struct bl_buffer *out, struct bl_error *e);
+int bl_jansson_append(json_t *object, struct bl_buffer *out, struct bl_error *e);
 
 /* A string value. JSON holds UTF-8 only: other bytes become \xHH, as in tables. NULL gives "". NULL is returned when
  * out of memory. */

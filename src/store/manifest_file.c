@@ -24,9 +24,7 @@ static char *text_find_last(char *text, size_t size, const char *digits)
 int bl_manifest_format(struct bl_manifest *manifest, struct bl_buffer *text, struct bl_error *e)
 {
     size_t begin = text->size;
-    json_t *object = bl_manifest_to_json(manifest);
-    int code = object ? bl_jansson_append(object, text, e) : bl_error_memory(e);
-    json_decref(object);
+    int code = bl_jansson_append(bl_manifest_to_json(manifest), text, e);
     if (code)
         return code;
     size_t size = text->size - begin;

@@ -13,41 +13,25 @@
 static json_t *manifest_pairs_json(const struct bl_manifest_pairs *pairs)
 {
     json_t *object = json_object();
-    for (size_t i = 0; i < pairs->count; i++) {
-        if (json_object_set_new(object, pairs->pair[i].name, bl_jansson_escaped(pairs->pair[i].value))) {
-            json_decref(object);
-            return NULL;
-        }
-    }
+    for (size_t i = 0; i < pairs->count; i++)
+        bl_jansson_set(&object, pairs->pair[i].name, bl_jansson_escaped(pairs->pair[i].value));
     return object;
-}
-
-static json_t *manifest_field_json(const struct bl_field *field, const struct bl_encoding *encoding, const char *made)
-{
-    char name[BL_ENCODING_NAME_MAX];
-    json_t *shape = json_array();
-    int failed = 0;
-    for (int i = 0; i < field->rank; i++)
-        failed |= json_array_append_new(shape, json_integer(field->shape[i]));
-    json_t *object = json_pack("{s:s, s:s, s:s, s:o, s:s, s:o}", "name", field->name, "kind", field->kind, "dtype",
-                               bl_dtype_name(field->dtype), "shape", shape, "encoding",
-                               bl_encoding_name(encoding, name), "made", bl_jansson_escaped(made));
-    if (!failed)
-        return object;
-    json_decref(object);
-    return NULL;
 }
 
 static json_t *manifest_fields_json(const struct bl_manifest *manifest)
 {
+    const struct bl_format *format = &manifest->format;
     json_t *fields = json_array();
-    for (int f = 0; f < manifest->format.fields.count; f++) {
-        const struct bl_format *format = &manifest->format;
-        if (json_array_append_new(
-                fields, manifest_field_json(&format->fields.field[f], &format->encoding[f], manifest->made[f]))) {
-            json_decref(fields);
-            return NULL;
-        }
+    for (int f = 0; f < format->fields.count; f++) {
+        const struct bl_field *field = &format->fields.field[f];
+        char encoding[BL_ENCODING_NAME_MAX];
+        json_t *shape = json_array();
+        for (int i = 0; i < field->rank; i++)
+            bl_jansson_push(&shape, json_integer(field->shape[i]));
+        bl_jansson_push(&fields, json_pack("{s:s, s:s, s:s, s:o, s:s, s:o}", "name", field->name, "kind", field->kind,
+                                           "dtype", bl_dtype_name(field->dtype), "shape", shape, "encoding",
+                                           bl_encoding_name(&format->encoding[f], encoding), "made",
+                                           bl_jansson_escaped(manifest->made[f])));
     }
     return fields;
 }
@@ -55,14 +39,9 @@ static json_t *manifest_fields_json(const struct bl_manifest *manifest)
 static json_t *manifest_attributes_json(const struct bl_format *format)
 {
     json_t *attributes = json_array();
-    for (int a = 0; a < format->attributes; a++) {
-        const struct bl_attribute *attribute = &format->attribute[a];
-        if (json_array_append_new(attributes, json_pack("{s:s, s:s}", "name", attribute->name, "dtype",
-                                                        bl_dtype_name(attribute->dtype)))) {
-            json_decref(attributes);
-            return NULL;
-        }
-    }
+    for (int a = 0; a < format->attributes; a++)
+        bl_jansson_push(&attributes, json_pack("{s:s, s:s}", "name", format->attribute[a].name, "dtype",
+                                               bl_dtype_name(format->attribute[a].dtype)));
     return attributes;
 }
 
@@ -73,49 +52,37 @@ static json_t *manifest_files_json(const struct bl_manifest *manifest)
         const struct bl_manifest_file *file = &manifest->file[i];
         char digest[BL_DIGEST_SIZE];
         bl_checksum_format(file->checksum, digest);
-        if (json_array_append_new(files, json_pack("{s:s, s:I, s:s}", "name", file->name, "bytes",
-                                                   (json_int_t)file->bytes, "checksum", digest))) {
-            json_decref(files);
-            return NULL;
-        }
+        bl_jansson_push(&files, json_pack("{s:s, s:I, s:s}", "name", file->name, "bytes", (json_int_t)file->bytes,
+                                          "checksum", digest));
     }
     return files;
 }
 
 json_t *bl_manifest_to_json(const struct bl_manifest *m)
 {
+    const struct bl_format *format = &m->format;
     json_t *object = json_object();
-    int failed = json_object_set_new(object, "format", json_integer(BL_FORMAT_VERSION));
-    failed |= json_object_set_new(object, "tool", bl_jansson_escaped(m->tool));
-    failed |= bl_plan_info_to_json(&m->plan_info, object);
-    const struct {
-        const char *name;
-        json_t *value;
-    } members[] = {
-        {"skipped", json_integer(m->skipped)},
-        {"failed", json_integer(m->failed)},
-        {"failed_steps", json_integer(m->failed_steps)},
-        {"S", json_integer(m->format.S)},
-        {"fields", manifest_fields_json(m)},
-        {"attributes", manifest_attributes_json(&m->format)},
-        {"source_start", json_boolean(m->format.has_source_start)},
-        {"segment_ids", json_boolean(m->format.has_segment_ids)},
-        {"compress", m->format.compressed ? json_sprintf("zstd:%d", m->format.level) : json_null()},
-        {"blocks_per_shard", json_integer(m->format.blocks_per_shard)},
-        {"shards", json_integer(bl_format_shards(&m->format))},
-        {"plan_digest", json_string(m->format.plan_digest)},
-        {"simd", bl_jansson_escaped(m->simd)},
-        {"libraries", manifest_pairs_json(&m->libraries)},
-        {"configuration", manifest_pairs_json(&m->configuration)},
-        {"files", manifest_files_json(m)},
-        {"checksum", json_string(BL_MANIFEST_NO_DIGEST)},
-    };
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        failed |= json_object_set_new(object, members[i].name, members[i].value);
-    if (!failed)
-        return object;
-    json_decref(object);
-    return NULL;
+    bl_jansson_set(&object, "format", json_integer(BL_FORMAT_VERSION));
+    bl_jansson_set(&object, "tool", bl_jansson_escaped(m->tool));
+    bl_plan_info_to_json(&m->plan_info, &object);
+    bl_jansson_set(&object, "skipped", json_integer(m->skipped));
+    bl_jansson_set(&object, "failed", json_integer(m->failed));
+    bl_jansson_set(&object, "failed_steps", json_integer(m->failed_steps));
+    bl_jansson_set(&object, "S", json_integer(format->S));
+    bl_jansson_set(&object, "fields", manifest_fields_json(m));
+    bl_jansson_set(&object, "attributes", manifest_attributes_json(format));
+    bl_jansson_set(&object, "source_start", json_boolean(format->has_source_start));
+    bl_jansson_set(&object, "segment_ids", json_boolean(format->has_segment_ids));
+    bl_jansson_set(&object, "compress", format->compressed ? json_sprintf("zstd:%d", format->level) : json_null());
+    bl_jansson_set(&object, "blocks_per_shard", json_integer(format->blocks_per_shard));
+    bl_jansson_set(&object, "shards", json_integer(bl_format_shards(format)));
+    bl_jansson_set(&object, "plan_digest", json_string(format->plan_digest));
+    bl_jansson_set(&object, "simd", bl_jansson_escaped(m->simd));
+    bl_jansson_set(&object, "libraries", manifest_pairs_json(&m->libraries));
+    bl_jansson_set(&object, "configuration", manifest_pairs_json(&m->configuration));
+    bl_jansson_set(&object, "files", manifest_files_json(m));
+    bl_jansson_set(&object, "checksum", json_string(BL_MANIFEST_NO_DIGEST));
+    return object;
 }
 
 /* --- reading

@@ -20,41 +20,32 @@ static json_t *plan_info_seed_json(uint64_t seed)
     return json_string(digits);
 }
 
-int bl_plan_info_to_json(const struct bl_plan_info *w, json_t *object)
+void bl_plan_info_to_json(const struct bl_plan_info *w, json_t **object)
 {
-    const struct {
-        const char *name;
-        json_t *value;
-    } members[] = {
-        {"strategy", json_string(w->strategy)},
-        {"fill", w->fill[0] ? json_string(w->fill) : json_null()},
-        {"T", json_integer(w->T)},
-        {"seed", w->seed_unknown ? json_null() : plan_info_seed_json(w->seed)},
-        {"sequences", json_integer(w->sequences)},
-        {"steps", json_integer(w->steps)},
-        {"longest", json_integer(w->longest)},
-        {"blocks", json_integer(w->blocks)},
-        {"padding", json_integer(w->padding)},
-        {"deleted", json_integer(w->deleted)},
-        {"cut", json_integer(w->cut)},
-        {"efficiency", json_real(w->efficiency)},
-        {"lower_bound", json_integer(w->lower_bound)},
-        {"gap", json_integer(w->blocks - w->lower_bound)},
-        {"optimal", json_boolean(w->blocks == w->lower_bound)},
-        {"world_size", json_integer(w->world_size)},
-        {"batch_size", json_integer(w->batch_size)},
-        {"batches_per_rank", json_integer(w->batches_per_rank)},
-    };
-    int failed = 0;
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        failed |= json_object_set_new(object, members[i].name, members[i].value);
+    bl_jansson_set(object, "strategy", json_string(w->strategy));
+    bl_jansson_set(object, "fill", w->fill[0] ? json_string(w->fill) : json_null());
+    bl_jansson_set(object, "T", json_integer(w->T));
+    bl_jansson_set(object, "seed", w->seed_unknown ? json_null() : plan_info_seed_json(w->seed));
+    bl_jansson_set(object, "sequences", json_integer(w->sequences));
+    bl_jansson_set(object, "steps", json_integer(w->steps));
+    bl_jansson_set(object, "longest", json_integer(w->longest));
+    bl_jansson_set(object, "blocks", json_integer(w->blocks));
+    bl_jansson_set(object, "padding", json_integer(w->padding));
+    bl_jansson_set(object, "deleted", json_integer(w->deleted));
+    bl_jansson_set(object, "cut", json_integer(w->cut));
+    bl_jansson_set(object, "efficiency", json_real(w->efficiency));
+    bl_jansson_set(object, "lower_bound", json_integer(w->lower_bound));
+    bl_jansson_set(object, "gap", json_integer(w->blocks - w->lower_bound));
+    bl_jansson_set(object, "optimal", json_boolean(w->blocks == w->lower_bound));
+    bl_jansson_set(object, "world_size", json_integer(w->world_size));
+    bl_jansson_set(object, "batch_size", json_integer(w->batch_size));
+    bl_jansson_set(object, "batches_per_rank", json_integer(w->batches_per_rank));
     if (w->seconds > 0)
-        failed |= json_object_set_new(object, "seconds", json_real(w->seconds));
+        bl_jansson_set(object, "seconds", json_real(w->seconds));
     if (w->imbalance > 0) {
-        failed |= json_object_set_new(object, "imbalance", json_real(w->imbalance));
-        failed |= json_object_set_new(object, "imbalance_before", json_real(w->imbalance_before));
+        bl_jansson_set(object, "imbalance", json_real(w->imbalance));
+        bl_jansson_set(object, "imbalance_before", json_real(w->imbalance_before));
     }
-    return failed;
 }
 
 static int plan_info_read_text(const json_t *object, const char *name, char out[16], bool may_be_null,
@@ -132,10 +123,8 @@ int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct 
 int bl_plan_info_format(const struct bl_plan_info *plan_info, struct bl_buffer *out, struct bl_error *e)
 {
     json_t *object = json_object();
-    int failed = bl_plan_info_to_json(plan_info, object);
-    int code = failed ? bl_error_memory(e) : bl_jansson_append(object, out, e);
-    json_decref(object);
-    return code;
+    bl_plan_info_to_json(plan_info, &object);
+    return bl_jansson_append(object, out, e);
 }
 
 int bl_plan_info_parse(struct bl_plan_info *plan_info, const char *text, size_t size, struct bl_error *e)
@@ -164,15 +153,12 @@ out:
 
 int bl_plan_info_format_rows(const struct bl_plan_info *plan_info, int count, struct bl_buffer *out, struct bl_error *e)
 {
-    json_t *rows = json_array();
-    int failed = 0;
+    json_t *rows = json_array(), *object = json_object();
     for (int i = 0; i < count; i++) {
         json_t *row = json_object();
-        failed |= bl_plan_info_to_json(&plan_info[i], row);
-        failed |= json_array_append_new(rows, row);
+        bl_plan_info_to_json(&plan_info[i], &row);
+        bl_jansson_push(&rows, row);
     }
-    json_t *object = json_pack("{s:o}", "rows", rows);
-    int code = failed || !object ? bl_error_memory(e) : bl_jansson_append(object, out, e);
-    json_decref(object);
-    return code;
+    bl_jansson_set(&object, "rows", rows);
+    return bl_jansson_append(object, out, e);
 }

@@ -34,12 +34,8 @@ int bl_safetensors_place(struct bl_tensor *const tensor[], int count, struct bl_
 static json_t *tensor_to_json(const struct bl_tensor *tensor)
 {
     json_t *shape = json_array();
-    for (int i = 0; shape && i < tensor->rank; i++) {
-        if (json_array_append_new(shape, json_integer(tensor->shape[i]))) {
-            json_decref(shape);
-            return NULL;
-        }
-    }
+    for (int i = 0; i < tensor->rank; i++)
+        bl_jansson_push(&shape, json_integer(tensor->shape[i]));
     return json_pack("{s:s, s:o, s:[I, I]}", "dtype", bl_dtype_name(tensor->dtype), "shape", shape, "data_offsets",
                      (json_int_t)tensor->begin, (json_int_t)tensor->end);
 }
@@ -48,25 +44,19 @@ static json_t *safetensors_to_json(const struct bl_tensor *const tensor[], int c
                                    const struct bl_metadata *metadata, int pairs)
 {
     json_t *header = json_object(), *extra = json_object();
-    int failed = 0;
     for (int i = 0; i < pairs; i++)
-        failed |= json_object_set_new(extra, metadata[i].name, json_string(metadata[i].value));
-    failed |= json_object_set_new(header, "__metadata__", extra);
+        bl_jansson_set(&extra, metadata[i].name, json_string(metadata[i].value));
+    bl_jansson_set(&header, "__metadata__", extra);
     for (int i = 0; i < count; i++)
-        failed |= json_object_set_new(header, tensor[i]->name, tensor_to_json(tensor[i]));
-    if (!failed)
-        return header;
-    json_decref(header);
-    return NULL;
+        bl_jansson_set(&header, tensor[i]->name, tensor_to_json(tensor[i]));
+    return header;
 }
 
 int bl_safetensors_header(const struct bl_tensor *const tensor[], int count, const struct bl_metadata *metadata,
                           int pairs, struct bl_buffer *out, struct bl_error *e)
 {
-    json_t *header = safetensors_to_json(tensor, count, metadata, pairs);
     struct bl_buffer text = {0};
-    int code = header ? bl_jansson_append_compact(header, &text, e) : bl_error_memory(e);
-    json_decref(header);
+    int code = bl_jansson_append_compact(safetensors_to_json(tensor, count, metadata, pairs), &text, e);
     if (code)
         goto out;
     size_t used = BL_SAFETENSORS_PREFIX + text.size;
