@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/identity_lines.h"
 #include "base/io.h"
 #include "base/output.h"
 #include "base/text.h"

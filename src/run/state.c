@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/identity_lines.h"
 #include "base/io.h"
 #include "base/output.h"
 #include "base/temporary.h"
@@ -21,96 +22,6 @@
 #include "store/shard_table.h"
 
 #define CONFIGURATION_MAX ((size_t)1 << 24) /* bytes: a configuration may name many sources */
-
-/* Returns the value of the line "name: value" in text, and its size. NULL: no such line. */
-static const char *lines_find_value(const char *text, const char *name, size_t name_size, size_t *size)
-{
-    for (const char *line = text; *line;) {
-        const char *end = strchrnul(line, '\n');
-        if (strncmp(line, name, name_size) == 0 && strncmp(line + name_size, ": ", 2) == 0) {
-            *size = (size_t)(end - line) - name_size - 2;
-            return line + name_size + 2;
-        }
-        line = *end ? end + 1 : end;
-    }
-    return NULL;
-}
-
-/* The name and value of a line. */
-struct line {
-    const char *name, *value;
-    size_t name_size, value_size;
-};
-
-/* Parses the line at text and returns the start of the next one. */
-static const char *line_parse(const char *text, struct line *line)
-{
-    const char *end = strchrnul(text, '\n'), *colon = strstr(text, ": ");
-    bool whole = colon && colon < end;
-    line->name = text;
-    line->name_size = (size_t)((whole ? colon : end) - text);
-    line->value = whole ? colon + 2 : end;
-    line->value_size = (size_t)(end - line->value);
-    return *end ? end + 1 : end;
-}
-
-static bool line_is_in(const struct line *line, const char *text, const char **value, size_t *size)
-{
-    *value = lines_find_value(text, line->name, line->name_size, size);
-    return *value && *size == line->value_size && memcmp(*value, line->value, *size) == 0;
-}
-
-static int line_differs_error(const char *what, const struct line *line, const char *there, size_t there_size,
-                              const char *here, size_t here_size, struct bl_error *e)
-{
-    return bl_error_set(
-        e, BL_EUSAGE,
-        "%s of another configuration: %.*s is \"%.*s\" there, not \"%.*s\" (use the same options, or another -o)", what,
-        (int)line->name_size, line->name, (int)there_size, there ? there : "", (int)here_size, here ? here : "");
-}
-
-int bl_identity_compare(const char *there, const char *wanted, const char *what, struct bl_error *e)
-{
-    struct line line;
-    const char *value;
-    size_t size = 0;
-    if (strcmp(there, wanted) == 0)
-        return BL_OK;
-    for (const char *at = wanted; *at;) {
-        at = line_parse(at, &line);
-        if (!line_is_in(&line, there, &value, &size))
-            return line_differs_error(what, &line, value, size, line.value, line.value_size, e);
-    }
-    for (const char *at = there; *at;) {
-        at = line_parse(at, &line);
-        if (!line_is_in(&line, wanted, &value, &size))
-            return line_differs_error(what, &line, line.value, line.value_size, value, size, e);
-    }
-    return bl_error_set(e, BL_EUSAGE, "%s of another configuration (its lines are in another order)", what);
-}
-
-/* Whether a line belongs to one stage only. */
-static bool line_is_of_stage(const struct line *line)
-{
-    static const char *const own[] = {"tasks", "inputs"};
-    bool found = false;
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        found |= strlen(own[i]) == line->name_size && memcmp(own[i], line->name, line->name_size) == 0;
-    return found;
-}
-
-int bl_identity_within(const char *there, const char *wanted, const char *what, struct bl_error *e)
-{
-    struct line line;
-    const char *value;
-    size_t size = 0;
-    for (const char *at = there; *at;) {
-        at = line_parse(at, &line);
-        if (!line_is_of_stage(&line) && !line_is_in(&line, wanted, &value, &size))
-            return line_differs_error(what, &line, line.value, line.value_size, value, size, e);
-    }
-    return BL_OK;
-}
 
 static char *state_join_path(const char *dir, const char *name)
 {
@@ -436,7 +347,7 @@ int bl_state_value(const struct bl_state *s, const char *file, const char *name,
     struct bl_buffer lines = {0};
     size_t size = 0;
     int code = state_read_lines(s, file, &lines, e);
-    const char *found = code ? NULL : lines_find_value(lines.data, name, strlen(name), &size);
+    const char *found = code ? NULL : bl_identity_value(lines.data, name, strlen(name), &size);
     if (found)
         bl_buffer_append(value, found, size);
     bl_buffer_free(&lines);

@@ -81,12 +81,4 @@ int bl_state_remove(struct bl_state *state, struct bl_error *e);
 int bl_state_remove_leftovers(const char *dir, struct bl_error *e);
 void bl_state_close(struct bl_state *state);
 
-/* Compares "name: value" lines. BL_EUSAGE names the first difference. what: start of the message, "DIR holds a
- * dataset". */
-int bl_identity_compare(const char *there, const char *wanted, const char *what, struct bl_error *e);
-
-/* The same with the lines of an earlier stage: each must be among the wanted ones, except "inputs" and "tasks", which
- * only that stage has. */
-int bl_identity_within(const char *there, const char *wanted, const char *what, struct bl_error *e);
-
 #endif

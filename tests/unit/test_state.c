@@ -56,28 +56,6 @@ START_TEST(a_directory_with_other_files_is_left_alone)
 }
 END_TEST
 
-START_TEST(what_differs_is_named)
-{
-    static const struct {
-        const char *there, *wanted, *message;
-    } trial[] = {
-        {"a: 1\nb: 2\n", "a: 1\nb: 3\n", "b is \"2\" there, not \"3\""},
-        {"a: 1\n", "a: 1\nb: 3\n", "b is \"\" there, not \"3\""},
-        {"a: 1\nb: 2\n", "a: 1\n", "b is \"2\" there, not \"\""},
-        {"a: 1\nab: 2\n", "ab: 1\na: 1\n", "ab is \"2\" there, not \"1\""},
-        {"a: x y: z\n", "a: x y: w\n", "a is \"x y: z\" there, not \"x y: w\""},
-        {"a: 1\nb: 2\n", "b: 2\na: 1\n", "in another order"},
-    };
-    for (size_t i = 0; i < sizeof trial / sizeof *trial; i++) {
-        struct bl_error e = {0};
-        ck_assert_int_eq(bl_identity_compare(trial[i].there, trial[i].wanted, "here is one", &e), BL_EUSAGE);
-        ck_assert_msg(strstr(e.text, trial[i].message), "\"%s\"", e.text);
-    }
-    struct bl_error e = {0};
-    ck_assert_int_eq(bl_identity_compare("a: 1\n", "a: 1\n", "here is one", &e), BL_OK);
-}
-END_TEST
-
 START_TEST(tasks_share_what_a_run_has_for_itself)
 {
     char directory[64];
@@ -137,7 +115,6 @@ static void add(TCase *tests)
     tcase_add_test(tests, what_a_stage_was_made_with_holds_for_the_next);
     tcase_add_test(tests, a_run_goes_on_with_the_same_configuration_only);
     tcase_add_test(tests, a_directory_with_other_files_is_left_alone);
-    tcase_add_test(tests, what_differs_is_named);
 }
 
 int main(void)
