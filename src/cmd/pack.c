@@ -16,7 +16,7 @@
 
 struct pack {
     bool print_config;
-    struct bl_packing_job job; /* its task and repair are options */
+    struct bl_packing_request request; /* its task and repair are options */
     struct bl_pack_options options;
     struct bl_plan_options plan_options;
     struct bl_inputs inputs;
@@ -29,7 +29,7 @@ struct pack {
 static const struct bl_option table[] = {
     BL_OPTION_FLAG("print-config", struct pack, print_config, BL_AFFECTS_NOTHING,
                    "print the resulting configuration as YAML, and do nothing else", .command_line_only = true),
-    BL_OPTION_FLAG("repair", struct pack, job.repair, BL_AFFECTS_NOTHING,
+    BL_OPTION_FLAG("repair", struct pack, request.repair, BL_AFFECTS_NOTHING,
                    "verify a finished dataset, and make damaged shards again", .command_line_only = true),
     {0},
 };
@@ -103,7 +103,7 @@ static int pack_resolve(struct bl_cmd *cmd, struct pack *p)
     if (code)
         return code;
     code = p->print_config ? BL_OK : pack_check(cmd, p);
-    return code ? code : bl_task_resolve(&p->job.task, &cmd->error);
+    return code ? code : bl_task_resolve(&p->request.task, &cmd->error);
 }
 
 /* --- inputs ----------------------------------------------------------------------------------------------------- */
@@ -114,13 +114,13 @@ static int pack_peek_table(const struct pack *p, const struct bl_kind **kind, st
     const struct bl_kind *given = p->inputs.kind_option ? bl_kinds[p->inputs.kind_option - 1] : NULL;
     const char *group_by = p->options.group_by;
     struct bl_buffer header = {0}, name = {0};
-    int code = bl_sequences_peek(p->job.sequences, &header, &name, e);
+    int code = bl_sequences_peek(p->request.sequences, &header, &name, e);
     if (code)
         goto out;
     *kind = name.size ? bl_kind_find(name.data) : given;
     /* The table of attributes may add the column: then it is checked when the tables are joined. */
-    if (group_by && !p->inputs.table.path && bl_columns_find(header.data, group_by) < 0)
-        code = bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", p->job.sequences, group_by);
+    if (group_by && !p->inputs.attributes.path && bl_columns_find(header.data, group_by) < 0)
+        code = bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", p->request.sequences, group_by);
     else if (name.size && !*kind)
         code =
             bl_error_set(e, BL_EUSAGE, "the table's sequences are of the kind \"%s\", which does not exist", name.data);
@@ -179,7 +179,7 @@ static void pack_print_summary(const struct pack *p, const struct bl_packing_res
 static void pack_print_task(const struct pack *p, const struct bl_packing_result *r, const char *steps)
 {
     char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE], c[32];
-    const struct bl_task *task = &p->job.task;
+    const struct bl_task *task = &p->request.task;
     int64_t shards = bl_format_shards(r->format);
     if (r->shard_begin == r->shard_end)
         bl_cmd_print("task %" PRId64 "/%" PRId64 ": nothing to do, %s for %s (a smaller --shard-size makes more)",
@@ -200,8 +200,8 @@ static void pack_print_result(const struct pack *p)
     if (result.repaired)
         bl_cmd_print("%s: %s made again, with the same bytes; %s", p->output,
                      bl_text_plural(a, result.repaired, "shard was|shards were"),
-                     p->job.task.set ? "when all tasks are done, run bload finish" : "the dataset is complete");
-    else if (p->job.task.set)
+                     p->request.task.set ? "when all tasks are done, run bload finish" : "the dataset is complete");
+    else if (p->request.task.set)
         pack_print_task(p, &result, steps);
     else
         pack_print_summary(p, &result, steps);
@@ -211,7 +211,7 @@ static void pack_print_result(const struct pack *p)
 
 static int pack_build(struct pack *p, struct bl_error *e)
 {
-    int code = bl_packing_open(&p->packing, &p->job, e);
+    int code = bl_packing_open(&p->packing, &p->request, e);
     if (code || bl_packing_is_complete(p->packing))
         return code;
     code = bl_packing_table(p->packing, e);
@@ -238,17 +238,17 @@ static int pack_run(struct bl_cmd *cmd, struct pack *p)
         return pack_print_config(cmd, p);
     bl_signals_install(&cmd->cancel);
     p->printer = (struct bl_event_printer){.inputs = &p->inputs, .bar.quiet = cmd->common.quiet};
-    p->job.output = p->output;
-    p->job.inputs = &p->inputs.set;
-    p->job.sequences = p->sequences ? bl_pipe_copy_path(&p->copy, p->sequences) : NULL;
-    p->job.plan = p->plan;
-    p->job.spool = p->spool;
-    p->job.options = &p->options;
-    p->job.plan_options = &p->plan_options;
-    p->job.given = &cmd->options;
-    p->job.workers = bl_cmd_workers(&cmd->common);
-    p->job.cancel = &cmd->cancel;
-    p->job.events = bl_event_printer_events(&p->printer);
+    p->request.output = p->output;
+    p->request.inputs = &p->inputs.set;
+    p->request.sequences = p->sequences ? bl_pipe_copy_path(&p->copy, p->sequences) : NULL;
+    p->request.plan = p->plan;
+    p->request.spool = p->spool;
+    p->request.options = &p->options;
+    p->request.plan_options = &p->plan_options;
+    p->request.given = &cmd->options;
+    p->request.workers = bl_cmd_workers(&cmd->common);
+    p->request.cancel = &cmd->cancel;
+    p->request.events = bl_event_printer_events(&p->printer);
     code = pack_find_inputs(cmd, p);
     return code ? code : pack_build(p, &cmd->error);
 }
@@ -277,7 +277,7 @@ int bl_cmd_pack(int argc, char **argv)
     const struct bl_option_group output[] = {{"Output", bl_pack_option_table, &p.options}, {0}};
     const struct bl_option_group others[] = {
         {"Planning", bl_plan_option_table, &p.plan_options}, {"Strategy", bl_plan_strategy_table, &p.plan_options},
-        {"Tasks", bl_task_option_table, &p.job.task},        {"Configuration", table, &p},
+        {"Tasks", bl_task_option_table, &p.request.task},    {"Configuration", table, &p},
         {"General", bl_common_threads_table, &cmd.common},   {0},
     };
     int code = bl_cmd_options(&cmd, output);

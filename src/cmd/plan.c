@@ -205,7 +205,7 @@ static void epoch_print_summary(const struct planning *p, const struct bl_epochs
 static int plan_add_epochs(struct bl_cmd *cmd, struct planning *p)
 {
     struct bl_error *e = &cmd->error;
-    struct bl_epochs job = {.dir = p->dataset, .count = p->epochs, .seed = p->options.seed};
+    struct bl_epochs epochs = {.dir = p->dataset, .count = p->epochs, .seed = p->options.seed};
     struct bl_epochs_result made;
     int code = bl_options_each_flag(&cmd->options, plan_check_flag, cmd);
     if (code)
@@ -213,14 +213,14 @@ static int plan_add_epochs(struct bl_cmd *cmd, struct planning *p)
     if (cmd->options.operands)
         return bl_error_set(e, BL_EUSAGE, "--dataset takes its sequences from the dataset: no table, no list");
     if (bl_options_origin(&cmd->options, "world-size") != BL_ORIGIN_DEFAULT)
-        job.world_size = p->options.world_size;
+        epochs.world_size = p->options.world_size;
     if (bl_options_origin(&cmd->options, "batch-size") != BL_ORIGIN_DEFAULT)
-        job.batch_size = p->options.batch_size;
-    job.balance = p->options.balance;
+        epochs.batch_size = p->options.batch_size;
+    epochs.balance = p->options.balance;
     code = bl_io_check_path(p->dataset, e);
     if (code)
         return code;
-    code = bl_epochs_add(&job, &made, e);
+    code = bl_epochs_add(&epochs, &made, e);
     if (code)
         return code;
     if (!cmd->common.quiet)
@@ -263,15 +263,15 @@ static int directory_make_plan(struct bl_cmd *cmd, struct planning *p)
 static int directory_plan(struct bl_cmd *cmd, struct planning *p)
 {
     p->printer = (struct bl_event_printer){.inputs = &p->inputs, .bar.quiet = cmd->common.quiet};
-    const struct bl_packing_job job = {.output = p->dir,
-                                       .inputs = &p->inputs.set,
-                                       .options = &p->pack_options,
-                                       .plan_options = &p->options,
-                                       .given = &cmd->options,
-                                       .plan_only = true,
-                                       .workers = 1,
-                                       .cancel = &cmd->cancel,
-                                       .events = bl_event_printer_events(&p->printer)};
+    const struct bl_packing_request request = {.output = p->dir,
+                                               .inputs = &p->inputs.set,
+                                               .options = &p->pack_options,
+                                               .plan_options = &p->options,
+                                               .given = &cmd->options,
+                                               .plan_only = true,
+                                               .workers = 1,
+                                               .cancel = &cmd->cancel,
+                                               .events = bl_event_printer_events(&p->printer)};
     int code = directory_check_flags(p, &cmd->error);
     if (code)
         return code;
@@ -279,7 +279,7 @@ static int directory_plan(struct bl_cmd *cmd, struct planning *p)
     if (code)
         return code;
     bl_signals_install(&cmd->cancel);
-    code = bl_packing_open(&p->packing, &job, &cmd->error);
+    code = bl_packing_open(&p->packing, &request, &cmd->error);
     if (code || bl_packing_is_complete(p->packing))
         return code;
     return directory_make_plan(cmd, p);

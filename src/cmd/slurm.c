@@ -371,15 +371,15 @@ static int slurm_run(struct bl_cmd *cmd, struct bl_slurm *s, struct content *p)
     struct bl_error *e = &cmd->error;
     struct bl_buffer lines = {0};
     bool blind = false;
-    const struct bl_packing_job job = {.inputs = &p->inputs.set,
-                                       .options = &p->options,
-                                       .plan_options = &p->plan_options,
-                                       .given = &cmd->options,
-                                       .cancel = &cmd->cancel};
+    const struct bl_packing_request request = {.inputs = &p->inputs.set,
+                                               .options = &p->options,
+                                               .plan_options = &p->plan_options,
+                                               .given = &cmd->options,
+                                               .cancel = &cmd->cancel};
     int code = slurm_resolve(cmd, s, p);
     if (code)
         goto out;
-    code = bl_slurm_identify(cmd, s, &p->inputs, &job, &lines);
+    code = bl_slurm_identify(cmd, s, &p->inputs, &request, &lines);
     if (code)
         goto out;
     code = slurm_take_lock(s, e);

@@ -88,7 +88,7 @@ int bl_slurm_inspect(struct bl_slurm *s, bool *blind, struct bl_error *e);
 /* Appends everything that decides the dataset, as bload pack determines it, except the SIMD level. The first line is
  * the number of tasks. Appends nothing for a complete dataset whose inputs are gone. */
 int bl_slurm_identify(struct bl_cmd *cmd, const struct bl_slurm *s, struct bl_inputs *inputs,
-                      const struct bl_packing_job *job, struct bl_buffer *lines);
+                      const struct bl_packing_request *request, struct bl_buffer *lines);
 
 /* Compares the lines with those of an existing chain and with those that DIR was begun with, then stores them.
  * BL_EUSAGE: something differs. Call after bl_slurm_inspect. */

@@ -61,7 +61,7 @@ out:
 }
 
 /* Computes the lines that bload pack has for these inputs. */
-static int chain_identify(struct bl_cmd *cmd, struct bl_inputs *inputs, const struct bl_packing_job *job,
+static int chain_identify(struct bl_cmd *cmd, struct bl_inputs *inputs, const struct bl_packing_request *request,
                           struct bl_buffer *lines)
 {
     int code = bl_inputs_list(inputs, cmd);
@@ -70,16 +70,16 @@ static int chain_identify(struct bl_cmd *cmd, struct bl_inputs *inputs, const st
     code = bl_inputs_use(inputs, inputs->set.files.kind, cmd);
     if (code)
         return code;
-    code = bl_packing_check_inputs(job, &cmd->error);
-    return code ? code : bl_packing_identify(job, lines, &cmd->error);
+    code = bl_packing_check_inputs(request, &cmd->error);
+    return code ? code : bl_packing_identify(request, lines, &cmd->error);
 }
 
 int bl_slurm_identify(struct bl_cmd *cmd, const struct bl_slurm *s, struct bl_inputs *inputs,
-                      const struct bl_packing_job *job, struct bl_buffer *lines)
+                      const struct bl_packing_request *request, struct bl_buffer *lines)
 {
     struct bl_error *e = &cmd->error;
     struct bl_buffer identity = {0};
-    int code = chain_identify(cmd, inputs, job, &identity);
+    int code = chain_identify(cmd, inputs, request, &identity);
     /* A user who only verifies a dataset may have moved its inputs. */
     if (code && bl_slurm_is_finished(s)) {
         bl_cmd_print("%s is complete; its inputs cannot be compared with %s: %s", s->output, s->config, e->text);

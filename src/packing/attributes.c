@@ -35,16 +35,16 @@ static int attribute_add(struct bl_format *format, const char *name, enum bl_dty
 }
 
 /* Fields that depend on files are not known yet; bl_format_check repeats the check. */
-int bl_packing_check_attributes(const struct bl_packing_job *job, struct bl_error *e)
+int bl_packing_check_attributes(const struct bl_packing_request *request, struct bl_error *e)
 {
-    const struct bl_attributes *a = job->inputs->attributes;
-    const struct bl_kind *kind = job->inputs->kind;
-    const struct bl_kind_env env = {.cancel = job->cancel, .simd = bl_simd_best()};
+    const struct bl_attributes *a = request->inputs->attributes;
+    const struct bl_kind *kind = request->inputs->kind;
+    const struct bl_kind_env env = {.cancel = request->cancel, .simd = bl_simd_best()};
     struct bl_format format = {0};
     struct bl_error undecided = {0};
     if (!a)
         return BL_OK;
-    int code = kind->read->fields(job->inputs->kind_config, &env, NULL, &format.fields, &undecided);
+    int code = kind->read->fields(request->inputs->kind_config, &env, NULL, &format.fields, &undecided);
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", undecided.text);
     if (code)
@@ -55,7 +55,7 @@ int bl_packing_check_attributes(const struct bl_packing_job *job, struct bl_erro
             return bl_error_set(e, BL_EUSAGE,
                                 "%s: the column \"%s\" has the name of a tensor of the shards: rename it, or leave it "
                                 "out with --attributes-columns",
-                                job->inputs->attributes_path, name);
+                                request->inputs->attributes_path, name);
     }
     return BL_OK;
 }
@@ -63,7 +63,7 @@ int bl_packing_check_attributes(const struct bl_packing_job *job, struct bl_erro
 /* The table of attributes is no longer needed: its columns are in the table of sequences. */
 int bl_packing_attributes(struct bl_packing *p, struct bl_error *e)
 {
-    struct bl_attributes *a = p->job.inputs->attributes;
+    struct bl_attributes *a = p->request.inputs->attributes;
     if (!a)
         return BL_OK;
     int count = bl_attributes_count(a), code = BL_OK;
@@ -78,7 +78,7 @@ int bl_packing_attributes(struct bl_packing *p, struct bl_error *e)
             code = attribute_add(&p->format, name[c], sort[c].dtype, e);
     }
     bl_attributes_close(a);
-    p->job.inputs->attributes = NULL;
+    p->request.inputs->attributes = NULL;
     if (code)
         return code;
     code = bl_buffer_check(&p->attributes_text, e);

@@ -12,7 +12,7 @@
 /* A text table of a plan does not contain its lower bound; the same search finds it again. */
 static int given_plan_prove_bound(struct bl_packing *p, struct bl_error *e)
 {
-    const struct bl_plan_options *said = p->job.plan_options;
+    const struct bl_plan_options *said = p->request.plan_options;
     struct bl_plan *plan = &p->plan;
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK,
                                 .T = plan->T,
@@ -74,28 +74,28 @@ static void given_plan_guess_info(const struct bl_options *given, struct bl_plan
 static int given_plan_check(const struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_plan_info *w = &p->plan_info;
-    if (p->job.plan_options->max_sequences && p->plan.max_sequences > p->job.plan_options->max_sequences)
+    if (p->request.plan_options->max_sequences && p->plan.max_sequences > p->request.plan_options->max_sequences)
         return bl_error_set(e, BL_EUSAGE, "%s has blocks of %" PRId64 " sequences: more than --max-sequences",
-                            p->job.plan, p->plan.max_sequences);
+                            p->request.plan, p->plan.max_sequences);
     if (w->blocks % (w->world_size * w->batch_size))
         return bl_error_set(e, BL_EUSAGE,
                             "%s has %" PRId64 " blocks, no multiple of %" PRId64 " ranks times %" PRId64 " blocks",
-                            p->job.plan, w->blocks, w->world_size, w->batch_size);
+                            p->request.plan, w->blocks, w->world_size, w->batch_size);
     return BL_OK;
 }
 
 int bl_packing_read_plan(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
-    const struct bl_plan_options *options = p->job.plan_options;
+    const struct bl_plan_options *options = p->request.plan_options;
     struct bl_plan_info its = {0};
     int64_t T;
-    bool binary = bl_path_has_suffix(p->job.plan, ".safetensors");
+    bool binary = bl_path_has_suffix(p->request.plan, ".safetensors");
     int code = bl_plan_T(&T, t->length, t->count, options, e);
     if (code)
         return code;
-    code = binary ? bl_index_load(&p->plan, p->job.plan, T, options->align, t->length, t->count, &its, e)
-                  : bl_plan_table_read(&p->plan, p->job.plan, T, options->align, t->length, t->count, e);
+    code = binary ? bl_index_load(&p->plan, p->request.plan, T, options->align, t->length, t->count, &its, e)
+                  : bl_plan_table_read(&p->plan, p->request.plan, T, options->align, t->length, t->count, e);
     if (code)
         return code;
     if (!its.blocks)
@@ -104,8 +104,8 @@ int bl_packing_read_plan(struct bl_packing *p, struct bl_error *e)
         return code;
     bl_plan_info_make(&p->plan_info, &p->plan, options);
     if (its.blocks)
-        code = given_plan_adopt_info(p->job.given, &p->plan_info, &its, p->job.plan, e);
+        code = given_plan_adopt_info(p->request.given, &p->plan_info, &its, p->request.plan, e);
     else
-        given_plan_guess_info(p->job.given, &p->plan_info);
+        given_plan_guess_info(p->request.given, &p->plan_info);
     return code ? code : given_plan_check(p, e);
 }

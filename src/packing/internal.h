@@ -11,7 +11,7 @@
 #include "store/missing.h"
 
 struct bl_packing {
-    struct bl_packing_job job;
+    struct bl_packing_request request;
 
     /* open: */
     struct bl_kind_env env;
@@ -68,17 +68,15 @@ int bl_packing_fault(struct bl_packing *p, const struct bl_row *row, int64_t inp
 
 /* --- open ------------------------------------------------------------------------------------------------------- */
 
-/* Chooses and sets the SIMD level: --simd, or that of the dataset in the directory, or the best of this machine. */
+/* Chooses and sets the SIMD level (simd.c): --simd, or that of the dataset in the directory, or the best of this
+ * machine. */
 int bl_packing_choose_simd(struct bl_packing *p, struct bl_error *e);
+
+/* Takes the level of the dataset that another process has begun meanwhile, unless --simd was given. */
+int bl_packing_follow_simd(struct bl_packing *p, bool *changed, struct bl_error *e);
 
 /* Looks for a finished dataset (existing.c) and sets complete or repairing. BL_EUSAGE: it is a different one. */
 int bl_packing_find_dataset(struct bl_packing *p, struct bl_error *e);
-
-/* Opens DIR/.bload, for this run alone or, with a task, to share it. */
-int bl_packing_enter(struct bl_packing *p, struct bl_error *e);
-
-/* Checks that the inputs match the table. BL_EDATA names one that differs, and how. */
-int bl_packing_compare_inputs(const struct bl_packing *p, const struct bl_sequences *table, struct bl_error *e);
 
 /* --- standard input (stdin.c) ----------------------------------------------------------------------------------- */
 
@@ -98,10 +96,15 @@ int bl_packing_add_stdin(struct bl_packing *p, const char *digest, struct bl_err
 int bl_packing_compare_stdin(const struct bl_packing *p, const struct bl_buffer *there, const char *what,
                              struct bl_error *e);
 
+/* --- table ------------------------------------------------------------------------------------------------------ */
+
+/* Checks that the inputs match the table. BL_EDATA names one that differs, and how. */
+int bl_packing_compare_inputs(const struct bl_packing *p, const struct bl_sequences *table, struct bl_error *e);
+
 /* --- attributes (attributes.c) ---------------------------------------------------------------------------------- */
 
 /* Checks that no column of the table of attributes has the name of a tensor in the shards. BL_EUSAGE. */
-int bl_packing_check_attributes(const struct bl_packing_job *job, struct bl_error *e);
+int bl_packing_check_attributes(const struct bl_packing_request *request, struct bl_error *e);
 
 /* Turns the numeric columns into attributes of the format. Closes the table of attributes. */
 int bl_packing_attributes(struct bl_packing *p, struct bl_error *e);

@@ -1,9 +1,9 @@
 /* Packing: turns inputs into a dataset, in steps that many processes may share: open, table, plan, write, finish.
  *
  * `bload pack` does all steps. With a task, the process writes its own shards, and bl_finish_run finishes the dataset
- * after all tasks are done. `bload plan DIR` stops after the plan. Opening compares an existing dataset with the job:
- * either it is complete, or shards are missing and are made again. A run keeps its intermediate files in DIR/.bload
- * (run/state.h), so that the same job resumes where an earlier run stopped.
+ * after all tasks are done. `bload plan DIR` stops after the plan. Opening compares an existing dataset with the
+ * request: either it is complete, or shards are missing and are made again. A run keeps its intermediate files in
+ * DIR/.bload (run/state.h), so that the same request resumes where an earlier run stopped.
  *
  * Nothing is printed: faults, progress and messages go to the caller's functions. */
 #ifndef BL_PACKING_H
@@ -32,7 +32,7 @@ struct bl_packing_events {
 };
 
 /* What to pack, and how. All of it must outlive the packing. */
-struct bl_packing_job {
+struct bl_packing_request {
     const char *output;                   /* the dataset's directory */
     struct bl_input_set *inputs;          /* listed, kind known or in the table; packing closes attributes */
     const char *sequences;                /* a table to pack, so that no scan is needed; or NULL */
@@ -51,10 +51,10 @@ struct bl_packing_job {
 
 struct bl_packing;
 
-/* Compares the job with the directory and takes its lock. The caller must close *packing even after an error; it is
+/* Compares the request with the directory and takes its lock. The caller must close *packing even after an error; it is
  * NULL only if memory ran out. BL_EUSAGE: the directory holds something else (the message names the difference);
  * BL_EFAIL: another run is using it. */
-int bl_packing_open(struct bl_packing **packing, const struct bl_packing_job *job, struct bl_error *e);
+int bl_packing_open(struct bl_packing **packing, const struct bl_packing_request *request, struct bl_error *e);
 
 /* Whether no work is left: the dataset is complete, or with plan_only, planned. */
 bool bl_packing_is_complete(const struct bl_packing *packing);
@@ -99,10 +99,10 @@ void bl_packing_close(struct bl_packing *packing);
 
 /* Checks that the columns of the inputs can be joined and grouped by, and do not have names of tensors. BL_EUSAGE.
  * bl_packing_open does this too. */
-int bl_packing_check_inputs(const struct bl_packing_job *job, struct bl_error *e);
+int bl_packing_check_inputs(const struct bl_packing_request *request, struct bl_error *e);
 
 /* Appends a "name: value" line for everything that decides the dataset's bytes, except the contents of the inputs and
  * the versions of bload and its libraries. */
-int bl_packing_identify(const struct bl_packing_job *job, struct bl_buffer *lines, struct bl_error *e);
+int bl_packing_identify(const struct bl_packing_request *request, struct bl_buffer *lines, struct bl_error *e);
 
 #endif

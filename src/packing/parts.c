@@ -57,12 +57,12 @@ int bl_parts_require(const struct bl_state *state, const struct bl_parts *parts,
                         parts->missing, parts->tasks, parts->missing, parts->tasks, state->dir);
 }
 
-int bl_parts_merge(const struct bl_state *state, const struct bl_parts *parts, struct bl_merge *job,
+int bl_parts_merge(const struct bl_state *state, const struct bl_parts *parts, struct bl_merge *merge,
                    struct bl_merged *merged, struct bl_error *e)
 {
     struct bl_output out = {0};
-    job->folder = state->folder;
-    job->tasks = parts->tasks;
+    merge->folder = state->folder;
+    merge->tasks = parts->tasks;
     *merged = (struct bl_merged){0};
     int code = bl_table_checksum_forget(state, e);
     if (code)
@@ -70,7 +70,7 @@ int bl_parts_merge(const struct bl_state *state, const struct bl_parts *parts, s
     code = bl_output_own(&out, state->sequences, e);
     if (code)
         goto out;
-    code = bl_merge_run(job, &out, merged, e);
+    code = bl_merge_run(merge, &out, merged, e);
     if (code)
         goto out;
     code = bl_output_publish(&out, e);

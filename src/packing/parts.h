@@ -23,9 +23,9 @@ int bl_parts_find(const struct bl_state *state, struct bl_parts *parts, struct b
 int bl_parts_require(const struct bl_state *state, const struct bl_parts *parts, struct bl_error *e);
 
 /* Merges the parts, all of which must exist, into DIR/.bload/sequences.tsv. Only one file is published, since another
- * process may do the same. The caller sets callbacks in job; folder and tasks are set here. The caller frees merged's
+ * process may do the same. The caller sets callbacks in merge; folder and tasks are set here. The caller frees merged's
  * attributes. */
-int bl_parts_merge(const struct bl_state *state, const struct bl_parts *parts, struct bl_merge *job,
+int bl_parts_merge(const struct bl_state *state, const struct bl_parts *parts, struct bl_merge *merge,
                    struct bl_merged *merged, struct bl_error *e);
 
 #endif

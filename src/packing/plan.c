@@ -16,11 +16,11 @@
 static int plan_compute(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
-    int code = bl_plan_make(&p->plan, t->length, t->count, p->job.plan_options, e);
+    int code = bl_plan_make(&p->plan, t->length, t->count, p->request.plan_options, e);
     if (code)
         return code;
     code = bl_plan_recount(&p->plan, t->length, t->count, e);
-    bl_plan_info_make(&p->plan_info, &p->plan, p->job.plan_options);
+    bl_plan_info_make(&p->plan_info, &p->plan, p->request.plan_options);
     return code;
 }
 
@@ -29,24 +29,24 @@ static int plan_load(struct bl_packing *p, bool *found, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
     int64_t T;
-    int code = bl_plan_T(&T, t->length, t->count, p->job.plan_options, e);
+    int code = bl_plan_T(&T, t->length, t->count, p->request.plan_options, e);
     return code ? code : bl_saved_plan_load(&p->state, &p->plan, &p->plan_info, T, t->length, t->count, found, e);
 }
 
 static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
-    struct bl_plan_options *options = p->job.plan_options;
+    struct bl_plan_options *options = p->request.plan_options;
     options->group = t->group;
     int code = bl_lengths_resolve(t, options, e);
-    if (!code && !p->job.plan)
+    if (!code && !p->request.plan)
         code = bl_lengths_check(t, options, e);
     if (!code)
         code = plan_load(p, found, e);
     if (code || *found)
         return code;
-    code = p->job.plan ? bl_packing_read_plan(p, e) : plan_compute(p, e);
-    if (!code && (p->job.task.set || p->job.plan_only))
+    code = p->request.plan ? bl_packing_read_plan(p, e) : plan_compute(p, e);
+    if (!code && (p->request.task.set || p->request.plan_only))
         code = bl_saved_plan_publish(&p->state, &p->plan, t->length, t->count, &p->plan_info, e);
     return code;
 }
@@ -57,14 +57,14 @@ static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
 static int format_set_encoding(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_fields *fields = &p->format.fields;
-    enum bl_encoding_kind kind = p->job.options->encode.kind;
+    enum bl_encoding_kind kind = p->request.options->encode.kind;
     struct bl_buffer names = {0};
     bool any = kind == BL_ENCODING_RAW;
     for (int f = 0; f < fields->count; f++) {
         bool takes = bl_encoding_takes(kind, &fields->field[f]);
         any |= takes;
         if (takes)
-            p->format.encoding[f] = p->job.options->encode;
+            p->format.encoding[f] = p->request.options->encode;
         bl_buffer_printf(&names, "%s%s", f ? ", " : "", fields->field[f].name);
     }
     int code = bl_buffer_check(&names, e);
@@ -83,20 +83,20 @@ static int format_make(struct bl_packing *p, struct bl_error *e)
 {
     /* The task that made the draft, from the same table, has checked all files; the other tasks need not. */
     bool agreed = p->repairing;
-    int code = p->job.task.set && !agreed ? bl_manifest_draft_find(&p->state, &agreed, e) : BL_OK;
+    int code = p->request.task.set && !agreed ? bl_manifest_draft_find(&p->state, &agreed, e) : BL_OK;
     if (code)
         return code;
-    code = bl_fields_resolve(&p->format.fields, p->job.inputs->kind, p->job.inputs->kind_config, &p->env, &p->table,
-                             p->job.inputs->base, agreed, p->workers, e);
+    code = bl_fields_resolve(&p->format.fields, p->request.inputs->kind, p->request.inputs->kind_config, &p->env,
+                             &p->table, p->request.inputs->base, agreed, p->workers, e);
     if (code)
         return code;
     p->format.T = p->plan.T;
     p->format.S = p->plan.max_sequences;
     p->format.blocks = (int64_t)p->plan.blocks;
     p->format.has_source_start = p->plan.cut > 0;
-    p->format.has_segment_ids = p->job.options->segment_ids;
-    p->format.compressed = p->job.options->compress.on;
-    p->format.level = p->job.options->compress.level;
+    p->format.has_segment_ids = p->request.options->segment_ids;
+    p->format.compressed = p->request.options->compress.on;
+    p->format.level = p->request.options->compress.level;
     code = format_set_encoding(p, e);
     if (code)
         return code;
@@ -106,14 +106,14 @@ static int format_make(struct bl_packing *p, struct bl_error *e)
     code = bl_plan_digest(&p->plan, p->table.length, p->format.plan_digest, e);
     if (code)
         return code;
-    return bl_layout_divide(&p->format, p->job.options->shard_size, e);
+    return bl_layout_divide(&p->format, p->request.options->shard_size, e);
 }
 
 /* Makes the draft of the manifest and writes it to DIR/.bload. */
 static int draft_make(struct bl_packing *p, struct bl_error *e)
 {
-    struct bl_manifest_draft draft = {.kind = p->job.inputs->kind,
-                                      .config = p->job.inputs->kind_config,
+    struct bl_manifest_draft draft = {.kind = p->request.inputs->kind,
+                                      .config = p->request.inputs->kind_config,
                                       .format = &p->format,
                                       .plan_info = &p->plan_info,
                                       .identity = p->identity.data,
@@ -121,7 +121,7 @@ static int draft_make(struct bl_packing *p, struct bl_error *e)
     int code = bl_manifest_draft_make(&draft, &p->manifest, e);
     if (!code && p->repairing)
         code = bl_packing_compare_draft(p, e);
-    return code ? code : bl_manifest_draft_publish(&p->state, &p->manifest, !p->job.task.set, e);
+    return code ? code : bl_manifest_draft_publish(&p->state, &p->manifest, !p->request.task.set, e);
 }
 
 /* --- the step --------------------------------------------------------------------------------------------------- */
@@ -132,14 +132,14 @@ static int plan_plan_only(struct bl_packing *p, struct bl_error *e)
     if (!code)
         code = plan_get(p, &p->complete, e);
     if (!code && p->complete)
-        bl_packing_message(p, false, "%s already has its plan: nothing to do", p->job.output);
+        bl_packing_message(p, false, "%s already has its plan: nothing to do", p->request.output);
     return code;
 }
 
 int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
 {
     bool found = false;
-    if (p->job.plan_only)
+    if (p->request.plan_only)
         return plan_plan_only(p, e);
     bl_heartbeat_set_phase(&p->heartbeat, "plan");
     int code = plan_get(p, &found, e);
@@ -148,7 +148,7 @@ int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
     code = format_make(p, e);
     if (code)
         return code;
-    code = bl_memory_resolve(p->job.options->memory, &p->table, &p->plan, &p->format, p->job.inputs->kind->read->memory,
-                             &p->workers, &p->slots, &p->memory, e);
+    code = bl_memory_resolve(p->request.options->memory, &p->table, &p->plan, &p->format,
+                             p->request.inputs->kind->read->memory, &p->workers, &p->slots, &p->memory, e);
     return code ? code : draft_make(p, e);
 }

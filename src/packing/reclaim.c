@@ -20,7 +20,7 @@
 
 struct reclaiming {
     struct bl_packing *p;
-    struct bl_pack_params *job;
+    struct bl_pack_params *pack;
     struct bl_index index;
     uint8_t *odd;  /* [rows of the table] packing added a failure or a note */
     uint8_t *take; /* [shards] it can be adopted */
@@ -50,7 +50,7 @@ static int reclaim_compare_tables(struct reclaiming *r, const struct bl_sequence
             break;
         if (strcmp(a.row.id, b.row.id) != 0 || a.row.length != b.row.length)
             code = bl_error_set(e, BL_EFAIL, "%s/" BL_SEQUENCES_FILE " tells of %s where %s is now: the inputs changed",
-                                r->p->job.output, b.row.id, a.row.id);
+                                r->p->request.output, b.row.id, a.row.id);
         r->odd[i] =
             b.row.status != BL_ROW_DROPPED && (a.row.status != b.row.status || strcmp(a.row.reason, b.row.reason) != 0);
     }
@@ -63,7 +63,7 @@ static int reclaim_read_table(struct reclaiming *r, struct bl_error *e)
 {
     struct bl_sequences finished = {0};
     struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, r->p->job.output);
+    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, r->p->request.output);
     int code = bl_buffer_check(&path, e);
     if (code)
         goto out;
@@ -87,7 +87,7 @@ static int reclaim_read_index(struct reclaiming *r, struct bl_error *e)
 {
     const struct bl_format *format = &r->p->format;
     char digest[BL_DIGEST_SIZE];
-    int code = bl_index_open(&r->index, r->p->job.output, format->blocks, format->fields.count, e);
+    int code = bl_index_open(&r->index, r->p->request.output, format->blocks, format->fields.count, e);
     if (code)
         return code;
     code = bl_index_plan_digest(&r->index, format->T, digest, e);
@@ -95,7 +95,7 @@ static int reclaim_read_index(struct reclaiming *r, struct bl_error *e)
         return code;
     if (strcmp(digest, format->plan_digest) != 0)
         return bl_error_set(e, BL_EUSAGE, "%s holds shards of another plan than these inputs and options give",
-                            r->p->job.output);
+                            r->p->request.output);
     return BL_OK;
 }
 
@@ -112,16 +112,16 @@ static bool reclaim_shard_differs(const struct reclaiming *r, int64_t shard)
 /* Chooses shards without a record that have their old size and no marked rows. */
 static int reclaim_choose(struct reclaiming *r, struct bl_error *e)
 {
-    const struct bl_pack_params *job = r->job;
+    const struct bl_pack_params *pack = r->pack;
     int code = BL_OK;
-    for (int64_t i = job->shard_begin; i < job->shard_end && !code; i++) {
+    for (int64_t i = pack->shard_begin; i < pack->shard_end && !code; i++) {
         struct bl_shard_record record = {0};
         struct bl_buffer path = {0};
         struct stat status;
         bool found = false;
-        code = bl_shard_find(job->format, job->dir, i, &record, &found, e);
+        code = bl_shard_find(pack->format, pack->dir, i, &record, &found, e);
         bl_shard_record_free(&record);
-        bl_buffer_printf(&path, "%s/%s", job->dir, r->p->missing.row[i].file);
+        bl_buffer_printf(&path, "%s/%s", pack->dir, r->p->missing.row[i].file);
         code = code ? code : bl_buffer_check(&path, e);
         r->take[i] = !code && !found && stat(path.data, &status) == 0 && status.st_size == r->p->missing.row[i].bytes &&
                      !reclaim_shard_differs(r, i);
@@ -134,7 +134,7 @@ static int reclaim_choose(struct reclaiming *r, struct bl_error *e)
 /* Writes the shard's record again. */
 static int reclaim_shard(struct reclaiming *r, int64_t shard, struct bl_error *e)
 {
-    const struct bl_format *format = r->job->format;
+    const struct bl_format *format = r->pack->format;
     const struct bl_shard_row *row = &r->p->missing.row[shard];
     int64_t fields = format->fields.count;
     struct bl_shard_record record = {.shard = shard,
@@ -151,7 +151,7 @@ static int reclaim_shard(struct reclaiming *r, int64_t shard, struct bl_error *e
                          record.block_checksum, e);
     if (code)
         goto out;
-    code = bl_shard_record_write(&record, format, r->job->dir, e);
+    code = bl_shard_record_write(&record, format, r->pack->dir, e);
 out:
     bl_shard_record_free(&record);
     return code;
@@ -159,12 +159,12 @@ out:
 
 static int reclaim_all(struct reclaiming *r, struct bl_error *e)
 {
-    struct bl_pack_params first = *r->job;
+    struct bl_pack_params first = *r->pack;
     while (!r->take[first.shard_begin])
         first.shard_begin++;
     first.shard_end = first.shard_begin + 1;
     int code = bl_shards_write(&first, e);
-    for (int64_t i = first.shard_end; i < r->job->shard_end && !code; i++)
+    for (int64_t i = first.shard_end; i < r->pack->shard_end && !code; i++)
         code = r->take[i] ? reclaim_shard(r, i, e) : BL_OK;
     return code;
 }
@@ -172,7 +172,7 @@ static int reclaim_all(struct reclaiming *r, struct bl_error *e)
 /* Finds the shards that can be adopted. Without the table and the index there are none, but all can be made again. */
 static int reclaim_find(struct reclaiming *r, struct bl_error *e)
 {
-    const char *dir = r->p->job.output;
+    const char *dir = r->p->request.output;
     if (!reclaim_has_file(dir, BL_SEQUENCES_FILE, e) || !reclaim_has_file(dir, BL_INDEX_FILE, e))
         return BL_OK;
     int code = reclaim_read_table(r, e);
@@ -184,11 +184,11 @@ static int reclaim_find(struct reclaiming *r, struct bl_error *e)
 
 int bl_packing_reclaim(struct bl_packing *p, struct bl_pack_params *pack, struct bl_error *e)
 {
-    struct reclaiming r = {.p = p, .job = pack, .index.fd = -1};
+    struct reclaiming r = {.p = p, .pack = pack, .index.fd = -1};
     char a[BL_PLURAL_SIZE];
-    if (p->repairing || !reclaim_has_file(p->job.output, BL_SHARDS_FILE, e))
+    if (p->repairing || !reclaim_has_file(p->request.output, BL_SHARDS_FILE, e))
         return BL_OK;
-    int code = bl_shard_table_read(p->job.output, &p->format, &p->missing.row, e);
+    int code = bl_shard_table_read(p->request.output, &p->format, &p->missing.row, e);
     if (code)
         return code;
     pack->missing = &p->missing;
@@ -198,7 +198,7 @@ int bl_packing_reclaim(struct bl_packing *p, struct bl_pack_params *pack, struct
     if (code || !r.count)
         goto out;
     bl_packing_message(p, false, "%s lost its manifest: %s kept, once one of them was made again with the same bytes",
-                       p->job.output, bl_text_plural(a, r.count, "shard is|shards are"));
+                       p->request.output, bl_text_plural(a, r.count, "shard is|shards are"));
     code = reclaim_all(&r, e);
 out:
     bl_index_close(&r.index);

@@ -55,7 +55,7 @@ static int repair_verify_shards(struct checking *c, const struct bl_verify *data
                                       .end = p->shard_end,
                                       .skip = p->missing.is_missing,
                                       .workers = p->workers,
-                                      .cancel = p->job.cancel,
+                                      .cancel = p->request.cancel,
                                       .fault = repair_on_shard_fault,
                                       .done = repair_on_shard,
                                       .tick = repair_tick,
@@ -71,7 +71,7 @@ static int repair_verify(struct bl_packing *p, struct bl_error *e)
 {
     struct checking c = {.p = p};
     struct bl_verify dataset = {.index.fd = -1};
-    int code = bl_verify_open(&dataset, p->job.output, p->job.cancel, repair_on_fault, &c, e);
+    int code = bl_verify_open(&dataset, p->request.output, p->request.cancel, repair_on_fault, &c, e);
     if (code)
         goto out;
     code = bl_verify_prepare_part(&dataset, p->shard_begin, p->shard_end, repair_on_fault, &c);
@@ -80,7 +80,7 @@ static int repair_verify(struct bl_packing *p, struct bl_error *e)
     if (c.files_damaged)
         code =
             bl_error_set(e, BL_EFAIL, "%s: files beside the shards are damaged: what the shards must be is not known",
-                         p->job.output);
+                         p->request.output);
     else
         code = repair_verify_shards(&c, &dataset, e);
 out:
@@ -91,19 +91,19 @@ out:
 int bl_packing_find_missing(struct bl_packing *p, const struct bl_manifest *m, struct bl_error *e)
 {
     char a[32], b[BL_PLURAL_SIZE];
-    bl_task_range(&p->job.task, bl_format_shards(&m->format), &p->shard_begin, &p->shard_end);
-    int code = bl_missing_check_files(p->job.output, m, e);
+    bl_task_range(&p->request.task, bl_format_shards(&m->format), &p->shard_begin, &p->shard_end);
+    int code = bl_missing_check_files(p->request.output, m, e);
     if (code)
         return code;
-    code = bl_missing_find(&p->missing, p->job.output, m, p->shard_begin, p->shard_end, e);
+    code = bl_missing_find(&p->missing, p->request.output, m, p->shard_begin, p->shard_end, e);
     if (code)
         return code;
-    if (p->job.repair)
+    if (p->request.repair)
         code = repair_verify(p, e);
     p->repairing = !code && p->missing.count > 0;
     if (p->repairing)
         bl_packing_message(p, false, "%s: %s of %s missing or damaged, the first is %s: only these are made again",
-                           p->job.output, bl_text_count(a, p->missing.count),
+                           p->request.output, bl_text_count(a, p->missing.count),
                            bl_text_plural(b, p->shard_end - p->shard_begin, "shard is|shards are"),
                            p->missing.row[p->missing.first].file);
     return code;
@@ -152,7 +152,7 @@ int bl_packing_restore_table(const struct bl_packing *p, struct bl_output *out, 
 {
     struct bl_sequences table = {0};
     struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, p->job.output);
+    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, p->request.output);
     int code = bl_buffer_check(&path, e);
     if (code)
         goto out;
@@ -172,7 +172,7 @@ static int repair_version_error(const struct bl_packing *p, const char *what, co
     return bl_error_set(e, BL_EFAIL,
                         "%s was made with %s %s, and this is %s: with that its shards would not become what they were; "
                         "make them again with the former",
-                        p->job.output, what, there, here);
+                        p->request.output, what, there, here);
 }
 
 static const char *repair_find_version(const struct bl_manifest_pairs *libraries, const char *name)
@@ -202,12 +202,12 @@ int bl_packing_compare_draft(const struct bl_packing *p, struct bl_error *e)
 {
     struct bl_manifest there = {0}, here = p->manifest;
     struct bl_buffer text = {0};
-    int code = bl_manifest_read(&there, p->job.output, e);
+    int code = bl_manifest_read(&there, p->request.output, e);
     if (!code)
         code = repair_compare_versions(p, &there, e);
     if (!code && strcmp(there.format.plan_digest, here.format.plan_digest) != 0)
-        code =
-            bl_error_set(e, BL_EFAIL, "%s was made of another plan than these inputs and options give", p->job.output);
+        code = bl_error_set(e, BL_EFAIL, "%s was made of another plan than these inputs and options give",
+                            p->request.output);
     /* The texts contain everything known before packing; the results of packing remain unchanged. */
     here.skipped = there.skipped;
     here.failed = there.failed;
@@ -220,7 +220,7 @@ int bl_packing_compare_draft(const struct bl_packing *p, struct bl_error *e)
         code = bl_error_set(e, BL_EFAIL,
                             "%s/" BL_MANIFEST_FILE " is not what these inputs and options give: the dataset was made "
                             "otherwise, and its shards would not become what they were",
-                            p->job.output);
+                            p->request.output);
     bl_buffer_free(&text);
     bl_manifest_free(&there);
     return code;

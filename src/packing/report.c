@@ -14,7 +14,7 @@ void bl_packing_progress_begin(struct bl_packing *p, const char *what, const cha
 
 void bl_packing_progress_tick(struct bl_packing *p)
 {
-    const struct bl_packing_events *events = &p->job.events;
+    const struct bl_packing_events *events = &p->request.events;
     if (events->progress)
         events->progress(events->sink, &p->progress);
     bl_heartbeat_tick(&p->heartbeat, &p->progress);
@@ -22,31 +22,31 @@ void bl_packing_progress_tick(struct bl_packing *p)
 
 void bl_packing_progress_end(struct bl_packing *p)
 {
-    if (p->job.events.progress_end)
-        p->job.events.progress_end(p->job.events.sink);
+    if (p->request.events.progress_end)
+        p->request.events.progress_end(p->request.events.sink);
 }
 
 void bl_packing_message(const struct bl_packing *p, bool important, const char *format, ...)
 {
     char *text = NULL;
     va_list arguments;
-    if (!p->job.events.message)
+    if (!p->request.events.message)
         return;
     va_start(arguments, format);
     int size = vasprintf(&text, format, arguments);
     va_end(arguments);
     if (size < 0)
         return; /* out of memory; the run will fail soon */
-    p->job.events.message(p->job.events.sink, important, text);
+    p->request.events.message(p->request.events.sink, important, text);
     free(text);
 }
 
 int bl_packing_fault(struct bl_packing *p, const struct bl_row *row, int64_t inputs, struct bl_error *e)
 {
-    const struct bl_pack_options *options = p->job.options;
-    if (p->job.events.fault)
-        p->job.events.fault(p->job.events.sink, row);
-    if (p->job.plan_only || bl_row_is_empty(row))
+    const struct bl_pack_options *options = p->request.options;
+    if (p->request.events.fault)
+        p->request.events.fault(p->request.events.sink, row);
+    if (p->request.plan_only || bl_row_is_empty(row))
         return BL_OK;
     if (options->on_error == BL_ON_ERROR_FAIL)
         return bl_error_set(e, BL_EFAIL, "%s: %s (--on-error fail)", row->id, row->reason);

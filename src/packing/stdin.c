@@ -17,7 +17,7 @@
 
 bool bl_packing_reads_stdin(const struct bl_packing *p)
 {
-    return !p->job.sequences && bl_input_set_has_stdin(p->job.inputs);
+    return !p->request.sequences && bl_input_set_has_stdin(p->request.inputs);
 }
 
 /* Hashes all of standard input. */
@@ -78,7 +78,7 @@ static int stdin_compare(struct bl_packing *p, const char *path, struct bl_error
 {
     struct bl_buffer scanned = {0}, what = {0};
     char digest[BL_DIGEST_SIZE];
-    bl_buffer_printf(&what, "%s holds an unfinished dataset", p->job.output);
+    bl_buffer_printf(&what, "%s holds an unfinished dataset", p->request.output);
     bl_buffer_text(&scanned, "");
     int code = what.failed || scanned.failed ? bl_error_memory(e) : BL_OK;
     if (code)
@@ -103,7 +103,7 @@ int bl_packing_check_stdin(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     bool begun = true; /* with tasks, another one may have begun */
-    int code = p->job.task.set ? BL_OK : bl_state_has_shards(&p->state, &begun, e);
+    int code = p->request.task.set ? BL_OK : bl_state_has_shards(&p->state, &begun, e);
     if (code)
         return code;
     if (!begun)

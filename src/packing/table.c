@@ -11,6 +11,7 @@
 #include "packing/internal.h"
 #include "packing/parts.h"
 #include "run/table_checksum.h"
+#include "scan/compare.h"
 #include "scan/join.h"
 #include "scan/scan.h"
 
@@ -19,7 +20,7 @@
 static int table_on_fault(void *sink, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_packing *p = sink;
-    const struct bl_input_set *inputs = p->job.inputs;
+    const struct bl_input_set *inputs = p->request.inputs;
     /* If files hold many sequences, their number is known only at the end: table_check_faults checks again. */
     bool many = !inputs->kind || inputs->kind->scan->chunk_bytes || bl_files_have_list(&inputs->files, inputs->kind);
     return bl_packing_fault(p, row, many ? INT64_MAX : (int64_t)inputs->files.count, e);
@@ -43,7 +44,7 @@ static void table_on_merge_progress(void *sink, int64_t chunks)
 /* out NULL: the table exists, and its files are read only to fill the spool. */
 static int table_run_scan(struct bl_packing *p, struct bl_output *out, struct bl_error *e)
 {
-    struct bl_input_set *inputs = p->job.inputs;
+    struct bl_input_set *inputs = p->request.inputs;
     struct bl_scan_progress found = {0};
     struct bl_scan scan = {.files = &inputs->files,
                            .base = inputs->base,
@@ -68,7 +69,7 @@ static int table_run_scan(struct bl_packing *p, struct bl_output *out, struct bl
 /* Publishes the complete table. The first task's table stays; the others must have made the same. */
 static int table_put(const struct bl_packing *p, struct bl_output *out, struct bl_error *e)
 {
-    if (!p->job.task.set)
+    if (!p->request.task.set)
         return bl_output_commit(out, e);
     int code = bl_output_publish(out, e);
     if (code)
@@ -79,7 +80,7 @@ static int table_put(const struct bl_packing *p, struct bl_output *out, struct b
 static int table_copy(const struct bl_packing *p, struct bl_output *out, struct bl_error *e)
 {
     struct bl_buffer text = {0};
-    int code = bl_io_read_file(p->job.sequences, SIZE_MAX / 4, &text, e);
+    int code = bl_io_read_file(p->request.sequences, SIZE_MAX / 4, &text, e);
     if (!code && text.size)
         code = bl_output_write(out, text.data, text.size, e);
     bl_buffer_free(&text);
@@ -89,17 +90,17 @@ static int table_copy(const struct bl_packing *p, struct bl_output *out, struct 
 /* Copies a given table, since a resumed run must use the same one; likewise that of a finished dataset. */
 static int table_write(struct bl_packing *p, struct bl_error *e)
 {
-    const struct bl_input_set *inputs = p->job.inputs;
+    const struct bl_input_set *inputs = p->request.inputs;
     struct bl_output out = {0};
     int code = bl_output_own(&out, p->state.sequences, e);
     if (code)
         goto out;
     if (p->repairing)
         code = bl_packing_restore_table(p, &out, e);
-    else if (!p->job.sequences)
+    else if (!p->request.sequences)
         code = table_run_scan(p, &out, e);
     else if (inputs->attributes || inputs->exclusion)
-        code = bl_join_run(p->job.sequences, inputs->attributes, inputs->exclusion, &out, table_on_fault, p, e);
+        code = bl_join_run(p->request.sequences, inputs->attributes, inputs->exclusion, &out, table_on_fault, p, e);
     else
         code = table_copy(p, &out, e);
     if (code)
@@ -115,12 +116,12 @@ static int table_merge(struct bl_packing *p, const struct bl_parts *parts, struc
     char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE];
     struct bl_merged merged;
     struct bl_merge merge = {
-        .cancel = p->job.cancel, .fault = table_on_fault, .tick = table_on_merge_progress, .sink = p};
+        .cancel = p->request.cancel, .fault = table_on_fault, .tick = table_on_merge_progress, .sink = p};
     bl_packing_progress_begin(p, "merge", "chunks", NULL, 0);
     int code = bl_parts_merge(&p->state, parts, &merge, &merged, e);
     bl_packing_progress_end(p);
     p->suppressed = merged.found.suppressed;
-    if (!code && p->job.plan_only)
+    if (!code && p->request.plan_only)
         bl_packing_message(p, false, "%s: %s", bl_text_plural(a, parts->tasks, "part"),
                            bl_text_plural(b, merged.found.rows, "row"));
     if (!code && merged.attributes && merged.unused)
@@ -137,24 +138,24 @@ static int table_make(struct bl_packing *p, bool *scanned, struct bl_error *e)
     int code = bl_table_checksum_forget(&p->state, e);
     if (code)
         return code;
-    if (!p->repairing && !p->job.sequences)
+    if (!p->repairing && !p->request.sequences)
         code = bl_parts_find(&p->state, &parts, e);
     if (code)
         return code;
-    if (p->job.plan_only || (parts.tasks && (p->job.task.set || parts.missing < 0))) {
+    if (p->request.plan_only || (parts.tasks && (p->request.task.set || parts.missing < 0))) {
         code = bl_parts_require(&p->state, &parts, e);
         return code ? code : table_merge(p, &parts, e);
     }
-    *scanned = !p->repairing && !p->job.sequences;
+    *scanned = !p->repairing && !p->request.sequences;
     code = table_write(p, e);
-    return code || p->repairing ? code : bl_input_set_unused(p->job.inputs, &p->unused, e);
+    return code || p->repairing ? code : bl_input_set_unused(p->request.inputs, &p->unused, e);
 }
 
 /* --- checking the table ----------------------------------------------------------------------------------------- */
 
 static int table_check_sampling(const struct bl_packing *p, struct bl_error *e)
 {
-    const struct bl_input_set *inputs = p->job.inputs;
+    const struct bl_input_set *inputs = p->request.inputs;
     struct bl_buffer sampling = {0};
     inputs->kind->scan->sampling(inputs->kind_config, &sampling);
     int code = bl_buffer_check(&sampling, e);
@@ -170,7 +171,7 @@ static int table_check(const struct bl_packing *p, struct bl_error *e)
 {
     if (!p->table.kind)
         return bl_error_set(e, BL_EFAIL, "no usable input: there is nothing to pack");
-    if (!p->job.inputs->kind)
+    if (!p->request.inputs->kind)
         return bl_error_set(e, BL_EUSAGE, "the table does not say what its sequences are: give --kind");
     if (p->table.mixed != SIZE_MAX)
         return bl_error_set(e, BL_EUSAGE,
@@ -185,14 +186,27 @@ static int table_check_faults(struct bl_packing *p, struct bl_error *e)
     char a[BL_PLURAL_SIZE];
     const struct bl_sequences *t = &p->table;
     p->unusable = bl_sequences_unusable(t);
-    if (p->job.options->on_error == BL_ON_ERROR_FAIL && p->unusable + t->damaged)
+    if (p->request.options->on_error == BL_ON_ERROR_FAIL && p->unusable + t->damaged)
         return bl_error_set(
             e, BL_EFAIL, "%s (--on-error fail)",
             bl_text_plural(a, p->unusable + t->damaged, "input is unusable or damaged|inputs are unusable or damaged"));
-    if (bl_tolerance_exceeded(&p->job.options->max_failed, p->unusable, (int64_t)t->count))
+    if (bl_tolerance_exceeded(&p->request.options->max_failed, p->unusable, (int64_t)t->count))
         return bl_error_set(e, BL_EFAIL, "%" PRId64 " of %zu inputs are unusable: more than --max-failed allows",
                             p->unusable, t->count);
     return BL_OK;
+}
+
+int bl_packing_compare_inputs(const struct bl_packing *p, const struct bl_sequences *table, struct bl_error *e)
+{
+    const struct bl_input_set *inputs = p->request.inputs;
+    const struct bl_compare compare = {.files = p->request.sequences ? NULL : &inputs->files,
+                                       .base = inputs->base,
+                                       .kind = inputs->kind,
+                                       .config = inputs->kind_config,
+                                       .table = table,
+                                       .workers = p->workers,
+                                       .cancel = p->request.cancel};
+    return inputs->kind ? bl_compare_run(&compare, e) : BL_OK;
 }
 
 /* Checks that an existing table still describes the inputs. */
@@ -209,7 +223,7 @@ static int table_compare_inputs(const struct bl_packing *p, struct bl_error *e)
 static void table_report_unmatched(const struct bl_packing *p)
 {
     struct bl_buffer text = {0};
-    bl_input_set_unmatched(p->job.inputs, &text);
+    bl_input_set_unmatched(p->request.inputs, &text);
     if (text.size && !text.failed)
         bl_packing_message(p, true, "%s", text.data);
     bl_buffer_free(&text);
@@ -217,7 +231,7 @@ static void table_report_unmatched(const struct bl_packing *p)
 
 static int table_open(struct bl_packing *p, struct bl_error *e)
 {
-    const char *path = p->state.sequences, *group_by = p->job.options->group_by;
+    const char *path = p->state.sequences, *group_by = p->request.options->group_by;
     int code = bl_table_checksum_verify(&p->state, e);
     if (code)
         return code;
@@ -228,7 +242,7 @@ static int table_open(struct bl_packing *p, struct bl_error *e)
 /* Readers need the spool. If the table existed before, the spool may be missing or incomplete. */
 static int table_fill_spool(struct bl_packing *p, struct bl_error *e)
 {
-    int code = p->job.sequences ? bl_input_set_list_table(p->job.inputs, &p->table, e) : BL_OK;
+    int code = p->request.sequences ? bl_input_set_list_table(p->request.inputs, &p->table, e) : BL_OK;
     return code ? code : table_run_scan(p, NULL, e);
 }
 
@@ -243,7 +257,7 @@ static int table_get(struct bl_packing *p, bool *scanned, struct bl_error *e)
     if (!code)
         code = table_open(p, e);
     /* Tasks skip this: each would read all files. A changed file is noticed when it is read. */
-    if (!code && !*scanned && !p->job.task.set && !p->repairing)
+    if (!code && !*scanned && !p->request.task.set && !p->repairing)
         code = table_compare_inputs(p, e);
     return code;
 }
@@ -257,8 +271,8 @@ static int table_plan_only(struct bl_packing *p, struct bl_error *e)
     int code = bl_parts_find(&p->state, &parts, e);
     if (code)
         return code;
-    if (parts.tasks && p->job.inputs->sources)
-        code = bl_parts_agree(&p->state, parts.tasks, p->job.given, p->job.inputs, e);
+    if (parts.tasks && p->request.inputs->sources)
+        code = bl_parts_agree(&p->state, parts.tasks, p->request.given, p->request.inputs, e);
     if (!code && access(p->state.sequences, F_OK) != 0)
         code = table_make(p, &scanned, e);
     if (!code)
@@ -269,13 +283,13 @@ static int table_plan_only(struct bl_packing *p, struct bl_error *e)
 
 int bl_packing_table(struct bl_packing *p, struct bl_error *e)
 {
-    const struct bl_input_set *inputs = p->job.inputs;
+    const struct bl_input_set *inputs = p->request.inputs;
     bool scanned = false;
-    if (p->job.plan_only)
+    if (p->request.plan_only)
         return table_plan_only(p, e);
-    p->env.spool = p->job.spool ? p->job.spool : p->state.spool;
-    p->env.shared = p->job.task.set;
-    int code = p->job.spool ? bl_fs_mkdirs(p->job.spool, e) : BL_OK;
+    p->env.spool = p->request.spool ? p->request.spool : p->state.spool;
+    p->env.shared = p->request.task.set;
+    int code = p->request.spool ? bl_fs_mkdirs(p->request.spool, e) : BL_OK;
     if (!code)
         code = table_get(p, &scanned, e);
     if (!code)
@@ -284,7 +298,7 @@ int bl_packing_table(struct bl_packing *p, struct bl_error *e)
         code = table_check_faults(p, e);
     if (!code && inputs->exclusion && !scanned)
         code = bl_exclusion_match(&p->table, inputs->exclusion, e);
-    if (!code && !p->job.task.index)
+    if (!code && !p->request.task.index)
         table_report_unmatched(p);
     if (!code && !scanned && inputs->kind->spool)
         code = table_fill_spool(p, e);
@@ -293,14 +307,15 @@ int bl_packing_table(struct bl_packing *p, struct bl_error *e)
 
 /* --- checks before opening -------------------------------------------------------------------------------------- */
 
-int bl_packing_check_inputs(const struct bl_packing_job *job, struct bl_error *e)
+int bl_packing_check_inputs(const struct bl_packing_request *request, struct bl_error *e)
 {
     struct bl_buffer header = {0};
-    int code = job->sequences ? BL_OK : bl_input_set_header(job->inputs, &header, e);
-    if (!code && !job->sequences && job->options->group_by && bl_columns_find(header.data, job->options->group_by) < 0)
+    int code = request->sequences ? BL_OK : bl_input_set_header(request->inputs, &header, e);
+    if (!code && !request->sequences && request->options->group_by &&
+        bl_columns_find(header.data, request->options->group_by) < 0)
         code =
             bl_error_set(e, BL_EUSAGE, "--group-by %s: the scan has no such column (a table that has one: --sequences)",
-                         job->options->group_by);
+                         request->options->group_by);
     bl_buffer_free(&header);
-    return code ? code : bl_packing_check_attributes(job, e);
+    return code ? code : bl_packing_check_attributes(request, e);
 }

@@ -1,4 +1,4 @@
-/* Writing the missing shards and finishing the dataset. */
+/* Writing the missing shards. */
 #include <stdlib.h>
 
 #include "base/text.h"
@@ -14,7 +14,7 @@ static int write_on_outcome(void *sink, const struct bl_row *row, const struct b
     struct bl_row fault = *row;
     fault.reason = outcome->text;
     fault.status = outcome->failed ? BL_ROW_FAILED : BL_ROW_OK;
-    p->partial |= p->job.task.set; /* a task reports the faults that it found itself */
+    p->partial |= p->request.task.set; /* a task reports the faults that it found itself */
     if (outcome->failed) {
         uint8_t *bits = &p->failed[outcome->row / 8], bit = (uint8_t)(1u << outcome->row % 8);
         if (*bits & bit)
@@ -46,7 +46,7 @@ static void write_on_scatter_progress(void *sink, int64_t rows)
 static int write_scatter(struct bl_packing *p, struct bl_pack_params *pack, struct bl_error *e)
 {
     char a[32], b[32];
-    int64_t bytes = p->job.inputs->kind->spool ? bl_scatter_bytes(pack) : 0;
+    int64_t bytes = p->request.inputs->kind->spool ? bl_scatter_bytes(pack) : 0;
     if (bytes <= p->memory)
         return BL_OK;
     bl_packing_message(p, false,
@@ -61,11 +61,11 @@ static int write_scatter(struct bl_packing *p, struct bl_pack_params *pack, stru
 /* Removes incomplete files of earlier runs. A task keeps them, since other tasks may be writing them. */
 static int write_sweep(const struct bl_packing *p, struct bl_error *e)
 {
-    int code = bl_folders_prepare(p->job.output, e);
-    if (code || p->job.task.set)
+    int code = bl_folders_prepare(p->request.output, e);
+    if (code || p->request.task.set)
         return code;
-    code = bl_folders_sweep(p->job.output, e);
-    return code ? code : bl_finish_sweep(p->job.output, e);
+    code = bl_folders_sweep(p->request.output, e);
+    return code ? code : bl_finish_sweep(p->request.output, e);
 }
 
 static int write_shards(struct bl_packing *p, struct bl_pack_params *pack, struct bl_error *e)
@@ -94,29 +94,29 @@ static void write_discard_state(struct bl_packing *p, int code)
 {
     struct bl_error none = {0}; /* the run's own error is the one to report */
     bool other_inputs = code == BL_EDATA || (code == BL_EFAIL && bl_packing_reads_stdin(p));
-    if (p->repairing && !p->job.task.set && other_inputs)
+    if (p->repairing && !p->request.task.set && other_inputs)
         (void)bl_state_remove(&p->state, &none);
 }
 
 int bl_packing_write(struct bl_packing *p, struct bl_error *e)
 {
-    struct bl_pack_params pack = {.dir = p->job.output,
-                                  .base = p->job.inputs->base,
+    struct bl_pack_params pack = {.dir = p->request.output,
+                                  .base = p->request.inputs->base,
                                   .table = &p->table,
                                   .plan = &p->plan,
-                                  .kind = p->job.inputs->kind,
-                                  .config = p->job.inputs->kind_config,
+                                  .kind = p->request.inputs->kind,
+                                  .config = p->request.inputs->kind_config,
                                   .format = &p->format,
                                   .values = &p->values,
                                   .missing = p->repairing ? &p->missing : NULL,
-                                  .pad_repeat = p->job.options->pad == BL_PAD_REPEAT,
+                                  .pad_repeat = p->request.options->pad == BL_PAD_REPEAT,
                                   .workers = p->workers,
                                   .slots = p->slots,
                                   .env = &p->env,
                                   .outcome = write_on_outcome,
                                   .tick = write_on_progress,
                                   .sink = p};
-    bl_task_range(&p->job.task, bl_format_shards(&p->format), &pack.shard_begin, &pack.shard_end);
+    bl_task_range(&p->request.task, bl_format_shards(&p->format), &pack.shard_begin, &pack.shard_end);
     p->shard_begin = pack.shard_begin;
     p->shard_end = pack.shard_end;
     p->failed = calloc(p->table.count / 8 + 1, 1);
@@ -124,28 +124,4 @@ int bl_packing_write(struct bl_packing *p, struct bl_error *e)
     bl_scatter_free(pack.scatter);
     write_discard_state(p, code);
     return code;
-}
-
-int bl_packing_finish(struct bl_packing *p, struct bl_error *e)
-{
-    const struct bl_input_set *inputs = p->job.inputs;
-    struct bl_finish finish = {.dir = p->job.output,
-                               .table = &p->table,
-                               .plan = &p->plan,
-                               .plan_options = p->job.plan_options,
-                               .manifest = &p->manifest,
-                               .cancel = p->job.cancel,
-                               .kind = inputs->kind,
-                               .config = inputs->kind_config};
-    int code = BL_OK;
-    if (p->job.task.set)
-        return BL_OK;
-    if (!p->repairing) {
-        bl_heartbeat_set_phase(&p->heartbeat, "finish");
-        code = bl_finish_run(&finish, &p->finished, e);
-        p->partial = bl_finished_partial(&p->finished);
-    }
-    if (!code && inputs->kind->spool)
-        code = inputs->kind->spool->remove(inputs->kind_config, &p->env, e);
-    return code ? code : bl_state_remove(&p->state, e);
 }

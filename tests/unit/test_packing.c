@@ -9,7 +9,7 @@
 #include "scan/sources.h"
 #include "unit.h"
 
-/* A job over files of labels, one a line. */
+/* A request over files of labels, one a line. */
 struct setup {
     struct bl_options options;
     struct bl_pack_options pack;
@@ -18,7 +18,7 @@ struct setup {
     struct bl_source source;
     void *config;
     struct bl_cancel cancel;
-    struct bl_packing_job job;
+    struct bl_packing_request request;
     /* What was reported: */
     int faults, messages, phases;
     char fault[256];
@@ -75,7 +75,7 @@ static void setup_make(struct setup *s, const char *T)
     s->inputs.sources = 1;
     s->inputs.kind = kind;
     s->inputs.kind_config = s->config;
-    s->job = (struct bl_packing_job){
+    s->request = (struct bl_packing_request){
         .output = "d",
         .inputs = &s->inputs,
         .options = &s->pack,
@@ -98,7 +98,7 @@ static struct bl_packing *pack(const struct setup *s, struct bl_packing_result *
 {
     struct bl_packing *packing;
     struct bl_error e = {0};
-    int code = bl_packing_open(&packing, &s->job, &e);
+    int code = bl_packing_open(&packing, &s->request, &e);
     if (!code)
         code = bl_packing_table(packing, &e);
     if (!code)
@@ -138,14 +138,14 @@ START_TEST(every_step_and_once_more)
     ck_assert_int_eq(access("d/manifest.json", F_OK), 0);
     ck_assert_int_ne(access("d/.bload", F_OK), 0);
 
-    ck_assert_int_eq(bl_packing_open(&packing, &s.job, &e), BL_OK);
+    ck_assert_int_eq(bl_packing_open(&packing, &s.request, &e), BL_OK);
     ck_assert(bl_packing_is_complete(packing));
     ck_assert_int_eq(s.messages, 1);
     bl_packing_close(packing);
     setup_free(&s);
 
     setup_make(&s, "5");
-    ck_assert_int_eq(bl_packing_open(&packing, &s.job, &e), BL_EUSAGE);
+    ck_assert_int_eq(bl_packing_open(&packing, &s.request, &e), BL_EUSAGE);
     ck_assert_ptr_nonnull(strstr(e.text, "T is \"4\" there, not \"5\""));
     bl_packing_close(packing);
     setup_free(&s);
@@ -183,7 +183,7 @@ START_TEST(a_fault_ends_it)
     write_text("in/c.txt", "not a number\n");
     setup_make(&s, "4");
     s.pack.on_error = BL_ON_ERROR_FAIL;
-    ck_assert_int_eq(bl_packing_open(&packing, &s.job, &e), BL_OK);
+    ck_assert_int_eq(bl_packing_open(&packing, &s.request, &e), BL_OK);
     ck_assert_int_eq(bl_packing_table(packing, &e), BL_EFAIL);
     ck_assert_ptr_nonnull(strstr(e.text, "(--on-error fail)"));
     bl_packing_close(packing);

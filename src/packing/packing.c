@@ -1,4 +1,4 @@
-/* The frame of the steps: open, result, close. */
+/* Packing from the outside: what identifies a request, open, result, close. */
 #include <stdlib.h>
 
 #include "base/identity_lines.h"
@@ -6,75 +6,127 @@
 #include "packing/internal.h"
 #include "store/jpeg.h"
 
+int bl_packing_identify(const struct bl_packing_request *request, struct bl_buffer *lines, struct bl_error *e)
+{
+    bl_options_identity(request->given, lines);
+    bl_identity_inputs(request->inputs, !request->sequences, lines);
+    int code = bl_identity_file("sequences", request->sequences, lines, e);
+    if (code)
+        return code;
+    if (!request->sequences)
+        code = bl_identity_contents(request->inputs, lines, e);
+    if (code)
+        return code;
+    code = bl_identity_tables(request->inputs, lines, e);
+    if (code)
+        return code;
+    code = bl_identity_file("plan", request->plan, lines, e);
+    return code ? code : bl_buffer_check(lines, e);
+}
+
+/* Configures the shared state. Another process may have begun the dataset meanwhile, on a machine with another SIMD
+ * level; then that level holds. */
+static int packing_configure(struct bl_packing *p, struct bl_error *e)
+{
+    int code = bl_state_configure(&p->state, p->identity.data, e);
+    if (code != BL_EUSAGE)
+        return code;
+    const struct bl_error differs = *e;
+    bool changed;
+    bl_error_clear(e);
+    code = bl_packing_follow_simd(p, &changed, e);
+    if (code)
+        return code;
+    if (!changed) {
+        *e = differs;
+        return differs.code;
+    }
+    bl_buffer_clear(&p->identity);
+    code = bl_packing_identify(&p->request, &p->identity, e);
+    return code ? code : bl_state_configure(&p->state, p->identity.data, e);
+}
+
+/* Opens DIR/.bload, for this run alone or, with a task, to share it. */
+static int packing_enter(struct bl_packing *p, struct bl_error *e)
+{
+    const char *dir = p->request.output;
+    bool shared = p->request.task.set;
+    int code = shared ? bl_state_share(&p->state, dir, e) : bl_state_open(&p->state, dir, p->identity.data, e);
+    if (code)
+        return code;
+    bl_heartbeat_begin(&p->heartbeat, dir, "pack", &p->request.task);
+    return shared ? packing_configure(p, e) : BL_OK;
+}
+
 static int packing_open_whole(struct bl_packing *p, struct bl_error *e)
 {
     bl_jpeg_forget_environment();
     int code = bl_packing_choose_simd(p, e);
     if (code)
         return code;
-    code = bl_packing_check_inputs(&p->job, e);
+    code = bl_packing_check_inputs(&p->request, e);
     if (code)
         return code;
-    code = bl_packing_identify(&p->job, &p->identity, e);
+    code = bl_packing_identify(&p->request, &p->identity, e);
     if (code)
         return code;
     code = bl_packing_find_dataset(p, e);
     if (code)
         return code;
-    if (p->job.repair && !p->complete && !p->repairing)
+    if (p->request.repair && !p->complete && !p->repairing)
         return bl_error_set(e, BL_EUSAGE,
                             "--repair: %s holds no finished dataset; without --repair, bload pack makes or resumes one",
-                            p->job.output);
-    return p->complete ? BL_OK : bl_packing_enter(p, e);
+                            p->request.output);
+    return p->complete ? BL_OK : packing_enter(p, e);
 }
 
 /* Plans only in a directory that tasks have begun: a mistyped directory stays unchanged. */
 static int packing_open_plan(struct bl_packing *p, struct bl_error *e)
 {
-    bl_options_identity_of(p->job.given, BL_AFFECTS_PLAN, &p->identity);
+    bl_options_identity_of(p->request.given, BL_AFFECTS_PLAN, &p->identity);
     int code = bl_buffer_check(&p->identity, e);
     if (code)
         return code;
     bool begun = false;
-    code = bl_state_find(p->job.output, &begun, e);
+    code = bl_state_find(p->request.output, &begun, e);
     if (code)
         return code;
-    code = bl_identity_find(p->job.output, p->identity.data, &p->complete, &p->partial, &p->existing, e);
+    code = bl_identity_find(p->request.output, p->identity.data, &p->complete, &p->partial, &p->existing, e);
     if (code)
         return code;
     if (p->complete)
         return BL_OK;
     if (!begun)
         return bl_error_set(e, BL_EUSAGE, "%s holds no unfinished dataset: bload scan --task I/N -o %s ...",
-                            p->job.output, p->job.output);
-    return bl_state_share(&p->state, p->job.output, e);
+                            p->request.output, p->request.output);
+    return bl_state_share(&p->state, p->request.output, e);
 }
 
 /* Explains why the exit status is 3 again: some inputs were unusable. */
-static void open_report_complete(const struct bl_packing *p)
+static void packing_report_complete(const struct bl_packing *p)
 {
     struct bl_buffer faults = {0};
-    bl_packing_message(p, false, "%s is already complete: nothing to do", p->job.output);
+    bl_packing_message(p, false, "%s is already complete: nothing to do", p->request.output);
     bl_fault_counts_append(&faults, &p->existing);
     if (p->partial && faults.size && !faults.failed)
-        bl_packing_message(p, false, "%s: see %s/sequences.tsv (exit status 3)", faults.data, p->job.output);
+        bl_packing_message(p, false, "%s: see %s/sequences.tsv (exit status 3)", faults.data, p->request.output);
     bl_buffer_free(&faults);
 }
 
-int bl_packing_open(struct bl_packing **packing, const struct bl_packing_job *job, struct bl_error *e)
+int bl_packing_open(struct bl_packing **packing, const struct bl_packing_request *request, struct bl_error *e)
 {
     struct bl_packing *p = calloc(1, sizeof *p);
     *packing = p;
     if (!p)
         return bl_error_memory(e);
-    p->job = *job;
+    p->request = *request;
     p->state = (struct bl_state)BL_STATE_NONE;
-    p->workers = job->workers;
-    p->env.cancel = job->cancel;
+    p->workers = request->workers;
+    p->env.cancel = request->cancel;
     bl_progress_start(&p->run, "run", "runs", NULL, 0);
-    int code = job->plan_only ? packing_open_plan(p, e) : packing_open_whole(p, e);
+    int code = request->plan_only ? packing_open_plan(p, e) : packing_open_whole(p, e);
     if (!code && p->complete)
-        open_report_complete(p);
+        packing_report_complete(p);
     return code;
 }
 
