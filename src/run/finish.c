@@ -11,15 +11,14 @@
 #include "plan/strategy.h"
 #include "run/gather.h"
 #include "run/outcome.h"
+#include "store/dataset.h"
 #include "store/index.h"
 #include "store/manifest.h"
 #include "store/row_reader.h"
 #include "store/shard_table.h"
 
-#define SEQUENCES_FILE "sequences.tsv"
-
 /* The files besides the shards that the manifest covers. */
-static const char *const files[] = {SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE, NULL};
+static const char *const files[] = {BL_SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE, NULL};
 
 /* Returns one bit per row: the plan contains a piece of it. The caller frees it. */
 static uint8_t *finish_mark_placed(const struct bl_finish *f)
@@ -99,7 +98,7 @@ static int finish_write_sequences(const struct bl_finish *f, const struct bl_out
     struct bl_output out = {0};
     size_t next = 0;
     uint8_t *placed = finish_mark_placed(f);
-    bl_buffer_printf(&path, "%s/" SEQUENCES_FILE, f->dir);
+    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, f->dir);
     int code = placed ? bl_buffer_check(&path, e) : bl_error_memory(e);
     if (code)
         goto out;

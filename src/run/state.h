@@ -10,17 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-
-/* Names in DIR/.bload. */
-#define BL_STATE_CONFIGURATION "configuration"
-#define BL_STATE_SEQUENCES "sequences.tsv"
-#define BL_STATE_SEQUENCES_SUM "sequences.checksum" /* of that table: see run/table_checksum.h */
-#define BL_STATE_STDIN "stdin.checksum"             /* of standard input, if that was scanned */
-#define BL_STATE_SCAN "scan.configuration"          /* what decides the parts of a scan */
-#define BL_STATE_PLAN "plan.configuration"          /* what decides a plan made before packing */
-#define BL_STATE_PLAN_WORDS "plan.json"             /* the plan's plan_info */
-#define BL_STATE_PLAN_FILE "plan.safetensors"
-#define BL_STATE_DRAFT "draft.json" /* the manifest, as far as it is known before packing */
+#include "store/folders.h"
 
 struct bl_state {
     char *dir;           /* of the dataset */

@@ -8,6 +8,17 @@
 #include "base/error.h"
 #include "store/format.h"
 
+/* Names in DIR/.bload, besides those of shard records, parts of a scan, heartbeats and the spool. */
+#define BL_STATE_CONFIGURATION "configuration"
+#define BL_STATE_SEQUENCES "sequences.tsv"
+#define BL_STATE_SEQUENCES_SUM "sequences.checksum" /* of that table: see run/table_checksum.h */
+#define BL_STATE_STDIN "stdin.checksum"             /* of standard input, if that was scanned */
+#define BL_STATE_SCAN "scan.configuration"          /* what decides the parts of a scan */
+#define BL_STATE_PLAN "plan.configuration"          /* what decides a plan made before packing */
+#define BL_STATE_PLAN_WORDS "plan.json"             /* the plan's plan_info */
+#define BL_STATE_PLAN_FILE "plan.safetensors"
+#define BL_STATE_DRAFT "draft.json" /* the manifest, as far as it is known before packing */
+
 /* Makes DIR/.bload and DIR/shards unless they exist. */
 int bl_folders_prepare(const char *dir, struct bl_error *e);
 
