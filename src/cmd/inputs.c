@@ -31,12 +31,12 @@ static const struct bl_option table[] = {
         "spool", struct bl_inputs, spool, BL_AFFECTS_NOTHING,
         "where tokens and inflated arrays wait to be packed; the default of pack is a folder in its output",
         .placeholder = "DIR"),
-    BL_OPTION_PATH("attributes", struct bl_inputs, table.path, BL_AFFECTS_NOTHING,
+    BL_OPTION_PATH("attributes", struct bl_inputs, attributes.path, BL_AFFECTS_NOTHING,
                    "a CSV or TSV with a row for each sequence, joined by id; numeric columns become tensors [n,S]",
                    .placeholder = "FILE"),
-    BL_OPTION_STRING("attributes-id", struct bl_inputs, table.id, BL_AFFECTS_LENGTHS,
+    BL_OPTION_STRING("attributes-id", struct bl_inputs, attributes.id, BL_AFFECTS_LENGTHS,
                      "its column of ids [id, else the first]", .placeholder = "COLUMN"),
-    BL_OPTION_STRING("attributes-columns", struct bl_inputs, table.columns, BL_AFFECTS_LENGTHS,
+    BL_OPTION_STRING("attributes-columns", struct bl_inputs, attributes.columns, BL_AFFECTS_LENGTHS,
                      "its columns to join [all others]", .placeholder = "A,B"),
     {0},
 };
@@ -163,10 +163,10 @@ static int inputs_resolve(struct bl_inputs *inputs, const char *const *operand, 
         inputs->set.sources = inputs->config.sources;
         inputs->set.base = inputs->config.directory;
     }
-    if ((inputs->table.id || inputs->table.columns) && !inputs->table.path)
+    if ((inputs->attributes.id || inputs->attributes.columns) && !inputs->attributes.path)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--attributes-%s needs --attributes FILE",
-                            inputs->table.id ? "id" : "columns");
-    inputs->set.attributes_path = inputs->table.path;
+                            inputs->attributes.id ? "id" : "columns");
+    inputs->set.attributes_path = inputs->attributes.path;
     code = inputs_identify_fields(inputs, &cmd->error);
     if (code)
         return code;
@@ -256,17 +256,17 @@ static int inputs_read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
     struct bl_error *e = &cmd->error;
     int code = bl_config_resolve(&inputs->config, &cmd->options, table, inputs, e);
-    inputs->set.attributes_path = inputs->table.path;
-    if (!code && inputs->table.path && strcmp(inputs->table.path, "-") == 0)
+    inputs->set.attributes_path = inputs->attributes.path;
+    if (!code && inputs->attributes.path && strcmp(inputs->attributes.path, "-") == 0)
         code = bl_error_set(e, BL_EUSAGE, "--attributes is a file: standard input cannot be looked at again");
-    if (!code && inputs->table.path)
-        code = bl_io_check_path(inputs->table.path, e);
+    if (!code && inputs->attributes.path)
+        code = bl_io_check_path(inputs->attributes.path, e);
     bool from_file = bl_options_origin(&cmd->options, "exclude") == BL_ORIGIN_FILE;
     if (!code && inputs->excluded.count)
         code = bl_exclusion_open(&inputs->set.exclusion, inputs->excluded.text, inputs->excluded.count,
                                  from_file ? inputs->config.directory : NULL, e);
-    if (!code && inputs->table.path)
-        code = bl_attributes_open(&inputs->set.attributes, &inputs->table, &cmd->cancel, e);
+    if (!code && inputs->attributes.path)
+        code = bl_attributes_open(&inputs->set.attributes, &inputs->attributes, &cmd->cancel, e);
     return code;
 }
 

@@ -16,13 +16,13 @@ struct bl_inputs {
     const struct bl_kind *own_kind; /* the kind of the sources, once it is ready */
     void *own_config;
     struct bl_composite joined;
-    const char *dtype;                 /* option; NULL: each kind's own default */
-    const char *spool;                 /* option */
-    struct bl_attributes_source table; /* options: the table of attributes */
-    struct bl_texts excluded;          /* option */
-    int64_t empty;                     /* printed rows that have no fault and no steps */
-    struct bl_buffer faulty;           /* path of the file whose faults were printed last */
-    int64_t told, suppressed;          /* faults printed of that file; faults not printed, in total */
+    const char *dtype;                      /* option; NULL: each kind's own default */
+    const char *spool;                      /* option */
+    struct bl_attributes_source attributes; /* options: the table of attributes */
+    struct bl_texts excluded;               /* option */
+    int64_t empty;                          /* printed rows that have no fault and no steps */
+    struct bl_buffer faulty;                /* path of the file whose faults were printed last */
+    int64_t told, suppressed;               /* faults printed of that file; faults not printed, in total */
 };
 
 /* Adds the options of the sources and of every kind. */
