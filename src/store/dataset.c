@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "store/codec.h"
 
 int bl_dataset_open(struct bl_dataset *dataset, const char *dir, struct bl_error *e)
@@ -77,13 +78,9 @@ static int dataset_open_shard(struct bl_dataset *dataset, int64_t shard, struct 
 {
     const struct bl_format *format = &dataset->manifest.format;
     char name[BL_SHARD_NAME_MAX];
-    struct bl_buffer path = {0};
     dataset_close_shard(dataset);
-    bl_buffer_printf(&path, "%s/%s", dataset->dir, bl_format_shard_name(format, shard, name));
-    int code = bl_buffer_check(&path, e);
-    if (code)
-        goto out;
-    code = bl_shard_reader_open(&dataset->file, path.data, format->compressed, e);
+    char *path = bl_path_join(dataset->dir, bl_format_shard_name(format, shard, name));
+    int code = path ? bl_shard_reader_open(&dataset->file, path, format->compressed, e) : bl_error_memory(e);
     if (code)
         goto out;
     code = bl_shard_reader_layout(&dataset->file, format, shard, &dataset->layout, e);
@@ -94,7 +91,7 @@ static int dataset_open_shard(struct bl_dataset *dataset, int64_t shard, struct 
         goto out;
     dataset->shard = shard;
 out:
-    bl_buffer_free(&path);
+    free(path);
     if (code)
         dataset_close_shard(dataset);
     return code;
@@ -342,14 +339,7 @@ int bl_dataset_sequences(struct bl_dataset *dataset, const struct bl_sequences *
     *sequences = &dataset->sequences;
     if (dataset->has_sequences)
         return BL_OK;
-    struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, dataset->dir);
-    int code = bl_buffer_check(&path, e);
-    if (code)
-        goto out;
-    code = bl_sequences_open(&dataset->sequences, (const char *const *)&path.data, 1, false, e);
-out:
-    bl_buffer_free(&path);
+    int code = bl_sequences_open_dataset(&dataset->sequences, dataset->dir, NULL, e);
     dataset->has_sequences = !code;
     return code;
 }

@@ -16,8 +16,6 @@
 #include "store/sequences.h"
 #include "store/shard_reader.h"
 
-#define BL_SEQUENCES_FILE "sequences.tsv"
-
 struct bl_dataset {
     char *dir;
     struct bl_manifest manifest;

@@ -12,6 +12,7 @@
 
 #include "base/fs.h"
 #include "base/output.h"
+#include "base/path.h"
 #include "plan/planner.h"
 #include "store/dataset.h"
 
@@ -41,15 +42,6 @@ int64_t bl_epochs_number(const char *name)
     return strcmp(again, name) == 0 ? number : 0;
 }
 
-static const struct bl_manifest_file *manifest_find_file(const struct bl_manifest *m, const char *name)
-{
-    for (size_t i = 0; i < m->files; i++) {
-        if (strcmp(m->file[i].name, name) == 0)
-            return &m->file[i];
-    }
-    return NULL;
-}
-
 bool bl_epochs_is_leftover(const struct bl_manifest *manifest, const char *entry)
 {
     char name[64] = BL_EPOCHS_DIR "/";
@@ -58,7 +50,7 @@ bool bl_epochs_is_leftover(const struct bl_manifest *manifest, const char *entry
     if (size > sizeof name - sizeof BL_EPOCHS_DIR "/")
         return false;
     memcpy(name + strlen(name), entry, size);
-    return bl_epochs_number(name) && (part || !manifest_find_file(manifest, name));
+    return bl_epochs_number(name) && (part || !bl_manifest_find_file(manifest, name));
 }
 
 static int64_t epochs_count(const struct bl_manifest *m)
@@ -133,30 +125,23 @@ static int epochs_sweep(const char *dir, int dir_fd, const struct bl_manifest *m
 static int epochs_read_groups(struct epochs_job *a, struct bl_error *e)
 {
     const char *column = bl_manifest_option(&a->dataset.manifest, "group-by");
-    struct bl_sequences rows = {0};
-    struct bl_buffer path = {0};
+    struct bl_sequences rows;
     if (!*column)
         return BL_OK;
     a->group = malloc((a->stored.pieces + 1) * sizeof *a->group);
     if (!a->group)
         return bl_error_memory(e);
-    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, a->epochs->dir);
-    int code = bl_buffer_check(&path, e);
+    int code = bl_sequences_open_dataset(&rows, a->epochs->dir, column, e);
     if (code)
-        goto out;
-    code = bl_sequences_open_grouped(&rows, (const char *const *)&path.data, 1, column, e);
-    if (code)
-        goto out;
+        return code;
     for (size_t p = 0; p < a->stored.pieces && !code; p++) {
         if (a->stored.sequence[p] >= rows.count)
-            code = bl_error_set(e, BL_EFAIL, "%s: the plan has sequence %" PRIu32 ", the table %zu rows", path.data,
-                                a->stored.sequence[p], rows.count);
+            code = bl_error_set(e, BL_EFAIL, "%s: the plan has sequence %" PRIu32 ", the table %zu rows",
+                                rows.file[0].path, a->stored.sequence[p], rows.count);
         else
             a->group[p] = rows.group[a->stored.sequence[p]];
     }
-out:
     bl_sequences_close(&rows);
-    bl_buffer_free(&path);
     return code;
 }
 
@@ -331,12 +316,10 @@ out:
 /* Lists a file in the manifest, or updates its size and checksum there. */
 static int epochs_list_file(struct bl_manifest *m, const char *dir, const char *name, struct bl_error *e)
 {
-    for (size_t i = 0; i < m->files; i++) {
-        if (strcmp(m->file[i].name, name) != 0)
-            continue;
-        free(m->file[i].name);
-        m->file[i] = m->file[--m->files];
-        break;
+    struct bl_manifest_file *file = bl_manifest_find_file(m, name);
+    if (file) {
+        free(file->name);
+        *file = m->file[--m->files];
     }
     return bl_manifest_add_file(m, dir, name, e);
 }
@@ -347,44 +330,41 @@ static int epochs_list_file(struct bl_manifest *m, const char *dir, const char *
 static int epoch_process(struct epochs_job *a, int64_t k, int step, struct bl_error *e)
 {
     struct bl_manifest *m = &a->dataset.manifest;
-    struct bl_buffer path = {0};
     char name[64];
     snprintf(name, sizeof name, BL_EPOCHS_DIR "/" NAME_FORMAT, k + 1);
-    bl_buffer_printf(&path, "%s/%s", a->epochs->dir, name);
-    const struct bl_manifest_file *file = manifest_find_file(m, name);
-    int code = bl_buffer_check(&path, e);
-    if (code)
-        goto out;
+    const struct bl_manifest_file *file = bl_manifest_find_file(m, name);
+    char *path = bl_path_join(a->epochs->dir, name);
+    if (!path)
+        return bl_error_memory(e);
+    int code = BL_OK;
     if (step == 0) {
-        a->there[k] = file && epoch_is_intact(file, path.data);
-        code = a->there[k] ? epoch_compare(a, k, path.data, e) : BL_OK;
+        a->there[k] = file && epoch_is_intact(file, path);
+        code = a->there[k] ? epoch_compare(a, k, path, e) : BL_OK;
     } else if (!a->there[k]) {
-        code = step == 1 ? epoch_write_plan(a, k, path.data, e) : epochs_list_file(m, a->epochs->dir, name, e);
+        code = step == 1 ? epoch_write_plan(a, k, path, e) : epochs_list_file(m, a->epochs->dir, name, e);
         a->added += step == 2;
     }
-out:
-    bl_buffer_free(&path);
+    free(path);
     return code;
 }
 
 static int epochs_add(struct epochs_job *a, struct bl_error *e)
 {
-    struct bl_buffer path = {0};
     int code = epochs_prepare(a, e);
-    bl_buffer_printf(&path, "%s/" BL_EPOCHS_DIR, a->epochs->dir);
     if (code)
-        goto out;
-    code = bl_buffer_check(&path, e);
+        return code;
+    char *folder = bl_path_join(a->epochs->dir, BL_EPOCHS_DIR);
+    if (!folder)
+        return bl_error_memory(e);
     for (int step = 0; step < 3 && !code; step++) {
         if (step == 1)
-            code = bl_fs_mkdirs(path.data, e);
+            code = bl_fs_mkdirs(folder, e);
         for (int64_t k = 0; k < a->epochs->count && !code; k++)
             code = epoch_process(a, k, step, e);
     }
     if (!code && a->added)
         code = bl_manifest_write(&a->dataset.manifest, a->epochs->dir, e);
-out:
-    bl_buffer_free(&path);
+    free(folder);
     return code;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/path.h"
 #include "base/temporary.h"
 #include "base/fs.h"
 #include "base/text.h"
@@ -33,19 +34,17 @@ void bl_folders_refresh(const char *path)
 
 int bl_folders_prepare(const char *dir, struct bl_error *e)
 {
-    struct bl_buffer work = {0}, shards = {0};
-    bl_buffer_printf(&work, "%s/" BL_WORK_FOLDER, dir);
-    bl_buffer_printf(&shards, "%s/shards", dir);
-    int code = work.failed || shards.failed ? bl_error_memory(e) : bl_fs_mkdirs(dir, e);
+    char *work = bl_path_join(dir, BL_WORK_FOLDER), *shards = bl_path_join(dir, "shards");
+    int code = work && shards ? bl_fs_mkdirs(dir, e) : bl_error_memory(e);
     if (code)
         goto out;
-    code = bl_folders_make(work.data, e);
+    code = bl_folders_make(work, e);
     if (code)
         goto out;
-    code = bl_folders_make(shards.data, e);
+    code = bl_folders_make(shards, e);
 out:
-    bl_buffer_free(&work);
-    bl_buffer_free(&shards);
+    free(work);
+    free(shards);
     return code;
 }
 
@@ -54,24 +53,28 @@ int bl_folders_read_shards(const char *dir, const struct bl_format *format, int6
 {
     char name[BL_SHARD_NAME_MAX];
     const char *suffix = strchr(bl_format_shard_name(format, first, name), '.');
-    struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/%.*s", dir, (int)(strrchr(name, '/') - name), name);
-    int code = bl_buffer_check(&path, e);
-    DIR *folder = code ? NULL : opendir(path.data);
-    if (!code && !folder && errno != ENOENT)
-        code = bl_error_errno(e, BL_EFAIL, "cannot open the directory %s", path.data);
+    *strrchr(name, '/') = '\0';
+    char *path = bl_path_join(dir, name);
+    if (!path)
+        return bl_error_memory(e);
+    int code = BL_OK;
+    DIR *folder = opendir(path);
+    if (!folder) {
+        code = errno == ENOENT ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot open the directory %s", path);
+        goto out;
+    }
     const struct dirent *entry;
-    while (folder && (errno = 0, entry = readdir(folder))) {
+    while ((errno = 0, entry = readdir(folder))) {
         int64_t shard;
         if (bl_text_numbered(entry->d_name, "shard-", 8, suffix, &shard) && shard >= first &&
             shard - first < BL_SHARDS_PER_FOLDER)
             there[shard - first] = 1;
     }
-    if (folder && errno)
-        code = bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path.data);
-    if (folder)
-        closedir(folder);
-    bl_buffer_free(&path);
+    if (errno)
+        code = bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
+    closedir(folder);
+out:
+    free(path);
     return code;
 }
 

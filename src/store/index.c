@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/path.h"
 #include "store/format.h"
 #include "store/index_layout.h"
 #include "store/jansson.h"
@@ -119,13 +120,8 @@ static int index_open_path(struct bl_index *index, struct bl_error *e)
 
 int bl_index_open(struct bl_index *index, const char *dir, int64_t blocks, int fields, struct bl_error *e)
 {
-    *index = (struct bl_index){.fd = -1, .blocks = blocks, .fields = fields};
-    struct bl_buffer path = {0};
-    int code = bl_index_path(dir, &path, e);
-    if (code)
-        return code;
-    index->path = path.data;
-    return index_open_path(index, e);
+    *index = (struct bl_index){.fd = -1, .path = bl_path_join(dir, BL_INDEX_FILE), .blocks = blocks, .fields = fields};
+    return index->path ? index_open_path(index, e) : bl_error_memory(e);
 }
 
 int bl_index_open_plan(struct bl_index *index, const char *path, struct bl_error *e)

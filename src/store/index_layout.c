@@ -32,9 +32,3 @@ int bl_index_place(struct bl_tensor tensor[BL_INDEX_TABLES], int64_t blocks, int
     int skip = bl_index_first_table(fields);
     return bl_safetensors_place(order + skip, BL_INDEX_TABLES - skip, e);
 }
-
-int bl_index_path(const char *dir, struct bl_buffer *path, struct bl_error *e)
-{
-    bl_buffer_printf(path, "%s/" BL_INDEX_FILE, dir);
-    return bl_buffer_check(path, e);
-}

@@ -4,7 +4,6 @@
 
 #include <stdint.h>
 
-#include "base/buffer.h"
 #include "base/error.h"
 #include "store/safetensors.h"
 
@@ -33,8 +32,5 @@ int bl_index_first_table(int fields);
 /* Sets name, type, shape and place of all tables. BL_EUSAGE: the file would be too large. */
 int bl_index_place(struct bl_tensor tensor[BL_INDEX_TABLES], int64_t blocks, int64_t pieces, int fields,
                    struct bl_error *e);
-
-/* DIR/index.safetensors */
-int bl_index_path(const char *dir, struct bl_buffer *path, struct bl_error *e);
 
 #endif

@@ -1,9 +1,11 @@
 /* Writing the index: the plan's tables go to a file or into a digest, in chunks. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/output.h"
+#include "base/path.h"
 #include "store/format.h"
 #include "store/index.h"
 #include "store/index_layout.h"
@@ -174,17 +176,10 @@ int bl_index_begin(struct bl_index_writer *writer, const char *dir, const struct
                    int fields, struct bl_error *e)
 {
     *writer = (struct bl_index_writer){.plan = plan, .length = length, .checksums_due = plan->blocks * (size_t)fields};
-    struct bl_buffer path = {0};
-    int code = bl_index_path(dir, &path, e);
-    if (code)
-        goto out;
-    code = bl_output_own(&writer->out, path.data, e);
-    if (code)
-        goto out;
-    code = index_write_header(&writer->out, plan, length, fields, NULL, NULL, e);
-out:
-    bl_buffer_free(&path);
-    return code;
+    char *path = bl_path_join(dir, BL_INDEX_FILE);
+    int code = path ? bl_output_own(&writer->out, path, e) : bl_error_memory(e);
+    free(path);
+    return code ? code : index_write_header(&writer->out, plan, length, fields, NULL, NULL, e);
 }
 
 int bl_index_add_checksums(struct bl_index_writer *writer, const uint64_t *checksum, size_t count, struct bl_error *e)

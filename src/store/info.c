@@ -79,29 +79,22 @@ static double info_hours(const struct bl_info *info, const struct bl_sequences *
 
 static int info_read_sequences(struct bl_info *info, const char *dir, struct bl_error *e)
 {
-    struct bl_sequences table = {0};
+    struct bl_sequences table;
     struct bl_row_reader text = {0};
-    struct bl_buffer path = {0};
     int64_t longest = info->manifest.plan_info.longest;
     info->bar_width = (longest - 1) / BL_INFO_BARS + 1;
     info->bars = (int)((longest - 1) / info->bar_width + 1);
-    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, dir);
-    int code = bl_buffer_check(&path, e);
+    int code = bl_sequences_open_dataset(&table, dir, NULL, e);
     if (code)
-        goto out;
-    code = bl_sequences_open(&table, (const char *const *)&path.data, 1, false, e);
-    if (code)
-        goto out;
+        return code;
     for (size_t i = 0; !code && i < table.count; i++)
         code = info_read_row(info, &table, i, &text, e);
-out:
     info->hours = code ? 0 : info_hours(info, &table);
     info->damaged = table.damaged;
     info->dropped = table.by_status[BL_ROW_DROPPED];
     info->fault_count = bl_sequences_unusable(&table) + table.damaged;
     bl_row_reader_free(&text);
     bl_sequences_close(&table);
-    bl_buffer_free(&path);
     return code;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 
 int bl_manifest_text(char **member, const char *text, struct bl_error *e)
@@ -73,20 +74,23 @@ struct bl_manifest_file *bl_manifest_append_file(struct bl_manifest *manifest, c
     return bl_manifest_text(&file->name, name, e) ? NULL : file;
 }
 
+struct bl_manifest_file *bl_manifest_find_file(const struct bl_manifest *manifest, const char *name)
+{
+    for (size_t i = 0; i < manifest->files; i++) {
+        if (strcmp(manifest->file[i].name, name) == 0)
+            return &manifest->file[i];
+    }
+    return NULL;
+}
+
 int bl_manifest_add_file(struct bl_manifest *manifest, const char *dir, const char *name, struct bl_error *e)
 {
-    struct bl_buffer path = {0};
     struct bl_manifest_file *file = bl_manifest_append_file(manifest, name, e);
-    int code = file ? BL_OK : BL_EFAIL;
-    bl_buffer_printf(&path, "%s/%s", dir, name);
-    if (code)
-        goto out;
-    code = bl_buffer_check(&path, e);
-    if (code)
-        goto out;
-    code = bl_checksum_file(path.data, &file->bytes, &file->checksum, e);
-out:
-    bl_buffer_free(&path);
+    if (!file)
+        return BL_EFAIL;
+    char *path = bl_path_join(dir, name);
+    int code = path ? bl_checksum_file(path, &file->bytes, &file->checksum, e) : bl_error_memory(e);
+    free(path);
     return code;
 }
 

@@ -68,6 +68,9 @@ int bl_manifest_add_file(struct bl_manifest *manifest, const char *dir, const ch
 /* Adds a file of that name, without size and checksum. NULL: out of memory. */
 struct bl_manifest_file *bl_manifest_append_file(struct bl_manifest *manifest, const char *name, struct bl_error *e);
 
+/* The listed file of that name, or NULL. */
+struct bl_manifest_file *bl_manifest_find_file(const struct bl_manifest *manifest, const char *name);
+
 /* Appends the text of the file, and sets digest. */
 int bl_manifest_format(struct bl_manifest *manifest, struct bl_buffer *text, struct bl_error *e);
 

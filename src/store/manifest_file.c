@@ -8,6 +8,7 @@
 
 #include "base/io.h"
 #include "base/output.h"
+#include "base/path.h"
 #include "store/jansson.h"
 #include "store/manifest.h"
 #include "store/manifest_json.h"
@@ -35,18 +36,13 @@ int bl_manifest_format(struct bl_manifest *manifest, struct bl_buffer *text, str
 
 int bl_manifest_write(struct bl_manifest *manifest, const char *dir, struct bl_error *e)
 {
-    struct bl_buffer text = {0}, path = {0};
-    bl_buffer_printf(&path, "%s/" BL_MANIFEST_FILE, dir);
-    int code = bl_buffer_check(&path, e);
-    if (code)
-        goto out;
-    code = bl_manifest_format(manifest, &text, e);
-    if (code)
-        goto out;
-    code = bl_output_replace(path.data, text.data, text.size, e);
-out:
+    struct bl_buffer text = {0};
+    char *path = bl_path_join(dir, BL_MANIFEST_FILE);
+    int code = path ? bl_manifest_format(manifest, &text, e) : bl_error_memory(e);
+    if (!code)
+        code = bl_output_replace(path, text.data, text.size, e);
     bl_buffer_free(&text);
-    bl_buffer_free(&path);
+    free(path);
     return code;
 }
 
@@ -101,26 +97,26 @@ out:
 int bl_manifest_inspect(struct bl_manifest *manifest, const char *dir, bool *sound, struct bl_error *e)
 {
     *manifest = (struct bl_manifest){0};
-    struct bl_buffer path = {0}, text = {0};
-    bl_buffer_printf(&path, "%s/" BL_MANIFEST_FILE, dir);
-    int code = bl_buffer_check(&path, e);
-    if (code)
-        goto out;
-    if (access(path.data, F_OK) != 0) {
+    struct bl_buffer text = {0};
+    char *path = bl_path_join(dir, BL_MANIFEST_FILE);
+    if (!path)
+        return bl_error_memory(e);
+    int code = BL_OK;
+    if (access(path, F_OK) != 0)
         code = errno == ENOENT || errno == ENOTDIR
                    ? bl_error_set(e, BL_EUSAGE, "%s is not a finished dataset: it has no " BL_MANIFEST_FILE, dir)
-                   : bl_error_errno(e, BL_EFAIL, "cannot stat %s", path.data);
-    }
+                   : bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
     if (code)
         goto out;
-    code = bl_io_read_file(path.data, BL_MANIFEST_SIZE_MAX, &text, e);
+    code = bl_io_read_file(path, BL_MANIFEST_SIZE_MAX, &text, e);
     if (code)
         goto out;
-    if ((code = bl_manifest_parse(manifest, text.data ? text.data : "", text.size, sound, e)) == BL_EDATA)
-        bl_error_prefix(e, "%s", path.data);
+    code = bl_manifest_parse(manifest, text.data ? text.data : "", text.size, sound, e);
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", path);
 out:
     bl_buffer_free(&text);
-    bl_buffer_free(&path);
+    free(path);
     return code;
 }
 

@@ -7,24 +7,22 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/buffer.h"
+#include "base/path.h"
 
 /* The size of DIR/name; -1: there is no such file. */
 static int file_size(const char *dir, const char *name, int64_t *bytes, struct bl_error *e)
 {
     struct stat status;
-    struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/%s", dir, name);
-    int code = bl_buffer_check(&path, e);
+    int code = BL_OK;
+    char *path = bl_path_join(dir, name);
     *bytes = -1;
-    if (code)
-        goto out;
-    if (stat(path.data, &status) == 0)
+    if (!path)
+        return bl_error_memory(e);
+    if (stat(path, &status) == 0)
         *bytes = S_ISREG(status.st_mode) ? (int64_t)status.st_size : -1;
     else if (errno != ENOENT && errno != ENOTDIR)
-        code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path.data);
-out:
-    bl_buffer_free(&path);
+        code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
+    free(path);
     return code;
 }
 
@@ -48,23 +46,14 @@ int bl_missing_check_files(const char *dir, const struct bl_manifest *m, struct 
 /* shards.tsv decides what is made again, so it must be intact. */
 static int missing_check_table(const char *dir, const struct bl_manifest *m, struct bl_error *e)
 {
-    struct bl_buffer path = {0};
     int64_t bytes = 0;
     uint64_t checksum = 0;
-    bool good = false;
-    bl_buffer_printf(&path, "%s/" BL_SHARDS_FILE, dir);
-    int code = bl_buffer_check(&path, e);
-    if (code)
-        goto out;
-    code = bl_checksum_file(path.data, &bytes, &checksum, e);
-    if (code)
-        goto out;
-    for (size_t i = 0; i < m->files && !code; i++)
-        good |= strcmp(m->file[i].name, BL_SHARDS_FILE) == 0 && m->file[i].checksum == checksum;
-    if (!good)
-        code = bl_error_set(e, BL_EDATA, "%s: checksum %016" PRIx64 " differs from the manifest", path.data, checksum);
-out:
-    bl_buffer_free(&path);
+    char *path = bl_path_join(dir, BL_SHARDS_FILE);
+    int code = path ? bl_checksum_file(path, &bytes, &checksum, e) : bl_error_memory(e);
+    const struct bl_manifest_file *listed = bl_manifest_find_file(m, BL_SHARDS_FILE);
+    if (!code && !(listed && listed->checksum == checksum))
+        code = bl_error_set(e, BL_EDATA, "%s: checksum %016" PRIx64 " differs from the manifest", path, checksum);
+    free(path);
     return code;
 }
 

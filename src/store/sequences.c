@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "base/lines.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "kind/row.h"
 #include "store/duplicates.h"
@@ -282,6 +283,15 @@ int bl_sequences_open_grouped(struct bl_sequences *t, const char *const *paths, 
                               struct bl_error *e)
 {
     return sequences_open(t, paths, count, false, column, e);
+}
+
+int bl_sequences_open_dataset(struct bl_sequences *t, const char *dir, const char *column, struct bl_error *e)
+{
+    *t = (struct bl_sequences){0};
+    char *path = bl_path_join(dir, BL_SEQUENCES_FILE);
+    int code = path ? sequences_open(t, &(const char *){path}, 1, false, column, e) : bl_error_memory(e);
+    free(path);
+    return code;
 }
 
 /* Whether the row is ok; if so, its kind is appended to out. bl_sequences_open reports invalid rows. */

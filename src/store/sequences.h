@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "store/sequence_table.h"
 
+#define BL_SEQUENCES_FILE "sequences.tsv"
+
 /* Reads tables ("-": stdin) or, with lengths set, lists of "length" or "length count" lines. BL_EFAIL names file and
  * line: no id or length column, an invalid length or status, a duplicate id, a truncated file. */
 int bl_sequences_open(struct bl_sequences *sequences, const char *const *paths, int count, bool lengths,
@@ -15,6 +17,8 @@ int bl_sequences_open(struct bl_sequences *sequences, const char *const *paths, 
 /* The same for tables, with rows grouped by the values of a column. BL_EFAIL also if a table lacks that column. */
 int bl_sequences_open_grouped(struct bl_sequences *sequences, const char *const *paths, int count, const char *column,
                               struct bl_error *e);
+/* The same for the table of the dataset in dir; column may be NULL. */
+int bl_sequences_open_dataset(struct bl_sequences *sequences, const char *dir, const char *column, struct bl_error *e);
 /* Reads only the beginning of a table: its header line, and the kind of its first ok row, still escaped; "" if there is
  * no such row or column. */
 int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buffer *kind, struct bl_error *e);

@@ -1,9 +1,10 @@
 #include "store/shard_finder.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
-#include "base/buffer.h"
+#include "base/path.h"
 #include "store/layout.h"
 #include "store/shard_reader.h"
 
@@ -31,30 +32,26 @@ int bl_shard_find(const struct bl_format *format, const char *dir, int64_t shard
                   bool *found, struct bl_error *e)
 {
     char name[BL_SHARD_NAME_MAX];
-    struct bl_buffer path = {0};
     struct bl_error why = {0};
     bool exists = false;
     *found = false;
     *record = (struct bl_shard_record){0};
-    bl_buffer_printf(&path, "%s/%s", dir, bl_format_shard_name(format, shard, name));
-    int code = bl_buffer_check(&path, e);
-    if (code)
-        goto out;
-    code = bl_shard_record_read(record, format, dir, shard, &exists, e);
+    char *path = bl_path_join(dir, bl_format_shard_name(format, shard, name));
+    int code = path ? bl_shard_record_read(record, format, dir, shard, &exists, e) : bl_error_memory(e);
     if (code || !exists)
         goto out;
-    if (access(path.data, F_OK) == 0) {
-        code = shard_compare_file(record, format, path.data, found, &why);
+    if (access(path, F_OK) == 0) {
+        code = shard_compare_file(record, format, path, found, &why);
         if (code == BL_EDATA) /* damaged: it will be written again */
             code = BL_OK;
         else if (code)
             bl_error_set(e, code, "%s", why.text);
     } else if (errno != ENOENT) {
-        code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path.data);
+        code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
     }
     if (!*found)
         bl_shard_record_free(record);
 out:
-    bl_buffer_free(&path);
+    free(path);
     return code;
 }

@@ -6,29 +6,17 @@
 #include <string.h>
 
 #include "base/lines.h"
+#include "base/path.h"
 #include "base/text.h"
 
 #define HEADER "file\tfirst_block\tblocks\tbytes\tchecksum"
 
-static int shard_table_path(const char *dir, struct bl_buffer *path, struct bl_error *e)
-{
-    bl_buffer_printf(path, "%s/" BL_SHARDS_FILE, dir);
-    return bl_buffer_check(path, e);
-}
-
 int bl_shard_table_open(struct bl_output *out, const char *dir, struct bl_error *e)
 {
-    struct bl_buffer path = {0};
-    int code = shard_table_path(dir, &path, e);
-    if (code)
-        goto out;
-    code = bl_output_own(out, path.data, e);
-    if (code)
-        goto out;
-    code = bl_output_write(out, HEADER "\n", sizeof HEADER, e);
-out:
-    bl_buffer_free(&path);
-    return code;
+    char *path = bl_path_join(dir, BL_SHARDS_FILE);
+    int code = path ? bl_output_own(out, path, e) : bl_error_memory(e);
+    free(path);
+    return code ? code : bl_output_write(out, HEADER "\n", sizeof HEADER, e);
 }
 
 int bl_shard_table_add(struct bl_output *out, const struct bl_format *format, const struct bl_shard_record *record,
@@ -79,20 +67,17 @@ static int shard_table_read_rows(struct bl_lines *lines, const struct bl_format 
 
 int bl_shard_table_read(const char *dir, const struct bl_format *format, struct bl_shard_row **rows, struct bl_error *e)
 {
-    struct bl_buffer path = {0};
     struct bl_lines lines = {.fd = -1};
+    char *path = bl_path_join(dir, BL_SHARDS_FILE);
     *rows = NULL;
-    int code = shard_table_path(dir, &path, e);
-    if (code)
-        goto out;
-    code = bl_lines_open(&lines, path.data, e);
+    int code = path ? bl_lines_open(&lines, path, e) : bl_error_memory(e);
     if (code)
         goto out;
     *rows = calloc((size_t)bl_format_shards(format), sizeof **rows);
     code = *rows ? shard_table_read_rows(&lines, format, *rows, e) : bl_error_memory(e);
 out:
     bl_lines_close(&lines);
-    bl_buffer_free(&path);
+    free(path);
     if (code) {
         free(*rows);
         *rows = NULL;

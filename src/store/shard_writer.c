@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "base/direct.h"
 #include "base/io.h"
 #include "base/fs.h"
+#include "base/path.h"
 #include "base/temporary.h"
 #include "store/folders.h"
 #include "store/layout.h"
@@ -25,22 +25,6 @@
 
 /* --- making
  * ------------------------------------------------------------------------------------------------------------ */
-
-static char *path_format(struct bl_error *e, const char *format, ...) BL_PRINTF(2, 3);
-
-static char *path_format(struct bl_error *e, const char *format, ...)
-{
-    char *path;
-    va_list arguments;
-    va_start(arguments, format);
-    int n = vasprintf(&path, format, arguments);
-    va_end(arguments);
-    if (n < 0) {
-        bl_error_memory(e);
-        return NULL;
-    }
-    return path;
-}
 
 static int shard_allocate_encoded(struct bl_shard_writer *shard, struct bl_error *e)
 {
@@ -84,15 +68,16 @@ static int shard_allocate(struct bl_shard_writer *shard, struct bl_error *e)
 static int shard_make_paths(struct bl_shard_writer *shard, const char *dir, struct bl_error *e)
 {
     char name[BL_SHARD_NAME_MAX];
-    struct bl_buffer temporary = {0};
-    bl_format_shard_name(shard->format, shard->number, name);
-    shard->dir = path_format(e, "%s", dir);
-    shard->final = path_format(e, "%s/%s", dir, name);
-    char *path = path_format(e, "%s/" BL_WORK_FOLDER "/%s", dir, strrchr(name, '/') + 1);
-    int code = path ? bl_temporary_name(path, &temporary, e) : BL_EFAIL;
-    free(path);
+    struct bl_buffer path = {0}, temporary = {0};
+    shard->dir = strdup(dir);
+    shard->final = bl_path_join(dir, bl_format_shard_name(shard->format, shard->number, name));
+    bl_buffer_printf(&path, "%s/" BL_WORK_FOLDER "/%s", dir, bl_path_name(name));
+    int code = shard->dir && shard->final ? bl_buffer_check(&path, e) : bl_error_memory(e);
+    if (!code)
+        code = bl_temporary_name(path.data, &temporary, e);
+    bl_buffer_free(&path);
     shard->temporary = temporary.data;
-    return !code && shard->dir && shard->final ? BL_OK : BL_EFAIL;
+    return code;
 }
 
 /* Allocates all blocks of the file, so that a full disk is detected now. Where the file system does not support that,
@@ -114,7 +99,7 @@ static int shard_preallocate(const struct bl_shard_writer *shard, struct bl_erro
 
 static int shard_open_file(struct bl_shard_writer *shard, struct bl_error *e)
 {
-    char *folder = strndup(shard->final, (size_t)(strrchr(shard->final, '/') - shard->final));
+    char *folder = strndup(shard->final, (size_t)(bl_path_name(shard->final) - shard->final) - 1);
     int code = folder ? bl_folders_make(folder, e) : bl_error_memory(e);
     free(folder);
     if (code)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/buffer.h"
+#include "base/path.h"
 #include "store/dataset.h"
 #include "store/row_reader.h"
 
@@ -38,28 +38,25 @@ static void verify_report(const struct fault_sink *r, const char *file, const ch
 static void verify_file(const struct bl_verify *v, const struct bl_manifest_file *file, const struct fault_sink *r)
 {
     struct bl_error e = {0};
-    struct bl_buffer path = {0};
     int64_t bytes = 0;
     uint64_t checksum = 0;
-    bl_buffer_printf(&path, "%s/%s", v->dir, file->name);
-    if (bl_buffer_check(&path, &e) || bl_checksum_file(path.data, &bytes, &checksum, &e))
+    char *path = bl_path_join(v->dir, file->name);
+    int code = path ? bl_checksum_file(path, &bytes, &checksum, &e) : bl_error_memory(&e);
+    if (code)
         verify_report(r, file->name, "%s", e.text);
     else if (bytes != file->bytes)
         verify_report(r, file->name, "has %" PRId64 " bytes, the manifest says %" PRId64, bytes, file->bytes);
     else if (checksum != file->checksum)
         verify_report(r, file->name, "checksum %016" PRIx64 ", the manifest says %016" PRIx64, checksum,
                       file->checksum);
-    bl_buffer_free(&path);
+    free(path);
 }
 
 static void verify_listed_files(const struct bl_verify *v, const struct fault_sink *r)
 {
     static const char *const needed[] = {BL_SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE};
     for (size_t n = 0; n < sizeof needed / sizeof *needed; n++) {
-        bool listed = false;
-        for (size_t i = 0; i < v->manifest.files; i++)
-            listed |= strcmp(v->manifest.file[i].name, needed[n]) == 0;
-        if (!listed)
+        if (!bl_manifest_find_file(&v->manifest, needed[n]))
             verify_report(r, BL_MANIFEST_FILE, "does not list %s", needed[n]);
     }
     for (size_t i = 0; i < v->manifest.files; i++)
@@ -95,18 +92,7 @@ static int verify_read_lengths(struct bl_verify *v, struct bl_error *e)
 static void verify_read_sequences(struct bl_verify *v, const struct fault_sink *r)
 {
     struct bl_error e = {0};
-    struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, v->dir);
-    int code = bl_buffer_check(&path, &e);
-    if (code)
-        goto out;
-    code = bl_sequences_open(&v->sequences, (const char *const *)&path.data, 1, false, &e);
-    if (code)
-        goto out;
-    code = verify_read_lengths(v, &e);
-out:
-    bl_buffer_free(&path);
-    if (code) {
+    if (bl_sequences_open_dataset(&v->sequences, v->dir, NULL, &e) || verify_read_lengths(v, &e)) {
         verify_report(r, BL_SEQUENCES_FILE, "%s", e.text);
         return;
     }
@@ -253,9 +239,8 @@ static bool name_is_shard(const struct bl_format *format, const char *file)
 /* Checks DIR/shards, or a folder in it. */
 static void verify_folder(const struct bl_verify *v, const char *folder, bool inner, const struct fault_sink *r)
 {
-    struct bl_buffer path = {0}, file = {0};
-    bl_buffer_printf(&path, "%s/%s", v->dir, folder);
-    DIR *entries = path.failed ? NULL : opendir(path.data);
+    char *path = bl_path_join(v->dir, folder);
+    DIR *entries = path ? opendir(path) : NULL;
     if (!entries)
         verify_report(r, folder, "cannot be read: %s", strerror(errno));
     const struct dirent *entry;
@@ -263,17 +248,16 @@ static void verify_folder(const struct bl_verify *v, const char *folder, bool in
         struct stat status;
         if (name_is_dot(entry->d_name))
             continue;
-        bl_buffer_clear(&file);
-        bl_buffer_printf(&file, "%s/%s", folder, entry->d_name);
-        if (!inner && fstatat(dirfd(entries), entry->d_name, &status, 0) == 0 && S_ISDIR(status.st_mode))
-            verify_folder(v, file.data, true, r);
-        else if (!file.failed && !name_is_shard(&v->manifest.format, file.data))
-            verify_report(r, file.data, "belongs to no shard of the dataset");
+        char *file = bl_path_join(folder, entry->d_name);
+        if (file && !inner && fstatat(dirfd(entries), entry->d_name, &status, 0) == 0 && S_ISDIR(status.st_mode))
+            verify_folder(v, file, true, r);
+        else if (file && !name_is_shard(&v->manifest.format, file))
+            verify_report(r, file, "belongs to no shard of the dataset");
+        free(file);
     }
     if (entries)
         closedir(entries);
-    bl_buffer_free(&path);
-    bl_buffer_free(&file);
+    free(path);
 }
 
 static void verify_read_shard_table(struct bl_verify *v, const struct fault_sink *r)

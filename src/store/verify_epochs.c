@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "store/epochs.h"
 #include "store/verify.h"
 
@@ -56,28 +58,25 @@ out:
 /* Reports files in plans/ that the manifest does not list. */
 static void epochs_verify_strays(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
 {
-    struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/" BL_EPOCHS_DIR, v->dir);
-    DIR *entries = path.failed ? NULL : opendir(path.data);
+    char *path = bl_path_join(v->dir, BL_EPOCHS_DIR);
+    DIR *entries = path ? opendir(path) : NULL;
     if (!entries && errno != ENOENT)
         fault(context, BL_EPOCHS_DIR, "cannot be read");
     const struct dirent *entry;
     while (entries && (entry = readdir(entries))) {
         char name[sizeof entry->d_name + 16];
-        bool named = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
         snprintf(name, sizeof name, BL_EPOCHS_DIR "/%s", entry->d_name);
-        for (size_t i = 0; i < v->manifest.files && !named; i++)
-            named = strcmp(v->manifest.file[i].name, name) == 0;
-        if (!named && bl_epochs_is_leftover(&v->manifest, entry->d_name))
-            remark(context, name,
-                   "left by an interrupted bload plan --dataset: ignored; the next one "
-                   "removes it");
-        else if (!named)
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            bl_manifest_find_file(&v->manifest, name))
+            continue;
+        if (bl_epochs_is_leftover(&v->manifest, entry->d_name))
+            remark(context, name, "left by an interrupted bload plan --dataset: ignored; the next one removes it");
+        else
             fault(context, name, "belongs to no epoch of the dataset");
     }
     if (entries)
         closedir(entries);
-    bl_buffer_free(&path);
+    free(path);
 }
 
 void bl_verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
@@ -85,14 +84,16 @@ void bl_verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *rema
     for (size_t i = 0; i < v->manifest.files && v->has_sequences; i++) {
         const char *name = v->manifest.file[i].name;
         struct bl_error e = {0};
-        struct bl_buffer path = {0};
         if (!bl_epochs_number(name) || bl_cancelled(v->cancel))
             continue;
-        bl_buffer_printf(&path, "%s/%s", v->dir, name);
-        bool missing = !path.failed && access(path.data, F_OK) != 0; /* reported before */
-        if (!missing && (bl_buffer_check(&path, &e) || epoch_verify_plan(v, path.data, &e)))
+        char *path = bl_path_join(v->dir, name);
+        bool missing = path && access(path, F_OK) != 0; /* reported before */
+        int code = path ? BL_OK : bl_error_memory(&e);
+        if (!code && !missing)
+            code = epoch_verify_plan(v, path, &e);
+        if (code)
             fault(context, name, e.text);
-        bl_buffer_free(&path);
+        free(path);
     }
     epochs_verify_strays(v, fault, remark, context);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buffer.h"
+#include "base/path.h"
 #include "store/codec.h"
 #include "store/shard_check.h"
 #include "store/verify.h"
@@ -195,23 +195,17 @@ out:
 static int check_open_file(struct bl_shard_check *w, struct bl_error *e)
 {
     struct bl_error why = {0};
-    struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/%s", w->verify->dir, w->name);
-    int code = bl_buffer_check(&path, e);
-    if (code)
-        goto out;
-    if (access(path.data, F_OK) != 0 && errno == ENOENT) {
+    char *path = bl_path_join(w->verify->dir, w->name);
+    if (!path)
+        return bl_error_memory(e);
+    int code = BL_EDATA;
+    if (access(path, F_OK) != 0 && errno == ENOENT)
         bl_shard_check_report(w, "is missing");
-        code = BL_EDATA;
-    }
-    if (code)
-        goto out;
-    if (bl_shard_reader_open(&w->file, path.data, w->format->compressed, &why)) {
+    else if (bl_shard_reader_open(&w->file, path, w->format->compressed, &why))
         bl_shard_check_report(w, "%s", why.text);
-        code = BL_EDATA;
-    }
-out:
-    bl_buffer_free(&path);
+    else
+        code = BL_OK;
+    free(path);
     return code;
 }
 
