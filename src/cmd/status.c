@@ -277,11 +277,11 @@ static void status_format_plan(struct bl_buffer *out, const struct bl_status *s)
 {
     char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE];
     bl_buffer_text(out, s->table ? "table       there" : "table       not yet");
-    if (s->has_words)
+    if (s->has_plan_info)
         bl_buffer_printf(out, ": %s of %s", bl_text_plural(a, s->plan_info.sequences, "sequence"),
                          bl_text_plural(b, s->plan_info.steps, "step"));
     bl_buffer_text(out, s->plan ? "\nplan        there" : "\nplan        not yet");
-    if (s->has_words)
+    if (s->has_plan_info)
         bl_buffer_printf(out, ": %s", bl_text_plural(a, s->plan_info.blocks, "block"));
     bl_buffer_byte(out, '\n');
 }

@@ -133,11 +133,11 @@ int bl_beat_parse(struct bl_beat *beat, const char *text, size_t size, struct bl
         for (size_t i = 0; i < LINES; i++) {
             bool named = strlen(lines[i].name) == name_size && memcmp(lines[i].name, line, name_size) == 0;
             if (named && !beat_parse_value(&lines[i], beat, colon + 2, value_size))
-                return bl_error_set(e, BL_EDATA, "a value of \"%s\" that cannot be", lines[i].name);
+                return bl_error_set(e, BL_EDATA, "the value of \"%s\" is invalid", lines[i].name);
         }
     }
     if (!beat->stage[0] || beat->task < 0 || beat->tasks <= beat->task || beat->tasks > BL_TASKS_MAX)
-        return bl_error_set(e, BL_EDATA, "it does not say whose task it tells of");
+        return bl_error_set(e, BL_EDATA, "the stage or the task is missing or invalid");
     return BL_OK;
 }
 

@@ -8,12 +8,12 @@
 #include "store/index.h"
 #include "store/plan_info.h"
 
-static int saved_plan_publish_words(const struct bl_state *state, const struct bl_plan_info *plan_info,
-                                    struct bl_error *e)
+static int saved_plan_publish_info(const struct bl_state *state, const struct bl_plan_info *plan_info,
+                                   struct bl_error *e)
 {
     struct bl_buffer path = {0}, json = {0};
     struct bl_output out = {0};
-    int code = bl_state_path(state, BL_STATE_PLAN_WORDS, &path, e);
+    int code = bl_state_path(state, BL_STATE_PLAN_INFO, &path, e);
     if (code)
         goto out;
     code = bl_plan_info_format(plan_info, &json, e);
@@ -38,7 +38,7 @@ int bl_saved_plan_publish(const struct bl_state *state, const struct bl_plan *pl
 {
     struct bl_buffer path = {0};
     struct bl_output out = {0};
-    int code = saved_plan_publish_words(state, plan_info, e);
+    int code = saved_plan_publish_info(state, plan_info, e);
     if (code)
         goto out;
     code = bl_state_path(state, BL_STATE_PLAN_FILE, &path, e);
@@ -65,7 +65,7 @@ int bl_saved_plan_load(const struct bl_state *state, struct bl_plan *plan, struc
     int code = bl_state_path(state, BL_STATE_PLAN_FILE, &path, e);
     if (code)
         goto out;
-    code = bl_state_path(state, BL_STATE_PLAN_WORDS, &info_path, e);
+    code = bl_state_path(state, BL_STATE_PLAN_INFO, &info_path, e);
     if (code || access(path.data, F_OK) != 0)
         goto out;
     code = bl_plan_info_read(plan_info, info_path.data, e);

@@ -10,50 +10,9 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "run/heartbeat.h"
+#include "run/status_stage.h"
 #include "store/manifest.h"
 #include "store/plan_info.h"
-
-/* Seconds without a beat after which a task counts as silent: in a phase that reports progress, and in one that does
- * not. */
-#define BL_STATUS_SILENT 120
-#define BL_STATUS_SILENT_LONG 1800
-/* The same for a task on this machine whose process has ended. */
-#define BL_STATUS_SILENT_GONE 30
-
-enum bl_task_state {
-    BL_TASK_FAILED,
-    BL_TASK_SILENT,  /* no beat for long: probably killed */
-    BL_TASK_STOPPED, /* by a signal */
-    BL_TASK_RUNNING,
-    BL_TASK_WAITING, /* not begun, or its results are gone */
-    BL_TASK_DONE,    /* all its results exist, whichever task made them */
-    BL_TASK_STATES
-};
-
-struct bl_status_task {
-    struct bl_beat *beat; /* NULL: no heartbeat */
-    enum bl_task_state state;
-    bool gone;          /* silent, and its process on this machine has ended */
-    int64_t age;        /* seconds since its last beat */
-    int64_t begin, end; /* its shards, or parts of a scan */
-    int64_t finished;   /* units of that range */
-    double rate;        /* per second: steps, or units without steps; 0: unknown */
-    double left;        /* seconds; negative: unknown */
-};
-
-/* The tasks of scan or pack. If the work was divided differently before, the running tasks of that division follow the
- * others. */
-struct bl_status_stage {
-    int64_t tasks;               /* 0: unknown */
-    size_t count;                /* at least tasks */
-    struct bl_status_task *task; /* [count] task i at index i */
-    int64_t in[BL_TASK_STATES];  /* number of tasks in each state */
-    int64_t units, finished;     /* parts or shards: all (0: unknown), and existing ones */
-    double rate;                 /* of all running tasks */
-    const char *rate_of;         /* unit of rate: "frames", "files" */
-    double left;                 /* seconds; negative: unknown */
-};
 
 enum bl_status_at { BL_AT_SCAN, BL_AT_PLAN, BL_AT_PACK, BL_AT_FINISH, BL_AT_END };
 
@@ -62,7 +21,7 @@ struct bl_status {
     bool parts;           /* tasks share or shared the scan */
     bool table, plan;     /* whether they exist */
     bool shared;          /* tasks share the plan, so bload finish is needed; otherwise the run finishes by itself */
-    bool has_words;       /* plan_info is valid */
+    bool has_plan_info;   /* plan_info is valid */
     struct bl_plan_info plan_info; /* of the plan */
     bool has_manifest;             /* manifest is valid; while packing it is the draft */
     struct bl_manifest manifest;
@@ -83,7 +42,6 @@ void bl_status_free(struct bl_status *status);
 bool bl_status_is_bad(const struct bl_status *status);
 
 const char *bl_status_at_name(enum bl_status_at at);
-const char *bl_task_state_name(enum bl_task_state state);
 
 /* Appends the status as JSON. next: the advice in words, or NULL. */
 int bl_status_json(const struct bl_status *status, const char *next, struct bl_buffer *out, struct bl_error *e);

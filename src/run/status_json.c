@@ -86,9 +86,9 @@ int bl_status_json(const struct bl_status *s, const char *next, struct bl_buffer
     bl_jansson_set(&object, "now", json_integer(s->now));
     bl_jansson_set(&object, "table", json_boolean(s->table));
     bl_jansson_set(&object, "plan", json_boolean(s->plan));
-    bl_jansson_set(&object, "sequences", json_count_or_null(s->has_words, s->plan_info.sequences));
-    bl_jansson_set(&object, "steps", json_count_or_null(s->has_words, s->plan_info.steps));
-    bl_jansson_set(&object, "blocks", json_count_or_null(s->has_words, s->plan_info.blocks));
+    bl_jansson_set(&object, "sequences", json_count_or_null(s->has_plan_info, s->plan_info.sequences));
+    bl_jansson_set(&object, "steps", json_count_or_null(s->has_plan_info, s->plan_info.steps));
+    bl_jansson_set(&object, "blocks", json_count_or_null(s->has_plan_info, s->plan_info.blocks));
     bl_jansson_set(&object, "finished_blocks", json_count_or_null(s->has_manifest, s->finished_blocks));
     bl_jansson_set(&object, "shards", json_count_or_null(s->has_manifest, s->pack.units));
     bl_jansson_set(&object, "finished_shards", json_integer(s->pack.finished));

@@ -94,7 +94,7 @@ bool bl_folders_is_work_file(const char *name)
                                            BL_STATE_STDIN,
                                            BL_STATE_SCAN,
                                            BL_STATE_PLAN,
-                                           BL_STATE_PLAN_WORDS,
+                                           BL_STATE_PLAN_INFO,
                                            BL_STATE_PLAN_FILE,
                                            BL_STATE_DRAFT,
                                            "shard-[0-9]*",

@@ -15,7 +15,7 @@
 #define BL_STATE_STDIN "stdin.checksum"             /* of standard input, if that was scanned */
 #define BL_STATE_SCAN "scan.configuration"          /* what decides the parts of a scan */
 #define BL_STATE_PLAN "plan.configuration"          /* what decides a plan made before packing */
-#define BL_STATE_PLAN_WORDS "plan.json"             /* the plan's plan_info */
+#define BL_STATE_PLAN_INFO "plan.json"              /* the plan's plan_info */
 #define BL_STATE_PLAN_FILE "plan.safetensors"
 #define BL_STATE_DRAFT "draft.json" /* the manifest, as far as it is known before packing */
 
