@@ -8,7 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/length_source.h"
 #include "packing/lengths.h"
-#include "plan/fills.h"
+#include "plan/fill.h"
 #include "plan/strategy.h"
 #include "store/plan_info.h"
 

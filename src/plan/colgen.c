@@ -95,14 +95,14 @@ int bl_colgen_offer(struct bl_colgen *g, const uint32_t *bucket, size_t n, struc
     return bl_master_add(&g->master, g->item, n, e);
 }
 
-int bl_colgen_is_affordable(const struct bl_histogram *h, const struct bl_fill_limits *limits)
+int bl_colgen_is_affordable(const struct bl_histogram *h, const struct bl_limits *limits)
 {
     int64_t T = limits->T, layers = limits->sequences < T / h->length[0] ? limits->sequences : 1;
     int64_t once = bl_knapsack_work(h, (uint32_t)T, limits->sequences) + (int64_t)h->distinct * (int64_t)h->distinct;
     return h->distinct <= ROWS_MAX && (T + 1) * (layers + 1) <= WORTH_MAX && once * 32 <= limits->work;
 }
 
-int bl_colgen_make(struct bl_colgen *g, const struct bl_histogram *h, const struct bl_fill_limits *limits,
+int bl_colgen_make(struct bl_colgen *g, const struct bl_histogram *h, const struct bl_limits *limits,
                    struct bl_error *e)
 {
     *g = (struct bl_colgen){.h = h, .limits = limits, .enough = INT64_MAX};

@@ -5,13 +5,13 @@
 #ifndef BL_COLGEN_H
 #define BL_COLGEN_H
 
-#include "plan/fill.h"
+#include "plan/search.h"
 #include "plan/knapsack.h"
 #include "plan/master.h"
 
 struct bl_colgen {
     const struct bl_histogram *h;
-    const struct bl_fill_limits *limits;
+    const struct bl_limits *limits;
     struct bl_master master;
     struct bl_knapsack knapsack;
     uint32_t *item; /* [item_capacity] buckets of the block being built */
@@ -22,11 +22,11 @@ struct bl_colgen {
 };
 
 /* Whether the optimum is likely to be found within the limits. */
-int bl_colgen_is_affordable(const struct bl_histogram *h, const struct bl_fill_limits *limits);
+int bl_colgen_is_affordable(const struct bl_histogram *h, const struct bl_limits *limits);
 
 /* The histogram and the limits must outlive *g. The caller sets bound, enough and work. Errors here and below:
  * BL_EFAIL, out of memory; *g must still be freed. */
-int bl_colgen_make(struct bl_colgen *g, const struct bl_histogram *h, const struct bl_fill_limits *limits,
+int bl_colgen_make(struct bl_colgen *g, const struct bl_histogram *h, const struct bl_limits *limits,
                    struct bl_error *e);
 void bl_colgen_free(struct bl_colgen *g);
 

@@ -62,7 +62,7 @@ int bl_draft_alone(struct bl_draft *d, const struct bl_lengths *lengths, struct 
     return code;
 }
 
-int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
+int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_limits *limits,
                   const uint32_t *group, const uint32_t *owner, struct bl_error *e)
 {
     int64_t room = limits->T;
@@ -127,7 +127,7 @@ int bl_draft_patterns(struct bl_draft *d, const struct bl_patterns *patterns, co
                       const struct bl_lengths *lengths, uint64_t seed, struct bl_error *e)
 {
     uint32_t *ids = NULL, *turn = NULL, *cursor = malloc((h->distinct + 1) * sizeof *cursor);
-    int code = cursor ? bl_histogram_identities(h, lengths, seed, &ids, e) : bl_error_memory(e);
+    int code = cursor ? bl_histogram_ids(h, lengths, seed, &ids, e) : bl_error_memory(e);
     if (code)
         goto out;
     code = patterns_shuffle(patterns, seed, &turn, e);

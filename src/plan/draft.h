@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "plan/fill.h"
 #include "plan/histogram.h"
+#include "plan/limits.h"
 #include "plan/pattern.h"
 
 struct bl_draft {
@@ -45,16 +45,16 @@ int bl_draft_alone(struct bl_draft *d, const struct bl_lengths *lengths, struct 
 
 /* Next fit, in input order: starts a new block if the next length exceeds T units or the number of sequences. No plan
  * that keeps the order has fewer blocks. */
-int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
+int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_limits *limits,
                   const uint32_t *group, const uint32_t *owner, struct bl_error *e);
 
 /* Uses patterns that cover the histogram exactly, in random order. */
 int bl_draft_patterns(struct bl_draft *d, const struct bl_patterns *patterns, const struct bl_histogram *h,
                       const struct bl_lengths *lengths, uint64_t seed, struct bl_error *e);
 
-/* Best fit decreasing without a histogram: as many blocks as bl_fill_bestfit. Takes 8 bytes of temporary memory per
+/* Best fit decreasing without a histogram: as many blocks as bl_search_bestfit. Takes 8 bytes of temporary memory per
  * length, and 16 per open block. */
-int bl_draft_bestfit(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
+int bl_draft_bestfit(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_limits *limits,
                      uint64_t seed, struct bl_error *e);
 
 #endif

@@ -1,77 +1,46 @@
-/* Bin packing algorithms: from a histogram whose lengths are all at most T to patterns that cover it exactly. All are
- * pure functions of histogram and limits; randomness enters later, with the ids.
- *
- * Work is counted in elementary operations, not in seconds, so that every machine finds the same plan. A billion of
- * them take about a second. Errors: BL_EFAIL, out of memory; then *patterns is empty. */
+/* The fills: how a strategy that packs chooses sequences for a block. To add one, see docs/adding-a-strategy.md. */
 #ifndef BL_FILL_H
 #define BL_FILL_H
 
-#include <stdint.h>
+#include <stdbool.h>
 
-#include "base/error.h"
-#include "plan/histogram.h"
-#include "plan/pattern.h"
+#include "plan/draft.h"
+#include "plan/search.h"
+#include "plan/plan.h"
 
-struct bl_fill_limits {
-    int64_t T;          /* capacity of a block, at most BL_T_MAX */
-    uint32_t sequences; /* maximum per block, at least 1; UINT32_MAX: no limit */
-    int64_t work;       /* operations of one algorithm; best fit packs what it does not finish */
+/* If there are more distinct lengths, they are rounded up by less than a millionth of the longest: patterns and prices
+ * for all of them would need more memory than the lengths. */
+#define BL_DISTINCT_MAX ((size_t)1 << 20)
+
+/* Sequences that may share blocks: those of one group, or all of them if there are no groups. */
+struct bl_subproblem {
+    struct bl_lengths lengths;
+    struct bl_histogram h;       /* of the lengths; prepare frees it if draft does not need it */
+    struct bl_patterns patterns; /* the solution of the optimal fill */
+    bool by_sequence;            /* for the optimal fill: best fit by sequence, without histogram and patterns */
 };
 
-/* Best fit decreasing: the longest first, each into the fullest block with room. At most 11/9 of the optimum. */
-int bl_fill_bestfit(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
-                    struct bl_error *e);
+/* Errors of both functions: BL_EFAIL, out of memory. */
+struct bl_fill_ops {
+    bool is_random; /* the number of blocks varies by seed; not with --order keep */
+    /* Computes what is the same for every seed, from s->lengths and s->h: stores in *s what draft needs, and raises
+     * *bound, a proven lower bound on the blocks, if it can. Pure: no seed, no clock. */
+    int (*prepare)(struct bl_subproblem *s, int64_t *bound, const struct bl_limits *limits, struct bl_error *e);
+    /* Adds blocks for all sequences of *s to a draft: every id once, all blocks within the limits. All randomness comes
+     * from the seed, through the streams of plan/random.h. */
+    int (*draft)(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_limits *limits, uint64_t seed,
+                 struct bl_error *e);
+};
 
-/* Only the number of blocks, with 16 bytes of memory per open block. */
-int bl_fill_bestfit_count(size_t *blocks, const struct bl_histogram *h, const struct bl_fill_limits *limits,
-                          struct bl_error *e);
+#define BL_FILL_DECLARE(id, name) extern const struct bl_fill_ops bl_fill_ops_##name;
+BL_FILL_LIST(BL_FILL_DECLARE)
+#undef BL_FILL_DECLARE
 
-/* Minimum bin slack (Gupta and Ho, 1999), on counts: the longest remaining length, and those that leave the least room
- * with it; repeated while the lengths last. Wastes almost nothing if there are many short lengths; poor if long ones
- * dominate. */
-int bl_fill_min_slack(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
-                      struct bl_error *e);
+/* Indexed by enum bl_fill. */
+extern const struct bl_fill_ops *const bl_fills[BL_FILL_COUNT];
 
-/* The better of these two; the second gets a sixteenth of the work. */
-int bl_fill_greedy(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
-                   struct bl_error *e);
-
-typedef int bl_fill_function(struct bl_patterns *patterns, const struct bl_histogram *h,
-                             const struct bl_fill_limits *limits, struct bl_error *e);
-
-/* The residual instance: adds the patterns of `fill` for the remaining lengths, left[b] of every bucket. On an error
- * *patterns is unchanged. */
-int bl_fill_residual(struct bl_patterns *patterns, const struct bl_histogram *h, const uint32_t *left,
-                     const struct bl_fill_limits *limits, bl_fill_function *fill, struct bl_error *e);
-
-/* The linear relaxation by column generation (Gilmore and Gomory, 1961), rounded; bl_fill_greedy packs the residual
- * instance. Without price also diving: columns are fixed, and the relaxation is solved again for the residual. known:
- * patterns for the same histogram, as initial columns and the solution to beat. *bound: raised to what is proven
- * (Farley 1990). price: NULL, or [distinct] for the dual prices; zeros if there is no relaxation. patterns->count is 0
- * if the limits forbid the search, or *bound proves it useless. */
-int bl_fill_columns(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
-                    const struct bl_patterns *known, const struct bl_fill_limits *limits, double *price,
-                    struct bl_error *e);
-
-/* Local search on patterns of bl_fill_min_slack: packs the lengths of the last patterns again, by columns, and then of
- * more and more patterns, until the blocks meet the bound. patterns->count is 0 if that brings no improvement. */
-int bl_fill_improve(struct bl_patterns *patterns, int64_t bound, const struct bl_histogram *h,
-                    const struct bl_patterns *known, const struct bl_fill_limits *limits, struct bl_error *e);
-
-/* Columns with lengths in units of T / 2048, rounded up, for a T that is too large for the knapsack table.
- * patterns->count is 0 if the limits forbid it. */
-int bl_fill_coarse(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
-                   struct bl_error *e);
-
-/* For many distinct lengths: item grouping. The linear relaxation over some hundred classes of lengths is realised with
- * the true lengths, and solved again for the remaining ones. blocks: an estimate of their number. *bound: raised to
- * what the dual prices of the first relaxation prove. */
-int bl_fill_grouped(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
-                    const struct bl_fill_limits *limits, uint32_t classes, size_t blocks, struct bl_error *e);
-
-/* The best of all of these. *bound: a proven lower bound, raised if the search proves more; the search stops when the
- * blocks meet it. Ties: the one with fewer sequences in the fullest block. */
-int bl_fill_optimal(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
-                    const struct bl_fill_limits *limits, struct bl_error *e);
+/* A `prepare` for fills that need no patterns: keeps the histogram, with at most BL_DISTINCT_MAX lengths, and searches
+ * for a better bound within limits. */
+int bl_fill_prepare_bound(struct bl_subproblem *s, int64_t *bound, const struct bl_limits *limits, struct bl_error *e);
 
 #endif

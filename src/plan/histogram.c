@@ -204,8 +204,8 @@ static void histogram_scatter(const struct bl_histogram *h, const struct bl_pref
                 (uint32_t)bl_lengths_id(&lengths, i);
 }
 
-int bl_histogram_identities(const struct bl_histogram *h, const struct bl_lengths *lengths, uint64_t seed,
-                            uint32_t **ids, struct bl_error *e)
+int bl_histogram_ids(const struct bl_histogram *h, const struct bl_lengths *lengths, uint64_t seed, uint32_t **ids,
+                     struct bl_error *e)
 {
     struct bl_prefix_table table = {0};
     uint32_t *next = malloc((h->distinct + 1) * sizeof *next);
@@ -215,7 +215,7 @@ int bl_histogram_identities(const struct bl_histogram *h, const struct bl_length
         memcpy(next, h->start, h->distinct * sizeof *next);
         histogram_scatter(h, &table, lengths, next, *ids);
         struct bl_random random;
-        bl_random_seed(&random, seed, BL_STREAM_IDENTITY);
+        bl_random_seed(&random, seed, BL_STREAM_IDS);
         for (size_t b = 0; b < h->distinct; b++)
             bl_random_shuffle_u32(&random, *ids + h->start[b], bl_histogram_count(h, b));
     } else {

@@ -9,38 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-
-/* The lengths to plan: those of length[0 .. count-1], or of length[index[0 .. count-1]], from shortest to longest;
- * others are skipped. 1 <= shortest <= longest <= BL_T_MAX, count <= BL_SEQUENCES_MAX. They are packed in units of
- * `unit` steps, rounded up, and at most cap units. */
-struct bl_lengths {
-    const int64_t *length;
-    const uint32_t *index; /* or NULL: all lengths */
-    size_t count;
-    int64_t shortest;
-    int64_t longest;
-    int64_t unit; /* steps; at least 1 */
-    int64_t cap;  /* units */
-};
-
-static inline size_t bl_lengths_id(const struct bl_lengths *l, size_t i)
-{
-    return l->index ? l->index[i] : i;
-}
-
-static inline int bl_lengths_has(const struct bl_lengths *l, size_t i)
-{
-    int64_t length = l->length[bl_lengths_id(l, i)];
-    return length >= l->shortest && length <= l->longest;
-}
-
-/* Returns one length in units. */
-static inline int64_t bl_lengths_units(const struct bl_lengths *l, size_t i)
-{
-    int64_t length = l->length[bl_lengths_id(l, i)];
-    int64_t units = l->unit == 1 ? length : (length + l->unit - 1) / l->unit;
-    return units < l->cap ? units : l->cap;
-}
+#include "plan/lengths.h"
 
 struct bl_histogram {
     size_t distinct;  /* D */
@@ -70,7 +39,7 @@ void bl_histogram_coarsen(struct bl_histogram *h, size_t distinct);
 /* Lists the ids of the same lengths by bucket, in random order within a bucket: bucket b has ids[start[b] ..
  * start[b+1]-1]. A length belongs to the first bucket with at least this length. The caller frees *ids. Temporary
  * memory: 1 byte per length (or 256 KiB). BL_EFAIL: out of memory. */
-int bl_histogram_identities(const struct bl_histogram *h, const struct bl_lengths *lengths, uint64_t seed,
-                            uint32_t **ids, struct bl_error *e);
+int bl_histogram_ids(const struct bl_histogram *h, const struct bl_lengths *lengths, uint64_t seed, uint32_t **ids,
+                     struct bl_error *e);
 
 #endif

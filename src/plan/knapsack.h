@@ -24,7 +24,7 @@ struct bl_knapsack {
 /* Operations of one solution. */
 int64_t bl_knapsack_work(const struct bl_histogram *h, uint32_t T, uint32_t sequences);
 
-/* sequences: as in struct bl_fill_limits. BL_EFAIL: out of memory; then *k is empty. */
+/* sequences: as in struct bl_limits. BL_EFAIL: out of memory; then *k is empty. */
 int bl_knapsack_make(struct bl_knapsack *k, const struct bl_histogram *h, uint32_t T, uint32_t sequences,
                      struct bl_error *e);
 void bl_knapsack_free(struct bl_knapsack *k);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "plan/fills.h"
+#include "plan/fill.h"
 #include "plan/strategy.h"
 
 #define WORD(id, name) #name,

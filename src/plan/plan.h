@@ -16,7 +16,7 @@
 #define BL_SEQUENCES_MAX UINT32_MAX  /* ids are uint32_t while planning */
 
 /* Strategies and fills, by identifier and by the word of --strategy and --fill. Each has its functions in a struct of
- * that name: see plan/strategy.h and plan/fills.h. --help shows the words in this order. */
+ * that name: see plan/strategy.h and plan/fill.h. --help shows the words in this order. */
 #define BL_STRATEGY_LIST(X) X(NAIVE, naive) X(SAMPLE, sample) X(MIX, mix) X(BLOCK, block)
 #define BL_FILL_LIST(X) X(OPTIMAL, optimal) X(RANDOM, random) X(PAPER, paper)
 

@@ -37,11 +37,11 @@ static int64_t planner_align(const struct bl_planner *p)
     return planner_is_packed(p) ? value_or(p->options.align, 1) : 1;
 }
 
-static struct bl_fill_limits planner_limits(const struct bl_planner *p)
+static struct bl_limits planner_limits(const struct bl_planner *p)
 {
-    return (struct bl_fill_limits){.T = p->pieces.lengths.cap,
-                                   .sequences = (uint32_t)value_or(p->options.max_sequences, UINT32_MAX),
-                                   .work = value_or(p->options.effort, BL_EFFORT_DEFAULT) * INT64_C(1000000000)};
+    return (struct bl_limits){.T = p->pieces.lengths.cap,
+                              .sequences = (uint32_t)value_or(p->options.max_sequences, UINT32_MAX),
+                              .work = value_or(p->options.effort, BL_EFFORT_DEFAULT) * INT64_C(1000000000)};
 }
 
 /* A block holds whole units, and at its end part of another one, which patterns leave empty but a bound must count. If
@@ -78,7 +78,7 @@ static int planner_prepare(struct bl_planner *p, struct bl_subproblem *s, struct
         return code;
     units = bound;
     if (planner_has_fill(p)) {
-        const struct bl_fill_limits limits = planner_limits(p);
+        const struct bl_limits limits = planner_limits(p);
         code = bl_fills[p->options.fill]->prepare(s, &units, &limits, e);
     } else {
         bl_histogram_free(&s->h);
@@ -284,7 +284,7 @@ int bl_planner_adopt(struct bl_planner *p, const struct bl_plan *plan, struct bl
 static int planner_draft_subproblem(const struct bl_planner *p, const struct bl_subproblem *s, struct bl_draft *d,
                                     uint64_t seed, struct bl_error *e)
 {
-    const struct bl_fill_limits limits = planner_limits(p);
+    const struct bl_limits limits = planner_limits(p);
     if (!planner_is_packed(p))
         return bl_draft_alone(d, &s->lengths, e);
     if (!planner_has_fill(p))

@@ -3,7 +3,7 @@
 #ifndef BL_PLANNER_H
 #define BL_PLANNER_H
 
-#include "plan/fills.h"
+#include "plan/fill.h"
 #include "plan/piece.h"
 #include "plan/plan.h"
 

@@ -10,12 +10,12 @@
 #include <stdint.h>
 
 enum bl_stream {
-    BL_STREAM_IDENTITY = 1, /* which of several equal lengths goes where */
-    BL_STREAM_BLOCK = 2,    /* the order of the blocks */
-    BL_STREAM_INSIDE = 3,   /* the order inside each block */
-    BL_STREAM_CLIP = 4,     /* where a clip starts */
-    BL_STREAM_FILL = 5,     /* the next sequence of a block */
-    BL_STREAM_STEP = 6,     /* the order of the steps */
+    BL_STREAM_IDS = 1,    /* which of several equal lengths goes where */
+    BL_STREAM_BLOCK = 2,  /* the order of the blocks */
+    BL_STREAM_INSIDE = 3, /* the order inside each block */
+    BL_STREAM_CLIP = 4,   /* where a clip starts */
+    BL_STREAM_FILL = 5,   /* the next sequence of a block */
+    BL_STREAM_STEP = 6,   /* the order of the steps */
 };
 
 struct bl_random {

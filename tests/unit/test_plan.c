@@ -9,7 +9,7 @@
 
 #include "plan/bound.h"
 #include "plan/draft.h"
-#include "plan/fill.h"
+#include "plan/search.h"
 #include "plan/histogram.h"
 #include "plan/order.h"
 #include "plan/plan.h"
@@ -277,7 +277,7 @@ START_TEST(histogram_of_short_and_wide_ranges)
     struct bl_histogram h;
     uint32_t *ids;
     ck_assert_int_eq(bl_histogram_make(&h, &lengths, NULL), 0);
-    ck_assert_int_eq(bl_histogram_identities(&h, &lengths, 1, &ids, NULL), 0);
+    ck_assert_int_eq(bl_histogram_ids(&h, &lengths, 1, &ids, NULL), 0);
     size_t expected = 0;
     for (size_t i = 0; i < l.count; i++)
         expected += l.length[i] >= 2 && l.length[i] <= max;
@@ -305,11 +305,11 @@ START_TEST(patterns_use_the_histogram_exactly)
 {
     struct list l = random_list(3000, 200, (uint64_t)_i);
     struct bl_lengths lengths = {l.length, NULL, l.count, 1, 200, 1, 200};
-    struct bl_fill_limits limits = {200 + _i * 37, UINT32_MAX, 0};
+    struct bl_limits limits = {200 + _i * 37, UINT32_MAX, 0};
     struct bl_histogram h;
     struct bl_patterns p;
     ck_assert_int_eq(bl_histogram_make(&h, &lengths, NULL), 0);
-    ck_assert_int_eq(bl_fill_bestfit(&p, &h, &limits, NULL), 0);
+    ck_assert_int_eq(bl_search_bestfit(&p, &h, &limits, NULL), 0);
     uint32_t used[200] = {0};
     size_t blocks = 0;
     for (size_t i = 0; i < p.count; i++) {
@@ -358,11 +358,11 @@ START_TEST(counts_give_what_bestfit_gives_one_by_one)
     struct list l = random_list(40 + (size_t)_i * 11, 5 + _i * 3, (uint64_t)_i);
     int64_t T = 5 + _i * 3 + _i % 7;
     struct bl_lengths lengths = {l.length, NULL, l.count, 1, T, 1, T};
-    struct bl_fill_limits limits = {T, UINT32_MAX, 0};
+    struct bl_limits limits = {T, UINT32_MAX, 0};
     struct bl_histogram h;
     struct bl_patterns p;
     ck_assert_int_eq(bl_histogram_make(&h, &lengths, NULL), 0);
-    ck_assert_int_eq(bl_fill_bestfit(&p, &h, &limits, NULL), 0);
+    ck_assert_int_eq(bl_search_bestfit(&p, &h, &limits, NULL), 0);
     ck_assert_uint_eq(p.blocks, plain_bestfit(l, T));
     bl_patterns_free(&p);
     bl_histogram_free(&h);
@@ -392,14 +392,14 @@ START_TEST(single_bestfit_is_bestfit)
     int64_t T = 40 + _i * 900;
     struct list l = random_list(200 + (size_t)_i * 20, T, (uint64_t)_i);
     struct bl_lengths lengths = {l.length, NULL, l.count, 1, T, 1, T};
-    struct bl_fill_limits limits = {T, _i % 2 ? 3 : UINT32_MAX, 0};
+    struct bl_limits limits = {T, _i % 2 ? 3 : UINT32_MAX, 0};
     struct bl_plan plan = {.T = T};
     struct bl_order order = {.kind = BL_ORDER_SHUFFLED, .world_size = 1, .batch_size = 1, .length = l.length};
     struct bl_histogram h;
     struct bl_draft d;
     size_t blocks;
     ck_assert_int_eq(bl_histogram_make(&h, &lengths, NULL), 0);
-    ck_assert_int_eq(bl_fill_bestfit_count(&blocks, &h, &limits, NULL), 0);
+    ck_assert_int_eq(bl_search_bestfit_count(&blocks, &h, &limits, NULL), 0);
     ck_assert_int_eq(bl_draft_make(&d, l.count, NULL), 0);
     ck_assert_int_eq(bl_draft_bestfit(&d, &lengths, &limits, 7, NULL), 0);
     ck_assert_uint_eq(d.blocks, blocks);
@@ -875,8 +875,7 @@ static double trend(struct ranked *value, size_t n)
     return product / sqrt(ranks * places);
 }
 
-/* Nothing rises or falls along a plan: neither the lengths from block to block or inside a block, nor the identities.
- */
+/* Nothing rises or falls along a plan: neither the lengths from block to block or inside a block, nor the ids. */
 START_TEST(no_trend)
 {
     struct list l = random_list(6000, 100, 11);
@@ -894,9 +893,9 @@ START_TEST(no_trend)
         mean[b] = (struct ranked){(double)steps / (double)(end - first), b};
         inside += (double)(l.length[plan.sequence[end - 1]] - l.length[plan.sequence[first]]);
     }
-    double rho = trend(mean, plan.blocks), identity = trend(id, plan.pieces);
+    double rho = trend(mean, plan.blocks), of_ids = trend(id, plan.pieces);
     ck_assert_msg(rho * rho * (double)plan.blocks < 16, "blocks: %f", rho);
-    ck_assert_msg(identity * identity * (double)plan.pieces < 16, "identities: %f", identity);
+    ck_assert_msg(of_ids * of_ids * (double)plan.pieces < 16, "ids: %f", of_ids);
     ck_assert_msg(inside / (double)plan.blocks < 4 && inside / (double)plan.blocks > -4, "inside: %f", inside);
     free(mean);
     free(id);

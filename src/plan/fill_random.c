@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/fills.h"
+#include "plan/fill.h"
 #include "plan/random.h"
 
 enum { GRID_MIN = 2048, GRID_MAX = 8192 };
@@ -200,17 +200,17 @@ static int packer_collect(struct packer *p, struct bl_draft *d, size_t *left, st
 }
 
 /* Dissolves the blocks that are not full and fills them again by patterns. */
-static int packer_fill_rest(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
+static int packer_fill_rest(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_limits *limits,
                             uint64_t seed, struct bl_error *e)
 {
-    const struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 8};
+    const struct bl_limits some = bl_limits_divide(limits, 8);
     struct bl_histogram h;
     struct bl_patterns patterns = {0};
     int64_t bound = 0;
     int code = bl_histogram_make(&h, lengths, e);
     if (code)
         return code;
-    code = bl_fill_optimal(&patterns, &bound, &h, &some, e);
+    code = bl_search_best(&patterns, &bound, &h, &some, e);
     if (!code)
         code = bl_draft_patterns(d, &patterns, &h, lengths, seed, e);
     bl_patterns_free(&patterns);
@@ -218,15 +218,14 @@ static int packer_fill_rest(struct bl_draft *d, const struct bl_lengths *lengths
     return code;
 }
 
-static int random_prepare(struct bl_subproblem *s, int64_t *bound, const struct bl_fill_limits *limits,
-                          struct bl_error *e)
+static int random_prepare(struct bl_subproblem *s, int64_t *bound, const struct bl_limits *limits, struct bl_error *e)
 {
     int code = bl_fill_prepare_bound(s, bound, limits, e);
     bl_histogram_free(&s->h);
     return code;
 }
 
-static int random_draft(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_fill_limits *limits,
+static int random_draft(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_limits *limits,
                         uint64_t seed, struct bl_error *e)
 {
     struct packer p = {.lengths = &s->lengths, .T = limits->T, .sequences = limits->sequences};

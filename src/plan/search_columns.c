@@ -48,7 +48,7 @@ static int columns_round(const struct bl_colgen *g, double up, uint32_t *left, s
         }
     if (code)
         return code;
-    return bl_fill_residual(patterns, g->h, left, g->limits, bl_fill_greedy, e);
+    return bl_search_residual(patterns, g->h, left, g->limits, bl_search_greedy, e);
 }
 
 static int columns_round_best(struct bl_colgen *g, struct bl_patterns *best, struct bl_error *e)
@@ -158,7 +158,7 @@ struct dive_run {
     struct remainder rest;
     uint32_t *left;   /* [distinct of h] */
     uint32_t *bucket; /* [distinct] buckets of h, for the last relaxation */
-    struct bl_fill_limits limits;
+    struct bl_limits limits;
 };
 
 /* Solves the relaxation for the remaining lengths, starts from the columns of the last one, and replaces it. */
@@ -216,7 +216,7 @@ static int dive_run(struct bl_colgen *g, struct bl_patterns *best, size_t known,
     code = dive_fix_all(&d, g, most, &tried, e);
     if (code)
         goto out;
-    code = bl_fill_residual(&tried, d.h, d.left, g->limits, bl_fill_greedy, e);
+    code = bl_search_residual(&tried, d.h, d.left, g->limits, bl_search_greedy, e);
     if (code)
         goto out;
     if (tried.blocks < most) {
@@ -234,9 +234,9 @@ out:
 
 /* ---------------------------------------------------------------------------------------------------------------- */
 
-int bl_fill_columns(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
-                    const struct bl_patterns *known, const struct bl_fill_limits *limits, double *price,
-                    struct bl_error *e)
+int bl_search_columns(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
+                      const struct bl_patterns *known, const struct bl_limits *limits, double *price,
+                      struct bl_error *e)
 {
     struct bl_colgen g;
     *patterns = (struct bl_patterns){0};

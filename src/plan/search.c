@@ -1,4 +1,4 @@
-#include "plan/fill.h"
+#include "plan/search.h"
 
 /* Keeps the better of the two and frees the other. */
 static void patterns_keep_better(struct bl_patterns *best, struct bl_patterns *other)
@@ -20,7 +20,7 @@ enum {
     FEW = 1500,  /* up to this many blocks, a single block matters */
 };
 
-static int optimal_gap_is_open(const struct bl_patterns *best, int64_t bound, const struct bl_fill_limits *limits)
+static int optimal_gap_is_open(const struct bl_patterns *best, int64_t bound, const struct bl_limits *limits)
 {
     return limits->work > 0 && (int64_t)best->blocks > bound;
 }
@@ -33,7 +33,7 @@ static int optimal_gap_is_wide(const struct bl_patterns *best, int64_t bound)
 }
 
 static int optimal_fill_grouped(struct bl_patterns *best, int64_t *bound, const struct bl_histogram *h,
-                                const struct bl_fill_limits *limits, struct bl_error *e)
+                                const struct bl_limits *limits, struct bl_error *e)
 {
     static const uint32_t classes[] = {120, 240, 480};
     struct bl_patterns other = {0};
@@ -41,31 +41,31 @@ static int optimal_fill_grouped(struct bl_patterns *best, int64_t *bound, const 
     for (int i = 0;
          !code && i < 3 && optimal_gap_is_open(best, *bound, limits) && (i < 2 || optimal_gap_is_wide(best, *bound));
          i++) {
-        code = bl_fill_grouped(&other, bound, h, limits, classes[i], best->blocks, e);
+        code = bl_search_grouped(&other, bound, h, limits, classes[i], best->blocks, e);
         patterns_keep_better(best, &other);
     }
     return code;
 }
 
 static int optimal_fill_min_slack(struct bl_patterns *best, int64_t bound, const struct bl_histogram *h,
-                                  const struct bl_fill_limits *limits, struct bl_error *e)
+                                  const struct bl_limits *limits, struct bl_error *e)
 {
-    struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 16};
+    const struct bl_limits some = bl_limits_divide(limits, 16);
     struct bl_patterns slack = {0}, repaired = {0};
-    int code = bl_fill_min_slack(&slack, h, limits, e);
+    int code = bl_search_min_slack(&slack, h, limits, e);
     if (!code && optimal_gap_is_open(&slack, bound, limits))
-        code = bl_fill_improve(&repaired, bound, h, &slack, &some, e);
+        code = bl_search_improve(&repaired, bound, h, &slack, &some, e);
     patterns_keep_better(best, &slack);
     patterns_keep_better(best, &repaired);
     return code;
 }
 
-int bl_fill_optimal(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
-                    const struct bl_fill_limits *limits, struct bl_error *e)
+int bl_search_best(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
+                   const struct bl_limits *limits, struct bl_error *e)
 {
     struct bl_patterns other = {0};
-    struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 4};
-    int code = bl_fill_bestfit(patterns, h, limits, e);
+    const struct bl_limits some = bl_limits_divide(limits, 4);
+    int code = bl_search_bestfit(patterns, h, limits, e);
     if (code)
         goto out;
     if (limits->T >= LONG)
@@ -81,13 +81,13 @@ int bl_fill_optimal(struct bl_patterns *patterns, int64_t *bound, const struct b
     if (code)
         goto out;
     if (optimal_gap_is_open(patterns, *bound, limits)) {
-        code = bl_fill_columns(&other, bound, h, patterns, limits, NULL, e);
+        code = bl_search_columns(&other, bound, h, patterns, limits, NULL, e);
         patterns_keep_better(patterns, &other);
     }
     if (code)
         goto out;
     if (optimal_gap_is_open(patterns, *bound, limits) && patterns->blocks <= FEW) {
-        code = bl_fill_coarse(&other, h, &some, e);
+        code = bl_search_coarse(&other, h, &some, e);
         patterns_keep_better(patterns, &other);
     }
 out:

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "plan/bound.h"
-#include "plan/fill.h"
+#include "plan/search.h"
 
 enum { LENGTHS_MIN = 16, LENGTHS_MORE = 4, LENGTHS_MAX = 256 };
 
@@ -100,14 +100,14 @@ static int tail_separate(struct improve *r, size_t from, struct bl_error *e)
 }
 
 /* Packs the patterns from `from` on again. *patterns becomes the whole solution if it has fewer blocks than `best`. */
-static int tail_refill(struct improve *r, size_t from, size_t best, const struct bl_fill_limits *limits,
+static int tail_refill(struct improve *r, size_t from, size_t best, const struct bl_limits *limits,
                        struct bl_patterns *patterns, struct bl_error *e)
 {
     struct bl_patterns better = {0};
     int code = tail_separate(r, from, e);
     int64_t least = !code ? bl_bound_blocks(&r->tail, limits->T) : 0;
     if (!code && (int64_t)r->old.blocks > least)
-        code = bl_fill_columns(&better, &least, &r->tail, &r->old, limits, NULL, e);
+        code = bl_search_columns(&better, &least, &r->tail, &r->old, limits, NULL, e);
     if (!code && better.count > 0 && r->known->blocks - r->old.blocks + better.blocks < best) {
         bl_patterns_free(patterns);
         code = patterns_copy(patterns, r->known, 0, from, NULL, e);
@@ -118,8 +118,8 @@ static int tail_refill(struct improve *r, size_t from, size_t best, const struct
     return code;
 }
 
-int bl_fill_improve(struct bl_patterns *patterns, int64_t bound, const struct bl_histogram *h,
-                    const struct bl_patterns *known, const struct bl_fill_limits *limits, struct bl_error *e)
+int bl_search_improve(struct bl_patterns *patterns, int64_t bound, const struct bl_histogram *h,
+                      const struct bl_patterns *known, const struct bl_limits *limits, struct bl_error *e)
 {
     struct improve r;
     size_t best = known->blocks, from = known->count;

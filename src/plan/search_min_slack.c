@@ -1,6 +1,6 @@
 /* Minimum bin slack on counts. For a small T only subset sums are used. For a large T they are expensive, so an exact
  * pair, found with two pointers over the remaining lengths, is tried first. */
-#include "plan/fill.h"
+#include "plan/search.h"
 #include "plan/residual.h"
 #include "plan/subset_sum.h"
 
@@ -11,7 +11,7 @@ enum {
 };
 
 struct slack {
-    const struct bl_fill_limits *limits;
+    const struct bl_limits *limits;
     struct bl_residual residual;
     struct bl_subset_sum subset;
     int64_t work;
@@ -87,8 +87,8 @@ static int slack_fill_block(struct slack *s, size_t longest, struct bl_patterns 
     return bl_residual_close(&s->residual, UINT32_MAX, patterns, &use, e);
 }
 
-int bl_fill_min_slack(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
-                      struct bl_error *e)
+int bl_search_min_slack(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_limits *limits,
+                        struct bl_error *e)
 {
     *patterns = (struct bl_patterns){0};
     struct slack s = {.limits = limits, .work = limits->work / (limits->T < PAIRS_FROM ? 8 : 32)};
@@ -100,7 +100,7 @@ int bl_fill_min_slack(struct bl_patterns *patterns, const struct bl_histogram *h
            (longest = bl_bitset_previous(&s.residual.nonempty, h->distinct - 1)) != BL_BITSET_NONE)
         code = slack_fill_block(&s, longest, patterns, e);
     if (!code)
-        code = bl_fill_residual(patterns, h, s.residual.left, limits, bl_fill_bestfit, e);
+        code = bl_search_residual(patterns, h, s.residual.left, limits, bl_search_bestfit, e);
     bl_residual_free(&s.residual);
     bl_subset_sum_free(&s.subset);
     if (code)
@@ -108,15 +108,15 @@ int bl_fill_min_slack(struct bl_patterns *patterns, const struct bl_histogram *h
     return code;
 }
 
-int bl_fill_greedy(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
-                   struct bl_error *e)
+int bl_search_greedy(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_limits *limits,
+                     struct bl_error *e)
 {
-    const struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 16};
+    const struct bl_limits some = bl_limits_divide(limits, 16);
     struct bl_patterns other;
-    int code = bl_fill_bestfit(patterns, h, limits, e);
+    int code = bl_search_bestfit(patterns, h, limits, e);
     if (code)
         return code;
-    code = bl_fill_min_slack(&other, h, &some, e);
+    code = bl_search_min_slack(&other, h, &some, e);
     bl_patterns_keep_fewer(patterns, &other);
     if (code)
         bl_patterns_free(patterns);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/fills.h"
+#include "plan/fill.h"
 #include "plan/random.h"
 
 /* tree[i] sums the i & -i buckets that end with bucket i - 1. */
@@ -59,7 +59,7 @@ struct paper {
 };
 
 /* Fills one block after the last; returns the number of its pieces. */
-static size_t paper_draw_block(struct bl_draft *d, struct paper *paper, const struct bl_fill_limits *limits)
+static size_t paper_draw_block(struct bl_draft *d, struct paper *paper, const struct bl_limits *limits)
 {
     size_t size = 0;
     for (int64_t room = limits->T; size < limits->sequences;) {
@@ -73,8 +73,8 @@ static size_t paper_draw_block(struct bl_draft *d, struct paper *paper, const st
     return size;
 }
 
-static int paper_draw_blocks(struct bl_draft *d, struct paper *paper, const struct bl_fill_limits *limits,
-                             uint64_t seed, struct bl_error *e)
+static int paper_draw_blocks(struct bl_draft *d, struct paper *paper, const struct bl_limits *limits, uint64_t seed,
+                             struct bl_error *e)
 {
     struct bl_random inside;
     bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
@@ -88,8 +88,8 @@ static int paper_draw_blocks(struct bl_draft *d, struct paper *paper, const stru
     return code;
 }
 
-static int paper_draft(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_fill_limits *limits,
-                       uint64_t seed, struct bl_error *e)
+static int paper_draft(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_limits *limits, uint64_t seed,
+                       struct bl_error *e)
 {
     struct paper paper = {.h = &s->h, .cursor = malloc((s->h.distinct + 1) * sizeof *paper.cursor)};
     uint32_t *ids = NULL;
@@ -97,7 +97,7 @@ static int paper_draft(struct bl_draft *d, const struct bl_subproblem *s, const 
     int code = paper.cursor ? remaining_make(&paper.remaining, &s->h, e) : bl_error_memory(e);
     if (code)
         goto out;
-    code = bl_histogram_identities(&s->h, &s->lengths, seed, &ids, e);
+    code = bl_histogram_ids(&s->h, &s->lengths, seed, &ids, e);
     if (code)
         goto out;
     memcpy(paper.cursor, s->h.start, s->h.distinct * sizeof *paper.cursor);

@@ -1,9 +1,9 @@
 #include <stdlib.h>
 
-#include "plan/fill.h"
+#include "plan/search.h"
 
-int bl_fill_residual(struct bl_patterns *patterns, const struct bl_histogram *h, const uint32_t *left,
-                     const struct bl_fill_limits *limits, bl_fill_function *fill, struct bl_error *e)
+int bl_search_residual(struct bl_patterns *patterns, const struct bl_histogram *h, const uint32_t *left,
+                       const struct bl_limits *limits, bl_search_function *fill, struct bl_error *e)
 {
     struct bl_histogram rest = {h->distinct, h->length, malloc((h->distinct + 1) * sizeof *rest.start)};
     struct bl_patterns added = {0};

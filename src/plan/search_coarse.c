@@ -3,7 +3,7 @@
  * packed again without rounding. */
 #include <stdlib.h>
 
-#include "plan/fill.h"
+#include "plan/search.h"
 
 enum { UNITS = 2048 };
 
@@ -98,8 +98,8 @@ static int pattern_is_well_filled(const struct coarse *c, const struct bl_patter
 
 /* Expands the patterns. Blocks with more than `slack` units left are packed again. */
 static int coarse_expand(const struct coarse *c, const struct bl_patterns *units, uint32_t slack,
-                         const struct bl_histogram *h, const struct bl_fill_limits *limits,
-                         struct bl_patterns *patterns, struct bl_error *e)
+                         const struct bl_histogram *h, const struct bl_limits *limits, struct bl_patterns *patterns,
+                         struct bl_error *e)
 {
     struct expansion x = {c, malloc((h->distinct + 1) * sizeof *x.left), malloc((c->T + 2) * sizeof *x.cursor)};
     int code = x.left && x.cursor ? 0 : bl_error_memory(e);
@@ -113,14 +113,14 @@ static int coarse_expand(const struct coarse *c, const struct bl_patterns *units
             code = expansion_add_pattern(&x, units, p, &use, patterns, e);
     }
     if (!code)
-        code = bl_fill_residual(patterns, h, x.left, limits, bl_fill_greedy, e);
+        code = bl_search_residual(patterns, h, x.left, limits, bl_search_greedy, e);
     free(x.left);
     free(x.cursor);
     return code;
 }
 
 static int coarse_expand_best(const struct coarse *c, const struct bl_patterns *units, const struct bl_histogram *h,
-                              const struct bl_fill_limits *limits, struct bl_patterns *best, struct bl_error *e)
+                              const struct bl_limits *limits, struct bl_patterns *best, struct bl_error *e)
 {
     int code = BL_OK;
     for (uint32_t part = UNITS; !code && part > 0; part /= 8) {
@@ -133,8 +133,8 @@ static int coarse_expand_best(const struct coarse *c, const struct bl_patterns *
     return code;
 }
 
-int bl_fill_coarse(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
-                   struct bl_error *e)
+int bl_search_coarse(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_limits *limits,
+                     struct bl_error *e)
 {
     *patterns = (struct bl_patterns){0};
     uint32_t unit = (uint32_t)(limits->T / UNITS);
@@ -143,14 +143,14 @@ int bl_fill_coarse(struct bl_patterns *patterns, const struct bl_histogram *h, c
     struct coarse c;
     struct bl_patterns units = {0}, known = {0};
     int code = coarse_make(&c, h, (uint32_t)limits->T, unit, e);
-    struct bl_fill_limits in_units = {c.T, limits->sequences, limits->work};
+    struct bl_limits in_units = {c.T, limits->sequences, limits->work};
     int64_t bound = 0; /* of the lengths in units: unused */
     if (code)
         goto out;
-    code = bl_fill_bestfit(&known, &c.h, &in_units, e);
+    code = bl_search_bestfit(&known, &c.h, &in_units, e);
     if (code)
         goto out;
-    code = bl_fill_columns(&units, &bound, &c.h, &known, &in_units, NULL, e);
+    code = bl_search_columns(&units, &bound, &c.h, &known, &in_units, NULL, e);
     if (code)
         goto out;
     if (units.count > 0)

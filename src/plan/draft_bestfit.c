@@ -5,7 +5,7 @@
 
 #include "base/sort.h"
 #include "plan/draft.h"
-#include "plan/fill.h"
+#include "plan/search.h"
 #include "plan/random.h"
 #include "plan/open_blocks.h"
 
@@ -22,7 +22,7 @@ static size_t words_make(uint64_t *word, const struct bl_lengths *lengths)
 static void words_shuffle_equal(uint64_t *word, size_t n, uint64_t seed)
 {
     struct bl_random random;
-    bl_random_seed(&random, seed, BL_STREAM_IDENTITY);
+    bl_random_seed(&random, seed, BL_STREAM_IDS);
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && word[end] >> 32 == word[i] >> 32; end++)
             ;
@@ -32,7 +32,7 @@ static void words_shuffle_equal(uint64_t *word, size_t n, uint64_t seed)
 }
 
 /* Assigns every sequence to a block; *blocks: their number. */
-static int words_fill(uint64_t *word, size_t n, const struct bl_fill_limits *limits, size_t *blocks, struct bl_error *e)
+static int words_fill(uint64_t *word, size_t n, const struct bl_limits *limits, size_t *blocks, struct bl_error *e)
 {
     struct bl_open_blocks open = {0};
     uint32_t shortest = n ? (uint32_t)(~word[n - 1] >> 32) : 0;
@@ -81,7 +81,7 @@ static void draft_collect(struct bl_draft *d, const uint64_t *word, size_t n, si
     d->blocks += blocks;
 }
 
-int bl_draft_bestfit(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
+int bl_draft_bestfit(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_limits *limits,
                      uint64_t seed, struct bl_error *e)
 {
     uint64_t *word = malloc((lengths->count + 1) * sizeof *word);

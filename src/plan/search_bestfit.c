@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "plan/fill.h"
+#include "plan/search.h"
 #include "plan/open_blocks.h"
 
 #define NO_NODE UINT32_MAX
@@ -20,7 +20,7 @@ struct node {
 
 struct bestfit {
     const struct bl_histogram *h;
-    const struct bl_fill_limits *limits;
+    const struct bl_limits *limits;
     struct bl_patterns *patterns; /* or NULL: only count the blocks */
     size_t blocks;
     struct bl_open_blocks open;
@@ -129,8 +129,8 @@ static int bestfit_run(struct bestfit *f, struct bl_error *e)
     return code;
 }
 
-int bl_fill_bestfit(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
-                    struct bl_error *e)
+int bl_search_bestfit(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_limits *limits,
+                      struct bl_error *e)
 {
     *patterns = (struct bl_patterns){0};
     struct bestfit f = {.h = h, .limits = limits, .patterns = patterns};
@@ -140,8 +140,8 @@ int bl_fill_bestfit(struct bl_patterns *patterns, const struct bl_histogram *h, 
     return code;
 }
 
-int bl_fill_bestfit_count(size_t *blocks, const struct bl_histogram *h, const struct bl_fill_limits *limits,
-                          struct bl_error *e)
+int bl_search_bestfit_count(size_t *blocks, const struct bl_histogram *h, const struct bl_limits *limits,
+                            struct bl_error *e)
 {
     struct bestfit f = {.h = h, .limits = limits};
     int code = bestfit_run(&f, e);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "plan/bound.h"
-#include "plan/fill.h"
+#include "plan/search.h"
 #include "plan/residual.h"
 
 enum {
@@ -20,7 +20,7 @@ enum {
 };
 
 struct grouping {
-    const struct bl_fill_limits *limits;
+    const struct bl_limits *limits;
     struct bl_residual residual;
     uint32_t classes;      /* the minimum; there are up to about twice as many */
     struct bl_histogram h; /* means of the classes of the remaining lengths, in places */
@@ -77,12 +77,12 @@ static void grouping_make_classes(struct grouping *s)
 static int grouping_solve(struct grouping *s, struct bl_patterns *drawn, struct bl_error *e)
 {
     struct bl_patterns known = {0};
-    struct bl_fill_limits limits = {PLACES, s->limits->sequences, s->work / 4};
+    struct bl_limits limits = {PLACES, s->limits->sequences, s->work / 4};
     int64_t bound = 0; /* valid for the means, not for the lengths */
     *drawn = (struct bl_patterns){0};
-    int code = bl_fill_bestfit(&known, &s->h, &limits, e);
+    int code = bl_search_bestfit(&known, &s->h, &limits, e);
     if (!code)
-        code = bl_fill_columns(drawn, &bound, &s->h, &known, &limits, s->price, e);
+        code = bl_search_columns(drawn, &bound, &s->h, &known, &limits, s->price, e);
     if (!code && drawn->count == 0) {
         *drawn = known;
         return 0;
@@ -219,22 +219,22 @@ static int grouping_make(struct grouping *s, const struct bl_histogram *h, uint3
 
 /* Packs the lengths that remain at the end. */
 static int grouping_fill_rest(struct bl_patterns *patterns, const struct bl_histogram *h,
-                              const struct bl_fill_limits *limits, struct bl_error *e)
+                              const struct bl_limits *limits, struct bl_error *e)
 {
-    const struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 16};
+    const struct bl_limits some = bl_limits_divide(limits, 16);
     struct bl_patterns other;
-    int code = bl_fill_greedy(patterns, h, limits, e);
+    int code = bl_search_greedy(patterns, h, limits, e);
     if (code)
         return code;
-    code = bl_fill_coarse(&other, h, &some, e);
+    code = bl_search_coarse(&other, h, &some, e);
     bl_patterns_keep_fewer(patterns, &other);
     if (code)
         bl_patterns_free(patterns);
     return code;
 }
 
-int bl_fill_grouped(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
-                    const struct bl_fill_limits *limits, uint32_t classes, size_t blocks, struct bl_error *e)
+int bl_search_grouped(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
+                      const struct bl_limits *limits, uint32_t classes, size_t blocks, struct bl_error *e)
 {
     *patterns = (struct bl_patterns){0};
     struct grouping s = {.limits = limits, .work = limits->work};
@@ -250,7 +250,7 @@ int bl_fill_grouped(struct bl_patterns *patterns, int64_t *bound, const struct b
         blocks -= patterns->blocks - before;
     }
     if (!code)
-        code = bl_fill_residual(patterns, h, s.residual.left, limits, grouping_fill_rest, e);
+        code = bl_search_residual(patterns, h, s.residual.left, limits, grouping_fill_rest, e);
     bl_residual_free(&s.residual);
     bl_histogram_free(&s.h);
     free(s.longest);

@@ -1,0 +1,72 @@
+/* Bin packing algorithms: from a histogram whose lengths are all at most T to patterns that cover it exactly. All are
+ * pure functions of histogram and limits; randomness enters later, with the ids.
+ *
+ * Work is counted in elementary operations, not in seconds, so that every machine finds the same plan. A billion of
+ * them take about a second. Errors: BL_EFAIL, out of memory; then *patterns is empty. */
+#ifndef BL_SEARCH_H
+#define BL_SEARCH_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "plan/histogram.h"
+#include "plan/limits.h"
+#include "plan/pattern.h"
+
+/* Best fit decreasing: the longest first, each into the fullest block with room. At most 11/9 of the optimum. */
+int bl_search_bestfit(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_limits *limits,
+                      struct bl_error *e);
+
+/* Only the number of blocks, with 16 bytes of memory per open block. */
+int bl_search_bestfit_count(size_t *blocks, const struct bl_histogram *h, const struct bl_limits *limits,
+                            struct bl_error *e);
+
+/* Minimum bin slack (Gupta and Ho, 1999), on counts: the longest remaining length, and those that leave the least room
+ * with it; repeated while the lengths last. Wastes almost nothing if there are many short lengths; poor if long ones
+ * dominate. */
+int bl_search_min_slack(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_limits *limits,
+                        struct bl_error *e);
+
+/* The better of these two; the second gets a sixteenth of the work. */
+int bl_search_greedy(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_limits *limits,
+                     struct bl_error *e);
+
+typedef int bl_search_function(struct bl_patterns *patterns, const struct bl_histogram *h,
+                               const struct bl_limits *limits, struct bl_error *e);
+
+/* The residual instance: adds the patterns of `fill` for the remaining lengths, left[b] of every bucket. On an error
+ * *patterns is unchanged. */
+int bl_search_residual(struct bl_patterns *patterns, const struct bl_histogram *h, const uint32_t *left,
+                       const struct bl_limits *limits, bl_search_function *fill, struct bl_error *e);
+
+/* The linear relaxation by column generation (Gilmore and Gomory, 1961), rounded; bl_search_greedy packs the residual
+ * instance. Without price also diving: columns are fixed, and the relaxation is solved again for the residual. known:
+ * patterns for the same histogram, as initial columns and the solution to beat. *bound: raised to what is proven
+ * (Farley 1990). price: NULL, or [distinct] for the dual prices; zeros if there is no relaxation. patterns->count is 0
+ * if the limits forbid the search, or *bound proves it useless. */
+int bl_search_columns(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
+                      const struct bl_patterns *known, const struct bl_limits *limits, double *price,
+                      struct bl_error *e);
+
+/* Local search on patterns of bl_search_min_slack: packs the lengths of the last patterns again, by columns, and then
+ * of more and more patterns, until the blocks meet the bound. patterns->count is 0 if that brings no improvement. */
+int bl_search_improve(struct bl_patterns *patterns, int64_t bound, const struct bl_histogram *h,
+                      const struct bl_patterns *known, const struct bl_limits *limits, struct bl_error *e);
+
+/* Columns with lengths in units of T / 2048, rounded up, for a T that is too large for the knapsack table.
+ * patterns->count is 0 if the limits forbid it. */
+int bl_search_coarse(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_limits *limits,
+                     struct bl_error *e);
+
+/* For many distinct lengths: item grouping. The linear relaxation over some hundred classes of lengths is realised with
+ * the true lengths, and solved again for the remaining ones. blocks: an estimate of their number. *bound: raised to
+ * what the dual prices of the first relaxation prove. */
+int bl_search_grouped(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
+                      const struct bl_limits *limits, uint32_t classes, size_t blocks, struct bl_error *e);
+
+/* The best of all of these. *bound: a proven lower bound, raised if the search proves more; the search stops when the
+ * blocks meet it. Ties: the one with fewer sequences in the fullest block. */
+int bl_search_best(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
+                   const struct bl_limits *limits, struct bl_error *e);
+
+#endif
