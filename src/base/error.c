@@ -109,7 +109,7 @@ bool bl_error_memory_seen(void)
     return errno == ENOMEM && !memory_sets_errno();
 }
 
-int bl_errno_is_system(int error_number)
+bool bl_errno_is_system(int error_number)
 {
     switch (error_number) {
     case EIO:
@@ -123,8 +123,8 @@ int bl_errno_is_system(int error_number)
     case ENODEV:
     case ETIMEDOUT:
     case EREMOTEIO:
-        return 1;
+        return true;
     default:
-        return 0;
+        return false;
     }
 }

@@ -48,6 +48,6 @@ void bl_error_memory_watch(void);
 bool bl_error_memory_seen(void);
 
 /* True for an errno of a failing system (EIO, ESTALE, ENOMEM, ENOSPC...), false for bad content. */
-int bl_errno_is_system(int error_number);
+bool bl_errno_is_system(int error_number);
 
 #endif

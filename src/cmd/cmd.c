@@ -115,7 +115,7 @@ static int cmd_print_help(struct bl_cmd *cmd)
     bl_options_help(&cmd->options, &text);
     int code = bl_cmd_write(NULL, &text, &cmd->error);
     bl_buffer_free(&text);
-    return code ? code : 1;
+    return code;
 }
 
 int bl_cmd_options(struct bl_cmd *cmd, const struct bl_option_group *groups)
@@ -137,16 +137,16 @@ static int cmd_exit_status(int code, bool partial)
 {
     if (code == BL_EUSAGE)
         return BL_EXIT_USAGE;
-    if (code < 0)
+    if (code)
         return BL_EXIT_FAILED;
-    return partial && code == BL_OK ? BL_EXIT_PARTIAL : BL_EXIT_DONE;
+    return partial ? BL_EXIT_PARTIAL : BL_EXIT_DONE;
 }
 
 void bl_cmd_end_heartbeat(struct bl_cmd *cmd, struct bl_heartbeat *heartbeat, int code, bool partial)
 {
-    int caught = code < 0 ? bl_signals_caught(&cmd->cancel) : 0;
+    int caught = code ? bl_signals_caught(&cmd->cancel) : 0;
     bl_heartbeat_end(heartbeat, caught ? 128 + caught : cmd_exit_status(code, partial),
-                     code < 0 && !caught ? cmd->error.text : NULL);
+                     code && !caught ? cmd->error.text : NULL);
     if (heartbeat->missed)
         bl_cmd_print("%s: bload status was not told how it went, %" PRId64 " time%s: %s", cmd->name, heartbeat->missed,
                      heartbeat->missed == 1 ? "" : "s", heartbeat->error.text);
@@ -155,14 +155,14 @@ void bl_cmd_end_heartbeat(struct bl_cmd *cmd, struct bl_heartbeat *heartbeat, in
 int bl_cmd_end(struct bl_cmd *cmd, int code, bool partial)
 {
     int caught = bl_signals_caught(&cmd->cancel);
-    if (code < 0 && caught)
+    if (code && caught)
         bl_cmd_print("%s: interrupted%s%s%s", cmd->name, caught == SIGINT ? "" : " by ",
                      caught == SIGINT ? "" : strsignal(caught),
                      strcmp(cmd->name, "pack") == 0 ? "; run the same command to resume" : "");
-    else if (code < 0)
+    else if (code)
         bl_cmd_print("%s: %s", cmd->name, cmd->error.text[0] ? cmd->error.text : "failed");
     bl_options_free(&cmd->options);
-    if (code < 0 && caught)
+    if (code && caught)
         bl_signals_reraise(caught);
     return cmd_exit_status(code, partial);
 }

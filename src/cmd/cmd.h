@@ -56,7 +56,8 @@ int bl_cmd_check_parent(const char *option, const char *dir, bool parents, struc
 /* Adds groups of options, ended by one without a title. --help shows them in this order. */
 int bl_cmd_options(struct bl_cmd *cmd, const struct bl_option_group *groups);
 
-/* Parses the command line into the added options. 1: --help was given, and the help is printed. */
+/* Parses the command line into the added options. If common.help is set, it has printed the help, and the command has
+ * nothing more to do. */
 int bl_cmd_parse(struct bl_cmd *cmd, int argc, char **argv);
 
 /* Ends a command: prints the error, frees memory, and returns the exit status for the code. partial: BL_OK becomes

@@ -131,7 +131,7 @@ int bl_cmd_compare(int argc, char **argv)
     if (code)
         goto out;
     code = bl_cmd_parse(&cmd, argc, argv);
-    if (code)
+    if (code || cmd.common.help)
         goto out;
     code = compare_run(&cmd, &c);
 out:

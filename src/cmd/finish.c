@@ -227,7 +227,7 @@ int bl_cmd_finish(int argc, char **argv)
     if (code)
         goto out;
     code = bl_cmd_parse(&cmd, argc, argv);
-    if (code)
+    if (code || cmd.common.help)
         goto out;
     code = finish_run(&cmd, &f);
 out:

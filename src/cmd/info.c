@@ -190,7 +190,7 @@ int bl_cmd_info(int argc, char **argv)
     if (code)
         goto out;
     code = bl_cmd_parse(&cmd, argc, argv);
-    if (code)
+    if (code || cmd.common.help)
         goto out;
     code = info_run(&cmd, &i);
 out:

@@ -287,7 +287,7 @@ int bl_cmd_pack(int argc, char **argv)
         code = bl_cmd_options(&cmd, others);
     if (!code)
         code = bl_cmd_parse(&cmd, argc, argv);
-    if (!code)
+    if (!code && !cmd.common.help)
         code = pack_run(&cmd, &p);
     bl_pipe_copy_fix_error(&p.copy, &cmd.error);
     if (p.packing) {

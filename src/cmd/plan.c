@@ -363,7 +363,7 @@ int bl_cmd_plan(int argc, char **argv)
         code = bl_options_add(&cmd.options, NULL, bl_common_threads_table, &p.common, &cmd.error);
     if (!code)
         code = bl_cmd_parse(&cmd, argc, argv);
-    if (!code)
+    if (!code && !cmd.common.help)
         code = plan_run(&cmd, &p);
     struct bl_packing_result result = {0};
     if (p.packing)

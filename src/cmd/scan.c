@@ -331,6 +331,7 @@ int bl_cmd_scan(int argc, char **argv)
                  "Lists every sequence in files, folders, globs, @lists or a YAML file with its exact length.\n"
                  "The table goes to standard output: id length kind path bytes status reason sampling stream content.\n"
                  "With --task, every N-th chunk of the inputs is listed in a part, which bload plan DIR merges."};
+    bool partial = false;
     int code = bl_inputs_add_options(&scan.inputs, &cmd);
     if (!code)
         code = bl_options_add(&cmd.options, NULL, bl_pack_option_table, &scan.pack_options, &cmd.error);
@@ -346,17 +347,23 @@ int bl_cmd_scan(int argc, char **argv)
         code = bl_cmd_options(&cmd, groups);
     if (!code)
         code = bl_cmd_parse(&cmd, argc, argv);
-    if (!code)
-        code = bl_task_resolve(&scan.task, &cmd.error);
-    if (!code)
-        code = bl_inputs_resolve(&scan.inputs, &cmd);
-    if (!code)
-        code = bl_options_check(&cmd.options, &cmd.error);
-    if (!code)
-        code = scan_prepare(&cmd, &scan);
-    if (!code)
-        code = scan.task.set ? scan_run_task(&cmd, &scan) : scan_run_all(&cmd, &scan);
-    bool partial = scan.partial || scan.found.skipped > scan.found.empty || scan.found.damaged;
+    if (code || cmd.common.help)
+        goto out;
+    code = bl_task_resolve(&scan.task, &cmd.error);
+    if (code)
+        goto out;
+    code = bl_inputs_resolve(&scan.inputs, &cmd);
+    if (code)
+        goto out;
+    code = bl_options_check(&cmd.options, &cmd.error);
+    if (code)
+        goto out;
+    code = scan_prepare(&cmd, &scan);
+    if (code)
+        goto out;
+    code = scan.task.set ? scan_run_task(&cmd, &scan) : scan_run_all(&cmd, &scan);
+    partial = scan.partial || scan.found.skipped > scan.found.empty || scan.found.damaged;
+out:
     bl_cmd_end_heartbeat(&cmd, &scan.heartbeat, code, partial);
     bl_state_close(&scan.state);
     bl_inputs_free(&scan.inputs);

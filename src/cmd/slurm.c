@@ -447,7 +447,7 @@ int bl_cmd_slurm(int argc, char **argv)
     if (code)
         goto out;
     code = bl_cmd_parse(&cmd, argc, argv);
-    if (code)
+    if (code || cmd.common.help)
         goto out;
     code = slurm_run(&cmd, &s, &p);
 out:

@@ -399,7 +399,7 @@ int bl_cmd_status(int argc, char **argv)
     int code = bl_cmd_options(&cmd, groups);
     if (!code)
         code = bl_cmd_parse(&cmd, argc, argv);
-    if (!code)
+    if (!code && !cmd.common.help)
         code = status_run(&cmd, &v);
     bool bad = code == BL_OK && bl_status_is_bad(&v.status);
     bl_status_free(&v.status);

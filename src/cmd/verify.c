@@ -157,7 +157,7 @@ int bl_cmd_verify(int argc, char **argv)
     if (code)
         goto out;
     code = bl_cmd_parse(&cmd, argc, argv);
-    if (code)
+    if (code || cmd.common.help)
         goto out;
     code = verify_run(&cmd, &v);
 out:

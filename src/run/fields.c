@@ -31,17 +31,17 @@ static int fields_produce(void *context, void **job_, struct bl_error *e)
 {
     struct asking *a = context;
     if (a->first_file_decides && a->first != SIZE_MAX)
-        return 0;
+        return BL_OK;
     while (a->next < a->table->count && !a->table->length[a->next])
         a->next++;
     if (a->next == a->table->count)
-        return 0;
+        return BL_OK;
     struct row_job *job = calloc(1, sizeof *job);
     if (!job)
         return bl_error_memory(e);
     job->row = a->next++;
     *job_ = job;
-    return 1;
+    return BL_OK;
 }
 
 static int fields_ask(const struct asking *a, struct row_job *job, struct bl_row row, struct bl_error *e)

@@ -53,16 +53,17 @@ static int gather_produce(void *context, void **out, struct bl_error *e)
 {
     struct gathering *g = context;
     if (g->next == bl_format_shards(g->gather->format))
-        return 0;
+        return BL_OK;
     struct gather_job *job = calloc(1, sizeof *job);
     if (!job)
         return bl_error_memory(e);
     job->shard = g->next++;
-    *out = job;
-    if (job->shard % BL_SHARDS_PER_FOLDER != 0 || gather_refresh_folder(g->gather, job->shard, e) == BL_OK)
-        return 1;
-    free(job);
-    return BL_EFAIL;
+    int code = job->shard % BL_SHARDS_PER_FOLDER ? BL_OK : gather_refresh_folder(g->gather, job->shard, e);
+    if (code)
+        free(job);
+    else
+        *out = job;
+    return code;
 }
 
 static int gather_work(void *context, void *worker, void *job_, struct bl_error *e)

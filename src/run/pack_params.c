@@ -11,15 +11,13 @@ void bl_pack_params_block_range(const struct bl_pack_params *pack, int64_t *begi
 }
 
 int bl_pack_params_find_shard(const struct bl_pack_params *pack, int64_t shard, struct bl_shard_record *record,
-                              struct bl_error *e)
+                              bool *found, struct bl_error *e)
 {
-    if (!pack->missing || !pack->missing->is_missing) {
-        bool found = false;
-        int code = bl_shard_find(pack->format, pack->dir, shard, record, &found, e);
-        return code ? code : found;
-    }
+    if (!pack->missing || !pack->missing->is_missing)
+        return bl_shard_find(pack->format, pack->dir, shard, record, found, e);
     *record = (struct bl_shard_record){.shard = shard,
                                        .first_block = bl_format_first_block(pack->format, shard),
                                        .blocks = bl_format_blocks_of(pack->format, shard)};
-    return !pack->missing->is_missing[shard];
+    *found = !pack->missing->is_missing[shard];
+    return BL_OK;
 }

@@ -46,8 +46,8 @@ struct bl_pack_params {
 /* Returns the blocks of these shards: from *begin to *end - 1. */
 void bl_pack_params_block_range(const struct bl_pack_params *pack, int64_t *begin, int64_t *end);
 
-/* Whether this shard exists: 1 and its record (empty if the dataset was finished before), 0, or a code. */
+/* Finds a shard that exists, and its record (empty if the dataset was finished before). */
 int bl_pack_params_find_shard(const struct bl_pack_params *pack, int64_t shard, struct bl_shard_record *record,
-                              struct bl_error *e);
+                              bool *found, struct bl_error *e);
 
 #endif

@@ -144,11 +144,11 @@ static void *writer_main(void *argument)
 static int pipeline_produce(struct pipeline *p, struct bl_error *e)
 {
     void *job = NULL;
-    int more = p->stages->produce(p->context, &job, e);
-    if (more < 0)
-        return more;
+    int code = p->stages->produce(p->context, &job, e);
+    if (code)
+        return code;
     pthread_mutex_lock(&p->lock);
-    if (more) {
+    if (job) {
         p->ring[p->produced % p->slots] = (struct entry){.job = job};
         p->produced++;
         pthread_cond_signal(&p->work_there);
@@ -276,12 +276,15 @@ out:
 static int pipeline_run_single(struct pipeline *p, struct bl_error *e)
 {
     const struct bl_stages *s = p->stages;
-    void *worker = NULL, *job;
+    void *worker = NULL;
     int code = s->open ? s->open(p->context, &worker, e) : BL_OK;
     if (code)
         return code;
-    int more = 0;
-    while (!code && (more = s->produce(p->context, &job, e)) > 0) {
+    while (!code) {
+        void *job = NULL;
+        code = s->produce(p->context, &job, e);
+        if (code || !job)
+            break;
         code = bl_cancelled(p->cancel) ? BL_ECANCEL : s->work(p->context, worker, job, e);
         if (!code && s->write)
             code = s->write(p->context, job, e);
@@ -294,10 +297,6 @@ static int pipeline_run_single(struct pipeline *p, struct bl_error *e)
     }
     if (s->close)
         s->close(worker);
-    if (code)
-        return code;
-    if (more < 0)
-        code = more;
     if (code)
         return code;
     return bl_cancelled(p->cancel) ? BL_ECANCEL : BL_OK;

@@ -13,7 +13,7 @@
 #include "kind/kind.h"
 
 struct bl_stages {
-    /* Makes the next job: 1, 0 if there are no more, or a code. Runs on the caller's thread. */
+    /* Makes the next job; *job stays NULL if there are no more. Runs on the caller's thread. */
     int (*produce)(void *context, void **job, struct bl_error *e);
     /* Open and close the state of a worker; both NULL if it needs none. open runs on the worker's thread. */
     int (*open)(void *context, void **worker, struct bl_error *e);

@@ -93,10 +93,11 @@ static int scatter_chain_pieces(struct bl_scatter *s, int64_t *first, struct bl_
         s->place[p] = -1;
     for (int64_t shard = pack->shard_begin; shard < pack->shard_end; shard++) {
         struct bl_shard_record record = {0};
-        int found = bl_pack_params_find_shard(pack, shard, &record, e);
+        bool found = false;
+        int code = bl_pack_params_find_shard(pack, shard, &record, &found, e);
         bl_shard_record_free(&record);
-        if (found < 0)
-            return found;
+        if (code)
+            return code;
         int64_t block = bl_format_first_block(pack->format, shard);
         int64_t end = pack->plan->block_ptr[block + bl_format_blocks_of(pack->format, shard)];
         for (int64_t p = pack->plan->block_ptr[block]; p < end; p++) {

@@ -275,37 +275,41 @@ static int shard_create(struct shards_run *run, int64_t number, struct open_shar
     return BL_OK;
 }
 
-/* Advances to the next shard to write. Returns 1, or 0 if there is none. */
-static int shards_find_next(struct shards_run *run, struct bl_error *e)
+/* Advances to the next shard to write. *left: there is one. */
+static int shards_find_next(struct shards_run *run, bool *left, struct bl_error *e)
 {
     const struct bl_format *format = run->pack->format;
     while (run->next_shard < run->pack->shard_end) {
         int64_t number = run->next_shard++;
         struct bl_shard_record record = {0};
-        int found = bl_pack_params_find_shard(run->pack, number, &record, e);
-        int code = found > 0 ? shard_adopt(run, &record, e) : found;
+        bool found = false;
+        int code = bl_pack_params_find_shard(run->pack, number, &record, &found, e);
+        if (!code && found)
+            code = shard_adopt(run, &record, e);
         bl_shard_record_free(&record);
         if (code)
             return code;
         if (!found) {
             struct open_shard *open;
-            code = shard_create(run, number, &open, e);
+            *left = true;
             run->next_block = bl_format_first_block(format, number);
-            return code ? code : 1;
+            return shard_create(run, number, &open, e);
         }
         if (bl_cancelled(run->pack->env->cancel))
             return BL_ECANCEL;
     }
-    return 0;
+    *left = false;
+    return BL_OK;
 }
 
 static int shards_produce(void *context, void **job_, struct bl_error *e)
 {
     struct shards_run *run = context;
     if (!run->open || run->next_block > run->open->last_block) {
-        int more = shards_find_next(run, e);
-        if (more <= 0)
-            return more;
+        bool left;
+        int code = shards_find_next(run, &left, e);
+        if (code || !left)
+            return code;
     }
     struct block_job *job = run->free; /* never empty: at most `slots` jobs are in progress */
     run->free = job->next;
@@ -314,7 +318,7 @@ static int shards_produce(void *context, void **job_, struct bl_error *e)
     bl_shard_writer_place_block(job->shard->shard, &job->block);
     bl_scatter_begin_block(run->pack->scatter, job->block.index);
     *job_ = job;
-    return 1;
+    return BL_OK;
 }
 
 static void shards_discard(void *context, void *job_)

@@ -29,13 +29,13 @@ static int verify_shards_produce(void *context, void **out, struct bl_error *e)
     while (v->next < v->verify->end && v->verify->skip && v->verify->skip[v->next])
         v->verify->done(v->verify->sink, v->next++, 0);
     if (v->next == v->verify->end)
-        return 0;
+        return BL_OK;
     struct verify_job *job = calloc(1, sizeof *job);
     if (!job)
         return bl_error_memory(e);
     job->shard = v->next++;
     *out = job;
-    return 1;
+    return BL_OK;
 }
 
 static int verify_shards_work(void *context, void *worker, void *job_, struct bl_error *e)

@@ -104,14 +104,14 @@ static int compare_produce(void *context, void **out, struct bl_error *e)
     struct comparing *c = context;
     size_t left = c->compare->table->count - c->next;
     if (!left)
-        return 0;
+        return BL_OK;
     struct job *job = malloc(sizeof *job);
     if (!job)
         return bl_error_memory(e);
     *job = (struct job){c->next, c->next + (left < ROWS ? left : ROWS)};
     c->next = job->end;
     *out = job;
-    return 1;
+    return BL_OK;
 }
 
 /* Rows of one file are neighbours: it is checked once. */

@@ -87,7 +87,7 @@ static int scan_produce(void *context, void **job_, struct bl_error *e)
     }
     job->files.chunk.again = !s->out && !s->part;
     *job_ = job;
-    return 1;
+    return BL_OK;
 }
 
 static void scan_tick(void *context)

@@ -31,14 +31,14 @@ static int produce(void *context, void **out, struct bl_error *e)
     if (t->next == t->fail_produce)
         return bl_error_set(e, BL_EFAIL, "produce %d", t->next);
     if (t->next == JOBS)
-        return 0;
+        return BL_OK;
     struct job *job = calloc(1, sizeof *job);
     job->number = t->next++;
     int alive = atomic_fetch_add(&t->alive, 1) + 1;
     if (alive > atomic_load(&t->most))
         atomic_store(&t->most, alive);
     *out = job;
-    return 1;
+    return BL_OK;
 }
 
 static int open_worker(void *context, void **worker, struct bl_error *e)
@@ -202,8 +202,9 @@ static int produce_two(void *context, void **job, struct bl_error *e)
 {
     int *left = context;
     (void)e;
-    *job = left;
-    return (*left)-- > 0;
+    if ((*left)-- > 0)
+        *job = left;
+    return BL_OK;
 }
 
 static int work_long(void *context, void *worker, void *job, struct bl_error *e)
