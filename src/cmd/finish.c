@@ -107,21 +107,22 @@ static int finish_load(struct finishing *f, struct bl_error *e)
 static int finish_check_shards(const struct finishing *f, struct bl_error *e)
 {
     struct bl_missing missing;
-    int64_t shards = bl_format_shards(&f->manifest.format);
+    struct bl_buffer text = {0};
+    const struct bl_format *format = &f->manifest.format;
+    int64_t shards = bl_format_shards(format);
     int code = bl_missing_check_files(f->dir, &f->manifest, e);
     if (code)
         return code;
     code = bl_missing_find(&missing, f->dir, &f->manifest, 0, shards, e);
-    if (code)
+    if (code || !missing.count)
         goto out;
-    if (missing.count)
-        code = bl_error_set(e, BL_EFAIL,
-                            "%s: %" PRId64 " of %" PRId64
-                            " shards are gone or cut, the first is %s: run bload pack with the same "
-                            "options to make them again",
-                            f->dir, missing.count, shards, missing.row[missing.first].file);
+    bl_missing_describe(&text, f->dir, format, missing.count, shards, missing.first);
+    code = bl_buffer_check(&text, e);
+    if (!code)
+        code = bl_error_set(e, BL_EFAIL, "%s: run the same bload pack command to make them again", text.data);
 out:
     bl_missing_free(&missing);
+    bl_buffer_free(&text);
     return code;
 }
 

@@ -11,7 +11,6 @@
 #include "run/status.h"
 
 #define INDENT "            "
-#define TASKS_NAMED 20 /* ranges of tasks named in the advice, at most */
 
 struct showing {
     bool json;
@@ -166,31 +165,6 @@ static void status_format_tasks(struct bl_buffer *out, const struct bl_status *s
 
 /* --- advice ----------------------------------------------------------------------------------------------------- */
 
-static bool task_is_due(const struct bl_status_task *t)
-{
-    return t->state != BL_TASK_RUNNING && t->state != BL_TASK_DONE;
-}
-
-/* The tasks that must be run: "3, 4, 7-9". */
-static void status_format_due(struct bl_buffer *out, const struct bl_status_stage *stage)
-{
-    int named = 0;
-    for (int64_t i = 0; i < stage->tasks; i++) {
-        int64_t first = i;
-        while (i < stage->tasks && task_is_due(&stage->task[i]))
-            i++;
-        if (i == first)
-            continue;
-        if (named++ == TASKS_NAMED) {
-            bl_buffer_text(out, ", ... (--json lists all)");
-            return;
-        }
-        bl_buffer_printf(out, named > 1 ? ", %" PRId64 : "%" PRId64, first);
-        if (i - first > 1)
-            bl_buffer_printf(out, "-%" PRId64, i - 1);
-    }
-}
-
 /* How to continue scan or pack. Waiting tasks may be in a queue, so advise to run them only while no task is
  * running. */
 static void status_format_continue(struct bl_buffer *out, const struct bl_status *s,
@@ -200,13 +174,8 @@ static void status_format_continue(struct bl_buffer *out, const struct bl_status
     bool broken = in[BL_TASK_FAILED] || in[BL_TASK_SILENT] || in[BL_TASK_STOPPED];
     if (!broken && in[BL_TASK_RUNNING])
         return;
-    if (!stage->tasks || stage_is_single(stage)) {
-        bl_buffer_printf(out, "run the same bload %s command to resume", stage->tasks ? command : "pack");
-        return;
-    }
-    bl_buffer_printf(out, "run the same bload %s --task I/%" PRId64 " command for I = ", command, stage->tasks);
-    status_format_due(out, stage);
-    if (s->slurm)
+    bl_status_append_command(stage, stage->tasks ? command : "pack", out);
+    if (s->slurm && stage->tasks > 1)
         bl_buffer_text(out, "; or bload slurm again, which submits what is missing");
 }
 
@@ -238,7 +207,7 @@ static void status_format_next(struct bl_buffer *out, const struct showing *v)
         break;
     case BL_AT_END:
         if (s->pack.finished < s->pack.units)
-            bl_buffer_text(out, "the bload pack command that made it makes lost shards again");
+            bl_buffer_text(out, "run the same bload pack command to make the missing shards again");
         else if (s->verified < s->verify_tasks)
             bl_buffer_printf(out, "bload verify %s", v->dir);
     }
@@ -322,14 +291,19 @@ static void status_format_unfinished(struct bl_buffer *out, const struct bl_stat
     }
 }
 
-static void status_format_complete(struct bl_buffer *out, const struct bl_status *s)
+static void status_format_finished(struct bl_buffer *out, const struct bl_status *s)
 {
     char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE], c[BL_PLURAL_SIZE];
     const struct bl_manifest *m = &s->manifest;
-    bl_buffer_printf(out, "dataset     complete: %s, %s, %s\n", bl_text_plural(a, m->plan_info.sequences, "sequence"),
-                     bl_text_plural(b, m->format.blocks, "block"), bl_text_plural(c, s->pack.units, "shard"));
-    if (s->pack.finished < s->pack.units)
-        bl_buffer_printf(out, "lost        %s of these shards\n", bl_text_count(a, s->pack.units - s->pack.finished));
+    int64_t missing = s->pack.units - s->pack.finished;
+    bl_text_plural(c, s->pack.units, "shard");
+    if (missing)
+        bl_buffer_printf(out, "dataset     incomplete, %s of %s %s missing: ", bl_text_count(a, missing), c,
+                         missing == 1 ? "is" : "are");
+    else
+        bl_buffer_text(out, "dataset     complete: ");
+    bl_buffer_printf(out, "%s, %s%s%s\n", bl_text_plural(a, m->plan_info.sequences, "sequence"),
+                     bl_text_plural(b, m->format.blocks, "block"), missing ? "" : ", ", missing ? "" : c);
     if (m->skipped || m->failed) {
         bl_buffer_text(out, "faults      ");
         bl_fault_counts_append(out, &(struct bl_fault_counts){
@@ -353,7 +327,7 @@ static int status_format(struct showing *v, struct bl_buffer *text, struct bl_er
         code = bl_status_json(&v->status, next.data, text, e);
     } else {
         if (v->status.at == BL_AT_END)
-            status_format_complete(text, &v->status);
+            status_format_finished(text, &v->status);
         else
             status_format_unfinished(text, &v->status);
         if (next.size) {

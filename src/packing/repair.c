@@ -90,7 +90,7 @@ out:
 
 int bl_packing_find_missing(struct bl_packing *p, const struct bl_manifest *m, struct bl_error *e)
 {
-    char a[32], b[BL_PLURAL_SIZE];
+    struct bl_buffer text = {0};
     bl_task_range(&p->request.task, bl_format_shards(&m->format), &p->shard_begin, &p->shard_end);
     int code = bl_missing_check_files(p->request.output, m, e);
     if (code)
@@ -101,12 +101,14 @@ int bl_packing_find_missing(struct bl_packing *p, const struct bl_manifest *m, s
     if (p->request.repair)
         code = repair_verify(p, e);
     p->repairing = !code && p->missing.count > 0;
-    if (p->repairing)
-        bl_packing_message(p, false, "%s: %s of %s missing or damaged, the first is %s: only these are made again",
-                           p->request.output, bl_text_count(a, p->missing.count),
-                           bl_text_plural(b, p->shard_end - p->shard_begin, "shard is|shards are"),
-                           p->missing.row[p->missing.first].file);
-    return code;
+    if (!p->repairing)
+        return code;
+    bl_missing_describe(&text, p->request.output, &m->format, p->missing.count, p->shard_end - p->shard_begin,
+                        p->missing.first);
+    if (!text.failed)
+        bl_packing_message(p, false, "%s: only these are made again", text.data);
+    bl_buffer_free(&text);
+    return BL_OK;
 }
 
 /* --- the scan's table ------------------------------------------------------------------------------------------- */

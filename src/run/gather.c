@@ -7,8 +7,10 @@
 
 #include "base/output.h"
 #include "run/pipeline.h"
+#include "run/status.h"
 #include "store/folders.h"
 #include "store/index.h"
+#include "store/missing.h"
 #include "store/shard_finder.h"
 #include "store/shard_writer.h"
 #include "store/shard_table.h"
@@ -112,6 +114,25 @@ static int gather_consume(void *context, void *job_, struct bl_error *e)
     return code;
 }
 
+static int gather_report_missing(const struct gathering *g, struct bl_error *e)
+{
+    const struct bl_gather *gather = g->gather;
+    struct bl_status status;
+    struct bl_buffer text = {0};
+    struct bl_error none = {0}; /* without a status the message names no tasks */
+    (void)bl_status_read(&status, gather->dir, &none);
+    bl_missing_describe(&text, gather->dir, gather->format, g->missing, bl_format_shards(gather->format),
+                        g->first_lacking);
+    bl_buffer_text(&text, ": ");
+    bl_status_append_command(&status.pack, "pack", &text);
+    int code = bl_buffer_check(&text, e);
+    if (!code)
+        code = bl_error_set(e, BL_EFAIL, "%s", text.data);
+    bl_buffer_free(&text);
+    bl_status_free(&status);
+    return code;
+}
+
 static int gather_records(struct gathering *g, struct bl_error *e)
 {
     static const struct bl_stages stages = {
@@ -123,12 +144,7 @@ static int gather_records(struct gathering *g, struct bl_error *e)
     int code = bl_pipeline_run(&stages, g, workers, 4 * workers, gather->cancel, e);
     if (code)
         return code;
-    if (g->missing)
-        return bl_error_set(e, BL_EFAIL,
-                            "%s: %" PRId64 " of %" PRId64 " shards are missing, the first is %" PRId64
-                            ": run bload pack with the same options to make them",
-                            gather->dir, g->missing, shards, g->first_lacking);
-    return BL_OK;
+    return g->missing ? gather_report_missing(g, e) : BL_OK;
 }
 
 int bl_gather_run(const struct bl_gather *gather, struct bl_outcomes *outcomes, int64_t *bytes, struct bl_error *e)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "base/text.h"
 
 /* The size of DIR/name; -1: there is no such file. */
 static int file_size(const char *dir, const char *name, int64_t *bytes, struct bl_error *e)
@@ -85,6 +86,15 @@ int bl_missing_find(struct bl_missing *l, const char *dir, const struct bl_manif
             bl_missing_add(l, i);
     }
     return code;
+}
+
+void bl_missing_describe(struct bl_buffer *out, const char *dir, const struct bl_format *format, int64_t count,
+                         int64_t shards, int64_t first)
+{
+    char a[32], b[BL_PLURAL_SIZE], name[BL_SHARD_NAME_MAX];
+    bl_buffer_printf(out, "%s: %s of %s %s missing or damaged, the first is %s (bload status %s shows more)", dir,
+                     bl_text_count(a, count), bl_text_plural(b, shards, "shard"), count == 1 ? "is" : "are",
+                     bl_format_shard_name(format, first, name), dir);
 }
 
 void bl_missing_free(struct bl_missing *l)

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "store/manifest.h"
 #include "store/shard_table.h"
@@ -22,6 +23,10 @@ int bl_missing_check_files(const char *dir, const struct bl_manifest *manifest, 
  * case. */
 int bl_missing_find(struct bl_missing *missing, const char *dir, const struct bl_manifest *manifest, int64_t begin,
                     int64_t end, struct bl_error *e);
+
+/* Appends "DIR: 3 of 12 shards are missing or damaged, the first is NAME (bload status DIR shows more)". */
+void bl_missing_describe(struct bl_buffer *out, const char *dir, const struct bl_format *format, int64_t count,
+                         int64_t shards, int64_t first);
 
 /* Marks a shard as missing. */
 void bl_missing_add(struct bl_missing *missing, int64_t shard);

@@ -25,12 +25,12 @@ test_lost_and_cut_shards_are_made_again() {
     rm "$(shard d 0)" "$(shard d 3)"
     truncate -s -1 "$(shard d 2)"
     expect 1 bload status d
-    out_has 'lost        2 of these shards'
-    out_has 'the bload pack command that made it makes lost shards again'
+    out_has 'dataset     incomplete, 2 of 4 shards are missing: '
+    out_has 'next        run the same bload pack command to make the missing shards again'
     expect 1 bload finish d
-    err_has 'd: 3 of 4 shards are gone or cut, the first is shards/00000/shard-00000000.safetensors: run bload pack with the same options to make them again'
+    err_has 'd: 3 of 4 shards are missing or damaged, the first is shards/00000/shard-00000000.safetensors (bload status d shows more): run the same bload pack command to make them again'
     expect 3 bload pack v "${words[@]}" -o d
-    err_has 'bload: d: 3 of 4 shards are missing or damaged, the first is shards/00000/shard-00000000.safetensors: only these are made again'
+    err_has 'bload: d: 3 of 4 shards are missing or damaged, the first is shards/00000/shard-00000000.safetensors (bload status d shows more): only these are made again'
     err_has 'failing-20.mov: the scan counted 20 frames, decoding gives 19'
     err_has 'bload: d: 3 shards were made again, with the same bytes; the dataset is complete'
     diff -r whole d
@@ -49,7 +49,7 @@ test_by_tasks_and_after_a_kill() {
     expect 3 bload pack v "${words[@]}" -o d --task 0/3
     expect 3 bload pack v "${words[@]}" -o d --task 2/3
     expect 1 bload finish d
-    err_has 'd: 1 of 4 shards are gone or cut, the first is shards/00000/shard-00000001.safetensors.zst'
+    err_has 'd: 1 of 4 shards is missing or damaged, the first is shards/00000/shard-00000001.safetensors.zst'
     [ -e d/.bload ] || fail 'the state is gone'
     expect 3 bload pack v "${words[@]}" -o d --task 1/3
     expect 3 bload finish d

@@ -48,7 +48,7 @@ test_another_number_of_tasks_goes_on() {
     expect 0 pack -q -o one
     expect 0 pack -q --task 1/3 -o many
     expect 1 bload finish many
-    err_has 'many: 2 of 3 shards are missing, the first is 0: run bload pack with the same options to make them'
+    err_has 'many: 2 of 3 shards are missing or damaged, the first is shards/00000/shard-00000000.safetensors (bload status many shows more): run the same bload pack --task I/3 command for I = 0, 2'
     expect 0 pack -q --task 0/2 -o many
     expect 0 pack --task 1/2 -o many
     err_has 'bload: task 1/2: shards 1 to 2 of 3 are done'
@@ -77,7 +77,8 @@ test_a_record_without_its_shard() {
         out_has 'tasks       3: 1 waiting, 2 done'
         out_has 'next        run the same bload pack --task I/3 command for I = 1'
         expect 1 bload finish many
-        err_has 'many: 1 of 3 shards are missing, the first is 1: run bload pack with the same options to make them'
+        err_has 'many: 1 of 3 shards is missing or damaged, the first is shards/00000/shard-00000001.'
+        err_has 'run the same bload pack --task I/3 command for I = 1'
         # shellcheck disable=SC2086
         expect 0 pack -q $options --task 1/3 -o many
         expect 0 bload status many
