@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/utf8.h"
@@ -63,6 +64,14 @@ int bl_cmd_check_parent(const char *option, const char *dir, bool parents, struc
                             option, dir, parent);
     free(parent);
     return code;
+}
+
+int bl_cmd_check_file(const char *path, const char *advice, struct bl_error *e)
+{
+    struct stat status;
+    if (path && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        return bl_error_set(e, BL_EUSAGE, "-o %s is a directory: a file is expected%s", path, advice);
+    return BL_OK;
 }
 
 void bl_cmd_print(const char *format, ...)

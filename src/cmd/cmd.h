@@ -53,6 +53,10 @@ struct bl_cmd {
  * names the option, "-o". So a mistyped name, or a file system that is not mounted, does not fill another disk. */
 int bl_cmd_check_parent(const char *option, const char *dir, bool parents, struct bl_error *e);
 
+/* Checks before long work that -o does not name a directory where a file is written: BL_EUSAGE, with the advice at the
+ * end of the message. path NULL: standard output. */
+int bl_cmd_check_file(const char *path, const char *advice, struct bl_error *e);
+
 /* Adds groups of options, ended by one without a title. --help shows them in this order. */
 int bl_cmd_options(struct bl_cmd *cmd, const struct bl_option_group *groups);
 

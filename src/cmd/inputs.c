@@ -325,14 +325,15 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
         return code;
     if (!files->count) {
         bl_inputs_print_ignored(inputs);
-        code = bl_error_set(&cmd->error, BL_EFAIL, "no inputs: %s",
-                            kind && kind->scan->stat_folder ? "no folder in the sources holds an image"
-                            : kind                          ? "no file in the sources has a name of that kind"
-                                   : "no file in the sources has a name of a known kind (folders of images: --kind "
-                                     "frames; archives: unpack them first)");
+        if (!kind)
+            return bl_error_set(&cmd->error, BL_EFAIL,
+                                "no inputs: no file in the sources has a name of a known kind (folders of images: "
+                                "--kind frames; archives: unpack them first)");
+        return bl_error_set(&cmd->error, BL_EFAIL, "no inputs: no %s the kind %s",
+                            kind->scan->stat_folder ? "folder in the sources holds inputs of"
+                                                    : "file in the sources has a name of",
+                            kind->name);
     }
-    if (code)
-        return code;
     if (files->empty_folders == 1)
         bl_cmd_print("%s: no input in that folder", files->empty_folder);
     else if (files->empty_folders)

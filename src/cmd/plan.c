@@ -150,6 +150,8 @@ static int plan_make_all(struct bl_cmd *cmd, struct planning *p)
         code = bl_error_set(e, BL_EUSAGE, "--epochs 0 is for --dataset, whose plans it removes");
     if (!code && p->epochs > 1 && (!p->output || strcmp(p->output, "-") == 0))
         code = bl_error_set(e, BL_EUSAGE, "several plans need -o FILE");
+    if (!code && p->epochs == 1)
+        code = bl_cmd_check_file(p->output, "", e);
     if (!code)
         code = bl_length_source_read(&p->lengths, cmd);
     p->options.group = p->lengths.table.group;

@@ -118,7 +118,11 @@ static int scan_prepare(struct bl_cmd *cmd, struct scan *scan)
 {
     if (!scan->inputs.set.sources)
         return bl_error_set(&cmd->error, BL_EUSAGE, "no source given (see bload scan --help)");
-    int code = bl_inputs_list(&scan->inputs, cmd);
+    int code = scan->task.set
+                   ? BL_OK
+                   : bl_cmd_check_file(scan->output, " (--task I/N puts a part into a directory)", &cmd->error);
+    if (!code)
+        code = bl_inputs_list(&scan->inputs, cmd);
     if (!code)
         code = bl_inputs_use(&scan->inputs, scan->inputs.set.files.kind, cmd);
     struct bl_buffer header = {0};

@@ -170,7 +170,8 @@ static int table_check_sampling(const struct bl_packing *p, struct bl_error *e)
 static int table_check(const struct bl_packing *p, struct bl_error *e)
 {
     if (!p->table.kind)
-        return bl_error_set(e, BL_EFAIL, "no usable input: there is nothing to pack");
+        return bl_error_set(e, BL_EFAIL, "no usable input: there is nothing to pack%s%s",
+                            p->table.count ? "; the reasons are in " : "", p->table.count ? p->state.sequences : "");
     if (!p->request.inputs->kind)
         return bl_error_set(e, BL_EUSAGE, "the table does not say what its sequences are: give --kind");
     if (p->table.mixed != SIZE_MAX)

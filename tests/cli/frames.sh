@@ -77,14 +77,17 @@ END_OF_MESSAGES
     expect 1 bload pack --kind frames empty -T 3 -o none
     err_is <<'END_OF_MESSAGES'
 bload: skipped empty: no images
-bload: pack: no usable input: there is nothing to pack
+bload: pack: no usable input: there is nothing to pack; the reasons are in none/.bload/sequences.tsv
 END_OF_MESSAGES
+    # The scan is not repeated, and the faults are not printed again: the message says where they are.
+    expect 1 bload pack --kind frames empty -T 3 -o none
+    err_is <<<'bload: pack: no usable input: there is nothing to pack; the reasons are in none/.bload/sequences.tsv'
     mkdir other
     echo list >other/list.csv
     expect 1 bload scan --kind frames other
-    err_has 'no inputs: no folder in the sources holds an image'
+    err_has 'no inputs: no folder in the sources holds inputs of the kind frames'
     expect 1 bload scan --kind video other
-    err_has 'no inputs: no file in the sources has a name of that kind'
+    err_has 'no inputs: no file in the sources has a name of the kind video'
     expect 3 bload pack -q --kind frames good -T 3 --size 8x8 -o d
     err_has 'bload: failed good: 000003.png: cannot open good/000003.png: No such file or directory'
     is failed "$(field status 1 <d/sequences.tsv)"

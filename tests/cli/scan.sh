@@ -54,6 +54,14 @@ test_quiet_silences_the_summary_and_not_the_faults() {
     err_is </dev/null
 }
 
+test_the_table_is_no_directory() {
+    folder
+    mkdir d
+    expect 2 bload scan v -o d
+    err_is <<<'bload: scan: -o d is a directory: a file is expected (--task I/N puts a part into a directory)'
+    out_is </dev/null
+}
+
 test_the_same_table_from_any_number_of_threads() {
     folder
     expect 3 bload scan -q -j1 v
