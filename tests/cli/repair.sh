@@ -12,9 +12,10 @@ shard() {
     echo "$1/shards/00000/shard-0000000$2.safetensors${3-}"
 }
 
-# Which files of a dataset are not the ones that they were: names and inodes.
+# Which files of a dataset are not the ones that they were: names, inodes, and times, as a new file may get the inode of a
+# removed one.
 inodes() {
-    find "$1" -type f -printf '%P %i\n' | sort
+    find "$1" -type f -printf '%P %i %T@\n' | sort
 }
 
 test_lost_and_cut_shards_are_made_again() {
