@@ -185,14 +185,15 @@ static int csv_read_tsv(struct bl_csv *r, struct bl_error *e)
     return BL_OK;
 }
 
-int bl_csv_next(struct bl_csv *r, struct bl_error *e)
+int bl_csv_next(struct bl_csv *r, bool *found, struct bl_error *e)
 {
     while (csv_skip_line_end(r))
         ;
     r->values = 0;
     r->line = r->next_line;
-    if (r->at == r->text.size)
-        return 0;
+    *found = r->at < r->text.size;
+    if (!*found)
+        return BL_OK;
     size_t begin = r->at;
     int code = r->tsv ? csv_read_tsv(r, e) : csv_read_record(r, e);
     if (code)
@@ -200,5 +201,5 @@ int bl_csv_next(struct bl_csv *r, struct bl_error *e)
     if (r->at - begin > BL_CSV_RECORD_MAX)
         return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a record of more than %zu bytes", r->line,
                             BL_CSV_RECORD_MAX);
-    return 1;
+    return BL_OK;
 }

@@ -32,8 +32,8 @@ struct bl_csv {
  * error the object is empty. */
 int bl_csv_open(struct bl_csv *records, const char *path, const struct bl_cancel *cancel, struct bl_error *e);
 
-/* 1: value holds the next record; 0: no record is left. BL_EDATA names the line that is malformed and says why. */
-int bl_csv_next(struct bl_csv *records, struct bl_error *e);
+/* *found: value holds the next record; false at the end. BL_EDATA names the line that is malformed and says why. */
+int bl_csv_next(struct bl_csv *records, bool *found, struct bl_error *e);
 void bl_csv_close(struct bl_csv *records);
 
 #endif

@@ -301,17 +301,17 @@ int64_t bl_documents_read(const struct bl_documents *d)
     return bl_instream_offset(d->feed);
 }
 
-int bl_documents_next(struct bl_documents *d, struct bl_document *document, struct bl_error *e)
+int bl_documents_next(struct bl_documents *d, struct bl_document *document, bool *found, struct bl_error *e)
 {
     int code = BL_OK;
     *document = (struct bl_document){0};
+    *found = false;
     if (d->rule.by == BL_DIVISION_BLANK_LINE)
         code = documents_skip_blank_lines(d, e);
     if (code)
-        goto out;
+        return code;
     if (d->at == d->filled && !d->eof)
         code = documents_refill(d, e);
-out:
     if (code || d->at == d->filled || bl_documents_offset(d) >= d->end)
         return code;
     size_t stop = 0, next = 0;
@@ -326,5 +326,6 @@ out:
     if (document->too_long)
         document->size = 0;
     d->at = next;
-    return 1;
+    *found = true;
+    return BL_OK;
 }

@@ -42,8 +42,8 @@ int bl_documents_open(struct bl_documents **documents, const char *path, const s
                       int64_t begin, int64_t end, int64_t max, const struct bl_cancel *cancel, struct bl_error *e);
 void bl_documents_close(struct bl_documents *documents);
 
-/* Returns 1 and a document, 0 at the end, or a code as bl_instream_read. */
-int bl_documents_next(struct bl_documents *documents, struct bl_document *document, struct bl_error *e);
+/* *found: false at the end. Codes as bl_instream_read. */
+int bl_documents_next(struct bl_documents *documents, struct bl_document *document, bool *found, struct bl_error *e);
 
 /* Bytes of the file read so far; compressed bytes if the file is compressed. */
 int64_t bl_documents_read(const struct bl_documents *documents);

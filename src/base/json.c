@@ -386,7 +386,7 @@ void bl_json_unescape(const struct bl_json_value *value, struct bl_buffer *out, 
     }
 }
 
-int bl_json_next(const struct bl_json_value *array, size_t *at, struct bl_json_value *value)
+bool bl_json_next(const struct bl_json_value *array, size_t *at, struct bl_json_value *value)
 {
     struct bl_json_fault fault = {0};
     struct scan s = {.begin = array->text,
@@ -398,64 +398,67 @@ int bl_json_next(const struct bl_json_value *array, size_t *at, struct bl_json_v
         s.at++;
     scan_skip_space(&s);
     if (s.at >= s.end || *s.at == ']')
-        return 0;
-    bool good = scan_value(&s, 0, value);
+        return false;
+    bool valid = scan_value(&s, 0, value);
     *at = (size_t)(s.at - array->text);
-    return good ? 1 : -1;
+    return valid;
 }
 
-/* Finds the text of the array's next element; results as bl_json_next_int. */
+/* Finds the text of the array's next element; NULL at the end. BL_EDATA: it is no number. */
 static int array_next_number(const struct bl_json_value *array, size_t *at, const char **text, size_t *size)
 {
+    *text = NULL;
     *at += *at == 0; /* the bracket */
     while (*at < array->size && strchr(" \t\r\n,", array->text[*at]))
         ++*at;
     if (*at >= array->size || array->text[*at] == ']')
-        return 0;
+        return BL_OK;
     *text = array->text + *at;
     *size = 0;
     while (*at < array->size && !strchr(" \t\r\n,]", array->text[*at])) {
         ++*at;
         ++*size;
     }
-    return **text == '-' || (**text >= '0' && **text <= '9') ? 1 : -1;
+    return **text == '-' || (**text >= '0' && **text <= '9') ? BL_OK : BL_EDATA;
 }
 
-int bl_json_next_int(const struct bl_json_value *array, size_t *at, int64_t *number)
+int bl_json_next_int(const struct bl_json_value *array, size_t *at, int64_t *number, bool *found)
 {
     const char *text;
     size_t size;
-    int got = array_next_number(array, at, &text, &size);
-    if (got <= 0)
-        return got;
+    int code = array_next_number(array, at, &text, &size);
+    *found = text != NULL;
+    if (code || !text)
+        return code;
     bool negative = *text == '-';
     uint64_t value = 0;
     if (size - negative > 18)
-        return -1;
+        return BL_EDATA;
     for (size_t i = negative; i < size; i++) {
         if (text[i] < '0' || text[i] > '9')
-            return -1;
+            return BL_EDATA;
         value = value * 10 + (uint64_t)(text[i] - '0');
     }
     *number = negative ? -(int64_t)value : (int64_t)value;
-    return 1;
+    return BL_OK;
 }
 
-int bl_json_next_double(const struct bl_json_value *array, size_t *at, double *number)
+int bl_json_next_double(const struct bl_json_value *array, size_t *at, double *number, bool *found)
 {
     const char *text;
     size_t size;
     char copy[64];
-    int got = array_next_number(array, at, &text, &size);
-    if (got <= 0)
-        return got;
+    int code = array_next_number(array, at, &text, &size);
+    *found = text != NULL;
+    if (code || !text)
+        return code;
     if (size >= sizeof copy)
-        return -1;
+        return BL_EDATA;
     memcpy(copy, text, size);
     copy[size] = '\0';
     char *end;
     *number = strtod(copy, &end);
-    return *end || !isfinite(*number) ? -1 : 1;
+    return *end || !isfinite(*number) ? BL_EDATA : BL_OK;
 }
 
 const char *bl_json_type_name(enum bl_json_type type)

@@ -50,14 +50,14 @@ void bl_json_append_keys(const char *line, size_t size, int max, struct bl_buffe
  * first of them in value->text, or SIZE_MAX. */
 void bl_json_unescape(const struct bl_json_value *value, struct bl_buffer *out, size_t *lone);
 
-/* Reads the value of an array at *at and moves *at past it. Returns 1, 0 at the end, or -1 for invalid text. */
-int bl_json_next(const struct bl_json_value *array, size_t *at, struct bl_json_value *value);
+/* Reads the value at *at of an array that bl_json_scan found, and moves *at past it. False at the end. */
+bool bl_json_next(const struct bl_json_value *array, size_t *at, struct bl_json_value *value);
 
-/* Reads the whole number at *at in an array's text and moves *at past it. Returns 1, 0 at the end, or -1 if the element
- * is no whole number or does not fit. */
-int bl_json_next_int(const struct bl_json_value *array, size_t *at, int64_t *number);
+/* Reads the whole number at *at of such an array and moves *at past it. *found: false at the end. BL_EDATA, without a
+ * message: the element is no whole number, or does not fit. */
+int bl_json_next_int(const struct bl_json_value *array, size_t *at, int64_t *number, bool *found);
 /* The same for any number. */
-int bl_json_next_double(const struct bl_json_value *array, size_t *at, double *number);
+int bl_json_next_double(const struct bl_json_value *array, size_t *at, double *number, bool *found);
 
 const char *bl_json_type_name(enum bl_json_type type); /* "a string", "an array" */
 

@@ -143,14 +143,15 @@ static int column_add_all(struct reading *r, struct bl_error *e)
 
 static int table_read_header(struct reading *r, const struct bl_attributes_source *source, struct bl_error *e)
 {
-    int got = bl_csv_next(&r->records, e);
-    if (got <= 0)
-        return got < 0 ? got
-                       : bl_error_set(e, BL_EFAIL, "%s is empty: its first line has the names of the columns",
-                                      source->path);
+    bool found;
+    int code = bl_csv_next(&r->records, &found, e);
+    if (code)
+        return code;
+    if (!found)
+        return bl_error_set(e, BL_EFAIL, "%s is empty: its first line has the names of the columns", source->path);
     r->columns = r->records.values;
     r->a->name = calloc(BL_ATTRIBUTE_COLUMNS_MAX, sizeof *r->a->name);
-    int code = r->a->name ? column_find_id(r, source->id, e) : bl_error_memory(e);
+    code = r->a->name ? column_find_id(r, source->id, e) : bl_error_memory(e);
     if (code)
         return code;
     code = source->columns ? column_add_listed(r, source->columns, e) : column_add_all(r, e);
@@ -218,17 +219,19 @@ static int table_read(struct reading *r, const struct bl_attributes_source *sour
                       struct bl_error *e)
 {
     struct bl_error why = {0};
-    int code = bl_csv_open(&r->records, source->path, cancel, &why), got = 1;
+    int code = bl_csv_open(&r->records, source->path, cancel, &why);
+    bool found = true;
     if (code)
         goto out;
     code = table_read_header(r, source, &why);
     if (code)
         goto out;
-    while (!code && (got = bl_csv_next(&r->records, &why)) > 0)
-        code = table_add_row(r, &why);
+    while (!code && found) {
+        code = bl_csv_next(&r->records, &found, &why);
+        if (!code && found)
+            code = table_add_row(r, &why);
+    }
 out:
-    if (got < 0)
-        code = got;
     if (code == BL_ECANCEL)
         return code;
     if (code == BL_EDATA) /* of this file the run depends */

@@ -129,11 +129,14 @@ static bool line_is_blank(const struct bl_document *line)
 /* *ended: no more lines follow. */
 static int chunk_read_lines(struct bl_chunks *s, struct bl_chunk_files *out, bool *ended, struct bl_error *e)
 {
-    int got = 1;
-    while (got > 0 && out->chunk.lines < LINES_MAX && out->text.size < TEXT_MAX) {
+    int code = BL_OK;
+    *ended = false;
+    while (out->chunk.lines < LINES_MAX && out->text.size < TEXT_MAX) {
         struct bl_document line;
-        got = bl_documents_next(s->lines, &line, e);
-        if (got <= 0)
+        bool found;
+        code = bl_documents_next(s->lines, &line, &found, e);
+        *ended = !code && !found;
+        if (code || *ended)
             break;
         s->line++;
         if (!line.too_long && line_is_blank(&line))
@@ -148,8 +151,9 @@ static int chunk_read_lines(struct bl_chunks *s, struct bl_chunk_files *out, boo
         out->line[i].text = out->line[i].size ? out->text.data + at : "";
         at += out->line[i].size;
     }
-    *ended = got == 0;
-    return got < 0 ? got : bl_buffer_check(&out->text, e);
+    if (code)
+        return code;
+    return bl_buffer_check(&out->text, e);
 }
 
 /* The next lines of the list. Invalid data ends it; that is reported after the lines before it. */

@@ -43,11 +43,11 @@ static int64_t take(const struct bl_division_rule *rule, const char *text, int64
     struct bl_documents *documents;
     struct bl_document document;
     struct bl_error e = {0};
-    bool right = true;
-    int got;
+    bool right = true, found;
+    int code;
     int64_t count = 0;
     ck_assert_int_eq(bl_documents_open(&documents, "text", rule, begin, end, INT64_MAX, NULL, &e), BL_OK);
-    while ((got = bl_documents_next(documents, &document, &e)) > 0) {
+    while (!(code = bl_documents_next(documents, &document, &found, &e)) && found) {
         right &= document.offset >= begin && document.offset < end;
         right &= memcmp(document.text, text + document.offset, document.size) == 0;
         if (document.ended && rule->by == BL_DIVISION_SEPARATOR)
@@ -55,7 +55,7 @@ static int64_t take(const struct bl_division_rule *rule, const char *text, int64
         *bytes += (int64_t)document.size;
         count++;
     }
-    ck_assert_msg(got == 0, "%s", e.text);
+    ck_assert_msg(code == BL_OK, "%s", e.text);
     ck_assert(right);
     bl_documents_close(documents);
     return count;
@@ -173,14 +173,16 @@ START_TEST(what_is_too_long_is_passed_over)
     struct bl_documents *documents;
     struct bl_document document;
     struct bl_error e = {0};
+    bool found = false;
     ck_assert_int_eq(bl_documents_open(&documents, "text", &rule, 0, INT64_MAX, 5, NULL, &e), BL_OK);
-    ck_assert_int_eq(bl_documents_next(documents, &document, &e), 1);
-    ck_assert(!document.too_long && document.size == 5);
-    ck_assert_int_eq(bl_documents_next(documents, &document, &e), 1);
-    ck_assert(document.too_long && document.size == 0 && document.offset == 6);
-    ck_assert_int_eq(bl_documents_next(documents, &document, &e), 1);
-    ck_assert(!document.too_long && !document.ended && document.size == 4 && document.offset == 3000007);
-    ck_assert_int_eq(bl_documents_next(documents, &document, &e), 0);
+    ck_assert_int_eq(bl_documents_next(documents, &document, &found, &e), BL_OK);
+    ck_assert(found && !document.too_long && document.size == 5);
+    ck_assert_int_eq(bl_documents_next(documents, &document, &found, &e), BL_OK);
+    ck_assert(found && document.too_long && document.size == 0 && document.offset == 6);
+    ck_assert_int_eq(bl_documents_next(documents, &document, &found, &e), BL_OK);
+    ck_assert(found && !document.too_long && !document.ended && document.size == 4 && document.offset == 3000007);
+    ck_assert_int_eq(bl_documents_next(documents, &document, &found, &e), BL_OK);
+    ck_assert(!found);
     bl_documents_close(documents);
     unit_leave(directory);
 }

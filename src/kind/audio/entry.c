@@ -161,8 +161,11 @@ static int lhotse_find_channel(const struct bl_json_value *channels, int64_t wan
 {
     int64_t number;
     size_t at = 0;
-    for (int i = 0; channels->type == BL_JSON_ARRAY && bl_json_next_int(channels, &at, &number) > 0; i++) {
-        if (number == wanted)
+    bool found = channels->type == BL_JSON_ARRAY;
+    for (int i = 0; found; i++) {
+        if (bl_json_next_int(channels, &at, &number, &found))
+            return -1;
+        if (found && number == wanted)
             return i;
     }
     return -1;
@@ -179,7 +182,7 @@ static int lhotse_parse_sources(struct bl_entry *entry, const struct bl_json_val
     int count = 0;
     if (sources->type != BL_JSON_ARRAY)
         return bl_error_set(e, BL_EDATA, "no recording with its sources");
-    while (bl_json_next(sources, &at, &element) > 0) {
+    while (bl_json_next(sources, &at, &element)) {
         if (!json_scan_keys(element.text, element.size, name, 3, source, &fault))
             return bl_error_set(e, BL_EDATA, "a source is no object");
         int found = channel < 0 ? 0 : lhotse_find_channel(&source[1], channel);
@@ -209,7 +212,7 @@ static int lhotse_check_transforms(struct bl_entry *entry, const struct bl_json_
     struct bl_json_value element, transform;
     struct bl_json_fault fault;
     size_t at = 0;
-    while (transforms->type == BL_JSON_ARRAY && bl_json_next(transforms, &at, &element) > 0) {
+    while (transforms->type == BL_JSON_ARRAY && bl_json_next(transforms, &at, &element)) {
         if (!json_scan_keys(element.text, element.size, name, 1, &transform, &fault) ||
             !json_string_is(&transform, "Resample")) {
             const char *what = entry_unescape(entry, &transform);
@@ -227,7 +230,7 @@ static void lhotse_append_supervisions(struct bl_entry *entry, const struct bl_j
     struct bl_json_value element, text;
     struct bl_json_fault fault;
     size_t at = 0;
-    while (supervisions->type == BL_JSON_ARRAY && bl_json_next(supervisions, &at, &element) > 0) {
+    while (supervisions->type == BL_JSON_ARRAY && bl_json_next(supervisions, &at, &element)) {
         if (!json_scan_keys(element.text, element.size, name, 1, &text, &fault) || text.type != BL_JSON_STRING ||
             !text.size)
             continue;

@@ -93,9 +93,11 @@ static int counting_add_item(void *context, struct bl_item *item, struct bl_erro
 static int counting_read_documents(struct counting *c, struct bl_documents *documents, bool json, struct bl_error *e)
 {
     struct bl_document document;
-    int got = 0, code = BL_OK;
-    for (int64_t n = 0; !code && (got = bl_documents_next(documents, &document, e)) > 0; n++) {
-        bool blank = false;
+    for (int64_t n = 0;; n++) {
+        bool found, blank = false;
+        int code = bl_documents_next(documents, &document, &found, e);
+        if (code || !found)
+            return code;
         if (n % CANCEL_EVERY == 0 && bl_cancelled(c->env->cancel))
             return BL_ECANCEL;
         if (n % CANCEL_EVERY == 0)
@@ -103,8 +105,9 @@ static int counting_read_documents(struct counting *c, struct bl_documents *docu
         code = json ? bl_item_read_json(c->item, &document, &blank, e) : bl_item_read_plain(c->item, &document, e);
         if (!code && !blank)
             code = counting_add_item(c, c->item, e);
+        if (code)
+            return code;
     }
-    return code ? code : got;
 }
 
 /* Adds a skipped row: the file cannot be used from this offset on. */

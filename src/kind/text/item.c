@@ -216,11 +216,19 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
 {
     int64_t id;
     size_t at = 0;
-    int got = 0, code = bl_item_add_mark(item, item->config->run->bos, e);
-    while (!code && (got = bl_json_next_int(value, &at, &id)) > 0)
+    int code = bl_item_add_mark(item, item->config->run->bos, e);
+    if (code)
+        return code;
+    for (;;) {
+        bool found;
+        if (bl_json_next_int(value, &at, &id, &found))
+            return bl_item_skip(item, "token %zu is no id (a whole number)", item->ids.count);
+        if (!found)
+            break;
         code = bl_item_add_id(item, id, e);
-    if (code || got < 0)
-        return code ? code : bl_item_skip(item, "token %zu is no id (a whole number)", item->ids.count);
+        if (code)
+            return code;
+    }
     if (item->row.status == BL_ROW_OK && item->ids.count == (item->config->run->bos >= 0))
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
     return bl_item_add_mark(item, item->config->run->eos, e);
@@ -281,27 +289,28 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
     return bl_buffer_check(&item->extra, e);
 }
 
-/* Appends the next number of an array in the dtype of a field. False if it does not fit. */
+/* Appends the next number of an array in the dtype of a field. *found: false at the end. False: it is no number, or
+ * does not fit. */
 static bool number_append(struct bl_buffer *out, enum bl_dtype dtype, const struct bl_json_value *value, size_t *at,
-                          int *got)
+                          bool *found)
 {
     int64_t number = 0;
     double real = 0;
     if (dtype == BL_F32) {
-        *got = bl_json_next_double(value, at, &real);
+        int code = bl_json_next_double(value, at, &real, found);
         float narrow = (float)real;
-        if (*got > 0)
+        if (!code && *found)
             bl_buffer_append(out, &narrow, sizeof narrow);
-        return true;
+        return !code;
     }
-    *got = bl_json_next_int(value, at, &number);
+    int code = bl_json_next_int(value, at, &number, found);
     size_t bits = 8 * bl_dtype_size(dtype);
     bool is_unsigned = dtype == BL_U8 || dtype == BL_U16;
     int64_t max = bits == 64 ? INT64_MAX : ((int64_t)1 << (is_unsigned ? bits : bits - 1)) - 1;
     int64_t min = is_unsigned ? 0 : -max - 1;
-    if (number < min || number > max)
+    if (code || number < min || number > max)
         return false;
-    if (*got > 0)
+    if (*found)
         bl_buffer_append(out, &number, bits / 8); /* the low bytes come first */
     return true;
 }
@@ -311,14 +320,14 @@ static int item_read_field(struct bl_item *item, int k, const struct bl_json_val
 {
     const struct bl_text_column *column = &item->config->run->column[k];
     size_t at = 0, count = 0;
-    int got = 1;
     if (value->type != BL_JSON_ARRAY)
         return item_skip_value(item, k, value, "an array");
     for (;; count++) {
-        if (!number_append(&item->values, column->dtype, value, &at, &got) || got < 0)
+        bool found;
+        if (!number_append(&item->values, column->dtype, value, &at, &found))
             return bl_item_skip(item, "%s: value %zu is no number that fits %s", column->name, count,
                                 bl_dtype_name(column->dtype));
-        if (!got)
+        if (!found)
             break;
     }
     if (count != item->ids.count)

@@ -80,9 +80,9 @@ static int merge_read(struct reading *r, const struct bl_vocabulary *v, const js
     size_t at = 0;
     if (item->type == BL_JSON_STRING && merge_read_text(item, &r->plain[0], text))
         return bl_merges_add_line(&r->merges, v, vocab, text->text, text->size, e);
-    if (item->type != BL_JSON_ARRAY || bl_json_next(item, &at, &side[0]) <= 0 ||
-        bl_json_next(item, &at, &side[1]) <= 0 || bl_json_next(item, &at, &more) ||
-        !merge_read_text(&side[0], &r->plain[0], &text[0]) || !merge_read_text(&side[1], &r->plain[1], &text[1]))
+    if (item->type != BL_JSON_ARRAY || !bl_json_next(item, &at, &side[0]) || !bl_json_next(item, &at, &side[1]) ||
+        bl_json_next(item, &at, &more) || !merge_read_text(&side[0], &r->plain[0], &text[0]) ||
+        !merge_read_text(&side[1], &r->plain[1], &text[1]))
         return bl_error_set(e, BL_EFAIL, "is not a merge: \"left right\" or [\"left\", \"right\"]");
     return bl_merges_add(&r->merges, v, vocab, text[0].text, text[0].size, text[1].text, text[1].size, e);
 }
@@ -97,7 +97,7 @@ static int merges_read(struct bl_tokenizer *tokenizer, const json_t *model, cons
         return bl_error_set(e, BL_EFAIL, "\"model.merges\" is missing, or not an array");
     int code = BL_OK;
     size_t count = 0;
-    for (size_t at = 0; !code && bl_json_next(list, &at, &item) > 0; count++) {
+    for (size_t at = 0; !code && bl_json_next(list, &at, &item); count++) {
         code = merge_read(&r, &tokenizer->vocabulary, vocab, &item, e);
         if (code)
             bl_error_prefix(e, "\"model.merges\", entry %zu", count);
