@@ -17,11 +17,11 @@ static const struct {
     {"plan", bl_cmd_plan, "decide which sequence goes into which block, and where"},
     {"compare", bl_cmd_compare, "show every strategy side by side"},
     {"pack", bl_cmd_pack, "turn sources into a dataset of fixed-size blocks"},
-    {"finish", bl_cmd_finish, "make a dataset of the shards that several tasks wrote"},
+    {"finish", bl_cmd_finish, "complete the dataset of several tasks"},
     {"verify", bl_cmd_verify, "check every byte and every table of a dataset"},
-    {"info", bl_cmd_info, "say what is in a dataset"},
-    {"status", bl_cmd_status, "say how far a dataset in the making is"},
-    {"slurm", bl_cmd_slurm, "have a Slurm cluster do all of it: write and submit the jobs"},
+    {"info", bl_cmd_info, "show what is in a dataset"},
+    {"status", bl_cmd_status, "show the progress of a dataset"},
+    {"slurm", bl_cmd_slurm, "make a dataset on a Slurm cluster"},
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)

@@ -118,8 +118,11 @@ int bl_cmd_compare(int argc, char **argv)
     struct comparing c = {0};
     struct bl_cmd cmd = {
         .name = "compare",
-        .usage = "-T N [options] TABLE...\n\n"
-                 "Plans the same sequences by every strategy and shows blocks, padding and deletions side by side."};
+        .usage = "-T N [options] TABLE...\n"
+                 "       bload compare -T N [options] --lengths FILE\n"
+                 "\n"
+                 "Plans the same sequences by every strategy and fill, and shows blocks, padding and deletions side\n"
+                 "by side."};
     const struct bl_option_group groups[] = {
         {"Lengths", bl_length_source_options, &c.lengths},
         {"Planning", bl_plan_option_table, &c.options},

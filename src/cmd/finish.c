@@ -220,10 +220,10 @@ int bl_cmd_finish(int argc, char **argv)
     struct finishing f = {.state = BL_STATE_NONE};
     struct bl_cmd cmd = {
         .name = "finish",
-        .usage =
-            "DIR [options]\n\n"
-            "Makes a dataset of the shards that the tasks of bload pack --task i/N wrote to DIR: when all are there,\n"
-            "writes index, tables and, last, the manifest, and removes what the tasks kept in DIR/.bload."};
+        .usage = "[options] DIR\n"
+                 "\n"
+                 "Completes a dataset from what the tasks of bload pack --task left in DIR/.bload: writes the tables,\n"
+                 "the index and, last, the manifest; then removes DIR/.bload."};
     int code = bl_options_add(&cmd.options, "General", bl_common_table, &cmd.common, &cmd.error);
     if (code)
         goto out;

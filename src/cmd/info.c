@@ -182,9 +182,10 @@ int bl_cmd_info(int argc, char **argv)
     struct informing i = {0};
     struct bl_cmd cmd = {
         .name = "info",
-        .usage = "DIR [options]\n\n"
-                 "Says what is in a dataset: plan, fields, shards, faults, and a histogram of lengths. Reads the\n"
-                 "manifest and the tables, not the shards."};
+        .usage = "[options] DIR\n"
+                 "\n"
+                 "Shows the plan and its padding, the fields, the shards, skipped, failed and dropped sequences, and\n"
+                 "a histogram of lengths. Reads the manifest and the tables, not the shards."};
     const struct bl_option_group groups[] = {{"Output", table, &i}, {"General", bl_common_table, &cmd.common}, {0}};
     int code = bl_cmd_options(&cmd, groups);
     if (code)

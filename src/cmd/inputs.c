@@ -26,7 +26,7 @@ static const struct bl_option table[] = {
     BL_OPTION_STRING("dtype", struct bl_inputs, dtype, BL_AFFECTS_LENGTHS,
                      "of samples: s16 or f32; of tokens: i32 or u16 (ids must fit); of arrays: same, or f32 also for "
                      "F64 [the first]",
-                     .placeholder = "TYPE"),
+                     .placeholder = "s16|f32|i32|u16|same"),
     BL_OPTION_STRING(
         "spool", struct bl_inputs, spool, BL_AFFECTS_NOTHING,
         "where tokens and inflated arrays wait to be packed; the default of pack is a folder in its output",

@@ -9,9 +9,11 @@
 #include "store/row_reader.h"
 
 const struct bl_option bl_length_source_options[] = {
-    BL_OPTION_STRING("lengths", struct bl_length_source, list, BL_AFFECTS_NOTHING,
-                     "a plain list instead of tables: \"length\" or \"length count\" a line; - is standard input",
-                     .placeholder = "FILE", .command_line_only = true),
+    BL_OPTION_STRING(
+        "lengths", struct bl_length_source, list, BL_AFFECTS_NOTHING,
+        "plan a list of lengths instead of tables: each line is a length, or a length and how many sequences have it; "
+        "- is standard input",
+        .placeholder = "FILE", .command_line_only = true),
     BL_OPTION_STRING("group-by", struct bl_length_source, group_by, BL_AFFECTS_NOTHING,
                      "sequences with different values in this column of the table never share a block",
                      .placeholder = "COLUMN", .command_line_only = true),

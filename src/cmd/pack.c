@@ -270,8 +270,10 @@ int bl_cmd_pack(int argc, char **argv)
     struct bl_packing_result result = {0};
     struct bl_cmd cmd = {
         .name = "pack",
-        .usage = "SOURCE... -T N -o DIR [options]\n"
-                 "       bload pack -c dataset.yaml -o DIR [options]\n\n"
+        .usage = "-T N -o DIR [options] SOURCE...\n"
+                 "       bload pack -c FILE.yaml [-o DIR] [options]\n"
+                 "       bload pack -T N -o DIR [options] --sequences TABLE [--plan PLAN]\n"
+                 "\n"
                  "Turns sources into a dataset directory. After an interruption, the same command resumes.\n"
                  "With --task i/N, one of N processes that share the work; bload finish comes last."};
     const struct bl_option_group output[] = {{"Output", bl_pack_option_table, &p.options}, {0}};

@@ -342,13 +342,15 @@ int bl_cmd_plan(int argc, char **argv)
     struct bl_cmd cmd = {
         .name = "plan",
         .usage = "-T N [options] TABLE...\n"
-                 "       bload plan -T N [-c FILE.yaml] DIR\n\n"
-                 "Packs the sequences of one or more sequences.tsv into blocks of T steps. The plan goes to\n"
+                 "       bload plan -T N [options] --lengths FILE\n"
+                 "       bload plan -T N [-c FILE.yaml] [options] DIR\n"
+                 "       bload plan --dataset DIR [--epochs N]\n"
+                 "\n"
+                 "Packs the sequences of one or more tables of bload scan into blocks of T steps. The plan goes to\n"
                  "standard output (block sequence start length source_start), a summary to standard error.\n"
-                 "Of a directory DIR the parts that bload scan --task left there become one table, and the plan\n"
-                 "stays there, for bload pack --task.\n"
-                 "With --dataset DIR, further plans are added to a dataset: one for each epoch. Those that it has\n"
-                 "are never replaced; --epochs 0 takes them away."};
+                 "Given a directory with the parts of bload scan --task, merges them into its table and keeps the\n"
+                 "plan there, for bload pack --task.\n"
+                 "With --dataset, adds plans for further epochs to a finished dataset; --epochs 0 removes them."};
     const struct bl_option_group groups[] = {
         {"Configuration", config_table, &p},
         {"Lengths", bl_length_source_options, &p.lengths},

@@ -48,10 +48,9 @@ static const struct bl_option table[] = {
         "output", struct scan, output, BL_AFFECTS_NOTHING,
         "write the table there [standard output]; with --task the dataset's directory, where the part is put",
         .letter = 'o', .placeholder = "FILE", .command_line_only = true),
-    BL_OPTION_FLAG(
-        "parents", struct scan, parents, BL_AFFECTS_NOTHING,
-        "make directories above that of --task or --spool, too: else one that is missing is taken for a mistake",
-        .command_line_only = true),
+    BL_OPTION_FLAG("parents", struct scan, parents, BL_AFFECTS_NOTHING,
+                   "also make missing directories above that of --task and --spool; without it they are an error",
+                   .command_line_only = true),
     {0},
 };
 
@@ -330,11 +329,13 @@ int bl_cmd_scan(int argc, char **argv)
     struct scan scan = {.state = BL_STATE_NONE};
     struct bl_cmd cmd = {
         .name = "scan",
-        .usage = "SOURCE... [options]\n"
-                 "       bload scan --task I/N -o DIR [options] SOURCE...\n\n"
-                 "Lists every sequence in files, folders, globs, @lists or a YAML file with its exact length.\n"
-                 "The table goes to standard output: id length kind path bytes status reason sampling stream content.\n"
-                 "With --task, every N-th chunk of the inputs is listed in a part, which bload plan DIR merges."};
+        .usage = "[options] SOURCE...\n"
+                 "       bload scan [options] FILE.yaml\n"
+                 "       bload scan --task i/N -o DIR [options] SOURCE...\n"
+                 "\n"
+                 "Writes a table of all sequences in files, folders, globs, @lists or a YAML file, with their exact\n"
+                 "lengths. The columns are id length kind path bytes status reason sampling stream content.\n"
+                 "With --task, counts a share of the inputs; bload plan DIR merges the parts."};
     bool partial = false;
     int code = bl_inputs_add_options(&scan.inputs, &cmd);
     if (!code)
@@ -344,7 +345,7 @@ int bl_cmd_scan(int argc, char **argv)
     if (!code)
         code = bl_options_add(&cmd.options, NULL, bl_plan_strategy_table, &scan.plan_options, &cmd.error);
     const struct bl_option_group groups[] = {{"Output", table, &scan},
-                                             {"Sharing work", bl_task_option_table, &scan.task},
+                                             {"Tasks", bl_task_option_table, &scan.task},
                                              {"General", bl_common_threads_table, &cmd.common},
                                              {0}};
     if (!code)

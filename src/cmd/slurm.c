@@ -28,8 +28,9 @@ struct content {
 };
 
 static const struct bl_option table[] = {
-    BL_OPTION_STRING("config", struct bl_slurm, config, BL_AFFECTS_NOTHING, "the YAML file of bload pack; required",
-                     .letter = 'c', .placeholder = "FILE.yaml", .command_line_only = true),
+    BL_OPTION_STRING("config", struct bl_slurm, config, BL_AFFECTS_NOTHING,
+                     "what to pack, and how: the YAML file of bload pack; required", .letter = 'c',
+                     .placeholder = "FILE.yaml", .command_line_only = true),
     BL_OPTION_STRING("output", struct bl_slurm, output, BL_AFFECTS_NOTHING,
                      "the dataset's directory, which all nodes see; scripts go to DIR.slurm; required", .letter = 'o',
                      .placeholder = "DIR", .command_line_only = true),
@@ -44,8 +45,8 @@ static const struct bl_option table[] = {
                   "run at most this many tasks of an array at the same time [all]", .min = 1, .max = BL_TASKS_MAX,
                   .command_line_only = true),
     BL_OPTION_INT("array-size", struct bl_slurm, array_size, BL_AFFECTS_NOTHING,
-                  "put at most this many tasks into one job array [what the cluster takes, as scontrol tells, or 1001]",
-                  .min = 1, .max = BL_TASKS_MAX, .command_line_only = true),
+                  "put at most this many tasks into one job array [the limit that scontrol shows, or 1001]", .min = 1,
+                  .max = BL_TASKS_MAX, .command_line_only = true),
     {0},
 };
 
@@ -434,11 +435,13 @@ int bl_cmd_slurm(int argc, char **argv)
 {
     struct bl_slurm s = {.lock = -1};
     struct content p = {0};
-    struct bl_cmd cmd = {.name = "slurm",
-                         .usage =
-                             "-c FILE.yaml -o DIR --tasks N [--submit] [-- SBATCH-OPTION...]\n\n"
-                             "Writes the jobs of a dataset for Slurm, into DIR.slurm: scan, plan, pack, finish and\n"
-                             "verify. Given again, it submits only what is missing."};
+    struct bl_cmd cmd = {
+        .name = "slurm",
+        .usage = "-c FILE.yaml -o DIR --tasks N [options] [-- SBATCH-OPTION...]\n"
+                 "\n"
+                 "Writes the jobs of a dataset into DIR.slurm: an array of tasks that scan, a job that plans, an\n"
+                 "array that packs, a job that finishes, and an array that verifies. The same command again submits\n"
+                 "only what is missing."};
     const struct bl_option_group groups[] = {{"Jobs", table, &s}, {"General", bl_common_table, &cmd.common}, {0}};
     int code = slurm_add_hidden_options(&cmd, &p);
     if (code)

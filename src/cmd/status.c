@@ -366,9 +366,11 @@ int bl_cmd_status(int argc, char **argv)
     struct showing v = {0};
     struct bl_cmd cmd = {
         .name = "status",
-        .usage = "DIR [options]\n\n"
-                 "Says how far a dataset is that is being made: what is done, who is at the rest, what failed, the\n"
-                 "rate and the time left, and what to do next. Exit status 1 if a task failed or fell silent."};
+        .usage = "[options] DIR\n"
+                 "\n"
+                 "Shows the progress of a dataset that one process or many tasks make: what is done in each stage,\n"
+                 "which tasks are running, what failed and why, the rate and the time left, and which command\n"
+                 "continues. Exit status 1 if a task failed or is silent."};
     const struct bl_option_group groups[] = {{"Output", table, &v}, {"General", bl_common_table, &cmd.common}, {0}};
     int code = bl_cmd_options(&cmd, groups);
     if (!code)

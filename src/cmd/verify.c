@@ -147,10 +147,11 @@ int bl_cmd_verify(int argc, char **argv)
     struct verifying v = {.dataset.index.fd = -1};
     struct bl_cmd cmd = {
         .name = "verify",
-        .usage = "DIR [options]\n\n"
-                 "Reads a dataset through: every checksum, every table against the plan. Exit status 0, or\n"
-                 "every fault by name and 1. With --task, a share of the shards; task 0 also reads what lies\n"
-                 "beside them."};
+        .usage = "[options] DIR\n"
+                 "\n"
+                 "Reads and checks all of a dataset: every checksum, and every table against the plan. Names every\n"
+                 "fault; exit status 1 if there is one. With --task, each process verifies a range of the shards;\n"
+                 "task 0 also checks the other files."};
     const struct bl_option_group groups[] = {
         {"Tasks", bl_task_option_table, &v.task}, {"General", bl_common_threads_table, &cmd.common}, {0}};
     int code = bl_cmd_options(&cmd, groups);

@@ -19,8 +19,9 @@ pages_of() {
     case $1 in
     scan) echo "$man/bload-sources.7" ;;
     pack) echo "$man/bload-sources.7 $SCRATCH/planning $SCRATCH/strategy" ;;
-    compare) echo "$SCRATCH/planning" ;;
+    compare) echo "$SCRATCH/lengths $SCRATCH/planning" ;;
     esac
+    sed -n '/^\.Ss Lengths/,/^\.Ss Planning/p' "$man/bload-plan.1" >"$SCRATCH/lengths"
     sed -n '/^\.Ss Planning/,/^\.Ss Strategy/p' "$man/bload-plan.1" >"$SCRATCH/planning"
     sed -n '/^\.Ss Strategy/,/^\.Ss Output/p' "$man/bload-plan.1" >"$SCRATCH/strategy"
 }
@@ -35,6 +36,36 @@ test_every_command_has_a_page_with_its_options() {
         grep -q -- --help "$SCRATCH/help" || fail "no flags found in the help of $command"
         diff -u --label "bload $command --help" --label "pages of $command" "$SCRATCH/help" "$SCRATCH/page"
     done
+}
+
+# "--pad zero|repeat" for every option of which --help lists the values.
+choices_of_help() {
+    sed -nE 's/^ *(-[A-Za-z], )?(--?[A-Za-z][a-z-]*) ([^ ]*[|][^ ]*).*/\2 \3/p' | sort -u
+}
+
+# The same of pages, without their macros.
+choices_of_pages() {
+    sed -nE 's/^\.It Fl ([A-Za-z] , Fl )?//p' "$@" | awk '
+        {
+            value = end = ""
+            for (i = 2; i <= NF; i++) {
+                if ($i == "Op" || $i == "Oo") value = value "["
+                else if ($i == "Oc") value = value "]"
+                else if ($i !~ /^(Ar|Cm|Ns)$/) value = value $i
+                if ($i == "Op") end = "]"
+            }
+            if (value ~ /[|]/) print "-" $1, value end
+        }' | sort -u
+}
+
+test_values_of_options_are_listed_alike() {
+    for command in $(bload --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+        bload "$command" --help | choices_of_help >"$SCRATCH/help"
+        # shellcheck disable=SC2046 # words
+        choices_of_pages $(pages_of "$command") >"$SCRATCH/page"
+        diff -u --label "bload $command --help" --label "pages of $command" "$SCRATCH/help" "$SCRATCH/page"
+    done
+    is 1 "$(bload pack --help | choices_of_help | grep -c -x -- '--compress none|zstd\[:LEVEL\]')"
 }
 
 # "--jobs 4" for every option whose help ends in a default in brackets.
@@ -69,7 +100,11 @@ test_defaults_are_told_alike() {
 
 test_the_main_page_lists_every_command_and_status() {
     for command in $(bload --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
-        grep -q "^\.It Xr bload-$command 1" "$BLOAD_ROOT/man/bload.1" || fail "bload.1 lacks $command"
+        does=$(bload --help | sed -n "s/^  $command  *//p")
+        is "$does" "$(grep -A 1 "^\.It Xr bload-$command 1" "$BLOAD_ROOT/man/bload.1" | sed 1d)"
+        is ".Nd $does" "$(grep '^\.Nd' "$BLOAD_ROOT/man/bload-$command.1")"
+        is "$(bload "$command" --help | grep -c "^ *\(usage: \)\?bload $command")" \
+            "$(sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESCRIPTION/p' "$BLOAD_ROOT/man/bload-$command.1" | grep -c '^\.Nm')"
     done
     for page in tables.5 dataset.5 sources.7; do
         [ -e "$BLOAD_ROOT/man/bload-$page" ] || fail "no page bload-$page"
