@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "store/codec.h"
 
@@ -122,7 +123,7 @@ static int dataset_seek_field(struct bl_dataset *dataset, int64_t b, int f, int6
         return code;
     const struct bl_shard_tensor *tensor = bl_layout_field(&dataset->layout, f);
     *size = tensor->row_bytes;
-    *offset = (int64_t)dataset->layout.header.size + tensor->tensor.begin + row * *size;
+    *offset = bl_layout_offset(&dataset->layout, tensor, row);
     return BL_OK;
 }
 
@@ -138,23 +139,12 @@ static int dataset_prepare_jpeg(struct bl_dataset *dataset, struct bl_error *e)
     return dataset->decoder ? BL_OK : bl_jpeg_decoder_open(&dataset->decoder, e);
 }
 
-static int dataset_reserve(struct bl_dataset *dataset, size_t size, struct bl_error *e)
-{
-    if (size <= dataset->bytes_capacity)
-        return BL_OK;
-    free(dataset->bytes);
-    dataset->bytes = malloc(size);
-    dataset->bytes_capacity = dataset->bytes ? size : 0;
-    return dataset->bytes ? BL_OK : bl_error_memory(e);
-}
-
 /* The offsets of the steps of a block, in a tensor of that many bytes. */
 static int dataset_read_offsets(struct bl_dataset *dataset, int f, int64_t row, int64_t bytes, struct bl_error *e)
 {
     const struct bl_shard_tensor *tensor = bl_layout_offsets(&dataset->layout, f);
-    int code = bl_shard_reader_read(
-        &dataset->file, (int64_t)dataset->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes,
-        tensor->row_bytes, dataset->offsets, e);
+    int code = bl_shard_reader_read(&dataset->file, bl_layout_offset(&dataset->layout, tensor, row), tensor->row_bytes,
+                                    dataset->offsets, e);
     if (code)
         return code;
     if (bl_codec_check_offsets(&dataset->manifest.format, dataset->offsets, bytes) >= 0)
@@ -194,11 +184,11 @@ static int dataset_read_jpeg(struct bl_dataset *dataset, int64_t b, int f, uint8
     if (code)
         return code;
     int64_t begin = dataset->offsets[0], size = dataset->offsets[T] - begin;
-    code = dataset_reserve(dataset, (size_t)size, e);
+    code = BL_ARRAY_RESERVE(dataset->bytes, dataset->bytes_capacity, (size_t)size, e);
     if (code)
         return code;
-    code = bl_shard_reader_read(&dataset->file, (int64_t)dataset->layout.header.size + tensor->tensor.begin + begin,
-                                size, dataset->bytes, e);
+    code = bl_shard_reader_read(&dataset->file, bl_layout_offset(&dataset->layout, tensor, 0) + begin, size,
+                                dataset->bytes, e);
     if (code)
         return code;
     return dataset_decode_steps(dataset, b, f, out, e);
@@ -256,8 +246,7 @@ static int dataset_load_table(struct bl_dataset *dataset, const struct bl_shard_
     uint8_t *table = malloc((size_t)size);
     if (!table)
         return bl_error_memory(e);
-    int code = bl_shard_reader_read(&dataset->file, (int64_t)dataset->layout.header.size + tensor->tensor.begin, size,
-                                    table, e);
+    int code = bl_shard_reader_read(&dataset->file, bl_layout_offset(&dataset->layout, tensor, 0), size, table, e);
     if (code)
         free(table);
     else
@@ -269,9 +258,8 @@ static int dataset_read_table_row(struct bl_dataset *dataset, int table, int64_t
 {
     const struct bl_shard_tensor *tensor = bl_layout_table(&dataset->layout, table);
     if (!dataset->file.compressed)
-        return bl_shard_reader_read(
-            &dataset->file, (int64_t)dataset->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes,
-            tensor->row_bytes, out, e);
+        return bl_shard_reader_read(&dataset->file, bl_layout_offset(&dataset->layout, tensor, row), tensor->row_bytes,
+                                    out, e);
     int code = dataset->table[table] ? BL_OK : dataset_load_table(dataset, tensor, e);
     if (code)
         return code;

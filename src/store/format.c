@@ -39,8 +39,7 @@ bool bl_format_has_table(const struct bl_format *format, int table)
     }
 }
 
-/* --- checks
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- checks ----------------------------------------------------------------------------------------------------- */
 
 void bl_format_tensor_name(const struct bl_format *format, int f, bool offsets, char *out, size_t size)
 {
@@ -181,8 +180,7 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e)
     return format_check_attributes(format, e);
 }
 
-/* --- shards
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- shards ----------------------------------------------------------------------------------------------------- */
 
 size_t bl_format_block_bytes(const struct bl_format *format, int f)
 {

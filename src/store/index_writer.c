@@ -12,8 +12,7 @@
 
 #define CHUNK 4096 /* elements converted at a time */
 
-/* --- bl_index_table_types
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- tables ----------------------------------------------------------------------------------------------------- */
 
 /* Receives the bytes of the plan's tables, in file order. */
 typedef int sink_function(void *sink, const void *data, size_t size, struct bl_error *e);
@@ -114,8 +113,7 @@ void bl_lengths_digest(const int64_t *length, size_t count, char digest[BL_DIGES
     bl_checksum_format(bl_checksum_end(&sum), digest);
 }
 
-/* --- files
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------------------------ */
 
 /* For a plan alone: table is the digest of the lengths, plan_info JSON. For a dataset's index both are NULL. */
 static int index_write_header(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, int fields,

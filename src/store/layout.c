@@ -197,6 +197,11 @@ const struct bl_shard_tensor *bl_layout_offsets(const struct bl_layout *layout, 
     return NULL;
 }
 
+int64_t bl_layout_offset(const struct bl_layout *layout, const struct bl_shard_tensor *tensor, int64_t row)
+{
+    return (int64_t)layout->header.size + tensor->tensor.begin + row * tensor->row_bytes;
+}
+
 /* The layout of one shard with all blocks, none encoded, gives the size of a block, and a header as long as any.
  * Encoding thus does not change which blocks share a shard. */
 int bl_layout_divide(struct bl_format *format, int64_t shard_size, struct bl_error *e)

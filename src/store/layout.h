@@ -46,6 +46,9 @@ const struct bl_shard_tensor *bl_layout_table(const struct bl_layout *layout, in
 const struct bl_shard_tensor *bl_layout_field(const struct bl_layout *layout, int field);
 const struct bl_shard_tensor *bl_layout_offsets(const struct bl_layout *layout, int field);
 
+/* The offset in the file, before compression, of a tensor's row: of block first_block + row. */
+int64_t bl_layout_offset(const struct bl_layout *layout, const struct bl_shard_tensor *tensor, int64_t row);
+
 /* Divides the format's blocks among shards: checks the format (bl_format_check) and sets blocks_per_shard to as many
  * blocks as fit into shard_size bytes before compression and encoding, at least one. */
 int bl_layout_divide(struct bl_format *format, int64_t shard_size, struct bl_error *e);

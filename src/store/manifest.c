@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "base/text.h"
 
@@ -18,14 +19,12 @@ int bl_manifest_text(char **member, const char *text, struct bl_error *e)
 
 int bl_manifest_pair(struct bl_manifest_pairs *pairs, const char *name, const char *value, struct bl_error *e)
 {
-    struct bl_manifest_pair *grown = realloc(pairs->pair, (pairs->count + 1) * sizeof *grown);
-    if (!grown)
-        return bl_error_memory(e);
-    pairs->pair = grown;
-    struct bl_manifest_pair *pair = &grown[pairs->count++];
-    *pair = (struct bl_manifest_pair){0};
-    int code = bl_manifest_text(&pair->name, name, e);
-    return code ? code : bl_manifest_text(&pair->value, value, e);
+    int code = BL_ARRAY_RESIZE(pairs->pair, pairs->count + 1, e);
+    if (code)
+        return code;
+    struct bl_manifest_pair *pair = &pairs->pair[pairs->count++];
+    *pair = (struct bl_manifest_pair){strdup(name), strdup(value)};
+    return pair->name && pair->value ? BL_OK : bl_error_memory(e);
 }
 
 int bl_manifest_configure(struct bl_manifest *manifest, const char *lines, struct bl_error *e)
@@ -63,15 +62,13 @@ int64_t bl_manifest_align(const struct bl_manifest *manifest)
 
 struct bl_manifest_file *bl_manifest_append_file(struct bl_manifest *manifest, const char *name, struct bl_error *e)
 {
-    struct bl_manifest_file *grown = realloc(manifest->file, (manifest->files + 1) * sizeof *grown);
-    if (!grown) {
-        bl_error_memory(e);
+    if (BL_ARRAY_RESIZE(manifest->file, manifest->files + 1, e))
         return NULL;
-    }
-    manifest->file = grown;
-    struct bl_manifest_file *file = &grown[manifest->files++];
-    *file = (struct bl_manifest_file){0};
-    return bl_manifest_text(&file->name, name, e) ? NULL : file;
+    struct bl_manifest_file *file = &manifest->file[manifest->files++];
+    *file = (struct bl_manifest_file){.name = strdup(name)};
+    if (!file->name)
+        bl_error_memory(e);
+    return file->name ? file : NULL;
 }
 
 struct bl_manifest_file *bl_manifest_find_file(const struct bl_manifest *manifest, const char *name)

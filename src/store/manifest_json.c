@@ -7,8 +7,7 @@
 #include "store/jansson.h"
 #include "store/plan_info_json.h"
 
-/* --- writing
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------------------------- */
 
 static json_t *manifest_pairs_json(const struct bl_manifest_pairs *pairs)
 {
@@ -85,8 +84,7 @@ json_t *bl_manifest_to_json(const struct bl_manifest *m)
     return object;
 }
 
-/* --- reading
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------------------------- */
 
 /* Undoes bl_jansson_escaped; an invalid text is taken as it is. free(*out). */
 static int text_unescape(const json_t *value, char **out, struct bl_error *e)

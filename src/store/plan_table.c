@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/lines.h"
 #include "base/text.h"
 #include "plan/alignment.h"
@@ -129,32 +130,23 @@ struct plan_reader {
     struct bl_alignment alignment;
 };
 
-static int plan_reader_grow(struct plan_reader *r, struct bl_error *e)
+static int plan_reader_reserve(struct plan_reader *r, struct bl_error *e)
 {
     struct bl_plan *p = r->plan;
-    if (p->pieces == r->piece_capacity) {
-        size_t capacity = r->piece_capacity ? r->piece_capacity * 2 : 1024;
-        void *sequence = realloc(p->sequence, capacity * sizeof *p->sequence);
-        if (sequence)
-            p->sequence = sequence;
-        void *steps = realloc(p->length, capacity * sizeof *p->length);
-        if (steps)
-            p->length = steps;
-        void *source = realloc(p->source_start, capacity * sizeof *p->source_start);
-        if (source)
-            p->source_start = source;
-        if (!sequence || !steps || !source)
-            return bl_error_memory(e);
-        r->piece_capacity = capacity;
-    }
-    if (p->blocks + 2 > r->block_capacity) {
-        size_t capacity = r->block_capacity ? r->block_capacity * 2 : 1024;
-        void *block_ptr = realloc(p->block_ptr, capacity * sizeof *p->block_ptr);
-        if (!block_ptr)
-            return bl_error_memory(e);
-        p->block_ptr = block_ptr;
-        r->block_capacity = capacity;
-    }
+    int code = BL_ARRAY_RESERVE(p->block_ptr, r->block_capacity, p->blocks + 2, e);
+    if (code || p->pieces < r->piece_capacity)
+        return code;
+    size_t capacity = bl_array_capacity(r->piece_capacity, p->pieces + 1);
+    code = BL_ARRAY_RESIZE(p->sequence, capacity, e);
+    if (code)
+        return code;
+    code = BL_ARRAY_RESIZE(p->length, capacity, e);
+    if (code)
+        return code;
+    code = BL_ARRAY_RESIZE(p->source_start, capacity, e);
+    if (code)
+        return code;
+    r->piece_capacity = capacity;
     return BL_OK;
 }
 
@@ -173,7 +165,7 @@ static int plan_reader_add(struct plan_reader *r, const int64_t *v, struct bl_er
         return bl_error_set(e, BL_EFAIL, "a piece of %" PRId64 " steps", v[LENGTH]);
     if (v[SEQUENCE] >= (int64_t)r->count)
         return bl_error_set(e, BL_EFAIL, "no sequence %" PRId64 ": the table has %zu rows", v[SEQUENCE], r->count);
-    if (plan_reader_grow(r, e))
+    if (plan_reader_reserve(r, e))
         return BL_EFAIL;
     if (v[BLOCK] == (int64_t)p->blocks) {
         p->block_ptr[p->blocks++] = (int64_t)p->pieces;

@@ -14,6 +14,7 @@
 #define ZSTD_STATIC_LINKING_ONLY /* to estimate the size of a context */
 #include <zstd.h>
 
+#include "base/array.h"
 #include "store/checksum.h"
 
 #define SKIPPABLE_MAGIC UINT32_C(0x184D2A5E)
@@ -77,28 +78,19 @@ size_t bl_compressor_memory(int level, size_t content)
     return ZSTD_estimateCCtxSize(level) + ZSTD_compressBound(content);
 }
 
-static int compressor_reserve(struct bl_compressor *compressor, size_t size, struct bl_error *e)
-{
-    if (size <= compressor->capacity)
-        return BL_OK;
-    free(compressor->out); /* its content is not needed, so realloc would copy in vain */
-    compressor->capacity = 0;
-    compressor->out = malloc(size);
-    if (!compressor->out)
-        return bl_error_memory(e);
-    compressor->capacity = size;
-    return BL_OK;
-}
-
 int bl_compressor_frame(struct bl_compressor *compressor, const void *data, size_t size, struct bl_frame *frame,
                         struct bl_error *e)
 {
     *frame = (struct bl_frame){0};
     if (size > BL_FRAME_MAX)
         return bl_error_set(e, BL_EFAIL, "a frame of %zu bytes exceeds the limit", size);
-    int code = compressor_reserve(compressor, ZSTD_compressBound(size), e);
-    if (code)
-        return code;
+    size_t bound = ZSTD_compressBound(size);
+    if (bound > compressor->capacity) { /* not more than is needed: there is one for each worker */
+        int code = BL_ARRAY_RESIZE(compressor->out, bound, e);
+        if (code)
+            return code;
+        compressor->capacity = bound;
+    }
     size_t n = ZSTD_compress2(compressor->context, compressor->out, compressor->capacity, data, size);
     if (ZSTD_isError(n))
         return bl_error_set(e, BL_EFAIL, "zstd cannot compress: %s", ZSTD_getErrorName(n));

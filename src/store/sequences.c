@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/array.h"
 #include "base/lines.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -25,32 +26,21 @@ struct sequences_loader {
     struct bl_groups groups;
 };
 
-static int loader_grow(struct sequences_loader *l, size_t needed, struct bl_error *e)
+static int loader_reserve(struct sequences_loader *l, size_t needed, struct bl_error *e)
 {
     struct bl_sequences *t = l->table;
     if (needed <= l->capacity)
         return BL_OK;
-    size_t capacity = l->capacity ? l->capacity : 1024;
-    while (capacity < needed)
-        capacity += capacity / 2;
-    int64_t *length = realloc(t->length, capacity * sizeof *length);
-    if (!length)
-        return bl_error_memory(e);
-    t->length = length;
-    if (l->hash) {
-        int64_t *offset = realloc(t->offset, capacity * sizeof *offset);
-        if (!offset)
-            return bl_error_memory(e);
-        t->offset = offset;
-        uint32_t *group = l->group_by ? realloc(t->group, capacity * sizeof *group) : NULL;
-        if (l->group_by && !group)
-            return bl_error_memory(e);
-        t->group = group;
-        uint64_t *hash = realloc(l->hash, capacity * sizeof *hash);
-        if (!hash)
-            return bl_error_memory(e);
-        l->hash = hash;
-    }
+    size_t capacity = bl_array_capacity(l->capacity, needed);
+    int code = BL_ARRAY_RESIZE(t->length, capacity, e);
+    if (!code && l->hash)
+        code = BL_ARRAY_RESIZE(l->hash, capacity, e);
+    if (!code && l->hash)
+        code = BL_ARRAY_RESIZE(t->offset, capacity, e);
+    if (!code && l->group_by)
+        code = BL_ARRAY_RESIZE(t->group, capacity, e);
+    if (code)
+        return code;
     l->capacity = capacity;
     return BL_OK;
 }
@@ -104,7 +94,7 @@ static int loader_add_row(struct sequences_loader *l, const struct bl_sequences_
     if (!bl_text_to_int(text, strlen(text), status == BL_ROW_OK ? 1 : 0, INT64_MAX, &length))
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid length \"%s\" (expected an integer from %d)",
                             file->path, number, text, status == BL_ROW_OK ? 1 : 0);
-    if (loader_grow(l, t->count + 1, e))
+    if (loader_reserve(l, t->count + 1, e))
         return BL_EFAIL;
     if (status == BL_ROW_OK && __builtin_add_overflow(t->steps, length, &t->steps))
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the lengths add up to more than 2^63", file->path, number);
@@ -154,7 +144,7 @@ static int loader_add_plain(struct sequences_loader *l, struct bl_lines *lines, 
         int64_t length = length_parse_plain(text + at, &bytes);
         if (length == 0 || bytes > size - at || length > INT64_MAX - t->steps)
             break;
-        if (t->count == l->capacity && loader_grow(l, t->count + 1, e))
+        if (t->count == l->capacity && loader_reserve(l, t->count + 1, e))
             return BL_EFAIL;
         t->steps += length;
         t->length[t->count++] = length;
@@ -183,7 +173,7 @@ static int loader_add_lengths(struct sequences_loader *l, const char *path, cons
     int64_t steps;
     if (__builtin_mul_overflow(length, count, &steps) || __builtin_add_overflow(t->steps, steps, &t->steps))
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the lengths add up to more than 2^63", path, number);
-    if (loader_grow(l, t->count + (size_t)count, e))
+    if (loader_reserve(l, t->count + (size_t)count, e))
         return BL_EFAIL;
     for (int64_t i = 0; i < count; i++)
         t->length[t->count++] = length;

@@ -9,13 +9,9 @@
 
 int bl_shard_check_open_jpeg(struct bl_shard_check *w, struct bl_error *e)
 {
-    const struct bl_manifest_pairs *configuration = &w->verify->manifest.configuration;
     if (!bl_format_encodes(w->format, BL_ENCODING_JPEG))
         return BL_OK;
-    for (size_t i = 0; i < configuration->count; i++) {
-        const struct bl_manifest_pair *pair = &configuration->pair[i];
-        w->pad_repeat |= strcmp(pair->name, "pad") == 0 && strcmp(pair->value, "repeat") == 0;
-    }
+    w->pad_repeat = strcmp(bl_manifest_option(&w->verify->manifest, "pad"), "repeat") == 0;
     w->step = malloc((size_t)w->format->T);
     w->offsets = calloc((size_t)w->format->T + 1, sizeof *w->offsets);
     return w->step && w->offsets ? bl_jpeg_decoder_open(&w->decoder, e) : bl_error_memory(e);
@@ -74,8 +70,8 @@ static int check_steps(struct bl_shard_check *w, const struct bl_shard_tensor *t
 static int check_read_offsets(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t row,
                               struct bl_error *e)
 {
-    return bl_shard_check_read(w, (int64_t)w->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes,
-                               tensor->row_bytes, w->offsets, tensor->tensor.name, e);
+    return bl_shard_check_read(w, bl_layout_offset(&w->layout, tensor, row), tensor->row_bytes, w->offsets,
+                               tensor->tensor.name, e);
 }
 
 int bl_shard_check_offsets(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, struct bl_error *e)
@@ -115,8 +111,7 @@ static int check_read_step(struct bl_shard_check *w, const struct bl_shard_tenso
             what, t, size, shape[1], shape[0]);
         return BL_EDATA;
     }
-    int code = bl_shard_check_read(w, (int64_t)w->layout.header.size + tensor->tensor.begin + w->offsets[t], size,
-                                   w->chunk, what, e);
+    int code = bl_shard_check_read(w, bl_layout_offset(&w->layout, tensor, 0) + w->offsets[t], size, w->chunk, what, e);
     if (code || !size)
         return code;
     code = bl_jpeg_check(w->decoder, w->chunk, (size_t)size, (size_t)shape[0], (size_t)shape[1], &why);

@@ -108,12 +108,12 @@ int bl_shard_check_table(struct bl_shard_check *w, const struct bl_shard_tensor 
     struct bl_checksum_state sum;
     struct wrong wrong = {0};
     bool known = w->verify->has_plan && (tensor->table < BL_TABLES || w->verify->has_values);
-    int64_t batch = w->chunk_size / tensor->row_bytes, offset = (int64_t)w->layout.header.size + tensor->tensor.begin;
+    int64_t batch = w->chunk_size / tensor->row_bytes;
     int code = BL_OK;
     bl_checksum_begin(&sum);
     for (int64_t at = 0; at < w->layout.blocks && !code; at += batch) {
         int64_t rows = w->layout.blocks - at < batch ? w->layout.blocks - at : batch;
-        code = bl_shard_check_read(w, offset + at * tensor->row_bytes, rows * tensor->row_bytes, w->chunk,
+        code = bl_shard_check_read(w, bl_layout_offset(&w->layout, tensor, at), rows * tensor->row_bytes, w->chunk,
                                    tensor->tensor.name, e);
         if (!code)
             bl_checksum_add(&sum, w->chunk, (size_t)(rows * tensor->row_bytes));

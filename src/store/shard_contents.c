@@ -48,14 +48,13 @@ static int shard_write_table(struct bl_shard_writer *shard, const struct bl_shar
 {
     size_t size = (size_t)(shard->layout.blocks * tensor->row_bytes);
     checksum_fold(sum, bl_checksum(data, size));
-    return bl_io_pwrite(shard->fd, data, size, (int64_t)shard->layout.header.size + tensor->tensor.begin,
-                        shard->temporary, e);
+    return bl_io_pwrite(shard->fd, data, size, bl_layout_offset(&shard->layout, tensor, 0), shard->temporary, e);
 }
 
 /* Writes the encoded steps of a field, block by block. */
 static int shard_write_encoded(struct bl_shard_writer *shard, const struct bl_shard_tensor *tensor, struct bl_error *e)
 {
-    int64_t at = (int64_t)shard->layout.header.size + tensor->tensor.begin;
+    int64_t at = bl_layout_offset(&shard->layout, tensor, 0);
     int code = BL_OK;
     for (int64_t row = 0; row < shard->layout.blocks && !code; row++) {
         struct bl_shard_encoded *encoded = &shard->encoded[row * shard->format->fields.count + tensor->field];

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/io.h"
 #include "store/checksum.h"
 
@@ -75,22 +76,12 @@ static size_t frame_content_size(const struct bl_shard_reader *file, size_t i)
     return (size_t)(file->seekable.frame[i + 1].content - file->seekable.frame[i].content);
 }
 
-static int reader_reserve(uint8_t **memory, size_t *capacity, size_t size, struct bl_error *e)
-{
-    if (size <= *capacity)
-        return BL_OK;
-    free(*memory);
-    *memory = malloc(size);
-    *capacity = *memory ? size : 0;
-    return *memory ? BL_OK : bl_error_memory(e);
-}
-
 /* Reads the compressed bytes of frame i and decompresses them to out. */
 static int reader_decompress_frame(struct bl_shard_reader *file, size_t i, void *out, struct bl_error *e)
 {
     const struct bl_seekable_frame *frame = &file->seekable.frame[i];
     size_t size = (size_t)(frame[1].offset - frame[0].offset);
-    int code = reader_reserve(&file->packed, &file->packed_capacity, size, e);
+    int code = BL_ARRAY_RESERVE(file->packed, file->packed_capacity, size, e);
     if (code)
         return code;
     code = bl_io_pread(file->fd, file->packed, size, frame->offset, file->path, e);
@@ -108,7 +99,7 @@ static int reader_decompress_frame(struct bl_shard_reader *file, size_t i, void 
 static int reader_load_frame(struct bl_shard_reader *file, size_t i, struct bl_error *e)
 {
     file->loaded = SIZE_MAX;
-    int code = reader_reserve(&file->content, &file->content_capacity, frame_content_size(file, i) + 1, e);
+    int code = BL_ARRAY_RESERVE(file->content, file->content_capacity, frame_content_size(file, i) + 1, e);
     if (code)
         return code;
     code = reader_decompress_frame(file, i, file->content, e);

@@ -23,8 +23,7 @@
 /* More than any machine has, and small enough to be summed up. */
 #define MEMORY_MAX (SIZE_MAX >> 20)
 
-/* --- making
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- making ----------------------------------------------------------------------------------------------------- */
 
 static int shard_allocate_encoded(struct bl_shard_writer *shard, struct bl_error *e)
 {
@@ -210,8 +209,7 @@ int bl_shard_writer_memory(const struct bl_format *format, int64_t *bytes, struc
     return BL_OK;
 }
 
-/* --- blocks
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- blocks ----------------------------------------------------------------------------------------------------- */
 
 static void shard_put_tables(struct bl_shard_writer *shard, const struct bl_block *block, size_t row)
 {
@@ -237,8 +235,7 @@ static void shard_put_tables(struct bl_shard_writer *shard, const struct bl_bloc
 
 static int64_t shard_field_offset(const struct bl_shard_writer *shard, int f, int64_t row)
 {
-    const struct bl_shard_tensor *tensor = bl_layout_field(&shard->layout, f);
-    return (int64_t)shard->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes;
+    return bl_layout_offset(&shard->layout, bl_layout_field(&shard->layout, f), row);
 }
 
 void bl_shard_writer_place_block(const struct bl_shard_writer *shard, struct bl_block *block)
@@ -334,8 +331,7 @@ int bl_shard_writer_put_block(struct bl_shard_writer *shard, const struct bl_blo
     return BL_OK;
 }
 
-/* --- finishing
- * --------------------------------------------------------------------------------------------------------- */
+/* --- finishing -------------------------------------------------------------------------------------------------- */
 
 void bl_shard_writer_expect(struct bl_shard_writer *shard, int64_t bytes, uint64_t checksum)
 {

@@ -39,11 +39,9 @@ static int check_block(struct bl_shard_check *w, const struct bl_shard_tensor *t
     uint64_t checksum = 0;
     int64_t told = 0;
     snprintf(what, sizeof what, "block %" PRId64 " of %s", b, tensor->tensor.name);
-    int code =
-        tensor->varies
-            ? bl_shard_check_read_steps(w, tensor, row, what, &checksum, e)
-            : check_read_block(w, (int64_t)w->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes,
-                               tensor->row_bytes, what, &checksum, e);
+    int code = tensor->varies ? bl_shard_check_read_steps(w, tensor, row, what, &checksum, e)
+                              : check_read_block(w, bl_layout_offset(&w->layout, tensor, row), tensor->row_bytes, what,
+                                                 &checksum, e);
     if (code)
         return code == BL_EDATA ? BL_OK : code;
     bl_shard_check_add_region(w, checksum);
