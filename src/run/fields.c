@@ -44,6 +44,7 @@ static int fields_produce(void *context, void **job_, struct bl_error *e)
     return BL_OK;
 }
 
+/* A file that cannot be read leaves job->known false. */
 static int fields_ask(const struct asking *a, struct row_job *job, struct bl_row row, struct bl_error *e)
 {
     struct bl_error fault = {0};
@@ -132,13 +133,12 @@ int bl_fields_resolve(struct bl_fields *fields, const struct bl_kind *kind, cons
                       const struct bl_kind_env *env, const struct bl_sequences *table, const char *base, bool agreed,
                       int workers, struct bl_error *e)
 {
-    struct bl_error undecided = {0};
-    int code = kind->read->fields(config, env, NULL, fields, &undecided);
-    if (code != BL_EDATA) {
-        if (code)
-            bl_error_set(e, code, "%s", undecided.text);
-        return code;
-    }
+    struct bl_error why = {0};
+    int code = kind->read->fields(config, env, NULL, fields, &why);
+    if (code == BL_OK)
+        return BL_OK;
+    if (code != BL_EDATA) /* BL_EDATA: the options do not decide them */
+        return bl_error_set(e, code, "%s", why.text);
     static const struct bl_stages stages = {
         .produce = fields_produce, .work = fields_work, .consume = fields_consume, .discard = fields_discard};
     struct asking a = {.kind = kind,
@@ -150,14 +150,13 @@ int bl_fields_resolve(struct bl_fields *fields, const struct bl_kind *kind, cons
                        .fields = fields,
                        .first = SIZE_MAX,
                        .other = SIZE_MAX};
+    int slots = workers * 4;
     if (agreed)
-        workers = 1; /* one file decides, so do not read ahead */
-    code = bl_pipeline_run(&stages, &a, workers, agreed ? 1 : workers * 4, env->cancel, e);
+        workers = slots = 1; /* one file decides, so do not read ahead */
+    code = bl_pipeline_run(&stages, &a, workers, slots, env->cancel, e);
     if (code)
         return code;
     if (a.first == SIZE_MAX)
-        return bl_error_set(e, BL_EFAIL, "not one sequence can be read, so their form is not known");
-    if (a.others)
-        code = fields_differ_error(&a, e);
-    return code;
+        return bl_error_set(e, BL_EFAIL, "no sequence can be read, so the size and type of the fields are unknown");
+    return a.others ? fields_differ_error(&a, e) : BL_OK;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "base/path.h"
 #include "plan/strategy.h"
 #include "run/gather.h"
 #include "run/outcome.h"
@@ -19,15 +20,6 @@
 
 /* The files besides the shards that the manifest covers. */
 static const char *const files[] = {BL_SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE, NULL};
-
-/* Returns one bit per row: the plan contains a piece of it. The caller frees it. */
-static uint8_t *finish_mark_placed(const struct bl_finish *f)
-{
-    uint8_t *placed = calloc(f->table->count / 8 + 1, 1);
-    for (size_t p = 0; placed && p < f->plan->pieces; p++)
-        placed[f->plan->sequence[p] / 8] |= (uint8_t)(1u << f->plan->sequence[p] % 8);
-    return placed;
-}
 
 /* Writes why the plan left a sequence out. */
 static void row_write_drop_reason(const struct bl_finish *f, int64_t length, struct bl_buffer *out)
@@ -82,59 +74,70 @@ static void finished_count(const struct bl_finish *f, struct bl_finished *result
         bl_kind_add_totals(f->kind, row, &result->totals);
 }
 
-static int finish_write_header(const struct bl_sequences *table, struct bl_buffer *line, struct bl_output *out,
-                               struct bl_error *e)
+/* Writes sequences.tsv: the rows of the scan with what the plan and the packing made of them. */
+struct rows_writer {
+    const struct bl_finish *finish;
+    const struct bl_outcomes *outcomes;
+    size_t next;     /* the first outcome of the rows that follow */
+    uint8_t *placed; /* a bit per row: the plan contains a piece of it */
+    struct bl_row_reader row;
+    struct bl_buffer line, reason;
+    struct bl_output out;
+};
+
+static int rows_open(struct rows_writer *w, struct bl_error *e)
 {
-    bl_buffer_printf(line, BL_SEQUENCES_COLUMNS "%s\n", table->file[0].columns.extra);
-    int code = bl_buffer_check(line, e);
-    return code ? code : bl_output_write(out, line->data, line->size, e);
+    const struct bl_sequences *table = w->finish->table;
+    const struct bl_plan *plan = w->finish->plan;
+    w->placed = calloc(table->count / 8 + 1, 1);
+    if (!w->placed)
+        return bl_error_memory(e);
+    for (size_t p = 0; p < plan->pieces; p++)
+        w->placed[plan->sequence[p] / 8] |= (uint8_t)(1u << plan->sequence[p] % 8);
+    char *path = bl_path_join(w->finish->dir, BL_SEQUENCES_FILE);
+    int code = path ? bl_output_own(&w->out, path, e) : bl_error_memory(e);
+    free(path);
+    if (code)
+        return code;
+    bl_buffer_printf(&w->line, BL_SEQUENCES_COLUMNS "%s\n", table->file[0].columns.extra);
+    code = bl_buffer_check(&w->line, e);
+    return code ? code : bl_output_write(&w->out, w->line.data, w->line.size, e);
+}
+
+static int rows_write(struct rows_writer *w, size_t i, struct bl_finished *result, struct bl_error *e)
+{
+    int code = bl_row_reader_read(w->finish->table, i, &w->row, e);
+    if (code)
+        return code;
+    struct bl_row *row = &w->row.row;
+    if (w->next < w->outcomes->count && w->outcomes->outcome[w->next].row == (int64_t)i)
+        row_amend(row, &w->outcomes->outcome[w->next++], &w->reason);
+    else if (row->status == BL_ROW_OK && !(w->placed[i / 8] >> i % 8 & 1))
+        row_drop(w->finish, row, &w->reason);
+    code = bl_buffer_check(&w->reason, e);
+    if (code)
+        return code;
+    finished_count(w->finish, result, row);
+    bl_buffer_clear(&w->line);
+    bl_row_format(row, &w->line);
+    code = bl_buffer_check(&w->line, e);
+    return code ? code : bl_output_write(&w->out, w->line.data, w->line.size, e);
 }
 
 static int finish_write_sequences(const struct bl_finish *f, const struct bl_outcomes *outcomes,
                                   struct bl_finished *result, struct bl_error *e)
 {
-    struct bl_buffer path = {0}, line = {0}, reason = {0};
-    struct bl_row_reader text = {0};
-    struct bl_output out = {0};
-    size_t next = 0;
-    uint8_t *placed = finish_mark_placed(f);
-    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, f->dir);
-    int code = placed ? bl_buffer_check(&path, e) : bl_error_memory(e);
-    if (code)
-        goto out;
-    code = bl_output_own(&out, path.data, e);
-    if (code)
-        goto out;
-    code = finish_write_header(f->table, &line, &out, e);
-    if (code)
-        goto out;
-    for (size_t i = 0; i < f->table->count && !code; i++) {
-        code = bl_row_reader_read(f->table, i, &text, e);
-        if (code)
-            break;
-        if (next < outcomes->count && outcomes->outcome[next].row == (int64_t)i)
-            row_amend(&text.row, &outcomes->outcome[next++], &reason);
-        else if (text.row.status == BL_ROW_OK && !(placed[i / 8] >> i % 8 & 1))
-            row_drop(f, &text.row, &reason);
-        finished_count(f, result, &text.row);
-        code = bl_buffer_check(&reason, e);
-        bl_buffer_clear(&line);
-        bl_row_format(&text.row, &line);
-        if (!code)
-            code = bl_buffer_check(&line, e);
-        if (!code)
-            code = bl_output_write(&out, line.data, line.size, e);
-    }
-    if (code)
-        goto out;
-    code = bl_output_commit(&out, e);
-out:
-    bl_output_abort(&out);
-    free(placed);
-    bl_row_reader_free(&text);
-    bl_buffer_free(&path);
-    bl_buffer_free(&line);
-    bl_buffer_free(&reason);
+    struct rows_writer w = {.finish = f, .outcomes = outcomes};
+    int code = rows_open(&w, e);
+    for (size_t i = 0; i < f->table->count && !code; i++)
+        code = rows_write(&w, i, result, e);
+    if (!code)
+        code = bl_output_commit(&w.out, e);
+    bl_output_abort(&w.out);
+    free(w.placed);
+    bl_row_reader_free(&w.row);
+    bl_buffer_free(&w.line);
+    bl_buffer_free(&w.reason);
     return code;
 }
 
@@ -163,14 +166,18 @@ int bl_finish_run(const struct bl_finish *f, struct bl_finished *result, struct 
     struct bl_gather gather = {
         .dir = f->dir, .format = &f->manifest->format, .plan = f->plan, .table = f->table, .cancel = f->cancel};
     int code = bl_gather_run(&gather, &outcomes, &result->bytes, e);
-    if (!code)
-        code = bl_outcomes_merge(&outcomes, e);
+    if (code)
+        goto out;
+    code = bl_outcomes_merge(&outcomes, e);
+    if (code)
+        goto out;
     for (size_t i = 0; i < outcomes.count; i++)
         result->failed_steps += outcomes.outcome[i].steps;
-    if (!code)
-        code = finish_write_sequences(f, &outcomes, result, e);
-    if (!code)
-        code = finish_write_manifest(f, result, e);
+    code = finish_write_sequences(f, &outcomes, result, e);
+    if (code)
+        goto out;
+    code = finish_write_manifest(f, result, e);
+out:
     bl_outcomes_free(&outcomes);
     return code;
 }

@@ -15,7 +15,7 @@ struct version_sink {
     int code;
 };
 
-/* Joined kinds may share libraries. */
+/* The fields of a composite kind may share libraries. */
 static void draft_add_version(void *sink_, const char *name, const char *version)
 {
     struct version_sink *sink = sink_;
@@ -55,33 +55,20 @@ int bl_manifest_draft_make(const struct bl_manifest_draft *draft, struct bl_mani
 {
     *m = (struct bl_manifest){.format = *draft->format, .plan_info = *draft->plan_info};
     int code = bl_manifest_text(&m->tool, BLOAD_VERSION, e);
-    if (!code)
-        code = bl_manifest_text(&m->simd, draft->simd, e);
+    if (code)
+        goto out;
+    code = bl_manifest_text(&m->simd, draft->simd, e);
     for (int i = 0; i < draft->format->fields.count && !code; i++)
         code = draft_describe_field(draft, i, m, e);
-    if (!code)
-        code = draft_add_versions(draft, m, e);
-    if (!code)
-        code = bl_manifest_configure(m, draft->identity, e);
+    if (code)
+        goto out;
+    code = draft_add_versions(draft, m, e);
+    if (code)
+        goto out;
+    code = bl_manifest_configure(m, draft->identity, e);
+out:
     if (code)
         bl_manifest_free(m);
-    return code;
-}
-
-/* Another process may have written the file: it stays, and must have the same content. */
-static int draft_write_once(const struct bl_state *state, const char *path, const struct bl_buffer *text,
-                            struct bl_error *e)
-{
-    struct bl_output out = {0};
-    int code = bl_output_own(&out, path, e);
-    if (!code)
-        code = bl_output_write(&out, text->data, text->size, e);
-    if (!code)
-        code = bl_output_publish(&out, e);
-    if (code)
-        bl_error_prefix(e, "%s was begun with other versions of bload or its libraries: use those, or another -o",
-                        state->dir);
-    bl_output_abort(&out);
     return code;
 }
 
@@ -100,7 +87,14 @@ int bl_manifest_draft_publish(const struct bl_state *state, struct bl_manifest *
         code = bl_state_has_shards(state, &begun, e);
     if (code)
         goto out;
-    code = begun ? draft_write_once(state, path.data, &text, e) : bl_output_replace(path.data, text.data, text.size, e);
+    if (!begun) {
+        code = bl_output_replace(path.data, text.data, text.size, e);
+        goto out;
+    }
+    code = bl_state_publish(state, BL_STATE_DRAFT, &text, e);
+    if (code)
+        bl_error_prefix(e, "%s was begun with other versions of bload or its libraries: use those, or another -o",
+                        state->dir);
 out:
     bl_buffer_free(&path);
     bl_buffer_free(&text);

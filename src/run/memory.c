@@ -22,31 +22,30 @@ static int64_t memory_of_compressor(const struct bl_format *format)
     return (int64_t)bl_compressor_memory(format->level, content < BL_FRAME_MAX ? content : BL_FRAME_MAX);
 }
 
-/* The memory of a run: reader per worker, shard per shard in progress. */
+/* What a run needs, in bytes. */
 struct needs {
-    const struct bl_sequences *table;
-    const struct bl_plan *plan;
-    const struct bl_format *format;
-    int64_t reader, shard;
+    int64_t base;   /* the process and its tables */
+    int64_t worker; /* each: its reader, codec and compressor */
+    int64_t block;  /* each block in progress */
+    int64_t shard;  /* each shard in progress */
+    int64_t blocks_per_shard;
 };
 
 static int64_t memory_needed(const struct needs *n, int workers, int slots)
 {
-    const struct bl_format *format = n->format;
-    /* 8 bytes per sequence and per piece are for scattering a spool. */
-    int64_t tables = 24 * (int64_t)n->table->count + 28 * (int64_t)n->plan->pieces + 8 * (int64_t)n->plan->blocks +
-                     bl_attribute_values_memory(format, n->table->count);
-    int64_t open_shards = slots / format->blocks_per_shard + 2;
-    return BASE_MEMORY + tables + slots * (int64_t)bl_block_memory(format, true) +
-           workers * (n->reader + (int64_t)bl_codec_memory(format) + memory_of_compressor(format)) +
-           open_shards * n->shard;
+    return n->base + workers * n->worker + slots * n->block + (slots / n->blocks_per_shard + 2) * n->shard;
 }
 
 int bl_memory_resolve(int64_t limit, const struct bl_sequences *table, const struct bl_plan *plan,
                       const struct bl_format *format, int64_t reader, int *workers, int *slots, int64_t *rest,
                       struct bl_error *e)
 {
-    struct needs n = {.table = table, .plan = plan, .format = format, .reader = reader};
+    /* Of a table's row and a piece, 8 bytes each are for scattering a spool. */
+    struct needs n = {.base = BASE_MEMORY + 24 * (int64_t)table->count + 28 * (int64_t)plan->pieces +
+                              8 * (int64_t)plan->blocks + bl_attribute_values_memory(format, table->count),
+                      .worker = reader + (int64_t)bl_codec_memory(format) + memory_of_compressor(format),
+                      .block = (int64_t)bl_block_memory(format, true),
+                      .blocks_per_shard = format->blocks_per_shard};
     int code = bl_shard_writer_memory(format, &n.shard, e);
     if (code)
         return code;
@@ -57,14 +56,14 @@ int bl_memory_resolve(int64_t limit, const struct bl_sequences *table, const str
         (*slots)--;
     while (*workers > 1 && memory_needed(&n, *workers, *slots) > limit)
         *slots = --*workers;
-    int64_t least = memory_needed(&n, *workers, *slots);
-    *rest = limit - least;
-    if (least <= limit)
+    int64_t needed = memory_needed(&n, *workers, *slots);
+    *rest = limit - needed;
+    if (needed <= limit)
         return BL_OK;
     char a[32], b[32], c[32];
     return bl_error_set(
         e, BL_EUSAGE,
         "%s of memory is not enough: one block takes %s, a run with one worker %s (a smaller T, size or "
         "--shard-size needs less)",
-        bl_text_size(a, limit), bl_text_size(b, (int64_t)bl_block_memory(format, true)), bl_text_size(c, least));
+        bl_text_size(a, limit), bl_text_size(b, n.block), bl_text_size(c, needed));
 }

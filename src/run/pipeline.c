@@ -34,12 +34,6 @@ struct pipeline {
     pthread_cond_t work_there, writing_there, result_there;
 };
 
-static void pipeline_cancel(struct bl_cancel *cancel)
-{
-    int none = 0;
-    atomic_compare_exchange_strong(&cancel->raised, &none, -1);
-}
-
 /* --- workers and writers ---------------------------------------------------------------------------------------- */
 
 /* Waits for a job. NULL: no more jobs. Called and returns with the lock held. */
@@ -81,14 +75,6 @@ static void worker_work(struct pipeline *p, void *worker)
     pthread_mutex_unlock(&p->lock);
 }
 
-static void worker_end(struct pipeline *p)
-{
-    pthread_mutex_lock(&p->lock);
-    p->working--;
-    pthread_cond_broadcast(&p->writing_there);
-    pthread_mutex_unlock(&p->lock);
-}
-
 static void *worker_main(void *argument)
 {
     struct pipeline *p = argument;
@@ -108,7 +94,10 @@ static void *worker_main(void *argument)
         if (p->stages->close)
             p->stages->close(worker);
     }
-    worker_end(p);
+    pthread_mutex_lock(&p->lock);
+    p->working--;
+    pthread_cond_broadcast(&p->writing_there);
+    pthread_mutex_unlock(&p->lock);
     return NULL;
 }
 
@@ -251,7 +240,7 @@ static int pipeline_start(struct pipeline *p, pthread_t *thread, int workers, in
 
 static int pipeline_run_threads(struct pipeline *p, int workers, struct bl_error *e)
 {
-    int code = BL_OK, threads = 0;
+    int code = BL_OK, threads = 0, none = 0;
     pthread_t *thread = calloc(2 * (size_t)workers, sizeof *thread);
     p->ring = calloc(p->slots, sizeof *p->ring);
     p->worked_end = &p->worked;
@@ -265,7 +254,7 @@ static int pipeline_run_threads(struct pipeline *p, int workers, struct bl_error
     code = pipeline_drive(p, e);
 out:
     if (code)
-        pipeline_cancel(p->cancel);
+        atomic_compare_exchange_strong(&p->cancel->raised, &none, -1);
     if (thread && p->ring)
         pipeline_join(p, thread, threads);
     free(thread);

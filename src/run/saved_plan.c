@@ -8,37 +8,15 @@
 #include "store/index.h"
 #include "store/plan_info.h"
 
-static int saved_plan_publish_info(const struct bl_state *state, const struct bl_plan_info *plan_info,
-                                   struct bl_error *e)
-{
-    struct bl_buffer path = {0}, json = {0};
-    struct bl_output out = {0};
-    int code = bl_state_path(state, BL_STATE_PLAN_INFO, &path, e);
-    if (code)
-        goto out;
-    code = bl_plan_info_format(plan_info, &json, e);
-    if (code)
-        goto out;
-    code = bl_output_own(&out, path.data, e);
-    if (code)
-        goto out;
-    code = bl_output_write(&out, json.data, json.size, e);
-    if (code)
-        goto out;
-    code = bl_output_publish(&out, e);
-out:
-    bl_output_abort(&out);
-    bl_buffer_free(&path);
-    bl_buffer_free(&json);
-    return code;
-}
-
 int bl_saved_plan_publish(const struct bl_state *state, const struct bl_plan *plan, const int64_t *length, size_t count,
                           const struct bl_plan_info *plan_info, struct bl_error *e)
 {
-    struct bl_buffer path = {0};
+    struct bl_buffer path = {0}, json = {0};
     struct bl_output out = {0};
-    int code = saved_plan_publish_info(state, plan_info, e);
+    int code = bl_plan_info_format(plan_info, &json, e);
+    if (code)
+        goto out;
+    code = bl_state_publish(state, BL_STATE_PLAN_INFO, &json, e);
     if (code)
         goto out;
     code = bl_state_path(state, BL_STATE_PLAN_FILE, &path, e);
@@ -54,6 +32,7 @@ int bl_saved_plan_publish(const struct bl_state *state, const struct bl_plan *pl
 out:
     bl_output_abort(&out);
     bl_buffer_free(&path);
+    bl_buffer_free(&json);
     return code;
 }
 

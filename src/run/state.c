@@ -300,36 +300,45 @@ int bl_state_adopt(struct bl_state *s, const char *dir, struct bl_error *e)
     return code;
 }
 
+int bl_state_publish(const struct bl_state *s, const char *name, const struct bl_buffer *text, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    struct bl_output out = {0};
+    int code = bl_state_path(s, name, &path, e);
+    if (code)
+        goto out;
+    code = bl_output_own(&out, path.data, e);
+    if (code)
+        goto out;
+    code = bl_output_write(&out, text->data, text->size, e);
+    if (code)
+        goto out;
+    code = bl_output_publish(&out, e);
+out:
+    bl_output_abort(&out);
+    bl_buffer_free(&path);
+    return code;
+}
+
 int bl_state_agree(const struct bl_state *s, const char *name, const char *lines, struct bl_error *e)
 {
-    struct bl_buffer path = {0}, there = {0}, what = {0};
-    struct bl_output out = {0};
-    struct bl_error differs = {0};
+    struct bl_buffer text = {0}, there = {0}, what = {0};
+    struct bl_error why = {0};
     bl_buffer_printf(&what, "%s holds an unfinished dataset", s->dir);
-    int code = bl_buffer_check(&what, e);
+    bl_buffer_text(&text, lines);
+    int code = what.failed || text.failed ? bl_error_memory(e) : state_read_lines(s, name, &there, e);
     if (code)
         goto out;
-    code = bl_state_path(s, name, &path, e);
-    if (code)
-        goto out;
-    if (access(path.data, F_OK) != 0) {
-        code = bl_output_own(&out, path.data, e);
-        if (!code)
-            code = bl_output_write(&out, lines, strlen(lines), e);
-        if (!code)
-            code = bl_output_publish(&out, &differs) && access(path.data, F_OK) != 0
-                       ? bl_error_set(e, differs.code, "%s", differs.text)
-                       : BL_OK;
-        bl_output_abort(&out);
+    if (!there.size && bl_state_publish(s, name, &text, &why)) {
+        /* Another task may have been faster, with other lines. */
+        code = state_read_lines(s, name, &there, e);
+        if (!code && !there.size)
+            code = bl_error_set(e, why.code, "%s", why.text);
     }
-    if (code)
-        goto out;
-    code = state_read_lines(s, name, &there, e);
-    if (code)
-        goto out;
-    code = bl_identity_compare(there.data, lines, what.data, e);
+    if (!code && there.size)
+        code = bl_identity_compare(there.data, lines, what.data, e);
 out:
-    bl_buffer_free(&path);
+    bl_buffer_free(&text);
     bl_buffer_free(&there);
     bl_buffer_free(&what);
     return code;

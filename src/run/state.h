@@ -37,6 +37,9 @@ int bl_state_open(struct bl_state *state, const char *dir, const char *identity,
  * of tasks killed on this machine if no other task is running on it. Does not check the configuration. */
 int bl_state_share(struct bl_state *state, const char *dir, struct bl_error *e);
 
+/* Writes DIR/.bload/name, once. BL_EFAIL: the file exists and differs. */
+int bl_state_publish(const struct bl_state *state, const char *name, const struct bl_buffer *text, struct bl_error *e);
+
 /* Writes the "name: value" lines to DIR/.bload/name, once. BL_EUSAGE: the file exists and differs; the message names
  * the first difference. */
 int bl_state_agree(const struct bl_state *state, const char *name, const char *lines, struct bl_error *e);

@@ -18,20 +18,22 @@ int bl_table_checksum_verify(const struct bl_state *s, struct bl_error *e)
     int64_t bytes;
     uint64_t sum;
     int code = bl_state_path(s, BL_STATE_SEQUENCES_SUM, &path, e);
-    if (!code)
-        code = bl_checksum_file(s->sequences, &bytes, &sum, e);
-    if (!code) {
-        bl_checksum_format(sum, line);
-        strcat(line, "\n");
-    }
-    bool known = !code && access(path.data, F_OK) == 0;
-    if (known)
-        code = bl_io_read_file(path.data, LINE_MAX_SIZE, &there, e);
-    else if (!code)
+    if (code)
+        goto out;
+    code = bl_checksum_file(s->sequences, &bytes, &sum, e);
+    if (code)
+        goto out;
+    bl_checksum_format(sum, line);
+    strcat(line, "\n");
+    if (access(path.data, F_OK) != 0) {
         code = bl_output_replace(path.data, line, strlen(line), e);
-    if (!code && known && (!there.data || strcmp(there.data, line) != 0))
+        goto out;
+    }
+    code = bl_io_read_file(path.data, LINE_MAX_SIZE, &there, e);
+    if (!code && (!there.data || strcmp(there.data, line) != 0))
         code = bl_error_set(
             e, BL_EFAIL, "%s was edited or damaged since it was written (restore it, or use another -o)", s->sequences);
+out:
     bl_buffer_free(&path);
     bl_buffer_free(&there);
     return code;
