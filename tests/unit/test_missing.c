@@ -102,7 +102,7 @@ END_TEST
 /* The draft of the same dataset, as another version of something would make it. */
 static int compare(const struct sample *s, struct bl_manifest *draft, struct bl_error *e)
 {
-    struct bl_packing p = {.job.output = s->dir, .manifest = *draft};
+    struct bl_packing p = {.request.output = s->dir, .manifest = *draft};
     bl_error_clear(e);
     return bl_packing_compare_draft(&p, e);
 }
