@@ -141,6 +141,13 @@ int bl_fs_unlink(const char *path)
     return result;
 }
 
+int bl_fs_remove(const char *path, struct bl_error *e)
+{
+    if (bl_fs_unlink(path) != 0 && errno != ENOENT)
+        return bl_error_errno(e, BL_EFAIL, "cannot remove %s", path);
+    return BL_OK;
+}
+
 int bl_fs_mkdir(const char *path, bool *made, struct bl_error *e)
 {
     const char *name;
@@ -187,6 +194,15 @@ int bl_fs_rmdir(const char *path, struct bl_error *e)
 }
 
 /* --- directories that a user named; links are followed ---------------------------------------------------------- */
+
+int bl_fs_find(const char *dir, const char *name, bool *found, struct bl_error *e)
+{
+    char *path = bl_path_join(dir, name);
+    *found = path && access(path, F_OK) == 0;
+    int code = path ? BL_OK : bl_error_memory(e);
+    free(path);
+    return code;
+}
 
 int bl_fs_mkdirs(const char *path, struct bl_error *e)
 {

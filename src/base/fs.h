@@ -30,6 +30,9 @@ int bl_fs_rename(const char *from, const char *to, struct bl_error *e);
 /* Returns 0, or -1 with errno: for files that may be gone, and where the caller reports the failure. */
 int bl_fs_unlink(const char *path);
 
+/* Removes a file, unless it is gone. */
+int bl_fs_remove(const char *path, struct bl_error *e);
+
 /* Makes a folder in an existing one. *made: it did not exist. A link at that name is BL_EFAIL. */
 int bl_fs_mkdir(const char *path, bool *made, struct bl_error *e);
 
@@ -40,6 +43,9 @@ int bl_fs_opendir(const char *path, DIR **folder, struct bl_error *e);
 int bl_fs_rmdir(const char *path, struct bl_error *e);
 
 /* The functions below are for directories that a user named; they follow links. */
+
+/* Whether dir/name exists. */
+int bl_fs_find(const char *dir, const char *name, bool *found, struct bl_error *e);
 
 /* Makes a directory and its parents; an existing one is no error. */
 int bl_fs_mkdirs(const char *path, struct bl_error *e);

@@ -11,9 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/utf8.h"
+#include "base/io.h"
 #include "base/option_help.h"
 #include "base/output.h"
+#include "base/text.h"
+#include "base/utf8.h"
 #include "run/machine.h"
 #include "run/signals.h"
 
@@ -59,9 +61,11 @@ int bl_cmd_check_parent(const char *option, const char *dir, bool parents, struc
         return bl_error_memory(e);
     int code = BL_OK;
     if (access(parent, F_OK) != 0 && errno == ENOENT)
-        code = bl_error_set(e, BL_EUSAGE,
-                            "%s %s: there is no directory %s: is the name right, and all mounted? (--parents makes it)",
-                            option, dir, parent);
+        code =
+            bl_error_set(e, BL_EUSAGE,
+                         "%s %s: the directory %s does not exist: is the name right, and is its file system mounted? "
+                         "(--parents makes it)",
+                         option, dir, parent);
     free(parent);
     return code;
 }
@@ -130,16 +134,27 @@ static int cmd_print_help(struct bl_cmd *cmd)
 int bl_cmd_options(struct bl_cmd *cmd, const struct bl_option_group *groups)
 {
     int code = BL_OK;
-    for (const struct bl_option_group *g = groups; g->title && !code; g++)
+    for (const struct bl_option_group *g = groups; g->options && !code; g++)
         code = bl_options_add(&cmd->options, g->title, g->options, g->values, &cmd->error);
     return code;
 }
 
-int bl_cmd_parse(struct bl_cmd *cmd, int argc, char **argv)
+int bl_cmd_parse(struct bl_cmd *cmd, const struct bl_option_group *groups, int argc, char **argv)
 {
-    int code = bl_options_parse(&cmd->options, argc - 1, argv + 1, &cmd->error);
+    int code = bl_cmd_options(cmd, groups);
+    if (code)
+        return code;
+    code = bl_options_parse(&cmd->options, argc - 1, argv + 1, &cmd->error);
     /* A user who asks for help in a wrong command line gets help. */
     return cmd->common.help ? cmd_print_help(cmd) : code;
+}
+
+int bl_cmd_directory(struct bl_cmd *cmd, const char **dir)
+{
+    if (cmd->options.operands != 1)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "expects one dataset directory (see bload %s --help)", cmd->name);
+    *dir = cmd->options.operand[0];
+    return bl_io_check_path(*dir, &cmd->error);
 }
 
 static int cmd_exit_status(int code, bool partial)
@@ -156,9 +171,10 @@ void bl_cmd_end_heartbeat(struct bl_cmd *cmd, struct bl_heartbeat *heartbeat, in
     int caught = code ? bl_signals_caught(&cmd->cancel) : 0;
     bl_heartbeat_end(heartbeat, caught ? 128 + caught : cmd_exit_status(code, partial),
                      code && !caught ? cmd->error.text : NULL);
+    char times[BL_PLURAL_SIZE];
     if (heartbeat->missed)
-        bl_cmd_print("%s: bload status was not told how it went, %" PRId64 " time%s: %s", cmd->name, heartbeat->missed,
-                     heartbeat->missed == 1 ? "" : "s", heartbeat->error.text);
+        bl_cmd_print("%s: the heartbeat for bload status could not be written, %s: %s", cmd->name,
+                     bl_text_plural(times, heartbeat->missed, "time"), heartbeat->error.text);
 }
 
 int bl_cmd_end(struct bl_cmd *cmd, int code, bool partial)

@@ -57,12 +57,16 @@ int bl_cmd_check_parent(const char *option, const char *dir, bool parents, struc
  * end of the message. path NULL: standard output. */
 int bl_cmd_check_file(const char *path, const char *advice, struct bl_error *e);
 
-/* Adds groups of options, ended by one without a title. --help shows them in this order. */
+/* Adds groups of options, ended by {0}. --help shows those with a title, in this order; the others are for YAML files.
+ */
 int bl_cmd_options(struct bl_cmd *cmd, const struct bl_option_group *groups);
 
-/* Parses the command line into the added options. If common.help is set, it has printed the help, and the command has
- * nothing more to do. */
-int bl_cmd_parse(struct bl_cmd *cmd, int argc, char **argv);
+/* Adds the groups and parses the command line. If common.help is set after it, the help is printed and the command must
+ * end. */
+int bl_cmd_parse(struct bl_cmd *cmd, const struct bl_option_group *groups, int argc, char **argv);
+
+/* Sets *dir to the only operand, which must exist. BL_EUSAGE. */
+int bl_cmd_directory(struct bl_cmd *cmd, const char **dir);
 
 /* Ends a command: prints the error, frees memory, and returns the exit status for the code. partial: BL_OK becomes
  * BL_EXIT_PARTIAL. Raises a caught signal again. */

@@ -130,10 +130,7 @@ int bl_cmd_compare(int argc, char **argv)
         {"General", bl_common_table, &cmd.common},
         {0},
     };
-    int code = bl_cmd_options(&cmd, groups);
-    if (code)
-        goto out;
-    code = bl_cmd_parse(&cmd, argc, argv);
+    int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (code || cmd.common.help)
         goto out;
     code = compare_run(&cmd, &c);

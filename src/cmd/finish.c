@@ -1,8 +1,8 @@
 /* bload finish: turns the shards of several tasks into a dataset. */
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/fs.h"
 #include "cmd/cmd.h"
 #include "packing/lengths.h"
 #include "cmd/summary.h"
@@ -11,7 +11,6 @@
 #include "run/saved_plan.h"
 #include "run/state.h"
 #include "run/table_checksum.h"
-#include "store/dataset.h"
 #include "store/index.h"
 #include "store/missing.h"
 
@@ -46,7 +45,7 @@ static int finish_set_option(void *context, const struct bl_option_group *group,
     return BL_OK;
 }
 
-/* Loads the options of the plan, which explain why it left a sequence out. */
+/* Loads the options of the plan: sequences.tsv names the one by which a sequence was dropped. */
 static int finish_load_plan_options(struct finishing *f, struct bl_error *e)
 {
     struct bl_options options = {0};
@@ -129,35 +128,23 @@ out:
 /* Handles a complete dataset: it may have lost shards since, and files of the run may remain. */
 static int finish_check_dataset(struct finishing *f, struct bl_error *e)
 {
-    struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, f->dir);
-    int code = bl_buffer_check(&path, e);
+    int code = bl_manifest_read(&f->manifest, f->dir, e);
     if (code)
-        goto out;
-    code = bl_manifest_read(&f->manifest, f->dir, e);
+        return code;
+    code = bl_sequences_open_dataset(&f->table, f->dir, NULL, e);
     if (code)
-        goto out;
-    code = bl_sequences_open(&f->table, &(const char *){path.data}, 1, false, e);
-    if (code)
-        goto out;
+        return code;
     code = finish_check_shards(f, e);
     if (code)
-        goto out;
-    code = bl_state_remove_leftovers(f->dir, e);
+        return code;
     f->partial = !bl_sequences_is_clean(&f->table);
-out:
-    bl_buffer_free(&path);
-    return code;
+    return bl_state_remove_leftovers(f->dir, e);
 }
 
 /* Finds out whether the dataset is already complete. */
 static int finish_find(struct bl_cmd *cmd, struct finishing *f, bool *found)
 {
-    struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/" BL_MANIFEST_FILE, f->dir);
-    int code = bl_buffer_check(&path, &cmd->error);
-    *found = !code && access(path.data, F_OK) == 0;
-    bl_buffer_free(&path);
+    int code = bl_fs_find(f->dir, BL_MANIFEST_FILE, found, &cmd->error);
     if (!*found)
         return code;
     code = finish_check_dataset(f, &cmd->error);
@@ -171,12 +158,12 @@ static int finish_find(struct bl_cmd *cmd, struct finishing *f, bool *found)
 static int finish_write(struct bl_cmd *cmd, struct finishing *f)
 {
     struct bl_error *e = &cmd->error;
-    struct bl_finish job = {.dir = f->dir,
-                            .table = &f->table,
-                            .plan = &f->plan,
-                            .plan_options = &f->plan_options,
-                            .manifest = &f->manifest,
-                            .cancel = &cmd->cancel};
+    struct bl_finish finish = {.dir = f->dir,
+                               .table = &f->table,
+                               .plan = &f->plan,
+                               .plan_options = &f->plan_options,
+                               .manifest = &f->manifest,
+                               .cancel = &cmd->cancel};
     int code = bl_state_adopt(&f->state, f->dir, e);
     if (code)
         goto out;
@@ -186,7 +173,7 @@ static int finish_write(struct bl_cmd *cmd, struct finishing *f)
     code = bl_finish_sweep(f->dir, e);
     if (code)
         goto out;
-    code = bl_finish_run(&job, &f->finished, e);
+    code = bl_finish_run(&finish, &f->finished, e);
     if (code)
         goto out;
     code = bl_state_remove(&f->state, e);
@@ -197,11 +184,11 @@ out:
 
 static int finish_run(struct bl_cmd *cmd, struct finishing *f)
 {
-    if (cmd->options.operands != 1)
-        return bl_error_set(&cmd->error, BL_EUSAGE, "expects one dataset directory (see bload finish --help)");
-    f->dir = cmd->options.operand[0];
     bool found;
-    int code = finish_find(cmd, f, &found);
+    int code = bl_cmd_directory(cmd, &f->dir);
+    if (code)
+        return code;
+    code = finish_find(cmd, f, &found);
     if (code || found)
         return code;
     code = finish_write(cmd, f);
@@ -224,10 +211,8 @@ int bl_cmd_finish(int argc, char **argv)
                  "\n"
                  "Completes a dataset from what the tasks of bload pack --task left in DIR/.bload: writes the tables,\n"
                  "the index and, last, the manifest; then removes DIR/.bload."};
-    int code = bl_options_add(&cmd.options, "General", bl_common_table, &cmd.common, &cmd.error);
-    if (code)
-        goto out;
-    code = bl_cmd_parse(&cmd, argc, argv);
+    const struct bl_option_group groups[] = {{"General", bl_common_table, &cmd.common}, {0}};
+    int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (code || cmd.common.help)
         goto out;
     code = finish_run(&cmd, &f);

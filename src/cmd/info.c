@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/io.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "packing/fault_counts.h"
@@ -152,13 +151,12 @@ static void info_format_histogram(const struct bl_info *info, struct bl_buffer *
 static int info_run(struct bl_cmd *cmd, struct informing *i)
 {
     struct bl_error *e = &cmd->error, why = {0};
-    if (cmd->options.operands != 1)
-        return bl_error_set(e, BL_EUSAGE, "expects one dataset directory (see bload info --help)");
     struct bl_buffer text = {0};
-    int code = bl_io_check_path(cmd->options.operand[0], e);
+    const char *dir;
+    int code = bl_cmd_directory(cmd, &dir);
     if (code)
         return code;
-    code = bl_info_read(&i->info, cmd->options.operand[0], &why);
+    code = bl_info_read(&i->info, dir, &why);
     if (code) /* a directory without a dataset is no usage error */
         return bl_error_set(e, BL_EFAIL, "%s", why.text);
     if (i->json) {
@@ -187,10 +185,7 @@ int bl_cmd_info(int argc, char **argv)
                  "Shows the plan and its padding, the fields, the shards, skipped, failed and dropped sequences, and\n"
                  "a histogram of lengths. Reads the manifest and the tables, not the shards."};
     const struct bl_option_group groups[] = {{"Output", table, &i}, {"General", bl_common_table, &cmd.common}, {0}};
-    int code = bl_cmd_options(&cmd, groups);
-    if (code)
-        goto out;
-    code = bl_cmd_parse(&cmd, argc, argv);
+    int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (code || cmd.common.help)
         goto out;
     code = info_run(&cmd, &i);

@@ -23,10 +23,11 @@ static const struct bl_option table[] = {
                     "leave out the sequence with this id, all of the file with this id, or all ids that FILE lists, "
                     "one a line; may be given again",
                     .placeholder = "ID|@FILE"),
-    BL_OPTION_STRING("dtype", struct bl_inputs, dtype, BL_AFFECTS_LENGTHS,
-                     "of samples: s16 or f32; of tokens: i32 or u16 (ids must fit); of arrays: same, or f32 also for "
-                     "F64 [the first]",
-                     .placeholder = "s16|f32|i32|u16|same"),
+    BL_OPTION_STRING(
+        "dtype", struct bl_inputs, dtype, BL_AFFECTS_LENGTHS,
+        "type of the values: s16 or f32 for samples, i32 or u16 (ids must fit) for tokens, same or f32 (also for "
+        "F64) for arrays [the first of each]",
+        .placeholder = "s16|f32|i32|u16|same"),
     BL_OPTION_STRING(
         "spool", struct bl_inputs, spool, BL_AFFECTS_NOTHING,
         "where tokens and inflated arrays wait to be packed; the default of pack is a folder in its output",
@@ -258,7 +259,7 @@ static int inputs_read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
     int code = bl_config_resolve(&inputs->config, &cmd->options, table, inputs, e);
     inputs->set.attributes_path = inputs->attributes.path;
     if (!code && inputs->attributes.path && strcmp(inputs->attributes.path, "-") == 0)
-        code = bl_error_set(e, BL_EUSAGE, "--attributes is a file: standard input cannot be looked at again");
+        code = bl_error_set(e, BL_EUSAGE, "--attributes needs a file: standard input can be read only once");
     if (!code && inputs->attributes.path)
         code = bl_io_check_path(inputs->attributes.path, e);
     bool from_file = bl_options_origin(&cmd->options, "exclude") == BL_ORIGIN_FILE;

@@ -46,5 +46,5 @@ int bl_lengths_require_T(struct bl_cmd *cmd)
     if (bl_options_origin(&cmd->options, "T") != BL_ORIGIN_DEFAULT)
         return BL_OK;
     return bl_error_set(&cmd->error, BL_EUSAGE,
-                        "-T must be given: the steps per block, or \"-T longest\" for the longest sequence's");
+                        "-T must be given: the steps per block, or -T longest for the length of the longest sequence");
 }

@@ -286,9 +286,7 @@ int bl_cmd_pack(int argc, char **argv)
     if (!code)
         code = bl_inputs_add_options(&p.inputs, &cmd);
     if (!code)
-        code = bl_cmd_options(&cmd, others);
-    if (!code)
-        code = bl_cmd_parse(&cmd, argc, argv);
+        code = bl_cmd_parse(&cmd, others, argc, argv);
     if (!code && !cmd.common.help)
         code = pack_run(&cmd, &p);
     bl_pipe_copy_fix_error(&p.copy, &cmd.error);

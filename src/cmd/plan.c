@@ -51,13 +51,13 @@ static const struct bl_option table[] = {
                      "write the plan there; binary if it ends in .safetensors [standard output]", .letter = 'o',
                      .placeholder = "FILE", .command_line_only = true),
     BL_OPTION_INT("epochs", struct planning, epochs, BL_AFFECTS_NOTHING,
-                  "make so many plans, by the seeds from --seed on, with equally many blocks; -o plan.tsv writes "
-                  "plan-00001.tsv...; 0 takes all plans of a --dataset away",
+                  "make this many plans, with the seeds from --seed on, all with the same number of blocks; with "
+                  "-o plan.tsv they are plan-00001.tsv and so on; 0 removes the plans of a --dataset",
                   .initial = "1", .max = 100000, .command_line_only = true),
     BL_OPTION_STRING(
         "dataset", struct planning, dataset, BL_AFFECTS_NOTHING,
-        "add the plans to a dataset, as plans/epoch-*.safetensors, over its sequences as they are stored; those "
-        "that it has stay",
+        "add the plans to a finished dataset, as plans/epoch-*.safetensors, without touching its shards; existing "
+        "plans are kept",
         .placeholder = "DIR", .command_line_only = true),
     BL_OPTION_STRING("report", struct planning, report, BL_AFFECTS_NOTHING, "write the counts there as JSON",
                      .placeholder = "FILE.json", .command_line_only = true),
@@ -319,13 +319,6 @@ static int plan_run(struct bl_cmd *cmd, struct planning *p)
     return p->dataset ? plan_add_epochs(cmd, p) : p->dir ? directory_plan(cmd, p) : plan_make_all(cmd, p);
 }
 
-/* Adds the options of other commands that the YAML file may contain. */
-static int plan_add_hidden_options(struct bl_cmd *cmd, struct planning *p)
-{
-    int code = bl_inputs_add_hidden_options(&p->inputs, cmd);
-    return code ? code : bl_options_add(&cmd->options, NULL, bl_pack_option_table, &p->pack_options, &cmd->error);
-}
-
 static void plan_free(struct planning *p)
 {
     bl_plan_free(&p->plan);
@@ -352,21 +345,19 @@ int bl_cmd_plan(int argc, char **argv)
                  "plan there, for bload pack --task.\n"
                  "With --dataset, adds plans for further epochs to a finished dataset; --epochs 0 removes them."};
     const struct bl_option_group groups[] = {
+        {NULL, bl_pack_option_table, &p.pack_options},
         {"Configuration", config_table, &p},
         {"Lengths", bl_length_source_options, &p.lengths},
         {"Planning", bl_plan_option_table, &p.options},
         {"Strategy", bl_plan_strategy_table, &p.options},
         {"Output", table, &p},
         {"General", bl_common_table, &cmd.common},
+        {NULL, bl_common_threads_table, &p.common}, /* plan has no -j, but the file may set it */
         {0},
     };
-    int code = plan_add_hidden_options(&cmd, &p);
+    int code = bl_inputs_add_hidden_options(&p.inputs, &cmd);
     if (!code)
-        code = bl_cmd_options(&cmd, groups);
-    if (!code) /* plan has no -j, but the file may set it */
-        code = bl_options_add(&cmd.options, NULL, bl_common_threads_table, &p.common, &cmd.error);
-    if (!code)
-        code = bl_cmd_parse(&cmd, argc, argv);
+        code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (!code && !cmd.common.help)
         code = plan_run(&cmd, &p);
     struct bl_packing_result result = {0};

@@ -222,7 +222,7 @@ static int scan_find_part(struct scan *scan, const char *path, bool *found, stru
     if (code == BL_EDATA) {
         *found = false;
         bl_cmd_print("%s: it is made again", damage.text);
-        return bl_fs_unlink(path) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot remove %s", path);
+        return bl_fs_remove(path, e);
     }
     if (code)
         return bl_error_set(e, code, "%s", damage.text);
@@ -337,21 +337,16 @@ int bl_cmd_scan(int argc, char **argv)
                  "lengths. The columns are id length kind path bytes status reason sampling stream content.\n"
                  "With --task, counts a share of the inputs; bload plan DIR merges the parts."};
     bool partial = false;
-    int code = bl_inputs_add_options(&scan.inputs, &cmd);
-    if (!code)
-        code = bl_options_add(&cmd.options, NULL, bl_pack_option_table, &scan.pack_options, &cmd.error);
-    if (!code)
-        code = bl_options_add(&cmd.options, NULL, bl_plan_option_table, &scan.plan_options, &cmd.error);
-    if (!code)
-        code = bl_options_add(&cmd.options, NULL, bl_plan_strategy_table, &scan.plan_options, &cmd.error);
-    const struct bl_option_group groups[] = {{"Output", table, &scan},
+    const struct bl_option_group groups[] = {{NULL, bl_pack_option_table, &scan.pack_options},
+                                             {NULL, bl_plan_option_table, &scan.plan_options},
+                                             {NULL, bl_plan_strategy_table, &scan.plan_options},
+                                             {"Output", table, &scan},
                                              {"Tasks", bl_task_option_table, &scan.task},
                                              {"General", bl_common_threads_table, &cmd.common},
                                              {0}};
+    int code = bl_inputs_add_options(&scan.inputs, &cmd);
     if (!code)
-        code = bl_cmd_options(&cmd, groups);
-    if (!code)
-        code = bl_cmd_parse(&cmd, argc, argv);
+        code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (code || cmd.common.help)
         goto out;
     code = bl_task_resolve(&scan.task, &cmd.error);

@@ -327,8 +327,7 @@ static int slurm_write_scripts(const struct bl_slurm *s, struct bl_error *e)
     code = bl_slurm_path(s, "submitted", &path, e);
     if (code)
         goto out;
-    if (unlink(path.data) != 0 && errno != ENOENT)
-        code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", path.data);
+    code = bl_fs_remove(path.data, e);
 out:
     bl_buffer_free(&path);
     return code;
@@ -417,20 +416,6 @@ static void slurm_free(struct bl_slurm *s)
     free(s->folder);
 }
 
-/* Accepts all options of pack in the YAML file, but none of them as a flag. */
-static int slurm_add_hidden_options(struct bl_cmd *cmd, struct content *p)
-{
-    struct bl_options *o = &cmd->options;
-    int code = bl_options_add(o, NULL, bl_pack_option_table, &p->options, &cmd->error);
-    if (!code)
-        code = bl_inputs_add_options(&p->inputs, cmd);
-    for (int g = 0; g < o->groups; g++)
-        o->group[g].title = NULL;
-    if (!code)
-        code = bl_options_add(o, NULL, bl_plan_option_table, &p->plan_options, &cmd->error);
-    return code ? code : bl_options_add(o, NULL, bl_plan_strategy_table, &p->plan_options, &cmd->error);
-}
-
 int bl_cmd_slurm(int argc, char **argv)
 {
     struct bl_slurm s = {.lock = -1};
@@ -442,14 +427,20 @@ int bl_cmd_slurm(int argc, char **argv)
                  "Writes the jobs of a dataset into DIR.slurm: an array of tasks that scan, a job that plans, an\n"
                  "array that packs, a job that finishes, and an array that verifies. The same command again submits\n"
                  "only what is missing."};
-    const struct bl_option_group groups[] = {{"Jobs", table, &s}, {"General", bl_common_table, &cmd.common}, {0}};
-    int code = slurm_add_hidden_options(&cmd, &p);
-    if (code)
-        goto out;
-    code = bl_cmd_options(&cmd, groups);
-    if (code)
-        goto out;
-    code = bl_cmd_parse(&cmd, argc, argv);
+    /* The YAML file may contain all options of pack, none of which is a flag here. */
+    const struct bl_option_group output[] = {{NULL, bl_pack_option_table, &p.options}, {0}};
+    const struct bl_option_group others[] = {
+        {NULL, bl_plan_option_table, &p.plan_options},
+        {NULL, bl_plan_strategy_table, &p.plan_options},
+        {"Jobs", table, &s},
+        {"General", bl_common_table, &cmd.common},
+        {0},
+    };
+    int code = bl_cmd_options(&cmd, output);
+    if (!code)
+        code = bl_inputs_add_hidden_options(&p.inputs, &cmd);
+    if (!code)
+        code = bl_cmd_parse(&cmd, others, argc, argv);
     if (code || cmd.common.help)
         goto out;
     code = slurm_run(&cmd, &s, &p);

@@ -9,6 +9,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "cmd/slurm.h"
+#include "packing/identity.h"
 #include "run/state.h"
 #include "store/manifest.h"
 
@@ -119,17 +120,17 @@ static int chain_compare_manifest(const struct bl_slurm *s, const char *wanted, 
 {
     struct bl_buffer there = {0}, what = {0};
     struct bl_manifest m = {0};
-    int code = bl_manifest_read(&m, s->dir, e);
-    for (size_t i = 0; i < m.configuration.count; i++)
-        bl_buffer_printf(&there, "%s: %s\n", m.configuration.pair[i].name, m.configuration.pair[i].value);
     bl_buffer_printf(&what, "%s holds a dataset", s->dir);
+    int code = bl_buffer_check(&what, e);
     if (code)
         goto out;
-    code = there.failed || what.failed ? bl_error_memory(e) : BL_OK;
+    code = bl_manifest_read(&m, s->dir, e);
     if (code)
         goto out;
-    if (there.data)
-        code = chain_compare_lines(there.data, wanted, what.data, bl_identity_compare, e);
+    code = bl_identity_of_manifest(&m, &there, e);
+    if (code)
+        goto out;
+    code = chain_compare_lines(there.data, wanted, what.data, bl_identity_compare, e);
 out:
     bl_manifest_free(&m);
     bl_buffer_free(&there);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/io.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -249,11 +250,8 @@ out:
 
 bool bl_slurm_is_finished(const struct bl_slurm *s)
 {
-    struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/" BL_MANIFEST_FILE, s->dir);
-    bool finished = !path.failed && access(path.data, F_OK) == 0;
-    bl_buffer_free(&path);
-    return finished;
+    bool finished;
+    return !bl_fs_find(s->dir, BL_MANIFEST_FILE, &finished, NULL) && finished;
 }
 
 static int chain_read_files(struct bl_slurm *s, struct bl_error *e)

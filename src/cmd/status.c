@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/io.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "packing/fault_counts.h"
@@ -344,11 +343,8 @@ out:
 static int status_run(struct bl_cmd *cmd, struct showing *v)
 {
     struct bl_error *e = &cmd->error, why = {0};
-    if (cmd->options.operands != 1)
-        return bl_error_set(e, BL_EUSAGE, "expects one dataset directory (see bload status --help)");
-    v->dir = cmd->options.operand[0];
     struct bl_buffer text = {0};
-    int code = bl_io_check_path(cmd->options.operand[0], e);
+    int code = bl_cmd_directory(cmd, &v->dir);
     if (code)
         return code;
     code = bl_status_read(&v->status, v->dir, &why);
@@ -372,9 +368,7 @@ int bl_cmd_status(int argc, char **argv)
                  "which tasks are running, what failed and why, the rate and the time left, and which command\n"
                  "continues. Exit status 1 if a task failed or is silent."};
     const struct bl_option_group groups[] = {{"Output", table, &v}, {"General", bl_common_table, &cmd.common}, {0}};
-    int code = bl_cmd_options(&cmd, groups);
-    if (!code)
-        code = bl_cmd_parse(&cmd, argc, argv);
+    int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (!code && !cmd.common.help)
         code = status_run(&cmd, &v);
     bool bad = code == BL_OK && bl_status_is_bad(&v.status);

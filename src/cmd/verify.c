@@ -3,7 +3,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/io.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/progress_bar.h"
@@ -118,19 +117,19 @@ static int verify_run(struct bl_cmd *cmd, struct verifying *v)
 {
     char faults[BL_PLURAL_SIZE];
     struct bl_error *e = &cmd->error;
-    if (cmd->options.operands != 1)
-        return bl_error_set(e, BL_EUSAGE, "expects one dataset directory (see bload verify --help)");
-    const char *dir = cmd->options.operand[0];
-    int code = bl_task_resolve(&v->task, e);
-    if (!code)
-        code = bl_io_check_path(dir, e);
+    const char *dir;
+    int code = bl_cmd_directory(cmd, &dir);
+    if (code)
+        return code;
+    code = bl_task_resolve(&v->task, e);
     if (code)
         return code;
     bl_signals_install(&cmd->cancel);
     v->bar.quiet = cmd->common.quiet;
     code = verify_open(cmd, v, dir);
-    if (!code)
-        code = verify_read_shards(cmd, v);
+    if (code)
+        return code;
+    code = verify_read_shards(cmd, v);
     if (code)
         return code;
     if (!v->faults && v->progress.done == bl_verify_shards(&v->dataset))
@@ -154,10 +153,7 @@ int bl_cmd_verify(int argc, char **argv)
                  "task 0 also checks the other files."};
     const struct bl_option_group groups[] = {
         {"Tasks", bl_task_option_table, &v.task}, {"General", bl_common_threads_table, &cmd.common}, {0}};
-    int code = bl_cmd_options(&cmd, groups);
-    if (code)
-        goto out;
-    code = bl_cmd_parse(&cmd, argc, argv);
+    int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (code || cmd.common.help)
         goto out;
     code = verify_run(&cmd, &v);

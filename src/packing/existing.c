@@ -1,11 +1,8 @@
 /* A finished dataset in the directory: it must be of the same request. */
-#include <string.h>
-#include <unistd.h>
-
+#include "base/fs.h"
 #include "base/identity_lines.h"
 #include "packing/identity.h"
 #include "packing/internal.h"
-#include "store/dataset.h"
 
 /* The inputs of an existing dataset must match its table. */
 static int dataset_compare_inputs(const struct bl_packing *p, const struct bl_sequences *table, struct bl_error *e)
@@ -18,15 +15,6 @@ static int dataset_compare_inputs(const struct bl_packing *p, const struct bl_se
     return code ? bl_error_set(e, code, "%s", other.text) : BL_OK;
 }
 
-/* Formats the configuration in a manifest as identity lines. */
-static int dataset_identity(const struct bl_manifest *m, struct bl_buffer *out, struct bl_error *e)
-{
-    bl_buffer_text(out, "");
-    for (size_t i = 0; i < m->configuration.count; i++)
-        bl_buffer_printf(out, "%s: %s\n", m->configuration.pair[i].name, m->configuration.pair[i].value);
-    return bl_buffer_check(out, e);
-}
-
 /* Standard input can be read only once. If shards are missing, it is compared while it is read for them. */
 static int dataset_compare_stdin(struct bl_packing *p, const struct bl_buffer *digest, const char *what,
                                  struct bl_error *e)
@@ -36,26 +24,34 @@ static int dataset_compare_stdin(struct bl_packing *p, const struct bl_buffer *d
     return p->repairing ? bl_packing_add_stdin(p, digest->data, e) : bl_packing_compare_stdin(p, digest, what, e);
 }
 
+/* Compares the configuration. Its line about standard input, if there is one, is moved to digest. */
+static int dataset_compare_configuration(const struct bl_packing *p, const struct bl_manifest *m, const char *what,
+                                         struct bl_buffer *digest, struct bl_error *e)
+{
+    struct bl_buffer lines = {0};
+    int code = bl_identity_of_manifest(m, &lines, e);
+    if (code)
+        goto out;
+    bl_packing_extract_stdin(&lines, digest);
+    code = bl_identity_compare(lines.data, p->identity.data, what, e);
+out:
+    bl_buffer_free(&lines);
+    return code;
+}
+
+/* Finds out whether the dataset is complete, or shards must be made again. */
 static int dataset_compare(struct bl_packing *p, const char *what, struct bl_error *e)
 {
-    struct bl_buffer path = {0}, lines = {0}, digest = {0};
+    struct bl_buffer digest = {0};
     struct bl_manifest m = {0};
     struct bl_sequences table = {0};
-    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, p->request.output);
-    int code = bl_buffer_check(&path, e);
+    int code = bl_manifest_read(&m, p->request.output, e);
     if (code)
         goto out;
-    code = bl_manifest_read(&m, p->request.output, e);
+    code = dataset_compare_configuration(p, &m, what, &digest, e);
     if (code)
         goto out;
-    code = dataset_identity(&m, &lines, e);
-    if (code)
-        goto out;
-    bl_packing_extract_stdin(&lines, &digest);
-    code = bl_identity_compare(lines.data, p->identity.data, what, e);
-    if (code)
-        goto out;
-    code = bl_sequences_open(&table, &(const char *){path.data}, 1, false, e);
+    code = bl_sequences_open_dataset(&table, p->request.output, NULL, e);
     if (code)
         goto out;
     code = dataset_compare_inputs(p, &table, e);
@@ -75,21 +71,21 @@ static int dataset_compare(struct bl_packing *p, const char *what, struct bl_err
 out:
     bl_sequences_close(&table);
     bl_manifest_free(&m);
-    bl_buffer_free(&path);
-    bl_buffer_free(&lines);
     bl_buffer_free(&digest);
     return code;
 }
 
 int bl_packing_find_dataset(struct bl_packing *p, struct bl_error *e)
 {
-    struct bl_buffer path = {0}, what = {0};
-    bl_buffer_printf(&path, "%s/" BL_MANIFEST_FILE, p->request.output);
+    struct bl_buffer what = {0};
+    bool found;
+    int code = bl_fs_find(p->request.output, BL_MANIFEST_FILE, &found, e);
+    if (code || !found)
+        return code;
     bl_buffer_printf(&what, "%s holds a dataset", p->request.output);
-    int code = path.failed || what.failed ? bl_error_memory(e) : BL_OK;
-    if (!code && access(path.data, F_OK) == 0)
+    code = bl_buffer_check(&what, e);
+    if (!code)
         code = dataset_compare(p, what.data, e);
-    bl_buffer_free(&path);
     bl_buffer_free(&what);
     return code;
 }

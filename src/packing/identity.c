@@ -4,14 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/path.h"
 #include "base/identity_lines.h"
 #include "base/text.h"
 #include "kind/content.h"
 #include "run/state.h"
 #include "store/checksum.h"
-#include "store/dataset.h"
-#include "store/manifest.h"
 #include "store/sequences.h"
 
 int bl_identity_file(const char *name, const char *path, struct bl_buffer *out, struct bl_error *e)
@@ -156,16 +155,26 @@ static void identity_pick_lines(const struct bl_manifest *m, const char *lines, 
     }
 }
 
+int bl_identity_of_manifest(const struct bl_manifest *m, struct bl_buffer *out, struct bl_error *e)
+{
+    bl_buffer_text(out, "");
+    for (size_t i = 0; i < m->configuration.count; i++)
+        bl_buffer_printf(out, "%s: %s\n", m->configuration.pair[i].name, m->configuration.pair[i].value);
+    return bl_buffer_check(out, e);
+}
+
 static int identity_compare_dataset(const char *dir, const char *lines, bool *partial, struct bl_fault_counts *faults,
                                     struct bl_error *e)
 {
-    struct bl_buffer table = {0}, there = {0}, what = {0};
+    struct bl_buffer there = {0}, what = {0};
     struct bl_manifest m = {0};
     struct bl_sequences sequences = {0};
-    bl_buffer_printf(&table, "%s/" BL_SEQUENCES_FILE, dir);
     bl_buffer_printf(&what, "%s holds a dataset", dir);
     bl_buffer_text(&there, "");
-    int code = table.failed || what.failed ? bl_error_memory(e) : bl_manifest_read(&m, dir, e);
+    int code = bl_buffer_check(&what, e);
+    if (code)
+        goto out;
+    code = bl_manifest_read(&m, dir, e);
     if (code)
         goto out;
     identity_pick_lines(&m, lines, &there);
@@ -175,7 +184,7 @@ static int identity_compare_dataset(const char *dir, const char *lines, bool *pa
     code = bl_identity_compare(there.data, lines, what.data, e);
     if (code)
         goto out;
-    code = bl_sequences_open(&sequences, &(const char *){table.data}, 1, false, e);
+    code = bl_sequences_open_dataset(&sequences, dir, NULL, e);
     if (code)
         goto out;
     *partial = !bl_sequences_is_clean(&sequences);
@@ -183,7 +192,6 @@ static int identity_compare_dataset(const char *dir, const char *lines, bool *pa
 out:
     bl_sequences_close(&sequences);
     bl_manifest_free(&m);
-    bl_buffer_free(&table);
     bl_buffer_free(&there);
     bl_buffer_free(&what);
     return code;
@@ -192,10 +200,6 @@ out:
 int bl_identity_find(const char *dir, const char *lines, bool *found, bool *partial, struct bl_fault_counts *faults,
                      struct bl_error *e)
 {
-    struct bl_buffer manifest = {0};
-    bl_buffer_printf(&manifest, "%s/" BL_MANIFEST_FILE, dir);
-    int code = bl_buffer_check(&manifest, e);
-    *found = !code && access(manifest.data, F_OK) == 0;
-    bl_buffer_free(&manifest);
+    int code = bl_fs_find(dir, BL_MANIFEST_FILE, found, e);
     return *found ? identity_compare_dataset(dir, lines, partial, faults, e) : code;
 }

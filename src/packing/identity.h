@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "packing/fault_counts.h"
 #include "packing/input_set.h"
+#include "store/manifest.h"
 
 /* Appends the checksum of a file that decides something. path NULL: there is none, and no line. */
 int bl_identity_file(const char *name, const char *path, struct bl_buffer *out, struct bl_error *e);
@@ -26,6 +27,9 @@ int bl_identity_contents(const struct bl_input_set *inputs, struct bl_buffer *ou
 /* Appends everything that decides the table of a scan: the relevant options, and the lines above. */
 int bl_identity_scan(const struct bl_options *options, const struct bl_input_set *inputs, struct bl_buffer *out,
                      struct bl_error *e);
+
+/* Appends the configuration in a manifest; at least an empty text. */
+int bl_identity_of_manifest(const struct bl_manifest *manifest, struct bl_buffer *out, struct bl_error *e);
 
 /* Finds out whether dir holds a complete dataset whose identity contains these lines. *partial: some of its inputs were
  * unusable or only partly usable. BL_EUSAGE: it has another configuration. */

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/fs.h"
 #include "base/text.h"
 #include "packing/internal.h"
 #include "run/shards.h"
@@ -27,15 +27,6 @@ struct reclaiming {
     int64_t count;
 };
 
-static bool reclaim_has_file(const char *dir, const char *name, struct bl_error *e)
-{
-    struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/%s", dir, name);
-    bool there = !bl_buffer_check(&path, e) && access(path.data, F_OK) == 0;
-    bl_buffer_free(&path);
-    return there;
-}
-
 /* Marks rows that differ between the finished table and the scan's. */
 static int reclaim_compare_tables(struct reclaiming *r, const struct bl_sequences *finished, struct bl_error *e)
 {
@@ -49,7 +40,7 @@ static int reclaim_compare_tables(struct reclaiming *r, const struct bl_sequence
         if (code)
             break;
         if (strcmp(a.row.id, b.row.id) != 0 || a.row.length != b.row.length)
-            code = bl_error_set(e, BL_EFAIL, "%s/" BL_SEQUENCES_FILE " tells of %s where %s is now: the inputs changed",
+            code = bl_error_set(e, BL_EFAIL, "%s/" BL_SEQUENCES_FILE " has %s where %s is now: the inputs changed",
                                 r->p->request.output, b.row.id, a.row.id);
         r->odd[i] =
             b.row.status != BL_ROW_DROPPED && (a.row.status != b.row.status || strcmp(a.row.reason, b.row.reason) != 0);
@@ -61,24 +52,18 @@ static int reclaim_compare_tables(struct reclaiming *r, const struct bl_sequence
 
 static int reclaim_read_table(struct reclaiming *r, struct bl_error *e)
 {
-    struct bl_sequences finished = {0};
-    struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, r->p->request.output);
-    int code = bl_buffer_check(&path, e);
-    if (code)
-        goto out;
-    code = bl_sequences_open(&finished, &(const char *){path.data}, 1, false, e);
+    const char *dir = r->p->request.output;
+    struct bl_sequences finished;
+    int code = bl_sequences_open_dataset(&finished, dir, NULL, e);
     if (code)
         goto out;
     if (finished.count != r->p->table.count)
-        code = bl_error_set(e, BL_EFAIL, "%s tells of %zu inputs, and there are %zu now: the inputs changed", path.data,
-                            finished.count, r->p->table.count);
-    if (code)
-        goto out;
-    code = reclaim_compare_tables(r, &finished, e);
+        code = bl_error_set(e, BL_EFAIL, "%s/" BL_SEQUENCES_FILE " has %zu inputs, and there are %zu now: they changed",
+                            dir, finished.count, r->p->table.count);
+    else
+        code = reclaim_compare_tables(r, &finished, e);
 out:
     bl_sequences_close(&finished);
-    bl_buffer_free(&path);
     return code;
 }
 
@@ -173,9 +158,14 @@ static int reclaim_all(struct reclaiming *r, struct bl_error *e)
 static int reclaim_find(struct reclaiming *r, struct bl_error *e)
 {
     const char *dir = r->p->request.output;
-    if (!reclaim_has_file(dir, BL_SEQUENCES_FILE, e) || !reclaim_has_file(dir, BL_INDEX_FILE, e))
-        return BL_OK;
-    int code = reclaim_read_table(r, e);
+    bool table, index;
+    int code = bl_fs_find(dir, BL_SEQUENCES_FILE, &table, e);
+    if (code)
+        return code;
+    code = bl_fs_find(dir, BL_INDEX_FILE, &index, e);
+    if (code || !table || !index)
+        return code;
+    code = reclaim_read_table(r, e);
     if (code)
         return code;
     code = reclaim_read_index(r, e);
@@ -186,9 +176,11 @@ int bl_packing_reclaim(struct bl_packing *p, struct bl_pack_params *pack, struct
 {
     struct reclaiming r = {.p = p, .pack = pack, .index.fd = -1};
     char a[BL_PLURAL_SIZE];
-    if (p->repairing || !reclaim_has_file(p->request.output, BL_SHARDS_FILE, e))
-        return BL_OK;
-    int code = bl_shard_table_read(p->request.output, &p->format, &p->missing.row, e);
+    bool found = false;
+    int code = p->repairing ? BL_OK : bl_fs_find(p->request.output, BL_SHARDS_FILE, &found, e);
+    if (code || !found)
+        return code;
+    code = bl_shard_table_read(p->request.output, &p->format, &p->missing.row, e);
     if (code)
         return code;
     pack->missing = &p->missing;

@@ -152,19 +152,11 @@ out:
 
 int bl_packing_restore_table(const struct bl_packing *p, struct bl_output *out, struct bl_error *e)
 {
-    struct bl_sequences table = {0};
-    struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, p->request.output);
-    int code = bl_buffer_check(&path, e);
-    if (code)
-        goto out;
-    code = bl_sequences_open(&table, &(const char *){path.data}, 1, false, e);
-    if (code)
-        goto out;
-    code = repair_copy_rows(&table, out, e);
-out:
+    struct bl_sequences table;
+    int code = bl_sequences_open_dataset(&table, p->request.output, NULL, e);
+    if (!code)
+        code = repair_copy_rows(&table, out, e);
     bl_sequences_close(&table);
-    bl_buffer_free(&path);
     return code;
 }
 
@@ -172,8 +164,7 @@ static int repair_version_error(const struct bl_packing *p, const char *what, co
                                 struct bl_error *e)
 {
     return bl_error_set(e, BL_EFAIL,
-                        "%s was made with %s %s, and this is %s: with that its shards would not become what they were; "
-                        "make them again with the former",
+                        "%s was made with %s %s, and this is %s, which may not make the same shards: use the former",
                         p->request.output, what, there, here);
 }
 
@@ -208,7 +199,7 @@ int bl_packing_compare_draft(const struct bl_packing *p, struct bl_error *e)
     if (!code)
         code = repair_compare_versions(p, &there, e);
     if (!code && strcmp(there.format.plan_digest, here.format.plan_digest) != 0)
-        code = bl_error_set(e, BL_EFAIL, "%s was made of another plan than these inputs and options give",
+        code = bl_error_set(e, BL_EFAIL, "%s was made with another plan than that of these inputs and options",
                             p->request.output);
     /* The texts contain everything known before packing; the results of packing remain unchanged. */
     here.skipped = there.skipped;
@@ -220,8 +211,8 @@ int bl_packing_compare_draft(const struct bl_packing *p, struct bl_error *e)
         code = bl_manifest_format(&here, &text, e);
     if (!code && strcmp(here.digest, there.digest) != 0)
         code = bl_error_set(e, BL_EFAIL,
-                            "%s/" BL_MANIFEST_FILE " is not what these inputs and options give: the dataset was made "
-                            "otherwise, and its shards would not become what they were",
+                            "%s/" BL_MANIFEST_FILE " does not match these inputs and options, which would make other "
+                            "shards",
                             p->request.output);
     bl_buffer_free(&text);
     bl_manifest_free(&there);

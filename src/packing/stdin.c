@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/instream.h"
 #include "base/io.h"
 #include "base/output.h"
@@ -67,11 +68,7 @@ int bl_packing_keep_stdin(struct bl_packing *p, uint64_t sum, struct bl_error *e
 static int stdin_discard_scan(const struct bl_packing *p, struct bl_error *e)
 {
     int code = bl_table_checksum_forget(&p->state, e);
-    if (code)
-        return code;
-    if (unlink(p->state.sequences) != 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", p->state.sequences);
-    return code;
+    return code ? code : bl_fs_remove(p->state.sequences, e);
 }
 
 static int stdin_compare(struct bl_packing *p, const char *path, struct bl_error *e)

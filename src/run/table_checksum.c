@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/fs.h"
 #include "base/output.h"
 #include "store/checksum.h"
 
@@ -45,8 +46,7 @@ int bl_table_checksum_forget(const struct bl_state *s, struct bl_error *e)
     int code = bl_state_path(s, BL_STATE_SEQUENCES_SUM, &path, e);
     if (code)
         goto out;
-    if (unlink(path.data) != 0 && errno != ENOENT)
-        code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", path.data);
+    code = bl_fs_remove(path.data, e);
 out:
     bl_buffer_free(&path);
     return code;

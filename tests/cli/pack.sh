@@ -661,15 +661,15 @@ test_room_for_all_shards() {
 test_a_directory_above_that_is_missing() {
     clips
     expect 2 bload pack -q v -T 45 -o mount/sets/d/
-    err_is <<<'bload: pack: -o mount/sets/d/: there is no directory mount/sets: is the name right, and all mounted? (--parents makes it)'
+    err_is <<<'bload: pack: -o mount/sets/d/: the directory mount/sets does not exist: is the name right, and is its file system mounted? (--parents makes it)'
     expect 2 bload pack -q v -T 45 -o mount/d --task 0/2
     expect 2 bload scan -q v -o mount/d --task 0/2
-    err_has 'scan: -o mount/d: there is no directory mount'
+    err_has 'scan: -o mount/d: the directory mount does not exist'
     expect 2 bload pack -q v -T 45 -o d --spool mount/spool
-    err_has -- '--spool mount/spool: there is no directory mount'
+    err_has -- '--spool mount/spool: the directory mount does not exist'
     printf 'sources: [v]\nT: 45\n' >set.yaml
     expect 2 bload slurm -c set.yaml -o mount/d --tasks 2
-    err_has '/mount/d: there is no directory'
+    err_has '/mount/d: the directory '
     expect 1 bload scan -q v -o mount/table.tsv
     err_has 'cannot open the directory mount: No such file or directory'
     [ ! -e mount ] && [ ! -e d ] || fail 'something was made'

@@ -430,8 +430,7 @@ int bl_spool_remove(const char *dir, uint64_t key, struct bl_error *e)
         char *path = spool_path(dir, key, suffix[i], e);
         if (!path)
             return BL_EFAIL;
-        if (bl_fs_unlink(path) != 0 && errno != ENOENT)
-            code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", path);
+        code = bl_fs_remove(path, e);
         free(path);
     }
     return code;
