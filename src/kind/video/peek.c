@@ -4,6 +4,12 @@
 
 #include <string.h>
 
+struct bl_peek_codec {
+    enum AVCodecID id;
+    bool intra;                                                          /* every packet resets the decoder */
+    int (*peek)(struct bl_peek *peek, const uint8_t *data, size_t size); /* NULL: every packet is a frame */
+};
+
 static uint32_t bytes_read_be(const uint8_t *data, int bytes)
 {
     uint32_t value = 0;
@@ -354,7 +360,7 @@ static void mpeg_peek_picture(struct bl_peek *peek, unsigned type)
 
 static int mpeg_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
-    bool part4 = peek->codec == AV_CODEC_ID_MPEG4;
+    bool part4 = peek->codec->id == AV_CODEC_ID_MPEG4;
     const uint8_t *end = data + size;
     int pictures = 0;
     for (const uint8_t *at = start_code_find(data, end); at && end - at >= 3; at = start_code_find(at, end)) {
@@ -376,7 +382,6 @@ static int jpeg_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
         end--;
     if (end - data < 4 || data[0] != 0xff || data[1] != 0xd8 || end[-2] != 0xff || end[-1] != 0xd9)
         peek->suspicious = true;
-    peek->restarts = true;
     return 1;
 }
 
@@ -384,9 +389,28 @@ static int png_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     if (size < 20 || memcmp(data, "\x89PNG", 4) != 0 || memcmp(data + size - 8, "IEND", 4) != 0)
         peek->suspicious = true;
-    peek->restarts = true;
     return 1;
 }
+
+static const struct bl_peek_codec codecs[] = {{AV_CODEC_ID_H264, false, h264_peek},
+                                              {AV_CODEC_ID_HEVC, false, hevc_peek},
+                                              {AV_CODEC_ID_VP8, false, vp8_peek},
+                                              {AV_CODEC_ID_VP9, false, vp9_peek},
+                                              {AV_CODEC_ID_AV1, false, av1_peek},
+                                              {AV_CODEC_ID_MPEG1VIDEO, false, mpeg_peek},
+                                              {AV_CODEC_ID_MPEG2VIDEO, false, mpeg_peek},
+                                              {AV_CODEC_ID_MPEG4, false, mpeg_peek},
+                                              {AV_CODEC_ID_MJPEG, true, jpeg_peek},
+                                              {AV_CODEC_ID_PNG, true, png_peek},
+                                              {AV_CODEC_ID_PRORES, true, NULL},
+                                              {AV_CODEC_ID_DNXHD, true, NULL},
+                                              {AV_CODEC_ID_HUFFYUV, true, NULL},
+                                              {AV_CODEC_ID_RAWVIDEO, true, NULL},
+                                              {AV_CODEC_ID_THEORA, false, NULL},
+                                              {AV_CODEC_ID_H263, false, NULL},
+                                              {AV_CODEC_ID_FLV1, false, NULL},
+                                              {AV_CODEC_ID_FFV1, false, NULL},
+                                              {AV_CODEC_ID_FFVHUFF, false, NULL}};
 
 int64_t bl_peek_min_bytes(const AVCodecParameters *codec)
 {
@@ -398,7 +422,11 @@ int64_t bl_peek_min_bytes(const AVCodecParameters *codec)
 
 void bl_peek_init(struct bl_peek *peek, const AVCodecParameters *codec)
 {
-    *peek = (struct bl_peek){.codec = codec->codec_id, .min_bytes = bl_peek_min_bytes(codec)};
+    *peek = (struct bl_peek){.min_bytes = bl_peek_min_bytes(codec)};
+    for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
+        if (codecs[i].id == codec->codec_id)
+            peek->codec = &codecs[i];
+    }
     const uint8_t *record = codec->extradata;
     int size = codec->extradata_size;
     if (codec->codec_id == AV_CODEC_ID_H264 && size >= 7 && record[0] == 1)
@@ -409,52 +437,16 @@ void bl_peek_init(struct bl_peek *peek, const AVCodecParameters *codec)
     }
 }
 
-static int peek_data(struct bl_peek *peek, const uint8_t *data, size_t size)
-{
-    switch (peek->codec) {
-    case AV_CODEC_ID_H264:
-        return h264_peek(peek, data, size);
-    case AV_CODEC_ID_HEVC:
-        return hevc_peek(peek, data, size);
-    case AV_CODEC_ID_VP8:
-        return vp8_peek(peek, data, size);
-    case AV_CODEC_ID_VP9:
-        return vp9_peek(peek, data, size);
-    case AV_CODEC_ID_AV1:
-        return av1_peek(peek, data, size);
-    case AV_CODEC_ID_MPEG1VIDEO:
-    case AV_CODEC_ID_MPEG2VIDEO:
-    case AV_CODEC_ID_MPEG4:
-        return mpeg_peek(peek, data, size);
-    case AV_CODEC_ID_MJPEG:
-        return jpeg_peek(peek, data, size);
-    case AV_CODEC_ID_PNG:
-        return png_peek(peek, data, size);
-    case AV_CODEC_ID_PRORES:
-    case AV_CODEC_ID_DNXHD:
-    case AV_CODEC_ID_HUFFYUV:
-    case AV_CODEC_ID_RAWVIDEO:
-        peek->restarts = true;
-        return 1;
-    case AV_CODEC_ID_THEORA:
-    case AV_CODEC_ID_H263:
-    case AV_CODEC_ID_FLV1:
-    case AV_CODEC_ID_FFV1:
-    case AV_CODEC_ID_FFVHUFF:
-        return 1;
-    default:
-        peek->suspicious = true;
-        return 1;
-    }
-}
-
 int bl_peek_packet(struct bl_peek *peek, const AVPacket *packet)
 {
-    if (packet->size <= 0 || packet->size < peek->min_bytes || packet->flags & AV_PKT_FLAG_CORRUPT ||
+    const struct bl_peek_codec *codec = peek->codec;
+    if (!codec || packet->size <= 0 || packet->size < peek->min_bytes || packet->flags & AV_PKT_FLAG_CORRUPT ||
         (peek->packets == 0 && !(packet->flags & AV_PKT_FLAG_KEY)))
         peek->suspicious = true;
-    peek->restarts = false;
-    int frames = packet->size > 0 ? peek_data(peek, packet->data, (size_t)packet->size) : 0;
+    int frames = packet->size > 0;
+    peek->restarts = frames && codec && codec->intra;
+    if (frames && codec && codec->peek)
+        frames = codec->peek(peek, packet->data, (size_t)packet->size);
     peek->packets++;
     return frames;
 }

@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 struct bl_peek {
-    enum AVCodecID codec;
-    int nal_length;      /* bytes of a NAL unit's length; 0: start codes */
-    bool suspicious;     /* never reset */
+    const struct bl_peek_codec *codec; /* NULL: one that is not known here */
+    int nal_length;                    /* bytes of a NAL unit's length; 0: start codes */
+    bool suspicious;                   /* never reset */
     bool restarts;       /* the last packet resets the decoder: the following ones need nothing before it */
     bool loose_headers;  /* H.264, H.265: parameter sets come with the pictures */
     int64_t min_bytes;   /* of a complete packet, see bl_peek_min_bytes */
