@@ -5,11 +5,9 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "kind/video/nvdec_driver.h"
+#include "kind/video/nvdec_device.h"
 
 #include <libavutil/hwcontext.h>
 #include <libavutil/hwcontext_cuda.h>
@@ -22,24 +20,16 @@
 #define SURFACES 4               /* that we hold at once, beyond those that the decoder needs */
 #define SPARE ((size_t)64 << 20) /* bytes: with so much free, lack of memory is not why the driver failed */
 
-struct device {
-    int number;
-    AVBufferRef *buffer; /* FFmpeg's, with the context */
-    CUcontext context;   /* the primary one */
-    CUmodule module;     /* nv12_rgb.cu's */
-    CUfunction kernel;
-};
-
 struct bl_gpu {
     struct bl_driver driver;
-    struct device device[BL_GPUS_MAX];
+    struct bl_device device[BL_GPUS_MAX];
     int devices;
     atomic_int turn; /* of the next queue */
 };
 
 struct bl_gpu_queue {
     struct bl_gpu *gpu;
-    const struct device *device;
+    const struct bl_device *device;
     CUstream stream;
     CUevent event[BL_GPU_EVENTS];
     AVBufferRef *buffer; /* FFmpeg's, with the stream */
@@ -51,95 +41,7 @@ struct surfaces {
     bool refused;                /* FFmpeg could not create a decoder for it */
 };
 
-/* --- contexts --------------------------------------------------------------------------------------------------- */
-
-/* The driver's functions act on the thread's current context, and a worker may have queues on several GPUs: each call
- * is bracketed by these two. */
-static int device_enter(const struct bl_gpu *gpu, const struct device *device, struct bl_error *e)
-{
-    return bl_driver_check(&gpu->driver, device->number, "be used", gpu->driver.cuda->cuCtxPushCurrent(device->context),
-                           e);
-}
-
-static void device_leave(const struct bl_gpu *gpu)
-{
-    CUcontext context;
-    (void)gpu->driver.cuda->cuCtxPopCurrent(&context);
-}
-
-static int queue_enter(const struct bl_gpu_queue *queue, struct bl_error *e)
-{
-    return device_enter(queue->gpu, queue->device, e);
-}
-
-/* Undoes queue_enter, and reports the result of the call in between: "GPU 0 cannot WHAT". */
-static int queue_leave(const struct bl_gpu_queue *queue, const char *what, CUresult result, struct bl_error *e)
-{
-    int code = bl_driver_check(&queue->gpu->driver, queue->device->number, what, result, e);
-    device_leave(queue->gpu);
-    return code;
-}
-
-static const CudaFunctions *queue_cuda(const struct bl_gpu_queue *queue)
-{
-    return queue->gpu->driver.cuda;
-}
-
-static CUdeviceptr device_address(const void *memory)
-{
-    return (CUdeviceptr)(uintptr_t)memory;
-}
-
 /* --- the GPUs --------------------------------------------------------------------------------------------------- */
-
-/* A driver older than the compiler may not be able to load the kernel. */
-static int kernel_report(const struct bl_gpu *gpu, const struct device *device, CUresult result, struct bl_error *e)
-{
-    int has = 0, built = BL_CUDA_VERSION;
-    struct bl_error why = {0};
-    (void)bl_driver_check(&gpu->driver, device->number, "load the kernel of this build", result, &why);
-    if (gpu->driver.version(&has) != CUDA_SUCCESS || has >= built)
-        return bl_error_set(e, BL_EFAIL, "%s", why.text);
-    return bl_error_set(e, BL_EFAIL, "%s: the NVIDIA driver supports CUDA %d.%d, bload was built with %d.%d", why.text,
-                        has / 1000, has % 1000 / 10, built / 1000, built % 1000 / 10);
-}
-
-static int kernel_load(const struct bl_gpu *gpu, struct device *device, struct bl_error *e)
-{
-    const CudaFunctions *f = gpu->driver.cuda;
-    int code = device_enter(gpu, device, e);
-    if (code)
-        return code;
-    CUresult result = f->cuModuleLoadData(&device->module, bl_nv12_rgb_image);
-    if (result == CUDA_SUCCESS)
-        result = f->cuModuleGetFunction(&device->kernel, device->module, BL_NV12_RGB_KERNEL);
-    if (result != CUDA_SUCCESS)
-        code = kernel_report(gpu, device, result, e);
-    device_leave(gpu);
-    return code;
-}
-
-static int device_open(const struct bl_gpu *gpu, struct device *device, int number, struct bl_error *e)
-{
-    char name[16];
-    device->number = number;
-    snprintf(name, sizeof name, "%d", number);
-    if (av_hwdevice_ctx_create(&device->buffer, AV_HWDEVICE_TYPE_CUDA, name, NULL, AV_CUDA_USE_PRIMARY_CONTEXT) < 0)
-        return bl_error_set(e, BL_EFAIL, "GPU %d cannot be used: FFmpeg cannot create a context on it", number);
-    const AVCUDADeviceContext *own = ((AVHWDeviceContext *)(void *)device->buffer->data)->hwctx;
-    device->context = own->cuda_ctx;
-    return kernel_load(gpu, device, e);
-}
-
-static void device_close(const struct bl_gpu *gpu, struct device *device)
-{
-    struct bl_error none = {0};
-    if (device->module && !device_enter(gpu, device, &none)) {
-        (void)gpu->driver.cuda->cuModuleUnload(device->module);
-        device_leave(gpu);
-    }
-    av_buffer_unref(&device->buffer);
-}
 
 static int devices_open(struct bl_gpu *gpu, const struct bl_gpu_list *list, int present, struct bl_error *e)
 {
@@ -149,7 +51,7 @@ static int devices_open(struct bl_gpu *gpu, const struct bl_gpu_list *list, int 
         if (number >= present)
             return bl_error_set(e, BL_EUSAGE, "--gpu %d: the GPUs here are 0 to %d", number, present - 1);
         gpu->devices++;
-        code = device_open(gpu, &gpu->device[i], number, e);
+        code = bl_device_open(&gpu->device[i], &gpu->driver, number, e);
     }
     return code;
 }
@@ -182,7 +84,7 @@ void bl_nvdec_close(struct bl_gpu *gpu)
     if (!gpu)
         return;
     for (int i = 0; i < gpu->devices; i++)
-        device_close(gpu, &gpu->device[i]);
+        bl_device_close(&gpu->device[i]);
     bl_driver_close(&gpu->driver);
     free(gpu);
 }
@@ -192,76 +94,46 @@ int bl_nvdec_version(void)
     return BL_CUDA_VERSION;
 }
 
-/* --- what they can decode --------------------------------------------------------------------------------------- */
-
-static bool codec_to_cuvid(enum AVCodecID id, cudaVideoCodec *codec)
-{
-    static const struct {
-        enum AVCodecID id;
-        cudaVideoCodec codec;
-    } codecs[] = {{AV_CODEC_ID_H264, cudaVideoCodec_H264},        {AV_CODEC_ID_HEVC, cudaVideoCodec_HEVC},
-                  {AV_CODEC_ID_VP8, cudaVideoCodec_VP8},          {AV_CODEC_ID_VP9, cudaVideoCodec_VP9},
-                  {AV_CODEC_ID_AV1, cudaVideoCodec_AV1},          {AV_CODEC_ID_MJPEG, cudaVideoCodec_JPEG},
-                  {AV_CODEC_ID_MPEG1VIDEO, cudaVideoCodec_MPEG1}, {AV_CODEC_ID_MPEG2VIDEO, cudaVideoCodec_MPEG2},
-                  {AV_CODEC_ID_MPEG4, cudaVideoCodec_MPEG4},      {AV_CODEC_ID_VC1, cudaVideoCodec_VC1},
-                  {AV_CODEC_ID_WMV3, cudaVideoCodec_VC1}};
-    for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
-        if (codecs[i].id == id) {
-            *codec = codecs[i].codec;
-            return true;
-        }
-    }
-    return false;
-}
-
-static int device_can_decode(const struct bl_gpu *gpu, const struct device *device, const struct bl_gpu_stream *s,
-                             cudaVideoCodec codec, bool *can, struct bl_error *e)
-{
-    int depth = av_pix_fmt_desc_get(s->format)->comp[0].depth;
-    CUVIDDECODECAPS caps = {
-        .eCodecType = codec, .eChromaFormat = cudaVideoChromaFormat_420, .nBitDepthMinus8 = (unsigned)depth - 8};
-    cudaVideoSurfaceFormat surface = depth > 8 ? cudaVideoSurfaceFormat_P016 : cudaVideoSurfaceFormat_NV12;
-    int code = device_enter(gpu, device, e);
-    if (code)
-        return code;
-    code = bl_driver_check(&gpu->driver, device->number, "report what it can decode",
-                           gpu->driver.video->cuvidGetDecoderCaps(&caps), e);
-    device_leave(gpu);
-    if (code)
-        return code;
-    unsigned width = (unsigned)s->width, height = (unsigned)s->height;
-    *can = caps.bIsSupported && caps.nOutputFormatMask & 1u << surface && width >= caps.nMinWidth &&
-           width <= caps.nMaxWidth && height >= caps.nMinHeight && height <= caps.nMaxHeight &&
-           (uint64_t)width * height / 256 <= caps.nMaxMBCount;
-    return BL_OK;
-}
-
 /* Restores errno, which the driver may set: the caller may watch it for a lack of memory (bl_error_memory_watch). */
 static int nvdec_can_decode(struct bl_gpu *gpu, const struct bl_gpu_stream *stream, bool *can, struct bl_error *e)
 {
-    cudaVideoCodec codec;
     int before = errno, code = BL_OK;
-    *can = codec_to_cuvid(stream->codec, &codec) && bl_backend_supports_format(stream->format);
+    *can = true;
     for (int i = 0; i < gpu->devices && *can && !code; i++)
-        code = device_can_decode(gpu, &gpu->device[i], stream, codec, can, e);
+        code = bl_device_can_decode(&gpu->device[i], stream, can, e);
     errno = before;
     return code;
 }
 
 /* --- queues ------------------------------------------------------------------------------------------------------ */
 
+static const CudaFunctions *queue_cuda(const struct bl_gpu_queue *queue)
+{
+    return queue->device->driver->cuda;
+}
+
+/* Makes a call of the driver on the queue's GPU, and gives the code for its result: "GPU 0 cannot WHAT". */
+#define QUEUE_CALL(queue, what, call, e)                                                                               \
+    (bl_device_enter((queue)->device, e) ? BL_EFAIL                                                                    \
+                                         : bl_device_leave((queue)->device, what, queue_cuda(queue)->call, e))
+
+static CUdeviceptr device_address(const void *memory)
+{
+    return (CUdeviceptr)(uintptr_t)memory;
+}
+
 static void queue_close(struct bl_gpu_queue *queue)
 {
     struct bl_error none = {0};
     av_buffer_unref(&queue->buffer);
-    if (!queue_enter(queue, &none)) {
+    if (!bl_device_enter(queue->device, &none)) {
         for (int i = 0; i < BL_GPU_EVENTS; i++) {
             if (queue->event[i])
                 (void)queue_cuda(queue)->cuEventDestroy(queue->event[i]);
         }
         if (queue->stream)
             (void)queue_cuda(queue)->cuStreamDestroy(queue->stream);
-        device_leave(queue->gpu);
+        (void)bl_device_leave(queue->device, "be left", CUDA_SUCCESS, &none);
     }
     free(queue);
 }
@@ -283,13 +155,13 @@ static int queue_make_buffer(struct bl_gpu_queue *queue, struct bl_error *e)
 
 static int queue_make_stream(struct bl_gpu_queue *queue, struct bl_error *e)
 {
-    int code = queue_enter(queue, e);
+    int code = bl_device_enter(queue->device, e);
     if (code)
         return code;
     CUresult result = queue_cuda(queue)->cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING);
     for (int i = 0; i < BL_GPU_EVENTS && result == CUDA_SUCCESS; i++)
         result = queue_cuda(queue)->cuEventCreate(&queue->event[i], CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING);
-    return queue_leave(queue, "create a stream", result, e);
+    return bl_device_leave(queue->device, "create a stream", result, e);
 }
 
 static int queue_open(struct bl_gpu *gpu, struct bl_gpu_queue **out, struct bl_error *e)
@@ -312,56 +184,44 @@ static int queue_open(struct bl_gpu *gpu, struct bl_gpu_queue **out, struct bl_e
 static int queue_alloc(struct bl_gpu_queue *queue, enum bl_gpu_memory kind, size_t bytes, void **memory,
                        struct bl_error *e)
 {
-    int code = queue_enter(queue, e);
+    int code = bl_device_enter(queue->device, e);
     if (code)
         return code;
     CUdeviceptr own = 0;
     CUresult result = kind == BL_GPU_OWN ? queue_cuda(queue)->cuMemAlloc(&own, bytes)
-                                         : queue->gpu->driver.host_alloc(memory, bytes, 0);
+                                         : queue->device->driver->host_alloc(memory, bytes, 0);
     bool full = kind == BL_GPU_OWN && result == BL_DRIVER_OUT_OF_MEMORY;
     if (kind == BL_GPU_OWN && result == CUDA_SUCCESS)
         *memory = (void *)(uintptr_t)own;
-    code =
-        queue_leave(queue, kind == BL_GPU_OWN ? "allocate memory" : "pin host memory", full ? CUDA_SUCCESS : result, e);
+    code = bl_device_leave(queue->device, kind == BL_GPU_OWN ? "allocate memory" : "pin host memory",
+                           full ? CUDA_SUCCESS : result, e);
     return full ? BL_GPU_FULL : code;
 }
 
 static void queue_free(struct bl_gpu_queue *queue, enum bl_gpu_memory kind, void *memory)
 {
     struct bl_error none = {0};
-    if (!memory || queue_enter(queue, &none))
+    if (!memory || bl_device_enter(queue->device, &none))
         return;
-    (void)(kind == BL_GPU_OWN ? queue_cuda(queue)->cuMemFree(device_address(memory))
-                              : queue->gpu->driver.host_free(memory));
-    device_leave(queue->gpu);
+    CUresult result = kind == BL_GPU_OWN ? queue_cuda(queue)->cuMemFree(device_address(memory))
+                                         : queue->device->driver->host_free(memory);
+    (void)bl_device_leave(queue->device, "free memory", result, &none);
 }
 
 /* Copies from pageable memory return when it has been read. */
 static int queue_upload(struct bl_gpu_queue *queue, void *to, const void *from, size_t bytes, struct bl_error *e)
 {
-    int code = queue_enter(queue, e);
-    if (code)
-        return code;
-    CUresult result = queue_cuda(queue)->cuMemcpyHtoDAsync(device_address(to), from, bytes, queue->stream);
-    return queue_leave(queue, "copy", result, e);
+    return QUEUE_CALL(queue, "copy", cuMemcpyHtoDAsync(device_address(to), from, bytes, queue->stream), e);
 }
 
 static int queue_download(struct bl_gpu_queue *queue, void *to, const void *from, size_t bytes, struct bl_error *e)
 {
-    int code = queue_enter(queue, e);
-    if (code)
-        return code;
-    CUresult result = queue_cuda(queue)->cuMemcpyDtoHAsync(to, device_address(from), bytes, queue->stream);
-    return queue_leave(queue, "copy", result, e);
+    return QUEUE_CALL(queue, "copy", cuMemcpyDtoHAsync(to, device_address(from), bytes, queue->stream), e);
 }
 
 static int queue_clear(struct bl_gpu_queue *queue, void *to, size_t bytes, struct bl_error *e)
 {
-    int code = queue_enter(queue, e);
-    if (code)
-        return code;
-    CUresult result = queue_cuda(queue)->cuMemsetD8Async(device_address(to), 0, bytes, queue->stream);
-    return queue_leave(queue, "clear memory", result, e);
+    return QUEUE_CALL(queue, "clear memory", cuMemsetD8Async(device_address(to), 0, bytes, queue->stream), e);
 }
 
 static unsigned grid_size(int32_t whole, unsigned part)
@@ -373,32 +233,21 @@ static int queue_draw(struct bl_gpu_queue *queue, const struct bl_nv12_rgb *pict
 {
     struct bl_nv12_rgb argument = *picture;
     void *arguments[] = {&argument};
-    int code = queue_enter(queue, e);
-    if (code)
-        return code;
-    CUresult result = queue_cuda(queue)->cuLaunchKernel(
-        queue->device->kernel, grid_size(picture->across[0].count, BL_NV12_RGB_ACROSS),
-        grid_size(picture->down[0].count, BL_NV12_RGB_DOWN), 1, BL_NV12_RGB_ACROSS, BL_NV12_RGB_DOWN, 1, 0,
-        queue->stream, arguments, NULL);
-    return queue_leave(queue, "scale a frame", result, e);
+    return QUEUE_CALL(queue, "scale a frame",
+                      cuLaunchKernel(queue->device->kernel, grid_size(picture->across[0].count, BL_NV12_RGB_ACROSS),
+                                     grid_size(picture->down[0].count, BL_NV12_RGB_DOWN), 1, BL_NV12_RGB_ACROSS,
+                                     BL_NV12_RGB_DOWN, 1, 0, queue->stream, arguments, NULL),
+                      e);
 }
 
 static int queue_record(struct bl_gpu_queue *queue, int number, struct bl_error *e)
 {
-    int code = queue_enter(queue, e);
-    if (code)
-        return code;
-    CUresult result = queue_cuda(queue)->cuEventRecord(queue->event[number], queue->stream);
-    return queue_leave(queue, "record an event", result, e);
+    return QUEUE_CALL(queue, "record an event", cuEventRecord(queue->event[number], queue->stream), e);
 }
 
 static int queue_wait(struct bl_gpu_queue *queue, int number, struct bl_error *e)
 {
-    int code = queue_enter(queue, e);
-    if (code)
-        return code;
-    CUresult result = queue_cuda(queue)->cuEventSynchronize(queue->event[number]);
-    return queue_leave(queue, "finish its work", result, e);
+    return QUEUE_CALL(queue, "finish its work", cuEventSynchronize(queue->event[number]), e);
 }
 
 /* --- decoders --------------------------------------------------------------------------------------------------- */
@@ -450,11 +299,11 @@ static int queue_open_codec(struct bl_gpu_queue *queue, const AVCodecParameters 
 /* Fails if something that was queued has failed. */
 static int queue_check(const struct bl_gpu_queue *queue, struct bl_error *e)
 {
-    int code = queue_enter(queue, e);
+    int code = bl_device_enter(queue->device, e);
     if (code)
         return code;
     CUresult result = queue_cuda(queue)->cuStreamQuery(queue->stream);
-    return queue_leave(queue, "decode", result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result, e);
+    return bl_device_leave(queue->device, "decode", result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result, e);
 }
 
 /* FFmpeg does not report why the driver refused a picture. If memory is left, the content is to blame. */
