@@ -7,6 +7,7 @@
 #include "kind/audio/features.h"
 #include "kind/audio/mix.h"
 #include "kind/audio/wave.h"
+#include "kind/media/truncation.h"
 #include "kind/row.h"
 
 /* Seconds by which a header's duration may exceed what decodes: it includes delay and padding, and is rounded. */
@@ -91,8 +92,8 @@ static bool decoder_is_truncated(const struct bl_audio_decoder *s)
 {
     const struct bl_demux *d = &s->demux;
     if (d->stream->nb_frames > 0 && bl_demux_is_mov(d))
-        return d->stream->nb_frames > s->packets && bl_demux_is_truncated(d);
-    return bl_demux_is_matroska(d) && bl_demux_is_truncated(d);
+        return d->stream->nb_frames > s->packets && bl_truncation_detect(d);
+    return bl_demux_is_matroska(d) && bl_truncation_detect(d);
 }
 
 /* The gravest damage. A header's duration counts only where it is of this stream alone, and no list of packets tells.

@@ -78,7 +78,7 @@ static int decoder_receive_frame(struct bl_audio_decoder *s, AVFrame *frame, boo
 {
     *got = false;
     for (;;) {
-        if (bl_cancelled(s->demux.cancel))
+        if (bl_cancelled(s->demux.file.cancel))
             return bl_error_set(e, BL_ECANCEL, "cancelled");
         int code = avcodec_receive_frame(s->codec, frame);
         if (code == 0 && frame->nb_samples > 0 && !(frame->flags & AV_FRAME_FLAG_DISCARD)) {
@@ -260,7 +260,7 @@ int bl_audio_decoder_seek(struct bl_audio_decoder *s, int64_t sample, int64_t *a
 {
     *found = false;
     int code = av_seek_frame(s->demux.format, s->demux.stream->index, s->origin + sample, AVSEEK_FLAG_BACKWARD);
-    if (bl_cancelled(s->demux.cancel) || s->demux.system_errno || bl_demux_is_memory(code))
+    if (bl_cancelled(s->demux.file.cancel) || s->demux.file.system_errno || bl_demux_is_memory(code))
         return bl_demux_error(&s->demux, code, "", e);
     if (code < 0)
         return BL_OK;

@@ -14,13 +14,13 @@ bool bl_wave_read(const struct bl_demux *d, struct bl_wave *wave)
 {
     int64_t at = 12;
     uint8_t chunk[8];
-    if (memcmp(d->head, "RIFF", 4) != 0 || memcmp(d->head + 8, "WAVE", 4) != 0)
+    if (memcmp(d->file.head, "RIFF", 4) != 0 || memcmp(d->file.head + 8, "WAVE", 4) != 0)
         return false;
-    for (int i = 0; i < CHUNKS_MAX && pread(d->fd, chunk, sizeof chunk, at) == sizeof chunk; i++) {
+    for (int i = 0; i < CHUNKS_MAX && pread(d->file.fd, chunk, sizeof chunk, at) == sizeof chunk; i++) {
         int64_t size = read_le32(chunk + 4);
         at += (int64_t)sizeof chunk;
         if (memcmp(chunk, "data", 4) == 0) {
-            *wave = (struct bl_wave){size, d->bytes - at};
+            *wave = (struct bl_wave){size, d->file.bytes - at};
             return size > 0;
         }
         at += size + (size & 1);

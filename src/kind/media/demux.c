@@ -3,64 +3,23 @@
 #include "kind/media/demux.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <libavutil/log.h>
 #include <libavutil/mem.h>
 #include <libavutil/opt.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "kind/media/allowlist.h"
 
-#define IO_BUFFER (64 << 10)
 #define WAVE_SEARCHED (16 << 10) /* bytes that are searched for DTS */
 #define WAVE_PROBE 32            /* bytes; libavformat's minimum */
 #define WAVE_FIRST 1024          /* bytes of the first packet; the demuxer's minimum */
 #define WAVE_NEXT 4096           /* bytes of the other packets; the demuxer's default */
 
-static ssize_t demux_read_at(const struct bl_demux *d, void *buffer, size_t size, int64_t offset)
-{
-    ssize_t got;
-    do
-        got = pread(d->fd, buffer, size, offset);
-    while (got < 0 && errno == EINTR);
-    return got;
-}
-
-static int demux_io_read(void *opaque, uint8_t *buffer, int size)
-{
-    struct bl_demux *d = opaque;
-    if (bl_cancelled(d->cancel))
-        return AVERROR_EXIT;
-    ssize_t got = demux_read_at(d, buffer, (size_t)size, d->offset);
-    if (got < 0 || (got == 0 && d->offset < d->bytes)) {
-        d->system_errno = got < 0 ? errno : ESTALE;
-        return AVERROR(d->system_errno);
-    }
-    if (got == 0)
-        return AVERROR_EOF;
-    d->offset += got;
-    return (int)got;
-}
-
-static int64_t demux_io_seek(void *opaque, int64_t offset, int whence)
-{
-    struct bl_demux *d = opaque;
-    if (whence & AVSEEK_SIZE)
-        return d->bytes;
-    whence &= ~AVSEEK_FORCE;
-    int64_t base = whence == SEEK_CUR ? d->offset : whence == SEEK_END ? d->bytes : 0;
-    if (offset > INT64_MAX - base || base + offset < 0)
-        return AVERROR(EINVAL);
-    return d->offset = base + offset;
-}
-
 static int demux_interrupt(void *opaque)
 {
     const struct bl_demux *d = opaque;
-    return bl_cancelled(d->cancel);
+    return bl_cancelled(d->file.cancel);
 }
 
 /* Refuses to open the other files that a file refers to. */
@@ -77,11 +36,11 @@ bool bl_demux_is_memory(int code)
 
 int bl_demux_error(const struct bl_demux *d, int code, const char *what, struct bl_error *e)
 {
-    if (bl_cancelled(d->cancel))
+    if (bl_cancelled(d->file.cancel))
         return bl_error_set(e, BL_ECANCEL, "cancelled");
-    if (d->system_errno) {
-        errno = d->system_errno;
-        return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", d->path);
+    if (d->file.system_errno) {
+        errno = d->file.system_errno;
+        return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", d->file.path);
     }
     if (bl_demux_is_memory(code))
         return bl_error_memory(e);
@@ -91,52 +50,17 @@ int bl_demux_error(const struct bl_demux *d, int code, const char *what, struct 
     return bl_error_set(e, BL_EDATA, "%s (%s)", what, av_make_error_string(text, sizeof text, code));
 }
 
-static int demux_open_file(struct bl_demux *d, int64_t bytes, struct bl_error *e)
-{
-    d->fd = open(d->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
-    if (d->fd < 0 && (bytes >= 0 || bl_errno_is_system(errno)))
-        return bl_error_errno(e, BL_EFAIL, "%s: cannot be opened", d->path);
-    if (d->fd < 0)
-        return bl_error_errno(e, BL_EDATA, "cannot be opened");
-    struct stat status;
-    if (fstat(d->fd, &status) < 0)
-        return bl_error_errno(e, BL_EFAIL, "%s: cannot be examined", d->path);
-    if (!S_ISREG(status.st_mode))
-        return bl_error_set(e, BL_EDATA, "not a regular file");
-    if (bytes >= 0 && status.st_size != bytes)
-        return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: %lld bytes then, %lld now", d->path,
-                            (long long)bytes, (long long)status.st_size);
-    d->bytes = status.st_size;
-    if (d->bytes == 0)
-        return bl_error_set(e, BL_EDATA, "empty file");
-    ssize_t got = demux_read_at(d, d->head, sizeof d->head, 0);
-    if (got < 0)
-        return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", d->path);
-    const char *archive = bl_archive_detect(d->head, (size_t)got);
-    if (archive)
-        return bl_error_set(e, BL_EDATA, "%s", archive);
-    unsigned char *buffer = av_malloc(IO_BUFFER);
-    if (!buffer)
-        return bl_error_memory(e);
-    d->io = avio_alloc_context(buffer, IO_BUFFER, 0, d, demux_io_read, NULL, demux_io_seek);
-    if (!d->io) {
-        av_free(buffer);
-        return bl_error_memory(e);
-    }
-    return 0;
-}
-
 /* Probing all demuxers takes longer than counting a small file, so common containers with a clear signature are
  * recognised here. */
 static const AVInputFormat *format_sniff(const struct bl_demux *d)
 {
-    if (memcmp(d->head + 4, "ftyp", 4) == 0)
+    if (memcmp(d->file.head + 4, "ftyp", 4) == 0)
         return av_find_input_format("mov");
-    if (memcmp(d->head, "\x1a\x45\xdf\xa3", 4) == 0)
+    if (memcmp(d->file.head, "\x1a\x45\xdf\xa3", 4) == 0)
         return av_find_input_format("matroska");
-    if (memcmp(d->head, "RIFF", 4) == 0 && memcmp(d->head + 8, "WAVE", 4) == 0)
+    if (memcmp(d->file.head, "RIFF", 4) == 0 && memcmp(d->file.head + 8, "WAVE", 4) == 0)
         return av_find_input_format("wav");
-    if (memcmp(d->head, "fLaC", 4) == 0)
+    if (memcmp(d->file.head, "fLaC", 4) == 0)
         return av_find_input_format("flac");
     return NULL;
 }
@@ -174,13 +98,13 @@ static int demux_find_format(struct bl_demux *d, const AVInputFormat **found, st
     d->recognised = *found;
     if (*found)
         return 0;
-    int code = av_probe_input_buffer2(d->io, found, d->path, NULL, 0, 0);
+    int code = av_probe_input_buffer2(d->file.io, found, d->file.path, NULL, 0, 0);
     if (code == AVERROR_INVALIDDATA || (code >= 0 && !*found))
         return bl_error_set(e, BL_EDATA, "not a media file that FFmpeg can read");
     if (code < 0)
         return bl_demux_error(d, code, "not a media file that FFmpeg can read", e);
     d->recognised = code > AVPROBE_SCORE_EXTENSION;
-    *found = format_by_name(d->path, *found);
+    *found = format_by_name(d->file.path, *found);
     return 0;
 }
 
@@ -208,8 +132,8 @@ static int wave_limit_probe(struct bl_demux *d, const AVInputFormat *input, AVDi
     uint8_t begin[WAVE_SEARCHED + 4] = {0};
     if (strcmp(input->name, "wav") != 0)
         return BL_OK;
-    if (demux_read_at(d, begin, WAVE_SEARCHED, 0) < 0)
-        return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", d->path);
+    if (bl_media_file_read(&d->file, begin, WAVE_SEARCHED, 0) < 0)
+        return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", d->file.path);
     d->maybe_dts = wave_has_dts(begin);
     if (d->maybe_dts)
         return BL_OK;
@@ -225,7 +149,7 @@ static int demux_make_format(struct bl_demux *d, enum bl_demux_mode mode, struct
     d->format = avformat_alloc_context();
     if (!d->format)
         return bl_error_memory(e);
-    d->format->pb = d->io;
+    d->format->pb = d->file.io;
     d->format->flags |= AVFMT_FLAG_CUSTOM_IO; /* we free io, even if opening fails early */
     d->format->io_open = demux_io_open;
     d->format->interrupt_callback = (AVIOInterruptCB){demux_interrupt, d};
@@ -391,7 +315,7 @@ static int demux_open_streams(struct bl_demux *d, int stream, enum bl_demux_mode
     d->probed = probe_is_needed(d, mode);
     if (d->probed) {
         int code = avformat_find_stream_info(d->format, NULL);
-        if (code < 0 || d->system_errno || bl_cancelled(d->cancel))
+        if (code < 0 || d->file.system_errno || bl_cancelled(d->file.cancel))
             return bl_demux_error(d, code, "damaged: its streams cannot be read", e);
     }
     return stream_choose(d, stream, mode, e);
@@ -407,8 +331,8 @@ int bl_demux_open(struct bl_demux *d, const char *path, int64_t bytes, int strea
                   const struct bl_cancel *cancel, struct bl_error *e)
 {
     bl_demux_silence_logs();
-    *d = (struct bl_demux){.path = path, .cancel = cancel, .fd = -1};
-    int code = demux_open_file(d, bytes, e);
+    *d = (struct bl_demux){0};
+    int code = bl_media_file_open(&d->file, path, bytes, cancel, e);
     if (!code)
         code = demux_open_format(d, mode, e);
     if (!code)
@@ -421,12 +345,7 @@ int bl_demux_open(struct bl_demux *d, const char *path, int64_t bytes, int strea
 void bl_demux_close(struct bl_demux *d)
 {
     avformat_close_input(&d->format);
-    if (d->io)
-        av_freep(&d->io->buffer);
-    avio_context_free(&d->io);
-    if (d->fd >= 0)
-        close(d->fd);
-    d->fd = -1;
+    bl_media_file_close(&d->file);
 }
 
 void bl_demux_read_all_streams(struct bl_demux *d)
@@ -442,7 +361,7 @@ int bl_demux_next(struct bl_demux *d, AVPacket *packet, bool *got, struct bl_err
     for (;;) {
         av_packet_unref(packet);
         int code = av_read_frame(d->format, packet);
-        if (bl_cancelled(d->cancel) || d->system_errno || bl_demux_is_memory(code))
+        if (bl_cancelled(d->file.cancel) || d->file.system_errno || bl_demux_is_memory(code))
             return bl_demux_error(d, code, "", e);
         if (code == AVERROR(EAGAIN))
             continue;
@@ -468,57 +387,4 @@ bool bl_demux_is_mov(const struct bl_demux *d)
 bool bl_demux_is_matroska(const struct bl_demux *d)
 {
     return strncmp(d->format->iformat->name, "matroska,", 9) == 0;
-}
-
-/* Compares the size of an AVI file's RIFF chunk with the file's. */
-static bool riff_ends_early(const struct bl_demux *d)
-{
-    if (strcmp(d->format->iformat->name, "avi") != 0)
-        return false;
-    const uint8_t *head = d->head;
-    uint32_t size = head[4] | (uint32_t)head[5] << 8 | (uint32_t)head[6] << 16 | (uint32_t)head[7] << 24;
-    return size != UINT32_MAX && (int64_t)size + 8 > d->bytes;
-}
-
-/* Reads an EBML number (RFC 8794, 4): its leading zero bits count the bytes that follow. Returns its length in bytes,
- * at most 8; 0 if there is none, or its value is "unknown". */
-static int ebml_read(const uint8_t *at, int64_t *value)
-{
-    int length = at[0] ? __builtin_clz(at[0]) - 23 : 0;
-    uint64_t number = length ? at[0] & (0xff >> length) : 0;
-    for (int i = 1; i < length; i++)
-        number = number << 8 | at[i];
-    *value = (int64_t)number;
-    return length && number == (UINT64_C(1) << 7 * length) - 1 ? 0 : length;
-}
-
-/* The end of the element with this four-byte identifier at an offset; 0 if its size is unknown, or it lies beyond the
- * file's head. */
-static int64_t ebml_end(const struct bl_demux *d, int64_t offset, const char *identifier)
-{
-    if (offset < 0 || offset > (int64_t)sizeof d->head - 12 || memcmp(d->head + offset, identifier, 4) != 0)
-        return 0;
-    int64_t size;
-    int length = ebml_read(d->head + offset + 4, &size);
-    return length ? offset + 4 + length + size : 0;
-}
-
-/* The EBML header comes first, then the segment with everything else. */
-static bool matroska_ends_early(const struct bl_demux *d)
-{
-    int64_t segment = ebml_end(d, 0, "\x1a\x45\xdf\xa3");
-    return segment > 0 && ebml_end(d, segment, "\x18\x53\x80\x67") > d->bytes;
-}
-
-bool bl_demux_is_truncated(const struct bl_demux *d)
-{
-    if (riff_ends_early(d) || (bl_demux_is_matroska(d) && matroska_ends_early(d)))
-        return true;
-    int entries = avformat_index_get_entries_count(d->stream);
-    for (int i = 0; i < entries; i++) {
-        const AVIndexEntry *entry = avformat_index_get_entry(d->stream, i);
-        if (entry && entry->pos > d->bytes - entry->size)
-            return true;
-    }
-    return false;
 }

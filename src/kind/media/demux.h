@@ -13,8 +13,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/meter.h"
-#include "base/archive.h"
-#include "kind/kind.h"
+#include "kind/media/media_file.h"
 
 /* What the packets are for; decides when streams are probed (avformat_find_stream_info), which is slow. */
 enum bl_demux_mode {
@@ -25,14 +24,7 @@ enum bl_demux_mode {
 };
 
 struct bl_demux {
-    const char *path; /* the caller's */
-    const struct bl_cancel *cancel;
-    int fd;
-    int64_t bytes;                 /* of the file */
-    int64_t offset;                /* of the next read */
-    int system_errno;              /* of the read that failed, or 0; ESTALE: the file ended before its size */
-    uint8_t head[BL_ARCHIVE_HEAD]; /* the file's first bytes, padded with zeros */
-    AVIOContext *io;
+    struct bl_media_file file;
     AVFormatContext *format;
     bool recognised;        /* by the file's content, not only by its name */
     bool first_is_short;    /* WAV: the first packet is kept short, see wave_limit_probe */
@@ -59,9 +51,6 @@ int bl_demux_next(struct bl_demux *d, AVPacket *packet, bool *got, struct bl_err
 /* Packets of these containers (QuickTime, Matroska) carry the container's own timestamps and sizes. */
 bool bl_demux_is_mov(const struct bl_demux *d);
 bool bl_demux_is_matroska(const struct bl_demux *d);
-
-/* Whether the container claims more bytes than the file has. */
-bool bl_demux_is_truncated(const struct bl_demux *d);
 
 /* Stops libav from logging: its return codes say enough, and printing would lose errno. */
 void bl_demux_silence_logs(void);

@@ -115,7 +115,7 @@ static int counter_decode(struct counter *c, struct bl_error *e)
         return bl_error_memory(e);
     struct bl_decode decode;
     enum bl_demux_mode mode = c->pick.stride == 0 || c->want_times ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
-    int code = bl_decode_open(&decode, d->path, d->bytes, d->stream->index, mode, d->cancel, e);
+    int code = bl_decode_open(&decode, d->file.path, d->file.bytes, d->stream->index, mode, d->file.cancel, e);
     if (code)
         goto out;
     decode.demux.meter = c->meter;

@@ -161,7 +161,7 @@ int bl_decode_seek(struct bl_decode *d, const struct bl_restart *restart, bool *
         return code;
     int stream = d->demux.stream->index;
     if (av_seek_frame(d->demux.format, stream, restart->time, AVSEEK_FLAG_BACKWARD) < 0)
-        return d->demux.system_errno ? bl_demux_error(&d->demux, 0, "", e) : BL_OK;
+        return d->demux.file.system_errno ? bl_demux_error(&d->demux, 0, "", e) : BL_OK;
     for (;;) {
         bool got;
         code = bl_demux_next(&d->demux, d->packet, &got, e);
@@ -190,7 +190,7 @@ int bl_decode_next(struct bl_decode *d, AVFrame *frame, bool *got, struct bl_err
 {
     *got = false;
     for (;;) {
-        if (bl_cancelled(d->demux.cancel))
+        if (bl_cancelled(d->demux.file.cancel))
             return bl_error_set(e, BL_ECANCEL, "cancelled");
         int received = avcodec_receive_frame(d->codec, frame), code = BL_OK;
         *got = received == 0 && !(frame->flags & AV_FRAME_FLAG_DISCARD);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "kind/media/truncation.h"
 #include "kind/video/peek.h"
 
 /* Seconds by which the data may end before the declared duration. */
@@ -51,8 +52,8 @@ static double container_duration(const struct bl_demux *d)
 static int file_duration(const struct bl_demux *indexed, AVPacket *packet, double *present, struct bl_error *e)
 {
     struct bl_demux d;
-    int code =
-        bl_demux_open(&d, indexed->path, indexed->bytes, indexed->stream->index, BL_DEMUX_COUNT, indexed->cancel, e);
+    int code = bl_demux_open(&d, indexed->file.path, indexed->file.bytes, indexed->stream->index, BL_DEMUX_COUNT,
+                             indexed->file.cancel, e);
     if (code)
         return code;
     bl_demux_read_all_streams(&d);
@@ -73,7 +74,8 @@ static int file_duration(const struct bl_demux *indexed, AVPacket *packet, doubl
 /* The packets of a transport stream all have one of three sizes. */
 static bool transport_is_truncated(const struct bl_demux *d)
 {
-    return strcmp(d->format->iformat->name, "mpegts") == 0 && d->bytes % 188 && d->bytes % 192 && d->bytes % 204;
+    return strcmp(d->format->iformat->name, "mpegts") == 0 && d->file.bytes % 188 && d->file.bytes % 192 &&
+           d->file.bytes % 204;
 }
 
 /* If the header lists all packets, their number and the file's size show whether data is missing; otherwise the
@@ -85,10 +87,10 @@ static int packet_index_check_end(struct bl_packet_index *index, const struct bl
     index->listed = d->stream->nb_frames;
     if (index->listed > 0) {
         index->suspicious = index->suspicious || index->listed != packets;
-        index->truncated = index->listed > packets && bl_demux_is_truncated(d);
+        index->truncated = index->listed > packets && bl_truncation_detect(d);
         return BL_OK;
     }
-    index->truncated = bl_demux_is_matroska(d) && bl_demux_is_truncated(d);
+    index->truncated = bl_demux_is_matroska(d) && bl_truncation_detect(d);
     index->declared = container_duration(d);
     index->present = (double)index->end * av_q2d(d->stream->time_base);
     if (index->declared == 0 || index->present + END_TOLERANCE >= index->declared)

@@ -1,0 +1,33 @@
+/* A file of media as libav reads it: through our own descriptor, which tells system failures from bad content. */
+#ifndef BL_MEDIA_FILE_H
+#define BL_MEDIA_FILE_H
+
+#include <libavformat/avio.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/archive.h"
+#include "base/cancel.h"
+#include "base/error.h"
+
+struct bl_media_file {
+    const char *path; /* the caller's */
+    const struct bl_cancel *cancel;
+    int fd;
+    int64_t bytes;
+    int64_t offset;                /* of the next read */
+    int system_errno;              /* of the read that failed, or 0; ESTALE: the file ended before its size */
+    uint8_t head[BL_ARCHIVE_HEAD]; /* its first bytes, padded with zeros */
+    AVIOContext *io;
+};
+
+/* bytes: the size that the file must have, or -1. BL_EDATA: no regular file, or an empty one, or an archive. To be
+ * closed also after a failure. */
+int bl_media_file_open(struct bl_media_file *file, const char *path, int64_t bytes, const struct bl_cancel *cancel,
+                       struct bl_error *e);
+void bl_media_file_close(struct bl_media_file *file);
+
+/* As pread. */
+ssize_t bl_media_file_read(const struct bl_media_file *file, void *buffer, size_t size, int64_t offset);
+
+#endif

@@ -1,0 +1,56 @@
+#include "kind/media/truncation.h"
+
+#include <string.h>
+
+/* Compares the size of an AVI file's RIFF chunk with the file's. */
+static bool riff_ends_early(const struct bl_demux *d)
+{
+    if (strcmp(d->format->iformat->name, "avi") != 0)
+        return false;
+    const uint8_t *head = d->file.head;
+    uint32_t size = head[4] | (uint32_t)head[5] << 8 | (uint32_t)head[6] << 16 | (uint32_t)head[7] << 24;
+    return size != UINT32_MAX && (int64_t)size + 8 > d->file.bytes;
+}
+
+/* Reads an EBML number (RFC 8794, 4): its leading zero bits count the bytes that follow. Returns its length in bytes,
+ * at most 8; 0 if there is none, or its value is "unknown". */
+static int ebml_read(const uint8_t *at, int64_t *value)
+{
+    int length = at[0] ? __builtin_clz(at[0]) - 23 : 0;
+    uint64_t number = length ? at[0] & (0xff >> length) : 0;
+    for (int i = 1; i < length; i++)
+        number = number << 8 | at[i];
+    *value = (int64_t)number;
+    return length && number == (UINT64_C(1) << 7 * length) - 1 ? 0 : length;
+}
+
+/* The end of the element with this four-byte identifier at an offset; 0 if its size is unknown, or it lies beyond the
+ * file's head. */
+static int64_t ebml_end(const struct bl_demux *d, int64_t offset, const char *identifier)
+{
+    if (offset < 0 || offset > (int64_t)sizeof d->file.head - 12 || memcmp(d->file.head + offset, identifier, 4) != 0)
+        return 0;
+    int64_t size;
+    int length = ebml_read(d->file.head + offset + 4, &size);
+    return length ? offset + 4 + length + size : 0;
+}
+
+/* The EBML header comes first, then the segment with everything else. */
+static bool matroska_ends_early(const struct bl_demux *d)
+{
+    int64_t segment = ebml_end(d, 0, "\x1a\x45\xdf\xa3");
+    return segment > 0 && ebml_end(d, segment, "\x18\x53\x80\x67") > d->file.bytes;
+}
+
+bool bl_truncation_detect(const struct bl_demux *d)
+{
+    if (riff_ends_early(d) || (bl_demux_is_matroska(d) && matroska_ends_early(d)))
+        return true;
+    int entries = avformat_index_get_entries_count(d->stream);
+    for (int i = 0; i < entries; i++) {
+        const AVIndexEntry *entry = avformat_index_get_entry(d->stream, i);
+        if (entry && entry->pos > d->file.bytes - entry->size)
+            return true;
+    }
+    return false;
+}
