@@ -294,11 +294,14 @@ static int reader_find_timeline(struct bl_reader *reader, const struct bl_row *r
 }
 
 /* Reads a piece from a keyframe on; *done is false if that is not possible. */
-static int piece_read_from_restart(struct piece *p, const struct bl_timeline *timeline, bool *done,
-                                   struct bl_note *note, struct bl_error *e)
+static int piece_read_from_restart(struct piece *p, bool *done, struct bl_note *note, struct bl_error *e)
 {
+    const struct bl_timeline *timeline;
     *done = false;
-    int code = piece_begin(p, timeline->tick, e);
+    int code = reader_find_timeline(p->reader, &p->request->row, &timeline, e);
+    if (code)
+        return code;
+    code = piece_begin(p, timeline->tick, e);
     if (code)
         return code;
     const struct bl_restart *restart = bl_timeline_find(timeline, &p->pick, p->request->source_start);
@@ -323,28 +326,23 @@ static int piece_read_from_restart(struct piece *p, const struct bl_timeline *ti
     return code;
 }
 
-/* Reads a piece; *full: the GPU's memory was not enough. What fails in the middle of a file for its content is tried
- * again from the beginning. */
+/* Reads a piece; *full: the GPU's memory was not enough. What begins in the middle of a sound sequence is read from a
+ * keyframe; if that is not possible, or finds bad content, it is read from the first frame. */
 static int reader_read(struct bl_reader *reader, const struct bl_request *request, bool on_gpu, bool *full,
                        struct bl_note *note, struct bl_error *e)
 {
-    note->text[0] = 0;
-    if (request->source_start > 0 && !*request->row.reason) {
-        struct piece p = {.reader = reader, .request = request, .on_gpu = on_gpu};
-        struct bl_error middle = {0};
-        const struct bl_timeline *timeline;
-        bool done = false;
-        int code = reader_find_timeline(reader, &request->row, &timeline, &middle);
-        if (!code)
-            code = piece_read_from_restart(&p, timeline, &done, note, &middle);
-        *full = p.decode.gpu_full;
-        if (code && code != BL_EDATA)
-            return bl_error_set(e, code, "%s", middle.text);
-        if (done && !code)
-            return BL_OK;
+    const struct piece initial = {.reader = reader, .request = request, .on_gpu = on_gpu};
+    struct piece p = initial;
+    bool done = false;
+    int code = BL_OK;
+    note->text[0] = '\0';
+    if (request->source_start > 0 && !*request->row.reason)
+        code = piece_read_from_restart(&p, &done, note, e);
+    if (code == BL_EDATA || (!code && !done)) {
+        bl_error_clear(e);
+        p = initial;
+        code = piece_read_from_start(&p, note, e);
     }
-    struct piece p = {.reader = reader, .request = request, .on_gpu = on_gpu};
-    int code = piece_read_from_start(&p, note, e);
     *full = p.decode.gpu_full;
     return code;
 }
