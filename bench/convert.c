@@ -256,8 +256,8 @@ static void bench_free(struct bench *b)
 int main(int argc, char **argv)
 {
     struct bench b = {.level = ""};
-    if (argc < 4 || bl_size_parse(argv[2], &b.width, &b.height, NULL) ||
-        bl_size_parse(argv[3], &b.out_width, &b.out_height, NULL))
+    if (argc < 4 || sscanf(argv[2], "%dx%d", &b.width, &b.height) != 2 ||
+        sscanf(argv[3], "%dx%d", &b.out_width, &b.out_height) != 2)
         die("usage: convert METHOD[:LEVEL] WxH WxH [rounds] < yuv420p > rgb24");
     int rounds = argc > 4 ? atoi(argv[4]) : 20;
     char *colon = strchr(argv[1], ':');

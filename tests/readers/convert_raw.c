@@ -26,6 +26,17 @@ struct job {
     struct bl_nv12 filters;
 };
 
+static int size_parse(const char *text, int *width, int *height)
+{
+    return sscanf(text, "%dx%d", width, height) == 2 ? 0 : -1;
+}
+
+static int fit_parse(const char *text, enum bl_fit *fit)
+{
+    *fit = !strcmp(text, "crop") ? BL_FIT_CROP : !strcmp(text, "pad") ? BL_FIT_PAD : BL_FIT_STRETCH;
+    return *fit == BL_FIT_STRETCH && strcmp(text, "stretch") ? -1 : 0;
+}
+
 static int matrix_parse(struct job *job, const char *text)
 {
     char *end;
@@ -59,14 +70,14 @@ static int option_parse(struct job *job, char *text, struct bl_error *e)
     if (!value)
         return bl_error_set(e, BL_EUSAGE, "'%s' is no name=value", text);
     *value++ = 0;
-    if (!strcmp(text, "size"))
-        return bl_size_parse(value, &job->input.target_width, &job->input.target_height, e);
-    if (!strcmp(text, "fit"))
-        return bl_fit_parse(value, &job->input.fit, e);
     if (!strcmp(text, "simd"))
         return bl_simd_parse(value, &job->options.simd, e);
     int rc = -1;
-    if (!strcmp(text, "sar"))
+    if (!strcmp(text, "size"))
+        rc = size_parse(value, &job->input.target_width, &job->input.target_height);
+    else if (!strcmp(text, "fit"))
+        rc = fit_parse(value, &job->input.fit);
+    else if (!strcmp(text, "sar"))
         rc = sscanf(value, "%d:%d", &job->input.sar_num, &job->input.sar_den) == 2 ? 0 : -1;
     else if (!strcmp(text, "matrix9"))
         rc = matrix_parse(job, value);
@@ -88,7 +99,9 @@ static int job_parse(struct job *job, int argc, char **argv, struct bl_error *e)
     job->frame->format = av_get_pix_fmt(argv[1]);
     if (job->frame->format == AV_PIX_FMT_NONE)
         return bl_error_set(e, BL_EUSAGE, "'%s' is no pixel format", argv[1]);
-    int rc = bl_size_parse(argv[2], &job->frame->width, &job->frame->height, e);
+    int rc = size_parse(argv[2], &job->frame->width, &job->frame->height);
+    if (rc)
+        return bl_error_set(e, BL_EUSAGE, "'%s' is no size", argv[2]);
     for (int i = 3; i < argc && !rc; i++)
         rc = option_parse(job, argv[i], e);
     job->input.coded_width = job->frame->width;

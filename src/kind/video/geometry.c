@@ -2,9 +2,7 @@
  * rectangle. */
 #include "kind/video/geometry.h"
 
-#include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TAN_ONE_DEGREE 0.017455064928217585
@@ -138,36 +136,4 @@ ptrdiff_t bl_geometry_place(const struct bl_geometry *g, ptrdiff_t *step_x, ptrd
     *step_x = turned ? down : right;
     *step_y = turned ? right : down;
     return origin;
-}
-
-/* Parses one side: decimal digits only; advances *text. */
-static int side_parse(const char **text, int *side)
-{
-    if (**text < '1' || **text > '9')
-        return -1;
-    char *end;
-    long value = strtol(*text, &end, 10);
-    *text = end;
-    *side = value > INT_MAX ? INT_MAX : (int)value;
-    return 0;
-}
-
-int bl_size_parse(const char *text, int *width, int *height, struct bl_error *e)
-{
-    const char *at = text;
-    if (side_parse(&at, width) || *at++ != 'x' || side_parse(&at, height) || *at)
-        return bl_error_set(e, BL_EUSAGE, "'%s' is not a size: write width x height in pixels, such as 224x224", text);
-    return size_check("a size", *width, *height, BL_EUSAGE, e);
-}
-
-int bl_fit_parse(const char *text, enum bl_fit *fit, struct bl_error *e)
-{
-    static const char *const names[] = {[BL_FIT_STRETCH] = "stretch", [BL_FIT_CROP] = "crop", [BL_FIT_PAD] = "pad"};
-    for (int i = 0; i < 3; i++) {
-        if (!strcmp(text, names[i])) {
-            *fit = (enum bl_fit)i;
-            return 0;
-        }
-    }
-    return bl_error_set(e, BL_EUSAGE, "'%s' is not a fit: write stretch, crop or pad", text);
 }

@@ -54,8 +54,4 @@ int bl_geometry_make(struct bl_geometry *geometry, const struct bl_geometry_inpu
  * its first pixel, and sets the distances to its next pixel and its next row, all in bytes. */
 ptrdiff_t bl_geometry_place(const struct bl_geometry *geometry, ptrdiff_t *step_x, ptrdiff_t *step_y);
 
-/* Parse size and fit as the command line has them: "224x224"; "stretch", "crop", "pad". BL_EUSAGE. */
-int bl_size_parse(const char *text, int *width, int *height, struct bl_error *e);
-int bl_fit_parse(const char *text, enum bl_fit *fit, struct bl_error *e);
-
 #endif
