@@ -9,7 +9,7 @@
 #include "kind/frames/image_folder.h"
 #include "kind/frames/image.h"
 #include "kind/video/convert.h"
-#include "kind/video/stream.h"
+#include "kind/video/picture.h"
 
 struct bl_reader {
     const struct bl_video_config *config;
@@ -38,22 +38,6 @@ static int frames_list_folder(struct bl_image_folder *folder, const struct bl_vi
     return BL_OK;
 }
 
-/* Images are rotated as EXIF says, as videos are. Their densities are mostly wrong and are ignored: pixels are square.
- */
-static int frames_make_geometry(struct bl_geometry *geometry, const struct bl_video_config *config,
-                                const AVFrame *frame, struct bl_error *e)
-{
-    const AVFrameSideData *side = av_frame_get_side_data(frame, AV_FRAME_DATA_DISPLAYMATRIX);
-    bool rotated = side && side->size >= 9 * sizeof(int32_t);
-    struct bl_geometry_input input = {.coded_width = frame->width,
-                                      .coded_height = frame->height,
-                                      .matrix = rotated ? (const int32_t *)(const void *)side->data : NULL,
-                                      .target_width = config->size.width,
-                                      .target_height = config->size.height,
-                                      .fit = (enum bl_fit)config->fit};
-    return bl_geometry_make(geometry, &input, e);
-}
-
 /* Decodes an image into the frame. */
 static int frames_decode_image(const char *path, const struct bl_image *image, const struct bl_video_config *config,
                                AVFrame *frame, struct bl_geometry *geometry, struct bl_error *e)
@@ -67,7 +51,7 @@ static int frames_decode_image(const char *path, const struct bl_image *image, c
     code = bl_image_decode(image, file.data, frame, e);
     bl_buffer_free(&file);
     if (!code)
-        code = frames_make_geometry(geometry, config, frame, e);
+        code = bl_picture_geometry(NULL, config, frame, geometry, e);
     if (code == BL_EDATA)
         bl_error_prefix(e, "%s", image->name);
     return code;
@@ -104,7 +88,7 @@ int bl_frames_read_open(const void *config, const struct bl_kind_env *env, const
     r->env = env;
     r->size = (struct bl_dimensions){(int)fields->field[0].shape[1], (int)fields->field[0].shape[0]};
     r->frame = av_frame_alloc();
-    struct bl_convert_options options = bl_stream_convert_options(config, env->simd);
+    struct bl_convert_options options = bl_picture_options(config, env->simd);
     int code = r->frame ? bl_convert_open(&r->convert, &options, e) : bl_error_memory(e);
     if (code) {
         bl_frames_read_close(r);

@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "kind/video/clock.h"
 #include "kind/video/decode.h"
 #include "kind/video/packet_index.h"
 #include "kind/video/pick.h"
-#include "kind/video/stream.h"
+#include "kind/video/picture.h"
 
 struct counter {
     const struct bl_video_config *config;
@@ -24,7 +25,7 @@ struct counter {
     int64_t previous; /* when the frame before is shown, in ticks */
     bool want_times;
     double *times; /* [pick.taken] when steps begin, in seconds; not with --fps, which determines them */
-    int64_t times_capacity;
+    size_t times_capacity;
 
     /* What decoding found. */
     int64_t decoded;   /* frames */
@@ -37,14 +38,8 @@ static int counter_add_time(struct counter *c, int64_t taken, struct bl_error *e
 {
     if (!c->want_times || c->pick.stride == 0 || taken == 0)
         return BL_OK;
-    if (c->pick.taken > c->times_capacity) {
-        int64_t capacity = c->times_capacity ? 2 * c->times_capacity : 256;
-        double *larger = realloc(c->times, (size_t)capacity * sizeof *larger);
-        if (!larger)
-            return bl_error_memory(e);
-        c->times = larger;
-        c->times_capacity = capacity;
-    }
+    if (BL_ARRAY_RESERVE(c->times, c->times_capacity, (size_t)c->pick.taken, e))
+        return BL_EFAIL;
     c->times[c->pick.taken - 1] = bl_clock_seconds(&c->clock, c->previous);
     return BL_OK;
 }
@@ -199,7 +194,7 @@ int bl_video_count(const struct bl_video_config *config, const struct bl_cancel 
         .config = config, .demux = &d, .meter = meter, .want_times = times, .clock.origin = AV_NOPTS_VALUE};
     if (config->count != BL_COUNT_DECODE) /* decoding takes much longer, and reports its own progress */
         d.meter = meter;
-    code = bl_stream_check(&d, config, e);
+    code = bl_picture_check(&d, config, e);
     if (code)
         goto out;
     code = bl_packet_index_make(&c.index, &d, times || config->fps.den != 0, e);

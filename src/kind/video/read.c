@@ -16,7 +16,7 @@
 #include "kind/video/decode.h"
 #include "kind/video/gpu_worker.h"
 #include "kind/video/pick.h"
-#include "kind/video/stream.h"
+#include "kind/video/picture.h"
 #include "kind/video/timeline.h"
 #include "kind/video/config.h"
 
@@ -83,7 +83,7 @@ static int piece_convert(struct piece *p, const struct bl_geometry *geometry, ui
     struct bl_reader *reader = p->reader;
     const AVFrame *frame = reader->held;
     if (p->on_gpu) {
-        struct bl_convert_options options = bl_stream_convert_options(reader->config, reader->env->simd);
+        struct bl_convert_options options = bl_picture_options(reader->config, reader->env->simd);
         int code = bl_convert_check(AV_PIX_FMT_NONE, frame->color_trc, frame->colorspace, &options, e);
         if (code)
             return code;
@@ -109,7 +109,7 @@ static int piece_take(struct piece *p, int64_t times, struct bl_error *e)
         return BL_OK;
     struct bl_reader *reader = p->reader;
     struct bl_geometry geometry;
-    int code = bl_stream_geometry(&p->decode.demux, reader->config, reader->held, &geometry, e);
+    int code = bl_picture_geometry(&p->decode.demux, reader->config, reader->held, &geometry, e);
     if (code)
         return code;
     code = piece_check_size(reader, &geometry, e);
@@ -394,7 +394,7 @@ int bl_video_read_open(const void *config, const struct bl_kind_env *env, const 
     r->size = (struct bl_dimensions){(int)fields->field[0].shape[1], (int)fields->field[0].shape[0]};
     r->frame = av_frame_alloc();
     r->held = av_frame_alloc();
-    struct bl_convert_options options = bl_stream_convert_options(config, env->simd);
+    struct bl_convert_options options = bl_picture_options(config, env->simd);
     int code = r->frame && r->held ? bl_convert_open(&r->convert, &options, e) : bl_error_memory(e);
     if (code) {
         bl_video_read_close(r);
@@ -433,7 +433,7 @@ int bl_video_read_size(const void *config, const struct bl_kind_env *env, const 
     if (!code && !got)
         code = bl_error_set(e, BL_EDATA, "no frame decodes");
     if (!code)
-        code = bl_stream_geometry(&d.demux, config, frame, &geometry, e);
+        code = bl_picture_geometry(&d.demux, config, frame, &geometry, e);
     if (!code)
         *size = (struct bl_dimensions){geometry.width, geometry.height};
     bl_decode_close(&d);

@@ -1,14 +1,14 @@
-#include "kind/video/stream.h"
+#include "kind/video/picture.h"
 
 #include <libavcodec/avcodec.h>
 
-struct bl_convert_options bl_stream_convert_options(const struct bl_video_config *config, enum bl_simd simd)
+struct bl_convert_options bl_picture_options(const struct bl_video_config *config, enum bl_simd simd)
 {
     return (struct bl_convert_options){.simd = simd, .hdr_clip = config->hdr == BL_HDR_CLIP};
 }
 
-static int stream_make_geometry(const struct bl_video_config *config, int width, int height, AVRational sar,
-                                const int32_t *matrix, struct bl_geometry *geometry, struct bl_error *e)
+static int picture_make_geometry(const struct bl_video_config *config, int width, int height, AVRational sar,
+                                 const int32_t *matrix, struct bl_geometry *geometry, struct bl_error *e)
 {
     struct bl_geometry_input input = {
         .coded_width = width,
@@ -72,35 +72,32 @@ static int codec_check(const AVCodecParameters *codec, const AVCodec *decoder, c
     return code;
 }
 
-int bl_stream_check(const struct bl_demux *d, const struct bl_video_config *config, struct bl_error *e)
+int bl_picture_check(const struct bl_demux *d, const struct bl_video_config *config, struct bl_error *e)
 {
     const AVCodecParameters *codec = d->stream->codecpar;
     const AVCodec *decoder = avcodec_find_decoder(codec->codec_id);
     if (!decoder)
         return bl_error_set(e, BL_EDATA, "no decoder for %s",
                             codec->codec_id ? avcodec_get_name(codec->codec_id) : "its unknown codec");
-    struct bl_convert_options options = bl_stream_convert_options(config, BL_SIMD_NONE);
+    struct bl_convert_options options = bl_picture_options(config, BL_SIMD_NONE);
     int code = bl_convert_check(AV_PIX_FMT_NONE, codec->color_trc, codec->color_space, &options, e);
-    if (code)
-        goto out;
-    if (codec_must_open(codec))
+    if (!code && codec_must_open(codec))
         code = codec_check(codec, decoder, &options, e);
-out:
     if (code || codec->width <= 0 || codec->height <= 0)
         return code;
     struct bl_geometry geometry;
     AVRational sar = d->stream->sample_aspect_ratio;
-    return stream_make_geometry(config, codec->width, codec->height, sar.num > 0 ? sar : codec->sample_aspect_ratio,
-                                stream_matrix(d->stream), &geometry, e);
+    return picture_make_geometry(config, codec->width, codec->height, sar.num > 0 ? sar : codec->sample_aspect_ratio,
+                                 stream_matrix(d->stream), &geometry, e);
 }
 
-int bl_stream_geometry(const struct bl_demux *d, const struct bl_video_config *config, AVFrame *frame,
-                       struct bl_geometry *geometry, struct bl_error *e)
+int bl_picture_geometry(const struct bl_demux *d, const struct bl_video_config *config, AVFrame *frame,
+                        struct bl_geometry *geometry, struct bl_error *e)
 {
-    const int32_t *matrix = stream_matrix(d->stream);
+    const int32_t *matrix = d ? stream_matrix(d->stream) : NULL;
     const AVFrameSideData *side = av_frame_get_side_data(frame, AV_FRAME_DATA_DISPLAYMATRIX);
     if (!matrix && side && side->size >= 9 * sizeof(int32_t))
         matrix = (const int32_t *)(const void *)side->data;
-    AVRational sar = av_guess_sample_aspect_ratio(d->format, d->stream, frame);
-    return stream_make_geometry(config, frame->width, frame->height, sar, matrix, geometry, e);
+    AVRational sar = d ? av_guess_sample_aspect_ratio(d->format, d->stream, frame) : (AVRational){1, 1};
+    return picture_make_geometry(config, frame->width, frame->height, sar, matrix, geometry, e);
 }
