@@ -3,6 +3,7 @@
 #include "kind/video/colour.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define GROUP 32                                     /* pixels converted at a time */
@@ -10,46 +11,33 @@
 
 typedef uint8_t bytes16 __attribute__((vector_size(16)));
 
-/* Finds Kr and Kb of H.273 table 4; -1 if the matrix has none. As in FFmpeg's scale filter, unspecified and reserved
- * matrices are BT.601. */
-static int matrix_find_weights(enum AVColorSpace matrix, double *kr, double *kb)
+/* Finds Kr and Kb of H.273 table 4; false if the matrix has none. As in FFmpeg's scale filter, unspecified and reserved
+ * matrices are BT.601; RGB, too, which contradicts a YUV frame. */
+static bool matrix_find_weights(enum AVColorSpace matrix, double *kr, double *kb)
 {
-    *kr = 0.299;
-    *kb = 0.114;
-    switch (matrix) {
-    case AVCOL_SPC_RGB: /* contradicts a YUV frame, so unspecified */
-    case AVCOL_SPC_UNSPECIFIED:
-    case AVCOL_SPC_RESERVED:
-    case AVCOL_SPC_BT470BG:
-    case AVCOL_SPC_SMPTE170M:
-    case AVCOL_SPC_YCGCO:
-        return 0;
-    case AVCOL_SPC_BT709:
-        *kr = 0.2126;
-        *kb = 0.0722;
-        return 0;
-    case AVCOL_SPC_FCC:
-        *kr = 0.30;
-        *kb = 0.11;
-        return 0;
-    case AVCOL_SPC_SMPTE240M:
-        *kr = 0.212;
-        *kb = 0.087;
-        return 0;
-    case AVCOL_SPC_BT2020_NCL:
-        *kr = 0.2627;
-        *kb = 0.0593;
-        return 0;
-    default:
-        return -1;
+    static const struct {
+        enum AVColorSpace matrix;
+        double kr, kb;
+    } known[] = {{AVCOL_SPC_RGB, 0.299, 0.114},       {AVCOL_SPC_UNSPECIFIED, 0.299, 0.114},
+                 {AVCOL_SPC_RESERVED, 0.299, 0.114},  {AVCOL_SPC_BT470BG, 0.299, 0.114},
+                 {AVCOL_SPC_SMPTE170M, 0.299, 0.114}, {AVCOL_SPC_YCGCO, 0.299, 0.114},
+                 {AVCOL_SPC_BT709, 0.2126, 0.0722},   {AVCOL_SPC_FCC, 0.30, 0.11},
+                 {AVCOL_SPC_SMPTE240M, 0.212, 0.087}, {AVCOL_SPC_BT2020_NCL, 0.2627, 0.0593}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].matrix != matrix)
+            continue;
+        *kr = known[i].kr;
+        *kb = known[i].kb;
+        return true;
     }
+    return false;
 }
 
 int bl_colour_check(enum AVColorSpace matrix, struct bl_error *e)
 {
     double kr, kb;
-    if (!matrix_find_weights(matrix, &kr, &kb))
-        return 0;
+    if (matrix_find_weights(matrix, &kr, &kb))
+        return BL_OK;
     const char *name = matrix == AVCOL_SPC_BT2020_CL           ? "BT.2020 with constant luminance"
                        : matrix == AVCOL_SPC_ICTCP             ? "ICtCp"
                        : matrix == AVCOL_SPC_CHROMA_DERIVED_CL ? "derived from its primaries with constant luminance"
@@ -67,8 +55,8 @@ static int16_t colour_factor(double levels_per_word)
 
 static void colour_set_matrix(struct bl_colour *c, enum AVColorSpace matrix, double unit)
 {
-    double kr, kb;
-    matrix_find_weights(matrix, &kr, &kb);
+    double kr = 0, kb = 0;
+    (void)matrix_find_weights(matrix, &kr, &kb); /* checked before */
     double kg = 1 - kr - kb, u = 2 * (1 - kb), v = 2 * (1 - kr);
     double rows[3][2] = {{0, v}, {-u * kb / kg, -v * kr / kg}, {u, 0}};
     if (matrix == AVCOL_SPC_YCGCO) { /* U is Cg, V is Co */

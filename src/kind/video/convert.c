@@ -125,11 +125,8 @@ int bl_convert_check(enum AVPixelFormat format, enum AVColorTransferCharacterist
 {
     struct bl_pixels pixels = {.family = BL_FAMILY_YUV};
     int code = format == AV_PIX_FMT_NONE ? 0 : bl_pixels_make(&pixels, format, e);
-    if (code)
-        goto out;
-    if (pixels.family == BL_FAMILY_YUV)
+    if (!code && pixels.family == BL_FAMILY_YUV)
         code = bl_colour_check(matrix, e);
-out:
     if (code || options->hdr_clip)
         return code;
     if (transfer == AVCOL_TRC_SMPTE2084)
@@ -347,13 +344,6 @@ static int chroma_scale_width_first(struct conversion *p, struct lines *out, str
     return plane_scale(p, &down, line_unpack_high, NULL, out, scratch, e);
 }
 
-/* Scaling the width of lines costs most; there are fewer lines before or after the height is scaled. */
-static int chroma_scale(struct conversion *p, struct lines *out, struct scratch *scratch, struct bl_error *e)
-{
-    bool fewer_before = p->convert->lines.chroma_height < p->geometry->scaled_height;
-    return fewer_before ? chroma_scale_width_first(p, out, scratch, e) : chroma_scale_height_first(p, out, scratch, e);
-}
-
 /* Luma comes last, so that its lines can be converted to RGB as they come. */
 static int conversion_scale(struct conversion *p, int planes, struct bl_error *e)
 {
@@ -363,10 +353,12 @@ static int conversion_scale(struct conversion *p, int planes, struct bl_error *e
     int code = 0;
     for (int c = planes - 1; c >= 0 && !code; c--) {
         p->component = c;
-        if (bl_scanlines_is_narrow(&p->convert->lines, c))
-            code = chroma_scale(p, &p->out[c], &p->convert->out[c], e);
-        else
+        if (!bl_scanlines_is_narrow(&p->convert->lines, c))
             code = plane_scale(p, &whole, line_unpack, c ? NULL : line_pack, &p->out[c], &p->convert->out[c], e);
+        else if (p->convert->lines.chroma_height < g->scaled_height) /* widths cost most, so with the fewer lines */
+            code = chroma_scale_width_first(p, &p->out[c], &p->convert->out[c], e);
+        else
+            code = chroma_scale_height_first(p, &p->out[c], &p->convert->out[c], e);
     }
     return code;
 }

@@ -176,16 +176,6 @@ int bl_decode_seek(struct bl_decode *d, const struct bl_restart *restart, bool *
     return code;
 }
 
-/* FFmpeg crops surfaces at the right and the bottom only. The frame gets the picture's size here; readers of the
- * surface start at crop_left and crop_top. */
-static void surface_crop(AVFrame *frame)
-{
-    if (!frame->hw_frames_ctx)
-        return;
-    frame->width -= (int)frame->crop_left;
-    frame->height -= (int)frame->crop_top;
-}
-
 int bl_decode_next(struct bl_decode *d, AVFrame *frame, bool *got, struct bl_error *e)
 {
     *got = false;
@@ -211,7 +201,11 @@ int bl_decode_next(struct bl_decode *d, AVFrame *frame, bool *got, struct bl_err
         frame->best_effort_timestamp = d->time_end;
     d->time_end = bl_decode_time_end(d, frame);
     d->unusual = d->unusual || frame->interlaced_frame || bl_decode_is_damaged(frame);
-    surface_crop(frame);
+    /* FFmpeg crops surfaces only at the right and the bottom; their readers start at crop_left and crop_top. */
+    if (frame->hw_frames_ctx) {
+        frame->width -= (int)frame->crop_left;
+        frame->height -= (int)frame->crop_top;
+    }
     return BL_OK;
 }
 

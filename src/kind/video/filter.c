@@ -11,12 +11,6 @@ struct weights {
     int taps, room;
 };
 
-/* Halves round up, below zero too, so that the grid of positions is uniform. */
-static double round_half_up(double x)
-{
-    return floor(x + 0.5);
-}
-
 /* The number of positions that the triangle may reach; *step: its slope. */
 static int triangle_reach(double length, int count, double *step)
 {
@@ -44,7 +38,7 @@ static void weights_make_triangle(struct weights *weights, int size, double star
     double step;
     int wide = triangle_reach(length, count, &step);
     double middle = start + (i + 0.5) * (length / count), total = 0;
-    int begin = (int)round_half_up(middle - wide / 2.0);
+    int begin = (int)floor(middle - wide / 2.0 + 0.5); /* halves round up, below zero too: the grid is uniform */
     for (int j = 0; j < wide; j++)
         total += fmax(1 - fabs((begin + j + 0.5 - middle) * step), 0);
     weights->first = position_mirror(begin, size);

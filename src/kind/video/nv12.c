@@ -1,41 +1,36 @@
 #include "kind/video/nv12.h"
 
+#include <string.h>
+
 #include "kind/video/colour.h"
 #include "kind/video/scanlines.h"
 
 /* Surfaces always are 4:2:0. */
 static const struct bl_pixels pixels_420 = {.family = BL_FAMILY_YUV, .planes = 3, .depth = 8, .sub_w = 1, .sub_h = 1};
 
-static bool nv12_is_current(const struct bl_nv12 *n, const struct bl_nv12 *wanted)
-{
-    return n->across[0].first && n->width == wanted->width && n->height == wanted->height &&
-           n->scaled_width == wanted->scaled_width && n->scaled_height == wanted->scaled_height &&
-           n->phase_w == wanted->phase_w && n->phase_h == wanted->phase_h && n->x == wanted->x && n->y == wanted->y &&
-           n->source_width == wanted->source_width && n->source_height == wanted->source_height;
-}
-
 int bl_nv12_prepare(struct bl_nv12 *nv12, const struct bl_geometry *g, enum AVChromaLocation location, bool *made,
                     struct bl_error *e)
 {
-    struct bl_nv12 n = {.width = g->coded_width,
-                        .height = g->coded_height,
-                        .scaled_width = g->scaled_width,
-                        .scaled_height = g->scaled_height,
-                        .x = g->source_x,
-                        .y = g->source_y,
-                        .source_width = g->source_width,
-                        .source_height = g->source_height};
-    bl_scanlines_phases(&pixels_420, location, &n.phase_w, &n.phase_h);
-    *made = !nv12_is_current(nv12, &n);
+    struct bl_nv12_key k = {.width = g->coded_width,
+                            .height = g->coded_height,
+                            .scaled_width = g->scaled_width,
+                            .scaled_height = g->scaled_height,
+                            .x = g->source_x,
+                            .y = g->source_y,
+                            .source_width = g->source_width,
+                            .source_height = g->source_height};
+    bl_scanlines_phases(&pixels_420, location, &k.phase_w, &k.phase_h);
+    *made = !nv12->across[0].first || memcmp(&nv12->key, &k, sizeof k) != 0;
     if (!*made)
         return BL_OK;
-    int code = bl_filter_make(&n.across[0], n.width, n.x, n.source_width, n.scaled_width, e);
+    struct bl_nv12 n = {.key = k};
+    int code = bl_filter_make(&n.across[0], k.width, k.x, k.source_width, k.scaled_width, e);
     if (!code)
-        code = bl_filter_make(&n.down[0], n.height, n.y, n.source_height, n.scaled_height, e);
+        code = bl_filter_make(&n.down[0], k.height, k.y, k.source_height, k.scaled_height, e);
     if (!code)
-        code = bl_filter_make_chroma(&n.across[1], n.width, n.x, n.source_width, n.scaled_width, n.phase_w / 8.0, e);
+        code = bl_filter_make_chroma(&n.across[1], k.width, k.x, k.source_width, k.scaled_width, k.phase_w / 8.0, e);
     if (!code)
-        code = bl_filter_make_chroma(&n.down[1], n.height, n.y, n.source_height, n.scaled_height, n.phase_h / 8.0, e);
+        code = bl_filter_make_chroma(&n.down[1], k.height, k.y, k.source_height, k.scaled_height, k.phase_h / 8.0, e);
     bl_nv12_free(code ? &n : nv12);
     if (!code)
         *nv12 = n;

@@ -11,11 +11,16 @@
 #include "kind/video/geometry.h"
 #include "kind/video/nv12_rgb.h"
 
-/* The filters of luma and of chroma, and what they were made for. Must be zeroed before its first use. */
-struct bl_nv12 {
-    struct bl_filter across[2], down[2];
+/* What filters are made for. Compared as bytes: no padding. */
+struct bl_nv12_key {
     int width, height, scaled_width, scaled_height, phase_w, phase_h;
     double x, y, source_width, source_height;
+};
+
+/* The filters of luma and of chroma. Must be zeroed before its first use. */
+struct bl_nv12 {
+    struct bl_nv12_key key;
+    struct bl_filter across[2], down[2];
 };
 
 /* Makes the filters for pictures of this geometry and chroma location; *made: they were not the current ones. BL_EFAIL:

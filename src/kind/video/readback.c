@@ -7,16 +7,13 @@
 
 _Static_assert(EVENT_DRAWN < BL_GPU_EVENTS, "an event for each batch, and one more");
 
-static int readback_report_full(struct bl_error *e)
-{
-    return bl_error_set(e, BL_EFAIL, "the GPU's memory is not enough for pictures: use a smaller -j");
-}
-
 static int readback_alloc(const struct bl_readback *p, enum bl_gpu_memory kind, size_t bytes, void **memory,
                           struct bl_error *e)
 {
     int code = p->gpu->alloc(p->queue, kind, bytes, memory, e);
-    return code == BL_GPU_FULL ? readback_report_full(e) : code;
+    if (code == BL_GPU_FULL)
+        return bl_error_set(e, BL_EFAIL, "the GPU's memory is not enough for pictures: use a smaller -j");
+    return code;
 }
 
 int bl_readback_open(struct bl_readback *p, const struct bl_gpu_functions *gpu, struct bl_gpu_queue *queue,

@@ -18,9 +18,8 @@
 #include "base/error.h"
 #include "kind/simd.h"
 
-#define BL_SCANLINES_SLACK                                                                                             \
-    32 /* words beyond either end of a row that may be read, and beyond its right end written                          \
-        */
+/* Words beyond either end of a row that may be read, and beyond its right end written. */
+#define BL_SCANLINES_SLACK 32
 
 enum bl_family { BL_FAMILY_GREY, BL_FAMILY_RGB, BL_FAMILY_YUV };
 

@@ -22,20 +22,16 @@ void bl_session_end(struct bl_session *s)
     av_packet_free(&s->opening);
 }
 
-/* A context keeps the container's colours if the codec's headers have none. */
-static bool parameters_look_alike(const AVCodecParameters *a, const AVCodecParameters *b)
-{
-    return a->format == b->format && a->width == b->width && a->height == b->height &&
-           a->color_space == b->color_space && a->color_range == b->color_range && a->color_trc == b->color_trc &&
-           a->color_primaries == b->color_primaries && a->chroma_location == b->chroma_location &&
-           !av_cmp_q(a->sample_aspect_ratio, b->sample_aspect_ratio);
-}
-
+/* Colours count: a context keeps the container's if the codec's headers have none. */
 bool bl_session_matches(const struct bl_session *s, const AVCodecParameters *b)
 {
     const AVCodecParameters *a = s->parameters;
     return a->codec_id == b->codec_id && a->codec_tag == b->codec_tag && a->profile == b->profile &&
-           parameters_look_alike(a, b) && a->video_delay == b->video_delay && a->extradata_size == b->extradata_size &&
+           a->format == b->format && a->width == b->width && a->height == b->height &&
+           a->color_space == b->color_space && a->color_range == b->color_range && a->color_trc == b->color_trc &&
+           a->color_primaries == b->color_primaries && a->chroma_location == b->chroma_location &&
+           !av_cmp_q(a->sample_aspect_ratio, b->sample_aspect_ratio) && a->video_delay == b->video_delay &&
+           a->extradata_size == b->extradata_size &&
            (!a->extradata_size || !memcmp(a->extradata, b->extradata, (size_t)a->extradata_size));
 }
 
@@ -54,11 +50,8 @@ static struct bl_session_state session_state_of(const AVCodecContext *codec)
 
 static bool session_is_unchanged(const struct bl_session *s)
 {
-    const struct bl_session_state now = session_state_of(s->codec), *initial = &s->initial;
-    return now.width == initial->width && now.height == initial->height && now.delay == initial->delay &&
-           now.space == initial->space && now.range == initial->range && now.transfer == initial->transfer &&
-           now.primaries == initial->primaries && now.location == initial->location &&
-           now.aspect.num == initial->aspect.num && now.aspect.den == initial->aspect.den;
+    const struct bl_session_state now = session_state_of(s->codec);
+    return memcmp(&now, &s->initial, sizeof now) == 0;
 }
 
 /* Codecs with headers in the packets, where a header keeps the values of the previous one that it does not set. */

@@ -12,7 +12,7 @@
 #include <libavcodec/avcodec.h>
 #include <stdbool.h>
 
-/* What a context says of itself that a stream may change. */
+/* What a context says of itself that a stream may change. Compared as bytes: no padding. */
 struct bl_session_state {
     int width, height, delay; /* as coded; in frames */
     enum AVColorSpace space;

@@ -7,14 +7,6 @@
 #include "base/array.h"
 #include "kind/video/peek.h"
 
-static int timeline_add_restart(struct bl_timeline *t, const AVPacket *packet, struct bl_error *e)
-{
-    if (BL_ARRAY_RESERVE(t->restart, t->restart_capacity, t->restarts + 1, e))
-        return BL_EFAIL;
-    t->restart[t->restarts++] = (struct bl_restart){packet->pts, packet->pos, t->shown.count};
-    return BL_OK;
-}
-
 /* *usable is false for a packet that makes seeking in this stream unsafe. */
 static int timeline_add_packet(struct bl_timeline *t, struct bl_peek *peek, const AVPacket *packet, bool *usable,
                                struct bl_error *e)
@@ -25,9 +17,9 @@ static int timeline_add_packet(struct bl_timeline *t, struct bl_peek *peek, cons
     if (!*usable || frames == 0)
         return BL_OK;
     if (peek->restarts && packet->flags & AV_PKT_FLAG_KEY && packet->pos >= 0 && t->shown.count > 0) {
-        int code = timeline_add_restart(t, packet, e);
-        if (code)
-            return code;
+        if (BL_ARRAY_RESERVE(t->restart, t->restart_capacity, t->restarts + 1, e))
+            return BL_EFAIL;
+        t->restart[t->restarts++] = (struct bl_restart){packet->pts, packet->pos, t->shown.count};
     }
     return bl_timestamps_add(&t->shown, packet->pts, e);
 }
