@@ -62,6 +62,28 @@ test_images_of_a_name() {
     err_is <<<'bload: scan: --images is for folders of images (--kind frames)'
 }
 
+# Tags that say nothing about pixels are no damage: ffmpeg, as most programs, writes the unit of the resolution.
+test_pictures_in_tiff_are_those_in_png() {
+    local i compression
+    images png/in 1 4
+    mkdir -p tiff/in
+    for i in 1 2 3 4; do
+        compression=$(sed -n ${i}p <<<$'raw\npackbits\nlzw\ndeflate')
+        ffmpeg -v error -nostdin -i png/in/00000$i.png -compression_algo "$compression" tiff/in/00000$i.tif
+    done
+    expect 0 bload pack -q --kind frames png -T 4 -o p
+    expect 0 bload pack -q --kind frames tiff -T 4 -o t
+    cmp p/shards/*/*.safetensors t/shards/*/*.safetensors
+    truncate -s -100 tiff/in/000003.tif
+    expect 3 bload pack -q --kind frames tiff -T 4 -o d
+    err_is <<<'bload: failed in: 000003.tif: damaged image'
+    # The tag of the resolution's unit, 296, becomes 274: the picture lies on its side, which is not shown.
+    rm tiff/in/000003.tif
+    LC_ALL=C sed -i 's/\x28\x01\x03\x00\x01\x00\x00\x00./\x12\x01\x03\x00\x01\x00\x00\x00\x06/' tiff/in/000001.tif
+    expect 3 bload pack -q --kind frames tiff --size 32x24 -T 4 -o s
+    err_has 'bload: failed in: 000001.tif: damaged image'
+}
+
 test_what_is_no_folder_of_images() {
     mkdir empty
     images good 1 2

@@ -11,6 +11,7 @@
 #include "base/archive.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "kind/frames/tiff.h"
 #include "kind/media/demux.h"
 #include "kind/video/geometry.h"
 
@@ -138,6 +139,8 @@ int bl_image_decode(const struct bl_image *image, const char *path, AVFrame *fra
     code = image_open_codec(&context, packet, e);
     if (code)
         goto out;
+    if (context->codec_id == AV_CODEC_ID_TIFF)
+        bl_tiff_drop_notes(packet->data, (size_t)packet->size);
     code = image_decode_packet(context, packet, frame, e);
 out:
     if (fd >= 0)

@@ -1,0 +1,66 @@
+#include "kind/frames/tiff.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define ENTRY 12 /* bytes: tag, type, count, value or offset */
+
+enum { TIFF_SHORT = 3, TIFF_ORIENTATION = 274, TIFF_SAMPLE_FORMAT = 339 };
+
+static uint32_t tiff_read(const uint8_t *data, int bytes, bool big_endian)
+{
+    uint32_t value = 0;
+    for (int i = 0; i < bytes; i++)
+        value = value << 8 | data[big_endian ? i : bytes - 1 - i];
+    return value;
+}
+
+/* Whether the tag is an array of this number alone, which is what decoders assume without the tag. */
+static bool tiff_entry_is(const uint8_t *entry, const uint8_t *data, size_t size, bool big_endian, uint32_t usual)
+{
+    uint32_t type = tiff_read(entry + 2, 2, big_endian), count = tiff_read(entry + 4, 4, big_endian);
+    size_t offset = count <= 2 ? (size_t)(entry + 8 - data) : tiff_read(entry + 8, 4, big_endian);
+    if (type != TIFF_SHORT || offset > size || count > (size - offset) / 2)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (tiff_read(data + offset + 2 * (size_t)i, 2, big_endian) != usual)
+            return false;
+    }
+    return true;
+}
+
+/* Also of tags that FFmpeg does not know, but without which a picture would be another: its tables for JPEG, camera
+ * raw. */
+static bool tiff_entry_matters(const uint8_t *entry, const uint8_t *data, size_t size, bool big_endian)
+{
+    static const uint16_t pixels[] = {254, 256, 257, 258, 259, 262, 266, 273, 277,   278,   279,   282,
+                                      283, 284, 292, 293, 317, 320, 322, 323, 324,   325,   330,   347,
+                                      512, 513, 519, 520, 521, 529, 530, 532, 33421, 33422, 50706, 50712};
+    uint32_t tag = tiff_read(entry, 2, big_endian);
+    if (tag == TIFF_ORIENTATION || tag == TIFF_SAMPLE_FORMAT)
+        return !tiff_entry_is(entry, data, size, big_endian, 1);
+    for (size_t i = 0; i < sizeof pixels / sizeof *pixels; i++) {
+        if (pixels[i] == tag)
+            return true;
+    }
+    return false;
+}
+
+void bl_tiff_drop_notes(uint8_t *data, size_t size)
+{
+    bool big_endian = size > 0 && data[0] == 'M';
+    size_t directory = size < 8 ? size : tiff_read(data + 4, 4, big_endian), kept = 0;
+    if (directory > size || size - directory < 2)
+        return;
+    size_t count = tiff_read(data + directory, 2, big_endian);
+    uint8_t *entries = data + directory + 2;
+    if (size - directory - 2 < count * ENTRY + 4)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        if (tiff_entry_matters(entries + i * ENTRY, data, size, big_endian))
+            memmove(entries + kept++ * ENTRY, entries + i * ENTRY, ENTRY);
+    }
+    memmove(entries + kept * ENTRY, entries + count * ENTRY, 4); /* where the next directory is */
+    data[directory + !big_endian] = (uint8_t)(kept >> 8);
+    data[directory + big_endian] = (uint8_t)kept;
+}

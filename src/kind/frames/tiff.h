@@ -1,0 +1,13 @@
+/* The tags of TIFF files. */
+#ifndef BL_TIFF_H
+#define BL_TIFF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Removes from the first directory of a TIFF file in memory the tags that say nothing about pixels. A decoder that is
+ * to refuse damage (AV_EF_EXPLODE) refuses all tags that FFmpeg does not know, and most files have one: the unit of
+ * the resolution, notes of cameras and programs. Files without a whole directory stay as they are. */
+void bl_tiff_drop_notes(uint8_t *data, size_t size);
+
+#endif
