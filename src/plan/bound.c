@@ -46,3 +46,24 @@ int64_t bl_bound_blocks(const struct bl_histogram *h, int64_t T)
     }
     return pairs > best ? pairs : best;
 }
+
+int bl_bound_lengths(int64_t *bound, const struct bl_lengths *lengths, const struct bl_histogram *h, int64_t T,
+                     int64_t max_sequences, struct bl_error *e)
+{
+    int64_t by_number = ((int64_t)h->start[h->distinct] + max_sequences - 1) / max_sequences;
+    int64_t by_units = bl_bound_blocks(h, (T + lengths->unit - 1) / lengths->unit);
+    *bound = by_number > by_units ? by_number : by_units;
+    if (T % lengths->unit == 0)
+        return BL_OK;
+    struct bl_lengths steps = *lengths;
+    struct bl_histogram of_steps;
+    steps.unit = 1;
+    steps.cap = T;
+    int code = bl_histogram_make(&of_steps, &steps, e);
+    if (code)
+        return code;
+    int64_t by_steps = bl_bound_blocks(&of_steps, T);
+    *bound = by_steps > *bound ? by_steps : *bound;
+    bl_histogram_free(&of_steps);
+    return BL_OK;
+}

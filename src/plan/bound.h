@@ -16,6 +16,12 @@ int64_t bl_bound_steps(const struct bl_histogram *h, int64_t T);
  * over T/3 alone, by matching (Labbe, Laporte, Mercure, 1991). O(D), no memory. */
 int64_t bl_bound_blocks(const struct bl_histogram *h, int64_t T);
 
+/* The bound of a list of lengths and its histogram, in blocks of T steps with at most max_sequences each. A block holds
+ * whole units, and at its end part of another one, which patterns leave empty but a bound must count: if units do not
+ * divide T, a bound on the steps may be higher. BL_EFAIL: out of memory. */
+int bl_bound_lengths(int64_t *bound, const struct bl_lengths *lengths, const struct bl_histogram *h, int64_t T,
+                     int64_t max_sequences, struct bl_error *e);
+
 /* Raises *bound to the bound that the dual prices of classes of the lengths prove, in blocks. price: [classes]; a block
  * has `places` units of the classes. The bound is valid for any prices. BL_EFAIL: out of memory. */
 int bl_bound_dual(int64_t *bound, const struct bl_histogram *h, int64_t T, const struct bl_histogram *classes,

@@ -26,24 +26,13 @@ enum {
 static int lengths_round_down(struct bl_histogram *to, const struct bl_histogram *h, int64_t T, uint32_t places,
                               struct bl_error *e)
 {
-    *to = (struct bl_histogram){0, malloc((places + 1) * sizeof *to->length), malloc((places + 2) * sizeof *to->start)};
-    if (!to->length || !to->start)
-        return bl_error_memory(e);
-    uint32_t sum = 0;
-    size_t n = 0;
-    for (size_t b = 0; b < h->distinct; b++) {
+    int code = bl_histogram_reserve(to, places, e);
+    for (size_t b = 0; !code && b < h->distinct; b++) {
         uint32_t length = (uint32_t)((uint64_t)h->length[b] * places / (uint64_t)T);
-        if (length == 0)
-            continue;
-        if (n == 0 || to->length[n - 1] != length) {
-            to->length[n] = length;
-            to->start[n++] = sum;
-        }
-        sum += bl_histogram_count(h, b);
+        if (length > 0)
+            bl_histogram_add(to, length, bl_histogram_count(h, b));
     }
-    to->start[n] = sum;
-    to->distinct = n;
-    return 0;
+    return code;
 }
 
 /* Computes integer prices for all lengths of the histogram, whose places are `scale` places of the classes. */

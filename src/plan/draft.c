@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "plan/random.h"
 
 int bl_draft_make(struct bl_draft *d, size_t pieces, struct bl_error *e)
@@ -27,24 +28,18 @@ int bl_draft_reserve(struct bl_draft *d, size_t blocks, struct bl_error *e)
     size_t capacity = d->blocks + blocks + 1;
     if (capacity <= d->capacity)
         return 0;
-    uint32_t *larger = realloc(d->first, capacity * sizeof *larger);
-    if (!larger)
-        return bl_error_memory(e);
-    d->first = larger;
+    int code = BL_ARRAY_RESIZE(d->first, capacity, e);
+    if (code)
+        return code;
     d->capacity = capacity;
     return 0;
 }
 
 int bl_draft_close(struct bl_draft *d, size_t size, struct bl_error *e)
 {
-    if (d->blocks + 1 == d->capacity) {
-        size_t capacity = d->capacity + d->capacity / 4 + 64;
-        uint32_t *larger = realloc(d->first, capacity * sizeof *larger);
-        if (!larger)
-            return bl_error_memory(e);
-        d->first = larger;
-        d->capacity = capacity;
-    }
+    int code = BL_ARRAY_RESERVE(d->first, d->capacity, d->blocks + 2, e);
+    if (code)
+        return code;
     d->pieces += size;
     d->first[++d->blocks] = (uint32_t)d->pieces;
     return 0;
@@ -62,9 +57,10 @@ int bl_draft_alone(struct bl_draft *d, const struct bl_lengths *lengths, struct 
     return code;
 }
 
-int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_limits *limits,
-                  const uint32_t *group, const uint32_t *owner, struct bl_error *e)
+int bl_draft_keep(struct bl_draft *d, const struct bl_pieces *pieces, const struct bl_limits *limits,
+                  struct bl_error *e)
 {
+    const struct bl_lengths *lengths = &pieces->lengths;
     int64_t room = limits->T;
     size_t size = 0;
     uint32_t last = 0;
@@ -72,16 +68,16 @@ int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, const st
     for (size_t i = 0; !code && i < lengths->count; i++) {
         if (!bl_lengths_has(lengths, i))
             continue;
-        uint32_t id = (uint32_t)bl_lengths_id(lengths, i), its_group = group ? group[owner ? owner[id] : id] : 0;
+        uint32_t group = bl_pieces_group(pieces, i);
         int64_t units = bl_lengths_units(lengths, i);
-        if (size > 0 && (units > room || size == limits->sequences || its_group != last)) {
+        if (size > 0 && (units > room || size == limits->sequences || group != last)) {
             code = bl_draft_close(d, size, e);
             room = limits->T;
             size = 0;
         }
-        d->sequence[d->pieces + size++] = id;
+        d->sequence[d->pieces + size++] = (uint32_t)i;
         room -= units;
-        last = its_group;
+        last = group;
     }
     return !code && size > 0 ? bl_draft_close(d, size, e) : code;
 }

@@ -13,6 +13,7 @@
 #include "plan/histogram.h"
 #include "plan/limits.h"
 #include "plan/pattern.h"
+#include "plan/piece.h"
 
 struct bl_draft {
     uint32_t *sequence; /* [pieces] ids, block by block; allocated for all pieces */
@@ -38,15 +39,31 @@ static inline size_t bl_draft_size(const struct bl_draft *d, size_t block)
     return d->first[block + 1] - d->first[block];
 }
 
+/* A block as one number, for tables that are shuffled or sorted: its first piece and its size, 32 bits each. */
+static inline int64_t bl_draft_entry(const struct bl_draft *d, size_t block)
+{
+    return (int64_t)((uint64_t)d->first[block] << 32 | bl_draft_size(d, block));
+}
+
+static inline size_t bl_entry_first(int64_t entry)
+{
+    return (uint64_t)entry >> 32;
+}
+
+static inline size_t bl_entry_size(int64_t entry)
+{
+    return (uint64_t)entry & UINT32_MAX;
+}
+
 /* The drafting methods. Each adds blocks for all the lengths; the seed decides the order inside every block. */
 
 /* Puts every length into its own block, in input order. */
 int bl_draft_alone(struct bl_draft *d, const struct bl_lengths *lengths, struct bl_error *e);
 
-/* Next fit, in input order: starts a new block if the next length exceeds T units or the number of sequences. No plan
- * that keeps the order has fewer blocks. */
-int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_limits *limits,
-                  const uint32_t *group, const uint32_t *owner, struct bl_error *e);
+/* Next fit, in input order: starts a new block if the next piece exceeds T units or the number of sequences, or is of
+ * another group. No plan that keeps the order has fewer blocks. */
+int bl_draft_keep(struct bl_draft *d, const struct bl_pieces *pieces, const struct bl_limits *limits,
+                  struct bl_error *e);
 
 /* Uses patterns that cover the histogram exactly, in random order. */
 int bl_draft_patterns(struct bl_draft *d, const struct bl_patterns *patterns, const struct bl_histogram *h,

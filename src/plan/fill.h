@@ -5,20 +5,12 @@
 #include <stdbool.h>
 
 #include "plan/draft.h"
-#include "plan/search.h"
 #include "plan/plan.h"
+#include "plan/subproblem.h"
 
 /* If there are more distinct lengths, they are rounded up by less than a millionth of the longest: patterns and prices
  * for all of them would need more memory than the lengths. */
 #define BL_DISTINCT_MAX ((size_t)1 << 20)
-
-/* Sequences that may share blocks: those of one group, or all of them if there are no groups. */
-struct bl_subproblem {
-    struct bl_lengths lengths;
-    struct bl_histogram h;       /* of the lengths; prepare frees it if draft does not need it */
-    struct bl_patterns patterns; /* the solution of the optimal fill */
-    bool by_sequence;            /* for the optimal fill: best fit by sequence, without histogram and patterns */
-};
 
 /* Errors of both functions: BL_EFAIL, out of memory. */
 struct bl_fill_ops {
@@ -42,5 +34,10 @@ extern const struct bl_fill_ops *const bl_fills[BL_FILL_COUNT];
 /* A `prepare` for fills that need no patterns: keeps the histogram, with at most BL_DISTINCT_MAX lengths, and searches
  * for a better bound within limits. */
 int bl_fill_prepare_bound(struct bl_subproblem *s, int64_t *bound, const struct bl_limits *limits, struct bl_error *e);
+
+/* Adds blocks for these lengths by the search, with an eighth of the work: for fills that draw most of their blocks,
+ * and leave to it what they could not fill well. */
+int bl_fill_rest(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_limits *limits, uint64_t seed,
+                 struct bl_error *e);
 
 #endif

@@ -1,6 +1,7 @@
 /* --fill optimal: the best patterns that the search finds; the seed decides which of several equal lengths goes where,
  * the order of the blocks, and the order inside each. */
 #include "plan/fill.h"
+#include "plan/search.h"
 
 /* Keeps patterns for rounded lengths, unless best fit with the exact lengths takes fewer blocks. */
 static int optimal_prepare_rounded(struct bl_subproblem *s, int64_t bound, const struct bl_limits *limits,

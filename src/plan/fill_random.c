@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "plan/fill.h"
 #include "plan/random.h"
 
@@ -74,21 +75,16 @@ static void packer_free(struct packer *p)
     free(p->before);
 }
 
-static int packer_enlarge(uint32_t **array, size_t capacity)
-{
-    uint32_t *larger = realloc(*array, capacity * sizeof **array);
-    if (larger)
-        *array = larger;
-    return larger != NULL;
-}
-
 static int packer_add_block(struct packer *p, struct bl_error *e)
 {
     if (p->blocks == p->capacity) {
-        size_t capacity = p->capacity + p->capacity / 4 + 256;
-        if (!packer_enlarge(&p->below, capacity) || !packer_enlarge(&p->room, capacity) ||
-            !packer_enlarge(&p->last, capacity) || !packer_enlarge(&p->size, capacity))
-            return bl_error_memory(e);
+        size_t capacity = bl_array_capacity(p->capacity, p->blocks + 1);
+        uint32_t **const arrays[] = {&p->below, &p->room, &p->last, &p->size};
+        for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+            int code = BL_ARRAY_RESIZE(*arrays[i], capacity, e);
+            if (code)
+                return code;
+        }
         p->capacity = capacity;
     }
     p->room[p->blocks] = p->grid;
@@ -199,25 +195,6 @@ static int packer_collect(struct packer *p, struct bl_draft *d, size_t *left, st
     return code;
 }
 
-/* Dissolves the blocks that are not full and fills them again by patterns. */
-static int packer_fill_rest(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_limits *limits,
-                            uint64_t seed, struct bl_error *e)
-{
-    const struct bl_limits some = bl_limits_divide(limits, 8);
-    struct bl_histogram h;
-    struct bl_patterns patterns = {0};
-    int64_t bound = 0;
-    int code = bl_histogram_make(&h, lengths, e);
-    if (code)
-        return code;
-    code = bl_search_best(&patterns, &bound, &h, &some, e);
-    if (!code)
-        code = bl_draft_patterns(d, &patterns, &h, lengths, seed, e);
-    bl_patterns_free(&patterns);
-    bl_histogram_free(&h);
-    return code;
-}
-
 static int random_prepare(struct bl_subproblem *s, int64_t *bound, const struct bl_limits *limits, struct bl_error *e)
 {
     int code = bl_fill_prepare_bound(s, bound, limits, e);
@@ -246,7 +223,7 @@ static int random_draft(struct bl_draft *d, const struct bl_subproblem *s, const
     if (code || rest.count == 0)
         goto out;
     rest.index = p.item;
-    code = packer_fill_rest(d, &rest, limits, seed, e);
+    code = bl_fill_rest(d, &rest, limits, seed, e);
 out:
     packer_free(&p);
     return code;

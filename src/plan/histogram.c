@@ -20,15 +20,15 @@ static int64_t lengths_longest(const struct bl_lengths *all)
     return longest;
 }
 
-static int histogram_allocate(struct bl_histogram *h, size_t distinct, struct bl_error *e)
+int bl_histogram_reserve(struct bl_histogram *h, size_t distinct, struct bl_error *e)
 {
-    h->distinct = distinct;
-    h->length = malloc((distinct + 1) * sizeof *h->length);
-    h->start = malloc((distinct + 1) * sizeof *h->start);
+    *h = (struct bl_histogram){.length = malloc((distinct + 1) * sizeof *h->length),
+                               .start = malloc((distinct + 1) * sizeof *h->start)};
     if (!h->length || !h->start) {
         bl_histogram_free(h);
         return bl_error_memory(e);
     }
+    h->start[0] = 0;
     return 0;
 }
 
@@ -45,19 +45,10 @@ static int histogram_count_table(struct bl_histogram *h, const struct bl_lengths
             table[bl_lengths_units(&lengths, i)]++;
     for (int64_t length = 0; length <= longest; length++)
         distinct += table[length] > 0;
-    int code = histogram_allocate(h, distinct, e);
-    if (!code) {
-        size_t bucket = 0;
-        uint32_t sum = 0;
-        for (int64_t length = 0; length <= longest; length++) {
-            if (table[length] == 0)
-                continue;
-            h->length[bucket] = (uint32_t)length;
-            h->start[bucket++] = sum;
-            sum += table[length];
-        }
-        h->start[bucket] = sum;
-    }
+    int code = bl_histogram_reserve(h, distinct, e);
+    for (int64_t length = 0; !code && length <= longest; length++)
+        if (table[length] > 0)
+            bl_histogram_add(h, (uint32_t)length, table[length]);
     free(table);
     return code;
 }
@@ -67,25 +58,16 @@ static int histogram_count_sorted(struct bl_histogram *h, const struct bl_length
     uint32_t *key = malloc(lengths->count * sizeof *key);
     if (!key)
         return bl_error_memory(e);
-    size_t n = 0;
+    size_t n = 0, distinct = 0;
     for (size_t i = 0; i < lengths->count; i++)
         if (bl_lengths_has(lengths, i))
             key[n++] = (uint32_t)bl_lengths_units(lengths, i);
     bl_sort_u32(key, n);
-    size_t distinct = 0;
     for (size_t i = 0; i < n; i++)
         distinct += i == 0 || key[i] != key[i - 1];
-    int code = histogram_allocate(h, distinct, e);
-    if (!code) {
-        size_t bucket = 0;
-        for (size_t i = 0; i < n; i++) {
-            if (i > 0 && key[i] == key[i - 1])
-                continue;
-            h->length[bucket] = key[i];
-            h->start[bucket++] = (uint32_t)i;
-        }
-        h->start[bucket] = (uint32_t)n;
-    }
+    int code = bl_histogram_reserve(h, distinct, e);
+    for (size_t i = 0; !code && i < n; i++)
+        bl_histogram_add(h, key[i], 1);
     free(key);
     return code;
 }

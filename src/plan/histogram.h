@@ -27,6 +27,19 @@ static inline uint32_t bl_histogram_count(const struct bl_histogram *h, size_t b
 int bl_histogram_make(struct bl_histogram *h, const struct bl_lengths *lengths, struct bl_error *e);
 void bl_histogram_free(struct bl_histogram *h);
 
+/* Makes an empty histogram with room for `distinct` lengths, which bl_histogram_add fills: from the shortest length on,
+ * equal ones in a row. BL_EFAIL: out of memory; then *h is empty. */
+int bl_histogram_reserve(struct bl_histogram *h, size_t distinct, struct bl_error *e);
+
+static inline void bl_histogram_add(struct bl_histogram *h, uint32_t length, uint32_t count)
+{
+    if (h->distinct == 0 || h->length[h->distinct - 1] != length) {
+        h->length[h->distinct++] = length;
+        h->start[h->distinct] = h->start[h->distinct - 1];
+    }
+    h->start[h->distinct] += count;
+}
+
 /* Returns the sum of all lengths, in units. */
 int64_t bl_histogram_steps(const struct bl_histogram *h);
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define NONE UINT32_MAX
 #define TINY 1e-9  /* smaller entries count as 0 */
 #define STABLE 0.1 /* a pivot's minimum, relative to the largest entry */
@@ -31,25 +33,25 @@ void bl_inverse_free(struct bl_inverse *v)
 static int inverse_reserve(struct bl_inverse *v, size_t entries, struct bl_error *e)
 {
     if (v->steps == v->step_capacity) {
-        size_t capacity = v->step_capacity * 2 + 256;
-        uint32_t *pivot = realloc(v->pivot, capacity * sizeof *pivot);
-        v->pivot = pivot ? pivot : v->pivot;
-        size_t *first = realloc(v->first, (capacity + 1) * sizeof *first);
-        v->first = first ? first : v->first;
-        if (!pivot || !first)
-            return bl_error_memory(e);
+        size_t capacity = bl_array_capacity(v->step_capacity, v->steps + 1);
+        int code = BL_ARRAY_RESIZE(v->pivot, capacity, e);
+        if (code)
+            return code;
+        code = BL_ARRAY_RESIZE(v->first, capacity + 1, e);
+        if (code)
+            return code;
         v->step_capacity = capacity;
     }
-    if (v->entries + entries > v->entry_capacity) {
-        size_t capacity = v->entry_capacity * 2 + entries + 1024;
-        uint32_t *row = realloc(v->row, capacity * sizeof *row);
-        v->row = row ? row : v->row;
-        double *value = realloc(v->value, capacity * sizeof *value);
-        v->value = value ? value : v->value;
-        if (!row || !value)
-            return bl_error_memory(e);
-        v->entry_capacity = capacity;
-    }
+    if (v->entries + entries <= v->entry_capacity)
+        return 0;
+    size_t capacity = bl_array_capacity(v->entry_capacity, v->entries + entries);
+    int code = BL_ARRAY_RESIZE(v->row, capacity, e);
+    if (code)
+        return code;
+    code = BL_ARRAY_RESIZE(v->value, capacity, e);
+    if (code)
+        return code;
+    v->entry_capacity = capacity;
     return 0;
 }
 

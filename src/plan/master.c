@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sort.h"
 
 #define TINY 1e-9
 
@@ -30,25 +31,17 @@ static int master_reserve(struct bl_master *m, size_t entries, struct bl_error *
 {
     if (BL_ARRAY_RESERVE(m->column, m->column_capacity, m->columns + 1, e))
         return BL_EFAIL;
-    if (m->entries + entries > m->entry_capacity) {
-        size_t capacity = m->entry_capacity * 2 + entries + 1024;
-        uint32_t *bucket = realloc(m->bucket, capacity * sizeof *bucket);
-        if (bucket)
-            m->bucket = bucket;
-        double *times = realloc(m->times, capacity * sizeof *times);
-        if (times)
-            m->times = times;
-        if (!bucket || !times)
-            return bl_error_memory(e);
-        m->entry_capacity = capacity;
-    }
+    if (m->entries + entries <= m->entry_capacity)
+        return 0;
+    size_t capacity = bl_array_capacity(m->entry_capacity, m->entries + entries);
+    int code = BL_ARRAY_RESIZE(m->bucket, capacity, e);
+    if (code)
+        return code;
+    code = BL_ARRAY_RESIZE(m->times, capacity, e);
+    if (code)
+        return code;
+    m->entry_capacity = capacity;
     return 0;
-}
-
-static int master_compare_buckets(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
 }
 
 int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error *e)
@@ -56,7 +49,7 @@ int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error
     int code = master_reserve(m, n, e);
     if (code)
         return code;
-    qsort(item, n, sizeof *item, master_compare_buckets);
+    bl_sort_u32(item, n);
     struct bl_master_column *c = &m->column[m->columns++];
     *c = (struct bl_master_column){0, (uint32_t)m->entries};
     for (size_t i = 0; i < n; i++) {

@@ -4,12 +4,11 @@
 
 #include "plan/draft.h"
 #include "plan/plan.h"
+#include "plan/ranks.h"
 
-/* The blocks of the ranks: a step has world_size * batch_size blocks, of which rank r takes block r and every
- * world_size-th after it. */
 struct bl_order {
     enum bl_order_kind { BL_ORDER_SHUFFLED, BL_ORDER_AS_DRAFTED, BL_ORDER_LEVEL } kind;
-    size_t world_size, batch_size;
+    struct bl_ranks ranks;
     uint64_t seed;
     const int64_t *length; /* of the pieces, for BL_ORDER_LEVEL and the imbalance */
 };

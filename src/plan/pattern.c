@@ -2,30 +2,13 @@
 
 #include <stdlib.h>
 
-/* Grows by a quarter, since the arrays may be as large as the list of sequences. */
-static size_t patterns_grown(size_t capacity)
-{
-    return capacity + capacity / 4 + 64;
-}
-
-static int patterns_resize(uint32_t **array, size_t n, struct bl_error *e)
-{
-    uint32_t *larger = realloc(*array, n * sizeof **array);
-    if (!larger)
-        return bl_error_memory(e);
-    *array = larger;
-    return 0;
-}
+#include "base/array.h"
 
 int bl_patterns_push(struct bl_patterns *p, uint32_t bucket, struct bl_error *e)
 {
-    if (p->entries == p->entry_capacity) {
-        size_t capacity = patterns_grown(p->entry_capacity);
-        int code = patterns_resize(&p->bucket, capacity, e);
-        if (code)
-            return code;
-        p->entry_capacity = capacity;
-    }
+    int code = BL_ARRAY_RESERVE(p->bucket, p->entry_capacity, p->entries + 1, e);
+    if (code)
+        return code;
     p->bucket[p->entries++] = bucket;
     return 0;
 }
@@ -33,10 +16,11 @@ int bl_patterns_push(struct bl_patterns *p, uint32_t bucket, struct bl_error *e)
 int bl_patterns_close(struct bl_patterns *p, uint32_t use, struct bl_error *e)
 {
     if (p->count == p->capacity) {
-        size_t capacity = patterns_grown(p->capacity);
-        int code = patterns_resize(&p->use, capacity, e);
-        if (!code)
-            code = patterns_resize(&p->first, capacity + 1, e);
+        size_t capacity = bl_array_capacity(p->capacity, p->count + 1);
+        int code = BL_ARRAY_RESIZE(p->use, capacity, e);
+        if (code)
+            return code;
+        code = BL_ARRAY_RESIZE(p->first, capacity + 1, e);
         if (code)
             return code;
         p->capacity = capacity;
@@ -49,14 +33,15 @@ int bl_patterns_close(struct bl_patterns *p, uint32_t use, struct bl_error *e)
     return 0;
 }
 
-int bl_patterns_append(struct bl_patterns *p, const struct bl_patterns *other, struct bl_error *e)
+int bl_patterns_append(struct bl_patterns *p, const struct bl_patterns *from, size_t first, size_t end,
+                       const uint32_t *as, struct bl_error *e)
 {
     int code = BL_OK;
-    for (size_t i = 0; !code && i < other->count; i++) {
-        for (uint32_t k = other->first[i]; !code && k < other->first[i + 1]; k++)
-            code = bl_patterns_push(p, other->bucket[k], e);
+    for (size_t i = first; !code && i < end; i++) {
+        for (uint32_t k = from->first[i]; !code && k < from->first[i + 1]; k++)
+            code = bl_patterns_push(p, as ? as[from->bucket[k]] : from->bucket[k], e);
         if (!code)
-            code = bl_patterns_close(p, other->use[i], e);
+            code = bl_patterns_close(p, from->use[i], e);
     }
     return code;
 }

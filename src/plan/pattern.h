@@ -26,8 +26,9 @@ struct bl_patterns {
 int bl_patterns_push(struct bl_patterns *p, uint32_t bucket, struct bl_error *e);
 int bl_patterns_close(struct bl_patterns *p, uint32_t use, struct bl_error *e);
 
-/* Adds the patterns of another set over the same buckets. */
-int bl_patterns_append(struct bl_patterns *p, const struct bl_patterns *other, struct bl_error *e);
+/* Adds the patterns `first` to end - 1 of another set. as: maps its buckets to those of *p; NULL: they are the same. */
+int bl_patterns_append(struct bl_patterns *p, const struct bl_patterns *from, size_t first, size_t end,
+                       const uint32_t *as, struct bl_error *e);
 
 /* Keeps in *best the set with fewer blocks and frees the other; a set without patterns does not count. */
 void bl_patterns_keep_fewer(struct bl_patterns *best, struct bl_patterns *other);

@@ -92,7 +92,8 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
     if (clips && shortest < T)
         shortest = T;
     struct rule rule = {cut, shortest, longest, T};
-    *pieces = (struct bl_pieces){.is_random = cut == BL_CUT_CLIP,
+    *pieces = (struct bl_pieces){.group = options->group,
+                                 .is_random = cut == BL_CUT_CLIP,
                                  .lengths = {.length = length,
                                              .count = count,
                                              .shortest = shortest,

@@ -17,12 +17,19 @@ struct bl_pieces {
     uint32_t *sequence;
     int64_t *length; /* lengths.length, if owned */
     int64_t *start;
-    bool is_random;  /* the seed decides the starts */
-    size_t count;    /* pieces in range, to be placed */
-    int64_t steps;   /* of these pieces */
-    int64_t cut;     /* as in struct bl_plan */
-    int64_t dropped; /* as in struct bl_plan */
+    const uint32_t *group; /* of the sequences; NULL: no groups */
+    bool is_random;        /* the seed decides the starts */
+    size_t count;          /* pieces in range, to be placed */
+    int64_t steps;         /* of these pieces */
+    int64_t cut;           /* as in struct bl_plan */
+    int64_t dropped;       /* as in struct bl_plan */
 };
+
+/* Returns the group of a piece; 0 without groups. */
+static inline uint32_t bl_pieces_group(const struct bl_pieces *p, size_t piece)
+{
+    return p->group ? p->group[p->sequence ? p->sequence[piece] : piece] : 0;
+}
 
 /* counts: T, and sequences, steps and longest of all lengths. T and clip must be resolved (not 0), no length negative,
  * and options->oversize not ERROR if any length exceeds T. BL_EFAIL: out of memory, or more pieces than a plan can

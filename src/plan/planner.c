@@ -44,36 +44,14 @@ static struct bl_limits planner_limits(const struct bl_planner *p)
                               .work = value_or(p->options.effort, BL_EFFORT_DEFAULT) * INT64_C(1000000000)};
 }
 
-/* A block holds whole units, and at its end part of another one, which patterns leave empty but a bound must count. If
- * units do not divide T, their bound may be lower than that of the steps. */
-static int planner_bound(const struct bl_planner *p, const struct bl_subproblem *s, int64_t *bound, struct bl_error *e)
-{
-    int64_t align = planner_align(p), T = p->counts.T, max = value_or(p->options.max_sequences, BL_SEQUENCES_MAX);
-    int64_t by_number = ((int64_t)s->h.start[s->h.distinct] + max - 1) / max;
-    *bound = bl_bound_blocks(&s->h, (T + align - 1) / align);
-    *bound = by_number > *bound ? by_number : *bound;
-    if (T % align == 0)
-        return BL_OK;
-    struct bl_lengths steps = s->lengths;
-    struct bl_histogram h;
-    steps.unit = 1;
-    steps.cap = T;
-    int code = bl_histogram_make(&h, &steps, e);
-    if (code)
-        return code;
-    int64_t by_steps = bl_bound_blocks(&h, T);
-    *bound = by_steps > *bound ? by_steps : *bound;
-    bl_histogram_free(&h);
-    return BL_OK;
-}
-
 static int planner_prepare(struct bl_planner *p, struct bl_subproblem *s, struct bl_error *e)
 {
     int64_t bound, units;
     int code = bl_histogram_make(&s->h, &s->lengths, e);
     if (code)
         return code;
-    code = planner_bound(p, s, &bound, e);
+    code = bl_bound_lengths(&bound, &s->lengths, &s->h, p->counts.T,
+                            value_or(p->options.max_sequences, BL_SEQUENCES_MAX), e);
     if (code)
         return code;
     units = bound;
@@ -88,81 +66,13 @@ static int planner_prepare(struct bl_planner *p, struct bl_subproblem *s, struct
     return code;
 }
 
-/* Returns the group of a piece. */
-static uint32_t planner_group(const struct bl_planner *p, size_t piece)
-{
-    return p->options.group[p->pieces.sequence ? p->pieces.sequence[piece] : piece];
-}
-
-static int planner_single_group(struct bl_planner *p, struct bl_error *e)
-{
-    p->subproblem = calloc(1, sizeof *p->subproblem);
-    if (!p->subproblem)
-        return bl_error_memory(e);
-    p->subproblems = 1;
-    p->subproblem[0].lengths = p->pieces.lengths;
-    return 0;
-}
-
-/* Sorts the pieces by group with a counting sort: member[], and in begin the start of each group. */
-static int planner_sort_members(struct bl_planner *p, size_t groups, size_t *begin, struct bl_error *e)
-{
-    const struct bl_lengths *all = &p->pieces.lengths;
-    p->member = malloc((all->count + 1) * sizeof *p->member);
-    if (!p->member)
-        return bl_error_memory(e);
-    for (size_t i = 0; i < all->count; i++)
-        if (bl_lengths_has(all, i))
-            begin[planner_group(p, i) + 1]++;
-    for (size_t g = 0; g < groups; g++)
-        begin[g + 1] += begin[g];
-    for (size_t i = 0; i < all->count; i++)
-        if (bl_lengths_has(all, i))
-            p->member[begin[planner_group(p, i)]++] = (uint32_t)i;
-    memmove(begin + 1, begin, groups * sizeof *begin);
-    begin[0] = 0;
-    return 0;
-}
-
-static int planner_split_groups(struct bl_planner *p, struct bl_error *e)
-{
-    size_t groups = 0;
-    for (size_t i = 0; i < p->count; i++)
-        groups = p->options.group[i] >= groups ? (size_t)p->options.group[i] + 1 : groups;
-    size_t *begin = calloc(groups + 1, sizeof *begin);
-    if (!begin)
-        return bl_error_memory(e);
-    int code = planner_sort_members(p, groups, begin, e);
-    if (code)
-        goto out;
-    p->subproblem = calloc(groups + 1, sizeof *p->subproblem);
-    if (!p->subproblem) {
-        code = bl_error_memory(e);
-        goto out;
-    }
-    for (size_t g = 0; g < groups; g++) {
-        if (begin[g] == begin[g + 1])
-            continue;
-        struct bl_lengths *lengths = &p->subproblem[p->subproblems++].lengths;
-        *lengths = p->pieces.lengths;
-        lengths->index = p->member + begin[g];
-        lengths->count = begin[g + 1] - begin[g];
-    }
-out:
-    free(begin);
-    return code;
-}
-
 static int planner_fill(struct bl_planner *p, struct bl_error *e)
 {
-    int code = p->options.group && planner_has_fill(p) ? planner_split_groups(p, e) : planner_single_group(p, e);
     p->pieces.lengths.unit = planner_align(p);
     p->pieces.lengths.cap = p->counts.T / planner_align(p);
-    for (size_t s = 0; !code && s < p->subproblems; s++) {
-        p->subproblem[s].lengths.unit = p->pieces.lengths.unit;
-        p->subproblem[s].lengths.cap = p->pieces.lengths.cap;
-        code = planner_prepare(p, &p->subproblem[s], e);
-    }
+    int code = bl_subproblems_make(&p->subproblems, &p->pieces, p->options.group && planner_has_fill(p), e);
+    for (size_t s = 0; !code && s < p->subproblems.count; s++)
+        code = planner_prepare(p, &p->subproblems.each[s], e);
     return code;
 }
 
@@ -222,18 +132,9 @@ out:
     return code;
 }
 
-static void planner_free_subproblem(struct bl_subproblem *s)
-{
-    bl_histogram_free(&s->h);
-    bl_patterns_free(&s->patterns);
-}
-
 void bl_planner_free(struct bl_planner *p)
 {
-    for (size_t s = 0; s < p->subproblems; s++)
-        planner_free_subproblem(&p->subproblem[s]);
-    free(p->subproblem);
-    free(p->member);
+    bl_subproblems_free(&p->subproblems);
     bl_pieces_free(&p->pieces);
     *p = (struct bl_planner){0};
 }
@@ -253,16 +154,21 @@ static int planner_adopt_block(struct bl_planner *p, struct bl_subproblem *s, in
     return bl_patterns_close(&s->patterns, 1, e);
 }
 
+/* Returns the group of a subproblem's pieces; 0 if one has all pieces. */
+static uint32_t subproblem_group(const struct bl_planner *p, const struct bl_subproblem *s)
+{
+    return p->subproblems.member ? bl_pieces_group(&p->pieces, s->lengths.index[0]) : 0;
+}
+
 int bl_planner_adopt(struct bl_planner *p, const struct bl_plan *plan, struct bl_error *e)
 {
-    const struct bl_subproblem *last = &p->subproblem[p->subproblems - 1];
-    size_t groups = p->member ? (size_t)planner_group(p, last->lengths.index[0]) + 1 : 1;
+    const struct bl_subproblems *all = &p->subproblems;
+    size_t groups = (size_t)subproblem_group(p, &all->each[all->count - 1]) + 1;
     uint32_t *subproblem_of = calloc(groups, sizeof *subproblem_of); /* by group */
     int code = subproblem_of ? BL_OK : bl_error_memory(e);
-    for (size_t i = 0; i < p->subproblems && !code; i++) {
-        struct bl_subproblem *s = &p->subproblem[i];
-        if (p->member)
-            subproblem_of[planner_group(p, s->lengths.index[0])] = (uint32_t)i;
+    for (size_t i = 0; i < all->count && !code; i++) {
+        struct bl_subproblem *s = &all->each[i];
+        subproblem_of[subproblem_group(p, s)] = (uint32_t)i;
         bl_patterns_free(&s->patterns);
         if (s->by_sequence)
             code = bl_histogram_make(&s->h, &s->lengths, e);
@@ -270,9 +176,9 @@ int bl_planner_adopt(struct bl_planner *p, const struct bl_plan *plan, struct bl
     }
     for (size_t b = 0; b < plan->blocks && !code; b++) {
         int64_t begin = plan->block_ptr[b], end = plan->block_ptr[b + 1];
-        uint32_t group = p->member && begin < end ? planner_group(p, (size_t)begin) : 0;
+        uint32_t group = all->member && begin < end ? bl_pieces_group(&p->pieces, (size_t)begin) : 0;
         if (begin < end)
-            code = planner_adopt_block(p, &p->subproblem[subproblem_of[group]], begin, end, e);
+            code = planner_adopt_block(p, &all->each[subproblem_of[group]], begin, end, e);
     }
     free(subproblem_of);
     p->options.fill = BL_FILL_OPTIMAL;
@@ -288,7 +194,7 @@ static int planner_draft_subproblem(const struct bl_planner *p, const struct bl_
     if (!planner_is_packed(p))
         return bl_draft_alone(d, &s->lengths, e);
     if (!planner_has_fill(p))
-        return bl_draft_keep(d, &s->lengths, &limits, p->options.group, p->pieces.sequence, e);
+        return bl_draft_keep(d, &p->pieces, &limits, e);
     return bl_fills[p->options.fill]->draft(d, s, &limits, seed, e);
 }
 
@@ -296,20 +202,26 @@ static int planner_draft_subproblem(const struct bl_planner *p, const struct bl_
 static int planner_draft(struct bl_planner *p, struct bl_draft *d, uint64_t seed, bool last, struct bl_error *e)
 {
     int code = bl_draft_make(d, p->pieces.count, e);
-    for (size_t s = 0; s < p->subproblems && !code; s++) {
-        code = planner_draft_subproblem(p, &p->subproblem[s], d, seed + s * UINT64_C(0x9e3779b97f4a7c15), e);
+    for (size_t s = 0; s < p->subproblems.count && !code; s++) {
+        code = planner_draft_subproblem(p, &p->subproblems.each[s], d, seed + s * UINT64_C(0x9e3779b97f4a7c15), e);
         if (last)
-            planner_free_subproblem(&p->subproblem[s]);
+            bl_subproblem_free(&p->subproblems.each[s]);
     }
-    if (p->subproblems > 1)
+    if (p->subproblems.count > 1)
         d->is_shuffled = false; /* the groups follow one another */
     return code;
+}
+
+static struct bl_ranks planner_ranks(const struct bl_planner *p)
+{
+    return (struct bl_ranks){.world_size = (size_t)value_or(p->options.world_size, 1),
+                             .batch_size = (size_t)value_or(p->options.batch_size, 1)};
 }
 
 /* Returns the blocks per step of all ranks. */
 static size_t planner_step(const struct bl_planner *p)
 {
-    return (size_t)(value_or(p->options.world_size, 1) * value_or(p->options.batch_size, 1));
+    return planner_ranks(p).world_size * planner_ranks(p).batch_size;
 }
 
 static int planner_fit_ranks(struct bl_planner *p, struct bl_draft *d, size_t min_blocks, struct bl_error *e)
@@ -331,11 +243,8 @@ static int planner_order(const struct bl_planner *p, struct bl_draft *d, uint64_
                          struct bl_error *e)
 {
     const struct bl_plan_options *o = &p->options;
-    struct bl_order order = {.kind = BL_ORDER_SHUFFLED,
-                             .world_size = (size_t)value_or(o->world_size, 1),
-                             .batch_size = (size_t)value_or(o->batch_size, 1),
-                             .seed = seed,
-                             .length = p->pieces.lengths.length};
+    struct bl_order order = {
+        .kind = BL_ORDER_SHUFFLED, .ranks = planner_ranks(p), .seed = seed, .length = p->pieces.lengths.length};
     if (o->order == BL_KEEP_ORDER)
         order.kind = BL_ORDER_AS_DRAFTED;
     else if (o->balance == BL_BALANCE_QUADRATIC)

@@ -13,10 +13,8 @@ struct bl_planner {
     size_t count;
     struct bl_plan counts; /* T, counts and bound of every plan; no tables */
     struct bl_pieces pieces;
-    struct bl_subproblem *subproblem;
-    size_t subproblems;
-    uint32_t *member; /* pieces by group, or NULL */
-    size_t removed;   /* blocks that --remainder drop removed from the last plan */
+    struct bl_subproblems subproblems;
+    size_t removed; /* blocks that --remainder drop removed from the last plan */
 };
 
 /* Errors as bl_plan_make; then *planner is empty. */

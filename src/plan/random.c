@@ -1,5 +1,7 @@
 #include "plan/random.h"
 
+#include <string.h>
+
 __extension__ typedef unsigned __int128 u128;
 
 enum { BATCH_MAX = 16 }; /* numbers per draw: 16! is far below 2^64 */
@@ -81,28 +83,29 @@ static void shuffle_draw_batch(struct bl_random *r, size_t n, size_t batch, size
     } while (low < ranges && low < -ranges % ranges);
 }
 
-void bl_random_shuffle_u32(struct bl_random *r, uint32_t *a, size_t n)
+/* Shuffles n elements of 4 or 8 bytes. Inlined for each size, so that an element is one word. */
+static inline __attribute__((always_inline)) void shuffle_elements(struct bl_random *r, char *a, size_t n, size_t size)
 {
     while (n > 1) {
         size_t at[BATCH_MAX], batch = shuffle_batch_size(n);
         shuffle_draw_batch(r, n, batch, at);
         for (size_t i = 0; i < batch; i++) {
-            uint32_t x = a[--n];
-            a[n] = a[at[i]];
-            a[at[i]] = x;
+            char last[8], other[8];
+            n--;
+            memcpy(last, a + n * size, size);
+            memcpy(other, a + at[i] * size, size);
+            memcpy(a + n * size, other, size);
+            memcpy(a + at[i] * size, last, size);
         }
     }
 }
 
+void bl_random_shuffle_u32(struct bl_random *r, uint32_t *a, size_t n)
+{
+    shuffle_elements(r, (char *)a, n, sizeof *a);
+}
+
 void bl_random_shuffle_i64(struct bl_random *r, int64_t *a, size_t n)
 {
-    while (n > 1) {
-        size_t at[BATCH_MAX], batch = shuffle_batch_size(n);
-        shuffle_draw_batch(r, n, batch, at);
-        for (size_t i = 0; i < batch; i++) {
-            int64_t x = a[--n];
-            a[n] = a[at[i]];
-            a[at[i]] = x;
-        }
-    }
+    shuffle_elements(r, (char *)a, n, sizeof *a);
 }

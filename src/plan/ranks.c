@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
+
 static size_t blocks_round_up(size_t blocks, size_t multiple, size_t min_blocks)
 {
     size_t wanted = blocks > min_blocks ? blocks : min_blocks;
@@ -44,13 +46,9 @@ int bl_ranks_spread(struct bl_draft *d, size_t multiple, size_t min_blocks, stru
     if (wanted > d->pieces)
         return bl_error_set(e, BL_EUSAGE, "%zu sequences cannot be spread over %zu blocks: --remainder pad or drop",
                             d->pieces, wanted);
-    if (wanted + 1 > d->capacity) {
-        uint32_t *larger = realloc(d->first, (wanted + 1) * sizeof *larger);
-        if (!larger)
-            return bl_error_memory(e);
-        d->first = larger;
-        d->capacity = wanted + 1;
-    }
+    int code = bl_draft_reserve(d, wanted - d->blocks, e);
+    if (code)
+        return code;
     while (d->blocks < wanted)
         draft_split_blocks(d, draft_max_size(d), wanted - d->blocks);
     return 0;
@@ -65,18 +63,12 @@ int bl_ranks_pad(struct bl_draft *d, size_t multiple, size_t min_blocks, struct 
     return code;
 }
 
-static int64_t draft_block_steps(const struct bl_draft *d, const int64_t *length, size_t b)
+static int64_t draft_sum_steps(const struct bl_draft *d, const int64_t *length, size_t begin, size_t end)
 {
     int64_t steps = 0;
-    for (uint32_t p = d->first[b]; p < d->first[b + 1]; p++)
+    for (size_t p = begin; p < end; p++)
         steps += length[d->sequence[p]];
     return steps;
-}
-
-static int steps_compare(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
 }
 
 /* Removes the blocks with fewer steps than `limit`, and `ties` of those with exactly that many. */
@@ -85,9 +77,7 @@ static void draft_remove_blocks(struct bl_draft *d, const int64_t *length, int64
     size_t blocks = 0, to = 0, begin = d->first[0];
     for (size_t b = 0; b < d->blocks; b++) {
         size_t end = d->first[b + 1], size = end - begin;
-        int64_t steps = 0;
-        for (size_t p = begin; p < end; p++)
-            steps += length[d->sequence[p]];
+        int64_t steps = draft_sum_steps(d, length, begin, end);
         if (steps < limit || (steps == limit && ties > 0)) {
             ties -= steps == limit;
         } else {
@@ -109,16 +99,16 @@ int bl_ranks_drop(struct bl_draft *d, size_t multiple, const int64_t *length, st
                             d->blocks, multiple);
     if (excess == 0)
         return 0;
-    int64_t *steps = malloc(d->blocks * sizeof *steps);
+    uint64_t *steps = malloc(d->blocks * sizeof *steps);
     if (!steps)
         return bl_error_memory(e);
     for (size_t b = 0; b < d->blocks; b++)
-        steps[b] = draft_block_steps(d, length, b);
-    qsort(steps, d->blocks, sizeof *steps, steps_compare);
+        steps[b] = (uint64_t)draft_sum_steps(d, length, d->first[b], d->first[b + 1]);
+    bl_sort_u64(steps, d->blocks, 0);
     size_t lower = 0;
     while (steps[lower] < steps[excess - 1])
         lower++;
-    int64_t limit = steps[excess - 1];
+    int64_t limit = (int64_t)steps[excess - 1];
     free(steps);
     draft_remove_blocks(d, length, limit, excess - lower);
     return 0;

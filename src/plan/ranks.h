@@ -1,9 +1,14 @@
-/* Adapts the number of blocks to the ranks: every rank must get the same number of whole batches. */
+/* The ranks, and the number of blocks: every rank must get the same number of whole batches. */
 #ifndef BL_RANKS_H
 #define BL_RANKS_H
 
 #include "plan/draft.h"
 #include "plan/plan.h"
+
+/* A step has world_size * batch_size blocks: rank r has its block r and every world_size-th after it. */
+struct bl_ranks {
+    size_t world_size, batch_size;
+};
 
 /* Makes the number of blocks a multiple of `multiple`, and at least min_blocks: splits the blocks with the most
  * sequences, so that none is empty. BL_EUSAGE: too few sequences. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/sort.h"
 
 int bl_residual_make(struct bl_residual *s, const struct bl_histogram *h, struct bl_error *e)
 {
@@ -55,12 +56,6 @@ size_t bl_residual_fitting(const struct bl_residual *s, uint32_t room)
     return below ? bl_bitset_previous(&s->nonempty, below - 1) : BL_BITSET_NONE;
 }
 
-static int residual_compare_buckets(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Returns how many more blocks can repeat the chosen one, up to `most`, and takes their lengths. */
 static uint32_t residual_repeat(struct bl_residual *s, uint32_t most)
 {
@@ -81,7 +76,7 @@ int bl_residual_close(struct bl_residual *s, uint32_t most, struct bl_patterns *
                       struct bl_error *e)
 {
     int code = BL_OK;
-    qsort(s->chosen, s->count, sizeof *s->chosen, residual_compare_buckets);
+    bl_sort_u32(s->chosen, s->count);
     *use = 1 + residual_repeat(s, most - 1);
     for (size_t i = s->count; !code && i-- > 0;)
         code = bl_patterns_push(patterns, s->chosen[i], e);

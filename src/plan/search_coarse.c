@@ -13,43 +13,25 @@ struct coarse {
     uint32_t T;            /* units */
 };
 
-static uint32_t coarse_units(const struct coarse *c, uint32_t length, uint32_t unit)
-{
-    uint32_t units = (uint32_t)(((uint64_t)length + unit - 1) / unit);
-    return units < c->T ? units : c->T; /* a length that exceeds T when rounded up gets a block alone */
-}
-
 static int coarse_make(struct coarse *c, const struct bl_histogram *fine, uint32_t T, uint32_t unit, struct bl_error *e)
 {
     *c = (struct coarse){.T = T / unit};
-    c->h.length = malloc((c->T + 1) * sizeof *c->h.length);
-    c->h.start = malloc((c->T + 2) * sizeof *c->h.start);
     c->begin = malloc((c->T + 2) * sizeof *c->begin);
-    if (!c->h.length || !c->h.start || !c->begin)
-        return bl_error_memory(e);
-    uint32_t sum = 0;
-    size_t n = 0;
+    int code = c->begin ? bl_histogram_reserve(&c->h, c->T, e) : bl_error_memory(e);
+    if (code)
+        return code;
     for (size_t b = 0; b < fine->distinct; b++) {
-        uint32_t units = coarse_units(c, fine->length[b], unit);
+        uint32_t units = (uint32_t)(((uint64_t)fine->length[b] + unit - 1) / unit);
+        size_t before = c->h.distinct;
         if (bl_histogram_count(fine, b) == 0)
             continue;
-        if (n == 0 || c->h.length[n - 1] != units) {
-            c->h.length[n] = units;
-            c->h.start[n] = sum;
-            c->begin[n++] = (uint32_t)b;
-        }
-        sum += bl_histogram_count(fine, b);
+        /* A length that exceeds T when rounded up gets a block alone. */
+        bl_histogram_add(&c->h, units < c->T ? units : c->T, bl_histogram_count(fine, b));
+        if (c->h.distinct > before)
+            c->begin[before] = (uint32_t)b;
     }
-    c->h.start[n] = sum;
-    c->begin[n] = (uint32_t)fine->distinct;
-    c->h.distinct = n;
+    c->begin[c->h.distinct] = (uint32_t)fine->distinct;
     return 0;
-}
-
-static void coarse_free(struct coarse *c)
-{
-    bl_histogram_free(&c->h);
-    free(c->begin);
 }
 
 struct expansion {
@@ -158,7 +140,8 @@ int bl_search_coarse(struct bl_patterns *patterns, const struct bl_histogram *h,
 out:
     bl_patterns_free(&units);
     bl_patterns_free(&known);
-    coarse_free(&c);
+    bl_histogram_free(&c.h);
+    free(c.begin);
     if (code)
         bl_patterns_free(patterns);
     return code;

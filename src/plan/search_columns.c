@@ -84,33 +84,22 @@ struct remainder {
 static int remainder_make(struct remainder *r, const struct bl_histogram *h, struct bl_error *e)
 {
     size_t n = h->distinct + 1;
-    *r = (struct remainder){.h = {0, malloc(n * sizeof *r->h.length), malloc(n * sizeof *r->h.start)},
-                            .bucket = malloc(n * sizeof *r->bucket),
-                            .at = malloc(n * sizeof *r->at)};
-    return r->h.length && r->h.start && r->bucket && r->at ? 0 : bl_error_memory(e);
-}
-
-static void remainder_free(struct remainder *r)
-{
-    bl_histogram_free(&r->h);
-    free(r->bucket);
-    free(r->at);
+    *r = (struct remainder){.bucket = malloc(n * sizeof *r->bucket), .at = malloc(n * sizeof *r->at)};
+    if (!r->bucket || !r->at)
+        return bl_error_memory(e);
+    return bl_histogram_reserve(&r->h, h->distinct, e);
 }
 
 static void remainder_set(struct remainder *r, const struct bl_histogram *h, const uint32_t *left)
 {
-    uint32_t sum = 0, n = 0;
+    r->h.distinct = 0;
     for (size_t b = 0; b < h->distinct; b++) {
-        r->at[b] = left[b] ? n : NONE;
+        r->at[b] = left[b] ? (uint32_t)r->h.distinct : NONE;
         if (left[b] == 0)
             continue;
-        r->h.length[n] = h->length[b];
-        r->h.start[n] = sum;
-        r->bucket[n++] = (uint32_t)b;
-        sum += left[b];
+        r->bucket[r->h.distinct] = (uint32_t)b;
+        bl_histogram_add(&r->h, h->length[b], left[b]);
     }
-    r->h.start[n] = sum;
-    r->h.distinct = n;
 }
 
 /* Reuses the columns of one relaxation in the next, if all their lengths remain. */
@@ -226,7 +215,9 @@ static int dive_run(struct bl_colgen *g, struct bl_patterns *best, size_t known,
     }
 out:
     bl_patterns_free(&tried);
-    remainder_free(&d.rest);
+    bl_histogram_free(&d.rest.h);
+    free(d.rest.bucket);
+    free(d.rest.at);
     free(d.left);
     free(d.bucket);
     return code;

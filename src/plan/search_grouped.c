@@ -47,30 +47,25 @@ static void grouping_make_classes(struct grouping *s)
 {
     const struct bl_bitset *nonempty = &s->residual.nonempty;
     const uint32_t *length = s->residual.h->length, *left = s->residual.left;
-    uint64_t all = 0, sum = 0;
-    size_t n = 0, b;
+    uint64_t all = 0;
+    size_t b;
+    s->h.distinct = 0;
     for (b = bl_bitset_next(nonempty, 0); b != BL_BITSET_NONE; b = bl_bitset_next(nonempty, b + 1))
         all += left[b];
     for (b = bl_bitset_next(nonempty, 0); b != BL_BITSET_NONE;) {
-        uint32_t shortest = length[b];
+        uint32_t shortest = length[b], longest = shortest;
         uint64_t steps = 0, count = 0;
         while (b != BL_BITSET_NONE && count <= all / s->classes && grouping_is_one_class(s, shortest, length[b])) {
             steps += (uint64_t)length[b] * left[b];
             count += left[b];
-            s->longest[n] = length[b];
+            longest = length[b];
             b = bl_bitset_next(nonempty, b + 1);
         }
         uint32_t mean = grouping_mean(s, steps, count);
-        if (n > 0 && s->h.length[n - 1] >= mean) {
-            s->longest[n - 1] = s->longest[n];
-        } else {
-            s->h.length[n] = mean;
-            s->h.start[n++] = (uint32_t)sum;
-        }
-        sum += count;
+        size_t last = s->h.distinct - 1;
+        bl_histogram_add(&s->h, s->h.distinct && s->h.length[last] > mean ? s->h.length[last] : mean, (uint32_t)count);
+        s->longest[s->h.distinct - 1] = longest;
     }
-    s->h.start[n] = (uint32_t)sum;
-    s->h.distinct = n;
 }
 
 /* Solves the remaining lengths, as patterns of classes. */
@@ -207,11 +202,9 @@ static int grouping_realise_half(struct grouping *s, struct bl_patterns *pattern
 static int grouping_make(struct grouping *s, const struct bl_histogram *h, uint32_t classes, struct bl_error *e)
 {
     size_t n = 2 * (size_t)classes + TIMES_MAX + 4;
-    s->h.length = malloc(n * sizeof *s->h.length);
-    s->h.start = malloc((n + 1) * sizeof *s->h.start);
     s->longest = malloc(n * sizeof *s->longest);
     s->price = malloc(n * sizeof *s->price);
-    int code = s->h.length && s->h.start && s->longest && s->price ? 0 : bl_error_memory(e);
+    int code = s->longest && s->price ? bl_histogram_reserve(&s->h, n, e) : bl_error_memory(e);
     if (code)
         return code;
     return bl_residual_make(&s->residual, h, e);

@@ -22,18 +22,10 @@ static int improve_make(struct improve *r, const struct bl_histogram *h, const s
                         struct bl_error *e)
 {
     *r = (struct improve){.h = h, .known = known, .left = malloc((h->distinct + 1) * sizeof *r->left)};
-    r->tail.length = malloc((h->distinct + 1) * sizeof *r->tail.length);
-    r->tail.start = malloc((h->distinct + 1) * sizeof *r->tail.start);
     r->bucket = malloc((h->distinct + 1) * sizeof *r->bucket);
-    return r->left && r->tail.length && r->tail.start && r->bucket ? 0 : bl_error_memory(e);
-}
-
-static void improve_free(struct improve *r)
-{
-    free(r->left);
-    free(r->bucket);
-    bl_histogram_free(&r->tail);
-    bl_patterns_free(&r->old);
+    if (!r->left || !r->bucket)
+        return bl_error_memory(e);
+    return bl_histogram_reserve(&r->tail, h->distinct, e);
 }
 
 /* Counts the lengths of a pattern that no later pattern has. */
@@ -64,39 +56,20 @@ static size_t tail_select(struct improve *r, size_t lengths)
     return p;
 }
 
-/* Adds a range of patterns. as: maps their buckets, or NULL. */
-static int patterns_copy(struct bl_patterns *to, const struct bl_patterns *from, size_t first, size_t end,
-                         const uint32_t *as, struct bl_error *e)
-{
-    int code = BL_OK;
-    for (size_t p = first; !code && p < end; p++) {
-        for (uint32_t k = from->first[p]; !code && k < from->first[p + 1]; k++)
-            code = bl_patterns_push(to, as ? as[from->bucket[k]] : from->bucket[k], e);
-        if (!code)
-            code = bl_patterns_close(to, from->use[p], e);
-    }
-    return code;
-}
-
 /* Turns the patterns from `from` on into a histogram, and into patterns over it. */
 static int tail_separate(struct improve *r, size_t from, struct bl_error *e)
 {
-    uint32_t sum = 0;
-    size_t n = 0;
+    r->tail.distinct = 0;
     for (size_t b = 0; b < r->h->distinct; b++) {
         uint32_t count = r->left[b];
         if (count == 0)
             continue;
-        r->tail.length[n] = r->h->length[b];
-        r->tail.start[n] = sum;
-        r->bucket[n] = (uint32_t)b;
-        r->left[b] = (uint32_t)n++;
-        sum += count;
+        r->bucket[r->tail.distinct] = (uint32_t)b;
+        r->left[b] = (uint32_t)r->tail.distinct;
+        bl_histogram_add(&r->tail, r->h->length[b], count);
     }
-    r->tail.start[n] = sum;
-    r->tail.distinct = n;
     bl_patterns_free(&r->old);
-    return patterns_copy(&r->old, r->known, from, r->known->count, r->left, e);
+    return bl_patterns_append(&r->old, r->known, from, r->known->count, r->left, e);
 }
 
 /* Packs the patterns from `from` on again. *patterns becomes the whole solution if it has fewer blocks than `best`. */
@@ -110,9 +83,9 @@ static int tail_refill(struct improve *r, size_t from, size_t best, const struct
         code = bl_search_columns(&better, &least, &r->tail, &r->old, limits, NULL, e);
     if (!code && better.count > 0 && r->known->blocks - r->old.blocks + better.blocks < best) {
         bl_patterns_free(patterns);
-        code = patterns_copy(patterns, r->known, 0, from, NULL, e);
+        code = bl_patterns_append(patterns, r->known, 0, from, NULL, e);
         if (!code)
-            code = patterns_copy(patterns, &better, 0, better.count, r->bucket, e);
+            code = bl_patterns_append(patterns, &better, 0, better.count, r->bucket, e);
     }
     bl_patterns_free(&better);
     return code;
@@ -133,7 +106,10 @@ int bl_search_improve(struct bl_patterns *patterns, int64_t bound, const struct 
         code = tail_refill(&r, from, best, limits, patterns, e);
         best = patterns->count ? patterns->blocks : best;
     }
-    improve_free(&r);
+    free(r.left);
+    free(r.bucket);
+    bl_histogram_free(&r.tail);
+    bl_patterns_free(&r.old);
     if (code)
         bl_patterns_free(patterns);
     return code;

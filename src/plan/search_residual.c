@@ -19,7 +19,7 @@ int bl_search_residual(struct bl_patterns *patterns, const struct bl_histogram *
     if (sum)
         code = fill(&added, &rest, limits, e);
     if (!code)
-        code = bl_patterns_append(patterns, &added, e);
+        code = bl_patterns_append(patterns, &added, 0, added.count, NULL, e);
     bl_patterns_free(&added);
     free(rest.start);
     return code;

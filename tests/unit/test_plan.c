@@ -394,7 +394,7 @@ START_TEST(single_bestfit_is_bestfit)
     struct bl_lengths lengths = {l.length, NULL, l.count, 1, T, 1, T};
     struct bl_limits limits = {T, _i % 2 ? 3 : UINT32_MAX, 0};
     struct bl_plan plan = {.T = T};
-    struct bl_order order = {.kind = BL_ORDER_SHUFFLED, .world_size = 1, .batch_size = 1, .length = l.length};
+    struct bl_order order = {.kind = BL_ORDER_SHUFFLED, .ranks = {1, 1}, .length = l.length};
     struct bl_histogram h;
     struct bl_draft d;
     size_t blocks;
