@@ -213,12 +213,11 @@ static int scan_check_task(const struct scan *scan, struct bl_error *e)
     return BL_OK;
 }
 
-/* Finds out whether an earlier run has made the part; then scan->found is its total. A damaged part is made again. */
+/* Finds out whether an earlier run has made the part; then scan->found has its counts. A damaged part is made again. */
 static int scan_find_part(struct scan *scan, const char *path, bool *found, struct bl_error *e)
 {
-    struct bl_part_total total = {0};
     struct bl_error damage = {0};
-    int code = bl_part_check(scan->state.folder, scan->task.index, scan->task.count, &total, found, &damage);
+    int code = bl_part_check(scan->state.folder, scan->task.index, scan->task.count, &scan->found, found, &damage);
     if (code == BL_EDATA) {
         *found = false;
         bl_cmd_print("%s: it is made again", damage.text);
@@ -226,13 +225,6 @@ static int scan_find_part(struct scan *scan, const char *path, bool *found, stru
     }
     if (code)
         return bl_error_set(e, code, "%s", damage.text);
-    scan->found = (struct bl_scan_progress){.rows = total.rows,
-                                            .steps = total.steps,
-                                            .skipped = total.skipped,
-                                            .empty = total.empty,
-                                            .damaged = total.damaged,
-                                            .adjusted = total.adjusted,
-                                            .excluded = total.excluded};
     return BL_OK;
 }
 

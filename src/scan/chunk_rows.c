@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "store/row_reader.h"
 
-/* Of one chunk, so many faults are reported, and so many empty sequences; the others are counted. */
+/* Of one chunk, at most this many faults and empty sequences are reported; the others are only counted. */
 #define FAULTS_MAX 1000
 #define EMPTY_FAULTS_MAX 10
 
@@ -36,11 +37,10 @@ void bl_chunk_rows_free(struct bl_chunk_rows *r)
 
 static int chunk_rows_add_fault(struct bl_chunk_rows *r, const struct bl_row *row, struct bl_error *e)
 {
-    struct bl_chunk_fault *fault = realloc(r->fault, (r->faults + 1) * sizeof *fault);
-    if (!fault)
-        return bl_error_memory(e);
-    r->fault = fault;
-    fault += r->faults++;
+    int code = BL_ARRAY_RESERVE(r->fault, r->capacity, r->faults + 1, e);
+    if (code)
+        return code;
+    struct bl_chunk_fault *fault = &r->fault[r->faults++];
     /* A list's lines name paths of their own: reported under the list, they share its limit. */
     const char *path = r->files->chunk.list ? r->files->file->path : row->path;
     *fault = (struct bl_chunk_fault){row->status, row->length, strdup(row->id), strdup(path), strdup(row->reason)};

@@ -37,7 +37,7 @@ struct bl_chunk_rows {
     struct bl_row held;     /* its form decides, or is compared, when the chunk's turn comes; form NULL: no such row */
     char *form, *reason, *extra; /* of that row */
     struct bl_chunk_fault *fault;
-    size_t faults;
+    size_t faults, capacity;
     struct bl_buffer id, joined, text; /* scratch */
 };
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "kind/input_stat.h"
 
@@ -14,10 +15,11 @@
 static int chunk_add_file(const struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
 {
     size_t count = (size_t)out->chunk.inputs;
-    struct bl_input *input = realloc(out->input, (count + 1) * sizeof *input);
-    if (!input)
-        return bl_error_memory(e);
-    out->chunk.input = out->input = input;
+    int code = BL_ARRAY_RESERVE(out->input, out->capacity, count + 1, e);
+    if (code)
+        return code;
+    struct bl_input *input = out->input;
+    out->chunk.input = input;
     input[count] = (struct bl_input){
         .path = bl_path_join(s->base, out->file[count].path), .name = out->file[count].path, .id = out->file[count].id};
     if (!input[count].path)
@@ -156,39 +158,40 @@ static int chunk_read_lines(struct bl_chunks *s, struct bl_chunk_files *out, boo
     return bl_buffer_check(&out->text, e);
 }
 
-/* The next lines of the list. Invalid data ends it; that is reported after the lines before it. */
-static int chunk_fill_lines(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
+/* Ends the list. code: of reading it, with out->fault. Invalid data is reported after the lines before it. */
+static int chunk_end_list(struct bl_chunks *s, struct bl_chunk_files *out, bool begins, int code, struct bl_error *e)
 {
     struct bl_error *fault = &out->fault;
+    if (code && code != BL_EDATA)
+        return bl_error_set(e, code, "%s", fault->text);
+    if (s->lines) {
+        int failed = bl_documents_drain(s->lines, &out->chunk.drained, e);
+        if (failed)
+            return failed;
+    }
+    if (code && s->line)
+        bl_error_prefix(fault, "behind line %" PRId64, s->line);
+    else if (!code && begins && !out->chunk.lines)
+        code = bl_error_set(fault, BL_EDATA, "an empty list");
+    out->chunk.fault = code ? fault->text : NULL;
+    s->next++;
+    list_close(s);
+    return BL_OK;
+}
+
+static int chunk_fill_lines(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
+{
     bool begins = !s->lines, ended = false;
-    int code = BL_OK;
     out->is_checked = true;
     out->chunk.list = true;
     out->chunk.line = out->line = calloc(LINES_MAX, sizeof *out->line);
     if (!out->line)
         return bl_error_memory(e);
-    if (begins)
-        code = list_open(s, out->input[0].path, fault);
+    int code = begins ? list_open(s, out->input[0].path, &out->fault) : BL_OK;
     if (!code)
-        code = chunk_read_lines(s, out, &ended, fault);
+        code = chunk_read_lines(s, out, &ended, &out->fault);
     out->is_last = code || ended;
-    if (!out->is_last)
-        return BL_OK;
-    if (s->lines && (!code || code == BL_EDATA)) {
-        int failed = bl_documents_drain(s->lines, &out->chunk.drained, e);
-        if (failed)
-            return failed;
-    }
-    if (code == BL_EDATA && s->line)
-        bl_error_prefix(fault, "behind line %" PRId64, s->line);
-    else if (!code && begins && !out->chunk.lines)
-        code = bl_error_set(fault, BL_EDATA, "an empty list");
-    s->next++;
-    list_close(s);
-    if (code && code != BL_EDATA)
-        return bl_error_set(e, code, "%s", fault->text);
-    out->chunk.fault = code ? fault->text : NULL;
-    return BL_OK;
+    return out->is_last ? chunk_end_list(s, out, begins, code, e) : BL_OK;
 }
 
 static int chunk_fill_list(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)

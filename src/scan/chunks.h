@@ -1,13 +1,13 @@
-/* Chunks: the files of a scan, cut into what is counted at once: a file, a part of a large one, several small ones,
- * or some lines of a list. Where they are cut depends on the files' sizes alone, and on those of lines. */
+/* Chunks: what one worker counts at once: a file, a part of a large one, several small ones, or some lines of a list.
+ * Where chunks begin depends on the sizes of files and lines alone. */
 #ifndef BL_CHUNKS_H
 #define BL_CHUNKS_H
 
 #include <stdbool.h>
 
 #include "base/buffer.h"
-#include "kind/kind.h"
 #include "base/documents.h"
+#include "kind/kind.h"
 #include "scan/files.h"
 
 struct bl_chunks {
@@ -21,15 +21,16 @@ struct bl_chunks {
     const struct bl_cancel *cancel;
     char *list_path;            /* of the list that is being read; or NULL */
     struct bl_documents *lines; /* of it */
-    int64_t line;               /* its number: of the is_last that was read */
+    int64_t line;               /* number of the last one that was read */
 };
 
 /* A chunk with the files that it lies in. */
 struct bl_chunk_files {
     const struct bl_file *file; /* [chunk.inputs] */
     struct bl_chunk chunk;
-    struct bl_input *input; /* owned, with its paths */
-    struct bl_line *line;   /* owned, with the text that they are in */
+    struct bl_input *input; /* [capacity], chunk.inputs used; owned, with their paths */
+    size_t capacity;
+    struct bl_line *line; /* owned, with the text that they are in */
     struct bl_buffer text;
     struct bl_error fault; /* chunk.fault is in it */
     bool is_checked;       /* the inputs are regular files, their sizes are known */
@@ -40,7 +41,7 @@ struct bl_chunk_files {
 int bl_chunks_next(struct bl_chunks *chunks, struct bl_chunk_files *out, bool *found, struct bl_error *e);
 void bl_chunk_files_free(struct bl_chunk_files *files);
 
-/* When no more are wanted. */
+/* To be called when no more are needed. */
 void bl_chunks_close(struct bl_chunks *chunks);
 
 #endif

@@ -124,17 +124,20 @@ static int compare_work(void *context, void *worker, void *job_, struct bl_error
     int code = BL_OK;
     (void)worker;
     for (size_t i = job->begin - (job->begin > 0); i < job->end && !code; i++) {
-        code = bl_cancelled(c->cancel) ? BL_ECANCEL : bl_row_reader_read(c->table, i, &text, e);
         const struct bl_row *row = &text.row;
-        bool file = !code && i >= job->begin && strcmp(row->path, "-") != 0;
-        file &= c->files || row->status == BL_ROW_OK;
-        if (file && !(before.size && strcmp(before.data, row->path) == 0))
+        code = bl_cancelled(c->cancel) ? BL_ECANCEL : bl_row_reader_read(c->table, i, &text, e);
+        if (code)
+            break;
+        bool checked = i >= job->begin && strcmp(row->path, "-") != 0 && (c->files || row->status == BL_ROW_OK);
+        if (checked && !(before.size && strcmp(before.data, row->path) == 0))
             code = file_compare(c, row, e);
-        if (file && !code && c->kind->scan->verify)
+        if (checked && !code && c->kind->scan->verify)
             code = c->kind->scan->verify(c->config, row, e);
+        if (code)
+            break;
         bl_buffer_clear(&before);
-        bl_buffer_text(&before, code ? "" : row->path);
-        code = code ? code : bl_buffer_check(&before, e);
+        bl_buffer_text(&before, row->path);
+        code = bl_buffer_check(&before, e);
     }
     bl_row_reader_free(&text);
     bl_buffer_free(&before);

@@ -77,17 +77,21 @@ int bl_exclusion_open(struct bl_exclusion **exclusion, const char *const *argume
                       struct bl_error *e)
 {
     struct bl_exclusion *x = calloc(1, sizeof *x);
-    int code = x ? BL_OK : bl_error_memory(e);
+    int code = BL_OK;
+    if (!x)
+        return bl_error_memory(e);
     for (int i = 0; i < count && !code; i++) {
         if (arguments[i][0] == '@')
             code = exclusion_add_list(x, arguments[i] + 1, base, e);
         else
             bl_buffer_append(&x->text, arguments[i], strlen(arguments[i]) + 1);
     }
-    if (!code)
-        code = bl_buffer_check(&x->text, e);
+    if (code)
+        goto out;
+    code = bl_buffer_check(&x->text, e);
     if (!code)
         code = exclusion_sort(x, e);
+out:
     if (code)
         bl_exclusion_close(x);
     else

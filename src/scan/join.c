@@ -95,14 +95,17 @@ static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sin
     struct bl_row *row = &j->text.row;
     const char *values = NULL;
     int code = bl_row_reader_read(&j->table, i, &j->text, e);
-    if (!code && j->exclusion && bl_exclusion_has_row(j->exclusion, row, &j->value))
+    if (code)
+        return code;
+    if (j->exclusion && bl_exclusion_has_row(j->exclusion, row, &j->value))
         bl_exclusion_apply(row);
-    if (!code && j->attributes)
+    if (j->attributes)
         code = bl_attributes_claim(j->attributes, row->id, &values, NULL, e);
+    if (code)
+        return code;
     bl_buffer_clear(&j->extra);
-    bl_buffer_text(&j->extra, !code && row->extra ? row->extra : "");
-    if (!code)
-        code = join_values(j, i, values, e);
+    bl_buffer_text(&j->extra, row->extra ? row->extra : "");
+    code = join_values(j, i, values, e);
     if (code)
         return code;
     row->extra = j->extra.data;
@@ -111,10 +114,11 @@ static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sin
         code = bl_attributes_missing(j->attributes, row, &j->reason, e);
     if (!code && row->status != status)
         code = fault(sink, row, e);
+    if (code)
+        return code;
     bl_buffer_clear(&j->line);
     bl_row_format(row, &j->line);
-    if (!code)
-        code = bl_buffer_check(&j->line, e);
+    code = bl_buffer_check(&j->line, e);
     if (code)
         return code;
     return bl_output_write(j->out, j->line.data, j->line.size, e);

@@ -232,17 +232,12 @@ static int merge_claim_all(struct merging *m, struct bl_part *p, int64_t bytes, 
 
 /* --- chunks -------------------------------------------------------------------------------------------------- */
 
-static bool place_is_same(const struct bl_part_place *a, const struct bl_part_place *b)
-{
-    return a->file == b->file && a->at == b->at;
-}
-
 static int merge_chunk(struct merging *m, struct bl_part *p, int64_t number, const struct bl_part_chunk *chunk,
                        struct bl_error *e)
 {
     if (chunk->number != number)
         return bl_part_damaged(p, "a chunk of another task", e);
-    if (!place_is_same(&chunk->begin, &m->place)) {
+    if (chunk->begin.file != m->place.file || chunk->begin.at != m->place.at) {
         const struct bl_part *before = &m->part[(number + m->merge->tasks - 1) % m->merge->tasks];
         return merge_mismatch(m, before->path, p->path, "the inputs changed between these tasks", e);
     }
@@ -252,17 +247,6 @@ static int merge_chunk(struct merging *m, struct bl_part *p, int64_t number, con
     if (code)
         return code;
     return merge_claim_all(m, p, s.claimed, e);
-}
-
-static void merge_add_total(struct bl_scan_progress *found, const struct bl_part_total *total)
-{
-    found->rows += total->rows;
-    found->steps += total->steps;
-    found->skipped += total->skipped;
-    found->empty += total->empty;
-    found->damaged += total->damaged;
-    found->adjusted += total->adjusted;
-    found->excluded += total->excluded;
 }
 
 /* All chunks, in order. The first part that ends says how many there are. */
@@ -278,7 +262,7 @@ static int merge_chunks(struct merging *m, struct bl_error *e)
         int code = bl_part_next(p, &chunk, &found, e);
         if (code)
             return code;
-        if (found ? ended > 0 : p->total.chunks != number)
+        if (found ? ended > 0 : p->chunks != number)
             return merge_mismatch(m, m->part[0].path, p->path, "these tasks found different numbers of inputs", e);
         if (found) {
             code = merge_chunk(m, p, number++, &chunk, e);
@@ -286,7 +270,7 @@ static int merge_chunks(struct merging *m, struct bl_error *e)
                 return code;
         } else {
             ended++;
-            merge_add_total(&m->merged->found, &p->total);
+            bl_scan_progress_add(&m->merged->found, &p->found);
         }
         if (m->merge->tick)
             m->merge->tick(m->merge->sink, number);

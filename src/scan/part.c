@@ -63,28 +63,33 @@ int bl_part_begin(struct bl_part_writer *w, const struct bl_part_head *head, str
     return part_write_line(w, e);
 }
 
+/* Begins a line: the word, then numbers with a blank before each. */
+static void part_format_numbers(struct bl_part_writer *w, const char *word, const int64_t *number, size_t count)
+{
+    bl_buffer_clear(&w->line);
+    bl_buffer_text(&w->line, word);
+    for (size_t i = 0; i < count; i++) {
+        bl_buffer_byte(&w->line, ' ');
+        bl_buffer_int(&w->line, number[i]);
+    }
+}
+
 int bl_part_chunk(struct bl_part_writer *w, const struct bl_part_chunk *s, struct bl_error *e)
 {
     const int64_t numbers[] = {s->number, s->begin.file, s->begin.at, s->end.file, s->end.at, s->bytes, s->claimed};
-    bl_buffer_clear(&w->line);
-    bl_buffer_text(&w->line, "stretch");
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        bl_buffer_byte(&w->line, ' ');
-        bl_buffer_int(&w->line, numbers[i]);
-    }
+    part_format_numbers(w, "stretch", numbers, sizeof numbers / sizeof *numbers);
     bl_buffer_text(&w->line, s->form ? " =" : " -");
     part_append_text(&w->line, s->form ? s->form : "");
     bl_buffer_byte(&w->line, '\n');
     return part_write_line(w, e);
 }
 
-int bl_part_publish(struct bl_part_writer *w, const struct bl_part_total *t, struct bl_error *e)
+int bl_part_publish(struct bl_part_writer *w, int64_t chunks, const struct bl_scan_progress *found, struct bl_error *e)
 {
-    bl_buffer_clear(&w->line);
-    bl_buffer_printf(&w->line,
-                     "total %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
-                     " %" PRId64 "\n",
-                     t->chunks, t->rows, t->steps, t->skipped, t->empty, t->damaged, t->adjusted, t->excluded);
+    const int64_t numbers[] = {chunks,       found->rows,    found->steps,    found->skipped,
+                               found->empty, found->damaged, found->adjusted, found->excluded};
+    part_format_numbers(w, "total", numbers, sizeof numbers / sizeof *numbers);
+    bl_buffer_byte(&w->line, '\n');
     int code = part_write_line(w, e);
     bl_buffer_clear(&w->line);
     bl_buffer_printf(&w->line, "end %016" PRIx64 "\n", bl_checksum_end(&w->sum));
@@ -114,7 +119,7 @@ int bl_part_damaged(const struct bl_part *p, const char *why, struct bl_error *e
                         p->path, why, p->head.task, p->head.tasks);
 }
 
-/* Reads on, when all in memory was used. */
+/* Reads the next bytes of the file. */
 static int part_fill(struct bl_part *p, struct bl_error *e)
 {
     int fd = open(p->path, O_RDONLY | O_CLOEXEC);
@@ -147,7 +152,7 @@ int bl_part_read(struct bl_part *p, int64_t max, const char **data, size_t *size
     return BL_OK;
 }
 
-/* Takes a line, which then is in p->line without its newline. */
+/* Reads a line into p->line, without its newline. */
 static int part_read_line(struct bl_part *p, struct bl_error *e)
 {
     bl_buffer_clear(&p->line);
@@ -170,14 +175,14 @@ static int part_read_line(struct bl_part *p, struct bl_error *e)
     return BL_OK;
 }
 
-/* What follows a word at the beginning of the line; NULL where another stands there. */
+/* Returns what follows the word with which the line begins, or NULL. */
 static const char *line_after(const struct bl_part *p, const char *word)
 {
     size_t size = strlen(word);
     return strncmp(p->line.data, word, size) == 0 ? p->line.data + size : NULL;
 }
 
-/* Whole numbers with a blank before each, from *at on, which is behind them then. */
+/* Parses whole numbers with a blank before each. *at: moved behind them. */
 static bool line_parse_numbers(const char **at, int64_t *number, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -189,7 +194,7 @@ static bool line_parse_numbers(const char **at, int64_t *number, int count)
     return true;
 }
 
-/* Appends a text that was written by append_text. */
+/* Appends a text that part_append_text has written. */
 static bool line_parse_text(const char *text, struct bl_buffer *out)
 {
     size_t before = out->size;
@@ -204,9 +209,25 @@ static bool line_parse_text(const char *text, struct bl_buffer *out)
     return true;
 }
 
+static int part_read_columns(struct bl_part *p, struct bl_error *e)
+{
+    int code = part_read_line(p, e);
+    if (code)
+        return code;
+    const char *columns = line_after(p, "columns ");
+    if (!columns)
+        return bl_part_damaged(p, "no line of columns", e);
+    bl_buffer_text(&p->columns, columns);
+    p->head.columns = p->columns.data;
+    return bl_buffer_check(&p->columns, e);
+}
+
 static int part_read_attributes(struct bl_part *p, struct bl_error *e)
 {
     int64_t number[2];
+    int code = part_read_line(p, e);
+    if (code)
+        return code;
     const char *at = line_after(p, "attributes");
     if (!at)
         return bl_part_damaged(p, "no line of attributes", e);
@@ -226,25 +247,21 @@ static int part_read_head(struct bl_part *p, struct bl_error *e)
     struct bl_buffer first = {0};
     bl_buffer_printf(&first, "bload scan part 1: task %" PRId64 " of %" PRId64, p->head.task, p->head.tasks);
     int code = bl_buffer_check(&first, e);
-    if (!code)
-        code = part_read_line(p, e);
-    if (!code && strcmp(p->line.data, first.data) != 0)
-        code = bl_part_damaged(p, "its first line is not that of this task's part", e);
-    bl_buffer_free(&first);
-    if (!code)
-        code = part_read_line(p, e);
-    const char *columns = code ? NULL : line_after(p, "columns ");
-    if (!code && !columns)
-        code = bl_part_damaged(p, "no line of columns", e);
-    bl_buffer_text(&p->columns, columns ? columns : "");
-    if (!code)
-        code = bl_buffer_check(&p->columns, e);
-    p->head.columns = p->columns.data;
-    if (!code)
-        code = part_read_line(p, e);
     if (code)
-        return code;
-    return part_read_attributes(p, e);
+        goto out;
+    code = part_read_line(p, e);
+    if (code)
+        goto out;
+    if (strcmp(p->line.data, first.data) != 0) {
+        code = bl_part_damaged(p, "its first line is not that of this task's part", e);
+        goto out;
+    }
+    code = part_read_columns(p, e);
+    if (!code)
+        code = part_read_attributes(p, e);
+out:
+    bl_buffer_free(&first);
+    return code;
 }
 
 int bl_part_open(struct bl_part *p, const char *folder, int64_t task, int64_t tasks, size_t capacity,
@@ -255,17 +272,17 @@ int bl_part_open(struct bl_part *p, const char *folder, int64_t task, int64_t ta
     bl_checksum_begin(&p->sum);
     int code = bl_part_path(folder, task, &path, e);
     p->path = path.data;
+    if (code)
+        goto out;
     p->data = malloc(capacity);
-    if (!code && !p->data)
-        code = bl_error_memory(e);
-    if (!code)
-        code = part_read_head(p, e);
+    code = p->data ? part_read_head(p, e) : bl_error_memory(e);
+out:
     if (code)
         bl_part_close(p);
     return code;
 }
 
-/* The last lines: 0, or a code. */
+/* at: the numbers of the line of totals. */
 static int part_read_end(struct bl_part *p, const char *at, struct bl_error *e)
 {
     int64_t number[8];
@@ -278,8 +295,14 @@ static int part_read_end(struct bl_part *p, const char *at, struct bl_error *e)
     const char *digest = line_after(p, "end ");
     if (!digest || !bl_checksum_parse(digest, &expected) || expected != sum)
         return bl_part_damaged(p, "wrong checksum", e);
-    p->total =
-        (struct bl_part_total){number[0], number[1], number[2], number[3], number[4], number[5], number[6], number[7]};
+    p->chunks = number[0];
+    p->found = (struct bl_scan_progress){.rows = number[1],
+                                         .steps = number[2],
+                                         .skipped = number[3],
+                                         .empty = number[4],
+                                         .damaged = number[5],
+                                         .adjusted = number[6],
+                                         .excluded = number[7]};
     return BL_OK;
 }
 
@@ -338,7 +361,7 @@ static int part_read_all(struct bl_part *p, struct bl_error *e)
     }
 }
 
-int bl_part_check(const char *folder, int64_t task, int64_t tasks, struct bl_part_total *total, bool *found,
+int bl_part_check(const char *folder, int64_t task, int64_t tasks, struct bl_scan_progress *counts, bool *found,
                   struct bl_error *e)
 {
     struct bl_part part;
@@ -352,7 +375,7 @@ int bl_part_check(const char *folder, int64_t task, int64_t tasks, struct bl_par
     if (code)
         return code;
     code = part_read_all(&part, e);
-    *total = part.total;
+    *counts = part.found;
     bl_part_close(&part);
     return code;
 }

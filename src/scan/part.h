@@ -23,6 +23,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/output.h"
+#include "scan/progress.h"
 #include "store/checksum.h"
 
 struct bl_part_head {
@@ -44,11 +45,6 @@ struct bl_part_chunk {
     const char *form; /* or NULL; of a part that is read: valid until the next call */
 };
 
-struct bl_part_total {
-    int64_t chunks; /* of all tasks */
-    int64_t rows, steps, skipped, empty, damaged, adjusted, excluded;
-};
-
 /* Appends the path of a part in that folder. */
 int bl_part_path(const char *folder, int64_t task, struct bl_buffer *path, struct bl_error *e);
 
@@ -64,29 +60,31 @@ int bl_part_create(struct bl_part_writer *writer, const char *path, struct bl_er
 int bl_part_begin(struct bl_part_writer *writer, const struct bl_part_head *head, struct bl_error *e);
 int bl_part_chunk(struct bl_part_writer *writer, const struct bl_part_chunk *chunk, struct bl_error *e);
 int bl_part_write(void *writer, const void *data, size_t size, struct bl_error *e);
-/* BL_EFAIL: another part has this name. The same part is no error. */
-int bl_part_publish(struct bl_part_writer *writer, const struct bl_part_total *total, struct bl_error *e);
+/* chunks: of all tasks. BL_EFAIL: another part has this name. The same part is no error. */
+int bl_part_publish(struct bl_part_writer *writer, int64_t chunks, const struct bl_scan_progress *found,
+                    struct bl_error *e);
 void bl_part_abort(struct bl_part_writer *writer);
 
-/* Reading, in pieces; no file stays open. Aligned to 64 bytes, as its checksum is. */
+/* For reading in pieces; the file does not stay open. Allocate it aligned to 64 bytes, as its checksum is. */
 struct bl_part {
     char *path;
     struct bl_part_head head;
-    struct bl_part_total total; /* once all was read */
-    int64_t at;                 /* byte of the file that comes behind those in data */
+    int64_t chunks; /* of all tasks; known at the end, as the counts of rows in found */
+    struct bl_scan_progress found;
+    int64_t at; /* byte of the file that comes behind those in data */
     char *data;
     size_t begin, end, capacity;
     struct bl_checksum_state sum;
     struct bl_buffer line, columns, attributes;
 };
 
-/* Reads the head of the part of that task, which must be of so many, by at most capacity bytes at a time. BL_EDATA: it
- * is torn or damaged, as from the other functions. */
+/* Reads the head of the part of a task, one of `tasks`, by at most capacity bytes at a time. Errors here and below:
+ * BL_EDATA, the part is damaged. */
 int bl_part_open(struct bl_part *part, const char *folder, int64_t task, int64_t tasks, size_t capacity,
                  struct bl_error *e);
 
-/* The next chunk. *found: false at the end; then the total is known and the checksum was right. All bytes of the chunk
- * before must have been read. */
+/* The next chunk. *found: false at the end; then the counts are known and the checksum was right. All bytes of the
+ * chunk before must have been read. */
 int bl_part_next(struct bl_part *part, struct bl_part_chunk *chunk, bool *found, struct bl_error *e);
 
 /* Up to max bytes of what belongs to the chunk, at least one; valid until the next call. */
@@ -96,8 +94,8 @@ void bl_part_close(struct bl_part *part);
 /* BL_EDATA: the part is damaged, why, and what to do. */
 int bl_part_damaged(const struct bl_part *part, const char *why, struct bl_error *e);
 
-/* Reads and checks all of a part, if it exists (*found). BL_EDATA: it is damaged. */
-int bl_part_check(const char *folder, int64_t task, int64_t tasks, struct bl_part_total *total, bool *found,
+/* Reads and checks all of a part, if it exists (*found). *counts: of its rows. BL_EDATA: it is damaged. */
+int bl_part_check(const char *folder, int64_t task, int64_t tasks, struct bl_scan_progress *counts, bool *found,
                   struct bl_error *e);
 
 #endif

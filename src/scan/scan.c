@@ -54,7 +54,7 @@ static struct bl_part_place chunks_place(const struct bl_chunks *c)
     return (struct bl_part_place){(int64_t)c->next, c->lines ? c->line : c->begin};
 }
 
-/* The next chunk that is this scan's. Those of other tasks are passed over. */
+/* The next chunk of this scan; chunks of other tasks are skipped. */
 static int scan_next_chunk(struct scanning *s, struct job *job, bool *found, struct bl_error *e)
 {
     const struct bl_scan *scan = s->scan;
@@ -269,11 +269,12 @@ static int scan_make_rules(struct scanning *s, struct bl_error *e)
     if (scan->attributes)
         bl_attributes_columns(scan->attributes, &r->columns);
     int code = bl_buffer_check(&r->sampling, e);
-    if (!code)
-        code = bl_buffer_check(&r->columns, e);
-    if (!code)
-        code = bl_buffer_check(&r->missing, e);
-    return code;
+    if (code)
+        return code;
+    code = bl_buffer_check(&r->columns, e);
+    if (code)
+        return code;
+    return bl_buffer_check(&r->missing, e);
 }
 
 static int scan_write_header(struct scanning *s, struct bl_error *e)
@@ -314,10 +315,12 @@ static int scan_run(struct scanning *s, struct bl_error *e)
                                    .config = scan->config,
                                    .cancel = scan->env->cancel};
     int code = scan_make_rules(s, e);
-    if (!code)
-        code = scan_write_header(s, e);
+    if (code)
+        goto out;
+    code = scan_write_header(s, e);
     if (!code)
         code = bl_pipeline_run(&stages, s, scan->workers, scan->workers * SLOTS_PER_WORKER, scan->env->cancel, e);
+out:
     bl_chunks_close(&s->chunks);
     bl_buffer_free(&s->rules.sampling);
     bl_buffer_free(&s->rules.columns);
@@ -340,13 +343,5 @@ int bl_scan_part(const struct bl_scan *scan, struct bl_part_writer *part, struct
     int code = scan_run(&s, e);
     if (code)
         return code;
-    const struct bl_part_total total = {.chunks = s.number,
-                                        .rows = progress->rows,
-                                        .steps = progress->steps,
-                                        .skipped = progress->skipped,
-                                        .empty = progress->empty,
-                                        .damaged = progress->damaged,
-                                        .adjusted = progress->adjusted,
-                                        .excluded = progress->excluded};
-    return bl_part_publish(part, &total, e);
+    return bl_part_publish(part, s.number, progress, e);
 }

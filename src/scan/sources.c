@@ -182,11 +182,14 @@ static int listing_add_list(struct listing *l, const char *list, struct bl_error
     struct stat status;
     bool there = true;
     int code = strcmp(list, "-") == 0 ? BL_OK : bl_walk_stat(&walk, list, &status, &there, e);
-    if (!code && !there)
-        code = bl_error_errno(e, BL_EUSAGE, "cannot open the list %s", list);
+    if (code)
+        return code;
+    if (!there)
+        return bl_error_errno(e, BL_EUSAGE, "cannot open the list %s", list);
     char *open_path = bl_path_join(l->base, list);
-    if (!code)
-        code = open_path ? bl_io_read_file(open_path, SIZE_MAX / 4, &text, e) : bl_error_memory(e);
+    if (!open_path)
+        return bl_error_memory(e);
+    code = bl_io_read_file(open_path, SIZE_MAX / 4, &text, e);
     if (!code && text.size)
         code = listing_add_paths(l, text.data, text.size, e);
     bl_buffer_free(&text);
@@ -321,15 +324,18 @@ int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, st
         l.kind = source->kind ? source->kind : sources->kind;
         code = listing_add_source(&l, source, e);
     }
-    if (!code && files->count)
+    if (code)
+        goto out;
+    if (files->count)
         qsort(files->file, files->count, sizeof *files->file, file_compare_paths);
     qsort(files->ignored, (size_t)files->ignored_count, sizeof *files->ignored, ignored_compare);
-    if (!code)
-        code = files_check_stdin(files, sources, e);
-    if (!code)
-        code = files_resolve_kind(files, e);
+    code = files_check_stdin(files, sources, e);
+    if (code)
+        goto out;
+    code = files_resolve_kind(files, e);
     if (!code)
         code = files_check_ids(files, sources, e);
+out:
     if (code)
         bl_files_free(files);
     return code;

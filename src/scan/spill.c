@@ -19,12 +19,14 @@ int bl_spill_flush(struct bl_spill *spill, struct bl_error *e)
         return code;
     if (spill->fd < 0)
         spill->fd = bl_temporary_open(spill->dir, e);
-    code = spill->fd < 0 ? spill->fd : BL_OK;
-    if (!code)
-        code = bl_io_write(spill->fd, spill->tail.data, spill->tail.size, "rows that wait to be written", e);
+    if (spill->fd < 0)
+        return spill->fd;
+    code = bl_io_write(spill->fd, spill->tail.data, spill->tail.size, "rows that wait to be written", e);
+    if (code)
+        return code;
     spill->written += (int64_t)spill->tail.size;
     bl_buffer_clear(&spill->tail);
-    return code;
+    return BL_OK;
 }
 
 int64_t bl_spill_size(const struct bl_spill *spill)
@@ -45,7 +47,9 @@ int bl_spill_drain(struct bl_spill *spill, int (*write)(void *sink, const void *
             code = write(sink, chunk, size, e);
         at += (int64_t)size;
     }
-    return code || !spill->tail.size ? code : write(sink, spill->tail.data, spill->tail.size, e);
+    if (code || !spill->tail.size)
+        return code;
+    return write(sink, spill->tail.data, spill->tail.size, e);
 }
 
 void bl_spill_free(struct bl_spill *spill)

@@ -275,14 +275,14 @@ static void damage(struct bench *b, const char *command, const char *expected)
 {
     struct bl_error e = {0}, look = {0};
     struct bl_merged merged;
-    struct bl_part_total total;
+    struct bl_scan_progress counts;
     bool found;
     ck_assert_int_eq(system("cp parts/scan-00001 good"), 0);
     ck_assert_int_eq(system(command), 0);
     ck_assert_int_eq(merge(b, 3, "merged.tsv", &merged, &e), BL_EDATA);
     ck_assert_msg(strstr(e.text, expected) && strstr(e.text, "parts/scan-00001 is damaged"), "%s", e.text);
     ck_assert_ptr_nonnull(strstr(e.text, "task 1/3 of bload scan again"));
-    ck_assert_int_eq(bl_part_check("parts", 1, 3, &total, &found, &look), BL_EDATA);
+    ck_assert_int_eq(bl_part_check("parts", 1, 3, &counts, &found, &look), BL_EDATA);
     free(merged.attributes);
     ck_assert_int_eq(system("mv good parts/scan-00001"), 0);
 }
@@ -292,16 +292,16 @@ START_TEST(damage_is_noticed_and_named)
     char directory[64];
     struct bench b;
     struct bl_error e = {0};
-    struct bl_part_total total;
+    struct bl_scan_progress counts;
     bool found;
     unit_enter(directory);
     write_texts();
     begin(&b, &bl_kind_text, "v", by_line);
     b.scan.chunk_bytes = 1000;
     scan_parts(&b, 3, NULL);
-    ck_assert_int_eq(bl_part_check("parts", 1, 3, &total, &found, &e), BL_OK);
+    ck_assert_int_eq(bl_part_check("parts", 1, 3, &counts, &found, &e), BL_OK);
     ck_assert(found);
-    ck_assert_int_eq(bl_part_check("parts", 3, 4, &total, &found, &e), BL_OK);
+    ck_assert_int_eq(bl_part_check("parts", 3, 4, &counts, &found, &e), BL_OK);
     ck_assert(!found);
     damage(&b, "truncate -s -1 parts/scan-00001", "it ends early");
     damage(&b, "truncate -s 300 parts/scan-00001", "it ends early");
