@@ -46,7 +46,7 @@ enum bl_simd bl_simd_best(void)
 #endif
 }
 
-static int level_is_supported(enum bl_simd level)
+static bool level_is_supported(enum bl_simd level)
 {
     enum bl_simd best = bl_simd_best();
     return level == BL_SIMD_NONE || level == best || (level == BL_SIMD_SSE2 && best == BL_SIMD_AVX2);

@@ -59,7 +59,7 @@ static int colgen_add_columns(struct bl_colgen *g, double worth, struct bl_error
 }
 
 /* Whether the relaxation cannot raise the bound any more: its value only decreases. */
-static int colgen_is_finished(const struct bl_colgen *g)
+static bool colgen_is_finished(const struct bl_colgen *g)
 {
     return g->bound >= g->enough || (double)g->bound >= ceil(bl_master_objective(&g->master) - 0.01);
 }
@@ -95,7 +95,7 @@ int bl_colgen_offer(struct bl_colgen *g, const uint32_t *bucket, size_t n, struc
     return bl_master_add(&g->master, g->item, n, e);
 }
 
-int bl_colgen_is_affordable(const struct bl_histogram *h, const struct bl_limits *limits)
+bool bl_colgen_is_affordable(const struct bl_histogram *h, const struct bl_limits *limits)
 {
     int64_t T = limits->T, layers = limits->sequences < T / h->length[0] ? limits->sequences : 1;
     int64_t once = bl_knapsack_work(h, (uint32_t)T, limits->sequences) + (int64_t)h->distinct * (int64_t)h->distinct;

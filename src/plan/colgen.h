@@ -5,6 +5,8 @@
 #ifndef BL_COLGEN_H
 #define BL_COLGEN_H
 
+#include <stdbool.h>
+
 #include "plan/search.h"
 #include "plan/knapsack.h"
 #include "plan/master.h"
@@ -22,7 +24,7 @@ struct bl_colgen {
 };
 
 /* Whether the optimum is likely to be found within the limits. */
-int bl_colgen_is_affordable(const struct bl_histogram *h, const struct bl_limits *limits);
+bool bl_colgen_is_affordable(const struct bl_histogram *h, const struct bl_limits *limits);
 
 /* The histogram and the limits must outlive *g. The caller sets bound, enough and work. Errors here and below:
  * BL_EFAIL, out of memory; *g must still be freed. */

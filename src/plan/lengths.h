@@ -2,6 +2,7 @@
 #ifndef BL_PLAN_LENGTHS_H
 #define BL_PLAN_LENGTHS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,7 +24,7 @@ static inline size_t bl_lengths_id(const struct bl_lengths *l, size_t i)
     return l->index ? l->index[i] : i;
 }
 
-static inline int bl_lengths_has(const struct bl_lengths *l, size_t i)
+static inline bool bl_lengths_has(const struct bl_lengths *l, size_t i)
 {
     int64_t length = l->length[bl_lengths_id(l, i)];
     return length >= l->shortest && length <= l->longest;

@@ -20,13 +20,13 @@ enum {
     FEW = 1500,  /* up to this many blocks, a single block matters */
 };
 
-static int optimal_gap_is_open(const struct bl_patterns *best, int64_t bound, const struct bl_limits *limits)
+static bool optimal_gap_is_open(const struct bl_patterns *best, int64_t bound, const struct bl_limits *limits)
 {
     return limits->work > 0 && (int64_t)best->blocks > bound;
 }
 
 /* Whether the gap to the bound exceeds one block and a two-thousandth. */
-static int optimal_gap_is_wide(const struct bl_patterns *best, int64_t bound)
+static bool optimal_gap_is_wide(const struct bl_patterns *best, int64_t bound)
 {
     int64_t gap = (int64_t)best->blocks - bound;
     return gap > 1 && gap > bound / 2000;

@@ -30,7 +30,7 @@ struct grouping {
 };
 
 /* Whether two lengths may share a class: close together, and with no T / k between them. */
-static int grouping_is_one_class(const struct grouping *s, uint32_t shorter, uint32_t longer)
+static bool grouping_is_one_class(const struct grouping *s, uint32_t shorter, uint32_t longer)
 {
     uint32_t T = (uint32_t)s->limits->T;
     return longer - shorter <= T / s->classes && (T / longer == T / shorter || T / longer >= TIMES_MAX);

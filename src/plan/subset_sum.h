@@ -6,6 +6,7 @@
 #ifndef BL_SUBSET_SUM_H
 #define BL_SUBSET_SUM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,7 +32,7 @@ void bl_subset_sum_begin(struct bl_subset_sum *s, uint32_t room, uint32_t most);
 /* Offers a bucket of this length up to `copies` times. Returns the work done. */
 int64_t bl_subset_sum_offer(struct bl_subset_sum *s, uint32_t bucket, uint32_t length, uint32_t copies);
 
-static inline int bl_subset_sum_is_full(const struct bl_subset_sum *s)
+static inline bool bl_subset_sum_is_full(const struct bl_subset_sum *s)
 {
     return s->top == s->room;
 }

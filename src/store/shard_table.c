@@ -30,7 +30,7 @@ int bl_shard_table_add(struct bl_output *out, const struct bl_format *format, co
 }
 
 /* The beginning of a row, "name<tab>first<tab>blocks<tab>", follows from the format. */
-static int shard_table_parse_row(char *line, const struct bl_format *format, int64_t shard, struct bl_shard_row *row)
+static bool shard_table_parse_row(char *line, const struct bl_format *format, int64_t shard, struct bl_shard_row *row)
 {
     char expected[BL_SHARD_NAME_MAX + 64];
     bl_format_shard_name(format, shard, row->file);

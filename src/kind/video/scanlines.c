@@ -14,7 +14,7 @@
 #define AHEAD 4  /* lines to prefetch: the decoder wrote the frame too long ago for the near caches */
 #define INLINE inline __attribute__((always_inline))
 
-static int format_is_yuvj(enum AVPixelFormat format)
+static bool format_is_yuvj(enum AVPixelFormat format)
 {
     return format == AV_PIX_FMT_YUVJ420P || format == AV_PIX_FMT_YUVJ422P || format == AV_PIX_FMT_YUVJ444P ||
            format == AV_PIX_FMT_YUVJ440P || format == AV_PIX_FMT_YUVJ411P;
