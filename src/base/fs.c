@@ -84,30 +84,27 @@ int bl_fs_open_parent(const char *path, const char **name, struct bl_error *e)
     return folder_open(path, path_own_part(path), (size_t)(*name - path), O_PATH, e);
 }
 
-int bl_fs_create(const char *path, int access, struct bl_error *e)
+static int fs_open(const char *path, int flags, const char *verb, struct bl_error *e)
 {
     const char *name;
     int folder = bl_fs_open_parent(path, &name, e);
     if (folder < 0)
         return folder;
-    int fd = openat(folder, name, access | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    int fd = openat(folder, name, flags | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0)
-        fd = bl_error_errno(e, BL_EFAIL, "cannot create %s", path);
+        fd = bl_error_errno(e, BL_EFAIL, "cannot %s %s", verb, path);
     close(folder);
     return fd;
 }
 
+int bl_fs_create(const char *path, int access, struct bl_error *e)
+{
+    return fs_open(path, access | O_EXCL, "create", e);
+}
+
 int bl_fs_open_lock(const char *path, struct bl_error *e)
 {
-    const char *name;
-    int folder = bl_fs_open_parent(path, &name, e);
-    if (folder < 0)
-        return folder;
-    int fd = openat(folder, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
-    if (fd < 0)
-        fd = bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
-    close(folder);
-    return fd;
+    return fs_open(path, O_RDWR | O_NONBLOCK, "open", e);
 }
 
 int bl_fs_rename(const char *from, const char *to, struct bl_error *e)
@@ -129,16 +126,29 @@ out:
     return code;
 }
 
-int bl_fs_unlink(const char *path)
+/* errno is that of the failing call. */
+static int fs_unlink(const char *path, int flags, struct bl_error *e)
 {
     const char *name;
-    int folder = bl_fs_open_parent(path, &name, NULL);
+    int folder = bl_fs_open_parent(path, &name, e);
     if (folder < 0)
-        return -1;
-    int result = unlinkat(folder, name, 0), why = errno;
+        return folder;
+    int result = unlinkat(folder, name, flags), why = errno;
+    if (result != 0)
+        bl_error_errno(e, BL_EFAIL, "cannot remove %s", path);
     close(folder);
     errno = why;
-    return result;
+    return result == 0 ? BL_OK : BL_EFAIL;
+}
+
+int bl_fs_unlink(const char *path)
+{
+    return fs_unlink(path, 0, NULL) ? -1 : 0;
+}
+
+int bl_fs_rmdir(const char *path, struct bl_error *e)
+{
+    return fs_unlink(path, AT_REMOVEDIR, e);
 }
 
 int bl_fs_remove(const char *path, struct bl_error *e)
@@ -159,7 +169,7 @@ int bl_fs_mkdir(const char *path, bool *made, struct bl_error *e)
     if (!*made && errno != EEXIST)
         code = bl_error_errno(e, BL_EFAIL, "cannot make the directory %s", path);
     else if (!*made && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
+        code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
     else if (!*made && !S_ISDIR(status.st_mode))
         code = bl_error_set(e, BL_EFAIL, "%s is a link, or no directory: remove it", path);
     close(folder);
@@ -179,18 +189,6 @@ int bl_fs_opendir(const char *path, DIR **list, struct bl_error *e)
     bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
     close(fd);
     return BL_EFAIL;
-}
-
-int bl_fs_rmdir(const char *path, struct bl_error *e)
-{
-    const char *name;
-    int folder = bl_fs_open_parent(path, &name, e), code = BL_OK;
-    if (folder < 0)
-        return folder;
-    if (unlinkat(folder, name, AT_REMOVEDIR) != 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", path);
-    close(folder);
-    return code;
 }
 
 /* --- directories that a user named; links are followed ---------------------------------------------------------- */
@@ -231,15 +229,6 @@ out:
     return code;
 }
 
-/* Returns the directory of path, or "." if it has none. The caller frees it. */
-static char *path_directory(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        return strdup(".");
-    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
-}
-
 int bl_fs_sync_directory(const char *path, struct bl_error *e)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -255,7 +244,7 @@ int bl_fs_sync_directory(const char *path, struct bl_error *e)
 
 int bl_fs_sync_parent(const char *path, struct bl_error *e)
 {
-    char *directory = path_directory(path);
+    char *directory = bl_path_parent(path);
     if (!directory)
         return bl_error_memory(e);
     int code = bl_fs_sync_directory(directory, e);

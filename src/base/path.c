@@ -16,6 +16,18 @@ char *bl_path_join(const char *base, const char *path)
     return joined;
 }
 
+char *bl_path_parent(const char *path)
+{
+    size_t size = strlen(path);
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    while (size && path[size - 1] != '/')
+        size--;
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    return size ? strndup(path, size) : strdup(".");
+}
+
 const char *bl_path_name(const char *path)
 {
     const char *slash = strrchr(path, '/');

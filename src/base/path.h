@@ -12,6 +12,10 @@ char *bl_path_join(const char *base, const char *path);
 /* Returns the last component: the text after the last slash. */
 const char *bl_path_name(const char *path);
 
+/* Returns the directory that contains path, without regard to slashes at its end; "." if path names none. The caller
+ * frees it. NULL: out of memory. */
+char *bl_path_parent(const char *path);
+
 /* Bytes of path without the extension of its last component. A name such as ".profile" has no extension. */
 size_t bl_path_stem(const char *path);
 

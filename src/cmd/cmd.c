@@ -14,6 +14,7 @@
 #include "base/io.h"
 #include "base/option_help.h"
 #include "base/output.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "run/machine.h"
@@ -39,24 +40,11 @@ int bl_cmd_workers(const struct bl_common *common)
     return common->jobs ? (int)common->jobs : bl_machine_processors();
 }
 
-/* Returns the directory that contains name, without regard to slashes at its end. The caller frees it. */
-static char *path_parent(const char *name)
-{
-    size_t size = strlen(name);
-    while (size > 1 && name[size - 1] == '/')
-        size--;
-    while (size && name[size - 1] != '/')
-        size--;
-    while (size > 1 && name[size - 1] == '/')
-        size--;
-    return size ? strndup(name, size) : strdup(".");
-}
-
 int bl_cmd_check_parent(const char *option, const char *dir, bool parents, struct bl_error *e)
 {
     if (parents || access(dir, F_OK) == 0 || errno != ENOENT)
         return BL_OK; /* any other fault is reported when it is opened */
-    char *parent = path_parent(dir);
+    char *parent = bl_path_parent(dir);
     if (!parent)
         return bl_error_memory(e);
     int code = BL_OK;
