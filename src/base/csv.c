@@ -17,7 +17,7 @@
 
 /* --- the text --------------------------------------------------------------------------------------------------- */
 
-static int csv_load(struct bl_buffer *text, struct bl_instream *feed, struct bl_error *e)
+static int csv_load(struct bl_buffer *text, struct bl_instream *stream, struct bl_error *e)
 {
     size_t got = 1;
     int code = BL_OK;
@@ -26,7 +26,7 @@ static int csv_load(struct bl_buffer *text, struct bl_instream *feed, struct bl_
             return bl_error_set(e, BL_EDATA, "a table of more than %zu GiB", BL_CSV_MAX >> 30);
         if (!bl_buffer_reserve(text, CHUNK))
             return bl_error_memory(e);
-        code = bl_instream_read(feed, text->data + text->size, CHUNK, &got, e);
+        code = bl_instream_read(stream, text->data + text->size, CHUNK, &got, e);
         text->size += got;
     }
     return code;
@@ -52,15 +52,15 @@ static int csv_check_text(const struct bl_buffer *text, struct bl_error *e)
 
 int bl_csv_open(struct bl_csv *r, const char *path, const struct bl_cancel *cancel, struct bl_error *e)
 {
-    struct bl_instream *feed;
+    struct bl_instream *stream;
     *r = (struct bl_csv){.tsv = bl_path_has_suffix(path, ".tsv") || bl_path_has_suffix(path, ".tsv.gz") ||
                                 bl_path_has_suffix(path, ".tsv.zst"),
                          .next_line = 1};
-    int code = bl_instream_open(&feed, path, 0, cancel, e);
+    int code = bl_instream_open(&stream, path, 0, cancel, e);
     if (code)
         return code;
-    code = csv_load(&r->text, feed, e);
-    bl_instream_close(feed);
+    code = csv_load(&r->text, stream, e);
+    bl_instream_close(stream);
     if (!code) {
         r->text.data[r->text.size] = '\0';
         code = csv_check_text(&r->text, e);

@@ -12,7 +12,7 @@
 #define CHUNK ((size_t)1 << 20)
 
 struct bl_documents {
-    struct bl_instream *feed;
+    struct bl_instream *stream;
     struct bl_division_rule rule;
     int64_t end, max;
     char *data; /* [capacity + 1] */
@@ -38,7 +38,7 @@ static int documents_refill(struct bl_documents *d, struct bl_error *e)
         d->capacity = capacity;
     }
     size_t got;
-    int code = bl_instream_read(d->feed, d->data + d->filled, CHUNK, &got, e);
+    int code = bl_instream_read(d->stream, d->data + d->filled, CHUNK, &got, e);
     d->filled += got;
     d->eof = !code && !got;
     bool begins = d->base == 0 && d->filled == got; /* a file that begins as an archive is no text */
@@ -193,7 +193,7 @@ int bl_documents_open(struct bl_documents **documents, const char *path, const s
     if (!code && begin)
         code = documents_find_base(d, path, begin, e);
     if (!code)
-        code = bl_instream_open(&d->feed, path, d->base, cancel, e);
+        code = bl_instream_open(&d->stream, path, d->base, cancel, e);
     if (!code && begin)
         code = documents_skip_to_part(d, begin, e);
     if (code)
@@ -205,15 +205,15 @@ int bl_documents_open(struct bl_documents **documents, const char *path, const s
 
 void bl_documents_close(struct bl_documents *d)
 {
-    if (d->feed)
-        bl_instream_close(d->feed);
+    if (d->stream)
+        bl_instream_close(d->stream);
     free(d->data);
     free(d);
 }
 
 int bl_documents_drain(struct bl_documents *d, uint64_t *checksum, struct bl_error *e)
 {
-    return bl_instream_drain(d->feed, checksum, e);
+    return bl_instream_drain(d->stream, checksum, e);
 }
 
 int64_t bl_documents_offset(const struct bl_documents *d)
@@ -266,13 +266,6 @@ static size_t documents_overlap(const struct bl_documents *d)
                                                   : 0;
 }
 
-static void documents_end_at_eof(const struct bl_documents *d, size_t *stop, size_t *next)
-{
-    *stop = *next = d->filled;
-    if (d->rule.by == BL_DIVISION_BLANK_LINE && *stop > d->at && d->data[*stop - 1] == '\n')
-        --*stop;
-}
-
 /* Reads until the end of the document at d->at is known. Drops the text of a document that grows too long. */
 static int documents_complete(struct bl_documents *d, struct bl_document *document, size_t *stop, size_t *next,
                               struct bl_error *e)
@@ -280,7 +273,9 @@ static int documents_complete(struct bl_documents *d, struct bl_document *docume
     size_t searched = d->at;
     while (!(document->ended = documents_find_end(d, searched, stop, next))) {
         if (d->eof) {
-            documents_end_at_eof(d, stop, next);
+            *stop = *next = d->filled;
+            if (d->rule.by == BL_DIVISION_BLANK_LINE && *stop > d->at && d->data[*stop - 1] == '\n')
+                --*stop;
             return BL_OK;
         }
         size_t tail = d->filled - d->at < documents_overlap(d) ? d->filled - d->at : documents_overlap(d);
@@ -298,7 +293,7 @@ static int documents_complete(struct bl_documents *d, struct bl_document *docume
 
 int64_t bl_documents_read(const struct bl_documents *d)
 {
-    return bl_instream_offset(d->feed);
+    return bl_instream_offset(d->stream);
 }
 
 int bl_documents_next(struct bl_documents *d, struct bl_document *document, bool *found, struct bl_error *e)

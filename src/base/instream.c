@@ -107,7 +107,7 @@ static int instream_detect(struct bl_instream *f, struct bl_error *e)
     return BL_OK;
 }
 
-int bl_instream_open(struct bl_instream **feed, const char *path, int64_t begin, const struct bl_cancel *cancel,
+int bl_instream_open(struct bl_instream **stream, const char *path, int64_t begin, const struct bl_cancel *cancel,
                      struct bl_error *e)
 {
     struct bl_instream *f = calloc(1, sizeof *f);
@@ -134,7 +134,7 @@ int bl_instream_open(struct bl_instream **feed, const char *path, int64_t begin,
     if (code)
         bl_instream_close(f);
     else
-        *feed = f;
+        *stream = f;
     return code;
 }
 
@@ -153,13 +153,6 @@ static int instream_fail(const struct bl_instream *f, const char *what, struct b
 {
     return bl_error_set(e, BL_EDATA, "the %s data %s at byte %" PRId64 " of the file",
                         f->compression == GZIP ? "gzip" : "zstd", what, bl_instream_offset(f));
-}
-
-static void instream_read_plain(struct bl_instream *f, void *data, size_t size, size_t *got)
-{
-    *got = f->end - f->at < size ? f->end - f->at : size;
-    memcpy(data, f->data + f->at, *got);
-    f->at += *got;
 }
 
 /* After a member comes another one, zero padding, or the end of the file. */
@@ -233,12 +226,15 @@ int bl_instream_read(struct bl_instream *f, void *data, size_t size, size_t *got
         bool drained = f->at == f->end;
         if (code || (drained && (f->compression == PLAIN || f->between)))
             return code;
-        if (f->compression == PLAIN)
-            instream_read_plain(f, data, size, got);
-        else if (f->compression == GZIP)
+        if (f->compression == PLAIN) {
+            *got = f->end - f->at < size ? f->end - f->at : size;
+            memcpy(data, f->data + f->at, *got);
+            f->at += *got;
+        } else if (f->compression == GZIP) {
             code = instream_read_gzip(f, data, size, got, e);
-        else
+        } else {
             code = instream_read_zstd(f, data, size, got, e);
+        }
         if (code || *got)
             return code;
         /* The decoder gives no more output and the file no more input: the file ends inside a member. */

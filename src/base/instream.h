@@ -1,5 +1,5 @@
-/* A feed: the bytes of a file in order, decompressed if they are gzip (also several members) or zstd (also several
- * frames). The first bytes give the format. Memory is bounded for any file. */
+/* An input stream: the bytes of a file in order, decompressed if they are gzip (also several members) or zstd (also
+ * several frames). The first bytes give the format. Memory is bounded for any file. */
 #ifndef BL_INSTREAM_H
 #define BL_INSTREAM_H
 
@@ -17,18 +17,18 @@ bool bl_instream_is_compressed(const void *head, size_t size);
 
 /* Opens path ("-": standard input) for reading from byte begin; only a file read from 0 may be compressed. cancel, or
  * NULL: once it is raised, reading returns BL_ECANCEL, even while it waits for standard input. BL_EDATA: the name ends
- * in .gz or .zst, but the content is neither. path must outlive the feed. */
-int bl_instream_open(struct bl_instream **feed, const char *path, int64_t begin, const struct bl_cancel *cancel,
+ * in .gz or .zst, but the content is neither. path must outlive the stream. */
+int bl_instream_open(struct bl_instream **stream, const char *path, int64_t begin, const struct bl_cancel *cancel,
                      struct bl_error *e);
-void bl_instream_close(struct bl_instream *feed);
+void bl_instream_close(struct bl_instream *stream);
 
 /* Reads the rest of standard input and sets the checksum (XXH3) of all of it. For any other file the checksum is 0. */
-int bl_instream_drain(struct bl_instream *feed, uint64_t *checksum, struct bl_error *e);
+int bl_instream_drain(struct bl_instream *stream, uint64_t *checksum, struct bl_error *e);
 
 /* Reads up to size bytes into data; *got is 0 only at the end. BL_EDATA: damaged or truncated, with the offset. */
-int bl_instream_read(struct bl_instream *feed, void *data, size_t size, size_t *got, struct bl_error *e);
+int bl_instream_read(struct bl_instream *stream, void *data, size_t size, size_t *got, struct bl_error *e);
 
 /* Bytes of the file read so far, compressed bytes if the file is compressed. */
-int64_t bl_instream_offset(const struct bl_instream *feed);
+int64_t bl_instream_offset(const struct bl_instream *stream);
 
 #endif

@@ -10,35 +10,35 @@ struct bl_meter {
     atomic_llong *sum;        /* weights of finished items and finished shares of the others, of all workers */
     int64_t whole;            /* the item's size; 0: unknown, so the item counts only when it is finished */
     int64_t weight;           /* the item's share of sum */
-    int64_t told;             /* the part of weight already in sum */
+    int64_t reported;         /* the part of weight already in sum */
     void (*tick)(void *sink); /* or NULL: called by a worker that is the only thread */
     void *sink;
 };
 
-/* Reports that done of whole is finished. Cheap enough to call for every frame. pace NULL: progress is not shown. */
-static inline void bl_meter_report(struct bl_meter *pace, int64_t done)
+/* Reports that done of whole is finished. Cheap enough to call for every frame. meter NULL: nobody shows it. */
+static inline void bl_meter_report(struct bl_meter *meter, int64_t done)
 {
-    if (!pace)
+    if (!meter)
         return;
-    int64_t part = pace->whole <= 0     ? 0
-                   : done < pace->whole ? (int64_t)((double)pace->weight * (double)done / (double)pace->whole)
-                                        : pace->weight;
-    if (part > pace->told) {
-        atomic_fetch_add_explicit(pace->sum, part - pace->told, memory_order_relaxed);
-        pace->told = part;
+    int64_t part = meter->whole <= 0     ? 0
+                   : done < meter->whole ? (int64_t)((double)meter->weight * (double)done / (double)meter->whole)
+                                         : meter->weight;
+    if (part > meter->reported) {
+        atomic_fetch_add_explicit(meter->sum, part - meter->reported, memory_order_relaxed);
+        meter->reported = part;
     }
-    if (pace->tick) {
+    if (meter->tick) {
         int before = errno; /* by which readers recognize a lack of memory (bl_error_memory_watch) */
-        pace->tick(pace->sink);
+        meter->tick(meter->sink);
         errno = before;
     }
 }
 
 /* Reports that the item is finished. */
-static inline void bl_meter_end(struct bl_meter *pace)
+static inline void bl_meter_end(struct bl_meter *meter)
 {
-    atomic_fetch_add_explicit(pace->sum, pace->weight - pace->told, memory_order_relaxed);
-    pace->told = pace->weight;
+    atomic_fetch_add_explicit(meter->sum, meter->weight - meter->reported, memory_order_relaxed);
+    meter->reported = meter->weight;
 }
 
 #endif

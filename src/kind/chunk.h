@@ -33,7 +33,7 @@ struct bl_chunk {
     bool again;                    /* the rows are in a table already: only what readers need is wanted */
     bool times;                    /* rows must report when their steps begin */
     const struct bl_row *followed; /* for a kind that follows: the row whose steps it takes up, its path openable */
-    struct bl_meter *pace;         /* counts bytes of the inputs, or NULL */
+    struct bl_meter *meter;        /* counts bytes of the inputs, or NULL */
     /* Results: */
     uint64_t receipt; /* set by count, for bl_kind_spool.add */
     uint64_t drained; /* set by count: the checksum of all of standard input, if that is an input */

@@ -24,13 +24,13 @@ bool bl_packing_reads_stdin(const struct bl_packing *p)
 /* Hashes all of standard input. */
 static int stdin_digest(const struct bl_packing *p, char digest[BL_DIGEST_SIZE], struct bl_error *e)
 {
-    struct bl_instream *feed = NULL;
+    struct bl_instream *stream = NULL;
     uint64_t sum = 0;
-    int code = bl_instream_open(&feed, "-", 0, p->env.cancel, e);
+    int code = bl_instream_open(&stream, "-", 0, p->env.cancel, e);
     if (!code)
-        code = bl_instream_drain(feed, &sum, e);
-    if (feed)
-        bl_instream_close(feed);
+        code = bl_instream_drain(stream, &sum, e);
+    if (stream)
+        bl_instream_close(stream);
     bl_checksum_format(sum, digest);
     return code;
 }

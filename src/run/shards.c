@@ -108,7 +108,7 @@ static int piece_read_row(const struct bl_pack_params *pack, struct worker *w, i
 }
 
 static int piece_read(const struct bl_pack_params *pack, struct worker *w, struct block_job *job, int i,
-                      struct bl_meter *pace, struct bl_error *e)
+                      struct bl_meter *meter, struct bl_error *e)
 {
     struct bl_block *block = &job->block;
     const struct bl_fields *fields = &pack->format->fields;
@@ -120,7 +120,7 @@ static int piece_read(const struct bl_pack_params *pack, struct worker *w, struc
     if (bl_scatter_has(pack->scatter, piece))
         return bl_scatter_read(pack->scatter, piece, block->length[i], out, e);
     struct bl_request request = {
-        .source_start = block->source_start[i], .steps = block->length[i], .out = out, .pace = pace};
+        .source_start = block->source_start[i], .steps = block->length[i], .out = out, .meter = meter};
     struct bl_note note = {0};
     struct bl_error fault = {0};
     char *open_path = NULL;
@@ -181,13 +181,13 @@ static int shards_work_block(void *context, void *worker, void *job_, struct bl_
     int code = BL_OK;
     for (int i = 0; i < job->block.num_sequences && !code; i++) {
         int32_t steps = job->block.length[i];
-        struct bl_meter pace = {.sum = &run->steps, .whole = steps, .weight = steps};
+        struct bl_meter meter = {.sum = &run->steps, .whole = steps, .weight = steps};
         if (pack->workers <= 1) {
-            pace.tick = shards_tick;
-            pace.sink = run;
+            meter.tick = shards_tick;
+            meter.sink = run;
         }
-        code = bl_cancelled(pack->env->cancel) ? BL_ECANCEL : piece_read(pack, w, job, i, &pace, e);
-        bl_meter_end(&pace);
+        code = bl_cancelled(pack->env->cancel) ? BL_ECANCEL : piece_read(pack, w, job, i, &meter, e);
+        bl_meter_end(&meter);
     }
     if (code)
         return code;

@@ -19,7 +19,7 @@ struct job {
     struct bl_part_chunk place; /* its number, where it begins and ends */
     struct bl_chunk_rows rows;
     bool counted; /* by the kind: there is something to be kept in the spool */
-    struct bl_meter pace;
+    struct bl_meter meter;
 };
 
 struct scanning {
@@ -130,18 +130,18 @@ static int job_emit(void *sink, int input, const struct bl_row *row, struct bl_e
 }
 
 /* Sets which share of its files the chunk is. The lines of a list may name any files: they count when they are done. */
-static void job_set_pace(struct job *job)
+static void job_set_meter(struct job *job)
 {
     struct bl_chunk *chunk = &job->files.chunk;
     int64_t bytes = 0;
     for (int i = 0; i < chunk->inputs; i++)
         bytes += chunk->input[i].bytes;
     int64_t end = chunk->end < bytes ? chunk->end : bytes;
-    job->pace.whole = end - chunk->begin;
-    job->pace.weight = PARTS * chunk->inputs;
+    job->meter.whole = end - chunk->begin;
+    job->meter.weight = PARTS * chunk->inputs;
     if (chunk->inputs == 1 && bytes > 0)
-        job->pace.weight = (int64_t)((double)PARTS * (double)job->pace.whole / (double)bytes + 0.5);
-    chunk->pace = chunk->list ? NULL : &job->pace;
+        job->meter.weight = (int64_t)((double)PARTS * (double)job->meter.whole / (double)bytes + 0.5);
+    chunk->meter = chunk->list ? NULL : &job->meter;
 }
 
 /* Whether the chunk is a file with one sequence, and that is excluded: it need not be read. */
@@ -168,7 +168,7 @@ static int job_count(const struct bl_scan *scan, const struct worker *w, struct 
     if (job_is_excluded(scan, job))
         return job_emit(job, 0, &row, e);
     job->counted = true;
-    job_set_pace(job);
+    job_set_meter(job);
     int code = scan->kind->scan->count(scan->config, scan->env, w->counter, &job->files.chunk, job_emit, job, e);
     for (int i = 0; i < job->files.chunk.inputs && !code; i++)
         code = bl_input_recheck(scan->kind, &job->files.input[i], e);
@@ -179,14 +179,14 @@ static int scan_work(void *context, void *worker, void *job_, struct bl_error *e
 {
     struct scanning *s = context;
     struct job *job = job_;
-    job->pace = (struct bl_meter){.sum = &s->parts};
+    job->meter = (struct bl_meter){.sum = &s->parts};
     if (s->scan->workers <= 1) {
-        job->pace.tick = scan_tick;
-        job->pace.sink = s;
+        job->meter.tick = scan_tick;
+        job->meter.sink = s;
     }
     bl_error_memory_watch();
     int code = job_count(s->scan, worker, job, e);
-    bl_meter_end(&job->pace);
+    bl_meter_end(&job->meter);
     if (bl_error_memory_seen() && code != BL_ECANCEL) {
         code = bl_error_memory(e);
         bl_error_prefix(e, "%s", job->files.file->path);

@@ -140,7 +140,8 @@ static int audio_reader_read_samples(struct bl_reader *r, uint8_t *out, int64_t 
         if (code)
             return code;
         *got += n;
-        bl_meter_report(request->pace, (int64_t)((double)request->steps * (double)(s->position - first) / (double)all));
+        bl_meter_report(request->meter,
+                        (int64_t)((double)request->steps * (double)(s->position - first) / (double)all));
     }
     return BL_OK;
 }
@@ -211,7 +212,7 @@ static int audio_reader_keep_frames(struct bl_reader *r, const struct bl_request
         if (code)
             return code;
         double done = (double)(r->kept.size / r->step_bytes) / (double)request->row.length;
-        bl_meter_report(request->pace, (int64_t)((double)request->steps * done));
+        bl_meter_report(request->meter, (int64_t)((double)request->steps * done));
     } while (got);
     return bl_features_end(r->features, &r->kept, e);
 }

@@ -176,7 +176,7 @@ int bl_frames_read_piece(struct bl_reader *r, const struct bl_request *request, 
         memcpy(request->out[1] + 4 * t, &image->number, sizeof image->number);
         code = bl_cancelled(r->env->cancel) ? bl_error_set(e, BL_ECANCEL, "cancelled")
                                             : frames_reader_read_step(r, image, request->out[0] + (size_t)t * bytes, e);
-        bl_meter_report(request->pace, t + 1);
+        bl_meter_report(request->meter, t + 1);
         if (!code && request->times)
             code = bl_image_position(image, &request->times[t], e);
     }

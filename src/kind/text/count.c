@@ -101,7 +101,7 @@ static int counting_read_documents(struct counting *c, struct bl_documents *docu
         if (n % CANCEL_EVERY == 0 && bl_cancelled(c->env->cancel))
             return BL_ECANCEL;
         if (n % CANCEL_EVERY == 0)
-            bl_meter_report(c->chunk->pace, c->before + bl_documents_read(documents));
+            bl_meter_report(c->chunk->meter, c->before + bl_documents_read(documents));
         code = json ? bl_item_read_json(c->item, &document, &blank, e) : bl_item_read_plain(c->item, &document, e);
         if (!code && !blank)
             code = counting_add_item(c, c->item, e);

@@ -175,7 +175,7 @@ static int piece_decode(struct piece *p, struct bl_error *e)
             break;
         bl_clock_note(&p->clock, reader->frame, p->pick.pushed);
         code = piece_take(p, bl_pick_push(&p->pick, bl_decode_time(reader->frame)), e);
-        bl_meter_report(p->request->pace, p->seen - p->request->source_start);
+        bl_meter_report(p->request->meter, p->seen - p->request->source_start);
         if (code || (p->seen >= stop && !piece_needs_end(p)))
             return code;
         time_end = bl_decode_time_end(&p->decode, reader->frame);
