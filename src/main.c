@@ -28,10 +28,12 @@ static const struct {
 
 static void help_print(FILE *out)
 {
-    fputs("usage: bload COMMAND ...\n\n"
-          "Packs sequences of different lengths into fixed-size blocks, once, offline, so that every rank of a\n"
-          "data-parallel training job reads equal batches.\n\ncommands:\n",
-          out);
+    fputs(
+        "usage: bload COMMAND ...\n\n"
+        "Packs videos, sound, texts or arrays of different lengths into shards of fixed-size blocks, once, offline,\n"
+        "so that every rank of a data-parallel training job reads equal batches: almost no padding, no sequence cut,\n"
+        "no deadlock.\n\ncommands:\n",
+        out);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
     fputs("\n  bload help COMMAND      its options, as bload COMMAND --help\n  bload --version, -V     the version\n\n"

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-void bl_options_exclude(struct bl_options *o, const void *values)
+void bl_options_mark_idle(struct bl_options *o, const void *values)
 {
     for (int g = 0; g < o->groups; g++)
         o->idle[g] = o->idle[g] || o->group[g].values == values;

@@ -8,7 +8,7 @@
 void bl_option_identity(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out);
 
 /* Marks the group that is bound to these values as idle. */
-void bl_options_exclude(struct bl_options *o, const void *values);
+void bl_options_mark_idle(struct bl_options *o, const void *values);
 
 /* Appends a "name: value" line for every option that affects something, except in idle groups: the identity of a
  * dataset. */

@@ -1,5 +1,5 @@
-/* Options: each stage has one table, from which flags, YAML keys, --help, --print-config and the digest of the
- * configuration come.
+/* Options: each stage has one table, from which flags, YAML keys, --help, --print-config and the lines that
+ * identify a dataset (base/identity_lines.h) come.
  *
  * A stage declares `const struct bl_option its_options[]`, ended by an entry without a name, over a plain struct. A
  * command binds tables to structs as groups, and then reads the values from those structs, which stay const from then
@@ -15,7 +15,7 @@
 #include "base/error.h"
 
 /* What a change of an option's value changes: the table of sequences, the plan, or only the bytes. Everything but
- * NOTHING is part of the configuration's digest. */
+ * NOTHING is part of the dataset's identity. */
 enum bl_affects { BL_AFFECTS_NOTHING, BL_AFFECTS_LENGTHS, BL_AFFECTS_PLAN, BL_AFFECTS_BYTES };
 
 struct bl_option;

@@ -276,7 +276,7 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
     inputs->set.kind_config = inputs->configs[bl_kind_index(kind)];
     for (int k = 0; bl_kinds[k]; k++) {
         if (inputs->configs[k] != inputs->set.kind_config)
-            bl_options_exclude(&cmd->options, inputs->configs[k]);
+            bl_options_mark_idle(&cmd->options, inputs->configs[k]);
     }
     inputs->set.kind = kind;
     inputs->kind_option = bl_kind_index(kind) + 1; /* the identity contains the kind, not how it was detected */

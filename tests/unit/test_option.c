@@ -214,7 +214,7 @@ START_TEST(identity_is_what_affects_something)
     bl_options_identity(&options, &out);
     ck_assert_str_eq(out.data, "T: \nseed: 0\nfruit: apple\nrate: \nsize: \n");
     bl_buffer_clear(&out);
-    bl_options_exclude(&options, options.group[0].values);
+    bl_options_mark_idle(&options, options.group[0].values);
     bl_options_identity(&options, &out);
     ck_assert_uint_eq(out.size, 0);
     bl_buffer_free(&out);
