@@ -93,10 +93,11 @@ static int side_report(const struct side *there, const struct side *here, int64_
     int a_size, b_size;
     const char *a = side_line(there, at, &a_size), *b = side_line(here, at, &b_size);
     if (a_size < 0 || b_size < 0)
-        return bl_error_set(e, BL_EFAIL, "%s is there, and not as it would be made here: they differ in byte %" PRId64,
+        return bl_error_set(e, BL_EFAIL,
+                            "%s exists already, with other content than here: the first difference is in byte %" PRId64,
                             there->path, offset + (int64_t)at);
     return bl_error_set(e, BL_EFAIL,
-                        "%s is there, and not as it would be made here: line %" PRId64 " is \"%.*s\" there, \"%.*s\" "
+                        "%s exists already, with other content than here: line %" PRId64 " is \"%.*s\" there, \"%.*s\" "
                         "here",
                         there->path, line, a_size, a, b_size, b);
 }

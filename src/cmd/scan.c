@@ -119,7 +119,7 @@ static int scan_prepare(struct bl_cmd *cmd, struct scan *scan)
         return bl_error_set(&cmd->error, BL_EUSAGE, "no source given (see bload scan --help)");
     int code = scan->task.set
                    ? BL_OK
-                   : bl_cmd_check_file(scan->output, " (--task I/N puts a part into a directory)", &cmd->error);
+                   : bl_cmd_check_file(scan->output, " (--task i/N puts a part into a directory)", &cmd->error);
     if (!code)
         code = bl_inputs_list(&scan->inputs, cmd);
     if (!code)

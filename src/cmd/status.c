@@ -193,7 +193,7 @@ static void status_format_next(struct bl_buffer *out, const struct showing *v)
     case BL_AT_PLAN:
         if (!at_work)
             bl_buffer_printf(
-                out, "bload plan %s, if nobody is at it yet; or bload pack --task I/N, which plans by itself", v->dir);
+                out, "bload plan %s, if nobody is at it yet; or bload pack --task i/N, which plans by itself", v->dir);
         break;
     case BL_AT_PACK:
         status_format_continue(out, s, &s->pack, "pack");

@@ -47,7 +47,7 @@ out:
 int bl_parts_require(const struct bl_state *state, const struct bl_parts *parts, struct bl_error *e)
 {
     if (!parts->tasks)
-        return bl_error_set(e, BL_EFAIL, "%s holds no part of a scan: bload scan --task I/N -o %s ...", state->dir,
+        return bl_error_set(e, BL_EFAIL, "%s holds no part of a scan: bload scan --task i/N -o %s ...", state->dir,
                             state->dir);
     if (parts->missing < 0)
         return BL_OK;

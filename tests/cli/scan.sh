@@ -58,7 +58,7 @@ test_the_table_is_no_directory() {
     folder
     mkdir d
     expect 2 bload scan v -o d
-    err_is <<<'bload: scan: -o d is a directory: a file is expected (--task I/N puts a part into a directory)'
+    err_is <<<'bload: scan: -o d is a directory: a file is expected (--task i/N puts a part into a directory)'
     out_is </dev/null
 }
 

@@ -114,7 +114,7 @@ test_what_differs_between_tasks_is_named() {
     rm many/.bload/plan.safetensors
     sed -i 's/"blocks": 3/"blocks": 4/' many/.bload/plan.json
     expect 1 pack -q --task 1/3 -o many
-    err_has 'many/.bload/plan.json is there, and not as it would be made here: line'
+    err_has 'many/.bload/plan.json exists already, with other content than here: line'
 }
 
 test_other_versions_are_not_gone_on_with() {

@@ -219,7 +219,7 @@ test_one_file_serves_all() {
 test_directories_that_are_none() {
     mkdir empty
     expect 2 bload plan -T 5 empty
-    err_has 'empty holds no unfinished dataset: bload scan --task I/N -o empty ...'
+    err_has 'empty holds no unfinished dataset: bload scan --task i/N -o empty ...'
     is '' "$(files empty)"
     expect 2 bload plan -T 5 -o p.tsv empty
     err_has '-o, --lengths and --epochs are for tables'

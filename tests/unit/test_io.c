@@ -1,6 +1,7 @@
 #include "base/io.h"
 #include "base/lines.h"
 #include "base/output.h"
+#include "base/path.h"
 #include "base/temporary.h"
 
 #include <fcntl.h>
@@ -215,6 +216,21 @@ START_TEST(own_files_are_not_reached_through_links)
     ck_assert_str_eq(content("set/.bload/f"), "own");
     ck_assert_int_eq(bl_fs_unlink("set/.bload/f"), 0);
     ck_assert_int_eq(bl_fs_rmdir("set/.bload", NULL), 0);
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_fs_rmdir("set/.bload", &e), BL_EFAIL);
+    ck_assert_str_eq(e.text, "cannot remove set/.bload: No such file or directory");
+}
+END_TEST
+
+START_TEST(the_parent_of_a_path)
+{
+    static const char *const known[][2] = {{"a", "."},  {"a/b", "a"},   {"a/b/", "a"}, {"a//b", "a"},
+                                           {"/a", "/"}, {"/a/b", "/a"}, {"/", "/"},    {"", "."}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        char *parent = bl_path_parent(known[i][0]);
+        ck_assert_str_eq(parent, known[i][1]);
+        free(parent);
+    }
 }
 END_TEST
 
@@ -370,7 +386,7 @@ START_TEST(who_comes_second_must_have_made_the_same)
         {"id length\na 1\nb 3\n", 19 - 1, "line 3 is \"b 2\" there, \"b 3\" here"},
         {"id length\na 1\n", 14, "line 3 is \"b 2\" there, \"\" here"},
         {"id length\na 1\nb 2\nc", 19, "line 4 is \"\" there, \"c\" here"},
-        {"id \0", 4, "they differ in byte 3"},
+        {"id \0", 4, "the first difference is in byte 3"},
     };
     struct bl_error e = {0};
     ck_assert_int_eq(publish("id length\na 1\nb 2\n", 18, &e), BL_OK);
@@ -418,6 +434,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, what_is_given_up_leaves_nothing);
     tcase_add_test(tests, large_pieces_keep_their_order);
     tcase_add_test(tests, own_files_are_not_reached_through_links);
+    tcase_add_test(tests, the_parent_of_a_path);
     tcase_add_test(tests, a_link_stays_a_link);
     tcase_add_test(tests, a_pipe_is_written_to_directly);
     tcase_add_test(tests, lines_with_their_places);
