@@ -143,13 +143,6 @@ int bl_beat_parse(struct bl_beat *beat, const char *text, size_t size, struct bl
 
 /* --- the heartbeat of this process ------------------------------------------------------------------------------ */
 
-static double heartbeat_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* The rename is atomic, so a reader finds the old beat or the new one. There is no sync: after a crash of the machine
  * the task is silent anyway. */
 static int heartbeat_replace_file(const struct bl_heartbeat *h, const struct bl_buffer *text, struct bl_error *e)
@@ -160,8 +153,10 @@ static int heartbeat_replace_file(const struct bl_heartbeat *h, const struct bl_
     int code = bl_io_write(fd, text->data, text->size, h->temporary, e);
     if (close(fd) != 0 && !code)
         code = bl_error_errno(e, BL_EFAIL, "cannot close %s", h->temporary);
-    if (!code)
-        code = bl_fs_rename(h->temporary, h->path, e);
+    if (code)
+        goto out;
+    code = bl_fs_rename(h->temporary, h->path, e);
+out:
     if (code)
         (void)bl_fs_unlink(h->temporary);
     return code;
@@ -170,7 +165,7 @@ static int heartbeat_replace_file(const struct bl_heartbeat *h, const struct bl_
 static int beat_write(struct bl_heartbeat *h, struct bl_error *e)
 {
     struct bl_buffer text = {0};
-    h->written = heartbeat_now();
+    h->written = bl_progress_now();
     h->beat.updated = time(NULL);
     bl_beat_format(&h->beat, &text);
     int code = bl_buffer_check(&text, e);
@@ -253,7 +248,7 @@ void bl_heartbeat_tick(struct bl_heartbeat *h, const struct bl_progress *progres
         return;
     bool turned = strcmp(h->beat.doing, progress->what) != 0;
     beat_set_progress(&h->beat, progress);
-    if (turned || heartbeat_now() - h->written >= BL_HEARTBEAT_SECONDS)
+    if (turned || bl_progress_now() - h->written >= BL_HEARTBEAT_SECONDS)
         heartbeat_try(h);
 }
 

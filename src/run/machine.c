@@ -56,16 +56,16 @@ static int64_t cgroup_read_processors(const char *folder)
  * group. */
 static int64_t cgroup_min_upwards(const char *root, const char *mount, char *path, limit_read *read)
 {
-    int64_t least = INT64_MAX;
+    int64_t lowest = INT64_MAX;
     for (;;) {
         char folder[2048];
         int64_t limit = INT64_MAX;
         if (snprintf(folder, sizeof folder, "%s/sys/fs/cgroup%s%s", root, mount, path) < (int)sizeof folder)
             limit = read(folder);
-        least = limit < least ? limit : least;
+        lowest = limit < lowest ? limit : lowest;
         char *slash = strrchr(path, '/');
         if (!slash)
-            return least;
+            return lowest;
         *slash = 0;
     }
 }
@@ -87,7 +87,7 @@ static int64_t cgroup_min(const char *root, const char *controller, limit_read *
     char name[2048], mount[64];
     struct bl_error e = {0};
     struct bl_buffer text = {0};
-    int64_t least = INT64_MAX;
+    int64_t lowest = INT64_MAX;
     snprintf(mount, sizeof mount, "/%s", controller);
     char *next = NULL;
     if (snprintf(name, sizeof name, "%s/proc/self/cgroup", root) < (int)sizeof name && access(name, R_OK) == 0 &&
@@ -100,10 +100,10 @@ static int64_t cgroup_min(const char *root, const char *controller, limit_read *
         if (!line || !(*controllers == 0 || cgroup_list_has(controllers, controller)))
             continue;
         int64_t limit = cgroup_min_upwards(root, *controllers ? mount : "", line, read);
-        least = limit < least ? limit : least;
+        lowest = limit < lowest ? limit : lowest;
     }
     bl_buffer_free(&text);
-    return least;
+    return lowest;
 }
 
 int64_t bl_machine_group_memory(const char *root)
@@ -130,7 +130,7 @@ int bl_machine_processors(void)
 
 int64_t bl_machine_memory(void)
 {
-    int64_t there = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
+    int64_t physical = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
     int64_t allowed = bl_machine_group_memory("");
-    return allowed < there ? allowed : there;
+    return allowed < physical ? allowed : physical;
 }

@@ -42,31 +42,17 @@ void bl_outcomes_format(const struct bl_outcomes *o, struct bl_buffer *out)
     }
 }
 
-/* Returns the next tab-separated value of a line and moves *at past it, to NULL at the end. */
-static char *outcome_next_value(char **at)
-{
-    char *value = *at;
-    if (value) {
-        char *tab = strchr(value, '\t');
-        if (tab)
-            *tab++ = '\0';
-        *at = tab;
-    }
-    return value;
-}
-
 static int outcome_parse_line(struct bl_outcomes *o, char *line, struct bl_error *e)
 {
     char *at = line;
-    const char *word = outcome_next_value(&at), *row_text = outcome_next_value(&at),
-               *steps_text = outcome_next_value(&at);
-    char *text = outcome_next_value(&at);
+    const char *word = strsep(&at, "\t"), *row_text = strsep(&at, "\t"), *steps_text = strsep(&at, "\t");
+    char *text = strsep(&at, "\t");
     int64_t row, steps, size = text ? bl_text_unescape(text, strlen(text)) : -1;
     bool failed = strcmp(word, "failed") == 0;
     if (size < 0 || at || (!failed && strcmp(word, "noted") != 0) ||
         !bl_text_to_int(row_text, strlen(row_text), 0, INT64_MAX, &row) ||
         !bl_text_to_int(steps_text, strlen(steps_text), 0, INT64_MAX, &steps))
-        return bl_error_set(e, BL_EDATA, "the record of a shard holds a line that is no outcome");
+        return bl_error_set(e, BL_EDATA, "the record of a shard has an invalid line");
     text[size] = '\0';
     return bl_outcomes_add(o, row, failed, steps, text, e);
 }

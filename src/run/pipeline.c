@@ -31,7 +31,7 @@ struct pipeline {
     int open_code;
     struct bl_error open_error; /* of a worker whose open failed */
     pthread_mutex_t lock;
-    pthread_cond_t work_there, writing_there, result_there;
+    pthread_cond_t has_work, has_writing, has_result;
 };
 
 /* --- workers and writers ---------------------------------------------------------------------------------------- */
@@ -40,7 +40,7 @@ struct pipeline {
 static struct entry *worker_take(struct pipeline *p)
 {
     while (p->taken == p->produced && !p->closed)
-        pthread_cond_wait(&p->work_there, &p->lock);
+        pthread_cond_wait(&p->has_work, &p->lock);
     if (p->taken == p->produced)
         return NULL;
     return &p->ring[p->taken++ % p->slots];
@@ -51,13 +51,13 @@ static void pipeline_pass_on(struct pipeline *p, struct entry *entry)
 {
     if (!p->stages->write || entry->code) {
         entry->done = true;
-        pthread_cond_signal(&p->result_there);
+        pthread_cond_signal(&p->has_result);
         return;
     }
     entry->next = NULL;
     *p->worked_end = entry;
     p->worked_end = &entry->next;
-    pthread_cond_signal(&p->writing_there);
+    pthread_cond_signal(&p->has_writing);
 }
 
 static void worker_work(struct pipeline *p, void *worker)
@@ -87,7 +87,7 @@ static void *worker_main(void *argument)
             p->open_code = code;
             p->open_error = e;
         }
-        pthread_cond_signal(&p->result_there);
+        pthread_cond_signal(&p->has_result);
         pthread_mutex_unlock(&p->lock);
     } else {
         worker_work(p, worker);
@@ -96,7 +96,7 @@ static void *worker_main(void *argument)
     }
     pthread_mutex_lock(&p->lock);
     p->working--;
-    pthread_cond_broadcast(&p->writing_there);
+    pthread_cond_broadcast(&p->has_writing);
     pthread_mutex_unlock(&p->lock);
     return NULL;
 }
@@ -105,7 +105,7 @@ static void *worker_main(void *argument)
 static struct entry *writer_take(struct pipeline *p)
 {
     while (!p->worked && p->working)
-        pthread_cond_wait(&p->writing_there, &p->lock);
+        pthread_cond_wait(&p->has_writing, &p->lock);
     struct entry *entry = p->worked;
     if (entry && !(p->worked = entry->next))
         p->worked_end = &p->worked;
@@ -122,7 +122,7 @@ static void *writer_main(void *argument)
         entry->code = bl_cancelled(p->cancel) ? BL_ECANCEL : p->stages->write(p->context, entry->job, &entry->error);
         pthread_mutex_lock(&p->lock);
         entry->done = true;
-        pthread_cond_signal(&p->result_there);
+        pthread_cond_signal(&p->has_result);
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
@@ -140,10 +140,10 @@ static int pipeline_produce(struct pipeline *p, struct bl_error *e)
     if (job) {
         p->ring[p->produced % p->slots] = (struct entry){.job = job};
         p->produced++;
-        pthread_cond_signal(&p->work_there);
+        pthread_cond_signal(&p->has_work);
     } else {
         p->closed = true;
-        pthread_cond_broadcast(&p->work_there);
+        pthread_cond_broadcast(&p->has_work);
     }
     pthread_mutex_unlock(&p->lock);
     return BL_OK;
@@ -163,7 +163,7 @@ static bool pipeline_wait_oldest(struct pipeline *p, int *code, struct bl_error 
     struct entry *oldest = &p->ring[p->consumed % p->slots];
     int waited = 0;
     while (!oldest->done && !p->open_code && waited == 0)
-        waited = pthread_cond_timedwait(&p->result_there, &p->lock, &until);
+        waited = pthread_cond_timedwait(&p->has_result, &p->lock, &until);
     bool done = oldest->done;
     if (!done && p->open_code) {
         *code = p->open_code;
@@ -214,7 +214,7 @@ static void pipeline_join(struct pipeline *p, pthread_t *thread, int threads)
 {
     pthread_mutex_lock(&p->lock);
     p->closed = true;
-    pthread_cond_broadcast(&p->work_there);
+    pthread_cond_broadcast(&p->has_work);
     pthread_mutex_unlock(&p->lock);
     for (int i = 0; i < threads; i++)
         pthread_join(thread[i], NULL);
@@ -302,14 +302,14 @@ int bl_pipeline_run(const struct bl_stages *stages, void *context, int workers, 
     pthread_condattr_init(&monotonic); /* cannot fail on Linux */
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&p.lock, NULL);
-    pthread_cond_init(&p.work_there, NULL);
-    pthread_cond_init(&p.writing_there, NULL);
-    pthread_cond_init(&p.result_there, &monotonic);
+    pthread_cond_init(&p.has_work, NULL);
+    pthread_cond_init(&p.has_writing, NULL);
+    pthread_cond_init(&p.has_result, &monotonic);
     pthread_condattr_destroy(&monotonic);
     int code = pipeline_run_threads(&p, workers, e);
-    pthread_cond_destroy(&p.result_there);
-    pthread_cond_destroy(&p.writing_there);
-    pthread_cond_destroy(&p.work_there);
+    pthread_cond_destroy(&p.has_result);
+    pthread_cond_destroy(&p.has_writing);
+    pthread_cond_destroy(&p.has_work);
     pthread_mutex_destroy(&p.lock);
     return code;
 }

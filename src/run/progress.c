@@ -2,7 +2,7 @@
 
 #include <time.h>
 
-static double progress_now(void)
+double bl_progress_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -11,10 +11,10 @@ static double progress_now(void)
 
 void bl_progress_start(struct bl_progress *p, const char *what, const char *unit, const char *step, int64_t total)
 {
-    *p = (struct bl_progress){.what = what, .unit = unit, .step = step, .total = total, .started = progress_now()};
+    *p = (struct bl_progress){.what = what, .unit = unit, .step = step, .total = total, .started = bl_progress_now()};
 }
 
 double bl_progress_seconds(const struct bl_progress *p)
 {
-    return progress_now() - p->started;
+    return bl_progress_now() - p->started;
 }

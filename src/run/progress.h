@@ -21,6 +21,9 @@ struct bl_progress {
 void bl_progress_start(struct bl_progress *progress, const char *what, const char *unit, const char *step,
                        int64_t total);
 
+/* Seconds of a monotonic clock. */
+double bl_progress_now(void);
+
 /* Seconds since the start. */
 double bl_progress_seconds(const struct bl_progress *progress);
 

@@ -58,8 +58,8 @@ static void scatter_divide(struct bl_scatter *s, int64_t memory)
     const struct bl_format *format = s->pack->format;
     int64_t shards = s->pack->shard_end - s->pack->shard_begin,
             shard_bytes = format->T * scatter_step_bytes(s->pack) * format->blocks_per_shard;
-    int64_t each = memory / 4 / shard_bytes, least = (shards + BUCKETS_MAX - 1) / BUCKETS_MAX;
-    each = each > least ? each : least;
+    int64_t each = memory / 4 / shard_bytes, min = (shards + BUCKETS_MAX - 1) / BUCKETS_MAX;
+    each = each > min ? each : min;
     each = each < shards ? each : shards;
     s->blocks_per_bucket = each * format->blocks_per_shard;
     s->buckets = (shards + each - 1) / each;

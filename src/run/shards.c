@@ -81,14 +81,17 @@ static int pack_worker_open(void *context, void **worker, struct bl_error *e)
         return bl_error_memory(e);
     w->kind = pack->kind;
     int code = pack->kind->read->open(pack->config, pack->env, &pack->format->fields, &w->reader, e);
-    if (!code)
-        code = bl_codec_open(pack->format, pack->pad_repeat, &w->codec, e);
-    if (!code && pack->format->compressed)
+    if (code)
+        goto out;
+    code = bl_codec_open(pack->format, pack->pad_repeat, &w->codec, e);
+    if (code)
+        goto out;
+    if (pack->format->compressed)
         code = bl_compressor_open(pack->format->level, &w->compressor, e);
+    *worker = w;
+out:
     if (code)
         pack_worker_close(w);
-    else
-        *worker = w;
     return code;
 }
 
@@ -366,17 +369,6 @@ out:
     return code;
 }
 
-/* Moves the outcomes of a block to its shard. */
-static int outcomes_append(struct bl_outcomes *into, const struct bl_outcomes *from, struct bl_error *e)
-{
-    int code = BL_OK;
-    for (size_t i = 0; i < from->count && !code; i++) {
-        const struct bl_outcome *o = &from->outcome[i];
-        code = bl_outcomes_add(into, o->row, o->failed, o->steps, o->text, e);
-    }
-    return code;
-}
-
 static int shards_consume(void *context, void *job_, struct bl_error *e)
 {
     struct shards_run *run = context;
@@ -386,8 +378,10 @@ static int shards_consume(void *context, void *job_, struct bl_error *e)
     run->blocks_done++;
     bl_scatter_end_block(run->pack->scatter, job->block.index);
     int code = shards_report_outcomes(run->pack, &job->outcomes, e);
-    if (!code)
-        code = outcomes_append(&open->outcomes, &job->outcomes, e);
+    for (size_t i = 0; i < job->outcomes.count && !code; i++) {
+        const struct bl_outcome *o = &job->outcomes.outcome[i];
+        code = bl_outcomes_add(&open->outcomes, o->row, o->failed, o->steps, o->text, e);
+    }
     shards_discard(run, job);
     if (!code && last) {
         code = shard_finish(run, open, e);

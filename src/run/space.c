@@ -31,9 +31,9 @@ static int space_of_shard(const struct bl_format *format, int64_t shard, int64_t
 {
     struct bl_layout layout;
     int code = bl_layout_make(&layout, format, shard, e);
-    *bytes = code ? 0 : layout.file_size;
     if (code)
         return code;
+    *bytes = layout.file_size;
     bl_layout_free(&layout);
     return BL_OK;
 }
@@ -94,22 +94,23 @@ int bl_space_check(const struct bl_pack_params *pack, struct bl_error *e)
     if (pack->format->compressed && !again)
         return BL_OK;
     if (statvfs(pack->dir, &disk) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot tell how much room %s has", pack->dir);
-    int code = BL_OK;
+        return bl_error_errno(e, BL_EFAIL, "cannot read the free space of %s", pack->dir);
+    if (disk.f_blocks == 0) /* the file system does not report its size */
+        return BL_OK;
     if (again)
         space_add_missing(pack, &need);
-    else
-        code = space_add_new(pack, &need, e);
-    if (!code)
-        code = space_taken(pack->dir, &others, e);
-    if (code || disk.f_blocks == 0) /* the file system does not report its size */
+    int code = again ? BL_OK : space_add_new(pack, &need, e);
+    if (code)
+        return code;
+    code = space_taken(pack->dir, &others, e);
+    if (code)
         return code;
     double left = (double)disk.f_bavail * (double)disk.f_frsize;
     if ((double)need.bytes <= left + (double)others)
         return BL_OK;
     char shards[32], bytes[32], room[32];
     errno = ENOSPC;
-    return bl_error_errno(e, BL_EFAIL, "%s: %s of shards (%s) are still to be written, and there is room for %s",
-                          pack->dir, bl_text_size(bytes, need.bytes), bl_text_count(shards, need.shards),
+    return bl_error_errno(e, BL_EFAIL, "%s: %s of shards (%s) are still to be written, but only %s are free", pack->dir,
+                          bl_text_size(bytes, need.bytes), bl_text_count(shards, need.shards),
                           bl_text_size(room, (int64_t)left));
 }

@@ -11,26 +11,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/identity_lines.h"
 #include "base/io.h"
 #include "base/output.h"
+#include "base/path.h"
 #include "base/temporary.h"
-#include "base/fs.h"
 #include "store/folders.h"
 #include "store/index.h"
 #include "store/manifest.h"
 #include "store/shard_table.h"
 
 #define CONFIGURATION_MAX ((size_t)1 << 24) /* bytes: a configuration may name many sources */
-
-static char *state_join_path(const char *dir, const char *name)
-{
-    size_t size = strlen(dir) + strlen(name) + 2;
-    char *path = malloc(size);
-    if (path)
-        snprintf(path, size, "%s/%s", dir, name);
-    return path;
-}
 
 /* Whether a name occurs in the directory of a finished dataset. */
 static bool name_is_of_dataset(const char *name)
@@ -72,18 +64,16 @@ static int state_check_empty(const char *dir, struct bl_error *e)
 /* how: LOCK_EX or LOCK_SH. */
 static int state_take_lock(struct bl_state *s, int how, struct bl_error *e)
 {
-    char *path = state_join_path(s->folder, "lock");
+    char *path = bl_path_join(s->folder, "lock");
     if (!path)
         return bl_error_memory(e);
     s->lock = bl_fs_open_lock(path, e);
-    int code = s->lock < 0 ? s->lock : BL_OK;
-    if (code)
-        goto out;
-    if (flock(s->lock, how | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        code = bl_error_set(e, BL_EFAIL, "another bload is at work in %s", s->dir);
-out:
     free(path);
-    return code; /* a file system without locks cannot exclude others */
+    if (s->lock < 0)
+        return s->lock;
+    if (flock(s->lock, how | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return bl_error_set(e, BL_EFAIL, "another bload is at work in %s", s->dir);
+    return BL_OK; /* a file system without locks cannot exclude others */
 }
 
 /* A finished shard has a record. */
@@ -102,7 +92,7 @@ int bl_state_has_shards(const struct bl_state *s, bool *found, struct bl_error *
 
 int bl_state_find(const char *dir, bool *found, struct bl_error *e)
 {
-    char *folder = state_join_path(dir, BL_WORK_FOLDER);
+    char *folder = bl_path_join(dir, BL_WORK_FOLDER);
     if (!folder)
         return bl_error_memory(e);
     *found = access(folder, F_OK) == 0;
@@ -185,18 +175,18 @@ static int state_resolve_configuration(const struct bl_state *s, const char *ide
 {
     struct bl_error differs = {0};
     int code = state_check_identity(s, identity, &differs);
-    if (code && code != BL_EUSAGE)
-        return bl_error_set(e, code, "%s", differs.text);
     if (code) {
-        bool begun;
-        code = bl_state_has_shards(s, &begun, e);
-        if (!code && begun)
-            return bl_error_set(e, differs.code, "%s", differs.text);
-        if (!code)
-            code = folder_remove_files(s->folder, e);
+        bool begun = true;
+        if (code == BL_EUSAGE && bl_state_has_shards(s, &begun, e))
+            return BL_EFAIL;
+        if (begun)
+            return bl_error_set(e, code, "%s", differs.text);
+        code = folder_remove_files(s->folder, e);
+        if (code)
+            return code;
     }
-    if (code || access(s->configuration, F_OK) == 0)
-        return code;
+    if (access(s->configuration, F_OK) == 0)
+        return BL_OK;
     return bl_output_replace(s->configuration, identity, strlen(identity), e);
 }
 
@@ -204,10 +194,10 @@ static int state_make_names(struct bl_state *s, const char *dir, struct bl_error
 {
     *s = (struct bl_state)BL_STATE_NONE;
     s->dir = strdup(dir);
-    s->folder = state_join_path(dir, ".bload");
-    s->configuration = s->folder ? state_join_path(s->folder, BL_STATE_CONFIGURATION) : NULL;
-    s->sequences = s->folder ? state_join_path(s->folder, BL_STATE_SEQUENCES) : NULL;
-    s->spool = s->folder ? state_join_path(s->folder, "spool") : NULL;
+    s->folder = bl_path_join(dir, BL_WORK_FOLDER);
+    s->configuration = s->folder ? bl_path_join(s->folder, BL_STATE_CONFIGURATION) : NULL;
+    s->sequences = s->folder ? bl_path_join(s->folder, BL_STATE_SEQUENCES) : NULL;
+    s->spool = s->folder ? bl_path_join(s->folder, "spool") : NULL;
     return s->dir && s->configuration && s->sequences && s->spool ? BL_OK : bl_error_memory(e);
 }
 
@@ -261,14 +251,13 @@ static int state_join_host(struct bl_state *s, struct bl_error *e)
     int code = bl_buffer_check(&path, e);
     if (code)
         goto out;
-    if ((s->host_lock = bl_fs_open_lock(path.data, e)) < 0)
+    s->host_lock = bl_fs_open_lock(path.data, e);
+    if (s->host_lock < 0) {
         code = s->host_lock;
-    if (code)
         goto out;
+    }
     if (flock(s->host_lock, LOCK_EX | LOCK_NB) == 0)
         code = bl_folders_sweep_host(s->dir, e);
-    if (code)
-        goto out;
     while (!code && flock(s->host_lock, LOCK_SH) != 0 && errno == EINTR)
         continue; /* without locks nothing was removed either */
 out:
@@ -289,12 +278,15 @@ int bl_state_share(struct bl_state *s, const char *dir, struct bl_error *e)
 int bl_state_adopt(struct bl_state *s, const char *dir, struct bl_error *e)
 {
     int code = state_make_names(s, dir, e);
-    if (!code && access(s->folder, F_OK) != 0)
+    if (code)
+        goto out;
+    if (access(s->folder, F_OK) != 0) {
         code = bl_error_set(e, BL_EUSAGE, "%s holds no unfinished dataset: nothing to finish", dir);
-    if (!code) {
-        bl_folders_refresh(s->folder);
-        code = state_take_lock(s, LOCK_EX, e);
+        goto out;
     }
+    bl_folders_refresh(s->folder);
+    code = state_take_lock(s, LOCK_EX, e);
+out:
     if (code)
         bl_state_close(s);
     return code;
@@ -373,47 +365,41 @@ int bl_state_recorded(const char *dir, const char *name, struct bl_buffer *value
     return code;
 }
 
-/* Removes the lock last: until then no other run can begin here. */
-static int state_remove_files(const struct bl_state *s, struct bl_error *e)
-{
-    int code = folder_remove_files(s->spool, e);
-    if (!code && access(s->spool, F_OK) == 0)
-        code = bl_fs_rmdir(s->spool, e);
-    if (!code)
-        code = folder_remove_files(s->folder, e);
-    if (code)
-        return code;
-    struct bl_buffer lock = {0};
-    bl_buffer_printf(&lock, "%s/lock", s->folder);
-    code = bl_buffer_check(&lock, e);
-    if (!code && bl_fs_unlink(lock.data) != 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", lock.data);
-    bl_buffer_free(&lock);
-    return code;
-}
-
 int bl_state_remove(struct bl_state *s, struct bl_error *e)
 {
-    int code = state_remove_files(s, e);
+    char *lock = bl_path_join(s->folder, "lock");
+    int code = lock ? folder_remove_files(s->spool, e) : bl_error_memory(e);
     if (code)
-        return code;
+        goto out;
+    if (access(s->spool, F_OK) == 0)
+        code = bl_fs_rmdir(s->spool, e);
+    if (code)
+        goto out;
+    code = folder_remove_files(s->folder, e);
+    if (code)
+        goto out;
+    if (bl_fs_unlink(lock) != 0) /* last: until then no other run can begin here */
+        code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", lock);
+    if (code)
+        goto out;
     code = bl_fs_rmdir(s->folder, e);
     if (code)
-        return code;
-    return bl_fs_sync_directory(s->dir, e);
+        goto out;
+    code = bl_fs_sync_directory(s->dir, e);
+out:
+    free(lock);
+    return code;
 }
 
 int bl_state_remove_leftovers(const char *dir, struct bl_error *e)
 {
     struct bl_state s;
     int code = state_make_names(&s, dir, e);
-    if (code)
+    if (code || access(s.folder, F_OK) != 0)
         goto out;
-    if (access(s.folder, F_OK) == 0) {
-        code = state_take_lock(&s, LOCK_EX, e);
-        if (!code)
-            code = bl_state_remove(&s, e);
-    }
+    code = state_take_lock(&s, LOCK_EX, e);
+    if (!code)
+        code = bl_state_remove(&s, e);
 out:
     bl_state_close(&s);
     return code;

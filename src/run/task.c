@@ -103,7 +103,7 @@ static int task_check_batch_script(struct bl_error *e)
         return BL_OK;
     return bl_error_set(e, BL_EUSAGE,
                         "--task auto: this is the batch script itself, not srun: start it as \"srun bload ...\", which "
-                        "starts all tasks of the job, or say --task i/N");
+                        "starts all tasks of the job, or give --task i/N");
 }
 
 /* sbatch passes its environment on: a script submitted from within a step has the variables of that step besides those
@@ -116,7 +116,7 @@ static int task_check_step(struct bl_error *e)
         const char *step = getenv(same[i][0]), *job = getenv(same[i][1]);
         if (step && job && strcmp(step, job) != 0)
             return bl_error_set(e, BL_EUSAGE,
-                                "--task auto: %s is %s, but %s is %s: these are not of one srun; say --task i/N",
+                                "--task auto: %s is %s, but %s is %s: they belong to different steps; give --task i/N",
                                 same[i][0], step, same[i][1], job);
     }
     return BL_OK;
@@ -137,28 +137,28 @@ static int task_find_rank(struct place *rank, struct bl_error *e)
 static int task_find_element(struct place *element, struct bl_error *e)
 {
     static const char count[] = "SLURM_ARRAY_TASK_COUNT";
-    int64_t id, least, most;
+    int64_t id, first, last;
     if (!getenv("SLURM_ARRAY_TASK_ID"))
         return BL_OK;
     element->source = count;
     int code = environment_number(count, 1, BL_TASKS_MAX, &element->count, e);
     if (code)
         return code;
-    code = environment_number("SLURM_ARRAY_TASK_MIN", 0, INT32_MAX, &least, e);
+    code = environment_number("SLURM_ARRAY_TASK_MIN", 0, INT32_MAX, &first, e);
     if (code)
         return code;
-    code = environment_number("SLURM_ARRAY_TASK_MAX", least, INT32_MAX, &most, e);
+    code = environment_number("SLURM_ARRAY_TASK_MAX", first, INT32_MAX, &last, e);
     if (code)
         return code;
-    if (most - least + 1 != element->count)
+    if (last - first + 1 != element->count)
         return bl_error_set(e, BL_EUSAGE,
                             "--task auto: the job array has %" PRId64 " elements from %" PRId64 " to %" PRId64
-                            ": it must have all of them, or say --task i/N",
-                            element->count, least, most);
-    code = environment_number("SLURM_ARRAY_TASK_ID", least, most, &id, e);
+                            ": give it consecutive elements, or give --task i/N",
+                            element->count, first, last);
+    code = environment_number("SLURM_ARRAY_TASK_ID", first, last, &id, e);
     if (code)
         return code;
-    element->index = id - least;
+    element->index = id - first;
     return BL_OK;
 }
 
@@ -168,12 +168,12 @@ static int task_find_completion(int64_t count, struct place *place, struct bl_er
     static const char name[] = "JOB_COMPLETION_INDEX";
     if (!getenv(name))
         return bl_error_set(e, BL_EUSAGE,
-                            "--task auto: the environment tells no task: neither OMPI_COMM_WORLD_RANK nor SLURM_PROCID "
-                            "nor SLURM_ARRAY_TASK_ID nor JOB_COMPLETION_INDEX is set; say --task i/N");
+                            "--task auto: no variable gives the task: OMPI_COMM_WORLD_RANK, SLURM_PROCID, "
+                            "SLURM_ARRAY_TASK_ID and JOB_COMPLETION_INDEX are not set; give --task i/N");
     if (!count)
         return bl_error_set(e, BL_EUSAGE,
-                            "--task auto: JOB_COMPLETION_INDEX is set, but Kubernetes does not tell how many there "
-                            "are: say --task auto/N, N being the Job's completions");
+                            "--task auto: JOB_COMPLETION_INDEX is set, but Kubernetes does not set the number of "
+                            "pods: give --task auto/N, where N is the Job's completions");
     *place = (struct place){name, 0, count};
     return environment_number(name, 0, count - 1, &place->index, e);
 }
@@ -212,7 +212,7 @@ int bl_task_resolve(struct bl_task *task, struct bl_error *e)
     if (code)
         return code;
     if (task->count && task->count != place.count)
-        return bl_error_set(e, BL_EUSAGE, "--task auto/%" PRId64 ": the environment tells of %" PRId64 " tasks (%s)",
+        return bl_error_set(e, BL_EUSAGE, "--task auto/%" PRId64 ": the environment has %" PRId64 " tasks (%s)",
                             task->count, place.count, place.source);
     *task = (struct bl_task){.set = true, .index = place.index, .count = place.count};
     return BL_OK;

@@ -58,5 +58,5 @@ test_mpirun() {
     err_has 'ranks, task 0 of 2: verified, no errors: 3 of 7 shards'
     err_has 'ranks, task 1 of 2: verified, no errors: 4 of 7 shards'
     mpi -n 2 "$BLOAD" verify --task auto/3 ranks >log 2>&1 && fail 'two ranks are taken for three'
-    grep -q 'the environment tells of 2 tasks (OMPI_COMM_WORLD_SIZE)' log || fail "$(cat log)"
+    grep -q 'the environment has 2 tasks (OMPI_COMM_WORLD_SIZE)' log || fail "$(cat log)"
 }

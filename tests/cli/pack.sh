@@ -640,7 +640,7 @@ test_room_for_all_shards() {
     clips
     in_small_disk 4M '
         expect 1 bload pack -q v -T 45 --shard-size 1 -o disk/d
-        grep -q "disk/d: 4.8 MiB of shards (3) are still to be written, and there is room for [0-9.]* MiB: No space left" "$ERR" ||
+        grep -q "disk/d: 4.8 MiB of shards (3) are still to be written, but only [0-9.]* MiB are free: No space left" "$ERR" ||
             { cat "$ERR"; exit 1; }
         [ -z "$(find disk/d -name "shard-*")" ]
         expect 1 bload pack -q v -T 45 --shard-size 1 -o disk/d --task 2/3

@@ -76,7 +76,7 @@ test_a_task_reads_what_it_compares_with() {
 test_the_environment_tells_the_task() {
     ten_shards
     expect 2 env -i "$BLOAD" verify --task auto d
-    err_has 'the environment tells no task'
+    err_has 'no variable gives the task'
     expect 0 env -i OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 "$BLOAD" verify --task auto d
     err_has 'task 1 of 2: verified, no errors: 5 of 10 shards'
     expect 2 env -i SLURM_PROCID=0 SLURM_NTASKS=2 "$BLOAD" verify --task auto d

@@ -154,7 +154,7 @@ START_TEST(open_mpi)
     reads("2/3");
     /* mpirun within a Slurm job: its daemons are what srun started. */
     settles("auto/3", "SLURM_PROCID=0 SLURM_STEP_ID=1 SLURM_STEP_NUM_TASKS=2 SLURM_NTASKS=2", 2, 3);
-    refuses("auto/4", "SLURM_PROCID=0", "--task auto/4: the environment tells of 3 tasks (OMPI_COMM_WORLD_SIZE)");
+    refuses("auto/4", "SLURM_PROCID=0", "--task auto/4: the environment has 3 tasks (OMPI_COMM_WORLD_SIZE)");
     refuses("auto", "OMPI_COMM_WORLD_RANK=3",
             "--task auto: OMPI_COMM_WORLD_RANK is \"3\", not a whole number from 0 to 2");
     refuses("auto", "OMPI_COMM_WORLD_SIZE=3x",
@@ -168,12 +168,13 @@ START_TEST(srun)
 {
     settles("auto", "SLURM_PROCID=5 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=8 SLURM_NTASKS=8 SLURM_JOB_NUM_NODES=2", 5, 8);
     refuses("auto", "SLURM_NTASKS=4",
-            "--task auto: SLURM_STEP_NUM_TASKS is 8, but SLURM_NTASKS is 4: these are not of one srun; say --task i/N");
+            "--task auto: SLURM_STEP_NUM_TASKS is 8, but SLURM_NTASKS is 4: they belong to different steps; give "
+            "--task i/N");
     environment("SLURM_NTASKS=8");
-    refuses(
-        "auto", "SLURM_STEP_TASKS_PER_NODE=8 SLURM_TASKS_PER_NODE=1",
-        "--task auto: SLURM_STEP_TASKS_PER_NODE is 8, but SLURM_TASKS_PER_NODE is 1: these are not of one srun; say "
-        "--task i/N");
+    refuses("auto", "SLURM_STEP_TASKS_PER_NODE=8 SLURM_TASKS_PER_NODE=1",
+            "--task auto: SLURM_STEP_TASKS_PER_NODE is 8, but SLURM_TASKS_PER_NODE is 1: they belong to different "
+            "steps; give "
+            "--task i/N");
     environment("SLURM_TASKS_PER_NODE=8");
     refuses("auto", "SLURM_PROCID=-1", "--task auto: SLURM_PROCID is \"-1\", not a whole number from 0 to 7");
 }
@@ -181,7 +182,7 @@ END_TEST
 
 static const char batch_script[] =
     "--task auto: this is the batch script itself, not srun: start it as \"srun bload ...\", "
-    "which starts all tasks of the job, or say --task i/N";
+    "which starts all tasks of the job, or give --task i/N";
 
 START_TEST(a_batch_script_is_no_task)
 {
@@ -202,13 +203,14 @@ START_TEST(job_arrays)
             "SLURM_ARRAY_TASK_MIN=10 SLURM_ARRAY_TASK_MAX=13",
             2, 4);
     settles("auto/4", "SLURM_NTASKS=1", 2, 4);
-    refuses("auto/5", "SLURM_NTASKS=1", "--task auto/5: the environment tells of 4 tasks (SLURM_ARRAY_TASK_COUNT)");
+    refuses("auto/5", "SLURM_NTASKS=1", "--task auto/5: the environment has 4 tasks (SLURM_ARRAY_TASK_COUNT)");
     refuses("auto", "SLURM_NTASKS=2", batch_script);
     refuses("auto", "SLURM_NTASKS=1 SLURM_JOB_NUM_NODES=2", batch_script);
     refuses("auto", "SLURM_JOB_NUM_NODES=1 SLURM_NTASKS_PER_NODE=2", batch_script);
     unsetenv("SLURM_NTASKS_PER_NODE");
-    refuses("auto", "SLURM_ARRAY_TASK_MAX=16",
-            "--task auto: the job array has 4 elements from 10 to 16: it must have all of them, or say --task i/N");
+    refuses(
+        "auto", "SLURM_ARRAY_TASK_MAX=16",
+        "--task auto: the job array has 4 elements from 10 to 16: give it consecutive elements, or give --task i/N");
     refuses("auto", "SLURM_ARRAY_TASK_MAX=13 SLURM_ARRAY_TASK_ID=9",
             "--task auto: SLURM_ARRAY_TASK_ID is \"9\", not a whole number from 10 to 13");
     unsetenv("SLURM_ARRAY_TASK_COUNT");
@@ -233,8 +235,8 @@ START_TEST(kubernetes)
 {
     settles("auto/4", "JOB_COMPLETION_INDEX=3", 3, 4);
     refuses("auto", "JOB_COMPLETION_INDEX=3",
-            "--task auto: JOB_COMPLETION_INDEX is set, but Kubernetes does not tell how many there are: say --task "
-            "auto/N, N being the Job's completions");
+            "--task auto: JOB_COMPLETION_INDEX is set, but Kubernetes does not set the number of pods: give "
+            "--task auto/N, where N is the Job's completions");
     refuses("auto/3", "JOB_COMPLETION_INDEX=3",
             "--task auto: JOB_COMPLETION_INDEX is \"3\", not a whole number from 0 to 2");
     refuses("auto/3",
@@ -244,9 +246,8 @@ END_TEST
 
 START_TEST(an_environment_that_tells_nothing)
 {
-    static const char nothing[] =
-        "--task auto: the environment tells no task: neither OMPI_COMM_WORLD_RANK nor SLURM_PROCID nor "
-        "SLURM_ARRAY_TASK_ID nor JOB_COMPLETION_INDEX is set; say --task i/N";
+    static const char nothing[] = "--task auto: no variable gives the task: OMPI_COMM_WORLD_RANK, SLURM_PROCID, "
+                                  "SLURM_ARRAY_TASK_ID and JOB_COMPLETION_INDEX are not set; give --task i/N";
     refuses("auto", "", nothing);
     refuses("auto/4", "", nothing);
 }
