@@ -66,6 +66,32 @@ START_TEST(bad_ranks_are_refused_by_line)
 }
 END_TEST
 
+/* An empty token has a rank, and no part in anything: that of Whisper's file. */
+START_TEST(an_empty_token_takes_a_rank_alone)
+{
+    char directory[64];
+    struct bl_tokenizer *tokenizer;
+    struct bl_encoder *encoder;
+    struct bl_ids ids = {0};
+    struct bl_error e = {0};
+    struct bl_tokenizer_options options = {.path = "t.tiktoken", .pattern = "r50k"};
+    unit_enter(directory);
+    write_ranks("t.tiktoken", "= 256\nYWI= 257\n");
+    ck_assert_msg(bl_tokenizer_open(&tokenizer, &options, &e) == BL_OK, "%s", e.text);
+    ck_assert_int_eq(bl_encoder_open(&encoder, tokenizer, &e), BL_OK);
+    ck_assert_int_eq(bl_encoder_encode(encoder, "abc", 3, &ids, &e), BL_OK);
+    ck_assert_uint_eq(ids.count, 2);
+    ck_assert_int_eq(ids.id[0], 257);
+    ck_assert_int_eq(ids.id[1], 'c');
+    bl_ids_free(&ids);
+    bl_encoder_close(encoder);
+    bl_tokenizer_close(tokenizer);
+    write_ranks("t.tiktoken", "= 256\n= 257\n");
+    refused("t.tiktoken", "r50k", BL_EFAIL, "t.tiktoken:258: the same token as rank 256");
+    unit_leave(directory);
+}
+END_TEST
+
 START_TEST(components_are_followed_or_refused)
 {
 #define BYTES "\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false}"
@@ -337,6 +363,7 @@ END_TEST
 static void add(TCase *tests)
 {
     tcase_add_test(tests, bad_ranks_are_refused_by_line);
+    tcase_add_test(tests, an_empty_token_takes_a_rank_alone);
     tcase_add_test(tests, components_are_followed_or_refused);
     tcase_add_test(tests, lengths_that_a_file_asks_for_are_warned_of);
     tcase_add_test(tests, ids_without_a_token_are_warned_of);

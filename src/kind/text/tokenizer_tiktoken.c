@@ -49,7 +49,9 @@ static int tiktoken_read_line(struct bl_tokenizer *tokenizer, const char *line, 
     bl_buffer_append(bytes, line, digits);
     if (bl_buffer_check(bytes, e))
         return BL_EFAIL;
-    int64_t decoded = digits ? bl_base64_decode(bytes->data, bytes->size) : -1;
+    /* "=" is an empty token, which no text has: Whisper's file ends with one. */
+    bool empty = digits == 1 && *line == '=';
+    int64_t decoded = empty ? 0 : digits ? bl_base64_decode(bytes->data, bytes->size) : -1;
     if (decoded < 0)
         return bl_error_set(e, BL_EFAIL, "\"%.*s\" is not a token in base64", (int)(digits < 80 ? digits : 80), line);
     if (!space || !bl_text_to_int(space + 1, size - digits - 1, 0, BL_ID_MAX, &rank))
