@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/length_source.h"
-#include "packing/lengths.h"
+#include "packing/table_lengths.h"
 #include "plan/fill.h"
 #include "plan/strategy.h"
 #include "store/plan_info.h"
@@ -85,21 +85,21 @@ static void compare_format_table(const struct comparing *c, struct bl_buffer *ou
 static int compare_run(struct bl_cmd *cmd, struct comparing *c)
 {
     struct bl_error *e = &cmd->error;
-    int code = bl_lengths_require_T(cmd);
+    int code = bl_length_source_require_T(cmd);
     if (!code)
         code = bl_options_check(&cmd->options, e);
     if (!code)
         code = bl_length_source_read(&c->lengths, cmd);
     if (!code)
-        code = bl_lengths_resolve(&c->lengths.table, &c->options, e);
+        code = bl_table_lengths_resolve(&c->lengths.table, &c->options, e);
     if (!code)
-        code = bl_lengths_check(&c->lengths.table,
-                                &(struct bl_plan_options){.strategy = BL_STRATEGY_BLOCK,
-                                                          .oversize = c->options.oversize,
-                                                          .min_length = c->options.min_length,
-                                                          .max_length = c->options.max_length,
-                                                          .T = c->options.T},
-                                e);
+        code = bl_table_lengths_check(&c->lengths.table,
+                                      &(struct bl_plan_options){.strategy = BL_STRATEGY_BLOCK,
+                                                                .oversize = c->options.oversize,
+                                                                .min_length = c->options.min_length,
+                                                                .max_length = c->options.max_length,
+                                                                .T = c->options.T},
+                                      e);
     for (int i = 0; i < ROWS && !code; i++)
         code = compare_make_row(c, i, e);
     struct bl_buffer text = {0};

@@ -4,7 +4,7 @@
 
 #include "base/fs.h"
 #include "cmd/cmd.h"
-#include "packing/lengths.h"
+#include "packing/table_lengths.h"
 #include "cmd/summary.h"
 #include "plan/options.h"
 #include "run/manifest_draft.h"
@@ -59,7 +59,7 @@ static int finish_load_plan_options(struct finishing *f, struct bl_error *e)
     code = bl_options_each(&options, finish_set_option, &reading);
 out:
     bl_options_free(&options);
-    return code ? code : bl_lengths_resolve(&f->table, &f->plan_options, e);
+    return code ? code : bl_table_lengths_resolve(&f->table, &f->plan_options, e);
 }
 
 static int finish_load_plan(struct finishing *f, struct bl_error *e)

@@ -41,7 +41,7 @@ int bl_length_source_read(struct bl_length_source *lengths, struct bl_cmd *cmd)
     return bl_sequences_open(&lengths->table, o->operand, o->operands, false, &cmd->error);
 }
 
-int bl_lengths_require_T(struct bl_cmd *cmd)
+int bl_length_source_require_T(struct bl_cmd *cmd)
 {
     if (bl_options_origin(&cmd->options, "T") != BL_ORIGIN_DEFAULT)
         return BL_OK;

@@ -17,6 +17,6 @@ extern const struct bl_option bl_length_source_options[]; /* over struct bl_leng
 int bl_length_source_read(struct bl_length_source *lengths, struct bl_cmd *cmd);
 
 /* Checks that -T is given. */
-int bl_lengths_require_T(struct bl_cmd *cmd);
+int bl_length_source_require_T(struct bl_cmd *cmd);
 
 #endif

@@ -46,7 +46,7 @@ int bl_pack_check_options(struct bl_cmd *cmd, const struct bl_pack_options *opti
     if (options->encode.kind == BL_ENCODING_DELTA && !options->compress.on)
         return bl_error_set(e, BL_EUSAGE,
                             "--encode delta needs --compress zstd: differences alone are as large as the frames");
-    return bl_lengths_require_T(cmd);
+    return bl_length_source_require_T(cmd);
 }
 
 static int pack_resolve_paths(struct bl_cmd *cmd, struct pack *p)

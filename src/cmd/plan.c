@@ -12,7 +12,7 @@
 #include "cmd/events.h"
 #include "cmd/length_source.h"
 #include "cmd/summary.h"
-#include "packing/lengths.h"
+#include "packing/table_lengths.h"
 #include "plan/planner.h"
 #include "run/signals.h"
 #include "plan/strategy.h"
@@ -145,7 +145,7 @@ static int plan_make_all(struct bl_cmd *cmd, struct planning *p)
 {
     struct bl_error *e = &cmd->error;
     size_t least = 0;
-    int code = bl_lengths_require_T(cmd);
+    int code = bl_length_source_require_T(cmd);
     if (!code && p->epochs < 1)
         code = bl_error_set(e, BL_EUSAGE, "--epochs 0 is for --dataset, whose plans it removes");
     if (!code && p->epochs > 1 && (!p->output || strcmp(p->output, "-") == 0))
@@ -156,9 +156,9 @@ static int plan_make_all(struct bl_cmd *cmd, struct planning *p)
         code = bl_length_source_read(&p->lengths, cmd);
     p->options.group = p->lengths.table.group;
     if (!code)
-        code = bl_lengths_resolve(&p->lengths.table, &p->options, e);
+        code = bl_table_lengths_resolve(&p->lengths.table, &p->options, e);
     if (!code)
-        code = bl_lengths_check(&p->lengths.table, &p->options, e);
+        code = bl_table_lengths_check(&p->lengths.table, &p->options, e);
     if (!code)
         code = bl_planner_make(&p->planner, p->lengths.table.length, p->lengths.table.count, &p->options, e);
     if (!code)
@@ -277,7 +277,7 @@ static int directory_plan(struct bl_cmd *cmd, struct planning *p)
     int code = directory_check_flags(p, &cmd->error);
     if (code)
         return code;
-    code = bl_lengths_require_T(cmd);
+    code = bl_length_source_require_T(cmd);
     if (code)
         return code;
     bl_signals_install(&cmd->cancel);

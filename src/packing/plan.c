@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "packing/internal.h"
-#include "packing/lengths.h"
+#include "packing/table_lengths.h"
 #include "plan/plan.h"
 #include "run/fields.h"
 #include "run/manifest_draft.h"
@@ -38,9 +38,9 @@ static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
     const struct bl_sequences *t = &p->table;
     struct bl_plan_options *options = p->request.plan_options;
     options->group = t->group;
-    int code = bl_lengths_resolve(t, options, e);
+    int code = bl_table_lengths_resolve(t, options, e);
     if (!code && !p->request.plan)
-        code = bl_lengths_check(t, options, e);
+        code = bl_table_lengths_check(t, options, e);
     if (!code)
         code = plan_load(p, found, e);
     if (code || *found)

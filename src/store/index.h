@@ -32,7 +32,7 @@ int bl_index_write(struct bl_output *out, const struct bl_plan *plan, const int6
                    const struct bl_plan_info *plan_info, struct bl_error *e);
 
 /* The digest of a table's lengths. */
-void bl_lengths_digest(const int64_t *length, size_t count, char digest[BL_DIGEST_SIZE]);
+void bl_index_digest_lengths(const int64_t *length, size_t count, char digest[BL_DIGEST_SIZE]);
 
 /* Reads such a file and checks it against the lengths, as bl_plan_table_read does. T: steps of its blocks, align: the
  * alignment of its starts; 0: as the file says. plan_info (or NULL): the file's own, which is checked against the plan;

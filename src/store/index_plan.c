@@ -146,7 +146,7 @@ static int index_check_origin(const struct bl_index *index, int64_t *T, int64_t 
 {
     int64_t its_T, its_align;
     char table[BL_DIGEST_SIZE];
-    bl_lengths_digest(length, count, table);
+    bl_index_digest_lengths(length, count, table);
     if (!bl_text_to_int(index->T, strlen(index->T), 1, BL_T_MAX, &its_T))
         return bl_error_set(e, BL_EDATA, "the metadata has no T: not a plan");
     if (*T && its_T != *T)

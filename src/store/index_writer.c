@@ -105,7 +105,7 @@ int bl_plan_digest(const struct bl_plan *plan, const int64_t *length, char diges
     return code;
 }
 
-void bl_lengths_digest(const int64_t *length, size_t count, char digest[BL_DIGEST_SIZE])
+void bl_index_digest_lengths(const int64_t *length, size_t count, char digest[BL_DIGEST_SIZE])
 {
     struct bl_checksum_state sum;
     bl_checksum_begin(&sum);
@@ -157,7 +157,7 @@ int bl_index_write(struct bl_output *out, const struct bl_plan *plan, const int6
 {
     char table[BL_DIGEST_SIZE];
     struct bl_buffer text = {0};
-    bl_lengths_digest(length, count, table);
+    bl_index_digest_lengths(length, count, table);
     int code = bl_plan_info_format(plan_info, &text, e);
     if (code)
         goto out;

@@ -1,4 +1,4 @@
-#include "packing/lengths.h"
+#include "packing/table_lengths.h"
 
 #include <inttypes.h>
 
@@ -8,7 +8,7 @@
 #include "plan/strategy.h"
 #include "store/row_reader.h"
 
-int bl_lengths_resolve(const struct bl_sequences *t, struct bl_plan_options *o, struct bl_error *e)
+int bl_table_lengths_resolve(const struct bl_sequences *t, struct bl_plan_options *o, struct bl_error *e)
 {
     if (!bl_plan_options_need_rate(o))
         return BL_OK;
@@ -21,7 +21,7 @@ int bl_lengths_resolve(const struct bl_sequences *t, struct bl_plan_options *o, 
                         "number of steps");
 }
 
-int bl_lengths_check(const struct bl_sequences *t, const struct bl_plan_options *o, struct bl_error *e)
+int bl_table_lengths_check(const struct bl_sequences *t, const struct bl_plan_options *o, struct bl_error *e)
 {
     struct bl_row_reader text = {0};
     struct bl_plan_oversize over;
