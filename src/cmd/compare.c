@@ -55,12 +55,13 @@ static int compare_make_row(struct comparing *c, int i, struct bl_error *e)
     struct bl_plan plan;
     double begun = compare_seconds();
     int code = bl_plan_make(&plan, c->lengths.table.length, c->lengths.table.count, &options, e);
-    if (!code) {
-        bl_plan_info_make(&c->row[i], &plan, &options);
-        c->row[i].seconds = compare_seconds() - begun;
-    } else {
+    if (code) {
         bl_error_prefix(e, "%s", bl_strategy_name(options.strategy));
+        goto out;
     }
+    bl_plan_info_make(&c->row[i], &plan, &options);
+    c->row[i].seconds = compare_seconds() - begun;
+out:
     bl_plan_free(&plan);
     return code;
 }
@@ -82,30 +83,44 @@ static void compare_format_table(const struct comparing *c, struct bl_buffer *ou
     }
 }
 
+static int compare_make_rows(struct comparing *c, struct bl_error *e)
+{
+    const struct bl_sequences *t = &c->lengths.table;
+    const struct bl_plan_options *o = &c->options;
+    int code = bl_table_lengths_resolve(t, &c->options, e);
+    if (code)
+        return code;
+    code = bl_table_lengths_check(t,
+                                  &(struct bl_plan_options){.strategy = BL_STRATEGY_BLOCK,
+                                                            .oversize = o->oversize,
+                                                            .min_length = o->min_length,
+                                                            .max_length = o->max_length,
+                                                            .T = o->T},
+                                  e);
+    for (int i = 0; i < ROWS && !code; i++)
+        code = compare_make_row(c, i, e);
+    return code;
+}
+
 static int compare_run(struct bl_cmd *cmd, struct comparing *c)
 {
     struct bl_error *e = &cmd->error;
-    int code = bl_length_source_require_T(cmd);
-    if (!code)
-        code = bl_options_check(&cmd->options, e);
-    if (!code)
-        code = bl_length_source_read(&c->lengths, cmd);
-    if (!code)
-        code = bl_table_lengths_resolve(&c->lengths.table, &c->options, e);
-    if (!code)
-        code = bl_table_lengths_check(&c->lengths.table,
-                                      &(struct bl_plan_options){.strategy = BL_STRATEGY_BLOCK,
-                                                                .oversize = c->options.oversize,
-                                                                .min_length = c->options.min_length,
-                                                                .max_length = c->options.max_length,
-                                                                .T = c->options.T},
-                                      e);
-    for (int i = 0; i < ROWS && !code; i++)
-        code = compare_make_row(c, i, e);
     struct bl_buffer text = {0};
-    if (!code && c->json)
+    int code = bl_length_source_require_T(cmd);
+    if (code)
+        return code;
+    code = bl_options_check(&cmd->options, e);
+    if (code)
+        return code;
+    code = bl_length_source_read(&c->lengths, cmd);
+    if (code)
+        return code;
+    code = compare_make_rows(c, e);
+    if (code)
+        return code;
+    if (c->json)
         code = bl_plan_info_format_rows(c->row, ROWS, &text, e);
-    else if (!code)
+    else
         compare_format_table(c, &text);
     if (!code)
         code = bl_cmd_write(NULL, &text, e);

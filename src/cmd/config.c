@@ -6,9 +6,10 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "base/array.h"
+#include "base/base64.h"
 #include "base/path.h"
 #include "base/utf8.h"
-#include "base/base64.h"
 #include "kind/kinds.h"
 
 /* libyaml takes time quadratic in the depth and in the number of anchors. */
@@ -36,13 +37,14 @@ static int node_error(const struct reading *r, const yaml_node_t *node, const ch
 /* Keeps a text as long as the configuration. NULL: out of memory; the error is set. */
 static char *config_keep(struct bl_config *c, char *copy, struct bl_error *e)
 {
-    char **text = copy ? realloc(c->text, (c->texts + 1) * sizeof *text) : NULL;
-    if (!text) {
-        free(copy);
+    if (!copy) {
         bl_error_memory(e);
         return NULL;
     }
-    c->text = text;
+    if (BL_ARRAY_RESIZE(c->text, c->texts + 1, e)) {
+        free(copy);
+        return NULL;
+    }
     return c->text[c->texts++] = copy;
 }
 

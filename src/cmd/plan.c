@@ -76,19 +76,6 @@ static int plan_report(const struct planning *p, struct bl_error *e)
     return code;
 }
 
-static bool path_is_safetensors(const char *path)
-{
-    return path && bl_path_has_suffix(path, ".safetensors");
-}
-
-/* Formats "plan-00003.tsv" from "plan.tsv" and epoch 3. The caller frees out. */
-static int epoch_format_path(const char *path, int64_t epoch, struct bl_buffer *out, struct bl_error *e)
-{
-    int stem = (int)bl_path_stem(path);
-    bl_buffer_printf(out, "%.*s-%05" PRId64 "%s", stem, path, epoch, path + stem);
-    return bl_buffer_check(out, e);
-}
-
 static int plan_write(const struct planning *p, const char *path, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->lengths.table;
@@ -96,7 +83,7 @@ static int plan_write(const struct planning *p, const char *path, struct bl_erro
     int code = bl_output_open(&out, path, e);
     if (code)
         goto out;
-    if (path_is_safetensors(path))
+    if (path && bl_path_has_suffix(path, ".safetensors"))
         code = bl_index_write(&out, &p->plan, t->length, t->count, &p->plan_info, e);
     else
         code = bl_plan_table_write(&out, &p->plan, t->length, e);
@@ -122,53 +109,75 @@ static int epoch_max_blocks(struct planning *p, size_t *most, struct bl_error *e
     return code;
 }
 
+/* Writes the plan of an epoch: of several, number 3 goes to "plan-00003.tsv" for "plan.tsv". */
 static int epoch_write(struct planning *p, int64_t k, size_t least, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->lengths.table;
     struct bl_buffer path = {0};
     bl_plan_free(&p->plan);
     int code = bl_planner_draw(&p->planner, p->options.seed + (uint64_t)k, least, k + 1 == p->epochs, &p->plan, e);
-    if (!code)
-        code = bl_plan_recount(&p->plan, t->length, t->count, e);
+    if (code)
+        return code;
+    code = bl_plan_recount(&p->plan, t->length, t->count, e);
+    if (code)
+        return code;
     p->S = p->plan.max_sequences > p->S ? p->plan.max_sequences : p->S;
     bl_plan_info_make(&p->plan_info, &p->plan, &p->options);
     p->plan_info.seed += (uint64_t)k;
-    if (!code && p->epochs > 1)
-        code = epoch_format_path(p->output, k + 1, &path, e);
+    if (p->epochs == 1)
+        return plan_write(p, p->output, e);
+    int stem = (int)bl_path_stem(p->output);
+    bl_buffer_printf(&path, "%.*s-%05" PRId64 "%s", stem, p->output, k + 1, p->output + stem);
+    code = bl_buffer_check(&path, e);
     if (!code)
-        code = plan_write(p, p->epochs > 1 ? path.data : p->output, e);
+        code = plan_write(p, path.data, e);
     bl_buffer_free(&path);
     return code;
 }
 
-static int plan_make_all(struct bl_cmd *cmd, struct planning *p)
+/* Makes the plans of all epochs from a table or list of lengths. */
+static int plan_make_epochs(struct planning *p, struct bl_error *e)
 {
-    struct bl_error *e = &cmd->error;
+    const struct bl_sequences *t = &p->lengths.table;
     size_t least = 0;
-    int code = bl_length_source_require_T(cmd);
-    if (!code && p->epochs < 1)
-        code = bl_error_set(e, BL_EUSAGE, "--epochs 0 is for --dataset, whose plans it removes");
-    if (!code && p->epochs > 1 && (!p->output || strcmp(p->output, "-") == 0))
-        code = bl_error_set(e, BL_EUSAGE, "several plans need -o FILE");
-    if (!code && p->epochs == 1)
-        code = bl_cmd_check_file(p->output, "", e);
-    if (!code)
-        code = bl_length_source_read(&p->lengths, cmd);
-    p->options.group = p->lengths.table.group;
-    if (!code)
-        code = bl_table_lengths_resolve(&p->lengths.table, &p->options, e);
-    if (!code)
-        code = bl_table_lengths_check(&p->lengths.table, &p->options, e);
-    if (!code)
-        code = bl_planner_make(&p->planner, p->lengths.table.length, p->lengths.table.count, &p->options, e);
-    if (!code)
-        code = epoch_max_blocks(p, &least, e);
+    p->options.group = t->group;
+    int code = bl_table_lengths_resolve(t, &p->options, e);
+    if (code)
+        return code;
+    code = bl_table_lengths_check(t, &p->options, e);
+    if (code)
+        return code;
+    code = bl_planner_make(&p->planner, t->length, t->count, &p->options, e);
+    if (code)
+        return code;
+    code = epoch_max_blocks(p, &least, e);
     for (int64_t k = 0; k < p->epochs && !code; k++)
         code = epoch_write(p, k, least, e);
     p->plan.max_sequences = p->S;
     p->plan_info.seed = p->options.seed;
-    if (!code)
-        code = plan_report(p, e);
+    return code;
+}
+
+static int plan_run_table(struct bl_cmd *cmd, struct planning *p)
+{
+    struct bl_error *e = &cmd->error;
+    int code = bl_length_source_require_T(cmd);
+    if (code)
+        return code;
+    if (p->epochs < 1)
+        return bl_error_set(e, BL_EUSAGE, "--epochs 0 is for --dataset, whose plans it removes");
+    if (p->epochs > 1 && (!p->output || strcmp(p->output, "-") == 0))
+        return bl_error_set(e, BL_EUSAGE, "several plans need -o FILE");
+    code = p->epochs == 1 ? bl_cmd_check_file(p->output, "", e) : BL_OK;
+    if (code)
+        return code;
+    code = bl_length_source_read(&p->lengths, cmd);
+    if (code)
+        return code;
+    code = plan_make_epochs(p, e);
+    if (code)
+        return code;
+    code = plan_report(p, e);
     if (!code && !cmd->common.quiet)
         bl_summary_plan(&p->plan, &p->plan_info);
     return code;
@@ -232,25 +241,22 @@ static int plan_add_epochs(struct bl_cmd *cmd, struct planning *p)
 
 /* --- an unfinished dataset -------------------------------------------------------------------------------------- */
 
-static int directory_check_flags(const struct planning *p, struct bl_error *e)
-{
-    if (p->output || p->lengths.list || p->epochs != 1)
-        return bl_error_set(e, BL_EUSAGE,
-                            "-o, --lengths and --epochs are for tables: a directory has one plan, which stays in it");
-    return BL_OK;
-}
-
 static int directory_make_plan(struct bl_cmd *cmd, struct planning *p)
 {
     struct bl_error *e = &cmd->error;
-    /* If the YAML file names sources, the scan must have used the same ones. */
-    int code = p->inputs.set.sources ? bl_inputs_list(&p->inputs, cmd) : BL_OK;
-    if (!code && p->inputs.set.sources)
+    int code = BL_OK;
+    if (p->inputs.set.sources) { /* of the YAML file: the scan must have used the same ones */
+        code = bl_inputs_list(&p->inputs, cmd);
+        if (code)
+            return code;
         code = bl_inputs_use(&p->inputs, p->inputs.set.files.kind, cmd);
-    if (!code)
-        code = bl_packing_table(p->packing, e);
-    if (!code)
-        code = bl_packing_plan(p->packing, e);
+    }
+    if (code)
+        return code;
+    code = bl_packing_table(p->packing, e);
+    if (code)
+        return code;
+    code = bl_packing_plan(p->packing, e);
     if (code || bl_packing_is_complete(p->packing))
         return code;
     struct bl_packing_result result;
@@ -274,10 +280,10 @@ static int directory_plan(struct bl_cmd *cmd, struct planning *p)
                                                .workers = 1,
                                                .cancel = &cmd->cancel,
                                                .events = bl_event_printer_events(&p->printer)};
-    int code = directory_check_flags(p, &cmd->error);
-    if (code)
-        return code;
-    code = bl_length_source_require_T(cmd);
+    if (p->output || p->lengths.list || p->epochs != 1)
+        return bl_error_set(&cmd->error, BL_EUSAGE,
+                            "-o, --lengths and --epochs are for tables: a directory has one plan, which stays in it");
+    int code = bl_length_source_require_T(cmd);
     if (code)
         return code;
     bl_signals_install(&cmd->cancel);
@@ -307,16 +313,20 @@ static int plan_run(struct bl_cmd *cmd, struct planning *p)
 {
     p->inputs.config_path = p->config_path;
     int code = p->config_path ? bl_inputs_resolve_file(&p->inputs, cmd) : BL_OK;
-    if (!code && !p->dataset) /* --dataset checks the options itself */
-        code = bl_options_check(&cmd->options, &cmd->error);
+    if (code)
+        return code;
     if (!p->lengths.group_by)
         p->lengths.group_by = p->pack_options.group_by;
     p->pack_options.group_by = p->lengths.group_by; /* pack's identity includes this option */
-    if (!code && !p->dataset)
-        code = plan_find_directory(cmd, p);
+    if (p->dataset)                                 /* checks the options itself */
+        return plan_add_epochs(cmd, p);
+    code = bl_options_check(&cmd->options, &cmd->error);
     if (code)
         return code;
-    return p->dataset ? plan_add_epochs(cmd, p) : p->dir ? directory_plan(cmd, p) : plan_make_all(cmd, p);
+    code = plan_find_directory(cmd, p);
+    if (code)
+        return code;
+    return p->dir ? directory_plan(cmd, p) : plan_run_table(cmd, p);
 }
 
 static void plan_free(struct planning *p)

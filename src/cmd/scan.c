@@ -115,25 +115,32 @@ static void scan_print_summary(const struct scan *scan)
 /* Lists the inputs, finds their kind, and makes it ready. */
 static int scan_prepare(struct bl_cmd *cmd, struct scan *scan)
 {
-    if (!scan->inputs.set.sources)
-        return bl_error_set(&cmd->error, BL_EUSAGE, "no source given (see bload scan --help)");
-    int code = scan->task.set
-                   ? BL_OK
-                   : bl_cmd_check_file(scan->output, " (--task i/N puts a part into a directory)", &cmd->error);
-    if (!code)
-        code = bl_inputs_list(&scan->inputs, cmd);
-    if (!code)
-        code = bl_inputs_use(&scan->inputs, scan->inputs.set.files.kind, cmd);
-    struct bl_buffer header = {0};
-    if (!code)
-        code = bl_input_set_header(&scan->inputs.set, &header, &cmd->error);
+    struct bl_inputs *inputs = &scan->inputs;
+    struct bl_error *e = &cmd->error;
+    struct bl_buffer header = {0}; /* only checked */
+    if (!inputs->set.sources)
+        return bl_error_set(e, BL_EUSAGE, "no source given (see bload scan --help)");
+    if (!scan->task.set) {
+        int code = bl_cmd_check_file(scan->output, " (--task i/N puts a part into a directory)", e);
+        if (code)
+            return code;
+    }
+    int code = bl_inputs_list(inputs, cmd);
+    if (code)
+        return code;
+    code = bl_inputs_use(inputs, inputs->set.files.kind, cmd);
+    if (code)
+        return code;
+    code = bl_input_set_header(&inputs->set, &header, e);
     bl_buffer_free(&header);
-    if (!code)
-        code = bl_inputs_resolve_path(&scan->inputs, &cmd->options, "spool", scan->inputs.spool, &scan->spool,
-                                      &cmd->error);
+    if (code)
+        return code;
+    code = bl_inputs_resolve_path(inputs, &cmd->options, "spool", inputs->spool, &scan->spool, e);
+    if (code)
+        return code;
     scan->env = (struct bl_kind_env){
         .cancel = &cmd->cancel, .simd = bl_simd_best(), .spool = scan->spool, .shared = scan->task.set};
-    return code ? code : bl_simd_apply(scan->env.simd, &cmd->error);
+    return bl_simd_apply(scan->env.simd, e);
 }
 
 static int scan_make_spool(const struct scan *scan, struct bl_error *e)
@@ -178,25 +185,30 @@ static void scan_start_progress(const struct bl_cmd *cmd, struct scan *scan)
 static int scan_run_all(struct bl_cmd *cmd, struct scan *scan)
 {
     struct bl_output out = {0};
+    struct bl_scan job = scan_make_job(cmd, scan);
     int code = scan_make_spool(scan, &cmd->error);
-    if (!code)
-        code = bl_output_open(&out, scan->output, &cmd->error);
-    if (!code) {
-        bl_signals_install(&cmd->cancel);
-        scan_start_progress(cmd, scan);
-        struct bl_scan job = scan_make_job(cmd, scan);
-        code = bl_scan_run(&job, &out, &scan->found, &cmd->error);
-        bl_progress_bar_clear(&scan->bar);
-    }
-    if (!code)
-        code = bl_input_set_unused(&scan->inputs.set, &scan->unused, &cmd->error);
-    if (!code)
-        code = bl_output_commit(&out, &cmd->error);
-    bl_output_abort(&out);
-    if (!code)
-        scan_print_unmatched(scan);
-    if (!code && !cmd->common.quiet)
+    if (code)
+        goto out;
+    code = bl_output_open(&out, scan->output, &cmd->error);
+    if (code)
+        goto out;
+    bl_signals_install(&cmd->cancel);
+    scan_start_progress(cmd, scan);
+    code = bl_scan_run(&job, &out, &scan->found, &cmd->error);
+    bl_progress_bar_clear(&scan->bar);
+    if (code)
+        goto out;
+    code = bl_input_set_unused(&scan->inputs.set, &scan->unused, &cmd->error);
+    if (code)
+        goto out;
+    code = bl_output_commit(&out, &cmd->error);
+    if (code)
+        goto out;
+    scan_print_unmatched(scan);
+    if (!cmd->common.quiet)
         scan_print_summary(scan);
+out:
+    bl_output_abort(&out);
     return code;
 }
 

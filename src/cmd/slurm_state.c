@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/fs.h"
 #include "base/io.h"
 #include "base/process.h"
@@ -280,10 +281,8 @@ static int job_parse(struct bl_slurm *s, const char *line, size_t size, struct b
         !bl_text_to_int(offset + 1, (size_t)(line + size - offset - 1), 0, BL_TASKS_MAX, &job.offset))
         return bl_error_set(e, BL_EFAIL, "%s/jobs has the line \"%.*s\", which is no job: remove it", s->folder,
                             (int)size, line);
-    struct bl_slurm_job *more = realloc(s->job, (size_t)(s->jobs + 1) * sizeof *more);
-    if (!more)
-        return bl_error_memory(e);
-    s->job = more;
+    if (BL_ARRAY_RESIZE(s->job, (size_t)s->jobs + 1, e))
+        return BL_EFAIL;
     s->job[s->jobs++] = job;
     return BL_OK;
 }
@@ -345,10 +344,8 @@ static int entry_parse(struct bl_slurm *s, char *line, struct bl_error *e)
         return BL_OK;
     entry.held = strcmp(state, "SPECIAL_EXIT") == 0 || strcasestr(reason, "held");
     entry.cancel = strcmp(reason, "DependencyNeverSatisfied") == 0; /* it would wait forever */
-    struct bl_slurm_entry *more = realloc(s->entry, (size_t)(s->entries + 1) * sizeof *more);
-    if (!more)
-        return bl_error_memory(e);
-    s->entry = more;
+    if (BL_ARRAY_RESIZE(s->entry, (size_t)s->entries + 1, e))
+        return BL_EFAIL;
     s->entry[s->entries++] = entry;
     return BL_OK;
 }
@@ -430,13 +427,16 @@ int bl_slurm_inspect(struct bl_slurm *s, bool *blind, struct bl_error *e)
         stage->task = calloc((size_t)stage->tasks, sizeof *stage->task);
         code = stage->task ? BL_OK : bl_error_memory(e);
     }
-    if (!code)
-        code = chain_read_files(s, e);
-    if (!code)
-        code = job_read_all(s, e);
+    if (code)
+        return code;
+    code = chain_read_files(s, e);
+    if (code)
+        return code;
+    code = job_read_all(s, e);
+    if (code)
+        return code;
     *blind = s->jobs && !bl_process_found("squeue");
-    if (!code && s->jobs && !*blind)
-        code = squeue_run(s, e);
+    code = s->jobs && !*blind ? squeue_run(s, e) : BL_OK;
     if (!code)
         chain_resolve_stages(s);
     return code;

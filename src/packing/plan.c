@@ -24,31 +24,30 @@ static int plan_compute(struct bl_packing *p, struct bl_error *e)
     return code;
 }
 
-/* Loads the plan in DIR/.bload, which was made from this table with these options. */
-static int plan_load(struct bl_packing *p, bool *found, struct bl_error *e)
-{
-    const struct bl_sequences *t = &p->table;
-    int64_t T;
-    int code = bl_plan_T(&T, t->length, t->count, p->request.plan_options, e);
-    return code ? code : bl_saved_plan_load(&p->state, &p->plan, &p->plan_info, T, t->length, t->count, found, e);
-}
-
 static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
     struct bl_plan_options *options = p->request.plan_options;
     options->group = t->group;
+    int64_t T;
     int code = bl_table_lengths_resolve(t, options, e);
-    if (!code && !p->request.plan)
+    if (code)
+        return code;
+    if (!p->request.plan)
         code = bl_table_lengths_check(t, options, e);
-    if (!code)
-        code = plan_load(p, found, e);
+    if (code)
+        return code;
+    code = bl_plan_T(&T, t->length, t->count, options, e);
+    if (code)
+        return code;
+    /* A plan in DIR/.bload was made from this table with these options. */
+    code = bl_saved_plan_load(&p->state, &p->plan, &p->plan_info, T, t->length, t->count, found, e);
     if (code || *found)
         return code;
     code = p->request.plan ? bl_packing_read_plan(p, e) : plan_compute(p, e);
-    if (!code && (p->request.task.set || p->request.plan_only))
-        code = bl_saved_plan_publish(&p->state, &p->plan, t->length, t->count, &p->plan_info, e);
-    return code;
+    if (code || (!p->request.task.set && !p->request.plan_only))
+        return code;
+    return bl_saved_plan_publish(&p->state, &p->plan, t->length, t->count, &p->plan_info, e);
 }
 
 /* --- the format ------------------------------------------------------------------------------------------------- */
@@ -129,8 +128,9 @@ static int draft_make(struct bl_packing *p, struct bl_error *e)
 static int plan_plan_only(struct bl_packing *p, struct bl_error *e)
 {
     int code = bl_state_agree(&p->state, BL_STATE_PLAN, p->identity.data, e);
-    if (!code)
-        code = plan_get(p, &p->complete, e);
+    if (code)
+        return code;
+    code = plan_get(p, &p->complete, e);
     if (!code && p->complete)
         bl_packing_message(p, false, "%s already has its plan: nothing to do", p->request.output);
     return code;

@@ -113,15 +113,6 @@ int bl_packing_find_missing(struct bl_packing *p, const struct bl_manifest *m, s
 
 /* --- the scan's table ------------------------------------------------------------------------------------------- */
 
-/* Restores a row of the scan, as far as planning and reading need it. */
-static void repair_restore_row(struct bl_row *row)
-{
-    if (row->status != BL_ROW_FAILED && (row->status != BL_ROW_DROPPED || !row->length))
-        return;
-    row->status = BL_ROW_OK;
-    row->reason = "";
-}
-
 static int repair_copy_rows(const struct bl_sequences *table, struct bl_output *out, struct bl_error *e)
 {
     struct bl_row_reader text = {0};
@@ -137,7 +128,11 @@ static int repair_copy_rows(const struct bl_sequences *table, struct bl_output *
         code = bl_row_reader_read(table, i, &text, e);
         if (code)
             break;
-        repair_restore_row(&text.row);
+        /* Planning and reading need the row as it was after the scan. */
+        if (text.row.status == BL_ROW_FAILED || (text.row.status == BL_ROW_DROPPED && text.row.length)) {
+            text.row.status = BL_ROW_OK;
+            text.row.reason = "";
+        }
         bl_buffer_clear(&line);
         bl_row_format(&text.row, &line);
         code = bl_buffer_check(&line, e);
@@ -196,24 +191,29 @@ int bl_packing_compare_draft(const struct bl_packing *p, struct bl_error *e)
     struct bl_manifest there = {0}, here = p->manifest;
     struct bl_buffer text = {0};
     int code = bl_manifest_read(&there, p->request.output, e);
-    if (!code)
-        code = repair_compare_versions(p, &there, e);
-    if (!code && strcmp(there.format.plan_digest, here.format.plan_digest) != 0)
+    if (code)
+        goto out;
+    code = repair_compare_versions(p, &there, e);
+    if (code)
+        goto out;
+    if (strcmp(there.format.plan_digest, here.format.plan_digest) != 0) {
         code = bl_error_set(e, BL_EFAIL, "%s was made with another plan than that of these inputs and options",
                             p->request.output);
+        goto out;
+    }
     /* The texts contain everything known before packing; the results of packing remain unchanged. */
     here.skipped = there.skipped;
     here.failed = there.failed;
     here.failed_steps = there.failed_steps;
     here.files = there.files;
     here.file = there.file;
-    if (!code)
-        code = bl_manifest_format(&here, &text, e);
+    code = bl_manifest_format(&here, &text, e);
     if (!code && strcmp(here.digest, there.digest) != 0)
         code = bl_error_set(e, BL_EFAIL,
-                            "%s/" BL_MANIFEST_FILE " does not match these inputs and options, which would make other "
-                            "shards",
+                            "%s/" BL_MANIFEST_FILE
+                            " does not match these inputs and options, which would make other shards",
                             p->request.output);
+out:
     bl_buffer_free(&text);
     bl_manifest_free(&there);
     return code;

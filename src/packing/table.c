@@ -121,12 +121,15 @@ static int table_merge(struct bl_packing *p, const struct bl_parts *parts, struc
     int code = bl_parts_merge(&p->state, parts, &merge, &merged, e);
     bl_packing_progress_end(p);
     p->suppressed = merged.found.suppressed;
-    if (!code && p->request.plan_only)
+    if (code)
+        goto out;
+    if (p->request.plan_only)
         bl_packing_message(p, false, "%s: %s", bl_text_plural(a, parts->tasks, "part"),
                            bl_text_plural(b, merged.found.rows, "row"));
-    if (!code && merged.attributes && merged.unused)
+    if (merged.attributes && merged.unused)
         bl_packing_message(p, false, "%s: %s to no sequence", merged.attributes,
                            bl_text_plural(a, merged.unused, "row belongs|rows belong"));
+out:
     free(merged.attributes);
     return code;
 }
@@ -240,27 +243,23 @@ static int table_open(struct bl_packing *p, struct bl_error *e)
                     : bl_sequences_open(&p->table, &path, 1, false, e);
 }
 
-/* Readers need the spool. If the table existed before, the spool may be missing or incomplete. */
-static int table_fill_spool(struct bl_packing *p, struct bl_error *e)
-{
-    int code = p->request.sequences ? bl_input_set_list_table(p->request.inputs, &p->table, e) : BL_OK;
-    return code ? code : table_run_scan(p, NULL, e);
-}
-
 /* Gets the table of sequences. A table of an earlier run must still describe the inputs. */
 static int table_get(struct bl_packing *p, bool *scanned, struct bl_error *e)
 {
     int code = BL_OK;
     if (access(p->state.sequences, F_OK) == 0 && bl_packing_reads_stdin(p) && !p->repairing)
         code = bl_packing_check_stdin(p, e); /* may remove the table */
-    if (!code && access(p->state.sequences, F_OK) != 0)
+    if (code)
+        return code;
+    if (access(p->state.sequences, F_OK) != 0)
         code = table_make(p, scanned, e);
-    if (!code)
-        code = table_open(p, e);
+    if (code)
+        return code;
+    code = table_open(p, e);
     /* Tasks skip this: each would read all files. A changed file is noticed when it is read. */
-    if (!code && !*scanned && !p->request.task.set && !p->repairing)
-        code = table_compare_inputs(p, e);
-    return code;
+    if (code || *scanned || p->request.task.set || p->repairing)
+        return code;
+    return table_compare_inputs(p, e);
 }
 
 /* Merges the parts of a scan into the table, unless another process has done it. If the sources are known, the scan
@@ -274,36 +273,49 @@ static int table_plan_only(struct bl_packing *p, struct bl_error *e)
         return code;
     if (parts.tasks && p->request.inputs->sources)
         code = bl_parts_agree(&p->state, parts.tasks, p->request.given, p->request.inputs, e);
-    if (!code && access(p->state.sequences, F_OK) != 0)
+    if (code)
+        return code;
+    if (access(p->state.sequences, F_OK) != 0)
         code = table_make(p, &scanned, e);
-    if (!code)
-        code = table_open(p, e);
+    if (code)
+        return code;
+    code = table_open(p, e);
     p->partial = !code && !bl_sequences_is_clean(&p->table);
     return code;
 }
 
 int bl_packing_table(struct bl_packing *p, struct bl_error *e)
 {
-    const struct bl_input_set *inputs = p->request.inputs;
+    struct bl_input_set *inputs = p->request.inputs;
     bool scanned = false;
     if (p->request.plan_only)
         return table_plan_only(p, e);
     p->env.spool = p->request.spool ? p->request.spool : p->state.spool;
     p->env.shared = p->request.task.set;
     int code = p->request.spool ? bl_fs_mkdirs(p->request.spool, e) : BL_OK;
-    if (!code)
-        code = table_get(p, &scanned, e);
-    if (!code)
-        code = table_check(p, e);
-    if (!code)
-        code = table_check_faults(p, e);
-    if (!code && inputs->exclusion && !scanned)
+    if (code)
+        return code;
+    code = table_get(p, &scanned, e);
+    if (code)
+        return code;
+    code = table_check(p, e);
+    if (code)
+        return code;
+    code = table_check_faults(p, e);
+    if (code)
+        return code;
+    if (inputs->exclusion && !scanned)
         code = bl_exclusion_match(&p->table, inputs->exclusion, e);
-    if (!code && !p->request.task.index)
+    if (code)
+        return code;
+    if (!p->request.task.index)
         table_report_unmatched(p);
-    if (!code && !scanned && inputs->kind->spool)
-        code = table_fill_spool(p, e);
-    return code;
+    if (scanned || !inputs->kind->spool)
+        return BL_OK;
+    /* Readers need the spool. If the table existed before, the spool may be missing or incomplete. */
+    if (p->request.sequences)
+        code = bl_input_set_list_table(inputs, &p->table, e);
+    return code ? code : table_run_scan(p, NULL, e);
 }
 
 /* --- checks before opening -------------------------------------------------------------------------------------- */
@@ -311,12 +323,13 @@ int bl_packing_table(struct bl_packing *p, struct bl_error *e)
 int bl_packing_check_inputs(const struct bl_packing_request *request, struct bl_error *e)
 {
     struct bl_buffer header = {0};
-    int code = request->sequences ? BL_OK : bl_input_set_header(request->inputs, &header, e);
-    if (!code && !request->sequences && request->options->group_by &&
-        bl_columns_find(header.data, request->options->group_by) < 0)
-        code =
-            bl_error_set(e, BL_EUSAGE, "--group-by %s: the scan has no such column (a table that has one: --sequences)",
-                         request->options->group_by);
+    const char *group_by = request->options->group_by;
+    if (request->sequences)
+        return bl_packing_check_attributes(request, e);
+    int code = bl_input_set_header(request->inputs, &header, e);
+    if (!code && group_by && bl_columns_find(header.data, group_by) < 0)
+        code = bl_error_set(e, BL_EUSAGE,
+                            "--group-by %s: the scan has no such column (a table that has one: --sequences)", group_by);
     bl_buffer_free(&header);
     return code ? code : bl_packing_check_attributes(request, e);
 }

@@ -177,7 +177,7 @@ test_what_finish_refuses() {
     expect 2 bload finish
     err_has 'expects one dataset directory'
     expect 2 bload finish nowhere
-    err_has 'nowhere holds no unfinished dataset: nothing to finish'
+    err_has 'cannot open nowhere: No such file or directory'
     clips
     mkdir empty
     expect 2 bload finish empty
