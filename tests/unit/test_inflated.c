@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <zip.h>
 
-#include "kind/array/stream.h"
+#include "kind/array/file.h"
 #include "kind/kind.h"
 #include "unit.h"
 
@@ -40,20 +40,20 @@ static int64_t write_archive(const char *path, int first)
     return status.st_size;
 }
 
-static struct bl_array_stream open_stream(const char *path, const struct bl_cancel *cancel)
+static struct bl_array_file open_array(const char *path, const struct bl_cancel *cancel)
 {
-    struct bl_array_stream stream;
+    struct bl_array_file file;
     struct bl_error e = {0};
-    ck_assert_msg(bl_array_stream_open(&stream, path, -1, NULL, cancel, &e) == BL_OK, "%s", e.text);
-    ck_assert(bl_array_stream_is_deflated(&stream));
-    return stream;
+    ck_assert_msg(bl_array_file_open(&file, path, -1, NULL, cancel, &e) == BL_OK, "%s", e.text);
+    ck_assert(bl_array_file_is_deflated(&file));
+    return file;
 }
 
-static const struct bl_array_copy *find(struct bl_inflated *all, struct bl_array_stream *stream)
+static const struct bl_array_copy *find(struct bl_inflated *all, struct bl_array_file *file)
 {
     const struct bl_array_copy *copy;
     struct bl_error e = {0};
-    ck_assert_msg(bl_inflated_find(all, stream, ".", &copy, &e) == BL_OK, "%s", e.text);
+    ck_assert_msg(bl_inflated_find(all, file, ".", &copy, &e) == BL_OK, "%s", e.text);
     return copy;
 }
 
@@ -66,7 +66,7 @@ START_TEST(the_second_who_asks_makes_it_and_the_third_has_it)
     unit_enter(directory);
     write_archive("a.npz", 5);
     ck_assert_int_eq(bl_inflated_make(&all, &e), BL_OK);
-    struct bl_array_stream one = open_stream("a.npz", &cancel), two = open_stream("a.npz", &cancel);
+    struct bl_array_file one = open_array("a.npz", &cancel), two = open_array("a.npz", &cancel);
     ck_assert_ptr_null(find(all, &one));
     one.copy = find(all, &one);
     ck_assert_ptr_nonnull(one.copy);
@@ -76,13 +76,13 @@ START_TEST(the_second_who_asks_makes_it_and_the_third_has_it)
     ck_assert_ptr_eq(two.copy, one.copy);
     ck_assert_int_eq(two.position, two.npy.begin);
     for (int32_t at = ELEMENTS - 1, value; at >= 0; at -= 999) {
-        ck_assert_int_eq(bl_array_stream_read(&two, &value, sizeof value, (int64_t)at * 4, &e), BL_OK);
+        ck_assert_int_eq(bl_array_file_read(&two, &value, sizeof value, (int64_t)at * 4, &e), BL_OK);
         ck_assert_int_eq(value, 5 + at);
     }
     ck_assert_int_eq(two.position, two.npy.begin);
-    ck_assert_int_eq(bl_array_stream_verify(&two, &e), BL_OK);
-    bl_array_stream_close(&one);
-    bl_array_stream_close(&two);
+    ck_assert_int_eq(bl_array_file_verify(&two, &e), BL_OK);
+    bl_array_file_close(&one);
+    bl_array_file_close(&two);
     bl_inflated_free(all);
     unit_leave(directory);
 }
@@ -101,19 +101,19 @@ static void spoil(const char *path, int64_t at)
 }
 
 /* Which of the parts of an array can be read, from the last to the first, and whether the end is right. */
-static void try_parts(struct bl_array_stream *stream, bool good[17])
+static void try_parts(struct bl_array_file *file, bool good[17])
 {
     static uint8_t part[BYTES / 16];
     struct bl_error e = {0};
     for (int i = 15; i >= 0; i--) {
-        struct bl_array_stream here = open_stream("a.npz", stream->cancel);
-        here.copy = stream->copy;
-        int code = bl_array_stream_read(&here, part, sizeof part, i * (int64_t)sizeof part, &e);
+        struct bl_array_file here = open_array("a.npz", file->cancel);
+        here.copy = file->copy;
+        int code = bl_array_file_read(&here, part, sizeof part, i * (int64_t)sizeof part, &e);
         ck_assert(code == BL_OK || code == BL_EDATA);
         good[i] = !code;
-        bl_array_stream_close(&here);
+        bl_array_file_close(&here);
     }
-    good[16] = bl_array_stream_verify(stream, &e) == BL_OK;
+    good[16] = bl_array_file_verify(file, &e) == BL_OK;
 }
 
 START_TEST(damage_costs_the_same_parts_with_and_without_it)
@@ -128,17 +128,17 @@ START_TEST(damage_costs_the_same_parts_with_and_without_it)
         int64_t bytes = write_archive("a.npz", 0);
         spoil("a.npz", bytes * k / 21);
         ck_assert_int_eq(bl_inflated_make(&all, &e), BL_OK);
-        struct bl_array_stream stream = open_stream("a.npz", &cancel);
-        ck_assert_ptr_null(find(all, &stream));
-        try_parts(&stream, without);
+        struct bl_array_file file = open_array("a.npz", &cancel);
+        ck_assert_ptr_null(find(all, &file));
+        try_parts(&file, without);
         ck_assert(!without[16]);
-        bl_array_stream_close(&stream);
-        stream = open_stream("a.npz", &cancel);
-        stream.copy = find(all, &stream);
-        ck_assert(stream.copy && !stream.copy->sound);
-        try_parts(&stream, with);
+        bl_array_file_close(&file);
+        file = open_array("a.npz", &cancel);
+        file.copy = find(all, &file);
+        ck_assert(file.copy && !file.copy->sound);
+        try_parts(&file, with);
         ck_assert_int_eq(memcmp(with, without, sizeof with), 0);
-        bl_array_stream_close(&stream);
+        bl_array_file_close(&file);
         bl_inflated_free(all);
     }
     unit_leave(directory);
@@ -157,7 +157,7 @@ struct scene {
  * does not understand. */
 struct asker {
     struct scene *scene;
-    struct bl_array_stream stream[ARCHIVES];
+    struct bl_array_file file[ARCHIVES];
 };
 
 static void *ask(void *context)
@@ -167,17 +167,17 @@ static void *ask(void *context)
     struct bl_error e = {0};
     for (int i = 0; i < 3 * ARCHIVES; i++) {
         int a = i % ARCHIVES;
-        struct bl_array_stream *stream = &asker->stream[a];
+        struct bl_array_file *file = &asker->file[a];
         const struct bl_array_copy *none = NULL;
-        stream->copy = find(scene->all, stream);
-        if (!stream->copy) {
+        file->copy = find(scene->all, file);
+        if (!file->copy) {
             atomic_fetch_add(&scene->firsts[a], 1);
             continue;
         }
-        if (!atomic_compare_exchange_strong(&scene->copy[a], &none, stream->copy))
-            ck_assert_ptr_eq(none, stream->copy);
+        if (!atomic_compare_exchange_strong(&scene->copy[a], &none, file->copy))
+            ck_assert_ptr_eq(none, file->copy);
         int32_t value, at = i * 1234;
-        ck_assert_int_eq(bl_array_stream_read(stream, &value, sizeof value, (int64_t)at * 4, &e), BL_OK);
+        ck_assert_int_eq(bl_array_file_read(file, &value, sizeof value, (int64_t)at * 4, &e), BL_OK);
         ck_assert_int_eq(value, a * ELEMENTS + at);
     }
     return NULL;
@@ -195,7 +195,7 @@ START_TEST(workers_share_one_copy)
     for (int a = 0; a < ARCHIVES; a++) {
         write_archive(path[a], a * ELEMENTS);
         for (int t = 0; t < THREADS; t++)
-            asker[t].stream[a] = open_stream(path[a], &scene.cancel);
+            asker[t].file[a] = open_array(path[a], &scene.cancel);
     }
     ck_assert_int_eq(bl_inflated_make(&scene.all, &e), BL_OK);
     for (int t = 0; t < THREADS; t++) {
@@ -212,7 +212,7 @@ START_TEST(workers_share_one_copy)
     ck_assert_int_eq(fstat(atomic_load(&scene.copy[0])->fd, &status), 0);
     ck_assert_int_eq(status.st_size, ARCHIVES * BYTES);
     for (int i = 0; i < THREADS * ARCHIVES; i++)
-        bl_array_stream_close(&asker[i / ARCHIVES].stream[i % ARCHIVES]);
+        bl_array_file_close(&asker[i / ARCHIVES].file[i % ARCHIVES]);
     bl_inflated_free(scene.all);
     unit_leave(directory);
 }
@@ -223,7 +223,7 @@ static void *ask_until_cancelled(void *context)
     struct asker *asker = context;
     const struct bl_array_copy *copy;
     struct bl_error e = {0};
-    int code = bl_inflated_find(asker->scene->all, &asker->stream[0], ".", &copy, &e);
+    int code = bl_inflated_find(asker->scene->all, &asker->file[0], ".", &copy, &e);
     ck_assert(code == BL_ECANCEL ? copy == NULL : code == BL_OK && copy);
     return NULL;
 }
@@ -241,15 +241,15 @@ START_TEST(a_cancel_ends_making_and_waiting)
         struct asker asker[THREADS];
         ck_assert_int_eq(bl_inflated_make(&scene.all, &e), BL_OK);
         for (int t = 0; t < THREADS; t++)
-            asker[t] = (struct asker){.scene = &scene, .stream = {open_stream("a.npz", &scene.cancel)}};
-        ck_assert_ptr_null(find(scene.all, &asker[0].stream[0]));
+            asker[t] = (struct asker){.scene = &scene, .file = {open_array("a.npz", &scene.cancel)}};
+        ck_assert_ptr_null(find(scene.all, &asker[0].file[0]));
         for (int t = 0; t < THREADS; t++)
             ck_assert_int_eq(pthread_create(&thread[t], NULL, ask_until_cancelled, &asker[t]), 0);
         usleep(500 * (unsigned)delay);
         atomic_store(&scene.cancel.raised, 1);
         for (int t = 0; t < THREADS; t++) {
             ck_assert_int_eq(pthread_join(thread[t], NULL), 0);
-            bl_array_stream_close(&asker[t].stream[0]);
+            bl_array_file_close(&asker[t].file[0]);
         }
         bl_inflated_free(scene.all);
     }
@@ -267,18 +267,18 @@ START_TEST(what_cannot_be_written_is_told)
     unit_enter(directory);
     write_archive("a.npz", 0);
     ck_assert_int_eq(bl_inflated_make(&all, &e), BL_OK);
-    struct bl_array_stream stream = open_stream("a.npz", &cancel);
-    ck_assert_ptr_null(find(all, &stream));
-    ck_assert_int_eq(bl_inflated_find(all, &stream, "none", &copy, &e), BL_EFAIL);
+    struct bl_array_file file = open_array("a.npz", &cancel);
+    ck_assert_ptr_null(find(all, &file));
+    ck_assert_int_eq(bl_inflated_find(all, &file, "none", &copy, &e), BL_EFAIL);
     ck_assert_ptr_null(copy);
     ck_assert_ptr_nonnull(strstr(e.text, "cannot open the directory none"));
-    ck_assert_ptr_nonnull(find(all, &stream)); /* whoever asks next is not left waiting */
+    ck_assert_ptr_nonnull(find(all, &file)); /* whoever asks next is not left waiting */
     bl_inflated_free(all);
     ck_assert_int_eq(bl_inflated_make(&all, &e), BL_OK);
-    ck_assert_ptr_null(find(all, &stream));
+    ck_assert_ptr_null(find(all, &file));
     atomic_store(&cancel.raised, 1);
-    ck_assert_int_eq(bl_inflated_find(all, &stream, ".", &copy, &e), BL_ECANCEL);
-    bl_array_stream_close(&stream);
+    ck_assert_int_eq(bl_inflated_find(all, &file, ".", &copy, &e), BL_ECANCEL);
+    bl_array_file_close(&file);
     bl_inflated_free(all);
     unit_leave(directory);
 }

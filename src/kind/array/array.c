@@ -1,4 +1,4 @@
-/* The array kind and its options. An element's way: stream.c (the bytes of an array in its file), inflated.c (copies of
+/* The array kind and its options. An element's way: file.c (the bytes of an array in its file), inflated.c (copies of
  * arrays that can only be read in order), layout.c (where each element belongs), read.c (pieces). */
 #include "kind/array/array.h"
 
@@ -8,12 +8,11 @@
 #include <string.h>
 #include <zip.h>
 
-#include "base/array.h"
 #include "kind/array/config.h"
 #include "kind/array/inflated.h"
 #include "kind/array/layout.h"
 #include "kind/array/read.h"
-#include "kind/array/stream.h"
+#include "kind/array/file.h"
 
 /* NPY files in folders are token ids, unless --kind says otherwise: text comes before. */
 static const char *const extensions[] = {"npz", "npy", NULL};
@@ -67,13 +66,13 @@ static void array_config_sampling(const void *values, struct bl_buffer *out)
 static int array_file_layout(const struct bl_array_config *config, const struct bl_kind_env *env, const char *path,
                              int64_t bytes, struct bl_array_layout *layout, int64_t *trailing, struct bl_error *e)
 {
-    struct bl_array_stream stream;
-    int code = bl_array_stream_open(&stream, path, bytes, config->member, env->cancel, e);
+    struct bl_array_file file;
+    int code = bl_array_file_open(&file, path, bytes, config->member, env->cancel, e);
     if (code)
         return code;
-    code = bl_array_layout_make(layout, &stream.npy, config, e);
-    *trailing = stream.trailing;
-    bl_array_stream_close(&stream);
+    code = bl_array_layout_make(layout, &file.npy, config, e);
+    *trailing = file.trailing;
+    bl_array_file_close(&file);
     return code;
 }
 

@@ -6,11 +6,12 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/array.h"
+#include "base/hash.h"
 #include "base/io.h"
 #include "base/temporary.h"
-#include "kind/array/stream.h"
+#include "kind/array/file.h"
 
-#define BUCKETS 4096
 #define CHUNK ((int64_t)64 << 10)
 #define WHAT "the inflated arrays (--spool: another place)"
 
@@ -18,8 +19,7 @@ enum state { REQUESTED, BEING_MADE, MADE };
 
 /* An array that was asked for. */
 struct entry {
-    struct entry *next; /* of its bucket */
-    char *path;         /* with bytes: whose copy it is */
+    char *path; /* with bytes: whose copy it is */
     int64_t bytes;
     enum state state;
     struct bl_array_copy copy; /* written without the lock by the worker that made the state BEING_MADE */
@@ -30,7 +30,9 @@ struct bl_inflated {
     pthread_cond_t made;  /* an entry is no longer being made */
     int fd;               /* -1: not made yet */
     int64_t end;          /* of the last copy's place in the file */
-    struct entry *bucket[BUCKETS];
+    struct entry **entry; /* each on its own: copies in use do not move */
+    size_t entries, capacity;
+    struct bl_hash by_path;
 };
 
 int bl_inflated_make(struct bl_inflated **inflated, struct bl_error *e)
@@ -49,13 +51,12 @@ void bl_inflated_free(struct bl_inflated *all)
 {
     if (!all)
         return;
-    for (int b = 0; b < BUCKETS; b++) {
-        for (struct entry *entry = all->bucket[b], *next; entry; entry = next) {
-            next = entry->next;
-            free(entry->path);
-            free(entry);
-        }
+    for (size_t i = 0; i < all->entries; i++) {
+        free(all->entry[i]->path);
+        free(all->entry[i]);
     }
+    free(all->entry);
+    bl_hash_free(&all->by_path);
     if (all->fd >= 0)
         close(all->fd); /* the file has no name: it goes, too */
     pthread_cond_destroy(&all->made);
@@ -66,24 +67,28 @@ void bl_inflated_free(struct bl_inflated *all)
 /* --- entries, under the lock ------------------------------------------------------------------------------------ */
 
 /* The array's entry; NULL for the first request, which adds it. */
-static int inflated_request(struct bl_inflated *all, const struct bl_array_stream *s, struct entry **found,
+static int inflated_request(struct bl_inflated *all, const struct bl_array_file *f, struct entry **found,
                             struct bl_error *e)
 {
-    struct entry **bucket = &all->bucket[XXH3_64bits(s->path, strlen(s->path)) % BUCKETS], *entry = *bucket;
-    while (entry && (entry->bytes != s->bytes || strcmp(entry->path, s->path) != 0))
-        entry = entry->next;
-    *found = entry;
-    if (entry)
-        return BL_OK;
-    entry = calloc(1, sizeof *entry);
-    if (!entry || !(entry->path = strdup(s->path))) {
+    uint64_t hash = XXH3_64bits(f->path, strlen(f->path));
+    size_t i;
+    for (struct bl_hash_probe probe = bl_hash_begin(&all->by_path, hash); bl_hash_next(&all->by_path, &probe, &i);) {
+        *found = all->entry[i];
+        if ((*found)->bytes == f->bytes && strcmp((*found)->path, f->path) == 0)
+            return BL_OK;
+    }
+    *found = NULL;
+    int code = BL_ARRAY_RESERVE(all->entry, all->capacity, all->entries + 1, e);
+    if (code)
+        return code;
+    struct entry *entry = calloc(1, sizeof *entry);
+    if (!entry || !(entry->path = strdup(f->path))) {
         free(entry);
         return bl_error_memory(e);
     }
-    entry->bytes = s->bytes;
-    entry->next = *bucket;
-    *bucket = entry;
-    return BL_OK;
+    entry->bytes = f->bytes;
+    all->entry[all->entries] = entry;
+    return bl_hash_add(&all->by_path, hash, all->entries++, e);
 }
 
 /* Reserves the copy's place in the file, which the first one makes. */
@@ -103,15 +108,15 @@ static int inflated_reserve(struct bl_inflated *all, struct entry *entry, int64_
 
 /* --- copies ----------------------------------------------------------------------------------------------------- */
 
-/* Copies up to the first damage. The reader asks the stream for what lies behind it. */
-static int copy_fill(struct bl_array_copy *copy, struct bl_array_stream *s, struct bl_error *e)
+/* Copies up to the first damage. The reader asks the file for what lies behind it. */
+static int copy_fill(struct bl_array_copy *copy, struct bl_array_file *f, struct bl_error *e)
 {
     uint8_t chunk[CHUNK];
     struct bl_error damage = {0};
     int code = BL_OK;
-    while (copy->bytes < s->npy.bytes) {
-        int64_t left = s->npy.bytes - copy->bytes, size = left < CHUNK ? left : CHUNK;
-        code = bl_array_stream_read(s, chunk, (size_t)size, copy->bytes, &damage);
+    while (copy->bytes < f->npy.bytes) {
+        int64_t left = f->npy.bytes - copy->bytes, size = left < CHUNK ? left : CHUNK;
+        code = bl_array_file_read(f, chunk, (size_t)size, copy->bytes, &damage);
         if (code)
             break;
         code = bl_io_pwrite(copy->fd, chunk, (size_t)size, copy->begin + copy->bytes, WHAT, e);
@@ -120,32 +125,32 @@ static int copy_fill(struct bl_array_copy *copy, struct bl_array_stream *s, stru
         copy->bytes += size;
     }
     if (!code)
-        code = bl_array_stream_verify(s, &damage);
+        code = bl_array_file_verify(f, &damage);
     copy->sound = !code;
     if (code == BL_EDATA)
-        return bl_array_stream_rewind(s, e);
+        return bl_array_file_rewind(f, e);
     return code ? bl_error_set(e, code, "%s", damage.text) : BL_OK;
 }
 
-int bl_inflated_find(struct bl_inflated *all, struct bl_array_stream *s, const char *dir,
+int bl_inflated_find(struct bl_inflated *all, struct bl_array_file *f, const char *dir,
                      const struct bl_array_copy **copy, struct bl_error *e)
 {
     struct entry *entry;
     *copy = NULL;
     pthread_mutex_lock(&all->lock);
-    int code = inflated_request(all, s, &entry, e);
+    int code = inflated_request(all, f, &entry, e);
     if (code || !entry)
         goto out;
     /* The worker that makes it tests the cancel flag at every chunk, and wakes the others when it gives up. */
     while (entry->state == BEING_MADE)
         pthread_cond_wait(&all->made, &all->lock);
     if (entry->state == REQUESTED) {
-        code = inflated_reserve(all, entry, s->npy.bytes, dir, e);
+        code = inflated_reserve(all, entry, f->npy.bytes, dir, e);
         if (code)
             goto out;
         entry->state = BEING_MADE;
         pthread_mutex_unlock(&all->lock);
-        code = copy_fill(&entry->copy, s, e);
+        code = copy_fill(&entry->copy, f, e);
         pthread_mutex_lock(&all->lock);
         entry->state = code ? REQUESTED : MADE;
         pthread_cond_broadcast(&all->made);

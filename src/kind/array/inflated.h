@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 struct bl_array_copy;
-struct bl_array_stream;
+struct bl_array_file;
 
 /* Shared by the workers; has a lock of its own. */
 struct bl_inflated;
@@ -21,9 +21,9 @@ int bl_inflated_make(struct bl_inflated **inflated, struct bl_error *e);
 void bl_inflated_free(struct bl_inflated *inflated);
 
 /* Finds the copy of a deflated array. Most arrays are asked for once, so the first request makes none: *copy is NULL.
- * The second one makes it out of its stream; the others wait for it. dir: the directory of the file, NULL as in
+ * The second one reads the array and makes it; the others wait for it. dir: the directory of the copies, NULL as in
  * bl_temporary_open. BL_EFAIL: no room, or a failing system; BL_ECANCEL. */
-int bl_inflated_find(struct bl_inflated *inflated, struct bl_array_stream *stream, const char *dir,
+int bl_inflated_find(struct bl_inflated *inflated, struct bl_array_file *file, const char *dir,
                      const struct bl_array_copy **copy, struct bl_error *e);
 
 #endif

@@ -11,7 +11,7 @@
 #include "kind/array/config.h"
 #include "kind/array/inflated.h"
 #include "kind/array/layout.h"
-#include "kind/array/stream.h"
+#include "kind/array/file.h"
 
 #define TILE ((int64_t)1 << 20) /* bytes of the file */
 
@@ -20,7 +20,7 @@ struct bl_reader {
     const struct bl_kind_env *env;
     const struct bl_field *field;
     char *path; /* of the open file, or NULL */
-    struct bl_array_stream stream;
+    struct bl_array_file file;
     struct bl_array_layout layout;
     uint8_t *tile;
     int64_t overflows; /* values of this piece that became infinite */
@@ -44,7 +44,7 @@ int bl_array_reader_open(const void *config, const struct bl_kind_env *env, cons
 static void array_reader_leave(struct bl_reader *r)
 {
     if (r->path)
-        bl_array_stream_close(&r->stream);
+        bl_array_file_close(&r->file);
     free(r->path);
     r->path = NULL;
 }
@@ -83,13 +83,13 @@ static int array_reader_enter(struct bl_reader *r, const struct bl_row *row, str
     char *path = strdup(row->path);
     if (!path)
         return bl_error_memory(e);
-    int code = bl_array_stream_open(&r->stream, path, row->bytes, r->config->member, r->env->cancel, e);
+    int code = bl_array_file_open(&r->file, path, row->bytes, r->config->member, r->env->cancel, e);
     if (code) {
         free(path);
         return code;
     }
     r->path = path;
-    code = bl_array_layout_make(&r->layout, &r->stream.npy, r->config, e);
+    code = bl_array_layout_make(&r->layout, &r->file.npy, r->config, e);
     return code ? code : array_reader_compare(r, row, e);
 }
 
@@ -146,7 +146,7 @@ static int array_reader_read_region(struct bl_reader *r, int64_t first, int64_t 
     int64_t size = (int64_t)bl_dtype_size(l->stored);
     while (count > 0) {
         int64_t part = count < TILE / size ? count : TILE / size;
-        int code = bl_array_stream_read(&r->stream, r->tile, (size_t)(part * size), first * size, e);
+        int code = bl_array_file_read(&r->file, r->tile, (size_t)(part * size), first * size, e);
         if (code)
             return code;
         array_reader_decode(r, r->tile, part);
@@ -175,7 +175,7 @@ static int array_reader_read_contiguous(struct bl_reader *r, int64_t start, int6
                                         struct bl_error *e)
 {
     int64_t size = r->layout.inner * (int64_t)bl_dtype_size(r->layout.stored);
-    int code = bl_array_stream_read(&r->stream, out, (size_t)(steps * size), start * size, e);
+    int code = bl_array_file_read(&r->file, out, (size_t)(steps * size), start * size, e);
     if (!code)
         array_reader_decode(r, out, steps * r->layout.inner);
     return code;
@@ -185,20 +185,20 @@ static int array_reader_read_contiguous(struct bl_reader *r, int64_t start, int6
 static int array_reader_find_copy(struct bl_reader *r, const struct bl_request *request, bool at_hand,
                                   struct bl_error *e)
 {
-    struct bl_array_stream *s = &r->stream;
+    struct bl_array_file *f = &r->file;
     int64_t first = request->source_start * r->layout.inner * (int64_t)bl_dtype_size(r->layout.stored);
-    if (s->copy || request->steps == request->row.length || !bl_array_stream_is_deflated(s))
+    if (f->copy || request->steps == request->row.length || !bl_array_file_is_deflated(f))
         return BL_OK;
-    if (at_hand && s->position <= s->npy.begin + first)
+    if (at_hand && f->position <= f->npy.begin + first)
         return BL_OK;
-    return bl_inflated_find(r->config->inflated, s, r->env->spool, &s->copy, e);
+    return bl_inflated_find(r->config->inflated, f, r->env->spool, &f->copy, e);
 }
 
 static int array_reader_read_piece(struct bl_reader *r, const struct bl_request *request, bool last, struct bl_error *e)
 {
     const struct bl_row *row = &request->row;
     const struct bl_array_layout *l = &r->layout;
-    bool at_hand = r->path && strcmp(r->path, row->path) == 0 && r->stream.bytes == row->bytes;
+    bool at_hand = r->path && strcmp(r->path, row->path) == 0 && r->file.bytes == row->bytes;
     int code = at_hand ? BL_OK : array_reader_enter(r, row, e);
     if (code)
         return code;
@@ -210,7 +210,7 @@ static int array_reader_read_piece(struct bl_reader *r, const struct bl_request 
                : array_reader_read_tiles(r, request->source_start, request->steps, request->out[0], e);
     if (code || !last)
         return code;
-    return bl_array_stream_verify(&r->stream, e);
+    return bl_array_file_verify(&r->file, e);
 }
 
 int bl_array_reader_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,

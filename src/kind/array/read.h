@@ -3,7 +3,6 @@
 #ifndef BL_ARRAY_READ_H
 #define BL_ARRAY_READ_H
 
-#include "base/array.h"
 #include "kind/kind.h"
 
 #define BL_ARRAY_READER_MEMORY ((int64_t)4 << 20) /* bytes: a tile, libzip and zlib */

@@ -1,7 +1,7 @@
 /* The bytes of an array in its file: an NPY file, read at any place, or a member of an NPZ archive, read in order if it
  * is deflated. */
-#ifndef BL_ARRAY_STREAM_H
-#define BL_ARRAY_STREAM_H
+#ifndef BL_ARRAY_FILE_H
+#define BL_ARRAY_FILE_H
 
 #include "kind/array/npz.h"
 #include "kind/npy.h"
@@ -14,7 +14,7 @@ struct bl_array_copy {
     bool sound;    /* all were, and the checksum of the archive's member is right */
 };
 
-struct bl_array_stream {
+struct bl_array_file {
     const char *path, *member; /* the caller's */
     const struct bl_cancel *cancel;
     int fd;
@@ -31,21 +31,21 @@ struct bl_array_stream {
 /* Opens the file, which must have so many bytes (-1: any), and reads the array's header. member: as in bl_npz_open.
  * BL_EDATA: no usable array, or a header that promises more than there is; BL_EFAIL: the system fails, or the file has
  * changed since the scan; BL_ECANCEL. After a failure there is nothing to close. */
-int bl_array_stream_open(struct bl_array_stream *s, const char *path, int64_t bytes, const char *member,
-                         const struct bl_cancel *cancel, struct bl_error *e);
-void bl_array_stream_close(struct bl_array_stream *s);
+int bl_array_file_open(struct bl_array_file *f, const char *path, int64_t bytes, const char *member,
+                       const struct bl_cancel *cancel, struct bl_error *e);
+void bl_array_file_close(struct bl_array_file *f);
 
 /* Reads exactly size bytes, at an offset from the first element. What the copy has is read from it; otherwise a
  * deflated array is inflated up to there, from its beginning where that lies behind. */
-int bl_array_stream_read(struct bl_array_stream *s, void *data, size_t size, int64_t offset, struct bl_error *e);
+int bl_array_file_read(struct bl_array_file *f, void *data, size_t size, int64_t offset, struct bl_error *e);
 
 /* Whether it can only be read in order. */
-bool bl_array_stream_is_deflated(const struct bl_array_stream *s);
+bool bl_array_file_is_deflated(const struct bl_array_file *f);
 
 /* Goes back to the beginning of an archive's array, also after damage was found. */
-int bl_array_stream_rewind(struct bl_array_stream *s, struct bl_error *e);
+int bl_array_file_rewind(struct bl_array_file *f, struct bl_error *e);
 
 /* Verifies the archive's checksum of the array, for which the rest of it is read. To be called once. */
-int bl_array_stream_verify(struct bl_array_stream *s, struct bl_error *e);
+int bl_array_file_verify(struct bl_array_file *f, struct bl_error *e);
 
 #endif
