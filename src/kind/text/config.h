@@ -20,7 +20,7 @@ struct bl_text_column {
 };
 
 /* What is made of the options once: parsed, looked up, opened. */
-struct bl_text_run {
+struct bl_text_prepared {
     struct bl_tokenizer *tokenizer; /* NULL: the inputs are ids */
     struct bl_division_rule rule;
     char *separator;
@@ -44,7 +44,7 @@ struct bl_text_config {
     const char *bos, *eos, *pad_id;
     int dtype; /* 0: I32, 1: U16 */
     const char *keep, *field;
-    struct bl_text_run *run; /* after prepare */
+    struct bl_text_prepared prepared; /* after prepare */
 };
 
 #endif

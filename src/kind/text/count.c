@@ -59,7 +59,7 @@ void bl_text_counter_close(struct bl_counter *counter)
 static bool input_is_whole(const struct bl_text_config *config, const char *path)
 {
     enum bl_text_format format = bl_text_format_of(config, path);
-    return format != BL_TEXT_JSONL && (format != BL_TEXT_PLAIN || config->run->rule.by == BL_DIVISION_FILE);
+    return format != BL_TEXT_JSONL && (format != BL_TEXT_PLAIN || config->prepared.rule.by == BL_DIVISION_FILE);
 }
 
 int bl_text_divisible(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e)
@@ -121,7 +121,7 @@ static int counting_add_fault(struct counting *c, int64_t offset, const char *re
 static int counting_read_text(struct counting *c, const struct bl_chunk *chunk, bool json, struct bl_error *e)
 {
     static const struct bl_division_rule lines = {.by = BL_DIVISION_LINE};
-    const struct bl_division_rule *rule = json ? &lines : &c->config->run->rule;
+    const struct bl_division_rule *rule = json ? &lines : &c->config->prepared.rule;
     struct bl_documents *documents = NULL;
     struct bl_error fault = {0};
     int code = bl_documents_open(&documents, chunk->input[c->input].path, rule, chunk->begin, chunk->end,
@@ -181,10 +181,10 @@ static void key_hash_text(XXH3_state_t *hash, const char *text)
 static int chunk_key(const struct bl_text_config *config, const struct bl_chunk *chunk, uint64_t *key,
                      struct bl_error *e)
 {
-    const struct bl_text_run *run = config->run;
+    const struct bl_text_prepared *p = &config->prepared;
     struct bl_buffer text = {0};
     bl_text_sampling(config, &text);
-    bl_buffer_printf(&text, " bos=%d eos=%d dtype=%d %s %s", run->bos, run->eos, config->dtype,
+    bl_buffer_printf(&text, " bos=%d eos=%d dtype=%d %s %s", p->bos, p->eos, config->dtype,
                      config->keep ? config->keep : "", config->field ? config->field : "");
     XXH3_state_t *hash = XXH3_createState();
     int code = hash ? bl_buffer_check(&text, e) : bl_error_memory(e);

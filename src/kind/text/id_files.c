@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "base/instream.h"
 #include "base/io.h"
@@ -44,6 +45,16 @@ static int ids_add(struct bl_item *item, const struct number *type, const uint8_
             return code;
     }
     return BL_OK;
+}
+
+/* Completes a row of ids. */
+static int ids_end(struct bl_item *item, struct bl_error *e)
+{
+    bl_item_set_content(item);
+    int code = item->ids.count ? bl_item_add_mark(item, item->config->prepared.eos, e) : BL_OK;
+    if (code)
+        return code;
+    return bl_item_finish(item, e);
 }
 
 /* --- NPY -------------------------------------------------------------------------------------------------------- */
@@ -103,7 +114,7 @@ static int npy_read_row(struct bl_item *item, struct npy *npy, struct bl_error *
     bl_item_begin(item, npy->is_flat ? -1 : npy->offset);
     if (npy->columns > config->max_document / (int64_t)npy->type.size)
         bl_item_skip(item, "longer than %" PRId64 " bytes (--max-document)", config->max_document);
-    int code = npy->columns ? bl_item_add_mark(item, config->run->bos, e) : BL_OK;
+    int code = npy->columns ? bl_item_add_mark(item, config->prepared.bos, e) : BL_OK;
     if (code)
         return code;
     for (int64_t done = 0; done < npy->columns;) {
@@ -116,12 +127,7 @@ static int npy_read_row(struct bl_item *item, struct npy *npy, struct bl_error *
             return code;
         done += (int64_t)count;
     }
-    bl_item_set_content(item);
-    if (npy->columns)
-        code = bl_item_add_mark(item, config->run->eos, e);
-    if (code)
-        return code;
-    return bl_item_finish(item, e);
+    return ids_end(item, e);
 }
 
 static int npy_read_rows(struct bl_item *item, struct npy *npy, const struct bl_cancel *cancel, bl_item_emit *emit,
@@ -137,9 +143,8 @@ static int npy_read_rows(struct bl_item *item, struct npy *npy, const struct bl_
         if (bl_cancelled(cancel))
             return BL_ECANCEL;
         code = npy_read_row(item, npy, e);
-        if (code)
-            return code;
-        code = emit(context, item, e);
+        if (!code)
+            code = emit(context, item, e);
         if (code)
             return code;
     }
@@ -281,27 +286,19 @@ static int megatron_read_sequence(struct megatron *m, struct bl_item *item, int6
         return bl_item_skip(item, "longer than %" PRId64 " bytes (--max-document)", config->max_document);
     if (!length)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
-    if ((size_t)bytes > m->capacity) {
-        uint8_t *data = realloc(m->data, (size_t)bytes);
-        if (!data)
-            return bl_error_memory(e);
-        m->data = data;
-        m->capacity = (size_t)bytes;
-    }
-    int code = bl_io_pread(m->bin, m->data, (size_t)bytes, at, m->bin_path, e);
+    int code = BL_ARRAY_RESERVE(m->data, m->capacity, (size_t)bytes, e);
     if (code)
         return code;
-    code = bl_item_add_mark(item, config->run->bos, e);
+    code = bl_io_pread(m->bin, m->data, (size_t)bytes, at, m->bin_path, e);
+    if (code)
+        return code;
+    code = bl_item_add_mark(item, config->prepared.bos, e);
     if (code)
         return code;
     code = ids_add(item, &m->type, m->data, (size_t)length, e);
     if (code)
         return code;
-    bl_item_set_content(item);
-    code = bl_item_add_mark(item, config->run->eos, e);
-    if (code)
-        return code;
-    return bl_item_finish(item, e);
+    return ids_end(item, e);
 }
 
 /* Reads count sequences from number `first` on: the index has a table of their lengths and one of their offsets. */
@@ -320,9 +317,8 @@ static int megatron_read_sequences(struct megatron *m, struct bl_item *item, int
         bl_item_begin(item, MEGATRON_HEAD + 4 * (first + s)); /* not its offset in the .bin, which empty ones share */
         code =
             megatron_read_sequence(m, item, number_read(&length_type, lengths + 4 * s), int64_read(offsets + 8 * s), e);
-        if (code)
-            return code;
-        code = emit(context, item, e);
+        if (!code)
+            code = emit(context, item, e);
         if (code)
             return code;
     }

@@ -18,7 +18,7 @@ int bl_item_open(struct bl_item *item, const struct bl_text_config *config, cons
                  struct bl_error *e)
 {
     *item = (struct bl_item){.config = config};
-    int code = config->run->tokenizer ? bl_encoder_open(&item->encoder, config->run->tokenizer, e) : BL_OK;
+    int code = config->prepared.tokenizer ? bl_encoder_open(&item->encoder, config->prepared.tokenizer, e) : BL_OK;
     if (item->encoder)
         bl_encoder_set_stop(item->encoder, cancel);
     return code;
@@ -82,7 +82,7 @@ static int item_lay_out(struct bl_item *item, struct bl_error *e)
     size_t count = item->ids.count;
     item->steps = item->ids.id;
     item->bytes = count * sizeof *item->ids.id;
-    if (!item->config->dtype && item->config->run->fields == 0)
+    if (!item->config->dtype && item->config->prepared.fields == 0)
         return BL_OK;
     if (!item->config->dtype) {
         bl_buffer_append(&item->values, item->ids.id, item->bytes);
@@ -99,7 +99,7 @@ static int item_lay_out(struct bl_item *item, struct bl_error *e)
 
 void bl_item_set_content(struct bl_item *item)
 {
-    size_t marks = item->config->run->bos >= 0 && item->ids.count;
+    size_t marks = item->config->prepared.bos >= 0 && item->ids.count;
     item->row.content = bl_content_hash(item->ids.id + marks, (item->ids.count - marks) * sizeof *item->ids.id);
 }
 
@@ -141,7 +141,7 @@ static int item_repair_utf8(struct bl_item *item, const char **text, size_t *siz
 
 static int item_encode(struct bl_item *item, const char *text, size_t size, struct bl_error *e)
 {
-    const struct bl_text_run *run = item->config->run;
+    const struct bl_text_prepared *p = &item->config->prepared;
     if (item->row.status != BL_ROW_OK)
         return BL_OK;
     if (!size)
@@ -149,7 +149,7 @@ static int item_encode(struct bl_item *item, const char *text, size_t size, stru
     if (!item->encoder)
         return bl_error_set(e, BL_EUSAGE, "the inputs hold text: use --tokenizer FILE, or --tokenizer bytes");
     struct bl_error fault = {0};
-    int code = bl_item_add_mark(item, run->bos, e);
+    int code = bl_item_add_mark(item, p->bos, e);
     if (code)
         return code;
     code = bl_encoder_encode(item->encoder, text, size, &item->ids, &fault);
@@ -159,7 +159,7 @@ static int item_encode(struct bl_item *item, const char *text, size_t size, stru
         return bl_error_set(e, code, "%s", fault.text);
     if (code)
         return code;
-    return bl_item_add_mark(item, run->eos, e);
+    return bl_item_add_mark(item, p->eos, e);
 }
 
 static int item_skip_long(struct bl_item *item)
@@ -172,7 +172,7 @@ int bl_item_read_plain(struct bl_item *item, const struct bl_document *document,
 {
     const char *text = document->text;
     size_t size = document->size;
-    bl_item_begin(item, item->config->run->rule.by == BL_DIVISION_FILE ? -1 : document->offset);
+    bl_item_begin(item, item->config->prepared.rule.by == BL_DIVISION_FILE ? -1 : document->offset);
     if (document->too_long)
         return item_skip_long(item);
     item->row.content = bl_content_hash(text, size);
@@ -201,7 +201,7 @@ static int item_skip_value(struct bl_item *item, int k, const struct bl_json_val
 {
     char name[100];
     struct bl_buffer keys = {0};
-    key_print(&item->config->run->key[k], name, sizeof name);
+    key_print(&item->config->prepared.key[k], name, sizeof name);
     if (value->type != BL_JSON_NONE)
         return bl_item_skip(item, "\"%s\" is %s, not %s", name, bl_json_type_name(value->type), wanted);
     bl_json_append_keys(item->line, item->line_size, KEYS_SHOWN, &keys);
@@ -216,7 +216,7 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
 {
     int64_t id;
     size_t at = 0;
-    int code = bl_item_add_mark(item, item->config->run->bos, e);
+    int code = bl_item_add_mark(item, item->config->prepared.bos, e);
     if (code)
         return code;
     for (;;) {
@@ -229,9 +229,9 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
         if (code)
             return code;
     }
-    if (item->row.status == BL_ROW_OK && item->ids.count == (item->config->run->bos >= 0))
+    if (item->row.status == BL_ROW_OK && item->ids.count == (item->config->prepared.bos >= 0))
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
-    return bl_item_add_mark(item, item->config->run->eos, e);
+    return bl_item_add_mark(item, item->config->prepared.eos, e);
 }
 
 /* Reads the value of the text's key: a string to be tokenized, or an array of ids. */
@@ -277,7 +277,7 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
         size = item->text.size;
     }
     if (size > KEPT_MAX) {
-        ADD_REASON(item, "%s: cut to %zu bytes", item->config->run->column[k].name, KEPT_MAX);
+        ADD_REASON(item, "%s: cut to %zu bytes", item->config->prepared.column[k].name, KEPT_MAX);
         size = KEPT_MAX;
     }
     bl_buffer_byte(&item->extra, '\t');
@@ -318,7 +318,7 @@ static bool number_append(struct bl_buffer *out, enum bl_dtype dtype, const stru
 /* Reads an extra field: one number for each token. */
 static int item_read_field(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
 {
-    const struct bl_text_column *column = &item->config->run->column[k];
+    const struct bl_text_column *column = &item->config->prepared.column[k];
     size_t at = 0, count = 0;
     if (value->type != BL_JSON_ARRAY)
         return item_skip_value(item, k, value, "an array");
@@ -338,17 +338,17 @@ static int item_read_field(struct bl_item *item, int k, const struct bl_json_val
 /* Reads the extra columns and fields of a line. The text was read before: the fields must be as long. */
 static int item_read_extra(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
 {
-    const struct bl_text_run *run = item->config->run;
-    for (int k = 1; k <= run->keeps; k++) {
+    const struct bl_text_prepared *p = &item->config->prepared;
+    for (int k = 1; k <= p->keeps; k++) {
         int code = item_keep_value(item, k, &value[k], e);
         if (code)
             return code;
     }
-    item->row.extra = run->keeps ? item->extra.data : NULL;
-    if (!run->fields || item->row.status != BL_ROW_OK)
+    item->row.extra = p->keeps ? item->extra.data : NULL;
+    if (!p->fields || item->row.status != BL_ROW_OK)
         return BL_OK;
     int code = item_lay_out(item, e);
-    for (int k = run->keeps + 1; k <= run->keeps + run->fields && !code && item->row.status == BL_ROW_OK; k++)
+    for (int k = p->keeps + 1; k <= p->keeps + p->fields && !code && item->row.status == BL_ROW_OK; k++)
         code = item_read_field(item, k, &value[k], e);
     return code;
 }
@@ -364,7 +364,7 @@ static bool is_blank_line(const char *text, size_t size)
 
 int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool *blank, struct bl_error *e)
 {
-    const struct bl_text_run *run = item->config->run;
+    const struct bl_text_prepared *p = &item->config->prepared;
     struct bl_json_value value[BL_JSON_KEYS_MAX];
     struct bl_json_fault fault = {0};
     const char *text = line->text;
@@ -382,7 +382,7 @@ int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool
     item->row.content = bl_content_hash(line->text, line->size);
     item->line = text;
     item->line_size = size;
-    if (!bl_json_scan(text, size, run->key, 1 + run->keeps + run->fields, value, &fault))
+    if (!bl_json_scan(text, size, p->key, 1 + p->keeps + p->fields, value, &fault))
         return bl_item_skip(item, "not JSON at byte %" PRId64 ": %s%s",
                             line->offset + (text - line->text) + (int64_t)fault.at, fault.what,
                             line->ended ? "" : " (the file ends in the middle of this line)");
@@ -392,7 +392,7 @@ int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool
     code = item_read_extra(item, value, e);
     if (code)
         return code;
-    if (item->row.status == BL_ROW_OK && run->fields) {
+    if (item->row.status == BL_ROW_OK && p->fields) {
         item->row.length = (int64_t)item->ids.count;
         item->steps = item->values.data;
         item->bytes = item->values.size;

@@ -65,7 +65,7 @@ int bl_text_check(const void *values, struct bl_error *e)
 
 /* --- documents -------------------------------------------------------------------------------------------------- */
 
-static int rule_prepare(const struct bl_text_config *config, struct bl_text_run *run, struct bl_error *e)
+static int rule_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
 {
     static const struct {
         const char *word;
@@ -73,20 +73,20 @@ static int rule_prepare(const struct bl_text_config *config, struct bl_text_run 
     } known[] = {{"file", BL_DIVISION_FILE}, {"line", BL_DIVISION_LINE}, {"blank-line", BL_DIVISION_BLANK_LINE}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcmp(config->documents, known[i].word) == 0) {
-            run->rule.by = known[i].by;
+            p->rule.by = known[i].by;
             return BL_OK;
         }
     }
     if (strncmp(config->documents, "sep:", 4) != 0)
         return bl_error_set(e, BL_EUSAGE, "--documents expects file, line, blank-line or sep:TEXT, not \"%s\"",
                             config->documents);
-    run->separator = strdup(config->documents + 4);
-    if (!run->separator)
+    p->separator = strdup(config->documents + 4);
+    if (!p->separator)
         return bl_error_memory(e);
-    int64_t size = bl_text_unescape(run->separator, strlen(run->separator));
+    int64_t size = bl_text_unescape(p->separator, strlen(p->separator));
     if (size <= 0 || size > BL_SEPARATOR_MAX)
         return bl_error_set(e, BL_EUSAGE, "--documents sep: expects a text behind it, with \\n \\t \\r \\\\ or \\xHH");
-    run->rule = (struct bl_division_rule){BL_DIVISION_SEPARATOR, run->separator, (size_t)size};
+    p->rule = (struct bl_division_rule){BL_DIVISION_SEPARATOR, p->separator, (size_t)size};
     return BL_OK;
 }
 
@@ -104,88 +104,91 @@ static bool is_column_name(const char *name)
     return true;
 }
 
-/* Parses "NAME=KEY:DTYPE", of which the name and the type are optional, as column k. */
-static int column_parse(struct bl_text_run *run, int k, const char *text, size_t size, bool is_field,
+static bool column_dtype_parse(const char *text, size_t size, enum bl_dtype *dtype)
+{
+    static const enum bl_dtype known[] = {BL_U8, BL_I8, BL_U16, BL_I16, BL_I32, BL_I64, BL_F32};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        *dtype = known[i];
+        if (strlen(bl_dtype_name(*dtype)) == size && strncasecmp(bl_dtype_name(*dtype), text, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Parses "NAME=KEY:DTYPE", of which the name and the type are optional, as column k. Only fields have types. */
+static int column_parse(struct bl_text_prepared *p, int k, const char *text, size_t size, bool is_field,
                         struct bl_error *e)
 {
-    const char *equals = memchr(text, '=', size), *colon = is_field ? memrchr(text, ':', size) : NULL;
-    const char *key = equals ? equals + 1 : text, *end = colon && colon > key ? colon : text + size;
-    size_t name_size = equals ? (size_t)(equals - text) : (size_t)(end - key);
-    struct bl_text_column *column = &run->column[k];
-    char dtype[8] = "I32";
+    struct bl_text_column *column = &p->column[k];
+    const char *end = text + size, *equals = memchr(text, '=', size), *key = equals ? equals + 1 : text;
+    const char *colon = is_field ? memrchr(key, ':', (size_t)(end - key)) : NULL, *key_end = colon ? colon : end;
+    size_t key_size = (size_t)(key_end - key), name_size = equals ? (size_t)(equals - text) : key_size;
     if (!name_size || name_size >= sizeof column->name)
         return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is no NAME=KEY", (int)size, text);
-    memcpy(column->name, equals ? text : key, name_size);
+    memcpy(column->name, text, name_size);
     if (!is_column_name(column->name))
-        return bl_error_set(
-            e, BL_EUSAGE,
-            "\"%.*s\": a name is UTF-8 without backslash or control characters: give another one, as in "
-            "NAME=KEY",
-            (int)size, text);
-    if (!bl_json_key_parse(&run->key[k], key, (size_t)(end - key)))
-        return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is no key (a.b is b within a)", (int)(end - key), key);
-    if (end < text + size && (size_t)(text + size - end - 1) < sizeof dtype) {
-        memset(dtype, 0, sizeof dtype);
-        for (size_t i = 0; end + 1 + i < text + size; i++)
-            dtype[i] = (char)(end[1 + i] >= 'a' && end[1 + i] <= 'z' ? end[1 + i] - 32 : end[1 + i]);
-    }
-    int type = bl_dtype_parse(dtype);
-    if (type != BL_U8 && type != BL_I8 && type != BL_U16 && type != BL_I16 && type != BL_I32 && type != BL_I64 &&
-        type != BL_F32)
+        return bl_error_set(e, BL_EUSAGE,
+                            "\"%.*s\": a name is UTF-8 without backslash or control characters: give another one, as "
+                            "in NAME=KEY",
+                            (int)size, text);
+    if (!bl_json_key_parse(&p->key[k], key, key_size))
+        return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is no key (a.b is b within a)", (int)key_size, key);
+    column->dtype = BL_I32;
+    if (colon && !column_dtype_parse(colon + 1, (size_t)(end - colon - 1), &column->dtype))
         return bl_error_set(e, BL_EUSAGE, "\"%.*s\": a field's type is u8, i8, u16, i16, i32, i64 or f32", (int)size,
                             text);
-    column->dtype = (enum bl_dtype)type;
     return BL_OK;
 }
 
-/* Parses a list of columns, and appends them to those of the run. */
-static int columns_parse(struct bl_text_run *run, const char *list, bool is_field, int *count, struct bl_error *e)
+/* Parses a list of columns, and appends them to the others. */
+static int columns_parse(struct bl_text_prepared *p, const char *list, bool is_field, int *count, struct bl_error *e)
 {
-    int code = BL_OK;
-    for (const char *at = list; at && !code;) {
+    for (const char *at = list; at;) {
         const char *end = strchrnul(at, ',');
-        int k = 1 + run->keeps + run->fields;
+        int k = 1 + p->keeps + p->fields;
         if (k == BL_JSON_KEYS_MAX)
             return bl_error_set(e, BL_EUSAGE, "more than %d keys in --keep and --field", BL_JSON_KEYS_MAX - 1);
-        code = column_parse(run, k, at, (size_t)(end - at), is_field, e);
+        int code = column_parse(p, k, at, (size_t)(end - at), is_field, e);
+        if (code)
+            return code;
         ++*count;
         at = *end ? end + 1 : NULL;
     }
-    return code;
+    return BL_OK;
 }
 
 /* Refuses names that the table has for other columns, or that are used twice. */
-static int columns_check_kept(const struct bl_text_run *run, struct bl_error *e)
+static int columns_check_kept(const struct bl_text_prepared *p, struct bl_error *e)
 {
     static const char *const taken[] = {"id",     "length", "kind",     "path",   "bytes",
                                         "status", "reason", "sampling", "stream", "content"};
-    for (int k = 1; k <= run->keeps; k++) {
+    for (int k = 1; k <= p->keeps; k++) {
         for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
-            if (strcmp(run->column[k].name, taken[i]) == 0)
+            if (strcmp(p->column[k].name, taken[i]) == 0)
                 return bl_error_set(e, BL_EUSAGE,
                                     "--keep: the table has a column \"%s\" of its own: give another name, as in "
                                     "text.%s=%s",
                                     taken[i], taken[i], taken[i]);
         }
         for (int j = 1; j < k; j++) {
-            if (strcmp(run->column[k].name, run->column[j].name) == 0)
-                return bl_error_set(e, BL_EUSAGE, "--keep: two columns \"%s\"", run->column[k].name);
+            if (strcmp(p->column[k].name, p->column[j].name) == 0)
+                return bl_error_set(e, BL_EUSAGE, "--keep: two columns \"%s\"", p->column[k].name);
         }
     }
     return BL_OK;
 }
 
-static int keys_prepare(const struct bl_text_config *config, struct bl_text_run *run, struct bl_error *e)
+static int keys_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
 {
-    if (!bl_json_key_parse(&run->key[0], config->key, strlen(config->key)))
+    if (!bl_json_key_parse(&p->key[0], config->key, strlen(config->key)))
         return bl_error_set(e, BL_EUSAGE, "--key: \"%s\" is no key (a.b is b within a)", config->key);
-    int code = columns_parse(run, config->keep, false, &run->keeps, e);
+    int code = columns_parse(p, config->keep, false, &p->keeps, e);
     if (code)
         return code;
-    code = columns_parse(run, config->field, true, &run->fields, e);
+    code = columns_parse(p, config->field, true, &p->fields, e);
     if (code)
         return code;
-    return columns_check_kept(run, e);
+    return columns_check_kept(p, e);
 }
 
 /* --- tokens ----------------------------------------------------------------------------------------------------- */
@@ -195,7 +198,7 @@ static int token_resolve(const struct bl_text_config *config, const char *option
                          int32_t *id, struct bl_error *e)
 {
     int64_t number = missing, max = config->dtype ? UINT16_MAX : INT32_MAX;
-    const struct bl_tokenizer *tokenizer = config->run->tokenizer;
+    const struct bl_tokenizer *tokenizer = config->prepared.tokenizer;
     if (text && !bl_text_to_int(text, strlen(text), 0, INT32_MAX, &number)) {
         number = tokenizer ? bl_tokenizer_find(tokenizer, text) : -1;
         if (number < 0)
@@ -209,75 +212,68 @@ static int token_resolve(const struct bl_text_config *config, const char *option
     return BL_OK;
 }
 
-static int tokens_prepare(const struct bl_text_config *config, struct bl_text_run *run, struct bl_error *e)
+static int tokens_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
 {
     struct bl_tokenizer_options options = {config->tokenizer, config->pattern, config->special != 0};
-    int code = config->tokenizer ? bl_tokenizer_open(&run->tokenizer, &options, e) : BL_OK;
+    int code = config->tokenizer ? bl_tokenizer_open(&p->tokenizer, &options, e) : BL_OK;
     if (code)
         return code;
-    if (run->tokenizer && config->dtype && bl_tokenizer_size(run->tokenizer) > UINT16_MAX + 1)
+    if (p->tokenizer && config->dtype && bl_tokenizer_size(p->tokenizer) > UINT16_MAX + 1)
         return bl_error_set(e, BL_EUSAGE, "--dtype u16: the tokenizer has ids up to %" PRId64 ", u16 holds 65535",
-                            bl_tokenizer_size(run->tokenizer) - 1);
-    code = token_resolve(config, "bos", config->bos, -1, &run->bos, e);
+                            bl_tokenizer_size(p->tokenizer) - 1);
+    code = token_resolve(config, "bos", config->bos, -1, &p->bos, e);
     if (code)
         return code;
-    code = token_resolve(config, "eos", config->eos, -1, &run->eos, e);
+    code = token_resolve(config, "eos", config->eos, -1, &p->eos, e);
     if (code)
         return code;
-    return token_resolve(config, "pad-id", config->pad_id, 0, &run->pad, e);
+    return token_resolve(config, "pad-id", config->pad_id, 0, &p->pad, e);
 }
 
-static int fields_prepare(const struct bl_text_config *config, struct bl_text_run *run, struct bl_error *e)
+static int fields_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
 {
-    if (run->fields + 1 > BL_FIELDS_MAX)
+    if (p->fields + 1 > BL_FIELDS_MAX)
         return bl_error_set(e, BL_EUSAGE, "--field: at most %d fields", BL_FIELDS_MAX - 1);
-    run->out.count = 1 + run->fields;
-    run->out.field[0] =
-        (struct bl_field){.name = "tokens", .kind = "text", .dtype = config->dtype ? BL_U16 : BL_I32, .pad = run->pad};
-    for (int f = 1; f <= run->fields; f++) {
-        const struct bl_text_column *column = &run->column[run->keeps + f];
-        struct bl_field *field = &run->out.field[f];
+    p->out.count = 1 + p->fields;
+    p->out.field[0] =
+        (struct bl_field){.name = "tokens", .kind = "text", .dtype = config->dtype ? BL_U16 : BL_I32, .pad = p->pad};
+    for (int f = 1; f <= p->fields; f++) {
+        const struct bl_text_column *column = &p->column[p->keeps + f];
+        struct bl_field *field = &p->out.field[f];
         *field = (struct bl_field){.kind = "text", .dtype = column->dtype};
         memcpy(field->name, column->name, sizeof field->name);
         /* Loss functions skip -100. */
         bool is_label = strcmp(column->name, "labels") == 0 && column->dtype != BL_U8 && column->dtype != BL_U16;
         field->pad = is_label && column->dtype != BL_F32 ? -100 : 0;
     }
-    run->step_bytes = 0;
-    for (int f = 0; f < run->out.count; f++)
-        run->step_bytes += bl_field_step_bytes(&run->out.field[f]);
+    p->step_bytes = 0;
+    for (int f = 0; f < p->out.count; f++)
+        p->step_bytes += bl_field_step_bytes(&p->out.field[f]);
     return BL_OK;
 }
 
 int bl_text_prepare(void *values, struct bl_error *e)
 {
     struct bl_text_config *config = values;
-    config->run = calloc(1, sizeof *config->run);
-    if (!config->run)
-        return bl_error_memory(e);
-    int code = rule_prepare(config, config->run, e);
+    int code = rule_prepare(config, &config->prepared, e);
     if (code)
         return code;
-    code = keys_prepare(config, config->run, e);
+    code = keys_prepare(config, &config->prepared, e);
     if (code)
         return code;
-    code = tokens_prepare(config, config->run, e);
+    code = tokens_prepare(config, &config->prepared, e);
     if (code)
         return code;
-    return fields_prepare(config, config->run, e);
+    return fields_prepare(config, &config->prepared, e);
 }
 
 void bl_text_release(void *values)
 {
-    struct bl_text_config *config = values;
-    if (!config->run)
-        return;
-    if (config->run->tokenizer)
-        bl_tokenizer_close(config->run->tokenizer);
-    bl_spool_index_free(&config->run->spool_index);
-    free(config->run->separator);
-    free(config->run);
-    config->run = NULL;
+    struct bl_text_prepared *p = &((struct bl_text_config *)values)->prepared;
+    bl_tokenizer_close(p->tokenizer);
+    bl_spool_index_free(&p->spool_index);
+    free(p->separator);
+    *p = (struct bl_text_prepared){0};
 }
 
 /* --- what the options say of a file ------------------------------------------------------------------------------- */
@@ -313,10 +309,10 @@ enum bl_text_format bl_text_format_of(const struct bl_text_config *config, const
 
 void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out)
 {
-    const struct bl_text_run *run = config->run;
+    const struct bl_text_prepared *p = &config->prepared;
     static const char *const format[] = {"", " format=jsonl", " format=plain", " format=npy", " format=megatron"};
-    if (run->tokenizer)
-        bl_buffer_printf(out, "tokenizer=%016" PRIx64, bl_tokenizer_digest(run->tokenizer));
+    if (p->tokenizer)
+        bl_buffer_printf(out, "tokenizer=%016" PRIx64, bl_tokenizer_digest(p->tokenizer));
     else
         bl_buffer_text(out, "tokenizer=none");
     /* Defaults are left out: every row of the table has this text. */
@@ -327,5 +323,5 @@ void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out
     if (config->max_document != BL_MAX_DOCUMENT)
         bl_buffer_printf(out, " max=%" PRId64, config->max_document);
     bl_buffer_text(out, config->invalid == BL_INVALID_ERROR ? " invalid=error" : "");
-    bl_buffer_printf(out, "%s%s%s", run->bos >= 0 ? " bos" : "", run->eos >= 0 ? " eos" : "", format[config->format]);
+    bl_buffer_printf(out, "%s%s%s", p->bos >= 0 ? " bos" : "", p->eos >= 0 ? " eos" : "", format[config->format]);
 }

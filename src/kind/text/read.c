@@ -14,7 +14,7 @@
 #define OPEN_FILES_MAX 64 /* of the spool, for each worker */
 
 struct bl_reader {
-    const struct bl_text_run *run;
+    const struct bl_text_prepared *prepared;
     const struct bl_kind_env *env;
     const struct bl_fields *fields;
     struct {
@@ -30,7 +30,7 @@ int bl_text_open(const void *config, const struct bl_kind_env *env, const struct
     struct bl_reader *r = calloc(1, sizeof *r);
     if (!r)
         return bl_error_memory(e);
-    r->run = text->run;
+    r->prepared = &text->prepared;
     r->env = env;
     r->fields = fields;
     for (int i = 0; i < OPEN_FILES_MAX; i++)
@@ -79,7 +79,7 @@ int bl_text_read(struct bl_reader *r, const struct bl_request *request, struct b
     (void)note;
     const struct bl_row *row = &request->row;
     struct bl_spool_location place = {0};
-    bool found = bl_spool_index_find(&r->run->spool_index, row->path, row->offset, &place);
+    bool found = bl_spool_index_find(&r->prepared->spool_index, row->path, row->offset, &place);
     if (row->content && (!found || place.content != row->content))
         return bl_error_set(e, BL_EFAIL, "%s changed since the scan: the document at byte %" PRId64 " is another one",
                             row->path, row->offset > 0 ? row->offset : 0);
@@ -89,7 +89,7 @@ int bl_text_read(struct bl_reader *r, const struct bl_request *request, struct b
     if (fd < 0)
         return fd;
     /* The steps of a document: field after field. */
-    int64_t at = place.start * (int64_t)r->run->step_bytes;
+    int64_t at = place.start * (int64_t)r->prepared->step_bytes;
     for (int f = 0; f < r->fields->count; f++) {
         int64_t step = (int64_t)bl_field_step_bytes(&r->fields->field[f]);
         int code = bl_io_pread(fd, request->out[f], (size_t)(request->steps * step), at + request->source_start * step,

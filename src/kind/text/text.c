@@ -30,41 +30,41 @@ static void text_sampling(const void *config, struct bl_buffer *out)
 static const char *text_warning(const void *values)
 {
     const struct bl_text_config *config = values;
-    return config->run->tokenizer ? bl_tokenizer_warning(config->run->tokenizer) : NULL;
+    return config->prepared.tokenizer ? bl_tokenizer_warning(config->prepared.tokenizer) : NULL;
 }
 
 static void text_identify(const void *values, struct bl_buffer *out)
 {
     const struct bl_text_config *config = values;
-    if (config->run->tokenizer)
-        bl_buffer_printf(out, "tokenizer: %016" PRIx64 "\n", bl_tokenizer_digest(config->run->tokenizer));
+    if (config->prepared.tokenizer)
+        bl_buffer_printf(out, "tokenizer: %016" PRIx64 "\n", bl_tokenizer_digest(config->prepared.tokenizer));
 }
 
 static void text_columns(const void *values, bool lists, struct bl_buffer *out)
 {
     (void)lists;
-    const struct bl_text_run *run = ((const struct bl_text_config *)values)->run;
-    for (int k = 1; k <= run->keeps; k++)
-        bl_buffer_printf(out, "\t%s", run->column[k].name);
+    const struct bl_text_prepared *p = &((const struct bl_text_config *)values)->prepared;
+    for (int k = 1; k <= p->keeps; k++)
+        bl_buffer_printf(out, "\t%s", p->column[k].name);
 }
 
 static int text_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
                        struct bl_fields *out, struct bl_error *e)
 {
     (void)env, (void)row, (void)e;
-    *out = ((const struct bl_text_config *)values)->run->out;
+    *out = ((const struct bl_text_config *)values)->prepared.out;
     return BL_OK;
 }
 
 static int text_keep(void *values, const struct bl_kind_env *env, const struct bl_chunk *chunk, struct bl_error *e)
 {
     struct bl_text_config *config = values;
-    return bl_spool_index_add(&config->run->spool_index, env->spool, chunk, e);
+    return bl_spool_index_add(&config->prepared.spool_index, env->spool, chunk, e);
 }
 
 static int text_clear(void *values, const struct bl_kind_env *env, struct bl_error *e)
 {
-    struct bl_spool_index *index = &((struct bl_text_config *)values)->run->spool_index;
+    struct bl_spool_index *index = &((struct bl_text_config *)values)->prepared.spool_index;
     int code = BL_OK;
     for (size_t i = 0; i < index->keys && !code; i++)
         code = bl_spool_remove(env->spool, index->key[i], e);
@@ -78,26 +78,26 @@ static void text_describe(const void *values, const struct bl_field *field, stru
 {
     (void)field;
     const struct bl_text_config *config = values;
-    const struct bl_text_run *run = config->run;
-    if (run->tokenizer)
+    const struct bl_text_prepared *p = &config->prepared;
+    if (p->tokenizer)
         bl_buffer_printf(out, "tokens of %s (%" PRId64 " ids, digest %016" PRIx64 "), special tokens in text %s",
-                         bl_tokenizer_name(run->tokenizer), bl_tokenizer_size(run->tokenizer),
-                         bl_tokenizer_digest(run->tokenizer), config->special ? "parsed" : "plain");
+                         bl_tokenizer_name(p->tokenizer), bl_tokenizer_size(p->tokenizer),
+                         bl_tokenizer_digest(p->tokenizer), config->special ? "parsed" : "plain");
     else
         bl_buffer_text(out, "token ids as they were given");
-    if (run->bos >= 0)
-        bl_buffer_printf(out, ", begin %d", run->bos);
-    if (run->eos >= 0)
-        bl_buffer_printf(out, ", end %d", run->eos);
-    bl_buffer_printf(out, ", padding %d", run->pad);
+    if (p->bos >= 0)
+        bl_buffer_printf(out, ", begin %d", p->bos);
+    if (p->eos >= 0)
+        bl_buffer_printf(out, ", end %d", p->eos);
+    bl_buffer_printf(out, ", padding %d", p->pad);
 }
 
 static void text_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version),
                           void *sink)
 {
-    const struct bl_text_run *run = ((const struct bl_text_config *)config)->run;
-    if (run->tokenizer)
-        bl_tokenizer_versions(run->tokenizer, emit, sink);
+    const struct bl_text_prepared *p = &((const struct bl_text_config *)config)->prepared;
+    if (p->tokenizer)
+        bl_tokenizer_versions(p->tokenizer, emit, sink);
 }
 
 static const struct bl_kind_scan text_scan = {
