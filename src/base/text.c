@@ -119,6 +119,14 @@ bool bl_text_next_line(const char *text, size_t size, size_t *at, const char **l
     return true;
 }
 
+bool bl_text_is_blank(const char *line, size_t size)
+{
+    size_t blank = 0;
+    while (blank < size && (line[blank] == ' ' || line[blank] == '\t' || line[blank] == '\r'))
+        blank++;
+    return blank == size;
+}
+
 void bl_text_escape(struct bl_buffer *out, const char *text, size_t size)
 {
     size_t plain = 0; /* bytes that need no escape and are not appended yet */

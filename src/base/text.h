@@ -26,6 +26,9 @@ int bl_text_natural(const char *a, const char *b);
  * the end. */
 bool bl_text_next_line(const char *text, size_t size, size_t *at, const char **line, size_t *line_size);
 
+/* Whether a line has nothing but spaces, tabs and carriage returns. */
+bool bl_text_is_blank(const char *line, size_t size);
+
 /* Appends a table value: tab, newline, carriage return and backslash as \t \n \r \\, a byte that is not UTF-8 as
  * \xHH. */
 void bl_text_escape(struct bl_buffer *out, const char *text, size_t size);

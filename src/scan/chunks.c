@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "kind/input_stat.h"
 
 #define FILES_MAX 4096 /* in a chunk */
@@ -119,15 +120,6 @@ static int list_open(struct bl_chunks *s, const char *path, struct bl_error *e)
     return bl_documents_open(&s->lines, s->list_path, &rule, 0, INT64_MAX, BL_LIST_LINE_MAX, s->cancel, e);
 }
 
-static bool line_is_blank(const struct bl_document *line)
-{
-    for (size_t i = 0; i < line->size; i++) {
-        if (!line->text[i] || !strchr(" \t\r", line->text[i]))
-            return false;
-    }
-    return true;
-}
-
 /* *ended: no more lines follow. */
 static int chunk_read_lines(struct bl_chunks *s, struct bl_chunk_files *out, bool *ended, struct bl_error *e)
 {
@@ -141,7 +133,7 @@ static int chunk_read_lines(struct bl_chunks *s, struct bl_chunk_files *out, boo
         if (code || *ended)
             break;
         s->line++;
-        if (!line.too_long && line_is_blank(&line))
+        if (!line.too_long && bl_text_is_blank(line.text, line.size))
             continue;
         size_t size = line.too_long ? 0 : line.size;
         out->line[out->chunk.lines++] = (struct bl_line){.size = size, .number = s->line, .too_long = line.too_long};

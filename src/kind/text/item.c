@@ -353,15 +353,6 @@ static int item_read_extra(struct bl_item *item, const struct bl_json_value *val
     return code;
 }
 
-static bool is_blank_line(const char *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        if (text[i] != ' ' && text[i] != '\t' && text[i] != '\r')
-            return false;
-    }
-    return true;
-}
-
 int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool *blank, struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
@@ -374,7 +365,7 @@ int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool
         size -= 3;
     }
     bl_item_begin(item, line->offset);
-    *blank = !line->too_long && is_blank_line(text, size);
+    *blank = !line->too_long && bl_text_is_blank(text, size);
     if (*blank)
         return BL_OK;
     if (line->too_long)
