@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "kind/audio/elementary.h"
 #include "kind/audio/lanes.h"
@@ -14,7 +15,6 @@
 #define WHISPER_RATE 16000
 #define LOW 20.0         /* Hz, of Kaldi's lowest filter */
 #define PADDING BL_LANES /* zeros behind what is read by whole lanes */
-#define CHUNK 65536      /* samples to allocate beyond those needed */
 
 struct bl_features {
     struct bl_features_spec spec;
@@ -27,7 +27,7 @@ struct bl_features {
 
     float *held;                /* samples of the utterance from held_from on */
     int64_t held_from, samples; /* samples: all so far */
-    int64_t capacity;           /* of held */
+    size_t capacity;            /* of held */
     int64_t frames;             /* made so far */
     float max;                  /* of all values so far: log10 of the power */
     bool ended;
@@ -229,19 +229,14 @@ int bl_features_push(struct bl_features *f, const float *samples, int64_t count,
                      struct bl_error *e)
 {
     int64_t there = f->samples - f->held_from;
-    if (there + count > f->capacity) {
-        int64_t capacity = there + count + CHUNK;
-        float *held = realloc(f->held, (size_t)(capacity + PADDING) * sizeof *held);
-        if (!held)
-            return bl_error_memory(e);
-        f->held = held;
-        f->capacity = capacity;
-    }
+    int code = BL_ARRAY_RESERVE(f->held, f->capacity, (size_t)(there + count + PADDING), e);
+    if (code)
+        return code;
     if (count)
         memcpy(f->held + there, samples, (size_t)count * sizeof *samples);
     memset(f->held + there + count, 0, PADDING * sizeof *f->held);
     f->samples += count;
-    int code = features_make_frames(f, out, e);
+    code = features_make_frames(f, out, e);
     features_drop_samples(f);
     return code;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define FILTER_TAPS 32 /* of swresample's filter, at the lower of the two rates */
 
 bool bl_mix_part_continues(const struct bl_mix_part *part, const AVFrame *frame)
@@ -198,32 +200,20 @@ static int mix_push_direct(struct bl_mix *m, const AVFrame *frame, struct bl_buf
     return BL_OK;
 }
 
-static int mix_reserve(struct bl_mix *m, int samples, struct bl_error *e)
-{
-    if (samples <= m->capacity)
-        return BL_OK;
-    float *mixed = realloc(m->mixed, (size_t)samples * (size_t)m->channels * sizeof *mixed);
-    if (!mixed)
-        return bl_error_memory(e);
-    m->mixed = mixed;
-    m->capacity = samples;
-    return BL_OK;
-}
-
 static int mix_push_resampled(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
 {
     int count = frame->nb_samples, wide = mix_filter_width(m);
-    int code = mix_reserve(m, m->tail + count, e);
+    size_t channels = (size_t)m->channels;
+    int code = BL_ARRAY_RESERVE(m->mixed, m->capacity, (size_t)(m->tail + count) * channels, e);
     if (code)
         return code;
-    float *to = m->mixed + (size_t)m->tail * (size_t)m->channels;
+    float *to = m->mixed + (size_t)m->tail * channels;
     int got = swr_convert(m->mixer, (uint8_t **)&to, count, (const uint8_t **)frame->extended_data, count);
     if (got < 0)
         return bl_error_memory(e);
     code = mix_resample(m, to, got, INT64_MAX, out, e);
     int all = m->tail + got, keep = all < wide ? all : wide;
-    memmove(m->mixed, m->mixed + (size_t)(all - keep) * (size_t)m->channels,
-            (size_t)keep * (size_t)m->channels * sizeof *m->mixed);
+    memmove(m->mixed, m->mixed + (size_t)(all - keep) * channels, (size_t)keep * channels * sizeof *m->mixed);
     m->tail = keep;
     return code;
 }

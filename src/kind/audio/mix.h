@@ -42,7 +42,8 @@ struct bl_mix {
     struct bl_mix_part part; /* in progress */
     int64_t emitted;         /* samples that it gave so far */
     float *mixed;            /* the part's last samples, and behind them the mixer's last output */
-    int tail, capacity;      /* samples: of the first of these, and those that there is room for */
+    int tail;                /* samples: of the first of these */
+    size_t capacity;         /* of mixed */
 };
 
 /* floats: the output is F32, else I16. */

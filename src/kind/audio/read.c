@@ -107,8 +107,8 @@ static int audio_reader_enter(struct bl_reader *r, const struct bl_row *row, str
 {
     struct bl_cut cut;
     if (!bl_cut_parse(&cut, row))
-        return bl_error_set(e, BL_EDATA, "start, duration or channel is no number that can be: \"%s\", \"%s\", \"%s\"",
-                            row->start, row->duration ? row->duration : "", row->channel ? row->channel : "");
+        return bl_error_set(e, BL_EDATA, "invalid start, duration or channel: \"%s\", \"%s\", \"%s\"", row->start,
+                            row->duration ? row->duration : "", row->channel ? row->channel : "");
     r->is_kept = false;
     int code = audio_reader_has_file(r, row) ? BL_OK : audio_reader_open_file(r, row, e);
     if (code)

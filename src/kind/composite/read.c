@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "kind/composite/companion.h"
 #include "kind/file_check.h"
 
@@ -21,8 +22,8 @@ struct bl_reader {
     struct bl_buffer reason; /* of the primary alone */
     struct bl_buffer beyond; /* a step that is read only to check the end of its file */
     bool timed;              /* some part needs the times of steps */
-    double *times;           /* [capacity] of a piece's steps, as in struct bl_request */
-    int64_t capacity;
+    double *times;           /* of a piece's steps, as in struct bl_request */
+    size_t capacity;         /* of times */
 };
 
 /* Chooses the fields of the part, which are consecutive. */
@@ -156,13 +157,9 @@ static int companion_read(struct bl_reader *r, int p, const struct bl_request *r
 static int composite_make_times(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     const struct bl_rational *rate = &r->composite->rate;
-    if (request->steps > r->capacity) {
-        double *times = realloc(r->times, (size_t)request->steps * sizeof *times);
-        if (!times)
-            return bl_error_memory(e);
-        r->times = times;
-        r->capacity = request->steps;
-    }
+    int code = BL_ARRAY_RESERVE(r->times, r->capacity, (size_t)request->steps, e);
+    if (code)
+        return code;
     for (int64_t i = 0; i < request->steps && rate->den; i++)
         r->times[i] = bl_kind_step_time(rate, NULL, request->source_start, i);
     return BL_OK;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define SHORT 256 /* bytes: words up to this size need no scratch memory */
 #define FEW 32    /* bytes: words up to this size are merged step by step (see bpe.h) */
 
@@ -21,18 +23,6 @@ static inline uint32_t pair_find(const struct bl_bpe *bpe, uint64_t left, uint64
         if (slot == UINT64_MAX)
             return BL_SYMBOL_NONE;
     }
-}
-
-static int bpe_scratch_reserve(struct bl_bpe_scratch *scratch, size_t bytes, struct bl_error *e)
-{
-    if (bytes <= scratch->size)
-        return BL_OK;
-    void *memory = realloc(scratch->memory, bytes);
-    if (!memory)
-        return bl_error_memory(e);
-    scratch->memory = memory;
-    scratch->size = bytes;
-    return BL_OK;
 }
 
 /* Whether two adjacent tokens stay as they are when their bytes are merged together. Their merges are undone, the last
@@ -98,7 +88,7 @@ static int word_merge_ordered(const struct bl_bpe *bpe, struct bl_bpe_scratch *s
     int code = BL_OK;
     if (size > SHORT) {
         size_t places = size / 64 + 1;
-        code = bpe_scratch_reserve(scratch, places * sizeof *tokens.closed + size * sizeof *tokens.symbol, e);
+        code = BL_ARRAY_RESERVE(scratch->memory, scratch->capacity, places + (size + 1) / 2, e);
         if (code)
             return code;
         tokens.closed = scratch->memory;
@@ -241,12 +231,12 @@ static int word_merge_long(const struct bl_bpe *bpe, struct bl_bpe_scratch *scra
     if (size >= UINT32_MAX)
         return bl_error_set(e, BL_EFAIL, "a word of %zu bytes", size);
     /* A merge pops one pair and pushes at most two; there are at most n - 1 merges, and n - 1 pairs at first. */
-    int code = bpe_scratch_reserve(scratch, size * (sizeof(struct part) + 2 * sizeof(uint64_t)), e);
+    int code = BL_ARRAY_RESERVE(scratch->memory, scratch->capacity, 4 * size, e);
     if (code)
         return code;
     uint32_t n = (uint32_t)size;
-    struct part *part = scratch->memory;
-    struct heap heap = {.item = (uint64_t *)(part + n)};
+    struct part *part = (struct part *)(scratch->memory + 2 * size);
+    struct heap heap = {.item = scratch->memory};
     for (uint32_t i = 0; i < n; i++)
         part[i] = (struct part){word[i], BL_SYMBOL_NONE, i + 1, i - 1};
     for (uint32_t i = 0; i < n; i++)

@@ -58,8 +58,8 @@ void bl_bpe_free(struct bl_bpe *bpe);
 
 /* Memory for merging; start from {0}. */
 struct bl_bpe_scratch {
-    void *memory;
-    size_t size;
+    uint64_t *memory;
+    size_t capacity;
 };
 
 /* Appends the ids of a word, in nearly linear time. */

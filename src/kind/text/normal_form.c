@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "kind/text/normal_table.h"
 #include "base/utf8.h"
 
@@ -38,24 +39,11 @@ static unsigned point_property(uint32_t c)
     return bl_normal_property[(uint32_t)bl_normal_page[c >> 8] << 8 | (c & 255)];
 }
 
-static bool segment_reserve(struct segment *s, size_t more)
-{
-    if (s->count + more <= s->capacity)
-        return true;
-    size_t capacity = s->capacity * 2 + 64;
-    uint64_t *unit = realloc(s->unit, capacity * sizeof *unit);
-    if (!unit) {
-        s->failed = true;
-        return false;
-    }
-    s->unit = unit;
-    s->capacity = capacity;
-    return true;
-}
-
 static void segment_add(struct segment *s, uint32_t c)
 {
-    if (segment_reserve(s, 1))
+    if (BL_ARRAY_RESERVE(s->unit, s->capacity, s->count + 1, NULL))
+        s->failed = true;
+    else
         s->unit[s->count++] = (uint64_t)(point_property(c) & 255) << CLASS | c;
 }
 

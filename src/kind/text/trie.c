@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "kind/text/huge_pages.h"
 
 #define BLOCK 256  /* a node's children lie in one block */
@@ -33,11 +34,10 @@ static int trie_grow(struct bl_trie *trie, struct bl_error *e)
 {
     if (trie->count > UINT32_MAX - BLOCK)
         return bl_error_set(e, BL_EFAIL, "too many tokens");
-    struct bl_trie_node *node = realloc(trie->node, (trie->count + BLOCK) * sizeof *node);
-    if (!node)
-        return bl_error_memory(e);
-    memset(node + trie->count, 0xff, BLOCK * sizeof *node);
-    trie->node = node;
+    int code = BL_ARRAY_RESIZE(trie->node, trie->count + BLOCK, e);
+    if (code)
+        return code;
+    memset(trie->node + trie->count, 0xff, BLOCK * sizeof *trie->node);
     trie->count += BLOCK;
     return BL_OK;
 }
