@@ -408,8 +408,10 @@ test_fields_beside_the_tokens() {
     expect 0 bload verify d
     expect 2 bload pack f.jsonl --key ids --field labels=labels --eos 5 -T 4 -o e
     err_has '--field has one number for each token of the inputs'
-    expect 2 bload pack f.jsonl --key ids --field labels=labels:u5 -T 4 -o e
-    err_has "a field's type is u8, i8, u16, i16, i32, i64 or f32"
+    for dtype in u5 float32x int32-or-so; do
+        expect 2 bload pack f.jsonl --key ids --field labels=labels:$dtype -T 4 -o e
+        err_has "a field's type is u8, i8, u16, i16, i32, i64 or f32"
+    done
 }
 
 test_u16_is_refused_when_ids_do_not_fit() {

@@ -2,22 +2,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "kind/text/bpe.h"
 #include "kind/text/huge_pages.h"
 
 #define TOKEN_BYTES_MAX 4096 /* of a token that can be merged: real ones have a few hundred at most */
 #define NONE UINT32_MAX
 
-/* The token that two tokens merge to, and the priority of the merge. */
+/* What two tokens merge to, and when; NONE: they do not. */
 struct rule {
-    uint32_t left, right, priority, token;
+    uint32_t priority, token;
 };
 
 /* The merges of the file. With ranks there are none: the vocabulary is searched. */
 struct rules {
     const struct bl_vocabulary *v;
-    struct rule *slot;
-    size_t mask;
+    const struct bl_merge *merge; /* or NULL */
+    struct bl_hash by_pair;
 };
 
 /* A token and the merge that makes it. */
@@ -25,33 +26,39 @@ struct made {
     uint32_t priority, left, right, token;
 };
 
-static struct rule *rules_slot(const struct rules *rules, uint32_t left, uint32_t right)
+static uint64_t pair_hash(uint32_t left, uint32_t right)
 {
-    uint64_t hash = ((uint64_t)left << 32 | right) * 0x9e3779b97f4a7c15u;
-    for (size_t at = (size_t)(hash >> 32) & rules->mask;; at = (at + 1) & rules->mask) {
-        struct rule *slot = &rules->slot[at];
-        if (slot->token == NONE || (slot->left == left && slot->right == right))
-            return slot;
+    return ((uint64_t)left << 32 | right) * BL_PAIR_FACTOR;
+}
+
+/* The number of the merge of two tokens, or NONE. */
+static uint32_t rules_find_merge(const struct rules *rules, uint32_t left, uint32_t right)
+{
+    struct bl_hash_probe probe = bl_hash_begin(&rules->by_pair, pair_hash(left, right));
+    for (size_t i; bl_hash_next(&rules->by_pair, &probe, &i);) {
+        if (rules->merge[i].left == left && rules->merge[i].right == right)
+            return (uint32_t)i;
     }
+    return NONE;
 }
 
 /* The rule of two adjacent tokens, by their numbers and their bytes. */
 static struct rule rules_find(const struct rules *rules, uint32_t left, uint32_t right, const uint8_t *bytes)
 {
-    if (rules->slot)
-        return *rules_slot(rules, left, right);
+    if (rules->merge) {
+        uint32_t merge = rules_find_merge(rules, left, right);
+        return (struct rule){merge, merge == NONE ? NONE : rules->merge[merge].token};
+    }
     const struct bl_token *token = rules->v->token;
     int64_t both = bl_vocabulary_find(rules->v, bytes, (size_t)token[left].size + token[right].size);
-    if (both < 0)
-        return (struct rule){.priority = NONE, .token = NONE};
-    return (struct rule){left, right, (uint32_t)token[both].id, (uint32_t)both};
+    return both < 0 ? (struct rule){NONE, NONE} : (struct rule){(uint32_t)token[both].id, (uint32_t)both};
 }
 
 /* Merges the bytes of a token (at least two) alone. True if that makes the token; *made: its merge. */
 static bool token_merge_alone(const struct rules *rules, const uint32_t byte_token[256], uint32_t token,
                               struct made *made)
 {
-    static const struct rule none = {.priority = NONE, .token = NONE};
+    static const struct rule none = {NONE, NONE};
     const uint8_t *bytes = bl_vocabulary_bytes(rules->v, token);
     size_t n = rules->v->token[token].size;
     uint32_t part[TOKEN_BYTES_MAX], start[TOKEN_BYTES_MAX];
@@ -86,7 +93,7 @@ static int bytes_find_tokens(const struct rules *rules, uint32_t byte_token[256]
     for (int i = 0; i < 256; i++) {
         int64_t token = bl_vocabulary_find(rules->v, &(uint8_t){(uint8_t)i}, 1);
         bool never = i == 0xc0 || i == 0xc1 || i >= 0xf5;
-        if (token < 0 && !(never && rules->slot))
+        if (token < 0 && !(never && rules->merge))
             return bl_error_set(e, BL_EFAIL, "the byte 0x%02X has no token: not every text can be encoded", i);
         byte_token[i] = token < 0 ? NONE : (uint32_t)token;
     }
@@ -237,26 +244,19 @@ int bl_bpe_from_ranks(struct bl_bpe *bpe, const struct bl_vocabulary *v, struct 
 int bl_bpe_from_merges(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct bl_merge *merges, size_t count,
                        bool direct, struct bl_error *e)
 {
-    size_t slots = 16;
-    while (slots < 2 * count)
-        slots *= 2;
-    struct rules rules = {.v = v, .slot = bl_huge_pages_alloc(slots * sizeof *rules.slot), .mask = slots - 1};
-    if (!rules.slot)
-        return bl_error_memory(e);
-    for (size_t i = 0; i < slots; i++)
-        rules.slot[i] = (struct rule){.priority = NONE, .token = NONE};
+    static const struct bl_merge none;
+    struct rules rules = {.v = v, .merge = count ? merges : &none};
     int code = BL_OK;
     for (size_t i = 0; i < count; i++) {
-        struct rule *slot = rules_slot(&rules, merges[i].left, merges[i].right);
-        if (slot->token != NONE) {
-            code = bl_error_set(e, BL_EFAIL, "merge %zu has the same pair as merge %u", i, slot->priority);
+        uint32_t same = rules_find_merge(&rules, merges[i].left, merges[i].right);
+        code = same == NONE ? bl_hash_add(&rules.by_pair, pair_hash(merges[i].left, merges[i].right), i, e)
+                            : bl_error_set(e, BL_EFAIL, "merge %zu has the same pair as merge %u", i, same);
+        if (code)
             goto out;
-        }
-        *slot = (struct rule){merges[i].left, merges[i].right, (uint32_t)i, merges[i].token};
     }
     code = bpe_build(bpe, &rules, direct, e);
 out:
-    free(rules.slot);
+    bl_hash_free(&rules.by_pair);
     return code;
 }
 
