@@ -31,6 +31,7 @@ struct bl_symbol {
     uint32_t shorter;     /* the longest other symbol that it begins with, or BL_SYMBOL_NONE */
 };
 
+/* The table of pairs is its own: base/hash.h would need 2 to 4 % more instructions for encoding. */
 struct bl_bpe {
     int32_t *id; /* of a symbol */
     struct bl_symbol *symbol;

@@ -2,7 +2,8 @@
  *
  * It only affects the time of encoding. Most words are short and have few tokens: their entries are half a cache line,
  * and a word may be in both entries of its line. Longer words and those with more tokens are in a table of larger
- * entries; a short word in that table has a stub in the first one. */
+ * entries; a short word in that table has a stub in the first one. Neither is a base/hash.h, which forgets nothing: a
+ * new word replaces an older one, so that memory is bounded. */
 #ifndef BL_WORD_CACHE_H
 #define BL_WORD_CACHE_H
 
