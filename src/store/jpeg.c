@@ -8,14 +8,8 @@
 #define QUOTED(text) #text
 #define IN_QUOTES(macro) QUOTED(macro)
 
-/* Both hold the same kind of handle; two types keep them from being confused. */
-struct bl_jpeg_encoder {
-    tjhandle handle;
-};
-
-struct bl_jpeg_decoder {
-    tjhandle handle;
-};
+/* An encoder or decoder is the library's handle, a void pointer, under a type of its own that is never defined: the two
+ * cannot be confused. */
 
 const char *bl_jpeg_version(void)
 {
@@ -39,32 +33,23 @@ size_t bl_jpeg_max_size(size_t height, size_t width)
 
 int bl_jpeg_encoder_open(struct bl_jpeg_encoder **out, struct bl_error *e)
 {
-    struct bl_jpeg_encoder *encoder = calloc(1, sizeof *encoder);
-    if (encoder)
-        encoder->handle = tjInitCompress();
-    if (!encoder || !encoder->handle) {
-        free(encoder);
-        return bl_error_memory(e);
-    }
-    *out = encoder;
-    return BL_OK;
+    *out = tjInitCompress();
+    return *out ? BL_OK : bl_error_memory(e);
 }
 
 void bl_jpeg_encoder_close(struct bl_jpeg_encoder *encoder)
 {
-    if (!encoder)
-        return;
-    (void)tjDestroy(encoder->handle);
-    free(encoder);
+    if (encoder)
+        (void)tjDestroy(encoder);
 }
 
 int bl_jpeg_encode(struct bl_jpeg_encoder *encoder, const uint8_t *picture, size_t height, size_t width, int quality,
                    uint8_t *out, size_t *size, struct bl_error *e)
 {
     unsigned long taken = bl_jpeg_max_size(height, width);
-    if (tjCompress2(encoder->handle, picture, (int)width, 0, (int)height, TJPF_RGB, &out, &taken, TJSAMP_420, quality,
+    if (tjCompress2(encoder, picture, (int)width, 0, (int)height, TJPF_RGB, &out, &taken, TJSAMP_420, quality,
                     TJFLAG_NOREALLOC | TJFLAG_ACCURATEDCT) != 0)
-        return bl_error_set(e, BL_EFAIL, "libjpeg-turbo cannot encode a picture: %s", tjGetErrorStr2(encoder->handle));
+        return bl_error_set(e, BL_EFAIL, "libjpeg-turbo cannot encode a picture: %s", tjGetErrorStr2(encoder));
     *size = taken;
     return BL_OK;
 }
@@ -73,31 +58,22 @@ int bl_jpeg_encode(struct bl_jpeg_encoder *encoder, const uint8_t *picture, size
 
 int bl_jpeg_decoder_open(struct bl_jpeg_decoder **out, struct bl_error *e)
 {
-    struct bl_jpeg_decoder *decoder = calloc(1, sizeof *decoder);
-    if (decoder)
-        decoder->handle = tjInitDecompress();
-    if (!decoder || !decoder->handle) {
-        free(decoder);
-        return bl_error_memory(e);
-    }
-    *out = decoder;
-    return BL_OK;
+    *out = tjInitDecompress();
+    return *out ? BL_OK : bl_error_memory(e);
 }
 
 void bl_jpeg_decoder_close(struct bl_jpeg_decoder *decoder)
 {
-    if (!decoder)
-        return;
-    (void)tjDestroy(decoder->handle);
-    free(decoder);
+    if (decoder)
+        (void)tjDestroy(decoder);
 }
 
 /* What the library reports is damage, unless it ran out of memory. */
-static int jpeg_report_damage(const struct bl_jpeg_decoder *decoder, struct bl_error *e)
+static int jpeg_report_damage(struct bl_jpeg_decoder *decoder, struct bl_error *e)
 {
     if (bl_error_memory_seen())
         return bl_error_memory(e);
-    return bl_error_set(e, BL_EDATA, "not a JPEG file, or damaged: %s", tjGetErrorStr2(decoder->handle));
+    return bl_error_set(e, BL_EDATA, "not a JPEG file, or damaged: %s", tjGetErrorStr2(decoder));
 }
 
 int bl_jpeg_check(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t size, size_t height, size_t width,
@@ -105,7 +81,7 @@ int bl_jpeg_check(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t s
 {
     int w = 0, h = 0, sampling = 0, colours = 0;
     bl_error_memory_watch();
-    if (tjDecompressHeader3(decoder->handle, file, size, &w, &h, &sampling, &colours) != 0)
+    if (tjDecompressHeader3(decoder, file, size, &w, &h, &sampling, &colours) != 0)
         return jpeg_report_damage(decoder, e);
     if ((size_t)w != width || (size_t)h != height)
         return bl_error_set(e, BL_EDATA, "a JPEG file of %dx%d instead of %zux%zu", w, h, width, height);
@@ -120,7 +96,7 @@ int bl_jpeg_decode(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t 
     int code = bl_jpeg_check(decoder, file, size, height, width, e);
     if (code)
         return code;
-    if (tjDecompress2(decoder->handle, file, size, picture, (int)width, 0, (int)height, TJPF_RGB,
+    if (tjDecompress2(decoder, file, size, picture, (int)width, 0, (int)height, TJPF_RGB,
                       TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS) != 0)
         return jpeg_report_damage(decoder, e);
     return BL_OK;

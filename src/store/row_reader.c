@@ -63,14 +63,6 @@ static int row_read_line(const struct bl_sequences_file *file, int64_t offset, s
     return bl_buffer_check(&text->line, e);
 }
 
-static const struct bl_sequences_file *row_file(const struct bl_sequences *t, size_t row)
-{
-    int f = t->files - 1;
-    while (f > 0 && t->file[f].first > row)
-        f--;
-    return &t->file[f];
-}
-
 /* The unescaped value of a column, or missing if the table lacks it. NULL: invalid escape. */
 static const char *row_value(const struct bl_columns *columns, struct bl_row_reader *text, enum bl_column column,
                              const char *missing)
@@ -86,9 +78,42 @@ static const char *row_value(const struct bl_columns *columns, struct bl_row_rea
     return field;
 }
 
+/* An integer from -1 to max; "" is -1. */
+static bool row_parse_optional(const char *text, int64_t max, int64_t *value)
+{
+    *value = -1;
+    return !*text || bl_text_to_int(text, strlen(text), -1, max, value);
+}
+
+/* Sets the members of a row that are numbers. v: the values of all columns. */
+static int row_parse_numbers(struct bl_row *row, const char *const v[BL_COLUMNS_ALL], struct bl_error *e)
+{
+    int status = bl_row_status_parse(v[BL_COLUMN_STATUS]);
+    int64_t stream;
+    const char *length = v[BL_COLUMN_LENGTH];
+    if (status < 0 || !bl_text_to_int(length, strlen(length), 0, INT64_MAX, &row->length) ||
+        !row_parse_optional(v[BL_COLUMN_BYTES], INT64_MAX, &row->bytes) ||
+        !row_parse_optional(v[BL_COLUMN_STREAM], INT32_MAX, &stream))
+        return bl_error_set(e, BL_EFAIL, "invalid number in length, bytes or stream");
+    if (!bl_content_parse(v[BL_COLUMN_CONTENT], &row->content))
+        return bl_error_set(e, BL_EFAIL, "\"%s\" in column content is not a checksum (16 hexadecimal digits)",
+                            v[BL_COLUMN_CONTENT]);
+    row->status = (enum bl_row_status)status;
+    row->stream = (int)stream;
+    row->offset = bl_row_offset(row);
+    return BL_OK;
+}
+
 int bl_row_reader_read(const struct bl_sequences *t, size_t i, struct bl_row_reader *text, struct bl_error *e)
 {
-    const struct bl_sequences_file *file = row_file(t, i);
+    static const char *const missing[BL_COLUMNS_ALL] = {
+        [BL_COLUMN_ID] = "",     [BL_COLUMN_LENGTH] = "0",  [BL_COLUMN_KIND] = "",   [BL_COLUMN_PATH] = "",
+        [BL_COLUMN_BYTES] = "",  [BL_COLUMN_STATUS] = "ok", [BL_COLUMN_REASON] = "", [BL_COLUMN_SAMPLING] = "",
+        [BL_COLUMN_STREAM] = "", [BL_COLUMN_CONTENT] = "",  [BL_COLUMN_START] = "",  [BL_COLUMN_DURATION] = "",
+        [BL_COLUMN_CHANNEL] = ""};
+    const struct bl_sequences_file *file = &t->file[t->files - 1];
+    while (file > t->file && file->first > i)
+        file--;
     const struct bl_columns *columns = &file->columns;
     if (!t->offset || file->fd < 0)
         return bl_error_set(e, BL_EFAIL, "row %zu cannot be read back from %s", i, file->path);
@@ -102,41 +127,26 @@ int bl_row_reader_read(const struct bl_sequences *t, size_t i, struct bl_row_rea
     if (code)
         return code;
     const char *v[BL_COLUMNS_ALL];
-    static const char *const missing[BL_COLUMNS_ALL] = {"", "0", "", "", "-1", "ok", "", "", "-1", "", "", "", ""};
     for (int c = 0; c < BL_COLUMNS_ALL; c++) {
         v[c] = row_value(columns, text, (enum bl_column)c, missing[c]);
         if (!v[c])
             return bl_error_set(e, BL_EFAIL, "%s: row %zu: invalid escape in \"%s\" (valid: \\t \\n \\r \\\\ \\xHH)",
                                 file->path, i, bl_columns_name((enum bl_column)c));
     }
-    struct bl_row *row = &text->row;
-    *row = (struct bl_row){.id = v[BL_COLUMN_ID],
-                           .kind = v[BL_COLUMN_KIND],
-                           .path = v[BL_COLUMN_PATH],
-                           .reason = v[BL_COLUMN_REASON],
-                           .sampling = v[BL_COLUMN_SAMPLING],
-                           .start = v[BL_COLUMN_START],
-                           .duration = v[BL_COLUMN_DURATION],
-                           .channel = v[BL_COLUMN_CHANNEL],
-                           .extra = *columns->extra ? text->extra.data : NULL,
-                           .columns = columns->extra};
-    int status = bl_row_status_parse(v[BL_COLUMN_STATUS]);
-    int64_t stream;
-    const char *bytes = *v[BL_COLUMN_BYTES] ? v[BL_COLUMN_BYTES] : "-1";
-    const char *stream_text = *v[BL_COLUMN_STREAM] ? v[BL_COLUMN_STREAM] : "-1";
-    if (status < 0 || !bl_text_to_int(v[BL_COLUMN_LENGTH], strlen(v[BL_COLUMN_LENGTH]), 0, INT64_MAX, &row->length) ||
-        !bl_text_to_int(bytes, strlen(bytes), -1, INT64_MAX, &row->bytes) ||
-        !bl_text_to_int(stream_text, strlen(stream_text), -1, INT32_MAX, &stream))
-        return bl_error_set(e, BL_EFAIL, "%s: row %zu (%s): invalid number in length, bytes or stream", file->path, i,
-                            row->id);
-    if (!bl_content_parse(v[BL_COLUMN_CONTENT], &row->content))
-        return bl_error_set(e, BL_EFAIL,
-                            "%s: row %zu (%s): \"%s\" in column content is not a checksum (16 hexadecimal digits)",
-                            file->path, i, row->id, v[BL_COLUMN_CONTENT]);
-    row->status = (enum bl_row_status)status;
-    row->stream = (int)stream;
-    row->offset = bl_row_offset(row);
-    return BL_OK;
+    text->row = (struct bl_row){.id = v[BL_COLUMN_ID],
+                                .kind = v[BL_COLUMN_KIND],
+                                .path = v[BL_COLUMN_PATH],
+                                .reason = v[BL_COLUMN_REASON],
+                                .sampling = v[BL_COLUMN_SAMPLING],
+                                .start = v[BL_COLUMN_START],
+                                .duration = v[BL_COLUMN_DURATION],
+                                .channel = v[BL_COLUMN_CHANNEL],
+                                .extra = *columns->extra ? text->extra.data : NULL,
+                                .columns = columns->extra};
+    code = row_parse_numbers(&text->row, v, e);
+    if (code)
+        bl_error_prefix(e, "%s: row %zu (%s)", file->path, i, text->row.id);
+    return code;
 }
 
 void bl_row_reader_free(struct bl_row_reader *text)

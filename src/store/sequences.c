@@ -74,44 +74,64 @@ static int loader_check_kind(struct bl_sequences *t, const struct bl_sequences_f
     return BL_OK;
 }
 
+/* Parses status and length of a row. */
+static int row_parse_length(const struct bl_sequences_file *file, char **field, int64_t number,
+                            enum bl_row_status *status, int64_t *length, struct bl_error *e)
+{
+    const char *word = bl_columns_value(&file->columns, field, BL_COLUMN_STATUS, "ok");
+    const char *text = field[file->columns.place[BL_COLUMN_LENGTH]];
+    int parsed = bl_row_status_parse(word), least = parsed == BL_ROW_OK ? 1 : 0;
+    if (parsed < 0)
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid status \"%s\" (ok, skipped, dropped, failed)",
+                            file->path, number, word);
+    *status = (enum bl_row_status)parsed;
+    if (!bl_text_to_int(text, strlen(text), least, INT64_MAX, length))
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid length \"%s\" (expected an integer from %d)",
+                            file->path, number, text, least);
+    return BL_OK;
+}
+
+static void sequences_count_row(struct bl_sequences *t, enum bl_row_status status, int64_t length, const char *reason)
+{
+    t->by_status[status]++;
+    t->excluded += status == BL_ROW_DROPPED && !length;
+    t->damaged += status == BL_ROW_OK && *reason;
+    t->empty += status == BL_ROW_SKIPPED && strcmp(reason, BL_REASON_EMPTY) == 0;
+}
+
 static int loader_add_row(struct sequences_loader *l, const struct bl_sequences_file *file, char *line, int64_t number,
                           int64_t offset, struct bl_error *e)
 {
     struct bl_sequences *t = l->table;
-    const struct bl_columns *columns = &file->columns;
     char *field[BL_COLUMNS_MAX];
+    enum bl_row_status status = BL_ROW_OK;
+    int64_t length = 0;
     int fields = bl_columns_split(line, field);
-    if (fields != columns->count)
+    if (fields != file->columns.count)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": %d columns where the header has %d", file->path, number,
-                            fields, columns->count);
-    const char *text = field[columns->place[BL_COLUMN_LENGTH]];
-    const char *status_text = bl_columns_value(columns, field, BL_COLUMN_STATUS, "ok");
-    int status = bl_row_status_parse(status_text);
-    if (status < 0)
-        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid status \"%s\" (ok, skipped, dropped, failed)",
-                            file->path, number, status_text);
-    int64_t length;
-    if (!bl_text_to_int(text, strlen(text), status == BL_ROW_OK ? 1 : 0, INT64_MAX, &length))
-        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid length \"%s\" (expected an integer from %d)",
-                            file->path, number, text, status == BL_ROW_OK ? 1 : 0);
-    if (loader_reserve(l, t->count + 1, e))
-        return BL_EFAIL;
-    if (status == BL_ROW_OK && __builtin_add_overflow(t->steps, length, &t->steps))
-        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the lengths add up to more than 2^63", file->path, number);
-    if (status == BL_ROW_OK && loader_check_kind(t, file, field, number, e))
-        return BL_EFAIL;
+                            fields, file->columns.count);
+    int code = row_parse_length(file, field, number, &status, &length, e);
+    if (code)
+        return code;
+    code = loader_reserve(l, t->count + 1, e);
+    if (code)
+        return code;
+    if (status == BL_ROW_OK) {
+        if (__builtin_add_overflow(t->steps, length, &t->steps))
+            return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the lengths add up to more than 2^63", file->path,
+                                number);
+        code = loader_check_kind(t, file, field, number, e);
+        if (code)
+            return code;
+    }
     const char *group = l->group_by ? field[l->group_column] : NULL;
     if (group && bl_groups_find(&l->groups, group, strlen(group), &t->group[t->count], e))
         return BL_EFAIL;
-    const char *id = field[columns->place[BL_COLUMN_ID]];
+    const char *id = field[file->columns.place[BL_COLUMN_ID]];
     l->hash[t->count] = XXH3_64bits(id, strlen(id));
     t->offset[t->count] = offset;
     t->length[t->count++] = status == BL_ROW_OK ? length : 0;
-    t->by_status[status]++;
-    t->excluded += status == BL_ROW_DROPPED && !length;
-    const char *reason = bl_columns_value(columns, field, BL_COLUMN_REASON, "");
-    t->damaged += status == BL_ROW_OK && *reason;
-    t->empty += status == BL_ROW_SKIPPED && strcmp(reason, BL_REASON_EMPTY) == 0;
+    sequences_count_row(t, status, length, bl_columns_value(&file->columns, field, BL_COLUMN_REASON, ""));
     return BL_OK;
 }
 
