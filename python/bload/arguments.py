@@ -10,7 +10,7 @@ from .errors import OptionError
 
 
 def integer(what: str, value: Any) -> int:
-    """value as an int; numpy integers are accepted. what: how the message of the TypeError begins."""
+    """value as an int; numpy integers are accepted. TypeError: it is no integer; its message begins with what."""
     try:
         return operator.index(value)
     except TypeError:
@@ -20,7 +20,7 @@ def integer(what: str, value: Any) -> int:
 def flag(name: str, value: Any) -> bool:
     """value as a bool. TypeError: it is neither bool nor numpy.bool_."""
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} is True or False, not {kind(value)}")
+        raise TypeError(f"{name} must be True or False, not {kind(value)}")
     return bool(value)
 
 
@@ -33,15 +33,15 @@ def names(name: str, value: Any) -> Tuple[str, ...]:
         found = (None,)
     for one in found:
         if not isinstance(one, str):
-            raise TypeError(f"{name} is a list of names, not {kind(value)}")
+            raise TypeError(f"{name} must be a name or a list of names, not {kind(value)}")
     return found
 
 
 def at_least(name: str, value: Any, least: int) -> int:
     """value as an int. TypeError: not an integer. OptionError: below least."""
-    number = integer(f"{name} is an integer", value)
+    number = integer(f"{name} must be an int", value)
     if number < least:
-        raise OptionError(f"{name} is at least {least}, not {number}")
+        raise OptionError(f"{name} must be at least {least}, not {number}")
     return number
 
 

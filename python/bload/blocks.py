@@ -49,9 +49,9 @@ class Blocks:
     def __getitem__(self, key: Union[SupportsIndex, slice]) -> Union[Block, List[Block]]:
         if isinstance(key, slice):
             return [self.block(i) for i in range(*key.indices(len(self)))]
-        i = integer("the index of a block is an integer or a slice (for sequences use sequence(id), for fields block[name])", key)
+        i = integer("a block index must be an int or a slice (for a sequence use sequence(id), for a field block[name])", key)
         if not -len(self) <= i < len(self):
-            raise IndexError(f"block {i} of {len(self)}")
+            raise IndexError(f"no block {i}: there are {len(self)}")
         return self.block(i % len(self))
 
     def __iter__(self) -> Iterator[Block]:
@@ -66,7 +66,7 @@ class Blocks:
         raise NotImplementedError
 
     def complete(self, block: Block) -> Block:
-        """Adds the requested arrays that follow from a block's tables: segment_ids, position_ids, mask, ids."""
+        """block, with the requested entries that follow from its tables: segment_ids, position_ids, mask, ids."""
         used = int(block["num_sequences"])
         places = block["cu_seqlens"][:used], block["length"][:used], self.dataset.T
         if self.options.segment_ids and "segment_ids" not in block:

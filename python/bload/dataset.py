@@ -32,7 +32,7 @@ def directory(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"])
     """The absolute path, which stays valid if the working directory changes. MissingError: a URL."""
     name = os.fsdecode(path)
     if "://" in name and not os.path.exists(name):
-        raise MissingError("a URL; datasets are read from directories: copy or mount it", name)
+        raise MissingError("this is a URL, but datasets are read from directories: copy or mount it", name)
     return os.path.abspath(name)
 
 
@@ -216,7 +216,7 @@ class Dataset(Blocks):
 
         EpochError: no such epoch. OptionError: a seed without a window.
         """
-        number = arguments.integer("the number of an epoch is an integer", number)
+        number = arguments.integer("the number of an epoch must be an int", number)
         if seed != 0 and window is None:
             raise OptionError("seed needs a window: plans have their own seed", self.path)
         return self if number == 0 else Epoch(self, number, window, seed)
@@ -312,14 +312,14 @@ class Dataset(Blocks):
     # --- sequences ------------------------------------------------------------------------------------------------
 
     def sequence(self, which: Union[str, SupportsIndex], partial: bool = False) -> Dict[str, Any]:
-        """The fields of one sequence, by id or row: [length, ...] each, joined from its pieces.
+        """The fields of one sequence, given by its id or its row: a dict of arrays [length, ...], joined from its pieces.
 
-        partial: if only parts of the sequence are stored, give these, in order.
+        partial: if only parts of the sequence are stored, return these, in order, instead of raising SequenceError.
 
         SequenceError (a KeyError): no such id; the sequence was skipped or failed; or, without partial, it is not stored completely.
         IndexError: no such row. TypeError: neither an id nor a row.
         """
-        row = self.sequences.find(which) if isinstance(which, str) else arguments.integer("a sequence is given by id or row", which)
+        row = self.sequences.find(which) if isinstance(which, str) else arguments.integer("a sequence must be given by id or row", which)
         told = self.sequences[row]
         row %= len(self.sequences)
         pieces = self.index.pieces_of(row)

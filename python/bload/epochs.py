@@ -92,7 +92,7 @@ class WindowedEpoch:
 
     def __init__(self, dataset: Stored, number: int, window: int, seed: int):
         if window < 1:
-            raise EpochError(f"a window has at least 1 block, not {window}", dataset.path)
+            raise EpochError(f"window must be at least 1 block, not {window}", dataset.path)
         self.dataset, self.index = dataset, dataset.index
         self.window, self.seeds = window, (seed, number)
         self.groups = self.groups_of(dataset)
@@ -157,8 +157,8 @@ class Epoch(Blocks):
             raise EpochError(f"no epoch {number}", dataset.path)
         self.dataset = dataset
         self.options = dataset.options
-        self.number, self.seed = number, integer("seed is an integer", seed)
-        self.window = window = None if window is None else integer("window is a number of blocks", window)
+        self.number, self.seed = number, integer("seed must be an int", seed)
+        self.window = window = None if window is None else integer("window, in blocks, must be an int", window)
         self.plan = PlannedEpoch(dataset, number) if window is None else WindowedEpoch(dataset, number, window, self.seed)
         self.warned = not dataset.info.compressed
         self.padding: Optional[Dict[str, np.ndarray]] = None

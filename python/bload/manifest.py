@@ -57,7 +57,7 @@ def absence(path: str) -> str:
         parent = os.path.dirname(parent)
     if os.path.isdir(path):
         return f"not a finished dataset: it has no {FILE}"
-    return f"a file; a dataset is a directory with a {FILE}"
+    return f"this is a file, but a dataset is a directory with a {FILE}"
 
 
 class Manifest:

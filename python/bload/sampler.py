@@ -34,12 +34,12 @@ class EpochBlocks:
 
     def __init__(self, dataset: Dataset, window: Optional[int] = None, seed: int = 0):
         if not isinstance(dataset, Dataset):
-            raise TypeError(f"the blocks are those of a dataset, opened by bload.open, not {kind(dataset)}")
+            raise TypeError(f"dataset must be a bload.Dataset, opened by bload.open, not {kind(dataset)}")
         if seed != 0 and window is None:
-            raise SamplerError("a seed of windows needs a window")
+            raise SamplerError("a seed for windows needs a window")
         self.dataset = dataset
         self.window = None if window is None else whole_number("window", window, 1)
-        self.seed = integer("the seed of windows is an integer", seed)
+        self.seed = integer("the seed for windows must be an int", seed)
         # A cache for each object, as in Dataset. It has no lock that a forked worker could inherit while it is held.
         self.epoch = functools.lru_cache(OPEN_EPOCHS)(self.open)
 
@@ -62,9 +62,9 @@ class EpochBlocks:
     def __getitem__(self, key: Union[SupportsIndex, slice]) -> Union[Block, List[Block]]:
         if isinstance(key, slice):
             return self.dataset[key]
-        number = integer("blocks are had by number or slice", key)
+        number = integer("a block index must be an int or a slice", key)
         if number < -len(self) or len(self) == 0:
-            raise IndexError(f"block {number} of {len(self)}")
+            raise IndexError(f"no block {number}: there are {len(self)}")
         epoch, block = divmod(number, len(self)) if number >= 0 else (0, number)
         return self.epoch(epoch)[block]
 
@@ -96,9 +96,9 @@ def whole_number(name: str, value: Any, least: int = 0) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise SamplerError(f"{name} must be an integer, and is {value!r}") from None
+        raise SamplerError(f"{name} must be an integer, not {value!r}") from None
     if isinstance(value, bool) or number < least:
-        raise SamplerError(f"{name} must be at least {least}, and is {value!r}")
+        raise SamplerError(f"{name} must be at least {least}, not {value!r}")
     return number
 
 
@@ -107,11 +107,11 @@ def of_epochs(source: Any) -> Any:
     if hasattr(source, "first") and isinstance(getattr(source, "dataset", None), Dataset):
         return source
     if isinstance(source, Blocks):
-        raise TypeError("a sampler's numbers go on from epoch to epoch: give it, and index, sampler.EpochBlocks(dataset)")
+        raise TypeError("a sampler numbers the blocks of all epochs: pass bload.sampler.EpochBlocks(dataset), and read its blocks")
     if hasattr(source, "indices"):
-        raise TypeError("a part of the blocks, such as a Subset, has no further epochs, as those mix the sequences of all blocks: split "
-                        "the sequences before packing (a dataset for each part), or read the stored blocks by torch's own samplers")
-    raise TypeError(f"a sampler is of bload.torch.BlockDataset or bload.sampler.EpochBlocks, not {kind(source)}")
+        raise TypeError("a part of the blocks, such as a Subset, has no other epochs, because these mix the sequences of all blocks: split "
+                        "the sequences before packing (one dataset for each part), or read the stored blocks with torch's own samplers")
+    raise TypeError(f"the source of a sampler must be a bload.torch.BlockDataset or a bload.sampler.EpochBlocks, not {kind(source)}")
 
 
 class BlockSampler:
@@ -142,12 +142,12 @@ class BlockSampler:
         self.num_replicas = whole_number("num_replicas", 1 if num_replicas is None else num_replicas, 1)
         self.rank = None if rank is None else whole_number("rank", rank)
         if self.rank is not None and self.rank >= self.num_replicas:
-            raise SamplerError(f"there is no rank {rank} among {self.num_replicas}")
+            raise SamplerError(f"rank must be below num_replicas, which is {self.num_replicas}, not {rank}")
         self.shuffle = flag("shuffle", shuffle)
         self.seed = whole_number("seed", seed)
         self.batch_size = whole_number("batch_size", source.dataset.batch_size if batch_size is None else batch_size, 1)
         if remainder not in REMAINDERS:
-            raise SamplerError(f"remainder must be one of {', '.join(REMAINDERS)}, and is {remainder!r}")
+            raise SamplerError(f"remainder must be one of {', '.join(REMAINDERS)}, not {remainder!r}")
         self.remainder = remainder
         self.whole_length = flag("whole_length", whole_length)
         self.epoch = 0
@@ -179,7 +179,7 @@ class BlockSampler:
         elif epoch != self.epoch or self.finished:
             if self.restored:
                 self.warn(f"set_epoch({epoch}) leaves the restored position, {self.begin} blocks into epoch {self.epoch}, of which the "
-                          f"other {self.left()} are not read: go on with set_epoch({self.epoch})", 3)
+                          f"other {self.left()} are not read: call set_epoch({self.epoch}) to go on", 3)
             self.begin = self.position = 0
             self.finished = self.restored = False
         self.epoch = epoch
@@ -193,7 +193,7 @@ class BlockSampler:
         if excess and self.remainder == "error":
             what = f"{left} blocks are left of the epoch" if begin else f"an epoch has {left} blocks"
             raise SamplerError(
-                f"{what}, which is no multiple of {step} = {self.num_replicas} ranks * {self.batch_size} "
+                f"{what}, which is not a multiple of {step} = {self.num_replicas} ranks * {self.batch_size} "
                 f"blocks: remainder=\"pad\" repeats {step - excess} of them, remainder=\"drop\" leaves out {excess}",
                 self.source.dataset.path)
         return excess
@@ -263,7 +263,7 @@ class BlockSampler:
         position = self.position if consumed is None else whole_number("consumed", consumed)
         end = len(self.source) + self.padded
         if position > end:
-            raise SamplerError(f"{position} blocks were consumed, and the epoch has {end}", self.source.dataset.path)
+            raise SamplerError(f"consumed is {position}, but the epoch has {end} blocks", self.source.dataset.path)
         if position >= len(self.source) - self.dropped:
             position = len(self.source)
         return {
@@ -289,7 +289,7 @@ class BlockSampler:
             epoch, consumed = (over + 1 if told is None or told < over else told), 0
         self.excess(consumed)
         if told is not None and told != epoch:
-            self.warn(f"set_epoch({told}) was called, and the state goes on in epoch {epoch}", 3)
+            self.warn(f"set_epoch({told}) was called, but the state goes on in epoch {epoch}", 3)
         self.seed, self.epoch, self.shuffle = seed, epoch, bool(state["shuffle"])
         self.begin = self.position = consumed
         self.finished, self.restored, self.over = False, True, over
@@ -298,17 +298,17 @@ class BlockSampler:
         """The seed, epoch and consumed blocks of a state. SamplerError: it is not a state of these blocks."""
         path = self.source.dataset.path
         if not isinstance(state, Mapping):
-            raise SamplerError(f"a state is the dict that state_dict() gave, not {kind(state)}", path)
+            raise SamplerError(f"the state must be a dict from state_dict(), not {kind(state)}", path)
         for name in ("seed", "epoch", "consumed", "shuffle", "blocks", "world_size", "plan_digest"):
             if name not in state:
-                raise SamplerError(f"the state has no \"{name}\": it is not one of a BlockSampler", path)
+                raise SamplerError(f"the state has no \"{name}\": it is not the state of a BlockSampler", path)
         seed, epoch, consumed, blocks = (whole_number(f"the state's {name}", state[name])
                                          for name in ("seed", "epoch", "consumed", "blocks"))
         whole_number("the state's world_size", state["world_size"], 1)
         own = self.source.dataset.info.plan_digest
         if (blocks, state["plan_digest"]) != (len(self.source), own):
-            raise SamplerError(f"the state is of another dataset: {blocks} blocks by plan {state['plan_digest']}, "
+            raise SamplerError(f"the state belongs to another dataset: {blocks} blocks by plan {state['plan_digest']}, "
                                f"not {len(self.source)} by plan {own}", path)
         if consumed > blocks:
-            raise SamplerError(f"the state tells of {consumed} consumed blocks, and there are {blocks}", path)
+            raise SamplerError(f"the state says that {consumed} of {blocks} blocks were consumed", path)
         return seed, epoch, consumed

@@ -84,7 +84,7 @@ class SeekableFile:
         DamagedError: the content ends before, or a frame is damaged.
         """
         if offset + len(out) > self.size:
-            raise DamagedError(f"it has {self.size} bytes, and more are needed", self.path)
+            raise DamagedError(f"its content has {self.size} bytes, fewer than expected", self.path)
         first = int(np.searchsorted(self.content, offset, "right")) - 1
         last = int(np.searchsorted(self.content, offset + len(out), "left"))
         for i in range(first, last):

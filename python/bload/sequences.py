@@ -131,7 +131,7 @@ class Sequences:
         if isinstance(key, slice):
             return [self[row] for row in range(*key.indices(len(self)))]
         if not isinstance(key, str):
-            return dict(zip(self.columns, self.row(integer("a table has rows by number or slice, and columns by name", key))))
+            return dict(zip(self.columns, self.row(integer("a table index must be an int, a slice or the name of a column", key))))
         if key in self.attributes:
             return self.attribute(key)
         if key.rpartition(".")[2] in ("length", "bytes"):
@@ -149,14 +149,14 @@ class Sequences:
         """The values of a row, as strings, by column."""
         rows = len(self)
         if not -rows <= row < rows:
-            raise IndexError(f"{self.path}: row {row} of {rows}")
+            raise IndexError(f"{self.path}: no row {row}: there are {rows}")
         row %= rows
         begin, end = int(self.offsets[row]), int(self.offsets[row + 1]) - 1
         return [self.text(value, row + 2) for value in self.split(bytes(self.file.read(begin, end - begin)), row)]
 
     def id(self, row: SupportsIndex) -> str:
         """The id of a row. IndexError: no such row."""
-        return self.row(integer("a row is a number", row))[self.columns.index("id")]
+        return self.row(integer("row must be an int", row))[self.columns.index("id")]
 
     def ids(self, rows: np.ndarray) -> List[str]:
         """The ids of a block's rows, I64 [n], as a list of n strings; "" for -1."""
@@ -189,7 +189,7 @@ class Sequences:
     def lookup(self, name: object) -> Optional[int]:
         """The row of the sequence with this id; None if there is none. TypeError: the id is not a string."""
         if not isinstance(name, str):
-            raise TypeError(f"ids of sequences are strings, not {kind(name)}")
+            raise TypeError(f"the id of a sequence must be a str, not {kind(name)}")
         if self.found_ids is None:
             hashes = np.fromiter(map(hash, self.values("id")), np.int64, len(self))
             order = np.argsort(hashes, kind="stable")

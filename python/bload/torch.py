@@ -14,7 +14,7 @@ from . import sampler
 from .dataset import Dataset
 from .errors import SamplerError
 
-# Tensors of at least this many bytes go from a worker to its program through shared memory.
+# Tensors of at least this many bytes are passed from a worker to the main process in shared memory.
 WORTH_SHARING = 256 << 10
 
 # Types that torch lacks or barely supports, and the types that hold their values.
@@ -36,7 +36,7 @@ def tensor(array: Any, stored: str = "") -> torch.Tensor:
 
 
 class Tensors(Dict[str, Any]):
-    """The tensors and lists of a block or a batch, by name. Small tensors go from a worker to its program by value.
+    """The tensors and lists of a block or a batch, by name. A worker passes small tensors to the main process by value.
 
     In shared memory, each would cost a file, a descriptor and a quarter of a millisecond: for blocks of text, more than everything else.
     """
@@ -71,7 +71,7 @@ def restored(values: Dict[str, Any]) -> Tensors:
     return Tensors({name: as_tensor(value) for name, value in values.items()})
 
 
-class BlockDataset(TorchDataset):
+class BlockDataset(TorchDataset[Dict[str, Any]]):
     """The blocks of a dataset as dicts of tensors, for any sampler and any number of workers, forked or spawned.
 
     dataset[i] and dataset[-1] are dicts, dataset[2:5] is a list of dicts. They have the arrays of bload.Blocks as tensors of the stored
@@ -89,7 +89,7 @@ class BlockDataset(TorchDataset):
 
     def __init__(self, path: Any, *, window: Optional[int] = None, window_seed: int = 0, ids: bool = False, **options: Any):
         if "writable" in options:
-            raise TypeError("tensors are always the caller's own, to be written to: leave out writable")
+            raise TypeError("tensors can always be written to: leave out writable")
         self.dataset = Dataset(path, ids=ids, writable=True, **options)
         self.blocks = sampler.EpochBlocks(self.dataset, window, window_seed)
         self.stored = {name: field.stored for name, field in self.dataset.fields.items()}
@@ -167,7 +167,7 @@ def dealt() -> Optional[Tuple[int, int]]:
     return None
 
 
-class BlockSampler(sampler.BlockSampler, Sampler):
+class BlockSampler(sampler.BlockSampler, Sampler[int]):
     """sampler.BlockSampler for a BlockDataset: the sampler of a DataLoader with batch_size=dataset.batch_size.
 
     num_replicas is by default the size of the process group, or 1 without one. Without rank it gives the numbers of the whole job, for
@@ -188,7 +188,7 @@ class BlockSampler(sampler.BlockSampler, Sampler):
         if num_replicas is None:
             num_replicas = group_size()
             if num_replicas is None and rank is not None:
-                raise SamplerError("a rank is one of num_replicas, which must be given where there is no process group")
+                raise SamplerError("rank needs num_replicas, because there is no process group")
         super().__init__(dataset, num_replicas, rank, shuffle, seed, batch_size=batch_size, remainder=remainder,
                          whole_length=whole_length)
         self.dataset = dataset
@@ -198,16 +198,16 @@ class BlockSampler(sampler.BlockSampler, Sampler):
         numbers = super().numbers()
         ranks, step = dealt() or (1, 1)
         if ranks > 1 and self.num_replicas > 1 and self.rank is not None:
-            raise SamplerError("Accelerate and the Trainer of Transformers deal out batches among the ranks themselves, and most of "
+            raise SamplerError("Accelerate and the Trainer of Transformers divide the batches among the ranks themselves, so most of "
                                f"rank {self.rank}'s would be lost: make the BlockSampler without a rank", self.dataset.dataset.path)
         if len(numbers) % step:
-            raise SamplerError(f"Accelerate deals out {step} blocks at a time among {ranks} ranks, and {len(numbers)} are no multiple "
-                               f"of that: num_replicas is {self.num_replicas} and batch_size {self.batch_size}, which must be as many",
+            raise SamplerError(f"Accelerate divides {step} blocks at a time among {ranks} ranks, and {len(numbers)} blocks are not a "
+                               f"multiple of that: num_replicas is {self.num_replicas} and batch_size {self.batch_size}; both must match",
                                self.dataset.dataset.path)
         return numbers
 
 
-class RankBlockSampler(BlockSampler, DistributedSampler):
+class RankBlockSampler(BlockSampler, DistributedSampler[int]):
     """A BlockSampler that gives the numbers of one rank, with the attributes of torch's DistributedSampler."""
 
     drop_last = False

@@ -18,7 +18,7 @@ def sampler_of(loader: Any) -> BlockSampler:
         if isinstance(found, BlockSampler):
             return found
         part = getattr(part, "batch_sampler", None)
-    raise SamplerError("the Trainer reads without a BlockSampler: _get_train_sampler is to make one")
+    raise SamplerError("the Trainer reads without a BlockSampler: override _get_train_sampler to return one")
 
 
 class EpochCallback(TrainerCallback):
@@ -39,8 +39,8 @@ class EpochCallback(TrainerCallback):
         epoch, updates = divmod(state.global_step, math.ceil(batches / each))
         here = epoch + updates * each / batches
         if not math.isclose(here, state.epoch, abs_tol=1e-6):
-            raise SamplerError(f"update {state.global_step} of the checkpoint is in epoch {state.epoch:g}, and with these ranks, batches "
-                               f"and accumulation it would be in epoch {here:g}: go on with as many as before", path)
+            raise SamplerError(f"update {state.global_step} of the checkpoint is in epoch {state.epoch:g}, but with these ranks, batches "
+                               f"and accumulation it would be in epoch {here:g}: resume with those of the checkpoint", path)
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, train_dataloader: Any = None, **others: Any) -> None:
         sampler_of(train_dataloader).set_epoch(math.floor(state.epoch or 0))

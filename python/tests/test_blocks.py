@@ -73,7 +73,7 @@ class Interface(Sample):
         for wrong in n, -n - 1, 1 << 70:
             self.assertRaises(IndexError, dataset.__getitem__, wrong)
         for wrong in "0", "tokens", 1.0, None, [0, 1], (0, 1):
-            self.assertRaisesRegex(TypeError, "the index of a block is an integer or a slice .*, not .* of type ", dataset.__getitem__, wrong)
+            self.assertRaisesRegex(TypeError, "a block index must be an int or a slice .*, not .* of type ", dataset.__getitem__, wrong)
         self.assertEqual([dataset[5:99][-1]["ids"], dataset[-2:][0]["ids"], dataset[9:9]], [dataset[-1]["ids"], dataset[n - 2]["ids"], []])
         self.assertRaisesRegex(TypeError, "id in dataset.sequences", lambda: dataset.sequences.id(0) in dataset)
         self.assertRaisesRegex(TypeError, "id in dataset.sequences", lambda: dataset[0] in dataset.epoch(1, window=2))
@@ -85,9 +85,9 @@ class Interface(Sample):
         for which in name, np.str_(name), np.int32(3), np.uint8(3), 3 - n:
             same(self, dataset.sequence(which), dataset.sequence(3))
         for wrong in n, -n - 1:
-            self.assertRaisesRegex(IndexError, f"row {wrong} of {n}", dataset.sequence, wrong)
+            self.assertRaisesRegex(IndexError, f"no row {wrong}: there are {n}", dataset.sequence, wrong)
         for wrong in 1.0, None, b"a", [name], np.float32(3):
-            self.assertRaisesRegex(TypeError, "a sequence is given by id or row, not ", dataset.sequence, wrong)
+            self.assertRaisesRegex(TypeError, "a sequence must be given by id or row, not ", dataset.sequence, wrong)
         for error in KeyError, bload.SequenceError, bload.Error:
             with self.assertRaises(error) as raised:
                 dataset.sequence("3")
@@ -104,9 +104,9 @@ class Interface(Sample):
             self.assertEqual(str(raised.exception), f"{os.path.join(self.where, part)}: part of a dataset: open {self.where}")
         with open(self.path("x.safetensors"), "wb"):
             pass
-        for wrong, said in ((self.path("x.safetensors"), "x.safetensors: a file; a dataset is a directory with a manifest.json"),
-                            ("https://a.b/dataset", "^https://a.b/dataset: a URL; datasets are read from directories: copy"),
-                            ("s3://bucket/dataset", "^s3://bucket/dataset: a URL"), (self.path("text"), "not a finished dataset"),
+        for wrong, said in ((self.path("x.safetensors"), "x.safetensors: this is a file, but a dataset is a directory with a manifest.json"),
+                            ("https://a.b/dataset", "^https://a.b/dataset: this is a URL, but datasets are read from directories: copy"),
+                            ("s3://bucket/dataset", "^s3://bucket/dataset: this is a URL"), (self.path("text"), "not a finished dataset"),
                             (self.path("nowhere"), "no such dataset"), (self.path("x.safetensors/y"), "no such dataset")):
             for error in bload.MissingError, FileNotFoundError:
                 self.assertRaisesRegex(error, said, bload.open, wrong)
@@ -122,15 +122,15 @@ class Interface(Sample):
             self.assertRaisesRegex(error, "no field \"label\": poses, labels, sound$", bload.open, path, fields="label")
         self.assertRaisesRegex(bload.OptionError, "no field \"length\": .*attributes and tables are in every", bload.open, path, fields="length")
         for wrong in 3, [3], b"labels", True:
-            self.assertRaisesRegex(TypeError, "fields is a list of names, not ", bload.open, path, fields=wrong)
-        self.assertRaisesRegex(TypeError, "verify is True or False, not .'labels'. of type list", bload.open, path, ["labels"])
+            self.assertRaisesRegex(TypeError, "fields must be a name or a list of names, not ", bload.open, path, fields=wrong)
+        self.assertRaisesRegex(TypeError, "verify must be True or False, not .'labels'. of type list", bload.open, path, ["labels"])
         for name in "ids", "segment_ids", "position_ids", "mask", "decode", "writable":
-            self.assertRaisesRegex(TypeError, f"^{name} is True or False, not 'no' of type str$", bload.open, path, **{name: "no"})
+            self.assertRaisesRegex(TypeError, f"^{name} must be True or False, not 'no' of type str$", bload.open, path, **{name: "no"})
         self.assertIn("mask", bload.open(path, mask=np.bool_(True))[0])
         for wrong in 0, -1:
-            self.assertRaisesRegex(bload.OptionError, "open_shards is at least 1", bload.open, path, open_shards=wrong)
+            self.assertRaisesRegex(bload.OptionError, "open_shards must be at least 1", bload.open, path, open_shards=wrong)
         for wrong in None, 2.5, "4":
-            self.assertRaisesRegex(TypeError, "open_shards is an integer, not ", bload.open, path, open_shards=wrong)
+            self.assertRaisesRegex(TypeError, "open_shards must be an int, not ", bload.open, path, open_shards=wrong)
         for arguments in ("1",), (1.0,), (None,), (1, 2.5), (1, "8"), (1, 8, "a"), (1, 8, 1.5):
             self.assertRaises(TypeError, self.dataset.epoch, *arguments)
         self.assertRaisesRegex(bload.OptionError, "seed needs a window", self.dataset.epoch, 1, seed=3)
@@ -239,12 +239,12 @@ class Table(Sample):
         for absent in "", "nothing", "0", truth[0]["id"] + " ", truth[0]["id"].upper():
             self.assertNotIn(absent, table)
         for wrong in 0, None, b"a", truth[0]:
-            self.assertRaisesRegex(TypeError, "ids of sequences are strings, not ", table.__contains__, wrong)
+            self.assertRaisesRegex(TypeError, "the id of a sequence must be a str, not ", table.__contains__, wrong)
         self.assertEqual(list(table), truth)
         for key in slice(2, 9, 3), slice(-2, None), slice(len(truth), None):
             self.assertEqual(table[key], truth[key])
         for wrong in 1.0, None, [0]:
-            self.assertRaisesRegex(TypeError, "a table has rows by number or slice, and columns by name, not ", table.__getitem__, wrong)
+            self.assertRaisesRegex(TypeError, "a table index must be an int, a slice or the name of a column, not ", table.__getitem__, wrong)
 
     def test_attributes(self):
         """Numbers that a table says of each sequence: columns, and beside each piece; the sequence without a row was left out."""

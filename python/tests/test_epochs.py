@@ -140,7 +140,7 @@ class Epochs(Sample):
         dataset = bload.open(self.planned("plain"))
         self.assertRaisesRegex(bload.EpochError, "no plan for epoch 3: make one with bload plan", dataset.epoch, 3)
         self.assertRaisesRegex(bload.EpochError, "no epoch -1", dataset.epoch, -1)
-        self.assertRaisesRegex(bload.EpochError, "a window has at least 1 block", dataset.epoch, 1, window=0)
+        self.assertRaisesRegex(bload.EpochError, "window must be at least 1 block", dataset.epoch, 1, window=0)
 
     def test_window(self):
         """A block's pieces come from its own window; drawn alike by equal seeds, otherwise by others."""

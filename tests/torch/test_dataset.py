@@ -56,7 +56,7 @@ class Tensors(PackedTest):
             for tensors, arrays in itertools.zip_longest(given, self.arrays[key]):
                 self.assertBlock(tensors, arrays)
         for wrong in "0", 1.0, [0, 1], None:
-            self.assertRaisesRegex(TypeError, "by number or slice, not ", self.blocks.__getitem__, wrong)
+            self.assertRaisesRegex(TypeError, "must be an int or a slice, not ", self.blocks.__getitem__, wrong)
         self.assertBlock(self.blocks[torch.tensor(2)], self.arrays[2])
         self.assertRaisesRegex(TypeError, "in dataset.sequences", lambda: "000.npy" in self.blocks)
         self.assertRaisesRegex(TypeError, "leave out writable", BlockDataset, self.data, writable=False)

@@ -160,7 +160,7 @@ class Accelerate(Framework):
         for one in self.ranks:
             of_a_rank, uneven = one["refused"]
             self.assertRegex(of_a_rank, "make the BlockSampler without a rank")
-            self.assertRegex(uneven, "deals out 4 blocks at a time among 2 ranks, and .* num_replicas is 1")
+            self.assertRegex(uneven, "divides 4 blocks at a time among 2 ranks, and .* num_replicas is 1")
 
 
 @needs("transformers")
@@ -185,7 +185,7 @@ class Callback(PackedTest):
 
     def test_checkpoint_of_a_job_of_another_size_is_refused(self):
         batches = len(BlockDataset(self.data)) // 2
-        with self.assertRaisesRegex(SamplerError, f"update {batches} of the checkpoint is in epoch 1, .* in epoch 2: go on with as many"):
+        with self.assertRaisesRegex(SamplerError, f"update {batches} of the checkpoint is in epoch 1, .* in epoch 2: resume with those of the checkpoint"):
             self.begin(global_step=batches, epoch=1.0)
 
     def test_loader_without_our_sampler_is_refused(self):

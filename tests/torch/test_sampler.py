@@ -92,7 +92,7 @@ class Whole(PackedTest):
         with self.assertRaises(bload.SamplerError):
             BlockSampler(self.blocks).set_epoch(-1)
         for options in (dict(shuffle="no"), dict(whole_length=1)):
-            with self.assertRaisesRegex(TypeError, "is True or False, not "):
+            with self.assertRaisesRegex(TypeError, "must be True or False, not "):
                 BlockSampler(self.blocks, **options)
         for wrong, said in ((self.blocks.dataset, "EpochBlocks"), (self.data, "BlockDataset"), (None, "BlockDataset")):
             with self.assertRaisesRegex(TypeError, said):
@@ -109,7 +109,7 @@ class Whole(PackedTest):
     def test_blocks_of_epochs_count_as_a_list_does(self):
         self.assertEqual([int(one["sequence"][0]) for one in self.blocks[1:7:2]], [int(self.blocks[i]["sequence"][0]) for i in (1, 3, 5)])
         self.assertEqual(len(self.blocks[-3:]), 3)
-        with self.assertRaisesRegex(TypeError, "by number or slice, not 'a' of type str"):
+        with self.assertRaisesRegex(TypeError, "must be an int or a slice, not 'a' of type str"):
             self.blocks["a"]
         with self.assertRaisesRegex(TypeError, "in dataset.sequences"):
             "a" in self.blocks
@@ -181,7 +181,7 @@ class Resumed(PackedTest):
                 sampler.set_epoch(epoch)
             self.assertEqual([str(one.message).partition(": ")[2] for one in told], [] if epoch == 1 else [
                 f"set_epoch({epoch}) leaves the restored position, {len(given)} blocks into epoch 1, of which the other "
-                f"{self.B - len(given)} are not read: go on with set_epoch(1)"])
+                f"{self.B - len(given)} are not read: call set_epoch(1) to go on"])
             self.assertTrue(all(one.filename == __file__ for one in told))
             self.assertEqual(len(sampler), left)
             self.assertEqual(len(list(sampler)), left)
@@ -229,7 +229,7 @@ class Resumed(PackedTest):
         for epoch in 0, 2:
             sampler = BlockSampler(self.blocks)
             sampler.set_epoch(epoch)
-            with self.assertWarnsRegex(UserWarning, f"set_epoch.{epoch}. was called, and the state goes on in epoch 1"):
+            with self.assertWarnsRegex(UserWarning, f"set_epoch.{epoch}. was called, but the state goes on in epoch 1"):
                 sampler.load_state_dict(state)
             self.assertEqual((sampler.epoch, len(sampler)), (1, self.B - len(given)))
             list(sampler)
@@ -277,7 +277,7 @@ class Resumed(PackedTest):
         """Also of one that is made to go on: it would end with an error an epoch later."""
         world = next(w for w in range(2, self.B) if self.B % (w * BATCH_SIZE))
         for rank in None, 0, world - 1:
-            with self.assertRaisesRegex(bload.SamplerError, f"an epoch has {self.B} blocks, which is no multiple of {world * BATCH_SIZE}"):
+            with self.assertRaisesRegex(bload.SamplerError, f"an epoch has {self.B} blocks, which is not a multiple of {world * BATCH_SIZE}"):
                 BlockSampler(self.blocks, world, rank)
             for remainder in "pad", "drop":
                 BlockSampler(self.blocks, world, rank, remainder=remainder)

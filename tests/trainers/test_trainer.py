@@ -39,7 +39,7 @@ class Trainer(TextTest, Framework):
     def test_two_ranks_go_on_and_one_in_their_place_is_refused(self):
         checkpoint = self.assertGoesOn(2, 1)
         with self.assertRaisesRegex(AssertionError, "SamplerError: .*data: update [0-9]+ of the checkpoint is in epoch 1[.][0-9]+, "
-                                                    ".* in epoch 0[.][0-9]+: go on with as many"):
+                                                    ".* in epoch 0[.][0-9]+: resume with those of the checkpoint"):
             self.train("one", 1, 1000, 1, checkpoint)
 
     def test_two_ranks_that_accumulate_go_on(self):
