@@ -12,10 +12,11 @@ flags_of_page() {
         { for (i = 1; i <= 2 && i <= NF; i++) if ($i ~ /^-?[A-Za-z]/ && (i == 1 || $i ~ /^-/)) print "-" $i }' | sort -u
 }
 
-# The pages that have a command's options: its own, and where it says so the shared ones.
+# The pages that have a command's options: its own, those of every command, and where it says so the shared ones.
 pages_of() {
     local man=$BLOAD_ROOT/man
-    echo "$man/bload-$1.1"
+    echo "$man/bload-$1.1 $SCRATCH/every"
+    sed -n '/^\.Sh OPTIONS OF EVERY COMMAND/,/^\.Sh EXIT/p' "$man/bload.1" >"$SCRATCH/every"
     case $1 in
     scan) echo "$man/bload-sources.7" ;;
     pack) echo "$man/bload-sources.7 $SCRATCH/planning $SCRATCH/strategy" ;;
