@@ -14,14 +14,6 @@ enum {
 
 #define EXACT_MAX 9007199254740992.0 /* 2^53 */
 
-static void colgen_set_prices(struct bl_colgen *g)
-{
-    for (size_t b = 0; b < g->h->distinct; b++) {
-        double dual = g->master.dual[b];
-        g->knapsack.price[b] = dual <= 0 ? 0 : floor((dual < 1 ? dual : 1) * BL_PRICE_ONE);
-    }
-}
-
 static void colgen_raise_bound(struct bl_colgen *g, double worth)
 {
     u128 sum = 0;
@@ -58,12 +50,6 @@ static int colgen_add_columns(struct bl_colgen *g, double worth, struct bl_error
     return code;
 }
 
-/* Whether the relaxation cannot raise the bound any more: its value only decreases. */
-static bool colgen_is_finished(const struct bl_colgen *g)
-{
-    return g->bound >= g->enough || (double)g->bound >= ceil(bl_master_objective(&g->master) - 0.01);
-}
-
 int bl_colgen_run(struct bl_colgen *g, struct bl_error *e)
 {
     int64_t solve_work = bl_knapsack_work(g->h, (uint32_t)g->limits->T, g->limits->sequences);
@@ -78,11 +64,16 @@ int bl_colgen_run(struct bl_colgen *g, struct bl_error *e)
                 break;
             continue;
         }
-        colgen_set_prices(g);
+        for (size_t b = 0; b < g->h->distinct; b++) {
+            double dual = g->master.dual[b];
+            g->knapsack.price[b] = dual <= 0 ? 0 : floor((dual < 1 ? dual : 1) * BL_PRICE_ONE);
+        }
         double worth = bl_knapsack_solve(&g->knapsack);
         g->work -= solve_work;
         colgen_raise_bound(g, worth);
-        if (colgen_is_finished(g) || worth <= BL_PRICE_ONE * (1 + BL_SAVING_MIN))
+        /* The value of the relaxation, which only decreases, may leave no room for a higher bound. */
+        if (g->bound >= g->enough || (double)g->bound >= ceil(bl_master_objective(&g->master) - 0.01) ||
+            worth <= BL_PRICE_ONE * (1 + BL_SAVING_MIN))
             break;
         code = colgen_add_columns(g, worth, e);
     }

@@ -45,18 +45,6 @@ int bl_draft_close(struct bl_draft *d, size_t size, struct bl_error *e)
     return 0;
 }
 
-int bl_draft_alone(struct bl_draft *d, const struct bl_lengths *lengths, struct bl_error *e)
-{
-    int code = BL_OK;
-    for (size_t i = 0; !code && i < lengths->count; i++) {
-        if (!bl_lengths_has(lengths, i))
-            continue;
-        d->sequence[d->pieces] = (uint32_t)bl_lengths_id(lengths, i);
-        code = bl_draft_close(d, 1, e);
-    }
-    return code;
-}
-
 int bl_draft_keep(struct bl_draft *d, const struct bl_pieces *pieces, const struct bl_limits *limits,
                   struct bl_error *e)
 {

@@ -57,9 +57,6 @@ static inline size_t bl_entry_size(int64_t entry)
 
 /* The drafting methods. Each adds blocks for all the lengths; the seed decides the order inside every block. */
 
-/* Puts every length into its own block, in input order. */
-int bl_draft_alone(struct bl_draft *d, const struct bl_lengths *lengths, struct bl_error *e);
-
 /* Next fit, in input order: starts a new block if the next piece exceeds T units or the number of sequences, or is of
  * another group. No plan that keeps the order has fewer blocks. */
 int bl_draft_keep(struct bl_draft *d, const struct bl_pieces *pieces, const struct bl_limits *limits,

@@ -93,14 +93,6 @@ static int packer_add_block(struct packer *p, struct bl_error *e)
     return 0;
 }
 
-static void packer_open_block(struct packer *p, uint32_t block)
-{
-    uint32_t g = p->room[block];
-    p->below[block] = p->top[g];
-    p->top[g] = block;
-    p->open[g] = ++p->levels[g];
-}
-
 static uint32_t packer_take_block(struct packer *p, uint32_t g)
 {
     uint32_t block = p->top[g];
@@ -165,8 +157,12 @@ static int packer_place(struct packer *p, uint32_t place, struct bl_error *e)
     p->before[place] = p->last[block];
     p->last[block] = place;
     p->room[block] -= s;
-    if (++p->size[block] < p->sequences && p->room[block] > 0)
-        packer_open_block(p, block);
+    if (++p->size[block] == p->sequences || p->room[block] == 0)
+        return 0;
+    g = p->room[block];
+    p->below[block] = p->top[g];
+    p->top[g] = block;
+    p->open[g] = ++p->levels[g];
     return 0;
 }
 

@@ -160,24 +160,6 @@ static void elimination_free(struct elimination *x)
     free(x->work);
 }
 
-/* Returns the only column left in a row. */
-static uint32_t elimination_column(const struct elimination *x, uint32_t r)
-{
-    uint32_t k = x->begin[r];
-    while (x->row_of[x->beside[k]] != NONE)
-        k++;
-    return x->beside[k];
-}
-
-/* Returns the only row left in a column. */
-static uint32_t elimination_row(const struct elimination *x, uint32_t c)
-{
-    uint32_t k = x->m->first[c];
-    while (x->in_row[x->m->row[k]] == NONE)
-        k++;
-    return x->m->row[k];
-}
-
 static void elimination_assign(struct elimination *x, uint32_t c, uint32_t r)
 {
     x->row_of[c] = r;
@@ -199,7 +181,10 @@ static void elimination_assign_front(struct elimination *x)
         uint32_t r = x->queue[next];
         if (x->in_row[r] != 1)
             continue;
-        uint32_t c = elimination_column(x, r);
+        uint32_t at = x->begin[r];
+        while (x->row_of[x->beside[at]] != NONE)
+            at++;
+        uint32_t c = x->beside[at]; /* the only column left in the row */
         elimination_assign(x, c, r);
         x->order[x->front++] = c;
         for (uint32_t k = x->m->first[c]; k < x->m->first[c + 1]; k++)
@@ -219,7 +204,10 @@ static void elimination_assign_back(struct elimination *x)
         uint32_t c = x->queue[next];
         if (x->in_column[c] != 1)
             continue;
-        uint32_t r = elimination_row(x, c);
+        uint32_t at = x->m->first[c];
+        while (x->in_row[x->m->row[at]] == NONE)
+            at++;
+        uint32_t r = x->m->row[at]; /* the only row left in the column */
         elimination_assign(x, c, r);
         x->order[--x->back] = c;
         for (uint32_t k = x->begin[r]; k < x->begin[r + 1]; k++)

@@ -158,13 +158,11 @@ static int seconds_resolve(int64_t *value, int64_t num, int64_t den, struct bl_e
 
 int bl_plan_options_resolve(struct bl_plan_options *o, int64_t num, int64_t den, struct bl_error *e)
 {
-    int code = seconds_resolve(&o->T, num, den, e);
-    if (code)
-        return code;
-    code = seconds_resolve(&o->min_length, num, den, e);
-    if (code)
-        return code;
-    return seconds_resolve(&o->max_length, num, den, e);
+    int64_t *const value[] = {&o->T, &o->min_length, &o->max_length};
+    int code = BL_OK;
+    for (size_t i = 0; i < sizeof value / sizeof *value && !code; i++)
+        code = seconds_resolve(value[i], num, den, e);
+    return code;
 }
 
 /* --- checks ----------------------------------------------------------------------------------------------------- */

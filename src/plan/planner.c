@@ -14,11 +14,6 @@
 #include "plan/ranks.h"
 #include "plan/strategy.h"
 
-static int64_t value_or(int64_t value, int64_t otherwise)
-{
-    return value ? value : otherwise;
-}
-
 static bool planner_is_packed(const struct bl_planner *p)
 {
     return bl_strategies[p->options.strategy]->is_packed;
@@ -32,16 +27,22 @@ static bool planner_has_fill(const struct bl_planner *p)
 
 /* --- independent of the seed ------------------------------------------------------------------------------------ */
 
-static int64_t planner_align(const struct bl_planner *p)
+/* Sets options that were not given. */
+static void planner_set_defaults(struct bl_planner *p)
 {
-    return planner_is_packed(p) ? value_or(p->options.align, 1) : 1;
+    struct bl_plan_options *o = &p->options;
+    o->align = planner_is_packed(p) && o->align ? o->align : 1;
+    o->max_sequences = o->max_sequences ? o->max_sequences : BL_SEQUENCES_MAX;
+    o->effort = o->effort ? o->effort : BL_EFFORT_DEFAULT;
+    o->world_size = o->world_size ? o->world_size : 1;
+    o->batch_size = o->batch_size ? o->batch_size : 1;
 }
 
 static struct bl_limits planner_limits(const struct bl_planner *p)
 {
     return (struct bl_limits){.T = p->pieces.lengths.cap,
-                              .sequences = (uint32_t)value_or(p->options.max_sequences, UINT32_MAX),
-                              .work = value_or(p->options.effort, BL_EFFORT_DEFAULT) * INT64_C(1000000000)};
+                              .sequences = (uint32_t)p->options.max_sequences,
+                              .work = p->options.effort * INT64_C(1000000000)};
 }
 
 static int planner_prepare(struct bl_planner *p, struct bl_subproblem *s, struct bl_error *e)
@@ -50,8 +51,7 @@ static int planner_prepare(struct bl_planner *p, struct bl_subproblem *s, struct
     int code = bl_histogram_make(&s->h, &s->lengths, e);
     if (code)
         return code;
-    code = bl_bound_lengths(&bound, &s->lengths, &s->h, p->counts.T,
-                            value_or(p->options.max_sequences, BL_SEQUENCES_MAX), e);
+    code = bl_bound_lengths(&bound, &s->lengths, &s->h, p->counts.T, p->options.max_sequences, e);
     if (code)
         return code;
     units = bound;
@@ -62,14 +62,14 @@ static int planner_prepare(struct bl_planner *p, struct bl_subproblem *s, struct
         bl_histogram_free(&s->h);
     }
     /* If units do not divide T, a bound on units proves nothing about steps. */
-    p->counts.lower_bound += p->counts.T % planner_align(p) == 0 ? units : bound;
+    p->counts.lower_bound += p->counts.T % p->options.align == 0 ? units : bound;
     return code;
 }
 
 static int planner_fill(struct bl_planner *p, struct bl_error *e)
 {
-    p->pieces.lengths.unit = planner_align(p);
-    p->pieces.lengths.cap = p->counts.T / planner_align(p);
+    p->pieces.lengths.unit = p->options.align;
+    p->pieces.lengths.cap = p->counts.T / p->options.align;
     int code = bl_subproblems_make(&p->subproblems, &p->pieces, p->options.group && planner_has_fill(p), e);
     for (size_t s = 0; !code && s < p->subproblems.count; s++)
         code = planner_prepare(p, &p->subproblems.each[s], e);
@@ -107,7 +107,8 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     code = planner_check_oversize(p, e);
     if (code)
         goto out;
-    counts->align = planner_align(p);
+    planner_set_defaults(p);
+    counts->align = p->options.align;
     if (counts->align > counts->T) {
         code = bl_error_set(e, BL_EUSAGE, "an alignment of %lld is larger than T = %lld", (long long)counts->align,
                             (long long)counts->T);
@@ -190,9 +191,9 @@ int bl_planner_adopt(struct bl_planner *p, const struct bl_plan *plan, struct bl
 static int planner_draft_subproblem(const struct bl_planner *p, const struct bl_subproblem *s, struct bl_draft *d,
                                     uint64_t seed, struct bl_error *e)
 {
-    const struct bl_limits limits = planner_limits(p);
+    struct bl_limits limits = planner_limits(p);
     if (!planner_is_packed(p))
-        return bl_draft_alone(d, &s->lengths, e);
+        limits.sequences = 1;
     if (!planner_has_fill(p))
         return bl_draft_keep(d, &p->pieces, &limits, e);
     return bl_fills[p->options.fill]->draft(d, s, &limits, seed, e);
@@ -214,14 +215,13 @@ static int planner_draft(struct bl_planner *p, struct bl_draft *d, uint64_t seed
 
 static struct bl_ranks planner_ranks(const struct bl_planner *p)
 {
-    return (struct bl_ranks){.world_size = (size_t)value_or(p->options.world_size, 1),
-                             .batch_size = (size_t)value_or(p->options.batch_size, 1)};
+    return (struct bl_ranks){(size_t)p->options.world_size, (size_t)p->options.batch_size};
 }
 
 /* Returns the blocks per step of all ranks. */
 static size_t planner_step(const struct bl_planner *p)
 {
-    return planner_ranks(p).world_size * planner_ranks(p).batch_size;
+    return (size_t)(p->options.world_size * p->options.batch_size);
 }
 
 static int planner_fit_ranks(struct bl_planner *p, struct bl_draft *d, size_t min_blocks, struct bl_error *e)

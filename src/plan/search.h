@@ -27,12 +27,15 @@ int bl_search_bestfit_count(size_t *blocks, const struct bl_histogram *h, const 
 int bl_search_min_slack(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_limits *limits,
                         struct bl_error *e);
 
-/* The better of these two; the second gets a sixteenth of the work. */
-int bl_search_greedy(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_limits *limits,
-                     struct bl_error *e);
-
 typedef int bl_search_function(struct bl_patterns *patterns, const struct bl_histogram *h,
                                const struct bl_limits *limits, struct bl_error *e);
+
+/* The better of two searches; the second gets a sixteenth of the work. */
+int bl_search_either(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_limits *limits,
+                     bl_search_function *first, bl_search_function *second, struct bl_error *e);
+
+/* The better of bl_search_bestfit and bl_search_min_slack. */
+bl_search_function bl_search_greedy;
 
 /* The residual instance: adds the patterns of `fill` for the remaining lengths, left[b] of every bucket. On an error
  * *patterns is unchanged. */

@@ -70,14 +70,6 @@ static int expansion_add_pattern(struct expansion *x, const struct bl_patterns *
     return bl_patterns_close(patterns, times, e);
 }
 
-static int pattern_is_well_filled(const struct coarse *c, const struct bl_patterns *units, size_t p, uint32_t slack)
-{
-    uint32_t filled = 0;
-    for (uint32_t k = units->first[p]; k < units->first[p + 1]; k++)
-        filled += c->h.length[units->bucket[k]];
-    return filled + slack >= c->T;
-}
-
 /* Expands the patterns. Blocks with more than `slack` units left are packed again. */
 static int coarse_expand(const struct coarse *c, const struct bl_patterns *units, uint32_t slack,
                          const struct bl_histogram *h, const struct bl_limits *limits, struct bl_patterns *patterns,
@@ -90,7 +82,10 @@ static int coarse_expand(const struct coarse *c, const struct bl_patterns *units
     for (size_t b = 0; !code && b < c->h.distinct; b++)
         x.cursor[b] = c->begin[b];
     for (size_t p = 0; !code && p < units->count; p++) {
-        uint32_t use = pattern_is_well_filled(c, units, p, slack) ? units->use[p] : 0;
+        uint32_t filled = 0;
+        for (uint32_t k = units->first[p]; k < units->first[p + 1]; k++)
+            filled += c->h.length[units->bucket[k]];
+        uint32_t use = filled + slack >= c->T ? units->use[p] : 0;
         while (!code && use > 0)
             code = expansion_add_pattern(&x, units, p, &use, patterns, e);
     }

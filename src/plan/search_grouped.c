@@ -29,24 +29,12 @@ struct grouping {
     int64_t work;
 };
 
-/* Whether two lengths may share a class: close together, and with no T / k between them. */
-static bool grouping_is_one_class(const struct grouping *s, uint32_t shorter, uint32_t longer)
-{
-    uint32_t T = (uint32_t)s->limits->T;
-    return longer - shorter <= T / s->classes && (T / longer == T / shorter || T / longer >= TIMES_MAX);
-}
-
-static uint32_t grouping_mean(const struct grouping *s, uint64_t steps, uint64_t count)
-{
-    double mean = round((double)steps / (double)count * PLACES / (double)s->limits->T);
-    return mean > 1 ? (uint32_t)mean : 1;
-}
-
 /* Makes classes with at most an equal share of the lengths each. Classes with the same mean are merged. */
 static void grouping_make_classes(struct grouping *s)
 {
     const struct bl_bitset *nonempty = &s->residual.nonempty;
     const uint32_t *length = s->residual.h->length, *left = s->residual.left;
+    const uint32_t T = (uint32_t)s->limits->T;
     uint64_t all = 0;
     size_t b;
     s->h.distinct = 0;
@@ -55,13 +43,16 @@ static void grouping_make_classes(struct grouping *s)
     for (b = bl_bitset_next(nonempty, 0); b != BL_BITSET_NONE;) {
         uint32_t shortest = length[b], longest = shortest;
         uint64_t steps = 0, count = 0;
-        while (b != BL_BITSET_NONE && count <= all / s->classes && grouping_is_one_class(s, shortest, length[b])) {
+        /* Close together, and with no T / k between them. */
+        while (b != BL_BITSET_NONE && count <= all / s->classes && length[b] - shortest <= T / s->classes &&
+               (T / length[b] == T / shortest || T / length[b] >= TIMES_MAX)) {
             steps += (uint64_t)length[b] * left[b];
             count += left[b];
             longest = length[b];
             b = bl_bitset_next(nonempty, b + 1);
         }
-        uint32_t mean = grouping_mean(s, steps, count);
+        double places = round((double)steps / (double)count * PLACES / (double)T);
+        uint32_t mean = places > 1 ? (uint32_t)places : 1;
         size_t last = s->h.distinct - 1;
         bl_histogram_add(&s->h, s->h.distinct && s->h.length[last] > mean ? s->h.length[last] : mean, (uint32_t)count);
         s->longest[s->h.distinct - 1] = longest;
@@ -214,16 +205,7 @@ static int grouping_make(struct grouping *s, const struct bl_histogram *h, uint3
 static int grouping_fill_rest(struct bl_patterns *patterns, const struct bl_histogram *h,
                               const struct bl_limits *limits, struct bl_error *e)
 {
-    const struct bl_limits some = bl_limits_divide(limits, 16);
-    struct bl_patterns other;
-    int code = bl_search_greedy(patterns, h, limits, e);
-    if (code)
-        return code;
-    code = bl_search_coarse(&other, h, &some, e);
-    bl_patterns_keep_fewer(patterns, &other);
-    if (code)
-        bl_patterns_free(patterns);
-    return code;
+    return bl_search_either(patterns, h, limits, bl_search_greedy, bl_search_coarse, e);
 }
 
 int bl_search_grouped(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,

@@ -107,18 +107,3 @@ int bl_search_min_slack(struct bl_patterns *patterns, const struct bl_histogram 
         bl_patterns_free(patterns);
     return code;
 }
-
-int bl_search_greedy(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_limits *limits,
-                     struct bl_error *e)
-{
-    const struct bl_limits some = bl_limits_divide(limits, 16);
-    struct bl_patterns other;
-    int code = bl_search_bestfit(patterns, h, limits, e);
-    if (code)
-        return code;
-    code = bl_search_min_slack(&other, h, &some, e);
-    bl_patterns_keep_fewer(patterns, &other);
-    if (code)
-        bl_patterns_free(patterns);
-    return code;
-}

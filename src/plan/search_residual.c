@@ -24,3 +24,24 @@ int bl_search_residual(struct bl_patterns *patterns, const struct bl_histogram *
     free(rest.start);
     return code;
 }
+
+int bl_search_either(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_limits *limits,
+                     bl_search_function *first, bl_search_function *second, struct bl_error *e)
+{
+    const struct bl_limits some = bl_limits_divide(limits, 16);
+    struct bl_patterns other;
+    int code = first(patterns, h, limits, e);
+    if (code)
+        return code;
+    code = second(&other, h, &some, e);
+    bl_patterns_keep_fewer(patterns, &other);
+    if (code)
+        bl_patterns_free(patterns);
+    return code;
+}
+
+int bl_search_greedy(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_limits *limits,
+                     struct bl_error *e)
+{
+    return bl_search_either(patterns, h, limits, bl_search_bestfit, bl_search_min_slack, e);
+}

@@ -144,13 +144,6 @@ static void job_set_meter(struct job *job)
     chunk->meter = chunk->list ? NULL : &job->meter;
 }
 
-/* Whether the chunk is a file with one sequence, and that is excluded: it need not be read. */
-static bool job_is_excluded(const struct bl_scan *scan, const struct job *job)
-{
-    return scan->exclusion && !scan->kind->scan->chunk_bytes && !job->files.chunk.list &&
-           bl_exclusion_has(scan->exclusion, job->files.file->id, NULL);
-}
-
 static int job_count(const struct bl_scan *scan, const struct worker *w, struct job *job, struct bl_error *e)
 {
     struct bl_row row = {.stream = -1, .offset = -1};
@@ -165,7 +158,9 @@ static int job_count(const struct bl_scan *scan, const struct worker *w, struct 
             return job_emit(job, 0, &row, e);
         }
     }
-    if (job_is_excluded(scan, job))
+    /* A file with one sequence that is excluded need not be read. */
+    if (scan->exclusion && !scan->kind->scan->chunk_bytes && !job->files.chunk.list &&
+        bl_exclusion_has(scan->exclusion, job->files.file->id, NULL))
         return job_emit(job, 0, &row, e);
     job->counted = true;
     job_set_meter(job);

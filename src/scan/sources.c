@@ -16,11 +16,9 @@
 #include "kind/kinds.h"
 
 struct listing {
-    struct bl_files *files;
-    const char *base;
-    const struct bl_kind *kind; /* of the current source, or NULL: by extension */
-    int source;                 /* its number */
-    int line;                   /* of the list that it is, or 0 */
+    struct bl_walk walk; /* its kind is that of the current source */
+    int source;          /* its number */
+    int line;            /* of the list that it is, or 0 */
 };
 
 /* --- kinds ------------------------------------------------------------------------------------------------------ */
@@ -97,17 +95,11 @@ out:
 
 /* --- sources ---------------------------------------------------------------------------------------------------- */
 
-static struct bl_walk listing_walk(const struct listing *l)
-{
-    return (struct bl_walk){.files = l->files, .base = l->base, .kind = l->kind};
-}
-
 static int listing_add_folder(struct listing *l, const char *path, struct bl_error *e)
 {
-    struct bl_files *files = l->files;
-    const struct bl_walk walk = listing_walk(l);
+    struct bl_files *files = l->walk.files;
     size_t first = files->count;
-    int code = bl_walk_folder(&walk, path, e);
+    int code = bl_walk_folder(&l->walk, path, e);
     if (code)
         return code;
     files_drop_secondary(files, first);
@@ -122,7 +114,7 @@ static bool listing_exists(const struct listing *l, const char *path, bool there
 {
     struct stat status;
     int missing = errno;
-    char *open_path = there ? NULL : bl_path_join(l->base, path);
+    char *open_path = there ? NULL : bl_path_join(l->walk.base, path);
     there = there || (open_path && lstat(open_path, &status) == 0);
     free(open_path);
     errno = missing;
@@ -132,13 +124,12 @@ static bool listing_exists(const struct listing *l, const char *path, bool there
 /* A folder, or anything else named outright. */
 static int listing_add_path(struct listing *l, const char *path, bool must_exist, struct bl_error *e)
 {
-    const struct bl_walk walk = listing_walk(l);
     struct stat status;
     bool there = true, folder = false;
-    size_t first = l->files->count;
+    size_t first = l->walk.files->count;
     int code = BL_OK;
     if (strcmp(path, "-") != 0) { /* standard input */
-        code = bl_walk_stat(&walk, path, &status, &there, e);
+        code = bl_walk_stat(&l->walk, path, &status, &there, e);
         folder = !code && there && S_ISDIR(status.st_mode);
         if (!code && must_exist && !listing_exists(l, path, there))
             code = bl_error_errno(e, BL_EUSAGE, "%s", path);
@@ -146,11 +137,12 @@ static int listing_add_path(struct listing *l, const char *path, bool must_exist
     if (code)
         goto out;
     code = folder ? listing_add_folder(l, path, e)
-                  : bl_files_add(l->files, path, 0, l->kind ? l->kind : bl_kind_find_by_file(path), false, e);
+                  : bl_files_add(l->walk.files, path, 0, l->walk.kind ? l->walk.kind : bl_kind_find_by_file(path),
+                                 false, e);
 out:
-    for (size_t i = first; i < l->files->count; i++) {
-        l->files->file[i].source = (unsigned)l->source & INT_MAX;
-        l->files->file[i].line = l->line;
+    for (size_t i = first; i < l->walk.files->count; i++) {
+        l->walk.files->file[i].source = (unsigned)l->source & INT_MAX;
+        l->walk.files->file[i].line = l->line;
     }
     return code;
 }
@@ -177,16 +169,15 @@ static int listing_add_paths(struct listing *l, char *text, size_t size, struct 
 
 static int listing_add_list(struct listing *l, const char *list, struct bl_error *e)
 {
-    const struct bl_walk walk = listing_walk(l);
     struct bl_buffer text = {0};
     struct stat status;
     bool there = true;
-    int code = strcmp(list, "-") == 0 ? BL_OK : bl_walk_stat(&walk, list, &status, &there, e);
+    int code = strcmp(list, "-") == 0 ? BL_OK : bl_walk_stat(&l->walk, list, &status, &there, e);
     if (code)
         return code;
     if (!there)
         return bl_error_errno(e, BL_EUSAGE, "cannot open the list %s", list);
-    char *open_path = bl_path_join(l->base, list);
+    char *open_path = bl_path_join(l->walk.base, list);
     if (!open_path)
         return bl_error_memory(e);
     code = bl_io_read_file(open_path, SIZE_MAX / 4, &text, e);
@@ -199,7 +190,7 @@ static int listing_add_list(struct listing *l, const char *list, struct bl_error
 
 static int listing_add_glob(struct listing *l, const char *pattern, struct bl_error *e)
 {
-    char *open_pattern = bl_path_join(l->base, pattern);
+    char *open_pattern = bl_path_join(l->walk.base, pattern);
     if (!open_pattern)
         return bl_error_memory(e);
     glob_t found;
@@ -209,7 +200,7 @@ static int listing_add_glob(struct listing *l, const char *pattern, struct bl_er
         return bl_error_set(e, BL_EUSAGE, "%s: no file matches", pattern);
     if (result)
         return bl_error_set(e, BL_EFAIL, "%s: cannot read the directories that it names", pattern);
-    size_t prefix = l->base && pattern[0] != '/' ? strlen(l->base) + 1 : 0;
+    size_t prefix = l->walk.base && pattern[0] != '/' ? strlen(l->walk.base) + 1 : 0;
     int code = BL_OK;
     for (size_t i = 0; i < found.gl_pathc && !code; i++)
         code = listing_add_path(l, found.gl_pathv[i] + prefix, false, e);
@@ -219,7 +210,6 @@ static int listing_add_glob(struct listing *l, const char *pattern, struct bl_er
 
 static int listing_add_source(struct listing *l, const struct bl_source *source, struct bl_error *e)
 {
-    const struct bl_walk walk = listing_walk(l);
     const char *path = source->path;
     struct stat status;
     if (!*path)
@@ -228,7 +218,7 @@ static int listing_add_source(struct listing *l, const struct bl_source *source,
         return listing_add_list(l, path + 1, e);
     /* A file may be called "what?.mp4": only what is not there as it stands is a pattern. */
     bool there = true;
-    int code = strpbrk(path, "*?[") ? bl_walk_stat(&walk, path, &status, &there, e) : BL_OK;
+    int code = strpbrk(path, "*?[") ? bl_walk_stat(&l->walk, path, &status, &there, e) : BL_OK;
     if (code)
         return code;
     return there ? listing_add_path(l, path, true, e) : listing_add_glob(l, path, e);
@@ -317,11 +307,11 @@ static int ignored_compare(const void *a, const void *b)
 int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, struct bl_error *e)
 {
     *files = (struct bl_files){0};
-    struct listing l = {.files = files, .base = sources->base};
+    struct listing l = {.walk = {.files = files, .base = sources->base}};
     int code = BL_OK;
     for (l.source = 0; l.source < sources->count && !code; l.source++) {
         const struct bl_source *source = &sources->source[l.source];
-        l.kind = source->kind ? source->kind : sources->kind;
+        l.walk.kind = source->kind ? source->kind : sources->kind;
         code = listing_add_source(&l, source, e);
     }
     if (code)
