@@ -50,15 +50,14 @@ static int plan_check_shape(struct check *c)
         return bl_error_set(c->e, BL_EFAIL, "T = %lld is not between 1 and %lld", (long long)plan->T,
                             (long long)BL_T_MAX);
     if (plan->blocks == 0 || plan->pieces > BL_SEQUENCES_MAX)
-        return bl_error_set(c->e, BL_EFAIL, "a plan of %zu blocks and %zu pieces cannot be", plan->blocks,
-                            plan->pieces);
+        return bl_error_set(c->e, BL_EFAIL, "a plan cannot have %zu blocks and %zu pieces", plan->blocks, plan->pieces);
     if (plan->block_ptr[0] != 0)
         return bl_error_set(c->e, BL_EFAIL, "block 0 does not begin with piece 0");
     for (size_t b = 0; b < plan->blocks; b++) {
         if (plan->block_ptr[b + 1] < plan->block_ptr[b])
             return bl_error_set(c->e, BL_EFAIL, "block %zu ends before it begins", b);
         if ((uint64_t)plan->block_ptr[b + 1] > plan->pieces)
-            return bl_error_set(c->e, BL_EFAIL, "block %zu ends behind the last piece", b);
+            return bl_error_set(c->e, BL_EFAIL, "block %zu ends after the last piece", b);
     }
     if ((uint64_t)plan->block_ptr[plan->blocks] != plan->pieces)
         return bl_error_set(c->e, BL_EFAIL, "%zu pieces, but the blocks hold %lld", plan->pieces,
@@ -194,18 +193,19 @@ static int plan_recount_bound(struct check *c)
     struct bl_histogram h;
     int64_t *own;
     int code = plan_piece_lengths(c, &lengths, &own);
-    if (!code)
-        code = bl_histogram_make(&h, &lengths, c->e);
-    if (!code) {
-        int64_t bound = bl_bound_blocks(&h, c->plan->T);
-        c->plan->lower_bound = bound > c->plan->lower_bound ? bound : c->plan->lower_bound;
-        bl_histogram_free(&h);
-    }
+    if (code)
+        return code;
+    code = bl_histogram_make(&h, &lengths, c->e);
     free(own);
-    if (!code && c->plan->lower_bound > (int64_t)c->plan->blocks)
-        code = bl_error_set(c->e, BL_EFAIL, "%zu blocks are fewer than the lower bound, %lld", c->plan->blocks,
-                            (long long)c->plan->lower_bound);
-    return code;
+    if (code)
+        return code;
+    int64_t bound = bl_bound_blocks(&h, c->plan->T);
+    bl_histogram_free(&h);
+    c->plan->lower_bound = bound > c->plan->lower_bound ? bound : c->plan->lower_bound;
+    if (c->plan->lower_bound <= (int64_t)c->plan->blocks)
+        return BL_OK;
+    return bl_error_set(c->e, BL_EFAIL, "%zu blocks are fewer than the lower bound, %lld", c->plan->blocks,
+                        (long long)c->plan->lower_bound);
 }
 
 static int plan_recount(struct check *c)

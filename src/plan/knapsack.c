@@ -44,7 +44,7 @@ static void row_raise(double *restrict to, const double *restrict from, double p
     }
 }
 
-/* Without a limit a length may repeat: each stretch of its size reads the updated stretch before it. */
+/* Without a limit a length may repeat: each run of its size reads the updated run before it. */
 static double knapsack_solve_unlimited(struct bl_knapsack *k)
 {
     memset(k->worth, 0, ((size_t)k->T + 1) * sizeof *k->worth);

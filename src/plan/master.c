@@ -208,20 +208,20 @@ static int master_refactor(struct bl_master *m, int *regular, struct bl_error *e
     struct bl_sparse b;
     uint32_t *row_of = malloc((m->rows + 1) * sizeof *row_of), *basis = malloc((m->rows + 1) * sizeof *basis);
     int code = master_gather_basis(m, &b, e);
-    if (!code && (!row_of || !basis))
-        code = bl_error_memory(e);
-    if (!code)
-        code = bl_inverse_factor(&m->inverse, &b, row_of, regular, e);
-    if (!code && *regular) {
-        memcpy(basis, m->basis, m->rows * sizeof *basis);
-        for (size_t c = 0; c < m->rows; c++)
-            m->basis[row_of[c]] = basis[c];
-        memcpy(m->amount, m->demand, m->rows * sizeof *m->amount);
-        bl_inverse_ftran(&m->inverse, m->amount);
-        master_set_duals(m);
-        m->fresh = m->inverse.steps;
-        m->fresh_entries = m->inverse.entries;
-    }
+    if (code)
+        goto out;
+    code = row_of && basis ? bl_inverse_factor(&m->inverse, &b, row_of, regular, e) : bl_error_memory(e);
+    if (code || !*regular)
+        goto out;
+    memcpy(basis, m->basis, m->rows * sizeof *basis);
+    for (size_t c = 0; c < m->rows; c++)
+        m->basis[row_of[c]] = basis[c];
+    memcpy(m->amount, m->demand, m->rows * sizeof *m->amount);
+    bl_inverse_ftran(&m->inverse, m->amount);
+    master_set_duals(m);
+    m->fresh = m->inverse.steps;
+    m->fresh_entries = m->inverse.entries;
+out:
     free(b.first);
     free(b.row);
     free(b.value);

@@ -1,6 +1,7 @@
-/* From lengths to plans: resolves T, cuts the pieces, and decides how to fill blocks with them. Then, for every seed,
- * draws which sequence goes where, adapts the blocks to the ranks, orders them, and converts pieces back to
- * sequences. */
+/* From lengths to plans. Once for all seeds: T (capacity.c), the pieces (piece.c), their groups (subproblem.c), a
+ * proven bound (bound.c), and what the fill prepares (fill_*.c), mostly patterns (search_*.c). For every seed: the fill
+ * drafts blocks (draft.h), their number is adapted to the ranks (ranks.c), and they are ordered (order.c) and balanced
+ * (balance.c). */
 #include "plan/planner.h"
 
 #include <stdlib.h>

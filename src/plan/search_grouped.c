@@ -67,13 +67,13 @@ static int grouping_solve(struct grouping *s, struct bl_patterns *drawn, struct 
     int64_t bound = 0; /* valid for the means, not for the lengths */
     *drawn = (struct bl_patterns){0};
     int code = bl_search_bestfit(&known, &s->h, &limits, e);
-    if (!code)
-        code = bl_search_columns(drawn, &bound, &s->h, &known, &limits, s->price, e);
-    if (!code && drawn->count == 0) {
+    if (code)
+        return code;
+    code = bl_search_columns(drawn, &bound, &s->h, &known, &limits, s->price, e);
+    if (!code && drawn->count == 0)
         *drawn = known;
-        return 0;
-    }
-    bl_patterns_free(&known);
+    else
+        bl_patterns_free(&known);
     return code;
 }
 
@@ -136,10 +136,12 @@ static int grouping_choose_block(struct grouping *s, const uint32_t *class, size
             return 0;
         code = bl_residual_choose(&s->residual, b, e);
     }
-    if (!code && size > 1)
+    if (code)
+        return code;
+    if (size > 1)
         return grouping_choose_pair(s, grouping_room(s), class[size - 2], e);
     size_t b = bl_residual_fitting(&s->residual, s->longest[class[0]]);
-    return !code && b != BL_BITSET_NONE ? bl_residual_choose(&s->residual, b, e) : code;
+    return b != BL_BITSET_NONE ? bl_residual_choose(&s->residual, b, e) : BL_OK;
 }
 
 /* Realises a pattern of classes `use` times, or until its lengths are used up. */
@@ -157,13 +159,14 @@ static int grouping_realise(struct grouping *s, const struct bl_patterns *drawn,
     while (!code && use > 0) {
         uint32_t used = 0;
         code = grouping_choose_block(s, class, size, e);
+        if (code)
+            return code;
         s->work -= 32 * (int64_t)size + 8 * PAIR_STEPS;
-        if (!code && (s->residual.count < size || grouping_room(s) > most)) {
+        if (s->residual.count < size || grouping_room(s) > most) {
             bl_residual_put_back(&s->residual, 0);
-            return 0;
+            return BL_OK;
         }
-        if (!code)
-            code = bl_residual_close(&s->residual, use, patterns, &used, e);
+        code = bl_residual_close(&s->residual, use, patterns, &used, e);
         use -= used;
     }
     return code;

@@ -78,15 +78,18 @@ static int tail_refill(struct improve *r, size_t from, size_t best, const struct
 {
     struct bl_patterns better = {0};
     int code = tail_separate(r, from, e);
-    int64_t least = !code ? bl_bound_blocks(&r->tail, limits->T) : 0;
-    if (!code && (int64_t)r->old.blocks > least)
+    if (code)
+        return code;
+    int64_t least = bl_bound_blocks(&r->tail, limits->T);
+    if ((int64_t)r->old.blocks > least)
         code = bl_search_columns(&better, &least, &r->tail, &r->old, limits, NULL, e);
-    if (!code && better.count > 0 && r->known->blocks - r->old.blocks + better.blocks < best) {
-        bl_patterns_free(patterns);
-        code = bl_patterns_append(patterns, r->known, 0, from, NULL, e);
-        if (!code)
-            code = bl_patterns_append(patterns, &better, 0, better.count, r->bucket, e);
-    }
+    if (code || better.count == 0 || r->known->blocks - r->old.blocks + better.blocks >= best)
+        goto out;
+    bl_patterns_free(patterns);
+    code = bl_patterns_append(patterns, r->known, 0, from, NULL, e);
+    if (!code)
+        code = bl_patterns_append(patterns, &better, 0, better.count, r->bucket, e);
+out:
     bl_patterns_free(&better);
     return code;
 }

@@ -26,7 +26,7 @@ struct gathering {
     struct bl_index_writer index;
     int64_t next; /* the next shard to read */
     int64_t bytes;
-    int64_t missing, first_lacking;
+    int64_t missing, first_missing;
 };
 
 struct gather_job {
@@ -107,7 +107,7 @@ static int gather_consume(void *context, void *job_, struct bl_error *e)
     struct gather_job *job = job_;
     int code = BL_OK;
     if (!job->found && !g->missing++)
-        g->first_lacking = job->shard;
+        g->first_missing = job->shard;
     if (!g->missing)
         code = gather_add_record(g, &job->record, e);
     gather_discard(g, job);
@@ -122,7 +122,7 @@ static int gather_report_missing(const struct gathering *g, struct bl_error *e)
     struct bl_error none = {0}; /* without a status the message names no tasks */
     (void)bl_status_read(&status, gather->dir, &none);
     bl_missing_describe(&text, gather->dir, gather->format, g->missing, bl_format_shards(gather->format),
-                        g->first_lacking);
+                        g->first_missing);
     bl_buffer_text(&text, ": ");
     bl_status_append_command(&status.pack, "pack", &text);
     int code = bl_buffer_check(&text, e);

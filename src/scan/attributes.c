@@ -167,7 +167,7 @@ static int table_read_header(struct reading *r, const struct bl_attributes_sourc
 
 /* --- rows ------------------------------------------------------------------------------------------------------- */
 
-/* The row with this id, or NULL. */
+/* Returns the row with this id, or NULL. */
 static struct row *row_find(const struct bl_attributes *a, const char *id, size_t size)
 {
     uint64_t hash = XXH3_64bits(id, size);
@@ -234,7 +234,7 @@ static int table_read(struct reading *r, const struct bl_attributes_source *sour
 out:
     if (code == BL_ECANCEL)
         return code;
-    if (code == BL_EDATA) /* of this file the run depends */
+    if (code == BL_EDATA) /* the run depends on this file */
         return bl_error_set(e, BL_EFAIL, "%s: %s", source->path, why.text);
     return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
 }
@@ -286,7 +286,7 @@ void bl_attributes_columns(const struct bl_attributes *a, struct bl_buffer *out)
 {
     for (int c = 0; c < a->count; c++) {
         bl_buffer_byte(out, '\t');
-        bl_buffer_text(out, a->name[c]); /* which needs no escapes: see check_name */
+        bl_buffer_text(out, a->name[c]); /* needs no escapes: see column_check_name */
     }
 }
 

@@ -34,7 +34,7 @@ static void chunk_drop_last(struct bl_chunk_files *out)
     free((char *)out->input[--out->chunk.inputs].path);
 }
 
-/* More files, as long as all together are small enough. An unusable file gets a chunk of its own. */
+/* Adds more files, while they are small enough together. An unusable file gets a chunk of its own. */
 static int chunk_add_small(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
 {
     int64_t bytes = out->input[0].bytes;
@@ -56,7 +56,7 @@ static int chunk_add_small(struct bl_chunks *s, struct bl_chunk_files *out, stru
     return code;
 }
 
-/* The next part of a large file, which must not have changed since the first. */
+/* Cuts the next part of a large file, which must not have changed since the first was cut. */
 static int chunk_cut(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
 {
     const struct bl_input *input = out->input;
@@ -92,7 +92,7 @@ static int chunk_fill(struct bl_chunks *s, struct bl_chunk_files *out, struct bl
     if (divisible)
         return chunk_cut(s, out, e);
     if (s->begin)
-        return bl_input_report_changed(out->input, e); /* into one that has no parts */
+        return bl_input_report_changed(out->input, e); /* it cannot be divided any more */
     s->next++;
     if (unusable || strcmp(out->input[0].path, "-") == 0)
         return BL_OK;
@@ -162,7 +162,7 @@ static int chunk_end_list(struct bl_chunks *s, struct bl_chunk_files *out, bool 
             return failed;
     }
     if (code && s->line)
-        bl_error_prefix(fault, "behind line %" PRId64, s->line);
+        bl_error_prefix(fault, "after line %" PRId64, s->line);
     else if (!code && begins && !out->chunk.lines)
         code = bl_error_set(fault, BL_EDATA, "an empty list");
     out->chunk.fault = code ? fault->text : NULL;

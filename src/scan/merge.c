@@ -94,7 +94,7 @@ static int merge_copy(struct merging *m, struct bl_part *p, int64_t bytes, struc
     return code;
 }
 
-/* The begins of the columns that every table has, in a line of one. False: there are fewer. */
+/* Finds, in a line of a table, the columns that every table has. False: there are fewer. */
 static bool line_find_columns(const char *line, const char *column[BL_COLUMNS])
 {
     for (int c = 0; c < BL_COLUMNS; c++) {
@@ -106,7 +106,7 @@ static bool line_find_columns(const char *line, const char *column[BL_COLUMNS])
     return true;
 }
 
-/* A column's value, unescaped; NULL: invalid. */
+/* Returns the value of a column, unescaped, or NULL: invalid. */
 static const char *line_value(const char *const *column, enum bl_column c, struct bl_buffer *out)
 {
     bl_buffer_clear(out);
@@ -118,7 +118,7 @@ static const char *line_value(const char *const *column, enum bl_column c, struc
     return out->data;
 }
 
-/* The row, rewritten as skipped. */
+/* Writes the row as a skipped one. */
 static int merge_write_skipped(struct merging *m, const char *const *column, const struct bl_row *row,
                                struct bl_error *e)
 {
@@ -146,7 +146,7 @@ static void merge_count_skipped(struct merging *m, const char *const *column)
     found->damaged -= column[BL_COLUMN_REASON][0] != '\t';
 }
 
-/* A row with a form, which must be that of the first such row. */
+/* Writes a row with a form, as skipped if the form is not that of the first such row. */
 static int merge_write_row(struct merging *m, struct bl_part *p, const char *form, struct bl_error *e)
 {
     const char *column[BL_COLUMNS];
@@ -209,7 +209,7 @@ static int merge_claim(struct merging *m, struct bl_part *p, int64_t line, struc
     return BL_OK;
 }
 
-/* Numbers of lines, one a line. */
+/* Reads the numbers of lines, one a line. */
 static int merge_claim_all(struct merging *m, struct bl_part *p, int64_t bytes, struct bl_error *e)
 {
     int64_t line = 0;
@@ -249,7 +249,7 @@ static int merge_chunk(struct merging *m, struct bl_part *p, int64_t number, con
     return merge_claim_all(m, p, s.claimed, e);
 }
 
-/* All chunks, in order. The first part that ends says how many there are. */
+/* Merges all chunks, in order. When the first part ends, all must have ended. */
 static int merge_chunks(struct merging *m, struct bl_error *e)
 {
     int64_t number = 0, ended = 0, tasks = m->merge->tasks;

@@ -1,5 +1,5 @@
 /* The merge: the parts of a scan by many tasks become one table, byte for byte the one of a single scan. Chunks are
- * taken in their order, from one part after the other. Here is checked what a task could not know: that all rows have
+ * taken in their order, from one part after the other. It checks what a task cannot know: that all rows have
  * the form of the first, that no two sequences claim the same attributes, that all tasks saw the same inputs. */
 #ifndef BL_MERGE_H
 #define BL_MERGE_H

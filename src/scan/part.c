@@ -319,7 +319,7 @@ int bl_part_next(struct bl_part *p, struct bl_part_chunk *s, bool *found, struct
     at = line_after(p, "stretch");
     if (!at || !line_parse_numbers(&at, n, 7) || at[0] != ' ' || (at[1] != '-' && at[1] != '=') ||
         n[5] > INT64_MAX - n[6])
-        return bl_part_damaged(p, "neither a chunk nor the end where one is expected", e);
+        return bl_part_damaged(p, "neither a chunk nor the end", e);
     *s = (struct bl_part_chunk){
         .number = n[0], .begin = {n[1], n[2]}, .end = {n[3], n[4]}, .bytes = n[5], .claimed = n[6]};
     *found = true;

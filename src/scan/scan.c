@@ -13,7 +13,7 @@
 
 #define PARTS 1000 /* of a file: enough for a progress bar */
 
-/* One chunk and what came of it. */
+/* A chunk and what was found in it. */
 struct job {
     struct bl_chunk_files files;
     struct bl_part_chunk place; /* its number, where it begins and ends */
@@ -224,7 +224,7 @@ static int scan_consume(void *context, void *job_, struct bl_error *e)
     struct scanning *s = context;
     struct job *job = job_;
     const struct bl_kind *kind = s->scan->kind;
-    /* Of a part it is not known which form the first row has. */
+    /* A part does not know the form of the first row of all. */
     int code = bl_chunk_rows_release(&job->rows, s->part ? NULL : &s->forms, e);
     if (code)
         goto out;

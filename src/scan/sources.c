@@ -52,7 +52,7 @@ static void files_drop_secondary(struct bl_files *files, size_t first)
     files->count = kept;
 }
 
-/* "117 video such as v/000.mp4", or "1 audio: v/x.ac3"; nothing where there is none. */
+/* Prints "117 video such as v/000.mp4" or "1 audio: v/x.ac3"; nothing if there is none. */
 static void files_print_kind(struct bl_buffer *text, const struct bl_files *files, const struct bl_kind *kind)
 {
     const struct bl_file *first = NULL;
@@ -121,7 +121,7 @@ static bool listing_exists(const struct listing *l, const char *path, bool there
     return there;
 }
 
-/* A folder, or anything else named outright. */
+/* Adds a folder, or a file that was named itself. */
 static int listing_add_path(struct listing *l, const char *path, bool must_exist, struct bl_error *e)
 {
     struct stat status;
@@ -216,7 +216,7 @@ static int listing_add_source(struct listing *l, const struct bl_source *source,
         return bl_error_set(e, BL_EUSAGE, "a source with an empty name");
     if (path[0] == '@')
         return listing_add_list(l, path + 1, e);
-    /* A file may be called "what?.mp4": only what is not there as it stands is a pattern. */
+    /* A file may be called "what?.mp4": only a name that does not exist is a pattern. */
     bool there = true;
     int code = strpbrk(path, "*?[") ? bl_walk_stat(&l->walk, path, &status, &there, e) : BL_OK;
     if (code)
@@ -285,7 +285,7 @@ static int files_check_ids(const struct bl_files *files, const struct bl_sources
     return code;
 }
 
-/* Standard input is read but once. */
+/* Standard input can be read only once. */
 static int files_check_stdin(const struct bl_files *files, const struct bl_sources *sources, struct bl_error *e)
 {
     int lists = 0;

@@ -10,10 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Links can make a folder appear at many paths, all of which are inputs: with nested links at 2^links of them. Limits
- * of the entries that are read: for each entry of a folder that is new, and in any case. */
-#define REPEATS_MAX 100
-#define ENTRIES_FREE 10000
+/* Links can make a folder appear at many paths, all of which are inputs: n nested links at 2^n paths. */
+#define REPEATS_MAX 100    /* reads of an entry, on average */
+#define ENTRIES_FREE 10000 /* so many entries are read in any case */
 
 /* The folders from the source down to here, to detect a link that leads back up. */
 struct folder {
