@@ -229,7 +229,7 @@ static int slurm_take_lock(struct bl_slurm *s, struct bl_error *e)
     if (!code && (s->lock = open(path.data, O_RDWR | O_CREAT | O_CLOEXEC, 0666)) < 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path.data);
     if (!code && flock(s->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        code = bl_error_set(e, BL_EFAIL, "another bload slurm is at work in %s", s->folder);
+        code = bl_error_set(e, BL_EFAIL, "another bload slurm is running in %s", s->folder);
     bl_buffer_free(&path);
     return code; /* a file system without locks cannot exclude others */
 }

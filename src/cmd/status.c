@@ -173,7 +173,7 @@ static void status_format_continue(struct bl_buffer *out, const struct bl_status
     bool broken = in[BL_TASK_FAILED] || in[BL_TASK_SILENT] || in[BL_TASK_STOPPED];
     if (!broken && in[BL_TASK_RUNNING])
         return;
-    bl_status_append_command(stage, stage->tasks ? command : "pack", out);
+    bl_status_stage_append_command(stage, stage->tasks ? command : "pack", out);
     if (s->slurm && stage->tasks > 1)
         bl_buffer_text(out, "; or bload slurm again, which submits what is missing");
 }

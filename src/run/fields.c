@@ -120,9 +120,9 @@ static int fields_differ_error(const struct asking *a, struct bl_error *e)
     if (code)
         goto out;
     code = bl_error_set(e, BL_EUSAGE,
-                        "the frames have several sizes: %" PRId64 " input%s unlike %s, the first of them %s: "
+                        "the frames have several sizes: %" PRId64 " input%s from %s, the first of them %s: "
                         "give --size WxH (with --fit stretch, crop or pad)",
-                        a->others, a->others == 1 ? " is" : "s are", first.row.id, other.row.id);
+                        a->others, a->others == 1 ? " differs" : "s differ", first.row.id, other.row.id);
 out:
     bl_row_reader_free(&first);
     bl_row_reader_free(&other);

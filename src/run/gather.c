@@ -124,7 +124,7 @@ static int gather_report_missing(const struct gathering *g, struct bl_error *e)
     bl_missing_describe(&text, gather->dir, gather->format, g->missing, bl_format_shards(gather->format),
                         g->first_missing);
     bl_buffer_text(&text, ": ");
-    bl_status_append_command(&status.pack, "pack", &text);
+    bl_status_stage_append_command(&status.pack, "pack", &text);
     int code = bl_buffer_check(&text, e);
     if (!code)
         code = bl_error_set(e, BL_EFAIL, "%s", text.data);

@@ -63,7 +63,7 @@ int bl_memory_resolve(int64_t limit, const struct bl_sequences *table, const str
     char a[32], b[32], c[32];
     return bl_error_set(
         e, BL_EUSAGE,
-        "%s of memory is not enough: one block takes %s, a run with one worker %s (a smaller T, size or "
-        "--shard-size needs less)",
+        "%s of memory is not enough: one block takes %s, and a run with one worker %s: use a smaller T, size or "
+        "--shard-size",
         bl_text_size(a, limit), bl_text_size(b, n.block), bl_text_size(c, needed));
 }

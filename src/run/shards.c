@@ -242,7 +242,8 @@ static int shard_adopt(struct shards_run *run, struct bl_shard_record *record, s
     int code = bl_outcomes_parse(&outcomes, record->user_data, record->user_data_size, e);
     for (size_t i = 0; i < outcomes.count && !code; i++) {
         if (outcomes.outcome[i].row >= (int64_t)run->pack->table->count)
-            code = bl_error_set(e, BL_EFAIL, "the record of shard %lld names a sequence that is not there: remove it",
+            code = bl_error_set(e, BL_EFAIL,
+                                "the record of shard %lld names a sequence that the table lacks: remove the record",
                                 (long long)record->shard);
     }
     if (!code)

@@ -72,7 +72,7 @@ static int state_take_lock(struct bl_state *s, int how, struct bl_error *e)
     if (s->lock < 0)
         return s->lock;
     if (flock(s->lock, how | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        return bl_error_set(e, BL_EFAIL, "another bload is at work in %s", s->dir);
+        return bl_error_set(e, BL_EFAIL, "another bload is running in %s", s->dir);
     return BL_OK; /* a file system without locks cannot exclude others */
 }
 

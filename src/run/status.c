@@ -17,7 +17,6 @@
 #include "run/task.h"
 #include "store/folders.h"
 
-#define TASKS_NAMED 20 /* ranges of tasks named in a message, at most */
 #define CONFIGURATION_MAX ((size_t)1 << 24)
 
 const char *bl_status_at_name(enum bl_status_at at)
@@ -324,44 +323,4 @@ void bl_status_free(struct bl_status *s)
     bl_status_stage_free(&s->pack);
     bl_manifest_free(&s->manifest);
     *s = (struct bl_status){0};
-}
-
-/* --- what to run ------------------------------------------------------------------------------------------------ */
-
-static bool task_is_due(const struct bl_status_task *t)
-{
-    return t->state != BL_TASK_RUNNING && t->state != BL_TASK_DONE;
-}
-
-/* The tasks that must be run: "3, 4, 7-9". */
-static void stage_append_due(const struct bl_status_stage *stage, struct bl_buffer *out)
-{
-    int named = 0;
-    for (int64_t i = 0; i < stage->tasks; i++) {
-        int64_t first = i;
-        while (i < stage->tasks && task_is_due(&stage->task[i]))
-            i++;
-        if (i == first)
-            continue;
-        if (named++ == TASKS_NAMED) {
-            bl_buffer_text(out, ", ... (--json lists all)");
-            return;
-        }
-        bl_buffer_printf(out, named > 1 ? ", %" PRId64 : "%" PRId64, first);
-        if (i - first > 1)
-            bl_buffer_printf(out, "-%" PRId64, i - 1);
-    }
-}
-
-void bl_status_append_command(const struct bl_status_stage *stage, const char *command, struct bl_buffer *out)
-{
-    bool due = false;
-    for (int64_t i = 0; i < stage->tasks && stage->tasks > 1; i++)
-        due |= task_is_due(&stage->task[i]);
-    if (!due) {
-        bl_buffer_printf(out, "run the same bload %s command to resume", command);
-        return;
-    }
-    bl_buffer_printf(out, "run the same bload %s --task I/%" PRId64 " command for I = ", command, stage->tasks);
-    stage_append_due(stage, out);
 }

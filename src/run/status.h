@@ -41,11 +41,6 @@ void bl_status_free(struct bl_status *status);
 /* Whether the user must act: a task failed or is silent, and no other task did its work. */
 bool bl_status_is_bad(const struct bl_status *status);
 
-/* Appends the command that continues a stage: "run the same bload pack --task I/8 command for I = 3, 4, 7-9", by the
- * tasks that are neither running nor done; or, for a single process, "run the same bload pack command to
- * resume". */
-void bl_status_append_command(const struct bl_status_stage *stage, const char *command, struct bl_buffer *out);
-
 const char *bl_status_at_name(enum bl_status_at at);
 
 /* Appends the status as JSON. next: the advice in words, or NULL. */

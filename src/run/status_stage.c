@@ -1,6 +1,7 @@
 #include "run/status_stage.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include "run/task.h"
 
+#define TASKS_NAMED 20             /* ranges of tasks named in a message, at most */
 #define BEAT_MAX ((size_t)1 << 16) /* bytes of a heartbeat file */
 
 const char *bl_task_state_name(enum bl_task_state state)
@@ -172,4 +174,44 @@ void bl_status_stage_free(struct bl_status_stage *stage)
     for (size_t i = 0; i < stage->count; i++)
         free(stage->task[i].beat);
     free(stage->task);
+}
+
+/* --- what to run ------------------------------------------------------------------------------------------------ */
+
+static bool task_is_due(const struct bl_status_task *t)
+{
+    return t->state != BL_TASK_RUNNING && t->state != BL_TASK_DONE;
+}
+
+/* The tasks that must be run: "3, 4, 7-9". */
+static void stage_append_due(const struct bl_status_stage *stage, struct bl_buffer *out)
+{
+    int named = 0;
+    for (int64_t i = 0; i < stage->tasks; i++) {
+        int64_t first = i;
+        while (i < stage->tasks && task_is_due(&stage->task[i]))
+            i++;
+        if (i == first)
+            continue;
+        if (named++ == TASKS_NAMED) {
+            bl_buffer_text(out, ", ... (--json lists all)");
+            return;
+        }
+        bl_buffer_printf(out, named > 1 ? ", %" PRId64 : "%" PRId64, first);
+        if (i - first > 1)
+            bl_buffer_printf(out, "-%" PRId64, i - 1);
+    }
+}
+
+void bl_status_stage_append_command(const struct bl_status_stage *stage, const char *command, struct bl_buffer *out)
+{
+    bool due = false;
+    for (int64_t i = 0; i < stage->tasks && stage->tasks > 1; i++)
+        due |= task_is_due(&stage->task[i]);
+    if (!due) {
+        bl_buffer_printf(out, "run the same bload %s command to resume", command);
+        return;
+    }
+    bl_buffer_printf(out, "run the same bload %s --task I/%" PRId64 " command for I = ", command, stage->tasks);
+    stage_append_due(stage, out);
 }

@@ -59,4 +59,9 @@ void bl_status_stage_free(struct bl_status_stage *stage);
 /* Sets the range of each task and counts its finished units: those in `made`. stage->units must be set. */
 void bl_status_stage_resolve(struct bl_status_stage *stage, const struct bl_numbers *made);
 
+/* Appends the command that continues a stage: "run the same bload pack --task I/8 command for I = 3, 4, 7-9", by the
+ * tasks that are neither running nor done; or, for a single process, "run the same bload pack command to
+ * resume". */
+void bl_status_stage_append_command(const struct bl_status_stage *stage, const char *command, struct bl_buffer *out);
+
 #endif

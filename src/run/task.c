@@ -60,7 +60,7 @@ static int environment_number(const char *name, int64_t min, int64_t max, int64_
 {
     const char *text = getenv(name);
     if (!text)
-        return bl_error_set(e, BL_EUSAGE, "--task auto: %s is not set, but variables beside it are", name);
+        return bl_error_set(e, BL_EUSAGE, "--task auto: %s is not set, but related variables are", name);
     if (!bl_text_to_int(text, strlen(text), min, max, value))
         return bl_error_set(e, BL_EUSAGE, "--task auto: %s is \"%s\", not a whole number from %" PRId64 " to %" PRId64,
                             name, text, min, max);

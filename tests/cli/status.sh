@@ -344,7 +344,7 @@ test_a_run_without_tasks() {
     ! grep -q next "$OUT"
     # Asking did not take its lock away, and it was not in the way.
     expect 1 bload pack -q - --tokenizer bytes -T 8 -o d <pipe
-    err_has 'another bload is at work in d'
+    err_has 'another bload is running in d'
     is "pid: $pid" "$(grep pid: d/.bload/task-00000)"
     kill -KILL $pid
     wait $pid || true

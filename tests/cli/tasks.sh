@@ -137,13 +137,13 @@ test_tasks_and_runs_keep_out_of_each_other() {
     flock -s 9 # as a task does
     expect 0 pack -q --task 0/1 -o many
     expect 1 pack -q -o many
-    err_has 'another bload is at work in many'
+    err_has 'another bload is running in many'
     expect 1 bload finish many
-    err_has 'another bload is at work in many'
+    err_has 'another bload is running in many'
     flock -u 9
     flock -x 9 # as a run without tasks
     expect 1 pack -q --task 0/1 -o many
-    err_has 'another bload is at work in many'
+    err_has 'another bload is running in many'
     exec 9>&-
     expect 0 bload finish -q many
 }

@@ -97,7 +97,7 @@ test_two_at_once() {
     disturbed_pack LAWS_PATH=/in/ LAWS_SLOW=50 -- d 2>first &
     until [ -e d/.bload/sequences.tsv ]; do sleep 0.01; done
     expect 1 pack d
-    err_has 'another bload is at work in d'
+    err_has 'another bload is running in d'
     wait $! || is 3 $?
     identical one d
 }
@@ -115,7 +115,7 @@ test_eight_at_once() {
         wait "$i" || statuses="$statuses $?"
     done
     [[ $statuses == *3* ]] || fail "statuses:$statuses"
-    ! grep -hv 'another bload is at work\|skipped' said.* >others || fail "$(cat others)"
+    ! grep -hv 'another bload is running\|skipped' said.* >others || fail "$(cat others)"
     expect 3 pack d
     identical one d
 }

@@ -121,7 +121,7 @@ class Folders(tool.Tool):
             for i, image in enumerate(pictures(3, width=width)):
                 write(self.path("in", name, f"{i}.png"), png(image))
         _, told = self.bload("pack", self.path("in"), "--kind", "frames", "-T", 3, "-o", self.path("none"), status=2)
-        self.assertIn("the frames have several sizes: 1 input is unlike a, the first of them b", told)
+        self.assertIn("the frames have several sizes: 1 input differs from a, the first of them b", told)
         self.pack("scaled", self.path("in"), "--kind", "frames", "-T", 3, "--size", "16x16")
         # Within a folder it is the folder's fault.
         shutil.copy(self.path("in/b/1.png"), self.path("in/c/1.png"))

@@ -15,7 +15,7 @@ START_TEST(a_run_goes_on_with_the_same_configuration_only)
     ck_assert_int_eq(bl_state_open(&s, "a/b/set", "T: 94\nseed: 0\n", &e), BL_OK);
     struct bl_state second;
     ck_assert_int_eq(bl_state_open(&second, "a/b/set", "T: 94\nseed: 0\n", &e), BL_EFAIL);
-    ck_assert_ptr_nonnull(strstr(e.text, "another bload is at work"));
+    ck_assert_ptr_nonnull(strstr(e.text, "another bload is running"));
     bl_error_clear(&e);
     bl_state_close(&s);
     ck_assert_int_eq(bl_state_open(&s, "a/b/set", "T: 94\nseed: 0\n", &e), BL_OK);

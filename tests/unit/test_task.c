@@ -160,7 +160,7 @@ START_TEST(open_mpi)
     refuses("auto", "OMPI_COMM_WORLD_SIZE=3x",
             "--task auto: OMPI_COMM_WORLD_SIZE is \"3x\", not a whole number from 1 to 100000");
     unsetenv("OMPI_COMM_WORLD_SIZE");
-    refuses("auto", "SLURM_PROCID=0", "--task auto: OMPI_COMM_WORLD_SIZE is not set, but variables beside it are");
+    refuses("auto", "SLURM_PROCID=0", "--task auto: OMPI_COMM_WORLD_SIZE is not set, but related variables are");
 }
 END_TEST
 
@@ -215,7 +215,7 @@ START_TEST(job_arrays)
             "--task auto: SLURM_ARRAY_TASK_ID is \"9\", not a whole number from 10 to 13");
     unsetenv("SLURM_ARRAY_TASK_COUNT");
     refuses("auto", "SLURM_ARRAY_TASK_ID=10",
-            "--task auto: SLURM_ARRAY_TASK_COUNT is not set, but variables beside it are");
+            "--task auto: SLURM_ARRAY_TASK_COUNT is not set, but related variables are");
 }
 END_TEST
 
