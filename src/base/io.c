@@ -38,6 +38,16 @@ int bl_io_pwrite(int fd, const void *data, size_t size, int64_t offset, const ch
     return BL_OK;
 }
 
+int bl_io_read(int fd, void *data, size_t size, size_t *got, const char *path, struct bl_error *e)
+{
+    ssize_t n;
+    do
+        n = read(fd, data, size);
+    while (n < 0 && errno == EINTR);
+    *got = n < 0 ? 0 : (size_t)n;
+    return n < 0 ? bl_error_errno(e, BL_EFAIL, "cannot read %s", path) : BL_OK;
+}
+
 int bl_io_pread(int fd, void *data, size_t size, int64_t offset, const char *path, struct bl_error *e)
 {
     char *at = data;
@@ -72,20 +82,16 @@ int bl_io_read_file(const char *path, size_t max, struct bl_buffer *out, struct 
         return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
     path = given ? "standard input" : path;
     int code = BL_OK;
-    size_t start = out->size;
+    size_t start = out->size, got;
     while (!code) {
         if (!bl_buffer_reserve(out, 1 << 16)) {
             code = bl_error_memory(e);
             break;
         }
-        ssize_t n = read(fd, out->data + out->size, 1 << 16);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            code = bl_error_errno(e, BL_EFAIL, "cannot read %s", path);
-        if (n <= 0)
+        code = bl_io_read(fd, out->data + out->size, 1 << 16, &got, path, e);
+        if (code || !got)
             break;
-        out->size += (size_t)n;
+        out->size += got;
         out->data[out->size] = '\0';
         if (out->size - start > max)
             code = bl_error_set(e, BL_EFAIL, "%s is longer than %zu bytes", path, max);

@@ -1,11 +1,12 @@
 #include "base/lines.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/io.h"
 
 #define LINES_CHUNK ((size_t)1 << 20)
 #define LINES_SLACK 8 /* bytes after the buffer that may be read */
@@ -36,17 +37,12 @@ static int lines_refill(struct bl_lines *lines, struct bl_error *e)
     memmove(lines->data, lines->data + lines->at, lines->end - lines->at);
     lines->end -= lines->at;
     lines->at = 0;
-    for (;;) {
-        ssize_t n = read(lines->fd, lines->data + lines->end, lines->capacity - 1 - lines->end);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return bl_error_errno(e, BL_EFAIL, "cannot read %s", lines->path);
-        lines->eof = n == 0;
-        lines->end += (size_t)n;
-        lines->read_to += n;
-        return BL_OK;
-    }
+    size_t got;
+    int code = bl_io_read(lines->fd, lines->data + lines->end, lines->capacity - 1 - lines->end, &got, lines->path, e);
+    lines->eof = !code && !got;
+    lines->end += got;
+    lines->read_to += (int64_t)got;
+    return code;
 }
 
 int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended, struct bl_error *e)

@@ -1,6 +1,5 @@
 #include "base/pipe_copy.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,13 +13,12 @@ static int pipe_copy_fill(int from, int to, const char *name, struct bl_error *e
 {
     char chunk[1 << 16];
     for (;;) {
-        ssize_t n = read(from, chunk, sizeof chunk);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return bl_error_errno(e, BL_EFAIL, "cannot read %s", name);
-        int code = n ? bl_io_write(to, chunk, (size_t)n, "a temporary file", e) : BL_OK;
-        if (code || !n)
+        size_t got;
+        int code = bl_io_read(from, chunk, sizeof chunk, &got, name, e);
+        if (code || !got)
+            return code;
+        code = bl_io_write(to, chunk, got, "a temporary file", e);
+        if (code)
             return code;
     }
 }

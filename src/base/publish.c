@@ -11,8 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/path.h"
 #include "base/fs.h"
+#include "base/io.h"
+#include "base/path.h"
 
 #define CHUNK ((size_t)1 << 16)
 #define SHOWN 80 /* bytes shown before and after the difference in a line */
@@ -57,16 +58,13 @@ static int side_open(struct side *side, const char *path, struct bl_error *e)
 
 static int side_fill(struct side *side, struct bl_error *e)
 {
+    size_t got = 1;
     side->size = 0;
-    while (side->size < CHUNK) {
-        ssize_t n = read(side->fd, side->data + side->size, CHUNK - side->size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return bl_error_errno(e, BL_EFAIL, "cannot read %s", side->path);
-        if (n == 0)
-            break;
-        side->size += (size_t)n;
+    while (side->size < CHUNK && got) {
+        int code = bl_io_read(side->fd, side->data + side->size, CHUNK - side->size, &got, side->path, e);
+        if (code)
+            return code;
+        side->size += got;
     }
     return BL_OK;
 }
