@@ -40,7 +40,7 @@ static int csv_check_text(const struct bl_buffer *text, struct bl_error *e)
         const char *here = text->data + at;
         size_t size = (unsigned char)*here < 0x80 ? 1 : bl_utf8_length(here, text->size - at);
         if (!*here)
-            return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a zero byte: not a text", line);
+            return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a zero byte: this is not text", line);
         if (!size)
             return bl_error_set(e, BL_EDATA, "line %" PRId64 ": not UTF-8 (byte %zu of the text): save it as UTF-8",
                                 line, at);
@@ -61,12 +61,13 @@ int bl_csv_open(struct bl_csv *r, const char *path, const struct bl_cancel *canc
         return code;
     code = csv_load(&r->text, stream, e);
     bl_instream_close(stream);
-    if (!code) {
-        r->text.data[r->text.size] = '\0';
-        code = csv_check_text(&r->text, e);
-    }
-    if (!code && r->text.size >= 3 && memcmp(r->text.data, "\xef\xbb\xbf", 3) == 0)
+    if (code)
+        goto out;
+    r->text.data[r->text.size] = '\0';
+    code = csv_check_text(&r->text, e);
+    if (r->text.size >= 3 && memcmp(r->text.data, "\xef\xbb\xbf", 3) == 0)
         r->at = 3;
+out:
     if (code)
         bl_csv_close(r);
     return code;
@@ -108,9 +109,8 @@ static int csv_read_quoted(struct bl_csv *r, struct bl_error *e)
     int code = csv_add_value(r, out, e);
     for (; !code; r->at++) {
         if (r->at == r->text.size || r->at - begin > BL_CSV_RECORD_MAX)
-            return bl_error_set(e, BL_EDATA,
-                                "line %" PRId64 ": a quote begins a value, and none ends it within %zu bytes", line,
-                                BL_CSV_RECORD_MAX);
+            return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a value in quotes that does not end within %zu bytes",
+                                line, BL_CSV_RECORD_MAX);
         if (text[r->at] == '"' && text[++r->at] != '"')
             break;
         r->next_line += text[r->at] == '\n';
@@ -120,9 +120,9 @@ static int csv_read_quoted(struct bl_csv *r, struct bl_error *e)
     if (code)
         return code;
     if (*behind && *behind != ',' && *behind != '\n' && strncmp(behind, "\r\n", 2) != 0)
-        return bl_error_set(e, BL_EDATA,
-                            "line %" PRId64 ": text behind a quote that ends a value: a quote in a value is doubled",
-                            r->next_line);
+        return bl_error_set(
+            e, BL_EDATA, "line %" PRId64 ": text after the quote that ends a value: double the quotes inside a value",
+            r->next_line);
     *out = '\0'; /* overwrites at most the closing quote */
     return BL_OK;
 }
@@ -133,11 +133,10 @@ static int csv_read_plain(struct bl_csv *r, struct bl_error *e)
     size_t size = strcspn(text, ",\"\r\n");
     if (text[size] == '"')
         return bl_error_set(e, BL_EDATA,
-                            "line %" PRId64 ": a quote within a value: such values stand in quotes, and their own are "
-                            "doubled",
+                            "line %" PRId64 ": a quote inside a value: put the value in quotes, and double its own",
                             r->next_line);
     if (text[size] == '\r' && text[size + 1] != '\n')
-        return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a return that ends no line: such values stand in quotes",
+        return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a carriage return inside a line: put the value in quotes",
                             r->next_line);
     r->at += size;
     return csv_add_value(r, text, e);
@@ -173,9 +172,8 @@ static int csv_read_tsv(struct bl_csv *r, struct bl_error *e)
         char *tab = memchr(at, '\t', (size_t)(end - at)), *stop = tab ? tab : end;
         int64_t value = bl_text_unescape(at, (size_t)(stop - at));
         if (value < 0 || memchr(at, '\0', (size_t)value))
-            return bl_error_set(e, BL_EDATA,
-                                "line %" PRId64 ": a backslash that begins no \\t \\n \\r \\\\ \\xHH, or a zero byte",
-                                r->line);
+            return bl_error_set(
+                e, BL_EDATA, "line %" PRId64 ": an escape other than \\t \\n \\r \\\\ \\xHH, or a zero byte", r->line);
         at[value] = '\0';
         int code = csv_add_value(r, at, e);
         if (code)

@@ -133,9 +133,9 @@ static int documents_find_independent(const struct bl_documents *d, int fd, cons
         if (from < low) {
             low = *at > (int64_t)CHUNK ? *at - (int64_t)CHUNK : 0;
             low = from < low ? from : low;
-            int code = d->cancel && bl_cancelled(d->cancel) ? BL_ECANCEL : BL_OK;
-            if (!code)
-                code = bl_io_pread(fd, d->data, (size_t)(*at - low + size - 1), low, path, e);
+            if (d->cancel && bl_cancelled(d->cancel))
+                return BL_ECANCEL;
+            int code = bl_io_pread(fd, d->data, (size_t)(*at - low + size - 1), low, path, e);
             if (code)
                 return code;
         }
@@ -155,11 +155,9 @@ static int documents_find_base(struct bl_documents *d, const char *path, int64_t
         d->base = begin > before[d->rule.by] ? begin - before[d->rule.by] : 0;
         return BL_OK;
     }
-    d->base = begin - (int64_t)d->rule.separator_size;
-    if (d->base <= 0 || d->rule.separator_size == 1) {
-        d->base = d->base > 0 ? d->base : 0;
+    d->base = begin > (int64_t)d->rule.separator_size ? begin - (int64_t)d->rule.separator_size : 0;
+    if (!d->base || d->rule.separator_size == 1)
         return BL_OK;
-    }
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
@@ -190,12 +188,16 @@ int bl_documents_open(struct bl_documents **documents, const char *path, const s
     d->capacity = 2 * CHUNK;
     d->data = malloc(d->capacity + 1);
     int code = d->data ? BL_OK : bl_error_memory(e);
-    if (!code && begin)
+    if (code)
+        goto out;
+    if (begin)
         code = documents_find_base(d, path, begin, e);
-    if (!code)
-        code = bl_instream_open(&d->stream, path, d->base, cancel, e);
+    if (code)
+        goto out;
+    code = bl_instream_open(&d->stream, path, d->base, cancel, e);
     if (!code && begin)
         code = documents_skip_to_part(d, begin, e);
+out:
     if (code)
         bl_documents_close(d);
     else

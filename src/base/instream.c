@@ -114,6 +114,7 @@ int bl_instream_open(struct bl_instream **stream, const char *path, int64_t begi
     if (!f)
         return bl_error_memory(e);
     int code = BL_OK;
+    f->offset = begin;
     f->path = path;
     f->cancel = cancel;
     f->fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
@@ -122,15 +123,18 @@ int bl_instream_open(struct bl_instream **stream, const char *path, int64_t begi
                               path);
     else if (begin && lseek(f->fd, begin, SEEK_SET) < 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot seek in %s", path);
-    f->offset = begin;
-    if (!code && f->fd == STDIN_FILENO) {
+    if (code)
+        goto out;
+    if (f->fd == STDIN_FILENO) {
         f->sum = XXH3_createState();
-        code = f->sum ? BL_OK : bl_error_memory(e);
+        if (f->sum)
+            XXH3_64bits_reset(f->sum);
+        else
+            code = bl_error_memory(e);
     }
-    if (f->sum)
-        XXH3_64bits_reset(f->sum);
     if (!code && !begin)
         code = instream_detect(f, e);
+out:
     if (code)
         bl_instream_close(f);
     else
@@ -220,9 +224,9 @@ int bl_instream_read(struct bl_instream *f, void *data, size_t size, size_t *got
 {
     *got = 0;
     for (;;) {
-        int code = instream_is_stopped(f) ? BL_ECANCEL : BL_OK;
-        if (!code && f->at == f->end && !f->eof)
-            code = instream_refill(f, e);
+        if (instream_is_stopped(f))
+            return BL_ECANCEL;
+        int code = f->at == f->end && !f->eof ? instream_refill(f, e) : BL_OK;
         bool drained = f->at == f->end;
         if (code || (drained && (f->compression == PLAIN || f->between)))
             return code;

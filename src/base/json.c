@@ -108,9 +108,9 @@ static bool scan_escape(struct scan *s)
     if (s->end - s->at < 2)
         return scan_fail(s, "the line ends in a string");
     if (s->at[1] == 'u' && hex_parse(s->at + 2, s->end) < 0)
-        return scan_fail(s, "expected four hexadecimal digits behind \\u");
+        return scan_fail(s, "expected four hexadecimal digits after \\u");
     if (!memchr("\"\\/bfnrtu", s->at[1], 9))
-        return scan_fail(s, "a backslash that begins no escape");
+        return scan_fail(s, "an invalid escape");
     s->at += s->at[1] == 'u' ? 6 : 2;
     return true;
 }
@@ -316,7 +316,7 @@ bool bl_json_scan(const char *line, size_t size, const struct bl_json_key *key, 
     if (!scan_value(&s, 0, &root))
         return false;
     scan_skip_space(&s);
-    return s.at == s.end ? true : scan_fail(&s, "expected the end of the line behind the object");
+    return s.at == s.end ? true : scan_fail(&s, "expected the end of the line after the object");
 }
 
 void bl_json_append_keys(const char *line, size_t size, int max, struct bl_buffer *out)

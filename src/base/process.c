@@ -35,7 +35,7 @@ static int process_read(int fd, const char *name, struct bl_buffer *out, struct 
         else if (got == 0)
             return bl_buffer_check(out, e);
         else if (errno != EINTR)
-            return bl_error_errno(e, BL_EFAIL, "cannot read what %s says", name);
+            return bl_error_errno(e, BL_EFAIL, "cannot read the output of %s", name);
     }
 }
 

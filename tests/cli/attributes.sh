@@ -115,7 +115,7 @@ test_tables_that_are_none() {
     printf 'id,class\n1,2\n2,3,4\n' | refuse 1 'labels.csv:3: 3 values where the header has 2 columns'
     printf 'id,class\n"1\n",2\n\n"1\n",3\n' | refuse 1 'labels.csv:5: duplicate id "1'
     printf 'id,class\n,2\n' | refuse 1 'labels.csv:2: an empty id'
-    printf 'id,class\n1,"2\n' | refuse 1 'labels.csv: line 2: a quote begins a value'
+    printf 'id,class\n1,"2\n' | refuse 1 'labels.csv: line 2: a value in quotes that does not end'
     printf 'id,class\n1,\xff\n' | refuse 1 'labels.csv: line 2: not UTF-8'
     printf 'id,class\n1,2\n2,\0\n' | refuse 1 'labels.csv: line 3: a zero byte'
     head -c 1100000 /dev/zero | tr '\0' x | sed 's/^/id,class\n1,/' | refuse 1 'labels.csv: line 2: a record of more than'

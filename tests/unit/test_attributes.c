@@ -129,7 +129,7 @@ START_TEST(tables_that_are_none_are_refused)
         {"id,a\nx,1,2\n", NULL, NULL, "l.csv:2: 3 values where the header has 2 columns", BL_EFAIL},
         {"id,a\nx,1\n\"y\n\",2\nx,3\n", NULL, NULL, "l.csv:5: duplicate id \"x\", first on line 2", BL_EFAIL},
         {"id,a\n,1\n", NULL, NULL, "l.csv:2: an empty id", BL_EFAIL},
-        {"id,a\nx,\"1\n", NULL, NULL, "l.csv: line 2: a quote begins a value, and none ends it within 1048576 bytes",
+        {"id,a\nx,\"1\n", NULL, NULL, "l.csv: line 2: a value in quotes that does not end within 1048576 bytes",
          BL_EFAIL},
         {"id,a\n", "name", NULL, "l.csv:1: no column \"name\"", BL_EUSAGE},
         {"id,a\n", NULL, "a,b", "l.csv:1: no column \"b\"", BL_EUSAGE},

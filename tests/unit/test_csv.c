@@ -57,19 +57,18 @@ static const struct {
     {"a.tsv", "id\tb\nx\ta\\tb\\\\\\xFF\n", "1:id|b;2:x|a\tb\\\xff;", WHOLE},
     {"a.TSV", "id\t\r\n\"x\t,\n", "1:id|;2:\"x|,;", WHOLE},
     {"a.tsv", "a\n\nb", "1:a;3:b;", WHOLE},
-    {"a.csv", "a,b\nc,\"d", "line 2: a quote begins a value, and none ends it within 1048576 bytes", WHOLE},
-    {"a.csv", "a\n\"b\n\n", "line 2: a quote begins a value, and none ends it within 1048576 bytes", WHOLE},
-    {"a.csv", "\"a\nb\"c\n", "line 2: text behind a quote that ends a value: a quote in a value is doubled", WHOLE},
-    {"a.csv", "\"a\"\rb\n", "line 1: text behind a quote that ends a value: a quote in a value is doubled", WHOLE},
-    {"a.csv", "a\nb\"c\",d\n", "line 2: a quote within a value: such values stand in quotes, and their own are doubled",
-     WHOLE},
-    {"a.csv", "a\rb\n", "line 1: a return that ends no line: such values stand in quotes", WHOLE},
-    {"a.csv", "a\nb\r", "line 2: a return that ends no line: such values stand in quotes", WHOLE},
-    {"a.csv", "a,b\nc\0,d\n", "line 2: a zero byte: not a text", 9},
+    {"a.csv", "a,b\nc,\"d", "line 2: a value in quotes that does not end within 1048576 bytes", WHOLE},
+    {"a.csv", "a\n\"b\n\n", "line 2: a value in quotes that does not end within 1048576 bytes", WHOLE},
+    {"a.csv", "\"a\nb\"c\n", "line 2: text after the quote that ends a value: double the quotes inside a value", WHOLE},
+    {"a.csv", "\"a\"\rb\n", "line 1: text after the quote that ends a value: double the quotes inside a value", WHOLE},
+    {"a.csv", "a\nb\"c\",d\n", "line 2: a quote inside a value: put the value in quotes, and double its own", WHOLE},
+    {"a.csv", "a\rb\n", "line 1: a carriage return inside a line: put the value in quotes", WHOLE},
+    {"a.csv", "a\nb\r", "line 2: a carriage return inside a line: put the value in quotes", WHOLE},
+    {"a.csv", "a,b\nc\0,d\n", "line 2: a zero byte: this is not text", 9},
     {"a.csv", "a\nb\nc\xff\n", "line 3: not UTF-8 (byte 5 of the text): save it as UTF-8", WHOLE},
     {"a.csv", "a\n\xc3", "line 2: not UTF-8 (byte 2 of the text): save it as UTF-8", WHOLE},
-    {"a.tsv", "a\nb\\q\n", "line 2: a backslash that begins no \\t \\n \\r \\\\ \\xHH, or a zero byte", WHOLE},
-    {"a.tsv", "a\\x00b\n", "line 1: a backslash that begins no \\t \\n \\r \\\\ \\xHH, or a zero byte", WHOLE},
+    {"a.tsv", "a\nb\\q\n", "line 2: an escape other than \\t \\n \\r \\\\ \\xHH, or a zero byte", WHOLE},
+    {"a.tsv", "a\\x00b\n", "line 1: an escape other than \\t \\n \\r \\\\ \\xHH, or a zero byte", WHOLE},
 };
 
 START_TEST(records_are_as_they_were_written)
@@ -125,7 +124,7 @@ START_TEST(long_records_are_refused)
     ck_assert_str_eq(out, "line 3: a record of more than 1048576 bytes");
     text[4] = '"';
     read_all("a.csv", text, size, out);
-    ck_assert_str_eq(out, "line 3: a quote begins a value, and none ends it within 1048576 bytes");
+    ck_assert_str_eq(out, "line 3: a value in quotes that does not end within 1048576 bytes");
     free(text);
     unit_leave(directory);
 }
