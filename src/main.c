@@ -63,7 +63,10 @@ static int command_run(int argc, char **argv)
     struct bl_nearest nearest = {.word = name, .size = strlen(name)};
     for (size_t i = 0; i < COMMANDS; i++)
         bl_nearest_offer(&nearest, commands[i].name);
-    if (nearest.best)
+    bl_nearest_offer(&nearest, "help");
+    if (name[0] == '-')
+        bl_cmd_print("unknown option %s: a command comes first (see bload --help)", name);
+    else if (nearest.best)
         bl_cmd_print("unknown command \"%s\": did you mean %s?", name, nearest.best);
     else
         bl_cmd_print("unknown command \"%s\" (see bload --help)", name);

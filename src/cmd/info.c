@@ -46,7 +46,7 @@ static void info_format_lost(const struct bl_info *info, struct bl_buffer *out)
 static void info_format_plan(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_plan_info *w = &info->manifest.plan_info;
-    char a[32], b[32], c[32], d[32];
+    char a[32], b[32], c[32], d[32], most[BL_PLURAL_SIZE];
     int64_t gap = w->blocks - w->lower_bound;
     bl_buffer_printf(out, "strategy    %s%s%s, ", w->strategy, w->fill[0] ? ", fill " : "", w->fill);
     bl_buffer_printf(out, w->seed_unknown ? "seed not known: the plan was given\n" : "seed %" PRIu64 "\n", w->seed);
@@ -54,9 +54,9 @@ static void info_format_plan(const struct bl_info *info, struct bl_buffer *out)
                      bl_text_count(b, w->steps), bl_text_count(c, w->longest));
     if (info->hours > 0)
         bl_buffer_printf(out, "duration    %.3f hours\n", info->hours);
-    bl_buffer_printf(out, "blocks      %s of T = %s steps, S = %s sequences at most; lower bound %s, ",
-                     bl_text_count(a, w->blocks), bl_text_count(b, w->T), bl_text_count(c, info->manifest.format.S),
-                     bl_text_count(d, w->lower_bound));
+    bl_buffer_printf(out, "blocks      %s of T = %s steps, S = %s at most; lower bound %s, ",
+                     bl_text_count(a, w->blocks), bl_text_count(b, w->T),
+                     bl_text_plural(most, info->manifest.format.S, "sequence"), bl_text_count(d, w->lower_bound));
     bl_buffer_printf(out, gap ? "gap %s\n" : "so the plan is optimal\n", bl_text_count(a, gap));
     bl_buffer_printf(out, "padding     %s steps, efficiency %.2f %%", bl_text_count(a, w->padding),
                      100 * w->efficiency);

@@ -103,9 +103,10 @@ int bl_manifest_inspect(struct bl_manifest *manifest, const char *dir, bool *sou
         return bl_error_memory(e);
     int code = BL_OK;
     if (access(path, F_OK) != 0)
-        code = errno == ENOENT || errno == ENOTDIR
+        code = errno == ENOENT
                    ? bl_error_set(e, BL_EUSAGE, "%s is not a finished dataset: it has no " BL_MANIFEST_FILE, dir)
-                   : bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
+               : errno == ENOTDIR ? bl_error_set(e, BL_EUSAGE, "%s is a file, not the directory of a dataset", dir)
+                                  : bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
     if (code)
         goto out;
     code = bl_io_read_file(path, BL_MANIFEST_SIZE_MAX, &text, e);

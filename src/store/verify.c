@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "base/text.h"
 #include "store/dataset.h"
 #include "store/row_reader.h"
 
@@ -126,6 +127,7 @@ static void verify_plan_info(const struct bl_verify *v, const struct fault_sink 
 {
     const struct bl_plan_info *w = &v->manifest.plan_info;
     const struct bl_plan *plan = &v->plan;
+    char cut[BL_PLURAL_SIZE];
     verify_count(r, "sequences", plan->sequences, w->sequences);
     verify_count(r, "steps", plan->steps, w->steps);
     verify_count(r, "longest", plan->longest, w->longest);
@@ -143,7 +145,8 @@ static void verify_plan_info(const struct bl_verify *v, const struct fault_sink 
         verify_report(r, BL_MANIFEST_FILE, "\"S\" is %" PRId64 ", but a block has %" PRId64 " sequences",
                       v->manifest.format.S, plan->max_sequences);
     if (plan->cut && !v->manifest.format.has_source_start)
-        verify_report(r, BL_MANIFEST_FILE, "\"source_start\" is false, but %" PRId64 " sequences were cut", plan->cut);
+        verify_report(r, BL_MANIFEST_FILE, "\"source_start\" is false, but the plan cuts %s",
+                      bl_text_plural(cut, plan->cut, "sequence"));
 }
 
 static void verify_open_index(struct bl_verify *v, const struct fault_sink *r)

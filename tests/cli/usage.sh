@@ -42,6 +42,13 @@ test_nearest_command() {
     err_is <<<'bload: unknown command "pakc": did you mean pack?'
     expect 2 bload help stats
     err_is <<<'bload: unknown command "stats": did you mean status?'
+    expect 2 bload hepl
+    err_is <<<'bload: unknown command "hepl": did you mean help?'
+    expect 2 bload --pack
+    err_is <<<'bload: unknown option --pack: a command comes first (see bload --help)'
+    echo >file
+    expect 1 bload info file
+    err_is <<<'bload: info: file is a file, not the directory of a dataset'
 }
 
 test_nearest_option() {
