@@ -94,7 +94,7 @@ format() {
 syntax() {
     local file
     for file in src/**/*.c; do
-        [[ $file = */nvdec@(|_driver).c && $LINT_CFLAGS != *CUDA* ]] && continue # its headers are not there
+        [[ $file = */nvdec@(|_device|_driver).c && $LINT_CFLAGS != *CUDA* ]] && continue # its headers are not there
         # shellcheck disable=SC2086 # flags
         clang -fsyntax-only $LINT_CFLAGS "$file"
     done
@@ -122,7 +122,7 @@ dead_stores() {
         grep -q DeadStores || echo "an overwritten status is not found"
     # shellcheck disable=SC2086 # flags
     for file in src/**/*.c; do
-        [[ $file = */nvdec@(|_driver).c && $LINT_CFLAGS != *CUDA* ]] || echo "$file"
+        [[ $file = */nvdec@(|_device|_driver).c && $LINT_CFLAGS != *CUDA* ]] || echo "$file"
     done |
         xargs -P "$(nproc)" -n 10 "${analyze[@]}" $LINT_CFLAGS
 }
