@@ -1,4 +1,4 @@
-/* A row of sequences.tsv: what a kind tells of one sequence that it found, and is told again when it shall read it. */
+/* A row of sequences.tsv: what a kind reports of a sequence when it counts, and is given when it reads. */
 #ifndef BL_ROW_H
 #define BL_ROW_H
 

@@ -153,6 +153,8 @@ static int frames_reader_enter(struct bl_reader *r, const struct bl_row *row, st
 static int frames_reader_read_step(struct bl_reader *r, const struct bl_image *image, uint8_t *rgb, struct bl_error *e)
 {
     struct bl_geometry geometry;
+    if (bl_cancelled(r->env->cancel))
+        return bl_error_set(e, BL_ECANCEL, "cancelled");
     int code = frames_decode_image(r->path, image, r->config, r->frame, &geometry, e);
     if (code)
         return code;
@@ -174,8 +176,7 @@ int bl_frames_read_piece(struct bl_reader *r, const struct bl_request *request, 
     for (int64_t t = 0; t < request->steps && !code; t++) {
         const struct bl_image *image = &r->folder.image[(request->source_start + t) * r->config->stride];
         memcpy(request->out[1] + 4 * t, &image->number, sizeof image->number);
-        code = bl_cancelled(r->env->cancel) ? bl_error_set(e, BL_ECANCEL, "cancelled")
-                                            : frames_reader_read_step(r, image, request->out[0] + (size_t)t * bytes, e);
+        code = frames_reader_read_step(r, image, request->out[0] + (size_t)t * bytes, e);
         bl_meter_report(request->meter, t + 1);
         if (!code && request->times)
             code = bl_image_position(image, &request->times[t], e);

@@ -206,7 +206,8 @@ static uint16_t *line_at(const struct lines *lines, unsigned row)
     return (uint16_t *)(void *)(lines->data + (ptrdiff_t)(row & lines->mask) * lines->stride);
 }
 
-/* The callbacks, which never fail. zimg asks for columns left...right - 1 of line i of a component ... */
+/* zimg's callbacks, which never fail. All but the last make columns left...right - 1 of line i of its input. This one
+ * reads a component whose width is luma's, or one at its own width. */
 static int line_unpack(void *user, unsigned i, unsigned left, unsigned right)
 {
     struct conversion *p = user;
@@ -214,7 +215,7 @@ static int line_unpack(void *user, unsigned i, unsigned left, unsigned right)
     return 0;
 }
 
-/* ... or of chroma whose height is scaled already ... */
+/* Upsamples the width of chroma whose height is scaled already. */
 static int line_unpack_wide(void *user, unsigned i, unsigned left, unsigned right)
 {
     struct conversion *p = user;
@@ -222,7 +223,7 @@ static int line_unpack_wide(void *user, unsigned i, unsigned left, unsigned righ
     return 0;
 }
 
-/* ... or of chroma at its height in the frame ... */
+/* Reads a line of chroma as the frame has it, and upsamples its width. */
 static int line_unpack_low(void *user, unsigned i, unsigned left, unsigned right)
 {
     struct conversion *p = user;
@@ -232,7 +233,7 @@ static int line_unpack_low(void *user, unsigned i, unsigned left, unsigned right
     return 0;
 }
 
-/* ... or of chroma whose width is scaled already ... */
+/* Upsamples the height of chroma whose width is scaled already. */
 static int line_unpack_high(void *user, unsigned i, unsigned left, unsigned right)
 {
     struct conversion *p = user;
@@ -241,7 +242,7 @@ static int line_unpack_high(void *user, unsigned i, unsigned left, unsigned righ
     return 0;
 }
 
-/* ... or has made those of the last component, which completes the pixels. */
+/* Takes scaled columns of the last component, which completes the pixels. */
 static int line_pack(void *user, unsigned i, unsigned left, unsigned right)
 {
     const struct conversion *p = user;
@@ -288,12 +289,16 @@ static int plane_scale(struct conversion *p, const struct graph_key *key, zimg_f
     struct bl_convert *convert = p->convert;
     struct graph *graph;
     int code = graph_find(convert, key, &graph, e);
-    if (!code) /* zimg reads beyond the end of this, too */
-        code = scratch_reserve(&convert->temporary, graph->temporary_bytes + 2 * LINE_ALIGN, e);
-    if (!code)
-        code = lines_make(&p->in, &convert->in, key->width, key->height, graph->in_mask, e);
-    if (!code)
-        code = lines_make(out, scratch, key->out_width, key->out_height, done ? graph->out_mask : ZIMG_BUFFER_MAX, e);
+    if (code)
+        return code;
+    /* zimg reads beyond the end of this, too. */
+    code = scratch_reserve(&convert->temporary, graph->temporary_bytes + 2 * LINE_ALIGN, e);
+    if (code)
+        return code;
+    code = lines_make(&p->in, &convert->in, key->width, key->height, graph->in_mask, e);
+    if (code)
+        return code;
+    code = lines_make(out, scratch, key->out_width, key->out_height, done ? graph->out_mask : ZIMG_BUFFER_MAX, e);
     if (code)
         return code;
     zimg_image_buffer_const from = {.version = ZIMG_API_VERSION};
@@ -309,7 +314,7 @@ static int plane_scale(struct conversion *p, const struct graph_key *key, zimg_f
     return 0;
 }
 
-/* Scales chroma that is narrower than luma: its height is scaled, then its width upsampled and scaled ... */
+/* Scales chroma that is narrower than luma: first its height, then its width, which is upsampled on the way. */
 static int chroma_scale_height_first(struct conversion *p, struct lines *out, struct scratch *scratch,
                                      struct bl_error *e)
 {
@@ -326,7 +331,7 @@ static int chroma_scale_height_first(struct conversion *p, struct lines *out, st
     return plane_scale(p, &across, line_unpack_wide, NULL, out, scratch, e);
 }
 
-/* ... or width first, then height. */
+/* The same, the width first. */
 static int chroma_scale_width_first(struct conversion *p, struct lines *out, struct scratch *scratch,
                                     struct bl_error *e)
 {

@@ -100,10 +100,12 @@ int bl_geometry_make(struct bl_geometry *geometry, const struct bl_geometry_inpu
 {
     memset(geometry, 0, sizeof(*geometry));
     int code = size_check("a coded picture", input->coded_width, input->coded_height, BL_EDATA, e);
-    if (!code)
-        code = orientation_from_matrix(input->matrix, &geometry->orientation, e);
-    if (!code)
-        code = geometry_set_display(geometry, input, e);
+    if (code)
+        return code;
+    code = orientation_from_matrix(input->matrix, &geometry->orientation, e);
+    if (code)
+        return code;
+    code = geometry_set_display(geometry, input, e);
     if (code)
         return code;
     geometry->coded_width = input->coded_width;
@@ -112,9 +114,10 @@ int bl_geometry_make(struct bl_geometry *geometry, const struct bl_geometry_inpu
     geometry->width = native ? geometry->display_width : input->target_width;
     geometry->height = native ? geometry->display_height : input->target_height;
     code = size_check("a target", geometry->width, geometry->height, BL_EUSAGE, e);
-    if (!code)
-        geometry_fit(geometry, input->fit);
-    return code;
+    if (code)
+        return code;
+    geometry_fit(geometry, input->fit);
+    return BL_OK;
 }
 
 /* Transposed first, then mirrored, then placed. */

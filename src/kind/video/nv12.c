@@ -25,15 +25,22 @@ int bl_nv12_prepare(struct bl_nv12 *nv12, const struct bl_geometry *g, enum AVCh
         return BL_OK;
     struct bl_nv12 n = {.key = k};
     int code = bl_filter_make(&n.across[0], k.width, k.x, k.source_width, k.scaled_width, e);
-    if (!code)
-        code = bl_filter_make(&n.down[0], k.height, k.y, k.source_height, k.scaled_height, e);
-    if (!code)
-        code = bl_filter_make_chroma(&n.across[1], k.width, k.x, k.source_width, k.scaled_width, k.phase_w / 8.0, e);
-    if (!code)
-        code = bl_filter_make_chroma(&n.down[1], k.height, k.y, k.source_height, k.scaled_height, k.phase_h / 8.0, e);
-    bl_nv12_free(code ? &n : nv12);
-    if (!code)
-        *nv12 = n;
+    if (code)
+        goto out;
+    code = bl_filter_make(&n.down[0], k.height, k.y, k.source_height, k.scaled_height, e);
+    if (code)
+        goto out;
+    code = bl_filter_make_chroma(&n.across[1], k.width, k.x, k.source_width, k.scaled_width, k.phase_w / 8.0, e);
+    if (code)
+        goto out;
+    code = bl_filter_make_chroma(&n.down[1], k.height, k.y, k.source_height, k.scaled_height, k.phase_h / 8.0, e);
+    if (code)
+        goto out;
+    struct bl_nv12 old = *nv12;
+    *nv12 = n;
+    n = old;
+out:
+    bl_nv12_free(&n);
     return code;
 }
 

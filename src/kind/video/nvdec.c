@@ -284,10 +284,12 @@ static int queue_open_codec(struct bl_gpu_queue *queue, const AVCodecParameters 
     codec->extra_hw_frames = SURFACES;
     codec->max_pixels = BL_AREA_MAX / 2;
     codec->get_format = codec_get_format;
-    int code = codec->opaque && codec->hw_device_ctx ? BL_OK : bl_error_memory(e);
-    if (!code && avcodec_parameters_to_context(codec, parameters) < 0)
+    int code = BL_OK;
+    if (!codec->opaque || !codec->hw_device_ctx)
+        code = bl_error_memory(e);
+    else if (avcodec_parameters_to_context(codec, parameters) < 0)
         code = bl_error_set(e, BL_EDATA, "damaged: the stream's header cannot be used");
-    if (!code && avcodec_open2(codec, decoder, NULL) < 0)
+    else if (avcodec_open2(codec, decoder, NULL) < 0)
         code = bl_error_set(e, BL_EDATA, "the decoder cannot be opened");
     if (code)
         queue_close_codec(queue, &codec);

@@ -1,4 +1,4 @@
-/* See packet_index.h. Suspicion costs only time: it makes the file be decoded. So it is raised whenever in doubt. */
+/* See packet_index.h. A suspicious file is decoded, which only costs time: whatever is in doubt makes it suspicious. */
 #include "kind/video/packet_index.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* See read.h. Frames are converted straight into the block. The previous frame is held until the picker knows how often
- * it is taken. A piece at the end of its sequence is decoded to the end of the file, to find frames that the scan did
- * not count as surely as missing ones.
+ * it is taken. The last piece of a sequence is decoded to the end of the file: more frames than the scan counted are an
+ * error, as fewer are.
  *
  * A piece from the middle of an undamaged sequence starts at a keyframe before it if the timeline knows one. Every
  * frame must then come at the time that the timeline says; otherwise the piece is read again from the beginning. */
@@ -430,10 +430,9 @@ int bl_video_read_size(const void *config, const struct bl_kind_env *env, const 
     if (code)
         goto out;
     code = bl_decode_next(&d, frame, &got, e);
-    if (!code && !got)
-        code = bl_error_set(e, BL_EDATA, "no frame decodes");
     if (!code)
-        code = bl_picture_geometry(&d.demux, config, frame, &geometry, e);
+        code = got ? bl_picture_geometry(&d.demux, config, frame, &geometry, e)
+                   : bl_error_set(e, BL_EDATA, "no frame decodes");
     if (!code)
         *size = (struct bl_dimensions){geometry.width, geometry.height};
     bl_decode_close(&d);
