@@ -128,7 +128,7 @@ test_tables_that_are_none() {
     expect 2 bload scan t "${bytes[@]}" --attributes-id x
     err_has '--attributes-id needs --attributes FILE'
     expect 2 bload scan t "${bytes[@]}" --attributes -
-    err_has '--attributes is a file'
+    err_has '--attributes needs a file'
 }
 
 test_names_that_clash() {
