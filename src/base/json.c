@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/utf8.h"
 
 #define KEY_SHOWN 40 /* bytes of a key in messages */
@@ -83,11 +84,6 @@ static const char *string_next_special(const char *at, const char *end)
     return at;
 }
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
-}
-
 /* Parses four hexadecimal digits. -1: they are not. */
 static int hex_parse(const char *at, const char *end)
 {
@@ -95,7 +91,7 @@ static int hex_parse(const char *at, const char *end)
     if (end - at < 4)
         return -1;
     for (int i = 0; i < 4; i++) {
-        int digit = hex_digit(at[i]);
+        int digit = bl_text_hex_digit(at[i]);
         if (digit < 0)
             return -1;
         number = number * 16 + digit;

@@ -21,14 +21,16 @@ static int options_count(const struct bl_options *o)
     return count;
 }
 
-/* flag: find only flags of this command. A group of another command may have an option of the same name. */
-static bool option_find(const struct bl_options *o, const char *name, size_t size, bool flag,
+/* Finds an option by its name, or with name NULL by its letter. flag: find only flags of this command. A group of
+ * another command may have an option of the same name. */
+static bool option_find(const struct bl_options *o, const char *name, size_t size, char letter, bool flag,
                         struct bl_option_match *match)
 {
     int index = 0;
     for (int g = 0; g < o->groups; g++) {
         for (const struct bl_option *option = o->group[g].options; option->name; option++, index++) {
-            if (strncmp(option->name, name, size) == 0 && option->name[size] == '\0' && (!flag || o->group[g].title)) {
+            bool same = name ? strncmp(option->name, name, size) == 0 && !option->name[size] : option->letter == letter;
+            if (same && (!flag || o->group[g].title)) {
                 *match = (struct bl_option_match){&o->group[g], option, index};
                 return true;
             }
@@ -39,22 +41,7 @@ static bool option_find(const struct bl_options *o, const char *name, size_t siz
 
 bool bl_options_find(const struct bl_options *o, const char *name, size_t size, struct bl_option_match *match)
 {
-    return option_find(o, name, size, false, match);
-}
-
-/* Finds a flag of this command by its letter. */
-static bool option_find_letter(const struct bl_options *o, char letter, struct bl_option_match *match)
-{
-    int index = 0;
-    for (int g = 0; g < o->groups; g++) {
-        for (const struct bl_option *option = o->group[g].options; option->name; option++, index++) {
-            if (option->letter == letter && o->group[g].title) {
-                *match = (struct bl_option_match){&o->group[g], option, index};
-                return true;
-            }
-        }
-    }
-    return false;
+    return option_find(o, name, size, 0, false, match);
 }
 
 /* Returns ": did you mean --strategy?", or see if no name is near. flags: suggest only flags of this command. */
@@ -145,7 +132,7 @@ int bl_options_set(struct bl_options *o, const char *name, const char *text, enu
 {
     struct bl_option_match match;
     char suggestion[OPTION_SUGGESTION_SIZE];
-    bool known = option_find(o, name, strlen(name), origin == BL_ORIGIN_FLAG, &match) &&
+    bool known = option_find(o, name, strlen(name), 0, origin == BL_ORIGIN_FLAG, &match) &&
                  (origin == BL_ORIGIN_FLAG || !match.option->command_line_only);
     if (!known)
         return bl_error_set(e, BL_EUSAGE, "unknown key \"%s\"%s", name,
@@ -219,7 +206,7 @@ static int option_parse_long(struct bl_options *o, int argc, char **argv, int *a
     const char *name = argv[*at] + 2, *equals = strchr(name, '=');
     size_t size = equals ? (size_t)(equals - name) : strlen(name);
     struct bl_option_match match;
-    if (!option_find(o, name, size, true, &match)) {
+    if (!option_find(o, name, size, 0, true, &match)) {
         char suggestion[OPTION_SUGGESTION_SIZE];
         return bl_error_set(e, BL_EUSAGE, "unknown option --%.*s%s", (int)size, name,
                             option_suggest(o, name, size, true, " (see --help)", suggestion));
@@ -231,7 +218,7 @@ static int option_parse_short(struct bl_options *o, int argc, char **argv, int *
 {
     const char *word = argv[*at];
     struct bl_option_match match;
-    if (!option_find_letter(o, word[1], &match))
+    if (!option_find(o, NULL, 0, word[1], true, &match))
         return bl_error_set(e, BL_EUSAGE, "unknown option -%c (see --help)", word[1]);
     if (word[2] && match.option->type == &bl_option_flag)
         return bl_error_set(e, BL_EUSAGE, "-%c takes no value: write %s as separate flags", word[1], word);

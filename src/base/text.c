@@ -166,39 +166,33 @@ void bl_text_escape(struct bl_buffer *out, const char *text, size_t size)
     bl_buffer_append(out, text + size - plain, plain);
 }
 
-static int digit_from_hex(char c)
+int bl_text_hex_digit(char c)
 {
     if (text_is_digit(c))
         return c - '0';
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    return (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
 }
 
 int64_t bl_text_unescape(char *text, size_t size)
 {
+    static const char letters[] = {'t', 'n', 'r', '\\'}, meant[] = {'\t', '\n', '\r', '\\'};
     size_t out = 0;
     for (size_t at = 0; at < size; at++) {
-        char c = text[at];
-        if (c == '\\') {
-            if (++at == size)
-                return -1;
-            if (text[at] == 'x') {
-                if (size - at < 3 || digit_from_hex(text[at + 1]) < 0 || digit_from_hex(text[at + 2]) < 0)
-                    return -1;
-                c = (char)(digit_from_hex(text[at + 1]) * 16 + digit_from_hex(text[at + 2]));
-                at += 2;
-            } else if (text[at] == 't') {
-                c = '\t';
-            } else if (text[at] == 'n') {
-                c = '\n';
-            } else if (text[at] == 'r') {
-                c = '\r';
-            } else if (text[at] != '\\') {
-                return -1;
-            }
+        if (text[at] != '\\') {
+            text[out++] = text[at];
+            continue;
         }
-        text[out++] = c;
+        const char *letter = ++at < size ? memchr(letters, text[at], sizeof letters) : NULL;
+        if (letter) {
+            text[out++] = meant[letter - letters];
+            continue;
+        }
+        int high = size - at < 3 || text[at] != 'x' ? -1 : bl_text_hex_digit(text[at + 1]);
+        int low = high < 0 ? -1 : bl_text_hex_digit(text[at + 2]);
+        if (low < 0)
+            return -1;
+        text[out++] = (char)(high * 16 + low);
+        at += 2;
     }
     return (int64_t)out;
 }

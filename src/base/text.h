@@ -33,6 +33,9 @@ bool bl_text_is_blank(const char *line, size_t size);
  * \xHH. */
 void bl_text_escape(struct bl_buffer *out, const char *text, size_t size);
 
+/* The value of a hexadecimal digit, or -1. */
+int bl_text_hex_digit(char c);
+
 /* Decodes bl_text_escape in place. Returns the new size, or -1 for an invalid escape. */
 int64_t bl_text_unescape(char *text, size_t size);
 
