@@ -25,7 +25,7 @@ int bl_bitset_make(struct bl_bitset *m, size_t size, struct bl_error *e)
     }
     for (int l = 0; l < m->levels; l++)
         m->level[l] = words + offset[l];
-    return 0;
+    return BL_OK;
 }
 
 void bl_bitset_free(struct bl_bitset *m)

@@ -2,6 +2,7 @@
  *
  * A bitmap over the sequences shows whether steps can occur twice. Only plans in which a sequence has several pieces
  * need to sort them. */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "plan/bound.h"
@@ -12,7 +13,7 @@ struct check {
     const int64_t *length;
     size_t count;
     uint8_t *seen;             /* one bit per sequence: it has a piece */
-    int repeated;              /* a sequence has several pieces */
+    bool repeated;             /* a sequence has several pieces */
     int64_t placed;            /* steps in all pieces */
     int64_t whole;             /* pieces that are whole sequences */
     int64_t distinct;          /* sequences with a piece */
@@ -40,7 +41,7 @@ static int plan_recount_sequences(struct check *c)
         if (c->length[i] > plan->longest)
             plan->longest = c->length[i];
     }
-    return 0;
+    return BL_OK;
 }
 
 static int plan_check_shape(struct check *c)
@@ -62,7 +63,7 @@ static int plan_check_shape(struct check *c)
     if ((uint64_t)plan->block_ptr[plan->blocks] != plan->pieces)
         return bl_error_set(c->e, BL_EFAIL, "%zu pieces, but the blocks hold %lld", plan->pieces,
                             (long long)plan->block_ptr[plan->blocks]);
-    return 0;
+    return BL_OK;
 }
 
 static int plan_check_piece(struct check *c, size_t block, size_t p)
@@ -76,20 +77,20 @@ static int plan_check_piece(struct check *c, size_t block, size_t p)
     if (start < 0 || start > c->length[sequence] || length > c->length[sequence] - start)
         return bl_error_set(c->e, BL_EFAIL, "block %zu: %lld steps from %lld on, but sequence %u has %lld", block,
                             (long long)length, (long long)start, (unsigned)sequence, (long long)c->length[sequence]);
-    int whole = length == c->length[sequence];
+    bool whole = length == c->length[sequence];
     uint8_t bit = (uint8_t)(1u << sequence % 8);
     if (c->seen[sequence / 8] & bit) {
         if (whole)
             return bl_error_set(c->e, BL_EFAIL, "block %zu: sequence %u is placed a second time", block,
                                 (unsigned)sequence);
-        c->repeated = 1;
+        c->repeated = true;
     }
     c->distinct += (c->seen[sequence / 8] & bit) == 0;
     c->seen[sequence / 8] |= bit;
     c->whole += whole;
     c->shortest = length < c->shortest ? length : c->shortest;
     c->longest = length > c->longest ? length : c->longest;
-    return 0;
+    return BL_OK;
 }
 
 static int plan_check_block(struct check *c, size_t b)
@@ -111,7 +112,7 @@ static int plan_check_block(struct check *c, size_t b)
     c->placed += steps;
     if ((int64_t)(end - first) > plan->max_sequences)
         plan->max_sequences = (int64_t)(end - first);
-    return 0;
+    return BL_OK;
 }
 
 static int plan_check_blocks(struct check *c)
@@ -171,20 +172,20 @@ static int plan_piece_lengths(const struct check *c, struct bl_lengths *lengths,
     *own = NULL;
     *lengths = (struct bl_lengths){plan->length, NULL, plan->pieces, 1, plan->T, 1, plan->T};
     if (plan->length)
-        return 0;
+        return BL_OK;
     *lengths = (struct bl_lengths){c->length, NULL, c->count, c->shortest, c->longest, 1, plan->T};
     size_t in_range = 0;
     for (size_t i = 0; i < c->count; i++)
         in_range += (size_t)bl_lengths_has(lengths, i);
     if (in_range == plan->pieces)
-        return 0;
+        return BL_OK;
     *own = malloc(plan->pieces * sizeof **own);
     if (!*own)
         return bl_error_memory(c->e);
     for (size_t p = 0; p < plan->pieces; p++)
         (*own)[p] = c->length[plan->sequence[p]];
     *lengths = (struct bl_lengths){*own, NULL, plan->pieces, 1, plan->T, 1, plan->T};
-    return 0;
+    return BL_OK;
 }
 
 static int plan_recount_bound(struct check *c)
@@ -227,7 +228,7 @@ static int plan_recount(struct check *c)
     c->plan->padding = (int64_t)c->plan->blocks * c->plan->T - c->placed;
     c->plan->cut = c->distinct - c->whole;
     c->plan->dropped = c->plan->sequences - c->distinct;
-    return 0;
+    return BL_OK;
 }
 
 int bl_plan_recount(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e)

@@ -58,7 +58,7 @@ int bl_colgen_run(struct bl_colgen *g, struct bl_error *e)
         double saving;
         uint32_t column = bl_master_price(&g->master, &saving, &g->work);
         if (saving > BL_SAVING_MIN) {
-            int entered;
+            bool entered;
             code = bl_master_pivot(&g->master, column, &g->work, &entered, e);
             if (!entered)
                 break;
@@ -99,7 +99,7 @@ int bl_colgen_make(struct bl_colgen *g, const struct bl_histogram *h, const stru
     *g = (struct bl_colgen){.h = h, .limits = limits, .enough = INT64_MAX};
     g->item_capacity = (size_t)(limits->T / h->length[0]);
     g->item = malloc((g->item_capacity + 1) * sizeof *g->item);
-    int code = g->item ? 0 : bl_error_memory(e);
+    int code = g->item ? BL_OK : bl_error_memory(e);
     if (!code)
         code = bl_knapsack_make(&g->knapsack, h, (uint32_t)limits->T, limits->sequences, e);
     if (code)

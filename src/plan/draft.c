@@ -13,7 +13,7 @@ int bl_draft_make(struct bl_draft *d, size_t pieces, struct bl_error *e)
         return bl_error_memory(e);
     d->first[0] = 0;
     d->capacity = 1;
-    return 0;
+    return BL_OK;
 }
 
 void bl_draft_free(struct bl_draft *d)
@@ -27,12 +27,12 @@ int bl_draft_reserve(struct bl_draft *d, size_t blocks, struct bl_error *e)
 {
     size_t capacity = d->blocks + blocks + 1;
     if (capacity <= d->capacity)
-        return 0;
+        return BL_OK;
     int code = BL_ARRAY_RESIZE(d->first, capacity, e);
     if (code)
         return code;
     d->capacity = capacity;
-    return 0;
+    return BL_OK;
 }
 
 int bl_draft_close(struct bl_draft *d, size_t size, struct bl_error *e)
@@ -42,7 +42,7 @@ int bl_draft_close(struct bl_draft *d, size_t size, struct bl_error *e)
         return code;
     d->pieces += size;
     d->first[++d->blocks] = (uint32_t)d->pieces;
-    return 0;
+    return BL_OK;
 }
 
 int bl_draft_keep(struct bl_draft *d, const struct bl_pieces *pieces, const struct bl_limits *limits,
@@ -83,7 +83,7 @@ static int patterns_shuffle(const struct bl_patterns *patterns, uint64_t seed, u
         for (uint32_t k = 0; k < patterns->use[p]; k++)
             (*turn)[block++] = (uint32_t)p;
     bl_random_shuffle_u32(&random, *turn, patterns->blocks);
-    return 0;
+    return BL_OK;
 }
 
 /* Visits the blocks in their final order, so that each sequence is written only once. */

@@ -47,7 +47,7 @@ static int remaining_make(struct remaining *r, const struct bl_histogram *h, str
         return bl_error_memory(e);
     for (size_t i = 1; i <= h->distinct; i++)
         r->tree[i] = h->start[i] - h->start[i - (i & -i)];
-    return 0;
+    return BL_OK;
 }
 
 struct paper {

@@ -59,7 +59,7 @@ static int packer_make(struct packer *p, struct bl_error *e)
     for (size_t i = 0; i < p->lengths->count; i++)
         if (bl_lengths_has(p->lengths, i))
             p->item[n++] = (uint32_t)i;
-    return 0;
+    return BL_OK;
 }
 
 static void packer_free(struct packer *p)
@@ -90,7 +90,7 @@ static int packer_add_block(struct packer *p, struct bl_error *e)
     p->room[p->blocks] = p->grid;
     p->last[p->blocks] = NONE;
     p->size[p->blocks++] = 0;
-    return 0;
+    return BL_OK;
 }
 
 static uint32_t packer_take_block(struct packer *p, uint32_t g)
@@ -158,12 +158,12 @@ static int packer_place(struct packer *p, uint32_t place, struct bl_error *e)
     p->last[block] = place;
     p->room[block] -= s;
     if (++p->size[block] == p->sequences || p->room[block] == 0)
-        return 0;
+        return BL_OK;
     g = p->room[block];
     p->below[block] = p->top[g];
     p->top[g] = block;
     p->open[g] = ++p->levels[g];
-    return 0;
+    return BL_OK;
 }
 
 /* Adds full blocks to the draft; moves the members of the others to the front of p->item, as ids. */
@@ -171,7 +171,7 @@ static int packer_collect(struct packer *p, struct bl_draft *d, size_t *left, st
                           struct bl_error *e)
 {
     uint32_t *rest = malloc((p->items + 1) * sizeof *rest);
-    int code = rest ? 0 : bl_error_memory(e);
+    int code = rest ? BL_OK : bl_error_memory(e);
     *left = 0;
     for (size_t b = 0; !code && b < p->blocks; b++) {
         uint32_t *to = p->room[b] == 0 ? d->sequence + d->pieces : rest + *left;

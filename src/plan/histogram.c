@@ -29,7 +29,7 @@ int bl_histogram_reserve(struct bl_histogram *h, size_t distinct, struct bl_erro
         return bl_error_memory(e);
     }
     h->start[0] = 0;
-    return 0;
+    return BL_OK;
 }
 
 static int histogram_count_table(struct bl_histogram *h, const struct bl_lengths *all, int64_t longest,
@@ -155,7 +155,7 @@ static int prefix_table_make(struct bl_prefix_table *t, const struct bl_histogra
             bucket++;
         t->first[k] = (uint32_t)bucket;
     }
-    return 0;
+    return BL_OK;
 }
 
 /* Returns the first bucket with at least this length, which must exist. */

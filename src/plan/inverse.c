@@ -17,7 +17,7 @@
 int bl_inverse_make(struct bl_inverse *v, size_t rows, struct bl_error *e)
 {
     *v = (struct bl_inverse){.rows = rows, .first = calloc(1, sizeof *v->first)};
-    return v->first ? 0 : bl_error_memory(e);
+    return v->first ? BL_OK : bl_error_memory(e);
 }
 
 void bl_inverse_free(struct bl_inverse *v)
@@ -43,7 +43,7 @@ static int inverse_reserve(struct bl_inverse *v, size_t entries, struct bl_error
         v->step_capacity = capacity;
     }
     if (v->entries + entries <= v->entry_capacity)
-        return 0;
+        return BL_OK;
     size_t capacity = bl_array_capacity(v->entry_capacity, v->entries + entries);
     int code = BL_ARRAY_RESIZE(v->row, capacity, e);
     if (code)
@@ -52,7 +52,7 @@ static int inverse_reserve(struct bl_inverse *v, size_t entries, struct bl_error
     if (code)
         return code;
     v->entry_capacity = capacity;
-    return 0;
+    return BL_OK;
 }
 
 static void inverse_add_entry(struct bl_inverse *v, uint32_t row, double value)
@@ -77,7 +77,7 @@ int bl_inverse_update(struct bl_inverse *v, const double *column, uint32_t r, st
         if (fabs(column[i]) > TINY && i != r)
             inverse_add_entry(v, (uint32_t)i, -column[i] / column[r]);
     inverse_end_step(v, r);
-    return 0;
+    return BL_OK;
 }
 
 static void inverse_ftran_from(const struct bl_inverse *v, size_t step, double *x)
@@ -146,7 +146,7 @@ static int elimination_make(struct elimination *x, const struct bl_sparse *m, ui
         for (uint32_t k = m->first[c]; k < m->first[c + 1]; k++)
             x->beside[x->begin[m->row[k] + 1]++] = (uint32_t)c;
     }
-    return 0;
+    return BL_OK;
 }
 
 static void elimination_free(struct elimination *x)
@@ -246,7 +246,7 @@ static int elimination_step_triangular(const struct elimination *x, struct bl_in
     for (uint32_t k = first; k < end; k++)
         inverse_add_entry(v, m->row[k], m->row[k] == r ? 1 / pivot : -m->value[k] / pivot);
     inverse_end_step(v, r);
-    return 0;
+    return BL_OK;
 }
 
 /* Of the remaining rows with a large enough entry, returns the one with the fewest columns; NONE if all entries are
@@ -265,7 +265,7 @@ static uint32_t elimination_choose_pivot(const struct elimination *x)
     return best;
 }
 
-static int elimination_step_general(struct elimination *x, struct bl_inverse *v, uint32_t c, int *regular,
+static int elimination_step_general(struct elimination *x, struct bl_inverse *v, uint32_t c, bool *regular,
                                     struct bl_error *e)
 {
     const struct bl_sparse *m = x->m;
@@ -281,13 +281,13 @@ static int elimination_step_general(struct elimination *x, struct bl_inverse *v,
     return code;
 }
 
-int bl_inverse_factor(struct bl_inverse *v, const struct bl_sparse *m, uint32_t *row_of, int *regular,
+int bl_inverse_factor(struct bl_inverse *v, const struct bl_sparse *m, uint32_t *row_of, bool *regular,
                       struct bl_error *e)
 {
     struct elimination x;
     int code = elimination_make(&x, m, row_of, e);
     v->steps = v->entries = 0;
-    *regular = 1;
+    *regular = true;
     if (!code) {
         elimination_assign_front(&x);
         elimination_assign_back(&x);

@@ -5,6 +5,7 @@
 #ifndef BL_INVERSE_H
 #define BL_INVERSE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,8 +41,8 @@ void bl_inverse_ftran(const struct bl_inverse *v, double *x);
 void bl_inverse_btran(const struct bl_inverse *v, double *x);
 
 /* Factorises a matrix again. row_of[c] becomes the row of column c: component row_of[c] of inverse * v is the
- * coefficient of column c in v. *regular: 0 if the matrix is singular. */
-int bl_inverse_factor(struct bl_inverse *v, const struct bl_sparse *m, uint32_t *row_of, int *regular,
+ * coefficient of column c in v. *regular: false if the matrix is singular. */
+int bl_inverse_factor(struct bl_inverse *v, const struct bl_sparse *m, uint32_t *row_of, bool *regular,
                       struct bl_error *e);
 
 #endif

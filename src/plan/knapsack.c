@@ -23,7 +23,7 @@ int bl_knapsack_make(struct bl_knapsack *k, const struct bl_histogram *h, uint32
     k->price = malloc((h->distinct + 1) * sizeof *k->price);
     k->worth = malloc(((size_t)T + 1) * (k->sequences + 1) * sizeof *k->worth);
     if (k->price && k->worth)
-        return 0;
+        return BL_OK;
     bl_knapsack_free(k);
     return bl_error_memory(e);
 }

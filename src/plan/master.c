@@ -32,7 +32,7 @@ static int master_reserve(struct bl_master *m, size_t entries, struct bl_error *
     if (BL_ARRAY_RESERVE(m->column, m->column_capacity, m->columns + 1, e))
         return BL_EFAIL;
     if (m->entries + entries <= m->entry_capacity)
-        return 0;
+        return BL_OK;
     size_t capacity = bl_array_capacity(m->entry_capacity, m->entries + entries);
     int code = BL_ARRAY_RESIZE(m->bucket, capacity, e);
     if (code)
@@ -41,7 +41,7 @@ static int master_reserve(struct bl_master *m, size_t entries, struct bl_error *
     if (code)
         return code;
     m->entry_capacity = capacity;
-    return 0;
+    return BL_OK;
 }
 
 int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error *e)
@@ -61,18 +61,19 @@ int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error
         m->times[m->entries++] = 1;
         c->count++;
     }
-    return 0;
+    return BL_OK;
 }
 
-/* Factorises the basis again and updates all that depends on it. *regular: 0 if it is singular. */
-static int master_refactor(struct bl_master *m, int *regular, struct bl_error *e);
+/* Factorises the basis again and updates all that depends on it. *regular: false if it is singular. */
+static int master_refactor(struct bl_master *m, bool *regular, struct bl_error *e);
 
 /* Perturbs the counts by at most a hundredth of a block in total: equal counts cause steps of length zero, and the
  * simplex could cycle. */
 int bl_master_make(struct bl_master *m, const struct bl_histogram *h, int64_t T, uint32_t sequences, struct bl_error *e)
 {
     *m = (struct bl_master){.rows = h->distinct};
-    int code = master_allocate(m, e), regular;
+    int code = master_allocate(m, e);
+    bool regular;
     double apart = 0.005 / (double)(m->rows + 1);
     for (size_t i = 0; !code && i < m->rows; i++) {
         int64_t fit = T / h->length[i];
@@ -200,10 +201,10 @@ static int master_gather_basis(const struct bl_master *m, struct bl_sparse *b, s
         n += c->count;
     }
     b->first[m->rows] = n;
-    return 0;
+    return BL_OK;
 }
 
-static int master_refactor(struct bl_master *m, int *regular, struct bl_error *e)
+static int master_refactor(struct bl_master *m, bool *regular, struct bl_error *e)
 {
     struct bl_sparse b;
     uint32_t *row_of = malloc((m->rows + 1) * sizeof *row_of), *basis = malloc((m->rows + 1) * sizeof *basis);
@@ -230,13 +231,13 @@ out:
     return code;
 }
 
-int bl_master_pivot(struct bl_master *m, uint32_t column, int64_t *work, int *entered, struct bl_error *e)
+int bl_master_pivot(struct bl_master *m, uint32_t column, int64_t *work, bool *entered, struct bl_error *e)
 {
     double cost = master_set_step(m, column);
     size_t r = master_leaving_row(m);
     *entered = r != SIZE_MAX && cost < 0;
     if (!*entered)
-        return 0;
+        return BL_OK;
     double amount = m->amount[r] / m->step[r];
     for (size_t i = 0; i < m->rows; i++)
         m->amount[i] -= amount * m->step[i];

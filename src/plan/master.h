@@ -6,6 +6,7 @@
 #ifndef BL_MASTER_H
 #define BL_MASTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,9 +54,9 @@ int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error
  * block; 0 or less if no column saves anything. Reduces *work. */
 uint32_t bl_master_price(struct bl_master *m, double *saving, int64_t *work);
 
-/* A pivot: the column enters the basis. Reduces *work by its cost. *entered: 0 if there is no stable pivot, since the
- * numbers have lost their precision. */
-int bl_master_pivot(struct bl_master *m, uint32_t column, int64_t *work, int *entered, struct bl_error *e);
+/* A pivot: the column enters the basis. Reduces *work by its cost. *entered: false if there is no stable pivot, since
+ * the numbers have lost their precision. */
+int bl_master_pivot(struct bl_master *m, uint32_t column, int64_t *work, bool *entered, struct bl_error *e);
 
 /* Returns the sum of the amounts of real columns: the value of the relaxation. */
 double bl_master_objective(const struct bl_master *m);

@@ -68,7 +68,7 @@ static int open_blocks_add_chunk(struct bl_open_blocks *r, size_t index, struct 
     memmove(r->chunk + index + 1, r->chunk + index, (r->chunks - index) * sizeof(*r->chunk));
     r->chunk[index] = c;
     r->chunks++;
-    return 0;
+    return BL_OK;
 }
 
 /* Moves the upper half of a full chunk to a new one after it. The last chunk moves only its last group: the longest
@@ -87,7 +87,7 @@ static int open_blocks_split_chunk(struct bl_open_blocks *r, struct bl_open_plac
         place->chunk++;
         place->index -= keep;
     }
-    return 0;
+    return BL_OK;
 }
 
 int bl_open_blocks_insert(struct bl_open_blocks *r, struct bl_open_group group, struct bl_error *e)
@@ -106,7 +106,7 @@ int bl_open_blocks_insert(struct bl_open_blocks *r, struct bl_open_group group, 
     memmove(c->group + place.index + 1, c->group + place.index, (c->count - place.index) * sizeof *c->group);
     c->group[place.index] = group;
     c->count++;
-    return 0;
+    return BL_OK;
 }
 
 void bl_open_blocks_free(struct bl_open_blocks *r)

@@ -10,7 +10,7 @@ int bl_patterns_push(struct bl_patterns *p, uint32_t bucket, struct bl_error *e)
     if (code)
         return code;
     p->bucket[p->entries++] = bucket;
-    return 0;
+    return BL_OK;
 }
 
 int bl_patterns_close(struct bl_patterns *p, uint32_t use, struct bl_error *e)
@@ -30,7 +30,7 @@ int bl_patterns_close(struct bl_patterns *p, uint32_t use, struct bl_error *e)
     p->use[p->count++] = use;
     p->first[p->count] = (uint32_t)p->entries;
     p->blocks += use;
-    return 0;
+    return BL_OK;
 }
 
 int bl_patterns_append(struct bl_patterns *p, const struct bl_patterns *from, size_t first, size_t end,

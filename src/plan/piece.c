@@ -54,7 +54,7 @@ static int pieces_survey(struct bl_pieces *p, const struct rule *rule, bool *nee
     p->cut = (int64_t)cut;
     p->steps = steps;
     *needs_cutting = cut > 0;
-    return 0;
+    return BL_OK;
 }
 
 static int pieces_allocate(struct bl_pieces *p, enum bl_cut cut, struct bl_error *e)
@@ -63,7 +63,7 @@ static int pieces_allocate(struct bl_pieces *p, enum bl_cut cut, struct bl_error
     p->length = malloc((p->count + 1) * sizeof *p->length);
     if (cut != BL_CUT_HEAD)
         p->start = malloc((p->count + 1) * sizeof *p->start);
-    return p->sequence && p->length && (p->start || cut == BL_CUT_HEAD) ? 0 : bl_error_memory(e);
+    return p->sequence && p->length && (p->start || cut == BL_CUT_HEAD) ? BL_OK : bl_error_memory(e);
 }
 
 static void pieces_cut(struct bl_pieces *p, const struct rule *rule)

@@ -51,7 +51,7 @@ int bl_ranks_spread(struct bl_draft *d, size_t multiple, size_t min_blocks, stru
         return code;
     while (d->blocks < wanted)
         draft_split_blocks(d, draft_max_size(d), wanted - d->blocks);
-    return 0;
+    return BL_OK;
 }
 
 int bl_ranks_pad(struct bl_draft *d, size_t multiple, size_t min_blocks, struct bl_error *e)
@@ -98,7 +98,7 @@ int bl_ranks_drop(struct bl_draft *d, size_t multiple, const int64_t *length, st
         return bl_error_set(e, BL_EUSAGE, "%zu blocks are fewer than the %zu of one step of all ranks: nothing is left",
                             d->blocks, multiple);
     if (excess == 0)
-        return 0;
+        return BL_OK;
     uint64_t *steps = malloc(d->blocks * sizeof *steps);
     if (!steps)
         return bl_error_memory(e);
@@ -111,5 +111,5 @@ int bl_ranks_drop(struct bl_draft *d, size_t multiple, const int64_t *length, st
     int64_t limit = (int64_t)steps[excess - 1];
     free(steps);
     draft_remove_blocks(d, length, limit, excess - lower);
-    return 0;
+    return BL_OK;
 }

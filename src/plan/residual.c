@@ -38,7 +38,7 @@ int bl_residual_choose(struct bl_residual *s, size_t bucket, struct bl_error *e)
         return BL_EFAIL;
     residual_take(s, bucket, 1);
     s->chosen[s->count++] = (uint32_t)bucket;
-    return 0;
+    return BL_OK;
 }
 
 void bl_residual_put_back(struct bl_residual *s, size_t count)

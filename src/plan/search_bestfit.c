@@ -31,11 +31,11 @@ struct bestfit {
 static int bestfit_add_node(struct bestfit *f, uint32_t before, uint32_t bucket, struct bl_error *e)
 {
     if (!f->patterns)
-        return 0;
+        return BL_OK;
     if (BL_ARRAY_RESERVE(f->node, f->capacity, f->nodes + 1, e))
         return BL_EFAIL;
     f->node[f->nodes++] = (struct node){before, bucket};
-    return 0;
+    return BL_OK;
 }
 
 static int bestfit_close_group(struct bestfit *f, struct bl_open_group group, struct bl_error *e)
@@ -43,7 +43,7 @@ static int bestfit_close_group(struct bestfit *f, struct bl_open_group group, st
     int code = BL_OK;
     f->blocks += group.blocks;
     if (!f->patterns)
-        return 0;
+        return BL_OK;
     for (uint32_t n = group.node; !code && n != NO_NODE; n = f->node[n].before)
         code = bl_patterns_push(f->patterns, f->node[n].bucket, e);
     if (code)

@@ -31,7 +31,7 @@ static int coarse_make(struct coarse *c, const struct bl_histogram *fine, uint32
             c->begin[before] = (uint32_t)b;
     }
     c->begin[c->h.distinct] = (uint32_t)fine->distinct;
-    return 0;
+    return BL_OK;
 }
 
 struct expansion {
@@ -76,7 +76,7 @@ static int coarse_expand(const struct coarse *c, const struct bl_patterns *units
                          struct bl_error *e)
 {
     struct expansion x = {c, malloc((h->distinct + 1) * sizeof *x.left), malloc((c->T + 2) * sizeof *x.cursor)};
-    int code = x.left && x.cursor ? 0 : bl_error_memory(e);
+    int code = x.left && x.cursor ? BL_OK : bl_error_memory(e);
     for (size_t b = 0; !code && b < h->distinct; b++)
         x.left[b] = bl_histogram_count(h, b);
     for (size_t b = 0; !code && b < c->h.distinct; b++)
@@ -116,7 +116,7 @@ int bl_search_coarse(struct bl_patterns *patterns, const struct bl_histogram *h,
     *patterns = (struct bl_patterns){0};
     uint32_t unit = (uint32_t)(limits->T / UNITS);
     if (unit < 2)
-        return 0;
+        return BL_OK;
     struct coarse c;
     struct bl_patterns units = {0}, known = {0};
     int code = coarse_make(&c, h, (uint32_t)limits->T, unit, e);

@@ -55,7 +55,7 @@ static int columns_round_best(struct bl_colgen *g, struct bl_patterns *best, str
 {
     static const double up[] = {1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2};
     uint32_t *left = malloc((g->h->distinct + 1) * sizeof *left);
-    int code = left ? 0 : bl_error_memory(e);
+    int code = left ? BL_OK : bl_error_memory(e);
     for (size_t i = 0; !code && i < sizeof up / sizeof *up; i++) {
         struct bl_patterns tried = {0};
         code = columns_round(g, up[i], left, &tried, e);
@@ -110,7 +110,7 @@ static int remainder_reuse_columns(struct bl_colgen *to, const struct remainder 
     for (size_t i = 0; !code && i < from->columns; i++) {
         const struct bl_master_column *c = &from->column[i];
         size_t n = 0;
-        int possible = 1;
+        bool possible = true;
         for (uint32_t k = c->first; k < c->first + c->count; k++)
             possible &= r->at[bucket[from->bucket[k]]] != NONE;
         for (uint32_t k = c->first; possible && k < c->first + c->count; k++)
@@ -234,7 +234,7 @@ int bl_search_columns(struct bl_patterns *patterns, int64_t *bound, const struct
     if (price)
         memset(price, 0, h->distinct * sizeof *price);
     if (!bl_colgen_is_affordable(h, limits))
-        return 0;
+        return BL_OK;
     int code = bl_colgen_make(&g, h, limits, e);
     g.bound = *bound;
     g.enough = (int64_t)known->blocks;

@@ -110,7 +110,7 @@ static int grouping_choose_pair(struct grouping *s, uint32_t room, uint32_t clas
         a = bl_bitset_next(&s->residual.nonempty, a + 1);
     }
     if (best[0] == BL_BITSET_NONE)
-        return 0;
+        return BL_OK;
     int code = bl_residual_choose(&s->residual, best[0], e);
     if (code)
         return code;
@@ -133,7 +133,7 @@ static int grouping_choose_block(struct grouping *s, const uint32_t *class, size
     for (size_t i = 0; !code && i + 2 < size; i++) {
         size_t b = grouping_nearest(s, class[i]);
         if (b == BL_BITSET_NONE || s->residual.h->length[b] > grouping_room(s))
-            return 0;
+            return BL_OK;
         code = bl_residual_choose(&s->residual, b, e);
     }
     if (code)

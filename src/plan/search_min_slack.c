@@ -18,7 +18,7 @@ struct slack {
 };
 
 /* Finds two lengths that fill the room exactly, the shorter one as long as possible. */
-static int slack_find_pair(struct slack *s, uint32_t room, size_t pair[2])
+static bool slack_find_pair(struct slack *s, uint32_t room, size_t pair[2])
 {
     const struct bl_histogram *h = s->residual.h;
     const struct bl_bitset *nonempty = &s->residual.nonempty;
@@ -31,14 +31,14 @@ static int slack_find_pair(struct slack *s, uint32_t room, size_t pair[2])
         if (sum == room && (low != high || s->residual.left[low] > 1)) {
             pair[0] = high;
             pair[1] = low;
-            return 1;
+            return true;
         }
         if (sum < room)
             high = bl_bitset_next(nonempty, high + 1);
         else
             low = low ? bl_bitset_previous(nonempty, low - 1) : BL_BITSET_NONE;
     }
-    return 0;
+    return false;
 }
 
 static int slack_choose_subset(struct slack *s, uint32_t room, uint32_t most, struct bl_error *e)
@@ -63,7 +63,7 @@ static int slack_complete_block(struct slack *s, uint32_t room, uint32_t most, s
 {
     size_t pair[2], one = bl_residual_fitting(&s->residual, room);
     if (one == BL_BITSET_NONE || most == 0)
-        return 0;
+        return BL_OK;
     if (s->residual.h->length[one] == room || most == 1)
         return bl_residual_choose(&s->residual, one, e);
     if (s->limits->T >= PAIRS_FROM && slack_find_pair(s, room, pair)) {

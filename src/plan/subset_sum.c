@@ -16,7 +16,7 @@ int bl_subset_sum_make(struct bl_subset_sum *s, uint32_t T, int limited, struct 
     if (limited)
         s->items = malloc((units + 1) * sizeof *s->items);
     if (s->reached && s->last && (s->items || !limited))
-        return 0;
+        return BL_OK;
     bl_subset_sum_free(s);
     return bl_error_memory(e);
 }

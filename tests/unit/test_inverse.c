@@ -83,7 +83,7 @@ START_TEST(products_with_the_inverse)
     struct bl_sparse s;
     struct bl_inverse inverse;
     uint32_t row_of[ROWS_MAX];
-    int regular;
+    bool regular;
     bl_random_seed(&r, (uint64_t)_i, BL_STREAM_FILL);
     size_t n = 1 + bl_random_below(&r, ROWS_MAX);
     draw(&m, n, (uint32_t)_i % 5, &r);
@@ -119,11 +119,11 @@ START_TEST(singular_matrices_are_found)
     struct bl_sparse s;
     struct bl_inverse inverse;
     uint32_t row_of[3];
-    int regular;
+    bool regular;
     make_sparse(all[_i], &s);
     ck_assert_int_eq(bl_inverse_make(&inverse, s.rows, NULL), 0);
     ck_assert_int_eq(bl_inverse_factor(&inverse, &s, row_of, &regular, NULL), 0);
-    ck_assert_int_eq(regular, 0);
+    ck_assert(!regular);
     bl_inverse_free(&inverse);
     free_sparse(&s);
 }
