@@ -214,11 +214,6 @@ static int planner_draft(struct bl_planner *p, struct bl_draft *d, uint64_t seed
     return code;
 }
 
-static struct bl_ranks planner_ranks(const struct bl_planner *p)
-{
-    return (struct bl_ranks){(size_t)p->options.world_size, (size_t)p->options.batch_size};
-}
-
 /* Returns the blocks per step of all ranks. */
 static size_t planner_step(const struct bl_planner *p)
 {
@@ -244,8 +239,10 @@ static int planner_order(const struct bl_planner *p, struct bl_draft *d, uint64_
                          struct bl_error *e)
 {
     const struct bl_plan_options *o = &p->options;
-    struct bl_order order = {
-        .kind = BL_ORDER_SHUFFLED, .ranks = planner_ranks(p), .seed = seed, .length = p->pieces.lengths.length};
+    struct bl_order order = {.kind = BL_ORDER_SHUFFLED,
+                             .ranks = {(size_t)o->world_size, (size_t)o->batch_size},
+                             .seed = seed,
+                             .length = p->pieces.lengths.length};
     if (o->order == BL_KEEP_ORDER)
         order.kind = BL_ORDER_AS_DRAFTED;
     else if (o->balance == BL_BALANCE_QUADRATIC)

@@ -39,9 +39,3 @@ int bl_search_either(struct bl_patterns *patterns, const struct bl_histogram *h,
         bl_patterns_free(patterns);
     return code;
 }
-
-int bl_search_greedy(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_limits *limits,
-                     struct bl_error *e)
-{
-    return bl_search_either(patterns, h, limits, bl_search_bestfit, bl_search_min_slack, e);
-}
