@@ -1,4 +1,3 @@
-#include "store/row_reader.h"
 #include "store/attribute_values.h"
 
 #include <errno.h>
@@ -7,11 +6,13 @@
 #include <string.h>
 #include <strings.h>
 
+#include "store/row_reader.h"
+
 #define NAN_BITS INT64_C(0x7ff8000000000000)
 
 /* --- numbers ---------------------------------------------------------------------------------------------------- */
 
-enum sort {
+enum value_type {
     TEXT,
     EMPTY,
     REAL,
@@ -52,7 +53,7 @@ static bool text_is_nan_or_inf(const char *text)
     return strcasecmp(text, "nan") == 0 || strcasecmp(text, "inf") == 0 || strcasecmp(text, "infinity") == 0;
 }
 
-static enum sort number_parse(const char *text, struct number *n)
+static enum value_type number_parse(const char *text, struct number *n)
 {
     bool whole = false, word = text_is_nan_or_inf(text);
     if (!*text)
@@ -108,17 +109,18 @@ static int walk_find_columns(struct walk *w, const char *columns, const char *co
 static int walk_read_row(struct walk *w, size_t row, const char *const *name, int count, struct bl_error *e)
 {
     int code = bl_row_reader_read(w->table, row, &w->text, e);
-    const char *columns = w->text.row.columns;
-    if (!code && columns != w->columns)
-        code = walk_find_columns(w, columns, name, count, e);
-    const char *tab = code ? NULL : w->text.row.extra;
+    if (!code && w->text.row.columns != w->columns)
+        code = walk_find_columns(w, w->text.row.columns, name, count, e);
+    if (code)
+        return code;
+    const char *tab = w->text.row.extra;
     for (int c = 0; tab && (tab = strchr(tab, '\t')); c++)
         w->value[c] = ++tab;
-    return code;
+    return BL_OK;
 }
 
 /* The value of wanted column i. Escapes need no decoding: numbers have none. */
-static int walk_parse_value(struct walk *w, int i, enum sort *sort, struct number *n, struct bl_error *e)
+static int walk_parse_value(struct walk *w, int i, enum value_type *type, struct number *n, struct bl_error *e)
 {
     const char *text = w->value[w->place[i]];
     bl_buffer_clear(&w->one);
@@ -126,7 +128,7 @@ static int walk_parse_value(struct walk *w, int i, enum sort *sort, struct numbe
     int code = bl_buffer_check(&w->one, e);
     if (code)
         return code;
-    *sort = number_parse(w->one.data, n);
+    *type = number_parse(w->one.data, n);
     return BL_OK;
 }
 
@@ -142,37 +144,37 @@ struct seen {
     size_t long_integer; /* first row with one, or SIZE_MAX */
 };
 
-static void column_type_add(struct bl_column_type *sort, struct seen *seen, enum sort value, size_t row)
+static void column_type_add(struct bl_column_type *type, struct seen *seen, enum value_type value, size_t row)
 {
-    sort->empty += value == EMPTY;
+    type->empty += value == EMPTY;
     seen->real |= value == REAL;
     seen->integer |= value == INTEGER || value == LONG_INTEGER;
     if (value == LONG_INTEGER && seen->long_integer == SIZE_MAX)
         seen->long_integer = row;
     if (value == TEXT) {
         seen->text = true;
-        sort->row = row;
+        type->row = row;
     }
 }
 
-static void column_type_decide(struct bl_column_type *sort, const struct seen *seen)
+static void column_type_decide(struct bl_column_type *type, const struct seen *seen)
 {
-    bool whole = seen->integer && !seen->real && !sort->empty;
-    sort->dtype = whole ? BL_I64 : BL_F64;
-    sort->numeric = !seen->text && (seen->integer || seen->real) && (whole || seen->long_integer == SIZE_MAX);
+    bool whole = seen->integer && !seen->real && !type->empty;
+    type->dtype = whole ? BL_I64 : BL_F64;
+    type->numeric = !seen->text && (seen->integer || seen->real) && (whole || seen->long_integer == SIZE_MAX);
     if (!seen->text)
-        sort->row = seen->long_integer;
+        type->row = seen->long_integer;
 }
 
 int bl_column_type_detect(const struct bl_sequences *table, const char *const *name, int count,
-                          struct bl_column_type *sort, struct bl_error *e)
+                          struct bl_column_type *type, struct bl_error *e)
 {
     struct walk w = {.table = table};
     struct seen *seen = calloc((size_t)count + 1, sizeof *seen);
     struct number number;
     int code = seen ? BL_OK : bl_error_memory(e);
     for (int c = 0; c < count && seen; c++) {
-        sort[c] = (struct bl_column_type){.row = SIZE_MAX};
+        type[c] = (struct bl_column_type){.row = SIZE_MAX};
         seen[c].long_integer = SIZE_MAX;
     }
     for (size_t row = 0; row < table->count && !code; row++) {
@@ -180,15 +182,15 @@ int bl_column_type_detect(const struct bl_sequences *table, const char *const *n
             continue;
         code = walk_read_row(&w, row, name, count, e);
         for (int c = 0; c < count && !code; c++) {
-            enum sort value = TEXT;
+            enum value_type value = TEXT;
             if (seen[c].text)
                 continue;
             code = walk_parse_value(&w, c, &value, &number, e);
-            column_type_add(&sort[c], &seen[c], value, row);
+            column_type_add(&type[c], &seen[c], value, row);
         }
     }
     for (int c = 0; c < count && !code; c++)
-        column_type_decide(&sort[c], &seen[c]);
+        column_type_decide(&type[c], &seen[c]);
     walk_free(&w);
     free(seen);
     return code;
@@ -200,16 +202,16 @@ static int values_read_one(struct walk *w, int a, const struct bl_attribute *att
                            struct bl_error *e)
 {
     struct number n;
-    enum sort sort = TEXT;
+    enum value_type type = TEXT;
     bool whole = attribute->dtype == BL_I64;
-    int code = walk_parse_value(w, a, &sort, &n, e);
+    int code = walk_parse_value(w, a, &type, &n, e);
     if (code)
         return code;
-    if (whole && (sort == INTEGER || sort == LONG_INTEGER))
+    if (whole && (type == INTEGER || type == LONG_INTEGER))
         *value = n.integer;
-    else if (!whole && (sort == INTEGER || sort == REAL))
+    else if (!whole && (type == INTEGER || type == REAL))
         *value = number_bits(n.real);
-    else if (!whole && sort == EMPTY)
+    else if (!whole && type == EMPTY)
         *value = NAN_BITS;
     else
         return bl_error_set(e, BL_EDATA, "row %zu (%s): \"%s\" in column \"%s\" is not %s", row, w->text.row.id,

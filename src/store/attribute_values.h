@@ -26,9 +26,9 @@ struct bl_column_type {
     size_t row;          /* first row whose value is not a number, or would change as F64; SIZE_MAX: none */
 };
 
-/* Detects the types of columns, by all rows that have steps. sort: [count]. BL_EUSAGE: the table lacks a column. */
+/* Detects the types of columns, by all rows that have steps. type: [count]. BL_EUSAGE: the table lacks a column. */
 int bl_column_type_detect(const struct bl_sequences *table, const char *const *name, int count,
-                          struct bl_column_type *sort, struct bl_error *e);
+                          struct bl_column_type *type, struct bl_error *e);
 
 /* Reads the attributes of a format; empty values of F64 are NaN. BL_EDATA: the table lacks a column, or a value does
  * not have the attribute's type; the message names row and column. Free with bl_attribute_values_free. */

@@ -284,29 +284,25 @@ static int dataset_check_tables(const struct bl_block *block, const struct bl_fo
 int bl_dataset_tables(struct bl_dataset *dataset, int64_t b, const struct bl_block **out, struct bl_error *e)
 {
     struct bl_block *block = &dataset->block;
+    const struct bl_format *format = &dataset->manifest.format;
+    const struct {
+        enum bl_table table;
+        void *out;
+    } rows[] = {
+        {BL_TABLE_NUM_SEQUENCES, &block->num_sequences},
+        {BL_TABLE_CU_SEQLENS, block->cu_seqlens},
+        {BL_TABLE_SEQUENCE, block->sequence},
+        {BL_TABLE_LENGTH, block->length},
+        {BL_TABLE_SOURCE_START, block->source_start},
+    };
     int64_t row = 0;
     int code = dataset_seek_block(dataset, b, &row, e);
-    if (code)
-        goto out;
-    code = dataset_read_table_row(dataset, BL_TABLE_NUM_SEQUENCES, row, &block->num_sequences, e);
-    if (code)
-        goto out;
-    code = dataset_read_table_row(dataset, BL_TABLE_CU_SEQLENS, row, block->cu_seqlens, e);
-    if (code)
-        goto out;
-    code = dataset_read_table_row(dataset, BL_TABLE_SEQUENCE, row, block->sequence, e);
-    if (code)
-        goto out;
-    code = dataset_read_table_row(dataset, BL_TABLE_LENGTH, row, block->length, e);
-    if (code)
-        goto out;
-    if (dataset->manifest.format.has_source_start)
-        code = dataset_read_table_row(dataset, BL_TABLE_SOURCE_START, row, block->source_start, e);
-    if (code)
-        goto out;
-    if (dataset_check_tables(block, &dataset->manifest.format))
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && !code; i++) {
+        if (bl_format_has_table(format, (int)rows[i].table))
+            code = dataset_read_table_row(dataset, (int)rows[i].table, row, rows[i].out, e);
+    }
+    if (!code && dataset_check_tables(block, format))
         code = bl_error_set(e, BL_EDATA, "%s: the tables of block %" PRId64 " are damaged", dataset->file.path, b);
-out:
     block->index = b;
     *out = code ? NULL : block;
     return code;

@@ -106,17 +106,20 @@ static int epochs_sweep_folder(int fd, const char *dir, const struct bl_manifest
 static int epochs_sweep(const char *dir, int dir_fd, const struct bl_manifest *m, struct bl_error *e)
 {
     int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int code = fd < 0 ? bl_error_errno(e, BL_EFAIL, "cannot open %s", dir)
-                      : epochs_sweep_folder(fd, dir, m, entry_is_leftover_manifest, e);
-    fd = code ? -1 : openat(dir_fd, BL_EPOCHS_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
-        return code || errno == ENOENT ? code : bl_error_errno(e, BL_EFAIL, "cannot open %s/" BL_EPOCHS_DIR, dir);
+        return bl_error_errno(e, BL_EFAIL, "cannot open %s", dir);
+    int code = epochs_sweep_folder(fd, dir, m, entry_is_leftover_manifest, e);
+    if (code)
+        return code;
+    fd = openat(dir_fd, BL_EPOCHS_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot open %s/" BL_EPOCHS_DIR, dir);
     code = epochs_sweep_folder(fd, dir, m, bl_epochs_is_leftover, e);
     if (code)
         return code;
     if (unlinkat(dir_fd, BL_EPOCHS_DIR, AT_REMOVEDIR) != 0 && errno != ENOTEMPTY && errno != EEXIST)
-        code = bl_error_errno(e, BL_EFAIL, "cannot remove %s/" BL_EPOCHS_DIR, dir);
-    return code;
+        return bl_error_errno(e, BL_EFAIL, "cannot remove %s/" BL_EPOCHS_DIR, dir);
+    return BL_OK;
 }
 
 /* --- what the dataset says -------------------------------------------------------------------------------------- */
@@ -326,8 +329,10 @@ static int epochs_list_file(struct bl_manifest *m, const char *dir, const char *
 
 /* --- all of it -------------------------------------------------------------------------------------------------- */
 
-/* Step 0 compares plans that exist; step 1 writes those that do not; step 2 lists them in the manifest. */
-static int epoch_process(struct epochs_job *a, int64_t k, int step, struct bl_error *e)
+/* Plans that exist are compared, then those that do not are written, then these are listed in the manifest. */
+enum epochs_step { COMPARE, WRITE, LIST, STEPS };
+
+static int epoch_process(struct epochs_job *a, int64_t k, enum epochs_step step, struct bl_error *e)
 {
     struct bl_manifest *m = &a->dataset.manifest;
     char name[64];
@@ -337,12 +342,12 @@ static int epoch_process(struct epochs_job *a, int64_t k, int step, struct bl_er
     if (!path)
         return bl_error_memory(e);
     int code = BL_OK;
-    if (step == 0) {
+    if (step == COMPARE) {
         a->there[k] = file && epoch_is_intact(file, path);
         code = a->there[k] ? epoch_compare(a, k, path, e) : BL_OK;
     } else if (!a->there[k]) {
-        code = step == 1 ? epoch_write_plan(a, k, path, e) : epochs_list_file(m, a->epochs->dir, name, e);
-        a->added += step == 2;
+        code = step == WRITE ? epoch_write_plan(a, k, path, e) : epochs_list_file(m, a->epochs->dir, name, e);
+        a->added += step == LIST;
     }
     free(path);
     return code;
@@ -356,8 +361,8 @@ static int epochs_add(struct epochs_job *a, struct bl_error *e)
     char *folder = bl_path_join(a->epochs->dir, BL_EPOCHS_DIR);
     if (!folder)
         return bl_error_memory(e);
-    for (int step = 0; step < 3 && !code; step++) {
-        if (step == 1)
+    for (enum epochs_step step = COMPARE; step < STEPS && !code; step++) {
+        if (step == WRITE)
             code = bl_fs_mkdirs(folder, e);
         for (int64_t k = 0; k < a->epochs->count && !code; k++)
             code = epoch_process(a, k, step, e);
@@ -391,18 +396,21 @@ int bl_epochs_add(const struct bl_epochs *epochs, struct bl_epochs_result *made,
     int fd = epochs_lock(epochs->dir, e);
     if (fd < 0)
         return fd;
+    int64_t before = 0;
     int code = bl_dataset_open(&a.dataset, epochs->dir, e);
-    int64_t before = code ? 0 : epochs_count(m);
-    if (!code)
-        code = epochs_sweep(epochs->dir, fd, m, e);
+    if (code)
+        goto out;
+    before = epochs_count(m);
+    code = epochs_sweep(epochs->dir, fd, m, e);
     if (!code)
         code = epochs->count ? epochs_add(&a, e) : epochs_remove(m, epochs->dir, e);
-    /* Removes what an error left behind, or what is not listed any more. If the manifest on disk is not the one in
-     * memory, nothing may be removed. */
+    /* Removes what is not listed any more, or what an error left behind: unless the manifest on disk may already list
+     * it. */
     if (!code && !epochs->count)
         code = epochs_sweep(epochs->dir, fd, m, e);
-    else if (code && !a.added && a.dataset.dir)
+    else if (code && !a.added)
         epochs_sweep(epochs->dir, fd, m, &unimportant);
+out:
     *made = (struct bl_epochs_result){a.added, epochs->count ? 0 : before, code ? before : epochs_count(m)};
     bl_planner_free(&a.planner);
     bl_plan_free(&a.stored);

@@ -46,15 +46,27 @@ static int index_check_tables(struct bl_index *index, const struct bl_safetensor
     return BL_OK;
 }
 
-/* Copies a string of __metadata__ from the header; "" if it is missing or too long. */
-static int index_read_metadata(const char *head, size_t size, const char *name, char *out, size_t room,
-                               struct bl_error *e)
+/* Copies strings of __metadata__ from the header; "" where one is missing or too long. */
+static int index_read_metadata(struct bl_index *index, const char *head, size_t size, struct bl_error *e)
 {
+    const struct {
+        const char *name;
+        char *out;
+        size_t room;
+    } members[] = {
+        {"T", index->T, sizeof index->T},
+        {"align", index->align, sizeof index->align},
+        {"lengths_digest", index->table, sizeof index->table},
+        {"words", index->plan_info, sizeof index->plan_info},
+    };
     json_t *root = json_loadb(head + BL_SAFETENSORS_PREFIX, size - BL_SAFETENSORS_PREFIX, 0, NULL);
     if (!root)
         return bl_error_memory(e); /* it was parsed before */
-    const char *text = json_string_value(json_object_get(json_object_get(root, "__metadata__"), name));
-    snprintf(out, room, "%s", text && strlen(text) < room ? text : "");
+    const json_t *metadata = json_object_get(root, "__metadata__");
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const char *text = json_string_value(json_object_get(metadata, members[i].name));
+        snprintf(members[i].out, members[i].room, "%s", text && strlen(text) < members[i].room ? text : "");
+    }
     json_decref(root);
     return BL_OK;
 }
@@ -88,16 +100,7 @@ static int index_read_header(struct bl_index *index, struct bl_error *e)
     code = index_check_tables(index, &file, e);
     if (code)
         goto out;
-    code = index_read_metadata(head, (size_t)data, "T", index->T, sizeof index->T, e);
-    if (code)
-        goto out;
-    code = index_read_metadata(head, (size_t)data, "align", index->align, sizeof index->align, e);
-    if (code)
-        goto out;
-    code = index_read_metadata(head, (size_t)data, "lengths_digest", index->table, sizeof index->table, e);
-    if (code)
-        goto out;
-    code = index_read_metadata(head, (size_t)data, "words", index->plan_info, sizeof index->plan_info, e);
+    code = index_read_metadata(index, head, (size_t)data, e);
 out:
     bl_safetensors_free(&file);
     free(head);

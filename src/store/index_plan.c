@@ -65,13 +65,7 @@ static int index_read_pieces(const struct part *part, int64_t p, int64_t n, stru
     return code;
 }
 
-/* Whether a piece may start there: by the plan's alignment, or by any if it has none yet. */
-static bool index_start_is_valid(struct bl_alignment *alignment, const struct bl_plan *plan, int64_t end, int64_t start)
-{
-    return bl_alignment_add(alignment, end, start) && (!plan->align || start == bl_plan_next_start(plan, end, 0));
-}
-
-/* Starts must follow from the lengths and the alignment. */
+/* Starts must follow from the lengths and the alignment: the plan's, or any that explains all starts. */
 static int index_check_starts(const struct part *part, struct bl_error *e)
 {
     struct bl_plan *plan = part->plan;
@@ -85,7 +79,9 @@ static int index_check_starts(const struct part *part, struct bl_error *e)
                                  start, e);
         for (; p >= plan->block_ptr[block + 1]; at = 0)
             block++;
-        if (!code && !index_start_is_valid(&alignment, plan, at, start[p % CHUNK]))
+        bool fits = !code && bl_alignment_add(&alignment, at, start[p % CHUNK]) &&
+                    (!plan->align || start[p % CHUNK] == bl_plan_next_start(plan, at, 0));
+        if (!code && !fits)
             code =
                 bl_error_set(e, BL_EDATA, "block %" PRId64 ": piece %" PRId64 " starts at %" PRId32 ", not at %" PRId64,
                              part->first + block, part->piece + p, start[p % CHUNK], bl_plan_next_start(plan, at, 0));

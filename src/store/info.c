@@ -49,8 +49,8 @@ static int info_add_fault(struct bl_info *info, const struct bl_row *row, struct
     return fault->id && fault->reason ? BL_OK : bl_error_memory(e);
 }
 
-/* Rows without faults are counted in memory; the others are read back. Damaged rows are found only by reading, so all
- * are read until enough faults are listed. */
+/* Counts a row's length and lists its fault. Only rows that may have a fault are read from the file. Which ones are
+ * damaged is not known in memory: if any are, all rows are read until enough faults are listed. */
 static int info_read_row(struct bl_info *info, const struct bl_sequences *t, size_t i, struct bl_row_reader *text,
                          struct bl_error *e)
 {

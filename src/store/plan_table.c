@@ -30,12 +30,6 @@ static int plan_writer_open(struct plan_writer *w, struct bl_error *e)
     return BL_OK;
 }
 
-static void plan_writer_close(struct plan_writer *w)
-{
-    free(w->four);
-    free(w->chunk);
-}
-
 static char *digits_put_four(char *to, uint32_t digits)
 {
     memcpy(to, &digits, sizeof digits);
@@ -116,7 +110,8 @@ int bl_plan_table_write(struct bl_output *out, const struct bl_plan *plan, const
         goto out;
     code = plan_writer_flush(&w, &to, 0, out, e);
 out:
-    plan_writer_close(&w);
+    free(w.four);
+    free(w.chunk);
     return code;
 }
 

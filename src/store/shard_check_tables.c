@@ -7,17 +7,10 @@
 #include "base/array.h"
 #include "store/shard_check.h"
 
-static bool check_is_lost(const struct bl_shard_check *w, int64_t piece)
+static int piece_compare(const void *a, const void *b)
 {
-    size_t low = 0, high = w->lost_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (w->lost[middle] < piece)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < w->lost_count && w->lost[low] == piece;
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
 }
 
 static int check_add_lost(struct bl_shard_check *w, int64_t piece, int64_t steps, struct bl_error *e)
@@ -42,7 +35,7 @@ int bl_shard_check_expect(struct bl_shard_check *w, int64_t b, const int64_t *ro
         memcpy(&sequence, row ? &row[i] : &block->sequence[i], sizeof sequence);
         if (row && sequence == -1)
             code = check_add_lost(w, piece, block->length[i], e);
-        if (!code && check_is_lost(w, piece))
+        if (!code && w->lost && bsearch(&piece, w->lost, w->lost_count, sizeof *w->lost, piece_compare))
             bl_block_fail(block, w->format, i);
     }
     return code;

@@ -18,8 +18,9 @@ static int reader_read_seek_table(struct bl_shard_reader *file, struct bl_error 
     if (file->bytes < BL_SEEKABLE_FOOTER)
         return bl_error_set(e, BL_EDATA, "too short for a seek table");
     int code = bl_io_pread(file->fd, footer, sizeof footer, file->bytes - BL_SEEKABLE_FOOTER, file->path, e);
-    if (!code)
-        code = bl_seekable_footer(footer, file->bytes, &size, e);
+    if (code)
+        return code;
+    code = bl_seekable_footer(footer, file->bytes, &size, e);
     if (code)
         return code;
     uint8_t *table = malloc((size_t)size);
@@ -29,9 +30,10 @@ static int reader_read_seek_table(struct bl_shard_reader *file, struct bl_error 
     if (!code)
         code = bl_seekable_parse(table, (size_t)size, file->bytes, &file->seekable, e);
     free(table);
-    if (!code)
-        file->size = file->seekable.frame[file->seekable.frames].content;
-    return code ? code : bl_decompressor_open(&file->decompressor, e);
+    if (code)
+        return code;
+    file->size = file->seekable.frame[file->seekable.frames].content;
+    return bl_decompressor_open(&file->decompressor, e);
 }
 
 int bl_shard_reader_open(struct bl_shard_reader *file, const char *path, bool compressed, struct bl_error *e)
@@ -46,11 +48,14 @@ int bl_shard_reader_open(struct bl_shard_reader *file, const char *path, bool co
         code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
     else if (!S_ISREG(status.st_mode))
         code = bl_error_set(e, BL_EDATA, "%s is not a regular file", path);
-    if (!code) {
-        file->bytes = file->size = status.st_size;
-        if (compressed && (code = reader_read_seek_table(file, e)) == BL_EDATA)
-            bl_error_prefix(e, "%s", path);
-    }
+    if (code)
+        goto out;
+    file->bytes = file->size = status.st_size;
+    if (compressed)
+        code = reader_read_seek_table(file, e);
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", path);
+out:
     if (code)
         bl_shard_reader_close(file);
     return code;
@@ -190,8 +195,10 @@ int bl_shard_reader_layout(struct bl_shard_reader *file, const struct bl_format 
     if (code || !bl_format_encodes(format, BL_ENCODING_JPEG))
         return code;
     code = reader_read_sizes(file, layout, bytes, e);
-    if (!code)
-        code = bl_layout_resolve(layout, format, bytes, e);
+    if (code)
+        goto out;
+    code = bl_layout_resolve(layout, format, bytes, e);
+out:
     if (code)
         bl_layout_free(layout);
     return code;

@@ -357,13 +357,15 @@ static int shard_publish(struct bl_shard_writer *shard, const struct bl_shard_re
 {
     if (fsync(shard->fd) != 0)
         return bl_error_errno(e, BL_EFAIL, "cannot sync %s", shard->temporary);
-    int closed = close(shard->fd);
+    int code = close(shard->fd) ? bl_error_errno(e, BL_EFAIL, "cannot close %s", shard->temporary) : BL_OK;
     shard->fd = -1;
-    int code = closed ? bl_error_errno(e, BL_EFAIL, "cannot close %s", shard->temporary) : BL_OK;
-    if (!code)
-        code = bl_shard_record_write(record, shard->format, shard->dir, e);
-    if (!code)
-        code = bl_fs_rename_durable(shard->temporary, shard->final, e);
+    if (code)
+        goto out;
+    code = bl_shard_record_write(record, shard->format, shard->dir, e);
+    if (code)
+        goto out;
+    code = bl_fs_rename_durable(shard->temporary, shard->final, e);
+out:
     if (code)
         (void)bl_fs_unlink(shard->temporary);
     return code;

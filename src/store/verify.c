@@ -226,11 +226,6 @@ static void verify_read_part(struct bl_verify *v, int64_t first, int64_t end, co
 
 /* --- the list of shards ----------------------------------------------------------------------------------------- */
 
-static bool name_is_dot(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
 static bool name_is_shard(const struct bl_format *format, const char *file)
 {
     char name[BL_SHARD_NAME_MAX];
@@ -249,7 +244,7 @@ static void verify_folder(const struct bl_verify *v, const char *folder, bool in
     const struct dirent *entry;
     while (entries && (entry = readdir(entries))) {
         struct stat status;
-        if (name_is_dot(entry->d_name))
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
         char *file = bl_path_join(folder, entry->d_name);
         if (file && !inner && fstatat(dirfd(entries), entry->d_name, &status, 0) == 0 && S_ISDIR(status.st_mode))
