@@ -45,32 +45,33 @@ static int fields_produce(void *context, void **job_, struct bl_error *e)
 }
 
 /* A file that cannot be read leaves job->known false. */
-static int fields_ask(const struct asking *a, struct row_job *job, struct bl_row row, struct bl_error *e)
-{
-    struct bl_error fault = {0};
-    char *open_path = bl_path_join(a->base, row.path);
-    if (!open_path)
-        return bl_error_memory(e);
-    row.path = open_path;
-    bl_error_memory_watch();
-    int code = a->kind->read->fields(a->config, a->env, &row, &job->fields, &fault);
-    free(open_path);
-    if (bl_error_memory_seen() && code != BL_ECANCEL)
-        return bl_error_memory(e);
-    job->known = code == BL_OK;
-    return code == BL_OK || code == BL_EDATA ? BL_OK : bl_error_set(e, code, "%s", fault.text);
-}
-
 static int fields_work(void *context, void *worker, void *job_, struct bl_error *e)
 {
     (void)worker;
     const struct asking *a = context;
     struct row_job *job = job_;
-    struct bl_row_reader text = {0};
-    int code = bl_row_reader_read(a->table, job->row, &text, e);
-    if (!code)
-        code = fields_ask(a, job, text.row, e);
-    bl_row_reader_free(&text);
+    struct bl_row_reader row = {0};
+    struct bl_error fault = {0};
+    char *path = NULL;
+    int code = bl_row_reader_read(a->table, job->row, &row, e);
+    if (code)
+        goto out;
+    path = bl_path_join(a->base, row.row.path);
+    if (!path) {
+        code = bl_error_memory(e);
+        goto out;
+    }
+    row.row.path = path;
+    bl_error_memory_watch();
+    code = a->kind->read->fields(a->config, a->env, &row.row, &job->fields, &fault);
+    job->known = code == BL_OK;
+    if (bl_error_memory_seen() && code != BL_ECANCEL)
+        code = bl_error_memory(e);
+    else if (code)
+        code = code == BL_EDATA ? BL_OK : bl_error_set(e, code, "%s", fault.text);
+out:
+    free(path);
+    bl_row_reader_free(&row);
     return code;
 }
 

@@ -3,11 +3,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include "base/fs.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "store/folders.h"
 #include "store/layout.h"
@@ -63,25 +65,25 @@ static int space_add_new(const struct bl_pack_params *pack, struct need *need, s
 /* Sums the space that other tasks have already used for shards in progress. */
 static int space_taken(const char *dir, int64_t *bytes, struct bl_error *e)
 {
-    struct bl_buffer path = {0};
     struct stat status;
-    bl_buffer_printf(&path, "%s/" BL_WORK_FOLDER, dir);
-    int code = bl_buffer_check(&path, e);
-    DIR *folder = code ? NULL : opendir(path.data);
-    if (!code && !folder)
-        code = bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path.data);
+    char *path = bl_path_join(dir, BL_WORK_FOLDER);
+    if (!path)
+        return bl_error_memory(e);
+    DIR *folder = opendir(path);
+    int code = folder ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
+    free(path);
+    if (code)
+        return code;
     const struct dirent *entry;
     *bytes = 0;
-    while (folder && (entry = readdir(folder))) {
+    while ((entry = readdir(folder))) {
         const char *name = entry->d_name;
         if (strncmp(name, "shard-", 6) == 0 && strstr(name, ".part-") &&
             fstatat(dirfd(folder), name, &status, AT_SYMLINK_NOFOLLOW) == 0)
             *bytes += (int64_t)status.st_blocks * 512;
     }
-    if (folder)
-        closedir(folder);
-    bl_buffer_free(&path);
-    return code;
+    closedir(folder);
+    return BL_OK;
 }
 
 /* Reads the free space first: data that other tasks write in between then counts twice, in favour of continuing. */

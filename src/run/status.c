@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -11,6 +12,7 @@
 
 #include "base/fs.h"
 #include "base/identity_lines.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "run/state.h"
 #include "run/status_stage.h"
@@ -122,13 +124,10 @@ out:
 /* Reads the plan_info of a plan made before packing. */
 static int status_read_plan_info(struct bl_status *s, const char *folder, struct bl_error *e)
 {
-    struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/" BL_STATE_PLAN_INFO, folder);
-    int code = bl_buffer_check(&path, e);
-    if (!code)
-        code = bl_plan_info_read(&s->plan_info, path.data, e);
+    char *path = bl_path_join(folder, BL_STATE_PLAN_INFO);
+    int code = path ? bl_plan_info_read(&s->plan_info, path, e) : bl_error_memory(e);
     s->has_plan_info = !code;
-    bl_buffer_free(&path);
+    free(path);
     return code;
 }
 
