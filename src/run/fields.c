@@ -14,7 +14,7 @@ struct row_job {
     struct bl_fields fields;
 };
 
-struct asking {
+struct fields_query {
     const struct bl_kind *kind;
     const void *config;
     const struct bl_kind_env *env;
@@ -29,17 +29,17 @@ struct asking {
 
 static int fields_produce(void *context, void **job_, struct bl_error *e)
 {
-    struct asking *a = context;
-    if (a->first_file_decides && a->first != SIZE_MAX)
+    struct fields_query *q = context;
+    if (q->first_file_decides && q->first != SIZE_MAX)
         return BL_OK;
-    while (a->next < a->table->count && !a->table->length[a->next])
-        a->next++;
-    if (a->next == a->table->count)
+    while (q->next < q->table->count && !q->table->length[q->next])
+        q->next++;
+    if (q->next == q->table->count)
         return BL_OK;
     struct row_job *job = calloc(1, sizeof *job);
     if (!job)
         return bl_error_memory(e);
-    job->row = a->next++;
+    job->row = q->next++;
     *job_ = job;
     return BL_OK;
 }
@@ -48,22 +48,22 @@ static int fields_produce(void *context, void **job_, struct bl_error *e)
 static int fields_work(void *context, void *worker, void *job_, struct bl_error *e)
 {
     (void)worker;
-    const struct asking *a = context;
+    const struct fields_query *q = context;
     struct row_job *job = job_;
     struct bl_row_reader row = {0};
     struct bl_error fault = {0};
     char *path = NULL;
-    int code = bl_row_reader_read(a->table, job->row, &row, e);
+    int code = bl_row_reader_read(q->table, job->row, &row, e);
     if (code)
         goto out;
-    path = bl_path_join(a->base, row.row.path);
+    path = bl_path_join(q->base, row.row.path);
     if (!path) {
         code = bl_error_memory(e);
         goto out;
     }
     row.row.path = path;
     bl_error_memory_watch();
-    code = a->kind->read->fields(a->config, a->env, &row.row, &job->fields, &fault);
+    code = q->kind->read->fields(q->config, q->env, &row.row, &job->fields, &fault);
     job->known = code == BL_OK;
     if (bl_error_memory_seen() && code != BL_ECANCEL)
         code = bl_error_memory(e);
@@ -91,14 +91,14 @@ static bool fields_are_equal(const struct bl_fields *a, const struct bl_fields *
 static int fields_consume(void *context, void *job_, struct bl_error *e)
 {
     (void)e;
-    struct asking *a = context;
+    struct fields_query *q = context;
     struct row_job *job = job_;
-    if (job->known && a->first == SIZE_MAX) {
-        *a->fields = job->fields;
-        a->first = job->row;
-    } else if (job->known && !a->first_file_decides && !fields_are_equal(a->fields, &job->fields)) {
-        if (!a->others++)
-            a->other = job->row;
+    if (job->known && q->first == SIZE_MAX) {
+        *q->fields = job->fields;
+        q->first = job->row;
+    } else if (job->known && !q->first_file_decides && !fields_are_equal(q->fields, &job->fields)) {
+        if (!q->others++)
+            q->other = job->row;
     }
     free(job);
     return BL_OK;
@@ -111,19 +111,19 @@ static void fields_discard(void *context, void *job)
 }
 
 /* Reports the first difference. */
-static int fields_differ_error(const struct asking *a, struct bl_error *e)
+static int fields_differ_error(const struct fields_query *q, struct bl_error *e)
 {
     struct bl_row_reader first = {0}, other = {0};
-    int code = bl_row_reader_read(a->table, a->first, &first, e);
+    int code = bl_row_reader_read(q->table, q->first, &first, e);
     if (code)
         goto out;
-    code = bl_row_reader_read(a->table, a->other, &other, e);
+    code = bl_row_reader_read(q->table, q->other, &other, e);
     if (code)
         goto out;
     code = bl_error_set(e, BL_EUSAGE,
                         "the frames have several sizes: %" PRId64 " input%s from %s, the first of them %s: "
                         "give --size WxH (with --fit stretch, crop or pad)",
-                        a->others, a->others == 1 ? " differs" : "s differ", first.row.id, other.row.id);
+                        q->others, q->others == 1 ? " differs" : "s differ", first.row.id, other.row.id);
 out:
     bl_row_reader_free(&first);
     bl_row_reader_free(&other);
@@ -142,22 +142,22 @@ int bl_fields_resolve(struct bl_fields *fields, const struct bl_kind *kind, cons
         return bl_error_set(e, code, "%s", why.text);
     static const struct bl_stages stages = {
         .produce = fields_produce, .work = fields_work, .consume = fields_consume, .discard = fields_discard};
-    struct asking a = {.kind = kind,
-                       .config = config,
-                       .env = env,
-                       .table = table,
-                       .base = base,
-                       .first_file_decides = agreed || kind->read->first_file_decides,
-                       .fields = fields,
-                       .first = SIZE_MAX,
-                       .other = SIZE_MAX};
+    struct fields_query q = {.kind = kind,
+                             .config = config,
+                             .env = env,
+                             .table = table,
+                             .base = base,
+                             .first_file_decides = agreed || kind->read->first_file_decides,
+                             .fields = fields,
+                             .first = SIZE_MAX,
+                             .other = SIZE_MAX};
     int slots = workers * 4;
     if (agreed)
         workers = slots = 1; /* one file decides, so do not read ahead */
-    code = bl_pipeline_run(&stages, &a, workers, slots, env->cancel, e);
+    code = bl_pipeline_run(&stages, &q, workers, slots, env->cancel, e);
     if (code)
         return code;
-    if (a.first == SIZE_MAX)
+    if (q.first == SIZE_MAX)
         return bl_error_set(e, BL_EFAIL, "no sequence can be read, so the size and type of the fields are unknown");
-    return a.others ? fields_differ_error(&a, e) : BL_OK;
+    return q.others ? fields_differ_error(&q, e) : BL_OK;
 }
