@@ -60,30 +60,19 @@ static int geometry_set_display(struct bl_geometry *g, const struct bl_geometry_
     return 0;
 }
 
-/* The visible shares of the upright picture with BL_FIT_CROP; one of them is 1. */
-static void geometry_crop(const struct bl_geometry *g, double *across, double *down)
-{
-    int64_t wide = (int64_t)g->width * g->display_height, high = (int64_t)g->height * g->display_width;
-    *across = wide < high ? (double)wide / (double)high : 1;
-    *down = high < wide ? (double)high / (double)wide : 1;
-}
-
-/* The upright size within the target with BL_FIT_PAD. */
-static void geometry_pad(const struct bl_geometry *g, int *width, int *height)
-{
-    int64_t wide = (int64_t)g->width * g->display_height, high = (int64_t)g->height * g->display_width;
-    *width = high < wide ? (int)ratio_round(high, g->display_height) : g->width;
-    *height = wide < high ? (int)ratio_round(wide, g->display_width) : g->height;
-}
-
 static void geometry_fit(struct bl_geometry *g, enum bl_fit fit)
 {
-    double across = 1, down = 1;
+    int64_t wide = (int64_t)g->width * g->display_height, high = (int64_t)g->height * g->display_width;
+    double across = 1, down = 1; /* the visible shares of the upright picture */
     int width = g->width, height = g->height;
-    if (fit == BL_FIT_CROP)
-        geometry_crop(g, &across, &down);
-    if (fit == BL_FIT_PAD)
-        geometry_pad(g, &width, &height);
+    if (fit == BL_FIT_CROP && wide < high)
+        across = (double)wide / (double)high;
+    if (fit == BL_FIT_CROP && high < wide)
+        down = (double)high / (double)wide;
+    if (fit == BL_FIT_PAD && high < wide)
+        width = (int)ratio_round(high, g->display_height);
+    if (fit == BL_FIT_PAD && wide < high)
+        height = (int)ratio_round(wide, g->display_width);
     g->place_x = (g->width - width) / 2;
     g->place_y = (g->height - height) / 2;
 
