@@ -219,7 +219,7 @@ static int inputs_make_composite(struct bl_inputs *inputs, struct bl_error *e)
 {
     struct bl_composite *joined = &inputs->joined;
     if (bl_files_have_list(&inputs->set.files, inputs->set.kind))
-        return bl_error_set(e, BL_EUSAGE, "fields: the lines of a manifest have no files of their own to be found by");
+        return bl_error_set(e, BL_EUSAGE, "fields cannot be joined to a manifest: its lines have no files of their own");
     *joined = (struct bl_composite){.base = inputs->config.directory, .parts = 1};
     joined->part[0] = (struct bl_composite_part){.kind = inputs->set.kind, .config = inputs->set.kind_config};
     int code = BL_OK;
@@ -245,7 +245,7 @@ static int inputs_check_flags(const struct bl_cmd *cmd, const struct bl_kind *ki
         for (const struct bl_option *option = bl_kinds[k]->options.table;
              bl_kinds[k]->options.table != kind->options.table && option->name; option++) {
             if (bl_options_origin(&cmd->options, option->name) == BL_ORIGIN_FLAG)
-                return bl_error_set(e, BL_EUSAGE, "--%s is for %s, and the inputs are %s (--kind says otherwise)",
+                return bl_error_set(e, BL_EUSAGE, "--%s is for %s, and the inputs are %s (--kind chooses another)",
                                     option->name, bl_kinds[k]->name, kind->name);
         }
     }

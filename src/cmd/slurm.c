@@ -73,9 +73,9 @@ static bool sbatch_is_reserved(const char *word)
 static int sbatch_check_word(const char *word, struct bl_error *e)
 {
     if (!*word || word[strcspn(word, "\n\r")])
-        return bl_error_set(e, BL_EUSAGE, "sbatch's option \"%s\" cannot be said in a script", word);
+        return bl_error_set(e, BL_EUSAGE, "sbatch's option \"%s\" cannot be written in a script", word);
     if (sbatch_is_reserved(word))
-        return bl_error_set(e, BL_EUSAGE, "%s is the chain's own: leave it out", word);
+        return bl_error_set(e, BL_EUSAGE, "%s is set by bload slurm itself: leave it out", word);
     return BL_OK;
 }
 
@@ -86,7 +86,7 @@ static int slurm_resolve_sbatch(struct bl_cmd *cmd, struct bl_slurm *s)
     cmd->options.operands = 0;
     if (s->words && s->sbatch[0][0] != '-')
         return bl_error_set(&cmd->error, BL_EUSAGE,
-                            "%s: sources are named in the YAML file, and sbatch's options stand behind --",
+                            "%s: sources are named in the YAML file, and sbatch's options come after --",
                             s->sbatch[0]);
     int code = BL_OK;
     for (int w = 0; w < s->words && !code; w++)

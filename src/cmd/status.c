@@ -193,14 +193,14 @@ static void status_format_next(struct bl_buffer *out, const struct showing *v)
     case BL_AT_PLAN:
         if (!at_work)
             bl_buffer_printf(
-                out, "bload plan %s, if nobody is at it yet; or bload pack --task i/N, which plans by itself", v->dir);
+                out, "bload plan %s, unless it is running; or bload pack --task i/N, which plans by itself", v->dir);
         break;
     case BL_AT_PACK:
         status_format_continue(out, s, &s->pack, "pack");
         break;
     case BL_AT_FINISH:
         if (!at_work && s->shared)
-            bl_buffer_printf(out, "bload finish %s, if nobody is at it yet", v->dir);
+            bl_buffer_printf(out, "bload finish %s, unless it is running", v->dir);
         else if (!at_work)
             bl_buffer_text(out, "run the same bload pack command to finish it");
         break;

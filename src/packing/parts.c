@@ -47,12 +47,12 @@ out:
 int bl_parts_require(const struct bl_state *state, const struct bl_parts *parts, struct bl_error *e)
 {
     if (!parts->tasks)
-        return bl_error_set(e, BL_EFAIL, "%s holds no part of a scan: bload scan --task i/N -o %s ...", state->dir,
+        return bl_error_set(e, BL_EFAIL, "%s holds no part of a scan: run bload scan --task i/N -o %s ...", state->dir,
                             state->dir);
     if (parts->missing < 0)
         return BL_OK;
     return bl_error_set(e, BL_EFAIL,
-                        "part %" PRId64 " of %" PRId64 " is not there: bload scan --task %" PRId64 "/%" PRId64
+                        "part %" PRId64 " of %" PRId64 " is missing: run bload scan --task %" PRId64 "/%" PRId64
                         " -o %s ...",
                         parts->missing, parts->tasks, parts->missing, parts->tasks, state->dir);
 }

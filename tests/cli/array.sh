@@ -76,7 +76,7 @@ test_which_files_are_arrays() {
     is text "$(field kind 1 <"$OUT")"
     err_has 'an array of F32: token ids are whole numbers (--kind array takes any)'
     expect 2 bload scan -q --format npy npy
-    err_has '--format is for text, and the inputs are array (--kind says otherwise)'
+    err_has '--format is for text, and the inputs are array (--kind chooses another)'
     cp npz/c.npz npy
     expect 0 bload scan -q npy
     is "array array" "$(field kind <"$OUT" | xargs)"

@@ -235,7 +235,7 @@ test_the_words_of_a_given_plan() {
     expect 2 bload pack -q "$@" --plan p.safetensors --seed 8 -o c
     err_has 'p.safetensors was made with another --seed'
     expect 2 bload pack -q "$@" --plan p.tsv --world-size 3 -o c
-    err_has 'p.tsv has 5 blocks, no multiple of 3 ranks times 1 blocks'
+    err_has 'p.tsv has 5 blocks, which is no multiple of 3 ranks times 1 blocks'
     expect 2 bload pack -q "$@" --plan p.tsv --max-sequences 2 -o c
     err_has 'more than --max-sequences'
     for task in 0/2 1/2; do expect 0 bload pack -q "$@" --plan p.tsv --task $task -o e; done

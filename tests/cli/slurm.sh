@@ -152,12 +152,12 @@ test_options_that_are_the_chains_own() {
     clips
     for word in --array=0-3 --arr=1 -a -a1 --dependency=afterok:3 -d --wrap=true --parsable --wait -W --clusters=b -M --test-only; do
         expect 2 bload slurm -c set.yaml -o out --tasks 3 -- $word
-        err_is <<<"bload: slurm: $word is the chain's own: leave it out"
+        err_is <<<"bload: slurm: $word is set by bload slurm itself: leave it out"
     done
     expect 2 bload slurm -c set.yaml -o out --tasks 3 -- -p ''
-    err_has "sbatch's option \"\" cannot be said in a script"
+    err_has "sbatch's option \"\" cannot be written in a script"
     expect 2 bload slurm -c set.yaml -o out --tasks 3 clips
-    err_is <<<"bload: slurm: clips: sources are named in the YAML file, and sbatch's options stand behind --"
+    err_is <<<"bload: slurm: clips: sources are named in the YAML file, and sbatch's options come after --"
     expect 0 bload slurm -q -c set.yaml -o out --tasks 3 -- --hold --wait-all-nodes=1 --account=a -A b
 }
 
@@ -735,7 +735,7 @@ verify.sh 2
 verify.sh 1
 verify.sh 0
 END
-    grep -q 'bload: plan: part 1 of 3 is not there' out.slurm/logs/plan-102.log
+    grep -q 'bload: plan: part 1 of 3 is missing' out.slurm/logs/plan-102.log
     grep -q 'bload: finish: ' out.slurm/logs/finish-109.log
     submit
     calls_are <<'END'

@@ -110,7 +110,7 @@ test_videos_merge_to_one_table() {
     is '0 3' "$(parts 3 v)"
     rm d/.bload/scan-00001
     expect 1 bload plan -T longest d
-    err_has 'part 1 of 3 is not there: bload scan --task 1/3 -o d ...'
+    err_has 'part 1 of 3 is missing: run bload scan --task 1/3 -o d ...'
     [ ! -e d/.bload/sequences.tsv ]
     expect 0 bload scan --task 1/3 -o d v
     truncate -s -1 d/.bload/scan-00001
@@ -219,7 +219,7 @@ test_one_file_serves_all() {
 test_directories_that_are_none() {
     mkdir empty
     expect 2 bload plan -T 5 empty
-    err_has 'empty holds no unfinished dataset: bload scan --task i/N -o empty ...'
+    err_has 'empty holds no unfinished dataset: begin one with bload scan --task i/N -o empty ...'
     is '' "$(files empty)"
     expect 2 bload plan -T 5 -o p.tsv empty
     err_has '-o, --lengths and --epochs are for tables'
