@@ -219,7 +219,8 @@ static int inputs_make_composite(struct bl_inputs *inputs, struct bl_error *e)
 {
     struct bl_composite *joined = &inputs->joined;
     if (bl_files_have_list(&inputs->set.files, inputs->set.kind))
-        return bl_error_set(e, BL_EUSAGE, "fields cannot be joined to a manifest: its lines have no files of their own");
+        return bl_error_set(e, BL_EUSAGE,
+                            "fields cannot be joined to a manifest: its lines have no files of their own");
     *joined = (struct bl_composite){.base = inputs->config.directory, .parts = 1};
     joined->part[0] = (struct bl_composite_part){.kind = inputs->set.kind, .config = inputs->set.kind_config};
     int code = BL_OK;

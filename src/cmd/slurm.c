@@ -86,8 +86,7 @@ static int slurm_resolve_sbatch(struct bl_cmd *cmd, struct bl_slurm *s)
     cmd->options.operands = 0;
     if (s->words && s->sbatch[0][0] != '-')
         return bl_error_set(&cmd->error, BL_EUSAGE,
-                            "%s: sources are named in the YAML file, and sbatch's options come after --",
-                            s->sbatch[0]);
+                            "%s: sources are named in the YAML file, and sbatch's options come after --", s->sbatch[0]);
     int code = BL_OK;
     for (int w = 0; w < s->words && !code; w++)
         code = sbatch_check_word(s->sbatch[w], &cmd->error);

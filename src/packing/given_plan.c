@@ -79,7 +79,8 @@ static int given_plan_check(const struct bl_packing *p, struct bl_error *e)
                             p->request.plan, p->plan.max_sequences);
     if (w->blocks % (w->world_size * w->batch_size))
         return bl_error_set(e, BL_EUSAGE,
-                            "%s has %" PRId64 " blocks, which is no multiple of %" PRId64 " ranks times %" PRId64 " blocks",
+                            "%s has %" PRId64 " blocks, which is no multiple of %" PRId64 " ranks times %" PRId64
+                            " blocks",
                             p->request.plan, w->blocks, w->world_size, w->batch_size);
     return BL_OK;
 }

@@ -97,7 +97,8 @@ static int packing_open_plan(struct bl_packing *p, struct bl_error *e)
     if (p->complete)
         return BL_OK;
     if (!begun)
-        return bl_error_set(e, BL_EUSAGE, "%s holds no unfinished dataset: begin one with bload scan --task i/N -o %s ...",
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s holds no unfinished dataset: begin one with bload scan --task i/N -o %s ...",
                             p->request.output, p->request.output);
     return bl_state_share(&p->state, p->request.output, e);
 }
