@@ -105,7 +105,7 @@ test_a_key_within_another_and_columns_from_others() {
     expect 2 bload scan c.jsonl --tokenizer bytes --keep id
     err_has 'the table has a column "id" of its own: give another name, as in text.id=id'
     expect 2 bload scan c.jsonl --tokenizer bytes --key a..b
-    err_has '--key: "a..b" is no key (a.b is b within a)'
+    err_has '--key: "a..b" is not a key (a.b is b within a)'
 }
 
 test_bad_lines_are_named_with_their_bytes() {

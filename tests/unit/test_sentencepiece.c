@@ -28,7 +28,7 @@ START_TEST(no_model)
         ck_assert_int_eq(bl_sentencepiece_open(&model, bad[i], strlen(bad[i]), &e), BL_EFAIL);
         ck_assert_ptr_null(model);
         ck_assert_ptr_nonnull(
-            strstr(e.text, bl_sentencepiece_available ? "no SentencePiece model" : "libsentencepiece-dev"));
+            strstr(e.text, bl_sentencepiece_available ? "not a SentencePiece model" : "libsentencepiece-dev"));
         bl_sentencepiece_close(model);
     }
 }

@@ -90,7 +90,9 @@ static int array_reader_enter(struct bl_reader *r, const struct bl_row *row, str
     }
     r->path = path;
     code = bl_array_layout_make(&r->layout, &r->file.npy, r->config, e);
-    return code ? code : array_reader_compare(r, row, e);
+    if (code)
+        return code;
+    return array_reader_compare(r, row, e);
 }
 
 /* --- elements --------------------------------------------------------------------------------------------------- */

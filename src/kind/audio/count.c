@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/text.h"
 #include "kind/audio/decoder.h"
 #include "kind/audio/features.h"
 #include "kind/audio/mix.h"
@@ -104,6 +105,7 @@ static void info_add_damage(struct bl_audio_info *info, const struct bl_audio_de
     double declared = demux_declared_seconds(d);
     bool by_duration = !bl_demux_is_mov(d) && d->format->nb_streams == 1 && declared > c->seconds + END_TOLERANCE;
     struct bl_wave wave;
+    char frames[BL_PLURAL_SIZE];
     if (bl_wave_read(d, &wave) && wave.claimed > wave.present)
         ADD_REASON(info, "truncated: header claims %" PRId64 " bytes of samples, %" PRId64 " are there", wave.claimed,
                    wave.present);
@@ -114,8 +116,7 @@ static void info_add_damage(struct bl_audio_info *info, const struct bl_audio_de
     else if (s->broken_off)
         ADD_REASON(info, "damaged: %" PRId64 " packets decode, beside errors", s->packets);
     else if (s->corrupt)
-        ADD_REASON(info, "damaged: %" PRId64 " frame%s concealed by the decoder", s->corrupt,
-                   s->corrupt == 1 ? "" : "s");
+        ADD_REASON(info, "damaged: %s concealed by the decoder", bl_text_plural(frames, s->corrupt, "frame"));
 }
 
 /* Everything that is wrong with the file, the gravest first. */

@@ -85,7 +85,9 @@ static int cuts_find_path(struct bl_counter *c, const struct bl_chunk *chunk, st
             cuts_set_path(c, chunk, folder);
     }
     int code = bl_buffer_check(&c->path, e);
-    return code ? code : bl_buffer_check(&c->open_path, e);
+    if (code)
+        return code;
+    return bl_buffer_check(&c->open_path, e);
 }
 
 /* --- the part of it --------------------------------------------------------------------------------------------- */
@@ -151,7 +153,9 @@ static int cuts_fill_row(struct bl_counter *c, const struct bl_cut *cut, struct 
     if (recording->code)
         return bl_error_set(e, BL_EDATA, "%s", recording->reason);
     code = cuts_count_samples(c, &recording->info, cut, &samples, e);
-    return code ? code : bl_audio_count_steps(c->config, samples, &row->length, e);
+    if (code)
+        return code;
+    return bl_audio_count_steps(c->config, samples, &row->length, e);
 }
 
 /* --- a line ----------------------------------------------------------------------------------------------------- */

@@ -275,13 +275,14 @@ static int lhotse_parse(struct bl_entry *entry, const struct bl_json_value *valu
         return lhotse_parse_cut(entry, value, e);
     strcpy(entry->start, "0"); /* all of a recording */
     int code = lhotse_check_transforms(entry, &value[KEY_TRANSFORMS], e);
-    return code ? code : lhotse_parse_sources(entry, &value[KEY_SOURCES], -1, e);
+    if (code)
+        return code;
+    return lhotse_parse_sources(entry, &value[KEY_SOURCES], -1, e);
 }
 
-/* --- any -------------------------------------------------------------------------------------------------------- */
+/* --- a line ----------------------------------------------------------------------------------------------------- */
 
-/* Of lhotse's: a recording, or a cut of one. Before cuts had a type, a number of a channel told those of one channel.
- */
+/* Whether it is a recording or a cut of lhotse's. Old cuts have no type, but those of one channel have its number. */
 static bool lhotse_is_known(const struct bl_json_value *value)
 {
     const struct bl_json_value *type = &value[KEY_TYPE];
@@ -290,7 +291,7 @@ static bool lhotse_is_known(const struct bl_json_value *value)
            (untyped && value[KEY_RECORDING_SOURCES].type == BL_JSON_ARRAY);
 }
 
-/* A line that is neither NeMo's nor one of those. */
+/* Reports a line that is neither NeMo's nor lhotse's. */
 static int entry_reject(struct bl_entry *entry, const struct bl_json_value *value, const char *line, size_t size,
                         struct bl_error *e)
 {
@@ -328,5 +329,7 @@ int bl_entry_parse(struct bl_entry *entry, const char *line, size_t size, struct
     if (code)
         return code;
     code = bl_buffer_check(&entry->text, e);
-    return code ? code : bl_buffer_check(&entry->id, e);
+    if (code)
+        return code;
+    return bl_buffer_check(&entry->id, e);
 }

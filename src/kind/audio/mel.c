@@ -67,8 +67,8 @@ int bl_mel_slaney(struct bl_mel *m, int filters, int fft, int rate, struct bl_er
         return code;
     double step = mel_slaney_from_hz(rate / 2.0) / (filters + 1);
     for (int f = 0; f < filters; f++) {
-        double left = mel_slaney_to_hz(step * f), centre = mel_slaney_to_hz(step * (f + 1)),
-               right = mel_slaney_to_hz(step * (f + 2));
+        double left = mel_slaney_to_hz(step * f), centre = mel_slaney_to_hz(step * (f + 1));
+        double right = mel_slaney_to_hz(step * (f + 2));
         for (int b = 0; b < m->bins; b++)
             m->weights[f * m->row + b] =
                 (float)(mel_triangle(left, centre, right, (double)b * rate / fft) * 2 / (right - left));

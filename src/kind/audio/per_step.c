@@ -243,7 +243,7 @@ static int per_step_reader_select(struct bl_reader *r, const struct bl_row *row,
     return r->path ? BL_OK : bl_error_memory(e);
 }
 
-/* Has the samples [begin, end) held, which lie within the sound. */
+/* Holds the samples [begin, end), which lie within the sound. */
 static int per_step_reader_hold(struct bl_reader *r, const struct bl_row *row, int64_t begin, int64_t end,
                                 struct bl_error *e)
 {
@@ -274,8 +274,8 @@ static int per_step_reader_hold(struct bl_reader *r, const struct bl_row *row, i
 static int per_step_reader_read_step(struct bl_reader *r, const struct bl_row *row, int64_t first, uint8_t *out,
                                      struct bl_error *e)
 {
-    int64_t samples = r->config->window, begin = first > 0 ? first : 0,
-            end = first + samples < row->length ? first + samples : row->length;
+    int64_t samples = r->config->window, begin = first > 0 ? first : 0, last = first + samples;
+    int64_t end = last < row->length ? last : row->length;
     if (begin >= end) {
         memset(out, 0, (size_t)samples * r->size);
         return BL_OK;

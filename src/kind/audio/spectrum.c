@@ -105,8 +105,8 @@ static void spectrum_compute_power(struct bl_spectrum *s, int half, const kiss_f
         br = __builtin_shufflevector(br, br, 3, 2, 1, 0);
         bi = __builtin_shufflevector(bi, bi, 3, 2, 1, 0);
         bl_lanes odd_r = ai + bi, odd_i = br - ar;
-        bl_lanes real = ar + br + (odd_r * cosine + odd_i * sine),
-                 imaginary = ai - bi + (odd_i * cosine - odd_r * sine);
+        bl_lanes real = ar + br + (odd_r * cosine + odd_i * sine);
+        bl_lanes imaginary = ai - bi + (odd_i * cosine - odd_r * sine);
         bl_lanes_store(s->power + k, (real * real + imaginary * imaginary) * 0.25f);
     }
     bl_lanes_store(s->power + half + 1, (bl_lanes){0});

@@ -26,8 +26,8 @@ int64_t bl_steps_begin(const struct bl_steps *steps, double time)
 
 void bl_steps_add(struct bl_steps_sum *sum, const struct bl_steps *steps, double time)
 {
-    int64_t first = bl_steps_begin(steps, time), begin = place_clamp(first, steps->length),
-            end = place_clamp(first + steps->samples, steps->length);
+    int64_t first = bl_steps_begin(steps, time);
+    int64_t begin = place_clamp(first, steps->length), end = place_clamp(first + steps->samples, steps->length);
     sum->left_out += begin > sum->passed ? begin - sum->passed : 0;
     sum->passed = end > sum->passed ? end : sum->passed;
     sum->filled += steps->samples - (end - begin);

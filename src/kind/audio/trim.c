@@ -36,7 +36,7 @@ static void trim_drop_frame(struct bl_trim *t)
     t->used = 0;
 }
 
-/* Has the next frame decoded, unless one is left; *got is false at the end. */
+/* Decodes the next frame unless one is left; *got is false at the end. */
 static int trim_decode_frame(struct bl_trim *t, bool *got, struct bl_error *e)
 {
     *got = t->frame->nb_samples > 0;

@@ -36,13 +36,6 @@ int bl_companion_check(const char *path, struct bl_error *e)
     return BL_OK;
 }
 
-static void placeholder_append(enum placeholder placeholder, const char *id, struct bl_buffer *out)
-{
-    const char *end = id + (placeholder == PLACEHOLDER_NAME ? strlen(id) : bl_path_stem(id));
-    const char *begin = placeholder == PLACEHOLDER_STEM ? bl_path_name(id) : id;
-    bl_buffer_append(out, begin, (size_t)(end - begin));
-}
-
 void bl_companion_append_path(const char *path, const char *id, struct bl_buffer *out)
 {
     while (*path) {
@@ -52,7 +45,9 @@ void bl_companion_append_path(const char *path, const char *id, struct bl_buffer
         if (!*path)
             break;
         enum placeholder placeholder = placeholder_find(path);
-        placeholder_append(placeholder, id, out);
+        const char *end = id + (placeholder == PLACEHOLDER_NAME ? strlen(id) : bl_path_stem(id));
+        const char *begin = placeholder == PLACEHOLDER_STEM ? bl_path_name(id) : id;
+        bl_buffer_append(out, begin, (size_t)(end - begin));
         path += strlen(placeholder_text[placeholder]);
     }
 }
@@ -90,12 +85,6 @@ void bl_companion_append_columns(const struct bl_composite_part *part, struct bl
     bl_buffer_free(&columns);
 }
 
-static void columns_append_empty(const char *columns, struct bl_buffer *out)
-{
-    for (const char *tab = columns; tab && (tab = strchr(tab, '\t')); tab++)
-        bl_buffer_byte(out, '\t');
-}
-
 static void file_columns_append(const struct bl_row *row, struct bl_buffer *out)
 {
     bl_buffer_byte(out, '\t');
@@ -121,10 +110,12 @@ void bl_companion_append_values(const struct bl_composite_part *part, const stru
         file_columns_append(row, out);
     else if (part->path)
         bl_buffer_text(out, "\t\t\t\t\t\t");
-    if (row && row->extra && *row->extra)
+    if (row && row->extra && *row->extra) {
         bl_buffer_text(out, row->extra);
-    else
-        columns_append_empty(columns.data, out);
+    } else {
+        for (const char *tab = columns.data; tab && (tab = strchr(tab, '\t')); tab++)
+            bl_buffer_byte(out, '\t');
+    }
     out->failed |= columns.failed;
     bl_buffer_free(&columns);
 }
@@ -153,7 +144,9 @@ static int file_column_read(const struct bl_composite_part *part, const struct b
 out:
     bl_buffer_byte(&out->text, '\0');
     bl_buffer_free(&name);
-    return code ? code : bl_buffer_check(&out->text, e);
+    if (code)
+        return code;
+    return bl_buffer_check(&out->text, e);
 }
 
 /* Sets out->columns and out->extra to the kind's own columns and their values. */

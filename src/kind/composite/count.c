@@ -161,12 +161,6 @@ struct row_texts {
     struct bl_buffer extra, reason, damage, form;
 };
 
-static int row_texts_check(const struct row_texts *texts, struct bl_error *e)
-{
-    bool failed = texts->extra.failed || texts->reason.failed || texts->damage.failed || texts->form.failed;
-    return failed ? bl_error_memory(e) : BL_OK;
-}
-
 static void row_texts_free(struct row_texts *texts)
 {
     bl_buffer_free(&texts->extra);
@@ -255,8 +249,8 @@ static int composite_emit(void *sink, int input, const struct bl_row *given, str
         else
             bl_companion_append_values(&c->composite->part[p], NULL, &texts.extra);
     }
-    if (!code)
-        code = row_texts_check(&texts, e);
+    if (!code && (texts.extra.failed || texts.reason.failed || texts.damage.failed || texts.form.failed))
+        code = bl_error_memory(e);
     row.extra = texts.extra.data;
     row.reason = texts.damage.data;
     row.form = texts.form.size ? texts.form.data : NULL;

@@ -7,12 +7,6 @@
 #include "kind/text/unicode.h"
 #include "base/utf8.h"
 
-static void bert_append_point(struct bl_buffer *out, uint32_t c)
-{
-    char bytes[BL_UTF8_MAX];
-    bl_buffer_append(out, bytes, bl_utf8_encode(c, bytes));
-}
-
 /* The blocks of ideographs that BERT's authors listed; the package lacks U+2B820 to U+2B91F. */
 static bool is_chinese(uint32_t c)
 {
@@ -57,6 +51,7 @@ static void bert_append_lower(struct bl_buffer *out, uint32_t c)
         bl_buffer_byte(out, (char)(c | 0x20));
         return;
     }
+    char bytes[BL_UTF8_MAX];
     size_t low = 0, high = bl_bert_lower_count;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -66,7 +61,7 @@ static void bert_append_lower(struct bl_buffer *out, uint32_t c)
             high = middle;
     }
     if (low < bl_bert_lower_count && bl_bert_lower[low].point == c)
-        bert_append_point(out, bl_bert_lower[low].lower);
+        bl_buffer_append(out, bytes, bl_utf8_encode(bl_bert_lower[low].lower, bytes));
     else
         bl_buffer_text(out, "i\u0307"); /* of U+0130 */
 }

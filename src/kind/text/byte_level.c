@@ -4,15 +4,10 @@
 
 #define OTHERS 0x100 /* the character of the first byte that is not written as itself */
 
-static bool character_is_itself(uint32_t c)
-{
-    return (c >= 0x21 && c <= 0x7e) || (c >= 0xa1 && c <= 0xac) || (c >= 0xae && c <= 0xff);
-}
-
 /* The byte of a character, or -1. The others are 00-20, 7F-A0 and AD. */
 static int character_to_byte(uint32_t c)
 {
-    if (character_is_itself(c))
+    if ((c >= 0x21 && c <= 0x7e) || (c >= 0xa1 && c <= 0xac) || (c >= 0xae && c <= 0xff))
         return (int)c;
     uint32_t place = c - OTHERS;
     if (c < OTHERS || place > 67)

@@ -56,17 +56,13 @@ void bl_text_counter_close(struct bl_counter *counter)
     free(counter);
 }
 
-static bool input_is_whole(const struct bl_text_config *config, const char *path)
+int bl_text_divisible(const void *values, const struct bl_input *input, bool *divisible, struct bl_error *e)
 {
-    enum bl_text_format format = bl_text_format_of(config, path);
-    return format != BL_TEXT_JSONL && (format != BL_TEXT_PLAIN || config->prepared.rule.by == BL_DIVISION_FILE);
-}
-
-int bl_text_divisible(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e)
-{
+    const struct bl_text_config *config = values;
+    enum bl_text_format format = bl_text_format_of(config, input->path);
     uint8_t head[BL_ARCHIVE_HEAD];
     *divisible = false;
-    if (input_is_whole(config, input->path))
+    if (format != BL_TEXT_JSONL && (format != BL_TEXT_PLAIN || config->prepared.rule.by == BL_DIVISION_FILE))
         return BL_OK;
     int fd = open(input->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
     if (fd < 0)

@@ -124,7 +124,7 @@ static int column_parse(struct bl_text_prepared *p, int k, const char *text, siz
     const char *colon = is_field ? memrchr(key, ':', (size_t)(end - key)) : NULL, *key_end = colon ? colon : end;
     size_t key_size = (size_t)(key_end - key), name_size = equals ? (size_t)(equals - text) : key_size;
     if (!name_size || name_size >= sizeof column->name)
-        return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is no NAME=KEY", (int)size, text);
+        return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is not NAME=KEY", (int)size, text);
     memcpy(column->name, text, name_size);
     if (!is_column_name(column->name))
         return bl_error_set(e, BL_EUSAGE,
@@ -132,7 +132,7 @@ static int column_parse(struct bl_text_prepared *p, int k, const char *text, siz
                             "in NAME=KEY",
                             (int)size, text);
     if (!bl_json_key_parse(&p->key[k], key, key_size))
-        return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is no key (a.b is b within a)", (int)key_size, key);
+        return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is not a key (a.b is b within a)", (int)key_size, key);
     column->dtype = BL_I32;
     if (colon && !column_dtype_parse(colon + 1, (size_t)(end - colon - 1), &column->dtype))
         return bl_error_set(e, BL_EUSAGE, "\"%.*s\": a field's type is u8, i8, u16, i16, i32, i64 or f32", (int)size,
@@ -181,7 +181,7 @@ static int columns_check_kept(const struct bl_text_prepared *p, struct bl_error 
 static int keys_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
 {
     if (!bl_json_key_parse(&p->key[0], config->key, strlen(config->key)))
-        return bl_error_set(e, BL_EUSAGE, "--key: \"%s\" is no key (a.b is b within a)", config->key);
+        return bl_error_set(e, BL_EUSAGE, "--key: \"%s\" is not a key (a.b is b within a)", config->key);
     int code = columns_parse(p, config->keep, false, &p->keeps, e);
     if (code)
         return code;

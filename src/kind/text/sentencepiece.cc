@@ -40,7 +40,7 @@ int bl_sentencepiece_open(struct bl_sentencepiece **model, const void *data, siz
         auto opened = std::make_unique<bl_sentencepiece>();
         const auto status = opened->processor.LoadFromSerializedProto({static_cast<const char *>(data), size});
         if (!status.ok())
-            return fail(status, "this is no SentencePiece model", e);
+            return fail(status, "not a SentencePiece model", e);
         *model = opened.release();
         return 0;
     } catch (...) {

@@ -17,7 +17,6 @@
 #include "base/fs.h"
 
 #define CHUNK ((size_t)1 << 18)
-#define NAME_SIZE 40
 
 /* At the beginning of KEY.rows. */
 struct head {
@@ -56,15 +55,14 @@ struct bl_spool_writer {
     struct part rows, steps;
 };
 
+/* To be freed; NULL: out of memory. */
 static char *spool_path(const char *dir, uint64_t key, const char *suffix, struct bl_error *e)
 {
-    size_t size = strlen(dir) + NAME_SIZE;
-    char *path = malloc(size);
-    if (path)
-        snprintf(path, size, "%s/%016" PRIx64 ".%s", dir, key, suffix);
-    else
-        bl_error_memory(e);
-    return path;
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/%016" PRIx64 ".%s", dir, key, suffix);
+    if (bl_buffer_check(&path, e))
+        bl_buffer_free(&path);
+    return path.data;
 }
 
 /* --- writing ---------------------------------------------------------------------------------------------------- */
@@ -260,7 +258,9 @@ int bl_spool_open(const char *dir, uint64_t key, struct bl_error *e)
 {
     int fd;
     int code = spool_open_file(dir, key, "steps", false, &fd, e);
-    return code ? code : fd;
+    if (code)
+        return code;
+    return fd;
 }
 
 /* Whether the file has this checksum from byte `from` on. */
