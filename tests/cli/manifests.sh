@@ -200,5 +200,5 @@ test_a_recording_that_changed_since_the_scan() {
     sed 's/\t2\t1\t/\t2\tone\t/' t >other
     cp "$(fixture long-16000.wav)" wavs/l.wav
     expect 3 bload pack -q --sequences other -T 16000 -o f
-    err_has 'start, duration or channel is no number that can be: "2", "one", ""'
+    err_has 'invalid start, duration or channel: "2", "one", ""'
 }
