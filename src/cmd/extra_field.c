@@ -55,7 +55,7 @@ int bl_extra_field_use_kind(struct bl_extra_field *field, struct bl_error *e)
     if (!field->kind && field->kind_name)
         return bl_error_set(e, BL_EUSAGE, "there is no kind %s", field->kind_name);
     if (!field->kind)
-        return bl_error_set(e, BL_EUSAGE, "the kind cannot be told from the name %s: give kind", field->path);
+        return bl_error_set(e, BL_EUSAGE, "the name %s does not tell the kind: give kind", field->path);
     if (!bl_composite_accepts(field->kind))
         return bl_error_set(e, BL_EUSAGE, "a field cannot be of the kind %s: it has no file for each sequence",
                             field->kind->name);
@@ -65,12 +65,12 @@ int bl_extra_field_use_kind(struct bl_extra_field *field, struct bl_error *e)
     if (!field->config)
         return bl_error_memory(e);
     int code = bl_options_add(&field->options, NULL, field->kind->options.table, field->config, e);
+    if (code || !per_step)
+        return code;
+    code = bl_options_add(&field->options, NULL, per_step_table, field, e);
     if (code)
-        goto out;
-    if (per_step)
-        code = bl_options_add(&field->options, NULL, per_step_table, field, e);
-out:
-    return code || !per_step ? code : bl_options_add(&field->options, NULL, per_step->options.table, field->config, e);
+        return code;
+    return bl_options_add(&field->options, NULL, per_step->options.table, field->config, e);
 }
 
 /* A field cut per step has a different kind of the same name. */
@@ -114,24 +114,24 @@ int bl_extra_field_check(struct bl_extra_field *field, struct bl_error *e)
 {
     int code = extra_field_check_name(field->name, e);
     if (code)
-        goto out;
-    if (field->path)
+        return code;
+    if (field->path) {
         code = bl_companion_check(field->path, e);
-    if (code)
-        goto out;
-    if (field->path && bl_kind_is_list(field->kind, field->path))
-        code = bl_error_set(e, BL_EUSAGE, "\"%s\" is a list of inputs, no file of a sequence", field->path);
-    if (code)
-        goto out;
+        if (code)
+            return code;
+        if (bl_kind_is_list(field->kind, field->path))
+            return bl_error_set(e, BL_EUSAGE, "\"%s\" is a list of inputs, not the file of one sequence", field->path);
+    }
     code = extra_field_choose_kind(field, e);
     if (code)
-        goto out;
+        return code;
     code = extra_field_check_dtype(field, e);
     if (code)
-        goto out;
+        return code;
     code = bl_kind_check(field->kind, field->config, e);
-out:
-    return code || !field->kind->options.check_dtype ? code : field->kind->options.check_dtype(field->config, e);
+    if (code || !field->kind->options.check_dtype)
+        return code;
+    return field->kind->options.check_dtype(field->config, e);
 }
 
 void bl_extra_field_free(struct bl_extra_field *field)

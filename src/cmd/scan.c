@@ -147,7 +147,9 @@ static int scan_make_spool(const struct scan *scan, struct bl_error *e)
 {
     bool parents = scan->parents || scan->pack_options.parents;
     int code = scan->spool ? bl_cmd_check_parent("--spool", scan->spool, parents, e) : BL_OK;
-    return code || !scan->env.spool ? code : bl_fs_mkdirs(scan->env.spool, e);
+    if (code || !scan->env.spool)
+        return code;
+    return bl_fs_mkdirs(scan->env.spool, e);
 }
 
 static struct bl_scan scan_make_job(const struct bl_cmd *cmd, struct scan *scan)

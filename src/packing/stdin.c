@@ -131,5 +131,7 @@ int bl_packing_compare_stdin(const struct bl_packing *p, const struct bl_buffer 
     if (!there->size)
         return BL_OK;
     int code = stdin_digest(p, digest, e);
-    return code || strcmp(there->data, digest) == 0 ? code : stdin_mismatch(what, there->data, digest, e);
+    if (code || strcmp(there->data, digest) == 0)
+        return code;
+    return stdin_mismatch(what, there->data, digest, e);
 }

@@ -63,7 +63,9 @@ static int table_run_scan(struct bl_packing *p, struct bl_output *out, struct bl
     int code = bl_scan_run(&scan, out, &found, e);
     bl_packing_progress_end(p);
     p->suppressed = found.suppressed;
-    return code || !out ? code : bl_packing_keep_stdin(p, found.drained, e);
+    if (code || !out)
+        return code;
+    return bl_packing_keep_stdin(p, found.drained, e);
 }
 
 /* Publishes the complete table. The first task's table stays; the others must have made the same. */
@@ -151,7 +153,9 @@ static int table_make(struct bl_packing *p, bool *scanned, struct bl_error *e)
     }
     *scanned = !p->repairing && !p->request.sequences;
     code = table_write(p, e);
-    return code || p->repairing ? code : bl_input_set_unused(p->request.inputs, &p->unused, e);
+    if (code || p->repairing)
+        return code;
+    return bl_input_set_unused(p->request.inputs, &p->unused, e);
 }
 
 /* --- checking the table ----------------------------------------------------------------------------------------- */

@@ -52,7 +52,7 @@ test_what_the_field_may_say() {
     err_is <<<'bload: pack: set.yaml:8:5: unknown key "per-step"'
     sed -i 's/kind: video/kind: audio/; s|v/{name}|"{id}.jsonl"|' set.yaml
     expect 2 bload pack -c set.yaml -o d
-    err_is <<<'bload: pack: set.yaml:5:5: "{id}.jsonl" is a list of inputs, no file of a sequence'
+    err_is <<<'bload: pack: set.yaml:5:5: "{id}.jsonl" is a list of inputs, not the file of one sequence'
 }
 
 test_how_many_samples_a_step_has() {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define GROUP 16 /* words that are processed at a time */
-#define AHEAD 4  /* lines to prefetch, which is up to 9 % faster: the near caches have lost what the decoder wrote */
+#define AHEAD 4  /* lines to prefetch, which is up to 10 % faster: the near caches have lost what the decoder wrote */
 #define INLINE inline __attribute__((always_inline))
 
 static bool format_is_yuvj(enum AVPixelFormat format)
