@@ -266,7 +266,7 @@ def read(peer, dataset, folder):
         for workers in 0, 1, 2:
             rate, used, checksum = consume(OPENERS[peer](folder, workers, shuffled), buffer)
             how = ("shuffled" if shuffled else "sequential") + str(workers)
-            print(f"{peer} {how} {rate / 1e9:.4f} {1e9 * used:.4f} {buffer.nbytes} {checksum:08x}", flush=True)
+            print(f"{peer} {how} {rate / 1e9:.6g} {1e9 * used:.6g} {buffer.nbytes} {checksum:08x}", flush=True)
 
 
 if __name__ == "__main__":
