@@ -59,7 +59,7 @@ check-unit: $(UNIT)
 	@$(SUITE) $(PREFIXED)unit $(UNIT)
 
 check-cli: all $(FAKES) $(if $(FAKES),$(OUT)/tests/convert_raw)
-	@$(if $(FAKES),FAKE_DRIVER=$(CURDIR)/$(OUT)/fake) $(SUITE) $(PREFIXED)cli tests/cli/run
+	@$(if $(FAKES),FAKE_DRIVER=$(CURDIR)/$(OUT)/fake) $(SUITE) $(PREFIXED)cli tests/cli/run $(CLI)
 
 # Nobody runs the programs of the benches every day: that they link is looked at here.
 check-library: all bench-programs
@@ -129,10 +129,12 @@ build/libinject.so build/laws.so: build/release/flags
 asan:
 	@$(MAKE) --no-print-directory -k VARIANT=$@ $(if $(shell command -v clang),CC=clang) check-unit check-cli
 
-# Of the unit tests only those that start threads.
+# Of the unit and command tests only those that start threads.
 THREADED := $(addprefix $(OUT)/tests/test_,csv direct gpu inflated merge packing pipeline session shard video)
+UNTHREADED_CLI := $(addprefix tests/cli/,ci.sh manual.sh plan.sh)
 tsan:
-	@$(MAKE) --no-print-directory -k VARIANT=$@ CFLAGS='-O1 -g' UNIT='$(filter $(THREADED:$(OUT)/%=build/tsan/%),$(UNIT:$(OUT)/%=build/tsan/%))' check-unit check-cli
+	@$(MAKE) --no-print-directory -k VARIANT=$@ CFLAGS='-O1 -g' UNIT='$(filter $(THREADED:$(OUT)/%=build/tsan/%),$(UNIT:$(OUT)/%=build/tsan/%))' \
+		CLI='$(filter-out $(UNTHREADED_CLI),$(wildcard tests/cli/*.sh))' check-unit check-cli
 
 valgrind: $(UNIT)
 	@SUITE_TIMEOUT=3600 PROGRAMS='$(UNIT)' $(SUITE) valgrind tests/valgrind

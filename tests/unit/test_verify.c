@@ -132,6 +132,8 @@ END_TEST
 static void flip_all_over(const struct sample *s, const char *file, int64_t step)
 {
     char path[200];
+    if (unit_times(8) < 8)
+        step *= 5;
     struct stat status;
     snprintf(path, sizeof path, "%s/%s", s->dir, file);
     int fd = open(path, O_RDWR);
