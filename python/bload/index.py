@@ -109,7 +109,7 @@ class Index(Plan):
         return blocks
 
     def gap(self, pieces: bool) -> "Optional[tuple[int, int]]":
-        """(block, step) of one step of padding, or None if there is none: in an empty block or, with pieces, behind a piece."""
+        """(block, step) of one step of padding, or None if there is none: in an empty block or, with pieces, after a piece."""
         empty = np.flatnonzero(self.block_ptr[1:] == self.block_ptr[:-1])
         if len(empty) > 0:
             return int(empty[0]), 0

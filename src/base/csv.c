@@ -116,10 +116,10 @@ static int csv_read_quoted(struct bl_csv *r, struct bl_error *e)
         r->next_line += text[r->at] == '\n';
         *out++ = text[r->at];
     }
-    const char *behind = text + r->at;
+    const char *after = text + r->at;
     if (code)
         return code;
-    if (*behind && *behind != ',' && *behind != '\n' && strncmp(behind, "\r\n", 2) != 0)
+    if (*after && *after != ',' && *after != '\n' && strncmp(after, "\r\n", 2) != 0)
         return bl_error_set(
             e, BL_EDATA, "line %" PRId64 ": text after the quote that ends a value: double the quotes inside a value",
             r->next_line);

@@ -92,8 +92,8 @@ static int documents_skip_to_paragraph(struct bl_documents *d, int64_t begin, st
     while (!code && bl_documents_offset(d) < d->end) {
         int64_t line = bl_documents_offset(d);
         code = documents_skip_blank_lines(d, e);
-        bool behind = bl_documents_offset(d) > line && bl_documents_offset(d) >= begin;
-        if (code || behind || (d->at == d->filled && d->eof))
+        bool after = bl_documents_offset(d) > line && bl_documents_offset(d) >= begin;
+        if (code || after || (d->at == d->filled && d->eof))
             break;
         code = documents_skip_to_line(d, e);
     }

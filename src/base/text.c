@@ -32,11 +32,11 @@ bool bl_text_to_int(const char *text, size_t size, int64_t min, int64_t max, int
     return true;
 }
 
-bool bl_text_numbered(const char *text, const char *before, int digits, const char *behind, int64_t *number)
+bool bl_text_numbered(const char *text, const char *before, int digits, const char *after, int64_t *number)
 {
-    size_t skip = strlen(before), size = strlen(text), tail = strlen(behind);
+    size_t skip = strlen(before), size = strlen(text), tail = strlen(after);
     if (size < skip + tail + (size_t)digits || strncmp(text, before, skip) != 0 ||
-        strcmp(text + size - tail, behind) != 0)
+        strcmp(text + size - tail, after) != 0)
         return false;
     size_t width = size - skip - tail;
     return text[skip] != '-' && (width == (size_t)digits || text[skip] != '0') &&

@@ -11,9 +11,9 @@
 /* Parses a decimal integer with an optional minus and nothing around it. False: it is not one, or out of [min, max]. */
 bool bl_text_to_int(const char *text, size_t size, int64_t min, int64_t max, int64_t *value);
 
-/* Whether text is before, a number of at least digits digits as "%0*d" writes it, and behind: "shard-00000012.record".
+/* Whether text is before, a number of at least digits digits as "%0*d" writes it, and after: "shard-00000012.record".
  * False for a negative number. */
-bool bl_text_numbered(const char *text, const char *before, int digits, const char *behind, int64_t *number);
+bool bl_text_numbered(const char *text, const char *before, int digits, const char *after, int64_t *number);
 
 /* Parses bytes with an optional suffix K, M, G, T (or KiB...: powers of 1024). */
 bool bl_text_to_bytes(const char *text, int64_t *value);

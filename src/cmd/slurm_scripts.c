@@ -264,7 +264,7 @@ static const char submitting[] =
     "    if [ \"$name\" = finish ]; then after=$after${earlier:+,$earlier}; fi\n"
     "    id=$(sbatch --parsable --kill-on-invalid-dep=yes ${after:+\"--dependency=$after\"} \"$@\" \"$chain/$name.sh\" "
     "\"$offset\")\n"
-    "    id=${id%%;*} # of several clusters it has the name behind it\n"
+    "    id=${id%%;*} # of several clusters it has the name after it\n"
     "    case $id in '' | *[!0-9]*)\n"
     "        echo \"sbatch gave no number of a job: $id\" >&2\n"
     "        exit 1\n"

@@ -27,7 +27,7 @@ struct bl_npy {
 /* Reads the next size bytes into data; BL_EDATA: there are fewer. */
 typedef int bl_npy_source(void *context, void *data, size_t size, struct bl_error *e);
 
-/* Reads a header, and nothing behind it. BL_EDATA: not NPY, elements other than real numbers (objects, which would have
+/* Reads a header, and nothing after it. BL_EDATA: not NPY, elements other than real numbers (objects, which would have
  * to be unpickled, structures, complex numbers, texts, times), or an invalid shape. */
 int bl_npy_read(struct bl_npy *npy, bl_npy_source *source, void *context, struct bl_error *e);
 

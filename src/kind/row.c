@@ -57,7 +57,7 @@ static size_t column_size(const char *text)
     return strcspn(text, "\t");
 }
 
-/* Moves both behind their next tab; false: one has ended. */
+/* Moves both after their next tab; false: one has ended. */
 static bool column_next(const char **name, const char **value)
 {
     *name = strchr(*name, '\t');

@@ -51,7 +51,7 @@ int bl_row_status_parse(const char *name);
 /* Whether a row is skipped without fault. */
 bool bl_row_is_empty(const struct bl_row *row);
 
-/* Appends a reason to those that are there, behind "; ". Text that does not fit into size bytes is cut off. */
+/* Appends a reason to those that are there, after "; ". Text that does not fit into size bytes is cut off. */
 void bl_row_append_reason(char *reason, size_t size, const char *format, ...) BL_PRINTF(3, 4);
 
 /* The offset in the row's id, or -1. */

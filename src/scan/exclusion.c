@@ -17,7 +17,7 @@ struct excluded {
 };
 
 struct bl_exclusion {
-    struct bl_buffer text; /* the ids, each with a NUL behind it */
+    struct bl_buffer text; /* the ids, each with a NUL after it */
     struct excluded *row;  /* [count] by id */
     size_t count;
 };

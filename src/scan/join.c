@@ -17,7 +17,7 @@ struct joining {
     struct bl_buffer extra, line, reason, value, escaped;
 };
 
-/* The next of some values with a tab before each; NULL behind the last. */
+/* The next of some values with a tab before each; NULL after the last. */
 static const char *values_next(const char **at, size_t *size)
 {
     const char *value = *at + 1;

@@ -182,7 +182,7 @@ static const char *line_after(const struct bl_part *p, const char *word)
     return strncmp(p->line.data, word, size) == 0 ? p->line.data + size : NULL;
 }
 
-/* Parses whole numbers with a blank before each. *at: moved behind them. */
+/* Parses whole numbers with a blank before each. *at: moved after them. */
 static bool line_parse_numbers(const char **at, int64_t *number, int count)
 {
     for (int i = 0; i < count; i++) {

@@ -71,7 +71,7 @@ struct bl_part {
     struct bl_part_head head;
     int64_t chunks; /* of all tasks; known at the end, as the counts of rows in found */
     struct bl_scan_progress found;
-    int64_t at; /* byte of the file that comes behind those in data */
+    int64_t at; /* byte of the file that comes after those in data */
     char *data;
     size_t begin, end, capacity;
     struct bl_checksum_state sum;

@@ -159,7 +159,7 @@ static int listing_add_paths(struct listing *l, char *text, size_t size, struct 
         l->line += l->line < INT_MAX;
         if (end == '\n' && length && name[length - 1] == '\r')
             length--;
-        name[length] = '\0'; /* behind the last one there is one more byte */
+        name[length] = '\0'; /* after the last one there is one more byte */
         if (length)
             code = listing_add_path(l, name, false, e);
     }

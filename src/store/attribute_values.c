@@ -30,21 +30,21 @@ static bool text_is_decimal(const char *text, bool *whole)
 {
     static const char digits[] = "0123456789";
     text += *text == '+' || *text == '-';
-    size_t before = strspn(text, digits), behind = 0;
+    size_t before = strspn(text, digits), after = 0;
     text += before;
     *whole = !*text;
     if (*text == '.') {
-        behind = strspn(text + 1, digits);
-        text += behind + 1;
+        after = strspn(text + 1, digits);
+        text += after + 1;
     }
-    if (before + behind && (*text == 'e' || *text == 'E')) {
+    if (before + after && (*text == 'e' || *text == 'E')) {
         text++;
         text += *text == '+' || *text == '-';
         before = strspn(text, digits);
-        behind = 0;
+        after = 0;
         text += before;
     }
-    return before + behind && !*text;
+    return before + after && !*text;
 }
 
 static bool text_is_nan_or_inf(const char *text)

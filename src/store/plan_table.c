@@ -45,13 +45,13 @@ static char *digits_put_small(char *to, const uint32_t *four, uint32_t value)
 
 static char *digits_put(char *to, const uint32_t *four, uint64_t value, char end)
 {
-    uint32_t behind[4]; /* up to five groups of four digits */
+    uint32_t after[4]; /* up to five groups of four digits */
     int n = 0;
     for (; value >= FOURS; value /= FOURS)
-        behind[n++] = (uint32_t)(value % FOURS);
+        after[n++] = (uint32_t)(value % FOURS);
     to = digits_put_small(to, four, (uint32_t)value);
     while (n > 0)
-        to = digits_put_four(to, four[behind[--n]]);
+        to = digits_put_four(to, four[after[--n]]);
     *to++ = end;
     return to;
 }

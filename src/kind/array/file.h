@@ -23,7 +23,7 @@ struct bl_array_file {
     struct bl_npy npy;
     int64_t position; /* of the next byte, from the NPY's magic on */
     bool in_order;    /* an archive's array was read from its first byte up to there */
-    int64_t trailing; /* bytes behind the array */
+    int64_t trailing; /* bytes after the array */
 
     const struct bl_array_copy *copy; /* the caller's, of a deflated array; or NULL */
 };
@@ -36,7 +36,7 @@ int bl_array_file_open(struct bl_array_file *f, const char *path, int64_t bytes,
 void bl_array_file_close(struct bl_array_file *f);
 
 /* Reads exactly size bytes, at an offset from the first element. What the copy has is read from it; otherwise a
- * deflated array is inflated up to there, from its beginning where that lies behind. */
+ * deflated array is inflated up to there, again from its beginning if that is past it. */
 int bl_array_file_read(struct bl_array_file *f, void *data, size_t size, int64_t offset, struct bl_error *e);
 
 /* Whether it can only be read in order. */

@@ -108,7 +108,7 @@ static int inflated_reserve(struct bl_inflated *all, struct entry *entry, int64_
 
 /* --- copies ----------------------------------------------------------------------------------------------------- */
 
-/* Copies up to the first damage. The reader asks the file for what lies behind it. */
+/* Copies up to the first damage. The reader asks the file for what lies after it. */
 static int copy_fill(struct bl_array_copy *copy, struct bl_array_file *f, struct bl_error *e)
 {
     uint8_t chunk[CHUNK];

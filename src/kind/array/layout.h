@@ -24,7 +24,7 @@ struct bl_array_layout {
      * merged. */
     int axes, time; /* time: the index of the steps' axis */
     struct bl_array_axis axis[BL_NPY_RANK_MAX];
-    int64_t outer, inner; /* products of the sizes before and behind time */
+    int64_t outer, inner; /* products of the sizes before and after time */
     bool contiguous;      /* the file has consecutive steps in C order */
 };
 

@@ -40,7 +40,7 @@ static void total_add_part(struct total *c, const struct bl_audio_config *config
 }
 
 /* Marks where faults may be. The decoder runs ahead of the frame of so many samples that comes next: a fault lies in
- * it, or in one of those that are queued behind it. nonfinite: the decoder's, before that frame was decoded. */
+ * it, or in one of those that are queued after it. nonfinite: the decoder's, before that frame was decoded. */
 static void total_mark_faults(const struct bl_audio_decoder *s, struct total *c, int64_t nonfinite, int samples)
 {
     int64_t at = c->before + c->last.samples;

@@ -7,7 +7,7 @@
 
 #include "kind/row.h"
 
-/* Seconds by which a cut may end behind its recording without being reported: durations in manifests are rounded, and
+/* Seconds by which a cut may end after its recording without being reported: durations in manifests are rounded, and
  * decoders differ at the end. lhotse allows as much. */
 #define BL_CUT_TOLERANCE 0.025
 

@@ -53,7 +53,7 @@ void bl_cuts_counter_close(struct bl_counter *c)
 
 /* --- the file --------------------------------------------------------------------------------------------------- */
 
-/* Sets the path as the table has it, behind so many bytes of the manifest's, and the one to open. */
+/* Sets the path as the table has it, after so many bytes of the manifest's, and the one to open. */
 static void cuts_set_path(struct bl_counter *c, const struct bl_chunk *chunk, size_t folder)
 {
     const char *path = c->entry.path.data;

@@ -177,7 +177,7 @@ static int decoder_accept_frame(struct bl_audio_decoder *s, AVFrame *frame, stru
     return nonfinite_clear(s, frame, e);
 }
 
-/* Removes the samples behind the end of a QuickTime track, which are an encoder's padding. They lie within the queued
+/* Removes the samples after the end of a QuickTime track, which are an encoder's padding. They lie within the queued
  * frames: more than those hold is no padding. */
 static void decoder_trim_end(struct bl_audio_decoder *s)
 {

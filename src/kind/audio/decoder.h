@@ -1,6 +1,6 @@
 /* The decoded samples of an audio stream, frame by frame, from the first to the last that is meant to be heard.
  *
- * libav removes an encoder's delay, and its padding where the container tells it by packet. The padding behind the end
+ * libav removes an encoder's delay, and its padding where the container tells it by packet. The padding after the end
  * of a QuickTime track is removed here, by the track's duration. Samples that are NaN or infinite are counted and set
  * to 0: one of them would spoil its neighbours in every filter. */
 #ifndef BL_DECODER_H
@@ -47,7 +47,7 @@ void bl_audio_decoder_close(struct bl_audio_decoder *s);
  * frames do not depend on each other, in files with time stamps to the sample. To be asked after the first frame. */
 bool bl_audio_decoder_can_seek(const struct bl_audio_decoder *s);
 
-/* Seeks the frame that holds a sample; *at is the number of the first sample that comes next, not behind the one asked
+/* Seeks the frame that holds a sample; *at is the number of the first sample that comes next, not after the one asked
  * for. *found false: that failed, and the file must be opened again. BL_EFAIL, BL_ECANCEL. `decoded` no longer says how
  * many samples the stream has. */
 int bl_audio_decoder_seek(struct bl_audio_decoder *s, int64_t sample, int64_t *at, bool *found, struct bl_error *e);

@@ -14,7 +14,7 @@
 
 #define WHISPER_RATE 16000
 #define LOW 20.0         /* Hz, of Kaldi's lowest filter */
-#define PADDING BL_LANES /* zeros behind what is read by whole lanes */
+#define PADDING BL_LANES /* zeros after what is read by whole lanes */
 
 struct bl_features {
     struct bl_features_spec spec;

@@ -94,7 +94,7 @@ int bl_mel_kaldi(struct bl_mel *m, int filters, int fft, int rate, double low, d
     return BL_OK;
 }
 
-/* Weights behind the filter's end, up to whole lanes, are 0. */
+/* Weights after the filter's end, up to whole lanes, are 0. */
 static bl_lanes mel_filter_apply(const struct bl_mel_filter *filter, const float *power)
 {
     bl_lanes sum = {0};

@@ -1,7 +1,7 @@
 /* From decoded frames to samples as they are packed: channels mixed, then resampled, by libswresample, in float.
  *
  * The result does not depend on how samples are divided into frames. n samples give ceil(n * rate / source rate): what
- * the filter needs before the first and behind the last sample is their mirror image, as in swresample itself, but as
+ * the filter needs before the first and after the last sample is their mirror image, as in swresample itself, but as
  * much of it as the filter is wide, so that the number is the same for every file. Where a stream changes its rate or
  * channels, each part is resampled by itself. */
 #ifndef BL_MIX_H
@@ -41,7 +41,7 @@ struct bl_mix {
 
     struct bl_mix_part part; /* in progress */
     int64_t emitted;         /* samples that it gave so far */
-    float *mixed;            /* the part's last samples, and behind them the mixer's last output */
+    float *mixed;            /* the part's last samples, and after them the mixer's last output */
     int tail;                /* samples: of the first of these */
     size_t capacity;         /* of mixed */
 };

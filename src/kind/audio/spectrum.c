@@ -11,7 +11,7 @@
 
 /* --- setting up ------------------------------------------------------------------------------------------------- */
 
-/* Zeros, with room for whole lanes behind them. */
+/* Zeros, with room for whole lanes after them. */
 static float *spectrum_alloc_floats(int count)
 {
     return calloc((size_t)count + 2 * BL_LANES, sizeof(float));
@@ -115,7 +115,7 @@ static void spectrum_compute_power(struct bl_spectrum *s, int half, const kiss_f
 void bl_spectrum_compute(struct bl_spectrum *s, const float *samples)
 {
     int half = s->fft / 2;
-    kiss_fft_cpx *bin = s->bin + BL_LANES; /* lanes before and behind are read, but not used */
+    kiss_fft_cpx *bin = s->bin + BL_LANES; /* lanes before and after are read, but not used */
     /* Behind the window s->in stays 0, as the shape is 0 there. */
     if (s->preemphasized) {
         spectrum_preemphasize(s, samples);

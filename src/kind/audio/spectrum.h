@@ -13,7 +13,7 @@ struct bl_spectrum {
     int window, fft;    /* samples; fft is even and at least as long */
     bool preemphasized; /* the mean removed, preemphasis applied before */
     float *shape;       /* of the window; the caller fills it in */
-    float *centred;     /* the window without its mean, behind a copy of its first value */
+    float *centred;     /* the window without its mean, after a copy of its first value */
     float *cosine, *sine;
     kiss_fft_cfg plan; /* of half as many complex samples */
     float *in;

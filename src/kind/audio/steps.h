@@ -26,7 +26,7 @@ int64_t bl_steps_begin(const struct bl_steps *steps, double time);
 struct bl_steps_sum {
     int64_t left_out; /* samples that are in no step; one that a step has passed counts, even if times go back later */
     int64_t filled;   /* samples of steps that lie outside the sound */
-    int64_t silent;   /* steps at the end that begin behind the sound */
+    int64_t silent;   /* steps at the end that begin after the sound */
     int64_t last;     /* where the last step begins */
     int64_t passed;   /* end of the steps so far */
 };
@@ -35,7 +35,7 @@ struct bl_steps_sum {
 void bl_steps_add(struct bl_steps_sum *sum, const struct bl_steps *steps, double time);
 void bl_steps_end(struct bl_steps_sum *sum, const struct bl_steps *steps);
 
-/* Whether the sound ends too early. tolerance: how many steps may begin behind its end; -1: those within half a second
+/* Whether the sound ends too early. tolerance: how many steps may begin after its end; -1: those within half a second
  * of it. */
 bool bl_steps_is_short(const struct bl_steps_sum *sum, const struct bl_steps *steps, int64_t tolerance);
 

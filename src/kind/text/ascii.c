@@ -156,7 +156,7 @@ static inline uint64_t starts_modern(const struct block *b, int digits, bool o20
     other &= ~trailing;
     uint64_t space = b->space & ~trailing, flat = space & ~b->line;
     uint64_t sign = other & ~(other << 1), spaced = b->blank << 1;
-    uint64_t prefix = flat | (sign & ~spaced & ~(other >> 1)); /* a letter behind it goes with it */
+    uint64_t prefix = flat | (sign & ~spaced & ~(other >> 1)); /* a letter after it goes with it */
     *limit = block_last_certain(b, space);
     uint64_t starts = (b->letter & ~(b->letter << 1) & ~(prefix << 1)) | (sign & ~spaced) |
                       starts_number(b->number, digits) | starts_space(space, b->space, b->line, limit);

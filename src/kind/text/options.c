@@ -85,7 +85,7 @@ static int rule_prepare(const struct bl_text_config *config, struct bl_text_prep
         return bl_error_memory(e);
     int64_t size = bl_text_unescape(p->separator, strlen(p->separator));
     if (size <= 0 || size > BL_SEPARATOR_MAX)
-        return bl_error_set(e, BL_EUSAGE, "--documents sep: expects a text behind it, with \\n \\t \\r \\\\ or \\xHH");
+        return bl_error_set(e, BL_EUSAGE, "--documents sep: needs a text after it, with \\n \\t \\r \\\\ or \\xHH");
     p->rule = (struct bl_division_rule){BL_DIVISION_SEPARATOR, p->separator, (size_t)size};
     return BL_OK;
 }

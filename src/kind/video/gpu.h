@@ -49,7 +49,7 @@ struct bl_gpu_functions {
     int (*draw)(struct bl_gpu_queue *queue, const struct bl_nv12_rgb *picture, struct bl_error *e);
     int (*download)(struct bl_gpu_queue *queue, void *to, const void *from, size_t bytes, struct bl_error *e);
 
-    /* Records event 0...BL_GPU_EVENTS - 1 behind everything queued so far; waits until the event has passed. */
+    /* Records event 0...BL_GPU_EVENTS - 1 after everything queued so far; waits until the event has passed. */
     int (*record)(struct bl_gpu_queue *queue, int event, struct bl_error *e);
     int (*wait)(struct bl_gpu_queue *queue, int event, struct bl_error *e);
 

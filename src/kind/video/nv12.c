@@ -92,7 +92,7 @@ int bl_nv12_describe(struct bl_nv12_rgb *picture, const struct bl_geometry *geom
     return BL_OK;
 }
 
-/* NVDEC puts chroma behind an even number of luma rows; FFmpeg 5.1 assumes as many as the picture has. */
+/* NVDEC puts chroma after an even number of luma rows; FFmpeg 5.1 assumes as many as the picture has. */
 static size_t surface_chroma_shift(const AVFrame *frame)
 {
     if (frame->format != AV_PIX_FMT_CUDA)
