@@ -55,7 +55,7 @@ int bl_extra_field_use_kind(struct bl_extra_field *field, struct bl_error *e)
     if (!field->kind && field->kind_name)
         return bl_error_set(e, BL_EUSAGE, "there is no kind %s", field->kind_name);
     if (!field->kind)
-        return bl_error_set(e, BL_EUSAGE, "the name %s does not tell the kind: give kind", field->path);
+        return bl_error_set(e, BL_EUSAGE, "the name %s has an unknown extension: give kind", field->path);
     if (!bl_composite_accepts(field->kind))
         return bl_error_set(e, BL_EUSAGE, "a field cannot be of the kind %s: it has no file for each sequence",
                             field->kind->name);

@@ -18,7 +18,7 @@ static const struct bl_option table[] = {
                      "a YAML file with these options; flags win", .letter = 'c', .placeholder = "FILE.yaml",
                      .command_line_only = true),
     BL_OPTION_CHOICE("kind", struct bl_inputs, kind_option, bl_kind_choices, BL_AFFECTS_LENGTHS,
-                     "kind of the sources, where their names do not tell", .initial = "auto"),
+                     "kind of the sources, if their names do not show it", .initial = "auto"),
     BL_OPTION_TEXTS("exclude", struct bl_inputs, excluded, BL_AFFECTS_NOTHING,
                     "leave out the sequence with this id, all of the file with this id, or all ids that FILE lists, "
                     "one a line; may be given again",
@@ -90,10 +90,10 @@ int bl_inputs_add_hidden_options(struct bl_inputs *inputs, struct bl_cmd *cmd)
 /* Whether an earlier kind has a type of that name. */
 static bool dtype_is_listed(int kind, const char *dtype)
 {
-    bool told = false;
+    bool known = false;
     for (int k = 0; k < kind; k++)
-        told |= bl_kind_dtype(bl_kinds[k], dtype) >= 0;
-    return told;
+        known |= bl_kind_dtype(bl_kinds[k], dtype) >= 0;
+    return known;
 }
 
 /* Passes --dtype to the kinds that have such a type. */
@@ -379,9 +379,9 @@ static bool inputs_suppress_fault(struct bl_inputs *inputs, const struct bl_row 
     if (!inputs->faulty.data || strcmp(inputs->faulty.data, row->path) != 0) {
         bl_buffer_clear(&inputs->faulty);
         bl_buffer_text(&inputs->faulty, row->path);
-        inputs->told = 0;
+        inputs->printed = 0;
     }
-    bool enough = inputs->told++ >= FAULTS_MAX;
+    bool enough = inputs->printed++ >= FAULTS_MAX;
     inputs->suppressed += enough;
     return enough;
 }

@@ -22,7 +22,7 @@ struct bl_inputs {
     struct bl_texts excluded;               /* option */
     int64_t empty;                          /* printed rows that have no fault and no steps */
     struct bl_buffer faulty;                /* path of the file whose faults were printed last */
-    int64_t told, suppressed;               /* faults printed of that file; faults not printed, in total */
+    int64_t printed, suppressed;            /* faults printed of that file; faults not printed, in total */
 };
 
 /* Adds the options of the sources and of every kind. */

@@ -119,7 +119,7 @@ static int slurm_resolve_paths(struct bl_slurm *s, struct bl_error *e)
     program[size > 0 ? size : 0] = '\0';
     s->directory = get_current_dir_name(); /* keeps symbolic links as the user knows them */
     if (size < 0 || !s->directory)
-        return bl_error_errno(e, BL_EFAIL, "cannot tell where %s is", size < 0 ? "this program" : "this directory");
+        return bl_error_errno(e, BL_EFAIL, "cannot find the path of %s", size < 0 ? "this program" : "this directory");
     if (access(program, X_OK) != 0)
         return bl_error_errno(e, BL_EFAIL, "jobs cannot run %s", program);
     s->program = strdup(program);

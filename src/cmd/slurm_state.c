@@ -356,7 +356,7 @@ static int squeue_check(const struct bl_buffer *said, int status, struct bl_erro
     const char *text = said->data ? said->data : "";
     if (status == 0 || strstr(text, "Invalid job id"))
         return BL_OK;
-    return bl_error_set(e, BL_EFAIL, "squeue cannot tell what is under way: %.*s", (int)strcspn(text, "\n"), text);
+    return bl_error_set(e, BL_EFAIL, "squeue cannot list the jobs: %.*s", (int)strcspn(text, "\n"), text);
 }
 
 static int squeue_run(struct bl_slurm *s, struct bl_error *e)

@@ -52,13 +52,13 @@ static int identity_digest_sources(const struct bl_input_set *inputs, uint64_t *
     int code = BL_OK;
     for (size_t i = 0; i < inputs->files.count && !code; i++) {
         const struct bl_file *file = &inputs->files.file[i];
-        uint64_t tells[2] = {digest[file->source], 0};
+        uint64_t parts[2] = {digest[file->source], 0};
         if (strcmp(file->path, "-") == 0)
             continue;
         char *path = bl_path_join(inputs->base, file->path);
-        code = path ? bl_content_hash_file(path, &tells[1], e) : bl_error_memory(e);
+        code = path ? bl_content_hash_file(path, &parts[1], e) : bl_error_memory(e);
         free(path);
-        digest[file->source] = bl_content_hash(tells, sizeof tells);
+        digest[file->source] = bl_content_hash(parts, sizeof parts);
     }
     return code;
 }

@@ -116,10 +116,10 @@ static void verify_statuses(const struct bl_verify *v, const struct fault_sink *
 
 /* --- the plan --------------------------------------------------------------------------------------------------- */
 
-static void verify_count(const struct fault_sink *r, const char *word, int64_t counted, int64_t told)
+static void verify_count(const struct fault_sink *r, const char *word, int64_t counted, int64_t listed)
 {
-    if (counted != told)
-        verify_report(r, BL_MANIFEST_FILE, "\"%s\" is %" PRId64 ", the plan has %" PRId64, word, told, counted);
+    if (counted != listed)
+        verify_report(r, BL_MANIFEST_FILE, "\"%s\" is %" PRId64 ", the plan has %" PRId64, word, listed, counted);
 }
 
 /* Compares the manifest with the plan, recounted from index and sequences. */

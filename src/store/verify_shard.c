@@ -37,7 +37,7 @@ static int check_block(struct bl_shard_check *w, const struct bl_shard_tensor *t
     int64_t b = w->layout.first_block + row;
     char what[BL_FIELD_NAME_MAX + 32];
     uint64_t checksum = 0;
-    int64_t told = 0;
+    int64_t listed = 0;
     snprintf(what, sizeof what, "block %" PRId64 " of %s", b, tensor->tensor.name);
     int code = tensor->varies ? bl_shard_check_read_steps(w, tensor, row, what, &checksum, e)
                               : check_read_block(w, bl_layout_offset(&w->layout, tensor, row), tensor->row_bytes, what,
@@ -46,13 +46,13 @@ static int check_block(struct bl_shard_check *w, const struct bl_shard_tensor *t
         return code == BL_EDATA ? BL_OK : code;
     bl_shard_check_add_region(w, checksum);
     if (v->has_index)
-        code =
-            bl_index_read(&v->index, BL_INDEX_BLOCK_CHECKSUM, b * w->format->fields.count + tensor->field, 1, &told, e);
+        code = bl_index_read(&v->index, BL_INDEX_BLOCK_CHECKSUM, b * w->format->fields.count + tensor->field, 1,
+                             &listed, e);
     if (code)
         return code;
-    if (v->has_index && (uint64_t)told != checksum)
+    if (v->has_index && (uint64_t)listed != checksum)
         bl_shard_check_report(w, "%s: checksum %016" PRIx64 ", the index says %016" PRIx64, what, checksum,
-                              (uint64_t)told);
+                              (uint64_t)listed);
     return BL_OK;
 }
 

@@ -47,7 +47,7 @@ test_what_a_field_may_say() {
     refuse 'set.yaml:4:5: a field: a mapping is expected (name: labels, path: "labels/{id}.npy")' <<<'  - labels'
     refuse 'set.yaml:4:5: a field without a path' <<<'  - name: labels'
     refuse 'set.yaml:4:5: a field without a name' <<<'  - path: l/{id}.npy'
-    refuse 'set.yaml:4:5: the name l/{id}.xyz does not tell the kind: give kind' <<<'  - {name: l, path: "l/{id}.xyz"}'
+    refuse 'set.yaml:4:5: the name l/{id}.xyz has an unknown extension: give kind' <<<'  - {name: l, path: "l/{id}.xyz"}'
     refuse 'set.yaml:4:5: there is no kind film' <<<'  - {name: l, path: "l/{id}.npy", kind: film}'
     refuse 'set.yaml:4:5: a field cannot be of the kind text: it has no file for each sequence' \
         <<<'  - {name: l, path: "l/{id}.txt", kind: text}'

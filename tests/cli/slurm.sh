@@ -388,7 +388,7 @@ test_a_queue_that_cannot_be_asked() {
     rm "$SCRATCH/calls"
     echo 'slurm_load_jobs error: Unable to contact slurm controller (connect failure)' >"$SCRATCH/queue"
     expect 1 bload slurm -c set.yaml -o out --tasks 3 --submit
-    err_has 'squeue cannot tell what is under way: slurm_load_jobs error: Unable to contact slurm controller'
+    err_has 'squeue cannot list the jobs: slurm_load_jobs error: Unable to contact slurm controller'
     [ ! -e "$SCRATCH/calls" ] || fail "submitted blindly"
     rm "$SCRATCH/bin/squeue"
     PATH=$SCRATCH/bin expect 0 "$BLOAD" slurm -c set.yaml -o out --tasks 3
