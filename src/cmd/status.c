@@ -130,7 +130,7 @@ static void status_format_task(struct bl_buffer *out, const struct bl_status *s,
         status_format_ratio(out, t->finished, t->end - t->begin, units);
     }
     if (t->state == BL_TASK_SILENT)
-        bl_buffer_text(out, t->gone ? ": its process is not there any more" : ": killed, or its machine is gone?");
+        bl_buffer_text(out, t->gone ? ": its process has ended" : ": killed, or its machine is gone?");
     if (b->error[0] && t->state != BL_TASK_RUNNING) {
         bl_buffer_text(out, ": ");
         bl_text_append_masked(out, b->error);
@@ -300,9 +300,14 @@ static void status_format_finished(struct bl_buffer *out, const struct bl_status
         bl_buffer_printf(out, "dataset     incomplete, %s of %s %s missing: ", bl_text_count(a, missing), c,
                          missing == 1 ? "is" : "are");
     else
-        bl_buffer_text(out, "dataset     complete: ");
+        bl_buffer_printf(out, "dataset     %s: ", s->lost.code ? "damaged" : "complete");
     bl_buffer_printf(out, "%s, %s%s%s\n", bl_text_plural(a, m->plan_info.sequences, "sequence"),
                      bl_text_plural(b, m->format.blocks, "block"), missing ? "" : ", ", missing ? "" : c);
+    if (s->lost.code) {
+        bl_buffer_text(out, "lost        ");
+        bl_text_append_masked(out, s->lost.text);
+        bl_buffer_byte(out, '\n');
+    }
     if (m->skipped || m->failed) {
         bl_buffer_text(out, "faults      ");
         bl_fault_counts_append(out, &(struct bl_fault_counts){

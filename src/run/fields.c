@@ -10,7 +10,7 @@
 
 struct row_job {
     size_t row;
-    bool known; /* the file could be read */
+    struct bl_error fault; /* why the file could not be read, or none */
     struct bl_fields fields;
 };
 
@@ -25,6 +25,8 @@ struct fields_query {
     struct bl_fields *fields; /* of the first readable row */
     size_t first, other;      /* that row, and the first row that differs; SIZE_MAX: none yet */
     int64_t others;           /* number of rows that differ */
+    struct bl_error fault;    /* of the first row whose file could not be read */
+    size_t faulty;            /* that row */
 };
 
 static int fields_produce(void *context, void **job_, struct bl_error *e)
@@ -44,14 +46,13 @@ static int fields_produce(void *context, void **job_, struct bl_error *e)
     return BL_OK;
 }
 
-/* A file that cannot be read leaves job->known false. */
+/* A file that cannot be read is no error here: job->fault says why. */
 static int fields_work(void *context, void *worker, void *job_, struct bl_error *e)
 {
     (void)worker;
     const struct fields_query *q = context;
     struct row_job *job = job_;
     struct bl_row_reader row = {0};
-    struct bl_error fault = {0};
     char *path = NULL;
     int code = bl_row_reader_read(q->table, job->row, &row, e);
     if (code)
@@ -63,12 +64,11 @@ static int fields_work(void *context, void *worker, void *job_, struct bl_error 
     }
     row.row.path = path;
     bl_error_memory_watch();
-    code = q->kind->read->fields(q->config, q->env, &row.row, &job->fields, &fault);
-    job->known = code == BL_OK;
+    code = q->kind->read->fields(q->config, q->env, &row.row, &job->fields, &job->fault);
     if (bl_error_memory_seen() && code != BL_ECANCEL)
         code = bl_error_memory(e);
     else if (code)
-        code = code == BL_EDATA ? BL_OK : bl_error_set(e, code, "%s", fault.text);
+        code = code == BL_EDATA ? BL_OK : bl_error_set(e, code, "%s", job->fault.text);
 out:
     free(path);
     bl_row_reader_free(&row);
@@ -93,10 +93,15 @@ static int fields_consume(void *context, void *job_, struct bl_error *e)
     (void)e;
     struct fields_query *q = context;
     struct row_job *job = job_;
-    if (job->known && q->first == SIZE_MAX) {
+    if (job->fault.code) {
+        if (!q->fault.code) {
+            q->fault = job->fault;
+            q->faulty = job->row;
+        }
+    } else if (q->first == SIZE_MAX) {
         *q->fields = job->fields;
         q->first = job->row;
-    } else if (job->known && !q->first_file_decides && !fields_are_equal(q->fields, &job->fields)) {
+    } else if (!q->first_file_decides && !fields_are_equal(q->fields, &job->fields)) {
         if (!q->others++)
             q->other = job->row;
     }
@@ -130,6 +135,21 @@ out:
     return code;
 }
 
+/* Reports the first file that cannot be read, as none can. */
+static int fields_unknown_error(const struct fields_query *q, struct bl_error *e)
+{
+    struct bl_row_reader row = {0};
+    if (!q->fault.code)
+        return bl_error_set(e, BL_EFAIL, "no sequence is usable, so the size and type of the fields are unknown");
+    int code = bl_row_reader_read(q->table, q->faulty, &row, e);
+    if (!code)
+        code = bl_error_set(e, BL_EFAIL,
+                            "no file can be read, so the size and type of the fields are unknown; the first is %s: %s",
+                            row.row.path, q->fault.text);
+    bl_row_reader_free(&row);
+    return code;
+}
+
 int bl_fields_resolve(struct bl_fields *fields, const struct bl_kind *kind, const void *config,
                       const struct bl_kind_env *env, const struct bl_sequences *table, const char *base, bool agreed,
                       int workers, struct bl_error *e)
@@ -158,6 +178,6 @@ int bl_fields_resolve(struct bl_fields *fields, const struct bl_kind *kind, cons
     if (code)
         return code;
     if (q.first == SIZE_MAX)
-        return bl_error_set(e, BL_EFAIL, "no sequence can be read, so the size and type of the fields are unknown");
+        return fields_unknown_error(&q, e);
     return q.others ? fields_differ_error(&q, e) : BL_OK;
 }

@@ -18,6 +18,7 @@
 #include "run/status_stage.h"
 #include "run/task.h"
 #include "store/folders.h"
+#include "store/missing.h"
 
 #define CONFIGURATION_MAX ((size_t)1 << 24)
 
@@ -204,6 +205,9 @@ static int status_read_complete(struct bl_status *s, const char *dir, struct bl_
     s->pack.units = s->pack.finished = bl_format_shards(&s->manifest.format);
     s->pack.left = s->scan.left = -1;
     s->finished_blocks = s->manifest.format.blocks;
+    code = bl_missing_check_files(dir, &s->manifest, &s->lost);
+    if (code && code != BL_EDATA)
+        return bl_error_set(e, code, "%s", s->lost.text);
     return status_count_lost(s, dir, e);
 }
 
@@ -309,7 +313,7 @@ bool bl_status_is_bad(const struct bl_status *s)
 {
     const struct bl_status_stage *scan = &s->scan, *pack = &s->pack;
     if (s->at == BL_AT_END)
-        return pack->finished < pack->units;
+        return s->lost.code || pack->finished < pack->units;
     if (s->at == BL_AT_FINISH)
         return false;
     return pack->in[BL_TASK_FAILED] || pack->in[BL_TASK_SILENT] ||

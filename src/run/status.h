@@ -27,6 +27,7 @@ struct bl_status {
     struct bl_manifest manifest;
     struct bl_status_stage scan, pack;
     int64_t finished_blocks;
+    struct bl_error lost;           /* a file of a finished dataset, other than its shards, that is lost; or none */
     int64_t verify_tasks, verified; /* of a chain of Slurm jobs: tasks, and those with a mark; otherwise 0, 0 */
     bool slurm;                     /* DIR.slurm exists */
     int64_t unreadable;             /* number of invalid heartbeats */

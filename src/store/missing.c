@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,11 +36,15 @@ int bl_missing_check_files(const char *dir, const struct bl_manifest *m, struct 
         int code = file_size(dir, file->name, &bytes, e);
         if (code)
             return code;
-        if (bytes < 0)
-            return bl_error_set(e, BL_EFAIL, "%s/%s does not exist any more", dir, file->name);
-        if (bytes != file->bytes)
-            return bl_error_set(e, BL_EFAIL, "%s/%s has %" PRId64 " bytes, the manifest says %" PRId64, dir, file->name,
-                                bytes, file->bytes);
+        if (bytes == file->bytes)
+            continue;
+        char wrong[80] = "is missing";
+        if (bytes >= 0)
+            snprintf(wrong, sizeof wrong, "has %" PRId64 " bytes, the manifest says %" PRId64, bytes, file->bytes);
+        return bl_error_set(e, BL_EDATA, "%s/%s %s: %s", dir, file->name, wrong,
+                            strcmp(file->name, BL_SHARDS_FILE) == 0
+                                ? "nothing else has the checksums of the shards, so pack into another -o"
+                                : "to finish the dataset again, remove " BL_MANIFEST_FILE " and run the same command");
     }
     return BL_OK;
 }

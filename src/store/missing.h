@@ -16,7 +16,7 @@ struct bl_missing {
     int64_t count, first;     /* number of missing shards, and the first one */
 };
 
-/* Checks that all files other than shards exist with the sizes in the manifest. BL_EFAIL names one that does not. */
+/* Checks that all files other than shards exist with the sizes in the manifest. BL_EDATA names one that does not. */
 int bl_missing_check_files(const char *dir, const struct bl_manifest *manifest, struct bl_error *e);
 
 /* Finds the missing ones among shards begin to end - 1. BL_EDATA: shards.tsv does not match the manifest. Free in any

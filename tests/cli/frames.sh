@@ -166,11 +166,19 @@ test_a_folder_that_changed_stops_the_run() {
     expect 1 bload pack -q --sequences table.tsv -T 9 -o d
     err_has 'in/b is gone'
     expect 1 bload pack -q --sequences table.tsv -T 9 -o e --task 0/1
-    err_has 'in/b: changed since the scan: not a folder any more'
+    err_has 'in/b: changed since the scan: no longer a folder'
     mv away in/b
     cp kept in/b/000002.png
     expect 0 bload pack -q --sequences table.tsv -T 9 -o d
     same right/shards.tsv d/shards.tsv
     expect 0 bload pack --kind frames in -T 9 -o right
     err_has 'right is already complete: nothing to do'
+}
+
+test_without_a_single_image_the_first_fault_is_named() {
+    mkdir -p in/a in/b
+    echo x >in/a/1.png
+    echo x >in/b/1.png
+    expect 1 bload pack -q --kind frames in -T 9 -o d
+    err_is <<<'bload: pack: no file can be read, so the size and type of the fields are unknown; the first is in/a: 1.png: not an image that can be read'
 }

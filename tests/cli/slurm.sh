@@ -695,7 +695,7 @@ verify.sh 2
 END
     rm out/index.safetensors
     expect 1 bload slurm -c set.yaml -o out --tasks 3
-    err_has 'out/index.safetensors does not exist any more'
+    err_has 'out/index.safetensors is missing: to finish the dataset again, remove manifest.json and run the same command'
 }
 
 test_a_chain_that_broke_off_goes_on() {

@@ -51,6 +51,15 @@ test_a_complete_dataset() {
     out_is <<<'dataset     complete: 40 sequences, 20 blocks, 20 shards'
     expect 0 bload status --json d
     is 'true 20 0' "$(word complete <"$OUT") $(word shards <"$OUT") $(word failed <"$OUT")"
+    mv d/index.safetensors .
+    expect 1 bload status d
+    out_is <<'END'
+dataset     damaged: 40 sequences, 20 blocks, 20 shards
+lost        d/index.safetensors is missing: to finish the dataset again, remove manifest.json and run the same command
+END
+    expect 1 bload status --json d
+    is false "$(word good <"$OUT")"
+    mv index.safetensors d
     # What the tasks of a chain of jobs that verifies it have left.
     mkdir d.slurm
     : >d.slurm/verified-00000-of-00003
@@ -355,5 +364,5 @@ test_a_run_without_tasks() {
     touch -d '40 seconds ago' d/.bload/task-00000
     expect 1 bload status d
     out_has "silent for 4"
-    out_has ': its process is not there any more'
+    out_has ': its process has ended'
 }

@@ -63,13 +63,13 @@ START_TEST(files_beside_the_shards)
     for (int i = 0; i < 3; i++) {
         path_of(&s, names[i], path);
         ck_assert_int_eq(truncate(path, 10), 0);
-        ck_assert_int_eq(bl_missing_check_files(s.dir, &m, &e), BL_EFAIL);
+        ck_assert_int_eq(bl_missing_check_files(s.dir, &m, &e), BL_EDATA);
         ck_assert_ptr_nonnull(strstr(e.text, path));
         ck_assert_ptr_nonnull(strstr(e.text, "has 10 bytes"));
         bl_error_clear(&e);
         ck_assert_int_eq(unlink(path), 0);
-        ck_assert_int_eq(bl_missing_check_files(s.dir, &m, &e), BL_EFAIL);
-        ck_assert_ptr_nonnull(strstr(e.text, "does not exist"));
+        ck_assert_int_eq(bl_missing_check_files(s.dir, &m, &e), BL_EDATA);
+        ck_assert_ptr_nonnull(strstr(e.text, "is missing"));
         bl_error_clear(&e);
         m.file[i].bytes = 0;
         fclose(fopen(path, "w"));

@@ -28,7 +28,7 @@ static int frames_list_folder(struct bl_image_folder *folder, const struct bl_vi
     struct bl_error fault = {0};
     int code = bl_image_folder_list(folder, row->path, config->images, &fault);
     if (code == BL_EDATA && row->bytes >= 0)
-        return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: not a folder any more", row->path);
+        return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: no longer a folder", row->path);
     if (code)
         return bl_error_set(e, code, "%s", fault.text);
     if (row->bytes >= 0 && folder->bytes != row->bytes)
