@@ -509,7 +509,7 @@ START_TEST(simd_levels_agree)
     static const enum AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P,     AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV410P,
                                                  AV_PIX_FMT_YUV420P10LE, AV_PIX_FMT_GRAY8,   AV_PIX_FMT_RGB24};
     static const int targets[][2] = {{0, 0}, {64, 48}, {33, 91}, {301, 210}};
-    for (size_t i = 0; i < sizeof formats / sizeof *formats * 4; i++) {
+    for (size_t i = 0; i < sizeof formats / sizeof *formats * 4; i += unit_times(8) < 8 ? 5 : 1) {
         AVFrame *f = noise(formats[i / 4], 187, 93, (uint32_t)i);
         struct bl_geometry g = geometry(f, targets[i % 4][0], targets[i % 4][1], BL_FIT_CROP, NULL);
         levels_agree(f, &g);
@@ -522,7 +522,7 @@ END_TEST
 START_TEST(simd_levels_agree_on_windows_of_few_rows)
 {
     static const int targets[][2] = {{200, 4}, {301, 9}, {187, 10}, {217, 15}, {239, 14}, {100, 33}, {37, 21}};
-    for (int i = 0; i < 7 * 6; i++) {
+    for (int i = 0; i < 7 * 6; i += unit_times(8) < 8 ? 5 : 1) {
         AVFrame *f = noise(AV_PIX_FMT_YUV420P, 17 + i % 27, 60 + i * 3, (uint32_t)i);
         struct bl_geometry g = geometry(f, targets[i % 7][0], targets[i % 7][1], BL_FIT_CROP, NULL);
         levels_agree(f, &g);
@@ -586,7 +586,7 @@ START_TEST(history_does_not_matter)
     const struct bl_convert_options options = best();
     ck_assert_int_eq(bl_convert_open(&c, &options, NULL), 0);
     static const enum AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_GRAY8, AV_PIX_FMT_YUV444P10LE};
-    for (int i = 0; i < 90; i++) {
+    for (int i = 0; i < unit_times(90); i++) {
         AVFrame *f = noise(formats[i % 3], 20 + i % 11 * 7, 30 + i % 7 * 5, (uint32_t)i);
         struct bl_geometry g = geometry(f, i % 4 ? 25 + i % 5 : 0, i % 4 ? 40 : 0, (enum bl_fit)(i % 3), NULL);
         size_t size = (size_t)g.width * (size_t)g.height * 3;
