@@ -203,7 +203,7 @@ START_TEST(matrices_ranges_and_chroma_locations)
 {
     static const enum AVColorSpace matrices[] = {AVCOL_SPC_UNSPECIFIED, AVCOL_SPC_BT709,      AVCOL_SPC_FCC,
                                                  AVCOL_SPC_SMPTE240M,   AVCOL_SPC_BT2020_NCL, AVCOL_SPC_YCGCO};
-    for (int i = 0; i < (int)FORMATS * 6 * AVCHROMA_LOC_NB; i++) {
+    for (int i = 0; i < (int)FORMATS * 6 * AVCHROMA_LOC_NB; i += unit_times(8) < 8 ? 5 : 1) {
         AVFrame *f = surface(formats[i % (int)FORMATS], 49, 35, (uint32_t)i);
         f->colorspace = matrices[i / (int)FORMATS % 6];
         f->color_range = i & 1 ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;

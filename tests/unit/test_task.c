@@ -264,9 +264,8 @@ START_TEST(shares)
             for (int64_t i = 0; i < counts[c]; i++, next = end) {
                 struct bl_task one = {.set = true, .index = i, .count = counts[c]};
                 bl_task_range(&one, totals[t], &begin, &end);
-                ck_assert_int_eq(begin, next);
-                ck_assert_int_ge(end - begin, least);
-                ck_assert_int_le(end - begin - least, 1);
+                if (begin != next || end - begin < least || end - begin - least > 1)
+                    ck_abort_msg("task %d of %d: %ld to %ld", (int)i, (int)counts[c], (long)begin, (long)end);
             }
             ck_assert_int_eq(next, totals[t]);
         }
