@@ -59,7 +59,7 @@ check-unit: $(UNIT)
 	@$(SUITE) $(PREFIXED)unit $(UNIT)
 
 check-cli: all $(FAKES) $(if $(FAKES),$(OUT)/tests/convert_raw)
-	@$(if $(FAKES),FAKE_DRIVER=$(CURDIR)/$(OUT)/fake) $(SUITE) $(PREFIXED)cli tests/cli/run $(CLI)
+	@$(if $(FAKES),FAKE_DRIVER=$(CURDIR)/$(OUT)/fake) FILES='$(CLI)' $(SUITE) $(PREFIXED)cli tests/cli/run
 
 # Nobody runs the programs of the benches every day: that they link is looked at here.
 check-library: all bench-programs

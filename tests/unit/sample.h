@@ -17,7 +17,6 @@
 #include "store/layout.h"
 #include "store/manifest.h"
 #include "store/folders.h"
-#include "store/folders.h"
 #include "store/row_reader.h"
 #include "store/shard_finder.h"
 #include "store/shard_writer.h"
@@ -215,12 +214,12 @@ static inline void sample_manifest(const struct sample *s)
     bl_manifest_free(&m);
 }
 
-/* A finished dataset in a new directory under /tmp. */
+/* A finished dataset in a new directory. */
 static inline void sample_make(struct sample *s, struct sample_kind kind)
 {
     struct bl_error e = {0};
-    *s = (struct sample){.dir = "/tmp/bload-test-XXXXXX", .sound = kind.sound};
-    ck_assert_ptr_nonnull(mkdtemp(s->dir));
+    *s = (struct sample){.sound = kind.sound};
+    unit_mkdir(s->dir);
     sample_plan(s, kind);
     struct bl_output shards;
     struct bl_index_writer index;

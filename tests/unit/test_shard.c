@@ -422,13 +422,13 @@ END_TEST
 
 START_TEST(an_unfinished_shard_bears_no_name_and_is_removed)
 {
-    struct sample s = {.dir = "/tmp/bload-test-XXXXXX"};
+    struct sample s = {0};
     struct bl_error e = {0};
     struct bl_shard_writer *shard;
     struct bl_shard_record record;
     struct bl_block block;
     char command[200];
-    ck_assert_ptr_nonnull(mkdtemp(s.dir));
+    unit_mkdir(s.dir);
     sample_plan(&s, (struct sample_kind){0});
     ck_assert_int_eq(bl_block_make(&block, &s.format, true, &e), 0);
     ck_assert_int_eq(bl_folders_prepare(s.dir, &e), 0);
@@ -540,10 +540,10 @@ END_TEST
 
 START_TEST(a_file_that_may_not_grow_is_told_at_once)
 {
-    struct sample s = {.dir = "/tmp/bload-test-XXXXXX"};
+    struct sample s = {0};
     struct bl_error e = {0};
     struct bl_shard_writer *shard = NULL;
-    ck_assert_ptr_nonnull(mkdtemp(s.dir));
+    unit_mkdir(s.dir);
     sample_plan(&s, (struct sample_kind){0});
     ck_assert_int_eq(bl_folders_prepare(s.dir, &e), 0);
     struct rlimit before, limit;

@@ -37,11 +37,18 @@ static inline int unit_times(int times)
     return getenv("UNIT_BRIEF") ? times / 8 + 1 : times;
 }
 
-/* Makes a directory of the test's own and goes there; unit_leave removes it. */
+/* Makes a directory for a test's files, under $TMPDIR or /tmp. */
+static inline void unit_mkdir(char directory[64])
+{
+    const char *parent = getenv("TMPDIR");
+    ck_assert_int_lt(snprintf(directory, 64, "%s/bload-unit-XXXXXX", parent ? parent : "/tmp"), 64);
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+}
+
+/* The same, and goes there; unit_leave removes it. */
 static inline void unit_enter(char directory[64])
 {
-    snprintf(directory, 64, "/tmp/bload-unit-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(directory));
+    unit_mkdir(directory);
     ck_assert_int_eq(chdir(directory), 0);
 }
 
