@@ -42,9 +42,9 @@ BRIEF := $(if $(filter tsan,$(VARIANT)),UNIT_BRIEF=1)
 SUITE := $(BRIEF) BLOAD=$(CURDIR)/$(TOOL) CONVERT_RAW=$(CURDIR)/$(OUT)/tests/convert_raw \
 	ENCODE_TEXT=$(CURDIR)/$(OUT)/tests/encode_text TEXT_PROBE=$(CURDIR)/$(OUT)/tests/text_probe VARIANT=$(VARIANT) scripts/suite.sh
 
-CHECKS := unit cli library readers python
+CHECKS := unit cli library readers python hostile-quick
 
-.PHONY: check check-unit check-cli check-library check-readers check-python
+.PHONY: check check-unit check-cli check-library check-readers check-python check-hostile-quick
 check: deps-check
 	@rm -rf build/results
 	@$(MAKE) --no-print-directory check-suites || true
@@ -70,6 +70,17 @@ check-readers: all $(PROBES)
 
 check-python: all
 	@$(SUITE) $(PREFIXED)python python/tests/run
+
+# Spoilt inputs: a part of them every day, all with check-hostile.
+check-hostile-quick: all
+	@QUICK=1 $(SUITE) hostile-quick tests/hostile/run
+
+.PHONY: check-hostile check-hostile-spoilt
+check-hostile: all
+	@$(SUITE) hostile tests/hostile/run
+
+check-hostile-spoilt: all
+	@FILES=$(CURDIR)/tests/hostile/spoilt.sh $(SUITE) $(PREFIXED)hostile tests/hostile/run
 
 # Datasets under PyTorch and the frameworks around it, and training on several ranks. They take Debian's torch; where that cannot be
 # installed the suites are skipped, and say so.
@@ -127,7 +138,7 @@ build/libinject.so build/laws.so: build/release/flags
 
 # With clang, where there is one: a second compiler sees all of the code, and optimizes it as for a release.
 asan:
-	@$(MAKE) --no-print-directory -k VARIANT=$@ $(if $(shell command -v clang),CC=clang) check-unit check-cli
+	@$(MAKE) --no-print-directory -k VARIANT=$@ $(if $(shell command -v clang),CC=clang) check-unit check-cli check-hostile-spoilt
 
 # Of the unit and command tests only those that start threads.
 THREADED := $(addprefix $(OUT)/tests/test_,csv direct gpu inflated merge packing pipeline session shard video)
