@@ -8,11 +8,19 @@
 
 struct bl_cancel {
     atomic_int raised;
+    atomic_ullong *beats; /* counts packets, frames and images for whoever watches this process; NULL: nobody does */
 };
 
 static inline bool bl_cancelled(const struct bl_cancel *cancel)
 {
     return atomic_load_explicit(&cancel->raised, memory_order_relaxed) != 0;
+}
+
+/* Reports progress: a packet, a frame or an image was read. */
+static inline void bl_cancel_beat(const struct bl_cancel *cancel)
+{
+    if (cancel->beats)
+        atomic_fetch_add_explicit(cancel->beats, 1, memory_order_relaxed);
 }
 
 #endif

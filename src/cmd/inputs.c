@@ -64,6 +64,9 @@ static bool config_is_shared(const struct bl_inputs *inputs, int k)
 static int inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd, bool hidden)
 {
     int code = bl_options_add(&cmd->options, hidden ? NULL : "Sources", table, inputs, &cmd->error);
+    if (!code)
+        code = bl_options_add(&cmd->options, hidden ? NULL : "Decoding", bl_isolation_option_table,
+                              &inputs->isolation.options, &cmd->error);
     for (int k = 0; bl_kinds[k] && !code; k++) {
         inputs->configs[k] = config_shared(inputs, k);
         if (inputs->configs[k])
@@ -240,6 +243,20 @@ static int inputs_make_composite(struct bl_inputs *inputs, struct bl_error *e)
     return BL_OK;
 }
 
+/* Isolates the kind of the sources, or the parts that it is made of. */
+static int inputs_isolate(struct bl_inputs *inputs, struct bl_error *e)
+{
+    struct bl_isolation *isolation = &inputs->isolation;
+    struct bl_composite *joined = &inputs->joined;
+    int code = BL_OK;
+    if (!inputs->config.fields)
+        code = bl_isolation_add(isolation, &inputs->set.kind, inputs->set.kind_config, e);
+    for (int p = 0; p < joined->parts && !code; p++)
+        code = bl_isolation_add(isolation, &joined->part[p].kind, joined->part[p].config, e);
+    inputs->set.isolation = isolation->parts ? isolation : NULL;
+    return code;
+}
+
 static int inputs_check_flags(const struct bl_cmd *cmd, const struct bl_kind *kind, struct bl_error *e)
 {
     for (int k = 0; bl_kinds[k]; k++) {
@@ -299,6 +316,9 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
         code = inputs_make_composite(inputs, &cmd->error);
     if (code)
         return code;
+    code = inputs_isolate(inputs, &cmd->error);
+    if (code)
+        return code;
     code = inputs_identify_fields(inputs, &cmd->error); /* the paths of the fields are resolved by now */
     if (code)
         return code;
@@ -346,6 +366,7 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
 
 void bl_inputs_free(struct bl_inputs *inputs)
 {
+    bl_isolation_stop(&inputs->isolation);
     bl_buffer_free(&inputs->faulty);
     bl_input_set_free(&inputs->set);
     free(inputs->set.source);

@@ -4,6 +4,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/config.h"
+#include "kind/isolated/isolation.h"
 #include "kind/kinds.h"
 #include "packing/input_set.h"
 
@@ -16,6 +17,7 @@ struct bl_inputs {
     const struct bl_kind *own_kind; /* the kind of the sources, once it is ready */
     void *own_config;
     struct bl_composite joined;
+    struct bl_isolation isolation;
     const char *dtype;                      /* option; NULL: each kind's own default */
     const char *spool;                      /* option */
     struct bl_attributes_source attributes; /* options: the table of attributes */

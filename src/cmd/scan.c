@@ -140,6 +140,7 @@ static int scan_prepare(struct bl_cmd *cmd, struct scan *scan)
         return code;
     scan->env = (struct bl_kind_env){
         .cancel = &cmd->cancel, .simd = bl_simd_best(), .spool = scan->spool, .shared = scan->task.set};
+    scan->env.isolation = inputs->set.isolation;
     return bl_simd_apply(scan->env.simd, e);
 }
 
@@ -196,7 +197,9 @@ static int scan_run_all(struct bl_cmd *cmd, struct scan *scan)
         goto out;
     bl_signals_install(&cmd->cancel);
     scan_start_progress(cmd, scan);
-    code = bl_scan_run(&job, &out, &scan->found, &cmd->error);
+    code = bl_isolation_start(scan->env.isolation, &cmd->error);
+    if (!code)
+        code = bl_scan_run(&job, &out, &scan->found, &cmd->error);
     bl_progress_bar_clear(&scan->bar);
     if (code)
         goto out;
@@ -254,7 +257,9 @@ static int scan_make_task_part(struct bl_cmd *cmd, struct scan *scan, const char
     if (code)
         return code;
     scan_start_progress(cmd, scan);
-    code = bl_scan_part(&job, &part, &scan->found, &cmd->error);
+    code = bl_isolation_start(scan->env.isolation, &cmd->error);
+    if (!code)
+        code = bl_scan_part(&job, &part, &scan->found, &cmd->error);
     bl_progress_bar_clear(&scan->bar);
     bl_part_abort(&part);
     return code;

@@ -1,13 +1,13 @@
 #include "kind/content.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
 #include "base/io.h"
+#include "base/opener.h"
 
 #define END ((size_t)64 << 10)
 #define DIGITS 16
@@ -46,7 +46,7 @@ static int content_digest_ends(int fd, const char *path, uint64_t *content, stru
 int bl_content_hash_file(const char *path, uint64_t *content, struct bl_error *e)
 {
     *content = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = bl_opener_file(path);
     if (fd < 0 && bl_errno_is_system(errno))
         return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
     if (fd < 0)

@@ -7,11 +7,14 @@
 #include "base/cancel.h"
 #include "kind/simd.h"
 
+struct bl_isolation;
+
 struct bl_kind_env {
-    struct bl_cancel *cancel; /* every loop that can last tests it and returns BL_ECANCEL */
-    enum bl_simd simd;        /* the level that was applied */
-    const char *spool;        /* directory for what counting stores for reading; NULL: nothing will be read */
-    bool shared;              /* other machines read and write the spool, too */
+    struct bl_cancel *cancel;       /* every loop that can last tests it and returns BL_ECANCEL */
+    enum bl_simd simd;              /* the level that was applied */
+    const char *spool;              /* directory for what counting stores for reading; NULL: nothing will be read */
+    bool shared;                    /* other machines read and write the spool, too */
+    struct bl_isolation *isolation; /* of kinds that decode in processes of their own; NULL: none do */
 };
 
 #endif

@@ -178,6 +178,10 @@ struct bl_kind {
     bool reads_stdin;              /* "-" is of this kind */
     bool is_fallback;              /* its files in folders are no inputs beside those of others: a readme, a list */
 
+    /* Whether libraries decode its content, on the processor, with this config: then it can be isolated
+     * (kind/isolated). May be NULL: they do not. */
+    bool (*decodes)(const void *config);
+
     /* The noun of its steps where options decide it. May be NULL. */
     const char *(*steps_of)(const void *config);
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/meter.h"
+#include "base/shared_memory.h"
 #include "kind/row.h"
 
 struct bl_request {
@@ -15,7 +16,9 @@ struct bl_request {
     double *times;          /* [steps], or NULL: when each step begins (bl_kind_read.times). Written by the kind whose
                                sequence it is, read by kinds that follow it */
     struct bl_meter *meter; /* counts steps that are read, or NULL */
-    int64_t followed;       /* for a kind that follows: steps of the sequence; row is that of its own file, if any */
+    const struct bl_shared_memory
+        *memory;      /* that out lies in, for processes of other kinds; or NULL: out is this process's */
+    int64_t followed; /* for a kind that follows: steps of the sequence; row is that of its own file, if any */
 };
 
 /* What reading a piece noticed without failing: a reason that is stored beside the sequence, which stays ok. */

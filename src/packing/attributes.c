@@ -39,7 +39,8 @@ int bl_packing_check_attributes(const struct bl_packing_request *request, struct
 {
     const struct bl_attributes *a = request->inputs->attributes;
     const struct bl_kind *kind = request->inputs->kind;
-    const struct bl_kind_env env = {.cancel = request->cancel, .simd = bl_simd_best()};
+    const struct bl_kind_env env = {
+        .cancel = request->cancel, .simd = bl_simd_best(), .isolation = request->inputs->isolation};
     struct bl_format format = {0};
     struct bl_error undecided = {0};
     if (!a)

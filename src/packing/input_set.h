@@ -18,6 +18,7 @@ struct bl_input_set {
     const char *attributes_path;      /* the table of attributes, or NULL */
     struct bl_attributes *attributes; /* read from it; a user that no longer needs it may close it */
     struct bl_exclusion *exclusion;   /* sequences to leave out, or NULL */
+    struct bl_isolation *isolation;   /* of kinds that decode in processes of their own; NULL: none do */
 };
 
 /* Closes files, attributes, exclusion and the text; sources and kind belong to the caller. */

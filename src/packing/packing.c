@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/identity_lines.h"
+#include "kind/isolated/isolation.h"
 #include "packing/identity.h"
 #include "packing/internal.h"
 #include "store/jpeg.h"
@@ -77,7 +78,11 @@ static int packing_open_whole(struct bl_packing *p, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE,
                             "--repair: %s holds no finished dataset; without --repair, bload pack makes or resumes one",
                             p->request.output);
-    return p->complete ? BL_OK : packing_enter(p, e);
+    if (p->complete)
+        return BL_OK;
+    p->env.isolation = p->request.inputs->isolation;
+    code = bl_isolation_start(p->env.isolation, e);
+    return code ? code : packing_enter(p, e);
 }
 
 /* Plans only in a directory that tasks have begun: a mistyped directory stays unchanged. */

@@ -124,6 +124,8 @@ static int piece_read(const struct bl_pack_params *pack, struct worker *w, struc
         return bl_scatter_read(pack->scatter, piece, block->length[i], out, e);
     struct bl_request request = {
         .source_start = block->source_start[i], .steps = block->length[i], .out = out, .meter = meter};
+    if (block->shared.data)
+        request.memory = &block->shared;
     struct bl_note note = {0};
     struct bl_error fault = {0};
     char *open_path = NULL;
@@ -397,7 +399,9 @@ static int shards_make_pool(struct shards_run *run, int slots, struct bl_error *
     if (!run->job)
         return bl_error_memory(e);
     for (int i = 0; i < slots; i++) {
-        int code = bl_block_make(&run->job[i].block, run->pack->format, true, e);
+        struct bl_block *block = &run->job[i].block;
+        int code = run->pack->env->isolation ? bl_block_make_shared(block, run->pack->format, e)
+                                             : bl_block_make(block, run->pack->format, true, e);
         if (code)
             return code;
         run->job[i].block.values = run->pack->values;

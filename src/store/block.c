@@ -32,28 +32,43 @@ static void *block_carve(uint8_t **at, size_t size)
     return part;
 }
 
-/* One allocation of zeros, which is not touched: the pages of a large block are allocated where a worker first writes.
- */
-int bl_block_make(struct bl_block *block, const struct bl_format *format, bool with_fields, struct bl_error *e)
+/* Divides memory of bl_block_memory bytes among the arrays. */
+static void block_divide(struct bl_block *block, const struct bl_format *format, bool with_fields, uint8_t *memory)
 {
-    *block = (struct bl_block){0};
     size_t S = (size_t)format->S;
-    block->memory = calloc(1, bl_block_memory(format, with_fields));
-    if (!block->memory)
-        return bl_error_memory(e);
-    uint8_t *at = (uint8_t *)block->memory + (PAGE - (uintptr_t)block->memory % PAGE) % PAGE;
+    uint8_t *at = memory + (PAGE - (uintptr_t)memory % PAGE) % PAGE;
     for (int f = 0; with_fields && f < format->fields.count; f++)
         block->field[f] = block->room[f] = block_carve(&at, PAGE + block_align(bl_format_block_bytes(format, f), PAGE));
     block->cu_seqlens = block_carve(&at, (S + 1) * sizeof(int32_t));
     block->length = block_carve(&at, S * sizeof(int32_t));
     block->sequence = block_carve(&at, S * sizeof(int64_t));
     block->source_start = block_carve(&at, S * sizeof(int64_t));
+}
+
+/* One allocation of zeros, which is not touched: the pages of a large block are allocated where a worker first writes.
+ */
+int bl_block_make(struct bl_block *block, const struct bl_format *format, bool with_fields, struct bl_error *e)
+{
+    *block = (struct bl_block){.memory = calloc(1, bl_block_memory(format, with_fields))};
+    if (!block->memory)
+        return bl_error_memory(e);
+    block_divide(block, format, with_fields, block->memory);
     return BL_OK;
+}
+
+int bl_block_make_shared(struct bl_block *block, const struct bl_format *format, struct bl_error *e)
+{
+    *block = (struct bl_block){0};
+    int code = bl_shared_memory_make(&block->shared, bl_block_memory(format, true), e);
+    if (!code)
+        block_divide(block, format, true, block->shared.data);
+    return code;
 }
 
 void bl_block_free(struct bl_block *block)
 {
     free(block->memory);
+    bl_shared_memory_free(&block->shared);
     *block = (struct bl_block){0};
 }
 

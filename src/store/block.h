@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/shared_memory.h"
 #include "plan/plan.h"
 #include "store/format.h"
 #include "store/attribute_values.h"
@@ -14,13 +15,14 @@
 struct bl_block {
     int64_t index; /* in the dataset, from 0 */
     int32_t num_sequences;
-    int32_t *cu_seqlens;           /* [S + 1] */
-    int64_t *sequence;             /* [S] */
-    int32_t *length;               /* [S] */
-    int64_t *source_start;         /* [S], all zero when no sequence was cut */
-    uint8_t *field[BL_FIELDS_MAX]; /* T * bl_field_step_bytes each, aligned for the dtype; NULL: made without fields */
-    uint8_t *room[BL_FIELDS_MAX];  /* page-aligned, one page longer than the field that lies in it */
-    void *memory;                  /* the allocation that holds all of these */
+    int32_t *cu_seqlens;            /* [S + 1] */
+    int64_t *sequence;              /* [S] */
+    int32_t *length;                /* [S] */
+    int64_t *source_start;          /* [S], all zero when no sequence was cut */
+    uint8_t *field[BL_FIELDS_MAX];  /* T * bl_field_step_bytes each, aligned for the dtype; NULL: made without fields */
+    uint8_t *room[BL_FIELDS_MAX];   /* page-aligned, one page longer than the field that lies in it */
+    void *memory;                   /* the allocation that holds all of these, */
+    struct bl_shared_memory shared; /* or what holds them where other processes write the fields */
     const struct bl_attribute_values *values; /* of the attributes, not owned; NULL if the format has none */
 };
 
@@ -29,6 +31,9 @@ size_t bl_block_memory(const struct bl_format *format, bool with_fields);
 
 /* Allocates a block of that format, all zero. Free with bl_block_free. */
 int bl_block_make(struct bl_block *block, const struct bl_format *format, bool with_fields, struct bl_error *e);
+
+/* The same, in memory that other processes can map. */
+int bl_block_make_shared(struct bl_block *block, const struct bl_format *format, struct bl_error *e);
 void bl_block_free(struct bl_block *block);
 
 /* Sets index and tables of block b as planned; fields are left alone. length: what the plan was made from. */

@@ -55,6 +55,12 @@ static void audio_columns(const void *config, bool lists, struct bl_buffer *out)
         bl_buffer_text(out, "\tstart\tduration\tchannel\ttext");
 }
 
+static bool audio_decodes(const void *config)
+{
+    (void)config;
+    return true;
+}
+
 static const struct bl_kind_scan audio_scan = {
     .sampling = bl_audio_sampling,
     .rate = audio_sampling_rate,
@@ -80,6 +86,7 @@ const struct bl_kind bl_kind_audio = {
     .title = "Audio",
     .steps = "samples",
     .extensions = extensions,
+    .decodes = audio_decodes,
     .steps_of = bl_audio_steps,
     .options = {.table = bl_audio_options,
                 .config_size = sizeof(struct bl_audio_config),

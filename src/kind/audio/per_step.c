@@ -342,6 +342,12 @@ static void per_step_config_describe(const void *values, const struct bl_field *
 static const struct bl_total totals[] = {
     {"left_out", "samples that lie in no step, left out"}, {"filled", "zero samples, where a step has no sound"}, {0}};
 
+static bool per_step_decodes(const void *config)
+{
+    (void)config;
+    return true;
+}
+
 static const struct bl_kind_scan audio_per_step_scan = {
     .sampling = per_step_config_sampling,
     .columns = per_step_columns,
@@ -371,6 +377,7 @@ const struct bl_kind bl_kind_audio_per_step = {
     .title = "Audio per step",
     .steps = "samples",
     .extensions = extensions,
+    .decodes = per_step_decodes,
     .options = {.table = options,
                 .config_size = sizeof(struct bl_per_step_config),
                 .dtypes = bl_audio_dtypes,

@@ -137,6 +137,7 @@ static int companion_read(struct bl_reader *r, int p, const struct bl_request *r
                              .steps = steps,
                              .out = request->out + sub->first,
                              .times = bl_composite_needs_times(r->composite, p) ? r->times : NULL,
+                             .memory = request->memory,
                              .followed = request->row.length};
     if (kind->follow)
         return bl_file_check_read(&sub->check, kind, sub->reader, &own, note, e);

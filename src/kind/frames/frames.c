@@ -100,6 +100,12 @@ static int frames_fields(const void *values, const struct bl_kind_env *env, cons
 
 static const struct bl_total totals[] = {{"missing", "numbers without an image"}, {0}};
 
+static bool frames_decodes(const void *config)
+{
+    (void)config;
+    return true;
+}
+
 static const struct bl_kind_scan frames_scan = {
     .sampling = bl_video_sampling,
     .columns = frames_columns,
@@ -124,6 +130,7 @@ const struct bl_kind bl_kind_frames = {
     .title = "Frames",
     .steps = "frames",
     .extensions = bl_image_extensions,
+    .decodes = frames_decodes,
     .options = {.table = bl_video_options, .config_size = sizeof(struct bl_video_config), .check = frames_check},
     .scan = &frames_scan,
     .read = &frames_read,

@@ -1,7 +1,6 @@
 #include "kind/frames/image.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <libavcodec/avcodec.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include "base/archive.h"
 #include "base/io.h"
+#include "base/opener.h"
 #include "base/text.h"
 #include "kind/frames/tiff.h"
 #include "kind/media/demux.h"
@@ -127,7 +127,7 @@ int bl_image_decode(const struct bl_image *image, const char *path, AVFrame *fra
     bl_demux_silence_logs();
     if (!packet)
         return bl_error_memory(e);
-    int code, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
+    int code, fd = bl_opener_file(path);
     if (fd < 0) {
         bool unusable = image->bytes == 0 && (errno == ENOENT || errno == ENXIO); /* a dangling link, a socket */
         code = bl_error_errno(e, unusable ? BL_EDATA : BL_EFAIL, "cannot open %s", path);

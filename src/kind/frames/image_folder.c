@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/opener.h"
 #include "base/text.h"
 #include "kind/content.h"
 #include "kind/kind.h"
@@ -64,7 +65,7 @@ static int image_folder_read(struct bl_image_folder *folder, DIR *directory, con
 int bl_image_folder_list(struct bl_image_folder *folder, const char *path, const char *pattern, struct bl_error *e)
 {
     *folder = (struct bl_image_folder){0};
-    DIR *directory = opendir(path);
+    DIR *directory = bl_opener_folder(path);
     if (!directory)
         return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "not a folder of images");
     int code = image_folder_read(folder, directory, path, pattern, e);

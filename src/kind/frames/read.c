@@ -155,6 +155,7 @@ static int frames_reader_read_step(struct bl_reader *r, const struct bl_image *i
     struct bl_geometry geometry;
     if (bl_cancelled(r->env->cancel))
         return bl_error_set(e, BL_ECANCEL, "cancelled");
+    bl_cancel_beat(r->env->cancel);
     int code = frames_decode_image(r->path, image, r->config, r->frame, &geometry, e);
     if (code)
         return code;

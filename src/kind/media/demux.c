@@ -371,6 +371,7 @@ int bl_demux_next(struct bl_demux *d, AVPacket *packet, bool *got, struct bl_err
         }
         if (d->first_is_short)
             d->first_is_short = av_opt_set_int(d->format, "max_size", WAVE_NEXT, AV_OPT_SEARCH_CHILDREN) < 0;
+        bl_cancel_beat(d->file.cancel);
         if (packet->pos > 0)
             bl_meter_report(d->meter, packet->pos);
         *got = d->all_streams || packet->stream_index == d->stream->index;

@@ -1,11 +1,12 @@
 #include "kind/media/media_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <libavutil/error.h>
 #include <libavutil/mem.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/opener.h"
 
 #define IO_BUFFER (64 << 10)
 
@@ -50,7 +51,7 @@ int bl_media_file_open(struct bl_media_file *file, const char *path, int64_t byt
                        struct bl_error *e)
 {
     *file = (struct bl_media_file){.path = path, .cancel = cancel};
-    file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
+    file->fd = bl_opener_file(file->path);
     if (file->fd < 0 && (bytes >= 0 || bl_errno_is_system(errno)))
         return bl_error_errno(e, BL_EFAIL, "%s: cannot be opened", file->path);
     if (file->fd < 0)

@@ -183,6 +183,8 @@ int bl_decode_next(struct bl_decode *d, AVFrame *frame, bool *got, struct bl_err
         if (bl_cancelled(d->demux.file.cancel))
             return bl_error_set(e, BL_ECANCEL, "cancelled");
         int received = avcodec_receive_frame(d->codec, frame), code = BL_OK;
+        if (received == 0)
+            bl_cancel_beat(d->demux.file.cancel);
         *got = received == 0 && !(frame->flags & AV_FRAME_FLAG_DISCARD);
         if (*got)
             break;

@@ -220,6 +220,13 @@ void bl_video_versions(const void *config, void (*emit)(void *sink, const char *
         emit(sink, "cuda", text);
 }
 
+/* A driver's threads and memory are not a process's to share. */
+static bool video_decodes(const void *values)
+{
+    const struct bl_video_config *config = values;
+    return !config->gpu;
+}
+
 static const struct bl_kind_scan video_scan = {
     .sampling = bl_video_sampling,
     .rate = video_rate,
@@ -240,6 +247,7 @@ const struct bl_kind bl_kind_video = {
     .title = "Video",
     .steps = "frames",
     .extensions = extensions,
+    .decodes = video_decodes,
     .options = {.table = bl_video_options,
                 .config_size = sizeof(struct bl_video_config),
                 .check = video_check,

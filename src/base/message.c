@@ -1,0 +1,246 @@
+#include "base/message.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define ALIGN 8
+
+struct header {
+    int32_t type;
+    int32_t fds; /* bit i: fd[i] is sent */
+    uint64_t size;
+};
+
+union control {
+    struct cmsghdr header;
+    char space[CMSG_SPACE(BL_MESSAGE_FDS * sizeof(int))];
+};
+
+/* --- items -------------------------------------------------------------------------------------------------------- */
+
+void bl_message_put_int(struct bl_buffer *out, int64_t value)
+{
+    bl_buffer_append(out, &value, sizeof value);
+}
+
+void bl_message_put_double(struct bl_buffer *out, double value)
+{
+    bl_buffer_append(out, &value, sizeof value);
+}
+
+void bl_message_put_bytes(struct bl_buffer *out, const void *data, size_t size)
+{
+    static const char zeros[ALIGN];
+    bl_message_put_int(out, (int64_t)size);
+    if (size)
+        bl_buffer_append(out, data, size);
+    bl_buffer_append(out, zeros, (ALIGN - size % ALIGN) % ALIGN);
+}
+
+/* With its zero byte, so that the receiver can use it in place. No bytes at all: NULL. */
+void bl_message_put_text(struct bl_buffer *out, const char *text)
+{
+    bl_message_put_bytes(out, text, text ? strlen(text) + 1 : 0);
+}
+
+/* The next so many bytes, rounded up; NULL: they are not there. */
+static const void *message_take(struct bl_message *m, size_t size)
+{
+    size_t whole = size + (ALIGN - size % ALIGN) % ALIGN;
+    m->damaged |= whole < size || whole > m->data.size - m->at;
+    if (m->damaged)
+        return NULL;
+    const void *item = m->data.data + m->at;
+    m->at += whole;
+    return item;
+}
+
+int64_t bl_message_get_int(struct bl_message *m)
+{
+    int64_t value = 0;
+    const void *item = message_take(m, sizeof value);
+    if (item)
+        memcpy(&value, item, sizeof value);
+    return value;
+}
+
+double bl_message_get_double(struct bl_message *m)
+{
+    double value = 0;
+    const void *item = message_take(m, sizeof value);
+    if (item)
+        memcpy(&value, item, sizeof value);
+    return value;
+}
+
+const void *bl_message_get_bytes(struct bl_message *m, size_t *size)
+{
+    *size = (size_t)bl_message_get_int(m);
+    const void *item = *size ? message_take(m, *size) : NULL;
+    if (!item)
+        *size = 0;
+    return item;
+}
+
+const char *bl_message_get_text(struct bl_message *m)
+{
+    size_t size;
+    const char *text = bl_message_get_bytes(m, &size);
+    if (text && text[size - 1] != '\0') {
+        m->damaged = true;
+        text = NULL;
+    }
+    return text;
+}
+
+void bl_message_free(struct bl_message *m)
+{
+    for (int i = 0; i < BL_MESSAGE_FDS; i++) {
+        if (m->fd[i] >= 0)
+            close(m->fd[i]);
+        m->fd[i] = -1;
+    }
+    bl_buffer_free(&m->data);
+}
+
+/* --- sending ------------------------------------------------------------------------------------------------------ */
+
+static bool message_send_rest(int socket, const char *data, size_t size)
+{
+    while (size) {
+        ssize_t sent = send(socket, data, size, MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR)
+            return false;
+        if (sent > 0) {
+            data += sent;
+            size -= (size_t)sent;
+        }
+    }
+    return true;
+}
+
+/* Adds the descriptors to the header's message, and says which they are. */
+static int32_t message_attach(struct msghdr *m, union control *control, const int *fd)
+{
+    int list[BL_MESSAGE_FDS], count = 0;
+    int32_t which = 0;
+    for (int i = 0; fd && i < BL_MESSAGE_FDS; i++) {
+        if (fd[i] < 0)
+            continue;
+        list[count++] = fd[i];
+        which |= 1 << i;
+    }
+    if (!count)
+        return 0;
+    *control = (union control){0};
+    m->msg_control = control;
+    m->msg_controllen = CMSG_SPACE((size_t)count * sizeof(int));
+    struct cmsghdr *header = CMSG_FIRSTHDR(m);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
+    memcpy(CMSG_DATA(header), list, (size_t)count * sizeof(int));
+    return which;
+}
+
+bool bl_message_send(int socket, int type, const struct bl_buffer *data, const int *fd)
+{
+    struct header header = {.type = type, .size = data ? data->size : 0};
+    struct iovec part[2] = {{&header, sizeof header}, {data ? data->data : NULL, header.size}};
+    struct msghdr m = {.msg_iov = part, .msg_iovlen = header.size ? 2 : 1};
+    union control control;
+    ssize_t sent;
+    header.fds = message_attach(&m, &control, fd);
+    do
+        sent = sendmsg(socket, &m, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent < 0)
+        return false;
+    size_t done = (size_t)sent;
+    if (done < sizeof header) {
+        if (!message_send_rest(socket, (const char *)&header + done, sizeof header - done))
+            return false;
+        done = sizeof header;
+    }
+    done -= sizeof header;
+    return done == header.size || message_send_rest(socket, data->data + done, header.size - done);
+}
+
+/* --- receiving ---------------------------------------------------------------------------------------------------- */
+
+/* Takes the descriptors that came with the header. */
+static bool message_detach(struct msghdr *m, struct bl_message *message, int32_t which)
+{
+    struct cmsghdr *header = CMSG_FIRSTHDR(m);
+    int list[BL_MESSAGE_FDS], count = 0, taken = 0;
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+        count = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        memcpy(list, CMSG_DATA(header), (size_t)count * sizeof(int));
+    }
+    for (int i = 0; i < BL_MESSAGE_FDS; i++) {
+        if (which >> i & 1 && taken < count)
+            message->fd[i] = list[taken++];
+    }
+    for (int i = taken; i < count; i++)
+        close(list[i]);
+    return !(m->msg_flags & MSG_CTRUNC);
+}
+
+/* The rest of a message whose beginning has come: it is on its way. */
+static enum bl_received message_receive_rest(int socket, void *data, size_t size)
+{
+    while (size) {
+        ssize_t got = recv(socket, data, size, 0);
+        if (got == 0 || (got < 0 && errno == ECONNRESET))
+            return BL_RECEIVED_END;
+        if (got < 0 && errno != EINTR && errno != EAGAIN)
+            return BL_RECEIVED_FAILED;
+        if (got > 0) {
+            data = (char *)data + got;
+            size -= (size_t)got;
+        }
+    }
+    return BL_RECEIVED;
+}
+
+enum bl_received bl_message_receive(int socket, struct bl_message *message)
+{
+    struct header header;
+    struct iovec part = {&header, sizeof header};
+    union control control;
+    struct msghdr m = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control.space};
+    struct bl_buffer *data = &message->data;
+    for (int i = 0; i < BL_MESSAGE_FDS; i++) {
+        if (message->fd[i] >= 0)
+            close(message->fd[i]);
+        message->fd[i] = -1;
+    }
+    bl_buffer_clear(data);
+    message->at = 0;
+    message->damaged = false;
+    ssize_t got = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return BL_RECEIVED_NOTHING;
+    if (got == 0 || (got < 0 && errno == ECONNRESET))
+        return BL_RECEIVED_END;
+    if (got < 0)
+        return BL_RECEIVED_FAILED;
+    enum bl_received received = message_receive_rest(socket, (char *)&header + got, sizeof header - (size_t)got);
+    if (received != BL_RECEIVED)
+        return received;
+    if (!message_detach(&m, message, header.fds) || header.size > BL_MESSAGE_MAX) {
+        errno = EMSGSIZE;
+        return BL_RECEIVED_FAILED;
+    }
+    message->type = header.type;
+    if (!bl_buffer_reserve(data, header.size)) {
+        errno = ENOMEM;
+        return BL_RECEIVED_FAILED;
+    }
+    received = message_receive_rest(socket, data->data, header.size);
+    data->size = header.size;
+    return received;
+}

@@ -1,0 +1,40 @@
+#include "base/shared_memory.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+int bl_shared_memory_map(struct bl_shared_memory *memory, int fd, size_t size, struct bl_error *e)
+{
+    *memory = (struct bl_shared_memory){.size = size, .fd = fd};
+    void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (data == MAP_FAILED)
+        return bl_error_errno(e, BL_EFAIL, "cannot map %zu bytes of shared memory", size);
+    memory->data = data;
+    return BL_OK;
+}
+
+int bl_shared_memory_make(struct bl_shared_memory *memory, size_t size, struct bl_error *e)
+{
+    *memory = (struct bl_shared_memory){0};
+    int fd = memfd_create("bload", MFD_CLOEXEC);
+    if (fd < 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot make shared memory");
+    int code = ftruncate(fd, (off_t)size) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot make shared memory");
+    if (code) {
+        close(fd);
+        return code;
+    }
+    code = bl_shared_memory_map(memory, fd, size, e);
+    if (code)
+        bl_shared_memory_free(memory);
+    return code;
+}
+
+void bl_shared_memory_free(struct bl_shared_memory *memory)
+{
+    if (memory->data)
+        munmap(memory->data, memory->size);
+    if (memory->size)
+        close(memory->fd);
+    *memory = (struct bl_shared_memory){0};
+}

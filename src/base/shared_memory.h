@@ -1,0 +1,25 @@
+/* Memory that other processes map, too, by its descriptor. */
+#ifndef BL_SHARED_MEMORY_H
+#define BL_SHARED_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct bl_shared_memory {
+    uint8_t *data; /* page-aligned; NULL: none */
+    size_t size;
+    int fd;
+};
+
+/* Makes so many bytes of zeros, of which pages are allocated when they are first written. */
+int bl_shared_memory_make(struct bl_shared_memory *memory, size_t size, struct bl_error *e);
+
+/* Maps what another process made, and takes over its descriptor. Also to be freed after a failure. */
+int bl_shared_memory_map(struct bl_shared_memory *memory, int fd, size_t size, struct bl_error *e);
+
+/* Initialize with {0}. */
+void bl_shared_memory_free(struct bl_shared_memory *memory);
+
+#endif

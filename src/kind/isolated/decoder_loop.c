@@ -1,0 +1,282 @@
+#include "kind/isolated/decoder_loop.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/opener.h"
+#include "base/shared_memory.h"
+#include "kind/isolated/messages.h"
+#include "kind/isolated/progress_page.h"
+#include "kind/isolated/syscall_filter.h"
+#include "kind/simd.h"
+
+struct decoder {
+    const struct bl_decoder_part *part;
+    int channel;
+    struct bl_cancel cancel; /* never raised: the worker ends the process instead */
+    struct bl_kind_env env;
+    struct bl_shared_memory shared; /* the page */
+    struct bl_progress_page *page;
+    struct bl_meter meter;
+    struct bl_message request, opened;
+    struct bl_buffer path; /* of the file that came with the request */
+    struct bl_buffer answer;
+    struct bl_isolated_chunk chunk;
+    struct bl_counter *counter;
+    struct bl_fields fields;
+    struct bl_reader *reader;
+    struct bl_shared_memory block; /* the one that pieces are written to */
+    struct bl_buffer beside;       /* steps that are not in it */
+    double *times;
+};
+
+static void decoder_send(struct decoder *d, int type, const struct bl_buffer *data)
+{
+    if ((data && data->failed) || !bl_message_send(d->channel, type, data, NULL))
+        _exit(1); /* the worker sees that the process has ended */
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+/* The file that came with the request, or one that the worker opens. */
+static int decoder_open_input(void *context, const char *path, int flags)
+{
+    struct decoder *d = context;
+    struct bl_buffer want = {0};
+    int fd = d->request.fd[BL_ISOLATED_FILE];
+    if (fd >= 0 && d->path.data && strcmp(d->path.data, path) == 0) {
+        d->request.fd[BL_ISOLATED_FILE] = -1;
+        return fd;
+    }
+    bl_message_put_text(&want, path);
+    bl_message_put_int(&want, flags);
+    decoder_send(d, BL_ISOLATED_WANT, &want);
+    bl_buffer_free(&want);
+    if (bl_message_receive(d->channel, &d->opened) != BL_RECEIVED || d->opened.type != BL_ISOLATED_OPENED)
+        _exit(1);
+    fd = d->opened.fd[BL_ISOLATED_FILE];
+    d->opened.fd[BL_ISOLATED_FILE] = -1;
+    errno = (int)bl_message_get_int(&d->opened);
+    return fd;
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------------ */
+
+/* Begins the answer that ends a request. */
+static void decoder_begin_answer(struct decoder *d, int code, const struct bl_error *e)
+{
+    struct bl_error none = {0};
+    bool memory = bl_error_memory_seen();
+    bl_buffer_clear(&d->answer);
+    bl_message_put_int(&d->answer, memory ? bl_error_memory(&none) : code);
+    bl_message_put_text(&d->answer, memory ? none.text : e->text);
+    bl_message_put_int(&d->answer, memory);
+}
+
+/* The meter counts in the page. It has no weight of its own there, and counts what it is told. */
+static struct bl_meter *decoder_meter(struct decoder *d)
+{
+    int64_t whole = bl_message_get_int(&d->request);
+    atomic_store_explicit(&d->page->done, 0, memory_order_relaxed);
+    d->meter = (struct bl_meter){.sum = &d->page->done, .whole = whole, .weight = whole};
+    return &d->meter;
+}
+
+static int decoder_emit(void *sink, int input, const struct bl_row *row, struct bl_error *e)
+{
+    (void)input, (void)e;
+    struct decoder *d = sink;
+    bl_buffer_clear(&d->answer);
+    bl_isolated_put_row(&d->answer, row);
+    decoder_send(d, BL_ISOLATED_ROW, &d->answer);
+    return BL_OK;
+}
+
+static void decoder_count(struct decoder *d)
+{
+    const struct bl_kind_scan *scan = d->part->kind->scan;
+    struct bl_error e = {0};
+    struct bl_meter *meter = decoder_meter(d);
+    int code = bl_isolated_get_chunk(&d->request, &d->chunk, &e);
+    if (d->request.damaged)
+        _exit(1);
+    bl_buffer_clear(&d->path);
+    bl_buffer_text(&d->path, d->chunk.input.path);
+    d->chunk.chunk.meter = meter->whole ? meter : NULL;
+    bl_error_memory_watch();
+    if (!code && scan->open && !d->counter)
+        code = scan->open(d->part->config, &d->env, &d->counter, &e);
+    if (!code)
+        code = scan->count(d->part->config, &d->env, d->counter, &d->chunk.chunk, decoder_emit, d, &e);
+    decoder_begin_answer(d, code, &e);
+    decoder_send(d, BL_ISOLATED_DONE, &d->answer);
+}
+
+static void decoder_fields(struct decoder *d)
+{
+    struct bl_error e = {0};
+    struct bl_row row;
+    struct bl_fields fields = {0};
+    (void)decoder_meter(d);
+    bl_isolated_get_row(&d->request, &row);
+    if (d->request.damaged)
+        _exit(1);
+    bl_buffer_clear(&d->path);
+    bl_buffer_text(&d->path, row.path);
+    bl_error_memory_watch();
+    int code = d->part->kind->read->fields(d->part->config, &d->env, &row, &fields, &e);
+    decoder_begin_answer(d, code, &e);
+    bl_isolated_put_fields(&d->answer, &fields);
+    decoder_send(d, BL_ISOLATED_DONE, &d->answer);
+}
+
+/* --- pieces ------------------------------------------------------------------------------------------------------- */
+
+/* The first piece brings the fields. */
+static int decoder_open_reader(struct decoder *d, struct bl_error *e)
+{
+    const struct bl_kind_read *read = d->part->kind->read;
+    if (!bl_message_get_int(&d->request))
+        return BL_OK;
+    bl_isolated_get_fields(&d->request, &d->fields);
+    return d->request.damaged ? BL_OK : read->open(d->part->config, &d->env, &d->fields, &d->reader, e);
+}
+
+/* The memory of the piece's block, if it is another one than before. */
+static int decoder_map_block(struct decoder *d, struct bl_error *e)
+{
+    int fd = d->request.fd[BL_ISOLATED_MEMORY];
+    size_t size = (size_t)bl_message_get_int(&d->request);
+    if (fd < 0)
+        return BL_OK;
+    bl_shared_memory_free(&d->block);
+    d->request.fd[BL_ISOLATED_MEMORY] = -1;
+    return bl_shared_memory_map(&d->block, fd, size, e);
+}
+
+/* Finds where the steps of each field go: into the block, or beside it. */
+static int decoder_place_fields(struct decoder *d, int64_t steps, uint8_t **out, size_t *beside, struct bl_error *e)
+{
+    size_t at = 0, size[BL_FIELDS_MAX] = {0};
+    int64_t offset[BL_FIELDS_MAX] = {0};
+    for (int f = 0; f < d->fields.count; f++) {
+        size[f] = (size_t)steps * bl_field_step_bytes(&d->fields.field[f]);
+        offset[f] = bl_message_get_int(&d->request);
+        d->request.damaged |= offset[f] >= 0 && (!d->block.data || size[f] > d->block.size ||
+                                                 (size_t)offset[f] > d->block.size - size[f]);
+        at += offset[f] < 0 ? (size[f] + 63) / 64 * 64 : 0;
+    }
+    *beside = at;
+    bl_buffer_clear(&d->beside);
+    if (at && !bl_buffer_reserve(&d->beside, at))
+        return bl_error_memory(e);
+    at = 0;
+    for (int f = 0; f < d->fields.count; f++) {
+        out[f] = offset[f] < 0 ? (uint8_t *)d->beside.data + at : d->block.data + offset[f];
+        at += offset[f] < 0 ? (size[f] + 63) / 64 * 64 : 0;
+    }
+    return BL_OK;
+}
+
+/* Times that the piece is given, or is to set. */
+static int decoder_place_times(struct decoder *d, struct bl_request *request, struct bl_error *e)
+{
+    size_t size, expected = (size_t)request->steps * sizeof *d->times;
+    if (!bl_message_get_int(&d->request))
+        return BL_OK;
+    const void *given = bl_message_get_bytes(&d->request, &size);
+    d->request.damaged |= size != expected;
+    if (d->request.damaged)
+        return BL_OK;
+    double *times = realloc(d->times, expected);
+    if (!times)
+        return bl_error_memory(e);
+    request->times = d->times = memcpy(times, given, size);
+    return BL_OK;
+}
+
+static void decoder_piece(struct decoder *d)
+{
+    struct bl_error e = {0};
+    struct bl_note note = {0};
+    uint8_t *out[BL_FIELDS_MAX];
+    size_t beside = 0;
+    struct bl_request request = {.meter = decoder_meter(d), .out = out};
+    bl_error_memory_watch();
+    bl_isolated_get_row(&d->request, &request.row);
+    request.source_start = bl_message_get_int(&d->request);
+    request.steps = bl_message_get_int(&d->request);
+    request.followed = bl_message_get_int(&d->request);
+    bl_buffer_clear(&d->path);
+    bl_buffer_text(&d->path, request.row.path ? request.row.path : "");
+    int code = decoder_open_reader(d, &e);
+    if (!code)
+        code = decoder_map_block(d, &e);
+    if (!code)
+        code = decoder_place_times(d, &request, &e);
+    if (!code)
+        code = decoder_place_fields(d, request.steps, out, &beside, &e);
+    if (d->request.damaged)
+        _exit(1);
+    if (!code)
+        code = d->part->kind->read->piece(d->reader, &request, &note, &e);
+    decoder_begin_answer(d, code, &e);
+    bl_message_put_text(&d->answer, note.text);
+    bl_message_put_bytes(&d->answer, request.times, request.times ? (size_t)request.steps * sizeof *d->times : 0);
+    bl_message_put_bytes(&d->answer, d->beside.data, beside);
+    decoder_send(d, BL_ISOLATED_DONE, &d->answer);
+}
+
+/* --- the process -------------------------------------------------------------------------------------------------- */
+
+/* Limits what the process allocates beyond what it has. It leaves no core file: crashes are expected. */
+static void decoder_set_limits(int64_t memory)
+{
+    struct rlimit none = {0, 0}, limit;
+    long long pages = 0;
+    (void)setrlimit(RLIMIT_CORE, &none);
+    FILE *file = memory ? fopen("/proc/self/statm", "re") : NULL;
+    if (!file)
+        return;
+    if (fscanf(file, "%lld", &pages) == 1 && getrlimit(RLIMIT_AS, &limit) == 0) {
+        rlim_t wanted = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)memory;
+        if (limit.rlim_cur > wanted) {
+            limit.rlim_cur = wanted;
+            (void)setrlimit(RLIMIT_AS, &limit);
+        }
+    }
+    fclose(file);
+}
+
+void bl_decoder_loop(const void *context, const struct bl_spawn *spawn, int channel)
+{
+    const struct bl_decoder_context *all = context;
+    struct bl_error e = {0};
+    struct decoder d = {.part = &all->part[spawn->number[BL_DECODER_PART]],
+                        .channel = channel,
+                        .request.fd = {-1, -1},
+                        .opened.fd = {-1, -1}};
+    if (bl_shared_memory_map(&d.shared, spawn->fd, sizeof *d.page, &e))
+        _exit(1);
+    d.page = (struct bl_progress_page *)(void *)d.shared.data;
+    d.cancel.beats = &d.page->beats;
+    d.env = (struct bl_kind_env){.cancel = &d.cancel, .simd = (enum bl_simd)spawn->number[BL_DECODER_SIMD]};
+    if (bl_simd_apply(d.env.simd, &e))
+        _exit(1);
+    bl_opener_set(decoder_open_input, &d);
+    decoder_set_limits(all->memory);
+    atomic_store(&d.page->filtered, bl_syscall_filter_install());
+    while (bl_message_receive(channel, &d.request) == BL_RECEIVED) {
+        if (d.request.type == BL_ISOLATED_COUNT)
+            decoder_count(&d);
+        else if (d.request.type == BL_ISOLATED_FIELDS)
+            decoder_fields(&d);
+        else
+            decoder_piece(&d);
+    }
+    _exit(0);
+}

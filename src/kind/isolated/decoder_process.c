@@ -1,0 +1,257 @@
+#include "kind/isolated/decoder_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* --- beginning and end -------------------------------------------------------------------------------------------- */
+
+int bl_decoder_process_start(struct bl_decoder_process *p, const struct bl_decoder_start *start, struct bl_error *e)
+{
+    struct bl_spawn spawn = start->spawn;
+    if (p->pid)
+        return BL_OK;
+    if (!p->shared.data) {
+        int code = bl_shared_memory_make(&p->shared, sizeof *p->page, e);
+        if (code)
+            return code;
+    }
+    p->page = (struct bl_progress_page *)(void *)p->shared.data;
+    spawn.fd = p->shared.fd;
+    int code = bl_fork_server_spawn(start->server, &spawn, &p->channel, &p->pid, e);
+    if (code)
+        p->pid = 0;
+    return code;
+}
+
+/* Closes what belongs to the process, and learns how it ended. */
+static int process_reap(struct bl_decoder_process *p, const struct bl_decoder_start *start, int *status,
+                        struct bl_error *e)
+{
+    pid_t pid = p->pid;
+    close(p->channel);
+    p->channel = p->block = -1;
+    p->pid = 0;
+    p->reads = false;
+    bl_buffer_clear(&p->given);
+    return bl_fork_server_reap(start->server, pid, status, e);
+}
+
+void bl_decoder_process_end(struct bl_decoder_process *p, const struct bl_decoder_start *start)
+{
+    struct bl_error none = {0};
+    int status;
+    if (p->pid)
+        (void)process_reap(p, start, &status, &none); /* nobody waits for it any more */
+}
+
+void bl_decoder_process_free(struct bl_decoder_process *p)
+{
+    bl_shared_memory_free(&p->shared);
+    bl_message_free(&p->answer);
+    bl_buffer_free(&p->given);
+}
+
+static void process_kill(struct bl_decoder_process *p, const struct bl_decoder_start *start)
+{
+    (void)kill(p->pid, SIGKILL); /* not reaped yet: no other process has its number */
+    bl_decoder_process_end(p, start);
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+/* Whether the path is a file that the call names, or is in the folder that it names. */
+static bool call_may_open(const struct bl_decoder_call *call, const char *path)
+{
+    size_t size = strlen(call->path);
+    if (call->any || strcmp(call->path, path) == 0)
+        return true;
+    return strncmp(call->path, path, size) == 0 && path[size] == '/' && !strchr(path + size + 1, '/');
+}
+
+static void process_remember_path(struct bl_decoder_loss *loss, const char *path)
+{
+    snprintf(loss->path, sizeof loss->path, "%s", path);
+}
+
+/* Opens a file that the process wants. */
+static int process_serve_file(struct bl_decoder_process *p, const struct bl_decoder_call *call,
+                              struct bl_decoder_loss *loss)
+{
+    const int flags_allowed = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DIRECTORY;
+    struct bl_buffer data = {0};
+    const char *path = bl_message_get_text(&p->answer);
+    int flags = (int)bl_message_get_int(&p->answer), fd[BL_MESSAGE_FDS] = {-1, -1}, error = EPERM;
+    if (path && !(flags & ~flags_allowed) && call_may_open(call, path)) {
+        process_remember_path(loss, path);
+        fd[BL_ISOLATED_FILE] = open(path, flags | O_CLOEXEC);
+        error = fd[BL_ISOLATED_FILE] < 0 ? errno : 0;
+    }
+    bl_message_put_int(&data, error);
+    bool sent = !data.failed && bl_message_send(p->channel, BL_ISOLATED_OPENED, &data, fd);
+    bl_buffer_free(&data);
+    if (fd[BL_ISOLATED_FILE] >= 0)
+        close(fd[BL_ISOLATED_FILE]);
+    return sent;
+}
+
+/* --- watching ----------------------------------------------------------------------------------------------------- */
+
+/* What a call is watched by. */
+struct watch {
+    unsigned long long beats;
+    double since; /* processor time of the process at the last beat */
+};
+
+static double process_seconds(const struct bl_decoder_process *p)
+{
+    clockid_t clock;
+    struct timespec time;
+    if (clock_getcpuclockid(p->pid, &clock) != 0 || clock_gettime(clock, &time) != 0)
+        return 0;
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* Whether the process has worked for too long without a packet or frame. */
+static bool process_is_stalled(const struct bl_decoder_process *p, struct watch *watch, int64_t limit)
+{
+    unsigned long long beats = atomic_load_explicit(&p->page->beats, memory_order_relaxed);
+    double now = process_seconds(p);
+    if (beats != watch->beats || watch->since < 0) {
+        watch->beats = beats;
+        watch->since = now;
+    }
+    return now - watch->since > (double)limit;
+}
+
+/* Learns why the process has ended. */
+static int process_lose(struct bl_decoder_process *p, const struct bl_decoder_start *start,
+                        struct bl_decoder_loss *loss, struct bl_error *e)
+{
+    int status;
+    int code = process_reap(p, start, &status, e);
+    if (code)
+        return code;
+    loss->lost = true;
+    loss->killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
+    if (name)
+        snprintf(loss->how, sizeof loss->how, "SIG%s", name);
+    else if (WIFSIGNALED(status))
+        snprintf(loss->how, sizeof loss->how, "signal %d", WTERMSIG(status));
+    else
+        snprintf(loss->how, sizeof loss->how, "exit status %d", WEXITSTATUS(status));
+    return BL_OK;
+}
+
+/* While nothing comes from the process: whether it is to be ended. */
+static int process_watch(struct bl_decoder_process *p, const struct bl_decoder_start *start,
+                         const struct bl_decoder_call *call, struct watch *watch, struct bl_decoder_loss *loss,
+                         struct bl_error *e)
+{
+    if (bl_cancelled(call->cancel)) {
+        process_kill(p, start);
+        return bl_error_set(e, BL_ECANCEL, "cancelled");
+    }
+    bl_meter_report(call->meter, atomic_load_explicit(&p->page->done, memory_order_relaxed));
+    if (process_is_stalled(p, watch, start->stall)) {
+        loss->lost = loss->stalled = true;
+        process_kill(p, start);
+    }
+    return BL_OK;
+}
+
+/* --- calls -------------------------------------------------------------------------------------------------------- */
+
+/* Sends the request, with the file that it will need, unless the process has it open. */
+static bool process_send(struct bl_decoder_process *p, const struct bl_decoder_call *call, const struct bl_buffer *data,
+                         struct bl_decoder_loss *loss)
+{
+    int fd[BL_MESSAGE_FDS] = {-1, call->memory};
+    bool is_new = !p->given.data || call->type != BL_ISOLATED_PIECE || strcmp(p->given.data, call->path) != 0;
+    if (is_new && !call->any) {
+        fd[BL_ISOLATED_FILE] = open(call->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        bl_buffer_clear(&p->given);
+        bl_buffer_text(&p->given, call->path);
+    }
+    process_remember_path(loss, call->path);
+    bool sent = bl_message_send(p->channel, call->type, data, fd);
+    if (fd[BL_ISOLATED_FILE] >= 0)
+        close(fd[BL_ISOLATED_FILE]);
+    return sent;
+}
+
+static int process_finish(struct bl_decoder_process *p, const struct bl_decoder_call *call, struct bl_error *e)
+{
+    struct bl_message *m = &p->answer;
+    int code = (int)bl_message_get_int(m);
+    const char *text = bl_message_get_text(m);
+    bool memory = bl_message_get_int(m) != 0;
+    bl_meter_report(call->meter, atomic_load_explicit(&p->page->done, memory_order_relaxed));
+    if (!code)
+        return BL_OK;
+    if (code < BL_ECANCEL || code > BL_OK)
+        code = BL_EFAIL;
+    bl_error_set(e, code, "%s", text ? text : "a decoder process failed");
+    if (memory)
+        bl_error_prefix(e, "a decoder process");
+    return code;
+}
+
+static int process_emit_row(struct bl_decoder_process *p, const struct bl_decoder_call *call, struct bl_error *e)
+{
+    struct bl_row row;
+    bl_isolated_get_row(&p->answer, &row);
+    if (p->answer.damaged || !call->row)
+        return bl_error_set(e, BL_EFAIL, "%s: a decoder process sent what it was not asked for", call->path);
+    return call->row(call->sink, &row, e);
+}
+
+/* Handles messages until the process is done or lost. */
+static int process_converse(struct bl_decoder_process *p, const struct bl_decoder_start *start,
+                            const struct bl_decoder_call *call, struct bl_decoder_loss *loss, struct bl_error *e)
+{
+    struct watch watch = {.since = -1};
+    int code = BL_OK;
+    while (!code && !loss->lost) {
+        switch (bl_message_receive(p->channel, &p->answer)) {
+        case BL_RECEIVED_NOTHING:
+            code = process_watch(p, start, call, &watch, loss, e);
+            break;
+        case BL_RECEIVED_END:
+            return process_lose(p, start, loss, e);
+        case BL_RECEIVED_FAILED:
+            return bl_error_errno(e, BL_EFAIL, "cannot read from a decoder process");
+        case BL_RECEIVED:
+            if (p->answer.type == BL_ISOLATED_DONE)
+                return process_finish(p, call, e);
+            if (p->answer.type == BL_ISOLATED_ROW)
+                code = process_emit_row(p, call, e);
+            else if (!process_serve_file(p, call, loss))
+                return process_lose(p, start, loss, e);
+            break;
+        }
+    }
+    return code;
+}
+
+int bl_decoder_process_call(struct bl_decoder_process *p, const struct bl_decoder_start *start,
+                            const struct bl_decoder_call *call, struct bl_decoder_loss *loss, struct bl_error *e)
+{
+    *loss = (struct bl_decoder_loss){0};
+    int code = bl_decoder_process_start(p, start, e);
+    if (code)
+        return code;
+    atomic_store_explicit(&p->page->done, 0, memory_order_relaxed);
+    if (!process_send(p, call, call->data, loss))
+        return process_lose(p, start, loss, e);
+    code = process_converse(p, start, call, loss, e);
+    if (code && code != BL_EDATA && p->pid)
+        process_kill(p, start);
+    return code;
+}

@@ -1,0 +1,71 @@
+/* A decoder process, as its worker sees it. */
+#ifndef BL_DECODER_PROCESS_H
+#define BL_DECODER_PROCESS_H
+
+#include "base/shared_memory.h"
+#include "kind/isolated/decoder_loop.h"
+#include "kind/isolated/messages.h"
+#include "kind/isolated/progress_page.h"
+
+/* Initialize with BL_DECODER_PROCESS_NONE. It starts with the first call, and again after its end. */
+struct bl_decoder_process {
+    pid_t pid; /* 0: none */
+    int channel;
+    struct bl_shared_memory shared; /* the page */
+    struct bl_progress_page *page;
+    struct bl_message answer;
+    struct bl_buffer given; /* path of the file that it was given last */
+    int block;              /* descriptor of the block that it has mapped; -1: none */
+    bool reads;             /* its reader is open */
+};
+
+#define BL_DECODER_PROCESS_NONE                                                                                        \
+    {                                                                                                                  \
+        .channel = -1, .answer.fd = {-1, -1}, .block = -1                                                              \
+    }
+
+/* How processes are started and watched. */
+struct bl_decoder_start {
+    const struct bl_fork_server *server;
+    struct bl_spawn spawn; /* but for fd */
+    int64_t stall;         /* seconds of processor time without progress that are its end */
+};
+
+/* What a process is asked to do. */
+struct bl_decoder_call {
+    int type;                     /* enum bl_isolated_type */
+    const struct bl_buffer *data; /* without the meter's number, which comes first */
+    int memory;                   /* a descriptor for it, or -1 */
+    const char *path;             /* the file that it may want to be opened; a file in it, if it is a folder */
+    bool any;                     /* or any file, which a list may name */
+    const struct bl_cancel *cancel;
+    struct bl_meter *meter; /* or NULL */
+    /* Takes a row; may be NULL. */
+    int (*row)(void *sink, const struct bl_row *row, struct bl_error *e);
+    void *sink;
+};
+
+/* How a process was lost. */
+struct bl_decoder_loss {
+    bool lost;
+    bool stalled;   /* it made no progress and was ended */
+    bool killed;    /* by SIGKILL, which is somebody else's: the system's, where memory runs out */
+    char how[64];   /* "SIGSEGV", "exit status 1" */
+    char path[256]; /* of the file that it opened last */
+};
+
+/* Starts the process if there is none. BL_EFAIL. */
+int bl_decoder_process_start(struct bl_decoder_process *p, const struct bl_decoder_start *start, struct bl_error *e);
+
+/* Has the process do the work. Returns its code, with its error; results follow in p->answer. If the process is lost,
+ * the code is BL_OK, and loss tells how. BL_EFAIL, BL_ECANCEL: also its worker's own; then the process is ended. */
+int bl_decoder_process_call(struct bl_decoder_process *p, const struct bl_decoder_start *start,
+                            const struct bl_decoder_call *call, struct bl_decoder_loss *loss, struct bl_error *e);
+
+/* Ends the process, which does nothing at the moment. */
+void bl_decoder_process_end(struct bl_decoder_process *p, const struct bl_decoder_start *start);
+
+/* Frees what is left; the process has ended. */
+void bl_decoder_process_free(struct bl_decoder_process *p);
+
+#endif

@@ -1,0 +1,242 @@
+#include "kind/isolated/fork_server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WAIT_MICROSECONDS 100000
+
+enum wish { WISH_SPAWN, WISH_REAP };
+
+/* What the server is asked for, with the socket that takes the answer, and for a new process its descriptor. */
+struct wish_message {
+    int64_t wish;
+    int64_t pid; /* to be reaped */
+    int64_t number[BL_SPAWN_NUMBERS];
+};
+
+struct answer {
+    int64_t pid;    /* of the new process */
+    int64_t status; /* of one that was reaped */
+    int64_t error;  /* errno, or 0 */
+};
+
+union control {
+    struct cmsghdr header;
+    char space[CMSG_SPACE(2 * sizeof(int))];
+};
+
+/* --- the server --------------------------------------------------------------------------------------------------- */
+
+struct serving {
+    int socket;
+    bl_fork_main *main;
+    const void *context;
+};
+
+/* Ends this process when its parent ends, even if that is killed. */
+static void process_follow_parent(pid_t parent)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+        _exit(1);
+}
+
+static void server_send(int socket, const struct answer *answer)
+{
+    ssize_t sent = send(socket, answer, sizeof *answer, MSG_NOSIGNAL);
+    (void)sent; /* whoever asked is gone, or will find out that there is no answer */
+}
+
+static void server_spawn(const struct serving *s, const struct wish_message *wish, const int fd[2])
+{
+    struct bl_spawn spawn = {.fd = fd[1]};
+    pid_t self = getpid(), pid = fork();
+    memcpy(spawn.number, wish->number, sizeof spawn.number);
+    if (pid == 0) {
+        process_follow_parent(self);
+        close(s->socket);
+        s->main(s->context, &spawn, fd[0]);
+        _exit(0);
+    }
+    server_send(fd[0], &(struct answer){.pid = pid, .error = pid < 0 ? errno : 0});
+}
+
+static void server_reap(const struct wish_message *wish, int socket)
+{
+    struct answer answer = {.pid = wish->pid};
+    pid_t pid;
+    int status = 0;
+    do
+        pid = waitpid((pid_t)wish->pid, &status, 0);
+    while (pid < 0 && errno == EINTR);
+    answer.status = status;
+    answer.error = pid < 0 ? errno : 0;
+    server_send(socket, &answer);
+}
+
+/* *got is false when nobody is left who could ask. */
+static bool server_receive(const struct serving *s, struct wish_message *wish, int fd[2], bool *got)
+{
+    struct iovec part = {wish, sizeof *wish};
+    union control control;
+    struct msghdr m = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control.space};
+    fd[0] = fd[1] = -1;
+    ssize_t size = recvmsg(s->socket, &m, MSG_CMSG_CLOEXEC);
+    *got = size == (ssize_t)sizeof *wish;
+    if (!*got)
+        return size < 0 && errno == EINTR;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&m);
+    if (header && header->cmsg_type == SCM_RIGHTS)
+        memcpy(fd, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
+    return true;
+}
+
+static void server_run(const struct serving *s)
+{
+    struct wish_message wish = {0};
+    int fd[2];
+    bool got;
+    while (server_receive(s, &wish, fd, &got)) {
+        if (got && wish.wish == WISH_SPAWN)
+            server_spawn(s, &wish, fd);
+        else if (got)
+            server_reap(&wish, fd[0]);
+        for (int i = 0; i < 2; i++) {
+            if (fd[i] >= 0)
+                close(fd[i]);
+        }
+    }
+}
+
+/* Whoever ends the run tells its processes by closing their sockets: a signal to the whole group must not end them
+ * first. Open files would be kept open: a pipe that its reader waits for, a lock. */
+static void server_detach(int socket)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        signal(signals[i], SIG_IGN);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd <= 2 && null >= 0; fd++)
+        (void)dup2(null, fd);
+    if (socket > 3)
+        (void)close_range(3, (unsigned)socket - 1, 0);
+    (void)close_range((unsigned)socket + 1, ~0U, 0);
+}
+
+int bl_fork_server_start(struct bl_fork_server *server, bl_fork_main *main, const void *context, struct bl_error *e)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot make a socket");
+    pid_t self = getpid(), pid = fork();
+    if (pid < 0) {
+        bl_error_errno(e, BL_EFAIL, "cannot start a process");
+        close(ends[0]);
+        close(ends[1]);
+        return BL_EFAIL;
+    }
+    if (pid == 0) {
+        process_follow_parent(self);
+        server_detach(ends[1]);
+        server_run(&(struct serving){ends[1], main, context});
+        _exit(0);
+    }
+    close(ends[1]);
+    *server = (struct bl_fork_server){pid, ends[0]};
+    return BL_OK;
+}
+
+void bl_fork_server_stop(struct bl_fork_server *server)
+{
+    if (!server->pid)
+        return;
+    close(server->socket);
+    while (waitpid(server->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    server->pid = 0;
+}
+
+/* --- whoever asks ------------------------------------------------------------------------------------------------- */
+
+static int server_ask(const struct bl_fork_server *server, const struct wish_message *wish, const int *fd, int fds,
+                      struct bl_error *e)
+{
+    struct iovec part = {(void *)(uintptr_t)wish, sizeof *wish};
+    union control control = {0};
+    struct msghdr m = {.msg_iov = &part,
+                       .msg_iovlen = 1,
+                       .msg_control = &control,
+                       .msg_controllen = CMSG_SPACE((size_t)fds * sizeof(int))};
+    ssize_t sent;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&m);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN((size_t)fds * sizeof(int));
+    memcpy(CMSG_DATA(header), fd, (size_t)fds * sizeof(int));
+    do
+        sent = sendmsg(server->socket, &m, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent < 0 ? bl_error_errno(e, BL_EFAIL, "the process that starts decoders does not answer") : BL_OK;
+}
+
+static int answer_receive(int socket, const char *what, struct answer *answer, struct bl_error *e)
+{
+    ssize_t got;
+    do
+        got = recv(socket, answer, sizeof *answer, MSG_WAITALL);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot %s", what);
+    if (got != (ssize_t)sizeof *answer)
+        return bl_error_set(e, BL_EFAIL, "cannot %s: the process that starts decoders has ended", what);
+    errno = (int)answer->error;
+    return answer->error ? bl_error_errno(e, BL_EFAIL, "cannot %s", what) : BL_OK;
+}
+
+int bl_fork_server_spawn(const struct bl_fork_server *server, const struct bl_spawn *spawn, int *channel, pid_t *pid,
+                         struct bl_error *e)
+{
+    static const struct timeval wait = {.tv_usec = WAIT_MICROSECONDS};
+    struct wish_message wish = {.wish = WISH_SPAWN};
+    struct answer answer;
+    int ends[2];
+    memcpy(wish.number, spawn->number, sizeof wish.number);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot make a socket");
+    int code = server_ask(server, &wish, (int[2]){ends[1], spawn->fd}, 2, e);
+    close(ends[1]);
+    if (!code)
+        code = answer_receive(ends[0], "start a decoder process", &answer, e);
+    if (!code && setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait) != 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot set up a socket");
+    if (code) {
+        close(ends[0]);
+        return code;
+    }
+    *channel = ends[0];
+    *pid = (pid_t)answer.pid;
+    return BL_OK;
+}
+
+int bl_fork_server_reap(const struct bl_fork_server *server, pid_t pid, int *status, struct bl_error *e)
+{
+    struct wish_message wish = {.wish = WISH_REAP, .pid = pid};
+    struct answer answer = {0};
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot make a socket");
+    int code = server_ask(server, &wish, &ends[1], 1, e);
+    close(ends[1]);
+    if (!code)
+        code = answer_receive(ends[0], "learn how a decoder process ended", &answer, e);
+    close(ends[0]);
+    *status = (int)answer.status;
+    return code;
+}

@@ -1,0 +1,41 @@
+/* A fork server: a process with one thread that was forked before this one had others, and forks processes from then
+ * on. A process with threads must not: the child would inherit locks that nobody releases. */
+#ifndef BL_FORK_SERVER_H
+#define BL_FORK_SERVER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+#define BL_SPAWN_NUMBERS 2
+
+/* What a new process is told: numbers and a descriptor. */
+struct bl_spawn {
+    int64_t number[BL_SPAWN_NUMBERS];
+    int fd;
+};
+
+/* The work of a process, in it: channel is its end of the socket to whoever spawned it. It does not return. */
+typedef void bl_fork_main(const void *context, const struct bl_spawn *spawn, int channel);
+
+struct bl_fork_server {
+    pid_t pid; /* 0: not started */
+    int socket;
+};
+
+/* Starts the server. Its processes see the memory of this one as it is now, and run main with context. All of them
+ * ignore the signals that end this process, have /dev/null as standard input, output and error, and end when this one
+ * has. */
+int bl_fork_server_start(struct bl_fork_server *server, bl_fork_main *main, const void *context, struct bl_error *e);
+void bl_fork_server_stop(struct bl_fork_server *server);
+
+/* Starts a process. *channel: a stream socket to it, which the caller closes; whoever waits for a message gives up
+ * after a tenth of a second. Many threads may call these. */
+int bl_fork_server_spawn(const struct bl_fork_server *server, const struct bl_spawn *spawn, int *channel, pid_t *pid,
+                         struct bl_error *e);
+
+/* Waits for the end of a process, which must be near, and sets *status as waitpid does. Call it once for each. */
+int bl_fork_server_reap(const struct bl_fork_server *server, pid_t pid, int *status, struct bl_error *e);
+
+#endif

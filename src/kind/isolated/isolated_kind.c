@@ -1,0 +1,384 @@
+/* The functions of an isolated kind: each has a process do what the kind would do in this one. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kind/isolated/isolation.h"
+
+/* Whose process to ask. */
+struct client {
+    const struct bl_isolation *isolation;
+    int part;
+    const struct bl_kind_env *env;
+    struct bl_decoder_process process;
+    struct bl_buffer data; /* of the request */
+};
+
+struct bl_counter {
+    struct client client;
+};
+
+struct bl_reader {
+    struct client client;
+    struct bl_fields fields;
+};
+
+/* --- asking ------------------------------------------------------------------------------------------------------- */
+
+/* Finds the part by its config, which no two have in common. */
+static void client_init(struct client *c, const void *config, const struct bl_kind_env *env)
+{
+    *c = (struct client){.isolation = env->isolation, .env = env, .process = BL_DECODER_PROCESS_NONE};
+    while (c->isolation->decoder[c->part].config != config)
+        c->part++;
+}
+
+static struct bl_decoder_start client_start(const struct client *c)
+{
+    return (struct bl_decoder_start){.server = &c->isolation->server,
+                                     .spawn.number = {[BL_DECODER_PART] = c->part, [BL_DECODER_SIMD] = c->env->simd},
+                                     .stall = c->isolation->options.stall};
+}
+
+static void client_free(struct client *c)
+{
+    struct bl_decoder_start start = client_start(c);
+    bl_decoder_process_end(&c->process, &start);
+    bl_decoder_process_free(&c->process);
+    bl_buffer_free(&c->data);
+}
+
+static int client_call(struct client *c, struct bl_decoder_call *call, struct bl_decoder_loss *loss, struct bl_error *e)
+{
+    struct bl_decoder_start start = client_start(c);
+    call->data = &c->data;
+    call->cancel = c->env->cancel;
+    int code = bl_buffer_check(&c->data, e);
+    return code ? code : bl_decoder_process_call(&c->process, &start, call, loss, e);
+}
+
+/* Reports a process that was lost twice. BL_EDATA: a crash, which depends on the file alone. */
+static int client_report_loss(const struct client *c, const struct bl_decoder_loss *loss, const char *id,
+                              struct bl_error *e)
+{
+    if (loss->stalled)
+        return bl_error_set(e, BL_EFAIL,
+                            "%s: its decoder read no packet or frame in %" PRId64 " s of processor time, twice "
+                            "(--stall); to go on without it: --exclude '%s', and another -o",
+                            loss->path, c->isolation->options.stall, id);
+    if (loss->killed)
+        return bl_error_set(e, BL_EFAIL, "%s: its decoder process was killed (SIGKILL), as where memory runs out",
+                            loss->path);
+    return bl_error_set(e, BL_EDATA, "the decoder crashed (%s)", loss->how);
+}
+
+static void client_begin_data(struct client *c, const struct bl_meter *meter)
+{
+    bl_buffer_clear(&c->data);
+    bl_message_put_int(&c->data, meter ? meter->whole : 0);
+}
+
+/* --- counting ----------------------------------------------------------------------------------------------------- */
+
+static int isolated_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+                                 struct bl_error *e)
+{
+    *counter = malloc(sizeof **counter);
+    if (!*counter)
+        return bl_error_memory(e);
+    client_init(&(*counter)->client, config, env);
+    return BL_OK;
+}
+
+static void isolated_counter_close(struct bl_counter *counter)
+{
+    client_free(&counter->client);
+    free(counter);
+}
+
+/* The rows that come back. */
+struct counting {
+    bl_row_emit *emit;
+    void *sink;
+    int rows;
+};
+
+static int counting_emit(void *sink, const struct bl_row *row, struct bl_error *e)
+{
+    struct counting *counting = sink;
+    counting->rows++;
+    return counting->emit(counting->sink, 0, row, e);
+}
+
+/* Has the input counted, or of a list the lines from `first` on, so many; 0: what follows the last one. */
+static int counter_call(struct bl_counter *counter, struct bl_chunk *chunk, int first, int lines,
+                        struct counting *counting, struct bl_decoder_loss *loss, struct bl_error *e)
+{
+    struct client *c = &counter->client;
+    struct bl_decoder_call call = {.type = BL_ISOLATED_COUNT,
+                                   .memory = -1,
+                                   .path = chunk->input->path,
+                                   .any = chunk->list,
+                                   .meter = chunk->meter,
+                                   .row = counting_emit,
+                                   .sink = counting};
+    counting->rows = 0;
+    client_begin_data(c, chunk->meter);
+    bl_isolated_put_chunk(&c->data, chunk, first, chunk->list ? lines : 0);
+    return client_call(c, &call, loss, e);
+}
+
+/* Emits the row of an input, or of a line, on which the decoder crashed. */
+static int counter_emit_loss(const struct bl_counter *counter, const struct bl_chunk *chunk, int line,
+                             const struct bl_decoder_loss *loss, struct counting *counting, struct bl_error *e)
+{
+    struct bl_error fault = {0};
+    struct bl_row row = {.stream = -1, .offset = -1, .bytes = chunk->input->bytes};
+    int code = client_report_loss(&counter->client, loss, chunk->input->id, &fault);
+    if (chunk->list) {
+        row.offset = chunk->line[line].number;
+        bl_error_prefix(&fault, "%s", loss->path);
+    }
+    return bl_chunk_emit_row(counting->emit, counting->sink, &row, code, &fault, e);
+}
+
+/* What is lost is the input, or the line whose row did not come: it is tried once more, alone. */
+static int isolated_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                          struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
+{
+    (void)config, (void)env;
+    struct counting counting = {.emit = emit, .sink = sink};
+    int rows = chunk->list ? chunk->lines : 1, done = 0;
+    struct bl_decoder_loss loss;
+    while (done < rows) {
+        int code = counter_call(counter, chunk, done, rows - done, &counting, &loss, e);
+        if (code)
+            return code;
+        done = loss.lost ? done + counting.rows : rows;
+        if (done >= rows)
+            break;
+        code = counter_call(counter, chunk, done, 1, &counting, &loss, e);
+        if (!code && loss.lost && !counting.rows)
+            code = counter_emit_loss(counter, chunk, done, &loss, &counting, e);
+        if (code)
+            return code;
+        done++;
+    }
+    return chunk->fault ? counter_call(counter, chunk, rows, 0, &counting, &loss, e) : BL_OK;
+}
+
+/* --- fields ------------------------------------------------------------------------------------------------------- */
+
+/* Takes a process that is idle, or makes one. */
+static struct bl_decoder_process *process_take(struct bl_isolated_part *part, struct bl_error *e)
+{
+    struct bl_decoder_process *process = NULL;
+    for (int i = 0; i < BL_ISOLATION_IDLE_MAX && !process; i++)
+        process = atomic_exchange(&part->idle[i], NULL);
+    if (!process && (process = malloc(sizeof *process)))
+        *process = (struct bl_decoder_process)BL_DECODER_PROCESS_NONE;
+    if (!process)
+        bl_error_memory(e);
+    return process;
+}
+
+/* Puts it back, or ends it if there are enough. */
+static void process_put(struct bl_isolated_part *part, struct bl_decoder_process *process,
+                        const struct bl_decoder_start *start)
+{
+    for (int i = 0; i < BL_ISOLATION_IDLE_MAX; i++) {
+        struct bl_decoder_process *none = NULL;
+        if (atomic_compare_exchange_strong(&part->idle[i], &none, process))
+            return;
+    }
+    bl_decoder_process_end(process, start);
+    bl_decoder_process_free(process);
+    free(process);
+}
+
+static int client_ask_fields(struct client *c, const struct bl_row *row, struct bl_fields *fields, struct bl_error *e)
+{
+    struct bl_decoder_call call = {.type = BL_ISOLATED_FIELDS, .memory = -1, .path = row->path};
+    struct bl_decoder_loss loss = {.lost = true};
+    client_begin_data(c, NULL);
+    bl_isolated_put_row(&c->data, row);
+    for (int tries = 0; tries < 2 && loss.lost; tries++) {
+        int code = client_call(c, &call, &loss, e);
+        if (code)
+            return code;
+    }
+    if (loss.lost)
+        return client_report_loss(c, &loss, row->id, e);
+    bl_isolated_get_fields(&c->process.answer, fields);
+    return c->process.answer.damaged ? bl_error_set(e, BL_EFAIL, "%s: a damaged message", row->path) : BL_OK;
+}
+
+/* What options decide is decided here. */
+static int isolated_fields(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
+                           struct bl_fields *fields, struct bl_error *e)
+{
+    struct client c;
+    client_init(&c, config, env);
+    if (!row)
+        return c.isolation->decoder[c.part].kind->read->fields(config, env, NULL, fields, e);
+    struct bl_isolated_part *part = &env->isolation->part[c.part];
+    struct bl_decoder_process *process = process_take(part, e);
+    if (!process)
+        return BL_EFAIL;
+    c.process = *process;
+    int code = client_ask_fields(&c, row, fields, e);
+    *process = c.process;
+    const struct bl_decoder_start start = client_start(&c);
+    process_put(part, process, &start);
+    bl_buffer_free(&c.data);
+    return code;
+}
+
+void bl_isolated_kind_release(const struct bl_isolation *isolation, struct bl_isolated_part *part)
+{
+    const struct bl_decoder_start start = {.server = &isolation->server};
+    for (int i = 0; i < BL_ISOLATION_IDLE_MAX; i++) {
+        struct bl_decoder_process *process = atomic_exchange(&part->idle[i], NULL);
+        if (!process)
+            continue;
+        bl_decoder_process_end(process, &start);
+        bl_decoder_process_free(process);
+        free(process);
+    }
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+static int isolated_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                                struct bl_reader **reader, struct bl_error *e)
+{
+    *reader = malloc(sizeof **reader);
+    if (!*reader)
+        return bl_error_memory(e);
+    client_init(&(*reader)->client, config, env);
+    (*reader)->fields = *fields;
+    return BL_OK;
+}
+
+static void isolated_reader_close(struct bl_reader *reader)
+{
+    client_free(&reader->client);
+    free(reader);
+}
+
+/* Bytes of a field's steps where they travel with the answer. */
+static size_t steps_align(size_t size)
+{
+    return (size + 63) / 64 * 64;
+}
+
+/* Where the steps are in the memory that is shared; -1: not in it. */
+static int64_t request_offset(const struct bl_request *request, const uint8_t *out, size_t size)
+{
+    const struct bl_shared_memory *memory = request->memory;
+    uintptr_t at = (uintptr_t)out, begin = memory ? (uintptr_t)memory->data : 0;
+    if (!memory || at < begin || at - begin > memory->size || size > memory->size - (at - begin))
+        return -1;
+    return (int64_t)(at - begin);
+}
+
+static void reader_put_request(struct bl_reader *r, const struct bl_request *request, int fd)
+{
+    struct bl_buffer *data = &r->client.data;
+    bool reads = r->client.process.reads;
+    client_begin_data(&r->client, request->meter);
+    bl_isolated_put_row(data, &request->row);
+    bl_message_put_int(data, request->source_start);
+    bl_message_put_int(data, request->steps);
+    bl_message_put_int(data, request->followed);
+    bl_message_put_int(data, !reads);
+    if (!reads)
+        bl_isolated_put_fields(data, &r->fields);
+    bl_message_put_int(data, fd < 0 ? 0 : (int64_t)request->memory->size);
+    bl_message_put_int(data, request->times != NULL);
+    if (request->times)
+        bl_message_put_bytes(data, request->times, (size_t)request->steps * sizeof *request->times);
+    for (int f = 0; f < r->fields.count; f++) {
+        size_t size = (size_t)request->steps * bl_field_step_bytes(&r->fields.field[f]);
+        bl_message_put_int(data, request_offset(request, request->out[f], size));
+    }
+}
+
+/* Takes what the process found, and the steps that are not in shared memory. */
+static int reader_take_answer(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
+                              struct bl_error *e)
+{
+    struct bl_message *m = &r->client.process.answer;
+    const char *text = bl_message_get_text(m);
+    size_t times, beside, at = 0;
+    const void *time = bl_message_get_bytes(m, &times);
+    const uint8_t *bytes = bl_message_get_bytes(m, &beside);
+    snprintf(note->text, sizeof note->text, "%s", text ? text : "");
+    m->damaged |= request->times && times != (size_t)request->steps * sizeof *request->times;
+    for (int f = 0; f < r->fields.count && !m->damaged; f++) {
+        size_t size = (size_t)request->steps * bl_field_step_bytes(&r->fields.field[f]);
+        if (request_offset(request, request->out[f], size) >= 0)
+            continue;
+        m->damaged = at > beside || size > beside - at;
+        if (!m->damaged && size)
+            memcpy(request->out[f], bytes + at, size);
+        at += steps_align(size);
+    }
+    if (m->damaged)
+        return bl_error_set(e, BL_EFAIL, "%s: a decoder process sent a damaged message", request->row.path);
+    if (request->times)
+        memcpy(request->times, time, times);
+    return BL_OK;
+}
+
+static int reader_call(struct bl_reader *r, const struct bl_request *request, struct bl_decoder_loss *loss,
+                       struct bl_error *e)
+{
+    struct client *c = &r->client;
+    struct bl_decoder_start start = client_start(c);
+    int code = bl_decoder_process_start(&c->process, &start, e);
+    if (code)
+        return code;
+    bool is_new = request->memory && c->process.block != request->memory->fd;
+    struct bl_decoder_call call = {.type = BL_ISOLATED_PIECE,
+                                   .memory = is_new ? request->memory->fd : -1,
+                                   .path = request->row.path,
+                                   .meter = request->meter};
+    reader_put_request(r, request, call.memory);
+    c->process.reads = true;
+    if (is_new)
+        c->process.block = request->memory->fd;
+    return client_call(c, &call, loss, e);
+}
+
+static int isolated_piece(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
+                          struct bl_error *e)
+{
+    struct bl_decoder_loss loss = {.lost = true};
+    for (int tries = 0; tries < 2 && loss.lost; tries++) {
+        int code = reader_call(r, request, &loss, e);
+        if (code)
+            return code;
+    }
+    return loss.lost ? client_report_loss(&r->client, &loss, request->row.id, e)
+                     : reader_take_answer(r, request, note, e);
+}
+
+/* --- the kind ----------------------------------------------------------------------------------------------------- */
+
+void bl_isolated_kind_make(struct bl_isolated_part *part, const struct bl_kind *kind)
+{
+    part->kind = *kind;
+    part->scan = *kind->scan;
+    part->scan.open = isolated_counter_open;
+    part->scan.close = isolated_counter_close;
+    part->scan.count = isolated_count;
+    part->read = *kind->read;
+    part->read.fields = isolated_fields;
+    part->read.open = isolated_reader_open;
+    part->read.piece = isolated_piece;
+    part->read.close = isolated_reader_close;
+    part->kind.scan = &part->scan;
+    part->kind.read = &part->read;
+}

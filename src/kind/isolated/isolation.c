@@ -1,0 +1,50 @@
+#include "kind/isolated/isolation.h"
+
+static const char *const choices[] = {"auto", "on", "off", NULL};
+
+const struct bl_option bl_isolation_option_table[] = {
+    BL_OPTION_CHOICE(
+        "isolate", struct bl_isolation_options, isolate, choices, BL_AFFECTS_NOTHING,
+        "decode videos, audio and images in processes of their own: always, never, or unless a GPU decodes "
+        "(auto)",
+        .initial = "auto"),
+    BL_OPTION_INT("stall", struct bl_isolation_options, stall, BL_AFFECTS_NOTHING,
+                  "end a decoder process that works for this long without a packet or frame", .initial = "600",
+                  .min = 1, .max = 1000000, .placeholder = "SECONDS"),
+    {0},
+};
+
+int bl_isolation_add(struct bl_isolation *isolation, const struct bl_kind **kind, const void *config,
+                     struct bl_error *e)
+{
+    if (isolation->options.isolate == BL_ISOLATE_OFF || !(*kind)->decodes)
+        return BL_OK;
+    if (!(*kind)->decodes(config)) {
+        if (isolation->options.isolate == BL_ISOLATE_ON)
+            return bl_error_set(e, BL_EUSAGE, "--isolate on: what a GPU decodes cannot be isolated (--isolate auto)");
+        return BL_OK;
+    }
+    struct bl_isolated_part *part = &isolation->part[isolation->parts];
+    isolation->decoder[isolation->parts++] = (struct bl_decoder_part){*kind, config};
+    bl_isolated_kind_make(part, *kind);
+    *kind = &part->kind;
+    return BL_OK;
+}
+
+int bl_isolation_start(struct bl_isolation *isolation, struct bl_error *e)
+{
+    if (!isolation || !isolation->parts || isolation->server.pid)
+        return BL_OK;
+    isolation->context.part = isolation->decoder;
+    int code = bl_fork_server_start(&isolation->server, bl_decoder_loop, &isolation->context, e);
+    if (code)
+        bl_error_prefix(e, "--isolate off decodes in one process");
+    return code;
+}
+
+void bl_isolation_stop(struct bl_isolation *isolation)
+{
+    for (int p = 0; p < isolation->parts; p++)
+        bl_isolated_kind_release(isolation, &isolation->part[p]);
+    bl_fork_server_stop(&isolation->server);
+}

@@ -1,0 +1,62 @@
+/* Isolation: content is decoded in processes of its own, so that a file on which a library crashes, or never ends,
+ * costs itself and nothing else.
+ *
+ * A worker has a process for each kind that decodes, and uses it for file after file. It opens the files, and the
+ * process gets descriptors; steps are written to memory that both share. What a process reports is what the kind
+ * reports in this process: bytes are the same with and without. If a process is lost, its request is tried once more in
+ * a fresh one.
+ *
+ * The way of a request: isolated_kind.c (what a kind is asked for), decoder_process.c (the worker's side), messages.c,
+ * decoder_loop.c (in the process). fork_server.c starts processes, syscall_filter.c takes their rights away. */
+#ifndef BL_ISOLATION_H
+#define BL_ISOLATION_H
+
+#include "kind/isolated/decoder_process.h"
+
+enum bl_isolate { BL_ISOLATE_AUTO, BL_ISOLATE_ON, BL_ISOLATE_OFF };
+
+struct bl_isolation_options {
+    int isolate;   /* enum bl_isolate */
+    int64_t stall; /* seconds of processor time */
+};
+
+extern const struct bl_option bl_isolation_option_table[];
+
+#define BL_ISOLATION_IDLE_MAX 64
+
+/* A kind that is isolated. */
+struct bl_isolated_part {
+    struct bl_kind kind; /* what takes its place */
+    struct bl_kind_scan scan;
+    struct bl_kind_read read;
+    _Atomic(struct bl_decoder_process *) idle[BL_ISOLATION_IDLE_MAX]; /* processes that looked at fields */
+};
+
+/* Initialize with {0}. */
+struct bl_isolation {
+    struct bl_isolation_options options;
+    struct bl_isolated_part part[BL_FIELDS_MAX];
+    struct bl_decoder_part decoder[BL_FIELDS_MAX]; /* the same parts as they are in a process */
+    int parts;
+    struct bl_decoder_context context;
+    struct bl_fork_server server;
+};
+
+/* Puts an isolated kind into the place of *kind, if libraries decode its content with this config. BL_EUSAGE: isolation
+ * is requested, and not possible. Composites are made of the kinds before. */
+int bl_isolation_add(struct bl_isolation *isolation, const struct bl_kind **kind, const void *config,
+                     struct bl_error *e);
+
+/* Starts the fork server, if anything is isolated: before the first thread, once all kinds are added, and before they
+ * count or read. */
+int bl_isolation_start(struct bl_isolation *isolation, struct bl_error *e);
+
+/* Ends all processes; nobody counts or reads any more. */
+void bl_isolation_stop(struct bl_isolation *isolation);
+
+/* For isolated_kind.c: the functions of the kind that takes the place. */
+void bl_isolated_kind_make(struct bl_isolated_part *part, const struct bl_kind *kind);
+/* Ends the processes that looked at fields. */
+void bl_isolated_kind_release(const struct bl_isolation *isolation, struct bl_isolated_part *part);
+
+#endif

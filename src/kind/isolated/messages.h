@@ -1,0 +1,47 @@
+/* What a worker and its decoder process say to each other, and how the structs that a kind is given and reports travel.
+ *
+ * The worker asks; the process answers with DONE, and before that, as often as it needs, with rows (COUNT) and files
+ * that it wants to be opened. */
+#ifndef BL_ISOLATED_MESSAGES_H
+#define BL_ISOLATED_MESSAGES_H
+
+#include "base/message.h"
+#include "kind/kind.h"
+
+enum bl_isolated_type {
+    /* of the worker: */
+    BL_ISOLATED_COUNT,
+    BL_ISOLATED_FIELDS,
+    BL_ISOLATED_PIECE,
+    BL_ISOLATED_OPENED, /* errno or 0, with the descriptor */
+    /* of the process: */
+    BL_ISOLATED_WANT, /* path, flags of open(2) */
+    BL_ISOLATED_ROW,
+    BL_ISOLATED_DONE, /* code, text, whether memory ran out; then what the work results in */
+};
+
+/* Descriptors of a message. */
+enum bl_isolated_fd { BL_ISOLATED_FILE, BL_ISOLATED_MEMORY };
+
+/* Each get fills its struct with what put was given; texts and arrays live as long as the message. */
+void bl_isolated_put_row(struct bl_buffer *out, const struct bl_row *row);
+void bl_isolated_get_row(struct bl_message *m, struct bl_row *row);
+
+/* The chunk has one input; of a list the lines from `line` on, so many, or with none the fault after them. */
+void bl_isolated_put_chunk(struct bl_buffer *out, const struct bl_chunk *chunk, int line, int lines);
+
+/* A chunk that was received. Initialize with {0}; reusable. */
+struct bl_isolated_chunk {
+    struct bl_chunk chunk;
+    struct bl_input input;
+    struct bl_row followed;
+    struct bl_line *line;
+    size_t capacity;
+};
+
+int bl_isolated_get_chunk(struct bl_message *m, struct bl_isolated_chunk *out, struct bl_error *e);
+
+void bl_isolated_put_fields(struct bl_buffer *out, const struct bl_fields *fields);
+void bl_isolated_get_fields(struct bl_message *m, struct bl_fields *fields);
+
+#endif
