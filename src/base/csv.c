@@ -13,61 +13,72 @@
 #include "base/instream.h"
 #include "base/text.h"
 
-#define CHUNK ((size_t)1 << 18)
+/* Of a full window at least a record and what shows that it has ended lie ahead: then a record that is valid lies in
+ * the window, and its last bytes are those of whole characters. */
+#define AHEAD (BL_CSV_RECORD_MAX + 16)
+#define WINDOW (4 * BL_CSV_RECORD_MAX)
 
 /* --- the text --------------------------------------------------------------------------------------------------- */
 
-static int csv_load(struct bl_buffer *text, struct bl_instream *stream, struct bl_error *e)
+/* Checks that what has been read is UTF-8 without zero bytes. A character that is cut off waits for its rest. */
+static int csv_check_text(struct bl_csv *r, struct bl_error *e)
 {
-    size_t got = 1;
-    int code = BL_OK;
-    while (!code && got) {
-        if (text->size > BL_CSV_MAX)
-            return bl_error_set(e, BL_EDATA, "a table of more than %zu GiB", BL_CSV_MAX >> 30);
-        if (!bl_buffer_reserve(text, CHUNK))
-            return bl_error_memory(e);
-        code = bl_instream_read(stream, text->data + text->size, CHUNK, &got, e);
-        text->size += got;
-    }
-    return code;
-}
-
-/* Checks that the whole text is UTF-8 without zero bytes. */
-static int csv_check_text(const struct bl_buffer *text, struct bl_error *e)
-{
-    int64_t line = 1;
-    for (size_t at = 0; at < text->size;) {
-        const char *here = text->data + at;
-        size_t size = (unsigned char)*here < 0x80 ? 1 : bl_utf8_length(here, text->size - at);
+    while (r->checked < r->text.size) {
+        const char *here = r->text.data + r->checked;
+        size_t left = r->text.size - r->checked, size = (unsigned char)*here < 0x80 ? 1 : bl_utf8_length(here, left);
         if (!*here)
-            return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a zero byte: this is not text", line);
+            return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a zero byte: this is not text", r->checked_line);
+        if (!size && left < BL_UTF8_MAX && !r->end)
+            break;
         if (!size)
             return bl_error_set(e, BL_EDATA, "line %" PRId64 ": not UTF-8 (byte %zu of the text): save it as UTF-8",
-                                line, at);
-        line += *here == '\n';
-        at += size;
+                                r->checked_line, r->before + r->checked);
+        r->checked_line += *here == '\n';
+        r->checked += size;
     }
     return BL_OK;
 }
 
+/* Moves what is left to the front, and fills the window. */
+static int csv_refill(struct bl_csv *r, struct bl_error *e)
+{
+    struct bl_buffer *text = &r->text;
+    r->before += r->at;
+    r->checked -= r->at;
+    text->size -= r->at;
+    memmove(text->data, text->data + r->at, text->size);
+    r->at = 0;
+    while (text->size < WINDOW && !r->end) {
+        size_t got;
+        int code = bl_instream_read(r->stream, text->data + text->size, WINDOW - text->size, &got, e);
+        if (code)
+            return code;
+        text->size += got;
+        r->end = !got;
+    }
+    text->data[text->size] = '\0';
+    if (r->before + text->size > BL_CSV_MAX)
+        return bl_error_set(e, BL_EDATA, "a table of more than %zu GiB", BL_CSV_MAX >> 30);
+    return csv_check_text(r, e);
+}
+
+static int csv_fill(struct bl_csv *r, struct bl_error *e)
+{
+    return r->end || r->text.size - r->at >= AHEAD ? BL_OK : csv_refill(r, e);
+}
+
 int bl_csv_open(struct bl_csv *r, const char *path, const struct bl_cancel *cancel, struct bl_error *e)
 {
-    struct bl_instream *stream;
     *r = (struct bl_csv){.tsv = bl_path_has_suffix(path, ".tsv") || bl_path_has_suffix(path, ".tsv.gz") ||
                                 bl_path_has_suffix(path, ".tsv.zst"),
-                         .next_line = 1};
-    int code = bl_instream_open(&stream, path, 0, cancel, e);
+                         .next_line = 1,
+                         .checked_line = 1};
+    int code = bl_instream_open(&r->stream, path, 0, cancel, e);
     if (code)
         return code;
-    code = csv_load(&r->text, stream, e);
-    bl_instream_close(stream);
-    if (code)
-        goto out;
-    r->text.data[r->text.size] = '\0';
-    code = csv_check_text(&r->text, e);
+    code = bl_buffer_reserve(&r->text, WINDOW + 1) ? csv_fill(r, e) : bl_error_memory(e);
     if (r->text.size >= 3 && memcmp(r->text.data, "\xef\xbb\xbf", 3) == 0)
         r->at = 3;
-out:
     if (code)
         bl_csv_close(r);
     return code;
@@ -75,9 +86,16 @@ out:
 
 void bl_csv_close(struct bl_csv *r)
 {
+    if (r->stream)
+        bl_instream_close(r->stream);
     bl_buffer_free(&r->text);
     free(r->value);
     *r = (struct bl_csv){0};
+}
+
+int64_t bl_csv_file_bytes(const struct bl_csv *r)
+{
+    return bl_instream_offset(r->stream);
 }
 
 /* --- records ---------------------------------------------------------------------------------------------------- */
@@ -185,15 +203,19 @@ static int csv_read_tsv(struct bl_csv *r, struct bl_error *e)
 
 int bl_csv_next(struct bl_csv *r, bool *found, struct bl_error *e)
 {
-    while (csv_skip_line_end(r))
-        ;
+    int code;
+    do
+        code = csv_fill(r, e);
+    while (!code && csv_skip_line_end(r));
+    if (code)
+        return code;
     r->values = 0;
     r->line = r->next_line;
     *found = r->at < r->text.size;
     if (!*found)
         return BL_OK;
     size_t begin = r->at;
-    int code = r->tsv ? csv_read_tsv(r, e) : csv_read_record(r, e);
+    code = r->tsv ? csv_read_tsv(r, e) : csv_read_record(r, e);
     if (code)
         return code;
     if (r->at - begin > BL_CSV_RECORD_MAX)

@@ -13,10 +13,17 @@
 #include "kind/field.h"
 #include "store/columns.h"
 
+/* What is kept of a table: as much as a table of as many rows, or of as many bytes as the file, may well have. Values
+ * that are far longer, out of a file that is far smaller, are a bomb, or not what was meant. */
+#define KEPT_FREE ((size_t)64 << 20)
+#define KEPT_OF_ROW ((size_t)64)
+#define KEPT_OF_BYTE ((size_t)100)
+
+#define CLAIMED (UINT64_C(1) << 63)
+
 struct row {
-    size_t offset; /* in text */
-    int64_t line;
-    atomic_bool claimed;
+    size_t offset;          /* in text */
+    _Atomic(uint64_t) line; /* and whether it is claimed */
 };
 
 struct bl_attributes {
@@ -167,6 +174,11 @@ static int table_read_header(struct reading *r, const struct bl_attributes_sourc
 
 /* --- rows ------------------------------------------------------------------------------------------------------- */
 
+static int64_t row_line(const struct row *row)
+{
+    return (int64_t)(atomic_load_explicit(&row->line, memory_order_relaxed) & ~CLAIMED);
+}
+
 /* Returns the row with this id, or NULL. */
 static struct row *row_find(const struct bl_attributes *a, const char *id, size_t size)
 {
@@ -178,6 +190,19 @@ static struct row *row_find(const struct bl_attributes *a, const char *id, size_
             return &a->row[number];
     }
     return NULL;
+}
+
+/* Memory must not be a thousand times the file. */
+static int table_check_kept(const struct reading *r, struct bl_error *e)
+{
+    const struct bl_attributes *a = r->a;
+    size_t usual = KEPT_FREE + KEPT_OF_ROW * a->rows + KEPT_OF_BYTE * (size_t)bl_csv_file_bytes(&r->records);
+    if (a->text.size <= usual)
+        return BL_OK;
+    return bl_error_set(e, BL_EFAIL,
+                        "%s:%" PRId64 ": up to here %zu MiB of values out of %" PRId64 " KiB of the file: more than a "
+                        "table has (choose columns with --attributes-columns, or decompress the file)",
+                        a->path, r->records.line, a->text.size >> 20, bl_csv_file_bytes(&r->records) >> 10);
 }
 
 static int table_add_row(struct reading *r, struct bl_error *e)
@@ -195,7 +220,7 @@ static int table_add_row(struct reading *r, struct bl_error *e)
     const struct row *same = row_find(a, id, strlen(id));
     if (same)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": duplicate id \"%s\", first on line %" PRId64, a->path,
-                            r->records.line, id, same->line);
+                            r->records.line, id, row_line(same));
     int code = BL_ARRAY_RESERVE(a->row, a->capacity, a->rows + 1, e);
     if (code)
         return code;
@@ -204,15 +229,15 @@ static int table_add_row(struct reading *r, struct bl_error *e)
         return code;
     struct row *row = &a->row[a->rows++];
     row->offset = a->text.size;
-    row->line = r->records.line;
-    atomic_init(&row->claimed, false);
+    atomic_init(&row->line, (uint64_t)r->records.line);
     bl_buffer_append(&a->text, id, strlen(id) + 1);
     for (int c = 0; c < a->count; c++) {
         bl_buffer_byte(&a->text, '\t');
         bl_text_escape(&a->text, value[r->column[c]], strlen(value[r->column[c]]));
     }
     bl_buffer_byte(&a->text, '\0');
-    return bl_buffer_check(&a->text, e);
+    code = bl_buffer_check(&a->text, e);
+    return code ? code : table_check_kept(r, e);
 }
 
 static int table_read(struct reading *r, const struct bl_attributes_source *source, const struct bl_cancel *cancel,
@@ -297,7 +322,7 @@ const char *bl_attributes_path(const struct bl_attributes *a)
 
 int64_t bl_attributes_rows(const struct bl_attributes *a, int64_t *last)
 {
-    *last = a->rows ? a->row[a->rows - 1].line : 0;
+    *last = a->rows ? row_line(&a->row[a->rows - 1]) : 0;
     return (int64_t)a->rows;
 }
 
@@ -314,13 +339,13 @@ int bl_attributes_claim(struct bl_attributes *a, const char *id, const char **va
     if (!row)
         return BL_OK;
     const char *text = a->text.data + row->offset;
-    if (atomic_exchange_explicit(&row->claimed, true, memory_order_relaxed))
+    if (atomic_fetch_or_explicit(&row->line, CLAIMED, memory_order_relaxed) & CLAIMED)
         return bl_error_set(e, BL_EFAIL,
                             "%s:%" PRId64 ": two sequences match the id \"%s\", one of them %s: use full ids", a->path,
-                            row->line, text, id);
+                            row_line(row), text, id);
     *values = text + strlen(text) + 1;
     if (line)
-        *line = row->line;
+        *line = row_line(row);
     return BL_OK;
 }
 
@@ -341,10 +366,10 @@ int64_t bl_attributes_unused(const struct bl_attributes *a, const char **id, int
 {
     int64_t unused = 0;
     for (size_t i = 0; i < a->rows; i++) {
-        if (atomic_load_explicit(&a->row[i].claimed, memory_order_relaxed) || unused++)
+        if (atomic_load_explicit(&a->row[i].line, memory_order_relaxed) & CLAIMED || unused++)
             continue;
         *id = a->text.data + a->row[i].offset;
-        *line = a->row[i].line;
+        *line = row_line(&a->row[i]);
     }
     return unused;
 }

@@ -25,7 +25,7 @@ struct bl_attributes_source {
 
 struct bl_attributes;
 
-/* Reads the whole table. Memory: a copy of the chosen columns, and about 25 bytes a row. Errors begin with file and
+/* Reads the whole table. Memory: a copy of ids and chosen columns, and about 30 bytes a row. Errors begin with file and
  * line: BL_EFAIL for an invalid table (no header, a wrong number of values in a row, a duplicate or empty id, what
  * base/csv.h refuses), BL_EUSAGE for columns that are missing or duplicate, or whose names sequences.tsv cannot have.
  * cancel: as in base/instream.h. */

@@ -1,5 +1,6 @@
 #include "base/csv.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/output.h"
@@ -130,8 +131,51 @@ START_TEST(long_records_are_refused)
 }
 END_TEST
 
+#define ROWS 400000
+
+/* Far more than is in memory at once, of characters of three bytes, so that some lie across the ends of what is read.
+ */
+START_TEST(long_tables_are_read_in_pieces)
+{
+    char directory[64], expected[64], place[64];
+    struct bl_csv r;
+    struct bl_buffer text = {0};
+    struct bl_error e = {0};
+    unit_enter(directory);
+    for (int i = 0; i < ROWS; i++)
+        bl_buffer_printf(&text, "%d,\"\xe2\x82\xac\"\"\n%*s\xe2\x82\xac\"\n%s", i, i % 50, "", i % 9 ? "" : "\n\r\n");
+    ck_assert_uint_gt(text.size, 3 * 4 * BL_CSV_RECORD_MAX / 2);
+    ck_assert_msg(open_text(&r, "a.csv", text.data, text.size, &e) == BL_OK, "%s", e.text);
+    bool found, good = true;
+    int64_t line = 1;
+    for (int i = 0; i < ROWS && good; i++) {
+        snprintf(expected, sizeof expected, "\xe2\x82\xac\"\n%*s\xe2\x82\xac", i % 50, "");
+        good = bl_csv_next(&r, &found, &e) == BL_OK && found && r.line == line && r.values == 2 &&
+               atoi(r.value[0]) == i && strcmp(r.value[1], expected) == 0;
+        line += i % 9 ? 2 : 4;
+    }
+    ck_assert_msg(good, "line %d, expected %d: %s", (int)r.line, (int)line, e.text);
+    ck_assert_int_eq(bl_csv_next(&r, &found, &e), BL_OK);
+    ck_assert(!found);
+    ck_assert_int_eq(bl_csv_file_bytes(&r), text.size);
+    bl_csv_close(&r);
+    text.data[text.size - 5] = '\xff'; /* the byte and its line count from the start */
+    ck_assert_msg(open_text(&r, "a.csv", text.data, text.size, &e) == BL_OK, "%s", e.text);
+    int code;
+    while (!(code = bl_csv_next(&r, &found, &e)) && found)
+        ;
+    ck_assert_int_eq(code, BL_EDATA);
+    snprintf(place, sizeof place, "(byte %zu of the text)", text.size - 5);
+    ck_assert_msg(strstr(e.text, "not UTF-8") && strstr(e.text, place), "%s", e.text);
+    bl_csv_close(&r);
+    bl_buffer_free(&text);
+    unit_leave(directory);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
+    tcase_add_test(tests, long_tables_are_read_in_pieces);
     tcase_add_test(tests, records_are_as_they_were_written);
     tcase_add_test(tests, compressed_tables_are_read);
     tcase_add_test(tests, long_records_are_refused);
