@@ -1,4 +1,5 @@
 /* The table of sequences: scanned, merged from the parts of tasks, copied, or existing. */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 #include "scan/compare.h"
 #include "scan/join.h"
 #include "scan/scan.h"
+
+#define COPY_PIECE ((size_t)1 << 16)
 
 /* --- making the table ------------------------------------------------------------------------------------------- */
 
@@ -79,13 +82,22 @@ static int table_put(const struct bl_packing *p, struct bl_output *out, struct b
     return code;
 }
 
+/* Copies in pieces: a table may be larger than memory. */
 static int table_copy(const struct bl_packing *p, struct bl_output *out, struct bl_error *e)
 {
-    struct bl_buffer text = {0};
-    int code = bl_io_read_file(p->request.sequences, SIZE_MAX / 4, &text, e);
-    if (!code && text.size)
-        code = bl_output_write(out, text.data, text.size, e);
-    bl_buffer_free(&text);
+    char piece[COPY_PIECE];
+    const char *path = p->request.sequences;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+    size_t got = 1;
+    int code = BL_OK;
+    while (!code && got) {
+        code = bl_io_read(fd, piece, sizeof piece, &got, path, e);
+        if (!code && got)
+            code = bl_output_write(out, piece, got, e);
+    }
+    close(fd); /* read only: no data to lose */
     return code;
 }
 
