@@ -3,14 +3,19 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-int bl_shared_memory_map(struct bl_shared_memory *memory, int fd, size_t size, struct bl_error *e)
+static int shared_memory_map(struct bl_shared_memory *memory, int fd, size_t size, int flags, struct bl_error *e)
 {
     *memory = (struct bl_shared_memory){.size = size, .fd = fd};
-    void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | flags, fd, 0);
     if (data == MAP_FAILED)
         return bl_error_errno(e, BL_EFAIL, "cannot map %zu bytes of shared memory", size);
     memory->data = data;
     return BL_OK;
+}
+
+int bl_shared_memory_map(struct bl_shared_memory *memory, int fd, size_t size, struct bl_error *e)
+{
+    return shared_memory_map(memory, fd, size, MAP_POPULATE, e);
 }
 
 int bl_shared_memory_make(struct bl_shared_memory *memory, size_t size, struct bl_error *e)
@@ -24,7 +29,7 @@ int bl_shared_memory_make(struct bl_shared_memory *memory, size_t size, struct b
         close(fd);
         return code;
     }
-    code = bl_shared_memory_map(memory, fd, size, e);
+    code = shared_memory_map(memory, fd, size, 0, e);
     if (code)
         bl_shared_memory_free(memory);
     return code;

@@ -16,7 +16,8 @@ struct bl_shared_memory {
 /* Makes so many bytes of zeros, of which pages are allocated when they are first written. */
 int bl_shared_memory_make(struct bl_shared_memory *memory, size_t size, struct bl_error *e);
 
-/* Maps what another process made, and takes over its descriptor. Also to be freed after a failure. */
+/* Maps what another process made, all of it at once, which is much faster than page after page, and takes over its
+ * descriptor. Also to be freed after a failure. */
 int bl_shared_memory_map(struct bl_shared_memory *memory, int fd, size_t size, struct bl_error *e);
 
 /* Initialize with {0}. */
