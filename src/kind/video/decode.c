@@ -226,7 +226,7 @@ int64_t bl_decode_time_end(const struct bl_decode *d, const AVFrame *frame)
     int64_t start = bl_decode_time(frame), duration = frame->pkt_duration;
     if (duration <= 0 && d->codec->framerate.num > 0 && d->codec->framerate.den > 0)
         duration = av_rescale_q(1, av_inv_q(d->codec->framerate), d->demux.stream->time_base);
-    if (start == AV_NOPTS_VALUE || duration > INT64_MAX - start)
+    if (start == AV_NOPTS_VALUE || duration > INT64_MAX - FFMAX(start, 0))
         return start;
     return start + FFMAX(duration, 0);
 }
