@@ -161,6 +161,7 @@ help:
 	@echo 'make check-gpu    decoding on a GPU beside the processor: values, faults, memory, speed (make gpu-kit packs it for another machine)'
 	@echo 'make laws         the same bytes whatever happens: kills, signals, full disks, failing inputs'
 	@echo 'make fault        make the Nth allocation, write, thread... fail'
+	@echo 'make check-hostile  a thousand spoilt inputs, decoders that crash, hang and allocate, files that refer to others'
 	@echo 'make fuzz         feed malformed files to the readers (clang)'
 	@echo 'make asan tsan valgrind    the tests under a sanitizer (asan: undefined behaviour, too)'
 	@echo 'make lint         layering, format, static checks, manual pages'

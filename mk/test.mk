@@ -72,11 +72,11 @@ check-python: all
 	@$(SUITE) $(PREFIXED)python python/tests/run
 
 # Spoilt inputs: a part of them every day, all with check-hostile.
-check-hostile-quick: all
+check-hostile-quick: all build/hostile.so
 	@QUICK=1 $(SUITE) hostile-quick tests/hostile/run
 
 .PHONY: check-hostile check-hostile-spoilt
-check-hostile: all
+check-hostile: all build/hostile.so
 	@$(SUITE) hostile tests/hostile/run
 
 check-hostile-spoilt: all
@@ -131,7 +131,9 @@ fault: all build/libinject.so
 # To be preloaded by the tests above.
 build/libinject.so: tests/fault/inject.c
 build/laws.so: tests/laws/preload.c
-build/libinject.so build/laws.so: build/release/flags
+build/hostile.so: tests/hostile/decoder.c
+build/hostile.so: CFLAGS += $(MODULE_CFLAGS)
+build/libinject.so build/laws.so build/hostile.so: build/release/flags
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fPIC -shared -o $@ $(filter %.c,$^) -ldl

@@ -73,6 +73,8 @@ needs_check() {
     # A bench's program beside what the build has: that it links is a test.
     need libswscale-dev has_module libswscale
     need jq has jq
+    # What files a run opens.
+    need strace has strace
     # What starts the processes of a dataset that many make.
     need openmpi-bin has mpirun
     need parallel has parallel

@@ -76,7 +76,7 @@ options | report "a wrong member in a table of options does not compile"
 named_files() {
     local name files
     files=$(find src include tests bench scripts fixtures python mk man -type f)
-    grep -ohE '`[a-z0-9_./]+\.(c|h|cu|sh|py|mk)`' CONTRIBUTING.md docs/{DESIGN,colour,gpu,performance,planning}.md | tr -d '`' | sort -u |
+    grep -ohE '`[a-z0-9_./]+\.(c|h|cu|sh|py|mk)`' CONTRIBUTING.md docs/{DESIGN,colour,gpu,performance,planning,robustness}.md | tr -d '`' | sort -u |
         while read -r name; do
             grep -qE "(^|/)${name//./[.]}\$" <<<"$files" || echo "$name does not exist"
         done
@@ -85,7 +85,7 @@ named_files | report "files that pages name exist"
 
 sources=(src/**/*.c src/**/*.cc src/**/*.cu include/*.h tests/**/*.c bench/**/*.c)
 headers=(src/**/*.h tests/**/*.h bench/**/*.h)
-scripts=(.ci/run scripts/*.sh tests/cli/run tests/cli/*.sh tests/*/run tests/library/adding_a_kind python/tests/run fixtures/media fixtures/gpu_clips fixtures/fuzz_seeds tests/slow/*.sh tests/laws/*.sh tests/slurm/cluster tests/slurm/*.sh tests/valgrind bench/run bench/nvdec bench/*.sh bench/plan/run bench/plan/growth bench/plan/differ bench/plan/*.sh)
+scripts=(.ci/run scripts/*.sh tests/cli/run tests/cli/*.sh tests/*/run tests/library/adding_a_kind python/tests/run fixtures/media fixtures/gpu_clips fixtures/fuzz_seeds tests/slow/*.sh tests/laws/*.sh tests/hostile/*.sh tests/slurm/cluster tests/slurm/*.sh tests/valgrind bench/run bench/nvdec bench/*.sh bench/plan/run bench/plan/growth bench/plan/differ bench/plan/*.sh)
 pages=(man/*.[1-9])
 
 # optional NAME TOOL COMMAND...: runs the command where the tool is there; what it prints are faults.

@@ -3,7 +3,9 @@
     block start steps sequence state digest
 
 sequence is the id, or - where the table has -1; the state is "ok" (the digest is that of the frames), "failed" (sequence -1,
-length 0, all zeros, segment 0) or "wrong" (anything else). The places are those that the index plans. Padding is looked at too."""
+length 0, all zeros, segment 0) or "wrong" (anything else). The places are those that the index plans. Padding is looked at too.
+
+    blocks.py DATASET [FIELD]"""
 
 import hashlib
 import json
@@ -12,7 +14,8 @@ import struct
 import subprocess
 import sys
 
-TYPES = {"I32": ("i", 4), "I64": ("q", 8), "U8": (None, 1)}
+FIELD = sys.argv[2] if len(sys.argv) > 2 else "frames"
+TYPES = {"I32": ("i", 4), "I64": ("q", 8)}  # of tables; what fields hold stays bytes
 
 
 def read_tensors(path):
@@ -27,7 +30,7 @@ def read_tensors(path):
             continue
         begin, end = entry["data_offsets"]
         raw = data[8 + size + begin : 8 + size + end]
-        code, width = TYPES[entry["dtype"]]
+        code, width = TYPES.get(entry["dtype"], (None, 1))
         values = raw if code is None else struct.unpack(f"<{len(raw) // width}{code}", raw)
         tensors[name] = (entry["shape"], values)
     return tensors
@@ -42,7 +45,7 @@ def rows(tensor):
 def look(place, block, ids, step):
     """What is at one place of the plan, (slot, sequence, start, steps), of a block."""
     slot, planned, start, steps = place
-    frames = block["frames"][start * step : (start + steps) * step]
+    frames = block[FIELD][start * step : (start + steps) * step]
     segments = block["segment_ids"][start : start + steps] if "segment_ids" in block else None
     fits = block["cu_seqlens"][slot] == start and block["cu_seqlens"][slot + 1] == start + steps
     if block["sequence"][slot] == -1:
@@ -56,8 +59,8 @@ def look(place, block, ids, step):
 
 def padding_is_right(block, places, T, step, repeat):
     used = max((start + steps for _, _, start, steps in places), default=0)
-    tail = block["frames"][used * step : T * step]
-    last = block["frames"][(used - 1) * step : used * step] if repeat else bytes(step)
+    tail = block[FIELD][used * step : T * step]
+    last = block[FIELD][(used - 1) * step : used * step] if repeat else bytes(step)
     unused = all(value == -1 for value in block["sequence"][len(places) :])
     return tail == last * (T - used) and unused and block["num_sequences"][0] == len(places)
 
@@ -74,10 +77,10 @@ def main():
     number = 0
     for path in sorted(os.path.join(top, name) for top, _, names in os.walk(os.path.join(folder, "shards")) for name in names):
         tensors = read_tensors(path)
-        _, T, height, width, _ = tensors["frames"][0]
-        step = height * width * 3
+        blocks, T = tensors[FIELD][0][:2]
+        step = len(tensors[FIELD][1]) // (blocks * T)
         columns = {name: rows(tensor) for name, tensor in tensors.items()}
-        for i in range(len(columns["frames"])):
+        for i in range(blocks):
             block = {name: column[i] for name, column in columns.items()}
             places = [
                 (p - pointers[number], index["sequence"][1][p], index["start"][1][p], index["length"][1][p])

@@ -1,0 +1,207 @@
+/* A library to be preloaded, by which decoders do harm, as one does that a file has a hold of.
+ *
+ * A packet that holds the words "HOSTILE WHAT" has WHAT done to the process that decodes it, one that holds
+ * "HOSTILE read WHAT" to the process that reads it; images and sounds are packets, too. So it is the file that decides.
+ *
+ *   segv abort fpe stack exit kill    the process ends
+ *   loop sleep                        it never comes back, busily or idly
+ *   slow                              it works for a fifth of a second
+ *   allocate                          it takes memory until there is no more
+ *   chatter                           it sends nonsense to whomever it is connected with
+ *   doors                             it opens a file, makes a socket, starts a process and a program; then all goes on
+ *
+ * HOSTILE_EVIDENCE=FILE: numbers of 32 bits, in memory that processes inherit: how often something was done, and how
+ * often a file could be opened, a socket made, a process started. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WORD "HOSTILE "
+#define PIECE ((size_t)16 << 20)
+#define PIECES 384 /* 6 GiB: whoever lets a decoder have these has no limit */
+
+struct evidence {
+    atomic_int done, files, sockets, processes;
+};
+
+static struct evidence none, *evidence = &none;
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *path = getenv("HOSTILE_EVIDENCE");
+    int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666) : -1;
+    if (fd >= 0 && ftruncate(fd, sizeof *evidence) == 0) {
+        void *page = mmap(NULL, sizeof *evidence, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        evidence = page == MAP_FAILED ? &none : page;
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
+/* --- harm --------------------------------------------------------------------------------------------------------- */
+
+static int harm_segv(void)
+{
+    volatile int *volatile nowhere = NULL;
+    return *nowhere;
+}
+
+static int harm_abort(void)
+{
+    abort();
+}
+
+static int harm_fpe(void)
+{
+    volatile int one = 1, zero = 0;
+    return one / zero;
+}
+
+/* The compiler must not see that it never ends. */
+static int harm_stack(void)
+{
+    static int (*volatile again)(void) = harm_stack;
+    volatile char page[1 << 16];
+    page[0] = 1;
+    return again() + page[0];
+}
+
+static int harm_exit(void)
+{
+    _exit(0);
+}
+
+static int harm_kill(void)
+{
+    raise(SIGKILL);
+    return 0;
+}
+
+static int harm_loop(void)
+{
+    for (volatile int forever = 1; forever;)
+        ;
+    return 0;
+}
+
+static int harm_sleep(void)
+{
+    for (volatile int forever = 1; forever;)
+        usleep(100000);
+    return 0;
+}
+
+static int harm_slow(void)
+{
+    for (clock_t begin = clock(); clock() - begin < CLOCKS_PER_SEC / 5;)
+        ;
+    return 0;
+}
+
+static int harm_allocate(void)
+{
+    void *piece[PIECES];
+    int pieces = 0;
+    while (pieces < PIECES && (piece[pieces] = malloc(PIECE)))
+        memset(piece[pieces++], 1, PIECE);
+    for (int i = 0; i < pieces; i++)
+        free(piece[i]);
+    if (pieces < PIECES)
+        errno = ENOMEM;
+    return AVERROR(ENOMEM);
+}
+
+static int harm_chatter(void)
+{
+    static const char noise[4096] = {0x55, 0x01, 0x7f};
+    for (int fd = 3; fd < 64; fd++) {
+        if (send(fd, noise, sizeof noise, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+            continue;
+    }
+    return 0;
+}
+
+static int harm_doors(void)
+{
+    static char name[] = "true", *const words[] = {name, NULL};
+    int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    evidence->files += fd >= 0;
+    if (fd >= 0)
+        close(fd);
+    fd = open("door", O_WRONLY | O_CREAT, 0666);
+    evidence->files += fd >= 0;
+    if (fd >= 0)
+        close(fd);
+    fd = socket(AF_INET, SOCK_STREAM, 0);
+    evidence->sockets += fd >= 0;
+    if (fd >= 0)
+        close(fd);
+    pid_t pid = fork();
+    if (pid == 0) {
+        execv("/bin/true", words);
+        _exit(0);
+    }
+    evidence->processes += pid > 0;
+    if (pid > 0)
+        waitpid(pid, NULL, 0);
+    return 0;
+}
+
+static const struct harm {
+    const char *name;
+    int (*function)(void);
+} harms[] = {{"segv", harm_segv}, {"abort", harm_abort},       {"fpe", harm_fpe},         {"stack", harm_stack},
+             {"exit", harm_exit}, {"kill", harm_kill},         {"loop", harm_loop},       {"sleep", harm_sleep},
+             {"slow", harm_slow}, {"allocate", harm_allocate}, {"chatter", harm_chatter}, {"doors", harm_doors}};
+
+/* Does what the packet wants to be done there: "" where it is decoded, "read " where it is read. */
+static int packet_obey(const AVPacket *packet, const char *there)
+{
+    const char *word = packet && packet->data ? memmem(packet->data, (size_t)packet->size, WORD, strlen(WORD)) : NULL;
+    if (!word)
+        return 0;
+    size_t left = (size_t)packet->size - (size_t)(word - (const char *)packet->data) - strlen(WORD);
+    word += strlen(WORD);
+    if (left < strlen(there) || memcmp(word, there, strlen(there)) != 0)
+        return 0;
+    word += strlen(there);
+    left -= strlen(there);
+    for (size_t i = 0; i < sizeof harms / sizeof *harms; i++) {
+        size_t size = strlen(harms[i].name);
+        if (left >= size && memcmp(word, harms[i].name, size) == 0) {
+            evidence->done++;
+            return harms[i].function();
+        }
+    }
+    return 0;
+}
+
+/* --- what is called ----------------------------------------------------------------------------------------------- */
+
+/* The next definition of a function after this library's. */
+#define NEXT(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
+
+int avcodec_send_packet(AVCodecContext *context, const AVPacket *packet)
+{
+    int code = packet_obey(packet, "");
+    return code < 0 ? code : NEXT(avcodec_send_packet)(context, packet);
+}
+
+int av_read_frame(AVFormatContext *format, AVPacket *packet)
+{
+    int code = NEXT(av_read_frame)(format, packet);
+    if (code >= 0)
+        code = packet_obey(packet, "read ");
+    return code;
+}
