@@ -53,7 +53,6 @@ needs_build() {
     need libkissfft-dev has_module kissfft-float
     need libzip-dev has_module libzip
     need libturbojpeg0-dev has_module libturbojpeg
-    need libseccomp-dev has_module libseccomp
     # Where there is CUDA's compiler, decoding on GPUs is built too.
     if command -v nvcc || [ -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" ]; then
         need libffmpeg-nvenc-dev has_module ffnvcodec

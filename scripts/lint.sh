@@ -38,7 +38,7 @@ only jansson 'jansson' src/store src/kind/text src/kind/labels
 only PCRE2 'pcre2' src/kind/text
 only kissfft 'kiss' src/kind/audio
 only libzip 'zip\.h' src/kind/array
-only seccomp 'seccomp' src/kind/isolated
+only seccomp 'linux/(audit|filter|seccomp)' src/kind/isolated
 only SentencePiece 'sentencepiece_' src/kind/text
 only libyaml 'yaml' src/cmd
 # Threads belong to the pipeline in run/. inflated.c waits, within a reader, for a copy that another worker makes.
