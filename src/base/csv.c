@@ -23,6 +23,9 @@
 /* Checks that what has been read is UTF-8 without zero bytes. A character that is cut off waits for its rest. */
 static int csv_check_text(struct bl_csv *r, struct bl_error *e)
 {
+    const char *other = r->before || r->checked ? NULL : bl_utf8_other_mark(r->text.data, r->text.size);
+    if (other)
+        return bl_error_set(e, BL_EDATA, "%s", other);
     while (r->checked < r->text.size) {
         const char *here = r->text.data + r->checked;
         size_t left = r->text.size - r->checked, size = (unsigned char)*here < 0x80 ? 1 : bl_utf8_length(here, left);

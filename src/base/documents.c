@@ -8,6 +8,7 @@
 #include "base/instream.h"
 #include "base/io.h"
 #include "base/archive.h"
+#include "base/utf8.h"
 
 #define CHUNK ((size_t)1 << 20)
 
@@ -42,8 +43,10 @@ static int documents_refill(struct bl_documents *d, struct bl_error *e)
     d->filled += got;
     d->eof = !code && !got;
     bool begins = d->base == 0 && d->filled == got; /* a file that begins as an archive is no text */
-    const char *archive = !code && begins ? bl_archive_detect(d->data, got) : NULL;
-    return archive ? bl_error_set(e, BL_EDATA, "%s", archive) : code;
+    const char *other = !code && begins ? bl_archive_detect(d->data, got) : NULL;
+    if (!code && begins && !other)
+        other = bl_utf8_other_mark(d->data, got);
+    return other ? bl_error_set(e, BL_EDATA, "%s", other) : code;
 }
 
 /* --- the start of a part of a file ------------------------------------------------------------------------------ */

@@ -463,3 +463,11 @@ const char *bl_json_type_name(enum bl_json_type type)
                                        "an array", "an object"};
     return name[type];
 }
+
+size_t bl_json_marks(const char *text, size_t size)
+{
+    size_t marks = 0;
+    for (size_t i = 0; i < size; i++)
+        marks += text[i] == ',' || text[i] == ':' || text[i] == '[' || text[i] == '{';
+    return marks;
+}

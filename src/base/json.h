@@ -9,6 +9,12 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
+/* Values of a text of which a tree is built: at 50 bytes each. Known tokenizers and manifests have a tenth. */
+#define BL_JSON_VALUES_MAX ((size_t)1 << 23)
+
+/* The marks that values are divided by, in strings, too: a text has hardly more values. */
+size_t bl_json_marks(const char *text, size_t size);
+
 #define BL_JSON_KEYS_MAX 32
 #define BL_JSON_PARTS_MAX 8
 #define BL_JSON_DEPTH_MAX 512 /* nested values; deeper ones are refused */

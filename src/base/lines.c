@@ -7,13 +7,14 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/utf8.h"
 
 #define LINES_CHUNK ((size_t)1 << 20)
 #define LINES_SLACK 8 /* bytes after the buffer that may be read */
 
 int bl_lines_open(struct bl_lines *lines, const char *path, struct bl_error *e)
 {
-    *lines = (struct bl_lines){.fd = -1, .path = path};
+    *lines = (struct bl_lines){.fd = -1, .path = path, .mark = '\n'};
     if (strcmp(path, "-") == 0) {
         lines->path = "standard input";
         lines->fd = STDIN_FILENO;
@@ -45,6 +46,21 @@ static int lines_refill(struct bl_lines *lines, struct bl_error *e)
     return code;
 }
 
+int bl_lines_open_list(struct bl_lines *lines, const char *path, struct bl_error *e)
+{
+    int code = bl_lines_open(lines, path, e);
+    while (!code && !lines->eof && lines->end <= BL_LINE_MAX)
+        code = lines_refill(lines, e);
+    const char *other = code ? NULL : bl_utf8_other_mark(lines->data, lines->end);
+    if (other)
+        code = bl_error_set(e, BL_EFAIL, "%s: %s", lines->path, other);
+    if (!code && memchr(lines->data, '\0', lines->end))
+        lines->mark = '\0';
+    if (code)
+        bl_lines_close(lines);
+    return code;
+}
+
 int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended, struct bl_error *e)
 {
     char *newline = NULL;
@@ -53,7 +69,7 @@ int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended
     for (;;) {
         size_t have = lines->end - lines->at;
         if (have > searched)
-            newline = memchr(lines->data + lines->at + searched, '\n', have - searched);
+            newline = memchr(lines->data + lines->at + searched, lines->mark, have - searched);
         if (newline || lines->eof || have > BL_LINE_MAX)
             break;
         searched = have;

@@ -12,6 +12,7 @@
 struct bl_lines {
     int fd;
     const char *path; /* for messages; owned by the caller */
+    char mark;        /* that ends a line */
     int64_t number;   /* of the last returned line, from 1 */
     int64_t offset;   /* of that line's first byte */
     char *data;
@@ -23,6 +24,9 @@ struct bl_lines {
 #define BL_LINE_MAX (1 << 20)
 
 int bl_lines_open(struct bl_lines *lines, const char *path, struct bl_error *e);
+/* For lists of names: where there is a zero byte in what is read first, more than a line can have, zero bytes end the
+ * lines, as find -print0 writes them. BL_EFAIL also for UTF-16. */
+int bl_lines_open_list(struct bl_lines *lines, const char *path, struct bl_error *e);
 /* *line: the next line, without its newline, NUL-terminated in place, valid until the next call; NULL at the end.
  * *ended: whether it had a newline. A line over BL_LINE_MAX is BL_EFAIL. */
 int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended, struct bl_error *e);

@@ -85,6 +85,16 @@ size_t bl_utf8_length(const char *text, size_t size)
     return whole ? length : 0;
 }
 
+const char *bl_utf8_other_mark(const void *head, size_t size)
+{
+    /* The mark of UTF-32 begins with that of UTF-16. */
+    if (size >= 4 && (memcmp(head, "\xff\xfe\0\0", 4) == 0 || memcmp(head, "\0\0\xfe\xff", 4) == 0))
+        return "UTF-32 text (convert it to UTF-8)";
+    if (size >= 2 && (memcmp(head, "\xff\xfe", 2) == 0 || memcmp(head, "\xfe\xff", 2) == 0))
+        return "UTF-16 text (convert it to UTF-8)";
+    return NULL;
+}
+
 /* Controls (C0, DEL, C1), line ends, marks of writing direction, byte order marks, and noncharacters. */
 static bool code_point_is_hidden(uint32_t point)
 {

@@ -11,6 +11,10 @@
 /* The length of the valid prefix: size if all of the text is UTF-8, otherwise the offset of the first invalid byte. */
 size_t bl_utf8_valid(const char *text, size_t size);
 
+/* Why a text that begins with head is not UTF-8: the byte order mark of another encoding, as a reason. NULL: it has
+ * none. */
+const char *bl_utf8_other_mark(const void *head, size_t size);
+
 /* Decodes the code point at text, which must be valid UTF-8. Returns its number of bytes. */
 static inline size_t bl_utf8_decode(const char *text, uint32_t *point)
 {

@@ -15,7 +15,9 @@
 /* libyaml takes time quadratic in the depth and in the number of anchors. */
 #define DEPTH_MAX 64
 #define ANCHORS_MAX 1000
-#define FILE_MAX ((size_t)1 << 30)
+/* The tree takes 160 bytes a value, and its text four times. */
+#define VALUES_MAX 2000000
+#define FILE_MAX ((size_t)64 << 20)
 
 #define YAML_BINARY "tag:yaml.org,2002:binary"
 
@@ -289,7 +291,7 @@ static bool event_has_anchor(const yaml_event_t *event)
 /* Parses the first document once in advance, event by event. */
 static int yaml_check_bounds(const struct reading *r, yaml_parser_t *parser)
 {
-    int code = BL_OK, depth = 0, anchors = 0;
+    int code = BL_OK, depth = 0, anchors = 0, values = 0;
     for (bool end = false; !end && !code;) {
         yaml_event_t event;
         if (!yaml_parser_parse(parser, &event))
@@ -297,10 +299,13 @@ static int yaml_check_bounds(const struct reading *r, yaml_parser_t *parser)
         depth += event.type == YAML_SEQUENCE_START_EVENT || event.type == YAML_MAPPING_START_EVENT;
         depth -= event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT;
         anchors += event_has_anchor(&event);
-        if (depth > DEPTH_MAX || anchors > ANCHORS_MAX)
-            code =
-                bl_error_set(r->e, BL_EUSAGE, "%s:%zu:%zu: %s", r->path, event.start_mark.line + 1,
-                             event.start_mark.column + 1, depth > DEPTH_MAX ? "nested too deeply" : "too many anchors");
+        values++;
+        if (depth > DEPTH_MAX || anchors > ANCHORS_MAX || values > VALUES_MAX)
+            code = bl_error_set(r->e, BL_EUSAGE, "%s:%zu:%zu: %s", r->path, event.start_mark.line + 1,
+                                event.start_mark.column + 1,
+                                depth > DEPTH_MAX       ? "nested too deeply"
+                                : anchors > ANCHORS_MAX ? "too many anchors"
+                                                        : "too many values (a list of files: @FILE)");
         end = event.type == YAML_DOCUMENT_END_EVENT || event.type == YAML_STREAM_END_EVENT;
         yaml_event_delete(&event);
     }

@@ -6,7 +6,7 @@
 
 #include "base/path.h"
 #include "base/io.h"
-#include "base/text.h"
+#include "base/lines.h"
 #include "kind/input.h"
 #include "store/checksum.h"
 #include "store/row_reader.h"
@@ -22,28 +22,35 @@ struct bl_exclusion {
     size_t count;
 };
 
+static int exclusion_add_lines(struct bl_exclusion *x, struct bl_lines *lines, struct bl_error *e)
+{
+    char *line;
+    size_t size;
+    bool ended;
+    int code;
+    while (!(code = bl_lines_next(lines, &line, &size, &ended, e)) && line) {
+        if (strlen(line) != size)
+            return bl_error_set(e, BL_EFAIL, "%s: a zero byte: not a list of ids", lines->path);
+        if (size && line[size - 1] == '\r')
+            line[--size] = '\0';
+        if (size)
+            bl_buffer_append(&x->text, line, size + 1);
+    }
+    return code;
+}
+
 static int exclusion_add_list(struct bl_exclusion *x, const char *list, const char *base, struct bl_error *e)
 {
-    struct bl_buffer text = {0};
+    struct bl_lines lines;
     char *path = bl_path_join(base, list);
-    const char *line;
     int code = path ? bl_io_check_path(path, e) : bl_error_memory(e);
+    if (!code)
+        code = bl_lines_open(&lines, path, e);
     if (code)
         goto out;
-    code = bl_io_read_file(path, SIZE_MAX / 4, &text, e);
-    if (code)
-        goto out;
-    if (text.size && memchr(text.data, '\0', text.size)) {
-        code = bl_error_set(e, BL_EFAIL, "%s: a zero byte: not a list of ids", path);
-        goto out;
-    }
-    for (size_t at = 0, size; bl_text_next_line(text.data, text.size, &at, &line, &size);) {
-        bl_buffer_append(&x->text, line, size);
-        if (size)
-            bl_buffer_byte(&x->text, '\0');
-    }
+    code = exclusion_add_lines(x, &lines, e);
+    bl_lines_close(&lines);
 out:
-    bl_buffer_free(&text);
     free(path);
     return code;
 }

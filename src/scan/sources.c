@@ -10,10 +10,12 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
-#include "base/io.h"
+#include "base/lines.h"
 #include "base/text.h"
 #include "scan/walk.h"
 #include "kind/kinds.h"
+
+#define NAME_MAX_SIZE ((size_t)64 << 10) /* bytes of a name in a list: more than any system opens */
 
 struct listing {
     struct bl_walk walk; /* its kind is that of the current source */
@@ -147,21 +149,25 @@ out:
     return code;
 }
 
-/* A name a line, or, where there is a zero byte in the list, each ended by one, as find -print0 writes them. */
-static int listing_add_paths(struct listing *l, char *text, size_t size, struct bl_error *e)
+/* A name a line, or each ended by a zero byte: see bl_lines_open_list. */
+static int listing_add_paths(struct listing *l, struct bl_lines *lines, struct bl_error *e)
 {
-    const char end = memchr(text, '\0', size) ? '\0' : '\n';
-    int code = BL_OK;
-    for (size_t at = 0; at < size && !code;) {
-        char *name = text + at, *stop = memchr(name, end, size - at);
-        size_t length = stop ? (size_t)(stop - name) : size - at;
-        at += length + 1;
+    char *name;
+    size_t size;
+    bool ended;
+    int code;
+    while (!(code = bl_lines_next(lines, &name, &size, &ended, e)) && name) {
         l->line += l->line < INT_MAX;
-        if (end == '\n' && length && name[length - 1] == '\r')
-            length--;
-        name[length] = '\0'; /* after the last one there is one more byte */
-        if (length)
+        if (lines->mark == '\n' && size && name[size - 1] == '\r')
+            name[--size] = '\0';
+        if (size > NAME_MAX_SIZE || strlen(name) != size)
+            code = bl_error_set(e, BL_EFAIL, "%s:%d: %s", lines->path, l->line,
+                                size > NAME_MAX_SIZE ? "too long for a name: not a list of files"
+                                                     : "a zero byte in a list with line ends");
+        else if (size)
             code = listing_add_path(l, name, false, e);
+        if (code)
+            break;
     }
     l->line = 0;
     return code;
@@ -169,7 +175,7 @@ static int listing_add_paths(struct listing *l, char *text, size_t size, struct 
 
 static int listing_add_list(struct listing *l, const char *list, struct bl_error *e)
 {
-    struct bl_buffer text = {0};
+    struct bl_lines lines;
     struct stat status;
     bool there = true;
     int code = strcmp(list, "-") == 0 ? BL_OK : bl_walk_stat(&l->walk, list, &status, &there, e);
@@ -180,10 +186,11 @@ static int listing_add_list(struct listing *l, const char *list, struct bl_error
     char *open_path = bl_path_join(l->walk.base, list);
     if (!open_path)
         return bl_error_memory(e);
-    code = bl_io_read_file(open_path, SIZE_MAX / 4, &text, e);
-    if (!code && text.size)
-        code = listing_add_paths(l, text.data, text.size, e);
-    bl_buffer_free(&text);
+    code = bl_lines_open_list(&lines, open_path, e);
+    if (!code) {
+        code = listing_add_paths(l, &lines, e);
+        bl_lines_close(&lines);
+    }
     free(open_path);
     return code;
 }

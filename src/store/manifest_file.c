@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/json.h"
 #include "base/output.h"
 #include "base/path.h"
 #include "store/jansson.h"
@@ -71,6 +72,8 @@ int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t siz
 {
     *manifest = (struct bl_manifest){0};
     json_error_t why;
+    if (bl_json_marks(text, size) > BL_JSON_VALUES_MAX)
+        return bl_error_set(e, BL_EDATA, "more than %zu values: not a manifest", BL_JSON_VALUES_MAX);
     json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
     if (!object)
         return bl_error_set(e, BL_EDATA, "line %d: %s", why.line, why.text);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "store/jansson.h"
 
 int64_t bl_tensor_bytes(const struct bl_tensor *tensor)
@@ -196,6 +197,8 @@ int bl_safetensors_parse(const char *head, size_t size, int64_t file_size, struc
     if (out->data != (int64_t)size)
         return bl_error_set(e, BL_EDATA, "the size of the header differs from its first 8 bytes");
     json_error_t why;
+    if (bl_json_marks(head + BL_SAFETENSORS_PREFIX, size - BL_SAFETENSORS_PREFIX) > BL_JSON_VALUES_MAX)
+        return bl_error_set(e, BL_EDATA, "more than %zu values in the header", BL_JSON_VALUES_MAX);
     json_t *header =
         json_loadb(head + BL_SAFETENSORS_PREFIX, size - BL_SAFETENSORS_PREFIX, JSON_REJECT_DUPLICATES, &why);
     if (!json_is_object(header)) {

@@ -77,3 +77,117 @@ test_a_table_is_copied_in_pieces() {
     within 110 1 bash -c '"$BLOAD" pack -q --sequences - -T 100 -j 1 -o e <t.tsv'
     same t.tsv e/.bload/sequences.tsv
 }
+
+test_lists_without_ends() {
+    texts
+    zeros 100 >line
+    head -c 1000 line >name # of a file that cannot be
+    printf 't/1.txt\n%0100000d\n' 0 >long
+    { printf 't/1.txt\n' && zeros 40 '\n' && printf 't/2.txt\r\n'; } >lines
+    sed 's:^t/::' lines >ids
+    { printf 't/1.txt\0' && zeros 2 '\0' && printf 't/2.txt'; } >print0
+    { zeros 2 '\n' && printf 't/1.txt\0t/2.txt\n'; } >mixed
+    local run=(bload scan --tokenizer bytes -j 1)
+    within 100 1 "${run[@]}" @line
+    err_has 'line:1: line is longer than 1048576 bytes'
+    within 100 1 "${run[@]}" @long
+    err_has 'long:2: too long for a name: not a list of files'
+    within 100 1 "${run[@]}" @mixed
+    err_has 'mixed:2097153: a zero byte in a list with line ends'
+    within 100 0 "${run[@]}" @lines
+    is 't/1.txt t/2.txt' "$(field path <"$OUT" | xargs)"
+    within 100 0 "${run[@]}" @print0
+    is 't/1.txt t/2.txt' "$(field path <"$OUT" | xargs)"
+    within 100 1 "${run[@]}" t --exclude @line
+    err_has 'line:1: line is longer than 1048576 bytes'
+    within 100 0 "${run[@]}" t --exclude @ids
+    is 'dropped dropped ok' "$(field status <"$OUT" | xargs)"
+}
+
+# A tree of values takes fifty times what it is built of.
+test_json_of_too_many_values() {
+    texts
+    { printf '{"model": {"type": "BPE", "vocab": [' && zeros 10 , | sed 's/,/1,/g' && printf '1]}}'; } >ones.json
+    within 150 1 bload scan -j 1 t --tokenizer ones.json
+    err_has 'ones.json: more values than a tokenizer has (8388608)'
+    zeros 1 '[' >deep.json
+    within 150 1 bload scan -j 1 t --tokenizer deep.json
+    err_has 'deep.json:1: maximum parsing depth reached'
+    { printf '{"text": "' && zeros 1 '[' && printf '"}\n{"text": ' && zeros 1 '[' && printf '}\n{"text": "b"}\n'; } >deep.jsonl
+    within 150 3 bload scan -j 1 deep.jsonl --tokenizer bytes
+    err_has 'skipped deep.jsonl#1048589: not JSON at byte 1049110: nested too deeply'
+    is 'ok skipped ok' "$(field status <"$OUT" | xargs)"
+    mkdir d
+    { printf '{"format": 1, "x": [' && zeros 10 , | sed 's/,/1,/g' && printf '1]}'; } >d/manifest.json
+    for command in verify info; do
+        within 150 1 bload $command d
+        err_has 'more than 8388608 values: not a manifest'
+    done
+    zeros 1 '[' >d/manifest.json
+    within 150 1 bload verify d
+    err_has 'maximum parsing depth reached'
+}
+
+test_yaml_of_too_many_values() {
+    { echo 'a: &a [x]' && for i in 1 2 3 4 5 6 7 8 9; do echo "b$i: &b$i [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]"; done; } >laughs.yaml
+    within 100 2 bload pack -c laughs.yaml -o d
+    err_has 'laughs.yaml:1:4: a: a single value, not a list, is expected'
+    echo 'sources: &a [*a, *a]' >own.yaml
+    within 100 2 bload pack -c own.yaml -o d
+    err_has 'a source: a single value, not a list, is expected'
+    { printf 'sources: [' && zeros 3 , | sed 's/,/a,/g' && echo 'a]'; } >many.yaml
+    within 100 2 bload pack -c many.yaml -o d
+    err_has 'too many values (a list of files: @FILE)'
+    { printf 'sources: ' && zeros 1 '['; } >deep.yaml
+    within 100 2 bload pack -c deep.yaml -o d
+    err_has 'nested too deeply'
+    zeros 65 >line.yaml
+    within 200 2 bload pack -c line.yaml -o d
+    err_has 'line.yaml is longer than 67108864 bytes'
+}
+
+test_claims_of_headers() {
+    local header="{'descr': '<i4', 'fortran_order': False, 'shape': (1000000000000,), }"
+    { printf '\223NUMPY\1\0\166\0%-117s\n' "$header" && zeros 1; } >claim.npy
+    { printf '\223NUMPY\2\0\377\377\377\377%-117s\n' "$header" && zeros 1; } >header.npy
+    { printf '\0\0\0\0\0\0\0\20{}' && zeros 1; } >plan.safetensors
+    within 100 3 bload scan -j 1 claim.npy header.npy --kind array
+    err_has 'skipped claim.npy: truncated: the header promises 4000000000000 bytes of elements, 1048576 are there'
+    err_has 'skipped header.npy: an NPY header of 4294967295 bytes'
+    within 100 3 bload scan -j 1 claim.npy header.npy --kind text
+    err_has 'skipped claim.npy: ends at byte 1048704: cut off'
+    err_has 'skipped header.npy: an NPY header of 4294967295 bytes'
+    texts
+    expect 0 bload scan -q t --tokenizer bytes -o t.tsv
+    within 100 1 bload pack --sequences t.tsv --plan plan.safetensors --tokenizer bytes -T 9 -o d
+    err_has 'a header of 1152921504606846976 bytes exceeds the limit of the format: not a safetensors file'
+}
+
+# Their characters would be taken for bytes that are not UTF-8, with a warning for each text.
+test_other_encodings_are_named() {
+    local row
+    mkdir t
+    printf '\377\376a\0b\0' >t/1.txt
+    printf '\376\377\0a\0b' >t/2.txt
+    printf '\377\376\0\0a\0\0\0' >t/3.txt
+    printf '\0\0\376\377\0\0\0a' >t/4.txt
+    printf 'a\377\376' >t/5.txt # not at its start
+    printf '\357\273\277a' >t/6.txt
+    printf '\377\376{\0"\0' | gzip >t/7.txt.gz
+    expect 3 bload scan t --tokenizer bytes
+    for row in 1 2 7; do is 'UTF-16 text (convert it to UTF-8)' "$(field reason $row <"$OUT")"; done
+    for row in 3 4; do is 'UTF-32 text (convert it to UTF-8)' "$(field reason $row <"$OUT")"; done
+    is 'skipped skipped skipped skipped ok ok skipped' "$(field status <"$OUT" | xargs)"
+    err_has 'bload: skipped 1.txt: UTF-16 text (convert it to UTF-8)'
+    printf '\377\376{\0"\0' >a.jsonl
+    truncate -s 200M a.jsonl # one part, not several
+    expect 3 bload scan a.jsonl --tokenizer bytes
+    is 'UTF-16 text (convert it to UTF-8)' "$(field reason <"$OUT")"
+    printf '\377\3761\0\n\0' >labels.txt
+    expect 3 bload scan labels.txt --kind labels
+    err_has 'skipped labels.txt: UTF-16 text (convert it to UTF-8)'
+    expect 1 bload scan t/6.txt --tokenizer bytes --attributes labels.txt
+    err_has 'labels.txt: UTF-16 text (convert it to UTF-8)'
+    expect 1 bload scan @labels.txt --tokenizer bytes
+    err_has 'labels.txt: UTF-16 text (convert it to UTF-8)'
+}

@@ -9,6 +9,7 @@
 #include "base/path.h"
 
 #define BYTES_MAX ((size_t)1 << 30)
+#define VALUES_MAX ((size_t)1 << 26) /* nine million annotations: a tree of 3 GB */
 
 static int annotated_compare(const void *a, const void *b)
 {
@@ -143,6 +144,10 @@ int bl_annotations_read(struct bl_annotations *all, const char *path, const stru
     int code = bl_mapping_load(path, BYTES_MAX, &text, &all->digest, e);
     if (code)
         goto out;
+    if (bl_json_marks(text.data, text.size) > VALUES_MAX) {
+        code = bl_error_set(e, BL_EUSAGE, "%s: more than %zu values", path, VALUES_MAX);
+        goto out;
+    }
     root = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, &wrong);
     code = root ? annotations_parse(all, root, path, mapping, e) : annotations_report_json(&text, &wrong, path, e);
 out:

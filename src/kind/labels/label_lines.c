@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 int bl_label_lines_open(struct bl_label_lines *lines, const char *path, const struct bl_mapping *mapping,
                         const struct bl_cancel *cancel, struct bl_error *e)
@@ -12,7 +13,11 @@ int bl_label_lines_open(struct bl_label_lines *lines, const char *path, const st
     lines->in = NULL;
     lines->at = lines->end = 0;
     lines->line = 0;
-    return bl_instream_open(&lines->in, path, 0, cancel, e);
+    int code = bl_instream_open(&lines->in, path, 0, cancel, e);
+    if (!code)
+        code = bl_instream_read(lines->in, lines->data, sizeof lines->data, &lines->end, e);
+    const char *other = code ? NULL : bl_utf8_other_mark(lines->data, lines->end);
+    return other ? bl_error_set(e, BL_EDATA, "%s", other) : code;
 }
 
 void bl_label_lines_close(struct bl_label_lines *lines)

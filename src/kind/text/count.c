@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "base/instream.h"
+#include "base/utf8.h"
 #include "base/archive.h"
 #include "kind/content.h"
 #include "kind/text/id_files.h"
@@ -70,7 +71,8 @@ int bl_text_divisible(const void *values, const struct bl_input *input, bool *di
     ssize_t n = pread(fd, head, sizeof head, 0);
     int code = n < 0 ? bl_error_errno(e, BL_EFAIL, "cannot read %s", input->path) : BL_OK;
     close(fd);
-    *divisible = !code && !bl_instream_is_compressed(head, (size_t)n) && !bl_archive_detect(head, (size_t)n);
+    *divisible = !code && !bl_instream_is_compressed(head, (size_t)n) && !bl_archive_detect(head, (size_t)n) &&
+                 !bl_utf8_other_mark(head, (size_t)n);
     return code;
 }
 

@@ -75,6 +75,8 @@ static int tokenizer_remove_merges(const struct bl_buffer *text, const struct bl
 static int tokenizer_load_json(json_t **root, const struct bl_buffer *text, const char *path, struct bl_error *e)
 {
     json_error_t error;
+    if (bl_json_marks(text->data, text->size) > BL_JSON_VALUES_MAX)
+        return bl_error_set(e, BL_EFAIL, "%s: more values than a tokenizer has (%zu)", path, BL_JSON_VALUES_MAX);
     *root = json_loadb(text->data, text->size, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
     if (*root)
         return BL_OK;
