@@ -1,6 +1,7 @@
 #include "kind/isolated/decoder_loop.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,10 +35,17 @@ struct decoder {
     double *times;
 };
 
-static void decoder_send(struct decoder *d, int type, const struct bl_buffer *data)
+/* Ends the process where it cannot even answer. The worker sees that. */
+static _Noreturn void decoder_fail(const struct decoder *d)
 {
-    if ((data && data->failed) || !bl_message_send(d->channel, type, data, NULL))
-        _exit(1); /* the worker sees that the process has ended */
+    atomic_store(&d->page->failed, true);
+    _exit(1);
+}
+
+static void decoder_send(const struct decoder *d, int type, const struct bl_buffer *data)
+{
+    if (data->failed || !bl_message_send(d->channel, type, data, NULL))
+        decoder_fail(d);
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
@@ -57,10 +65,11 @@ static int decoder_open_input(void *context, const char *path, int flags)
     decoder_send(d, BL_ISOLATED_WANT, &want);
     bl_buffer_free(&want);
     if (bl_message_receive(d->channel, &d->opened) != BL_RECEIVED || d->opened.type != BL_ISOLATED_OPENED)
-        _exit(1);
+        decoder_fail(d);
     fd = d->opened.fd[BL_ISOLATED_FILE];
     d->opened.fd[BL_ISOLATED_FILE] = -1;
-    errno = (int)bl_message_get_int(&d->opened);
+    if (fd < 0) /* else it may tell that memory ran out before */
+        errno = (int)bl_message_get_int(&d->opened);
     return fd;
 }
 
@@ -103,7 +112,7 @@ static void decoder_count(struct decoder *d)
     struct bl_meter *meter = decoder_meter(d);
     int code = bl_isolated_get_chunk(&d->request, &d->chunk, &e);
     if (d->request.damaged)
-        _exit(1);
+        decoder_fail(d);
     bl_buffer_clear(&d->path);
     bl_buffer_text(&d->path, d->chunk.input.path);
     d->chunk.chunk.meter = meter->whole ? meter : NULL;
@@ -124,7 +133,7 @@ static void decoder_fields(struct decoder *d)
     (void)decoder_meter(d);
     bl_isolated_get_row(&d->request, &row);
     if (d->request.damaged)
-        _exit(1);
+        decoder_fail(d);
     bl_buffer_clear(&d->path);
     bl_buffer_text(&d->path, row.path);
     bl_error_memory_watch();
@@ -221,7 +230,7 @@ static void decoder_piece(struct decoder *d)
     if (!code)
         code = decoder_place_fields(d, request.steps, out, &beside, &e);
     if (d->request.damaged)
-        _exit(1);
+        decoder_fail(d);
     if (!code)
         code = d->part->kind->read->piece(d->reader, &request, &note, &e);
     decoder_begin_answer(d, code, &e);
@@ -261,16 +270,17 @@ void bl_decoder_loop(const void *context, const struct bl_spawn *spawn, int chan
                         .request.fd = {-1, -1},
                         .opened.fd = {-1, -1}};
     if (bl_shared_memory_map(&d.shared, spawn->fd, sizeof *d.page, &e))
-        _exit(1);
+        (void)raise(SIGKILL); /* there is no other way to tell that it was no decoder */
     d.page = (struct bl_progress_page *)(void *)d.shared.data;
     d.cancel.beats = &d.page->beats;
     d.env = (struct bl_kind_env){.cancel = &d.cancel, .simd = (enum bl_simd)spawn->number[BL_DECODER_SIMD]};
     if (bl_simd_apply(d.env.simd, &e))
-        _exit(1);
+        decoder_fail(&d);
     bl_opener_set(decoder_open_input, &d);
     decoder_set_limits(all->memory);
     atomic_store(&d.page->filtered, bl_syscall_filter_install());
-    while (bl_message_receive(channel, &d.request) == BL_RECEIVED) {
+    enum bl_received received;
+    while ((received = bl_message_receive(channel, &d.request)) == BL_RECEIVED) {
         if (d.request.type == BL_ISOLATED_COUNT)
             decoder_count(&d);
         else if (d.request.type == BL_ISOLATED_FIELDS)
@@ -278,5 +288,7 @@ void bl_decoder_loop(const void *context, const struct bl_spawn *spawn, int chan
         else
             decoder_piece(&d);
     }
+    if (received != BL_RECEIVED_END)
+        decoder_fail(&d);
     _exit(0);
 }

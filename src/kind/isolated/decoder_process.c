@@ -137,6 +137,8 @@ static int process_lose(struct bl_decoder_process *p, const struct bl_decoder_st
     int code = process_reap(p, start, &status, e);
     if (code)
         return code;
+    if (atomic_exchange(&p->page->failed, false))
+        return bl_error_set(e, BL_EFAIL, "%s: a decoder process: out of memory", loss->path);
     loss->lost = true;
     loss->killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
