@@ -1,4 +1,5 @@
-/* The filter is written out: libseccomp compiles it for each process, and never returns if memory runs out meanwhile. */
+/* The filter is written out: libseccomp compiles it for each process, and never returns if memory runs out meanwhile.
+ */
 #include "kind/isolated/syscall_filter.h"
 
 #include <errno.h>

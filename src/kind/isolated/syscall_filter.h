@@ -1,4 +1,5 @@
-/* A filter of system calls (seccomp): a process that has it can use what it has open, and its memory, and nothing else. */
+/* A filter of system calls (seccomp): a process that has it can use what it has open, and its memory, and nothing else.
+ */
 #ifndef BL_SYSCALL_FILTER_H
 #define BL_SYSCALL_FILTER_H
 
