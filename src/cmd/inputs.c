@@ -28,6 +28,9 @@ static const struct bl_option table[] = {
         "type of the values: s16 or f32 for samples, i32 or u16 (ids must fit) for tokens, same or f32 (also for "
         "F64) for arrays [the first of each]",
         .placeholder = "s16|f32|i32|u16|same"),
+    BL_OPTION_BYTES("decoder-memory", struct bl_inputs, set.decoder_memory, BL_AFFECTS_LENGTHS,
+                    "skip a video, sound or image that needs more memory than this to be decoded", .initial = "1G",
+                    .min = 1),
     BL_OPTION_STRING(
         "spool", struct bl_inputs, spool, BL_AFFECTS_NOTHING,
         "where tokens and inflated arrays wait to be packed; the default of pack is a folder in its output",

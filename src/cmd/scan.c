@@ -138,9 +138,12 @@ static int scan_prepare(struct bl_cmd *cmd, struct scan *scan)
     code = bl_inputs_resolve_path(inputs, &cmd->options, "spool", inputs->spool, &scan->spool, e);
     if (code)
         return code;
-    scan->env = (struct bl_kind_env){
-        .cancel = &cmd->cancel, .simd = bl_simd_best(), .spool = scan->spool, .shared = scan->task.set};
-    scan->env.isolation = inputs->set.isolation;
+    scan->env = (struct bl_kind_env){.cancel = &cmd->cancel,
+                                     .simd = bl_simd_best(),
+                                     .spool = scan->spool,
+                                     .decoder_memory = inputs->set.decoder_memory,
+                                     .shared = scan->task.set,
+                                     .isolation = inputs->set.isolation};
     return bl_simd_apply(scan->env.simd, e);
 }
 

@@ -14,6 +14,7 @@ struct bl_input_set {
     struct bl_files files;
     const struct bl_kind *kind; /* NULL: unknown; composite if the user adds fields */
     void *kind_config;
+    int64_t decoder_memory;           /* bytes that decoding one input may take */
     struct bl_buffer fields_identity; /* identity lines of the added fields */
     const char *attributes_path;      /* the table of attributes, or NULL */
     struct bl_attributes *attributes; /* read from it; a user that no longer needs it may close it */

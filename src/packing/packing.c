@@ -129,6 +129,7 @@ int bl_packing_open(struct bl_packing **packing, const struct bl_packing_request
     p->state = (struct bl_state)BL_STATE_NONE;
     p->workers = request->workers;
     p->env.cancel = request->cancel;
+    p->env.decoder_memory = request->inputs ? request->inputs->decoder_memory : 0;
     bl_progress_start(&p->run, "run", "runs", NULL, 0);
     int code = request->plan_only ? packing_open_plan(p, e) : packing_open_whole(p, e);
     if (!code && p->complete)

@@ -245,6 +245,7 @@ static int times(void)
 struct decoding {
     struct bl_gpu_worker *worker;
     struct bl_cancel cancel;
+    struct bl_kind_env env;
     AVFrame *frame;
     struct bl_error e;
 };
@@ -252,6 +253,7 @@ struct decoding {
 static void decoding_begin(struct decoding *d)
 {
     *d = (struct decoding){.frame = av_frame_alloc()};
+    d->env.cancel = &d->cancel;
     must(bl_nvdec_open(&gpu, "all", &error), "open");
     must(bl_gpu_worker_open(&d->worker, gpu_do, gpu, (size_t)224 * 224 * 3, &error), "open");
     queue = d->worker->queue;
@@ -269,7 +271,7 @@ static int decode(struct decoding *d, const char *path, int most, double *first)
 {
     struct bl_decode frames;
     double began = now();
-    int rc = bl_decode_open_gpu(&frames, &d->worker->sessions, path, -1, -1, BL_DEMUX_DECODE, &d->cancel, &d->e),
+    int rc = bl_decode_open_gpu(&frames, &d->worker->sessions, path, -1, -1, BL_DEMUX_DECODE, &d->env, &d->e),
         count = 0;
     if (rc)
         return rc;

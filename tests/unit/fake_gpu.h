@@ -166,7 +166,7 @@ static int fake_open_codec(struct bl_gpu_queue *queue, const AVCodecParameters *
     *codec = avcodec_alloc_context3(decoder);
     ck_assert_int_ge(avcodec_parameters_to_context(*codec, parameters), 0);
     (*codec)->thread_count = 1;
-    (*codec)->max_pixels = BL_AREA_MAX / 2;
+    (*codec)->max_pixels = BL_AREA_MAX;
     (*codec)->opaque = queue->gpu;
     (*codec)->get_format = fake_format;
     if (avcodec_open2(*codec, decoder, NULL) < 0) {

@@ -213,11 +213,12 @@ START_TEST(every_cut_in_any_order)
 {
     char directory[64];
     struct bl_cancel cancel = {0};
+    const struct bl_kind_env env = {.cancel = &cancel};
     struct bl_trim w;
     struct bl_error e = {0};
     unit_enter(directory);
     write_wave("a.wav");
-    ck_assert_int_eq(bl_trim_open(&w, "a.wav", -1, -1, &cancel, &e), BL_OK);
+    ck_assert_int_eq(bl_trim_open(&w, "a.wav", -1, -1, &env, &e), BL_OK);
     ck_assert_int_eq(go_through(&w, &bl_cut_whole, false), RATE * SECONDS);
     /* Behind each other, back, far ahead, at the very end and beyond it. */
     static const struct bl_cut cuts[] = {{0, 0.5, -1},     {0.5, 0.25, 0}, {0.75, 0.001, 1}, {9.1234, 0.5, 1},

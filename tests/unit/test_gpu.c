@@ -304,7 +304,7 @@ END_TEST
 static enum bl_backend choose(struct setting *s, const char *path, bool damaged, int expected, struct bl_error *e)
 {
     enum bl_backend backend = BL_BACKEND_CPU;
-    int code = bl_backend_choose(&s->config, &s->cancel, path, -1, -1, damaged, &backend, e);
+    int code = bl_backend_choose(&s->config, &s->env, path, -1, -1, damaged, &backend, e);
     ck_assert_msg(code == expected, "%s: %d, %s", path, code, e->text);
     return backend;
 }
@@ -332,7 +332,7 @@ START_TEST(streams_are_asked_what_they_are)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct bl_gpu_stream asked;
         struct bl_error e = {0};
-        ck_assert_msg(!bl_backend_probe(cases[i].path, -1, -1, &s.cancel, &asked, &e), "%s: %s", cases[i].path, e.text);
+        ck_assert_msg(!bl_backend_probe(cases[i].path, -1, -1, &s.env, &asked, &e), "%s: %s", cases[i].path, e.text);
         ck_assert_msg((asked.codec != AV_CODEC_ID_NONE) == cases[i].asked, "%s", cases[i].path);
         if (!cases[i].asked)
             continue;

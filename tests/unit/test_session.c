@@ -270,8 +270,9 @@ static struct seen see(struct bl_session_pool *sessions, const char *path, int64
     struct seen seen = {0};
     struct bl_decode f;
     struct bl_cancel cancel = {0};
+    const struct bl_kind_env env = {.cancel = &cancel};
     struct bl_error e = {0};
-    int rc = bl_decode_open_gpu(&f, sessions, path, -1, -1, BL_DEMUX_TIMES, &cancel, &e);
+    int rc = bl_decode_open_gpu(&f, sessions, path, -1, -1, BL_DEMUX_TIMES, &env, &e);
     if (rc)
         return (struct seen){.fault = rc};
     AVFrame *frame = av_frame_alloc();
@@ -365,6 +366,7 @@ START_TEST(a_stream_that_changes_its_context_is_not_followed)
     struct bl_session_pool s;
     struct bl_decode f;
     struct bl_cancel cancel = {0};
+    const struct bl_kind_env env = {.cancel = &cancel};
     struct bl_error e = {0};
     if (!*clips) {
         unit_skip("no ffmpeg command");
@@ -373,7 +375,7 @@ START_TEST(a_stream_that_changes_its_context_is_not_followed)
     begin(&gpu, &s);
     for (int changed = 0; changed < 2; changed++) {
         AVFrame *frame = av_frame_alloc();
-        ck_assert_int_eq(bl_decode_open_gpu(&f, &s, "h264-1.mp4", -1, -1, BL_DEMUX_DECODE, &cancel, &e), 0);
+        ck_assert_int_eq(bl_decode_open_gpu(&f, &s, "h264-1.mp4", -1, -1, BL_DEMUX_DECODE, &env, &e), 0);
         bool got = false;
         ck_assert_int_eq(bl_decode_next(&f, frame, &got, &e), 0);
         ck_assert(got);

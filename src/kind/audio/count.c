@@ -172,12 +172,12 @@ int bl_audio_count_steps(const struct bl_audio_config *config, int64_t samples, 
     return BL_OK;
 }
 
-int bl_audio_count(const struct bl_audio_config *config, const struct bl_cancel *cancel, const char *path,
+int bl_audio_count(const struct bl_audio_config *config, const struct bl_kind_env *env, const char *path,
                    struct bl_meter *meter, struct bl_audio_info *info, struct bl_error *e)
 {
     *info = (struct bl_audio_info){.stream = -1};
     struct bl_audio_decoder s;
-    int code = bl_audio_decoder_open(&s, path, -1, -1, cancel, e);
+    int code = bl_audio_decoder_open(&s, path, -1, -1, env, e);
     if (code)
         return code;
     info->stream = s.demux.stream->index;

@@ -2,7 +2,7 @@
 #ifndef BL_AUDIO_COUNT_H
 #define BL_AUDIO_COUNT_H
 
-#include "base/cancel.h"
+#include "kind/env.h"
 #include "base/error.h"
 #include "base/meter.h"
 #include "kind/audio/config.h"
@@ -19,7 +19,7 @@ struct bl_audio_info {
 };
 
 /* meter: told of the bytes that are read, or NULL. BL_EDATA: unusable. BL_EFAIL, BL_ECANCEL. */
-int bl_audio_count(const struct bl_audio_config *config, const struct bl_cancel *cancel, const char *path,
+int bl_audio_count(const struct bl_audio_config *config, const struct bl_kind_env *env, const char *path,
                    struct bl_meter *meter, struct bl_audio_info *info, struct bl_error *e);
 
 /* The steps that so many samples at the wanted rate give. BL_EDATA: none, or too many. */

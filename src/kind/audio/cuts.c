@@ -144,7 +144,7 @@ static int cuts_fill_row(struct bl_counter *c, const struct bl_cut *cut, struct 
 {
     const struct bl_recording *recording;
     int64_t samples = 0;
-    int code = bl_recordings_find(&c->recordings, c->config, c->env->cancel, c->open_path.data, &recording, e);
+    int code = bl_recordings_find(&c->recordings, c->config, c->env, c->open_path.data, &recording, e);
     if (code)
         return code;
     row->bytes = recording->bytes;

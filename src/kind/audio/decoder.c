@@ -25,6 +25,9 @@ static int decoder_open_codec(struct bl_audio_decoder *s, struct bl_error *e)
     int code = avcodec_parameters_to_context(s->codec, stream->codecpar);
     if (code < 0)
         return bl_demux_error(&s->demux, code, "damaged: the stream's header cannot be used", e);
+    code = bl_decoder_guard_open(&s->guard, s->codec, s->demux.env->decoder_memory, e);
+    if (code)
+        return code;
     s->codec->thread_count = 1;
     s->codec->pkt_timebase = stream->time_base; /* needed for libav to remove the encoder's delay */
     code = avcodec_open2(s->codec, decoder, NULL);
@@ -34,10 +37,10 @@ static int decoder_open_codec(struct bl_audio_decoder *s, struct bl_error *e)
 }
 
 int bl_audio_decoder_open(struct bl_audio_decoder *s, const char *path, int64_t bytes, int stream,
-                          const struct bl_cancel *cancel, struct bl_error *e)
+                          const struct bl_kind_env *env, struct bl_error *e)
 {
     *s = (struct bl_audio_decoder){0};
-    int code = bl_demux_open(&s->demux, path, bytes, stream, BL_DEMUX_AUDIO, cancel, e);
+    int code = bl_demux_open(&s->demux, path, bytes, stream, BL_DEMUX_AUDIO, env, e);
     if (code)
         return code;
     code = decoder_open_codec(s, e);
@@ -51,6 +54,7 @@ void bl_audio_decoder_close(struct bl_audio_decoder *s)
     for (int i = 0; i < BL_AUDIO_DECODER_QUEUE; i++)
         av_frame_free(&s->queue[i]);
     avcodec_free_context(&s->codec);
+    bl_decoder_guard_close(&s->guard);
     av_packet_free(&s->packet);
     bl_demux_close(&s->demux);
 }
@@ -80,7 +84,10 @@ static int decoder_receive_frame(struct bl_audio_decoder *s, AVFrame *frame, boo
     for (;;) {
         if (bl_cancelled(s->demux.file.cancel))
             return bl_error_set(e, BL_ECANCEL, "cancelled");
-        int code = avcodec_receive_frame(s->codec, frame);
+        int code = bl_decoder_guard_check(&s->guard, e);
+        if (code)
+            return code;
+        code = avcodec_receive_frame(s->codec, frame);
         if (code == 0)
             bl_cancel_beat(s->demux.file.cancel);
         if (code == 0 && frame->nb_samples > 0 && !(frame->flags & AV_FRAME_FLAG_DISCARD)) {

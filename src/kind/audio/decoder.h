@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "kind/media/decoder_guard.h"
 #include "kind/media/demux.h"
 
 #define BL_AUDIO_DECODER_QUEUE 3 /* frames that are decoded ahead: so many may be cut at the end */
@@ -22,6 +23,7 @@
 struct bl_audio_decoder {
     struct bl_demux demux;
     AVCodecContext *codec;
+    struct bl_decoder_guard guard;
     AVPacket *packet;
     AVFrame *queue[BL_AUDIO_DECODER_QUEUE]; /* decoded frames in order, the first `queued` of them */
     int queued;
@@ -40,7 +42,7 @@ struct bl_audio_decoder {
 /* Arguments and errors as bl_demux_open's; BL_EDATA also where there is no decoder. After a failure there is nothing to
  * close. */
 int bl_audio_decoder_open(struct bl_audio_decoder *s, const char *path, int64_t bytes, int stream,
-                          const struct bl_cancel *cancel, struct bl_error *e);
+                          const struct bl_kind_env *env, struct bl_error *e);
 void bl_audio_decoder_close(struct bl_audio_decoder *s);
 
 /* Whether decoding may begin anywhere and gives the same samples as from the beginning. True of PCM, and of FLAC, whose
@@ -53,7 +55,8 @@ bool bl_audio_decoder_can_seek(const struct bl_audio_decoder *s);
 int bl_audio_decoder_seek(struct bl_audio_decoder *s, int64_t sample, int64_t *at, bool *found, struct bl_error *e);
 
 /* The next frame, the caller's to unref; *got is false at the end. Packets that do not decode are counted and skipped.
- * BL_EFAIL, BL_ECANCEL; BL_EDATA for a rate or number of channels out of bounds. */
+ * BL_EFAIL, BL_ECANCEL; BL_EDATA for a rate or number of channels out of bounds, and for a frame that needs more
+ * memory than the limit. */
 int bl_audio_decoder_next(struct bl_audio_decoder *s, AVFrame *frame, bool *got, struct bl_error *e);
 
 #endif

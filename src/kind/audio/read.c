@@ -91,7 +91,7 @@ static int audio_reader_open_file(struct bl_reader *r, const struct bl_row *row,
     char *path = strdup(row->path);
     if (!path)
         return bl_error_memory(e);
-    int code = bl_samples_open(&r->samples, &r->mix, path, row->bytes, row->stream, r->env->cancel, e);
+    int code = bl_samples_open(&r->samples, &r->mix, path, row->bytes, row->stream, r->env, e);
     if (code) {
         free(path);
         return code;

@@ -24,7 +24,7 @@ void bl_recordings_close(struct bl_recordings *r)
     r->slot = NULL;
 }
 
-int bl_recordings_find(struct bl_recordings *r, const struct bl_audio_config *config, const struct bl_cancel *cancel,
+int bl_recordings_find(struct bl_recordings *r, const struct bl_audio_config *config, const struct bl_kind_env *env,
                        const char *path, const struct bl_recording **recording, struct bl_error *e)
 {
     if (!r->slot && !(r->slot = calloc(SLOTS, sizeof *r->slot)))
@@ -42,7 +42,7 @@ int bl_recordings_find(struct bl_recordings *r, const struct bl_audio_config *co
         return code;
     slot->bytes = input.bytes;
     slot->content = input.content;
-    slot->code = bl_audio_count(config, cancel, path, NULL, &slot->info, &fault);
+    slot->code = bl_audio_count(config, env, path, NULL, &slot->info, &fault);
     if (slot->code && slot->code != BL_EDATA)
         return bl_error_set(e, slot->code, "%s", fault.text);
     code = unusable ? BL_OK : bl_input_recheck(NULL, &input, e);

@@ -24,7 +24,7 @@ void bl_recordings_close(struct bl_recordings *recordings);
 /* Finds the recording at path, and counts it where it is not in the cache. Valid until the next call. BL_EFAIL,
  * BL_ECANCEL. */
 int bl_recordings_find(struct bl_recordings *recordings, const struct bl_audio_config *config,
-                       const struct bl_cancel *cancel, const char *path, const struct bl_recording **recording,
+                       const struct bl_kind_env *env, const char *path, const struct bl_recording **recording,
                        struct bl_error *e);
 
 #endif

@@ -4,12 +4,12 @@
 
 #define SEEK_SECONDS 2 /* what lies nearer is reached by decoding */
 
-int bl_trim_open(struct bl_trim *t, const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
+int bl_trim_open(struct bl_trim *t, const char *path, int64_t bytes, int stream, const struct bl_kind_env *env,
                  struct bl_error *e)
 {
-    *t = (struct bl_trim){.path = path, .bytes = bytes, .stream = stream, .cancel = cancel, .cut = bl_cut_whole};
+    *t = (struct bl_trim){.path = path, .bytes = bytes, .stream = stream, .env = env, .cut = bl_cut_whole};
     t->frame = av_frame_alloc();
-    int code = t->frame ? bl_audio_decoder_open(&t->decoder, path, bytes, stream, cancel, e) : bl_error_memory(e);
+    int code = t->frame ? bl_audio_decoder_open(&t->decoder, path, bytes, stream, env, e) : bl_error_memory(e);
     if (code)
         av_frame_free(&t->frame);
     return code;
@@ -49,7 +49,7 @@ static int trim_reopen(struct bl_trim *t, struct bl_error *e)
     bl_audio_decoder_close(&t->decoder);
     t->position = 0;
     t->seeked = false;
-    return bl_audio_decoder_open(&t->decoder, t->path, t->bytes, t->stream, t->cancel, e);
+    return bl_audio_decoder_open(&t->decoder, t->path, t->bytes, t->stream, t->env, e);
 }
 
 /* Goes to the cut's beginning or before it; decoding does the rest. */

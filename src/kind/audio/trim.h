@@ -10,10 +10,10 @@
 
 struct bl_trim {
     struct bl_audio_decoder decoder;
-    const char *path; /* the caller's; with bytes, stream and cancel what the decoder is opened with */
+    const char *path; /* the caller's; with bytes, stream and env what the decoder is opened with */
     int64_t bytes;
     int stream;
-    const struct bl_cancel *cancel;
+    const struct bl_kind_env *env;
 
     AVFrame *frame;   /* decoded, and not all of it handed out */
     int used;         /* samples of it that were */
@@ -27,7 +27,7 @@ struct bl_trim {
 };
 
 /* Arguments and errors as bl_audio_decoder_open's. path outlives the trim. The cut is all of the recording. */
-int bl_trim_open(struct bl_trim *t, const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
+int bl_trim_open(struct bl_trim *t, const char *path, int64_t bytes, int stream, const struct bl_kind_env *env,
                  struct bl_error *e);
 void bl_trim_close(struct bl_trim *t);
 

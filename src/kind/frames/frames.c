@@ -46,8 +46,32 @@ static int frames_number_steps(const struct bl_image_folder *folder, int64_t str
     return BL_OK;
 }
 
-static int frames_count_folder(const struct bl_video_config *config, const struct bl_chunk *chunk,
-                               struct bl_image_folder *folder, double **times, struct bl_error *e)
+/* Whether the images of the steps can be decoded with the memory that they may take. */
+static int frames_check_headers(const struct bl_image_folder *folder, const char *path, int64_t stride,
+                                const struct bl_kind_env *env, struct bl_error *e)
+{
+    struct bl_buffer file = {0};
+    int code = BL_OK;
+    for (size_t i = 0; i < folder->count && env->decoder_memory && !code; i += (size_t)stride) {
+        if (bl_cancelled(env->cancel)) {
+            code = bl_error_set(e, BL_ECANCEL, "cancelled");
+            break;
+        }
+        bl_buffer_clear(&file);
+        bl_buffer_printf(&file, "%s/%s", path, folder->image[i].name);
+        code = bl_buffer_check(&file, e);
+        if (!code)
+            code = bl_image_check(&folder->image[i], file.data, env->decoder_memory, e);
+        if (code == BL_EDATA)
+            bl_error_prefix(e, "%s", folder->image[i].name);
+    }
+    bl_buffer_free(&file);
+    return code;
+}
+
+static int frames_count_folder(const struct bl_video_config *config, const struct bl_kind_env *env,
+                               const struct bl_chunk *chunk, struct bl_image_folder *folder, double **times,
+                               struct bl_error *e)
 {
     int code = bl_image_folder_list(folder, chunk->input->path, config->images, e);
     if (code)
@@ -55,19 +79,22 @@ static int frames_count_folder(const struct bl_video_config *config, const struc
     if (folder->count == 0 || folder->count > INT32_MAX)
         return bl_error_set(e, BL_EDATA, "%s images%s%s", folder->count ? "too many" : "no",
                             config->images ? " of the name " : "", config->images ? config->images : "");
+    code = frames_check_headers(folder, chunk->input->path, config->stride, env, e);
+    if (code)
+        return code;
     return chunk->times ? frames_number_steps(folder, config->stride, times, e) : BL_OK;
 }
 
 static int frames_count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
                         struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
-    (void)env, (void)counter;
+    (void)counter;
     const struct bl_video_config *config = values;
     struct bl_image_folder folder;
     struct bl_error fault = {0};
     double *times = NULL;
     char extra[32];
-    int code = frames_count_folder(config, chunk, &folder, &times, &fault);
+    int code = frames_count_folder(config, env, chunk, &folder, &times, &fault);
     snprintf(extra, sizeof extra, "\t%" PRId64, bl_image_folder_count_missing(&folder));
     struct bl_row row = {.status = BL_ROW_OK,
                          .length = ((int64_t)folder.count + config->stride - 1) / config->stride,
@@ -85,12 +112,11 @@ static int frames_count(const void *values, const struct bl_kind_env *env, struc
 static int frames_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
                          struct bl_fields *out, struct bl_error *e)
 {
-    (void)env;
     const struct bl_video_config *config = values;
     struct bl_dimensions size = config->size;
     if (size.width == 0 && !row)
         return bl_error_set(e, BL_EDATA, "the size of frames is each folder's own");
-    int code = size.width == 0 ? bl_frames_read_size(config, row, &size, e) : BL_OK;
+    int code = size.width == 0 ? bl_frames_read_size(config, env, row, &size, e) : BL_OK;
     *out = (struct bl_fields){.count = 2};
     out->field[0] = (struct bl_field){
         .name = "frames", .kind = "frames", .dtype = BL_U8, .rank = 3, .shape = {size.height, size.width, 3}};

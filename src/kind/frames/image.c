@@ -11,11 +11,14 @@
 #include "base/io.h"
 #include "base/opener.h"
 #include "base/text.h"
+#include "kind/frames/image_header.h"
 #include "kind/frames/tiff.h"
+#include "kind/media/decoder_memory.h"
 #include "kind/media/demux.h"
 #include "kind/video/geometry.h"
 
 #define BYTES_MAX ((int64_t)256 << 20)
+#define AREA_ALIGNED 64 /* pixels that decoders add to the right and below */
 
 const char *const bl_image_extensions[] = {"jpg", "jpeg", "png", "bmp", "webp", "tif", "tiff", NULL};
 
@@ -72,7 +75,38 @@ static int image_verify(const struct bl_image *image, int fd, const char *path, 
     return BL_OK;
 }
 
-static int image_load(const struct bl_image *image, int fd, const char *path, AVPacket *packet, struct bl_error *e)
+/* *area: the largest that the decoder may take it for. */
+static int image_check_header(const struct bl_image *image, int fd, const char *path, int64_t memory, int64_t *area,
+                              struct bl_error *e)
+{
+    struct bl_image_header header;
+    bool found;
+    *area = BL_AREA_MAX;
+    int code = memory ? bl_image_header_read(fd, image->bytes, path, &header, &found, e) : BL_OK;
+    if (code || !memory || !found)
+        return code;
+    int64_t needed = bl_image_header_memory(&header, image->bytes);
+    code = bl_decoder_memory_check_picture(header.width, header.height, needed, memory, e);
+    if (!code)
+        *area = (header.width + AREA_ALIGNED) * (header.height + AREA_ALIGNED);
+    return code;
+}
+
+int bl_image_check(const struct bl_image *image, const char *path, int64_t memory, struct bl_error *e)
+{
+    struct stat status;
+    int64_t area;
+    int code = BL_OK, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return BL_OK;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == image->bytes)
+        code = image_check_header(image, fd, path, memory, &area, e);
+    close(fd);
+    return code;
+}
+
+static int image_load(const struct bl_image *image, int fd, const char *path, int64_t memory, int64_t *area,
+                      AVPacket *packet, struct bl_error *e)
 {
     int code = image_verify(image, fd, path, e);
     if (code)
@@ -81,13 +115,16 @@ static int image_load(const struct bl_image *image, int fd, const char *path, AV
         return bl_error_set(e, BL_EDATA, "empty file");
     if (image->bytes > BYTES_MAX)
         return bl_error_set(e, BL_EDATA, "an image of %" PRId64 " bytes", image->bytes);
+    code = image_check_header(image, fd, path, memory, area, e);
+    if (code)
+        return code;
     if (av_new_packet(packet, (int)image->bytes) < 0)
         return bl_error_memory(e);
     code = bl_io_pread(fd, packet->data, (size_t)image->bytes, 0, path, e);
     return code ? code : image_verify(image, fd, path, e);
 }
 
-static int image_open_codec(AVCodecContext **context, const AVPacket *packet, struct bl_error *e)
+static int image_open_codec(AVCodecContext **context, const AVPacket *packet, int64_t area, struct bl_error *e)
 {
     const AVCodec *decoder = avcodec_find_decoder(image_codec(packet));
     if (!decoder) {
@@ -99,7 +136,7 @@ static int image_open_codec(AVCodecContext **context, const AVPacket *packet, st
         return bl_error_memory(e);
     (*context)->thread_count = 1;
     (*context)->err_recognition = AV_EF_EXPLODE | AV_EF_CRCCHECK;
-    (*context)->max_pixels = BL_AREA_MAX / 2; /* as for videos */
+    (*context)->max_pixels = area;
     int code = avcodec_open2(*context, decoder, NULL);
     if (bl_demux_is_memory(code))
         return bl_error_memory(e);
@@ -120,8 +157,9 @@ static int image_decode_packet(AVCodecContext *context, AVPacket *packet, AVFram
     return BL_OK;
 }
 
-int bl_image_decode(const struct bl_image *image, const char *path, AVFrame *frame, struct bl_error *e)
+int bl_image_decode(const struct bl_image *image, const char *path, int64_t memory, AVFrame *frame, struct bl_error *e)
 {
+    int64_t area = 0;
     AVCodecContext *context = NULL;
     AVPacket *packet = av_packet_alloc();
     bl_demux_silence_logs();
@@ -133,10 +171,10 @@ int bl_image_decode(const struct bl_image *image, const char *path, AVFrame *fra
         code = bl_error_errno(e, unusable ? BL_EDATA : BL_EFAIL, "cannot open %s", path);
         goto out;
     }
-    code = image_load(image, fd, path, packet, e);
+    code = image_load(image, fd, path, memory, &area, packet, e);
     if (code)
         goto out;
-    code = image_open_codec(&context, packet, e);
+    code = image_open_codec(&context, packet, area, e);
     if (code)
         goto out;
     if (context->codec_id == AV_CODEC_ID_TIFF)

@@ -5,7 +5,8 @@
 #include "kind/kind.h"
 
 /* The size of the first image as the options make it. BL_EDATA: it does not decode. */
-int bl_frames_read_size(const void *config, const struct bl_row *row, struct bl_dimensions *size, struct bl_error *e);
+int bl_frames_read_size(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
+                        struct bl_dimensions *size, struct bl_error *e);
 
 /* See struct bl_kind. */
 int bl_frames_read_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,

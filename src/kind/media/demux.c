@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "kind/media/allowlist.h"
+#include "kind/media/decoder_memory.h"
 
 #define WAVE_SEARCHED (16 << 10) /* bytes that are searched for DTS */
 #define WAVE_PROBE 32            /* bytes; libavformat's minimum */
@@ -310,15 +311,34 @@ static int stream_choose(struct bl_demux *d, int stream, enum bl_demux_mode mode
     return 0;
 }
 
+/* Probing opens decoders of its own: their pictures are limited in size. */
+static int demux_probe(struct bl_demux *d)
+{
+    unsigned streams = d->format->nb_streams;
+    AVDictionary **options = d->env->decoder_memory ? av_calloc(streams + 1, sizeof(AVDictionary *)) : NULL;
+    int code = d->env->decoder_memory && !options ? AVERROR(ENOMEM) : 0;
+    for (unsigned i = 0; i < streams && options && code >= 0; i++)
+        code = av_dict_set_int(
+            &options[i], "max_pixels",
+            bl_decoder_memory_area(d->format->streams[i]->codecpar->codec_id, d->env->decoder_memory), 0);
+    if (code >= 0)
+        code = avformat_find_stream_info(d->format, options);
+    for (unsigned i = 0; i < streams && options; i++)
+        av_dict_free(&options[i]);
+    av_free(options);
+    return code;
+}
+
 static int demux_open_streams(struct bl_demux *d, int stream, enum bl_demux_mode mode, struct bl_error *e)
 {
     d->probed = probe_is_needed(d, mode);
     if (d->probed) {
-        int code = avformat_find_stream_info(d->format, NULL);
+        int code = demux_probe(d);
         if (code < 0 || d->file.system_errno || bl_cancelled(d->file.cancel))
             return bl_demux_error(d, code, "damaged: its streams cannot be read", e);
     }
-    return stream_choose(d, stream, mode, e);
+    int code = stream_choose(d, stream, mode, e);
+    return code ? code : bl_decoder_memory_check_stream(d->stream->codecpar, d->env->decoder_memory, e);
 }
 
 void bl_demux_silence_logs(void)
@@ -328,11 +348,11 @@ void bl_demux_silence_logs(void)
 }
 
 int bl_demux_open(struct bl_demux *d, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
-                  const struct bl_cancel *cancel, struct bl_error *e)
+                  const struct bl_kind_env *env, struct bl_error *e)
 {
     bl_demux_silence_logs();
-    *d = (struct bl_demux){0};
-    int code = bl_media_file_open(&d->file, path, bytes, cancel, e);
+    *d = (struct bl_demux){.env = env};
+    int code = bl_media_file_open(&d->file, path, bytes, env->cancel, e);
     if (!code)
         code = demux_open_format(d, mode, e);
     if (!code)

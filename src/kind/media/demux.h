@@ -13,6 +13,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/meter.h"
+#include "kind/env.h"
 #include "kind/media/media_file.h"
 
 /* What the packets are for; decides when streams are probed (avformat_find_stream_info), which is slow. */
@@ -25,6 +26,7 @@ enum bl_demux_mode {
 
 struct bl_demux {
     struct bl_media_file file;
+    const struct bl_kind_env *env;
     AVFormatContext *format;
     bool recognised;        /* by the file's content, not only by its name */
     bool first_is_short;    /* WAV: the first packet is kept short, see wave_limit_probe */
@@ -39,7 +41,7 @@ struct bl_demux {
 /* bytes: the size that the file must have, or -1. stream: an index, or -1 for the best stream. Needs no close after a
  * failure. */
 int bl_demux_open(struct bl_demux *d, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
-                  const struct bl_cancel *cancel, struct bl_error *e);
+                  const struct bl_kind_env *env, struct bl_error *e);
 void bl_demux_close(struct bl_demux *d);
 
 /* Makes bl_demux_next give the packets of all streams. */

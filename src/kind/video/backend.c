@@ -91,12 +91,12 @@ out:
     return code;
 }
 
-int bl_backend_probe(const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
+int bl_backend_probe(const char *path, int64_t bytes, int stream, const struct bl_kind_env *env,
                      struct bl_gpu_stream *out, struct bl_error *e)
 {
     *out = (struct bl_gpu_stream){.codec = AV_CODEC_ID_NONE, .format = AV_PIX_FMT_NONE};
     struct bl_demux d;
-    int code = bl_demux_open(&d, path, bytes, stream, BL_DEMUX_COUNT, cancel, e);
+    int code = bl_demux_open(&d, path, bytes, stream, BL_DEMUX_COUNT, env, e);
     if (code)
         return code == BL_EDATA ? BL_OK : code;
     code = backend_probe_stream(&d, out, e);
@@ -128,7 +128,7 @@ static int backend_refuse(const struct bl_gpu_stream *s, struct bl_error *e)
                         avcodec_get_name(s->codec), av_get_pix_fmt_name(s->format), s->width, s->height);
 }
 
-int bl_backend_choose(const struct bl_video_config *config, const struct bl_cancel *cancel, const char *path,
+int bl_backend_choose(const struct bl_video_config *config, const struct bl_kind_env *env, const char *path,
                       int64_t bytes, int stream, bool damaged, enum bl_backend *backend, struct bl_error *e)
 {
     *backend = BL_BACKEND_CPU;
@@ -136,7 +136,7 @@ int bl_backend_choose(const struct bl_video_config *config, const struct bl_canc
         return BL_OK;
     struct bl_gpu_stream probed;
     bool can = false;
-    int code = bl_backend_probe(path, bytes, stream, cancel, &probed, e);
+    int code = bl_backend_probe(path, bytes, stream, env, &probed, e);
     if (code)
         return code;
     if (probed.codec != AV_CODEC_ID_NONE && bl_backend_supports_format(probed.format))

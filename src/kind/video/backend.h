@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "base/cancel.h"
+#include "kind/env.h"
 #include "kind/row.h"
 #include "kind/video/gpu.h"
 #include "kind/video/config.h"
@@ -17,11 +17,11 @@ enum bl_backend { BL_BACKEND_CPU, BL_BACKEND_NVDEC };
 /* Finds out what a GPU would have to decode, by feeding packets to a decoder until it knows the format, without
  * decoding any. out->codec is AV_CODEC_ID_NONE if FFmpeg hands such a stream to no GPU, out->format AV_PIX_FMT_NONE if
  * there is no decoder or the format never shows. Errors: BL_EFAIL, BL_ECANCEL. */
-int bl_backend_probe(const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
+int bl_backend_probe(const char *path, int64_t bytes, int stream, const struct bl_kind_env *env,
                      struct bl_gpu_stream *out, struct bl_error *e);
 
 /* Chooses who decodes a usable video. BL_EDATA: --decoder nvdec, and the GPU cannot (the reason is in e). */
-int bl_backend_choose(const struct bl_video_config *config, const struct bl_cancel *cancel, const char *path,
+int bl_backend_choose(const struct bl_video_config *config, const struct bl_kind_env *env, const char *path,
                       int64_t bytes, int stream, bool damaged, enum bl_backend *backend, struct bl_error *e);
 
 /* Reads the choice from a row. BL_EFAIL: it is a GPU, and there is none here. */

@@ -110,7 +110,7 @@ static int counter_decode(struct counter *c, struct bl_error *e)
         return bl_error_memory(e);
     struct bl_decode decode;
     enum bl_demux_mode mode = c->pick.stride == 0 || c->want_times ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
-    int code = bl_decode_open(&decode, d->file.path, d->file.bytes, d->stream->index, mode, d->file.cancel, e);
+    int code = bl_decode_open(&decode, d->file.path, d->file.bytes, d->stream->index, mode, d->env, e);
     if (code)
         goto out;
     decode.demux.meter = c->meter;
@@ -181,12 +181,12 @@ static int counter_run(struct counter *c, struct bl_count_result *result, struct
     return BL_OK;
 }
 
-int bl_video_count(const struct bl_video_config *config, const struct bl_cancel *cancel, const struct bl_input *input,
+int bl_video_count(const struct bl_video_config *config, const struct bl_kind_env *env, const struct bl_input *input,
                    struct bl_meter *meter, bool times, struct bl_count_result *result, struct bl_error *e)
 {
     *result = (struct bl_count_result){.stream = -1};
     struct bl_demux d;
-    int code = bl_demux_open(&d, input->path, -1, -1, BL_DEMUX_COUNT, cancel, e);
+    int code = bl_demux_open(&d, input->path, -1, -1, BL_DEMUX_COUNT, env, e);
     if (code)
         return code;
     result->stream = d.stream->index;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/cancel.h"
+#include "kind/env.h"
 #include "base/meter.h"
 #include "kind/input.h"
 #include "kind/video/config.h"
@@ -22,7 +22,7 @@ struct bl_count_result {
 /* meter: reports progress, or NULL. times: fill in times and origin, too; there are none with --fps, which determines
  * them, nor if the file has none. Errors: BL_EDATA if the file is unusable (the reason is in e), BL_EFAIL, BL_ECANCEL.
  */
-int bl_video_count(const struct bl_video_config *config, const struct bl_cancel *cancel, const struct bl_input *input,
+int bl_video_count(const struct bl_video_config *config, const struct bl_kind_env *env, const struct bl_input *input,
                    struct bl_meter *meter, bool times, struct bl_count_result *result, struct bl_error *e);
 
 #endif

@@ -24,7 +24,10 @@ static int decode_open_codec(struct bl_decode *d, struct bl_error *e)
     d->codec->thread_count = 1;
     d->codec->pkt_timebase = stream->time_base;
     d->codec->framerate = stream->avg_frame_rate; /* for frames without a duration, if the codec has no rate */
-    d->codec->max_pixels = BL_AREA_MAX / 2;       /* FFmpeg allocates at most 2^31 bytes, up to 16 a pixel */
+    d->codec->max_pixels = BL_AREA_MAX;
+    code = bl_decoder_guard_open(&d->guard, d->codec, d->demux.env->decoder_memory, e);
+    if (code)
+        return code;
     code = avcodec_open2(d->codec, decoder, NULL);
     if (code < 0)
         return bl_demux_error(&d->demux, code, "the decoder cannot be opened", e);
@@ -43,10 +46,10 @@ static int decode_borrow_codec(struct bl_decode *d, struct bl_error *e)
 }
 
 int bl_decode_open_gpu(struct bl_decode *d, struct bl_session_pool *sessions, const char *path, int64_t bytes,
-                       int stream, enum bl_demux_mode mode, const struct bl_cancel *cancel, struct bl_error *e)
+                       int stream, enum bl_demux_mode mode, const struct bl_kind_env *env, struct bl_error *e)
 {
     *d = (struct bl_decode){.sessions = sessions, .time_end = AV_NOPTS_VALUE, .dts_end = AV_NOPTS_VALUE};
-    int code = bl_demux_open(&d->demux, path, bytes, stream, mode, cancel, e);
+    int code = bl_demux_open(&d->demux, path, bytes, stream, mode, env, e);
     if (code)
         return code;
     d->min_bytes = bl_peek_min_bytes(d->demux.stream->codecpar);
@@ -63,9 +66,9 @@ int bl_decode_open_gpu(struct bl_decode *d, struct bl_session_pool *sessions, co
 }
 
 int bl_decode_open(struct bl_decode *d, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
-                   const struct bl_cancel *cancel, struct bl_error *e)
+                   const struct bl_kind_env *env, struct bl_error *e)
 {
-    return bl_decode_open_gpu(d, NULL, path, bytes, stream, mode, cancel, e);
+    return bl_decode_open_gpu(d, NULL, path, bytes, stream, mode, env, e);
 }
 
 static bool decode_is_clean(const struct bl_decode *d)
@@ -79,6 +82,7 @@ void bl_decode_close(struct bl_decode *d)
         bl_session_pool_release(d->sessions, &d->session, decode_is_clean(d));
     else
         avcodec_free_context(&d->codec);
+    bl_decoder_guard_close(&d->guard);
     av_packet_free(&d->packet);
     bl_demux_close(&d->demux);
 }
@@ -116,6 +120,8 @@ static int decode_send(struct bl_decode *d, bool got, struct bl_error *e)
         code = bl_session_send(d->session, got ? d->packet : NULL, decode_is_clean(d), &d->draining);
     else
         code = avcodec_send_packet(d->codec, got ? d->packet : NULL);
+    if (code == AVERROR(EINVAL) || code == AVERROR_INVALIDDATA || code == AVERROR(ERANGE))
+        bl_decoder_guard_examine(&d->guard, d->demux.stream->codecpar, d->packet);
     av_packet_unref(d->packet);
     if (bl_demux_is_memory(code))
         return bl_error_memory(e);
@@ -182,7 +188,9 @@ int bl_decode_next(struct bl_decode *d, AVFrame *frame, bool *got, struct bl_err
     for (;;) {
         if (bl_cancelled(d->demux.file.cancel))
             return bl_error_set(e, BL_ECANCEL, "cancelled");
-        int received = avcodec_receive_frame(d->codec, frame), code = BL_OK;
+        int received = avcodec_receive_frame(d->codec, frame), code = bl_decoder_guard_check(&d->guard, e);
+        if (code)
+            return code;
         if (received == 0)
             bl_cancel_beat(d->demux.file.cancel);
         *got = received == 0 && !(frame->flags & AV_FRAME_FLAG_DISCARD);

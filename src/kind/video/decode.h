@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "kind/media/decoder_guard.h"
 #include "kind/media/demux.h"
 #include "kind/video/session_pool.h"
 #include "kind/video/timeline.h"
@@ -17,6 +18,7 @@ struct bl_decode {
     struct bl_session_pool *sessions; /* lends the codec, or NULL: it is our own */
     struct bl_session *session;       /* the one that was lent */
     AVCodecContext *codec;
+    struct bl_decoder_guard guard; /* of our own codec */
     AVPacket *packet;
     bool at_end;       /* there are no more packets */
     bool draining;     /* and the decoder knows */
@@ -32,11 +34,11 @@ struct bl_decode {
 
 /* Arguments and errors as of bl_demux_open. Needs no close after a failure. */
 int bl_decode_open(struct bl_decode *d, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
-                   const struct bl_cancel *cancel, struct bl_error *e);
+                   const struct bl_kind_env *env, struct bl_error *e);
 
 /* The same on a GPU, with a codec context that the pool lends until the close. */
 int bl_decode_open_gpu(struct bl_decode *d, struct bl_session_pool *sessions, const char *path, int64_t bytes,
-                       int stream, enum bl_demux_mode mode, const struct bl_cancel *cancel, struct bl_error *e);
+                       int stream, enum bl_demux_mode mode, const struct bl_kind_env *env, struct bl_error *e);
 void bl_decode_close(struct bl_decode *d);
 
 /* Continues at a restart, having decoded only the first packet, from which decoders learn which encoder made the
@@ -44,8 +46,8 @@ void bl_decode_close(struct bl_decode *d);
 int bl_decode_seek(struct bl_decode *d, const struct bl_restart *restart, bool *found, struct bl_error *e);
 
 /* Gives the next frame that is shown, to be unreferenced by the caller; *got is false at the end. Errors of the decoder
- * are counted, and decoding continues. BL_EFAIL, BL_ECANCEL; on a GPU also BL_EDATA for what it cannot decode, and
- * gpu_full is set with BL_EFAIL if its memory was not enough. */
+ * are counted, and decoding continues. BL_EFAIL, BL_ECANCEL; BL_EDATA for a picture that needs more memory than the
+ * limit, and on a GPU for what it cannot decode; gpu_full is set with BL_EFAIL if its memory was not enough. */
 int bl_decode_next(struct bl_decode *d, AVFrame *frame, bool *got, struct bl_error *e);
 
 /* Whether the decoder marked the frame as damaged (concealed, or with lost references). */

@@ -282,7 +282,7 @@ static int queue_open_codec(struct bl_gpu_queue *queue, const AVCodecParameters 
     codec->hw_device_ctx = av_buffer_ref(queue->buffer);
     codec->thread_count = 1;
     codec->extra_hw_frames = SURFACES;
-    codec->max_pixels = BL_AREA_MAX / 2;
+    codec->max_pixels = BL_AREA_MAX;
     codec->get_format = codec_get_format;
     int code = BL_OK;
     if (!codec->opaque || !codec->hw_device_ctx)

@@ -53,7 +53,7 @@ static int file_duration(const struct bl_demux *indexed, AVPacket *packet, doubl
 {
     struct bl_demux d;
     int code = bl_demux_open(&d, indexed->file.path, indexed->file.bytes, indexed->stream->index, BL_DEMUX_COUNT,
-                             indexed->file.cancel, e);
+                             indexed->env, e);
     if (code)
         return code;
     bl_demux_read_all_streams(&d);

@@ -216,8 +216,7 @@ static int piece_open(struct piece *p, struct bl_error *e)
     const struct bl_row *row = &p->request->row;
     enum bl_demux_mode mode = p->reader->config->fps.den || p->request->times ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
     struct bl_session_pool *sessions = p->on_gpu ? &p->reader->gpu->sessions : NULL;
-    return bl_decode_open_gpu(&p->decode, sessions, row->path, row->bytes, row->stream, mode, p->reader->env->cancel,
-                              e);
+    return bl_decode_open_gpu(&p->decode, sessions, row->path, row->bytes, row->stream, mode, p->reader->env, e);
 }
 
 /* Closes what piece_open opened; code is the result so far. Surfaces are released before their decoder. */
@@ -258,7 +257,7 @@ static int cached_timeline_load(const struct bl_reader *reader, const struct bl_
                                 struct cached_timeline *cached, struct bl_error *e)
 {
     struct bl_demux d;
-    int code = bl_demux_open(&d, row->path, row->bytes, row->stream, BL_DEMUX_COUNT, reader->env->cancel, e);
+    int code = bl_demux_open(&d, row->path, row->bytes, row->stream, BL_DEMUX_COUNT, reader->env, e);
     if (code)
         return code;
     code = bl_timeline_make(&cached->timeline, &d, e);
@@ -426,7 +425,7 @@ int bl_video_read_size(const void *config, const struct bl_kind_env *env, const 
     struct bl_decode d;
     struct bl_geometry geometry;
     bool got;
-    int code = bl_decode_open(&d, row->path, row->bytes, row->stream, BL_DEMUX_DECODE, env->cancel, e);
+    int code = bl_decode_open(&d, row->path, row->bytes, row->stream, BL_DEMUX_DECODE, env, e);
     if (code)
         goto out;
     code = bl_decode_next(&d, frame, &got, e);

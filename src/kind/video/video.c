@@ -152,10 +152,10 @@ static int video_count(const void *config, const struct bl_kind_env *env, struct
     struct bl_error fault = {0};
     struct bl_count_result result;
     enum bl_backend backend = BL_BACKEND_CPU;
-    int code = bl_video_count(values, env->cancel, input, chunk->meter, chunk->times, &result, &fault);
+    int code = bl_video_count(values, env, input, chunk->meter, chunk->times, &result, &fault);
     if (!code)
-        code = bl_backend_choose(values, env->cancel, input->path, input->bytes, result.stream, *result.reason,
-                                 &backend, &fault);
+        code =
+            bl_backend_choose(values, env, input->path, input->bytes, result.stream, *result.reason, &backend, &fault);
     struct bl_row row = {.bytes = input->bytes,
                          .length = result.length,
                          .stream = result.stream,

@@ -1,0 +1,239 @@
+/* The figures beside a picture's own size were measured with FFmpeg's decoders. */
+#include "kind/media/decoder_memory.h"
+
+#include <inttypes.h>
+#include <libavutil/common.h>
+#include <libavutil/pixdesc.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/text.h"
+
+#define ALIGNED 64                  /* pixels: decoders make pictures larger by up to this, to the right and below */
+#define OURS 2                      /* pictures that we hold: the current and the previous one */
+#define BASE ((int64_t)8 << 20)     /* bytes: contexts, packets, lines */
+#define BORDER 128                  /* pixels: FFmpeg computes with so many more to a side */
+#define SIDE_MAX ((int64_t)1 << 20) /* pixels: keeps what follows within 64 bits */
+
+/* What a decoder holds beside the picture in progress. */
+struct codec_needs {
+    enum AVCodecID codec;
+    int pictures; /* that it refers to, or gives out later */
+    int beside;   /* bits of tables for each pixel of each picture */
+    int once;     /* bits of tables for each pixel, once */
+};
+
+/* Of codecs that refer to other pictures: motion, modes. Of the others: coefficients, planes of their own. */
+static const struct codec_needs known[] = {
+    {AV_CODEC_ID_H264, 16, 6, 8},      {AV_CODEC_ID_HEVC, 15, 6, 8},      {AV_CODEC_ID_VP9, 9, 4, 8},
+    {AV_CODEC_ID_AV1, 9, 4, 8},        {AV_CODEC_ID_VP8, 4, 2, 8},        {AV_CODEC_ID_MPEG1VIDEO, 3, 4, 8},
+    {AV_CODEC_ID_MPEG2VIDEO, 3, 4, 8}, {AV_CODEC_ID_MPEG4, 3, 4, 8},      {AV_CODEC_ID_H263, 3, 4, 8},
+    {AV_CODEC_ID_THEORA, 3, 2, 16},    {AV_CODEC_ID_MJPEG, 0, 0, 48},     {AV_CODEC_ID_PRORES, 0, 0, 8},
+    {AV_CODEC_ID_DNXHD, 0, 0, 8},      {AV_CODEC_ID_FFV1, 1, 0, 8},       {AV_CODEC_ID_HUFFYUV, 0, 0, 8},
+    {AV_CODEC_ID_FFVHUFF, 0, 0, 8},    {AV_CODEC_ID_UTVIDEO, 0, 0, 16},   {AV_CODEC_ID_MAGICYUV, 0, 0, 8},
+    {AV_CODEC_ID_RAWVIDEO, 0, 0, 0},   {AV_CODEC_ID_PNG, 1, 0, 8},        {AV_CODEC_ID_APNG, 2, 0, 8},
+    {AV_CODEC_ID_GIF, 1, 0, 48},       {AV_CODEC_ID_JPEG2000, 0, 0, 128}, {AV_CODEC_ID_DVVIDEO, 0, 0, 8},
+    {AV_CODEC_ID_CFHD, 0, 0, 64},      {AV_CODEC_ID_HAP, 0, 0, 16}};
+
+static const struct codec_needs *needs_of(enum AVCodecID codec)
+{
+    static const struct codec_needs others = {AV_CODEC_ID_NONE, 3, 8, 64};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].codec == codec)
+            return &known[i];
+    }
+    return &others;
+}
+
+/* --- formats ---------------------------------------------------------------------------------------------------- */
+
+static enum AVPixelFormat format_by_depth(int chroma, int depth)
+{
+    static const enum AVPixelFormat formats[4][2] = {{AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY16},
+                                                     {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P16},
+                                                     {AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV422P16},
+                                                     {AV_PIX_FMT_YUV444P, AV_PIX_FMT_YUV444P16}};
+    return formats[chroma & 3][depth > 8];
+}
+
+/* The profile implies the widest format of its pictures. */
+static enum AVPixelFormat format_of_h264(int profile)
+{
+    switch (profile & 0xff) {
+    case FF_PROFILE_H264_BASELINE:
+    case FF_PROFILE_H264_MAIN:
+    case FF_PROFILE_H264_EXTENDED:
+    case FF_PROFILE_H264_HIGH:
+        return AV_PIX_FMT_YUV420P;
+    case FF_PROFILE_H264_HIGH_10:
+        return AV_PIX_FMT_YUV420P16;
+    case FF_PROFILE_H264_HIGH_422:
+        return AV_PIX_FMT_YUV422P16;
+    default:
+        return AV_PIX_FMT_YUV444P16;
+    }
+}
+
+/* The configuration that MP4 and Matroska have before the first packet: avcC, hvcC, av1C. */
+static void coded_video_read_header(struct bl_coded_video *video, const uint8_t *header, int size)
+{
+    if (video->codec == AV_CODEC_ID_H264 && size >= 7 && header[0] == 1) {
+        video->format = format_of_h264(header[1]);
+        video->level = header[3];
+    } else if (video->codec == AV_CODEC_ID_HEVC && size >= 23 && header[0] == 1) {
+        video->format = format_by_depth(header[16] & 3, 8 + (header[17] & 7));
+        video->level = header[12];
+    } else if (video->codec == AV_CODEC_ID_AV1 && size >= 4 && header[0] == 0x81) {
+        int chroma = header[2] & 0x10 ? 0 : header[2] & 0x08 ? header[2] & 0x04 ? 1 : 2 : 3;
+        video->format = format_by_depth(chroma, header[2] & 0x40 ? 10 : 8);
+    }
+}
+
+struct bl_coded_video bl_coded_video_from(const AVCodecParameters *parameters)
+{
+    struct bl_coded_video video = {.codec = parameters->codec_id,
+                                   .width = parameters->width,
+                                   .height = parameters->height,
+                                   .format = AV_PIX_FMT_NONE,
+                                   .level = parameters->level};
+    if (parameters->format != AV_PIX_FMT_NONE)
+        video.format = (enum AVPixelFormat)parameters->format;
+    else
+        coded_video_read_header(&video, parameters->extradata, parameters->extradata_size);
+    return video;
+}
+
+/* Bits of a pixel in memory; if nothing tells, those of what is common. Decoding then says (decoder_guard.h). */
+static int format_bits(const struct bl_coded_video *video)
+{
+    const struct codec_needs *needs = needs_of(video->codec);
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(video->format);
+    if (desc)
+        return av_get_padded_bits_per_pixel(desc);
+    return needs->pictures > 2 ? 12 : video->codec == AV_CODEC_ID_MJPEG ? 24 : 32;
+}
+
+/* --- pictures --------------------------------------------------------------------------------------------------- */
+
+/* H.264: the pictures that a level allows to be held, by their size in macroblocks (table A-1 of the standard). */
+static int64_t pictures_of_h264(const struct bl_coded_video *video)
+{
+    static const struct {
+        int level, blocks;
+    } levels[] = {{10, 396},    {11, 900},    {12, 2376},   {20, 2376},   {21, 4752},   {22, 8100},
+                  {30, 8100},   {31, 18000},  {32, 20480},  {40, 32768},  {41, 32768},  {42, 34816},
+                  {50, 110400}, {51, 184320}, {52, 184320}, {60, 696320}, {61, 696320}, {62, 696320}};
+    int64_t blocks = 696320, size = (((int64_t)video->width + 15) / 16) * (((int64_t)video->height + 15) / 16);
+    for (size_t i = sizeof levels / sizeof *levels; i-- > 0;) {
+        if (video->level > 0 && video->level <= levels[i].level)
+            blocks = levels[i].blocks;
+    }
+    return FFMAX(1, FFMIN(16, blocks / FFMAX(1, size)));
+}
+
+/* H.265: the same, by size in samples (A.4.2), where the picture in progress is one of them. */
+static int64_t pictures_of_hevc(const struct bl_coded_video *video)
+{
+    static const struct {
+        int level;
+        int64_t samples;
+    } levels[] = {{30, 36864},  {60, 122880},   {63, 245760},   {90, 552960},
+                  {93, 983040}, {123, 2228224}, {156, 8912896}, {186, 35651584}};
+    int64_t samples = 35651584, size = (int64_t)video->width * video->height;
+    for (size_t i = sizeof levels / sizeof *levels; i-- > 0;) {
+        if (video->level > 0 && video->level <= levels[i].level)
+            samples = levels[i].samples;
+    }
+    return size <= samples / 4 ? 15 : size <= samples / 2 ? 11 : size <= samples / 4 * 3 ? 7 : 5;
+}
+
+/* How many pictures are held, with the one in progress and ours. */
+static int64_t pictures_held(const struct bl_coded_video *video)
+{
+    int64_t pictures = needs_of(video->codec)->pictures;
+    if (video->codec == AV_CODEC_ID_H264)
+        pictures = pictures_of_h264(video);
+    else if (video->codec == AV_CODEC_ID_HEVC)
+        pictures = pictures_of_hevc(video);
+    return FFMAX(pictures + 1 + OURS, video->pictures);
+}
+
+int64_t bl_decoder_memory_video(const struct bl_coded_video *video)
+{
+    const struct codec_needs *needs = needs_of(video->codec);
+    if (video->width <= 0 || video->height <= 0)
+        return 0;
+    int64_t width = FFMIN(video->width, SIDE_MAX) + ALIGNED, height = FFMIN(video->height, SIDE_MAX) + ALIGNED;
+    int64_t bits = pictures_held(video) * (format_bits(video) + needs->beside) + needs->once;
+    return BASE + width * height / 8 * bits;
+}
+
+int64_t bl_decoder_memory_area(enum AVCodecID codec, int64_t limit)
+{
+    const struct codec_needs *needs = needs_of(codec);
+    const struct bl_coded_video largest = {.codec = codec, .width = INT16_MAX, .height = INT16_MAX};
+    return FFMAX(limit - BASE, 1) / (pictures_held(&largest) * (8 + needs->beside) + needs->once) * 8;
+}
+
+/* --- sound ------------------------------------------------------------------------------------------------------ */
+
+#define SAMPLE_BYTES 8      /* the widest: doubles */
+#define FRAMES 12           /* decoded ahead, within the decoder, mixed, and held to be resampled */
+#define PCM_SAMPLES 4096    /* of a frame without compression */
+#define FRAME_SAMPLES 65536 /* of one with: FLAC's and MPEG-4 ALS's most */
+
+int64_t bl_decoder_memory_audio(int channels, int64_t samples)
+{
+    int64_t wide = FFMAX(channels, 1), frame = FFMAX(FFMIN(samples, INT32_MAX), 1);
+    return BASE + FFMIN(wide * SAMPLE_BYTES * FRAMES, INT32_MAX) * frame;
+}
+
+int64_t bl_decoder_memory_samples(const AVCodecParameters *parameters)
+{
+    int64_t second = FFMAX(parameters->sample_rate, 0);
+    if (parameters->codec_id >= AV_CODEC_ID_FIRST_AUDIO && parameters->codec_id < AV_CODEC_ID_ADPCM_IMA_QT)
+        return PCM_SAMPLES;
+    if (parameters->codec_id == AV_CODEC_ID_TTA)
+        return second * 256 / 245;
+    return parameters->frame_size > 0 ? parameters->frame_size : FRAME_SAMPLES;
+}
+
+/* --- the limit -------------------------------------------------------------------------------------------------- */
+
+int bl_decoder_memory_check(const char *what, int64_t needed, int64_t limit, struct bl_error *e)
+{
+    char a[32], b[32];
+    if (!limit || needed <= limit)
+        return BL_OK;
+    return bl_error_set(e, BL_EDATA, "%s needs %s to decode, more than --decoder-memory %s", what,
+                        bl_text_size(a, needed), bl_text_size(b, limit));
+}
+
+int bl_decoder_memory_check_picture(int64_t width, int64_t height, int64_t needed, int64_t limit, struct bl_error *e)
+{
+    char what[64];
+    snprintf(what, sizeof what, "%" PRId64 "x%" PRId64, width, height);
+    int code = bl_decoder_memory_check(what, needed, limit, e);
+    if (code)
+        return code;
+    if (width > INT32_MAX || height > INT32_MAX || (width + BORDER) * (height + BORDER) >= INT32_MAX / 8)
+        return bl_error_set(e, BL_EDATA, "%s is more than FFmpeg decodes: 2^28 pixels with its borders", what);
+    return BL_OK;
+}
+
+int bl_decoder_memory_check_stream(const AVCodecParameters *parameters, int64_t limit, struct bl_error *e)
+{
+    char what[64];
+    if (parameters->codec_type == AVMEDIA_TYPE_AUDIO) {
+        int channels = parameters->ch_layout.nb_channels;
+        int64_t samples = bl_decoder_memory_samples(parameters);
+        if (channels <= 0)
+            return BL_OK;
+        snprintf(what, sizeof what, "sound of %d channels at %d Hz", channels, parameters->sample_rate);
+        return bl_decoder_memory_check(what, bl_decoder_memory_audio(channels, samples), limit, e);
+    }
+    struct bl_coded_video video = bl_coded_video_from(parameters);
+    if (video.width <= 0 || video.height <= 0)
+        return BL_OK;
+    return bl_decoder_memory_check_picture(video.width, video.height, bl_decoder_memory_video(&video), limit, e);
+}

@@ -1,0 +1,48 @@
+/* The memory that decoding one input may take, by what its headers say, before anything is decoded: an upper bound, for
+ * streams that keep to their headers, of what the decoder holds (pictures to refer to, tables beside them), of what
+ * waits to be taken, and of what the conversion holds of it. What the result is written to is not counted. A stream may
+ * say another thing in its midst: see decoder_guard.h. */
+#ifndef BL_DECODER_MEMORY_H
+#define BL_DECODER_MEMORY_H
+
+#include <libavcodec/avcodec.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* A video stream, as far as it is known. */
+struct bl_coded_video {
+    enum AVCodecID codec;
+    int width, height;
+    enum AVPixelFormat format; /* NONE: not known */
+    int level;                 /* of H.264 and H.265, as FFmpeg has it; 0 or less: not known */
+    int64_t pictures;          /* that are known to be held, or 0 */
+};
+
+/* What a container says of a stream, with the first bytes of its codec's own header. */
+struct bl_coded_video bl_coded_video_from(const AVCodecParameters *parameters);
+
+/* Bytes; 0 if the size is not known. */
+int64_t bl_decoder_memory_video(const struct bl_coded_video *video);
+
+/* The area, in pixels, of the largest picture that may be decoded within so many bytes, whatever its pixel format. */
+int64_t bl_decoder_memory_area(enum AVCodecID codec, int64_t limit);
+
+/* Audio of so many channels in frames of so many samples. */
+int64_t bl_decoder_memory_audio(int channels, int64_t samples);
+
+/* The samples of a stream's frames, at most, as far as its header and its codec tell. */
+int64_t bl_decoder_memory_samples(const AVCodecParameters *parameters);
+
+/* BL_EDATA if what ("16384x16384") needs more bytes than the limit, with both figures and the option's name. limit
+ * 0: there is none. */
+int bl_decoder_memory_check(const char *what, int64_t needed, int64_t limit, struct bl_error *e);
+
+/* The same for a picture of this size; BL_EDATA also for one that FFmpeg does not decode with any memory. */
+int bl_decoder_memory_check_picture(int64_t width, int64_t height, int64_t needed, int64_t limit, struct bl_error *e);
+
+/* BL_EDATA, as these, if the stream needs more than the limit by what its container says; what it does not say is left
+ * to the guard. */
+int bl_decoder_memory_check_stream(const AVCodecParameters *parameters, int64_t limit, struct bl_error *e);
+
+#endif

@@ -1,0 +1,81 @@
+# --decoder-memory: what needs more is skipped by its headers, or fails by the same words, with both figures.
+# shellcheck shell=bash disable=SC2317
+
+# png_claims FILE WIDTH HEIGHT: a PNG, 8 bits RGB, sound as far as it goes, which is one row.
+png_claims() {
+    python3 - "$@" <<'EOF'
+import struct, sys, zlib
+path, width, height = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+def chunk(name, data):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+rows = zlib.compress(bytes(1 + 3 * width))
+open(path, "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b""))
+EOF
+}
+
+# A header costs no more than itself.
+test_images_that_claim_too_much_are_skipped() {
+    mkdir -p in/png in/more in/bmp in/tif in/jpg
+    png_claims in/png/1.png 20000 20000
+    png_claims in/more/1.png 65535 65535
+    printf 'BM\0\0\0\0\0\0\0\0\066\0\0\0\050\0\0\0\0\0\1\0\0\0\1\0\1\0\030\0\0\0\0\0' >in/bmp/1.bmp
+    printf 'MM\0*\0\0\0\010\0\002\001\0\0\004\0\0\0\001\0\0\377\377\001\001\0\004\0\0\0\001\0\0\377\377\0\0\0\0' >in/tif/1.tif
+    printf '\377\330\377\302\0\021\010\377\334\377\334\003\001\021\0\002\021\0\003\021\0' >in/jpg/1.jpg
+    expect 3 prlimit --as=1000000000 "$BLOAD" scan --kind frames in
+    err_has 'skipped png: 1.png: 20000x20000 needs 1.5 GiB to decode, more than --decoder-memory 1.0 GiB'
+    err_has 'skipped more: 1.png: 65535x65535 needs 16.0 GiB to decode, more than --decoder-memory 1.0 GiB'
+    err_has 'skipped bmp: 1.bmp: 65536x65536 needs 16.0 GiB to decode'
+    err_has 'skipped tif: 1.tif: 65535x65535 needs 8.0 GiB to decode'
+    err_has 'skipped jpg: 1.jpg: 65500x65500 needs 50.'
+    is '5 skipped' "$(field status <"$OUT" | grep -c skipped) skipped"
+}
+
+test_a_sound_image_is_over_the_limit_and_never_damaged() {
+    mkdir in
+    ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=1000x800 -frames:v 1 in/1.png
+    expect 1 bload pack --kind frames --size 8x8 -T 2 --decoder-memory 5M -o low in
+    err_has 'skipped in: 1.png: 1000x800 needs 7.'
+    err_has ' MiB to decode, more than --decoder-memory 5.0 MiB'
+    expect 0 bload pack -q --kind frames --size 8x8 -T 2 --decoder-memory 10M -o high in
+    # The limit is part of the dataset.
+    expect 2 bload pack -q --kind frames --size 8x8 -T 2 -o high in
+    err_has 'decoder-memory'
+    expect 0 bload pack -q --kind frames --size 8x8 -T 2 -o usual in
+    same high/shards/00000/shard-00000000.safetensors usual/shards/00000/shard-00000000.safetensors
+}
+
+test_video_is_skipped_by_its_header() {
+    cp "$(fixture h264-30.mp4)" a.mp4
+    expect 3 bload scan --decoder-memory 1M a.mp4
+    err_has 'needs 8.'
+    err_has 'to decode, more than --decoder-memory 1.0 MiB'
+    expect 0 bload scan -q a.mp4
+}
+
+# A stream that grows in its midst, which its header does not tell: the same words, when it is decoded.
+test_video_that_grows_fails() {
+    ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=64x48:rate=25 -frames:v 4 -c:v libx264 -f h264 small.h264
+    ffmpeg -v error -nostdin -f lavfi -i color=gray:size=4096x4096:rate=25 -frames:v 2 -c:v libx264 -preset ultrafast -f h264 large.h264
+    cat small.h264 large.h264 >grows.h264
+    expect 3 bload pack --size 8x8 -T 8 --decoder-memory 64M -o d grows.h264
+    err_has 'failed grows.h264: 4096x4096 needs '
+    err_has ' to decode, more than --decoder-memory 64.0 MiB'
+    expect 3 bload pack --size 8x8 -T 8 --decoder-memory 64M -o e large.h264
+    err_has 'large.h264: 4096x4096 needs '
+}
+
+test_sound_is_skipped_by_its_header() {
+    ffmpeg -v error -nostdin -f lavfi -i sine=duration=1 -ac 2 two.wav
+    ffmpeg -v error -nostdin -i two.wav two.flac
+    expect 3 bload scan --kind audio --decoder-memory 8M two.wav two.flac
+    err_has 'skipped two.flac: a frame of 4608 samples in 2 channels needs '
+    err_has 'skipped two.wav: sound of 2 channels at 44100 Hz needs '
+    err_has 'to decode, more than --decoder-memory 8.0 MiB'
+    expect 0 bload scan -q --kind audio two.wav two.flac
+}
+
+test_the_limit_is_a_size() {
+    expect 2 bload scan --decoder-memory 0 a.mp4
+    err_has '--decoder-memory expects a number of bytes'
+}

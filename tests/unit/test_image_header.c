@@ -1,0 +1,115 @@
+#include "kind/frames/image_header.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+static const uint8_t png[] = {0x89, 'P', 'N', 'G', 13, 10, 26, 10, 0,  0, 0, 13, 'I', 'H', 'D',
+                              'R',  0,   0,   78,  32, 0,  0,  78, 33, 8, 2, 0,  0,   0,   0};
+static const uint8_t bmp[] = {'B', 'M', 0, 0, 0, 0, 0, 0,    0,    0,    54, 0, 0,  0, 40, 0,
+                              0,   0,   0, 1, 0, 0, 0, 0xfe, 0xff, 0xff, 1,  0, 24, 0, 0,  0};
+static const uint8_t jpeg[] = {0xff, 0xd8, 0xff, 0xe0, 0, 4, 1,    1, 0xff, 0xff, 0xc2, 0, 17,   8,
+                               1,    0,    2,    0,    3, 1, 0x22, 0, 2,    0x11, 1,    3, 0x11, 1};
+static const uint8_t webp[] = {82, 73, 70, 70, 0,  0, 0, 0, 87, 69,  66, 80, 86, 80, 56, 88,
+                               10, 0,  0,  0,  16, 0, 0, 0, 9,  0,   0,  0,  4,  0,  86, 80,
+                               56, 32, 10, 0,  0,  0, 0, 0, 0,  157, 1,  42, 32, 0,  2,  0};
+static const uint8_t tiff[] = {77, 77, 0, 42, 0, 0, 0, 8, 0, 4, 1, 0, 0, 3, 0, 0, 0, 1,  1, 0,  0, 0, 1,
+                               1,  0,  4, 0,  0, 0, 1, 0, 1, 0, 0, 1, 2, 0, 3, 0, 0, 0,  3, 0,  0, 0, 62,
+                               1,  21, 0, 3,  0, 0, 0, 1, 0, 3, 0, 0, 0, 0, 0, 0, 0, 16, 0, 16, 0, 16};
+
+static bool header_of(const uint8_t *data, size_t size, struct bl_image_header *header)
+{
+    struct bl_error e = {0};
+    bool found;
+    int fd = memfd_create("image", 0);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, data, size), (ssize_t)size);
+    ck_assert_msg(bl_image_header_read(fd, (int64_t)size, "image", header, &found, &e) == 0, "%s", e.text);
+    close(fd);
+    return found;
+}
+
+START_TEST(each_format_tells_its_size)
+{
+    const struct {
+        const uint8_t *data;
+        size_t size;
+        int64_t width, height;
+        int bits;
+    } cases[] = {{png, sizeof png, 20000, 20001, 32},
+                 {bmp, sizeof bmp, 256, 512, 32},
+                 {jpeg, sizeof jpeg, 512, 256, 12},
+                 {webp, sizeof webp, 32, 1025, 20},
+                 {tiff, sizeof tiff, 256, 65536, 48}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bl_image_header header;
+        ck_assert_msg(header_of(cases[i].data, cases[i].size, &header), "case %zu", i);
+        ck_assert_int_eq(header.width, cases[i].width);
+        ck_assert_int_eq(header.height, cases[i].height);
+        ck_assert_int_eq(header.bits, cases[i].bits);
+    }
+}
+END_TEST
+
+/* All of the size must be there: no half of it is taken for the whole. */
+START_TEST(a_file_that_ends_early_has_no_header)
+{
+    const size_t ends[] = {26, 30, 21, 48, 58};
+    const uint8_t *const files[] = {png, bmp, jpeg, webp, tiff};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct bl_image_header header;
+        for (size_t size = 0; size < ends[i]; size++)
+            ck_assert_msg(!header_of(files[i], size, &header), "file %zu, %zu bytes", i, size);
+    }
+}
+END_TEST
+
+/* Whatever the bytes are, the answer comes soon, and the memory is a number that can be compared. */
+START_TEST(no_bytes_lead_astray)
+{
+    const uint8_t *const files[] = {png, bmp, jpeg, webp, tiff};
+    const size_t sizes[] = {sizeof png, sizeof bmp, sizeof jpeg, sizeof webp, sizeof tiff};
+    uint8_t data[128];
+    unsigned seed = 1;
+    for (int i = 0; i < 5000; i++) {
+        size_t which = (size_t)i % 5, size = sizes[which];
+        struct bl_image_header header;
+        memcpy(data, files[which], size);
+        for (int m = 0; m < 1 + i % 4; m++) {
+            seed = seed * 1103515245 + 12345;
+            data[4 + (seed >> 8) % (size - 4)] = seed >> 30 ? (uint8_t)(seed >> 16) : 0xff;
+        }
+        if (!header_of(data, size, &header))
+            continue;
+        ck_assert_int_gt(header.width, 0);
+        ck_assert_int_gt(header.height, 0);
+        ck_assert_int_gt(bl_image_header_memory(&header, (int64_t)size), (int64_t)size);
+    }
+}
+END_TEST
+
+/* The decoded image and the file, at least; not twice as much. */
+START_TEST(the_memory_is_that_of_the_pixels)
+{
+    const struct bl_image_header plain = {20000, 20000, 24, 0}, huge = {UINT32_MAX, UINT32_MAX, 64, 64};
+    int64_t bytes = bl_image_header_memory(&plain, 1 << 20);
+    ck_assert_int_ge(bytes, (int64_t)20000 * 20000 * 3 + (1 << 20));
+    ck_assert_int_lt(bytes, (int64_t)20000 * 20000 * 6);
+    ck_assert_int_gt(bl_image_header_memory(&huge, 1), (int64_t)1 << 50);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, each_format_tells_its_size);
+    tcase_add_test(tests, a_file_that_ends_early_has_no_header);
+    tcase_add_test(tests, no_bytes_lead_astray);
+    tcase_add_test(tests, the_memory_is_that_of_the_pixels);
+}
+
+int main(void)
+{
+    return unit_run("image_header", add);
+}
