@@ -96,7 +96,7 @@ int bl_image_check(const struct bl_image *image, const char *path, int64_t memor
 {
     struct stat status;
     int64_t area;
-    int code = BL_OK, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int code = BL_OK, fd = bl_opener_file(path);
     if (fd < 0)
         return BL_OK;
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == image->bytes)

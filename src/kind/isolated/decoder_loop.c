@@ -273,7 +273,9 @@ void bl_decoder_loop(const void *context, const struct bl_spawn *spawn, int chan
         (void)raise(SIGKILL); /* there is no other way to tell that it was no decoder */
     d.page = (struct bl_progress_page *)(void *)d.shared.data;
     d.cancel.beats = &d.page->beats;
-    d.env = (struct bl_kind_env){.cancel = &d.cancel, .simd = (enum bl_simd)spawn->number[BL_DECODER_SIMD]};
+    d.env = (struct bl_kind_env){.cancel = &d.cancel,
+                                 .simd = (enum bl_simd)spawn->number[BL_DECODER_SIMD],
+                                 .decoder_memory = spawn->number[BL_DECODER_MEMORY]};
     if (bl_simd_apply(d.env.simd, &e))
         decoder_fail(&d);
     bl_opener_set(decoder_open_input, &d);

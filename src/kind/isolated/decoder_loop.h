@@ -12,7 +12,7 @@ struct bl_decoder_part {
 };
 
 /* Numbers of struct bl_spawn. */
-enum bl_decoder_number { BL_DECODER_PART, BL_DECODER_SIMD };
+enum bl_decoder_number { BL_DECODER_PART, BL_DECODER_SIMD, BL_DECODER_MEMORY };
 
 /* Is given to the fork server. context: struct bl_decoder_context. spawn->fd: a struct bl_progress_page. */
 bl_fork_main bl_decoder_loop;

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-#define BL_SPAWN_NUMBERS 2
+#define BL_SPAWN_NUMBERS 3
 
 /* What a new process is told: numbers and a descriptor. */
 struct bl_spawn {

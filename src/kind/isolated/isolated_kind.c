@@ -37,7 +37,9 @@ static void client_init(struct client *c, const void *config, const struct bl_ki
 static struct bl_decoder_start client_start(const struct client *c)
 {
     return (struct bl_decoder_start){.server = &c->isolation->server,
-                                     .spawn.number = {[BL_DECODER_PART] = c->part, [BL_DECODER_SIMD] = c->env->simd},
+                                     .spawn.number = {[BL_DECODER_PART] = c->part,
+                                                      [BL_DECODER_SIMD] = c->env->simd,
+                                                      [BL_DECODER_MEMORY] = c->env->decoder_memory},
                                      .stall = c->isolation->options.stall};
 }
 
