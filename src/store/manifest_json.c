@@ -1,11 +1,16 @@
 #include "store/manifest_json.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "store/jansson.h"
+#include "store/index_layout.h"
 #include "store/plan_info_json.h"
+#include "store/shard_table.h"
+
+#define SHARD_ROW_MIN 61 /* bytes: the name of a shard, three numbers, a checksum, tabs and the line's end */
 
 /* --- writing ---------------------------------------------------------------------------------------------------- */
 
@@ -301,6 +306,23 @@ static int manifest_read_format(const json_t *object, struct bl_manifest *manife
     return BL_OK;
 }
 
+/* Shards without end would be looked for, one by one, if the files with a row for each could be smaller. */
+static int manifest_check_size(const struct bl_manifest *manifest, struct bl_error *e)
+{
+    const struct {
+        const char *name, *what;
+        int64_t count, least; /* bytes of each */
+    } lists[] = {{BL_SHARDS_FILE, "shards", bl_format_shards(&manifest->format), SHARD_ROW_MIN},
+                 {BL_INDEX_FILE, "blocks", manifest->format.blocks, sizeof(int64_t)}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        const struct bl_manifest_file *file = bl_manifest_find_file(manifest, lists[i].name);
+        if (file && lists[i].count > file->bytes / lists[i].least)
+            return bl_error_set(e, BL_EDATA, "%" PRId64 " %s, but only %" PRId64 " bytes of %s", lists[i].count,
+                                lists[i].what, file->bytes, lists[i].name);
+    }
+    return BL_OK;
+}
+
 int bl_manifest_from_json(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
 {
     int code = bl_plan_info_from_json(&manifest->plan_info, object, e);
@@ -330,5 +352,6 @@ int bl_manifest_from_json(const json_t *object, struct bl_manifest *manifest, st
     code = manifest_read_pairs(object, "configuration", &manifest->configuration, e);
     if (code)
         return code;
-    return manifest_read_files(object, manifest, e);
+    code = manifest_read_files(object, manifest, e);
+    return code ? code : manifest_check_size(manifest, e);
 }

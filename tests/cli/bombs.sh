@@ -191,3 +191,18 @@ test_other_encodings_are_named() {
     expect 1 bload scan @labels.txt --tokenizer bytes
     err_has 'labels.txt: UTF-16 text (convert it to UTF-8)'
 }
+
+# Each shard that is claimed would be looked for, and memory taken for each block.
+test_claims_of_a_manifest() {
+    local command claim
+    texts
+    expect 0 bload pack -q t --tokenizer bytes -T 9 -o d
+    cp d/manifest.json sound
+    for claim in 2147483647 9223372036854775807; do
+        sed "s/\"blocks\": [0-9]*/\"blocks\": $claim/" sound >d/manifest.json
+        for command in verify info status finish; do
+            within 100 1 timeout 20 "$BLOAD" $command d
+            err_has "$claim shards, but only" || err_has "$claim blocks, but only"
+        done
+    done
+}
