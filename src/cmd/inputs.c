@@ -257,6 +257,9 @@ static int inputs_isolate(struct bl_inputs *inputs, struct bl_error *e)
     for (int p = 0; p < joined->parts && !code; p++)
         code = bl_isolation_add(isolation, &joined->part[p].kind, joined->part[p].config, e);
     inputs->set.isolation = isolation->parts ? isolation : NULL;
+    const char *warning = code ? NULL : bl_isolation_warning(isolation);
+    if (warning)
+        bl_cmd_print("%s", warning);
     return code;
 }
 

@@ -242,7 +242,11 @@ static void decoder_piece(struct decoder *d)
 
 /* --- the process -------------------------------------------------------------------------------------------------- */
 
-/* Limits what the process allocates beyond what it has. It leaves no core file: crashes are expected. */
+#define SPARE                                                                                                          \
+    ((int64_t)1 << 30) /* bytes for what is no decoder's: samples and features of a whole sequence, a scaler's rows */
+
+/* A backstop behind what headers say that decoding takes. Memory that is shared does not count. The process leaves no
+ * core file: crashes are expected. */
 static void decoder_set_limits(int64_t memory)
 {
     struct rlimit none = {0, 0}, limit;
@@ -251,11 +255,11 @@ static void decoder_set_limits(int64_t memory)
     FILE *file = memory ? fopen("/proc/self/statm", "re") : NULL;
     if (!file)
         return;
-    if (fscanf(file, "%lld", &pages) == 1 && getrlimit(RLIMIT_AS, &limit) == 0) {
-        rlim_t wanted = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)memory;
+    if (fscanf(file, "%*d %*d %*d %*d %*d %lld", &pages) == 1 && getrlimit(RLIMIT_DATA, &limit) == 0) {
+        rlim_t wanted = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + 2 * (rlim_t)memory + (rlim_t)SPARE;
         if (limit.rlim_cur > wanted) {
             limit.rlim_cur = wanted;
-            (void)setrlimit(RLIMIT_AS, &limit);
+            (void)setrlimit(RLIMIT_DATA, &limit);
         }
     }
     fclose(file);
@@ -279,7 +283,7 @@ void bl_decoder_loop(const void *context, const struct bl_spawn *spawn, int chan
     if (bl_simd_apply(d.env.simd, &e))
         decoder_fail(&d);
     bl_opener_set(decoder_open_input, &d);
-    decoder_set_limits(all->memory);
+    decoder_set_limits(d.env.decoder_memory);
     atomic_store(&d.page->filtered, bl_syscall_filter_install());
     enum bl_received received;
     while ((received = bl_message_receive(channel, &d.request)) == BL_RECEIVED) {

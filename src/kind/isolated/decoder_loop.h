@@ -19,7 +19,6 @@ bl_fork_main bl_decoder_loop;
 
 struct bl_decoder_context {
     const struct bl_decoder_part *part; /* [BL_DECODER_PART] */
-    int64_t memory;                     /* bytes that the process may allocate; 0: no limit */
 };
 
 #endif

@@ -129,6 +129,13 @@ static bool process_is_stalled(const struct bl_decoder_process *p, struct watch 
     return now - watch->since > (double)limit;
 }
 
+/* The limit of the process, or the system's. */
+static int process_report_memory(const struct bl_decoder_loss *loss, struct bl_error *e)
+{
+    return bl_error_set(
+        e, BL_EFAIL, "%s: its decoder process ran out of memory (of the system, or of --decoder-memory)", loss->path);
+}
+
 /* Learns why the process has ended. */
 static int process_lose(struct bl_decoder_process *p, const struct bl_decoder_start *start,
                         struct bl_decoder_loss *loss, struct bl_error *e)
@@ -138,7 +145,7 @@ static int process_lose(struct bl_decoder_process *p, const struct bl_decoder_st
     if (code)
         return code;
     if (atomic_exchange(&p->page->failed, false))
-        return bl_error_set(e, BL_EFAIL, "%s: a decoder process: out of memory", loss->path);
+        return process_report_memory(loss, e);
     loss->lost = true;
     loss->killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
@@ -188,7 +195,8 @@ static bool process_send(struct bl_decoder_process *p, const struct bl_decoder_c
     return sent;
 }
 
-static int process_finish(struct bl_decoder_process *p, const struct bl_decoder_call *call, struct bl_error *e)
+static int process_finish(struct bl_decoder_process *p, const struct bl_decoder_call *call,
+                          const struct bl_decoder_loss *loss, struct bl_error *e)
 {
     struct bl_message *m = &p->answer;
     int code = (int)bl_message_get_int(m);
@@ -197,12 +205,11 @@ static int process_finish(struct bl_decoder_process *p, const struct bl_decoder_
     bl_meter_report(call->meter, atomic_load_explicit(&p->page->done, memory_order_relaxed));
     if (!code)
         return BL_OK;
+    if (memory)
+        return process_report_memory(loss, e);
     if (code < BL_ECANCEL || code > BL_OK)
         code = BL_EFAIL;
-    bl_error_set(e, code, "%s", text ? text : "a decoder process failed");
-    if (memory)
-        bl_error_prefix(e, "a decoder process");
-    return code;
+    return bl_error_set(e, code, "%s", text ? text : "a decoder process failed");
 }
 
 static int process_emit_row(struct bl_decoder_process *p, const struct bl_decoder_call *call, struct bl_error *e)
@@ -231,7 +238,7 @@ static int process_converse(struct bl_decoder_process *p, const struct bl_decode
             return bl_error_errno(e, BL_EFAIL, "cannot read from a decoder process");
         case BL_RECEIVED:
             if (p->answer.type == BL_ISOLATED_DONE)
-                return process_finish(p, call, e);
+                return process_finish(p, call, loss, e);
             if (p->answer.type == BL_ISOLATED_ROW)
                 code = process_emit_row(p, call, e);
             else if (!process_serve_file(p, call, loss))

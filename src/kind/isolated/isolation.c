@@ -1,5 +1,7 @@
 #include "kind/isolated/isolation.h"
 
+#include "kind/isolated/syscall_filter.h"
+
 static const char *const choices[] = {"auto", "on", "off", NULL};
 
 const struct bl_option bl_isolation_option_table[] = {
@@ -29,6 +31,15 @@ int bl_isolation_add(struct bl_isolation *isolation, const struct bl_kind **kind
     bl_isolated_kind_make(part, *kind);
     *kind = &part->kind;
     return BL_OK;
+}
+
+const char *bl_isolation_warning(const struct bl_isolation *isolation)
+{
+    if (isolation->options.isolate != BL_ISOLATE_ON || !isolation->parts || bl_syscall_filter_is_available())
+        return NULL;
+    return "--isolate on: there is no filter of system calls here (seccomp): a decoder that is taken over by a file is "
+           "kept "
+           "from crashing the run, but not from opening others";
 }
 
 int bl_isolation_start(struct bl_isolation *isolation, struct bl_error *e)

@@ -47,6 +47,9 @@ struct bl_isolation {
 int bl_isolation_add(struct bl_isolation *isolation, const struct bl_kind **kind, const void *config,
                      struct bl_error *e);
 
+/* A warning, or NULL: isolation is requested, and lacks the filter of system calls. */
+const char *bl_isolation_warning(const struct bl_isolation *isolation);
+
 /* Starts the fork server, if anything is isolated: before the first thread, once all kinds are added, and before they
  * count or read. */
 int bl_isolation_start(struct bl_isolation *isolation, struct bl_error *e);

@@ -95,6 +95,12 @@ static struct sock_filter instructions[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 };
 
+bool bl_syscall_filter_is_available(void)
+{
+    unsigned action = SECCOMP_RET_ERRNO;
+    return ARCHITECTURE && syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+}
+
 bool bl_syscall_filter_install(void)
 {
     struct sock_fprog program = {.len = sizeof instructions / sizeof *instructions, .filter = instructions};

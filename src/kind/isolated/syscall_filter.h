@@ -10,4 +10,7 @@
  * are not known here; or a sanitizer, which needs these calls, is built in. */
 bool bl_syscall_filter_install(void);
 
+/* Whether that will succeed. */
+bool bl_syscall_filter_is_available(void);
+
 #endif

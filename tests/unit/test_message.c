@@ -1,0 +1,170 @@
+/* Messages between processes: what is put is what is got, whatever it is; a damaged one is noticed. */
+#include "base/message.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "unit.h"
+
+static struct bl_message received(int socket)
+{
+    struct bl_message m = {.fd = {-1, -1}};
+    ck_assert_int_eq(bl_message_receive(socket, &m), BL_RECEIVED);
+    return m;
+}
+
+START_TEST(items_come_back_in_order)
+{
+    int ends[2];
+    size_t size;
+    struct bl_buffer data = {0};
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    bl_message_put_int(&data, -7);
+    bl_message_put_text(&data, "a text");
+    bl_message_put_text(&data, NULL);
+    bl_message_put_text(&data, "");
+    bl_message_put_double(&data, 0.1);
+    bl_message_put_bytes(&data, "\0\1\2", 3);
+    bl_message_put_bytes(&data, NULL, 0);
+    ck_assert(bl_message_send(ends[0], 5, &data, NULL));
+    ck_assert(bl_message_send(ends[0], 6, NULL, NULL));
+    struct bl_message m = received(ends[1]);
+    ck_assert_int_eq(m.type, 5);
+    ck_assert_int_eq(bl_message_get_int(&m), -7);
+    ck_assert_str_eq(bl_message_get_text(&m), "a text");
+    ck_assert_ptr_null(bl_message_get_text(&m));
+    ck_assert_str_eq(bl_message_get_text(&m), "");
+    ck_assert(bl_message_get_double(&m) == 0.1);
+    const char *bytes = bl_message_get_bytes(&m, &size);
+    ck_assert_uint_eq(size, 3);
+    ck_assert_int_eq(memcmp(bytes, "\0\1\2", 3), 0);
+    ck_assert_uint_eq((uintptr_t)bytes % 8, 0);
+    (void)bl_message_get_bytes(&m, &size);
+    ck_assert_uint_eq(size, 0);
+    ck_assert(!m.damaged);
+    (void)bl_message_get_int(&m);
+    ck_assert(m.damaged);
+    bl_message_free(&m);
+    m = received(ends[1]);
+    ck_assert_int_eq(m.type, 6);
+    ck_assert_uint_eq(m.data.size, 0);
+    bl_message_free(&m);
+    bl_buffer_free(&data);
+    close(ends[0]);
+    ck_assert_int_eq(bl_message_receive(ends[1], &m), BL_RECEIVED_END);
+    bl_message_free(&m);
+    close(ends[1]);
+}
+END_TEST
+
+START_TEST(descriptors_travel_at_their_places)
+{
+    int ends[2], pipe_ends[2];
+    char byte = 0;
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    ck_assert_int_eq(pipe(pipe_ends), 0);
+    ck_assert(bl_message_send(ends[0], 1, NULL, (int[]){-1, pipe_ends[1]}));
+    ck_assert(bl_message_send(ends[0], 2, NULL, (int[]){pipe_ends[0], pipe_ends[1]}));
+    struct bl_message m = received(ends[1]);
+    ck_assert_int_eq(m.fd[0], -1);
+    ck_assert_int_eq(fcntl(m.fd[1], F_GETFD), FD_CLOEXEC);
+    ck_assert_int_eq(write(m.fd[1], "x", 1), 1);
+    ck_assert_int_eq(read(pipe_ends[0], &byte, 1), 1);
+    ck_assert_int_eq(byte, 'x');
+    int first = m.fd[1];
+    ck_assert_int_eq(bl_message_receive(ends[1], &m), BL_RECEIVED); /* closes what was not taken */
+    ck_assert_int_ge(m.fd[0], 0);
+    ck_assert(m.fd[0] == first || fcntl(first, F_GETFD) < 0 || m.fd[1] == first);
+    bl_message_free(&m);
+    for (int i = 0; i < 2; i++) {
+        close(ends[i]);
+        close(pipe_ends[i]);
+    }
+}
+END_TEST
+
+/* More than a socket holds, while the other side reads. */
+START_TEST(large_messages_arrive_whole)
+{
+    enum { SIZE = 5 << 20 };
+    int ends[2];
+    size_t size;
+    struct bl_buffer data = {0};
+    uint8_t *bytes = malloc(SIZE);
+    ck_assert_ptr_nonnull(bytes);
+    for (int i = 0; i < SIZE; i++)
+        bytes[i] = (uint8_t)(i * 2654435761u >> 13);
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    bl_message_put_bytes(&data, bytes, SIZE);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(bl_message_send(ends[0], 3, &data, NULL) ? 0 : 1);
+    struct bl_message m = received(ends[1]);
+    const void *got = bl_message_get_bytes(&m, &size);
+    ck_assert_uint_eq(size, SIZE);
+    ck_assert_int_eq(memcmp(got, bytes, SIZE), 0);
+    int status;
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+    bl_message_free(&m);
+    bl_buffer_free(&data);
+    free(bytes);
+    close(ends[0]);
+    close(ends[1]);
+}
+END_TEST
+
+/* Whatever bytes a taken-over process sends: nothing outside the message is read. */
+START_TEST(damaged_messages_are_noticed)
+{
+    for (int cut = 0; cut < 64; cut++) {
+        struct bl_message m = {.fd = {-1, -1}};
+        size_t size;
+        bl_message_put_int(&m.data, cut % 3 ? cut : -cut);
+        bl_message_put_text(&m.data, "0123456789");
+        m.data.size -= m.data.size < (size_t)cut ? 0 : (size_t)cut;
+        const void *bytes = bl_message_get_bytes(&m, &size);
+        ck_assert(bytes ? size <= m.data.size : size == 0);
+        (void)bl_message_get_text(&m);
+        (void)bl_message_get_text(&m);
+        ck_assert(m.damaged || cut == 0);
+        bl_message_free(&m);
+    }
+    struct bl_message m = {.fd = {-1, -1}};
+    bl_message_put_bytes(&m.data, "no end", 6); /* of the text */
+    ck_assert_ptr_null(bl_message_get_text(&m));
+    ck_assert(m.damaged);
+    bl_message_free(&m);
+}
+END_TEST
+
+START_TEST(a_receiver_that_is_gone_is_an_error)
+{
+    int ends[2];
+    struct bl_buffer data = {0};
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    close(ends[1]);
+    bl_message_put_int(&data, 1);
+    ck_assert(!bl_message_send(ends[0], 1, &data, NULL));
+    ck_assert_int_eq(errno, EPIPE);
+    bl_buffer_free(&data);
+    close(ends[0]);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, items_come_back_in_order);
+    tcase_add_test(tests, descriptors_travel_at_their_places);
+    tcase_add_test(tests, large_messages_arrive_whole);
+    tcase_add_test(tests, damaged_messages_are_noticed);
+    tcase_add_test(tests, a_receiver_that_is_gone_is_an_error);
+}
+
+int main(void)
+{
+    return unit_run("message", add);
+}
