@@ -75,6 +75,37 @@ test_sound_is_skipped_by_its_header() {
     expect 0 bload scan -q --kind audio two.wav two.flac
 }
 
+# claim FILE BOX AT VALUE...: numbers in a box, from a place behind its name on.
+claim() {
+    python3 - "$@" <<'EOF'
+import struct, sys
+path, box, at, values = sys.argv[1], sys.argv[2].encode(), int(sys.argv[3]), [int(v) for v in sys.argv[4:]]
+data = bytearray(open(path, "rb").read())
+struct.pack_into(">%dI" % len(values), data, data.index(box) + 4 + at, *values)
+open(path, "wb").write(data)
+EOF
+}
+
+# Tables that claim samples without an entry for each: libavformat would index all of them.
+test_samples_that_are_only_claimed() {
+    ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=64x48:rate=25 -frames:v 10 -c:v mpeg4 -bf 0 a.mp4
+    ffmpeg -v error -nostdin -i a.mp4 -c copy -movflags +frag_keyframe+empty_moov+default_base_moof b.mp4
+    claim a.mp4 stsz 4 1 100000000
+    claim a.mp4 stsc 12 100000000
+    claim a.mp4 stts 8 100000000
+    claim b.mp4 trun 0 1 100000000
+    expect 3 prlimit --as=1000000000 "$BLOAD" scan --isolate off a.mp4 b.mp4
+    err_has 'skipped a.mp4: an index of 100000000 samples needs 6.0 GiB to decode, more than --decoder-memory 1.0 GiB'
+    err_has 'skipped b.mp4: an index of 100000000 samples needs 6.0 GiB to decode, more than --decoder-memory 1.0 GiB'
+}
+
+# Sound without compression has a sample of one size for each tick, and is indexed in packets.
+test_long_sound_in_mov_claims_little() {
+    ffmpeg -v error -nostdin -f lavfi -i sine=duration=60 a.mov
+    expect 0 bload scan -q --kind audio --decoder-memory 10M a.mov
+    is 960000 "$(field length 1 <"$OUT")"
+}
+
 test_the_limit_is_a_size() {
     expect 2 bload scan --decoder-memory 0 a.mp4
     err_has '--decoder-memory expects a number of bytes'

@@ -3,6 +3,7 @@
 #include "kind/media/demux.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <libavutil/log.h>
 #include <libavutil/mem.h>
 #include <libavutil/opt.h>
@@ -11,6 +12,7 @@
 
 #include "kind/media/allowlist.h"
 #include "kind/media/decoder_memory.h"
+#include "kind/media/mov_claims.h"
 
 #define WAVE_SEARCHED (16 << 10) /* bytes that are searched for DTS */
 #define WAVE_PROBE 32            /* bytes; libavformat's minimum */
@@ -161,6 +163,15 @@ static int demux_make_format(struct bl_demux *d, enum bl_demux_mode mode, struct
     return made ? BL_OK : bl_error_memory(e);
 }
 
+/* An index takes memory for every sample that the header claims. */
+static int demux_check_claims(const struct bl_demux *d, const AVInputFormat *input, struct bl_error *e)
+{
+    char what[64];
+    int64_t samples = strncmp(input->name, "mov,", 4) == 0 ? bl_mov_claims_count(&d->file) : 0;
+    snprintf(what, sizeof what, "an index of %" PRId64 " samples", samples);
+    return bl_decoder_memory_check(what, samples * BL_MOV_CLAIM_BYTES, d->env->decoder_memory, e);
+}
+
 /* Attached pictures need no probing. */
 static void covers_discard(struct bl_demux *d)
 {
@@ -181,6 +192,9 @@ static int demux_open_format(struct bl_demux *d, enum bl_demux_mode mode, struct
     if (code)
         return code;
     code = format_check(input, mode, e);
+    if (code)
+        return code;
+    code = demux_check_claims(d, input, e);
     if (code)
         return code;
     code = demux_make_format(d, mode, e);
