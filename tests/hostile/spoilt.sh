@@ -69,11 +69,10 @@ alone() {
 
 # A sanitizer looks at one run of each; elsewhere bytes, messages and the order of things are looked at.
 spoilt() {
-    local kind=$1 scanned=3
-    [ "$kind" != frames ] || scanned=0 # images are first decoded when they are packed
+    local kind=$1
     python3 "$BLOAD_ROOT/fixtures/hostile.py" in "$HOSTILE_COUNT" "$kind" 2>making || fail "$(cat making)"
     options "$kind"
-    bounded $scanned scan -q "in/$kind" "${options[@]:0:$((${#options[@]} - 2))}" -o table.tsv -j 4
+    bounded 3 scan -q "in/$kind" "${options[@]:0:$((${#options[@]} - 2))}" -o table.tsv -j 4
     named "$kind" table.tsv
     pack_spoilt "$kind" d -j 4
     named "$kind" d/sequences.tsv
@@ -112,4 +111,27 @@ test_texts() {
 
 test_labels() {
     spoilt labels 2
+}
+
+# As many files of no use as there may not be open at once: each gives back what it took.
+test_descriptors_are_given_back() {
+    local file kind i kinds=(text labels)
+    [ -n "$QUICK" ] || kinds+=(video audio array)
+    python3 "$BLOAD_ROOT/fixtures/hostile.py" all 1000 "${kinds[@]}" 2>making || fail "$(cat making)"
+    for kind in "${kinds[@]}"; do
+        options "$kind"
+        "$BLOAD" scan -q "all/$kind" "${options[@]:0:$((${#options[@]} - 2))}" -o "$kind.tsv" 2>/dev/null || true
+        failing "$kind.tsv" 30 | cut -f 1 >files
+        [ -s files ] || fail "no file of $kind is of no use"
+        rm -rf many
+        mkdir many
+        while read -r file; do
+            for i in {1..20}; do ln "$file" "many/$i-$(basename "$file")"; done
+        done <files
+        (
+            ulimit -n 60
+            bounded 3 scan -q many "${options[@]:0:$((${#options[@]} - 2))}" -o many.tsv -j 2
+        )
+        is "$(($(wc -l <files) * 20))" "$(failing many.tsv 9999 | wc -l)"
+    done
 }

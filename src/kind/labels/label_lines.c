@@ -17,7 +17,11 @@ int bl_label_lines_open(struct bl_label_lines *lines, const char *path, const st
     if (!code)
         code = bl_instream_read(lines->in, lines->data, sizeof lines->data, &lines->end, e);
     const char *other = code ? NULL : bl_utf8_other_mark(lines->data, lines->end);
-    return other ? bl_error_set(e, BL_EDATA, "%s", other) : code;
+    if (other)
+        code = bl_error_set(e, BL_EDATA, "%s", other);
+    if (code)
+        bl_label_lines_close(lines);
+    return code;
 }
 
 void bl_label_lines_close(struct bl_label_lines *lines)
