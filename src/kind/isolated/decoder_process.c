@@ -158,6 +158,15 @@ static int process_lose(struct bl_decoder_process *p, const struct bl_decoder_st
     return BL_OK;
 }
 
+/* What it says has no meaning: a decoder has written where it should not. */
+static void process_distrust(struct bl_decoder_process *p, const struct bl_decoder_start *start,
+                             struct bl_decoder_loss *loss)
+{
+    process_kill(p, start);
+    loss->lost = true;
+    snprintf(loss->how, sizeof loss->how, "nonsense in place of an answer");
+}
+
 /* While nothing comes from the process: whether it is to be ended. */
 static int process_watch(struct bl_decoder_process *p, const struct bl_decoder_start *start,
                          const struct bl_decoder_call *call, struct watch *watch, struct bl_decoder_loss *loss,
@@ -241,6 +250,8 @@ static int process_converse(struct bl_decoder_process *p, const struct bl_decode
                 return process_finish(p, call, loss, e);
             if (p->answer.type == BL_ISOLATED_ROW)
                 code = process_emit_row(p, call, e);
+            else if (p->answer.type != BL_ISOLATED_WANT)
+                process_distrust(p, start, loss);
             else if (!process_serve_file(p, call, loss))
                 return process_lose(p, start, loss, e);
             break;
