@@ -251,16 +251,21 @@ static int inputs_isolate(struct bl_inputs *inputs, struct bl_error *e)
 {
     struct bl_isolation *isolation = &inputs->isolation;
     struct bl_composite *joined = &inputs->joined;
-    int code = BL_OK;
-    if (!inputs->config.fields)
-        code = bl_isolation_add(isolation, &inputs->set.kind, inputs->set.kind_config, e);
+    bool single = !inputs->config.fields;
+    int code = single ? bl_isolation_check(isolation, inputs->set.kind, inputs->set.kind_config, e) : BL_OK;
     for (int p = 0; p < joined->parts && !code; p++)
-        code = bl_isolation_add(isolation, &joined->part[p].kind, joined->part[p].config, e);
+        code = bl_isolation_check(isolation, joined->part[p].kind, joined->part[p].config, e);
+    if (code)
+        return code;
+    if (single)
+        bl_isolation_add(isolation, &inputs->set.kind, inputs->set.kind_config);
+    for (int p = 0; p < joined->parts; p++)
+        bl_isolation_add(isolation, &joined->part[p].kind, joined->part[p].config);
     inputs->set.isolation = isolation->parts ? isolation : NULL;
-    const char *warning = code ? NULL : bl_isolation_warning(isolation);
+    const char *warning = bl_isolation_warning(isolation);
     if (warning)
         bl_cmd_print("%s", warning);
-    return code;
+    return BL_OK;
 }
 
 static int inputs_check_flags(const struct bl_cmd *cmd, const struct bl_kind *kind, struct bl_error *e)

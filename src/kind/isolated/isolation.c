@@ -16,21 +16,25 @@ const struct bl_option bl_isolation_option_table[] = {
     {0},
 };
 
-int bl_isolation_add(struct bl_isolation *isolation, const struct bl_kind **kind, const void *config,
-                     struct bl_error *e)
+int bl_isolation_check(struct bl_isolation *isolation, const struct bl_kind *kind, const void *config,
+                       struct bl_error *e)
+{
+    if (isolation->options.isolate == BL_ISOLATE_OFF || !kind->decodes || kind->decodes(config))
+        return BL_OK;
+    if (isolation->options.isolate == BL_ISOLATE_ON)
+        return bl_error_set(e, BL_EUSAGE, "--isolate on: what a GPU decodes cannot be isolated (--isolate auto)");
+    isolation->options.isolate = BL_ISOLATE_OFF;
+    return BL_OK;
+}
+
+void bl_isolation_add(struct bl_isolation *isolation, const struct bl_kind **kind, const void *config)
 {
     if (isolation->options.isolate == BL_ISOLATE_OFF || !(*kind)->decodes)
-        return BL_OK;
-    if (!(*kind)->decodes(config)) {
-        if (isolation->options.isolate == BL_ISOLATE_ON)
-            return bl_error_set(e, BL_EUSAGE, "--isolate on: what a GPU decodes cannot be isolated (--isolate auto)");
-        return BL_OK;
-    }
+        return;
     struct bl_isolated_part *part = &isolation->part[isolation->parts];
     isolation->decoder[isolation->parts++] = (struct bl_decoder_part){*kind, config};
     bl_isolated_kind_make(part, *kind);
     *kind = &part->kind;
-    return BL_OK;
 }
 
 const char *bl_isolation_warning(const struct bl_isolation *isolation)

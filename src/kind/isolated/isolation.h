@@ -42,10 +42,14 @@ struct bl_isolation {
     struct bl_fork_server server;
 };
 
-/* Puts an isolated kind into the place of *kind, if libraries decode its content with this config. BL_EUSAGE: isolation
- * is requested, and not possible. Composites are made of the kinds before. */
-int bl_isolation_add(struct bl_isolation *isolation, const struct bl_kind **kind, const void *config,
-                     struct bl_error *e);
+/* Call it for all kinds of a run, before any is added: a GPU's driver has threads, and a process with threads must not
+ * fork. Then nothing is isolated. BL_EUSAGE: though that is requested. */
+int bl_isolation_check(struct bl_isolation *isolation, const struct bl_kind *kind, const void *config,
+                       struct bl_error *e);
+
+/* Puts an isolated kind into the place of *kind, if libraries decode its content. Composites are made of the kinds
+ * before. */
+void bl_isolation_add(struct bl_isolation *isolation, const struct bl_kind **kind, const void *config);
 
 /* A warning, or NULL: isolation is requested, and lacks the filter of system calls. */
 const char *bl_isolation_warning(const struct bl_isolation *isolation);
