@@ -4,7 +4,7 @@
  *
  * What it does is said by the environment; without that it only passes calls on. A "step" is a call that changes
  * something on disk: open to create, write to a file, fallocate, fsync, rename, link, unlink, mkdir, rmdir; all threads
- * count together, from 1.
+ * count together, from 1, and all processes that are forked.
  *
  *   LAWS_COUNT=FILE     writes there, at the end: steps, allocations, reads
  *   LAWS_KILL=N         dies by SIGKILL before step N; of a write, the first half is done
@@ -27,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -38,8 +39,16 @@ static struct {
     const char *count, *path, *command, *after;
 } want;
 
-static atomic_long steps, reads, allocations;
-static atomic_bool ready, done;
+#define FILES 64
+
+/* In memory that processes share once they are forked. */
+static struct shared {
+    atomic_long steps, reads, allocations;
+    atomic_bool done;
+    atomic_int files;
+    ino_t file[FILES]; /* that LAWS_PATH names: a process may have no right to ask for the name of what it reads */
+} own, *shared = &own;
+static atomic_bool ready;
 
 static long number(const char *name)
 {
@@ -60,13 +69,15 @@ __attribute__((constructor)) static void begin(void)
     want.path = getenv("LAWS_PATH");
     want.command = getenv("LAWS_DO");
     want.after = getenv("LAWS_AFTER");
+    void *memory = mmap(NULL, sizeof own, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    shared = memory == MAP_FAILED ? &own : memory;
     ready = true;
 }
 
 __attribute__((destructor)) static void end(void)
 {
     char text[100];
-    int size = snprintf(text, sizeof text, "%ld %ld %ld\n", steps, allocations, reads);
+    int size = snprintf(text, sizeof text, "%ld %ld %ld\n", shared->steps, shared->allocations, shared->reads);
     int fd = want.count ? (int)syscall(SYS_openat, AT_FDCWD, want.count, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
     if (fd >= 0) {
         syscall(SYS_write, fd, text, size);
@@ -82,12 +93,54 @@ static bool hits(long at, long wanted)
     return wanted && (want.from ? at >= wanted : at == wanted);
 }
 
+/* --- files that are read ---------------------------------------------------------------------------------------- */
+
+static bool is_named(int fd)
+{
+    char link[64], target[4096];
+    int before = errno;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t size = want.path ? readlink(link, target, sizeof target - 1) : -1;
+    errno = before;
+    if (size < 0)
+        return false;
+    target[size] = '\0';
+    return strstr(target, want.path);
+}
+
+/* Notes a file that was opened. */
+static int opened(int fd)
+{
+    struct stat status;
+    if (fd < 0 || !is_named(fd) || fstat(fd, &status) != 0)
+        return fd;
+    for (int i = 0; i < shared->files && i < FILES; i++) {
+        if (shared->file[i] == status.st_ino)
+            return fd;
+    }
+    int at = shared->files++;
+    if (at < FILES)
+        shared->file[at] = status.st_ino;
+    return fd;
+}
+
+static bool is_noted(int fd)
+{
+    struct stat status;
+    bool noted = false;
+    if (!want.path || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+        return false;
+    for (int i = 0; i < shared->files && i < FILES; i++)
+        noted |= shared->file[i] == status.st_ino;
+    return noted;
+}
+
 /* --- steps ------------------------------------------------------------------------------------------------------ */
 
 /* offset: of a pwrite; -1 of a write; data NULL for steps that cannot be half done. */
 static void step(int fd, const void *data, size_t size, off_t offset)
 {
-    if (++steps != want.kill)
+    if (++shared->steps != want.kill)
         return;
     if (data && offset < 0)
         syscall(SYS_write, fd, data, size / 2);
@@ -104,7 +157,7 @@ int open(const char *path, int flags, ...)
     va_end(arguments);
     if (flags & O_CREAT)
         step(-1, NULL, 0, 0);
-    return NEXT(open)(path, flags, mode);
+    return opened(NEXT(open)(path, flags, mode));
 }
 
 int openat(int folder, const char *path, int flags, ...)
@@ -115,7 +168,7 @@ int openat(int folder, const char *path, int flags, ...)
     va_end(arguments);
     if (flags & O_CREAT)
         step(-1, NULL, 0, 0);
-    return NEXT(openat)(folder, path, flags, mode);
+    return opened(NEXT(openat)(folder, path, flags, mode));
 }
 
 ssize_t write(int fd, const void *data, size_t size)
@@ -168,7 +221,7 @@ int renameat(int here, const char *from, int there, const char *to)
     bool not_yet = false;
     char path[PATH_MAX];
     if (want.command && want.after && ends_in(path_in(there, to, path), want.after) &&
-        atomic_compare_exchange_strong(&done, &not_yet, true) && system(want.command) != 0)
+        atomic_compare_exchange_strong(&shared->done, &not_yet, true) && system(want.command) != 0)
         fprintf(stderr, "laws: cannot do %s\n", want.command);
     return result;
 }
@@ -213,17 +266,11 @@ int rmdir(const char *path)
 
 static bool read_fails(int fd)
 {
-    char link[64], target[4096];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t size = want.path ? readlink(link, target, sizeof target - 1) : -1;
-    if (size < 0)
-        return false;
-    target[size] = '\0';
-    if (!strstr(target, want.path))
+    if (!is_named(fd) && !is_noted(fd))
         return false;
     if (want.slow)
         usleep((useconds_t)want.slow * 1000);
-    if (!hits(++reads, want.read))
+    if (!hits(++shared->reads, want.read))
         return false;
     errno = EIO;
     return true;
@@ -243,7 +290,7 @@ ssize_t pread(int fd, void *data, size_t size, off_t offset)
 
 static bool alloc_fails(void)
 {
-    if (!ready || !hits(++allocations, want.alloc))
+    if (!ready || !hits(++shared->allocations, want.alloc))
         return false;
     errno = ENOMEM;
     return true;

@@ -167,7 +167,10 @@ static int demux_make_format(struct bl_demux *d, enum bl_demux_mode mode, struct
 static int demux_check_claims(const struct bl_demux *d, const AVInputFormat *input, struct bl_error *e)
 {
     char what[64];
-    int64_t samples = strncmp(input->name, "mov,", 4) == 0 ? bl_mov_claims_count(&d->file) : 0;
+    int64_t samples = 0;
+    int code = strncmp(input->name, "mov,", 4) == 0 ? bl_mov_claims_count(&d->file, &samples, e) : BL_OK;
+    if (code)
+        return code;
     snprintf(what, sizeof what, "an index of %" PRId64 " samples", samples);
     return bl_decoder_memory_check(what, samples * BL_MOV_CLAIM_BYTES, d->env->decoder_memory, e);
 }

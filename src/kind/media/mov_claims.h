@@ -9,7 +9,7 @@
 
 #define BL_MOV_CLAIM_BYTES 64 /* that an index and our lists take for a sample */
 
-/* The number; 0 for a file that is none of QuickTime's. What cannot be read claims nothing. */
-int64_t bl_mov_claims_count(const struct bl_media_file *file);
+/* Their number; 0 for a file that is none of QuickTime's. BL_EFAIL: the file cannot be read. */
+int bl_mov_claims_count(const struct bl_media_file *file, int64_t *count, struct bl_error *e);
 
 #endif
