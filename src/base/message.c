@@ -49,7 +49,7 @@ void bl_message_put_text(struct bl_buffer *out, const char *text)
 static const void *message_take(struct bl_message *m, size_t size)
 {
     size_t whole = size + (ALIGN - size % ALIGN) % ALIGN;
-    m->damaged |= whole < size || whole > m->data.size - m->at;
+    m->damaged |= whole < size || whole > m->end - m->at;
     if (m->damaged)
         return NULL;
     const void *item = m->data.data + m->at;
@@ -103,6 +103,7 @@ void bl_message_free(struct bl_message *m)
         m->fd[i] = -1;
     }
     bl_buffer_free(&m->data);
+    m->at = m->end = 0;
 }
 
 /* --- sending ------------------------------------------------------------------------------------------------------ */
@@ -168,59 +169,84 @@ bool bl_message_send(int socket, int type, const struct bl_buffer *data, const i
     return done == header.size || message_send_rest(socket, data->data + done, header.size - done);
 }
 
+/* The queue begins with a whole message, and so does each that is appended. */
+void bl_message_append(struct bl_buffer *queue, int type, const struct bl_buffer *data)
+{
+    struct header header = {.type = type, .size = data->size};
+    queue->failed |= data->failed;
+    bl_buffer_append(queue, &header, sizeof header);
+    bl_buffer_append(queue, data->data, data->size);
+}
+
+bool bl_message_flush(int socket, struct bl_buffer *queue)
+{
+    bool sent = !queue->failed && message_send_rest(socket, queue->data, queue->size);
+    bl_buffer_clear(queue);
+    return sent;
+}
+
 /* --- receiving ---------------------------------------------------------------------------------------------------- */
 
-/* Takes the descriptors that came with the header. */
-static bool message_detach(struct msghdr *m, struct bl_message *message, int32_t which)
+#define AHEAD ((size_t)4096) /* bytes to ask for at least: most messages come with one call */
+
+/* Takes the descriptors that came with some bytes. A sender that waits for an answer has one message under way. */
+static bool message_detach(struct msghdr *m, struct bl_message *message)
 {
     struct cmsghdr *header = CMSG_FIRSTHDR(m);
-    int list[BL_MESSAGE_FDS], count = 0, taken = 0;
-    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
-        count = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-        memcpy(list, CMSG_DATA(header), (size_t)count * sizeof(int));
+    if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+        return true;
+    int list[BL_MESSAGE_FDS], count = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+    memcpy(list, CMSG_DATA(header), (size_t)count * sizeof(int));
+    for (int i = 0; i < count; i++) {
+        if (message->fd[i] >= 0)
+            close(message->fd[i]);
+        message->fd[i] = list[i];
     }
-    for (int i = 0; i < BL_MESSAGE_FDS; i++) {
-        if (which >> i & 1 && taken < count)
-            message->fd[i] = list[taken++];
-    }
-    for (int i = taken; i < count; i++)
-        close(list[i]);
     return !(m->msg_flags & MSG_CTRUNC);
 }
 
-/* The rest of a message whose beginning has come: it is on its way. */
-static enum bl_received message_receive_rest(int socket, void *data, size_t size)
+/* Puts the descriptors, which came in order, at their places. */
+static void message_place_fds(struct bl_message *message, int32_t which)
 {
-    while (size) {
-        ssize_t got = recv(socket, data, size, 0);
-        if (got == 0 || (got < 0 && errno == ECONNRESET))
-            return BL_RECEIVED_END;
-        if (got < 0 && errno != EINTR && errno != EAGAIN)
-            return BL_RECEIVED_FAILED;
-        if (got > 0) {
-            data = (char *)data + got;
-            size -= (size_t)got;
-        }
+    int list[BL_MESSAGE_FDS], taken = 0;
+    memcpy(list, message->fd, sizeof list);
+    for (int i = 0; i < BL_MESSAGE_FDS; i++)
+        message->fd[i] = which >> i & 1 ? list[taken++] : -1;
+    for (; taken < BL_MESSAGE_FDS; taken++) {
+        if (list[taken] >= 0)
+            close(list[taken]);
     }
-    return BL_RECEIVED;
 }
 
-enum bl_received bl_message_receive(int socket, struct bl_message *message)
+/* Drops the message before, and keeps what came with it. */
+static void message_next(struct bl_message *message)
 {
-    struct header header;
-    struct iovec part = {&header, sizeof header};
-    union control control;
-    struct msghdr m = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control.space};
     struct bl_buffer *data = &message->data;
-    for (int i = 0; i < BL_MESSAGE_FDS; i++) {
+    for (int i = 0; i < BL_MESSAGE_FDS && message->end; i++) {
         if (message->fd[i] >= 0)
             close(message->fd[i]);
         message->fd[i] = -1;
     }
-    bl_buffer_clear(data);
-    message->at = 0;
+    if (message->end)
+        memmove(data->data, data->data + message->end, data->size - message->end);
+    data->size -= message->end;
+    message->at = message->end = 0;
     message->damaged = false;
+}
+
+/* Receives some bytes, at most as many as are missing, or AHEAD. */
+static enum bl_received message_receive_some(int socket, struct bl_message *message, size_t missing)
+{
+    struct bl_buffer *data = &message->data;
+    union control control;
+    struct iovec part = {.iov_len = missing > AHEAD ? missing : AHEAD};
+    struct msghdr m = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control.space};
+    if (!bl_buffer_reserve(data, part.iov_len)) {
+        errno = ENOMEM;
+        return BL_RECEIVED_FAILED;
+    }
+    part.iov_base = data->data + data->size;
     ssize_t got = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return BL_RECEIVED_NOTHING;
@@ -228,19 +254,36 @@ enum bl_received bl_message_receive(int socket, struct bl_message *message)
         return BL_RECEIVED_END;
     if (got < 0)
         return BL_RECEIVED_FAILED;
-    enum bl_received received = message_receive_rest(socket, (char *)&header + got, sizeof header - (size_t)got);
-    if (received != BL_RECEIVED)
-        return received;
-    if (!message_detach(&m, message, header.fds) || header.size > BL_MESSAGE_MAX) {
-        errno = EMSGSIZE;
-        return BL_RECEIVED_FAILED;
+    data->size += (size_t)got;
+    if (message_detach(&m, message))
+        return BL_RECEIVED;
+    errno = EMSGSIZE;
+    return BL_RECEIVED_FAILED;
+}
+
+enum bl_received bl_message_receive(int socket, struct bl_message *message)
+{
+    struct header header;
+    message_next(message);
+    for (size_t missing = sizeof header;;) {
+        if (message->data.size >= sizeof header) {
+            memcpy(&header, message->data.data, sizeof header);
+            if (header.size > BL_MESSAGE_MAX) {
+                errno = EMSGSIZE;
+                return BL_RECEIVED_FAILED;
+            }
+            missing =
+                sizeof header + header.size > message->data.size ? sizeof header + header.size - message->data.size : 0;
+        }
+        if (!missing)
+            break;
+        enum bl_received received = message_receive_some(socket, message, missing);
+        if (received != BL_RECEIVED)
+            return received;
     }
     message->type = header.type;
-    if (!bl_buffer_reserve(data, header.size)) {
-        errno = ENOMEM;
-        return BL_RECEIVED_FAILED;
-    }
-    received = message_receive_rest(socket, data->data, header.size);
-    data->size = header.size;
-    return received;
+    message->at = sizeof header;
+    message->end = sizeof header + header.size;
+    message_place_fds(message, header.fds);
+    return BL_RECEIVED;
 }

@@ -20,8 +20,8 @@ void bl_message_put_bytes(struct bl_buffer *out, const void *data, size_t size);
 /* A message that was received. Initialize with {.fd = {-1, -1}}; reusable. */
 struct bl_message {
     int type;
-    struct bl_buffer data;
-    size_t at;              /* the next item's place in data */
+    struct bl_buffer data;  /* the message, and what came with it of those that follow */
+    size_t at, end;         /* of its next item, and of its last, in data */
     bool damaged;           /* an item was not there */
     int fd[BL_MESSAGE_FDS]; /* -1: none. Who takes one sets it to -1 */
 };
@@ -37,9 +37,15 @@ const void *bl_message_get_bytes(struct bl_message *message, size_t *size);
 /* Sends a message. fd: [BL_MESSAGE_FDS], -1 for none; NULL: none at all. False, with errno: the receiver is gone. */
 bool bl_message_send(int socket, int type, const struct bl_buffer *data, const int *fd);
 
+/* Appends a message to a queue, so that it travels with the next one: whoever waits for both wakes up once. */
+void bl_message_append(struct bl_buffer *queue, int type, const struct bl_buffer *data);
+
+/* Sends what is in the queue, and empties it. */
+bool bl_message_flush(int socket, struct bl_buffer *queue);
+
 enum bl_received {
     BL_RECEIVED,
-    BL_RECEIVED_NOTHING, /* for as long as the socket waits, or until a signal came */
+    BL_RECEIVED_NOTHING, /* not all of it for as long as the socket waits, or until a signal came: call again */
     BL_RECEIVED_END,     /* the sender is gone */
     BL_RECEIVED_FAILED,  /* errno */
 };

@@ -47,10 +47,9 @@ START_TEST(items_come_back_in_order)
     ck_assert(!m.damaged);
     (void)bl_message_get_int(&m);
     ck_assert(m.damaged);
-    bl_message_free(&m);
-    m = received(ends[1]);
+    ck_assert_int_eq(bl_message_receive(ends[1], &m), BL_RECEIVED);
     ck_assert_int_eq(m.type, 6);
-    ck_assert_uint_eq(m.data.size, 0);
+    ck_assert_uint_eq(m.end, m.at);
     bl_message_free(&m);
     bl_buffer_free(&data);
     close(ends[0]);
@@ -125,7 +124,7 @@ START_TEST(damaged_messages_are_noticed)
         size_t size;
         bl_message_put_int(&m.data, cut % 3 ? cut : -cut);
         bl_message_put_text(&m.data, "0123456789");
-        m.data.size -= m.data.size < (size_t)cut ? 0 : (size_t)cut;
+        m.end = m.data.size < (size_t)cut ? m.data.size : m.data.size - (size_t)cut;
         const void *bytes = bl_message_get_bytes(&m, &size);
         ck_assert(bytes ? size <= m.data.size : size == 0);
         (void)bl_message_get_text(&m);
@@ -135,9 +134,47 @@ START_TEST(damaged_messages_are_noticed)
     }
     struct bl_message m = {.fd = {-1, -1}};
     bl_message_put_bytes(&m.data, "no end", 6); /* of the text */
+    m.end = m.data.size;
     ck_assert_ptr_null(bl_message_get_text(&m));
     ck_assert(m.damaged);
     bl_message_free(&m);
+}
+END_TEST
+
+/* Several in one call, and one in several calls, between which nothing is lost. */
+START_TEST(messages_come_together_or_in_parts)
+{
+    int ends[2];
+    struct bl_buffer data = {0}, queue = {0};
+    struct bl_message m = {.fd = {-1, -1}};
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+    for (int i = 0; i < 3; i++) {
+        bl_buffer_clear(&data);
+        bl_message_put_int(&data, i);
+        bl_message_append(&queue, i, &data);
+    }
+    for (size_t at = 0; at < queue.size; at += 7) {
+        ck_assert_int_eq(bl_message_receive(ends[1], &m), BL_RECEIVED_NOTHING);
+        ck_assert_int_gt(write(ends[0], queue.data + at, at + 7 < 24 ? 7 : queue.size - at), 0);
+        if (at + 7 >= 24)
+            break;
+    }
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(bl_message_receive(ends[1], &m), BL_RECEIVED);
+        ck_assert_int_eq(m.type, i);
+        ck_assert_int_eq(bl_message_get_int(&m), i);
+        ck_assert(!m.damaged);
+    }
+    ck_assert_int_eq(bl_message_receive(ends[1], &m), BL_RECEIVED_NOTHING);
+    ck_assert(bl_message_flush(ends[0], &queue));
+    ck_assert_uint_eq(queue.size, 0);
+    ck_assert_int_eq(bl_message_receive(ends[1], &m), BL_RECEIVED);
+    ck_assert_int_eq(m.type, 0);
+    bl_message_free(&m);
+    bl_buffer_free(&data);
+    bl_buffer_free(&queue);
+    close(ends[0]);
+    close(ends[1]);
 }
 END_TEST
 
@@ -161,6 +198,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, descriptors_travel_at_their_places);
     tcase_add_test(tests, large_messages_arrive_whole);
     tcase_add_test(tests, damaged_messages_are_noticed);
+    tcase_add_test(tests, messages_come_together_or_in_parts);
     tcase_add_test(tests, a_receiver_that_is_gone_is_an_error);
 }
 

@@ -25,7 +25,7 @@ struct decoder {
     struct bl_meter meter;
     struct bl_message request, opened;
     struct bl_buffer path; /* of the file that came with the request */
-    struct bl_buffer answer;
+    struct bl_buffer answer, queue;
     struct bl_isolated_chunk chunk;
     struct bl_counter *counter;
     struct bl_fields fields;
@@ -42,9 +42,16 @@ static _Noreturn void decoder_fail(const struct decoder *d)
     _exit(1);
 }
 
-static void decoder_send(const struct decoder *d, int type, const struct bl_buffer *data)
+static void decoder_send(struct decoder *d, int type, const struct bl_buffer *data)
 {
-    if (data->failed || !bl_message_send(d->channel, type, data, NULL))
+    bool sent = !data->failed;
+    if (sent && !d->queue.size) {
+        sent = bl_message_send(d->channel, type, data, NULL);
+    } else if (sent) {
+        bl_message_append(&d->queue, type, data);
+        sent = bl_message_flush(d->channel, &d->queue);
+    }
+    if (!sent)
         decoder_fail(d);
 }
 
@@ -95,13 +102,16 @@ static struct bl_meter *decoder_meter(struct decoder *d)
     return &d->meter;
 }
 
+/* The row waits for the next message: of most files there is one, and then the end. */
 static int decoder_emit(void *sink, int input, const struct bl_row *row, struct bl_error *e)
 {
     (void)input, (void)e;
     struct decoder *d = sink;
     bl_buffer_clear(&d->answer);
     bl_isolated_put_row(&d->answer, row);
-    decoder_send(d, BL_ISOLATED_ROW, &d->answer);
+    if (d->queue.size && !bl_message_flush(d->channel, &d->queue))
+        decoder_fail(d);
+    bl_message_append(&d->queue, BL_ISOLATED_ROW, &d->answer);
     return BL_OK;
 }
 
