@@ -95,15 +95,21 @@ const char *bl_message_get_text(struct bl_message *m)
     return text;
 }
 
-void bl_message_free(struct bl_message *m)
+void bl_message_reset(struct bl_message *m)
 {
     for (int i = 0; i < BL_MESSAGE_FDS; i++) {
         if (m->fd[i] >= 0)
             close(m->fd[i]);
         m->fd[i] = -1;
     }
-    bl_buffer_free(&m->data);
+    bl_buffer_clear(&m->data);
     m->at = m->end = 0;
+}
+
+void bl_message_free(struct bl_message *m)
+{
+    bl_message_reset(m);
+    bl_buffer_free(&m->data);
 }
 
 /* --- sending ------------------------------------------------------------------------------------------------------ */

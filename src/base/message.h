@@ -28,6 +28,9 @@ struct bl_message {
 
 void bl_message_free(struct bl_message *message);
 
+/* Forgets what came of the messages that follow: their sender is gone. */
+void bl_message_reset(struct bl_message *message);
+
 /* What comes next; texts and bytes live as long as the message. 0, NULL or no bytes if it is damaged. */
 int64_t bl_message_get_int(struct bl_message *message);
 double bl_message_get_double(struct bl_message *message);

@@ -39,6 +39,7 @@ static int process_reap(struct bl_decoder_process *p, const struct bl_decoder_st
     p->pid = 0;
     p->reads = false;
     bl_buffer_clear(&p->given);
+    bl_message_reset(&p->answer);
     return bl_fork_server_reap(start->server, pid, status, e);
 }
 
