@@ -15,7 +15,7 @@ struct bl_label_lines {
     int64_t line; /* number of the last line, from 1 */
 };
 
-/* path and mapping outlive it. Errors as for bl_instream_open. */
+/* path and mapping outlive it. BL_EDATA also where the beginning is damaged. Needs no close after a failure. */
 int bl_label_lines_open(struct bl_label_lines *lines, const char *path, const struct bl_mapping *mapping,
                         const struct bl_cancel *cancel, struct bl_error *e);
 void bl_label_lines_close(struct bl_label_lines *lines);
