@@ -131,8 +131,8 @@ fault: all build/libinject.so
 # To be preloaded by the tests above.
 build/libinject.so: tests/fault/inject.c
 build/laws.so: tests/laws/preload.c
-build/hostile.so: tests/hostile/decoder.c
-build/hostile.so: CFLAGS += $(MODULE_CFLAGS)
+build/hostile.so: tests/hostile/decoder.c src/kind/isolated/messages.h
+build/hostile.so: CFLAGS += -Isrc $(MODULE_CFLAGS)
 build/libinject.so build/laws.so build/hostile.so: build/release/flags
 	$(call say,CC)
 	@mkdir -p $(@D)

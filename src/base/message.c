@@ -261,10 +261,7 @@ static enum bl_received message_receive_some(int socket, struct bl_message *mess
     if (got < 0)
         return BL_RECEIVED_FAILED;
     data->size += (size_t)got;
-    if (message_detach(&m, message))
-        return BL_RECEIVED;
-    errno = EMSGSIZE;
-    return BL_RECEIVED_FAILED;
+    return message_detach(&m, message) ? BL_RECEIVED : BL_RECEIVED_DAMAGED;
 }
 
 enum bl_received bl_message_receive(int socket, struct bl_message *message)
@@ -274,10 +271,8 @@ enum bl_received bl_message_receive(int socket, struct bl_message *message)
     for (size_t missing = sizeof header;;) {
         if (message->data.size >= sizeof header) {
             memcpy(&header, message->data.data, sizeof header);
-            if (header.size > BL_MESSAGE_MAX) {
-                errno = EMSGSIZE;
-                return BL_RECEIVED_FAILED;
-            }
+            if (header.size > BL_MESSAGE_MAX)
+                return BL_RECEIVED_DAMAGED;
             missing =
                 sizeof header + header.size > message->data.size ? sizeof header + header.size - message->data.size : 0;
         }

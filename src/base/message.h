@@ -50,6 +50,7 @@ enum bl_received {
     BL_RECEIVED,
     BL_RECEIVED_NOTHING, /* not all of it for as long as the socket waits, or until a signal came: call again */
     BL_RECEIVED_END,     /* the sender is gone */
+    BL_RECEIVED_DAMAGED, /* no message at all */
     BL_RECEIVED_FAILED,  /* errno */
 };
 

@@ -7,7 +7,8 @@
  *   loop sleep                        it never comes back, busily or idly
  *   slow                              it works for a fifth of a second
  *   allocate                          it takes memory until there is no more
- *   chatter                           it sends nonsense to whomever it is connected with
+ *   chatter, claim, answer, row       it sends nonsense to whomever it is connected with: no message, one that claims
+ *                                     terabytes, an answer with nothing in it, a row that nobody asked for
  *   doors                             it opens a file, makes a socket, starts a process and a program; then all goes on
  *
  * HOSTILE_EVIDENCE=FILE: numbers of 32 bits, in memory that processes inherit: how often something was done, and how
@@ -26,6 +27,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "kind/isolated/messages.h"
 
 #define WORD "HOSTILE "
 #define PIECE ((size_t)16 << 20)
@@ -122,13 +125,51 @@ static int harm_allocate(void)
     return AVERROR(ENOMEM);
 }
 
+static void send_everywhere(const void *data, size_t size)
+{
+    for (int fd = 3; fd < 64; fd++) {
+        if (send(fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+            continue;
+    }
+}
+
 static int harm_chatter(void)
 {
     static const char noise[4096] = {0x55, 0x01, 0x7f};
-    for (int fd = 3; fd < 64; fd++) {
-        if (send(fd, noise, sizeof noise, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-            continue;
-    }
+    send_everywhere(noise, sizeof noise);
+    return 0;
+}
+
+/* What begins a message of bload: src/base/message.c. */
+struct header {
+    int32_t type, fds;
+    uint64_t size;
+};
+
+static int harm_claim(void)
+{
+    static const struct header header = {.type = BL_ISOLATED_DONE, .size = (uint64_t)1 << 42};
+    send_everywhere(&header, sizeof header);
+    return 0;
+}
+
+static int harm_answer(void)
+{
+    static const struct {
+        struct header header;
+        int64_t code, text, memory;
+    } message = {.header = {.type = BL_ISOLATED_DONE, .size = 3 * sizeof(int64_t)}};
+    send_everywhere(&message, sizeof message);
+    return 0;
+}
+
+static int harm_row(void)
+{
+    static const struct {
+        struct header header;
+        int64_t item[19];
+    } message = {.header = {.type = BL_ISOLATED_ROW, .size = 19 * sizeof(int64_t)}};
+    send_everywhere(&message, sizeof message);
     return 0;
 }
 
@@ -161,9 +202,10 @@ static int harm_doors(void)
 static const struct harm {
     const char *name;
     int (*function)(void);
-} harms[] = {{"segv", harm_segv}, {"abort", harm_abort},       {"fpe", harm_fpe},         {"stack", harm_stack},
-             {"exit", harm_exit}, {"kill", harm_kill},         {"loop", harm_loop},       {"sleep", harm_sleep},
-             {"slow", harm_slow}, {"allocate", harm_allocate}, {"chatter", harm_chatter}, {"doors", harm_doors}};
+} harms[] = {{"segv", harm_segv},     {"abort", harm_abort},       {"fpe", harm_fpe},         {"stack", harm_stack},
+             {"exit", harm_exit},     {"kill", harm_kill},         {"loop", harm_loop},       {"sleep", harm_sleep},
+             {"slow", harm_slow},     {"allocate", harm_allocate}, {"chatter", harm_chatter}, {"claim", harm_claim},
+             {"answer", harm_answer}, {"row", harm_row},           {"doors", harm_doors}};
 
 /* Does what the packet wants to be done there: "" where it is decoded, "read " where it is read. */
 static int packet_obey(const AVPacket *packet, const char *there)

@@ -268,9 +268,13 @@ test_doors_are_closed() {
 
 # What has no meaning is not waited for, nor taken for pictures, nor for another file's.
 test_nonsense_in_place_of_an_answer() {
-    clips 'HOSTILE chatter'
-    expect 0 pack reference
-    costs_itself 'nonsense in place of an answer'
+    local what
+    for what in chatter claim answer row; do
+        rm -rf -- *
+        clips "HOSTILE $what"
+        expect 0 pack reference
+        costs_itself 'nonsense in place of an answer'
+    done
 }
 
 # The processes of the run: those that have its name for the evidence in their environment.

@@ -296,7 +296,9 @@ void bl_decoder_loop(const void *context, const struct bl_spawn *spawn, int chan
     decoder_set_limits(d.env.decoder_memory);
     atomic_store(&d.page->filtered, bl_syscall_filter_install());
     enum bl_received received;
-    while ((received = bl_message_receive(channel, &d.request)) == BL_RECEIVED) {
+    while ((received = bl_message_receive(channel, &d.request)) == BL_RECEIVED || received == BL_RECEIVED_NOTHING) {
+        if (received == BL_RECEIVED_NOTHING)
+            continue; /* a signal came */
         if (d.request.type == BL_ISOLATED_COUNT)
             decoder_count(&d);
         else if (d.request.type == BL_ISOLATED_FIELDS)

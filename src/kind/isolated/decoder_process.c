@@ -205,30 +205,50 @@ static bool process_send(struct bl_decoder_process *p, const struct bl_decoder_c
     return sent;
 }
 
-static int process_finish(struct bl_decoder_process *p, const struct bl_decoder_call *call,
-                          const struct bl_decoder_loss *loss, struct bl_error *e)
+/* Takes the answer that ends the call; it may be damaged. */
+static int process_take_answer(struct bl_decoder_process *p, const struct bl_decoder_call *call,
+                               const struct bl_decoder_loss *loss, struct bl_error *e)
 {
     struct bl_message *m = &p->answer;
-    int code = (int)bl_message_get_int(m);
+    int64_t code = bl_message_get_int(m);
     const char *text = bl_message_get_text(m);
     bool memory = bl_message_get_int(m) != 0;
     bl_meter_report(call->meter, atomic_load_explicit(&p->page->done, memory_order_relaxed));
-    if (!code)
+    m->damaged |= code < BL_ECANCEL || code > BL_OK || (code && !text);
+    if (!m->damaged && !code && call->result)
+        call->result(call->sink, m);
+    if (m->damaged || !code)
         return BL_OK;
-    if (memory)
-        return process_report_memory(loss, e);
-    if (code < BL_ECANCEL || code > BL_OK)
-        code = BL_EFAIL;
-    return bl_error_set(e, code, "%s", text ? text : "a decoder process failed");
+    return memory ? process_report_memory(loss, e) : bl_error_set(e, (int)code, "%s", text);
 }
 
-static int process_emit_row(struct bl_decoder_process *p, const struct bl_decoder_call *call, struct bl_error *e)
+/* Takes a row that comes before the answer; it may be damaged. */
+static int process_take_row(struct bl_decoder_process *p, const struct bl_decoder_call *call, struct bl_error *e)
 {
     struct bl_row row;
     bl_isolated_get_row(&p->answer, &row);
-    if (p->answer.damaged || !call->row)
-        return bl_error_set(e, BL_EFAIL, "%s: a decoder process sent what it was not asked for", call->path);
-    return call->row(call->sink, &row, e);
+    p->answer.damaged |= !call->row;
+    return p->answer.damaged ? BL_OK : call->row(call->sink, &row, e);
+}
+
+/* Handles a message. *done: it was the last. */
+static int process_handle(struct bl_decoder_process *p, const struct bl_decoder_start *start,
+                          const struct bl_decoder_call *call, struct bl_decoder_loss *loss, bool *done,
+                          struct bl_error *e)
+{
+    int code = BL_OK;
+    *done = p->answer.type == BL_ISOLATED_DONE;
+    if (*done)
+        code = process_take_answer(p, call, loss, e);
+    else if (p->answer.type == BL_ISOLATED_ROW)
+        code = process_take_row(p, call, e);
+    else if (p->answer.type != BL_ISOLATED_WANT)
+        p->answer.damaged = true;
+    else if (!process_serve_file(p, call, loss))
+        return process_lose(p, start, loss, e);
+    if (p->answer.damaged)
+        process_distrust(p, start, loss);
+    return code;
 }
 
 /* Handles messages until the process is done or lost. */
@@ -236,25 +256,22 @@ static int process_converse(struct bl_decoder_process *p, const struct bl_decode
                             const struct bl_decoder_call *call, struct bl_decoder_loss *loss, struct bl_error *e)
 {
     struct watch watch = {.since = -1};
+    bool done = false;
     int code = BL_OK;
-    while (!code && !loss->lost) {
+    while (!code && !done && !loss->lost) {
         switch (bl_message_receive(p->channel, &p->answer)) {
         case BL_RECEIVED_NOTHING:
             code = process_watch(p, start, call, &watch, loss, e);
             break;
         case BL_RECEIVED_END:
             return process_lose(p, start, loss, e);
+        case BL_RECEIVED_DAMAGED:
+            process_distrust(p, start, loss);
+            break;
         case BL_RECEIVED_FAILED:
             return bl_error_errno(e, BL_EFAIL, "cannot read from a decoder process");
         case BL_RECEIVED:
-            if (p->answer.type == BL_ISOLATED_DONE)
-                return process_finish(p, call, loss, e);
-            if (p->answer.type == BL_ISOLATED_ROW)
-                code = process_emit_row(p, call, e);
-            else if (p->answer.type != BL_ISOLATED_WANT)
-                process_distrust(p, start, loss);
-            else if (!process_serve_file(p, call, loss))
-                return process_lose(p, start, loss, e);
+            code = process_handle(p, start, call, loss, &done, e);
             break;
         }
     }

@@ -40,9 +40,11 @@ struct bl_decoder_call {
     bool any;                     /* or any file, which a list may name */
     const struct bl_cancel *cancel;
     struct bl_meter *meter; /* or NULL */
-    /* Takes a row; may be NULL. */
+    /* Takes a row. NULL: there are none. */
     int (*row)(void *sink, const struct bl_row *row, struct bl_error *e);
-    void *sink;
+    /* Takes what the work results in; it may find the message damaged. NULL: nothing. */
+    void (*result)(void *sink, struct bl_message *message);
+    void *sink; /* of both */
 };
 
 /* How a process was lost. */
@@ -57,8 +59,9 @@ struct bl_decoder_loss {
 /* Starts the process if there is none. BL_EFAIL. */
 int bl_decoder_process_start(struct bl_decoder_process *p, const struct bl_decoder_start *start, struct bl_error *e);
 
-/* Has the process do the work. Returns its code, with its error; results follow in p->answer. If the process is lost,
- * the code is BL_OK, and loss tells how. BL_EFAIL, BL_ECANCEL: also its worker's own; then the process is ended. */
+/* Has the process do the work. Returns its code, with its error. If the process is lost, or does not answer what it
+ * should, the code is BL_OK, and loss tells how. BL_EFAIL, BL_ECANCEL: also its worker's own; then the process is
+ * ended. */
 int bl_decoder_process_call(struct bl_decoder_process *p, const struct bl_decoder_start *start,
                             const struct bl_decoder_call *call, struct bl_decoder_loss *loss, struct bl_error *e);
 

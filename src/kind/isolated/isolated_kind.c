@@ -199,9 +199,15 @@ static void process_put(struct bl_isolated_part *part, struct bl_decoder_process
     free(process);
 }
 
+static void fields_take(void *sink, struct bl_message *m)
+{
+    bl_isolated_get_fields(m, sink);
+}
+
 static int client_ask_fields(struct client *c, const struct bl_row *row, struct bl_fields *fields, struct bl_error *e)
 {
-    struct bl_decoder_call call = {.type = BL_ISOLATED_FIELDS, .memory = -1, .path = row->path};
+    struct bl_decoder_call call = {
+        .type = BL_ISOLATED_FIELDS, .memory = -1, .path = row->path, .result = fields_take, .sink = fields};
     struct bl_decoder_loss loss = {.lost = true};
     client_begin_data(c, NULL);
     bl_isolated_put_row(&c->data, row);
@@ -210,10 +216,7 @@ static int client_ask_fields(struct client *c, const struct bl_row *row, struct 
         if (code)
             return code;
     }
-    if (loss.lost)
-        return client_report_loss(c, &loss, row->id, e);
-    bl_isolated_get_fields(&c->process.answer, fields);
-    return c->process.answer.damaged ? bl_error_set(e, BL_EFAIL, "%s: a damaged message", row->path) : BL_OK;
+    return loss.lost ? client_report_loss(c, &loss, row->id, e) : BL_OK;
 }
 
 /* What options decide is decided here. */
@@ -307,19 +310,26 @@ static void reader_put_request(struct bl_reader *r, const struct bl_request *req
     }
 }
 
+/* Where what a process answers goes. */
+struct piece {
+    const struct bl_fields *fields;
+    const struct bl_request *request;
+    struct bl_note *note;
+};
+
 /* Takes what the process found, and the steps that are not in shared memory. */
-static int reader_take_answer(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
-                              struct bl_error *e)
+static void piece_take(void *sink, struct bl_message *m)
 {
-    struct bl_message *m = &r->client.process.answer;
+    const struct piece *piece = sink;
+    const struct bl_request *request = piece->request;
     const char *text = bl_message_get_text(m);
     size_t times, beside, at = 0;
     const void *time = bl_message_get_bytes(m, &times);
     const uint8_t *bytes = bl_message_get_bytes(m, &beside);
-    snprintf(note->text, sizeof note->text, "%s", text ? text : "");
+    snprintf(piece->note->text, sizeof piece->note->text, "%s", text ? text : "");
     m->damaged |= request->times && times != (size_t)request->steps * sizeof *request->times;
-    for (int f = 0; f < r->fields.count && !m->damaged; f++) {
-        size_t size = (size_t)request->steps * bl_field_step_bytes(&r->fields.field[f]);
+    for (int f = 0; f < piece->fields->count && !m->damaged; f++) {
+        size_t size = (size_t)request->steps * bl_field_step_bytes(&piece->fields->field[f]);
         if (request_offset(request, request->out[f], size) >= 0)
             continue;
         m->damaged = at > beside || size > beside - at;
@@ -327,16 +337,14 @@ static int reader_take_answer(struct bl_reader *r, const struct bl_request *requ
             memcpy(request->out[f], bytes + at, size);
         at += steps_align(size);
     }
-    if (m->damaged)
-        return bl_error_set(e, BL_EFAIL, "%s: a decoder process sent a damaged message", request->row.path);
-    if (request->times)
+    if (request->times && !m->damaged && times)
         memcpy(request->times, time, times);
-    return BL_OK;
 }
 
-static int reader_call(struct bl_reader *r, const struct bl_request *request, struct bl_decoder_loss *loss,
-                       struct bl_error *e)
+static int reader_call(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
+                       struct bl_decoder_loss *loss, struct bl_error *e)
 {
+    struct piece piece = {.fields = &r->fields, .request = request, .note = note};
     struct client *c = &r->client;
     struct bl_decoder_start start = client_start(c);
     int code = bl_decoder_process_start(&c->process, &start, e);
@@ -346,7 +354,9 @@ static int reader_call(struct bl_reader *r, const struct bl_request *request, st
     struct bl_decoder_call call = {.type = BL_ISOLATED_PIECE,
                                    .memory = is_new ? request->memory->fd : -1,
                                    .path = request->row.path,
-                                   .meter = request->meter};
+                                   .meter = request->meter,
+                                   .result = piece_take,
+                                   .sink = &piece};
     reader_put_request(r, request, call.memory);
     c->process.reads = true;
     if (is_new)
@@ -359,12 +369,11 @@ static int isolated_piece(struct bl_reader *r, const struct bl_request *request,
 {
     struct bl_decoder_loss loss = {.lost = true};
     for (int tries = 0; tries < 2 && loss.lost; tries++) {
-        int code = reader_call(r, request, &loss, e);
+        int code = reader_call(r, request, note, &loss, e);
         if (code)
             return code;
     }
-    return loss.lost ? client_report_loss(&r->client, &loss, request->row.id, e)
-                     : reader_take_answer(r, request, note, e);
+    return loss.lost ? client_report_loss(&r->client, &loss, request->row.id, e) : BL_OK;
 }
 
 /* --- the kind ----------------------------------------------------------------------------------------------------- */

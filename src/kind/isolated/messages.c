@@ -34,7 +34,7 @@ void bl_isolated_get_row(struct bl_message *m, struct bl_row *row)
     row->origin = bl_message_get_double(m);
     row->times = bl_message_get_bytes(m, &times);
     m->damaged |= row->length < 0 || row->status > BL_ROW_FAILED;
-    m->damaged |= times && times != (size_t)row->length * sizeof *row->times;
+    m->damaged |= times % sizeof *row->times != 0 || (times && times / sizeof *row->times != (size_t)row->length);
 }
 
 void bl_isolated_put_chunk(struct bl_buffer *out, const struct bl_chunk *chunk, int line, int lines)
