@@ -64,6 +64,18 @@ static void verify_listed_files(const struct bl_verify *v, const struct fault_si
         verify_file(v, &v->manifest.file[i], r);
 }
 
+/* Whether a file is missing or cut: verify_listed_files has reported that, and what cannot be read for it is no other
+ * fault. */
+static bool verify_is_cut(const struct bl_verify *v, const char *name)
+{
+    const struct bl_manifest_file *file = v->compared_files ? bl_manifest_find_file(&v->manifest, name) : NULL;
+    char *path = file ? bl_path_join(v->dir, name) : NULL;
+    struct stat status;
+    bool cut = path && (stat(path, &status) != 0 || status.st_size < file->bytes);
+    free(path);
+    return cut;
+}
+
 /* --- sequences -------------------------------------------------------------------------------------------------- */
 
 /* Restores the lengths of failed and dropped rows, which the plan was made from, and marks the failed ones. */
@@ -94,7 +106,8 @@ static void verify_read_sequences(struct bl_verify *v, const struct fault_sink *
 {
     struct bl_error e = {0};
     if (bl_sequences_open_dataset(&v->sequences, v->dir, NULL, &e) || verify_read_lengths(v, &e)) {
-        verify_report(r, BL_SEQUENCES_FILE, "%s", e.text);
+        if (!verify_is_cut(v, BL_SEQUENCES_FILE))
+            verify_report(r, BL_SEQUENCES_FILE, "%s", e.text);
         return;
     }
     v->has_sequences = true;
@@ -153,7 +166,7 @@ static void verify_open_index(struct bl_verify *v, const struct fault_sink *r)
 {
     struct bl_error e = {0};
     v->has_index = !bl_index_open(&v->index, v->dir, v->manifest.format.blocks, v->manifest.format.fields.count, &e);
-    if (!v->has_index)
+    if (!v->has_index && !verify_is_cut(v, BL_INDEX_FILE))
         verify_report(r, BL_INDEX_FILE, "%s", e.text);
 }
 
@@ -261,7 +274,7 @@ static void verify_folder(const struct bl_verify *v, const char *folder, bool in
 static void verify_read_shard_table(struct bl_verify *v, const struct fault_sink *r)
 {
     struct bl_error e = {0};
-    if (bl_shard_table_read(v->dir, &v->manifest.format, &v->shards, &e))
+    if (bl_shard_table_read(v->dir, &v->manifest.format, &v->shards, &e) && !verify_is_cut(v, BL_SHARDS_FILE))
         verify_report(r, BL_SHARDS_FILE, "%s", e.text);
 }
 
@@ -292,6 +305,7 @@ int bl_verify_files(struct bl_verify *v, bl_fault *fault, bl_fault *remark, void
     if (!v->has_manifest)
         return BL_OK;
     verify_listed_files(v, &r);
+    v->compared_files = true;
     if (bl_cancelled(v->cancel))
         return BL_ECANCEL;
     verify_read_sequences(v, &r);

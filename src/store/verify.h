@@ -25,6 +25,7 @@ struct bl_verify {
     const struct bl_cancel *cancel;
     struct bl_manifest manifest;
     bool has_manifest, has_index, has_plan, has_sequences, has_values; /* what could be read and is usable */
+    bool compared_files;                                               /* the files that the manifest lists, with it */
     struct bl_index index;
     struct bl_plan plan;               /* from the index: its blocks from first_block on */
     int64_t first_block;               /* of the plan */

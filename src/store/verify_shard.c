@@ -98,13 +98,13 @@ static bool check_frames_are_aligned(const struct bl_shard_check *w)
 /* Checks size and frames. BL_EDATA: the file cannot be read further. */
 static int check_file(struct bl_shard_check *w, const struct bl_shard_row *row)
 {
-    if (row && w->file.bytes != row->bytes)
-        bl_shard_check_report(w, "has %" PRId64 " bytes, " BL_SHARDS_FILE " says %" PRId64, w->file.bytes, row->bytes);
     if (w->file.size != w->layout.file_size) {
         bl_shard_check_report(w, "has %" PRId64 " bytes%s, expected %" PRId64, w->file.size,
                               w->file.compressed ? " of content" : "", w->layout.file_size);
         return BL_EDATA;
     }
+    if (row && w->file.bytes != row->bytes)
+        bl_shard_check_report(w, "has %" PRId64 " bytes, " BL_SHARDS_FILE " says %" PRId64, w->file.bytes, row->bytes);
     if (w->file.compressed && !check_frames_are_aligned(w)) {
         bl_shard_check_report(w, "its frames do not match header, tables and blocks");
         return BL_EDATA;

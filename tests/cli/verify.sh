@@ -35,6 +35,30 @@ test_tasks_share_the_shards() {
     err_has 'bload: verify: d has 1 error'
 }
 
+# one_error DATASET FILE WORDS: that is all that is told.
+one_error() {
+    expect 1 bload verify -q "$1"
+    is 2 "$(wc -l <"$ERR")"
+    err_has "bload: $2: $3"
+    err_has "bload: verify: $1 has 1 error"
+}
+
+test_a_file_that_is_missing_or_cut_is_one_error() {
+    local dataset file
+    ten_shards
+    expect 0 bload pack -q v -T 30 --size 16x16 --shard-size 1 --compress zstd -o z
+    for dataset in d z; do
+        for file in index.safetensors shards.tsv sequences.tsv $(cd $dataset && echo shards/00000/shard-00000004.*); do
+            mv "$dataset/$file" whole
+            one_error $dataset "$file" "$([[ $file == shards/* ]] && echo 'is missing' || echo 'cannot open')"
+            head -c -9 whole >"$dataset/$file"
+            one_error $dataset "$file" "$([[ $file == *.zst ]] && echo 'no seek table' || echo "has $(stat -c %s "$dataset/$file") bytes, ")"
+            mv -f whole "$dataset/$file"
+        done
+        expect 0 bload verify -q $dataset
+    done
+}
+
 # Whatever a byte is damaged in, the tasks together tell what one process tells.
 test_no_fault_falls_between_tasks() {
     ten_shards
