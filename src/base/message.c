@@ -95,13 +95,18 @@ const char *bl_message_get_text(struct bl_message *m)
     return text;
 }
 
+static void fds_close(int *fd, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (fd[i] >= 0)
+            close(fd[i]);
+        fd[i] = -1;
+    }
+}
+
 void bl_message_reset(struct bl_message *m)
 {
-    for (int i = 0; i < BL_MESSAGE_FDS; i++) {
-        if (m->fd[i] >= 0)
-            close(m->fd[i]);
-        m->fd[i] = -1;
-    }
+    fds_close(m->fd, BL_MESSAGE_FDS);
     bl_buffer_clear(&m->data);
     m->at = m->end = 0;
 }
@@ -201,13 +206,9 @@ static bool message_detach(struct msghdr *m, struct bl_message *message)
     struct cmsghdr *header = CMSG_FIRSTHDR(m);
     if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
         return true;
-    int list[BL_MESSAGE_FDS], count = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-    memcpy(list, CMSG_DATA(header), (size_t)count * sizeof(int));
-    for (int i = 0; i < count; i++) {
-        if (message->fd[i] >= 0)
-            close(message->fd[i]);
-        message->fd[i] = list[i];
-    }
+    int count = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+    fds_close(message->fd, count);
+    memcpy(message->fd, CMSG_DATA(header), (size_t)count * sizeof(int));
     return !(m->msg_flags & MSG_CTRUNC);
 }
 
@@ -218,23 +219,17 @@ static void message_place_fds(struct bl_message *message, int32_t which)
     memcpy(list, message->fd, sizeof list);
     for (int i = 0; i < BL_MESSAGE_FDS; i++)
         message->fd[i] = which >> i & 1 ? list[taken++] : -1;
-    for (; taken < BL_MESSAGE_FDS; taken++) {
-        if (list[taken] >= 0)
-            close(list[taken]);
-    }
+    fds_close(list + taken, BL_MESSAGE_FDS - taken);
 }
 
 /* Drops the message before, and keeps what came with it. */
 static void message_next(struct bl_message *message)
 {
     struct bl_buffer *data = &message->data;
-    for (int i = 0; i < BL_MESSAGE_FDS && message->end; i++) {
-        if (message->fd[i] >= 0)
-            close(message->fd[i]);
-        message->fd[i] = -1;
-    }
-    if (message->end)
+    if (message->end) {
+        fds_close(message->fd, BL_MESSAGE_FDS);
         memmove(data->data, data->data + message->end, data->size - message->end);
+    }
     data->size -= message->end;
     message->at = message->end = 0;
     message->damaged = false;
@@ -246,8 +241,11 @@ static enum bl_received message_receive_some(int socket, struct bl_message *mess
     struct bl_buffer *data = &message->data;
     union control control;
     struct iovec part = {.iov_len = missing > AHEAD ? missing : AHEAD};
-    struct msghdr m = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control.space};
+    /* The space may be rounded up: the length is for no more descriptors than a message has. */
+    struct msghdr m = {.msg_iov = &part,
+                       .msg_iovlen = 1,
+                       .msg_control = &control,
+                       .msg_controllen = CMSG_LEN(BL_MESSAGE_FDS * sizeof(int))};
     if (!bl_buffer_reserve(data, part.iov_len)) {
         errno = ENOMEM;
         return BL_RECEIVED_FAILED;

@@ -1,9 +1,9 @@
 #include "kind/media/mov_claims.h"
 
 #include <libavutil/intreadwrite.h>
-#include <errno.h>
 #include <stdbool.h>
-#include <string.h>
+
+#include "base/window.h"
 
 #define DEPTH_MAX 16
 #define BOXES_MAX (1 << 20) /* of a file: a day in fragments of a second has fewer */
@@ -20,13 +20,8 @@ struct track {
     int64_t chunk_longest; /* samples of the longest */
 };
 
-#define WINDOW 4096 /* bytes that are read at once: headers and the heads of tables are small, and near each other */
-
 struct claims {
-    const struct bl_media_file *file;
-    uint8_t window[WINDOW];
-    int64_t begin, end; /* of it, in the file */
-    int system_errno;   /* of a read that failed, or 0 */
+    struct bl_window window;
     struct track track;
     int64_t count;
     int boxes;
@@ -37,28 +32,10 @@ static int64_t claims_add(int64_t a, int64_t b)
     return b > INT64_MAX / 128 - a ? INT64_MAX / 128 : a + b;
 }
 
-/* Copies so many bytes, zeros where the file has ended; returns how many there are. */
-static size_t claims_copy(struct claims *c, int64_t at, uint8_t *out, size_t size)
-{
-    memset(out, 0, size);
-    if (c->system_errno || at >= c->file->bytes)
-        return 0;
-    if (at < c->begin || at + (int64_t)size > c->end) {
-        ssize_t got = bl_media_file_read(c->file, c->window, sizeof c->window, at);
-        c->system_errno = got < 0 ? errno : got == 0 ? ESTALE : 0;
-        c->begin = at;
-        c->end = at + (got < 0 ? 0 : got);
-    }
-    size_t there = (size_t)(c->end - at) < size ? (size_t)(c->end - at) : size;
-    memcpy(out, c->window + (at - c->begin), there);
-    return there;
-}
-
 /* Reads a number of 4 bytes; beyond the end: 0. */
 static int64_t claims_read(struct claims *c, int64_t at)
 {
-    uint8_t bytes[4];
-    return claims_copy(c, at, bytes, sizeof bytes) == sizeof bytes ? (int64_t)AV_RB32(bytes) : 0;
+    return (int64_t)bl_window_number(&c->window, at, 4, true);
 }
 
 static void track_end(struct claims *c)
@@ -130,14 +107,11 @@ static bool box_has_boxes(uint32_t name)
 static void claims_read_boxes(struct claims *c, int64_t at, int64_t end, int depth)
 {
     while (at < end - 7 && c->boxes++ < BOXES_MAX) {
-        uint8_t head[16];
-        if (claims_copy(c, at, head, sizeof head) < 8)
-            return;
-        uint32_t name = AV_RB32(head + 4);
-        uint64_t size = AV_RB32(head);
+        uint64_t size = (uint64_t)claims_read(c, at);
+        uint32_t name = (uint32_t)claims_read(c, at + 4);
         int64_t inside = at + (size == 1 ? 16 : 8);
         if (size == 1)
-            size = AV_RB64(head + 8);
+            size = bl_window_number(&c->window, at + 8, 8, true);
         int64_t after = size == 0 || size > (uint64_t)(end - at) ? end : at + (int64_t)size;
         if (after < inside)
             return;
@@ -153,12 +127,9 @@ static void claims_read_boxes(struct claims *c, int64_t at, int64_t end, int dep
 
 int bl_mov_claims_count(const struct bl_media_file *file, int64_t *count, struct bl_error *e)
 {
-    struct claims c = {.file = file};
+    struct claims c = {.window = {.fd = file->fd, .path = file->path, .size = file->bytes, .e = e}};
     claims_read_boxes(&c, 0, file->bytes, 0);
     track_end(&c);
     *count = c.count;
-    if (!c.system_errno)
-        return BL_OK;
-    errno = c.system_errno;
-    return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", file->path);
+    return c.window.code;
 }
