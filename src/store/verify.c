@@ -36,7 +36,19 @@ static void verify_report(const struct fault_sink *r, const char *file, const ch
 
 /* --- files ------------------------------------------------------------------------------------------------------ */
 
-static void verify_file(const struct bl_verify *v, const struct bl_manifest_file *file, const struct fault_sink *r)
+static const char *const needed[] = {BL_SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE};
+
+/* The file's bit in bl_verify.cut; 0: none of the needed ones. */
+static unsigned verify_bit(const char *name)
+{
+    for (size_t n = 0; n < sizeof needed / sizeof *needed; n++) {
+        if (strcmp(needed[n], name) == 0)
+            return 1u << n;
+    }
+    return 0;
+}
+
+static void verify_file(struct bl_verify *v, const struct bl_manifest_file *file, const struct fault_sink *r)
 {
     struct bl_error e = {0};
     int64_t bytes = 0;
@@ -50,12 +62,13 @@ static void verify_file(const struct bl_verify *v, const struct bl_manifest_file
     else if (checksum != file->checksum)
         verify_report(r, file->name, "checksum %016" PRIx64 ", the manifest says %016" PRIx64, checksum,
                       file->checksum);
+    if (code || bytes < file->bytes)
+        v->cut |= verify_bit(file->name);
     free(path);
 }
 
-static void verify_listed_files(const struct bl_verify *v, const struct fault_sink *r)
+static void verify_listed_files(struct bl_verify *v, const struct fault_sink *r)
 {
-    static const char *const needed[] = {BL_SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE};
     for (size_t n = 0; n < sizeof needed / sizeof *needed; n++) {
         if (!bl_manifest_find_file(&v->manifest, needed[n]))
             verify_report(r, BL_MANIFEST_FILE, "does not list %s", needed[n]);
@@ -64,16 +77,12 @@ static void verify_listed_files(const struct bl_verify *v, const struct fault_si
         verify_file(v, &v->manifest.file[i], r);
 }
 
-/* Whether a file is missing or cut: verify_listed_files has reported that, and what cannot be read for it is no other
- * fault. */
-static bool verify_is_cut(const struct bl_verify *v, const char *name)
+/* Of a file that was found to be missing or cut that is said already: what cannot be read for it is no other fault. */
+static void verify_report_unread(const struct bl_verify *v, const struct fault_sink *r, const char *file,
+                                 const struct bl_error *e)
 {
-    const struct bl_manifest_file *file = v->compared_files ? bl_manifest_find_file(&v->manifest, name) : NULL;
-    char *path = file ? bl_path_join(v->dir, name) : NULL;
-    struct stat status;
-    bool cut = path && (stat(path, &status) != 0 || status.st_size < file->bytes);
-    free(path);
-    return cut;
+    if (!(v->cut & verify_bit(file)))
+        verify_report(r, file, "%s", e->text);
 }
 
 /* --- sequences -------------------------------------------------------------------------------------------------- */
@@ -106,8 +115,7 @@ static void verify_read_sequences(struct bl_verify *v, const struct fault_sink *
 {
     struct bl_error e = {0};
     if (bl_sequences_open_dataset(&v->sequences, v->dir, NULL, &e) || verify_read_lengths(v, &e)) {
-        if (!verify_is_cut(v, BL_SEQUENCES_FILE))
-            verify_report(r, BL_SEQUENCES_FILE, "%s", e.text);
+        verify_report_unread(v, r, BL_SEQUENCES_FILE, &e);
         return;
     }
     v->has_sequences = true;
@@ -166,8 +174,8 @@ static void verify_open_index(struct bl_verify *v, const struct fault_sink *r)
 {
     struct bl_error e = {0};
     v->has_index = !bl_index_open(&v->index, v->dir, v->manifest.format.blocks, v->manifest.format.fields.count, &e);
-    if (!v->has_index && !verify_is_cut(v, BL_INDEX_FILE))
-        verify_report(r, BL_INDEX_FILE, "%s", e.text);
+    if (!v->has_index)
+        verify_report_unread(v, r, BL_INDEX_FILE, &e);
 }
 
 static void verify_plan(struct bl_verify *v, const struct fault_sink *r)
@@ -274,8 +282,8 @@ static void verify_folder(const struct bl_verify *v, const char *folder, bool in
 static void verify_read_shard_table(struct bl_verify *v, const struct fault_sink *r)
 {
     struct bl_error e = {0};
-    if (bl_shard_table_read(v->dir, &v->manifest.format, &v->shards, &e) && !verify_is_cut(v, BL_SHARDS_FILE))
-        verify_report(r, BL_SHARDS_FILE, "%s", e.text);
+    if (bl_shard_table_read(v->dir, &v->manifest.format, &v->shards, &e))
+        verify_report_unread(v, r, BL_SHARDS_FILE, &e);
 }
 
 /* --- all of it -------------------------------------------------------------------------------------------------- */
@@ -305,7 +313,6 @@ int bl_verify_files(struct bl_verify *v, bl_fault *fault, bl_fault *remark, void
     if (!v->has_manifest)
         return BL_OK;
     verify_listed_files(v, &r);
-    v->compared_files = true;
     if (bl_cancelled(v->cancel))
         return BL_ECANCEL;
     verify_read_sequences(v, &r);

@@ -25,7 +25,7 @@ struct bl_verify {
     const struct bl_cancel *cancel;
     struct bl_manifest manifest;
     bool has_manifest, has_index, has_plan, has_sequences, has_values; /* what could be read and is usable */
-    bool compared_files;                                               /* the files that the manifest lists, with it */
+    unsigned cut; /* bits of files beside the shards that are missing or cut, which is reported */
     struct bl_index index;
     struct bl_plan plan;               /* from the index: its blocks from first_block on */
     int64_t first_block;               /* of the plan */
