@@ -41,8 +41,8 @@ only libzip 'zip\.h' src/kind/array
 only seccomp 'linux/(audit|filter|seccomp)' src/kind/isolated
 only SentencePiece 'sentencepiece_' src/kind/text
 only libyaml 'yaml' src/cmd
-# Threads belong to the pipeline in run/. inflated.c waits, within a reader, for a copy that another worker makes.
-only pthread 'pthread|semaphore|threads' src/run src/kind/array/inflated.c
+# Threads belong to the pipeline in run/. Readers wait for each other: for memory, and in inflated.c for a copy.
+only pthread 'pthread|semaphore|threads' src/run src/base/memory_budget.[ch] src/kind/array/inflated.c
 within base base/
 within plan plan/ base/
 within kind kind/ base/

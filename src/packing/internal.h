@@ -27,6 +27,7 @@ struct bl_packing {
     /* table: */
     struct bl_sequences table;
     int64_t suppressed; /* faults of the scan that were not reported individually */
+    int64_t needed;     /* bytes to decode the largest input, by the scan; 0: no more than a reader, or not known */
     struct bl_buffer unused;
 
     /* plan: */
@@ -37,7 +38,7 @@ struct bl_packing {
     struct bl_buffer attributes_text;  /* which columns became attributes */
     struct bl_manifest manifest;       /* its draft */
     int workers, slots;
-    int64_t memory; /* bytes left for the page cache */
+    int64_t memory; /* bytes left for large inputs and the page cache */
 
     /* write: */
     int64_t shard_begin, shard_end; /* of this task, or all */

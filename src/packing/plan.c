@@ -149,6 +149,6 @@ int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
     if (code)
         return code;
     code = bl_memory_resolve(p->request.options->memory, &p->table, &p->plan, &p->format,
-                             p->request.inputs->kind->read->memory, &p->workers, &p->slots, &p->memory, e);
+                             p->request.inputs->kind->read->memory, p->needed, &p->workers, &p->slots, &p->memory, e);
     return code ? code : draft_make(p, e);
 }

@@ -66,6 +66,7 @@ static int table_run_scan(struct bl_packing *p, struct bl_output *out, struct bl
     int code = bl_scan_run(&scan, out, &found, e);
     bl_packing_progress_end(p);
     p->suppressed = found.suppressed;
+    p->needed = found.needed;
     if (code || !out)
         return code;
     return bl_packing_keep_stdin(p, found.drained, e);

@@ -1,5 +1,8 @@
 #include "run/memory.h"
 
+#include <stdbool.h>
+#include <stdio.h>
+
 #include "base/text.h"
 #include "run/machine.h"
 #include "store/block.h"
@@ -25,6 +28,7 @@ static int64_t memory_of_compressor(const struct bl_format *format)
 /* What a run needs, in bytes. */
 struct needs {
     int64_t base;   /* the process and its tables */
+    int64_t input;  /* the largest one, beyond a reader */
     int64_t worker; /* each: its reader, codec and compressor */
     int64_t block;  /* each block in progress */
     int64_t shard;  /* each shard in progress */
@@ -33,23 +37,25 @@ struct needs {
 
 static int64_t memory_needed(const struct needs *n, int workers, int slots)
 {
-    return n->base + workers * n->worker + slots * n->block + (slots / n->blocks_per_shard + 2) * n->shard;
+    return n->base + n->input + workers * n->worker + slots * n->block + (slots / n->blocks_per_shard + 2) * n->shard;
 }
 
 int bl_memory_resolve(int64_t limit, const struct bl_sequences *table, const struct bl_plan *plan,
-                      const struct bl_format *format, int64_t reader, int *workers, int *slots, int64_t *rest,
-                      struct bl_error *e)
+                      const struct bl_format *format, int64_t reader, int64_t input, int *workers, int *slots,
+                      int64_t *rest, struct bl_error *e)
 {
     /* Of a table's row and a piece, 8 bytes each are for scattering a spool. */
     struct needs n = {.base = BASE_MEMORY + 24 * (int64_t)table->count + 28 * (int64_t)plan->pieces +
                               8 * (int64_t)plan->blocks + bl_attribute_values_memory(format, table->count),
+                      .input = input > reader ? input - reader : 0,
                       .worker = reader + (int64_t)bl_codec_memory(format) + memory_of_compressor(format),
                       .block = (int64_t)bl_block_memory(format, true),
                       .blocks_per_shard = format->blocks_per_shard};
     int code = bl_shard_writer_memory(format, &n.shard, e);
     if (code)
         return code;
-    if (!limit)
+    bool given = limit != 0;
+    if (!given)
         limit = bl_machine_memory() / 10 * 9;
     *slots = 2 * *workers;
     while (*slots > *workers && memory_needed(&n, *workers, *slots) > limit)
@@ -57,13 +63,15 @@ int bl_memory_resolve(int64_t limit, const struct bl_sequences *table, const str
     while (*workers > 1 && memory_needed(&n, *workers, *slots) > limit)
         *slots = --*workers;
     int64_t needed = memory_needed(&n, *workers, *slots);
-    *rest = limit - needed;
-    if (needed <= limit)
+    *rest = limit - needed + n.input;
+    if (given ? needed <= limit : *rest >= 0)
         return BL_OK;
-    char a[32], b[32], c[32];
-    return bl_error_set(
-        e, BL_EUSAGE,
-        "%s of memory is not enough: one block takes %s, and a run with one worker %s: use a smaller T, size or "
-        "--shard-size",
-        bl_text_size(a, limit), bl_text_size(b, n.block), bl_text_size(c, needed));
+    char a[32], b[32], c[32], d[64] = "";
+    if (n.input)
+        snprintf(d, sizeof d, ", decoding the largest input %s", bl_text_size(c, input));
+    return bl_error_set(e, BL_EUSAGE,
+                        "%s of memory is not enough: one block takes %s%s, and a run with one worker %s: use a smaller "
+                        "T, size%s or --shard-size",
+                        bl_text_size(a, limit), bl_text_size(b, n.block), d, bl_text_size(c, needed),
+                        n.input ? ", --decoder-memory" : "");
 }

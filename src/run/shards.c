@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 #include "kind/file_check.h"
+#include "kind/reservation.h"
 #include "run/pipeline.h"
 #include "run/scatter.h"
 #include "store/block.h"
@@ -39,10 +40,13 @@ struct shards_run {
     int64_t steps_due; /* steps of this run */
     int64_t steps_found;
     atomic_llong steps; /* read so far; workers count them, since blocks and pieces may take long */
+    struct bl_memory_budget memory;
 };
 
 struct worker {
     const struct bl_kind *kind;
+    struct bl_kind_env env;
+    struct bl_reservation reservation;
     struct bl_reader *reader;
     struct bl_file_check look;
     struct bl_codec *codec;
@@ -75,12 +79,17 @@ static void pack_worker_close(void *worker)
 
 static int pack_worker_open(void *context, void **worker, struct bl_error *e)
 {
-    const struct bl_pack_params *pack = ((struct shards_run *)context)->pack;
+    struct shards_run *run = context;
+    const struct bl_pack_params *pack = run->pack;
     struct worker *w = calloc(1, sizeof *w);
     if (!w)
         return bl_error_memory(e);
     w->kind = pack->kind;
-    int code = pack->kind->read->open(pack->config, pack->env, &pack->format->fields, &w->reader, e);
+    w->env = *pack->env;
+    w->env.reservation = &w->reservation;
+    w->reservation = (struct bl_reservation){
+        .budget = &run->memory, .cancel = pack->env->cancel, .included = pack->kind->read->memory};
+    int code = pack->kind->read->open(pack->config, &w->env, &pack->format->fields, &w->reader, e);
     if (code)
         goto out;
     code = bl_codec_open(pack->format, pack->pad_repeat, &w->codec, e);
@@ -134,6 +143,7 @@ static int piece_read(const struct bl_pack_params *pack, struct worker *w, struc
         return code;
     bl_error_memory_watch();
     code = bl_file_check_read(&w->look, pack->kind, w->reader, &request, &note, &fault);
+    bl_reservation_release(&w->reservation);
     free(open_path);
     if (bl_error_memory_seen() && code != BL_ECANCEL) {
         code = bl_error_memory(e);
@@ -425,6 +435,7 @@ int bl_shards_write(const struct bl_pack_params *pack, struct bl_error *e)
     bl_pack_params_block_range(pack, &begin, &end);
     struct shards_run run = {
         .pack = pack, .next_shard = pack->shard_begin, .steps_due = shards_planned_steps(pack, begin, end - begin)};
+    bl_memory_budget_init(&run.memory, pack->memory);
     int code = shards_make_pool(&run, pack->slots, e);
     if (!code)
         code = bl_pipeline_run(&stages, &run, pack->workers, pack->slots, pack->env->cancel, e);
@@ -433,5 +444,6 @@ int bl_shards_write(const struct bl_pack_params *pack, struct bl_error *e)
     for (int i = 0; run.job && i < pack->slots; i++)
         bl_block_free(&run.job[i].block);
     free(run.job);
+    bl_memory_budget_free(&run.memory);
     return code;
 }

@@ -18,6 +18,7 @@ struct bl_scan_progress {
     int64_t parts;            /* thousandths of files, including files under way */
     uint64_t drained;         /* checksum of standard input, if it is an input */
     int64_t suppressed;       /* faults that were not reported: a chunk had too many */
+    int64_t needed;           /* bytes: what decoding one input takes at most, if that is more than a reader's */
 };
 
 /* Adds the counts of rows. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kind/input_stat.h"
+#include "kind/reservation.h"
 #include "run/pipeline.h"
 #include "scan/chunk_rows.h"
 #include "store/row_reader.h"
@@ -20,6 +21,7 @@ struct job {
     struct bl_chunk_rows rows;
     bool counted; /* by the kind: there is something to be kept in the spool */
     struct bl_meter meter;
+    int64_t needed; /* bytes, by the worker's reservation */
 };
 
 struct scanning {
@@ -37,6 +39,8 @@ struct scanning {
 /* The kind may have no counter. */
 struct worker {
     const struct bl_kind *kind;
+    struct bl_kind_env env;
+    struct bl_reservation reservation; /* notes what packing will need; little is decoded here */
     struct bl_counter *counter;
 };
 
@@ -115,7 +119,10 @@ static int worker_open(void *context, void **worker, struct bl_error *e)
     if (!w)
         return bl_error_memory(e);
     w->kind = scan->kind;
-    int code = scan->kind->scan->open ? scan->kind->scan->open(scan->config, scan->env, &w->counter, e) : BL_OK;
+    w->env = *scan->env;
+    w->env.reservation = &w->reservation;
+    w->reservation = (struct bl_reservation){.cancel = scan->env->cancel, .included = scan->kind->read->memory};
+    int code = scan->kind->scan->open ? scan->kind->scan->open(scan->config, &w->env, &w->counter, e) : BL_OK;
     if (code)
         worker_close(w);
     else
@@ -164,7 +171,7 @@ static int job_count(const struct bl_scan *scan, const struct worker *w, struct 
         return job_emit(job, 0, &row, e);
     job->counted = true;
     job_set_meter(job);
-    int code = scan->kind->scan->count(scan->config, scan->env, w->counter, &job->files.chunk, job_emit, job, e);
+    int code = scan->kind->scan->count(scan->config, &w->env, w->counter, &job->files.chunk, job_emit, job, e);
     for (int i = 0; i < job->files.chunk.inputs && !code; i++)
         code = bl_input_recheck(scan->kind, &job->files.input[i], e);
     return code;
@@ -180,7 +187,10 @@ static int scan_work(void *context, void *worker, void *job_, struct bl_error *e
         job->meter.sink = s;
     }
     bl_error_memory_watch();
-    int code = job_count(s->scan, worker, job, e);
+    struct worker *w = worker;
+    int code = job_count(s->scan, w, job, e);
+    job->needed = w->reservation.needed;
+    bl_reservation_release(&w->reservation);
     bl_meter_end(&job->meter);
     if (bl_error_memory_seen() && code != BL_ECANCEL) {
         code = bl_error_memory(e);
@@ -215,6 +225,8 @@ static void scan_add_progress(struct scanning *s, const struct job *job)
     struct bl_scan_progress *all = s->progress;
     bl_scan_progress_add(all, &job->rows.found);
     all->totals.total = s->scan->kind->scan->totals;
+    if (job->needed > all->needed)
+        all->needed = job->needed;
     all->drained |= job->files.chunk.drained; /* at most one has it */
     all->files += job->files.is_last ? job->files.chunk.inputs : 0;
 }

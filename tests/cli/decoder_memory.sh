@@ -114,3 +114,27 @@ test_the_limit_is_a_size() {
     expect 2 bload scan --decoder-memory 0 a.mp4
     err_has '--decoder-memory expects a number of bytes'
 }
+
+# --memory bounds what is decoded at once, and is refused where it does not do for the largest input.
+test_large_inputs_wait_for_memory() {
+    local i
+    mkdir -p in/small
+    ffmpeg -v error -nostdin -f lavfi -i color=gray:size=8000x6000 -frames:v 1 -pix_fmt rgb24 large.png
+    ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=64x48 -frames:v 1 in/small/1.png
+    for i in 1 2 3 4 5 6; do mkdir "in/$i" && ln large.png "in/$i/1.png"; done
+    expect 2 bload pack --kind frames --size 8x8 -T 2 --memory 100M -o d in
+    err_has '100.0 MiB of memory is not enough: one block takes '
+    err_has ', decoding the largest input 190.7 MiB'
+    err_has ', --decoder-memory or --shard-size'
+    local enough isolate
+    enough=$(grep -oE 'with one worker [0-9.]+ MiB' "$ERR" | grep -oE '[0-9]+\.')
+    expect 0 bload pack -q --kind frames --size 8x8 -T 2 -j 4 --memory 8G -o much in
+    for isolate in on off; do
+        expect 0 bload pack -q --kind frames --size 8x8 -T 2 -j 4 --isolate $isolate --memory "$((${enough%.} + 1))M" -o "little-$isolate" in
+        diff -r much "little-$isolate"
+    done
+    # From a table it is not known before: then one at a time.
+    expect 0 bload scan -q --kind frames in -o table.tsv
+    expect 0 bload pack -q --sequences table.tsv --size 8x8 -T 2 -j 4 --memory 170M -o table
+    same much/shards/00000/shard-00000000.safetensors table/shards/00000/shard-00000000.safetensors
+}

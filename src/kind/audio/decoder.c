@@ -25,7 +25,7 @@ static int decoder_open_codec(struct bl_audio_decoder *s, struct bl_error *e)
     int code = avcodec_parameters_to_context(s->codec, stream->codecpar);
     if (code < 0)
         return bl_demux_error(&s->demux, code, "damaged: the stream's header cannot be used", e);
-    code = bl_decoder_guard_open(&s->guard, s->codec, s->demux.env->decoder_memory, e);
+    code = bl_decoder_guard_open(&s->guard, s->codec, s->demux.env, e);
     if (code)
         return code;
     s->codec->thread_count = 1;

@@ -61,7 +61,7 @@ static int frames_check_headers(const struct bl_image_folder *folder, const char
         bl_buffer_printf(&file, "%s/%s", path, folder->image[i].name);
         code = bl_buffer_check(&file, e);
         if (!code)
-            code = bl_image_check(&folder->image[i], file.data, env->decoder_memory, e);
+            code = bl_image_check(&folder->image[i], file.data, env, e);
         if (code == BL_EDATA)
             bl_error_prefix(e, "%s", folder->image[i].name);
     }

@@ -14,6 +14,7 @@
 #include "kind/frames/image_header.h"
 #include "kind/frames/tiff.h"
 #include "kind/media/decoder_memory.h"
+#include "kind/reservation.h"
 #include "kind/media/demux.h"
 #include "kind/video/geometry.h"
 
@@ -75,24 +76,26 @@ static int image_verify(const struct bl_image *image, int fd, const char *path, 
     return BL_OK;
 }
 
-/* *area: the largest that the decoder may take it for. */
-static int image_check_header(const struct bl_image *image, int fd, const char *path, int64_t memory, int64_t *area,
-                              struct bl_error *e)
+/* Reserves what decoding takes by the header. *area: the largest that the decoder may take the image for. */
+static int image_check_header(const struct bl_image *image, int fd, const char *path, const struct bl_kind_env *env,
+                              int64_t *area, struct bl_error *e)
 {
     struct bl_image_header header;
     bool found;
     *area = BL_AREA_MAX;
-    int code = memory ? bl_image_header_read(fd, image->bytes, path, &header, &found, e) : BL_OK;
-    if (code || !memory || !found)
+    int code = bl_image_header_read(fd, image->bytes, path, &header, &found, e);
+    if (code || !found)
         return code;
     int64_t needed = bl_image_header_memory(&header, image->bytes);
-    code = bl_decoder_memory_check_picture(header.width, header.height, needed, memory, e);
-    if (!code)
+    code = bl_decoder_memory_check_picture(header.width, header.height, needed, env->decoder_memory, e);
+    if (code)
+        return code;
+    if (env->decoder_memory)
         *area = (header.width + AREA_ALIGNED) * (header.height + AREA_ALIGNED);
-    return code;
+    return bl_reservation_need(env->reservation, needed, e);
 }
 
-int bl_image_check(const struct bl_image *image, const char *path, int64_t memory, struct bl_error *e)
+int bl_image_check(const struct bl_image *image, const char *path, const struct bl_kind_env *env, struct bl_error *e)
 {
     struct stat status;
     int64_t area;
@@ -100,13 +103,13 @@ int bl_image_check(const struct bl_image *image, const char *path, int64_t memor
     if (fd < 0)
         return BL_OK;
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == image->bytes)
-        code = image_check_header(image, fd, path, memory, &area, e);
+        code = image_check_header(image, fd, path, env, &area, e);
     close(fd);
     return code;
 }
 
-static int image_load(const struct bl_image *image, int fd, const char *path, int64_t memory, int64_t *area,
-                      AVPacket *packet, struct bl_error *e)
+static int image_load(const struct bl_image *image, int fd, const char *path, const struct bl_kind_env *env,
+                      int64_t *area, AVPacket *packet, struct bl_error *e)
 {
     int code = image_verify(image, fd, path, e);
     if (code)
@@ -115,7 +118,7 @@ static int image_load(const struct bl_image *image, int fd, const char *path, in
         return bl_error_set(e, BL_EDATA, "empty file");
     if (image->bytes > BYTES_MAX)
         return bl_error_set(e, BL_EDATA, "an image of %" PRId64 " bytes", image->bytes);
-    code = image_check_header(image, fd, path, memory, area, e);
+    code = image_check_header(image, fd, path, env, area, e);
     if (code)
         return code;
     if (av_new_packet(packet, (int)image->bytes) < 0)
@@ -157,7 +160,8 @@ static int image_decode_packet(AVCodecContext *context, AVPacket *packet, AVFram
     return BL_OK;
 }
 
-int bl_image_decode(const struct bl_image *image, const char *path, int64_t memory, AVFrame *frame, struct bl_error *e)
+int bl_image_decode(const struct bl_image *image, const char *path, const struct bl_kind_env *env, AVFrame *frame,
+                    struct bl_error *e)
 {
     int64_t area = 0;
     AVCodecContext *context = NULL;
@@ -171,7 +175,7 @@ int bl_image_decode(const struct bl_image *image, const char *path, int64_t memo
         code = bl_error_errno(e, unusable ? BL_EDATA : BL_EFAIL, "cannot open %s", path);
         goto out;
     }
-    code = image_load(image, fd, path, memory, &area, packet, e);
+    code = image_load(image, fd, path, env, &area, packet, e);
     if (code)
         goto out;
     code = image_open_codec(&context, packet, area, e);

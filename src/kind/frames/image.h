@@ -5,7 +5,7 @@
 #include <libavutil/frame.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "kind/env.h"
 
 struct bl_image {
     char *name;     /* in its folder */
@@ -23,13 +23,15 @@ int32_t bl_image_parse_number(const char *name);
  * BL_EDATA: it has no number. */
 int bl_image_position(const struct bl_image *image, double *position, struct bl_error *e);
 
-/* Decodes the image in this file into an empty frame, by a decoder of its own. BL_EDATA: not an image, or damaged, also
- * if part of it decodes, or more than memory is needed (bl_image_check); BL_EFAIL: it cannot be read, or its size or
- * time has changed. */
-int bl_image_decode(const struct bl_image *image, const char *path, int64_t memory, AVFrame *frame, struct bl_error *e);
+/* Decodes the image in this file into an empty frame, by a decoder of its own, with memory that is reserved. BL_EDATA:
+ * not an image, or damaged, also if part of it decodes, or it needs more memory than the limit; BL_EFAIL: it cannot be
+ * read, or its size or time has changed. */
+int bl_image_decode(const struct bl_image *image, const char *path, const struct bl_kind_env *env, AVFrame *frame,
+                    struct bl_error *e);
 
-/* By the header alone: BL_EDATA if decoding it may take more memory than so many bytes (0: no limit). A file that
- * cannot be opened, or has no header that is known, is left to bl_image_decode. BL_EFAIL: it cannot be read. */
-int bl_image_check(const struct bl_image *image, const char *path, int64_t memory, struct bl_error *e);
+/* By the header alone: BL_EDATA if decoding it may take more memory than the limit; else it is noted what it takes. A
+ * file that cannot be opened, or has no header that is known, is left to bl_image_decode. BL_EFAIL: it cannot be read.
+ */
+int bl_image_check(const struct bl_image *image, const char *path, const struct bl_kind_env *env, struct bl_error *e);
 
 #endif

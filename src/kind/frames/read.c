@@ -40,7 +40,8 @@ static int frames_list_folder(struct bl_image_folder *folder, const struct bl_vi
 
 /* Decodes an image into the frame. */
 static int frames_decode_image(const char *path, const struct bl_image *image, const struct bl_video_config *config,
-                               int64_t memory, AVFrame *frame, struct bl_geometry *geometry, struct bl_error *e)
+                               const struct bl_kind_env *env, AVFrame *frame, struct bl_geometry *geometry,
+                               struct bl_error *e)
 {
     struct bl_buffer file = {0};
     bl_buffer_printf(&file, "%s/%s", path, image->name);
@@ -48,7 +49,7 @@ static int frames_decode_image(const char *path, const struct bl_image *image, c
     if (code)
         return code;
     av_frame_unref(frame);
-    code = bl_image_decode(image, file.data, memory, frame, e);
+    code = bl_image_decode(image, file.data, env, frame, e);
     bl_buffer_free(&file);
     if (!code)
         code = bl_picture_geometry(NULL, config, frame, geometry, e);
@@ -71,7 +72,7 @@ int bl_frames_read_size(const void *config, const struct bl_kind_env *env, const
     else if (!folder.count)
         code = bl_error_set(e, BL_EDATA, "no images");
     else
-        code = frames_decode_image(row->path, &folder.image[0], config, env->decoder_memory, frame, &geometry, e);
+        code = frames_decode_image(row->path, &folder.image[0], config, env, frame, &geometry, e);
 out:
     *size = (struct bl_dimensions){geometry.width, geometry.height};
     bl_image_folder_free(&folder);
@@ -157,7 +158,7 @@ static int frames_reader_read_step(struct bl_reader *r, const struct bl_image *i
     if (bl_cancelled(r->env->cancel))
         return bl_error_set(e, BL_ECANCEL, "cancelled");
     bl_cancel_beat(r->env->cancel);
-    int code = frames_decode_image(r->path, image, r->config, r->env->decoder_memory, r->frame, &geometry, e);
+    int code = frames_decode_image(r->path, image, r->config, r->env, r->frame, &geometry, e);
     if (code)
         return code;
     if (geometry.width != r->size.width || geometry.height != r->size.height)
@@ -183,6 +184,7 @@ int bl_frames_read_piece(struct bl_reader *r, const struct bl_request *request, 
         if (!code && request->times)
             code = bl_image_position(image, &request->times[t], e);
     }
+    av_frame_unref(r->frame);
     if (code)
         frames_reader_leave(r);
     return code;

@@ -13,6 +13,7 @@
 #include "kind/isolated/messages.h"
 #include "kind/isolated/progress_page.h"
 #include "kind/isolated/syscall_filter.h"
+#include "kind/reservation.h"
 #include "kind/simd.h"
 
 struct decoder {
@@ -20,6 +21,7 @@ struct decoder {
     int channel;
     struct bl_cancel cancel; /* never raised: the worker ends the process instead */
     struct bl_kind_env env;
+    struct bl_reservation reservation;
     struct bl_shared_memory shared; /* the page */
     struct bl_progress_page *page;
     struct bl_meter meter;
@@ -78,6 +80,21 @@ static int decoder_open_input(void *context, const char *path, int flags)
     if (fd < 0) /* else it may tell that memory ran out before */
         errno = (int)bl_message_get_int(&d->opened);
     return fd;
+}
+
+/* Has the worker reserve memory. */
+static int decoder_reserve(void *context, int64_t bytes, bool grows, struct bl_error *e)
+{
+    struct decoder *d = context;
+    struct bl_buffer data = {0};
+    (void)e;
+    bl_message_put_int(&data, bytes);
+    bl_message_put_int(&data, grows);
+    decoder_send(d, BL_ISOLATED_RESERVE, &data);
+    bl_buffer_free(&data);
+    if (bl_message_receive(d->channel, &d->opened) != BL_RECEIVED || d->opened.type != BL_ISOLATED_RESERVED)
+        decoder_fail(d);
+    return BL_OK;
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
@@ -289,7 +306,10 @@ void bl_decoder_loop(const void *context, const struct bl_spawn *spawn, int chan
     d.cancel.beats = &d.page->beats;
     d.env = (struct bl_kind_env){.cancel = &d.cancel,
                                  .simd = (enum bl_simd)spawn->number[BL_DECODER_SIMD],
-                                 .decoder_memory = spawn->number[BL_DECODER_MEMORY]};
+                                 .decoder_memory = spawn->number[BL_DECODER_MEMORY],
+                                 .reservation = &d.reservation};
+    d.reservation = (struct bl_reservation){
+        .cancel = &d.cancel, .included = d.part->kind->read->memory, .ask = decoder_reserve, .sink = &d};
     if (bl_simd_apply(d.env.simd, &e))
         decoder_fail(&d);
     bl_opener_set(decoder_open_input, &d);
@@ -299,6 +319,7 @@ void bl_decoder_loop(const void *context, const struct bl_spawn *spawn, int chan
     while ((received = bl_message_receive(channel, &d.request)) == BL_RECEIVED || received == BL_RECEIVED_NOTHING) {
         if (received == BL_RECEIVED_NOTHING)
             continue; /* a signal came */
+        d.reservation.needed = 0;
         if (d.request.type == BL_ISOLATED_COUNT)
             decoder_count(&d);
         else if (d.request.type == BL_ISOLATED_FIELDS)

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kind/reservation.h"
+
 /* --- beginning and end -------------------------------------------------------------------------------------------- */
 
 int bl_decoder_process_start(struct bl_decoder_process *p, const struct bl_decoder_start *start, struct bl_error *e)
@@ -159,6 +161,22 @@ static int process_lose(struct bl_decoder_process *p, const struct bl_decoder_st
     return BL_OK;
 }
 
+/* Reserves memory that the process is about to take, or takes already. */
+static int process_reserve(struct bl_decoder_process *p, const struct bl_decoder_start *start,
+                           const struct bl_decoder_call *call, struct bl_decoder_loss *loss, struct bl_error *e)
+{
+    struct bl_buffer none = {0};
+    int64_t bytes = bl_message_get_int(&p->answer);
+    bool grows = bl_message_get_int(&p->answer) != 0;
+    if (p->answer.damaged)
+        return BL_OK;
+    int code =
+        grows ? bl_reservation_grow(call->reservation, bytes, e) : bl_reservation_need(call->reservation, bytes, e);
+    if (code || bl_message_send(p->channel, BL_ISOLATED_RESERVED, &none, NULL))
+        return code;
+    return process_lose(p, start, loss, e);
+}
+
 /* What it says has no meaning: a decoder has written where it should not. */
 static void process_distrust(struct bl_decoder_process *p, const struct bl_decoder_start *start,
                              struct bl_decoder_loss *loss)
@@ -242,6 +260,8 @@ static int process_handle(struct bl_decoder_process *p, const struct bl_decoder_
         code = process_take_answer(p, call, loss, e);
     else if (p->answer.type == BL_ISOLATED_ROW)
         code = process_take_row(p, call, e);
+    else if (p->answer.type == BL_ISOLATED_RESERVE)
+        code = process_reserve(p, start, call, loss, e);
     else if (p->answer.type != BL_ISOLATED_WANT)
         p->answer.damaged = true;
     else if (!process_serve_file(p, call, loss))

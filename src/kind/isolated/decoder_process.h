@@ -39,7 +39,8 @@ struct bl_decoder_call {
     const char *path;             /* the file that it may want to be opened; a file in it, if it is a folder */
     bool any;                     /* or any file, which a list may name */
     const struct bl_cancel *cancel;
-    struct bl_meter *meter; /* or NULL */
+    struct bl_reservation *reservation; /* or NULL */
+    struct bl_meter *meter;             /* or NULL */
     /* Takes a row. NULL: there are none. */
     int (*row)(void *sink, const struct bl_row *row, struct bl_error *e);
     /* Takes what the work results in; it may find the message damaged. NULL: nothing. */

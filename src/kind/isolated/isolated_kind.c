@@ -56,6 +56,7 @@ static int client_call(struct client *c, struct bl_decoder_call *call, struct bl
     struct bl_decoder_start start = client_start(c);
     call->data = &c->data;
     call->cancel = c->env->cancel;
+    call->reservation = c->env->reservation;
     int code = bl_buffer_check(&c->data, e);
     return code ? code : bl_decoder_process_call(&c->process, &start, call, loss, e);
 }

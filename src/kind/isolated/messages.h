@@ -1,7 +1,7 @@
 /* What a worker and its decoder process say to each other, and how the structs that a kind is given and reports travel.
  *
- * The worker asks; the process answers with DONE, and before that, as often as it needs, with rows (COUNT) and files
- * that it wants to be opened. */
+ * The worker asks; the process answers with DONE, and before that, as often as it needs, with rows (COUNT), files that
+ * it wants to be opened, and memory that it wants to be reserved. */
 #ifndef BL_ISOLATED_MESSAGES_H
 #define BL_ISOLATED_MESSAGES_H
 
@@ -14,8 +14,10 @@ enum bl_isolated_type {
     BL_ISOLATED_FIELDS,
     BL_ISOLATED_PIECE,
     BL_ISOLATED_OPENED, /* errno or 0, with the descriptor */
+    BL_ISOLATED_RESERVED,
     /* of the process: */
-    BL_ISOLATED_WANT, /* path, flags of open(2) */
+    BL_ISOLATED_WANT,    /* path, flags of open(2) */
+    BL_ISOLATED_RESERVE, /* bytes; whether they are needed already: bl_reservation_grow */
     BL_ISOLATED_ROW,
     BL_ISOLATED_DONE, /* code, text, whether memory ran out; then what the work results in */
 };

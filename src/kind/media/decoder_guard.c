@@ -47,28 +47,33 @@ static int guarded_wrap(const struct bl_decoder_guard *guard, AVFrame *frame)
     return 0;
 }
 
-static int guard_refuse(struct bl_decoder_guard *guard, int64_t needed)
+/* Whether so many bytes are allowed; if so, they are reserved. */
+static bool guard_admit(struct bl_decoder_guard *guard, int64_t needed)
 {
-    guard->needed = needed;
-    return AVERROR(EINVAL);
+    struct bl_error none = {0};
+    if (guard->needed)
+        return false;
+    if (needed > guard->limit)
+        guard->needed = needed;
+    return !guard->needed && bl_reservation_grow(guard->reservation, needed, &none) == BL_OK;
 }
 
 static int guard_weigh_picture(struct bl_decoder_guard *guard, const struct bl_coded_video *video)
 {
-    int64_t needed = bl_decoder_memory_video(video);
-    if (needed <= guard->limit || guard->needed)
-        return guard->needed ? AVERROR(EINVAL) : 0;
-    snprintf(guard->what, sizeof guard->what, "%dx%d", video->width, video->height);
-    return guard_refuse(guard, needed);
+    if (guard_admit(guard, bl_decoder_memory_video(video)))
+        return 0;
+    if (!*guard->what)
+        snprintf(guard->what, sizeof guard->what, "%dx%d", video->width, video->height);
+    return AVERROR(EINVAL);
 }
 
 static int guard_weigh_samples(struct bl_decoder_guard *guard, int channels, int samples)
 {
-    int64_t needed = bl_decoder_memory_audio(channels, samples);
-    if (needed <= guard->limit || guard->needed)
-        return guard->needed ? AVERROR(EINVAL) : 0;
-    snprintf(guard->what, sizeof guard->what, "a frame of %d samples in %d channels", samples, channels);
-    return guard_refuse(guard, needed);
+    if (guard_admit(guard, bl_decoder_memory_audio(channels, samples)))
+        return 0;
+    if (!*guard->what)
+        snprintf(guard->what, sizeof guard->what, "a frame of %d samples in %d channels", samples, channels);
+    return AVERROR(EINVAL);
 }
 
 static int guard_get_samples(AVCodecContext *codec, AVFrame *frame, int flags)
@@ -97,9 +102,11 @@ static int guard_get_picture(AVCodecContext *codec, AVFrame *frame, int flags)
     return code;
 }
 
-int bl_decoder_guard_open(struct bl_decoder_guard *guard, AVCodecContext *codec, int64_t limit, struct bl_error *e)
+int bl_decoder_guard_open(struct bl_decoder_guard *guard, AVCodecContext *codec, const struct bl_kind_env *env,
+                          struct bl_error *e)
 {
-    *guard = (struct bl_decoder_guard){.limit = limit};
+    int64_t limit = env->decoder_memory;
+    *guard = (struct bl_decoder_guard){.limit = limit, .reservation = env->reservation};
     if (!limit)
         return BL_OK;
     guard->live = av_buffer_allocz(sizeof(int64_t));

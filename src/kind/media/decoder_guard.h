@@ -9,17 +9,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "kind/env.h"
+#include "kind/reservation.h"
 
 struct bl_decoder_guard {
-    int64_t limit;     /* bytes; 0: no limit, and nothing is guarded */
-    AVBufferRef *live; /* int64_t: pictures in use. They may outlive the guard */
-    char what[64];     /* the picture or the frame that was refused */
-    int64_t needed;    /* bytes, with that; 0: nothing was refused */
+    int64_t limit;                      /* bytes; 0: no limit, and nothing is guarded */
+    struct bl_reservation *reservation; /* grows with what is needed; or NULL */
+    AVBufferRef *live;                  /* int64_t: pictures in use. They may outlive the guard */
+    char what[64];                      /* the picture or the frame that was refused */
+    int64_t needed;                     /* bytes, with that; 0: nothing was refused */
 };
 
 /* Sets the guard on a codec that is not opened yet; it must stay where it is until the codec is freed. */
-int bl_decoder_guard_open(struct bl_decoder_guard *guard, AVCodecContext *codec, int64_t limit, struct bl_error *e);
+int bl_decoder_guard_open(struct bl_decoder_guard *guard, AVCodecContext *codec, const struct bl_kind_env *env,
+                          struct bl_error *e);
 void bl_decoder_guard_close(struct bl_decoder_guard *guard);
 
 /* Finds out whether a packet was refused for its size, which decoders do not say. */

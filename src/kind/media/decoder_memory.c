@@ -198,6 +198,15 @@ int64_t bl_decoder_memory_samples(const AVCodecParameters *parameters)
     return parameters->frame_size > 0 ? parameters->frame_size : FRAME_SAMPLES;
 }
 
+int64_t bl_decoder_memory_stream(const AVCodecParameters *parameters)
+{
+    struct bl_coded_video video = bl_coded_video_from(parameters);
+    int channels = parameters->ch_layout.nb_channels;
+    if (parameters->codec_type != AVMEDIA_TYPE_AUDIO)
+        return bl_decoder_memory_video(&video);
+    return channels > 0 ? bl_decoder_memory_audio(channels, bl_decoder_memory_samples(parameters)) : 0;
+}
+
 /* --- the limit -------------------------------------------------------------------------------------------------- */
 
 int bl_decoder_memory_check(const char *what, int64_t needed, int64_t limit, struct bl_error *e)
@@ -224,16 +233,12 @@ int bl_decoder_memory_check_picture(int64_t width, int64_t height, int64_t neede
 int bl_decoder_memory_check_stream(const AVCodecParameters *parameters, int64_t limit, struct bl_error *e)
 {
     char what[64];
-    if (parameters->codec_type == AVMEDIA_TYPE_AUDIO) {
-        int channels = parameters->ch_layout.nb_channels;
-        int64_t samples = bl_decoder_memory_samples(parameters);
-        if (channels <= 0)
-            return BL_OK;
-        snprintf(what, sizeof what, "sound of %d channels at %d Hz", channels, parameters->sample_rate);
-        return bl_decoder_memory_check(what, bl_decoder_memory_audio(channels, samples), limit, e);
-    }
-    struct bl_coded_video video = bl_coded_video_from(parameters);
-    if (video.width <= 0 || video.height <= 0)
+    int64_t needed = bl_decoder_memory_stream(parameters);
+    if (!needed)
         return BL_OK;
-    return bl_decoder_memory_check_picture(video.width, video.height, bl_decoder_memory_video(&video), limit, e);
+    if (parameters->codec_type != AVMEDIA_TYPE_AUDIO)
+        return bl_decoder_memory_check_picture(parameters->width, parameters->height, needed, limit, e);
+    snprintf(what, sizeof what, "sound of %d channels at %d Hz", parameters->ch_layout.nb_channels,
+             parameters->sample_rate);
+    return bl_decoder_memory_check(what, needed, limit, e);
 }

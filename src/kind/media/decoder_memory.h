@@ -34,6 +34,9 @@ int64_t bl_decoder_memory_audio(int channels, int64_t samples);
 /* The samples of a stream's frames, at most, as far as its header and its codec tell. */
 int64_t bl_decoder_memory_samples(const AVCodecParameters *parameters);
 
+/* Decoding a stream, by what its container says; 0 if it does not say enough. */
+int64_t bl_decoder_memory_stream(const AVCodecParameters *parameters);
+
 /* BL_EDATA if what ("16384x16384") needs more bytes than the limit, with both figures and the option's name. limit
  * 0: there is none. */
 int bl_decoder_memory_check(const char *what, int64_t needed, int64_t limit, struct bl_error *e);

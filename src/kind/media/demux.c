@@ -12,6 +12,7 @@
 
 #include "kind/media/allowlist.h"
 #include "kind/media/decoder_memory.h"
+#include "kind/reservation.h"
 #include "kind/media/mov_claims.h"
 
 #define WAVE_SEARCHED (16 << 10) /* bytes that are searched for DTS */
@@ -355,7 +356,9 @@ static int demux_open_streams(struct bl_demux *d, int stream, enum bl_demux_mode
             return bl_demux_error(d, code, "damaged: its streams cannot be read", e);
     }
     int code = stream_choose(d, stream, mode, e);
-    return code ? code : bl_decoder_memory_check_stream(d->stream->codecpar, d->env->decoder_memory, e);
+    if (!code)
+        code = bl_decoder_memory_check_stream(d->stream->codecpar, d->env->decoder_memory, e);
+    return code ? code : bl_reservation_need(d->env->reservation, bl_decoder_memory_stream(d->stream->codecpar), e);
 }
 
 void bl_demux_silence_logs(void)

@@ -25,7 +25,7 @@ static int decode_open_codec(struct bl_decode *d, struct bl_error *e)
     d->codec->pkt_timebase = stream->time_base;
     d->codec->framerate = stream->avg_frame_rate; /* for frames without a duration, if the codec has no rate */
     d->codec->max_pixels = BL_AREA_MAX;
-    code = bl_decoder_guard_open(&d->guard, d->codec, d->demux.env->decoder_memory, e);
+    code = bl_decoder_guard_open(&d->guard, d->codec, d->demux.env, e);
     if (code)
         return code;
     code = avcodec_open2(d->codec, decoder, NULL);

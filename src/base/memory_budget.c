@@ -1,0 +1,68 @@
+#include "base/memory_budget.h"
+
+#include <time.h>
+
+#define POLL_NS 100000000 /* how often who waits looks at the cancel flag */
+
+void bl_memory_budget_init(struct bl_memory_budget *b, int64_t total)
+{
+    pthread_condattr_t monotonic;
+    *b = (struct bl_memory_budget){.total = total, .left = total};
+    pthread_mutex_init(&b->lock, NULL); /* these cannot fail on Linux */
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&b->given, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+void bl_memory_budget_free(struct bl_memory_budget *b)
+{
+    pthread_cond_destroy(&b->given);
+    pthread_mutex_destroy(&b->lock);
+}
+
+/* Waits with the lock held, but not for ever. */
+static void budget_wait(struct bl_memory_budget *b)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += POLL_NS;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    pthread_cond_timedwait(&b->given, &b->lock, &until);
+}
+
+int bl_memory_budget_take(struct bl_memory_budget *b, int64_t *bytes, const struct bl_cancel *cancel,
+                          struct bl_error *e)
+{
+    pthread_mutex_lock(&b->lock);
+    if (*bytes > b->total)
+        *bytes = b->total;
+    uint64_t number = b->came++;
+    while (!bl_cancelled(cancel) && (number != b->went || b->left < *bytes))
+        budget_wait(b);
+    bool cancelled = bl_cancelled(cancel); /* then nobody who waits gets any */
+    if (!cancelled)
+        b->left -= *bytes;
+    b->went++;
+    pthread_cond_broadcast(&b->given);
+    pthread_mutex_unlock(&b->lock);
+    return cancelled ? bl_error_set(e, BL_ECANCEL, "cancelled") : BL_OK;
+}
+
+void bl_memory_budget_charge(struct bl_memory_budget *b, int64_t bytes)
+{
+    pthread_mutex_lock(&b->lock);
+    b->left -= bytes;
+    pthread_mutex_unlock(&b->lock);
+}
+
+void bl_memory_budget_give(struct bl_memory_budget *b, int64_t bytes)
+{
+    pthread_mutex_lock(&b->lock);
+    b->left += bytes;
+    pthread_cond_broadcast(&b->given);
+    pthread_mutex_unlock(&b->lock);
+}

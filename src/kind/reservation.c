@@ -1,0 +1,53 @@
+#include "kind/reservation.h"
+
+static void reservation_give(struct bl_reservation *r)
+{
+    if (r->held)
+        bl_memory_budget_give(r->budget, r->held);
+    r->held = 0;
+}
+
+void bl_reservation_release(struct bl_reservation *r)
+{
+    reservation_give(r);
+    r->needed = 0;
+}
+
+/* Whether it is more than before, and than needs no reservation; if so, that is what is needed. */
+static bool reservation_note(struct bl_reservation *r, int64_t bytes)
+{
+    if (!r || bytes <= r->included || bytes <= r->needed)
+        return false;
+    r->needed = bytes;
+    return true;
+}
+
+int bl_reservation_need(struct bl_reservation *r, int64_t bytes, struct bl_error *e)
+{
+    if (!reservation_note(r, bytes))
+        return BL_OK;
+    if (r->ask)
+        return r->ask(r->sink, bytes, false, e);
+    if (!r->budget)
+        return BL_OK;
+    reservation_give(r);
+    int64_t taken = bytes - r->included;
+    int code = bl_memory_budget_take(r->budget, &taken, r->cancel, e);
+    if (!code)
+        r->held = taken;
+    return code;
+}
+
+int bl_reservation_grow(struct bl_reservation *r, int64_t bytes, struct bl_error *e)
+{
+    if (!reservation_note(r, bytes))
+        return BL_OK;
+    if (r->ask)
+        return r->ask(r->sink, bytes, true, e);
+    int64_t beyond = bytes - r->included - r->held;
+    if (r->budget && beyond > 0) {
+        bl_memory_budget_charge(r->budget, beyond);
+        r->held += beyond;
+    }
+    return BL_OK;
+}
