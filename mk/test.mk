@@ -143,7 +143,7 @@ asan:
 	@$(MAKE) --no-print-directory -k VARIANT=$@ $(if $(shell command -v clang),CC=clang) check-unit check-cli check-hostile-spoilt
 
 # Of the unit and command tests only those that start threads.
-THREADED := $(addprefix $(OUT)/tests/test_,csv direct gpu inflated merge packing pipeline session shard video)
+THREADED := $(addprefix $(OUT)/tests/test_,csv direct gpu inflated merge packing pipeline reservation session shard video)
 UNTHREADED_CLI := $(addprefix tests/cli/,ci.sh manual.sh plan.sh)
 tsan:
 	@$(MAKE) --no-print-directory -k VARIANT=$@ CFLAGS='-O1 -g' UNIT='$(filter $(THREADED:$(OUT)/%=build/tsan/%),$(UNIT:$(OUT)/%=build/tsan/%))' \
