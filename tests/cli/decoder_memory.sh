@@ -103,6 +103,41 @@ test_samples_that_are_only_claimed() {
     err_has 'skipped b.mp4: an index of 100000000 samples needs 6.0 GiB to decode, more than --decoder-memory 1.0 GiB'
 }
 
+# edits FILE OUT COUNT TICKS: has the list of edits of the video show so many ticks of its beginning, so often.
+edits() {
+    python3 - "$@" <<'EOF'
+import struct, sys
+path, out, count, ticks = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+data = open(path, "rb").read()
+at = data.index(b"elst") - 4
+old = struct.unpack_from(">I", data, at)[0]
+new = struct.pack(">I4sII", 16 + 12 * count, b"elst", 0, count) + struct.pack(">IiI", ticks, 0, 0x10000) * count
+data = bytearray(data[:at] + new + data[at + old:])
+for name in b"moov", b"trak", b"edts": # before it: its parents, whose samples lie before all of them
+    place = data.index(name) - 4
+    struct.pack_into(">I", data, place, struct.unpack_from(">I", data, place)[0] + len(new) - old)
+open(out, "wb").write(data)
+EOF
+}
+
+# A list of edits may show the same samples again and again, and libavformat indexes them each time.
+test_edits_that_repeat_samples() {
+    ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=64x48:rate=25 -frames:v 100 -c:v mpeg4 -bf 0 -g 5 a.mp4
+    edits a.mp4 many.mp4 1000000 4000
+    edits a.mp4 cut.mp4 50 40
+    edits a.mp4 twice.mp4 2 4000
+    expect 3 "${limit[@]}" "$BLOAD" scan --isolate off many.mp4 cut.mp4 twice.mp4
+    err_has 'skipped many.mp4: an index of 99999900 samples needs 6.0 GiB to decode, more than --decoder-memory 1.0 GiB'
+    is 'ok skipped ok' "$(field status <"$OUT" | xargs)"
+    is 200 "$(field length 3 <"$OUT")"
+    # An edit is weighed by what it shows, from the key frame before it on.
+    edits a.mp4 short.mp4 10000 40
+    expect 3 bload scan -q --decoder-memory 9M short.mp4 cut.mp4
+    err_has 'skipped short.mp4: an index of 169900 samples needs 10.4 MiB to decode'
+    is 'ok skipped' "$(field status <"$OUT" | xargs)"
+    expect 0 bload scan -q --decoder-memory 12M short.mp4
+}
+
 # Sound without compression has a sample of one size for each tick, and is indexed in packets.
 test_long_sound_in_mov_claims_little() {
     ffmpeg -v error -nostdin -f lavfi -i sine=duration=60 a.mov
