@@ -7,7 +7,7 @@
 
 #include "base/buffer.h"
 
-#define BL_MESSAGE_FDS 2
+#define BL_MESSAGE_FDS 17
 #define BL_MESSAGE_MAX ((size_t)1 << 31) /* bytes */
 
 void bl_message_put_int(struct bl_buffer *out, int64_t value);
@@ -17,7 +17,13 @@ void bl_message_put_text(struct bl_buffer *out, const char *text);
 /* The receiver finds them at a multiple of 8. */
 void bl_message_put_bytes(struct bl_buffer *out, const void *data, size_t size);
 
-/* A message that was received. Initialize with {.fd = {-1, -1}}; reusable. */
+/* No descriptors. */
+#define BL_MESSAGE_FDS_NONE                                                                                            \
+    {                                                                                                                  \
+        [0 ... BL_MESSAGE_FDS - 1] = -1                                                                                \
+    }
+
+/* A message that was received. Initialize with {.fd = BL_MESSAGE_FDS_NONE}; reusable. */
 struct bl_message {
     int type;
     struct bl_buffer data;  /* the message, and what came with it of those that follow */

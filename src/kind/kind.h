@@ -68,6 +68,10 @@ struct bl_kind_scan {
      * counted together. 0: each file by itself; it then has one row. */
     int64_t chunk_bytes;
 
+    /* Inputs that count takes nevertheless, at most, where chunk_bytes is 0: its rows come in their order, one for
+     * each. 0: one. */
+    int inputs_max;
+
     /* Appends the options that decide lengths, in canonical form: the column sampling. */
     void (*sampling)(const void *config, struct bl_buffer *out);
 

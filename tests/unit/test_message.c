@@ -11,7 +11,7 @@
 
 static struct bl_message received(int socket)
 {
-    struct bl_message m = {.fd = {-1, -1}};
+    struct bl_message m = {.fd = BL_MESSAGE_FDS_NONE};
     ck_assert_int_eq(bl_message_receive(socket, &m), BL_RECEIVED);
     return m;
 }
@@ -65,8 +65,11 @@ START_TEST(descriptors_travel_at_their_places)
     char byte = 0;
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     ck_assert_int_eq(pipe(pipe_ends), 0);
-    ck_assert(bl_message_send(ends[0], 1, NULL, (int[]){-1, pipe_ends[1]}));
-    ck_assert(bl_message_send(ends[0], 2, NULL, (int[]){pipe_ends[0], pipe_ends[1]}));
+    int one[BL_MESSAGE_FDS] = BL_MESSAGE_FDS_NONE, two[BL_MESSAGE_FDS] = BL_MESSAGE_FDS_NONE;
+    one[1] = two[BL_MESSAGE_FDS - 1] = pipe_ends[1];
+    two[0] = pipe_ends[0];
+    ck_assert(bl_message_send(ends[0], 1, NULL, one));
+    ck_assert(bl_message_send(ends[0], 2, NULL, two));
     struct bl_message m = received(ends[1]);
     ck_assert_int_eq(m.fd[0], -1);
     ck_assert_int_eq(fcntl(m.fd[1], F_GETFD), FD_CLOEXEC);
@@ -76,7 +79,8 @@ START_TEST(descriptors_travel_at_their_places)
     int first = m.fd[1];
     ck_assert_int_eq(bl_message_receive(ends[1], &m), BL_RECEIVED); /* closes what was not taken */
     ck_assert_int_ge(m.fd[0], 0);
-    ck_assert(m.fd[0] == first || fcntl(first, F_GETFD) < 0 || m.fd[1] == first);
+    ck_assert_int_ge(m.fd[BL_MESSAGE_FDS - 1], 0);
+    ck_assert(m.fd[0] == first || fcntl(first, F_GETFD) < 0 || m.fd[BL_MESSAGE_FDS - 1] == first);
     bl_message_free(&m);
     for (int i = 0; i < 2; i++) {
         close(ends[i]);
@@ -120,7 +124,7 @@ END_TEST
 START_TEST(damaged_messages_are_noticed)
 {
     for (int cut = 0; cut < 64; cut++) {
-        struct bl_message m = {.fd = {-1, -1}};
+        struct bl_message m = {.fd = BL_MESSAGE_FDS_NONE};
         size_t size;
         bl_message_put_int(&m.data, cut % 3 ? cut : -cut);
         bl_message_put_text(&m.data, "0123456789");
@@ -132,7 +136,7 @@ START_TEST(damaged_messages_are_noticed)
         ck_assert(m.damaged || cut == 0);
         bl_message_free(&m);
     }
-    struct bl_message m = {.fd = {-1, -1}};
+    struct bl_message m = {.fd = BL_MESSAGE_FDS_NONE};
     bl_message_put_bytes(&m.data, "no end", 6); /* of the text */
     m.end = m.data.size;
     ck_assert_ptr_null(bl_message_get_text(&m));
@@ -146,7 +150,7 @@ START_TEST(messages_come_together_or_in_parts)
 {
     int ends[2];
     struct bl_buffer data = {0}, queue = {0};
-    struct bl_message m = {.fd = {-1, -1}};
+    struct bl_message m = {.fd = BL_MESSAGE_FDS_NONE};
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
     for (int i = 0; i < 3; i++) {
         bl_buffer_clear(&data);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/opener.h"
@@ -26,8 +27,11 @@ struct decoder {
     struct bl_progress_page *page;
     struct bl_meter meter;
     struct bl_message request, opened;
-    struct bl_buffer path; /* of the file that came with the request */
+    const char *path[BL_ISOLATED_FILES]; /* of the files that came with the request, until the next one */
+    int paths;
     struct bl_buffer answer, queue;
+    struct timespec flushed; /* when the queue was sent */
+    int items;               /* of the request: of so many rows the last one travels with the answer */
     struct bl_isolated_chunk chunk;
     struct bl_counter *counter;
     struct bl_fields fields;
@@ -59,16 +63,27 @@ static void decoder_send(struct decoder *d, int type, const struct bl_buffer *da
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-/* The file that came with the request, or one that the worker opens. */
+/* A file that came with the request, and was not taken yet; or -1. */
+static int decoder_take_input(struct decoder *d, const char *path)
+{
+    for (int i = 0; i < d->paths; i++) {
+        int fd = d->request.fd[BL_ISOLATED_FILE + i];
+        if (fd < 0 || strcmp(d->path[i], path) != 0)
+            continue;
+        d->request.fd[BL_ISOLATED_FILE + i] = -1;
+        return fd;
+    }
+    return -1;
+}
+
+/* That, or one that the worker opens. */
 static int decoder_open_input(void *context, const char *path, int flags)
 {
     struct decoder *d = context;
     struct bl_buffer want = {0};
-    int fd = d->request.fd[BL_ISOLATED_FILE];
-    if (fd >= 0 && d->path.data && strcmp(d->path.data, path) == 0) {
-        d->request.fd[BL_ISOLATED_FILE] = -1;
+    int fd = decoder_take_input(d, path);
+    if (fd >= 0)
         return fd;
-    }
     bl_message_put_text(&want, path);
     bl_message_put_int(&want, flags);
     decoder_send(d, BL_ISOLATED_WANT, &want);
@@ -110,6 +125,13 @@ static void decoder_begin_answer(struct decoder *d, int code, const struct bl_er
     bl_message_put_int(&d->answer, memory);
 }
 
+/* The only file that came with the request. */
+static void decoder_set_path(struct decoder *d, const char *path)
+{
+    d->path[0] = path ? path : "";
+    d->paths = 1;
+}
+
 /* The meter counts in the page. It has no weight of its own there, and counts what it is told. */
 static struct bl_meter *decoder_meter(struct decoder *d)
 {
@@ -119,35 +141,69 @@ static struct bl_meter *decoder_meter(struct decoder *d)
     return &d->meter;
 }
 
-/* The row waits for the next message: of most files there is one, and then the end. */
+#define FLUSH_SECONDS 0.1 /* of work, at most, that is done again after a crash, beside what it was at */
+
+/* Whether the rows that wait have waited for long. */
+static bool decoder_must_flush(struct decoder *d)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double seconds = (double)(now.tv_sec - d->flushed.tv_sec) + (double)(now.tv_nsec - d->flushed.tv_nsec) * 1e-9;
+    if (seconds < FLUSH_SECONDS)
+        return false;
+    d->flushed = now;
+    return true;
+}
+
+/* The row waits for others, or for the answer: each message that is sent wakes the worker up. */
 static int decoder_emit(void *sink, int input, const struct bl_row *row, struct bl_error *e)
 {
-    (void)input, (void)e;
+    (void)input;
     struct decoder *d = sink;
+    if (bl_error_memory_seen()) /* what was found is not to be trusted */
+        return bl_error_memory(e);
     bl_buffer_clear(&d->answer);
     bl_isolated_put_row(&d->answer, row);
-    if (d->queue.size && !bl_message_flush(d->channel, &d->queue))
-        decoder_fail(d);
     bl_message_append(&d->queue, BL_ISOLATED_ROW, &d->answer);
+    bl_cancel_beat(&d->cancel);
+    int items = atomic_fetch_add_explicit(&d->page->items, 1, memory_order_relaxed) + 1;
+    if (items < d->items && decoder_must_flush(d) && !bl_message_flush(d->channel, &d->queue))
+        decoder_fail(d);
     return BL_OK;
+}
+
+/* Counts one input, or the lines of a list. */
+static int decoder_count_input(struct decoder *d, int i, bool metered, struct bl_error *e)
+{
+    struct bl_chunk chunk = d->chunk.chunk;
+    chunk.input = &d->chunk.input[i];
+    chunk.inputs = 1;
+    d->meter = (struct bl_meter){.sum = &d->page->done, .whole = chunk.input->bytes, .weight = chunk.input->bytes};
+    chunk.meter = metered ? &d->meter : NULL;
+    bl_error_memory_watch();
+    int code = d->part->kind->scan->count(d->part->config, &d->env, d->counter, &chunk, decoder_emit, d, e);
+    bl_meter_end(&d->meter);
+    return code;
 }
 
 static void decoder_count(struct decoder *d)
 {
     const struct bl_kind_scan *scan = d->part->kind->scan;
+    const struct bl_chunk *chunk = &d->chunk.chunk;
     struct bl_error e = {0};
-    struct bl_meter *meter = decoder_meter(d);
+    bool metered = decoder_meter(d)->whole != 0;
     int code = bl_isolated_get_chunk(&d->request, &d->chunk, &e);
     if (d->request.damaged)
         decoder_fail(d);
-    bl_buffer_clear(&d->path);
-    bl_buffer_text(&d->path, d->chunk.input.path);
-    d->chunk.chunk.meter = meter->whole ? meter : NULL;
+    d->items = chunk->list ? chunk->lines : chunk->inputs;
+    for (d->paths = 0; d->paths < chunk->inputs; d->paths++)
+        d->path[d->paths] = chunk->input[d->paths].path;
+    clock_gettime(CLOCK_MONOTONIC, &d->flushed);
     bl_error_memory_watch();
     if (!code && scan->open && !d->counter)
         code = scan->open(d->part->config, &d->env, &d->counter, &e);
-    if (!code)
-        code = scan->count(d->part->config, &d->env, d->counter, &d->chunk.chunk, decoder_emit, d, &e);
+    for (int i = 0; i < chunk->inputs && !code; i++)
+        code = decoder_count_input(d, i, metered, &e);
     decoder_begin_answer(d, code, &e);
     decoder_send(d, BL_ISOLATED_DONE, &d->answer);
 }
@@ -161,8 +217,7 @@ static void decoder_fields(struct decoder *d)
     bl_isolated_get_row(&d->request, &row);
     if (d->request.damaged)
         decoder_fail(d);
-    bl_buffer_clear(&d->path);
-    bl_buffer_text(&d->path, row.path);
+    decoder_set_path(d, row.path);
     bl_error_memory_watch();
     int code = d->part->kind->read->fields(d->part->config, &d->env, &row, &fields, &e);
     decoder_begin_answer(d, code, &e);
@@ -247,8 +302,7 @@ static void decoder_piece(struct decoder *d)
     request.source_start = bl_message_get_int(&d->request);
     request.steps = bl_message_get_int(&d->request);
     request.followed = bl_message_get_int(&d->request);
-    bl_buffer_clear(&d->path);
-    bl_buffer_text(&d->path, request.row.path ? request.row.path : "");
+    decoder_set_path(d, request.row.path);
     int code = decoder_open_reader(d, &e);
     if (!code)
         code = decoder_map_block(d, &e);
@@ -298,8 +352,8 @@ void bl_decoder_loop(const void *context, const struct bl_spawn *spawn, int chan
     struct bl_error e = {0};
     struct decoder d = {.part = &all->part[spawn->number[BL_DECODER_PART]],
                         .channel = channel,
-                        .request.fd = {-1, -1},
-                        .opened.fd = {-1, -1}};
+                        .request.fd = BL_MESSAGE_FDS_NONE,
+                        .opened.fd = BL_MESSAGE_FDS_NONE};
     if (bl_shared_memory_map(&d.shared, spawn->fd, sizeof *d.page, &e))
         (void)raise(SIGKILL); /* there is no other way to tell that it was no decoder */
     d.page = (struct bl_progress_page *)(void *)d.shared.data;

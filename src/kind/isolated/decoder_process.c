@@ -68,13 +68,22 @@ static void process_kill(struct bl_decoder_process *p, const struct bl_decoder_s
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-/* Whether the path is a file that the call names, or is in the folder that it names. */
+/* Whether the path is that file, or in that folder. */
+static bool path_is_of(const char *file, const char *path)
+{
+    size_t size = strlen(file);
+    if (strncmp(file, path, size) != 0)
+        return false;
+    return !path[size] || (path[size] == '/' && !strchr(path + size + 1, '/'));
+}
+
 static bool call_may_open(const struct bl_decoder_call *call, const char *path)
 {
-    size_t size = strlen(call->path);
-    if (call->any || strcmp(call->path, path) == 0)
-        return true;
-    return strncmp(call->path, path, size) == 0 && path[size] == '/' && !strchr(path + size + 1, '/');
+    for (int i = 0; i < call->paths; i++) {
+        if (path_is_of(call->path[i], path))
+            return true;
+    }
+    return call->any;
 }
 
 static void process_remember_path(struct bl_decoder_loss *loss, const char *path)
@@ -89,7 +98,7 @@ static int process_serve_file(struct bl_decoder_process *p, const struct bl_deco
     const int flags_allowed = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DIRECTORY;
     struct bl_buffer data = {0};
     const char *path = bl_message_get_text(&p->answer);
-    int flags = (int)bl_message_get_int(&p->answer), fd[BL_MESSAGE_FDS] = {-1, -1}, error = EPERM;
+    int flags = (int)bl_message_get_int(&p->answer), fd[BL_MESSAGE_FDS] = BL_MESSAGE_FDS_NONE, error = EPERM;
     if (path && !(flags & ~flags_allowed) && call_may_open(call, path)) {
         process_remember_path(loss, path);
         fd[BL_ISOLATED_FILE] = open(path, flags | O_CLOEXEC);
@@ -132,23 +141,36 @@ static bool process_is_stalled(const struct bl_decoder_process *p, struct watch 
     return now - watch->since > (double)limit;
 }
 
-/* The limit of the process, or the system's. */
-static int process_report_memory(const struct bl_decoder_loss *loss, struct bl_error *e)
+/* Finds out which item the process was at, and by which file. */
+static void process_blame(const struct bl_decoder_process *p, const struct bl_decoder_call *call,
+                          struct bl_decoder_loss *loss)
 {
+    int last = call->rows > loss->rows ? call->rows - 1 : loss->rows;
+    int item = atomic_load_explicit(&p->page->items, memory_order_relaxed);
+    loss->item = item < loss->rows ? loss->rows : item > last ? last : item;
+    if (!call->any && loss->item < call->paths && !path_is_of(call->path[loss->item], loss->path))
+        process_remember_path(loss, call->path[loss->item]);
+}
+
+/* The limit of the process, or the system's. */
+static int process_report_memory(const struct bl_decoder_process *p, const struct bl_decoder_call *call,
+                                 struct bl_decoder_loss *loss, struct bl_error *e)
+{
+    process_blame(p, call, loss);
     return bl_error_set(
         e, BL_EFAIL, "%s: its decoder process ran out of memory (of the system, or of --decoder-memory)", loss->path);
 }
 
 /* Learns why the process has ended. */
 static int process_lose(struct bl_decoder_process *p, const struct bl_decoder_start *start,
-                        struct bl_decoder_loss *loss, struct bl_error *e)
+                        const struct bl_decoder_call *call, struct bl_decoder_loss *loss, struct bl_error *e)
 {
     int status;
     int code = process_reap(p, start, &status, e);
     if (code)
         return code;
     if (atomic_exchange(&p->page->failed, false))
-        return process_report_memory(loss, e);
+        return process_report_memory(p, call, loss, e);
     loss->lost = true;
     loss->killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
@@ -174,7 +196,7 @@ static int process_reserve(struct bl_decoder_process *p, const struct bl_decoder
         grows ? bl_reservation_grow(call->reservation, bytes, e) : bl_reservation_need(call->reservation, bytes, e);
     if (code || bl_message_send(p->channel, BL_ISOLATED_RESERVED, &none, NULL))
         return code;
-    return process_lose(p, start, loss, e);
+    return process_lose(p, start, call, loss, e);
 }
 
 /* What it says has no meaning: a decoder has written where it should not. */
@@ -205,27 +227,46 @@ static int process_watch(struct bl_decoder_process *p, const struct bl_decoder_s
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* Sends the request, with the file that it will need, unless the process has it open. */
-static bool process_send(struct bl_decoder_process *p, const struct bl_decoder_call *call, const struct bl_buffer *data,
-                         struct bl_decoder_loss *loss)
+/* Opens the files that the call names. Those that are not opened, or cannot be, the process will ask for. */
+static void call_open_files(const struct bl_decoder_call *call, const struct bl_decoder_start *start, int *fd)
 {
-    int fd[BL_MESSAGE_FDS] = {-1, call->memory};
-    bool is_new = !p->given.data || call->type != BL_ISOLATED_PIECE || strcmp(p->given.data, call->path) != 0;
-    if (is_new && !call->any) {
-        fd[BL_ISOLATED_FILE] = open(call->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        bl_buffer_clear(&p->given);
-        bl_buffer_text(&p->given, call->path);
+    int count = call->paths > 1 ? call->paths : 0;
+    if (atomic_fetch_add(&start->files->open, count) + count <= start->files->most) {
+        for (int i = 0; i < call->paths; i++)
+            fd[i] = open(call->path[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     }
-    process_remember_path(loss, call->path);
-    bool sent = bl_message_send(p->channel, call->type, data, fd);
-    if (fd[BL_ISOLATED_FILE] >= 0)
-        close(fd[BL_ISOLATED_FILE]);
+}
+
+static void call_close_files(const struct bl_decoder_call *call, const struct bl_decoder_start *start, const int *fd)
+{
+    for (int i = 0; i < call->paths; i++) {
+        if (fd[i] >= 0)
+            close(fd[i]);
+    }
+    atomic_fetch_sub(&start->files->open, call->paths > 1 ? call->paths : 0);
+}
+
+/* Sends the request, with the files that it will need, unless the process has its only one open. */
+static bool process_send(struct bl_decoder_process *p, const struct bl_decoder_start *start,
+                         const struct bl_decoder_call *call, struct bl_decoder_loss *loss)
+{
+    int fd[BL_MESSAGE_FDS] = BL_MESSAGE_FDS_NONE;
+    bool is_new = call->type != BL_ISOLATED_PIECE || !p->given.data || strcmp(p->given.data, call->path[0]) != 0;
+    fd[BL_ISOLATED_MEMORY] = call->memory;
+    process_remember_path(loss, call->path[0]);
+    if (!is_new || call->any)
+        return bl_message_send(p->channel, call->type, call->data, fd);
+    call_open_files(call, start, &fd[BL_ISOLATED_FILE]);
+    bl_buffer_clear(&p->given);
+    bl_buffer_text(&p->given, call->path[0]);
+    bool sent = bl_message_send(p->channel, call->type, call->data, fd);
+    call_close_files(call, start, &fd[BL_ISOLATED_FILE]);
     return sent;
 }
 
 /* Takes the answer that ends the call; it may be damaged. */
 static int process_take_answer(struct bl_decoder_process *p, const struct bl_decoder_call *call,
-                               const struct bl_decoder_loss *loss, struct bl_error *e)
+                               struct bl_decoder_loss *loss, struct bl_error *e)
 {
     struct bl_message *m = &p->answer;
     int64_t code = bl_message_get_int(m);
@@ -233,20 +274,22 @@ static int process_take_answer(struct bl_decoder_process *p, const struct bl_dec
     bool memory = bl_message_get_int(m) != 0;
     bl_meter_report(call->meter, atomic_load_explicit(&p->page->done, memory_order_relaxed));
     m->damaged |= code < BL_ECANCEL || code > BL_OK || (code && !text);
+    m->damaged |= !code && loss->rows != call->rows;
     if (!m->damaged && !code && call->result)
         call->result(call->sink, m);
     if (m->damaged || !code)
         return BL_OK;
-    return memory ? process_report_memory(loss, e) : bl_error_set(e, (int)code, "%s", text);
+    return memory ? process_report_memory(p, call, loss, e) : bl_error_set(e, (int)code, "%s", text);
 }
 
 /* Takes a row that comes before the answer; it may be damaged. */
-static int process_take_row(struct bl_decoder_process *p, const struct bl_decoder_call *call, struct bl_error *e)
+static int process_take_row(struct bl_decoder_process *p, const struct bl_decoder_call *call,
+                            struct bl_decoder_loss *loss, struct bl_error *e)
 {
     struct bl_row row;
     bl_isolated_get_row(&p->answer, &row);
-    p->answer.damaged |= !call->row;
-    return p->answer.damaged ? BL_OK : call->row(call->sink, &row, e);
+    p->answer.damaged |= loss->rows >= call->rows;
+    return p->answer.damaged ? BL_OK : call->row(call->sink, loss->rows++, &row, e);
 }
 
 /* Handles a message. *done: it was the last. */
@@ -259,13 +302,13 @@ static int process_handle(struct bl_decoder_process *p, const struct bl_decoder_
     if (*done)
         code = process_take_answer(p, call, loss, e);
     else if (p->answer.type == BL_ISOLATED_ROW)
-        code = process_take_row(p, call, e);
+        code = process_take_row(p, call, loss, e);
     else if (p->answer.type == BL_ISOLATED_RESERVE)
         code = process_reserve(p, start, call, loss, e);
     else if (p->answer.type != BL_ISOLATED_WANT)
         p->answer.damaged = true;
     else if (!process_serve_file(p, call, loss))
-        return process_lose(p, start, loss, e);
+        return process_lose(p, start, call, loss, e);
     if (p->answer.damaged)
         process_distrust(p, start, loss);
     return code;
@@ -284,7 +327,7 @@ static int process_converse(struct bl_decoder_process *p, const struct bl_decode
             code = process_watch(p, start, call, &watch, loss, e);
             break;
         case BL_RECEIVED_END:
-            return process_lose(p, start, loss, e);
+            return process_lose(p, start, call, loss, e);
         case BL_RECEIVED_DAMAGED:
             process_distrust(p, start, loss);
             break;
@@ -306,9 +349,11 @@ int bl_decoder_process_call(struct bl_decoder_process *p, const struct bl_decode
     if (code)
         return code;
     atomic_store_explicit(&p->page->done, 0, memory_order_relaxed);
-    if (!process_send(p, call, call->data, loss))
-        return process_lose(p, start, loss, e);
-    code = process_converse(p, start, call, loss, e);
+    atomic_store_explicit(&p->page->items, 0, memory_order_relaxed);
+    code = process_send(p, start, call, loss) ? process_converse(p, start, call, loss, e)
+                                              : process_lose(p, start, call, loss, e);
+    if (loss->lost)
+        process_blame(p, call, loss);
     if (code && code != BL_EDATA && p->pid)
         process_kill(p, start);
     return code;

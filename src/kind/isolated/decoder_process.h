@@ -21,14 +21,21 @@ struct bl_decoder_process {
 
 #define BL_DECODER_PROCESS_NONE                                                                                        \
     {                                                                                                                  \
-        .channel = -1, .answer.fd = {-1, -1}, .block = -1                                                              \
+        .channel = -1, .answer.fd = BL_MESSAGE_FDS_NONE, .block = -1                                                   \
     }
+
+/* Files that workers have open at the moment, to send them together. */
+struct bl_decoder_files {
+    atomic_int open;
+    int most;
+};
 
 /* How processes are started and watched. */
 struct bl_decoder_start {
     const struct bl_fork_server *server;
     struct bl_spawn spawn; /* but for fd */
     int64_t stall;         /* seconds of processor time without progress that are its end */
+    struct bl_decoder_files *files;
 };
 
 /* What a process is asked to do. */
@@ -36,13 +43,16 @@ struct bl_decoder_call {
     int type;                     /* enum bl_isolated_type */
     const struct bl_buffer *data; /* without the meter's number, which comes first */
     int memory;                   /* a descriptor for it, or -1 */
-    const char *path;             /* the file that it may want to be opened; a file in it, if it is a folder */
-    bool any;                     /* or any file, which a list may name */
+    const char
+        *path[BL_ISOLATED_FILES]; /* the files that it may want to be opened; files in them, if they are folders */
+    int paths;
+    bool any; /* or any file, which a list may name */
     const struct bl_cancel *cancel;
     struct bl_reservation *reservation; /* or NULL */
     struct bl_meter *meter;             /* or NULL */
-    /* Takes a row. NULL: there are none. */
-    int (*row)(void *sink, const struct bl_row *row, struct bl_error *e);
+    int rows;                           /* that come before its answer */
+    /* Takes them; may be NULL if there are none. number: from 0. */
+    int (*row)(void *sink, int number, const struct bl_row *row, struct bl_error *e);
     /* Takes what the work results in; it may find the message damaged. NULL: nothing. */
     void (*result)(void *sink, struct bl_message *message);
     void *sink; /* of both */
@@ -53,6 +63,8 @@ struct bl_decoder_loss {
     bool lost;
     bool stalled;   /* it made no progress and was ended */
     bool killed;    /* by SIGKILL, which is somebody else's: the system's, where memory runs out */
+    int rows;       /* that came before */
+    int item;       /* the input or line at fault, of those that were asked for: some before it may lack their rows */
     char how[64];   /* "SIGSEGV", "exit status 1" */
     char path[256]; /* of the file that it opened last */
 };

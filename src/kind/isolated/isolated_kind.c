@@ -40,7 +40,8 @@ static struct bl_decoder_start client_start(const struct client *c)
                                      .spawn.number = {[BL_DECODER_PART] = c->part,
                                                       [BL_DECODER_SIMD] = c->env->simd,
                                                       [BL_DECODER_MEMORY] = c->env->decoder_memory},
-                                     .stall = c->isolation->options.stall};
+                                     .stall = c->isolation->options.stall,
+                                     .files = &c->env->isolation->files};
 }
 
 static void client_free(struct client *c)
@@ -100,75 +101,109 @@ static void isolated_counter_close(struct bl_counter *counter)
     free(counter);
 }
 
-/* The rows that come back. */
+/* The counting of a chunk's items: its inputs, or the lines of a list. Each has one row. */
 struct counting {
+    struct bl_counter *counter;
+    struct bl_chunk *chunk;
     bl_row_emit *emit;
     void *sink;
-    int rows;
+    int items;
+    int done;    /* items that have their row */
+    int suspect; /* the item at which a process was lost last; none is, if it is not among those that follow */
 };
 
-static int counting_emit(void *sink, const struct bl_row *row, struct bl_error *e)
+static int counting_emit(void *sink, int number, const struct bl_row *row, struct bl_error *e)
 {
-    struct counting *counting = sink;
-    counting->rows++;
-    return counting->emit(counting->sink, 0, row, e);
+    const struct counting *c = sink;
+    return c->emit(c->sink, c->chunk->list ? 0 : c->done + number, row, e);
 }
 
-/* Has the input counted, or of a list the lines from `first` on, so many; 0: what follows the last one. */
-static int counter_call(struct bl_counter *counter, struct bl_chunk *chunk, int first, int lines,
-                        struct counting *counting, struct bl_decoder_loss *loss, struct bl_error *e)
+/* Has the next items counted, so many; 0: what follows the last line of a list. */
+static int counting_call(struct counting *c, int items, struct bl_decoder_loss *loss, struct bl_error *e)
 {
-    struct client *c = &counter->client;
+    const struct bl_chunk *chunk = c->chunk;
+    struct client *client = &c->counter->client;
     struct bl_decoder_call call = {.type = BL_ISOLATED_COUNT,
                                    .memory = -1,
-                                   .path = chunk->input->path,
+                                   .path = {chunk->input->path},
+                                   .paths = chunk->list ? 1 : items,
                                    .any = chunk->list,
                                    .meter = chunk->meter,
+                                   .rows = items ? items : 1,
                                    .row = counting_emit,
-                                   .sink = counting};
-    counting->rows = 0;
-    client_begin_data(c, chunk->meter);
-    bl_isolated_put_chunk(&c->data, chunk, first, chunk->list ? lines : 0);
-    return client_call(c, &call, loss, e);
+                                   .sink = c};
+    for (int i = 0; i < items && !chunk->list; i++)
+        call.path[i] = chunk->input[c->done + i].path;
+    client_begin_data(client, chunk->meter);
+    bl_isolated_put_chunk(&client->data, chunk, c->done, items);
+    int code = client_call(client, &call, loss, e);
+    if (loss->lost)
+        c->suspect = loss->item < items ? c->done + loss->item : -1;
+    c->done += loss->rows;
+    return code;
 }
 
-/* Emits the row of an input, or of a line, on which the decoder crashed. */
-static int counter_emit_loss(const struct bl_counter *counter, const struct bl_chunk *chunk, int line,
-                             const struct bl_decoder_loss *loss, struct counting *counting, struct bl_error *e)
+/* Emits the row of an item at which the decoder crashed. */
+static int counting_emit_loss(struct counting *c, const struct bl_decoder_loss *loss, struct bl_error *e)
 {
+    const struct bl_chunk *chunk = c->chunk;
+    const struct bl_input *input = &chunk->input[chunk->list ? 0 : c->done];
     struct bl_error fault = {0};
-    struct bl_row row = {.stream = -1, .offset = -1, .bytes = chunk->input->bytes};
-    int code = client_report_loss(&counter->client, loss, chunk->input->id, &fault);
+    struct bl_row row = {
+        .status = BL_ROW_SKIPPED, .stream = -1, .offset = -1, .bytes = input->bytes, .reason = fault.text};
+    int code = client_report_loss(&c->counter->client, loss, input->id, &fault);
+    if (code != BL_EDATA)
+        return bl_error_set(e, code, "%s", fault.text);
     if (chunk->list) {
-        row.offset = chunk->line[line].number;
+        row.offset = chunk->line[c->done].number;
         bl_error_prefix(&fault, "%s", loss->path);
     }
-    return bl_chunk_emit_row(counting->emit, counting->sink, &row, code, &fault, e);
+    code = counting_emit(c, 0, &row, e);
+    c->done++;
+    return code;
 }
 
-/* What is lost is the input, or the line whose row did not come: it is tried once more, alone. */
+/* After a loss, the items before the suspect that have no row yet are counted again; the suspect is tried once more,
+ * alone; then the others follow. */
+static int counting_advance(struct counting *c, struct bl_error *e)
+{
+    struct bl_decoder_loss loss;
+    bool alone = c->suspect == c->done;
+    int end = c->suspect < c->done ? c->items : alone ? c->done + 1 : c->suspect;
+    int code = counting_call(c, end - c->done, &loss, e);
+    if (code || !alone || !loss.lost || loss.rows)
+        return code;
+    return counting_emit_loss(c, &loss, e);
+}
+
+/* Why a list ends early. */
+static int counting_add_fault(struct counting *c, struct bl_error *e)
+{
+    struct bl_decoder_loss loss = {.lost = true};
+    for (int tries = 0; tries < 2 && loss.lost && !loss.rows; tries++) {
+        int code = counting_call(c, 0, &loss, e);
+        if (code)
+            return code;
+    }
+    return loss.lost && !loss.rows ? client_report_loss(&c->counter->client, &loss, c->chunk->input->id, e) : BL_OK;
+}
+
 static int isolated_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                           struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     (void)config, (void)env;
-    struct counting counting = {.emit = emit, .sink = sink};
-    int rows = chunk->list ? chunk->lines : 1, done = 0;
-    struct bl_decoder_loss loss;
-    while (done < rows) {
-        int code = counter_call(counter, chunk, done, rows - done, &counting, &loss, e);
+    struct counting c = {.counter = counter,
+                         .chunk = chunk,
+                         .emit = emit,
+                         .sink = sink,
+                         .items = chunk->list ? chunk->lines : chunk->inputs,
+                         .suspect = -1};
+    while (c.done < c.items) {
+        int code = counting_advance(&c, e);
         if (code)
             return code;
-        done = loss.lost ? done + counting.rows : rows;
-        if (done >= rows)
-            break;
-        code = counter_call(counter, chunk, done, 1, &counting, &loss, e);
-        if (!code && loss.lost && !counting.rows)
-            code = counter_emit_loss(counter, chunk, done, &loss, &counting, e);
-        if (code)
-            return code;
-        done++;
     }
-    return chunk->fault ? counter_call(counter, chunk, rows, 0, &counting, &loss, e) : BL_OK;
+    return chunk->fault ? counting_add_fault(&c, e) : BL_OK;
 }
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
@@ -207,8 +242,12 @@ static void fields_take(void *sink, struct bl_message *m)
 
 static int client_ask_fields(struct client *c, const struct bl_row *row, struct bl_fields *fields, struct bl_error *e)
 {
-    struct bl_decoder_call call = {
-        .type = BL_ISOLATED_FIELDS, .memory = -1, .path = row->path, .result = fields_take, .sink = fields};
+    struct bl_decoder_call call = {.type = BL_ISOLATED_FIELDS,
+                                   .memory = -1,
+                                   .path = {row->path},
+                                   .paths = 1,
+                                   .result = fields_take,
+                                   .sink = fields};
     struct bl_decoder_loss loss = {.lost = true};
     client_begin_data(c, NULL);
     bl_isolated_put_row(&c->data, row);
@@ -354,7 +393,8 @@ static int reader_call(struct bl_reader *r, const struct bl_request *request, st
     bool is_new = request->memory && c->process.block != request->memory->fd;
     struct bl_decoder_call call = {.type = BL_ISOLATED_PIECE,
                                    .memory = is_new ? request->memory->fd : -1,
-                                   .path = request->row.path,
+                                   .path = {request->row.path},
+                                   .paths = 1,
                                    .meter = request->meter,
                                    .result = piece_take,
                                    .sink = &piece};
@@ -386,6 +426,7 @@ void bl_isolated_kind_make(struct bl_isolated_part *part, const struct bl_kind *
     part->scan.open = isolated_counter_open;
     part->scan.close = isolated_counter_close;
     part->scan.count = isolated_count;
+    part->scan.inputs_max = kind->scan->chunk_bytes ? 0 : BL_ISOLATED_FILES;
     part->read = *kind->read;
     part->read.fields = isolated_fields;
     part->read.open = isolated_reader_open;

@@ -1,6 +1,10 @@
 #include "kind/isolated/isolation.h"
 
+#include <sys/resource.h>
+
 #include "kind/isolated/syscall_filter.h"
+
+#define FILES_MAX 4096 /* open ones, of which a quarter may be on their way to processes */
 
 static const char *const choices[] = {"auto", "on", "off", NULL};
 
@@ -50,6 +54,9 @@ int bl_isolation_start(struct bl_isolation *isolation, struct bl_error *e)
 {
     if (!isolation || !isolation->parts || isolation->server.pid)
         return BL_OK;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+        isolation->files.most = (int)(limit.rlim_cur < FILES_MAX ? limit.rlim_cur / 4 : FILES_MAX / 4);
     isolation->context.part = isolation->decoder;
     int code = bl_fork_server_start(&isolation->server, bl_decoder_loop, &isolation->context, e);
     if (code)

@@ -40,6 +40,7 @@ struct bl_isolation {
     int parts;
     struct bl_decoder_context context;
     struct bl_fork_server server;
+    struct bl_decoder_files files;
 };
 
 /* Call it for all kinds of a run, before any is added: a GPU's driver has threads, and a process with threads must not

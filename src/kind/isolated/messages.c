@@ -37,15 +37,25 @@ void bl_isolated_get_row(struct bl_message *m, struct bl_row *row)
     m->damaged |= times % sizeof *row->times != 0 || (times && times / sizeof *row->times != (size_t)row->length);
 }
 
-void bl_isolated_put_chunk(struct bl_buffer *out, const struct bl_chunk *chunk, int line, int lines)
+static void chunk_put_input(struct bl_buffer *out, const struct bl_input *input)
 {
-    const struct bl_input *input = chunk->input;
     bl_message_put_text(out, input->path);
     bl_message_put_text(out, input->name);
     bl_message_put_text(out, input->id);
     bl_message_put_int(out, input->bytes);
     bl_message_put_int(out, input->modified);
     bl_message_put_int(out, (int64_t)input->content);
+}
+
+static void chunk_put_line(struct bl_buffer *out, const struct bl_line *line)
+{
+    bl_message_put_int(out, line->number);
+    bl_message_put_int(out, line->too_long);
+    bl_message_put_bytes(out, line->text, line->size);
+}
+
+void bl_isolated_put_chunk(struct bl_buffer *out, const struct bl_chunk *chunk, int first, int count)
+{
     bl_message_put_text(out, chunk->base);
     bl_message_put_int(out, chunk->begin);
     bl_message_put_int(out, chunk->end);
@@ -54,13 +64,27 @@ void bl_isolated_put_chunk(struct bl_buffer *out, const struct bl_chunk *chunk, 
     if (chunk->followed)
         bl_isolated_put_row(out, chunk->followed);
     bl_message_put_int(out, chunk->list);
-    bl_message_put_text(out, lines ? NULL : chunk->fault);
-    bl_message_put_int(out, lines);
-    for (int i = line; i < line + lines; i++) {
-        bl_message_put_int(out, chunk->line[i].number);
-        bl_message_put_int(out, chunk->line[i].too_long);
-        bl_message_put_bytes(out, chunk->line[i].text, chunk->line[i].size);
+    bl_message_put_text(out, count ? NULL : chunk->fault);
+    bl_message_put_int(out, count);
+    if (chunk->list)
+        chunk_put_input(out, chunk->input);
+    for (int i = first; i < first + count; i++) {
+        if (chunk->list)
+            chunk_put_line(out, &chunk->line[i]);
+        else
+            chunk_put_input(out, &chunk->input[i]);
     }
+}
+
+static void chunk_get_input(struct bl_message *m, struct bl_input *input)
+{
+    *input = (struct bl_input){.path = bl_message_get_text(m)};
+    input->name = bl_message_get_text(m);
+    input->id = bl_message_get_text(m);
+    input->bytes = bl_message_get_int(m);
+    input->modified = bl_message_get_int(m);
+    input->content = (uint64_t)bl_message_get_int(m);
+    m->damaged |= !input->path;
 }
 
 static int chunk_get_lines(struct bl_message *m, struct bl_isolated_chunk *out, int64_t lines, struct bl_error *e)
@@ -82,16 +106,8 @@ static int chunk_get_lines(struct bl_message *m, struct bl_isolated_chunk *out, 
 
 int bl_isolated_get_chunk(struct bl_message *m, struct bl_isolated_chunk *out, struct bl_error *e)
 {
-    struct bl_input *input = &out->input;
     struct bl_chunk *chunk = &out->chunk;
-    *chunk = (struct bl_chunk){.input = input, .inputs = 1};
-    *input = (struct bl_input){.path = bl_message_get_text(m)};
-    input->name = bl_message_get_text(m);
-    input->id = bl_message_get_text(m);
-    input->bytes = bl_message_get_int(m);
-    input->modified = bl_message_get_int(m);
-    input->content = (uint64_t)bl_message_get_int(m);
-    chunk->base = bl_message_get_text(m);
+    *chunk = (struct bl_chunk){.input = out->input, .inputs = 1, .base = bl_message_get_text(m)};
     chunk->begin = bl_message_get_int(m);
     chunk->end = bl_message_get_int(m);
     chunk->times = bl_message_get_int(m) != 0;
@@ -101,9 +117,14 @@ int bl_isolated_get_chunk(struct bl_message *m, struct bl_isolated_chunk *out, s
     }
     chunk->list = bl_message_get_int(m) != 0;
     chunk->fault = bl_message_get_text(m);
-    int64_t lines = bl_message_get_int(m);
-    m->damaged |= lines < 0 || lines > INT32_MAX;
-    return m->damaged ? BL_OK : chunk_get_lines(m, out, lines, e);
+    int64_t count = bl_message_get_int(m);
+    m->damaged |= count < !chunk->list || count > (chunk->list ? INT32_MAX : BL_ISOLATED_FILES);
+    if (m->damaged)
+        return BL_OK;
+    chunk->inputs = chunk->list ? 1 : (int)count;
+    for (int i = 0; i < chunk->inputs; i++)
+        chunk_get_input(m, &out->input[i]);
+    return chunk->list && !m->damaged ? chunk_get_lines(m, out, count, e) : BL_OK;
 }
 
 void bl_isolated_put_fields(struct bl_buffer *out, const struct bl_fields *fields)

@@ -22,20 +22,22 @@ enum bl_isolated_type {
     BL_ISOLATED_DONE, /* code, text, whether memory ran out; then what the work results in */
 };
 
-/* Descriptors of a message. */
-enum bl_isolated_fd { BL_ISOLATED_FILE, BL_ISOLATED_MEMORY };
+/* Descriptors of a message: memory, and the files of its inputs in their order. */
+enum bl_isolated_fd { BL_ISOLATED_MEMORY, BL_ISOLATED_FILE };
+#define BL_ISOLATED_FILES (BL_MESSAGE_FDS - BL_ISOLATED_FILE)
 
 /* Each get fills its struct with what put was given; texts and arrays live as long as the message. */
 void bl_isolated_put_row(struct bl_buffer *out, const struct bl_row *row);
 void bl_isolated_get_row(struct bl_message *m, struct bl_row *row);
 
-/* The chunk has one input; of a list the lines from `line` on, so many, or with none the fault after them. */
-void bl_isolated_put_chunk(struct bl_buffer *out, const struct bl_chunk *chunk, int line, int lines);
+/* The chunk's items are its inputs, or the lines of a list: those from `first` on, so many; of a list with none, the
+ * fault after them. */
+void bl_isolated_put_chunk(struct bl_buffer *out, const struct bl_chunk *chunk, int first, int count);
 
 /* A chunk that was received. Initialize with {0}; reusable. */
 struct bl_isolated_chunk {
     struct bl_chunk chunk;
-    struct bl_input input;
+    struct bl_input input[BL_ISOLATED_FILES];
     struct bl_row followed;
     struct bl_line *line;
     size_t capacity;
