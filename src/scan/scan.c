@@ -3,26 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/input_stat.h"
 #include "kind/reservation.h"
 #include "run/pipeline.h"
-#include "scan/chunk_rows.h"
+#include "scan/batch.h"
 #include "store/row_reader.h"
 
-/* Chunks per worker under way: small files are done in half a millisecond, so a few keep all workers busy. */
+/* Batches per worker under way: small files are done in half a millisecond, so a few keep all workers busy. */
 #define SLOTS_PER_WORKER 16
-
-#define PARTS 1000 /* of a file: enough for a progress bar */
-
-/* A chunk and what was found in it. */
-struct job {
-    struct bl_chunk_files files;
-    struct bl_part_chunk place; /* its number, where it begins and ends */
-    struct bl_chunk_rows rows;
-    bool counted; /* by the kind: there is something to be kept in the spool */
-    struct bl_meter meter;
-    int64_t needed; /* bytes, by the worker's reservation */
-};
 
 struct scanning {
     const struct bl_scan *scan;
@@ -31,6 +18,7 @@ struct scanning {
     struct bl_row_rules rules;
     struct bl_chunks chunks;
     int64_t number; /* of the next chunk */
+    int capacity;   /* of a batch */
     struct bl_forms forms;
     struct bl_scan_progress *progress;
     atomic_llong parts; /* thousandths of files: workers add them, as files may take long */
@@ -44,13 +32,10 @@ struct worker {
     struct bl_counter *counter;
 };
 
-static void scan_discard(void *context, void *job_)
+static void scan_discard(void *context, void *batch)
 {
     (void)context;
-    struct job *job = job_;
-    bl_chunk_rows_free(&job->rows);
-    bl_chunk_files_free(&job->files);
-    free(job);
+    bl_batch_free(batch);
 }
 
 static struct bl_part_place chunks_place(const struct bl_chunks *c)
@@ -59,39 +44,42 @@ static struct bl_part_place chunks_place(const struct bl_chunks *c)
 }
 
 /* The next chunk of this scan; chunks of other tasks are skipped. */
-static int scan_next_chunk(struct scanning *s, struct job *job, bool *found, struct bl_error *e)
+static int scan_next_chunk(struct scanning *s, struct bl_batch_chunk *chunk, bool *found, struct bl_error *e)
 {
     const struct bl_scan *scan = s->scan;
     for (;;) {
         if (bl_cancelled(scan->env->cancel))
             return BL_ECANCEL;
-        job->place = (struct bl_part_chunk){.number = s->number, .begin = chunks_place(&s->chunks)};
-        int code = bl_chunks_next(&s->chunks, &job->files, found, e);
+        chunk->place = (struct bl_part_chunk){.number = s->number, .begin = chunks_place(&s->chunks)};
+        int code = bl_chunks_next(&s->chunks, &chunk->files, found, e);
         if (code || !*found)
             return code;
-        job->place.end = chunks_place(&s->chunks);
+        chunk->place.end = chunks_place(&s->chunks);
         if (!scan->tasks || s->number++ % scan->tasks == scan->task)
             return BL_OK;
-        bl_chunk_files_free(&job->files);
+        bl_chunk_files_free(&chunk->files);
     }
 }
 
-static int scan_produce(void *context, void **job_, struct bl_error *e)
+static int scan_produce(void *context, void **batch_, struct bl_error *e)
 {
     struct scanning *s = context;
-    struct job *job = calloc(1, sizeof *job);
-    bool found = false;
-    if (!job)
-        return bl_error_memory(e);
-    bl_chunk_rows_init(&job->rows, &s->rules, &job->files);
-    int code = scan_next_chunk(s, job, &found, e);
-    if (code || !found) {
-        scan_discard(s, job);
-        return code;
+    struct bl_batch *batch = bl_batch_make(s->capacity);
+    int code = batch ? BL_OK : bl_error_memory(e);
+    bool found = true;
+    while (!code && found && batch->chunks < s->capacity) {
+        struct bl_batch_chunk *chunk = &batch->chunk[batch->chunks++];
+        bl_chunk_rows_init(&chunk->rows, &s->rules, &chunk->files);
+        code = scan_next_chunk(s, chunk, &found, e);
+        chunk->files.chunk.again = !s->out && !s->part;
     }
-    job->files.chunk.again = !s->out && !s->part;
-    *job_ = job;
-    return BL_OK;
+    if (!code && !found)
+        bl_batch_drop_last(batch);
+    if (code || !batch->chunks)
+        bl_batch_free(batch);
+    else
+        *batch_ = batch;
+    return code;
 }
 
 static void scan_tick(void *context)
@@ -130,73 +118,22 @@ static int worker_open(void *context, void **worker, struct bl_error *e)
     return code;
 }
 
-static int job_emit(void *sink, int input, const struct bl_row *row, struct bl_error *e)
+/* An error is the batch's: the chunks before are in order. */
+static int scan_work(void *context, void *worker, void *batch_, struct bl_error *e)
 {
-    struct job *job = sink;
-    return job->files.chunk.again ? BL_OK : bl_chunk_rows_emit(&job->rows, input, row, e);
-}
-
-/* Sets which share of its files the chunk is. The lines of a list may name any files: they count when they are done. */
-static void job_set_meter(struct job *job)
-{
-    struct bl_chunk *chunk = &job->files.chunk;
-    int64_t bytes = 0;
-    for (int i = 0; i < chunk->inputs; i++)
-        bytes += chunk->input[i].bytes;
-    int64_t end = chunk->end < bytes ? chunk->end : bytes;
-    job->meter.whole = end - chunk->begin;
-    job->meter.weight = PARTS * chunk->inputs;
-    if (chunk->inputs == 1 && bytes > 0)
-        job->meter.weight = (int64_t)((double)PARTS * (double)job->meter.whole / (double)bytes + 0.5);
-    chunk->meter = chunk->list ? NULL : &job->meter;
-}
-
-static int job_count(const struct bl_scan *scan, const struct worker *w, struct job *job, struct bl_error *e)
-{
-    struct bl_row row = {.stream = -1, .offset = -1};
-    if (!job->files.is_checked) {
-        const char *unusable = NULL;
-        int code = bl_input_stat_content(scan->kind, job->files.input, &unusable, e);
-        if (code)
-            return code;
-        if (unusable) {
-            row.status = BL_ROW_SKIPPED;
-            row.reason = unusable;
-            return job_emit(job, 0, &row, e);
-        }
-    }
-    /* A file with one sequence that is excluded need not be read. */
-    if (scan->exclusion && !scan->kind->scan->chunk_bytes && !job->files.chunk.list &&
-        bl_exclusion_has(scan->exclusion, job->files.file->id, NULL))
-        return job_emit(job, 0, &row, e);
-    job->counted = true;
-    job_set_meter(job);
-    int code = scan->kind->scan->count(scan->config, &w->env, w->counter, &job->files.chunk, job_emit, job, e);
-    for (int i = 0; i < job->files.chunk.inputs && !code; i++)
-        code = bl_input_recheck(scan->kind, &job->files.input[i], e);
-    return code;
-}
-
-static int scan_work(void *context, void *worker, void *job_, struct bl_error *e)
-{
+    (void)e;
     struct scanning *s = context;
-    struct job *job = job_;
-    job->meter = (struct bl_meter){.sum = &s->parts};
-    if (s->scan->workers <= 1) {
-        job->meter.tick = scan_tick;
-        job->meter.sink = s;
-    }
-    bl_error_memory_watch();
     struct worker *w = worker;
-    int code = job_count(s->scan, w, job, e);
-    job->needed = w->reservation.needed;
-    bl_reservation_release(&w->reservation);
-    bl_meter_end(&job->meter);
-    if (bl_error_memory_seen() && code != BL_ECANCEL) {
-        code = bl_error_memory(e);
-        bl_error_prefix(e, "%s", job->files.file->path);
+    struct bl_batch *batch = batch_;
+    struct bl_meter meter = {.sum = &s->parts};
+    if (s->scan->workers <= 1) {
+        meter.tick = scan_tick;
+        meter.sink = s;
     }
-    return code;
+    bl_batch_count(batch, s->scan, &w->env, w->counter, &meter);
+    batch->needed = w->reservation.needed;
+    bl_reservation_release(&w->reservation);
+    return BL_OK;
 }
 
 /* --- in order, on one thread ------------------------------------------------------------------------------------ */
@@ -206,54 +143,62 @@ static int output_write(void *out, const void *data, size_t size, struct bl_erro
     return bl_output_write(out, data, size, e);
 }
 
-static int scan_write_part(struct scanning *s, struct job *job, struct bl_error *e)
+static int scan_write_part(struct scanning *s, struct bl_batch_chunk *chunk, struct bl_error *e)
 {
-    job->place.bytes = bl_spill_size(&job->rows.lines);
-    job->place.claimed = bl_spill_size(&job->rows.claims);
-    job->place.form = job->rows.form;
-    int code = bl_part_chunk(s->part, &job->place, e);
+    chunk->place.bytes = bl_spill_size(&chunk->rows.lines);
+    chunk->place.claimed = bl_spill_size(&chunk->rows.claims);
+    chunk->place.form = chunk->rows.form;
+    int code = bl_part_chunk(s->part, &chunk->place, e);
     if (code)
         return code;
-    code = bl_spill_drain(&job->rows.lines, bl_part_write, s->part, e);
+    code = bl_spill_drain(&chunk->rows.lines, bl_part_write, s->part, e);
     if (code)
         return code;
-    return bl_spill_drain(&job->rows.claims, bl_part_write, s->part, e);
+    return bl_spill_drain(&chunk->rows.claims, bl_part_write, s->part, e);
 }
 
-static void scan_add_progress(struct scanning *s, const struct job *job)
+static void scan_add_progress(struct scanning *s, const struct bl_batch_chunk *chunk)
 {
     struct bl_scan_progress *all = s->progress;
-    bl_scan_progress_add(all, &job->rows.found);
+    bl_scan_progress_add(all, &chunk->rows.found);
     all->totals.total = s->scan->kind->scan->totals;
-    if (job->needed > all->needed)
-        all->needed = job->needed;
-    all->drained |= job->files.chunk.drained; /* at most one has it */
-    all->files += job->files.is_last ? job->files.chunk.inputs : 0;
+    all->drained |= chunk->files.chunk.drained; /* at most one has it */
+    all->files += chunk->files.is_last ? chunk->files.chunk.inputs : 0;
 }
 
-static int scan_consume(void *context, void *job_, struct bl_error *e)
+static int scan_write_chunk(struct scanning *s, struct bl_batch_chunk *chunk, struct bl_error *e)
 {
-    struct scanning *s = context;
-    struct job *job = job_;
     const struct bl_kind *kind = s->scan->kind;
     /* A part does not know the form of the first row of all. */
-    int code = bl_chunk_rows_release(&job->rows, s->part ? NULL : &s->forms, e);
+    int code = bl_chunk_rows_release(&chunk->rows, s->part ? NULL : &s->forms, e);
     if (code)
-        goto out;
+        return code;
     if (s->out)
-        code = bl_spill_drain(&job->rows.lines, output_write, s->out, e);
+        code = bl_spill_drain(&chunk->rows.lines, output_write, s->out, e);
     else if (s->part)
-        code = scan_write_part(s, job, e);
+        code = scan_write_part(s, chunk, e);
     if (code)
-        goto out;
-    code = bl_chunk_rows_report(&job->rows, s->scan->fault, s->scan->sink, e);
-    if (code)
-        goto out;
-    if (kind->spool && job->counted && s->scan->env->spool)
-        code = kind->spool->add(s->scan->config, s->scan->env, &job->files.chunk, e);
-out:
-    scan_add_progress(s, job);
-    scan_discard(NULL, job);
+        return code;
+    code = bl_chunk_rows_report(&chunk->rows, s->scan->fault, s->scan->sink, e);
+    if (!code && kind->spool && chunk->counted && s->scan->env->spool)
+        code = kind->spool->add(s->scan->config, s->scan->env, &chunk->files.chunk, e);
+    return code;
+}
+
+static int scan_consume(void *context, void *batch_, struct bl_error *e)
+{
+    struct scanning *s = context;
+    struct bl_batch *batch = batch_;
+    int code = BL_OK;
+    if (batch->needed > s->progress->needed)
+        s->progress->needed = batch->needed;
+    for (int i = 0; i < batch->done && !code; i++) {
+        code = scan_write_chunk(s, &batch->chunk[i], e);
+        scan_add_progress(s, &batch->chunk[i]);
+    }
+    if (!code && batch->code)
+        code = bl_error_set(e, batch->code, "%s", batch->error.text);
+    bl_batch_free(batch);
     return code;
 }
 
@@ -321,6 +266,7 @@ static int scan_run(struct scanning *s, struct bl_error *e)
                                    .kind = scan->kind,
                                    .config = scan->config,
                                    .cancel = scan->env->cancel};
+    s->capacity = bl_batch_capacity(scan);
     int code = scan_make_rules(s, e);
     if (code)
         goto out;

@@ -72,6 +72,40 @@ test_the_same_table_from_any_number_of_threads() {
     done
 }
 
+# So many that workers get several at a time: rows that are held for their form, faults and what is left out among them.
+test_many_short_files_from_any_number_of_threads_and_tasks() {
+    local jobs kind=(--kind array in --exclude 300.npy)
+    mkdir in
+    python3 - <<'END'
+import struct
+for i in range(640):
+    shape = (i % 7 + 1, 2 if i in (5, 310, 311) else 3)
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    with open(f"in/{i:03d}.npy", "wb") as file:
+        file.write(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode())
+        file.write(bytes(0 if i in (16, 63, 200) else 4 * shape[0] * shape[1]))
+END
+    rm in/00[01].npy in/040.npy
+    ln -s nowhere in/000.npy
+    : >in/001.npy
+    ln -s nowhere in/040.npy
+    expect 3 bload scan -j 1 "${kind[@]}"
+    cp "$OUT" one
+    cp "$ERR" messages
+    is '1 dropped 630 ok 9 skipped' "$(field status <one | sort | uniq -c | xargs)"
+    for jobs in 2 8; do
+        expect 3 bload scan -j $jobs "${kind[@]}"
+        same one "$OUT"
+        err_is <messages
+        expect 3 bload scan -q --task 0/2 -o d$jobs -j $jobs "${kind[@]}"
+        expect 3 bload scan -q --task 1/2 -o d$jobs -j $jobs "${kind[@]}"
+    done
+    same d2/.bload/scan-00000 d8/.bload/scan-00000
+    same d2/.bload/scan-00001 d8/.bload/scan-00001
+    expect 3 bload plan -q -T 20 d2
+    same one d2/.bload/sequences.tsv
+}
+
 test_every_codec() {
     for name in h264-30.mp4 h264-1.mp4 h264-50.mkv hevc-17.mp4 hevc10-13.mkv vp9-24.webm mpeg4-40.avi mpeg2-25.ts theora-21.ogv \
         mjpeg-10.avi ffv1-9.mkv rotated-12.mp4 vfr-20.mp4 sound-30.mp4; do

@@ -165,6 +165,89 @@ test_a_sound() {
     python3 "$BLOAD_ROOT/tests/laws/blocks.py" one audio | diff -u expected -
 }
 
+# many_sounds N=WORDS...: the folder in: 640 short sounds, so many that processes get batches of them, the Nth with the words.
+many_sounds() {
+    rm -rf in
+    mkdir in
+    python3 - "$@" <<'END'
+import struct, sys, wave
+words = dict(word.split("=") for word in sys.argv[1:])
+for i in range(640):
+    data = bytearray(struct.pack("<h", i) * (100 + i))
+    harm = words.get(str(i), "").encode()
+    data[80:80 + len(harm) + 1] = harm + b"\0"
+    with wave.open(f"in/{i:03d}.wav", "wb") as file:
+        file.setparams((1, 2, 16000, 0, "NONE", ""))
+        file.writeframes(data)
+END
+}
+
+# Files that crash at the beginning, in the middle and at the end of a batch, next to each other, beside some that cannot be used.
+test_crashes_among_many_files() {
+    local bad='000|016|040|063|100|103|130|131|639' workers
+    many_sounds {0,16,40,63}='HOSTILE read segv' {100,103}='HOSTILE abort' {130,131,639}='HOSTILE segv'
+    rm in/20[0-3].wav
+    ln -s nowhere in/200.wav
+    : >in/201.wav
+    mkfifo in/202.wav
+    echo 'no sound' >in/203.wav
+    [ "$(id -u)" = 0 ] || chmod 0 in/204.wav
+    expect 3 "$BLOAD" scan -q in -o reference.tsv --isolate off -j 1
+    is 640 "$(tail -n +2 reference.tsv | wc -l)"
+    awk -F '\t' -v OFS='\t' -v bad="^($bad)[.]wav$" '
+        $1 ~ bad { $2 = 0; $6 = "skipped"; $7 = "the decoder crashed (SIG" ($1 ~ /^10/ ? "ABRT" : "SEGV") ")"; $9 = "" } { print }' reference.tsv >expected.tsv
+    for workers in 1 2 8; do
+        expect 3 hostile "$BLOAD" scan in -o out.tsv -j $workers
+        is 18 "$(evidence 1)" # of each file once, and once more
+        same expected.tsv out.tsv
+        [ $workers != 1 ] || cp "$ERR" messages
+        err_is <messages
+    done
+    # Few files may be open: then each is asked for when it is its turn.
+    (ulimit -n 40 && expect 3 hostile "$BLOAD" scan in -o out.tsv -j 8)
+    same expected.tsv out.tsv
+}
+
+# What ends the run names the file, wherever in a batch it is.
+test_the_file_of_a_batch_that_ends_the_run() {
+    local workers
+    for workers in $(of 1 4); do
+        many_sounds 37='HOSTILE read loop'
+        expect 1 hostile "$BLOAD" scan in -o out.tsv --stall 1 -j $workers
+        is 2 "$(evidence 1)"
+        err_has 'in/037.wav: its decoder read no packet or frame in 1 s of processor time'
+        err_has "--exclude '037.wav'"
+        many_sounds 37='HOSTILE kill'
+        expect 1 hostile "$BLOAD" scan in -o out.tsv -j $workers
+        err_has 'in/037.wav: its decoder process was killed (SIGKILL)'
+        many_sounds 37='HOSTILE allocate'
+        expect 1 hostile "$BLOAD" scan in -o out.tsv -j $workers --decoder-memory 100M
+        err_has 'in/037.wav: its decoder process ran out of memory'
+    done
+    many_sounds 37='HOSTILE kill'
+    expect 0 hostile "$BLOAD" scan -q in -o out.tsv --exclude 037.wav
+    is 'dropped' "$(grep '^037' out.tsv | cut -f 6)"
+    many_sounds {50..60}='HOSTILE slow'
+    expect 0 hostile "$BLOAD" scan in -o out.tsv --stall 1 -j 1
+}
+
+# Folders of images: the process asks for each file.
+test_crashes_among_many_folders() {
+    local i
+    ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=24x20 -frames:v 1 1.png
+    for i in {100..299}; do mkdir -p "in/$i" && cp 1.png "in/$i"; done
+    cp -r in/100 in/250-sub
+    echo text >in/150/1.png
+    rm in/170/1.png
+    expect 3 "$BLOAD" scan --kind frames in/* -o reference.tsv --isolate off
+    cp "$ERR" messages
+    for i in 1 2 8; do
+        expect 3 hostile "$BLOAD" scan --kind frames in/* -o out.tsv -j $i
+        same reference.tsv out.tsv
+        err_is <messages
+    done
+}
+
 # The files of a manifest are decoded one after the other: the lines of the others stay.
 test_lines_of_a_manifest() {
     local i
