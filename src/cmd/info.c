@@ -106,6 +106,11 @@ static void info_format_files(const struct bl_info *info, struct bl_buffer *out)
     for (size_t i = 0; i < m->libraries.count; i++)
         bl_buffer_printf(out, ", %s %s", m->libraries.pair[i].name, m->libraries.pair[i].value);
     bl_buffer_byte(out, '\n');
+    for (size_t i = 0; i < m->notes; i++) {
+        bl_buffer_text(out, i ? "            " : "note        ");
+        bl_text_append_masked(out, m->note[i]);
+        bl_buffer_byte(out, '\n');
+    }
 }
 
 static void info_format_faults(const struct bl_info *info, struct bl_buffer *out)

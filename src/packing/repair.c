@@ -205,6 +205,8 @@ int bl_packing_compare_draft(const struct bl_packing *p, struct bl_error *e)
     here.skipped = there.skipped;
     here.failed = there.failed;
     here.failed_steps = there.failed_steps;
+    here.notes = there.notes;
+    here.note = there.note;
     here.files = there.files;
     here.file = there.file;
     code = bl_manifest_format(&here, &text, e);

@@ -142,10 +142,13 @@ static int finish_write_sequences(const struct bl_finish *f, const struct bl_out
 }
 
 /* Writes the manifest: the draft, completed with the outcomes and the files. */
-static int finish_write_manifest(const struct bl_finish *f, const struct bl_finished *result, struct bl_error *e)
+static int finish_write_manifest(const struct bl_finish *f, const struct bl_outcomes *outcomes,
+                                 const struct bl_finished *result, struct bl_error *e)
 {
     struct bl_manifest *m = f->manifest;
     int code = BL_OK;
+    if (outcomes->unfiltered)
+        code = bl_manifest_note(m, "decoded without a filter of system calls (seccomp)", e);
     m->skipped = result->skipped;
     m->failed = result->failed;
     m->failed_steps = result->failed_steps;
@@ -176,7 +179,7 @@ int bl_finish_run(const struct bl_finish *f, struct bl_finished *result, struct 
     code = finish_write_sequences(f, &outcomes, result, e);
     if (code)
         goto out;
-    code = finish_write_manifest(f, result, e);
+    code = finish_write_manifest(f, &outcomes, result, e);
 out:
     bl_outcomes_free(&outcomes);
     return code;

@@ -7,6 +7,7 @@
 #include "base/text.h"
 
 #define REASON_MAX 400
+#define UNFILTERED "unfiltered"
 
 int bl_outcomes_add(struct bl_outcomes *o, int64_t row, bool failed, int64_t steps, const char *text,
                     struct bl_error *e)
@@ -30,6 +31,8 @@ void bl_outcomes_free(struct bl_outcomes *o)
 
 void bl_outcomes_format(const struct bl_outcomes *o, struct bl_buffer *out)
 {
+    if (o->unfiltered)
+        bl_buffer_text(out, UNFILTERED "\n");
     for (size_t i = 0; i < o->count; i++) {
         const struct bl_outcome *one = &o->outcome[i];
         bl_buffer_text(out, one->failed ? "failed\t" : "noted\t");
@@ -44,6 +47,10 @@ void bl_outcomes_format(const struct bl_outcomes *o, struct bl_buffer *out)
 
 static int outcome_parse_line(struct bl_outcomes *o, char *line, struct bl_error *e)
 {
+    if (strcmp(line, UNFILTERED) == 0) {
+        o->unfiltered = true;
+        return BL_OK;
+    }
     char *at = line;
     const char *word = strsep(&at, "\t"), *row_text = strsep(&at, "\t"), *steps_text = strsep(&at, "\t");
     char *text = strsep(&at, "\t");

@@ -1,7 +1,7 @@
 /* Outcomes: what packing found about sequences beyond the scan.
  *
  * The record of the shard where they were found stores them, so that a resumed run has them too. The finish adds them
- * to sequences.tsv. */
+ * to sequences.tsv, and what is of no row to the manifest. */
 #ifndef BL_OUTCOME_H
 #define BL_OUTCOME_H
 
@@ -22,6 +22,7 @@ struct bl_outcome {
 struct bl_outcomes {
     struct bl_outcome *outcome;
     size_t count, capacity;
+    bool unfiltered; /* of no row: something was decoded without a filter of system calls (kind/isolated) */
 };
 
 int bl_outcomes_add(struct bl_outcomes *outcomes, int64_t row, bool failed, int64_t steps, const char *text,

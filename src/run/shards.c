@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "kind/file_check.h"
 #include "kind/reservation.h"
+#include "kind/isolated/isolation.h"
 #include "run/pipeline.h"
 #include "run/scatter.h"
 #include "store/block.h"
@@ -362,6 +363,7 @@ static int shard_finish(struct shards_run *run, struct open_shard *open, struct 
     struct bl_buffer user_data = {0};
     struct bl_shard_record record = {0};
     struct bl_compressor *compressor = NULL;
+    open->outcomes.unfiltered = bl_isolation_lacks_filter(run->pack->env->isolation);
     bl_outcomes_format(&open->outcomes, &user_data);
     int code = bl_buffer_check(&user_data, e);
     if (code)

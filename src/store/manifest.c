@@ -43,6 +43,16 @@ int bl_manifest_configure(struct bl_manifest *manifest, const char *lines, struc
     return code;
 }
 
+int bl_manifest_note(struct bl_manifest *manifest, const char *text, struct bl_error *e)
+{
+    int code = BL_ARRAY_RESIZE(manifest->note, manifest->notes + 1, e);
+    if (code)
+        return code;
+    char **note = &manifest->note[manifest->notes++];
+    *note = NULL;
+    return bl_manifest_text(note, text, e);
+}
+
 const char *bl_manifest_option(const struct bl_manifest *manifest, const char *name)
 {
     const struct bl_manifest_pairs *pairs = &manifest->configuration;
@@ -108,6 +118,9 @@ void bl_manifest_free(struct bl_manifest *manifest)
         free(manifest->made[f]);
     pairs_free(&manifest->libraries);
     pairs_free(&manifest->configuration);
+    for (size_t i = 0; i < manifest->notes; i++)
+        free(manifest->note[i]);
+    free(manifest->note);
     for (size_t i = 0; i < manifest->files; i++)
         free(manifest->file[i].name);
     free(manifest->file);

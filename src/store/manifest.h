@@ -44,6 +44,8 @@ struct bl_manifest {
     char *made[BL_FIELDS_MAX]; /* how each field was made, as text */
     struct bl_manifest_pairs libraries;
     struct bl_manifest_pairs configuration;
+    size_t notes; /* about the run, of no effect on the bytes of shards and tables */
+    char **note;
     size_t files;
     struct bl_manifest_file *file;
     char digest[BL_DIGEST_SIZE]; /* its checksum, computed with these digits as zeros: set by write and read */
@@ -55,6 +57,9 @@ int bl_manifest_pair(struct bl_manifest_pairs *pairs, const char *name, const ch
 
 /* Adds lines of "name: value", as bl_options_identity writes them, to configuration. */
 int bl_manifest_configure(struct bl_manifest *manifest, const char *lines, struct bl_error *e);
+
+/* Adds a note. */
+int bl_manifest_note(struct bl_manifest *manifest, const char *text, struct bl_error *e);
 
 /* The value of an option in configuration; "" if missing. */
 const char *bl_manifest_option(const struct bl_manifest *manifest, const char *name);

@@ -49,6 +49,14 @@ static json_t *manifest_attributes_json(const struct bl_format *format)
     return attributes;
 }
 
+static json_t *manifest_notes_json(const struct bl_manifest *manifest)
+{
+    json_t *notes = json_array();
+    for (size_t i = 0; i < manifest->notes; i++)
+        bl_jansson_push(&notes, bl_jansson_escaped(manifest->note[i]));
+    return notes;
+}
+
 static json_t *manifest_files_json(const struct bl_manifest *manifest)
 {
     json_t *files = json_array();
@@ -84,6 +92,8 @@ json_t *bl_manifest_to_json(const struct bl_manifest *m)
     bl_jansson_set(&object, "simd", bl_jansson_escaped(m->simd));
     bl_jansson_set(&object, "libraries", manifest_pairs_json(&m->libraries));
     bl_jansson_set(&object, "configuration", manifest_pairs_json(&m->configuration));
+    if (m->notes)
+        bl_jansson_set(&object, "notes", manifest_notes_json(m));
     bl_jansson_set(&object, "files", manifest_files_json(m));
     bl_jansson_set(&object, "checksum", json_string(BL_MANIFEST_NO_DIGEST));
     return object;
@@ -231,6 +241,24 @@ static int manifest_read_attributes(const json_t *object, struct bl_format *form
     return code;
 }
 
+/* None if the member is missing. */
+static int manifest_read_notes(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
+{
+    const json_t *notes = json_object_get(object, "notes");
+    if (notes && !json_is_array(notes))
+        return bl_error_set(e, BL_EDATA, "\"notes\" is not a list");
+    for (size_t i = 0; i < json_array_size(notes); i++) {
+        if (!json_is_string(json_array_get(notes, i)))
+            return bl_error_set(e, BL_EDATA, "\"notes\" is not a list of strings");
+        int code = bl_manifest_note(manifest, "", e);
+        if (!code)
+            code = text_unescape(json_array_get(notes, i), &manifest->note[i], e);
+        if (code)
+            return code;
+    }
+    return BL_OK;
+}
+
 static int manifest_read_files(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
 {
     const json_t *files = json_object_get(object, "files");
@@ -350,6 +378,9 @@ int bl_manifest_from_json(const json_t *object, struct bl_manifest *manifest, st
     if (code)
         return code;
     code = manifest_read_pairs(object, "configuration", &manifest->configuration, e);
+    if (code)
+        return code;
+    code = manifest_read_notes(object, manifest, e);
     if (code)
         return code;
     code = manifest_read_files(object, manifest, e);

@@ -11,6 +11,8 @@
  *                                     terabytes, an answer with nothing in it, a row that nobody asked for
  *   doors                             it opens a file, makes a socket, starts a process and a program; then all goes on
  *
+ * HOSTILE_NO_FILTER=1: the kernel has no filter of system calls.
+ *
  * HOSTILE_EVIDENCE=FILE: numbers of 32 bits, in memory that processes inherit: how often something was done, and how
  * often a file could be opened, a socket made, a process started. */
 #include <dlfcn.h>
@@ -19,11 +21,13 @@
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -238,6 +242,21 @@ int avcodec_send_packet(AVCodecContext *context, const AVPacket *packet)
 {
     int code = packet_obey(packet, "");
     return code < 0 ? code : NEXT(avcodec_send_packet)(context, packet);
+}
+
+long syscall(long call, ...)
+{
+    long argument[6];
+    va_list arguments;
+    if (call == SYS_seccomp && getenv("HOSTILE_NO_FILTER")) {
+        errno = ENOSYS;
+        return -1;
+    }
+    va_start(arguments, call);
+    for (int i = 0; i < 6; i++)
+        argument[i] = va_arg(arguments, long);
+    va_end(arguments);
+    return NEXT(syscall)(call, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
 }
 
 int av_read_frame(AVFormatContext *format, AVPacket *packet)

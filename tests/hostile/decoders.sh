@@ -349,6 +349,70 @@ test_doors_are_closed() {
     [ ! -e door ]
 }
 
+NOTE='decoded without a filter of system calls (seccomp)'
+
+# noted DATASET: it has the note, and differs in nothing else from the reference, which has none.
+noted() {
+    is "note        $NOTE" "$("$BLOAD" info "$1" | grep ^note)"
+    python3 - reference/manifest.json "$1/manifest.json" "$NOTE" <<'END'
+import json, sys
+reference, noted = (json.load(open(name)) for name in sys.argv[1:3])
+assert "notes" not in reference and noted["notes"] == [sys.argv[3]], noted
+del noted["notes"], noted["checksum"], reference["checksum"]
+assert noted == reference
+END
+    diff -r -x manifest.json reference "$1"
+    expect 0 bload verify -q "$1"
+}
+
+# A kernel without filters: on says so once, auto nothing, and the dataset has a note of it.
+test_without_a_filter() {
+    clips 'no harm'
+    expect 0 pack reference
+    "$BLOAD" info reference >said
+    ! grep '^note' said || fail 'a note'
+    expect 0 hostile "$BLOAD" pack in "${packing[@]}" -o with --isolate on
+    ! grep seccomp "$ERR" || fail 'a warning'
+    diff -r reference with
+    export HOSTILE_NO_FILTER=1
+    expect 0 hostile_pack off --isolate off
+    diff -r reference off
+    expect 0 hostile_pack d
+    err_is </dev/null
+    noted d
+    expect 0 hostile "$BLOAD" pack in "${packing[@]}" -o on --isolate on -j 4
+    is 1 "$(grep -c 'bload: --isolate on: there is no filter of system calls here (seccomp)' "$ERR")"
+    diff -r d on
+    expect 0 hostile "$BLOAD" scan in -o table.tsv --isolate on
+    is 1 "$(grep -c seccomp "$ERR")"
+    expect 0 hostile "$BLOAD" scan in -o table.tsv
+    ! grep seccomp "$ERR" || fail 'a warning'
+    # What is decoded here is not isolated: there is nothing to say.
+    echo 'words and words' >text.txt
+    expect 0 hostile "$BLOAD" pack -q text.txt --tokenizer bytes -T 20 -o text --isolate on
+    err_is </dev/null
+    ! grep -q '"notes"' text/manifest.json || fail 'a note'
+    # It is a fact about the run: for whoever packs again, and repairs, it is the same dataset.
+    unset HOSTILE_NO_FILTER
+    expect 0 pack d
+    rm d/shards/00000/shard-00000001.safetensors
+    expect 0 pack d
+    diff -r on d
+    clips 'HOSTILE doors'
+    HOSTILE_NO_FILTER=1 expect 0 hostile_pack open
+    is '1 2 1 1' "$(evidence 1) $(evidence 2) $(evidence 3) $(evidence 4)"
+}
+
+# Where some of the machines have none; the shards' records keep it for whoever finishes.
+test_a_task_without_a_filter() {
+    clips 'no harm'
+    expect 0 pack reference
+    HOSTILE_NO_FILTER=1 expect 0 hostile_pack d --task 1/2
+    expect 0 pack d --task 0/2
+    expect 0 bload finish -q d
+    noted d
+}
+
 # What has no meaning is not waited for, nor taken for pictures, nor for another file's.
 test_nonsense_in_place_of_an_answer() {
     local what

@@ -11,8 +11,10 @@ START_TEST(outcomes_survive_the_record)
     struct bl_error e = {0};
     ck_assert_int_eq(bl_outcomes_add(&there, 7, true, 94, "a\ttab, a \\ and\na line", &e), BL_OK);
     ck_assert_int_eq(bl_outcomes_add(&there, 3, false, 0, "3 of 9 frames damaged", &e), BL_OK);
+    there.unfiltered = true;
     bl_outcomes_format(&there, &text);
     ck_assert_int_eq(bl_outcomes_parse(&back, text.data, text.size, &e), BL_OK);
+    ck_assert(back.unfiltered);
     ck_assert_uint_eq(back.count, 2);
     for (size_t i = 0; i < 2; i++) {
         ck_assert_int_eq(back.outcome[i].row, there.outcome[i].row);

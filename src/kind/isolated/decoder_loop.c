@@ -368,7 +368,8 @@ void bl_decoder_loop(const void *context, const struct bl_spawn *spawn, int chan
         decoder_fail(&d);
     bl_opener_set(decoder_open_input, &d);
     decoder_set_limits(d.env.decoder_memory);
-    atomic_store(&d.page->filtered, bl_syscall_filter_install());
+    if (!bl_syscall_filter_install() && all->filtered)
+        decoder_fail(&d); /* for want of memory */
     enum bl_received received;
     while ((received = bl_message_receive(channel, &d.request)) == BL_RECEIVED || received == BL_RECEIVED_NOTHING) {
         if (received == BL_RECEIVED_NOTHING)

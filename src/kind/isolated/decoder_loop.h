@@ -19,6 +19,7 @@ bl_fork_main bl_decoder_loop;
 
 struct bl_decoder_context {
     const struct bl_decoder_part *part; /* [BL_DECODER_PART] */
+    bool filtered;                      /* there is a filter of system calls: no process goes without */
 };
 
 #endif

@@ -41,13 +41,17 @@ void bl_isolation_add(struct bl_isolation *isolation, const struct bl_kind **kin
     *kind = &part->kind;
 }
 
+bool bl_isolation_lacks_filter(const struct bl_isolation *isolation)
+{
+    return isolation && isolation->parts && !bl_syscall_filter_is_available();
+}
+
 const char *bl_isolation_warning(const struct bl_isolation *isolation)
 {
-    if (isolation->options.isolate != BL_ISOLATE_ON || !isolation->parts || bl_syscall_filter_is_available())
+    if (isolation->options.isolate != BL_ISOLATE_ON || !bl_isolation_lacks_filter(isolation))
         return NULL;
-    return "--isolate on: there is no filter of system calls here (seccomp): a decoder that is taken over by a file is "
-           "kept "
-           "from crashing the run, but not from opening others";
+    return "--isolate on: there is no filter of system calls here (seccomp): a decoder that crashes does not end the "
+           "run, but one that a file takes over could open other files";
 }
 
 int bl_isolation_start(struct bl_isolation *isolation, struct bl_error *e)
@@ -57,7 +61,8 @@ int bl_isolation_start(struct bl_isolation *isolation, struct bl_error *e)
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
         isolation->files.most = (int)(limit.rlim_cur < FILES_MAX ? limit.rlim_cur / 4 : FILES_MAX / 4);
-    isolation->context.part = isolation->decoder;
+    isolation->context =
+        (struct bl_decoder_context){.part = isolation->decoder, .filtered = bl_syscall_filter_is_available()};
     int code = bl_fork_server_start(&isolation->server, bl_decoder_loop, &isolation->context, e);
     if (code)
         bl_error_prefix(e, "--isolate off decodes in one process");

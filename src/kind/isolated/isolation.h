@@ -1,5 +1,5 @@
 /* Isolation: content is decoded in processes of its own, so that a file on which a library crashes, or never ends,
- * costs itself and nothing else.
+ * affects only itself.
  *
  * A worker has a process for each kind that decodes, and uses it for file after file. It opens the files, and the
  * process gets descriptors; steps are written to memory that both share. What a process reports is what the kind
@@ -52,7 +52,10 @@ int bl_isolation_check(struct bl_isolation *isolation, const struct bl_kind *kin
  * before. */
 void bl_isolation_add(struct bl_isolation *isolation, const struct bl_kind **kind, const void *config);
 
-/* A warning, or NULL: isolation is requested, and lacks the filter of system calls. */
+/* Whether something is isolated, but without a filter of system calls. isolation may be NULL. */
+bool bl_isolation_lacks_filter(const struct bl_isolation *isolation);
+
+/* A warning, or NULL: isolation is requested, and lacks the filter. */
 const char *bl_isolation_warning(const struct bl_isolation *isolation);
 
 /* Starts the fork server, if anything is isolated: before the first thread, once all kinds are added, and before they

@@ -95,10 +95,10 @@ static struct sock_filter instructions[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 };
 
+/* A kernel that would take a filter looks for it first. */
 bool bl_syscall_filter_is_available(void)
 {
-    unsigned action = SECCOMP_RET_ERRNO;
-    return ARCHITECTURE && syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+    return ARCHITECTURE && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL) != 0 && errno == EFAULT;
 }
 
 bool bl_syscall_filter_install(void)
