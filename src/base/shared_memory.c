@@ -35,11 +35,17 @@ int bl_shared_memory_make(struct bl_shared_memory *memory, size_t size, struct b
     return code;
 }
 
+void bl_shared_memory_close_fd(struct bl_shared_memory *memory)
+{
+    if (memory->size && memory->fd >= 0)
+        close(memory->fd);
+    memory->fd = -1;
+}
+
 void bl_shared_memory_free(struct bl_shared_memory *memory)
 {
     if (memory->data)
         munmap(memory->data, memory->size);
-    if (memory->size)
-        close(memory->fd);
+    bl_shared_memory_close_fd(memory);
     *memory = (struct bl_shared_memory){0};
 }

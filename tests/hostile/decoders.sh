@@ -488,6 +488,26 @@ test_a_decoder_is_ended_from_outside() {
     done
 }
 
+# Many workers have many descriptors: a process costs its worker one, and the limit is raised where that is allowed.
+test_descriptors() {
+    clips 'HOSTILE read sleep'
+    begin "$BLOAD" scan -q in -j 4
+    find /proc/$pid/fd -lname '*socket:*' >sockets
+    is 0 "$(find /proc/$pid/fd -lname '*memfd:bload*' | wc -l)"
+    [ "$(wc -l <sockets)" -le 5 ] || fail "$(cat sockets)"
+    kill -s KILL $pid
+    wait $pid || is 137 $?
+    clips 'no harm'
+    expect 0 pack reference
+    (ulimit -S -n 24 && expect 0 pack d -j 16)
+    diff -r reference d
+    (ulimit -n 24 && expect 1 pack few -j 16)
+    err_has 'Too many open files'
+    err_has '--isolate off'
+    (ulimit -n 24 && expect 0 pack few --isolate off -j 4)
+    diff -r reference few
+}
+
 # Without the process that starts the others nothing goes on; the same command does.
 test_the_fork_server_is_ended() {
     local status=0

@@ -18,16 +18,19 @@ int bl_decoder_process_start(struct bl_decoder_process *p, const struct bl_decod
     struct bl_spawn spawn = start->spawn;
     if (p->pid)
         return BL_OK;
-    if (!p->shared.data) {
-        int code = bl_shared_memory_make(&p->shared, sizeof *p->page, e);
-        if (code)
-            return code;
-    }
+    bl_shared_memory_free(&p->shared);
+    int code = bl_shared_memory_make(&p->shared, sizeof *p->page, e);
+    if (code)
+        goto out;
     p->page = (struct bl_progress_page *)(void *)p->shared.data;
     spawn.fd = p->shared.fd;
-    int code = bl_fork_server_spawn(start->server, &spawn, &p->channel, &p->pid, e);
-    if (code)
+    code = bl_fork_server_spawn(start->server, &spawn, &p->channel, &p->pid, e);
+    bl_shared_memory_close_fd(&p->shared); /* many workers have many descriptors */
+out:
+    if (code) {
         p->pid = 0;
+        bl_error_prefix(e, "--isolate off decodes in one process");
+    }
     return code;
 }
 

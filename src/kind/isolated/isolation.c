@@ -54,13 +54,24 @@ const char *bl_isolation_warning(const struct bl_isolation *isolation)
            "run, but one that a file takes over could open other files";
 }
 
+/* Allows as many descriptors as may be: 1,024, which is the usual limit, are too few for hundreds of workers, each of
+ * which has a socket for each field, and two blocks. */
+static void isolation_raise_limit(struct bl_isolation *isolation)
+{
+    struct rlimit limit, most;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    most = (struct rlimit){limit.rlim_max, limit.rlim_max};
+    if (limit.rlim_cur < limit.rlim_max && setrlimit(RLIMIT_NOFILE, &most) == 0)
+        limit = most;
+    isolation->files.most = (int)(limit.rlim_cur < FILES_MAX ? limit.rlim_cur / 4 : FILES_MAX / 4);
+}
+
 int bl_isolation_start(struct bl_isolation *isolation, struct bl_error *e)
 {
     if (!isolation || !isolation->parts || isolation->server.pid)
         return BL_OK;
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
-        isolation->files.most = (int)(limit.rlim_cur < FILES_MAX ? limit.rlim_cur / 4 : FILES_MAX / 4);
+    isolation_raise_limit(isolation);
     isolation->context =
         (struct bl_decoder_context){.part = isolation->decoder, .filtered = bl_syscall_filter_is_available()};
     int code = bl_fork_server_start(&isolation->server, bl_decoder_loop, &isolation->context, e);
