@@ -138,7 +138,7 @@ static int counting_call(struct counting *c, int items, struct bl_decoder_loss *
     bl_isolated_put_chunk(&client->data, chunk, c->done, items);
     int code = client_call(client, &call, loss, e);
     if (loss->lost)
-        c->suspect = loss->item < items ? c->done + loss->item : -1;
+        c->suspect = c->done + (loss->item < items ? loss->item : items - 1);
     c->done += loss->rows;
     return code;
 }
