@@ -182,3 +182,33 @@ test_without_a_single_image_the_first_fault_is_named() {
     expect 1 bload pack -q --kind frames in -T 9 -o d
     err_is <<<'bload: pack: no file can be read, so the size and type of the fields are unknown; the first is in/a: 1.png: not an image that can be read'
 }
+
+# png_with FILE NAME COUNT MIB: a PNG with so many parts of this name, each of so many MiB of zeros, compressed.
+png_with() {
+    python3 - "$@" <<'EOF'
+import struct, sys, zlib
+path, name, count, size = sys.argv[1], sys.argv[2].encode(), int(sys.argv[3]), int(sys.argv[4])
+def chunk(name, data):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+header = struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0)
+parts = b"".join(chunk(name, b"%d\0\0" % i + zlib.compress(bytes(size << 20), 9))
+                 for i in range(count))
+rows = zlib.compress(bytes([0] + [200] * 24) * 8)
+open(path, "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + parts + chunk(b"IDAT", rows) + chunk(b"IEND", b""))
+EOF
+}
+
+# FFmpeg decompresses them without limit: 3 MB took 3 GB; and compares each text with all others.
+test_texts_and_profiles_of_png_are_left_alone() {
+    mkdir in
+    png_with in/1.png none 0 0
+    png_with in/2.png iCCP 1 400
+    png_with in/3.png zTXt 3 400
+    png_with in/4.png tEXt 100000 0
+    (
+        case ${VARIANT-release} in release) ulimit -d 250000 ;; esac
+        expect 0 timeout 20 "$BLOAD" pack -q --isolate off --kind frames -T 4 -j 1 -o d in
+    )
+    expect 0 bload verify -q d
+    is 1 "$(tail -c 768 d/shards/00000/*.safetensors | od -An -v -tu1 -w192 | sort -u | wc -l)"
+}

@@ -16,6 +16,7 @@
 #include "kind/media/decoder_memory.h"
 #include "kind/reservation.h"
 #include "kind/media/demux.h"
+#include "kind/media/png_notes.h"
 #include "kind/video/geometry.h"
 
 #define BYTES_MAX ((int64_t)256 << 20)
@@ -167,6 +168,7 @@ int bl_image_decode(const struct bl_image *image, const char *path, const struct
     AVCodecContext *context = NULL;
     AVPacket *packet = av_packet_alloc();
     bl_demux_silence_logs();
+    bl_decoder_memory_limit_parts(env->decoder_memory);
     if (!packet)
         return bl_error_memory(e);
     int code, fd = bl_opener_file(path);
@@ -181,6 +183,8 @@ int bl_image_decode(const struct bl_image *image, const char *path, const struct
     code = image_open_codec(&context, packet, area, e);
     if (code)
         goto out;
+    if (context->codec_id == AV_CODEC_ID_PNG)
+        av_shrink_packet(packet, (int)bl_png_drop_notes(packet->data, (size_t)packet->size));
     if (context->codec_id == AV_CODEC_ID_TIFF)
         bl_tiff_drop_notes(packet->data, (size_t)packet->size);
     code = image_decode_packet(context, packet, frame, e);

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <libavutil/common.h>
+#include <libavutil/mem.h>
 #include <libavutil/pixdesc.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -208,6 +209,13 @@ int64_t bl_decoder_memory_stream(const AVCodecParameters *parameters)
 }
 
 /* --- the limit -------------------------------------------------------------------------------------------------- */
+
+#define PART_MIN ((int64_t)64 << 20) /* bytes: room for FFmpeg's own buffers, whose size no input decides */
+
+void bl_decoder_memory_limit_parts(int64_t limit)
+{
+    av_max_alloc(limit ? (size_t)FFMIN(FFMAX(limit, PART_MIN), INT_MAX) : INT_MAX);
+}
 
 int bl_decoder_memory_check(const char *what, int64_t needed, int64_t limit, struct bl_error *e)
 {

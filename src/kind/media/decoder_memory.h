@@ -10,6 +10,10 @@
 
 #include "base/error.h"
 
+/* Has FFmpeg refuse what alone is larger than the limit, as it refuses more than 2 GiB without one: tables that a
+ * header claims, texts that were compressed. For the whole process, whose inputs have one limit. */
+void bl_decoder_memory_limit_parts(int64_t limit);
+
 /* A video stream, as far as it is known. */
 struct bl_coded_video {
     enum AVCodecID codec;

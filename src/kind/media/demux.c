@@ -14,6 +14,7 @@
 #include "kind/media/decoder_memory.h"
 #include "kind/reservation.h"
 #include "kind/media/mov_claims.h"
+#include "kind/media/png_notes.h"
 
 #define WAVE_SEARCHED (16 << 10) /* bytes that are searched for DTS */
 #define WAVE_PROBE 32            /* bytes; libavformat's minimum */
@@ -347,8 +348,34 @@ static int demux_probe(struct bl_demux *d)
     return code;
 }
 
+static bool codec_is_png(enum AVCodecID codec)
+{
+    return codec == AV_CODEC_ID_PNG || codec == AV_CODEC_ID_APNG;
+}
+
+/* What APNG has before its first picture. */
+static void headers_drop_notes(const struct bl_demux *d)
+{
+    for (unsigned i = 0; i < d->format->nb_streams; i++) {
+        AVCodecParameters *p = d->format->streams[i]->codecpar;
+        if (!codec_is_png(p->codec_id) || p->extradata_size <= 0)
+            continue;
+        p->extradata_size = (int)bl_png_drop_notes(p->extradata, (size_t)p->extradata_size);
+        memset(p->extradata + p->extradata_size, 0, AV_INPUT_BUFFER_PADDING_SIZE);
+    }
+}
+
+static int packet_drop_notes(AVPacket *packet)
+{
+    int code = av_packet_make_writable(packet);
+    if (code >= 0)
+        av_shrink_packet(packet, (int)bl_png_drop_notes(packet->data, (size_t)packet->size));
+    return code;
+}
+
 static int demux_open_streams(struct bl_demux *d, int stream, enum bl_demux_mode mode, struct bl_error *e)
 {
+    headers_drop_notes(d);
     d->probed = probe_is_needed(d, mode);
     if (d->probed) {
         int code = demux_probe(d);
@@ -371,6 +398,7 @@ int bl_demux_open(struct bl_demux *d, const char *path, int64_t bytes, int strea
                   const struct bl_kind_env *env, struct bl_error *e)
 {
     bl_demux_silence_logs();
+    bl_decoder_memory_limit_parts(env->decoder_memory);
     *d = (struct bl_demux){.env = env};
     int code = bl_media_file_open(&d->file, path, bytes, env->cancel, e);
     if (!code)
@@ -401,6 +429,8 @@ int bl_demux_next(struct bl_demux *d, AVPacket *packet, bool *got, struct bl_err
     for (;;) {
         av_packet_unref(packet);
         int code = av_read_frame(d->format, packet);
+        if (code >= 0 && codec_is_png(d->stream->codecpar->codec_id) && packet->stream_index == d->stream->index)
+            code = packet_drop_notes(packet);
         if (bl_cancelled(d->file.cancel) || d->file.system_errno || bl_demux_is_memory(code))
             return bl_demux_error(d, code, "", e);
         if (code == AVERROR(EAGAIN))
