@@ -206,3 +206,49 @@ test_claims_of_a_manifest() {
         done
     done
 }
+
+# A list of key frames that claims 2 GB of numbers.
+test_tables_that_are_only_claimed() {
+    ffmpeg -v error -nostdin -f lavfi -i sine=duration=1 -ar 22050 -bitexact plain.flv
+    python3 - plain.flv claims.flv <<'EOF'
+import struct, sys
+script = b"\2\0\nonMetaData\10\0\0\0\1\0\tkeyframes\3\0\5times\n" + struct.pack(">I", 0xfffffff) + bytes(900)
+tag = b"\22" + len(script).to_bytes(3, "big") + bytes(7) + script + struct.pack(">I", len(script) + 11)
+open(sys.argv[2], "wb").write(b"FLV\1\4\0\0\0\t\0\0\0\0" + tag + open(sys.argv[1], "rb").read()[13:])
+EOF
+    within 400 0 bload scan -q --kind audio --isolate off plain.flv claims.flv
+    is 1 "$(field length <"$OUT" | sort -u | wc -l)"
+}
+
+# Pictures in the tags of MP3 may be compressed: 2 MB took 2 GB.
+test_tags_are_left_alone() {
+    ffmpeg -v error -nostdin -f lavfi -i sine=duration=1 -bitexact -id3v2_version 0 plain.mp3
+    python3 - plain.mp3 tags.mp3 two.mp3 beyond.mp3 <<'EOF'
+import sys, zlib
+def size(n):
+    return bytes([n >> 21 & 127, n >> 14 & 127, n >> 7 & 127, n & 127])
+def tag(frames):
+    return b"ID3\4\0\0" + size(len(frames)) + frames
+picture = size((1 << 28) - 1) + zlib.compress(b"\0image/png\0\3\0" + bytes(100000000), 9)
+bomb = tag((b"APIC" + size(len(picture)) + b"\0\t" + picture) * 10)
+sound = open(sys.argv[1], "rb").read()
+open(sys.argv[2], "wb").write(bomb + sound)
+open(sys.argv[3], "wb").write(tag(b"TIT2" + size(3) + b"\0\0\0hm") + bomb + tag(b"") + sound)
+open(sys.argv[4], "wb").write(b"ID3\4\0\0\177\177\177\177" + sound)
+EOF
+    within 400 3 bload scan -q --kind audio --isolate off beyond.mp3 plain.mp3 tags.mp3 two.mp3
+    is 'skipped ok ok ok' "$(field status <"$OUT" | xargs)"
+    is 2 "$(field length <"$OUT" | sort -u | wc -l)"
+    expect 0 bload pack -q --kind audio -T longest -j 1 -o d plain.mp3 tags.mp3 two.mp3
+    is 1 "$(python3 - d <<'EOF'
+import glob, json, struct, sys
+name, = glob.glob(sys.argv[1] + "/shards/*/*.safetensors")
+data = open(name, "rb").read()
+size = struct.unpack_from("<Q", data)[0]
+begin, end = json.loads(data[8:8 + size])["audio"]["data_offsets"]
+sound = data[8 + size + begin:8 + size + end]
+third = len(sound) // 3
+print(len({sound[i * third:(i + 1) * third] for i in range(3)}))
+EOF
+)"
+}

@@ -3,12 +3,16 @@
 #include <errno.h>
 #include <libavutil/error.h>
 #include <libavutil/mem.h>
+#include <stdbool.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/opener.h"
 
 #define IO_BUFFER (64 << 10)
+#define TAG_HEAD 10   /* bytes: name, version, flags, size */
+#define TAGS_MAX 1000 /* further ones libav reads */
 
 ssize_t bl_media_file_read(const struct bl_media_file *file, void *buffer, size_t size, int64_t offset)
 {
@@ -17,6 +21,39 @@ ssize_t bl_media_file_read(const struct bl_media_file *file, void *buffer, size_
         got = pread(file->fd, buffer, size, offset);
     while (got < 0 && errno == EINTR);
     return got;
+}
+
+/* How many bytes an ID3 tag claims (ID3v2.4, 3.1), with its head; 0: it is none. */
+static int64_t tag_read(const uint8_t *head)
+{
+    if (memcmp(head, "ID3", 3) != 0 || head[3] == 0xff || head[4] == 0xff ||
+        (head[6] | head[7] | head[8] | head[9]) & 0x80)
+        return 0;
+    int64_t size = (int64_t)head[6] << 21 | head[7] << 14 | head[8] << 7 | head[9];
+    return TAG_HEAD + size + (head[5] & 0x10 ? TAG_HEAD : 0);
+}
+
+/* Nothing in tags is of use here, and what is compressed in them libav decompresses without limit. */
+static void media_file_measure_tags(struct bl_media_file *file)
+{
+    uint8_t head[TAG_HEAD];
+    int64_t size = 1;
+    for (int i = 0; i < TAGS_MAX && size; i++) {
+        bool there = bl_media_file_read(file, head, sizeof head, file->tags) == (ssize_t)sizeof head;
+        size = there ? tag_read(head) : 0;
+        if (file->tags + size > (1 << 28))
+            return;
+        file->tags += size;
+    }
+}
+
+static void media_file_hide_tags(const struct bl_media_file *file, uint8_t *buffer, ssize_t size)
+{
+    int64_t inside = file->tags - TAG_HEAD;
+    const uint8_t head[TAG_HEAD] = {
+        'I', 'D', '3', 4, 0, 0, inside >> 21 & 127, inside >> 14 & 127, inside >> 7 & 127, inside & 127};
+    for (ssize_t i = 0; i < size && file->offset + i < file->tags; i++)
+        buffer[i] = file->offset + i < TAG_HEAD ? head[file->offset + i] : 0;
 }
 
 static int media_file_read_io(void *opaque, uint8_t *buffer, int size)
@@ -31,6 +68,7 @@ static int media_file_read_io(void *opaque, uint8_t *buffer, int size)
     }
     if (got == 0)
         return AVERROR_EOF;
+    media_file_hide_tags(file, buffer, got);
     file->offset += got;
     return (int)got;
 }
@@ -73,6 +111,7 @@ int bl_media_file_open(struct bl_media_file *file, const char *path, int64_t byt
     const char *archive = bl_archive_detect(file->head, (size_t)got);
     if (archive)
         return bl_error_set(e, BL_EDATA, "%s", archive);
+    media_file_measure_tags(file);
     unsigned char *buffer = av_malloc(IO_BUFFER);
     if (!buffer)
         return bl_error_memory(e);

@@ -17,6 +17,7 @@ struct bl_media_file {
     int64_t bytes;
     int64_t offset;                /* of the next read */
     int system_errno;              /* of the read that failed, or 0; ESTALE: the file ended before its size */
+    int64_t tags;                  /* bytes of ID3 tags at its beginning, which libav is shown as one that is empty */
     uint8_t head[BL_ARCHIVE_HEAD]; /* its first bytes, padded with zeros */
     AVIOContext *io;
 };
