@@ -212,3 +212,22 @@ test_texts_and_profiles_of_png_are_left_alone() {
     expect 0 bload verify -q d
     is 1 "$(tail -c 768 d/shards/00000/*.safetensors | od -An -v -tu1 -w192 | sort -u | wc -l)"
 }
+
+# A scan of a few bytes passes over the whole picture: a small file kept its decoder for hours.
+test_jpeg_of_many_scans() {
+    local count
+    mkdir -p in/some in/many
+    ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=64x48 -frames:v 1 one.jpg
+    for count in some:10 many:1000; do
+        python3 - one.jpg "in/${count%:*}/1.jpg" "${count#*:}" <<'EOF'
+import sys
+data = open(sys.argv[1], "rb").read()
+end = data.rindex(b"\xff\xd9")
+scan = data[data.rindex(b"\xff\xda", 0, end):end]
+open(sys.argv[2], "wb").write(data[:end] + scan * int(sys.argv[3]) + data[end:])
+EOF
+    done
+    expect 3 bload pack -q --kind frames -T 2 -j 1 -o d in
+    err_has 'failed many: 1.jpg: a JPEG of more than 1000 scans'
+    is '1 failed' "$(field status <d/sequences.tsv | grep -c failed) failed"
+}

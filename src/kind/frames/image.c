@@ -20,6 +20,7 @@
 #include "kind/video/geometry.h"
 
 #define BYTES_MAX ((int64_t)256 << 20)
+#define SCANS_MAX 1000  /* encoders make about ten */
 #define AREA_ALIGNED 64 /* pixels that decoders add to the right and below */
 
 const char *const bl_image_extensions[] = {"jpg", "jpeg", "png", "bmp", "webp", "tif", "tiff", NULL};
@@ -128,6 +129,18 @@ static int image_load(const struct bl_image *image, int fd, const char *path, co
     return code ? code : image_verify(image, fd, path, e);
 }
 
+/* Each scan of a JPEG is a pass over the whole picture, however few bytes it has. */
+static int image_check_scans(const AVPacket *packet, struct bl_error *e)
+{
+    const uint8_t *at = packet->data, *end = at + packet->size;
+    int scans = 0;
+    while (scans <= SCANS_MAX && (at = memmem(at, (size_t)(end - at), "\xff\xda", 2))) {
+        scans++;
+        at += 2;
+    }
+    return scans > SCANS_MAX ? bl_error_set(e, BL_EDATA, "a JPEG of more than %d scans", SCANS_MAX) : BL_OK;
+}
+
 static int image_open_codec(AVCodecContext **context, const AVPacket *packet, int64_t area, struct bl_error *e)
 {
     const AVCodec *decoder = avcodec_find_decoder(image_codec(packet));
@@ -181,6 +194,10 @@ int bl_image_decode(const struct bl_image *image, const char *path, const struct
     if (code)
         goto out;
     code = image_open_codec(&context, packet, area, e);
+    if (code)
+        goto out;
+    if (context->codec_id == AV_CODEC_ID_MJPEG)
+        code = image_check_scans(packet, e);
     if (code)
         goto out;
     if (context->codec_id == AV_CODEC_ID_PNG)
