@@ -142,7 +142,7 @@ bytes() { # of "1.5 GiB"
 
 # least OPTION...: bytes of --memory that are enough, by what too little is refused with.
 least() {
-    ./bload pack -q "$inputs" -o "$folder/dataset" --memory 1 "$@" 2>&1 >/dev/null | grep 'memory is not enough' |
+    ./bload pack -q "$inputs" -o "$folder/dataset" --memory 1 "$@" 2>&1 >/dev/null | grep -E 'memory is not enough|too small by' |
         grep -oE '[0-9.]+ ([KMG]iB|bytes)' | tail -n 1 | bytes
 }
 

@@ -7,7 +7,7 @@
 void bl_memory_budget_init(struct bl_memory_budget *b, int64_t total)
 {
     pthread_condattr_t monotonic;
-    *b = (struct bl_memory_budget){.total = total, .left = total};
+    *b = (struct bl_memory_budget){.total = total, .left = total > 0 ? total : 1};
     pthread_mutex_init(&b->lock, NULL); /* these cannot fail on Linux */
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -38,8 +38,9 @@ int bl_memory_budget_take(struct bl_memory_budget *b, int64_t *bytes, const stru
                           struct bl_error *e)
 {
     pthread_mutex_lock(&b->lock);
-    if (*bytes > b->total)
-        *bytes = b->total;
+    int64_t most = b->total > 0 ? b->total : 1;
+    if (*bytes > most)
+        *bytes = most;
     uint64_t number = b->came++;
     while (!bl_cancelled(cancel) && (number != b->went || b->left < *bytes))
         budget_wait(b);

@@ -16,7 +16,7 @@ struct bl_memory_budget {
     uint64_t came, went; /* numbers of those who wait: they are served in turn */
 };
 
-/* Needs bl_memory_budget_free afterwards. */
+/* A total may be less than 0; there is always one byte to take turns for. Needs bl_memory_budget_free afterwards. */
 void bl_memory_budget_init(struct bl_memory_budget *budget, int64_t total);
 void bl_memory_budget_free(struct bl_memory_budget *budget);
 

@@ -1,5 +1,7 @@
 #include "kind/reservation.h"
 
+#include "base/text.h"
+
 static void reservation_give(struct bl_reservation *r)
 {
     if (r->held)
@@ -32,6 +34,10 @@ int bl_reservation_need(struct bl_reservation *r, int64_t bytes, struct bl_error
         return BL_OK;
     reservation_give(r);
     int64_t taken = bytes - r->included;
+    char a[32], b[32];
+    if (r->strict && taken > r->budget->total)
+        return bl_error_set(e, BL_EUSAGE, "%s of memory are needed for it: --memory is too small by %s",
+                            bl_text_size(a, bytes), bl_text_size(b, taken - r->budget->total));
     int code = bl_memory_budget_take(r->budget, &taken, r->cancel, e);
     if (!code)
         r->held = taken;

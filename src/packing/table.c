@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "packing/internal.h"
 #include "packing/parts.h"
+#include "run/memory.h"
 #include "run/table_checksum.h"
 #include "scan/compare.h"
 #include "scan/join.h"
@@ -49,6 +50,7 @@ static int table_run_scan(struct bl_packing *p, struct bl_output *out, struct bl
 {
     struct bl_input_set *inputs = p->request.inputs;
     struct bl_scan_progress found = {0};
+    int64_t memory = p->request.options ? p->request.options->memory : 0;
     struct bl_scan scan = {.files = &inputs->files,
                            .base = inputs->base,
                            .kind = inputs->kind,
@@ -58,6 +60,8 @@ static int table_run_scan(struct bl_packing *p, struct bl_output *out, struct bl
                            .workers = p->workers,
                            .env = &p->env,
                            .temporary = p->state.folder,
+                           .memory = bl_memory_for_inputs(memory),
+                           .memory_is_strict = memory > 0,
                            .fault = table_on_fault,
                            .tick = table_on_progress,
                            .sink = p};

@@ -12,6 +12,16 @@
 
 #define BASE_MEMORY ((int64_t)32 << 20)
 
+static int64_t memory_limit(int64_t given)
+{
+    return given ? given : bl_machine_memory() / 10 * 9;
+}
+
+int64_t bl_memory_for_inputs(int64_t limit)
+{
+    return memory_limit(limit) - BASE_MEMORY;
+}
+
 /* Bytes of one compressor: its state, and its output for a whole frame. */
 static int64_t memory_of_compressor(const struct bl_format *format)
 {
@@ -55,8 +65,7 @@ int bl_memory_resolve(int64_t limit, const struct bl_sequences *table, const str
     if (code)
         return code;
     bool given = limit != 0;
-    if (!given)
-        limit = bl_machine_memory() / 10 * 9;
+    limit = memory_limit(limit);
     *slots = 2 * *workers;
     while (*slots > *workers && memory_needed(&n, *workers, *slots) > limit)
         (*slots)--;

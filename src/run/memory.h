@@ -6,6 +6,9 @@
 #include "store/format.h"
 #include "store/sequences.h"
 
+/* The limit that is given, or nine tenths of bl_machine_memory for 0; less what a run takes without any input. */
+int64_t bl_memory_for_inputs(int64_t limit);
+
 /* Decides how many workers and blocks fit. reader: bytes of a worker's reader. input: bytes that the largest input
  * needs to be decoded, if that is more; else, or if it is not known, 0. limit: bytes, or 0: nine tenths of
  * bl_machine_memory. *slots, the blocks in progress, becomes two per worker, or fewer if the limit requires; then

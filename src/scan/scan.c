@@ -11,6 +11,8 @@
 /* Batches per worker under way: small files are done in half a millisecond, so a few keep all workers busy. */
 #define SLOTS_PER_WORKER 16
 
+#define WORKER_MEMORY ((int64_t)16 << 20) /* bytes that counting takes without asking for them */
+
 struct scanning {
     const struct bl_scan *scan;
     struct bl_output *out;       /* of the table, or NULL */
@@ -19,6 +21,8 @@ struct scanning {
     struct bl_chunks chunks;
     int64_t number; /* of the next chunk */
     int capacity;   /* of a batch */
+    bool is_limited;
+    struct bl_memory_budget memory;
     struct bl_forms forms;
     struct bl_scan_progress *progress;
     atomic_llong parts; /* thousandths of files: workers add them, as files may take long */
@@ -28,7 +32,7 @@ struct scanning {
 struct worker {
     const struct bl_kind *kind;
     struct bl_kind_env env;
-    struct bl_reservation reservation; /* notes what packing will need; little is decoded here */
+    struct bl_reservation reservation;
     struct bl_counter *counter;
 };
 
@@ -102,7 +106,8 @@ static void worker_close(void *worker)
 
 static int worker_open(void *context, void **worker, struct bl_error *e)
 {
-    const struct bl_scan *scan = ((struct scanning *)context)->scan;
+    struct scanning *s = context;
+    const struct bl_scan *scan = s->scan;
     struct worker *w = calloc(1, sizeof *w);
     if (!w)
         return bl_error_memory(e);
@@ -110,6 +115,11 @@ static int worker_open(void *context, void **worker, struct bl_error *e)
     w->env = *scan->env;
     w->env.reservation = &w->reservation;
     w->reservation = (struct bl_reservation){.cancel = scan->env->cancel, .included = scan->kind->read->memory};
+    if (s->is_limited) {
+        w->reservation.budget = &s->memory;
+        w->reservation.strict = scan->memory_is_strict;
+        w->reservation.included = WORKER_MEMORY;
+    }
     int code = scan->kind->scan->open ? scan->kind->scan->open(scan->config, &w->env, &w->counter, e) : BL_OK;
     if (code)
         worker_close(w);
@@ -131,7 +141,7 @@ static int scan_work(void *context, void *worker, void *batch_, struct bl_error 
         meter.sink = s;
     }
     bl_batch_count(batch, s->scan, &w->env, w->counter, &meter);
-    batch->needed = w->reservation.needed;
+    batch->needed = s->is_limited ? 0 : w->reservation.needed;
     bl_reservation_release(&w->reservation);
     return BL_OK;
 }
@@ -266,6 +276,9 @@ static int scan_run(struct scanning *s, struct bl_error *e)
                                    .kind = scan->kind,
                                    .config = scan->config,
                                    .cancel = scan->env->cancel};
+    /* Where packing decodes, the scan only notes what that will need, and decodes next to nothing. */
+    s->is_limited = scan->memory && !(scan->kind->decodes && scan->kind->decodes(scan->config));
+    bl_memory_budget_init(&s->memory, scan->memory - scan->workers * WORKER_MEMORY);
     s->capacity = bl_batch_capacity(scan);
     int code = scan_make_rules(s, e);
     if (code)
@@ -274,6 +287,7 @@ static int scan_run(struct scanning *s, struct bl_error *e)
     if (!code)
         code = bl_pipeline_run(&stages, s, scan->workers, scan->workers * SLOTS_PER_WORKER, scan->env->cancel, e);
 out:
+    bl_memory_budget_free(&s->memory);
     bl_chunks_close(&s->chunks);
     bl_buffer_free(&s->rules.sampling);
     bl_buffer_free(&s->rules.columns);

@@ -21,6 +21,8 @@ struct bl_scan {
     const struct bl_kind_env *env;
     const char *temporary; /* directory for rows that do not fit in memory, or NULL: $TMPDIR */
     int64_t task, tasks;   /* chunks number task, task + tasks, ...; tasks 0: all of them */
+    int64_t memory;        /* bytes for all that is counted at once; 0: no limit */
+    bool memory_is_strict; /* what takes more is refused */
     bl_scan_fault *fault;
     void (*tick)(void *sink, const struct bl_scan_progress *progress); /* or NULL */
     void *sink;                                                        /* of fault and tick */

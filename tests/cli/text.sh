@@ -541,3 +541,16 @@ test_a_signal_does_not_wait_for_a_document() {
     ! grep -q 'in the middle' "$ERR" || fail "it was cut off: $(cat "$ERR")"
     [ -z "$(find d -name '*.part*')" ] || fail "left over: $(find d -name '*.part*')"
 }
+
+# What a large document takes is waited for, or refused by a limit that is too small for it.
+test_large_documents_wait_for_memory() {
+    local i
+    mkdir in
+    for i in 1 2 3 4; do seq -s ' ' "${i}000000" >"in/$i.txt"; done
+    expect 2 bload pack -q in --kind text --tokenizer bytes -T 65536 --oversize split -j 1 --memory 60M -o d
+    err_has '.txt: a document of '
+    err_has ' MiB of memory are needed for it: --memory is too small by '
+    expect 0 bload pack -q in --kind text --tokenizer bytes -T 65536 --oversize split -j 1 --memory 4G -o much
+    expect 0 bload pack -q in --kind text --tokenizer bytes -T 65536 --oversize split -j 4 --memory 300M -o little
+    diff -r much little
+}

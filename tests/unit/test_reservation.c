@@ -110,6 +110,25 @@ START_TEST(who_waits_can_be_cancelled)
 }
 END_TEST
 
+START_TEST(what_never_fits_is_refused_where_that_is_wanted)
+{
+    struct bl_memory_budget budget;
+    struct bl_cancel cancel = {0};
+    struct bl_error e;
+    bl_memory_budget_init(&budget, -20 * MIB);
+    struct bl_reservation r = {.budget = &budget, .cancel = &cancel, .included = 10 * MIB, .strict = true};
+    ck_assert_int_eq(bl_reservation_need(&r, 10 * MIB, &e), BL_OK);
+    ck_assert_int_eq(bl_reservation_need(&r, 70 * MIB, &e), BL_EUSAGE);
+    ck_assert_str_eq(e.text, "70.0 MiB of memory are needed for it: --memory is too small by 80.0 MiB");
+    r.strict = false;
+    bl_reservation_release(&r);
+    ck_assert_int_eq(bl_reservation_need(&r, 70 * MIB, &e), BL_OK); /* alone */
+    ck_assert_int_eq(budget.left, 0);
+    bl_reservation_release(&r);
+    bl_memory_budget_free(&budget);
+}
+END_TEST
+
 /* The scan notes what packing will need. */
 START_TEST(without_a_budget_it_is_noted)
 {
@@ -130,6 +149,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, no_more_than_there_is);
     tcase_add_test(tests, another_input_gives_back_what_the_one_before_took);
     tcase_add_test(tests, who_waits_can_be_cancelled);
+    tcase_add_test(tests, what_never_fits_is_refused_where_that_is_wanted);
     tcase_add_test(tests, without_a_budget_it_is_noted);
 }
 

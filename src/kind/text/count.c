@@ -43,7 +43,7 @@ int bl_text_counter_open(const void *config, const struct bl_kind_env *env, stru
     struct bl_counter *c = calloc(1, sizeof *c);
     if (!c)
         return bl_error_memory(e);
-    int code = bl_item_open(&c->item, config, env->cancel, e);
+    int code = bl_item_open(&c->item, config, env, e);
     if (code)
         bl_text_counter_close(c);
     else
@@ -122,8 +122,9 @@ static int counting_read_text(struct counting *c, const struct bl_chunk *chunk, 
     const struct bl_division_rule *rule = json ? &lines : &c->config->prepared.rule;
     struct bl_documents *documents = NULL;
     struct bl_error fault = {0};
-    int code = bl_documents_open(&documents, chunk->input[c->input].path, rule, chunk->begin, chunk->end,
-                                 c->config->max_document, c->env->cancel, &fault);
+    c->item->path = chunk->input[c->input].path;
+    int code = bl_documents_open(&documents, c->item->path, rule, chunk->begin, chunk->end, c->config->max_document,
+                                 c->env->cancel, &fault);
     if (!code)
         code = counting_read_documents(c, documents, json, &fault);
     int64_t offset = documents && rule->by != BL_DIVISION_FILE ? bl_documents_offset(documents) : -1;

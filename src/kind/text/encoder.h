@@ -17,6 +17,9 @@ void bl_encoder_close(struct bl_encoder *encoder);
 /* From now on encoding returns BL_ECANCEL, between words, once cancel is raised. */
 void bl_encoder_set_stop(struct bl_encoder *encoder, const struct bl_cancel *cancel);
 
+/* The bytes that a document of this size takes at most, with its ids, while it is encoded. */
+int64_t bl_encoder_memory(const struct bl_encoder *encoder, size_t size);
+
 /* Appends the ids of a document, which must be valid UTF-8, without tokens of begin and end. BL_EFAIL: out of memory;
  * BL_EDATA: the document is too large for the tokenizer's library. */
 int bl_encoder_encode(struct bl_encoder *encoder, const char *text, size_t size, struct bl_ids *ids,

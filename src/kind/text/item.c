@@ -10,17 +10,18 @@
 #include "base/utf8.h"
 #include "kind/content.h"
 
-#define KEPT_MAX ((size_t)4096) /* bytes of a value in the table: its lines must stay readable */
-#define KEYS_SHOWN 10           /* keys of a line in a message */
+#define KEPT_MAX ((size_t)4096)    /* bytes of a value in the table: its lines must stay readable */
+#define HELD_MAX ((size_t)8 << 20) /* bytes of a buffer between two documents */
+#define KEYS_SHOWN 10              /* keys of a line in a message */
 #define ADD_REASON(item, ...) bl_row_append_reason((item)->reason, sizeof(item)->reason, __VA_ARGS__)
 
-int bl_item_open(struct bl_item *item, const struct bl_text_config *config, const struct bl_cancel *cancel,
+int bl_item_open(struct bl_item *item, const struct bl_text_config *config, const struct bl_kind_env *env,
                  struct bl_error *e)
 {
-    *item = (struct bl_item){.config = config};
+    *item = (struct bl_item){.config = config, .path = "", .reservation = env->reservation};
     int code = config->prepared.tokenizer ? bl_encoder_open(&item->encoder, config->prepared.tokenizer, e) : BL_OK;
     if (item->encoder)
-        bl_encoder_set_stop(item->encoder, cancel);
+        bl_encoder_set_stop(item->encoder, env->cancel);
     return code;
 }
 
@@ -36,8 +37,21 @@ void bl_item_close(struct bl_item *item)
     *item = (struct bl_item){0};
 }
 
+/* What a large document left is given back: its reservation may be, too. */
+static void item_shrink(struct bl_item *item)
+{
+    struct bl_buffer *buffer[] = {&item->text, &item->repaired, &item->values};
+    for (size_t i = 0; i < sizeof buffer / sizeof *buffer; i++) {
+        if (buffer[i]->capacity > HELD_MAX)
+            bl_buffer_free(buffer[i]);
+    }
+    if (item->ids.capacity > HELD_MAX / sizeof *item->ids.id)
+        bl_ids_free(&item->ids);
+}
+
 void bl_item_begin(struct bl_item *item, int64_t offset)
 {
+    item_shrink(item);
     item->ids.count = 0;
     item->bytes = 0;
     item->reason[0] = '\0';
@@ -139,6 +153,18 @@ static int item_repair_utf8(struct bl_item *item, const char **text, size_t *siz
     return bl_buffer_check(&item->repaired, e);
 }
 
+/* Waits for the memory that a large document takes. */
+static int item_reserve(const struct bl_item *item, size_t size, struct bl_error *e)
+{
+    char text[32];
+    if (!item->reservation || !item->reservation->budget)
+        return BL_OK;
+    int code = bl_reservation_need(item->reservation, bl_encoder_memory(item->encoder, size), e);
+    if (code == BL_EUSAGE)
+        bl_error_prefix(e, "%s: a document of %s", item->path, bl_text_size(text, (int64_t)size));
+    return code;
+}
+
 static int item_encode(struct bl_item *item, const char *text, size_t size, struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
@@ -149,7 +175,9 @@ static int item_encode(struct bl_item *item, const char *text, size_t size, stru
     if (!item->encoder)
         return bl_error_set(e, BL_EUSAGE, "the inputs hold text: use --tokenizer FILE, or --tokenizer bytes");
     struct bl_error fault = {0};
-    int code = bl_item_add_mark(item, p->bos, e);
+    int code = item_reserve(item, size, e);
+    if (!code)
+        code = bl_item_add_mark(item, p->bos, e);
     if (code)
         return code;
     code = bl_encoder_encode(item->encoder, text, size, &item->ids, &fault);

@@ -2,13 +2,15 @@
 #ifndef BL_ITEM_H
 #define BL_ITEM_H
 
-#include "base/cancel.h"
 #include "kind/kind.h"
+#include "kind/reservation.h"
 #include "kind/text/config.h"
 #include "kind/text/encoder.h"
 
 struct bl_item {
     const struct bl_text_config *config;
+    const char *path; /* of the file, for messages */
+    struct bl_reservation *reservation;
     struct bl_encoder *encoder; /* NULL without a tokenizer */
     struct bl_ids ids;
     struct bl_buffer text;     /* of the document, if it is escaped in the file */
@@ -27,8 +29,8 @@ struct bl_item {
 /* Takes a complete item: emits its row and spools its steps. */
 typedef int bl_item_emit(void *context, struct bl_item *item, struct bl_error *e);
 
-/* cancel: once it is raised, encoding returns BL_ECANCEL. */
-int bl_item_open(struct bl_item *item, const struct bl_text_config *config, const struct bl_cancel *cancel,
+/* env: once its cancel is raised, encoding returns BL_ECANCEL; what large documents take is reserved. */
+int bl_item_open(struct bl_item *item, const struct bl_text_config *config, const struct bl_kind_env *env,
                  struct bl_error *e);
 void bl_item_close(struct bl_item *item);
 
