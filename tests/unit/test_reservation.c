@@ -19,7 +19,7 @@ struct user {
 static void *user_run(void *user_)
 {
     struct user *u = user_;
-    struct bl_error e;
+    struct bl_error e = {0};
     int64_t total = u->reservation.budget->total;
     for (int i = 0; i < u->turns && !u->failed; i++) {
         u->seed = u->seed * 1103515245 + 12345;
@@ -61,7 +61,7 @@ START_TEST(another_input_gives_back_what_the_one_before_took)
 {
     struct bl_memory_budget budget;
     struct bl_cancel cancel = {0};
-    struct bl_error e;
+    struct bl_error e = {0};
     bl_memory_budget_init(&budget, 100 * MIB);
     struct bl_reservation r = {.budget = &budget, .cancel = &cancel, .included = 10 * MIB};
     ck_assert_int_eq(bl_reservation_need(&r, 10 * MIB, &e), BL_OK);
@@ -95,7 +95,7 @@ START_TEST(who_waits_can_be_cancelled)
 {
     struct bl_memory_budget budget;
     struct bl_cancel cancel = {0};
-    struct bl_error e;
+    struct bl_error e = {0};
     pthread_t thread;
     bl_memory_budget_init(&budget, 100 * MIB);
     struct bl_reservation one = {.budget = &budget, .cancel = &cancel}, two = one;
@@ -114,7 +114,7 @@ START_TEST(what_never_fits_is_refused_where_that_is_wanted)
 {
     struct bl_memory_budget budget;
     struct bl_cancel cancel = {0};
-    struct bl_error e;
+    struct bl_error e = {0};
     bl_memory_budget_init(&budget, -20 * MIB);
     struct bl_reservation r = {.budget = &budget, .cancel = &cancel, .included = 10 * MIB, .strict = true};
     ck_assert_int_eq(bl_reservation_need(&r, 10 * MIB, &e), BL_OK);
@@ -132,7 +132,7 @@ END_TEST
 /* The scan notes what packing will need. */
 START_TEST(without_a_budget_it_is_noted)
 {
-    struct bl_error e;
+    struct bl_error e = {0};
     struct bl_reservation r = {.included = 10 * MIB};
     ck_assert_int_eq(bl_reservation_need(&r, 5 * MIB, &e), BL_OK);
     ck_assert_int_eq(r.needed, 0);
