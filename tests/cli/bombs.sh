@@ -223,7 +223,7 @@ EOF
 # Pictures in the tags of MP3 may be compressed: 2 MB took 2 GB.
 test_tags_are_left_alone() {
     ffmpeg -v error -nostdin -f lavfi -i sine=duration=1 -bitexact -id3v2_version 0 plain.mp3
-    python3 - plain.mp3 tags.mp3 two.mp3 beyond.mp3 <<'EOF'
+    python3 - plain.mp3 tags.mp3 two.mp3 beyond.mp3 many.mp3 <<'EOF'
 import sys, zlib
 def size(n):
     return bytes([n >> 21 & 127, n >> 14 & 127, n >> 7 & 127, n & 127])
@@ -235,9 +235,11 @@ sound = open(sys.argv[1], "rb").read()
 open(sys.argv[2], "wb").write(bomb + sound)
 open(sys.argv[3], "wb").write(tag(b"TIT2" + size(3) + b"\0\0\0hm") + bomb + tag(b"") + sound)
 open(sys.argv[4], "wb").write(b"ID3\4\0\0\177\177\177\177" + sound)
+open(sys.argv[5], "wb").write(tag(b"") * 1001 + bomb + sound)
 EOF
-    within 400 3 bload scan -q --kind audio --isolate off beyond.mp3 plain.mp3 tags.mp3 two.mp3
-    is 'skipped ok ok ok' "$(field status <"$OUT" | xargs)"
+    within 400 3 bload scan -q --kind audio --isolate off beyond.mp3 many.mp3 plain.mp3 tags.mp3 two.mp3
+    err_has 'skipped many.mp3: more than 1000 ID3 tags'
+    is 'skipped skipped ok ok ok' "$(field status <"$OUT" | xargs)"
     is 2 "$(field length <"$OUT" | sort -u | wc -l)"
     expect 0 bload pack -q --kind audio -T longest -j 1 -o d plain.mp3 tags.mp3 two.mp3
     is 1 "$(python3 - d <<'EOF'

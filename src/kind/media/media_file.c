@@ -11,8 +11,9 @@
 #include "base/opener.h"
 
 #define IO_BUFFER (64 << 10)
-#define TAG_HEAD 10   /* bytes: name, version, flags, size */
-#define TAGS_MAX 1000 /* further ones libav reads */
+#define TAG_HEAD 10         /* bytes: name, version, flags, size */
+#define TAGS_MAX 1000       /* one after the other */
+#define TAGS_SIZE (1 << 28) /* bytes of all: the most that one can have */
 
 ssize_t bl_media_file_read(const struct bl_media_file *file, void *buffer, size_t size, int64_t offset)
 {
@@ -34,17 +35,19 @@ static int64_t tag_read(const uint8_t *head)
 }
 
 /* Nothing in tags is of use here, and what is compressed in them libav decompresses without limit. */
-static void media_file_measure_tags(struct bl_media_file *file)
+static int media_file_measure_tags(struct bl_media_file *file, struct bl_error *e)
 {
     uint8_t head[TAG_HEAD];
-    int64_t size = 1;
-    for (int i = 0; i < TAGS_MAX && size; i++) {
-        bool there = bl_media_file_read(file, head, sizeof head, file->tags) == (ssize_t)sizeof head;
-        size = there ? tag_read(head) : 0;
-        if (file->tags + size > (1 << 28))
-            return;
+    ssize_t got = sizeof head;
+    int64_t size;
+    memcpy(head, file->head, sizeof head);
+    for (int tags = 1; got == (ssize_t)sizeof head && (size = tag_read(head)) > 0; tags++) {
         file->tags += size;
+        if (tags > TAGS_MAX || file->tags > TAGS_SIZE)
+            return bl_error_set(e, BL_EDATA, "more than %d ID3 tags, or %d MiB of them", TAGS_MAX, TAGS_SIZE >> 20);
+        got = bl_media_file_read(file, head, sizeof head, file->tags);
     }
+    return got < 0 ? bl_error_errno(e, BL_EFAIL, "%s: cannot be read", file->path) : BL_OK;
 }
 
 static void media_file_hide_tags(const struct bl_media_file *file, uint8_t *buffer, ssize_t size)
@@ -111,7 +114,9 @@ int bl_media_file_open(struct bl_media_file *file, const char *path, int64_t byt
     const char *archive = bl_archive_detect(file->head, (size_t)got);
     if (archive)
         return bl_error_set(e, BL_EDATA, "%s", archive);
-    media_file_measure_tags(file);
+    int code = media_file_measure_tags(file, e);
+    if (code)
+        return code;
     unsigned char *buffer = av_malloc(IO_BUFFER);
     if (!buffer)
         return bl_error_memory(e);
