@@ -551,6 +551,6 @@ test_large_documents_wait_for_memory() {
     err_has '.txt: a document of '
     err_has ' MiB of memory are needed for it: --memory is too small by '
     expect 0 bload pack -q in --kind text --tokenizer bytes -T 65536 --oversize split -j 1 --memory 4G -o much
-    expect 0 bload pack -q in --kind text --tokenizer bytes -T 65536 --oversize split -j 4 --memory 300M -o little
+    expect 0 bload pack -q in --kind text --tokenizer bytes -T 65536 --oversize split -j 4 --memory 400M -o little
     diff -r much little
 }
