@@ -295,6 +295,10 @@ static int per_step_row_lead(const struct bl_row *row, double *lead, struct bl_e
     struct bl_buffer text = {0};
     char *end = NULL;
     bool found = bl_row_get_value(row, "lead", &text);
+    if (text.failed) {
+        bl_buffer_free(&text);
+        return bl_error_memory(e);
+    }
     *lead = found ? strtod(text.data, &end) : 0;
     bool good = found && end != text.data && !*end && isfinite(*lead);
     bl_buffer_free(&text);
