@@ -2,7 +2,7 @@
 
 # What bench/ has in C: programs of the tool's own parts, two of the library as others link it, one of neither.
 BENCHES := $(addprefix build/release/bench/,decode plan/text $(if $(wildcard /usr/include/*/libswscale/swscale.h),convert) \
-	encode plan/plan plan/lists)
+	encode plan/plan plan/lists plan/instances)
 
 .PHONY: bench-programs
 bench-programs: $(BENCHES)
@@ -12,7 +12,7 @@ $(BENCHES:%=%.o): build/release/bench/%.o: bench/%.c build/release/flags
 
 build/release/bench/convert.o: BENCH_CFLAGS = -O3
 build/release/bench/convert: BENCH_LIBS = $(call pkg,SWSCALE_LIBS,--libs libswscale) $(if $(wildcard /usr/include/libyuv.h),-lyuv)
-$(filter %/decode %/plan/text %/convert,$(BENCHES)): %: %.o build/release/objects.a
+$(filter %/decode %/plan/text %/plan/instances %/convert,$(BENCHES)): %: %.o build/release/objects.a
 	$(call say,LINK)
 	$(Q)$(LINK) -o $@ $^ $(BENCH_LIBS) $(LINK_LIBS)
 

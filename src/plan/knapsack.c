@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { RUN = 8 };
+
 /* Drops a limit that even the shortest length cannot exceed. */
 static uint32_t knapsack_limit(const struct bl_histogram *h, uint32_t T, uint32_t sequences)
 {
@@ -13,7 +15,7 @@ int64_t bl_knapsack_work(const struct bl_histogram *h, uint32_t T, uint32_t sequ
 {
     uint32_t limit = knapsack_limit(h, T, sequences);
     int64_t layers = limit ? limit : 1, work = (int64_t)h->distinct * T;
-    return work > INT64_MAX / 64 / layers ? INT64_MAX / 64 : work * layers;
+    return work > INT64_MAX / 64 / layers ? INT64_MAX / 64 : work * layers / 2;
 }
 
 int bl_knapsack_make(struct bl_knapsack *k, const struct bl_histogram *h, uint32_t T, uint32_t sequences,
@@ -35,13 +37,16 @@ void bl_knapsack_free(struct bl_knapsack *k)
     *k = (struct bl_knapsack){0};
 }
 
-/* to[t] = max(to[t], from[t] + price): a loop that compilers vectorise. */
+/* to[t] = max(to[t], from[t] + price). Compilers vectorise runs of a constant size, even where they are not asked to
+ * take pains. */
 static void row_raise(double *restrict to, const double *restrict from, double price, size_t n)
 {
-    for (size_t t = 0; t < n; t++) {
-        double worth = from[t] + price;
-        to[t] = to[t] > worth ? to[t] : worth;
-    }
+    size_t t = 0;
+    for (; t + RUN <= n; t += RUN)
+        for (size_t i = t; i < t + RUN; i++)
+            to[i] = to[i] > from[i] + price ? to[i] : from[i] + price;
+    for (; t < n; t++)
+        to[t] = to[t] > from[t] + price ? to[t] : from[t] + price;
 }
 
 /* Without a limit a length may repeat: each run of its size reads the updated run before it. */

@@ -21,7 +21,7 @@ struct bl_knapsack {
     double *worth;      /* [T+1] greatest worth by room; with a limit [sequences+1][T+1] */
 };
 
-/* Operations of one solution. */
+/* Operations of one solution: one for two entries of the table, which are computed at once. */
 int64_t bl_knapsack_work(const struct bl_histogram *h, uint32_t T, uint32_t sequences);
 
 /* sequences: as in struct bl_limits. BL_EFAIL: out of memory; then *k is empty. */

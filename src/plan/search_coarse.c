@@ -120,7 +120,8 @@ int bl_search_coarse(struct bl_patterns *patterns, const struct bl_histogram *h,
     struct coarse c;
     struct bl_patterns units = {0}, known = {0};
     int code = coarse_make(&c, h, (uint32_t)limits->T, unit, e);
-    struct bl_limits in_units = {c.T, limits->sequences, limits->work};
+    struct bl_limits in_units = *limits;
+    in_units.T = c.T;
     int64_t bound = 0; /* of the lengths in units: unused */
     if (code)
         goto out;

@@ -192,7 +192,7 @@ static int dive_run(struct bl_colgen *g, struct bl_patterns *best, size_t known,
     size_t n = g->h->distinct, most = best->count && best->blocks < known ? best->blocks : known;
     struct dive_run d = {.h = g->h, .limits = *g->limits};
     struct bl_patterns tried = {0};
-    d.limits.work /= 4;
+    const int64_t given = d.limits.work /= 4;
     d.left = malloc((n + 1) * sizeof *d.left);
     d.bucket = malloc((n + 1) * sizeof *d.bucket);
     int code = d.left && d.bucket ? remainder_make(&d.rest, d.h, e) : bl_error_memory(e);
@@ -214,6 +214,7 @@ static int dive_run(struct bl_colgen *g, struct bl_patterns *best, size_t known,
         tried = (struct bl_patterns){0};
     }
 out:
+    bl_limits_use(&d.limits, given - d.limits.work);
     bl_patterns_free(&tried);
     bl_histogram_free(&d.rest.h);
     free(d.rest.bucket);
@@ -244,6 +245,7 @@ int bl_search_columns(struct bl_patterns *patterns, int64_t *bound, const struct
     if (code)
         goto out;
     code = bl_colgen_run(&g, e);
+    bl_limits_use(limits, limits->work - g.work);
     if (code)
         goto out;
     for (size_t b = 0; price && b < h->distinct; b++)

@@ -63,9 +63,10 @@ static void grouping_make_classes(struct grouping *s)
 static int grouping_solve(struct grouping *s, struct bl_patterns *drawn, struct bl_error *e)
 {
     struct bl_patterns known = {0};
-    struct bl_limits limits = {PLACES, s->limits->sequences, s->work / 4};
+    struct bl_limits limits = bl_limits_with(s->limits, s->work / 4);
     int64_t bound = 0; /* valid for the means, not for the lengths */
     *drawn = (struct bl_patterns){0};
+    limits.T = PLACES;
     int code = bl_search_bestfit(&known, &s->h, &limits, e);
     if (code)
         return code;
@@ -229,6 +230,7 @@ int bl_search_grouped(struct bl_patterns *patterns, int64_t *bound, const struct
     }
     if (!code)
         code = bl_search_residual(patterns, h, s.residual.left, limits, grouping_fill_rest, e);
+    bl_limits_use(limits, limits->work - s.work);
     bl_residual_free(&s.residual);
     bl_histogram_free(&s.h);
     free(s.longest);

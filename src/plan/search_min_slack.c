@@ -99,6 +99,7 @@ int bl_search_min_slack(struct bl_patterns *patterns, const struct bl_histogram 
     while (!code && s.work > 0 &&
            (longest = bl_bitset_previous(&s.residual.nonempty, h->distinct - 1)) != BL_BITSET_NONE)
         code = slack_fill_block(&s, longest, patterns, e);
+    bl_limits_use(limits, limits->work / (limits->T < PAIRS_FROM ? 8 : 32) - s.work);
     if (!code)
         code = bl_search_residual(patterns, h, s.residual.left, limits, bl_search_bestfit, e);
     bl_residual_free(&s.residual);

@@ -305,7 +305,7 @@ START_TEST(patterns_use_the_histogram_exactly)
 {
     struct list l = random_list(3000, 200, (uint64_t)_i);
     struct bl_lengths lengths = {l.length, NULL, l.count, 1, 200, 1, 200};
-    struct bl_limits limits = {200 + _i * 37, UINT32_MAX, 0};
+    struct bl_limits limits = {.T = 200 + _i * 37, .sequences = UINT32_MAX};
     struct bl_histogram h;
     struct bl_patterns p;
     ck_assert_int_eq(bl_histogram_make(&h, &lengths, NULL), 0);
@@ -358,7 +358,7 @@ START_TEST(counts_give_what_bestfit_gives_one_by_one)
     struct list l = random_list(40 + (size_t)_i * 11, 5 + _i * 3, (uint64_t)_i);
     int64_t T = 5 + _i * 3 + _i % 7;
     struct bl_lengths lengths = {l.length, NULL, l.count, 1, T, 1, T};
-    struct bl_limits limits = {T, UINT32_MAX, 0};
+    struct bl_limits limits = {.T = T, .sequences = UINT32_MAX};
     struct bl_histogram h;
     struct bl_patterns p;
     ck_assert_int_eq(bl_histogram_make(&h, &lengths, NULL), 0);
@@ -392,7 +392,7 @@ START_TEST(single_bestfit_is_bestfit)
     int64_t T = 40 + _i * 900;
     struct list l = random_list(200 + (size_t)_i * 20, T, (uint64_t)_i);
     struct bl_lengths lengths = {l.length, NULL, l.count, 1, T, 1, T};
-    struct bl_limits limits = {T, _i % 2 ? 3 : UINT32_MAX, 0};
+    struct bl_limits limits = {.T = T, .sequences = _i % 2 ? 3 : UINT32_MAX};
     struct bl_plan plan = {.T = T};
     struct bl_order order = {.kind = BL_ORDER_SHUFFLED, .ranks = {1, 1}, .length = l.length};
     struct bl_histogram h;
@@ -541,6 +541,26 @@ START_TEST(long_blocks_of_different_lengths)
     assert_sound(&plan, l);
     ck_assert_uint_le(plan.blocks, 1502);
     ck_assert_int_ge(plan.lower_bound, 1500);
+    bl_plan_free(&plan);
+    free(l.length);
+}
+END_TEST
+
+/* 510 lengths in blocks of 500,000, about ten of each, two or three in a block: the classes of step 5 cost blocks, and
+ * the relaxation over all of the lengths must be within the default effort. */
+START_TEST(many_lengths_in_long_blocks)
+{
+    struct list l = {.length = malloc(12000 * sizeof *l.length)};
+    uint64_t state = 7;
+    for (int i = 0; i < 510; i++) {
+        state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        int64_t length = 67000 + i * 522 + (int64_t)((state >> 33) % 522);
+        for (uint64_t n = 1 + (state >> 50) % 20; n > 0; n--)
+            l.length[l.count++] = length;
+    }
+    struct bl_plan_options o = {.T = 500000, .strategy = BL_STRATEGY_BLOCK};
+    struct bl_plan plan = make(l, &o);
+    ck_assert_int_le((int64_t)plan.blocks, plan.lower_bound + 2);
     bl_plan_free(&plan);
     free(l.length);
 }
@@ -939,6 +959,7 @@ static Suite *plan_suite(void)
     tcase_add_loop_test(laws, repaired_and_fixed_one_by_one, 0, brief ? 1 : 2);
     tcase_add_loop_test(laws, prices_prove_nothing_false, 0, unit_times(9));
     tcase_add_loop_test(laws, long_blocks_of_different_lengths, 0, brief ? 0 : 2);
+    tcase_add_loop_test(laws, many_lengths_in_long_blocks, 0, brief ? 0 : 1);
     tcase_add_loop_test(laws, more_different_lengths_than_patterns_have, 0, brief ? 0 : 1);
     tcase_add_loop_test(laws, the_papers_table, 0, brief ? 0 : 1);
     tcase_add_loop_test(laws, blocks_of_real_lists, 0, brief ? 1 : 4);
