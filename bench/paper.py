@@ -21,14 +21,17 @@ SHARED = os.environ.get("BLOAD_SHARED", os.path.join(HERE, "../../shared"))
 RANKS = 2
 WINDOW = 4  # samples of PLAID that make a step
 
-# name: (strategy, whether rows are cut where sequences begin, whether an update has as many sequences as the others' instead of rows)
+# name: (strategy, whether rows are cut where sequences begin, whether an update has as many sequences as the others' instead of rows,
+# whether every epoch has a plan of its own)
 WAYS = {
-    "naive": ("naive", False, False),
-    "naive, PackedSequence": ("naive", True, False),
-    "sample": ("sample", False, False),
-    "mix": ("mix", False, False),
-    "block, equal rows": ("block", True, False),
-    "block, equal sequences": ("block", True, True),
+    "naive": ("naive", False, False, False),
+    "naive, PackedSequence": ("naive", True, False, False),
+    "sample": ("sample", False, False, False),
+    "mix": ("mix", False, False, False),
+    "block, equal rows": ("block", True, False, False),
+    "block, equal rows, a plan an epoch": ("block", True, False, True),
+    "block, equal sequences": ("block", True, True, False),
+    "block, equal sequences, a plan an epoch": ("block", True, True, True),
 }
 COLUMNS = ("data", "way", "rows an update", "T", "updates", "seconds", "naive by it", "processor", "naive by its", "padding", "deleted", "accuracy, %")
 
@@ -55,13 +58,15 @@ class Data:
                 np.save(os.path.join(folder, f"{number:05}.npy"), array.astype("f4"))
                 labels.write(f"{number:05},{label}\n")
 
-    def pack(self, part, strategy, batch, seed=0):
-        """The dataset, for batches of so many blocks. The tool leaves one that is there already as it is."""
-        out = os.path.join(self.folder, f"{part}-{strategy}-{batch}-{seed}")
+    def pack(self, part, strategy, batch, seed=0, epochs=1):
+        """The dataset, for batches of so many blocks, with a plan for each of the epochs. The tool leaves one that is there already as it is."""
+        out = os.path.join(self.folder, f"{part}-{strategy}-{batch}-{seed}-{epochs}")
         folder, remainder = os.path.join(self.folder, part), "spread" if strategy == "block" else "pad"
         subprocess.run([BLOAD, "pack", "-q", folder, "--kind", "array", "--attributes", folder + ".csv", "-T", "longest", "--strategy", strategy,
                         "--world-size", str(RANKS), "--batch-size", str(batch), "--remainder", remainder, "--seed", str(seed),
                         "-o", out], check=True)
+        if epochs > 1:
+            subprocess.run([BLOAD, "plan", "-q", "--dataset", out, "--epochs", str(epochs - 1), "--seed", str(1000 * (seed + 1))], check=True)
         return out
 
     def batch(self, equal_sequences):
@@ -74,11 +79,11 @@ class Data:
 
     def job(self, way, seed):
         """A training, as paper_rank.py takes it."""
-        strategy, cut, equal_sequences = WAYS[way]
+        strategy, cut, equal_sequences, fresh = WAYS[way]
         batch = self.batch(equal_sequences)
         test = self.pack("test", "block", 1) if self.tested else None
         # Only what is scored needs a packing of its own for every seed.
-        train = self.pack("train", strategy, batch, seed if self.tested else 0)
+        train = self.pack("train", strategy, batch, seed if self.tested else 0, self.training["epochs"] if fresh else 1)
         return {**self.training, "way": way, "cut": cut, "batch": batch, "seed": seed, "dataset": train, "test": test}
 
 

@@ -20,9 +20,8 @@ from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils.rnn import pack_sequence
 from torch.utils.data import DataLoader
-from torch.utils.data.distributed import DistributedSampler
 
-from bload.torch import BlockDataset
+from bload.torch import BlockDataset, BlockSampler
 
 
 class Recurrent(torch.nn.Module):
@@ -92,7 +91,8 @@ def train(job, rank, ranks):
     model = Recurrent(job["inputs"], job["hidden"], job["classes"])
     parallel = DistributedDataParallel(model)
     optimizer = torch.optim.Adam(model.parameters(), lr=job["rate"])
-    sampler = DistributedSampler(dataset, ranks, rank, seed=job["seed"])
+    # Each epoch in random order: of the stored blocks, or of those of the next plan where there are several.
+    sampler = BlockSampler(dataset, ranks, rank, seed=job["seed"], batch_size=job["batch"])
     loader = DataLoader(dataset, batch_size=job["batch"], sampler=sampler, collate_fn=cut_out if job["cut"] else whole_rows)
     seconds, processor = [], []
     for epoch in range(job["epochs"]):
