@@ -180,9 +180,8 @@ enum bload_strategy {
 };
 
 enum bload_fill {
-    BLOAD_OPTIMAL, /* near the lower bound, equal lengths exchanged at random */
+    BLOAD_OPTIMAL, /* near the lower bound; the seed decides which sequences share a block */
     BLOAD_PAPER,   /* BLoad's rule: a uniformly random choice of those that fit */
-    BLOAD_RANDOM,  /* the seed decides which lengths share a block; takes a few blocks more */
 };
 
 /* How to make the number of blocks a multiple of world_size * batch_size: spread sequences over more blocks, add empty
@@ -191,6 +190,9 @@ enum bload_remainder { BLOAD_REMAINDER_SPREAD, BLOAD_REMAINDER_PAD, BLOAD_REMAIN
 
 /* How to treat sequences longer than T. */
 enum bload_oversize { BLOAD_ERROR, BLOAD_SPLIT, BLOAD_TRUNCATE, BLOAD_DROP };
+
+/* When ranks wait for each other: after every micro-batch, or after every optimizer step of `accumulate` of them. */
+enum bload_sync { BLOAD_SYNC_MICRO, BLOAD_SYNC_STEP };
 
 /* Zero is the default of every member. */
 struct bload_plan_options {
@@ -207,13 +209,19 @@ struct bload_plan_options {
     int64_t min_length;    /* shorter sequences are dropped */
     int64_t max_length;    /* longer sequences are dropped; 0: no limit */
     int keep_order;        /* not 0: sequences and blocks keep the order of the lengths */
+    double spare;          /* this part more blocks (0.005: 0.5 %) leaves more to the seed; 0: as few as possible */
     int64_t world_size;    /* ranks; 0: 1 */
     int64_t batch_size;    /* blocks per rank and step; 0: 1 */
     enum bload_remainder remainder;
-    /* not 0: in every step the ranks have nearly equal sums of squared lengths. Rank r has every world_size-th block,
-     * from block r on. */
+    /* not 0: wherever ranks wait, they cost nearly the same: by the costs below or, if none is given, by squared
+     * lengths. Rank r has every world_size-th block, from block r on. */
     int balance;
     const uint32_t *group; /* [count] or NULL: sequences of different groups never share a block */
+    double cost_alpha;     /* what a block costs for each of its steps, */
+    double cost_beta;      /* and for each squared step of its sequences; */
+    const double *cost;    /* [count] or NULL: what each sequence costs, instead of these */
+    int64_t accumulate;    /* micro-batches per optimizer step; 0: 1 */
+    enum bload_sync sync;
 };
 
 struct bload_plan;
@@ -230,6 +238,19 @@ BLOAD_API int bload_dataset_plan(struct bload_dataset *dataset, struct bload_pla
 BLOAD_API void bload_plan_free(struct bload_plan *plan);
 
 BLOAD_API void bload_plan_counts(const struct bload_plan *plan, struct bload_counts *counts);
+
+/* How even the ranks of a plan are; all 0 with one rank. */
+struct bload_balance {
+    double lost;        /* by waiting: the dearest rank of each wait, in all, by the mean rank, less 1 */
+    double lost_before; /* the same of blocks in random order, before they were balanced */
+    double bound;       /* proven: no plan of these pieces in as many blocks loses less */
+    double highest;     /* the dearest block, by the mean block */
+    double ks;          /* Kolmogorov-Smirnov distance of what lies between two waits from the whole, in the mean */
+    double ks_random;   /* the same if it were drawn from the same blocks at random */
+    double neighbours;  /* correlation of the costs of each block and the next */
+};
+
+BLOAD_API void bload_plan_balance(const struct bload_plan *plan, struct bload_balance *balance);
 
 /* A sequence, or a part of one, in a block. */
 struct bload_piece {

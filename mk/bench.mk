@@ -2,7 +2,7 @@
 
 # What bench/ has in C: programs of the tool's own parts, two of the library as others link it, one of neither.
 BENCHES := $(addprefix build/release/bench/,decode plan/text $(if $(wildcard /usr/include/*/libswscale/swscale.h),convert) \
-	encode plan/plan plan/lists plan/instances)
+	encode plan/plan plan/lists plan/instances plan/ranks)
 
 .PHONY: bench-programs
 bench-programs: $(BENCHES)
@@ -16,7 +16,7 @@ $(filter %/decode %/plan/text %/plan/instances %/convert,$(BENCHES)): %: %.o bui
 	$(call say,LINK)
 	$(Q)$(LINK) -o $@ $^ $(BENCH_LIBS) $(LINK_LIBS)
 
-build/release/bench/encode build/release/bench/plan/plan: %: %.o build/libbload.a
+build/release/bench/encode build/release/bench/plan/plan build/release/bench/plan/ranks: %: %.o build/libbload.a
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call pkg,LIBRARY_LIBS,--libs $(LIBRARY_MODULES)) -lm
 

@@ -265,15 +265,16 @@ static int options_translate(const struct bload_plan_options *from, struct bl_pl
                                                 [BLOAD_NAIVE] = BL_STRATEGY_NAIVE,
                                                 [BLOAD_SAMPLE] = BL_STRATEGY_SAMPLE,
                                                 [BLOAD_MIX] = BL_STRATEGY_MIX};
-    static const enum bl_fill fill[] = {
-        [BLOAD_OPTIMAL] = BL_FILL_OPTIMAL, [BLOAD_PAPER] = BL_FILL_PAPER, [BLOAD_RANDOM] = BL_FILL_RANDOM};
+    static const enum bl_fill fill[] = {[BLOAD_OPTIMAL] = BL_FILL_OPTIMAL, [BLOAD_PAPER] = BL_FILL_PAPER};
     static const enum bl_oversize oversize[] = {[BLOAD_ERROR] = BL_OVERSIZE_ERROR,
                                                 [BLOAD_SPLIT] = BL_OVERSIZE_SPLIT,
                                                 [BLOAD_TRUNCATE] = BL_OVERSIZE_TRUNCATE,
                                                 [BLOAD_DROP] = BL_OVERSIZE_DROP};
-    if ((unsigned)from->strategy > BLOAD_MIX || (unsigned)from->fill > BLOAD_RANDOM ||
-        (unsigned)from->oversize > BLOAD_DROP || (unsigned)from->remainder > BLOAD_REMAINDER_DROP)
-        return bl_error_set(e, BL_EUSAGE, "unknown strategy, fill, oversize or remainder");
+    if ((unsigned)from->strategy > BLOAD_MIX || (unsigned)from->fill > BLOAD_PAPER ||
+        (unsigned)from->oversize > BLOAD_DROP || (unsigned)from->remainder > BLOAD_REMAINDER_DROP ||
+        (unsigned)from->sync > BLOAD_SYNC_STEP)
+        return bl_error_set(e, BL_EUSAGE, "unknown strategy, fill, oversize, remainder or sync");
+    const struct bl_plan_cost cost = {from->cost_alpha, from->cost_beta, from->cost ? "cost" : NULL};
     *to = (struct bl_plan_options){.strategy = strategy[from->strategy],
                                    .fill = fill[from->fill],
                                    .oversize = oversize[from->oversize],
@@ -287,10 +288,17 @@ static int options_translate(const struct bload_plan_options *from, struct bl_pl
                                    .min_length = from->min_length,
                                    .max_length = from->max_length,
                                    .order = from->keep_order ? BL_KEEP_ORDER : BL_KEEP_NOTHING,
+                                   .spare = from->spare,
                                    .world_size = from->world_size,
                                    .batch_size = from->batch_size,
                                    .remainder = (enum bl_remainder)from->remainder,
-                                   .balance = from->balance ? BL_BALANCE_QUADRATIC : BL_BALANCE_NONE,
+                                   .balance = !from->balance                 ? BL_BALANCE_NONE
+                                              : bl_plan_cost_is_given(&cost) ? BL_BALANCE_COST
+                                                                             : BL_BALANCE_QUADRATIC,
+                                   .cost = cost,
+                                   .column = from->cost,
+                                   .accumulate = from->accumulate,
+                                   .sync = (enum bl_sync)from->sync,
                                    .group = from->group};
     return BL_OK;
 }
@@ -355,6 +363,7 @@ int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, s
     plan->plan.cut = m->plan_info.cut;
     plan->plan.lower_bound = m->plan_info.lower_bound;
     plan->plan.max_sequences = m->format.S;
+    plan->plan.balance = m->plan_info.balance;
     *out = plan;
     return error_export(BL_OK, &e, error);
 }
@@ -385,6 +394,18 @@ void bload_plan_counts(const struct bload_plan *plan, struct bload_counts *count
         .lower_bound = p->lower_bound,
         .efficiency = bl_plan_efficiency(p),
     };
+}
+
+void bload_plan_balance(const struct bload_plan *plan, struct bload_balance *balance)
+{
+    const struct bl_plan_balance *b = &plan->plan.balance;
+    *balance = (struct bload_balance){.lost = b->lost,
+                                      .lost_before = b->lost_before,
+                                      .bound = b->bound,
+                                      .highest = b->highest,
+                                      .ks = b->apart,
+                                      .ks_random = b->apart_drawn,
+                                      .neighbours = b->neighbours};
 }
 
 int64_t bload_plan_pieces(const struct bload_plan *plan, int64_t block)

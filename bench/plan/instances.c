@@ -1,11 +1,12 @@
 /* Solves bin packing instances whose best known number of blocks is known, by the search of --fill optimal:
  *
- *     instances [-e EFFORT] [-c CLASS] [-v] FILE...
+ *     instances [-e EFFORT] [-o PART]... [-c CLASS] [-v] FILE...
  *
  * A file has lines "class, name, items, T, lower, upper, LENGTHxCOUNT ...", separated by tabs, after a heading. upper:
- * the best known number of blocks, or 0. Prints for each class how many were solved, the blocks beyond the best known,
- * operations and CPU seconds. -c chooses classes by the beginning of their name; -v
- * prints every instance. A bound above a known number of blocks, or a plan that is none, is an error: status 1. */
+ * the best known number of blocks, or 0. Prints for each class how many were solved, the blocks beyond the best known
+ * (or the bound), operations and CPU seconds, and all blocks. -o leaves out a part of the search; -c chooses classes by
+ * the beginning of their name; -v prints every instance. A line that is no instance, a bound above a known number of
+ * blocks, or blocks that are wrong: status 1. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,15 +20,25 @@
 
 enum { CLASSES_MAX = 64 };
 
+static const struct {
+    const char *name;
+    enum bl_search_part part;
+} parts[] = {
+    {"grouped", BL_SEARCH_GROUPED},   {"min_slack", BL_SEARCH_MIN_SLACK}, {"improve", BL_SEARCH_IMPROVE},
+    {"columns", BL_SEARCH_COLUMNS},   {"fixing", BL_SEARCH_FIXING},       {"coarse", BL_SEARCH_COARSE},
+    {"complete", BL_SEARCH_COMPLETE}, {"dive", BL_SEARCH_DIVE},
+};
+
 struct class_total {
     char name[64];
     long instances, solved, proven;
-    int64_t beyond, used;
+    int64_t blocks, beyond, used;
     double seconds, longest;
 };
 
 struct run {
     int64_t effort;
+    uint32_t without; /* enum bl_search_part */
     const char *class;
     bool is_verbose, has_failed;
     struct class_total total[CLASSES_MAX];
@@ -82,8 +93,11 @@ static int instance_solve(struct run *r, const struct instance *x, struct bl_err
 {
     struct class_total *total = run_total(r, x->class);
     int64_t used = 0, bound = bl_bound_blocks(&x->h, x->T);
-    struct bl_limits limits = {
-        .T = x->T, .sequences = UINT32_MAX, .work = r->effort * INT64_C(1000000000), .used = &used};
+    struct bl_limits limits = {.T = x->T,
+                               .sequences = UINT32_MAX,
+                               .work = r->effort * INT64_C(1000000000),
+                               .used = &used,
+                               .without = r->without};
     struct bl_patterns patterns = {0};
     double begun = cpu_seconds();
     int code = total ? bl_search_best(&patterns, &bound, &x->h, &limits, e) : BL_EFAIL;
@@ -102,6 +116,7 @@ static int instance_solve(struct run *r, const struct instance *x, struct bl_err
     total->instances++;
     total->solved += blocks <= best;
     total->proven += blocks == bound;
+    total->blocks += blocks;
     total->beyond += blocks - best;
     total->used += used;
     total->seconds += seconds;
@@ -137,12 +152,16 @@ static int run_file(struct run *r, const char *path, struct bl_error *e)
     FILE *f = fopen(path, "r");
     char *line = NULL;
     size_t size = 0;
-    int code = BL_OK;
+    int code = BL_OK, number = 0;
     if (!f)
         return bl_error_set(e, BL_EFAIL, "%s: cannot be read", path);
     while (!code && getline(&line, &size, f) > 0) {
         struct instance x = {0};
-        if (instance_parse(&x, line, e) && (!r->class || strncmp(x.class, r->class, strlen(r->class)) == 0))
+        if (++number == 1)
+            continue; /* the heading */
+        if (!instance_parse(&x, line, e))
+            code = bl_error_set(e, BL_EFAIL, "%s: line %d is no instance", path, number);
+        else if (!r->class || strncmp(x.class, r->class, strlen(r->class)) == 0)
             code = instance_solve(r, &x, e);
         bl_histogram_free(&x.h);
     }
@@ -153,13 +172,24 @@ static int run_file(struct run *r, const char *path, struct bl_error *e)
 
 static void run_print(const struct run *r)
 {
-    printf("| class | instances | at the best known | proven | blocks beyond | 10^9 operations | CPU s | longest |\n"
-           "|---|---|---|---|---|---|---|---|\n");
+    printf("| class | instances | at the best known | proven | blocks beyond | 10^9 operations | CPU s | longest | "
+           "blocks |\n"
+           "|---|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < r->totals; i++) {
         const struct class_total *t = &r->total[i];
-        printf("| %s | %ld | %ld | %ld | %" PRId64 " | %.2f | %.2f | %.2f |\n", t->name, t->instances, t->solved,
-               t->proven, t->beyond, (double)t->used / 1e9, t->seconds, t->longest);
+        printf("| %s | %ld | %ld | %ld | %" PRId64 " | %.2f | %.2f | %.2f | %" PRId64 " |\n", t->name, t->instances,
+               t->solved, t->proven, t->beyond, (double)t->used / 1e9, t->seconds, t->longest, t->blocks);
     }
+}
+
+static bool run_leave_out(struct run *r, const char *name)
+{
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcmp(parts[i].name, name) == 0) {
+            r->without |= parts[i].part;
+            return true;
+        }
+    return false;
 }
 
 int main(int argc, char **argv)
@@ -167,9 +197,11 @@ int main(int argc, char **argv)
     struct run r = {.effort = BL_EFFORT_DEFAULT};
     struct bl_error e = {0};
     int code = BL_OK;
-    for (int option; (option = getopt(argc, argv, "e:c:v")) != -1;) {
+    for (int option; (option = getopt(argc, argv, "e:o:c:v")) != -1;) {
         if (option == 'e')
             r.effort = atoll(optarg);
+        else if (option == 'o' && run_leave_out(&r, optarg))
+            continue;
         else if (option == 'c')
             r.class = optarg;
         else if (option == 'v')

@@ -1,5 +1,6 @@
-/* Synthetic lists of lengths, the same on every machine: lists KIND COUNT > FILE. Tokens up to 2,048; of the kinds that
- * begin with "s-" samples of sound at 16 kHz, up to 30 seconds, of which hardly two are equally many. */
+/* Synthetic lists of lengths, the same on every machine: lists KIND COUNT > FILE. Tokens up to 2,048, of "longtail" up
+ * to 131,072; of the kinds that begin with "s-" samples of sound at 16 kHz, up to 30 seconds, of which hardly two are
+ * equally many. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -61,6 +62,19 @@ static double seconds(const char *kind)
     return -1;
 }
 
+/* Documents of up to 131,072 tokens, or of up to a quarter of that: most are short, and most tokens are in long ones.
+ */
+static double documents(const char *kind)
+{
+    double longest = strcmp(kind, "longtail") == 0 ? 131072 : strcmp(kind, "longtail-quarter") == 0 ? 32768 : -1;
+    for (int i = 0; longest > 0 && i < 1000; i++) {
+        double length = floor(exp(6.9 + 1.35 * normal()));
+        if (length >= 1 && length <= longest)
+            return length;
+    }
+    return -1;
+}
+
 /* Drawn again where it is none that can be; -1: there is no such kind. */
 static double samples(const char *kind)
 {
@@ -76,17 +90,19 @@ int main(int argc, char **argv)
 {
     long count = argc == 3 ? atol(argv[2]) : 0;
     const char *kind = argc == 3 ? argv[1] : "";
-    int is_sound = strncmp(kind, "s-", 2) == 0;
+    int is_sound = strncmp(kind, "s-", 2) == 0, is_long = strncmp(kind, "longtail", 8) == 0;
     for (long i = 0; i < count; i++) {
-        double length = is_sound ? samples(kind) : tokens(kind);
+        double length = is_sound ? samples(kind) : is_long ? documents(kind) : tokens(kind);
         if (length < 0)
             count = 0;
         else
             printf("%.0f\n", length);
     }
     if (count < 1) {
-        fprintf(stderr, "usage: lists alpaca|c4|heavy|uniform|s-lognormal-5|s-lognormal-12|s-read|s-exponential|"
-                        "s-triangular|s-normal-8|s-normal-12|s-even COUNT\n");
+        fprintf(stderr,
+                "usage: lists "
+                "alpaca|c4|heavy|uniform|longtail|longtail-quarter|s-lognormal-5|s-lognormal-12|s-read|s-exponential|"
+                "s-triangular|s-normal-8|s-normal-12|s-even COUNT\n");
         return 2;
     }
     return 0;

@@ -9,6 +9,7 @@
 #include "cmd/length_source.h"
 #include "packing/table_lengths.h"
 #include "plan/fill.h"
+#include "plan/planner.h"
 #include "plan/strategy.h"
 #include "store/plan_info.h"
 
@@ -46,40 +47,51 @@ static int compare_make_row(struct comparing *c, int i, struct bl_error *e)
     struct bl_plan_options options = c->options;
     compare_set_row(i, &options);
     options.group = c->lengths.table.group;
+    options.column = c->lengths.table.cost;
     /* Drops options that a row does not support: a random fill keeps no order, and a single clip cannot be spread. */
     bool packed = bl_strategies[options.strategy]->is_packed;
     if (!packed && options.remainder == BL_REMAINDER_SPREAD)
         options.remainder = BL_REMAINDER_PAD;
     if (packed && bl_fills[options.fill]->is_random)
         options.order = BL_KEEP_NOTHING;
-    struct bl_plan plan;
+    struct bl_planner planner;
+    struct bl_plan plan = {0};
     double begun = compare_seconds();
-    int code = bl_plan_make(&plan, c->lengths.table.length, c->lengths.table.count, &options, e);
+    int code = bl_planner_make(&planner, c->lengths.table.length, c->lengths.table.count, &options, e);
+    if (!code)
+        code = bl_planner_draw(&planner, options.seed, 0, false, &plan, e);
     if (code) {
         bl_error_prefix(e, "%s", bl_strategy_name(options.strategy));
         goto out;
     }
     bl_plan_info_make(&c->row[i], &plan, &options);
     c->row[i].seconds = compare_seconds() - begun;
+    code = bl_planner_measure_company(&planner, &plan, &c->row[i].company, e);
 out:
     bl_plan_free(&plan);
+    bl_planner_free(&planner);
     return code;
 }
 
 static void compare_format_table(const struct comparing *c, struct bl_buffer *out)
 {
-    bl_buffer_printf(out, "%-8s %-8s %7s %14s %16s %14s %10s %10s %14s %10s %12s %8s\n", "strategy", "fill", "T",
-                     "blocks", "padding", "deleted", "cut", "efficiency", "lower bound", "gap", "rank steps",
-                     "seconds");
+    bl_buffer_printf(out, "%-8s %-8s %7s %14s %16s %14s %10s %10s %14s %10s %12s %9s %10s %8s\n", "strategy", "fill",
+                     "T", "blocks", "padding", "deleted", "cut", "efficiency", "lower bound", "gap", "rank steps",
+                     "waiting", "meet again", "seconds");
     for (int i = 0; i < ROWS; i++) {
         const struct bl_plan_info *w = &c->row[i];
-        char blocks[32], padding[32], deleted[32], cut[32], bound[32], gap[32], steps[32];
-        bl_buffer_printf(out, "%-8s %-8s %7" PRId64 " %14s %16s %14s %10s %9.2f%% %14s %10s %12s %8.2f\n", w->strategy,
-                         w->fill[0] ? w->fill : "-", w->T, bl_text_count(blocks, w->blocks),
+        char blocks[32], padding[32], deleted[32], cut[32], bound[32], gap[32], steps[32], lost[32] = "-",
+                                                                                           again[32] = "-";
+        if (w->balance.is_measured)
+            snprintf(lost, sizeof lost, "%.2f%%", 100 * w->balance.lost);
+        if (w->company.pairs)
+            snprintf(again, sizeof again, "%.2f%%", 100 * bl_company_share(&w->company));
+        bl_buffer_printf(out, "%-8s %-8s %7" PRId64 " %14s %16s %14s %10s %9.2f%% %14s %10s %12s %9s %10s %8.2f\n",
+                         w->strategy, w->fill[0] ? w->fill : "-", w->T, bl_text_count(blocks, w->blocks),
                          bl_text_count(padding, w->padding), bl_text_count(deleted, w->deleted),
                          bl_text_count(cut, w->cut), 100 * w->efficiency, bl_text_count(bound, w->lower_bound),
                          bl_text_count(gap, w->blocks - w->lower_bound), bl_text_count(steps, w->batches_per_rank),
-                         w->seconds);
+                         lost, again, w->seconds);
     }
 }
 
@@ -112,7 +124,7 @@ static int compare_run(struct bl_cmd *cmd, struct comparing *c)
     code = bl_options_check(&cmd->options, e);
     if (code)
         return code;
-    code = bl_length_source_read(&c->lengths, cmd);
+    code = bl_length_source_read(&c->lengths, c->options.cost.column, cmd);
     if (code)
         return code;
     code = compare_make_rows(c, e);
@@ -136,8 +148,8 @@ int bl_cmd_compare(int argc, char **argv)
         .usage = "-T N [options] TABLE...\n"
                  "       bload compare -T N [options] --lengths FILE\n"
                  "\n"
-                 "Plans the same sequences by every strategy and fill, and shows blocks, padding and deletions side\n"
-                 "by side."};
+                 "Plans the same sequences by every strategy and fill, and shows blocks, padding, deletions, and who\n"
+                 "meets again under the next seed side by side."};
     const struct bl_option_group groups[] = {
         {"Lengths", bl_length_source_options, &c.lengths},
         {"Planning", bl_plan_option_table, &c.options},

@@ -43,6 +43,46 @@ static void info_format_lost(const struct bl_info *info, struct bl_buffer *out)
         bl_buffer_byte(out, '\n');
 }
 
+static void info_format_balance(const struct bl_plan_balance *b, struct bl_buffer *out)
+{
+    if (b->is_measured)
+        bl_buffer_printf(
+            out,
+            "waiting     costs %.2f %%, at least %.2f %%; steps differ from the whole by %.3f (drawn at random: "
+            "%.3f)\n",
+            100 * b->lost, 100 * b->bound, b->apart, b->apart_drawn);
+}
+
+/* "the stored plan", "epoch 3" */
+static void info_format_epoch(int64_t epoch, struct bl_buffer *out)
+{
+    if (epoch)
+        bl_buffer_printf(out, "epoch %" PRId64, epoch);
+    else
+        bl_buffer_text(out, "the stored plan");
+}
+
+static void info_format_company(const struct bl_epochs_company *company, struct bl_buffer *out)
+{
+    const struct bl_company *highest = &company->highest;
+    char plans[BL_PLURAL_SIZE];
+    if (!company->epochs)
+        return;
+    bl_text_plural(plans, company->epochs + 1, "plan");
+    if (!highest->pairs) {
+        bl_buffer_printf(out, "company     %s, none puts two sequences together\n", plans);
+        return;
+    }
+    bl_buffer_printf(out, "company     at most %.2f %% of pairs meet again (", 100 * bl_company_share(highest));
+    info_format_epoch(company->plan[0], out);
+    bl_buffer_text(out, " and ");
+    info_format_epoch(company->plan[1], out);
+    bl_buffer_printf(out, "; drawn at random: %.2f %%), ", 100 * highest->random);
+    bl_buffer_printf(
+        out, company->each_pair ? "between any two of %s\n" : "between each of %s and the next, and the stored one\n",
+        plans);
+}
+
 static void info_format_plan(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_plan_info *w = &info->manifest.plan_info;
@@ -64,6 +104,8 @@ static void info_format_plan(const struct bl_info *info, struct bl_buffer *out)
         bl_buffer_printf(out, "; naive padding would cost %s", bl_text_count(a, info->naive_padding));
     bl_buffer_byte(out, '\n');
     info_format_lost(info, out);
+    info_format_balance(&w->balance, out);
+    info_format_company(&info->company, out);
 }
 
 static void info_format_fields(const struct bl_info *info, struct bl_buffer *out)
@@ -185,10 +227,12 @@ int bl_cmd_info(int argc, char **argv)
     struct informing i = {0};
     struct bl_cmd cmd = {
         .name = "info",
-        .usage = "[options] DIR\n"
-                 "\n"
-                 "Shows the plan and its padding, the fields, the shards, skipped, failed and dropped sequences, and\n"
-                 "a histogram of lengths. Reads the manifest and the tables, not the shards."};
+        .usage =
+            "[options] DIR\n"
+            "\n"
+            "Shows the plan and its padding, what the plans of epochs repeat, the fields, the shards, skipped, failed\n"
+            "and dropped sequences, and a histogram of lengths. Reads the manifest, the tables and the plans, not\n"
+            "the shards."};
     const struct bl_option_group groups[] = {{"Output", table, &i}, {"General", bl_common_table, &cmd.common}, {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (code || cmd.common.help)

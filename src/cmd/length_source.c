@@ -20,13 +20,15 @@ const struct bl_option bl_length_source_options[] = {
     {0},
 };
 
-int bl_length_source_read(struct bl_length_source *lengths, struct bl_cmd *cmd)
+int bl_length_source_read(struct bl_length_source *lengths, const char *cost, struct bl_cmd *cmd)
 {
     const struct bl_options *o = &cmd->options;
     if (lengths->list && o->operands)
         return bl_error_set(&cmd->error, BL_EUSAGE, "tables or --lengths, not both");
     if (lengths->list && lengths->group_by)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--group-by needs a table: a plain list has no columns");
+    if (lengths->list && cost)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "--cost %s needs a table: a plain list has no columns", cost);
     int code = lengths->list ? bl_io_check_path(lengths->list, &cmd->error) : BL_OK;
     for (int i = 0; i < o->operands && !code; i++)
         code = bl_io_check_path(o->operand[i], &cmd->error);
@@ -36,9 +38,8 @@ int bl_length_source_read(struct bl_length_source *lengths, struct bl_cmd *cmd)
         return bl_sequences_open(&lengths->table, &lengths->list, 1, true, &cmd->error);
     if (!o->operands)
         return bl_error_set(&cmd->error, BL_EUSAGE, "no table given: name sequences.tsv files, - or --lengths FILE");
-    if (lengths->group_by)
-        return bl_sequences_open_grouped(&lengths->table, o->operand, o->operands, lengths->group_by, &cmd->error);
-    return bl_sequences_open(&lengths->table, o->operand, o->operands, false, &cmd->error);
+    const struct bl_sequences_columns columns = {lengths->group_by, cost};
+    return bl_sequences_open_columns(&lengths->table, o->operand, o->operands, &columns, &cmd->error);
 }
 
 int bl_length_source_require_T(struct bl_cmd *cmd)

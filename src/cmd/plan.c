@@ -20,6 +20,8 @@
 #include "store/index.h"
 #include "store/plan_table.h"
 
+enum { COMPARED_MAX = 1 << 20 }; /* sequences */
+
 struct planning {
     const char *config_path, *output, *report, *dataset;
     int64_t epochs;
@@ -29,6 +31,7 @@ struct planning {
     struct bl_plan plan;           /* of the last epoch */
     struct bl_plan_info plan_info; /* of that plan, with the seed of the first epoch */
     int64_t S;                     /* of all epochs */
+    bool is_told;                  /* a summary or a report is due */
     /* The options of scan and pack, accepted in the YAML file so that one file serves all commands. */
     struct bl_inputs inputs;
     struct bl_pack_options pack_options;
@@ -109,13 +112,22 @@ static int epoch_max_blocks(struct planning *p, size_t *most, struct bl_error *e
     return code;
 }
 
+/* Whether the plan is compared with that of another seed, to tell who meets again: a small one, since it takes another.
+ */
+static bool plan_is_compared(const struct planning *p)
+{
+    return p->is_told && bl_strategies[p->options.strategy]->is_packed && p->options.order != BL_KEEP_ORDER &&
+           p->planner.pieces.count <= COMPARED_MAX;
+}
+
 /* Writes the plan of an epoch: of several, number 3 goes to "plan-00003.tsv" for "plan.tsv". */
 static int epoch_write(struct planning *p, int64_t k, size_t least, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->lengths.table;
     struct bl_buffer path = {0};
+    bool last = k + 1 == p->epochs && !plan_is_compared(p);
     bl_plan_free(&p->plan);
-    int code = bl_planner_draw(&p->planner, p->options.seed + (uint64_t)k, least, k + 1 == p->epochs, &p->plan, e);
+    int code = bl_planner_draw(&p->planner, p->options.seed + (uint64_t)k, least, last, &p->plan, e);
     if (code)
         return code;
     code = bl_plan_recount(&p->plan, t->length, t->count, e);
@@ -141,6 +153,7 @@ static int plan_make_epochs(struct planning *p, struct bl_error *e)
     const struct bl_sequences *t = &p->lengths.table;
     size_t least = 0;
     p->options.group = t->group;
+    p->options.column = t->cost;
     int code = bl_table_lengths_resolve(t, &p->options, e);
     if (code)
         return code;
@@ -153,6 +166,8 @@ static int plan_make_epochs(struct planning *p, struct bl_error *e)
     code = epoch_max_blocks(p, &least, e);
     for (int64_t k = 0; k < p->epochs && !code; k++)
         code = epoch_write(p, k, least, e);
+    if (!code && plan_is_compared(p))
+        code = bl_planner_measure_company(&p->planner, &p->plan, &p->plan_info.company, e);
     p->plan.max_sequences = p->S;
     p->plan_info.seed = p->options.seed;
     return code;
@@ -171,9 +186,10 @@ static int plan_run_table(struct bl_cmd *cmd, struct planning *p)
     code = p->epochs == 1 ? bl_cmd_check_file(p->output, "", e) : BL_OK;
     if (code)
         return code;
-    code = bl_length_source_read(&p->lengths, cmd);
+    code = bl_length_source_read(&p->lengths, p->options.cost.column, cmd);
     if (code)
         return code;
+    p->is_told = p->report || !cmd->common.quiet;
     code = plan_make_epochs(p, e);
     if (code)
         return code;
@@ -186,8 +202,8 @@ static int plan_run_table(struct bl_cmd *cmd, struct planning *p)
 /* Refuses flags that the dataset has decided. A YAML file may still set them, since pack uses the same file. */
 static int plan_check_flag(void *context, const struct bl_option_group *group, const struct bl_option *option)
 {
-    static const char *const taken[] = {"dataset",    "epochs",  "seed",   "world-size",
-                                        "batch-size", "balance", "config", "quiet"};
+    static const char *const taken[] = {"dataset", "epochs",     "seed", "world-size", "batch-size", "balance",
+                                        "cost",    "accumulate", "sync", "config",     "quiet"};
     struct bl_cmd *cmd = context;
     (void)group;
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
@@ -228,6 +244,9 @@ static int plan_add_epochs(struct bl_cmd *cmd, struct planning *p)
     if (bl_options_origin(&cmd->options, "batch-size") != BL_ORIGIN_DEFAULT)
         epochs.batch_size = p->options.batch_size;
     epochs.balance = p->options.balance;
+    epochs.cost = p->options.cost;
+    epochs.accumulate = p->options.accumulate;
+    epochs.sync = p->options.sync;
     code = bl_io_check_path(p->dataset, e);
     if (code)
         return code;

@@ -26,6 +26,28 @@ static void summary_lost(const struct bl_plan *plan)
     bl_buffer_free(&text);
 }
 
+static void summary_balance(const struct bl_plan_balance *b)
+{
+    if (!b->is_measured)
+        return;
+    bl_cmd_print(
+        "waiting costs %.2f %% (at least %.2f %%, unbalanced %.2f %%); the dearest block costs %.3f times the mean",
+        100 * b->lost, 100 * b->bound, 100 * b->lost_before, b->highest);
+    bl_cmd_print("steps differ from the whole by %.3f (drawn at random: %.3f); neighbouring blocks correlate by %.2f",
+                 b->apart, b->apart_drawn, b->neighbours);
+}
+
+static void summary_company(const struct bl_plan_info *plan_info)
+{
+    const struct bl_company *company = &plan_info->company;
+    double share = bl_company_share(company);
+    bool is_drawn = strcmp(plan_info->fill, bl_fill_name(BL_FILL_OPTIMAL)) == 0;
+    if (company->pairs)
+        bl_cmd_print("%.2f %% of the pairs in a block meet again under the next seed (in random blocks: %.2f %%)%s",
+                     100 * share, 100 * company->random,
+                     is_drawn && share > 1.5 * company->random + 0.01 ? "; fewer with more blocks (--spare)" : "");
+}
+
 void bl_summary_plan(const struct bl_plan *plan, const struct bl_plan_info *plan_info)
 {
     char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE], c[BL_PLURAL_SIZE], d[BL_PLURAL_SIZE];
@@ -36,13 +58,15 @@ void bl_summary_plan(const struct bl_plan *plan, const struct bl_plan_info *plan
     bl_cmd_print("T = %s, at most %s in a block; lower bound %s, %s%s", bl_text_count(a, plan->T),
                  bl_text_plural(b, plan->max_sequences, "sequence"), bl_text_plural(c, plan->lower_bound, "block"),
                  gap ? "gap " : "so the plan is optimal", gap ? bl_text_count(d, gap) : "");
-    bl_cmd_print("padding %s (efficiency %.2f %%)", bl_text_plural(a, plan->padding, "step"),
-                 100 * bl_plan_efficiency(plan));
+    bl_cmd_print("padding %s (efficiency %.2f %%)%s%s", bl_text_plural(a, plan->padding, "step"),
+                 100 * bl_plan_efficiency(plan), plan->align_padding ? "; alignment takes " : "",
+                 plan->align_padding ? bl_text_count(b, plan->align_padding) : "");
     if (plan_info->world_size > 1 || plan_info->batch_size > 1)
-        bl_cmd_print("%s of %s with %s each; squared lengths per rank: highest by mean %.3f (%.3f unbalanced)",
-                     bl_text_plural(a, plan_info->batches_per_rank, "step"),
+        bl_cmd_print("%s of %s with %s each", bl_text_plural(a, plan_info->batches_per_rank, "step"),
                      bl_text_plural(b, plan_info->world_size, "rank"),
-                     bl_text_plural(c, plan_info->batch_size, "block"), plan->imbalance, plan->imbalance_before);
+                     bl_text_plural(c, plan_info->batch_size, "block"));
+    summary_balance(&plan_info->balance);
+    summary_company(plan_info);
     int64_t naive;
     /* Naive padding extends every sequence to the length of the longest. */
     if (strcmp(plan_info->strategy, "block") == 0 && !__builtin_mul_overflow(plan->sequences, plan->longest, &naive) &&

@@ -29,6 +29,7 @@ static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
     const struct bl_sequences *t = &p->table;
     struct bl_plan_options *options = p->request.plan_options;
     options->group = t->group;
+    options->column = t->cost;
     int64_t T;
     int code = bl_table_lengths_resolve(t, options, e);
     if (code)

@@ -256,12 +256,12 @@ static void table_report_unmatched(const struct bl_packing *p)
 
 static int table_open(struct bl_packing *p, struct bl_error *e)
 {
-    const char *path = p->state.sequences, *group_by = p->request.options->group_by;
+    const char *path = p->state.sequences;
+    const struct bl_sequences_columns columns = {p->request.options->group_by, p->request.plan_options->cost.column};
     int code = bl_table_checksum_verify(&p->state, e);
     if (code)
         return code;
-    return group_by ? bl_sequences_open_grouped(&p->table, &path, 1, group_by, e)
-                    : bl_sequences_open(&p->table, &path, 1, false, e);
+    return bl_sequences_open_columns(&p->table, &path, 1, &columns, e);
 }
 
 /* Gets the table of sequences. A table of an earlier run must still describe the inputs. */
@@ -344,13 +344,18 @@ int bl_packing_table(struct bl_packing *p, struct bl_error *e)
 int bl_packing_check_inputs(const struct bl_packing_request *request, struct bl_error *e)
 {
     struct bl_buffer header = {0};
-    const char *group_by = request->options->group_by;
+    const char *group_by = request->options->group_by, *cost = request->plan_options->cost.column;
     if (request->sequences)
         return bl_packing_check_attributes(request, e);
     int code = bl_input_set_header(request->inputs, &header, e);
     if (!code && group_by && bl_columns_find(header.data, group_by) < 0)
         code = bl_error_set(e, BL_EUSAGE,
                             "--group-by %s: the scan has no such column (a table that has one: --sequences)", group_by);
+    if (!code && cost && bl_columns_find(header.data, cost) < 0)
+        code = bl_error_set(e, BL_EUSAGE,
+                            "--cost %s: the scan has no such column (a table that has one: --sequences; a cost by "
+                            "lengths: ALPHA,BETA)",
+                            cost);
     bl_buffer_free(&header);
     return code ? code : bl_packing_check_attributes(request, e);
 }

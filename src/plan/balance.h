@@ -1,23 +1,21 @@
-/* The balance of the ranks: what a block costs, and which blocks the ranks work on in the same step. */
+/* The balance of the ranks: which blocks they work on at the same time. */
 #ifndef BL_BALANCE_H
 #define BL_BALANCE_H
 
-#include "plan/draft.h"
 #include "plan/ranks.h"
 
-struct bl_balance_input {
-    struct bl_ranks ranks;
-    const int64_t *length;    /* of the pieces */
-    const uint32_t *sequence; /* pieces of the draft */
+/* A block in a table that is ordered. entry: as of bl_draft_entry. */
+struct bl_costed {
+    int64_t cost, entry;
 };
 
-/* Returns the costs of the most expensive rank of each step, divided by those of the mean rank: 1 is level. entry: as
- * of bl_draft_entry. */
-double bl_balance_measure(const struct bl_balance_input *b, const int64_t *entry, size_t blocks);
+/* Returns what the ranks lose by waiting, as in struct bl_plan_balance. blocks: a multiple of bl_ranks_wait. */
+double bl_balance_lost(const struct bl_costed *block, size_t blocks, const struct bl_ranks *ranks);
 
-/* Groups blocks of similar cost into steps, deals each step to the ranks, and shuffles the steps. Empty blocks, those
- * from `full` on, stay last. BL_EFAIL: out of memory. */
-int bl_balance_level(const struct bl_balance_input *b, int64_t *entry, size_t blocks, size_t full, uint64_t seed,
-                     struct bl_error *e);
+/* Deals blocks, which are in random order, to waits and ranks. The first `full` of them are not empty; the others stay
+ * last. Waits stay as random as they can be while little is lost; dear ones are spread over the epoch. BL_EFAIL: out of
+ * memory. */
+int bl_balance_deal(struct bl_costed *block, size_t full, const struct bl_ranks *ranks, uint64_t seed,
+                    struct bl_error *e);
 
 #endif

@@ -71,7 +71,7 @@ static int64_t dual_bound_value(const struct bl_histogram *h, const struct bl_kn
 }
 
 int bl_bound_dual(int64_t *bound, const struct bl_histogram *h, int64_t T, const struct bl_histogram *classes,
-                  uint32_t places, const double *price, struct bl_error *e)
+                  uint32_t places, const double *price, int64_t *used, struct bl_error *e)
 {
     uint32_t capacity = T < PLACES ? (uint32_t)T : PLACES;
     struct bl_histogram rounded, half;
@@ -81,10 +81,11 @@ int bl_bound_dual(int64_t *bound, const struct bl_histogram *h, int64_t T, const
     if (!code)
         half.distinct = bl_histogram_below(&rounded, capacity / 2);
     if (!code && half.distinct > 0)
-        code = bl_knapsack_make(&k, &half, capacity, UINT32_MAX, e);
+        code = bl_knapsack_make(&k, &half, capacity, UINT32_MAX, false, e);
     for (int s = 0; !code && half.distinct > 0 && s < SHIFTS; s++) {
         prices_interpolate(k.price, &half, (double)places / capacity, s * SHIFT, classes, price);
         bl_knapsack_solve(&k);
+        *used += bl_knapsack_work(&half, capacity, UINT32_MAX, false);
         int64_t proven = dual_bound_value(&rounded, &k);
         *bound = proven > *bound ? proven : *bound;
     }

@@ -15,6 +15,7 @@ struct check {
     uint8_t *seen;             /* one bit per sequence: it has a piece */
     bool repeated;             /* a sequence has several pieces */
     int64_t placed;            /* steps in all pieces */
+    int64_t between;           /* steps between pieces */
     int64_t whole;             /* pieces that are whole sequences */
     int64_t distinct;          /* sequences with a piece */
     int64_t shortest, longest; /* of the pieces */
@@ -97,7 +98,7 @@ static int plan_check_block(struct check *c, size_t b)
 {
     struct bl_plan *plan = c->plan;
     size_t first = (size_t)plan->block_ptr[b], end = (size_t)plan->block_ptr[b + 1];
-    int64_t start = 0, steps = 0;
+    int64_t start = 0, end_before = 0, steps = 0;
     for (size_t p = first; p < end; p++) {
         int code = plan_check_piece(c, b, p);
         if (code)
@@ -106,6 +107,8 @@ static int plan_check_block(struct check *c, size_t b)
         if (length > plan->T - start)
             return bl_error_set(c->e, BL_EFAIL, "block %zu: sequence %u does not fit, T = %lld and %lld are taken", b,
                                 (unsigned)plan->sequence[p], (long long)plan->T, (long long)start);
+        c->between += start - end_before;
+        end_before = start + length;
         start = bl_plan_next_start(plan, start, length);
         steps += length;
     }
@@ -226,6 +229,7 @@ static int plan_recount(struct check *c)
         return code;
     c->plan->deleted = c->plan->steps - c->placed;
     c->plan->padding = (int64_t)c->plan->blocks * c->plan->T - c->placed;
+    c->plan->align_padding = c->between;
     c->plan->cut = c->distinct - c->whole;
     c->plan->dropped = c->plan->sequences - c->distinct;
     return BL_OK;

@@ -7,9 +7,11 @@
 __extension__ typedef unsigned __int128 u128;
 
 enum {
-    ROWS_MAX = 4096,      /* lengths; more would need more simplex steps than the work limit allows */
-    WORTH_MAX = 1 << 26,  /* entries of the knapsack table */
-    COLUMNS_AT_ONCE = 24, /* from one knapsack solution */
+    ROWS_MAX = 4096,       /* lengths; more would need more simplex steps than the work limit allows */
+    WORTH_MAX = 1 << 26,   /* entries of the knapsack table */
+    BOUNDED_MAX = 1 << 22, /* of a bounded one, which is solved thousands of times */
+    SOLUTIONS_MIN = 48,    /* of the knapsack, within the work */
+    COLUMNS_AT_ONCE = 24,  /* from one knapsack solution */
 };
 
 #define EXACT_MAX 9007199254740992.0 /* 2^53 */
@@ -52,7 +54,7 @@ static int colgen_add_columns(struct bl_colgen *g, double worth, struct bl_error
 
 int bl_colgen_run(struct bl_colgen *g, struct bl_error *e)
 {
-    int64_t solve_work = bl_knapsack_work(g->h, (uint32_t)g->limits->T, g->limits->sequences);
+    int64_t solve_work = bl_knapsack_work(g->h, (uint32_t)g->limits->T, g->limits->sequences, g->knapsack.is_bounded);
     int code = BL_OK;
     while (!code && g->work > 0) {
         double saving;
@@ -86,25 +88,27 @@ int bl_colgen_offer(struct bl_colgen *g, const uint32_t *bucket, size_t n, struc
     return bl_master_add(&g->master, g->item, n, e);
 }
 
-bool bl_colgen_is_affordable(const struct bl_histogram *h, const struct bl_limits *limits)
+bool bl_colgen_is_affordable(const struct bl_histogram *h, const struct bl_limits *limits, bool is_bounded)
 {
-    int64_t T = limits->T, layers = limits->sequences < T / h->length[0] ? limits->sequences : 1;
-    int64_t once = bl_knapsack_work(h, (uint32_t)T, limits->sequences) + (int64_t)h->distinct * (int64_t)h->distinct;
-    return h->distinct <= ROWS_MAX && (T + 1) * (layers + 1) <= WORTH_MAX && once * 32 <= limits->work;
+    uint32_t T = (uint32_t)limits->T, sequences = limits->sequences;
+    int64_t rows = (int64_t)h->distinct, most = is_bounded ? BOUNDED_MAX : WORTH_MAX;
+    if (rows > ROWS_MAX || bl_knapsack_entries(h, T, sequences, is_bounded) > most)
+        return false;
+    return (bl_knapsack_work(h, T, sequences, is_bounded) + rows * rows) * SOLUTIONS_MIN <= limits->work;
 }
 
-int bl_colgen_make(struct bl_colgen *g, const struct bl_histogram *h, const struct bl_limits *limits,
-                   struct bl_error *e)
+int bl_colgen_make(struct bl_colgen *g, const struct bl_histogram *h, const struct bl_limits *limits, bool is_bounded,
+                   uint32_t salt, struct bl_error *e)
 {
     *g = (struct bl_colgen){.h = h, .limits = limits, .enough = INT64_MAX};
     g->item_capacity = (size_t)(limits->T / h->length[0]);
     g->item = malloc((g->item_capacity + 1) * sizeof *g->item);
     int code = g->item ? BL_OK : bl_error_memory(e);
     if (!code)
-        code = bl_knapsack_make(&g->knapsack, h, (uint32_t)limits->T, limits->sequences, e);
+        code = bl_knapsack_make(&g->knapsack, h, (uint32_t)limits->T, limits->sequences, is_bounded, e);
     if (code)
         return code;
-    return bl_master_make(&g->master, h, limits->T, limits->sequences, e);
+    return bl_master_make(&g->master, h, limits->T, limits->sequences, is_bounded, salt, e);
 }
 
 void bl_colgen_free(struct bl_colgen *g)

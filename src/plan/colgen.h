@@ -23,13 +23,14 @@ struct bl_colgen {
     int64_t work;   /* operations left */
 };
 
-/* Whether the optimum is likely to be found within the limits. */
-bool bl_colgen_is_affordable(const struct bl_histogram *h, const struct bl_limits *limits);
+/* Whether the optimum is likely to be found within the limits. is_bounded: of patterns that hold no length more often
+ * than the histogram has it, of which fewer fractions are needed, and which prove more. */
+bool bl_colgen_is_affordable(const struct bl_histogram *h, const struct bl_limits *limits, bool is_bounded);
 
-/* The histogram and the limits must outlive *g. The caller sets bound, enough and work. Errors here and below:
- * BL_EFAIL, out of memory; *g must still be freed. */
-int bl_colgen_make(struct bl_colgen *g, const struct bl_histogram *h, const struct bl_limits *limits,
-                   struct bl_error *e);
+/* The histogram and the limits must outlive *g. The caller sets bound, enough and work. salt: which of the optima is
+ * found, if there are several. Errors here and below: BL_EFAIL, out of memory; *g must still be freed. */
+int bl_colgen_make(struct bl_colgen *g, const struct bl_histogram *h, const struct bl_limits *limits, bool is_bounded,
+                   uint32_t salt, struct bl_error *e);
 void bl_colgen_free(struct bl_colgen *g);
 
 /* Adds an initial block: n buckets, at most item_capacity. */

@@ -58,6 +58,23 @@ static int words_fill(uint64_t *word, size_t n, const struct bl_limits *limits, 
     return code;
 }
 
+/* Puts the blocks into random order. */
+static int words_shuffle_blocks(uint64_t *word, size_t n, size_t blocks, uint64_t seed, struct bl_error *e)
+{
+    struct bl_random random;
+    uint32_t *place = malloc((blocks + 1) * sizeof *place);
+    if (!place)
+        return bl_error_memory(e);
+    for (size_t b = 0; b < blocks; b++)
+        place[b] = (uint32_t)b;
+    bl_random_seed(&random, seed, BL_STREAM_BLOCK);
+    bl_random_shuffle_u32(&random, place, blocks);
+    for (size_t i = 0; i < n; i++)
+        word[i] = (uint64_t)place[word[i] >> 32] << 32 | (uint32_t)word[i];
+    free(place);
+    return BL_OK;
+}
+
 /* Counting sort by block, after the draft's present blocks; shuffles the sequences in each block. */
 static void draft_collect(struct bl_draft *d, const uint64_t *word, size_t n, size_t blocks, uint64_t seed)
 {
@@ -93,7 +110,10 @@ int bl_draft_bestfit(struct bl_draft *d, const struct bl_lengths *lengths, const
     words_shuffle_equal(word, n, seed);
     int code = words_fill(word, n, limits, &blocks, e);
     if (!code)
+        code = words_shuffle_blocks(word, n, blocks, seed, e);
+    if (!code)
         code = bl_draft_reserve(d, blocks, e);
+    d->is_shuffled = d->blocks == 0;
     if (!code)
         draft_collect(d, word, n, blocks, seed);
     free(word);

@@ -6,6 +6,7 @@
 
 #include "plan/draft.h"
 #include "plan/plan.h"
+#include "plan/ranks.h"
 #include "plan/subproblem.h"
 
 /* If there are more distinct lengths, they are rounded up by less than a millionth of the longest: patterns and prices
@@ -19,9 +20,9 @@ struct bl_fill_ops {
      * *bound, a proven lower bound on the blocks, if it can. Pure: no seed, no clock. */
     int (*prepare)(struct bl_subproblem *s, int64_t *bound, const struct bl_limits *limits, struct bl_error *e);
     /* Adds blocks for all sequences of *s to a draft: every id once, all blocks within the limits. All randomness comes
-     * from the seed, through the streams of plan/random.h. */
-    int (*draft)(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_limits *limits, uint64_t seed,
-                 struct bl_error *e);
+     * from the seed, through the streams of plan/random.h. It may add fewer than are wanted. */
+    int (*draft)(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_limits *limits,
+                 const struct bl_wanted *wanted, uint64_t seed, struct bl_error *e);
 };
 
 #define BL_FILL_DECLARE(id, name) extern const struct bl_fill_ops bl_fill_ops_##name;
@@ -34,10 +35,5 @@ extern const struct bl_fill_ops *const bl_fills[BL_FILL_COUNT];
 /* A `prepare` for fills that need no patterns: keeps the histogram, with at most BL_DISTINCT_MAX lengths, and searches
  * for a better bound within limits. */
 int bl_fill_prepare_bound(struct bl_subproblem *s, int64_t *bound, const struct bl_limits *limits, struct bl_error *e);
-
-/* Adds blocks for these lengths by the search, with an eighth of the work: for fills that draw most of their blocks,
- * and leave to it what they could not fill well. */
-int bl_fill_rest(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_limits *limits, uint64_t seed,
-                 struct bl_error *e);
 
 #endif

@@ -1,7 +1,14 @@
-/* --fill optimal: the best patterns that the search finds; the seed decides which of several equal lengths goes where,
- * the order of the blocks, and the order inside each. */
+/* --fill optimal: as few blocks as the search finds. The patterns that it finds make a draft; then the seed decides
+ * anew which sequences share a block. */
+#include "plan/drawing.h"
 #include "plan/fill.h"
 #include "plan/search.h"
+#include "plan/swap.h"
+
+enum {
+    EQUAL_ENOUGH = 1000, /* sequences of each length */
+    DRAWING_SHARE = 16,  /* of the effort */
+};
 
 /* Keeps patterns for rounded lengths, unless best fit with the exact lengths takes fewer blocks. */
 static int optimal_prepare_rounded(struct bl_subproblem *s, int64_t bound, const struct bl_limits *limits,
@@ -30,12 +37,57 @@ static int optimal_prepare(struct bl_subproblem *s, int64_t *bound, const struct
     return bl_search_best(&s->patterns, bound, &s->h, limits, e);
 }
 
-static int optimal_draft(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_limits *limits,
-                         uint64_t seed, struct bl_error *e)
+static int optimal_draft_kept(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_limits *limits,
+                              uint64_t seed, struct bl_error *e)
 {
-    if (s->by_sequence)
-        return bl_draft_bestfit(d, &s->lengths, limits, seed, e);
-    return bl_draft_patterns(d, &s->patterns, &s->h, &s->lengths, seed, e);
+    return s->by_sequence ? bl_draft_bestfit(d, &s->lengths, limits, seed, e)
+                          : bl_draft_patterns(d, &s->patterns, &s->h, &s->lengths, seed, e);
+}
+
+/* Whether so many sequences are of equal length that hardly a pair meets again, although the patterns stay. */
+static bool subproblem_is_mixed(const struct bl_subproblem *s)
+{
+    return !s->by_sequence && s->h.start[s->h.distinct] / (s->h.distinct + 1) >= EQUAL_ENOUGH;
+}
+
+/* Replaces the blocks from `first` on by drawn ones, or by others of the same patterns. */
+static int optimal_draw(struct bl_draft *d, size_t first, const struct bl_subproblem *s, const struct bl_limits *limits,
+                        size_t wanted, uint64_t seed, enum bl_drawn *drawn, struct bl_error *e)
+{
+    static const double longest[] = {1, 0.75};
+    const struct bl_limits some = bl_limits_divide(limits, DRAWING_SHARE);
+    struct bl_drawing g = {.lengths = &s->lengths, .limits = &some, .blocks = wanted, .seed = seed};
+    int code = BL_OK;
+    *drawn = BL_DRAWN_NOT;
+    for (size_t i = 0; !code && *drawn != BL_DRAWN && i < sizeof longest / sizeof *longest; i++) {
+        g.longest = (int64_t)(longest[i] * (double)limits->T);
+        code = bl_drawing_make(d, first, &g, drawn, e);
+        if (code || *drawn != BL_DRAWN_SPOILT)
+            continue;
+        d->blocks = first;
+        d->pieces = d->first[first];
+        code = optimal_draft_kept(d, s, limits, seed, e);
+    }
+    return code;
+}
+
+static int optimal_draft(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_limits *limits,
+                         const struct bl_wanted *wanted, uint64_t seed, struct bl_error *e)
+{
+    size_t first = d->blocks, pieces = d->pieces;
+    int code = optimal_draft_kept(d, s, limits, seed, e);
+    if (code)
+        return code;
+    size_t blocks = bl_wanted_blocks(wanted, d->blocks - first, d->pieces - pieces);
+    enum bl_drawn drawn = BL_DRAWN_NOT;
+    bool is_fixed = limits->sequences == 1 || blocks < 2 || subproblem_is_mixed(s);
+    if (!is_fixed)
+        code = optimal_draw(d, first, s, limits, blocks, seed, &drawn, e);
+    if (!code)
+        code = bl_ranks_split(d, first, first + blocks, e);
+    if (!code && !is_fixed)
+        code = bl_swap_sequences(d, first, &s->lengths, limits->T, drawn == BL_DRAWN, seed, e);
+    return code;
 }
 
 const struct bl_fill_ops bl_fill_ops_optimal = {.prepare = optimal_prepare, .draft = optimal_draft};

@@ -88,9 +88,10 @@ static int paper_draw_blocks(struct bl_draft *d, struct paper *paper, const stru
     return code;
 }
 
-static int paper_draft(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_limits *limits, uint64_t seed,
-                       struct bl_error *e)
+static int paper_draft(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_limits *limits,
+                       const struct bl_wanted *wanted, uint64_t seed, struct bl_error *e)
 {
+    (void)wanted; /* the rule says how many there are */
     struct paper paper = {.h = &s->h, .cursor = malloc((s->h.distinct + 1) * sizeof *paper.cursor)};
     uint32_t *ids = NULL;
     bl_random_seed(&paper.random, seed, BL_STREAM_FILL);

@@ -11,19 +11,37 @@ static uint32_t knapsack_limit(const struct bl_histogram *h, uint32_t T, uint32_
     return sequences < T / h->length[0] ? sequences : 0;
 }
 
-int64_t bl_knapsack_work(const struct bl_histogram *h, uint32_t T, uint32_t sequences)
+/* How often a block may hold a bucket. */
+static uint32_t knapsack_copies(const struct bl_histogram *h, size_t b, uint32_t T, uint32_t limit)
+{
+    uint32_t copies = T / h->length[b], count = bl_histogram_count(h, b);
+    copies = limit && limit < copies ? limit : copies;
+    return count < copies ? count : copies;
+}
+
+int64_t bl_knapsack_work(const struct bl_histogram *h, uint32_t T, uint32_t sequences, bool is_bounded)
 {
     uint32_t limit = knapsack_limit(h, T, sequences);
-    int64_t layers = limit ? limit : 1, work = (int64_t)h->distinct * T;
-    return work > INT64_MAX / 64 / layers ? INT64_MAX / 64 : work * layers / 2;
+    int64_t layers = limit ? limit : 1, rows = (int64_t)h->distinct;
+    for (size_t b = 0; is_bounded && b < h->distinct; b++)
+        rows += knapsack_copies(h, b, T, limit);
+    return rows * T > INT64_MAX / 64 / layers ? INT64_MAX / 64 : rows * T * layers / 2;
+}
+
+int64_t bl_knapsack_entries(const struct bl_histogram *h, uint32_t T, uint32_t sequences, bool is_bounded)
+{
+    int64_t row = (int64_t)T + 1, tables = is_bounded ? (int64_t)h->distinct + 1 : 1;
+    int64_t layers = (int64_t)knapsack_limit(h, T, sequences) + 1;
+    return row * layers > INT64_MAX / tables ? INT64_MAX : row * layers * tables;
 }
 
 int bl_knapsack_make(struct bl_knapsack *k, const struct bl_histogram *h, uint32_t T, uint32_t sequences,
-                     struct bl_error *e)
+                     bool is_bounded, struct bl_error *e)
 {
-    *k = (struct bl_knapsack){.h = h, .T = T, .sequences = knapsack_limit(h, T, sequences)};
+    size_t entries = (size_t)bl_knapsack_entries(h, T, sequences, is_bounded);
+    *k = (struct bl_knapsack){.h = h, .T = T, .sequences = knapsack_limit(h, T, sequences), .is_bounded = is_bounded};
     k->price = malloc((h->distinct + 1) * sizeof *k->price);
-    k->worth = malloc(((size_t)T + 1) * (k->sequences + 1) * sizeof *k->worth);
+    k->worth = malloc(entries * sizeof *k->worth);
     if (k->price && k->worth)
         return BL_OK;
     bl_knapsack_free(k);
@@ -79,20 +97,40 @@ static double knapsack_solve_limited(struct bl_knapsack *k)
     return k->worth[k->sequences * row + k->T];
 }
 
-double bl_knapsack_solve(struct bl_knapsack *k)
+/* Returns the worths by room of lengths below bucket `end`, for `left` more sequences. */
+static double *knapsack_row(const struct bl_knapsack *k, size_t end, uint32_t left)
 {
-    return k->sequences ? knapsack_solve_limited(k) : knapsack_solve_unlimited(k);
+    size_t row = (size_t)k->T + 1, layers = (size_t)k->sequences + 1;
+    return k->worth + ((k->is_bounded ? end * layers : 0) + (k->sequences ? left : 0)) * row;
 }
 
-/* Returns the worths by room for `left` more sequences. */
-static const double *knapsack_row(const struct bl_knapsack *k, uint32_t left)
+/* One table after the other, each from the one before: 0, 1, 2, ... of the next length. */
+static double knapsack_solve_bounded(struct bl_knapsack *k)
 {
-    return k->worth + (k->sequences ? (size_t)left * ((size_t)k->T + 1) : 0);
+    size_t row = (size_t)k->T + 1, layers = (size_t)k->sequences + 1;
+    memset(k->worth, 0, layers * row * sizeof *k->worth);
+    for (size_t b = 0; b < k->h->distinct; b++) {
+        size_t length = k->h->length[b];
+        uint32_t copies = k->price[b] > 0 ? knapsack_copies(k->h, b, k->T, k->sequences) : 0;
+        memcpy(knapsack_row(k, b + 1, 0), knapsack_row(k, b, 0), layers * row * sizeof *k->worth);
+        for (uint32_t i = 1; i <= copies; i++)
+            for (uint32_t n = k->sequences ? i : 0; n <= k->sequences; n++)
+                row_raise(knapsack_row(k, b + 1, n) + i * length, knapsack_row(k, b, k->sequences ? n - i : 0),
+                          i * k->price[b], row - i * length);
+    }
+    return knapsack_row(k, k->h->distinct, k->sequences)[k->T];
+}
+
+double bl_knapsack_solve(struct bl_knapsack *k)
+{
+    if (k->is_bounded)
+        return knapsack_solve_bounded(k);
+    return k->sequences ? knapsack_solve_limited(k) : knapsack_solve_unlimited(k);
 }
 
 double bl_knapsack_with(const struct bl_knapsack *k, uint32_t bucket)
 {
-    return k->price[bucket] + knapsack_row(k, k->sequences ? k->sequences - 1 : 0)[k->T - k->h->length[bucket]];
+    return k->price[bucket] + knapsack_row(k, bucket, k->sequences ? k->sequences - 1 : 0)[k->T - k->h->length[bucket]];
 }
 
 /* Returns the bucket that gave a room its worth. */
@@ -105,17 +143,30 @@ static size_t knapsack_last_bucket(const struct bl_knapsack *k, const double *wo
     return SIZE_MAX;
 }
 
-size_t bl_knapsack_block(const struct bl_knapsack *k, uint32_t bucket, uint32_t *item, size_t capacity)
+/* Adds lengths below bucket `end` to the n of a block. */
+static size_t knapsack_trace_bounded(const struct bl_knapsack *k, size_t end, uint32_t room, uint32_t left,
+                                     uint32_t *item, size_t n, size_t capacity)
 {
-    uint32_t room = k->T, left = k->sequences;
-    size_t n = 0;
-    if (bucket != BL_KNAPSACK_ANY) {
-        item[n++] = bucket;
-        room -= k->h->length[bucket];
-        left -= left > 0;
+    for (; end > 0; end--) {
+        double worth = knapsack_row(k, end, left)[room], price = k->price[end - 1];
+        uint32_t length = k->h->length[end - 1], i = 0;
+        while (knapsack_row(k, end - 1, left)[room] + i * price != worth) {
+            i++;
+            room -= length;
+            left -= left > 0;
+            if (n == capacity)
+                return 0;
+            item[n++] = (uint32_t)(end - 1);
+        }
     }
+    return n;
+}
+
+static size_t knapsack_trace(const struct bl_knapsack *k, uint32_t room, uint32_t left, uint32_t *item, size_t n,
+                             size_t capacity)
+{
     for (;;) {
-        const double *worth = knapsack_row(k, left), *before = knapsack_row(k, left ? left - 1 : 0);
+        const double *worth = knapsack_row(k, 0, left), *before = knapsack_row(k, 0, left ? left - 1 : 0);
         if (worth[room] == 0 || (k->sequences && left == 0))
             return n;
         size_t b = knapsack_last_bucket(k, worth, before, room);
@@ -132,4 +183,19 @@ size_t bl_knapsack_block(const struct bl_knapsack *k, uint32_t bucket, uint32_t 
         room -= k->h->length[b];
         left -= left > 0;
     }
+}
+
+size_t bl_knapsack_block(const struct bl_knapsack *k, uint32_t bucket, uint32_t *item, size_t capacity)
+{
+    uint32_t room = k->T, left = k->sequences;
+    size_t n = 0;
+    if (bucket != BL_KNAPSACK_ANY) {
+        item[n++] = bucket;
+        room -= k->h->length[bucket];
+        left -= left > 0;
+    }
+    if (k->is_bounded)
+        return knapsack_trace_bounded(k, bucket != BL_KNAPSACK_ANY ? bucket : k->h->distinct, room, left, item, n,
+                                      capacity);
+    return knapsack_trace(k, room, left, item, n, capacity);
 }

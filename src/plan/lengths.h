@@ -30,12 +30,18 @@ static inline bool bl_lengths_has(const struct bl_lengths *l, size_t i)
     return length >= l->shortest && length <= l->longest;
 }
 
+/* Returns the length of the sequence with this id, in units. */
+static inline int64_t bl_lengths_units_of(const struct bl_lengths *l, size_t id)
+{
+    int64_t length = l->length[id];
+    int64_t units = l->unit == 1 ? length : (length + l->unit - 1) / l->unit;
+    return units < l->cap ? units : l->cap;
+}
+
 /* Returns one length in units. */
 static inline int64_t bl_lengths_units(const struct bl_lengths *l, size_t i)
 {
-    int64_t length = l->length[bl_lengths_id(l, i)];
-    int64_t units = l->unit == 1 ? length : (length + l->unit - 1) / l->unit;
-    return units < l->cap ? units : l->cap;
+    return bl_lengths_units_of(l, bl_lengths_id(l, i));
 }
 
 #endif

@@ -69,7 +69,8 @@ static int master_refactor(struct bl_master *m, bool *regular, struct bl_error *
 
 /* Perturbs the counts by at most a hundredth of a block in total: equal counts cause steps of length zero, and the
  * simplex could cycle. */
-int bl_master_make(struct bl_master *m, const struct bl_histogram *h, int64_t T, uint32_t sequences, struct bl_error *e)
+int bl_master_make(struct bl_master *m, const struct bl_histogram *h, int64_t T, uint32_t sequences, bool is_bounded,
+                   uint32_t salt, struct bl_error *e)
 {
     *m = (struct bl_master){.rows = h->distinct};
     int code = master_allocate(m, e);
@@ -81,8 +82,11 @@ int bl_master_make(struct bl_master *m, const struct bl_histogram *h, int64_t T,
         code = bl_master_add(m, &bucket, 1, e);
         if (code)
             break;
-        m->times[m->entries - 1] = (double)(fit < (int64_t)sequences ? fit : (int64_t)sequences);
-        m->demand[i] = bl_histogram_count(h, i) + apart * (1 + (double)(i * 2654435761 % 4096) / 4096);
+        fit = fit < (int64_t)sequences ? fit : (int64_t)sequences;
+        if (is_bounded && bl_histogram_count(h, i) < fit)
+            fit = bl_histogram_count(h, i);
+        m->times[m->entries - 1] = (double)fit;
+        m->demand[i] = bl_histogram_count(h, i) + apart * (1 + (double)((i + salt) * 2654435761 % 4096) / 4096);
         m->basis[i] = bucket;
     }
     if (!code)

@@ -42,9 +42,10 @@ struct bl_master {
 #define BL_SURPLUS UINT32_C(0x80000000)
 #define BL_SAVING_MIN 1e-7 /* blocks per block; a smaller saving counts as none */
 
-/* Starts with blocks of a single length each. BL_EFAIL: out of memory; then *m is empty. */
-int bl_master_make(struct bl_master *m, const struct bl_histogram *h, int64_t T, uint32_t sequences,
-                   struct bl_error *e);
+/* Starts with blocks of a single length each; bounded: with no more of it than there are. salt: selects a perturbation
+ * of the counts. BL_EFAIL: out of memory; then *m is empty. */
+int bl_master_make(struct bl_master *m, const struct bl_histogram *h, int64_t T, uint32_t sequences, bool is_bounded,
+                   uint32_t salt, struct bl_error *e);
 void bl_master_free(struct bl_master *m);
 
 /* Adds a column. item: n buckets, repeated if a length is used several times; they are sorted in place. */

@@ -1,6 +1,8 @@
 #include "plan/options.h"
 
+#include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -13,7 +15,8 @@ const char *const bl_fill_names[] = {BL_FILL_LIST(WORD) NULL};
 const char *const bl_oversize_names[] = {"error", "split", "truncate", "drop", NULL};
 static const char *const clips_names[] = {"one", "all", NULL};
 static const char *const remainder_names[] = {"spread", "pad", "drop", NULL};
-static const char *const balance_names[] = {"none", "quadratic", NULL};
+static const char *const balance_names[] = {"auto", "none", "quadratic", "cost", NULL};
+static const char *const sync_names[] = {"micro", "step", NULL};
 static const char *const order_names[] = {"random", "keep", NULL};
 
 /* Parses "30s" or "0.5s" to negative milliseconds, until bl_plan_options_resolve knows how many steps that is. */
@@ -83,6 +86,54 @@ static const struct bl_option_type steps = {
 static const struct bl_option_type limit = {"N|SECONDSs", limit_parse, limit_format,
                                             "a whole number of at least 1, or seconds such as 0.5s"};
 
+/* Parses "ALPHA,BETA", or the name of a column. */
+static bool cost_parse(const struct bl_option *option, const char *text, void *value)
+{
+    struct bl_plan_cost *cost = value;
+    char *end = NULL;
+    (void)option;
+    *cost = (struct bl_plan_cost){.column = text};
+    double alpha = strtod(text, &end);
+    if (end == text || *end != ',')
+        return *text != '\0';
+    const char *second = end + 1;
+    double beta = strtod(second, &end);
+    *cost = (struct bl_plan_cost){alpha, beta, NULL};
+    return end != second && !*end && alpha >= 0 && beta >= 0 && isfinite(alpha) && isfinite(beta) && alpha + beta > 0;
+}
+
+static void cost_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    const struct bl_plan_cost *cost = value;
+    (void)option;
+    if (cost->column)
+        bl_buffer_text(out, cost->column);
+    else if (cost->alpha > 0 || cost->beta > 0)
+        bl_buffer_printf(out, "%.17g,%.17g", cost->alpha, cost->beta);
+}
+
+/* Parses a percentage of up to 100 %. */
+static bool percent_parse(const struct bl_option *option, const char *text, void *value)
+{
+    char *end = NULL;
+    double percent = strtod(text, &end);
+    (void)option;
+    *(double *)value = percent / 100;
+    return end != text && strcmp(end, "%") == 0 && percent >= 0 && percent <= 100;
+}
+
+static void percent_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    (void)option;
+    bl_buffer_printf(out, "%.15g%%", 100 * *(const double *)value);
+}
+
+static const struct bl_option_type percent = {"N%", percent_parse, percent_format,
+                                              "a percentage from 0% to 100%, such as 0.5%"};
+static const struct bl_option_type cost = {
+    "ALPHA,BETA|COLUMN", cost_parse, cost_format,
+    "two numbers of at least 0, not both 0, such as 1,0.0001, or the name of a column"};
+
 const struct bl_option bl_plan_option_table[] = {
     BL_OPTION_CUSTOM("T", &steps, int64_t, struct bl_plan_options, T, BL_AFFECTS_PLAN,
                      "steps per block, or seconds (30s) where steps have a rate, or the longest sequence; required",
@@ -96,6 +147,9 @@ const struct bl_option bl_plan_option_table[] = {
                      "sample: one clip of each long enough sequence, or every whole clip", .initial = "one",
                      .only = "strategy=sample"),
     BL_OPTION_UINT("seed", struct bl_plan_options, seed, BL_AFFECTS_PLAN, "seed of everything random", .initial = "0"),
+    BL_OPTION_CUSTOM("spare", &percent, double, struct bl_plan_options, spare, BL_AFFECTS_PLAN,
+                     "blocks beyond the fewest, which leave more to the seed: fewer sequences meet again under another",
+                     .initial = "0%", .only = "strategy=block,fill=optimal"),
     BL_OPTION_INT("world-size", struct bl_plan_options, world_size, BL_AFFECTS_PLAN,
                   "ranks: the blocks become a multiple of ranks times batch size", .initial = "1", .min = 1,
                   .max = 16777216),
@@ -105,9 +159,19 @@ const struct bl_option bl_plan_option_table[] = {
         "remainder", struct bl_plan_options, remainder, remainder_names, BL_AFFECTS_PLAN,
         "how the blocks become a multiple: spread sequences over more blocks, pad with empty blocks, drop the emptiest",
         .initial = "spread", .only = "world-size/batch-size"),
+    BL_OPTION_CUSTOM("cost", &cost, struct bl_plan_cost, struct bl_plan_options, cost, BL_AFFECTS_PLAN,
+                     "what a block costs: ALPHA for each step and BETA for each squared step of a sequence, or the sum "
+                     "of a column; ranks that wait for each other then cost alike",
+                     .only = "world-size/batch-size"),
+    BL_OPTION_INT("accumulate", struct bl_plan_options, accumulate, BL_AFFECTS_PLAN,
+                  "batches that a rank works on for one optimizer step: the blocks become a multiple of them too",
+                  .initial = "1", .min = 1, .max = BL_ACCUMULATE_MAX, .only = "world-size/batch-size"),
+    BL_OPTION_CHOICE("sync", struct bl_plan_options, sync, sync_names, BL_AFFECTS_PLAN,
+                     "whether ranks wait for each other after every batch, or only after every optimizer step",
+                     .initial = "micro", .only = "accumulate"),
     BL_OPTION_CHOICE("balance", struct bl_plan_options, balance, balance_names, BL_AFFECTS_PLAN,
-                     "quadratic: make the sums of squared lengths of all ranks similar in every step",
-                     .initial = "none", .only = "world-size/batch-size"),
+                     "make ranks cost alike by --cost, or by squared lengths (quadratic), or not; auto: with --cost",
+                     .initial = "auto", .only = "world-size/batch-size"),
     BL_OPTION_INT("align", struct bl_plan_options, align, BL_AFFECTS_PLAN,
                   "every start in a block is a multiple of this many steps", .initial = "1", .min = 1, .max = BL_T_MAX,
                   .only = "strategy=block"),
@@ -133,8 +197,8 @@ const struct bl_option bl_plan_strategy_table[] = {
         .initial = "block"),
     BL_OPTION_CHOICE(
         "fill", struct bl_plan_options, fill, bl_fill_names, BL_AFFECTS_PLAN,
-        "how blocks are filled: near the lower bound; at random, a few blocks more; or by the paper's rule "
-        "(uniform over what fits)",
+        "how blocks are filled: as few as possible, of sequences drawn at random; or by the paper's rule (uniform over "
+        "what fits)",
         .initial = "optimal", .only = "strategy=block"),
     {0},
 };
@@ -169,6 +233,18 @@ int bl_plan_options_resolve(struct bl_plan_options *o, int64_t num, int64_t den,
 
 #define RANKS_MAX 16777216 /* of world_size and batch_size each */
 
+static int plan_options_check_cost(const struct bl_plan_options *o, struct bl_error *e)
+{
+    bool is_given = bl_plan_cost_is_given(&o->cost);
+    if (o->balance == BL_BALANCE_COST && !is_given)
+        return bl_error_set(e, BL_EUSAGE, "--balance cost needs --cost ALPHA,BETA or --cost COLUMN");
+    if (o->balance == BL_BALANCE_QUADRATIC && is_given)
+        return bl_error_set(e, BL_EUSAGE, "--balance quadratic is --cost 0,1: give one of them");
+    if (o->cost.column && !o->column)
+        return bl_error_set(e, BL_EUSAGE, "--cost %s needs a table with this column", o->cost.column);
+    return BL_OK;
+}
+
 int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
 {
     const struct {
@@ -182,21 +258,28 @@ int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
                   {"min-length", o->min_length, INT64_MAX},
                   {"max-length", o->max_length, INT64_MAX},
                   {"world-size", o->world_size, RANKS_MAX},
-                  {"batch-size", o->batch_size, RANKS_MAX}};
+                  {"batch-size", o->batch_size, RANKS_MAX},
+                  {"accumulate", o->accumulate, BL_ACCUMULATE_MAX}};
+    if (!(o->spare >= 0 && o->spare <= 1))
+        return bl_error_set(e, BL_EUSAGE, "spare = %g is not between 0 and 1", o->spare);
     if ((unsigned)o->strategy >= BL_STRATEGY_COUNT || (unsigned)o->fill >= BL_FILL_COUNT ||
         (unsigned)o->oversize > BL_OVERSIZE_DROP || (unsigned)o->clips > BL_CLIPS_ALL ||
-        (unsigned)o->remainder > BL_REMAINDER_DROP || (unsigned)o->balance > BL_BALANCE_QUADRATIC ||
-        (unsigned)o->order > BL_KEEP_ORDER)
-        return bl_error_set(e, BL_EUSAGE, "unknown strategy, fill, oversize, clips, remainder, balance or order");
+        (unsigned)o->remainder > BL_REMAINDER_DROP || (unsigned)o->balance > BL_BALANCE_COST ||
+        (unsigned)o->sync > BL_SYNC_STEP || (unsigned)o->order > BL_KEEP_ORDER)
+        return bl_error_set(e, BL_EUSAGE, "unknown strategy, fill, oversize, clips, remainder, balance, sync or order");
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
         if (ranges[i].value < 0 || ranges[i].value > ranges[i].max)
             return bl_error_set(e, BL_EUSAGE, "%s = %lld is not between 1 and %lld", ranges[i].name,
                                 (long long)ranges[i].value, (long long)ranges[i].max);
     }
-    if (o->order != BL_KEEP_ORDER)
-        return BL_OK;
-    if (o->balance != BL_BALANCE_NONE)
-        return bl_error_set(e, BL_EUSAGE, "--order keep and --balance exclude each other");
+    int code = plan_options_check_cost(o, e);
+    if (code || o->order != BL_KEEP_ORDER)
+        return code;
+    if (o->balance > BL_BALANCE_NONE || (o->balance == BL_BALANCE_AUTO && bl_plan_cost_is_given(&o->cost)))
+        return bl_error_set(e, BL_EUSAGE, "--order keep excludes --balance and --cost%s",
+                            o->balance == BL_BALANCE_AUTO ? ": --balance none only measures the costs" : "");
+    if (o->spare > 0)
+        return bl_error_set(e, BL_EUSAGE, "--order keep and --spare exclude each other");
     if (bl_strategies[o->strategy]->is_packed && bl_fills[o->fill]->is_random)
         return bl_error_set(e, BL_EUSAGE, "--order keep and --fill %s exclude each other", bl_fill_names[o->fill]);
     return BL_OK;

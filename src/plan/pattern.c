@@ -46,6 +46,13 @@ int bl_patterns_append(struct bl_patterns *p, const struct bl_patterns *from, si
     return code;
 }
 
+void bl_patterns_truncate(struct bl_patterns *p, size_t count)
+{
+    while (p->count > count)
+        p->blocks -= p->use[--p->count];
+    p->entries = p->count ? p->first[p->count] : 0;
+}
+
 void bl_patterns_keep_fewer(struct bl_patterns *best, struct bl_patterns *other)
 {
     if (other->count > 0 && (best->count == 0 || other->blocks < best->blocks)) {

@@ -30,6 +30,9 @@ int bl_patterns_close(struct bl_patterns *p, uint32_t use, struct bl_error *e);
 int bl_patterns_append(struct bl_patterns *p, const struct bl_patterns *from, size_t first, size_t end,
                        const uint32_t *as, struct bl_error *e);
 
+/* Removes the patterns from `count` on, and the unfinished one. */
+void bl_patterns_truncate(struct bl_patterns *p, size_t count);
+
 /* Keeps in *best the set with fewer blocks and frees the other; a set without patterns does not count. */
 void bl_patterns_keep_fewer(struct bl_patterns *best, struct bl_patterns *other);
 

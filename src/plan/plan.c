@@ -11,6 +11,16 @@ void bl_plan_free(struct bl_plan *plan)
     *plan = (struct bl_plan){0};
 }
 
+int64_t bl_plan_align_padding(const struct bl_plan *plan, const int64_t *length)
+{
+    int64_t padding = 0;
+    for (size_t b = 0; plan->align > 1 && b < plan->blocks; b++)
+        for (size_t p = (size_t)plan->block_ptr[b]; p + 1 < (size_t)plan->block_ptr[b + 1]; p++)
+            padding += bl_plan_next_start(plan, 0, bl_plan_piece_length(plan, length, p)) -
+                       bl_plan_piece_length(plan, length, p);
+    return padding;
+}
+
 double bl_plan_efficiency(const struct bl_plan *plan)
 {
     if (plan->blocks == 0)

@@ -7,6 +7,7 @@
 #ifndef BL_PLAN_H
 #define BL_PLAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,7 +19,7 @@
 /* Strategies and fills, by identifier and by the word of --strategy and --fill. Each has its functions in a struct of
  * that name: see plan/strategy.h and plan/fill.h. --help shows the words in this order. */
 #define BL_STRATEGY_LIST(X) X(NAIVE, naive) X(SAMPLE, sample) X(MIX, mix) X(BLOCK, block)
-#define BL_FILL_LIST(X) X(OPTIMAL, optimal) X(RANDOM, random) X(PAPER, paper)
+#define BL_FILL_LIST(X) X(OPTIMAL, optimal) X(PAPER, paper)
 
 #define BL_STRATEGY_ID(id, name) BL_STRATEGY_##id,
 #define BL_FILL_ID(id, name) BL_FILL_##id,
@@ -30,11 +31,25 @@ enum bl_fill { BL_FILL_LIST(BL_FILL_ID) BL_FILL_COUNT };
 enum bl_oversize { BL_OVERSIZE_ERROR, BL_OVERSIZE_SPLIT, BL_OVERSIZE_TRUNCATE, BL_OVERSIZE_DROP };
 enum bl_clips { BL_CLIPS_ONE, BL_CLIPS_ALL };
 enum bl_remainder { BL_REMAINDER_SPREAD, BL_REMAINDER_PAD, BL_REMAINDER_DROP };
-enum bl_balance { BL_BALANCE_NONE, BL_BALANCE_QUADRATIC };
+enum bl_balance { BL_BALANCE_AUTO, BL_BALANCE_NONE, BL_BALANCE_QUADRATIC, BL_BALANCE_COST };
+enum bl_sync { BL_SYNC_MICRO, BL_SYNC_STEP };
 enum bl_keep { BL_KEEP_NOTHING, BL_KEEP_ORDER };
 
 #define BL_EFFORT_DEFAULT 8
 #define BL_EFFORT_MAX 1000000
+#define BL_ACCUMULATE_MAX 16384
+
+/* What a block costs: alpha for each of its T steps, beta for each squared step of its sequences; or the sum of a
+ * column of the table over its sequences. Zero: not given. */
+struct bl_plan_cost {
+    double alpha, beta;
+    const char *column;
+};
+
+static inline bool bl_plan_cost_is_given(const struct bl_plan_cost *cost)
+{
+    return cost->column || !(cost->alpha == 0 && cost->beta == 0); /* NaN is given, and refused */
+}
 
 /* Together with the lengths, these determine a plan. */
 struct bl_plan_options {
@@ -52,11 +67,30 @@ struct bl_plan_options {
     int64_t min_length;          /* steps: shorter sequences are dropped */
     int64_t max_length;          /* steps: longer sequences are dropped */
     enum bl_keep order;          /* also keep the input order of the blocks; BLOCK with BL_FILL_OPTIMAL */
+    double spare;                /* OPTIMAL: this part more blocks, which leaves more to the seed; 0 */
     int64_t world_size;          /* ranks; 1 */
     int64_t batch_size;          /* blocks per rank and step; 1 */
     enum bl_remainder remainder; /* how to reach a multiple of world_size * batch_size blocks */
-    enum bl_balance balance;     /* equal sums of squared lengths of the ranks in every step */
+    enum bl_balance balance;     /* equal costs of the ranks wherever they wait; AUTO: if a cost is given */
+    struct bl_plan_cost cost;    /* not given: squared lengths */
+    const double *column;        /* [count] costs of the sequences, if cost.column is given */
+    int64_t accumulate;          /* micro-batches per optimizer step; 1 */
+    enum bl_sync sync;           /* whether ranks wait after every micro-batch, or after every optimizer step */
     const uint32_t *group;       /* [count] sequences of different groups never share a block; BLOCK */
+};
+
+/* How even the ranks and the steps of a plan are, by what the blocks cost. A wait is what lies between two moments at
+ * which the ranks wait for each other. */
+struct bl_plan_balance {
+    bool is_measured;   /* there are several ranks */
+    double lost;        /* the dearest rank of each wait, in all, by the mean rank, less 1: 0 is level */
+    double lost_before; /* the same of the drafted blocks in random order */
+    double bound;       /* proven: no plan of these pieces in as many blocks loses less */
+    double highest;     /* the dearest block, by the mean block */
+    double apart;       /* mean over the waits of the Kolmogorov-Smirnov distance between a wait's steps and all steps,
+                           by the cost of their sequences */
+    double apart_drawn; /* the same if waits were drawn from the same blocks at random */
+    double neighbours;  /* correlation of the costs of each block and the next */
 };
 
 /* Owned by the caller of bl_plan_make; free with bl_plan_free. */
@@ -74,13 +108,13 @@ struct bl_plan {
     int64_t steps;     /* sum of all lengths, including those over T */
     int64_t longest;
     int64_t padding;       /* steps */
+    int64_t align_padding; /* of these, between the pieces of a block: alignment costs them */
     int64_t deleted;       /* steps: left out by sample, mix, truncate, drop */
     int64_t cut;           /* placed sequences without all steps in one piece: split, truncated, clipped */
     int64_t dropped;       /* sequences without a placed step */
     int64_t lower_bound;   /* proven: no plan of these pieces has fewer blocks */
     int64_t max_sequences; /* S: most pieces in a block */
-    /* Over the ranks, for squared lengths: the most expensive rank divided by the mean; 1 is level. 0 with one rank. */
-    double imbalance, imbalance_before; /* with and without balance */
+    struct bl_plan_balance balance;
 };
 
 /* Plans count sequences of length[i] steps (0: leave out, a row that is not ok). BL_EUSAGE: invalid options (T out of
@@ -125,6 +159,9 @@ int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, str
 /* The same without the bound, which stays unchanged: for a new plan before it is written. Memory: one bit per
  * sequence. */
 int bl_plan_recount(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e);
+
+/* Returns the steps between the pieces of the blocks. length: the array that the plan was made from. */
+int64_t bl_plan_align_padding(const struct bl_plan *plan, const int64_t *length);
 
 /* Returns the share of the blocks' steps that hold data: placed / (blocks * T), 0 to 1. */
 double bl_plan_efficiency(const struct bl_plan *plan);

@@ -1,6 +1,7 @@
 /* From lengths to plans. Once for all seeds: T (capacity.c), the pieces (piece.c), their groups (subproblem.c), a
  * proven bound (bound.c), and what the fill prepares (fill_*.c), mostly patterns (search_*.c). For every seed: the fill
- * drafts blocks (draft.h), their number is adapted to the ranks (ranks.c), and they are ordered (order.c) and balanced
+ * drafts blocks (draft.h) and draws anew which sequences share them (drawing.c, swap.c), their number is adapted to the
+ * ranks (ranks.c), their costs are levelled (level.c), and they are ordered (order.c) and dealt to the ranks
  * (balance.c). */
 #include "plan/planner.h"
 
@@ -10,6 +11,8 @@
 #include "plan/bound.h"
 #include "plan/capacity.h"
 #include "plan/draft.h"
+#include "plan/level.h"
+#include "plan/loss.h"
 #include "plan/options.h"
 #include "plan/order.h"
 #include "plan/ranks.h"
@@ -37,6 +40,9 @@ static void planner_set_defaults(struct bl_planner *p)
     o->effort = o->effort ? o->effort : BL_EFFORT_DEFAULT;
     o->world_size = o->world_size ? o->world_size : 1;
     o->batch_size = o->batch_size ? o->batch_size : 1;
+    o->accumulate = o->accumulate ? o->accumulate : 1;
+    if (o->balance == BL_BALANCE_AUTO)
+        o->balance = bl_plan_cost_is_given(&o->cost) ? BL_BALANCE_COST : BL_BALANCE_NONE;
 }
 
 static struct bl_limits planner_limits(const struct bl_planner *p)
@@ -46,7 +52,9 @@ static struct bl_limits planner_limits(const struct bl_planner *p)
                               .work = p->options.effort * INT64_C(1000000000)};
 }
 
-static int planner_prepare(struct bl_planner *p, struct bl_subproblem *s, struct bl_error *e)
+/* work: operations of the search; *used: raised by those done. */
+static int planner_prepare(struct bl_planner *p, struct bl_subproblem *s, int64_t work, int64_t *used,
+                           struct bl_error *e)
 {
     int64_t bound, units;
     int code = bl_histogram_make(&s->h, &s->lengths, e);
@@ -57,7 +65,9 @@ static int planner_prepare(struct bl_planner *p, struct bl_subproblem *s, struct
         return code;
     units = bound;
     if (planner_has_fill(p)) {
-        const struct bl_limits limits = planner_limits(p);
+        struct bl_limits limits = planner_limits(p);
+        limits.work = work;
+        limits.used = used;
         code = bl_fills[p->options.fill]->prepare(s, &units, &limits, e);
     } else {
         bl_histogram_free(&s->h);
@@ -67,13 +77,19 @@ static int planner_prepare(struct bl_planner *p, struct bl_subproblem *s, struct
     return code;
 }
 
+/* Groups share the effort: each has as much of what is left as it has of the sequences that are left. */
 static int planner_fill(struct bl_planner *p, struct bl_error *e)
 {
     p->pieces.lengths.unit = p->options.align;
     p->pieces.lengths.cap = p->counts.T / p->options.align;
     int code = bl_subproblems_make(&p->subproblems, &p->pieces, p->options.group && planner_has_fill(p), e);
-    for (size_t s = 0; !code && s < p->subproblems.count; s++)
-        code = planner_prepare(p, &p->subproblems.each[s], e);
+    int64_t left = planner_limits(p).work, rest = (int64_t)p->pieces.lengths.count;
+    for (size_t s = 0; !code && s < p->subproblems.count; s++) {
+        int64_t count = (int64_t)p->subproblems.each[s].lengths.count, used = 0;
+        code = planner_prepare(p, &p->subproblems.each[s], count < rest ? left / rest * count : left, &used, e);
+        left = left > used ? left - used : 0;
+        rest -= count;
+    }
     return code;
 }
 
@@ -127,6 +143,9 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     counts->cut = p->pieces.cut;
     counts->dropped = p->pieces.dropped;
     counts->deleted = counts->steps - p->pieces.steps;
+    code = bl_cost_make(&p->cost, &p->pieces, length, counts->T, &p->options, e);
+    if (code)
+        goto out;
     code = planner_fill(p, e);
 out:
     if (code)
@@ -189,35 +208,61 @@ int bl_planner_adopt(struct bl_planner *p, const struct bl_plan *plan, struct bl
 
 /* --- depending on the seed -------------------------------------------------------------------------------------- */
 
+/* Returns the blocks per optimizer step of all ranks. */
+static size_t planner_step(const struct bl_planner *p)
+{
+    return (size_t)(p->options.world_size * p->options.batch_size * p->options.accumulate);
+}
+
+static struct bl_ranks planner_ranks(const struct bl_planner *p)
+{
+    const struct bl_plan_options *o = &p->options;
+    return (struct bl_ranks){(size_t)o->world_size, (size_t)o->batch_size,
+                             o->sync == BL_SYNC_STEP ? (size_t)o->accumulate : 1};
+}
+
+static bool planner_is_balanced(const struct bl_planner *p)
+{
+    return p->options.balance > BL_BALANCE_NONE;
+}
+
+/* With a little room in every block, many more sequences can be exchanged to level the costs. Of several groups, none
+ * has to suit the ranks alone. */
+static struct bl_wanted planner_wanted(const struct bl_planner *p, size_t min_blocks)
+{
+    bool is_spread = p->options.remainder == BL_REMAINDER_SPREAD, is_one = p->subproblems.count == 1;
+    double spare = planner_is_balanced(p) && is_spread ? 0.001 : 0;
+    return (struct bl_wanted){.multiple = is_spread && is_one ? planner_step(p) : 1,
+                              .least = is_spread && is_one ? min_blocks : 0,
+                              .spare = p->options.spare > spare ? p->options.spare : spare};
+}
+
 static int planner_draft_subproblem(const struct bl_planner *p, const struct bl_subproblem *s, struct bl_draft *d,
-                                    uint64_t seed, struct bl_error *e)
+                                    const struct bl_wanted *wanted, uint64_t seed, struct bl_error *e)
 {
     struct bl_limits limits = planner_limits(p);
     if (!planner_is_packed(p))
         limits.sequences = 1;
     if (!planner_has_fill(p))
         return bl_draft_keep(d, &p->pieces, &limits, e);
-    return bl_fills[p->options.fill]->draft(d, s, &limits, seed, e);
+    return bl_fills[p->options.fill]->draft(d, s, &limits, wanted, seed, e);
 }
 
 /* Every subproblem has its own random numbers. */
-static int planner_draft(struct bl_planner *p, struct bl_draft *d, uint64_t seed, bool last, struct bl_error *e)
+static int planner_draft(struct bl_planner *p, struct bl_draft *d, uint64_t seed, size_t min_blocks, bool last,
+                         struct bl_error *e)
 {
+    const struct bl_wanted wanted = planner_wanted(p, min_blocks);
     int code = bl_draft_make(d, p->pieces.count, e);
     for (size_t s = 0; s < p->subproblems.count && !code; s++) {
-        code = planner_draft_subproblem(p, &p->subproblems.each[s], d, seed + s * UINT64_C(0x9e3779b97f4a7c15), e);
+        code = planner_draft_subproblem(p, &p->subproblems.each[s], d, &wanted, seed + s * UINT64_C(0x9e3779b97f4a7c15),
+                                        e);
         if (last)
             bl_subproblem_free(&p->subproblems.each[s]);
     }
     if (p->subproblems.count > 1)
         d->is_shuffled = false; /* the groups follow one another */
     return code;
-}
-
-/* Returns the blocks per step of all ranks. */
-static size_t planner_step(const struct bl_planner *p)
-{
-    return (size_t)(p->options.world_size * p->options.batch_size);
 }
 
 static int planner_fit_ranks(struct bl_planner *p, struct bl_draft *d, size_t min_blocks, struct bl_error *e)
@@ -235,19 +280,36 @@ static int planner_fit_ranks(struct bl_planner *p, struct bl_draft *d, size_t mi
     return bl_ranks_drop(d, planner_step(p), p->pieces.lengths.length, e);
 }
 
-static int planner_order(const struct bl_planner *p, struct bl_draft *d, uint64_t seed, struct bl_plan *plan,
-                         struct bl_error *e)
+static struct bl_order planner_order(const struct bl_planner *p, uint64_t seed)
 {
-    const struct bl_plan_options *o = &p->options;
-    struct bl_order order = {.kind = BL_ORDER_SHUFFLED,
-                             .ranks = {(size_t)o->world_size, (size_t)o->batch_size},
+    bool is_kept = p->options.order == BL_KEEP_ORDER;
+    return (struct bl_order){.kind = is_kept                  ? BL_ORDER_AS_DRAFTED
+                                     : planner_is_balanced(p) ? BL_ORDER_LEVEL
+                                                              : BL_ORDER_SHUFFLED,
+                             .ranks = planner_ranks(p),
                              .seed = seed,
-                             .length = p->pieces.lengths.length};
-    if (o->order == BL_KEEP_ORDER)
-        order.kind = BL_ORDER_AS_DRAFTED;
-    else if (o->balance == BL_BALANCE_QUADRATIC)
-        order.kind = BL_ORDER_LEVEL;
-    return bl_order_apply(plan, d, &order, e);
+                             .cost = &p->cost};
+}
+
+/* Levels the costs of the blocks, and orders them. With several ranks, measures what they lose, with and without, and
+ * must lose. */
+static int planner_order_blocks(const struct bl_planner *p, struct bl_draft *d, uint64_t seed, struct bl_plan *plan,
+                                struct bl_error *e)
+{
+    const struct bl_limits limits = planner_limits(p);
+    const struct bl_level level = {
+        .cost = &p->cost, .limits = &limits, .row = (size_t)p->options.world_size, .seed = seed};
+    const struct bl_order order = planner_order(p, seed);
+    struct bl_plan_balance *balance = &plan->balance;
+    int code = BL_OK;
+    balance->is_measured = order.ranks.world_size > 1;
+    if (balance->is_measured)
+        code = bl_loss_bound(&balance->bound, d, &p->cost, &order.ranks, &p->options, plan->T, e);
+    if (!code && balance->is_measured)
+        code = bl_order_lost(&balance->lost_before, d, &order, e);
+    if (!code && planner_is_balanced(p) && planner_has_fill(p))
+        code = bl_level_blocks(d, &level, e);
+    return code ? code : bl_order_apply(plan, d, &order, e);
 }
 
 /* Converts plan->sequence from pieces to sequences, and sets length and start of the pieces if anything was cut. */
@@ -276,6 +338,7 @@ static int planner_count(const struct bl_planner *p, struct bl_plan *plan, struc
 {
     int64_t step = (int64_t)planner_step(p);
     plan->padding = (int64_t)plan->blocks * plan->T - p->pieces.steps;
+    plan->align_padding = bl_plan_align_padding(plan, p->length);
     if (p->options.remainder != BL_REMAINDER_DROP) {
         plan->lower_bound = (plan->lower_bound + step - 1) / step * step;
         return BL_OK;
@@ -289,14 +352,15 @@ int bl_planner_draw(struct bl_planner *p, uint64_t seed, size_t min_blocks, bool
 {
     struct bl_draft d = {0};
     *plan = p->counts;
+    p->seed = seed;
     bl_pieces_draw(&p->pieces, p->length, plan->T, seed);
-    int code = planner_draft(p, &d, seed, last, e);
+    int code = planner_draft(p, &d, seed, min_blocks, last, e);
     if (code)
         goto out;
     code = planner_fit_ranks(p, &d, min_blocks, e);
     if (code)
         goto out;
-    code = planner_order(p, &d, seed, plan, e);
+    code = planner_order_blocks(p, &d, seed, plan, e);
     if (code)
         goto out;
     bl_draft_free(&d);
@@ -308,6 +372,20 @@ out:
     bl_draft_free(&d);
     if (code)
         bl_plan_free(plan);
+    return code;
+}
+
+int bl_planner_measure_company(struct bl_planner *p, const struct bl_plan *plan, struct bl_company *company,
+                               struct bl_error *e)
+{
+    struct bl_plan other = {0};
+    *company = (struct bl_company){.is_measured = true};
+    if (!bl_company_count_pairs(plan))
+        return BL_OK;
+    int code = bl_planner_draw(p, p->seed + 1, 0, true, &other, e); /* after the last comes 0 */
+    if (!code)
+        code = bl_company_measure(company, plan, &other, p->count, e);
+    bl_plan_free(&other);
     return code;
 }
 

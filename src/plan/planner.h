@@ -3,6 +3,8 @@
 #ifndef BL_PLANNER_H
 #define BL_PLANNER_H
 
+#include "plan/company.h"
+#include "plan/cost.h"
 #include "plan/fill.h"
 #include "plan/piece.h"
 #include "plan/plan.h"
@@ -13,7 +15,9 @@ struct bl_planner {
     size_t count;
     struct bl_plan counts; /* T, counts and bound of every plan; no tables */
     struct bl_pieces pieces;
+    struct bl_cost cost;
     struct bl_subproblems subproblems;
+    uint64_t seed;  /* of the last plan */
     size_t removed; /* blocks that --remainder drop removed from the last plan */
 };
 
@@ -21,9 +25,9 @@ struct bl_planner {
 int bl_planner_make(struct bl_planner *planner, const int64_t *length, size_t count,
                     const struct bl_plan_options *options, struct bl_error *e);
 
-/* Adopts the patterns of another plan over the same lengths, in which piece i is sequence i: the same lengths share
- * blocks, so plans have as many blocks with as many sequences. For planners made with BL_FILL_OPTIMAL or BL_FILL_PAPER;
- * with groups, the other plan must have kept them apart. BL_EFAIL: out of memory. */
+/* Adopts the patterns of another plan over the same lengths, in which piece i is sequence i: plans have as many blocks
+ * as it has, and draw anew which sequences share one. With groups, the other plan must have kept them apart. BL_EFAIL:
+ * out of memory. */
 int bl_planner_adopt(struct bl_planner *planner, const struct bl_plan *plan, struct bl_error *e);
 void bl_planner_free(struct bl_planner *planner);
 
@@ -31,5 +35,10 @@ void bl_planner_free(struct bl_planner *planner);
  * last: the planner is not needed any more, and frees memory as it proceeds. */
 int bl_planner_draw(struct bl_planner *planner, uint64_t seed, size_t min_blocks, bool last, struct bl_plan *plan,
                     struct bl_error *e);
+
+/* Measures who meets again between a plan, the last one drawn, and that of the next seed, which it draws; the planner
+ * is not needed any more. */
+int bl_planner_measure_company(struct bl_planner *planner, const struct bl_plan *plan, struct bl_company *company,
+                               struct bl_error *e);
 
 #endif

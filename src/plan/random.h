@@ -16,6 +16,12 @@ enum bl_stream {
     BL_STREAM_CLIP = 4,   /* where a clip starts */
     BL_STREAM_FILL = 5,   /* the next sequence of a block */
     BL_STREAM_STEP = 6,   /* the order of the steps */
+    BL_STREAM_DRAW = 7,   /* which sequences share a block */
+    BL_STREAM_SWAP = 8,   /* which sequences change places */
+    BL_STREAM_ORDER = 9,  /* the order of the blocks, after their number was adapted to the ranks */
+    BL_STREAM_POOL = 10,  /* seeds of the pools that blocks are drawn from */
+    BL_STREAM_LEVEL = 20, /* exchanges between blocks that level their costs */
+    BL_STREAM_MIX = 21,   /* waits that a plan is compared with */
 };
 
 struct bl_random {

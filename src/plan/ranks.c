@@ -11,25 +11,32 @@ static size_t blocks_round_up(size_t blocks, size_t multiple, size_t min_blocks)
     return (wanted + multiple - 1) / multiple * multiple;
 }
 
-static size_t draft_max_size(const struct bl_draft *d)
+size_t bl_wanted_blocks(const struct bl_wanted *w, size_t fewest, size_t pieces)
+{
+    size_t spared = (size_t)((double)fewest * (1 + w->spare)) / w->multiple * w->multiple;
+    size_t least = blocks_round_up(fewest, w->multiple, w->least), blocks = spared > least ? spared : least;
+    return blocks <= pieces ? blocks : fewest;
+}
+
+static size_t draft_max_size(const struct bl_draft *d, size_t first)
 {
     size_t size = 0;
-    for (size_t b = 0; b < d->blocks; b++)
+    for (size_t b = first; b < d->blocks; b++)
         if (bl_draft_size(d, b) > size)
             size = bl_draft_size(d, b);
     return size;
 }
 
-/* Splits up to `more` blocks of `size` pieces, from the last block to the first, so that the table grows in place. */
-static void draft_split_blocks(struct bl_draft *d, size_t size, size_t more)
+/* Splits up to `more` blocks of `size` pieces, from the last block to `begin`, so that the table grows in place. */
+static void draft_split_blocks(struct bl_draft *d, size_t begin, size_t size, size_t more)
 {
     size_t alike = 0;
-    for (size_t b = 0; b < d->blocks; b++)
+    for (size_t b = begin; b < d->blocks; b++)
         alike += bl_draft_size(d, b) == size;
     size_t grow = alike < more ? alike : more, to = d->blocks + grow;
     uint32_t end = d->first[d->blocks];
     d->first[to] = end;
-    for (size_t b = d->blocks; b-- > 0;) {
+    for (size_t b = d->blocks; b-- > begin;) {
         uint32_t first = d->first[b];
         if (end - first == size && to - b > 1) {
             d->first[--to] = first + (end - first + 1) / 2;
@@ -40,18 +47,23 @@ static void draft_split_blocks(struct bl_draft *d, size_t size, size_t more)
     d->is_shuffled = 0; /* the two halves are neighbours now */
 }
 
+int bl_ranks_split(struct bl_draft *d, size_t first, size_t blocks, struct bl_error *e)
+{
+    if (blocks <= d->blocks)
+        return BL_OK;
+    int code = bl_draft_reserve(d, blocks - d->blocks, e);
+    while (!code && d->blocks < blocks)
+        draft_split_blocks(d, first, draft_max_size(d, first), blocks - d->blocks);
+    return code;
+}
+
 int bl_ranks_spread(struct bl_draft *d, size_t multiple, size_t min_blocks, struct bl_error *e)
 {
     size_t wanted = blocks_round_up(d->blocks, multiple, min_blocks);
     if (wanted > d->pieces)
         return bl_error_set(e, BL_EUSAGE, "%zu sequences cannot be spread over %zu blocks: --remainder pad or drop",
                             d->pieces, wanted);
-    int code = bl_draft_reserve(d, wanted - d->blocks, e);
-    if (code)
-        return code;
-    while (d->blocks < wanted)
-        draft_split_blocks(d, draft_max_size(d), wanted - d->blocks);
-    return BL_OK;
+    return bl_ranks_split(d, 0, wanted, e);
 }
 
 int bl_ranks_pad(struct bl_draft *d, size_t multiple, size_t min_blocks, struct bl_error *e)

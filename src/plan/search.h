@@ -30,7 +30,7 @@ int bl_search_min_slack(struct bl_patterns *patterns, const struct bl_histogram 
 typedef int bl_search_function(struct bl_patterns *patterns, const struct bl_histogram *h,
                                const struct bl_limits *limits, struct bl_error *e);
 
-/* The better of two searches; the second gets a sixteenth of the work. */
+/* The better of two searches; the second gets an eighth of the work. */
 int bl_search_either(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_limits *limits,
                      bl_search_function *first, bl_search_function *second, struct bl_error *e);
 
@@ -43,8 +43,8 @@ int bl_search_residual(struct bl_patterns *patterns, const struct bl_histogram *
                        const struct bl_limits *limits, bl_search_function *fill, struct bl_error *e);
 
 /* The linear relaxation by column generation (Gilmore and Gomory, 1961), rounded; bl_search_greedy packs the residual
- * instance. Without price also diving: columns are fixed, and the relaxation is solved again for the residual. known:
- * patterns for the same histogram, as initial columns and the solution to beat. *bound: raised to what is proven
+ * instance. Without price, columns are also fixed one by one, and the relaxation is solved again for the residual.
+ * known: patterns for the same histogram, as initial columns and the solution to beat. *bound: raised to what is proven
  * (Farley 1990). price: NULL, or [distinct] for the dual prices; zeros if there is no relaxation. patterns->count is 0
  * if the limits forbid the search, or *bound proves it useless. */
 int bl_search_columns(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
@@ -66,6 +66,19 @@ int bl_search_coarse(struct bl_patterns *patterns, const struct bl_histogram *h,
  * what the dual prices of the first relaxation prove. */
 int bl_search_grouped(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
                       const struct bl_limits *limits, uint32_t classes, size_t blocks, struct bl_error *e);
+
+/* Dives: as bl_search_columns fixes columns, but of patterns that hold no length more often than it remains, with
+ * restarts and limited discrepancy, until the blocks meet the bound or the work ends. known: patterns for the same
+ * histogram, the solution to beat. *bound: raised to what is proven. patterns->count is 0 if the limits forbid the
+ * search, or nothing better is found. */
+int bl_search_dive(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
+                   const struct bl_patterns *known, const struct bl_limits *limits, struct bl_error *e);
+
+/* Exact completion of blocks of two to four sequences, in random order, again and again until all lengths are in
+ * `blocks` blocks or the work ends. patterns->count is 0 if nothing is found, as for lengths that are too many, or too
+ * short. */
+int bl_search_complete(struct bl_patterns *patterns, const struct bl_histogram *h, size_t blocks,
+                       const struct bl_limits *limits, struct bl_error *e);
 
 /* The best of all of these. *bound: a proven lower bound, raised if the search proves more; the search stops when the
  * blocks meet it. Ties: the one with fewer sequences in the fullest block. */

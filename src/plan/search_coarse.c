@@ -115,12 +115,13 @@ int bl_search_coarse(struct bl_patterns *patterns, const struct bl_histogram *h,
 {
     *patterns = (struct bl_patterns){0};
     uint32_t unit = (uint32_t)(limits->T / UNITS);
-    if (unit < 2)
+    if (limits->without & BL_SEARCH_COARSE || unit < 2)
         return BL_OK;
     struct coarse c;
     struct bl_patterns units = {0}, known = {0};
     int code = coarse_make(&c, h, (uint32_t)limits->T, unit, e);
-    struct bl_limits in_units = *limits;
+    int64_t used = 0;
+    struct bl_limits in_units = bl_limits_share(limits, 1, &used), rest;
     in_units.T = c.T;
     int64_t bound = 0; /* of the lengths in units: unused */
     if (code)
@@ -131,9 +132,11 @@ int bl_search_coarse(struct bl_patterns *patterns, const struct bl_histogram *h,
     code = bl_search_columns(&units, &bound, &c.h, &known, &in_units, NULL, e);
     if (code)
         goto out;
+    rest = bl_limits_share(limits, 1, &used);
     if (units.count > 0)
-        code = coarse_expand_best(&c, &units, h, limits, patterns, e);
+        code = coarse_expand_best(&c, &units, h, &rest, patterns, e);
 out:
+    bl_limits_use(limits, used);
     bl_patterns_free(&units);
     bl_patterns_free(&known);
     bl_histogram_free(&c.h);

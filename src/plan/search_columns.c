@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "plan/colgen.h"
+#include "plan/remainder.h"
 
 /* --- rounding --------------------------------------------------------------------------------------------------- */
 
@@ -48,7 +49,8 @@ static int columns_round(const struct bl_colgen *g, double up, uint32_t *left, s
         }
     if (code)
         return code;
-    return bl_search_residual(patterns, g->h, left, g->limits, bl_search_greedy, e);
+    const struct bl_limits rest = bl_limits_share(g->limits, 1, g->limits->used);
+    return bl_search_residual(patterns, g->h, left, &rest, bl_search_greedy, e);
 }
 
 static int columns_round_best(struct bl_colgen *g, struct bl_patterns *best, struct bl_error *e)
@@ -69,42 +71,14 @@ static int columns_round_best(struct bl_colgen *g, struct bl_patterns *best, str
     return code;
 }
 
-/* --- diving ----------------------------------------------------------------------------------------------------- */
+/* --- fixing one by one ------------------------------------------------------------------------------------------ */
 
-/* The remaining lengths as a histogram. */
-struct remainder {
-    struct bl_histogram h;
-    uint32_t *bucket; /* [distinct of h] bucket in the full histogram */
-    uint32_t *at;     /* [distinct of the full histogram] the inverse; NONE if none is left */
-};
-
-#define NONE UINT32_MAX
-#define NEARLY 0.8 /* a fraction of a block from which it is fixed as a whole */
-
-static int remainder_make(struct remainder *r, const struct bl_histogram *h, struct bl_error *e)
-{
-    size_t n = h->distinct + 1;
-    *r = (struct remainder){.bucket = malloc(n * sizeof *r->bucket), .at = malloc(n * sizeof *r->at)};
-    if (!r->bucket || !r->at)
-        return bl_error_memory(e);
-    return bl_histogram_reserve(&r->h, h->distinct, e);
-}
-
-static void remainder_set(struct remainder *r, const struct bl_histogram *h, const uint32_t *left)
-{
-    r->h.distinct = 0;
-    for (size_t b = 0; b < h->distinct; b++) {
-        r->at[b] = left[b] ? (uint32_t)r->h.distinct : NONE;
-        if (left[b] == 0)
-            continue;
-        r->bucket[r->h.distinct] = (uint32_t)b;
-        bl_histogram_add(&r->h, h->length[b], left[b]);
-    }
-}
+enum { FIXING_SHARE = 4 }; /* of the work */
+#define NEARLY 0.8         /* a fraction of a block from which it is fixed as a whole */
 
 /* Reuses the columns of one relaxation in the next, if all their lengths remain. */
-static int remainder_reuse_columns(struct bl_colgen *to, const struct remainder *r, const struct bl_master *from,
-                                   const uint32_t *bucket, struct bl_error *e)
+static int fixing_reuse_columns(struct bl_colgen *to, const struct bl_remainder *r, const struct bl_master *from,
+                                const uint32_t *bucket, struct bl_error *e)
 {
     int code = BL_OK;
     for (size_t i = 0; !code && i < from->columns; i++) {
@@ -112,7 +86,7 @@ static int remainder_reuse_columns(struct bl_colgen *to, const struct remainder 
         size_t n = 0;
         bool possible = true;
         for (uint32_t k = c->first; k < c->first + c->count; k++)
-            possible &= r->at[bucket[from->bucket[k]]] != NONE;
+            possible &= r->at[bucket[from->bucket[k]]] != BL_REMAINDER_NONE;
         for (uint32_t k = c->first; possible && k < c->first + c->count; k++)
             for (int times = (int)from->times[k]; times > 0 && n < to->item_capacity; times--)
                 to->item[n++] = r->at[bucket[from->bucket[k]]];
@@ -124,8 +98,8 @@ static int remainder_reuse_columns(struct bl_colgen *to, const struct remainder 
 
 /* Fixes the columns with nearly integer values, at least one: adds them to patterns and takes them from left[], both by
  * the buckets of the full histogram. */
-static int dive_fix_columns(const struct bl_colgen *g, const uint32_t *bucket, uint32_t *left,
-                            struct bl_patterns *patterns, struct bl_error *e)
+static int fixing_use_columns(const struct bl_colgen *g, const uint32_t *bucket, uint32_t *left,
+                              struct bl_patterns *patterns, struct bl_error *e)
 {
     const struct bl_master *m = &g->master;
     size_t before = patterns->blocks;
@@ -142,24 +116,24 @@ static int dive_fix_columns(const struct bl_colgen *g, const uint32_t *bucket, u
     return code;
 }
 
-struct dive_run {
+struct fixing {
     const struct bl_histogram *h;
-    struct remainder rest;
+    struct bl_remainder rest;
     uint32_t *left;   /* [distinct of h] */
     uint32_t *bucket; /* [distinct] buckets of h, for the last relaxation */
     struct bl_limits limits;
 };
 
 /* Solves the relaxation for the remaining lengths, starts from the columns of the last one, and replaces it. */
-static int dive_solve(struct dive_run *d, struct bl_colgen *g, int64_t enough, struct bl_error *e)
+static int fixing_solve(struct fixing *d, struct bl_colgen *g, int64_t enough, struct bl_error *e)
 {
     struct bl_colgen next;
-    remainder_set(&d->rest, d->h, d->left);
-    int code = bl_colgen_make(&next, &d->rest.h, &d->limits, e);
+    bl_remainder_set(&d->rest, d->h, d->left);
+    int code = bl_colgen_make(&next, &d->rest.h, &d->limits, false, 0, e);
     next.work = d->limits.work;
     next.enough = enough;
     if (!code)
-        code = remainder_reuse_columns(&next, &d->rest, &g->master, d->bucket, e);
+        code = fixing_reuse_columns(&next, &d->rest, &g->master, d->bucket, e);
     if (!code)
         code = bl_colgen_run(&next, e);
     d->limits.work = next.work;
@@ -170,42 +144,45 @@ static int dive_solve(struct dive_run *d, struct bl_colgen *g, int64_t enough, s
 }
 
 /* Repeats until no length remains, the remainder provably takes too many blocks, or the work ends. */
-static int dive_fix_all(struct dive_run *d, struct bl_colgen *g, size_t most, struct bl_patterns *tried,
-                        struct bl_error *e)
+static int fixing_repeat(struct fixing *d, struct bl_colgen *g, size_t most, struct bl_patterns *tried,
+                         struct bl_error *e)
 {
     int code = BL_OK;
     for (;;) {
         size_t before = tried->blocks;
-        code = dive_fix_columns(g, d->bucket, d->left, tried, e);
-        remainder_set(&d->rest, d->h, d->left);
+        code = fixing_use_columns(g, d->bucket, d->left, tried, e);
+        bl_remainder_set(&d->rest, d->h, d->left);
         if (code || d->rest.h.distinct == 0 || tried->blocks == before || tried->blocks >= most)
             return code;
-        code = dive_solve(d, g, (int64_t)(most - tried->blocks), e);
+        code = fixing_solve(d, g, (int64_t)(most - tried->blocks), e);
         if (code || g->bound >= (int64_t)(most - tried->blocks) || d->limits.work <= 0)
             return code;
     }
 }
 
 /* Stores the result in *best if it is better. Consumes the relaxation. */
-static int dive_run(struct bl_colgen *g, struct bl_patterns *best, size_t known, struct bl_error *e)
+static int fixing_run(struct bl_colgen *g, struct bl_patterns *best, size_t known, struct bl_error *e)
 {
     size_t n = g->h->distinct, most = best->count && best->blocks < known ? best->blocks : known;
-    struct dive_run d = {.h = g->h, .limits = *g->limits};
+    const struct bl_limits *limits = g->limits;
+    struct fixing d = {.h = g->h, .limits = bl_limits_share(limits, FIXING_SHARE, limits->used)};
     struct bl_patterns tried = {0};
-    const int64_t given = d.limits.work /= 4;
+    const int64_t given = d.limits.work;
     d.left = malloc((n + 1) * sizeof *d.left);
     d.bucket = malloc((n + 1) * sizeof *d.bucket);
-    int code = d.left && d.bucket ? remainder_make(&d.rest, d.h, e) : bl_error_memory(e);
+    int code = d.left && d.bucket ? bl_remainder_make(&d.rest, d.h, e) : bl_error_memory(e);
     if (code)
         goto out;
     for (size_t b = 0; b < n; b++) {
         d.left[b] = bl_histogram_count(d.h, b);
         d.bucket[b] = (uint32_t)b;
     }
-    code = dive_fix_all(&d, g, most, &tried, e);
+    code = fixing_repeat(&d, g, most, &tried, e);
+    bl_limits_use(&d.limits, given - d.limits.work);
     if (code)
         goto out;
-    code = bl_search_residual(&tried, d.h, d.left, g->limits, bl_search_greedy, e);
+    d.limits = bl_limits_share(limits, 1, limits->used);
+    code = bl_search_residual(&tried, d.h, d.left, &d.limits, bl_search_greedy, e);
     if (code)
         goto out;
     if (tried.blocks < most) {
@@ -214,11 +191,8 @@ static int dive_run(struct bl_colgen *g, struct bl_patterns *best, size_t known,
         tried = (struct bl_patterns){0};
     }
 out:
-    bl_limits_use(&d.limits, given - d.limits.work);
     bl_patterns_free(&tried);
-    bl_histogram_free(&d.rest.h);
-    free(d.rest.bucket);
-    free(d.rest.at);
+    bl_remainder_free(&d.rest);
     free(d.left);
     free(d.bucket);
     return code;
@@ -234,18 +208,22 @@ int bl_search_columns(struct bl_patterns *patterns, int64_t *bound, const struct
     *patterns = (struct bl_patterns){0};
     if (price)
         memset(price, 0, h->distinct * sizeof *price);
-    if (!bl_colgen_is_affordable(h, limits))
+    if (limits->without & BL_SEARCH_COLUMNS || !bl_colgen_is_affordable(h, limits, false))
         return BL_OK;
-    int code = bl_colgen_make(&g, h, limits, e);
+    int64_t used = 0;
+    const struct bl_limits own = bl_limits_share(limits, 1, &used);
+    const bool is_fixing = !price && !(limits->without & BL_SEARCH_FIXING);
+    const int64_t work = limits->work - (is_fixing ? limits->work / FIXING_SHARE : 0);
+    int code = bl_colgen_make(&g, h, &own, false, 0, e);
     g.bound = *bound;
     g.enough = (int64_t)known->blocks;
-    g.work = limits->work;
+    g.work = work;
     for (size_t p = 0; p < known->count && !code; p++)
         code = bl_colgen_offer(&g, known->bucket + known->first[p], known->first[p + 1] - known->first[p], e);
     if (code)
         goto out;
     code = bl_colgen_run(&g, e);
-    bl_limits_use(limits, limits->work - g.work);
+    used = work - g.work;
     if (code)
         goto out;
     for (size_t b = 0; price && b < h->distinct; b++)
@@ -255,9 +233,10 @@ int bl_search_columns(struct bl_patterns *patterns, int64_t *bound, const struct
         code = columns_round_best(&g, patterns, e);
     if (code)
         goto out;
-    if (!price && patterns->count > 0 && (int64_t)patterns->blocks > *bound)
-        code = dive_run(&g, patterns, known->blocks, e);
+    if (is_fixing && patterns->count > 0 && (int64_t)patterns->blocks > *bound)
+        code = fixing_run(&g, patterns, known->blocks, e);
 out:
+    bl_limits_use(limits, used);
     bl_colgen_free(&g);
     if (code)
         bl_patterns_free(patterns);

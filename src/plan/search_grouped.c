@@ -26,7 +26,7 @@ struct grouping {
     struct bl_histogram h; /* means of the classes of the remaining lengths, in places */
     uint32_t *longest;     /* [classes] */
     double *price;         /* [classes] for the bound */
-    int64_t work;
+    int64_t used;          /* operations */
 };
 
 /* Makes classes with at most an equal share of the lengths each. Classes with the same mean are merged. */
@@ -63,7 +63,7 @@ static void grouping_make_classes(struct grouping *s)
 static int grouping_solve(struct grouping *s, struct bl_patterns *drawn, struct bl_error *e)
 {
     struct bl_patterns known = {0};
-    struct bl_limits limits = bl_limits_with(s->limits, s->work / 4);
+    struct bl_limits limits = bl_limits_share(s->limits, 4, &s->used);
     int64_t bound = 0; /* valid for the means, not for the lengths */
     *drawn = (struct bl_patterns){0};
     limits.T = PLACES;
@@ -162,7 +162,7 @@ static int grouping_realise(struct grouping *s, const struct bl_patterns *drawn,
         code = grouping_choose_block(s, class, size, e);
         if (code)
             return code;
-        s->work -= 32 * (int64_t)size + 8 * PAIR_STEPS;
+        s->used += 32 * (int64_t)size + 8 * PAIR_STEPS;
         if (s->residual.count < size || grouping_room(s) > most) {
             bl_residual_put_back(&s->residual, 0);
             return BL_OK;
@@ -181,7 +181,7 @@ static int grouping_realise_half(struct grouping *s, struct bl_patterns *pattern
     grouping_make_classes(s);
     int code = grouping_solve(s, &drawn, e);
     if (!code && patterns->blocks == 0)
-        code = bl_bound_dual(bound, s->residual.h, s->limits->T, &s->h, PLACES, s->price, e);
+        code = bl_bound_dual(bound, s->residual.h, s->limits->T, &s->h, PLACES, s->price, &s->used, e);
     *blocks = drawn.blocks;
     uint32_t odd = 0; /* every second pattern with an odd use is rounded up */
     for (size_t p = 0; !code && p < drawn.count; p++) {
@@ -216,9 +216,11 @@ int bl_search_grouped(struct bl_patterns *patterns, int64_t *bound, const struct
                       const struct bl_limits *limits, uint32_t classes, size_t blocks, struct bl_error *e)
 {
     *patterns = (struct bl_patterns){0};
-    struct grouping s = {.limits = limits, .work = limits->work};
+    struct grouping s = {.limits = limits};
+    if (limits->without & BL_SEARCH_GROUPED)
+        return BL_OK;
     int code = grouping_make(&s, h, classes, e);
-    while (!code && s.work > 0 && blocks > (patterns->blocks ? BLOCKS_LEFT : BLOCKS_MIN)) {
+    while (!code && s.used < limits->work && blocks > (patterns->blocks ? BLOCKS_LEFT : BLOCKS_MIN)) {
         size_t before = patterns->blocks;
         s.classes = classes;
         while (before > 0 && s.classes > CLASSES_MIN && blocks < (size_t)s.classes * BLOCKS_PER_CLASS)
@@ -228,9 +230,10 @@ int bl_search_grouped(struct bl_patterns *patterns, int64_t *bound, const struct
             break;
         blocks -= patterns->blocks - before;
     }
+    const struct bl_limits rest = bl_limits_share(limits, 1, &s.used);
     if (!code)
-        code = bl_search_residual(patterns, h, s.residual.left, limits, grouping_fill_rest, e);
-    bl_limits_use(limits, limits->work - s.work);
+        code = bl_search_residual(patterns, h, s.residual.left, &rest, grouping_fill_rest, e);
+    bl_limits_use(limits, s.used);
     bl_residual_free(&s.residual);
     bl_histogram_free(&s.h);
     free(s.longest);

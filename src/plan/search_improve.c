@@ -99,16 +99,21 @@ int bl_search_improve(struct bl_patterns *patterns, int64_t bound, const struct 
 {
     struct improve r;
     size_t best = known->blocks, from = known->count;
+    int64_t used = 0;
     *patterns = (struct bl_patterns){0};
+    if (limits->without & BL_SEARCH_IMPROVE)
+        return BL_OK;
     int code = improve_make(&r, h, known, e);
     for (size_t lengths = LENGTHS_MIN; lengths <= LENGTHS_MAX; lengths *= LENGTHS_MORE) {
         if (!code)
             from = tail_select(&r, lengths);
         if (code || from == 0 || (int64_t)best <= bound)
             break;
-        code = tail_refill(&r, from, best, limits, patterns, e);
+        const struct bl_limits rest = bl_limits_share(limits, 1, &used);
+        code = tail_refill(&r, from, best, &rest, patterns, e);
         best = patterns->count ? patterns->blocks : best;
     }
+    bl_limits_use(limits, used);
     free(r.left);
     free(r.bucket);
     bl_histogram_free(&r.tail);

@@ -91,6 +91,8 @@ int bl_search_min_slack(struct bl_patterns *patterns, const struct bl_histogram 
                         struct bl_error *e)
 {
     *patterns = (struct bl_patterns){0};
+    if (limits->without & BL_SEARCH_MIN_SLACK)
+        return BL_OK;
     struct slack s = {.limits = limits, .work = limits->work / (limits->T < PAIRS_FROM ? 8 : 32)};
     int code = bl_residual_make(&s.residual, h, e);
     if (!code)

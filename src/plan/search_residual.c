@@ -28,7 +28,7 @@ int bl_search_residual(struct bl_patterns *patterns, const struct bl_histogram *
 int bl_search_either(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_limits *limits,
                      bl_search_function *first, bl_search_function *second, struct bl_error *e)
 {
-    const struct bl_limits some = bl_limits_divide(limits, 16);
+    const struct bl_limits some = bl_limits_divide(limits, 8);
     struct bl_patterns other;
     int code = first(patterns, h, limits, e);
     if (code)

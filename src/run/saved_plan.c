@@ -54,8 +54,7 @@ int bl_saved_plan_load(const struct bl_state *state, struct bl_plan *plan, struc
     if (code)
         goto out;
     plan->lower_bound = plan_info->lower_bound;
-    plan->imbalance = plan_info->imbalance;
-    plan->imbalance_before = plan_info->imbalance_before;
+    plan->balance = plan_info->balance;
     *found = true;
 out:
     bl_buffer_free(&path);

@@ -24,6 +24,7 @@ struct epochs_job {
     const struct bl_sequences *rows;
     struct bl_plan stored; /* the plan that the dataset was packed with */
     uint32_t *group;       /* [stored.pieces] if the dataset was packed with --group-by; else NULL */
+    double *cost;          /* [stored.pieces] if a column has the costs; else NULL */
     struct bl_plan_options options;
     struct bl_planner planner;
     uint8_t *there; /* [count] 1: the plan exists and is intact */
@@ -124,26 +125,39 @@ static int epochs_sweep(const char *dir, int dir_fd, const struct bl_manifest *m
 
 /* --- what the dataset says -------------------------------------------------------------------------------------- */
 
-/* Sets the group of each stored piece, by the dataset's sequences.tsv. */
-static int epochs_read_groups(struct epochs_job *a, struct bl_error *e)
+/* Sets group and cost of a stored piece. A part of a sequence has the share of its steps in the cost. */
+static int epochs_set_piece(struct epochs_job *a, const struct bl_sequences *rows, size_t p, struct bl_error *e)
 {
-    const char *column = bl_manifest_option(&a->dataset.manifest, "group-by");
+    uint32_t row = a->stored.sequence[p];
+    if (row >= rows->count)
+        return bl_error_set(e, BL_EFAIL, "%s: the plan has sequence %" PRIu32 ", the table %zu rows",
+                            rows->file[0].path, row, rows->count);
+    if (a->group)
+        a->group[p] = rows->group[row];
+    if (a->cost && rows->length[row] > 0)
+        a->cost[p] = rows->cost[row] * ((double)a->stored.length[p] / (double)rows->length[row]);
+    return BL_OK;
+}
+
+/* Sets the groups and costs of the stored pieces, by the dataset's sequences.tsv. */
+static int epochs_read_columns(struct epochs_job *a, struct bl_error *e)
+{
+    const char *group_by = bl_manifest_option(&a->dataset.manifest, "group-by");
+    const struct bl_sequences_columns columns = {*group_by ? group_by : NULL, a->epochs->cost.column};
     struct bl_sequences rows;
-    if (!*column)
-        return BL_OK;
-    a->group = malloc((a->stored.pieces + 1) * sizeof *a->group);
-    if (!a->group)
+    if (columns.group_by)
+        a->group = malloc((a->stored.pieces + 1) * sizeof *a->group);
+    if (columns.cost)
+        a->cost = calloc(a->stored.pieces + 1, sizeof *a->cost);
+    if ((columns.group_by && !a->group) || (columns.cost && !a->cost))
         return bl_error_memory(e);
-    int code = bl_sequences_open_dataset(&rows, a->epochs->dir, column, e);
+    if (!columns.group_by && !columns.cost)
+        return BL_OK;
+    int code = bl_sequences_open_dataset(&rows, a->epochs->dir, &columns, e);
     if (code)
         return code;
-    for (size_t p = 0; p < a->stored.pieces && !code; p++) {
-        if (a->stored.sequence[p] >= rows.count)
-            code = bl_error_set(e, BL_EFAIL, "%s: the plan has sequence %" PRIu32 ", the table %zu rows",
-                                rows.file[0].path, a->stored.sequence[p], rows.count);
-        else
-            a->group[p] = rows.group[a->stored.sequence[p]];
-    }
+    for (size_t p = 0; p < a->stored.pieces && !code; p++)
+        code = epochs_set_piece(a, &rows, p, e);
     bl_sequences_close(&rows);
     return code;
 }
@@ -164,14 +178,20 @@ static int epochs_check_dataset(struct epochs_job *a, struct bl_error *e)
         .world_size = x->world_size ? x->world_size : w->world_size,
         .batch_size = x->batch_size ? x->batch_size : w->batch_size,
         .remainder = BL_REMAINDER_PAD, /* the dataset's empty blocks stay */
+        .max_sequences = a->dataset.manifest.format.S,
         .balance = x->balance,
+        .cost = x->cost,
+        .column = a->cost,
+        .accumulate = x->accumulate ? x->accumulate : 1,
+        .sync = x->sync,
         .group = a->group,
     };
-    if (w->blocks % (o->world_size * o->batch_size) != 0)
+    if (w->blocks % (o->world_size * o->batch_size * o->accumulate) != 0)
         return bl_error_set(e, BL_EUSAGE,
                             "the %" PRId64 " blocks of %s are not a multiple of %" PRId64 " ranks times %" PRId64
-                            " blocks: pack it again with these --world-size and --batch-size",
-                            w->blocks, x->dir, o->world_size, o->batch_size);
+                            " blocks%s: pack it again with these --world-size%s and --batch-size",
+                            w->blocks, x->dir, o->world_size, o->batch_size * o->accumulate,
+                            o->accumulate > 1 ? " to accumulate" : "", o->accumulate > 1 ? ", --accumulate" : "");
     return BL_OK;
 }
 
@@ -182,7 +202,7 @@ static int epochs_prepare(struct epochs_job *a, struct bl_error *e)
     int code = bl_index_read_plan(&a->dataset.index, m->plan_info.T, bl_manifest_align(m), &a->stored, e);
     if (code)
         return code;
-    code = epochs_read_groups(a, e);
+    code = epochs_read_columns(a, e);
     if (code)
         return code;
     code = epochs_check_dataset(a, e);
@@ -240,7 +260,7 @@ static int epoch_draw(struct epochs_job *a, int64_t k, struct bl_plan *plan, str
     return code ? code : epoch_resolve_rows(a, plan, e);
 }
 
-/* The dataset's information, with this plan's own seed, ranks and imbalance. */
+/* The dataset's information, with this plan's own seed, ranks and balance. */
 static void epoch_make_info(const struct epochs_job *a, const struct bl_plan *plan, int64_t k,
                             struct bl_plan_info *plan_info)
 {
@@ -251,8 +271,8 @@ static void epoch_make_info(const struct epochs_job *a, const struct bl_plan *pl
     plan_info->world_size = a->options.world_size;
     plan_info->batch_size = a->options.batch_size;
     plan_info->batches_per_rank = plan_info->blocks / plan_info->world_size / plan_info->batch_size;
-    plan_info->imbalance = plan->imbalance;
-    plan_info->imbalance_before = plan->imbalance_before;
+    plan_info->align_padding = plan->align_padding;
+    plan_info->balance = plan->balance;
 }
 
 static int epoch_write_plan(struct epochs_job *a, int64_t k, const char *path, struct bl_error *e)
@@ -307,7 +327,7 @@ static int epoch_compare(struct epochs_job *a, int64_t k, const char *path, stru
         goto out;
     if (strcmp(its, made) != 0)
         code = bl_error_set(e, BL_EUSAGE,
-                            "%s has other plans than these, of another --seed, --balance, --world-size or "
+                            "%s has other plans than these, of another --seed, --balance, --cost, --world-size or "
                             "--batch-size; bload plan --dataset %s --epochs 0 removes them",
                             a->epochs->dir, a->epochs->dir);
 out:
@@ -415,6 +435,7 @@ out:
     bl_planner_free(&a.planner);
     bl_plan_free(&a.stored);
     free(a.group);
+    free(a.cost);
     free(a.there);
     bl_dataset_close(&a.dataset);
     close(fd);

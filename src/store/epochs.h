@@ -24,6 +24,9 @@ struct bl_epochs {
     uint64_t seed;                  /* of the first epoch; the others count on */
     int64_t world_size, batch_size; /* 0: the dataset's */
     enum bl_balance balance;
+    struct bl_plan_cost cost;
+    int64_t accumulate;
+    enum bl_sync sync;
 };
 
 struct bl_epochs_result {

@@ -88,7 +88,12 @@ int bl_index_plan_digest(const struct bl_index *index, int64_t T, char digest[BL
 int bl_index_read_plan(const struct bl_index *index, int64_t T, int64_t align, struct bl_plan *plan,
                        struct bl_error *e);
 
-/* The same for blocks first to end - 1, which become the plan's blocks from 0 on. Only that part of the file is read.
+/* Reads only which sequences share a block: block_ptr and sequence, and source_start if is_cut; all other members of
+ * the plan are 0. A fraction of the time and memory. Errors as above. Free with bl_plan_free. */
+int bl_index_read_members(const struct bl_index *index, bool is_cut, struct bl_plan *plan, struct bl_error *e);
+
+/* The same as bl_index_read_plan for blocks first to end - 1, which become the plan's blocks from 0 on. Only that part
+ * of the file is read.
  */
 int bl_index_read_part(const struct bl_index *index, int64_t T, int64_t align, int64_t first, int64_t end,
                        struct bl_plan *plan, struct bl_error *e);

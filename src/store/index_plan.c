@@ -135,6 +135,52 @@ int bl_index_read_plan(const struct bl_index *index, int64_t T, int64_t align, s
     return bl_index_read_part(index, T, align, 0, index->blocks, plan, e);
 }
 
+/* Reads the sequences, and where they are cut the first steps, of pieces p .. p + n - 1. */
+static int index_read_chunk_of_members(const struct part *part, int64_t p, int64_t n, struct bl_error *e)
+{
+    struct bl_plan *plan = part->plan;
+    int64_t sequence[CHUNK];
+    int code = bl_index_read(part->index, BL_INDEX_SEQUENCE, p, n, sequence, e);
+    for (int64_t i = 0; i < n && !code; i++) {
+        if (sequence[i] < 0 || sequence[i] >= BL_SEQUENCES_MAX)
+            code = bl_error_set(e, BL_EDATA, "piece %" PRId64 " has sequence %" PRId64, p + i, sequence[i]);
+        plan->sequence[p + i] = (uint32_t)sequence[i];
+    }
+    if (!code && plan->source_start)
+        code = bl_index_read(part->index, BL_INDEX_SOURCE_START, p, n, plan->source_start + p, e);
+    return code;
+}
+
+static int index_read_all_members(struct part *part, bool is_cut, struct bl_error *e)
+{
+    struct bl_plan *plan = part->plan;
+    plan->block_ptr = calloc(plan->blocks + 1, sizeof *plan->block_ptr);
+    int code = plan->block_ptr ? index_read_block_ptr(part, e) : bl_error_memory(e);
+    if (code)
+        return code;
+    plan->sequence = malloc((plan->pieces + 1) * sizeof *plan->sequence);
+    if (is_cut)
+        plan->source_start = malloc((plan->pieces + 1) * sizeof *plan->source_start);
+    if (!plan->sequence || (is_cut && !plan->source_start))
+        return bl_error_memory(e);
+    int64_t pieces = (int64_t)plan->pieces;
+    for (int64_t p = 0; p < pieces && !code; p += CHUNK)
+        code = index_read_chunk_of_members(part, p, pieces - p < CHUNK ? pieces - p : CHUNK, e);
+    return code;
+}
+
+int bl_index_read_members(const struct bl_index *index, bool is_cut, struct bl_plan *plan, struct bl_error *e)
+{
+    *plan = (struct bl_plan){.blocks = (size_t)index->blocks};
+    struct part part = {index, plan, 0, 0};
+    int code = index_read_all_members(&part, is_cut, e);
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", index->path);
+    if (code)
+        bl_plan_free(plan);
+    return code;
+}
+
 /* Checks that the plan was made from these lengths, for blocks of *T steps and the alignment *align. If these are 0,
  * the file's own are stored there. */
 static int index_check_origin(const struct bl_index *index, int64_t *T, int64_t *align, const int64_t *length,
@@ -160,7 +206,7 @@ static int index_check_origin(const struct bl_index *index, int64_t *T, int64_t 
     return BL_OK;
 }
 
-/* The information that was stored with the plan: a lower bound that was proven, and the imbalance. */
+/* The information that was stored with the plan: a lower bound that was proven, and the balance. */
 static int index_read_info(const struct bl_index *index, struct bl_plan *plan, struct bl_plan_info *plan_info,
                            struct bl_error *e)
 {
@@ -175,8 +221,7 @@ static int index_read_info(const struct bl_index *index, struct bl_plan *plan, s
         return bl_error_set(e, BL_EDATA, "its metadata (words) belongs to another plan");
     if (plan_info->lower_bound > plan->lower_bound)
         plan->lower_bound = plan_info->lower_bound;
-    plan->imbalance = plan_info->imbalance;
-    plan->imbalance_before = plan_info->imbalance_before;
+    plan->balance = plan_info->balance;
     return BL_OK;
 }
 

@@ -77,7 +77,7 @@ static double info_hours(const struct bl_info *info, const struct bl_sequences *
     return (double)info->manifest.plan_info.steps * (double)den / (double)num / 3600;
 }
 
-static int info_read_sequences(struct bl_info *info, const char *dir, struct bl_error *e)
+static int info_read_sequences(struct bl_info *info, const char *dir, size_t *rows, struct bl_error *e)
 {
     struct bl_sequences table;
     struct bl_row_reader text = {0};
@@ -89,6 +89,7 @@ static int info_read_sequences(struct bl_info *info, const char *dir, struct bl_
         return code;
     for (size_t i = 0; !code && i < table.count; i++)
         code = info_read_row(info, &table, i, &text, e);
+    *rows = table.count;
     info->hours = code ? 0 : info_hours(info, &table);
     info->damaged = table.damaged;
     info->dropped = table.by_status[BL_ROW_DROPPED];
@@ -102,13 +103,17 @@ int bl_info_read(struct bl_info *info, const char *dir, struct bl_error *e)
 {
     *info = (struct bl_info){0};
     const struct bl_plan_info *w = &info->manifest.plan_info;
+    size_t rows = 0;
     int code = bl_manifest_read(&info->manifest, dir, e);
     if (code)
         goto out;
     code = info_read_shards(info, dir, e);
     if (code)
         goto out;
-    code = info_read_sequences(info, dir, e);
+    code = info_read_sequences(info, dir, &rows, e);
+    if (code)
+        goto out;
+    code = bl_epochs_company_measure(&info->company, &info->manifest, dir, rows, e);
     if (code)
         goto out;
     if (__builtin_mul_overflow(w->sequences, w->longest, &info->naive_padding))
@@ -144,6 +149,16 @@ static json_t *info_faults_json(const struct bl_info *info)
     return faults;
 }
 
+static void info_add_company(const struct bl_epochs_company *company, json_t **object)
+{
+    bool any = company->highest.pairs > 0;
+    bl_jansson_set(object, "met_again", any ? json_real(bl_company_share(&company->highest)) : json_null());
+    bl_jansson_set(object, "met_again_random", any ? json_real(company->highest.random) : json_null());
+    bl_jansson_set(object, "met_again_plans",
+                   any ? json_pack("[I, I]", (json_int_t)company->plan[0], (json_int_t)company->plan[1]) : json_null());
+    bl_jansson_set(object, "met_again_each_pair", any ? json_boolean(company->each_pair) : json_null());
+}
+
 int bl_info_json(const struct bl_info *info, struct bl_buffer *out, struct bl_error *e)
 {
     json_t *object = bl_manifest_to_json(&info->manifest);
@@ -153,6 +168,7 @@ int bl_info_json(const struct bl_info *info, struct bl_buffer *out, struct bl_er
     bl_jansson_set(&object, "dropped", json_integer(info->dropped));
     bl_jansson_set(&object, "bytes", json_integer(info->bytes));
     bl_jansson_set(&object, "naive_padding", info->naive_padding < 0 ? json_null() : json_integer(info->naive_padding));
+    info_add_company(&info->company, &object);
     bl_jansson_set(&object, "lengths", info_histogram_json(info));
     bl_jansson_set(&object, "fault_count", json_integer(info->fault_count));
     bl_jansson_set(&object, "faults", info_faults_json(info));

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "store/epochs_company.h"
 #include "store/manifest.h"
 
 #define BL_INFO_BARS 16   /* of the histogram, maximum */
@@ -30,9 +31,10 @@ struct bl_info {
     int64_t fault_count;       /* inputs that were skipped or failed, or are damaged */
     int faults;                /* entries of fault */
     struct bl_info_fault fault[BL_INFO_FAULTS];
+    struct bl_epochs_company company;
 };
 
-/* Reads manifest and tables, but no shard. Errors as of bl_manifest_read. Free with bl_info_free. */
+/* Reads manifest, tables and plans, but no shard. Errors as of bl_manifest_read. Free with bl_info_free. */
 int bl_info_read(struct bl_info *info, const char *dir, struct bl_error *e);
 void bl_info_free(struct bl_info *info);
 

@@ -25,6 +25,7 @@ void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *pla
         .longest = plan->longest,
         .blocks = (int64_t)plan->blocks,
         .padding = plan->padding,
+        .align_padding = plan->align_padding,
         .deleted = plan->deleted,
         .cut = plan->cut,
         .efficiency = bl_plan_efficiency(plan),
@@ -33,8 +34,7 @@ void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *pla
     snprintf(plan_info->strategy, sizeof plan_info->strategy, "%s", bl_strategy_name(options->strategy));
     if (options->strategy == BL_STRATEGY_BLOCK)
         snprintf(plan_info->fill, sizeof plan_info->fill, "%s", bl_fill_name(options->fill));
-    plan_info->imbalance = plan->imbalance;
-    plan_info->imbalance_before = plan->imbalance_before;
+    plan_info->balance = plan->balance;
     plan_info->world_size = options->world_size ? options->world_size : 1;
     plan_info->batch_size = options->batch_size ? options->batch_size : 1;
     plan_info->batches_per_rank = plan_info->blocks / plan_info->world_size / plan_info->batch_size;

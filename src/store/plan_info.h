@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "plan/company.h"
 #include "plan/plan.h"
 
 struct bl_plan_info {
@@ -18,13 +19,15 @@ struct bl_plan_info {
     int64_t sequences, steps, longest;
     int64_t blocks;
     int64_t padding, deleted; /* steps */
+    int64_t align_padding;    /* steps of the padding that alignment costs; in JSON if there are any */
     int64_t cut;              /* sequences */
     double efficiency;        /* steps of sequences / (blocks * T), 0 to 1 */
     int64_t lower_bound;      /* blocks; gap and optimal follow from it */
     int64_t world_size, batch_size;
     int64_t batches_per_rank;
-    double seconds;                     /* to make the plan; in JSON if it was measured */
-    double imbalance, imbalance_before; /* of the ranks, as in struct bl_plan; in JSON with more than one rank */
+    double seconds;                 /* to make the plan; in JSON if it was measured */
+    struct bl_plan_balance balance; /* in JSON if it is measured */
+    struct bl_company company;      /* beside another plan; in JSON if it is measured */
 };
 
 /* Collects the information about a plan. */

@@ -20,6 +20,42 @@ static json_t *plan_info_seed_json(uint64_t seed)
     return json_string(digits);
 }
 
+static void plan_info_add_balance(const struct bl_plan_balance *b, json_t **object)
+{
+    if (!b->is_measured)
+        return;
+    bl_jansson_set(object, "cost_lost", json_real(b->lost));
+    bl_jansson_set(object, "cost_lost_before", json_real(b->lost_before));
+    bl_jansson_set(object, "cost_bound", json_real(b->bound));
+    bl_jansson_set(object, "cost_highest", json_real(b->highest));
+    bl_jansson_set(object, "cost_ks", json_real(b->apart));
+    bl_jansson_set(object, "cost_ks_random", json_real(b->apart_drawn));
+    bl_jansson_set(object, "cost_neighbours", json_real(b->neighbours));
+}
+
+static void plan_info_add_company(const struct bl_company *company, json_t **object)
+{
+    if (!company->is_measured)
+        return;
+    bool any = company->pairs > 0;
+    bl_jansson_set(object, "met_again", any ? json_real(bl_company_share(company)) : json_null());
+    bl_jansson_set(object, "met_again_random", any ? json_real(company->random) : json_null());
+}
+
+static void plan_info_read_balance(const json_t *object, struct bl_plan_balance *b)
+{
+    *b = (struct bl_plan_balance){
+        .is_measured = json_is_number(json_object_get(object, "cost_lost")),
+        .lost = json_number_value(json_object_get(object, "cost_lost")),
+        .lost_before = json_number_value(json_object_get(object, "cost_lost_before")),
+        .bound = json_number_value(json_object_get(object, "cost_bound")),
+        .highest = json_number_value(json_object_get(object, "cost_highest")),
+        .apart = json_number_value(json_object_get(object, "cost_ks")),
+        .apart_drawn = json_number_value(json_object_get(object, "cost_ks_random")),
+        .neighbours = json_number_value(json_object_get(object, "cost_neighbours")),
+    };
+}
+
 void bl_plan_info_to_json(const struct bl_plan_info *w, json_t **object)
 {
     bl_jansson_set(object, "strategy", json_string(w->strategy));
@@ -31,6 +67,8 @@ void bl_plan_info_to_json(const struct bl_plan_info *w, json_t **object)
     bl_jansson_set(object, "longest", json_integer(w->longest));
     bl_jansson_set(object, "blocks", json_integer(w->blocks));
     bl_jansson_set(object, "padding", json_integer(w->padding));
+    if (w->align_padding > 0)
+        bl_jansson_set(object, "align_padding", json_integer(w->align_padding));
     bl_jansson_set(object, "deleted", json_integer(w->deleted));
     bl_jansson_set(object, "cut", json_integer(w->cut));
     bl_jansson_set(object, "efficiency", json_real(w->efficiency));
@@ -42,10 +80,8 @@ void bl_plan_info_to_json(const struct bl_plan_info *w, json_t **object)
     bl_jansson_set(object, "batches_per_rank", json_integer(w->batches_per_rank));
     if (w->seconds > 0)
         bl_jansson_set(object, "seconds", json_real(w->seconds));
-    if (w->imbalance > 0) {
-        bl_jansson_set(object, "imbalance", json_real(w->imbalance));
-        bl_jansson_set(object, "imbalance_before", json_real(w->imbalance_before));
-    }
+    plan_info_add_balance(&w->balance, object);
+    plan_info_add_company(&w->company, object);
 }
 
 static int plan_info_read_text(const json_t *object, const char *name, char out[16], bool may_be_null,
@@ -115,8 +151,8 @@ int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct 
     if (!json_is_number(efficiency) || json_number_value(efficiency) < 0 || json_number_value(efficiency) > 1)
         return bl_error_set(e, BL_EDATA, "\"efficiency\" is missing, or not between 0 and 1");
     w->efficiency = json_number_value(efficiency);
-    w->imbalance = json_number_value(json_object_get(object, "imbalance"));
-    w->imbalance_before = json_number_value(json_object_get(object, "imbalance_before"));
+    w->align_padding = json_integer_value(json_object_get(object, "align_padding"));
+    plan_info_read_balance(object, &w->balance);
     return BL_OK;
 }
 

@@ -16,6 +16,7 @@ void bl_sequences_close(struct bl_sequences *t)
     free(t->file);
     free(t->length);
     free(t->group);
+    free(t->cost);
     free(t->offset);
     free(t->kind);
     free(t->sampling);

@@ -24,6 +24,7 @@ struct bl_sequences {
     size_t count;
     int64_t *length;       /* [count] steps; 0 for rows that are not ok. Plans are made from it */
     uint32_t *group;       /* [count] equal for rows with the same value in the requested column; or NULL */
+    double *cost;          /* [count] the requested column of costs, 0 for rows that are not ok; or NULL */
     int64_t *offset;       /* [count] byte of the row in its file; NULL for plain lengths */
     int64_t by_status[4];  /* rows by enum bl_row_status */
     int64_t damaged;       /* ok rows with a reason */

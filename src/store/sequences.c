@@ -3,6 +3,7 @@
 #include "store/sequences.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,9 +21,9 @@
 struct sequences_loader {
     struct bl_sequences *table;
     size_t capacity;
-    uint64_t *hash;       /* [capacity] of the ids, NULL for plain lengths */
-    const char *group_by; /* column name, or NULL */
-    int group_column;     /* its index in the current file */
+    uint64_t *hash; /* [capacity] of the ids, NULL for plain lengths */
+    struct bl_sequences_columns columns;
+    int group_column, cost_column; /* their indices in the current file */
     struct bl_groups groups;
 };
 
@@ -37,8 +38,10 @@ static int loader_reserve(struct sequences_loader *l, size_t needed, struct bl_e
         code = BL_ARRAY_RESIZE(l->hash, capacity, e);
     if (!code && l->hash)
         code = BL_ARRAY_RESIZE(t->offset, capacity, e);
-    if (!code && l->group_by)
+    if (!code && l->columns.group_by)
         code = BL_ARRAY_RESIZE(t->group, capacity, e);
+    if (!code && l->columns.cost)
+        code = BL_ARRAY_RESIZE(t->cost, capacity, e);
     if (code)
         return code;
     l->capacity = capacity;
@@ -91,6 +94,37 @@ static int row_parse_length(const struct bl_sequences_file *file, char **field, 
     return BL_OK;
 }
 
+static int loader_parse_cost(const struct sequences_loader *l, const struct bl_sequences_file *file, char **field,
+                             int64_t number, double *cost, struct bl_error *e)
+{
+    const char *text = field[l->cost_column];
+    char *end = NULL;
+    *cost = *text >= '0' && *text <= '9' ? strtod(text, &end) : -1; /* the process is in the C locale */
+    if (*cost >= 0 && isfinite(*cost) && end && !*end)
+        return BL_OK;
+    return bl_error_set(e, BL_EUSAGE,
+                        "%s:%" PRId64
+                        ": the %s is \"%s\", which is no cost: --cost needs a column of numbers of at least 0",
+                        file->path, number, l->columns.cost, text);
+}
+
+/* The further columns of a row. */
+static int loader_add_columns(struct sequences_loader *l, const struct bl_sequences_file *file, char **field,
+                              int64_t number, enum bl_row_status status, struct bl_error *e)
+{
+    struct bl_sequences *t = l->table;
+    int code = BL_OK;
+    if (l->columns.cost) {
+        t->cost[t->count] = 0;
+        if (status == BL_ROW_OK)
+            code = loader_parse_cost(l, file, field, number, &t->cost[t->count], e);
+    }
+    if (code || !l->columns.group_by)
+        return code;
+    const char *group = field[l->group_column];
+    return bl_groups_find(&l->groups, group, strlen(group), &t->group[t->count], e);
+}
+
 static void sequences_count_row(struct bl_sequences *t, enum bl_row_status status, int64_t length, const char *reason)
 {
     t->by_status[status]++;
@@ -124,9 +158,9 @@ static int loader_add_row(struct sequences_loader *l, const struct bl_sequences_
         if (code)
             return code;
     }
-    const char *group = l->group_by ? field[l->group_column] : NULL;
-    if (group && bl_groups_find(&l->groups, group, strlen(group), &t->group[t->count], e))
-        return BL_EFAIL;
+    code = loader_add_columns(l, file, field, number, status, e);
+    if (code)
+        return code;
     const char *id = field[file->columns.place[BL_COLUMN_ID]];
     l->hash[t->count] = XXH3_64bits(id, strlen(id));
     t->offset[t->count] = offset;
@@ -201,6 +235,19 @@ static int loader_add_lengths(struct sequences_loader *l, const char *path, cons
     return BL_OK;
 }
 
+static int loader_find_columns(struct sequences_loader *l, const struct bl_sequences_file *file, const char *header,
+                               struct bl_error *e)
+{
+    const struct bl_sequences_columns *columns = &l->columns;
+    l->group_column = columns->group_by ? bl_columns_find(header, columns->group_by) : 0;
+    if (l->group_column < 0)
+        return bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", file->path, columns->group_by);
+    l->cost_column = columns->cost ? bl_columns_find(header, columns->cost) : 0;
+    if (l->cost_column < 0)
+        return bl_error_set(e, BL_EUSAGE, "%s:1: no column \"%s\" for --cost", file->path, columns->cost);
+    return BL_OK;
+}
+
 static int loader_read_lines(struct sequences_loader *l, struct bl_sequences_file *file, struct bl_lines *lines,
                              struct bl_error *e)
 {
@@ -218,10 +265,9 @@ static int loader_read_lines(struct sequences_loader *l, struct bl_sequences_fil
         if (!l->hash) {
             code = loader_add_lengths(l, file->path, line, size, lines->number, e);
         } else if (lines->number == 1) {
-            l->group_column = l->group_by ? bl_columns_find(line, l->group_by) : 0;
-            if (l->group_column < 0)
-                return bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", file->path, l->group_by);
-            code = bl_columns_read(&file->columns, line, file->path, e);
+            code = loader_find_columns(l, file, line, e);
+            if (!code)
+                code = bl_columns_read(&file->columns, line, file->path, e);
         } else {
             code = loader_add_row(l, file, line, lines->number, lines->offset, e);
         }
@@ -260,10 +306,12 @@ out:
 }
 
 static int sequences_open(struct bl_sequences *t, const char *const *paths, int count, bool lengths,
-                          const char *group_by, struct bl_error *e)
+                          const struct bl_sequences_columns *columns, struct bl_error *e)
 {
     *t = (struct bl_sequences){.mixed = SIZE_MAX};
-    struct sequences_loader l = {.table = t, .group_by = group_by};
+    struct sequences_loader l = {.table = t};
+    if (columns)
+        l.columns = *columns;
     int code = BL_OK;
     t->file = calloc((size_t)count, sizeof *t->file);
     if (!lengths)
@@ -289,17 +337,18 @@ int bl_sequences_open(struct bl_sequences *t, const char *const *paths, int coun
     return sequences_open(t, paths, count, lengths, NULL, e);
 }
 
-int bl_sequences_open_grouped(struct bl_sequences *t, const char *const *paths, int count, const char *column,
-                              struct bl_error *e)
+int bl_sequences_open_columns(struct bl_sequences *t, const char *const *paths, int count,
+                              const struct bl_sequences_columns *columns, struct bl_error *e)
 {
-    return sequences_open(t, paths, count, false, column, e);
+    return sequences_open(t, paths, count, false, columns, e);
 }
 
-int bl_sequences_open_dataset(struct bl_sequences *t, const char *dir, const char *column, struct bl_error *e)
+int bl_sequences_open_dataset(struct bl_sequences *t, const char *dir, const struct bl_sequences_columns *columns,
+                              struct bl_error *e)
 {
     *t = (struct bl_sequences){0};
     char *path = bl_path_join(dir, BL_SEQUENCES_FILE);
-    int code = path ? sequences_open(t, &(const char *){path}, 1, false, column, e) : bl_error_memory(e);
+    int code = path ? sequences_open(t, &(const char *){path}, 1, false, columns, e) : bl_error_memory(e);
     free(path);
     return code;
 }

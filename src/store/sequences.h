@@ -14,11 +14,19 @@
  * line: no id or length column, an invalid length or status, a duplicate id, a truncated file. */
 int bl_sequences_open(struct bl_sequences *sequences, const char *const *paths, int count, bool lengths,
                       struct bl_error *e);
-/* The same for tables, with rows grouped by the values of a column. BL_EFAIL also if a table lacks that column. */
-int bl_sequences_open_grouped(struct bl_sequences *sequences, const char *const *paths, int count, const char *column,
-                              struct bl_error *e);
-/* The same for the table of the dataset in dir; column may be NULL. */
-int bl_sequences_open_dataset(struct bl_sequences *sequences, const char *dir, const char *column, struct bl_error *e);
+/* Columns that are read besides; NULL: none. */
+struct bl_sequences_columns {
+    const char *group_by; /* its values are groups */
+    const char *cost;     /* its values are costs: numbers of at least 0 */
+};
+
+/* The same for tables, with further columns. BL_EFAIL also if a table lacks the column to group by; BL_EUSAGE: it lacks
+ * that of the costs, or a cost is none. */
+int bl_sequences_open_columns(struct bl_sequences *sequences, const char *const *paths, int count,
+                              const struct bl_sequences_columns *columns, struct bl_error *e);
+/* The same for the table of the dataset in dir; columns may be NULL. */
+int bl_sequences_open_dataset(struct bl_sequences *sequences, const char *dir,
+                              const struct bl_sequences_columns *columns, struct bl_error *e);
 /* Reads only the beginning of a table: its header line, and the kind of its first ok row, still escaped; "" if there is
  * no such row or column. */
 int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buffer *kind, struct bl_error *e);

@@ -181,7 +181,7 @@ test_what_does_not_apply_to_epochs_is_refused() {
     documents 20 33 46
     expect 0 bload pack -q docs --tokenizer bytes -T 90 -o d
     local option
-    for option in '-T 80' '--fill random' '--oversize split' '--align 2' '--report r.json' '-o p.tsv' '--group-by id' \
+    for option in '-T 80' '--fill paper' '--oversize split' '--align 2' '--report r.json' '-o p.tsv' '--group-by id' \
         '--lengths docs/1.txt' '--remainder drop' '--effort 1'; do
         # shellcheck disable=SC2086 # words
         expect 2 bload plan --dataset d $option
@@ -217,8 +217,8 @@ test_the_words_of_a_given_plan() {
     word() { sed -n "s/^  \"$2\": \(.*[^,]\),*\$/\1/p" "$1"; }
     set -- --sequences s.tsv --tokenizer bytes -T 100
     expect 0 bload scan -q docs --tokenizer bytes -o s.tsv
-    expect 0 bload plan -q -T 100 --seed 7 --fill random s.tsv -o p.safetensors --report p.json
-    expect 0 bload plan -q -T 100 --seed 7 --fill random s.tsv -o p.tsv
+    expect 0 bload plan -q -T 100 --seed 7 --fill paper s.tsv -o p.safetensors --report p.json
+    expect 0 bload plan -q -T 100 --seed 7 --fill paper s.tsv -o p.tsv
     expect 0 bload pack -q "$@" --plan p.safetensors -o a
     expect 0 bload pack -q "$@" --plan p.tsv -o b
     for name in blocks lower_bound gap; do
@@ -226,7 +226,7 @@ test_the_words_of_a_given_plan() {
         is "$(word p.json $name)" "$(word b/manifest.json $name)"
     done
     is 5 "$(word b/manifest.json lower_bound)"
-    is '7 "random"' "$(word a/manifest.json seed) $(word a/manifest.json fill)"
+    is '7 "paper"' "$(word a/manifest.json seed) $(word a/manifest.json fill)"
     is 'null null' "$(word b/manifest.json seed) $(word b/manifest.json fill)"
     expect 0 bload info b
     out_has 'seed not known: the plan was given'

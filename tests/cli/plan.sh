@@ -12,6 +12,7 @@ test_a_small_plan() {
 bload: 3 sequences of 7 steps (longest 3) in 2 blocks
 bload: T = 5, at most 2 sequences in a block; lower bound 2 blocks, so the plan is optimal
 bload: padding 3 steps (efficiency 70.00 %)
+bload: 100.00 % of the pairs in a block meet again under the next seed (in random blocks: 33.33 %); fewer with more blocks (--spare)
 bload: naive padding would cost 2 steps
 END
     is 'block	sequence	start	length	source_start' "$(head -n 1 "$OUT")"
@@ -217,6 +218,42 @@ test_compare_as_json_has_the_words_of_the_report() {
     is "$rows" "$(sed 1d "$OUT" | wc -l)"
 }
 
+# Prints the share of the pairs in the blocks of the first plan that share a block in the second, counted one by one.
+meetings() {
+    awk -F '\t' 'FNR == 1 || $2 < 0 { next }
+        FNR == NR { at[$2] = $1; next }
+        $1 != block { n = 0; block = $1 }
+        { for (i = 0; i < n; i++) { pairs++; again += at[member[i]] == at[$2] } member[n++] = $2 }
+        END { printf "%.6f\n", again / pairs }' "$2" "$1"
+}
+
+test_compare_shows_who_meets_again() {
+    { seq 3 90; seq 3 70; seq 3 50; } >lengths
+    for fill in optimal paper; do
+        for seed in 7 8; do
+            expect 0 bload plan -q -T 200 --fill $fill --seed $seed --lengths lengths -o $seed.tsv
+        done
+        share=$(meetings 7.tsv 8.tsv)
+        expect 0 bload compare --json -T 200 --seed 7 --lengths lengths
+        tr -d '\n' <"$OUT" | grep -oE "\{[^{}]*\"fill\": \"$fill\"[^{}]*\}" >row
+        is "$share" "$(printf %.6f "$(word met_again <row)")"
+        # Of all pairs, the share that the second plan puts together.
+        expected=$(awk -F '\t' 'NR > 1 { n[$1]++; all++ } END { for (b in n) sum += n[b] * (n[b] - 1)
+            printf "%.6f", sum / (all * (all - 1)) }' 8.tsv)
+        is "$expected" "$(printf %.6f "$(word met_again_random <row)")"
+        expect 0 bload compare -T 200 --seed 7 --lengths lengths
+        is "$(awk -v share="$share" 'BEGIN { printf "%.2f%%", 100 * share }')" \
+            "$(awk -v fill=$fill '$2 == fill { print $(NF - 1) }' "$OUT")"
+    done
+    is 'meet again' "$(head -n 1 "$OUT" | grep -o 'meet again')"
+    is '- - -' "$(awk '$1 ~ /naive|sample|mix/ { print $(NF - 1) }' "$OUT" | xargs)"
+    expect 0 bload compare --json -T 200 --lengths lengths
+    is 3 "$(grep -c '"met_again": null' "$OUT")"
+    is 3 "$(grep -c '"met_again_random": null' "$OUT")"
+    expect 0 bload compare --json -T 100000 --lengths lengths
+    [ "$(grep -c '"met_again": 1.0' "$OUT")" -ge 2 ] || fail 'not all meet again in one block'
+}
+
 # Every row of a plan keeps the block's number, an aligned start and the order in the block.
 test_constraints_show_in_the_table() {
     seq 3 90 >lengths
@@ -234,8 +271,45 @@ test_constraints_show_in_the_table() {
     err_has '88 sequences cannot be spread over 100 blocks'
     expect 2 bload plan -T 100 --lengths lengths --align 101
     err_has 'an alignment of 101 is larger than T = 100'
-    expect 2 bload plan -T 100 --lengths lengths --order keep --fill random
-    err_has '--order keep and --fill random exclude each other'
+    expect 2 bload plan -T 100 --lengths lengths --order keep --fill paper
+    err_has '--order keep and --fill paper exclude each other'
+}
+
+# What lies between the sequences of a block is counted, one gap after the other.
+test_alignment_says_what_it_takes() {
+    seq 3 90 >lengths
+    expect 0 bload plan -T 128 --lengths lengths --align 8 --report report.json
+    gaps=$(awk -F '\t' 'NR > 1 { if ($1 == block) gaps += $3 - end; block = $1; end = $3 + $4 } END { print gaps }' "$OUT")
+    [ "$gaps" -gt 50 ] || fail "$gaps steps between sequences"
+    err_has "; alignment takes $gaps"
+    is "$gaps" "$(word align_padding <report.json)"
+    expect 0 bload plan -T 128 --lengths lengths --report report.json
+    grep -q align_padding report.json && fail 'padding of no alignment'
+    true
+}
+
+# The seed decides which sequences share a block, at the same number of blocks; spare blocks are as many as was asked for.
+test_seeds_put_others_together() {
+    seq 1001 3 4000 >lengths
+    for seed in 1 2; do
+        expect 0 bload plan -q -T 20000 --lengths lengths --seed $seed --report $seed.json
+        awk -F '\t' 'NR > 1 { if ($1 == block) for (i = 0; i < n; i++) print ($2 < s[i] ? $2 " " s[i] : s[i] " " $2); else { block = $1; n = 0 }
+            s[n++] = $2 }' "$OUT" | sort >pairs.$seed
+    done
+    [ "$(comm -12 pairs.1 pairs.2 | wc -l)" -lt $(($(wc -l <pairs.1) / 50)) ] || fail 'one pair in fifty meets again'
+    is "$(grep '"blocks"' 1.json)" "$(grep '"blocks"' 2.json)"
+    is ' 125,' "$(grep '"blocks"' 1.json | cut -d : -f 2)"
+    expect 0 bload plan -q -T 20000 --lengths lengths --spare 10% --report spare.json
+    is ' 137,' "$(grep '"blocks"' spare.json | cut -d : -f 2)"
+    for spare in 10 -1% 101% nan% %; do
+        expect 2 bload plan -T 20000 --lengths lengths --spare=$spare
+        err_has 'a percentage from 0% to 100%'
+    done
+    for other in '--fill paper' '--strategy naive' '--order keep'; do
+        # shellcheck disable=SC2086 # words
+        expect 2 bload plan -T 20000 --lengths lengths $other --spare 1%
+        err_has '--spare'
+    done
 }
 
 test_groups_never_share_a_block() {
@@ -251,7 +325,7 @@ test_groups_never_share_a_block() {
 
 test_epochs_differ_in_all_but_their_size() {
     seq 1 60 >lengths
-    expect 0 bload plan -q -T 64 --lengths lengths --epochs 3 --seed 5 --fill random -o plan.tsv
+    expect 0 bload plan -q -T 64 --lengths lengths --epochs 3 --seed 5 --fill paper -o plan.tsv
     [ ! -e plan.tsv ] || fail 'plan.tsv without a number'
     is 1 "$(for k in 1 2 3; do tail -n 1 plan-0000$k.tsv | cut -f 1; done | sort -u | wc -l)"
     cmp -s plan-00001.tsv plan-00002.tsv && fail 'the same plan twice'
@@ -260,12 +334,6 @@ test_epochs_differ_in_all_but_their_size() {
     cmp "$OUT" plan-00002.tsv
     expect 2 bload plan -T 64 --lengths lengths --epochs 2
     err_has 'several plans need -o FILE'
-}
-
-test_balance_is_reported() {
-    seq 1 500 >lengths
-    expect 0 bload plan -q -T 512 --lengths lengths --world-size 8 --balance quadratic --report report.json -o plan.tsv
-    awk -F '[:,]' '/"imbalance"/ { a = $2 } /"imbalance_before"/ { b = $2 } END { exit !(a >= 1 && a < b) }' report.json
 }
 
 test_ten_million_lengths() {

@@ -266,6 +266,9 @@ test_options_without_effect_are_refused() {
 --strategy naive --effort 1|--effort has no effect without --strategy block
 --remainder pad|--remainder has no effect without --world-size or --batch-size
 --balance quadratic|--balance has no effect without --world-size or --batch-size
+--cost 0,1|--cost has no effect without --world-size or --batch-size
+--accumulate 2|--accumulate has no effect without --world-size or --batch-size
+--world-size 2 --sync step|--sync has no effect without --accumulate
 END
     expect 0 bload plan -q -T 40 --lengths lengths --strategy sample --clips all --clip 3 -o plan.tsv
     expect 0 bload plan -q -T 40 --lengths lengths --batch-size 2 --remainder pad -o plan.tsv

@@ -43,6 +43,7 @@ struct sample_kind {
     bool compressed, split, segment_ids, attributes, sound; /* sound: no sequence failed */
     struct bl_encoding encoding;                            /* of the frames */
     int64_t shard_size;
+    double spare; /* blocks beyond the fewest: then some have padding */
 };
 
 static inline bool sample_fails(const struct sample *s, int64_t sequence)
@@ -104,8 +105,8 @@ static inline void sample_plan(struct sample *s, struct sample_kind kind)
     struct bl_error e = {0};
     for (int i = 0; i < SAMPLE_SEQUENCES; i++)
         s->length[i] = i == SAMPLE_SKIPPED ? 0 : 1 + i * 5 % 16 + (kind.split && i % 9 == 0 ? 20 : 0);
-    s->options =
-        (struct bl_plan_options){.strategy = BL_STRATEGY_BLOCK, .oversize = BL_OVERSIZE_SPLIT, .T = 16, .seed = 3};
+    s->options = (struct bl_plan_options){
+        .strategy = BL_STRATEGY_BLOCK, .oversize = BL_OVERSIZE_SPLIT, .T = 16, .seed = 3, .spare = kind.spare};
     ck_assert_int_eq(bl_plan_make(&s->plan, s->length, SAMPLE_SEQUENCES, &s->options, &e), 0);
     s->format = (struct bl_format){
         .T = 16,

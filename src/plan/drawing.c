@@ -1,0 +1,347 @@
+/* The sequences of some thousand blocks at a time are in a pool, so that the memory for it is small: the blocks come in
+ * random order, so every seed has others together. Each block is filled with the next sequences of a random order until
+ * about two more fit; of those ahead, and the best partner of each, it takes the pair that leaves the least room. A
+ * block that leaves too much is dissolved again. Its sequences, and the last of a pool, go to the next pool. What
+ * remains in the end is packed by the search; if it needs too many blocks, together with more and more of the last
+ * ones. */
+#include "plan/drawing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "plan/pool.h"
+#include "plan/search.h"
+
+enum {
+    POOL_PIECES = 16384,
+    POOL_BLOCKS = 512,
+    KEPT_PIECES = 1 << 18, /* that are put back if drawing fails before more are drawn */
+    POOL_KEPT = 8,         /* this part of a pool goes to the next one: too few to choose from */
+    CANDIDATES = 400,      /* for a pair that fills a block */
+    WASTE_SHARES = 16,     /* no block wastes more than this part of what all may still waste, */
+    ENOUGH_SHARES = 2,     /* nor is this part of the mean waste bettered */
+    SURPLUS_MAX = 2,       /* blocks that the search may need too many: */
+    SURPLUS_SHARE = 100,   /* with more, and this part of its blocks, it is hopeless */
+    SEARCHES = 16,         /* parts of the work */
+};
+
+/* Blocks that are dissolved: more, if the search does not find few enough. */
+static const size_t dissolved[] = {0, 8, 64};
+
+struct drawer {
+    const struct bl_drawing *g;
+    struct bl_draft drawn; /* its sequences are a part of the draft's */
+    uint32_t *rest;        /* ids of sequences that wait for the next pool or the search */
+    size_t rests, capacity;
+    int64_t spare;   /* units that may still be wasted */
+    size_t pools;    /* to come */
+    size_t loaded;   /* pieces of the draft that were in a pool */
+    int64_t work;    /* left for searches */
+    int64_t surplus; /* blocks that the last search needed too many */
+    bool is_hopeless;
+    struct bl_random seeds;
+    uint64_t seed; /* of the pool */
+    /* Of one pool: */
+    struct bl_histogram h;
+    struct bl_pool pool;
+    uint32_t *ids;  /* by position in the histogram */
+    double tail;    /* units; with less room a block is closed */
+    int64_t share;  /* of the spare units, for this pool */
+    int64_t enough; /* a pair that leaves no more is not bettered */
+};
+
+struct drawn_block {
+    uint32_t *piece;
+    size_t size;
+    int64_t room;
+};
+
+static int drawer_reserve(struct drawer *w, size_t more, struct bl_error *e)
+{
+    return BL_ARRAY_RESERVE(w->rest, w->capacity, w->rests + more, e);
+}
+
+/* --- blocks ----------------------------------------------------------------------------------------------------- */
+
+static void drawer_add(struct drawer *w, struct drawn_block *block, size_t bucket)
+{
+    block->piece[block->size++] = w->ids[bl_pool_take(&w->pool, bucket)];
+    block->room -= w->h.length[bucket];
+}
+
+/* Finds the pair that leaves the least room. second: BL_BITSET_NONE if no other fits beside the first. False: none
+ * fits. */
+static bool drawer_find_pair(const struct drawer *w, const struct drawn_block *block, size_t places, size_t *first,
+                             size_t *second)
+{
+    int64_t least = INT64_MAX;
+    for (size_t i = 0; i < CANDIDATES && least > w->enough; i++) {
+        size_t a = bl_pool_peek(&w->pool, i), b = BL_BITSET_NONE;
+        if (a == BL_BITSET_NONE || w->h.length[a] > block->room)
+            continue;
+        int64_t left = block->room - w->h.length[a];
+        if (places > 1)
+            b = bl_pool_fitting(&w->pool, left, a);
+        if (b != BL_BITSET_NONE)
+            left -= w->h.length[b];
+        if (left >= least)
+            continue;
+        least = left;
+        *first = a;
+        *second = b;
+    }
+    return least < INT64_MAX;
+}
+
+/* Adds the pair that leaves the least room, then the longest that fit. */
+static void drawer_close(struct drawer *w, struct drawn_block *block)
+{
+    size_t first, second, places = w->g->limits->sequences - block->size;
+    if (places == 0 || !drawer_find_pair(w, block, places, &first, &second))
+        return;
+    drawer_add(w, block, first);
+    for (; second != BL_BITSET_NONE; second = bl_pool_fitting(&w->pool, block->room, BL_BITSET_NONE)) {
+        drawer_add(w, block, second);
+        if (block->size == w->g->limits->sequences)
+            break;
+    }
+}
+
+/* Draws a block after the last. Returns the number of its pieces, or 0 if it was dissolved. */
+static size_t drawer_fill(struct drawer *w)
+{
+    size_t most = w->g->limits->sequences;
+    struct drawn_block block = {w->drawn.sequence + w->drawn.pieces, 0, w->g->limits->T};
+    do {
+        size_t bucket = bl_pool_draw(&w->pool, block.room);
+        if (bucket == BL_BITSET_NONE)
+            break;
+        drawer_add(w, &block, bucket);
+    } while ((double)block.room > w->tail && block.size + 2 < most);
+    drawer_close(w, &block);
+    if (block.room <= w->enough || block.room <= w->share / WASTE_SHARES) {
+        w->share -= block.room;
+        w->spare -= block.room;
+        return block.size;
+    }
+    memcpy(w->rest + w->rests, block.piece, block.size * sizeof *block.piece);
+    w->rests += block.size;
+    return 0;
+}
+
+/* --- pools ------------------------------------------------------------------------------------------------------ */
+
+/* The room at which two more sequences of mean length fill a block on average: a block is as far beyond it as the last
+ * sequence reaches, which is drawn in proportion to its length. */
+static double histogram_tail(const struct bl_histogram *h)
+{
+    double count = h->start[h->distinct], mean = (double)bl_histogram_steps(h) / count, square = 0;
+    for (size_t b = 0; b < h->distinct; b++)
+        square += (double)h->length[b] * h->length[b] * bl_histogram_count(h, b) / count;
+    return 2 * mean + square / (2 * mean);
+}
+
+/* Draws blocks of the pool until no more than `keep` sequences remain; these, and those of dissolved blocks, are then
+ * the rest. */
+static int drawer_empty_pool(struct drawer *w, size_t keep, struct bl_error *e)
+{
+    size_t begun = w->drawn.pieces, end = begun + w->h.start[w->h.distinct] - keep;
+    int code = BL_OK;
+    w->rests = 0;
+    while (!code && w->drawn.pieces + w->rests < end) {
+        size_t size = drawer_fill(w);
+        if (size > 0)
+            code = bl_draft_close(&w->drawn, size, e);
+    }
+    for (size_t b = 0; b < w->h.distinct; b++)
+        for (; w->pool.left[b] > 0; w->rests++)
+            w->rest[w->rests] = w->ids[bl_pool_take(&w->pool, b)];
+    return code;
+}
+
+/* Draws the rest. */
+static int drawer_draw_pool(struct drawer *w, bool is_last, struct bl_error *e)
+{
+    struct bl_lengths lengths = *w->g->lengths;
+    lengths.index = w->rest;
+    lengths.count = w->rests;
+    int code = bl_histogram_make(&w->h, &lengths, e);
+    if (code)
+        return code;
+    w->seed = bl_random_next(&w->seeds);
+    w->tail = histogram_tail(&w->h);
+    w->share = w->spare / (int64_t)(w->pools + 1);
+    w->enough = w->share / (ENOUGH_SHARES * (1 + bl_histogram_steps(&w->h) / w->g->limits->T));
+    code = bl_histogram_ids(&w->h, &lengths, w->seed, &w->ids, e);
+    if (!code)
+        code = bl_pool_make(&w->pool, &w->h, w->seed, e);
+    if (!code)
+        code = drawer_empty_pool(w, is_last ? 0 : lengths.count / POOL_KEPT, e);
+    bl_pool_free(&w->pool);
+    bl_histogram_free(&w->h);
+    free(w->ids);
+    w->ids = NULL;
+    return code;
+}
+
+static bool drawing_keeps(const struct bl_drawing *g, const uint32_t *sequence, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (bl_lengths_units_of(g->lengths, sequence[i]) > g->longest)
+            return true;
+    return false;
+}
+
+/* Adds the sequences of some blocks to the rest, but keeps blocks with long ones. */
+static int drawer_load(struct drawer *w, const struct bl_draft *d, size_t begin, size_t end, struct bl_error *e)
+{
+    int code = drawer_reserve(w, d->first[end] - d->first[begin], e);
+    w->loaded += d->first[end] - d->first[begin];
+    for (size_t b = begin; !code && b < end; b++) {
+        const uint32_t *sequence = d->sequence + d->first[b];
+        size_t size = bl_draft_size(d, b);
+        if (drawing_keeps(w->g, sequence, size)) {
+            memmove(w->drawn.sequence + w->drawn.pieces, sequence, size * sizeof *sequence);
+            code = bl_draft_close(&w->drawn, size, e);
+        } else {
+            memcpy(w->rest + w->rests, sequence, size * sizeof *sequence);
+            w->rests += size;
+        }
+    }
+    return code;
+}
+
+/* Draws the sequences of all blocks from `first` on. *all: whether that was worth while; otherwise too many found no
+ * place. */
+static int drawer_draw(struct drawer *w, const struct bl_draft *d, size_t first, bool *all, struct bl_error *e)
+{
+    size_t blocks = d->blocks - first, pieces = d->pieces - d->first[first];
+    size_t enough = POOL_BLOCKS * (pieces / blocks) > POOL_PIECES ? POOL_BLOCKS * (pieces / blocks) : POOL_PIECES;
+    size_t pools = w->pools = (pieces + enough - 1) / enough;
+    int code = BL_OK;
+    *all = true;
+    for (size_t p = 0; !code && p < pools && *all; p++) {
+        code = drawer_load(w, d, first + blocks * p / pools, first + blocks * (p + 1) / pools, e);
+        w->pools--;
+        if (!code && w->rests > 0)
+            code = drawer_draw_pool(w, p + 1 == pools, e);
+        *all = w->rests <= enough / 2 || w->pools == 0;
+    }
+    return code;
+}
+
+/* --- the rest --------------------------------------------------------------------------------------------------- */
+
+/* Finds blocks for the rest, as few as are wanted. */
+static int drawer_search(struct drawer *w, const struct bl_histogram *h, int64_t wanted, struct bl_patterns *patterns,
+                         struct bl_error *e)
+{
+    int64_t most = w->g->limits->work / SEARCHES, used = 0, bound = wanted;
+    struct bl_limits limits = bl_limits_with(w->g->limits, most < w->work ? most : w->work);
+    limits.used = &used;
+    int code = bl_search_best(patterns, &bound, h, &limits, e);
+    bl_limits_use(w->g->limits, used);
+    w->work -= used;
+    w->surplus = (int64_t)patterns->blocks - wanted;
+    w->is_hopeless = w->surplus > SURPLUS_MAX + wanted / SURPLUS_SHARE;
+    return code;
+}
+
+/* Packs the rest, and so many of the last blocks, into what is left of the wanted blocks. */
+static int drawer_pack_rest(struct drawer *w, size_t last, bool *done, struct bl_error *e)
+{
+    struct bl_draft *d = &w->drawn;
+    size_t keep = d->blocks - last, more = d->pieces - d->first[keep];
+    int64_t wanted = (int64_t)w->g->blocks - (int64_t)keep;
+    struct bl_lengths rest = *w->g->lengths;
+    struct bl_histogram h = {0};
+    struct bl_patterns patterns = {0};
+    int code = drawer_reserve(w, more, e);
+    if (code)
+        return code;
+    memcpy(w->rest + w->rests, d->sequence + d->first[keep], more * sizeof *w->rest);
+    rest.index = w->rest;
+    rest.count = w->rests + more;
+    *done = rest.count == 0 && wanted >= 0;
+    code = rest.count ? bl_histogram_make(&h, &rest, e) : BL_OK;
+    if (code || rest.count == 0 || bl_histogram_steps(&h) > wanted * w->g->limits->T)
+        goto out;
+    code = drawer_search(w, &h, wanted, &patterns, e);
+    *done = !code && w->surplus <= 0;
+    if (!*done)
+        goto out;
+    d->blocks = keep;
+    d->pieces = d->first[keep];
+    code = bl_draft_patterns(d, &patterns, &h, &rest, ~w->seed, e);
+out:
+    bl_patterns_free(&patterns);
+    bl_histogram_free(&h);
+    return code;
+}
+
+static int drawer_finish(struct drawer *w, bool *done, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t i = 0; !code && !*done && i < sizeof dissolved / sizeof *dissolved &&
+                       dissolved[i] * 3 <= w->drawn.blocks && !w->is_hopeless;
+         i++)
+        code = drawer_pack_rest(w, dissolved[i], done, e);
+    return code;
+}
+
+/* Puts the drawn blocks in the place of the others. */
+static int drawer_deliver(const struct drawer *w, struct bl_draft *d, size_t first, struct bl_error *e)
+{
+    uint32_t begin = d->first[first];
+    size_t blocks = d->blocks - first, more = w->drawn.blocks > blocks ? w->drawn.blocks - blocks : 0;
+    int code = bl_draft_reserve(d, more, e);
+    if (code)
+        return code;
+    for (size_t b = 0; b <= w->drawn.blocks; b++)
+        d->first[first + b] = begin + w->drawn.first[b];
+    d->blocks = first + w->drawn.blocks;
+    d->is_shuffled = false;
+    return BL_OK;
+}
+
+/* Returns the units that blocks may waste: the search needs the other half of what is free. */
+static int64_t drawing_spare(const struct bl_drawing *g, const struct bl_draft *d, size_t first)
+{
+    int64_t spare = (int64_t)g->blocks * g->limits->T;
+    for (size_t p = d->first[first]; p < d->pieces; p++)
+        spare -= bl_lengths_units_of(g->lengths, d->sequence[p]);
+    return spare / 2;
+}
+
+int bl_drawing_make(struct bl_draft *d, size_t first, const struct bl_drawing *g, enum bl_drawn *drawn,
+                    struct bl_error *e)
+{
+    struct drawer w = {.g = g, .work = g->limits->work, .spare = drawing_spare(g, d, first)};
+    bool all, done = false;
+    size_t pieces = d->pieces - d->first[first], kept = pieces < KEPT_PIECES ? pieces : KEPT_PIECES;
+    uint32_t *sequence = d->sequence + d->first[first], *copy = malloc((kept + 1) * sizeof *copy);
+    int code = copy ? bl_draft_make(&w.drawn, 0, e) : bl_error_memory(e);
+    uint32_t *none = w.drawn.sequence;
+    if (!code)
+        code = bl_draft_reserve(&w.drawn, g->blocks + 1, e);
+    if (code)
+        goto out;
+    w.drawn.sequence = sequence;
+    bl_random_seed(&w.seeds, g->seed, BL_STREAM_POOL);
+    memcpy(copy, sequence, kept * sizeof *copy);
+    code = drawer_draw(&w, d, first, &all, e);
+    if (!code && all)
+        code = drawer_finish(&w, &done, e);
+    if (!code && done)
+        code = drawer_deliver(&w, d, first, e);
+    *drawn = done ? BL_DRAWN : w.loaded > kept ? BL_DRAWN_SPOILT : BL_DRAWN_NOT;
+    if (*drawn == BL_DRAWN_NOT)
+        memcpy(sequence, copy, kept * sizeof *copy);
+out:
+    w.drawn.sequence = none;
+    bl_draft_free(&w.drawn);
+    free(w.rest);
+    free(copy);
+    return code;
+}

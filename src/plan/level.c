@@ -1,0 +1,384 @@
+/* Blocks that cost more than their target exchange sequences with blocks that cost less, two at a time (meeting.c).
+ *
+ * At first all have one target: the mean of the blocks that can reach it. A single dear sequence raises its block above
+ * it for ever; such a block gives what else it can, and does not count. Each round sorts the blocks by what they are
+ * off their target. A block with excess x meets blocks that lack about x, so that one exchange serves both, and any
+ * others. Which of them meet, and what they exchange, is drawn: company stays random. Rounds end when few blocks are
+ * off, when they gain little, or when their work is done, which is in proportion to the pieces.
+ *
+ * Then the raised blocks are sorted and cut into rows of one for each rank, and those of a row get the cost of its
+ * dearest as their target: a rank that waits for a dear block loses nothing if it has an equally dear one. */
+#include "plan/level.h"
+
+#include <stdlib.h>
+
+#include "base/sort.h"
+#include "plan/meeting.h"
+
+enum {
+    ROUNDS = 24,
+    PARTNERS = 5,         /* that a block meets in a round, if many are off; with each it tries more */
+    PARTNERS_MAX = 60,    /* if few are */
+    TOLERANCE_PART = 400, /* of the level: blocks within it are left alone */
+    CHEAP = 4,            /* tolerances below the target: a cheap block keeps no rank waiting */
+    IDLE_MAX = 6,         /* rounds in vain, after which a raised block is left alone */
+    RAISE_PART = 4,       /* of the level: a block in a row of dearer ones is raised by no more */
+    WORK = 220,           /* for each piece; a fifth of it for the rows */
+    WORK_LEAST = 300000000
+};
+
+struct levelling {
+    const struct bl_level *l;
+    struct bl_meeting m;
+    uint64_t *order;  /* [count] ascending: the leading bits of an excess, then the place in `member` */
+    uint32_t *member; /* [count] blocks of one group */
+    size_t count;
+    int64_t level, tolerance, least; /* least: the excess with key 0 in `order` */
+    int64_t work;                    /* at which to stop */
+    int partners, shift;             /* shift: of excesses, to 32 bits */
+};
+
+static int64_t level_excess(const struct levelling *v, uint32_t b)
+{
+    return v->m.block[b].cost - v->m.block[b].target;
+}
+
+static bool level_is_off(const struct levelling *v, uint32_t b)
+{
+    int64_t excess = level_excess(v, b);
+    return excess > v->tolerance || excess < -CHEAP * v->tolerance;
+}
+
+/* --- one block -------------------------------------------------------------------------------------------------- */
+
+/* Returns the first place in the order with this excess, as it was when sorted. */
+static size_t level_find_place(const struct levelling *v, int64_t excess)
+{
+    size_t low = 0, high = v->count;
+    uint64_t key = excess > v->least ? (uint64_t)(excess - v->least) >> v->shift : 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (v->order[middle] >> 32 < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Draws a block that lacks about what this one has too much, or any block. */
+static uint32_t level_draw_partner(struct levelling *v, int64_t excess, bool is_any)
+{
+    size_t width = is_any ? v->count : v->count / 64 + 8, first = level_find_place(v, -excess);
+    width = width < v->count ? width : v->count;
+    first = first > width / 2 ? first - width / 2 : 0;
+    first = first + width < v->count ? first : v->count - width;
+    return v->member[v->order[first + bl_random_below(&v->m.random, width)] & UINT32_MAX];
+}
+
+static double level_square(int64_t excess)
+{
+    return (double)excess * (double)excess;
+}
+
+/* Exchanges with another block what brings at least one of the two to its target, or as near as sets allow. */
+static int level_meet(struct levelling *v, uint32_t own, uint32_t other, int choices, bool *gained, struct bl_error *e)
+{
+    int64_t mine = level_excess(v, own), its = level_excess(v, other), moved;
+    int64_t wish = mine > 0 ? (its < -mine ? -mine : its) : (its > -mine ? -mine : its);
+    uint32_t set[2];
+    bool found;
+    if ((mine > 0) == (its > 0))
+        wish = (its - mine) / 2;
+    int code = bl_meeting_find(&v->m, other, choices, wish, v->tolerance / 2, set, &moved, &found, e);
+    *gained = !code && found &&
+              level_square(mine + moved) + level_square(its - moved) < level_square(mine) + level_square(its);
+    if (*gained)
+        bl_meeting_exchange(&v->m, set, moved);
+    return code;
+}
+
+/* A block that is off its target meets others. */
+static int level_serve(struct levelling *v, uint32_t own, struct bl_error *e)
+{
+    bool gained = true, ever = false;
+    int code = BL_OK;
+    for (int i = 0; i < v->partners && !code && level_is_off(v, own); i++) {
+        uint32_t other = level_draw_partner(v, level_excess(v, own), i % 2);
+        if (other == own || (level_excess(v, own) > 0) != (level_excess(v, own) > level_excess(v, other)))
+            continue;
+        if (gained)
+            code = bl_meeting_begin(&v->m, own, e);
+        if (!code)
+            code = level_meet(v, own, other, i < 1 ? BL_CHOICES_MAX / 2 : BL_CHOICES_MAX, &gained, e);
+        ever |= gained;
+    }
+    v->m.block[own].idle = ever ? 0 : (uint8_t)(v->m.block[own].idle + (v->m.block[own].idle < UINT8_MAX));
+    return code;
+}
+
+/* --- rounds ----------------------------------------------------------------------------------------------------- */
+
+static void level_sort(struct levelling *v)
+{
+    int64_t most = INT64_MIN;
+    v->least = INT64_MAX;
+    for (size_t i = 0; i < v->count; i++) {
+        int64_t excess = level_excess(v, v->member[i]);
+        v->least = excess < v->least ? excess : v->least;
+        most = excess > most ? excess : most;
+    }
+    for (v->shift = 0; (uint64_t)(most - v->least) >> v->shift > UINT32_MAX;)
+        v->shift++;
+    for (size_t i = 0; i < v->count; i++)
+        v->order[i] = (uint64_t)(level_excess(v, v->member[i]) - v->least) >> v->shift << 32 | i;
+    bl_sort_u64(v->order, v->count, 32);
+}
+
+/* Returns by how much the blocks are off their targets, and counts those that are. Raised ones cannot be held to it. */
+static double level_measure(const struct levelling *v, size_t *off)
+{
+    double sum = 0;
+    *off = 0;
+    for (size_t i = 0; i < v->count; i++) {
+        uint32_t b = v->member[i];
+        int64_t excess = level_excess(v, b);
+        if (v->m.block[b].is_raised || !level_is_off(v, b))
+            continue;
+        sum += (double)(excess < 0 ? -excess : excess);
+        ++*off;
+    }
+    return sum;
+}
+
+static int level_round(struct levelling *v, size_t off, struct bl_error *e)
+{
+    int code = BL_OK;
+    size_t more = v->count / (off + 1);
+    v->partners = more > PARTNERS_MAX - PARTNERS ? PARTNERS_MAX : PARTNERS + (int)more;
+    level_sort(v);
+    for (size_t i = v->count; i-- > 0 && !code && v->m.exchange.work < v->work;) {
+        uint32_t b = v->member[v->order[i] & UINT32_MAX];
+        if (!v->m.block[b].is_raised || v->m.block[b].idle < IDLE_MAX)
+            code = level_serve(v, b, e);
+    }
+    return code;
+}
+
+/* Sets the target of all blocks to the mean of those that can reach it. */
+static void level_set_targets(struct levelling *v)
+{
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < v->count; i++) {
+        uint32_t b = v->member[i];
+        v->m.block[b].is_raised = v->l->cost->block + v->m.block[b].dearest > v->level;
+        if (v->m.block[b].is_raised)
+            continue;
+        sum += (double)v->m.block[b].cost;
+        count++;
+    }
+    if (count)
+        v->level = (int64_t)(sum / (double)count);
+    v->tolerance = v->level / TOLERANCE_PART;
+    for (size_t i = 0; i < v->count; i++)
+        v->m.block[v->member[i]].target = v->level;
+}
+
+static int level_rounds(struct levelling *v, bool is_first, struct bl_error *e)
+{
+    size_t off;
+    int code = BL_OK;
+    double before, now = level_measure(v, &off);
+    for (int round = 0; round < ROUNDS && !code && off > 0 && v->m.exchange.work < v->work; round++) {
+        code = level_round(v, off, e);
+        if (is_first)
+            level_set_targets(v);
+        before = now;
+        now = level_measure(v, &off);
+        if (now > 0.95 * before && round > 0)
+            break;
+    }
+    return code;
+}
+
+/* --- one group -------------------------------------------------------------------------------------------------- */
+
+/* Sets the level that all can reach, if every block costs no less than with its dearest sequence alone. */
+static void level_find(struct levelling *v)
+{
+    double sum = 0;
+    for (size_t i = 0; i < v->count; i++) {
+        const struct bl_meeting_block *b = &v->m.block[v->member[i]];
+        sum += (double)b->cost;
+        v->order[i] = (uint64_t)(v->l->cost->block + b->dearest);
+    }
+    bl_sort_u64(v->order, v->count, 0);
+    size_t left = v->count;
+    while (left > 1 && (double)v->order[left - 1] * (double)left > sum)
+        sum -= (double)v->order[--left];
+    v->level = (int64_t)(sum / (double)left);
+}
+
+/* Exchanges sequences so that a full block has room afterwards, whatever the costs become. */
+static int level_take_room(struct levelling *v, uint32_t own, uint32_t other, struct bl_error *e)
+{
+    uint32_t set[2];
+    int64_t moved;
+    bool found;
+    int code = bl_meeting_begin(&v->m, own, e);
+    if (!code)
+        code = bl_meeting_find(&v->m, other, BL_CHOICES_MAX / 2, 0, v->level / 8, set, &moved, &found, e);
+    if (!code && found)
+        bl_meeting_exchange(&v->m, set, moved);
+    return code;
+}
+
+/* Gives blocks that are full a share of the room of those that have much. Where nothing is free, hardly any two sets of
+ * sequences can be exchanged. */
+static int level_share_room(struct levelling *v, struct bl_error *e)
+{
+    double sum = 0;
+    size_t pool = 0;
+    for (size_t i = 0; i < v->count; i++)
+        sum += (double)v->m.block[v->member[i]].room;
+    int64_t mean = (int64_t)(sum / (double)v->count);
+    v->m.keep = mean / 2;
+    for (size_t i = 0; i < v->count; i++)
+        if (v->m.block[v->member[i]].room > 4 * mean + 4)
+            v->order[pool++] = v->member[i];
+    int code = BL_OK;
+    for (size_t i = 0; i < v->count && pool && mean && !code; i++) {
+        size_t at = bl_random_below(&v->m.random, pool);
+        uint32_t own = v->member[i], other = (uint32_t)v->order[at];
+        if (v->m.block[own].room >= v->m.keep || own == other)
+            continue;
+        code = level_take_room(v, own, other, e);
+        if (v->m.block[other].room < 2 * mean)
+            v->order[at] = v->order[--pool];
+    }
+    return code;
+}
+
+/* What the blocks in rows lack, the others of their group give in equal parts. */
+static void level_lower_targets(struct levelling *v)
+{
+    double lack = 0, sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < v->count; i++) {
+        uint32_t b = v->member[i];
+        if (v->m.block[b].is_in_row) {
+            lack -= (double)level_excess(v, b);
+            continue;
+        }
+        sum += (double)v->m.block[b].cost;
+        count++;
+    }
+    if (count && sum > lack)
+        v->level = (int64_t)((sum - lack) / (double)count);
+    v->tolerance = v->level / TOLERANCE_PART;
+    for (size_t i = 0; i < v->count; i++)
+        if (!v->m.block[v->member[i]].is_in_row)
+            v->m.block[v->member[i]].target = v->level;
+}
+
+static int level_group(struct levelling *v, bool is_first, struct bl_error *e)
+{
+    if (!is_first) {
+        level_lower_targets(v);
+        return level_rounds(v, false, e);
+    }
+    level_find(v);
+    level_set_targets(v);
+    int code = level_share_room(v, e);
+    return code ? code : level_rounds(v, true, e);
+}
+
+static uint32_t level_group_of(const struct levelling *v, size_t block)
+{
+    const struct bl_draft *d = v->m.draft;
+    return bl_pieces_group(v->l->cost->pieces, d->sequence[d->first[block]]);
+}
+
+/* Levels the blocks of each group; they follow one another in a draft. */
+static int level_groups(struct levelling *v, bool is_first, struct bl_error *e)
+{
+    size_t blocks = v->m.draft->blocks;
+    int code = BL_OK;
+    int64_t most = WORK_LEAST + WORK * (int64_t)v->m.draft->pieces;
+    v->work = v->m.exchange.work + (is_first ? most : most / 5);
+    for (size_t b = 0; b < blocks && bl_draft_size(v->m.draft, b) && !code;) {
+        uint32_t group = level_group_of(v, b);
+        for (v->count = 0; b < blocks && bl_draft_size(v->m.draft, b) && level_group_of(v, b) == group; b++)
+            v->member[v->count++] = (uint32_t)b;
+        code = level_group(v, is_first, e);
+    }
+    return code;
+}
+
+/* --- rows ------------------------------------------------------------------------------------------------------- */
+
+/* Sorts all blocks by cost into `order`. Returns the number of those that are not empty. */
+static size_t level_sort_all(struct levelling *v)
+{
+    size_t full = 0;
+    uint64_t most = 0;
+    for (; full < v->m.draft->blocks && v->m.block[full].size; full++)
+        most |= (uint64_t)v->m.block[full].cost;
+    for (v->shift = 0; most >> v->shift > UINT32_MAX;)
+        v->shift++;
+    for (size_t b = 0; b < full; b++)
+        v->order[b] = (uint64_t)v->m.block[b].cost >> v->shift << 32 | b;
+    bl_sort_u64(v->order, full, 32);
+    return full;
+}
+
+/* Cuts the blocks that cost more than their target into rows, and gives those of a row the cost of its dearest as their
+ * target. Returns whether there are any. */
+static bool level_set_rows(struct levelling *v)
+{
+    size_t left = level_sort_all(v), row = v->l->row;
+    bool any = false;
+    while (row > 1 && left >= row) {
+        uint32_t first = v->order[left - 1] & UINT32_MAX;
+        int64_t most = v->m.block[first].cost, level = v->m.block[first].target;
+        if (most <= level + CHEAP * (level / TOLERANCE_PART))
+            break;
+        for (size_t i = left - row; i < left; i++) {
+            uint32_t b = v->order[i] & UINT32_MAX;
+            int64_t raised = v->m.block[b].cost + level / RAISE_PART;
+            v->m.block[b].target = raised < most ? raised : most;
+            v->m.block[b].is_raised = false;
+            v->m.block[b].is_in_row = true;
+        }
+        left -= row;
+        any = true;
+    }
+    for (size_t i = 0; i < left; i++)
+        v->m.block[v->order[i] & UINT32_MAX].is_raised = false;
+    return any;
+}
+
+int bl_level_blocks(struct bl_draft *d, const struct bl_level *level, struct bl_error *e)
+{
+    struct levelling *v = calloc(1, sizeof *v);
+    if (!v)
+        return bl_error_memory(e);
+    v->l = level;
+    v->order = malloc((d->blocks + 1) * sizeof *v->order);
+    v->member = malloc((d->blocks + 1) * sizeof *v->member);
+    int code = bl_meeting_make(&v->m, d, level->cost, level->limits, level->seed, e);
+    if (!code && (!v->order || !v->member))
+        code = bl_error_memory(e);
+    if (!code)
+        code = level_groups(v, true, e);
+    if (!code && level_set_rows(v))
+        code = level_groups(v, false, e);
+    if (!code)
+        bl_meeting_write(&v->m);
+    bl_meeting_free(&v->m);
+    free(v->order);
+    free(v->member);
+    free(v);
+    return code;
+}

@@ -1,0 +1,294 @@
+/* Exact completion, for blocks of two to four sequences. The longest remaining length begins a block, and the few ways
+ * to complete it that leave the least room are tried in turn, in depth first order, while the room left in all blocks
+ * together is within what the number of blocks allows. For a bound that leaves no room, as with triplets that fill
+ * their blocks, only exact fillings count, and they are few.
+ *
+ * The order in which equally good ways are tried decides whether the search finds a solution at once or never (Gomes,
+ * Selman, Kautz, 1998). So it is drawn, and the search begins anew after a short while. */
+#include <stdlib.h>
+
+#include "plan/search.h"
+
+enum {
+    PARTNERS_MAX = 3,   /* sequences beside the longest of a block */
+    WAYS_MAX = 3,       /* ways to complete a block that are tried */
+    THIRDS_MAX = 6,     /* lengths tried as the third partner, of which one in four is drawn */
+    BLOCKS_MAX = 4096,  /* more are not completed exactly */
+    ROOM_MAX = 4,       /* blocks' worth of room, all in all */
+    RUN_WORK = 1000000, /* operations of one run, at least; and for each length, in each block: */
+    BLOCK_WORK = 16,
+    RUNS_MIN = 4,
+};
+
+struct completion_way {
+    uint64_t key; /* less is better: the room left, then chance */
+    uint32_t partner[PARTNERS_MAX];
+    uint32_t partners;
+};
+
+/* A block on the path of the search. */
+struct completion_block {
+    uint32_t longest;
+    struct completion_way way[WAYS_MAX];
+    int ways, next;
+    int64_t room; /* in this block and all later ones */
+};
+
+/* Lists of buckets are linked by bucket + 1; 0 stands for both ends. */
+struct completion {
+    const struct bl_histogram *h;
+    uint32_t T;
+    uint32_t partners_most;
+    uint32_t *left;             /* [distinct] remaining count */
+    uint32_t *shorter, *longer; /* [distinct + 1] the next remaining bucket */
+    struct completion_block *block;
+    size_t blocks;
+    size_t depth;
+    int64_t work;
+    uint64_t state;
+    int ways_most;
+};
+
+/* splitmix64 (Steele, Lea, Flood, 2014) */
+static uint64_t completion_draw(struct completion *c)
+{
+    uint64_t z = c->state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static void completion_take(struct completion *c, uint32_t bucket)
+{
+    if (--c->left[bucket] > 0)
+        return;
+    c->longer[c->shorter[bucket + 1]] = c->longer[bucket + 1];
+    c->shorter[c->longer[bucket + 1]] = c->shorter[bucket + 1];
+}
+
+/* Undoes takes, the last one first: the neighbours of an empty bucket are still those to come between. */
+static void completion_put_back(struct completion *c, uint32_t bucket)
+{
+    if (c->left[bucket]++ > 0)
+        return;
+    c->longer[c->shorter[bucket + 1]] = bucket + 1;
+    c->shorter[c->longer[bucket + 1]] = bucket + 1;
+}
+
+static void completion_take_way(struct completion *c, const struct completion_way *w)
+{
+    for (uint32_t i = 0; i < w->partners; i++)
+        completion_take(c, w->partner[i]);
+}
+
+static void completion_put_back_way(struct completion *c, const struct completion_way *w)
+{
+    for (uint32_t i = w->partners; i-- > 0;)
+        completion_put_back(c, w->partner[i]);
+}
+
+static void completion_offer(struct completion *c, struct completion_block *b, uint32_t room, struct completion_way w)
+{
+    if (room > b->room)
+        return;
+    w.key = (uint64_t)room << 32 | (uint32_t)completion_draw(c);
+    if (b->ways == c->ways_most && w.key >= b->way[b->ways - 1].key)
+        return;
+    int at = b->ways < c->ways_most ? b->ways++ : b->ways - 1;
+    for (; at > 0 && b->way[at - 1].key > w.key; at--)
+        b->way[at] = b->way[at - 1];
+    b->way[at] = w;
+}
+
+/* Offers all pairs in a room, beside the partners that the way already has. top: the longest that fits. */
+static void completion_offer_pairs(struct completion *c, struct completion_block *b, uint32_t room, uint32_t top,
+                                   struct completion_way w)
+{
+    const uint32_t *length = c->h->length;
+    uint32_t i = top, j = c->longer[0], first = w.partners;
+    w.partners += 2;
+    while (i && j && i >= j) {
+        uint64_t sum = (uint64_t)length[i - 1] + length[j - 1];
+        c->work -= 4;
+        if (sum > room) {
+            i = c->shorter[i];
+            continue;
+        }
+        w.partner[first] = i - 1;
+        w.partner[first + 1] = j - 1;
+        if (i != j || c->left[i - 1] > 1)
+            completion_offer(c, b, room - (uint32_t)sum, w);
+        if (sum == room)
+            i = c->shorter[i];
+        j = c->longer[j];
+    }
+}
+
+/* Returns the longest remaining bucket that fits, from a link on down, as a link. */
+static uint32_t completion_fitting(struct completion *c, uint32_t room, uint32_t link)
+{
+    for (; link && c->h->length[link - 1] > room; link = c->shorter[link])
+        c->work -= 2;
+    return link;
+}
+
+static void completion_offer_triples(struct completion *c, struct completion_block *b, uint32_t room, uint32_t top)
+{
+    const uint32_t *length = c->h->length;
+    uint32_t shortest = length[c->longer[0] - 1];
+    if (shortest > room / 3)
+        return;
+    uint32_t link = completion_fitting(c, room - 2 * shortest, top);
+    for (int n = 0; link && n < THIRDS_MAX && length[link - 1] >= room / 3; link = c->shorter[link]) {
+        struct completion_way w = {.partner = {link - 1}, .partners = 1};
+        uint32_t rest = room - length[link - 1];
+        c->work -= 2;
+        if (completion_draw(c) % 4)
+            continue;
+        n++;
+        completion_take(c, link - 1);
+        uint32_t from = c->left[link - 1] ? link : c->shorter[link];
+        completion_offer_pairs(c, b, rest, completion_fitting(c, rest, from), w);
+        completion_put_back(c, link - 1);
+    }
+}
+
+/* Begins a block with the longest remaining length, and lists the ways to complete it. room: in all blocks from here
+ * on. */
+static void completion_begin_block(struct completion *c, int64_t room)
+{
+    struct completion_block *b = &c->block[c->depth];
+    const uint32_t *length = c->h->length;
+    *b = (struct completion_block){.longest = c->shorter[0] - 1, .room = room};
+    completion_take(c, b->longest);
+    uint32_t beside = c->T - length[b->longest];
+    uint32_t top = c->partners_most ? completion_fitting(c, beside, c->shorter[0]) : 0;
+    completion_offer(c, b, beside, (struct completion_way){0});
+    if (top)
+        completion_offer(c, b, beside - length[top - 1], (struct completion_way){.partner = {top - 1}, .partners = 1});
+    if (top && c->partners_most > 1)
+        completion_offer_pairs(c, b, beside, top, (struct completion_way){0});
+    if (top && c->partners_most > 2)
+        completion_offer_triples(c, b, beside, top);
+    c->work -= 32;
+}
+
+/* Returns to the block before the present one. */
+static bool completion_back(struct completion *c)
+{
+    completion_put_back(c, c->block[c->depth].longest);
+    if (c->depth == 0)
+        return false;
+    const struct completion_block *b = &c->block[--c->depth];
+    completion_put_back_way(c, &b->way[b->next - 1]);
+    return true;
+}
+
+/* Returns whether all lengths are in blocks. */
+static bool completion_run(struct completion *c, int64_t room)
+{
+    c->depth = 0;
+    completion_begin_block(c, room);
+    while (c->work > 0) {
+        struct completion_block *b = &c->block[c->depth];
+        if (b->next == b->ways) {
+            if (!completion_back(c))
+                return false;
+            continue;
+        }
+        const struct completion_way *w = &b->way[b->next++];
+        completion_take_way(c, w);
+        if (c->shorter[0] == 0)
+            return true;
+        if (c->depth + 1 == c->blocks) {
+            completion_put_back_way(c, w);
+            continue;
+        }
+        c->depth++;
+        completion_begin_block(c, b->room - (int64_t)(w->key >> 32));
+    }
+    return false;
+}
+
+static void completion_reset(struct completion *c)
+{
+    uint32_t last = 0;
+    for (uint32_t b = 0; b < c->h->distinct; b++) {
+        c->left[b] = bl_histogram_count(c->h, b);
+        if (c->left[b] == 0)
+            continue;
+        c->shorter[b + 1] = last;
+        c->longer[last] = b + 1;
+        last = b + 1;
+    }
+    c->longer[last] = 0;
+    c->shorter[0] = last;
+}
+
+/* Operations of one run, which should reach the last block several times. */
+static int64_t completion_run_work(const struct bl_histogram *h, size_t blocks)
+{
+    int64_t work = BLOCK_WORK * (int64_t)h->distinct * (int64_t)blocks;
+    return work > RUN_WORK ? work : RUN_WORK;
+}
+
+/* Runs with different chances, and different numbers of ways. */
+static bool completion_repeat(struct completion *c, int64_t room, const struct bl_limits *limits)
+{
+    int64_t once = completion_run_work(c->h, c->blocks);
+    static const int ways[] = {2, 2, WAYS_MAX, 2};
+    bool found = false;
+    int64_t left = limits->work;
+    for (int run = 0; left > 0 && !found; run++) {
+        int64_t share = left < once ? left : once;
+        completion_reset(c);
+        c->ways_most = ways[run % 4];
+        c->work = share - (int64_t)c->h->distinct;
+        found = completion_run(c, room);
+        left -= share - c->work;
+    }
+    bl_limits_use(limits, limits->work - left);
+    return found;
+}
+
+static int completion_write(const struct completion *c, struct bl_patterns *patterns, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t i = 0; !code && i <= c->depth; i++) {
+        const struct completion_block *b = &c->block[i];
+        const struct completion_way *w = &b->way[b->next - 1];
+        code = bl_patterns_push(patterns, b->longest, e);
+        for (uint32_t k = 0; !code && k < w->partners; k++)
+            code = bl_patterns_push(patterns, w->partner[k], e);
+        if (!code)
+            code = bl_patterns_close(patterns, 1, e);
+    }
+    return code;
+}
+
+int bl_search_complete(struct bl_patterns *patterns, const struct bl_histogram *h, size_t blocks,
+                       const struct bl_limits *limits, struct bl_error *e)
+{
+    *patterns = (struct bl_patterns){0};
+    int64_t room = blocks <= BLOCKS_MAX ? (int64_t)blocks * limits->T - bl_histogram_steps(h) : -1;
+    if (limits->without & BL_SEARCH_COMPLETE || room < 0 || room > ROOM_MAX * limits->T ||
+        h->start[h->distinct] > (PARTNERS_MAX + 1) * blocks || limits->work / RUNS_MIN < completion_run_work(h, blocks))
+        return BL_OK;
+    size_t n = h->distinct + 1;
+    struct completion c = {.h = h, .T = (uint32_t)limits->T, .blocks = blocks};
+    c.partners_most = limits->sequences - 1 < PARTNERS_MAX ? limits->sequences - 1 : PARTNERS_MAX;
+    c.left = malloc(n * sizeof *c.left);
+    c.shorter = malloc(n * sizeof *c.shorter);
+    c.longer = malloc(n * sizeof *c.longer);
+    c.block = malloc(blocks * sizeof *c.block);
+    int code = c.left && c.shorter && c.longer && c.block ? BL_OK : bl_error_memory(e);
+    if (!code && completion_repeat(&c, room, limits))
+        code = completion_write(&c, patterns, e);
+    free(c.left);
+    free(c.shorter);
+    free(c.longer);
+    free(c.block);
+    if (code)
+        bl_patterns_free(patterns);
+    return code;
+}
