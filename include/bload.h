@@ -194,6 +194,14 @@ enum bload_oversize { BLOAD_ERROR, BLOAD_SPLIT, BLOAD_TRUNCATE, BLOAD_DROP };
 /* When ranks wait for each other: after every micro-batch, or after every optimizer step of `accumulate` of them. */
 enum bload_sync { BLOAD_SYNC_MICRO, BLOAD_SYNC_STEP };
 
+#define BLOAD_COLUMNS_MAX 8
+
+/* What a block has a limited amount of besides steps: pictures, seconds, tokens of another field. */
+struct bload_max_column {
+    double max;          /* of the sum over the sequences of a block; more than 0 */
+    const double *value; /* [count] of each sequence, 0 to max; of a part of a sequence, the share of its steps */
+};
+
 /* Zero is the default of every member. */
 struct bload_plan_options {
     enum bload_strategy strategy;
@@ -222,6 +230,8 @@ struct bload_plan_options {
     const double *cost;    /* [count] or NULL: what each sequence costs, instead of these */
     int64_t accumulate;    /* micro-batches per optimizer step; 0: 1 */
     enum bload_sync sync;
+    int columns; /* that have a maximum: 0 to BLOAD_COLUMNS_MAX; with BLOAD_OPTIMAL only */
+    struct bload_max_column column[BLOAD_COLUMNS_MAX];
 };
 
 struct bload_plan;

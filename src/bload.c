@@ -299,7 +299,13 @@ static int options_translate(const struct bload_plan_options *from, struct bl_pl
                                    .column = from->cost,
                                    .accumulate = from->accumulate,
                                    .sync = (enum bl_sync)from->sync,
-                                   .group = from->group};
+                                   .group = from->group,
+                                   .max_column.count = from->columns};
+    for (int c = 0; c < from->columns && c < BLOAD_COLUMNS_MAX; c++) {
+        struct bl_plan_column *column = &to->max_column.each[c];
+        *column = (struct bl_plan_column){.max = from->column[c].max, .value = from->column[c].value};
+        snprintf(column->name, sizeof column->name, "column %d", c);
+    }
     return BL_OK;
 }
 

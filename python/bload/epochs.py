@@ -85,7 +85,8 @@ class WindowedEpoch:
     """An epoch drawn while reading: each block takes its pieces from a window of consecutive stored blocks that contains it.
 
     A block has the same lengths as the stored block. Seed and epoch determine which piece of equal length (and group) takes which
-    place, and the order of the pieces in the block. In datasets packed with --align the lengths also keep their places.
+    place, and the order of the pieces in the block. In datasets packed with
+    --max-column, they are also equal in these columns. In datasets packed with --align the lengths also keep their places.
 
     EpochError: the window is below 1.
     """
@@ -100,11 +101,17 @@ class WindowedEpoch:
 
     @staticmethod
     def groups_of(dataset: Stored) -> Optional[np.ndarray]:
-        """The number of each row's group, I64 [rows], if the dataset was packed with --group-by; else None."""
-        column = dataset.info.configuration.get("group-by")
-        if not column:
-            return None
-        return np.unique(np.array(dataset.sequences[str(column)], dtype=object), return_inverse=True)[1].reshape(-1)
+        """The number of each row's group, I64 [rows], if the dataset was packed with --group-by or --max-column; else None.
+
+        Rows of a group are equal in all these columns.
+        """
+        maxima = str(dataset.info.configuration.get("max-column") or "")
+        names = [str(dataset.info.configuration.get("group-by") or ""), *(text.rpartition("=")[0] for text in maxima.split(","))]
+        groups: Optional[np.ndarray] = None
+        for name in filter(None, names):
+            own = np.unique(np.array(dataset.sequences[name], dtype=object), return_inverse=True)[1].reshape(-1)
+            groups = own if groups is None else np.unique(groups * (own.max() + 1) + own, return_inverse=True)[1].reshape(-1)
+        return groups
 
     def groups_at(self, rows: np.ndarray) -> np.ndarray:
         """The groups of rows of the table of sequences, I64 [n]; 0 without groups."""

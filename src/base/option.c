@@ -120,8 +120,8 @@ static int option_apply(struct bl_options *o, const struct bl_option_match *matc
 {
     if (o->origin[match->index] > origin)
         return BL_OK;
-    if (match->option->type == &bl_option_texts && o->origin[match->index] < origin)
-        *(struct bl_texts *)option_value(match->group, match->option) = (struct bl_texts){.count = 0};
+    if (o->origin[match->index] < origin)
+        memset(option_value(match->group, match->option), 0, match->option->repeats);
     if (!match->option->type->parse(match->option, text, option_value(match->group, match->option)))
         return option_reject(match->option, text, origin, e);
     o->origin[match->index] = (unsigned char)origin;
@@ -143,7 +143,7 @@ int bl_options_set(struct bl_options *o, const char *name, const char *text, enu
 bool bl_options_repeats(const struct bl_options *o, const char *name)
 {
     struct bl_option_match match;
-    return bl_options_find(o, name, strlen(name), &match) && match.option->type == &bl_option_texts;
+    return bl_options_find(o, name, strlen(name), &match) && match.option->repeats > 0;
 }
 
 enum bl_origin bl_options_origin(const struct bl_options *o, const char *name)

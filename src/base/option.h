@@ -39,6 +39,7 @@ struct bl_option {
     const char *placeholder;    /* or NULL */
     const char *const *choices; /* BL_OPTION_CHOICE: ended by NULL */
     int64_t min, max;           /* BL_OPTION_INT; max 0: INT64_MAX */
+    size_t repeats;             /* 0, or it may be given several times: parse adds to the value, of so many bytes */
     /* The conditions under which the option has an effect, or NULL: always. Separated by commas; all of them must hold:
      * "strategy=sample|mix", "size" (it is given), "world-size/batch-size" (one of them is given). A condition on an
      * option that the command lacks always holds. */
@@ -88,7 +89,8 @@ extern const struct bl_option_type bl_option_dimensions; /* struct bl_dimensions
 #define BL_OPTION_PATH(name_, struct_, member_, affects_, ...)                                                         \
     BL_OPTION_CUSTOM(name_, &bl_option_path, const char *, struct_, member_, affects_, __VA_ARGS__)
 #define BL_OPTION_TEXTS(name_, struct_, member_, affects_, ...)                                                        \
-    BL_OPTION_CUSTOM(name_, &bl_option_texts, struct bl_texts, struct_, member_, affects_, __VA_ARGS__)
+    BL_OPTION_CUSTOM(name_, &bl_option_texts, struct bl_texts, struct_, member_, affects_, __VA_ARGS__,                \
+                     .repeats = sizeof(struct bl_texts))
 #define BL_OPTION_RATIONAL(name_, struct_, member_, affects_, ...)                                                     \
     BL_OPTION_CUSTOM(name_, &bl_option_rational, struct bl_rational, struct_, member_, affects_, __VA_ARGS__)
 #define BL_OPTION_DIMENSIONS(name_, struct_, member_, affects_, ...)                                                   \

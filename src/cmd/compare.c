@@ -11,6 +11,7 @@
 #include "plan/fill.h"
 #include "plan/planner.h"
 #include "plan/strategy.h"
+#include "store/plan_columns.h"
 #include "store/plan_info.h"
 
 #define ROWS (BL_STRATEGY_BLOCK + BL_FILL_COUNT)
@@ -20,6 +21,7 @@ struct comparing {
     struct bl_length_source lengths;
     struct bl_plan_options options;
     struct bl_plan_info row[ROWS];
+    int rows;
 };
 
 static const struct bl_option table[] = {
@@ -46,8 +48,9 @@ static int compare_make_row(struct comparing *c, int i, struct bl_error *e)
 {
     struct bl_plan_options options = c->options;
     compare_set_row(i, &options);
-    options.group = c->lengths.table.group;
-    options.column = c->lengths.table.cost;
+    struct bl_plan_info *row = &c->row[c->rows];
+    if (options.max_column.count && options.fill != BL_FILL_OPTIMAL)
+        return BL_OK; /* it knows no maxima */
     /* Drops options that a row does not support: a random fill keeps no order, and a single clip cannot be spread. */
     bool packed = bl_strategies[options.strategy]->is_packed;
     if (!packed && options.remainder == BL_REMAINDER_SPREAD)
@@ -64,9 +67,10 @@ static int compare_make_row(struct comparing *c, int i, struct bl_error *e)
         bl_error_prefix(e, "%s", bl_strategy_name(options.strategy));
         goto out;
     }
-    bl_plan_info_make(&c->row[i], &plan, &options);
-    c->row[i].seconds = compare_seconds() - begun;
-    code = bl_planner_measure_company(&planner, &plan, &c->row[i].company, e);
+    bl_plan_info_make(row, &plan, &options);
+    row->seconds = compare_seconds() - begun;
+    code = bl_planner_measure_company(&planner, &plan, &row->company, e);
+    c->rows++;
 out:
     bl_plan_free(&plan);
     bl_planner_free(&planner);
@@ -78,7 +82,7 @@ static void compare_format_table(const struct comparing *c, struct bl_buffer *ou
     bl_buffer_printf(out, "%-8s %-8s %7s %14s %16s %14s %10s %10s %14s %10s %12s %9s %10s %8s\n", "strategy", "fill",
                      "T", "blocks", "padding", "deleted", "cut", "efficiency", "lower bound", "gap", "rank steps",
                      "waiting", "meet again", "seconds");
-    for (int i = 0; i < ROWS; i++) {
+    for (int i = 0; i < c->rows; i++) {
         const struct bl_plan_info *w = &c->row[i];
         char blocks[32], padding[32], deleted[32], cut[32], bound[32], gap[32], steps[32], lost[32] = "-",
                                                                                            again[32] = "-";
@@ -99,6 +103,7 @@ static int compare_make_rows(struct comparing *c, struct bl_error *e)
 {
     const struct bl_sequences *t = &c->lengths.table;
     const struct bl_plan_options *o = &c->options;
+    bl_plan_columns_set(&c->options, t->group, t->number);
     int code = bl_table_lengths_resolve(t, &c->options, e);
     if (code)
         return code;
@@ -107,7 +112,8 @@ static int compare_make_rows(struct comparing *c, struct bl_error *e)
                                                             .oversize = o->oversize,
                                                             .min_length = o->min_length,
                                                             .max_length = o->max_length,
-                                                            .T = o->T},
+                                                            .T = o->T,
+                                                            .max_column = o->max_column},
                                   e);
     for (int i = 0; i < ROWS && !code; i++)
         code = compare_make_row(c, i, e);
@@ -124,14 +130,14 @@ static int compare_run(struct bl_cmd *cmd, struct comparing *c)
     code = bl_options_check(&cmd->options, e);
     if (code)
         return code;
-    code = bl_length_source_read(&c->lengths, c->options.cost.column, cmd);
+    code = bl_length_source_read(&c->lengths, &c->options, cmd);
     if (code)
         return code;
     code = compare_make_rows(c, e);
     if (code)
         return code;
     if (c->json)
-        code = bl_plan_info_format_rows(c->row, ROWS, &text, e);
+        code = bl_plan_info_format_rows(c->row, c->rows, &text, e);
     else
         compare_format_table(c, &text);
     if (!code)

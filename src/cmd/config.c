@@ -468,7 +468,7 @@ static int config_print_option(void *context, const struct bl_option_group *grou
         if (option->type == &bl_option_texts)
             yaml_append_list(out,
                              (const struct bl_texts *)(const void *)((const char *)group->values + option->offset));
-        else if (option->type == &bl_option_string || option->type == &bl_option_path)
+        else if (option->type == &bl_option_string || option->type == &bl_option_path || option->repeats)
             yaml_append_quoted(out, value.data);
         else
             bl_buffer_text(out, value.data);

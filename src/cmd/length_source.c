@@ -6,6 +6,7 @@
 #include "kind/kinds.h"
 #include "kind/kind.h"
 #include "plan/strategy.h"
+#include "store/plan_columns.h"
 #include "store/row_reader.h"
 
 const struct bl_option bl_length_source_options[] = {
@@ -20,15 +21,17 @@ const struct bl_option bl_length_source_options[] = {
     {0},
 };
 
-int bl_length_source_read(struct bl_length_source *lengths, const char *cost, struct bl_cmd *cmd)
+int bl_length_source_read(struct bl_length_source *lengths, const struct bl_plan_options *options, struct bl_cmd *cmd)
 {
     const struct bl_options *o = &cmd->options;
+    const struct bl_sequences_columns columns = bl_plan_columns_wanted(lengths->group_by, options);
     if (lengths->list && o->operands)
         return bl_error_set(&cmd->error, BL_EUSAGE, "tables or --lengths, not both");
     if (lengths->list && lengths->group_by)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--group-by needs a table: a plain list has no columns");
-    if (lengths->list && cost)
-        return bl_error_set(&cmd->error, BL_EUSAGE, "--cost %s needs a table: a plain list has no columns", cost);
+    if (lengths->list && columns.numbers)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "--%s %s needs a table: a plain list has no columns",
+                            columns.number[0].option, columns.number[0].name);
     int code = lengths->list ? bl_io_check_path(lengths->list, &cmd->error) : BL_OK;
     for (int i = 0; i < o->operands && !code; i++)
         code = bl_io_check_path(o->operand[i], &cmd->error);
@@ -38,7 +41,6 @@ int bl_length_source_read(struct bl_length_source *lengths, const char *cost, st
         return bl_sequences_open(&lengths->table, &lengths->list, 1, true, &cmd->error);
     if (!o->operands)
         return bl_error_set(&cmd->error, BL_EUSAGE, "no table given: name sequences.tsv files, - or --lengths FILE");
-    const struct bl_sequences_columns columns = {lengths->group_by, cost};
     return bl_sequences_open_columns(&lengths->table, o->operand, o->operands, &columns, &cmd->error);
 }
 

@@ -13,8 +13,8 @@ struct bl_length_source {
 
 extern const struct bl_option bl_length_source_options[]; /* over struct bl_length_source */
 
-/* Reads the operands or --lengths; one of them must be given. cost: the column of --cost, or NULL. */
-int bl_length_source_read(struct bl_length_source *lengths, const char *cost, struct bl_cmd *cmd);
+/* Reads the operands or --lengths; one of them must be given. options: those that name columns. */
+int bl_length_source_read(struct bl_length_source *lengths, const struct bl_plan_options *options, struct bl_cmd *cmd);
 
 /* Checks that -T is given. */
 int bl_length_source_require_T(struct bl_cmd *cmd);

@@ -18,6 +18,7 @@
 #include "plan/strategy.h"
 #include "store/epochs.h"
 #include "store/index.h"
+#include "store/plan_columns.h"
 #include "store/plan_table.h"
 
 enum { COMPARED_MAX = 1 << 20 }; /* sequences */
@@ -152,8 +153,7 @@ static int plan_make_epochs(struct planning *p, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->lengths.table;
     size_t least = 0;
-    p->options.group = t->group;
-    p->options.column = t->cost;
+    bl_plan_columns_set(&p->options, t->group, t->number);
     int code = bl_table_lengths_resolve(t, &p->options, e);
     if (code)
         return code;
@@ -186,7 +186,7 @@ static int plan_run_table(struct bl_cmd *cmd, struct planning *p)
     code = p->epochs == 1 ? bl_cmd_check_file(p->output, "", e) : BL_OK;
     if (code)
         return code;
-    code = bl_length_source_read(&p->lengths, p->options.cost.column, cmd);
+    code = bl_length_source_read(&p->lengths, &p->options, cmd);
     if (code)
         return code;
     p->is_told = p->report || !cmd->common.quiet;

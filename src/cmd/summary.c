@@ -26,6 +26,15 @@ static void summary_lost(const struct bl_plan *plan)
     bl_buffer_free(&text);
 }
 
+static void summary_columns(const struct bl_plan_info *plan_info)
+{
+    for (int c = 0; c < plan_info->columns; c++) {
+        const struct bl_plan_info_column *column = &plan_info->column[c];
+        bl_cmd_print("%s: at most %.10g of %.10g in a block, %.2f %% of it in the mean", column->name,
+                     column->filled.highest * column->max, column->max, 100 * column->filled.mean);
+    }
+}
+
 static void summary_balance(const struct bl_plan_balance *b)
 {
     if (!b->is_measured)
@@ -65,6 +74,7 @@ void bl_summary_plan(const struct bl_plan *plan, const struct bl_plan_info *plan
         bl_cmd_print("%s of %s with %s each", bl_text_plural(a, plan_info->batches_per_rank, "step"),
                      bl_text_plural(b, plan_info->world_size, "rank"),
                      bl_text_plural(c, plan_info->batch_size, "block"));
+    summary_columns(plan_info);
     summary_balance(&plan_info->balance);
     summary_company(plan_info);
     int64_t naive;

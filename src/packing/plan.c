@@ -10,6 +10,7 @@
 #include "run/saved_plan.h"
 #include "store/index.h"
 #include "store/layout.h"
+#include "store/plan_columns.h"
 
 /* --- the plan --------------------------------------------------------------------------------------------------- */
 
@@ -28,8 +29,7 @@ static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
     struct bl_plan_options *options = p->request.plan_options;
-    options->group = t->group;
-    options->column = t->cost;
+    bl_plan_columns_set(options, t->group, t->number);
     int64_t T;
     int code = bl_table_lengths_resolve(t, options, e);
     if (code)

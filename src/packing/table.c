@@ -16,6 +16,7 @@
 #include "scan/compare.h"
 #include "scan/join.h"
 #include "scan/scan.h"
+#include "store/plan_columns.h"
 
 #define COPY_PIECE ((size_t)1 << 16)
 
@@ -257,7 +258,8 @@ static void table_report_unmatched(const struct bl_packing *p)
 static int table_open(struct bl_packing *p, struct bl_error *e)
 {
     const char *path = p->state.sequences;
-    const struct bl_sequences_columns columns = {p->request.options->group_by, p->request.plan_options->cost.column};
+    const struct bl_sequences_columns columns =
+        bl_plan_columns_wanted(p->request.options->group_by, p->request.plan_options);
     int code = bl_table_checksum_verify(&p->state, e);
     if (code)
         return code;
@@ -341,21 +343,27 @@ int bl_packing_table(struct bl_packing *p, struct bl_error *e)
 
 /* --- checks before opening -------------------------------------------------------------------------------------- */
 
+static int table_check_column(const char *header, const char *option, const char *name, struct bl_error *e)
+{
+    bool is_cost = strcmp(option, "cost") == 0;
+    if (bl_columns_find(header, name) >= 0)
+        return BL_OK;
+    return bl_error_set(e, BL_EUSAGE, "--%s %s: the scan has no such column (a table that has one: --sequences%s)",
+                        option, name, is_cost ? "; a cost by lengths: ALPHA,BETA" : "");
+}
+
 int bl_packing_check_inputs(const struct bl_packing_request *request, struct bl_error *e)
 {
     struct bl_buffer header = {0};
-    const char *group_by = request->options->group_by, *cost = request->plan_options->cost.column;
+    const struct bl_sequences_columns columns =
+        bl_plan_columns_wanted(request->options->group_by, request->plan_options);
     if (request->sequences)
         return bl_packing_check_attributes(request, e);
     int code = bl_input_set_header(request->inputs, &header, e);
-    if (!code && group_by && bl_columns_find(header.data, group_by) < 0)
-        code = bl_error_set(e, BL_EUSAGE,
-                            "--group-by %s: the scan has no such column (a table that has one: --sequences)", group_by);
-    if (!code && cost && bl_columns_find(header.data, cost) < 0)
-        code = bl_error_set(e, BL_EUSAGE,
-                            "--cost %s: the scan has no such column (a table that has one: --sequences; a cost by "
-                            "lengths: ALPHA,BETA)",
-                            cost);
+    if (!code && columns.group_by)
+        code = table_check_column(header.data, "group-by", columns.group_by, e);
+    for (int k = 0; !code && k < columns.numbers; k++)
+        code = table_check_column(header.data, columns.number[k].option, columns.number[k].name, e);
     bl_buffer_free(&header);
     return code ? code : bl_packing_check_attributes(request, e);
 }

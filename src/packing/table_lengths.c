@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "kind/kind.h"
 #include "kind/kinds.h"
+#include "plan/needs.h"
 #include "plan/strategy.h"
 #include "store/row_reader.h"
 
@@ -21,15 +22,34 @@ int bl_table_lengths_resolve(const struct bl_sequences *t, struct bl_plan_option
                         "number of steps");
 }
 
+static int table_lengths_check_columns(const struct bl_sequences *t, const struct bl_plan_options *o,
+                                       struct bl_error *e)
+{
+    struct bl_row_reader text = {0};
+    struct bl_needs_over over;
+    struct bl_error unread = {0};
+    int code = BL_OK;
+    bl_needs_find_over(&over, t->length, t->count, o);
+    if (over.count && bl_row_reader_read(t, over.first, &text, &unread) == BL_OK)
+        code = bl_error_set(e, BL_EUSAGE,
+                            "%s (sequence %zu) alone has %.15g %s, more than --max-column %s=%.15g (too much: %zu)",
+                            text.row.id, over.first, over.column->value[over.first], over.column->name,
+                            over.column->name, over.column->max, over.count);
+    bl_row_reader_free(&text);
+    return code;
+}
+
 int bl_table_lengths_check(const struct bl_sequences *t, const struct bl_plan_options *o, struct bl_error *e)
 {
     struct bl_row_reader text = {0};
     struct bl_plan_oversize over;
+    int code = table_lengths_check_columns(t, o, e);
+    if (code)
+        return code;
     if (bl_strategies[o->strategy]->is_clipped || o->oversize != BL_OVERSIZE_ERROR || o->T == 0 || !t->offset)
         return BL_OK;
     bl_plan_find_oversize(&over, t->length, t->count, o, o->T);
     struct bl_error unread = {0}; /* no second read of standard input: then the plan's error has the number */
-    int code = BL_OK;
     if (over.count && bl_row_reader_read(t, over.first, &text, &unread) == BL_OK)
         code = bl_error_set(e, BL_EFAIL,
                             "%s (sequence %zu) has %" PRId64 " steps, more than T = %" PRId64

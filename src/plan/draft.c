@@ -6,6 +6,11 @@
 #include "base/array.h"
 #include "plan/random.h"
 
+/* What is left in a block. */
+struct room {
+    int64_t units, need[BL_PLAN_COLUMNS_MAX];
+};
+
 int bl_draft_make(struct bl_draft *d, size_t pieces, struct bl_error *e)
 {
     *d = (struct bl_draft){.sequence = malloc((pieces + 1) * sizeof *d->sequence), .first = malloc(sizeof *d->first)};
@@ -45,26 +50,38 @@ int bl_draft_close(struct bl_draft *d, size_t size, struct bl_error *e)
     return BL_OK;
 }
 
+/* Takes what a piece needs, of the columns too, out of the room of a block. Returns whether there was enough. */
+static bool room_take(struct room *room, const struct bl_lengths *lengths, const struct bl_needs *needs, size_t i)
+{
+    bool fits = (room->units -= bl_lengths_units(lengths, i)) >= 0;
+    for (int c = 0; c < needs->count; c++)
+        fits &= (room->need[c] -= needs->each[c].of[i]) >= 0;
+    return fits;
+}
+
 int bl_draft_keep(struct bl_draft *d, const struct bl_pieces *pieces, const struct bl_limits *limits,
-                  struct bl_error *e)
+                  const struct bl_needs *needs, struct bl_error *e)
 {
     const struct bl_lengths *lengths = &pieces->lengths;
-    int64_t room = limits->T;
+    struct room all = {.units = limits->T}, room;
     size_t size = 0;
     uint32_t last = 0;
     int code = BL_OK;
+    for (int c = 0; c < needs->count; c++)
+        all.need[c] = needs->each[c].most;
+    room = all;
     for (size_t i = 0; !code && i < lengths->count; i++) {
         if (!bl_lengths_has(lengths, i))
             continue;
         uint32_t group = bl_pieces_group(pieces, i);
-        int64_t units = bl_lengths_units(lengths, i);
-        if (size > 0 && (units > room || size == limits->sequences || group != last)) {
+        bool fits = room_take(&room, lengths, needs, i);
+        if (size > 0 && (!fits || size == limits->sequences || group != last)) {
             code = bl_draft_close(d, size, e);
-            room = limits->T;
+            room = all;
             size = 0;
+            room_take(&room, lengths, needs, i);
         }
         d->sequence[d->pieces + size++] = (uint32_t)i;
-        room -= units;
         last = group;
     }
     return !code && size > 0 ? bl_draft_close(d, size, e) : code;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "plan/histogram.h"
 #include "plan/limits.h"
+#include "plan/needs.h"
 #include "plan/pattern.h"
 #include "plan/piece.h"
 
@@ -57,10 +58,10 @@ static inline size_t bl_entry_size(int64_t entry)
 
 /* The drafting methods. Each adds blocks for all the lengths; the seed decides the order inside every block. */
 
-/* Next fit, in input order: starts a new block if the next piece exceeds T units or the number of sequences, or is of
- * another group. No plan that keeps the order has fewer blocks. */
+/* Next fit, in input order: starts a new block if the next piece exceeds T units, the number of sequences or a need, or
+ * is of another group. No plan that keeps the order has fewer blocks. */
 int bl_draft_keep(struct bl_draft *d, const struct bl_pieces *pieces, const struct bl_limits *limits,
-                  struct bl_error *e);
+                  const struct bl_needs *needs, struct bl_error *e);
 
 /* Uses patterns that cover the histogram exactly, in random order. */
 int bl_draft_patterns(struct bl_draft *d, const struct bl_patterns *patterns, const struct bl_histogram *h,

@@ -29,6 +29,9 @@ struct bl_fill_ops {
 BL_FILL_LIST(BL_FILL_DECLARE)
 #undef BL_FILL_DECLARE
 
+/* The optimal fill where columns have a maximum, too. */
+extern const struct bl_fill_ops bl_fill_ops_vector;
+
 /* Indexed by enum bl_fill. */
 extern const struct bl_fill_ops *const bl_fills[BL_FILL_COUNT];
 

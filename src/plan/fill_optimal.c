@@ -86,7 +86,7 @@ static int optimal_draft(struct bl_draft *d, const struct bl_subproblem *s, cons
     if (!code)
         code = bl_ranks_split(d, first, first + blocks, e);
     if (!code && !is_fixed)
-        code = bl_swap_sequences(d, first, &s->lengths, limits->T, drawn == BL_DRAWN, seed, e);
+        code = bl_swap_sequences(d, first, &s->lengths, limits->T, NULL, drawn == BL_DRAWN, seed, e);
     return code;
 }
 

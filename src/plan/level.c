@@ -367,7 +367,7 @@ int bl_level_blocks(struct bl_draft *d, const struct bl_level *level, struct bl_
     v->l = level;
     v->order = malloc((d->blocks + 1) * sizeof *v->order);
     v->member = malloc((d->blocks + 1) * sizeof *v->member);
-    int code = bl_meeting_make(&v->m, d, level->cost, level->limits, level->seed, e);
+    int code = bl_meeting_make(&v->m, d, level->cost, level->limits, level->needs, level->seed, e);
     if (!code && (!v->order || !v->member))
         code = bl_error_memory(e);
     if (!code)

@@ -9,6 +9,7 @@
 struct bl_level {
     const struct bl_cost *cost;
     const struct bl_limits *limits;
+    const struct bl_needs *needs;
     size_t
         row; /* blocks that are worked on at the same time: those that cost more than others come in rows of equals */
     uint64_t seed;

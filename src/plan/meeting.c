@@ -49,12 +49,13 @@ static void meeting_fill_block(struct bl_meeting *m, size_t b)
 }
 
 int bl_meeting_make(struct bl_meeting *m, struct bl_draft *d, const struct bl_cost *cost,
-                    const struct bl_limits *limits, uint64_t seed, struct bl_error *e)
+                    const struct bl_limits *limits, const struct bl_needs *needs, uint64_t seed, struct bl_error *e)
 {
     size_t cards = d->pieces / BL_CARD_PIECES + d->blocks + 1; /* a block has at most one that is not full */
     *m = (struct bl_meeting){.draft = d,
                              .cost = cost,
                              .limits = limits,
+                             .needs = needs,
                              .block = malloc((d->blocks + 1) * sizeof *m->block),
                              .card = aligned_alloc(sizeof *m->card, cards * sizeof *m->card)};
     if (!m->block || !m->card)
@@ -156,6 +157,28 @@ int bl_meeting_begin(struct bl_meeting *m, uint32_t block, struct bl_error *e)
     return code;
 }
 
+/* Adds what the pieces of a hand that are in the set need of a column, or those that are not. */
+static int64_t hand_sum_need(const struct bl_meeting_hand *hand, const struct bl_need *need, uint32_t set)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < hand->size; i++)
+        if (set >> hand->item[i].parcel & 1)
+            sum += need->of[hand->item[i].id];
+    return sum;
+}
+
+/* Whether both blocks keep to the maxima of the columns after an exchange. */
+static bool meeting_fits(const struct bl_meeting *m, const uint32_t set[2])
+{
+    for (int c = 0; c < m->needs->count; c++) {
+        const struct bl_need *need = &m->needs->each[c];
+        if (hand_sum_need(&m->own, need, ~set[0]) + hand_sum_need(&m->other, need, set[1]) > need->most ||
+            hand_sum_need(&m->other, need, ~set[1]) + hand_sum_need(&m->own, need, set[0]) > need->most)
+            return false;
+    }
+    return true;
+}
+
 int bl_meeting_find(struct bl_meeting *m, uint32_t other, int choices, int64_t wish, int64_t tolerance, uint32_t set[2],
                     int64_t *moved, bool *found, struct bl_error *e)
 {
@@ -164,7 +187,8 @@ int bl_meeting_find(struct bl_meeting *m, uint32_t other, int choices, int64_t w
     if (code)
         return code;
     m->own.side.keep = m->other.side.keep = half < m->keep ? half : m->keep;
-    *found = bl_exchange_find(&m->exchange, &m->other.side, choices, wish, tolerance, &m->random, set, moved);
+    *found = bl_exchange_find(&m->exchange, &m->other.side, choices, wish, tolerance, &m->random, set, moved) &&
+             meeting_fits(m, set);
     return BL_OK;
 }
 

@@ -43,6 +43,7 @@ struct bl_meeting {
     struct bl_draft *draft;
     const struct bl_cost *cost;
     const struct bl_limits *limits;
+    const struct bl_needs *needs;   /* columns with a maximum */
     struct bl_meeting_block *block; /* [draft->blocks] */
     struct bl_meeting_card *card;
     uint32_t unused; /* the first card of no block */
@@ -54,7 +55,7 @@ struct bl_meeting {
 
 /* Free it in any case. Errors here and below: BL_EFAIL, out of memory. */
 int bl_meeting_make(struct bl_meeting *m, struct bl_draft *d, const struct bl_cost *cost,
-                    const struct bl_limits *limits, uint64_t seed, struct bl_error *e);
+                    const struct bl_limits *limits, const struct bl_needs *needs, uint64_t seed, struct bl_error *e);
 void bl_meeting_free(struct bl_meeting *m);
 
 /* Chooses the block that meets others. */

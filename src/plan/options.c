@@ -112,6 +112,43 @@ static void cost_format(const struct bl_option *option, const void *value, struc
         bl_buffer_printf(out, "%.17g,%.17g", cost->alpha, cost->beta);
 }
 
+/* Parses "COLUMN=MAX", or several with commas between them, and adds them. */
+static bool max_column_parse(const struct bl_option *option, const char *text, void *value)
+{
+    struct bl_plan_columns *columns = value;
+    (void)option;
+    for (const char *next = text; next; text = next + 1) {
+        next = strchr(text, ',');
+        const char *end = next ? next : text + strlen(text), *equals = memrchr(text, '=', (size_t)(end - text));
+        struct bl_plan_column *column = &columns->each[columns->count];
+        char *stop = NULL;
+        if (!equals || equals == text || equals - text >= BL_PLAN_COLUMN_SIZE || columns->count == BL_PLAN_COLUMNS_MAX)
+            return false;
+        *column = (struct bl_plan_column){.max = strtod(equals + 1, &stop)};
+        memcpy(column->name, text, (size_t)(equals - text));
+        if (stop != end || stop == equals + 1 || !(column->max > 0) || isinf(column->max))
+            return false;
+        columns->count++;
+    }
+    return true;
+}
+
+static void max_column_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    const struct bl_plan_columns *columns = value;
+    (void)option;
+    for (int i = 0; i < columns->count; i++)
+        bl_buffer_printf(out, "%s%s=%.17g", i ? "," : "", columns->each[i].name, columns->each[i].max);
+}
+
+int bl_plan_columns_parse(struct bl_plan_columns *columns, const char *text, struct bl_error *e)
+{
+    *columns = (struct bl_plan_columns){.count = 0};
+    if (!*text || max_column_parse(NULL, text, columns))
+        return BL_OK;
+    return bl_error_set(e, BL_EFAIL, "the maxima of columns \"%s\" are invalid", text);
+}
+
 /* Parses a percentage of up to 100 %. */
 static bool percent_parse(const struct bl_option *option, const char *text, void *value)
 {
@@ -130,6 +167,9 @@ static void percent_format(const struct bl_option *option, const void *value, st
 
 static const struct bl_option_type percent = {"N%", percent_parse, percent_format,
                                               "a percentage from 0% to 100%, such as 0.5%"};
+static const struct bl_option_type max_column = {
+    "COLUMN=MAX", max_column_parse, max_column_format,
+    "the name of a column, = and a number above 0, such as images=8; for 8 columns at most"};
 static const struct bl_option_type cost = {
     "ALPHA,BETA|COLUMN", cost_parse, cost_format,
     "two numbers of at least 0, not both 0, such as 1,0.0001, or the name of a column"};
@@ -178,6 +218,10 @@ const struct bl_option bl_plan_option_table[] = {
     BL_OPTION_INT("max-sequences", struct bl_plan_options, max_sequences, BL_AFFECTS_PLAN,
                   "maximum of sequences in a block [any number]", .min = 1, .max = BL_SEQUENCES_MAX,
                   .only = "strategy=block"),
+    BL_OPTION_CUSTOM("max-column", &max_column, struct bl_plan_columns, struct bl_plan_options, max_column,
+                     BL_AFFECTS_PLAN,
+                     "maximum of the sum of a column of the table over the sequences of a block; once for each column",
+                     .repeats = sizeof(struct bl_plan_columns), .only = "strategy=block,fill=optimal"),
     BL_OPTION_CUSTOM("min-length", &limit, int64_t, struct bl_plan_options, min_length, BL_AFFECTS_PLAN,
                      "drop shorter sequences, and count them", .initial = "1"),
     BL_OPTION_CUSTOM("max-length", &limit, int64_t, struct bl_plan_options, max_length, BL_AFFECTS_PLAN,
@@ -245,6 +289,26 @@ static int plan_options_check_cost(const struct bl_plan_options *o, struct bl_er
     return BL_OK;
 }
 
+static int plan_options_check_columns(const struct bl_plan_options *o, struct bl_error *e)
+{
+    const struct bl_plan_columns *columns = &o->max_column;
+    if (columns->count < 0 || columns->count > BL_PLAN_COLUMNS_MAX)
+        return bl_error_set(e, BL_EUSAGE, "%d columns have a maximum: at most %d can", columns->count,
+                            BL_PLAN_COLUMNS_MAX);
+    for (int i = 0; i < columns->count; i++) {
+        const struct bl_plan_column *column = &columns->each[i];
+        if (!(column->max > 0) || isinf(column->max))
+            return bl_error_set(e, BL_EUSAGE, "--max-column %s=%g: a maximum is a number above 0", column->name,
+                                column->max);
+        if (!column->value)
+            return bl_error_set(e, BL_EUSAGE, "--max-column %s needs a table with this column", column->name);
+        for (int k = 0; k < i; k++)
+            if (strcmp(columns->each[k].name, column->name) == 0)
+                return bl_error_set(e, BL_EUSAGE, "--max-column %s is given twice", column->name);
+    }
+    return BL_OK;
+}
+
 int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
 {
     const struct {
@@ -273,6 +337,8 @@ int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
                                 (long long)ranges[i].value, (long long)ranges[i].max);
     }
     int code = plan_options_check_cost(o, e);
+    if (!code)
+        code = plan_options_check_columns(o, e);
     if (code || o->order != BL_KEEP_ORDER)
         return code;
     if (o->balance > BL_BALANCE_NONE || (o->balance == BL_BALANCE_AUTO && bl_plan_cost_is_given(&o->cost)))

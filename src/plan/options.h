@@ -16,6 +16,9 @@ extern const struct bl_option bl_plan_strategy_table[];
 bool bl_plan_options_need_rate(const struct bl_plan_options *options);
 int bl_plan_options_resolve(struct bl_plan_options *options, int64_t num, int64_t den, struct bl_error *e);
 
+/* Parses the text of --max-column, as it is formatted. "": no columns. BL_EFAIL: invalid. */
+int bl_plan_columns_parse(struct bl_plan_columns *columns, const char *text, struct bl_error *e);
+
 /* Checks ranges and options that exclude each other. BL_EUSAGE. */
 int bl_plan_options_check(const struct bl_plan_options *options, struct bl_error *e);
 

@@ -51,6 +51,19 @@ static inline bool bl_plan_cost_is_given(const struct bl_plan_cost *cost)
     return cost->column || !(cost->alpha == 0 && cost->beta == 0); /* NaN is given, and refused */
 }
 
+#define BL_PLAN_COLUMNS_MAX 8
+#define BL_PLAN_COLUMN_SIZE 128 /* bytes of a name, with its NUL */
+
+/* Columns of the table whose sums over the sequences of a block have a maximum. */
+struct bl_plan_columns {
+    struct bl_plan_column {
+        char name[BL_PLAN_COLUMN_SIZE];
+        double max;          /* of a block's sum; more than 0 */
+        const double *value; /* [count] of the sequences, at least 0 */
+    } each[BL_PLAN_COLUMNS_MAX];
+    int count;
+};
+
 /* Together with the lengths, these determine a plan. */
 struct bl_plan_options {
     enum bl_strategy strategy;
@@ -61,22 +74,23 @@ struct bl_plan_options {
     int64_t clip;              /* steps per clip for SAMPLE and MIX; 0: the mean length, rounded down */
     uint64_t seed;
     /* In the following, 0 means not given. */
-    int64_t effort;              /* BL_EFFORT_DEFAULT; billions of operations in the search for fewer blocks */
-    int64_t align;               /* steps: every start is a multiple of it; BLOCK */
-    int64_t max_sequences;       /* in a block; BLOCK */
-    int64_t min_length;          /* steps: shorter sequences are dropped */
-    int64_t max_length;          /* steps: longer sequences are dropped */
-    enum bl_keep order;          /* also keep the input order of the blocks; BLOCK with BL_FILL_OPTIMAL */
-    double spare;                /* OPTIMAL: this part more blocks, which leaves more to the seed; 0 */
-    int64_t world_size;          /* ranks; 1 */
-    int64_t batch_size;          /* blocks per rank and step; 1 */
-    enum bl_remainder remainder; /* how to reach a multiple of world_size * batch_size blocks */
-    enum bl_balance balance;     /* equal costs of the ranks wherever they wait; AUTO: if a cost is given */
-    struct bl_plan_cost cost;    /* not given: squared lengths */
-    const double *column;        /* [count] costs of the sequences, if cost.column is given */
-    int64_t accumulate;          /* micro-batches per optimizer step; 1 */
-    enum bl_sync sync;           /* whether ranks wait after every micro-batch, or after every optimizer step */
-    const uint32_t *group;       /* [count] sequences of different groups never share a block; BLOCK */
+    int64_t effort;                    /* BL_EFFORT_DEFAULT; billions of operations in the search for fewer blocks */
+    int64_t align;                     /* steps: every start is a multiple of it; BLOCK */
+    int64_t max_sequences;             /* in a block; BLOCK */
+    int64_t min_length;                /* steps: shorter sequences are dropped */
+    int64_t max_length;                /* steps: longer sequences are dropped */
+    enum bl_keep order;                /* also keep the input order of the blocks; BLOCK with BL_FILL_OPTIMAL */
+    double spare;                      /* OPTIMAL: this part more blocks, which leaves more to the seed; 0 */
+    int64_t world_size;                /* ranks; 1 */
+    int64_t batch_size;                /* blocks per rank and step; 1 */
+    enum bl_remainder remainder;       /* how to reach a multiple of world_size * batch_size blocks */
+    enum bl_balance balance;           /* equal costs of the ranks wherever they wait; AUTO: if a cost is given */
+    struct bl_plan_cost cost;          /* not given: squared lengths */
+    const double *column;              /* [count] costs of the sequences, if cost.column is given */
+    int64_t accumulate;                /* micro-batches per optimizer step; 1 */
+    enum bl_sync sync;                 /* whether ranks wait after every micro-batch, or after every optimizer step */
+    const uint32_t *group;             /* [count] sequences of different groups never share a block; BLOCK */
+    struct bl_plan_columns max_column; /* BLOCK with BL_FILL_OPTIMAL */
 };
 
 /* How even the ranks and the steps of a plan are, by what the blocks cost. A wait is what lies between two moments at
@@ -115,6 +129,9 @@ struct bl_plan {
     int64_t lower_bound;   /* proven: no plan of these pieces has fewer blocks */
     int64_t max_sequences; /* S: most pieces in a block */
     struct bl_plan_balance balance;
+    struct bl_plan_filled {
+        double mean, highest;      /* sums of a block, as parts of the maximum */
+    } filled[BL_PLAN_COLUMNS_MAX]; /* by column of max_column */
 };
 
 /* Plans count sequences of length[i] steps (0: leave out, a row that is not ok). BL_EUSAGE: invalid options (T out of

@@ -52,6 +52,12 @@ static struct bl_limits planner_limits(const struct bl_planner *p)
                               .work = p->options.effort * INT64_C(1000000000)};
 }
 
+static const struct bl_fill_ops *planner_fill_ops(const struct bl_planner *p)
+{
+    bool is_vector = p->needs.count && p->options.fill == BL_FILL_OPTIMAL;
+    return is_vector ? &bl_fill_ops_vector : bl_fills[p->options.fill];
+}
+
 /* work: operations of the search; *used: raised by those done. */
 static int planner_prepare(struct bl_planner *p, struct bl_subproblem *s, int64_t work, int64_t *used,
                            struct bl_error *e)
@@ -63,12 +69,17 @@ static int planner_prepare(struct bl_planner *p, struct bl_subproblem *s, int64_
     code = bl_bound_lengths(&bound, &s->lengths, &s->h, p->counts.T, p->options.max_sequences, e);
     if (code)
         return code;
+    for (int c = 0; c < p->needs.count; c++) {
+        int64_t by_column = bl_needs_bound(&p->needs.each[c], &s->lengths);
+        bound = by_column > bound ? by_column : bound;
+    }
     units = bound;
     if (planner_has_fill(p)) {
         struct bl_limits limits = planner_limits(p);
         limits.work = work;
         limits.used = used;
-        code = bl_fills[p->options.fill]->prepare(s, &units, &limits, e);
+        s->needs = &p->needs;
+        code = planner_fill_ops(p)->prepare(s, &units, &limits, e);
     } else {
         bl_histogram_free(&s->h);
     }
@@ -146,6 +157,9 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     code = bl_cost_make(&p->cost, &p->pieces, length, counts->T, &p->options, e);
     if (code)
         goto out;
+    code = bl_needs_make(&p->needs, &p->pieces, length, &p->options.max_column, e);
+    if (code)
+        goto out;
     code = planner_fill(p, e);
 out:
     if (code)
@@ -157,6 +171,7 @@ void bl_planner_free(struct bl_planner *p)
 {
     bl_subproblems_free(&p->subproblems);
     bl_pieces_free(&p->pieces);
+    bl_needs_free(&p->needs);
     *p = (struct bl_planner){0};
 }
 
@@ -175,6 +190,15 @@ static int planner_adopt_block(struct bl_planner *p, struct bl_subproblem *s, in
     return bl_patterns_close(&s->patterns, 1, e);
 }
 
+/* Adds the pieces of a block to those that are kept. */
+static int planner_adopt_kept(struct bl_subproblem *s, const struct bl_plan *plan, size_t block, struct bl_error *e)
+{
+    size_t begin = (size_t)plan->block_ptr[block], end = (size_t)plan->block_ptr[block + 1];
+    for (size_t i = begin; i < end; i++)
+        s->kept.sequence[s->kept.pieces + i - begin] = (uint32_t)i;
+    return bl_draft_close(&s->kept, end - begin, e);
+}
+
 /* Returns the group of a subproblem's pieces; 0 if one has all pieces. */
 static uint32_t subproblem_group(const struct bl_planner *p, const struct bl_subproblem *s)
 {
@@ -191,15 +215,18 @@ int bl_planner_adopt(struct bl_planner *p, const struct bl_plan *plan, struct bl
         struct bl_subproblem *s = &all->each[i];
         subproblem_of[subproblem_group(p, s)] = (uint32_t)i;
         bl_patterns_free(&s->patterns);
-        if (s->by_sequence)
+        if (p->needs.count)
+            code = bl_draft_make(&s->kept, s->lengths.count, e);
+        else if (s->by_sequence)
             code = bl_histogram_make(&s->h, &s->lengths, e);
         s->by_sequence = false;
     }
     for (size_t b = 0; b < plan->blocks && !code; b++) {
         int64_t begin = plan->block_ptr[b], end = plan->block_ptr[b + 1];
         uint32_t group = all->member && begin < end ? bl_pieces_group(&p->pieces, (size_t)begin) : 0;
+        struct bl_subproblem *s = &all->each[subproblem_of[group]];
         if (begin < end)
-            code = planner_adopt_block(p, &all->each[subproblem_of[group]], begin, end, e);
+            code = p->needs.count ? planner_adopt_kept(s, plan, b, e) : planner_adopt_block(p, s, begin, end, e);
     }
     free(subproblem_of);
     p->options.fill = BL_FILL_OPTIMAL;
@@ -244,8 +271,8 @@ static int planner_draft_subproblem(const struct bl_planner *p, const struct bl_
     if (!planner_is_packed(p))
         limits.sequences = 1;
     if (!planner_has_fill(p))
-        return bl_draft_keep(d, &p->pieces, &limits, e);
-    return bl_fills[p->options.fill]->draft(d, s, &limits, wanted, seed, e);
+        return bl_draft_keep(d, &p->pieces, &limits, &p->needs, e);
+    return planner_fill_ops(p)->draft(d, s, &limits, wanted, seed, e);
 }
 
 /* Every subproblem has its own random numbers. */
@@ -253,6 +280,8 @@ static int planner_draft(struct bl_planner *p, struct bl_draft *d, uint64_t seed
                          struct bl_error *e)
 {
     const struct bl_wanted wanted = planner_wanted(p, min_blocks);
+    if (p->needs.count && planner_has_fill(p) && p->options.fill != BL_FILL_OPTIMAL)
+        return bl_error_set(e, BL_EUSAGE, "--max-column needs --fill optimal, not %s", bl_fill_names[p->options.fill]);
     int code = bl_draft_make(d, p->pieces.count, e);
     for (size_t s = 0; s < p->subproblems.count && !code; s++) {
         code = planner_draft_subproblem(p, &p->subproblems.each[s], d, &wanted, seed + s * UINT64_C(0x9e3779b97f4a7c15),
@@ -298,7 +327,7 @@ static int planner_order_blocks(const struct bl_planner *p, struct bl_draft *d, 
 {
     const struct bl_limits limits = planner_limits(p);
     const struct bl_level level = {
-        .cost = &p->cost, .limits = &limits, .row = (size_t)p->options.world_size, .seed = seed};
+        .cost = &p->cost, .limits = &limits, .needs = &p->needs, .row = (size_t)p->options.world_size, .seed = seed};
     const struct bl_order order = planner_order(p, seed);
     struct bl_plan_balance *balance = &plan->balance;
     int code = BL_OK;
@@ -310,6 +339,24 @@ static int planner_order_blocks(const struct bl_planner *p, struct bl_draft *d, 
     if (!code && planner_is_balanced(p) && planner_has_fill(p))
         code = bl_level_blocks(d, &level, e);
     return code ? code : bl_order_apply(plan, d, &order, e);
+}
+
+/* Measures how full the blocks are of the columns with a maximum. plan->sequence still has pieces. */
+static void planner_measure_columns(const struct bl_planner *p, struct bl_plan *plan)
+{
+    for (int c = 0; c < p->needs.count; c++) {
+        const struct bl_need *need = &p->needs.each[c];
+        double sum = 0, highest = 0;
+        for (size_t b = 0; b < plan->blocks; b++) {
+            int64_t units = 0;
+            for (int64_t i = plan->block_ptr[b]; i < plan->block_ptr[b + 1]; i++)
+                units += need->of[plan->sequence[i]];
+            sum += (double)units;
+            highest = (double)units > highest ? (double)units : highest;
+        }
+        plan->filled[c].mean = sum / ((double)need->most * (double)plan->blocks);
+        plan->filled[c].highest = highest / (double)need->most;
+    }
 }
 
 /* Converts plan->sequence from pieces to sequences, and sets length and start of the pieces if anything was cut. */
@@ -364,6 +411,7 @@ int bl_planner_draw(struct bl_planner *p, uint64_t seed, size_t min_blocks, bool
     if (code)
         goto out;
     bl_draft_free(&d);
+    planner_measure_columns(p, plan);
     code = plan_name_sequences(plan, &p->pieces, e);
     if (code)
         goto out;

@@ -16,6 +16,7 @@ struct bl_planner {
     struct bl_plan counts; /* T, counts and bound of every plan; no tables */
     struct bl_pieces pieces;
     struct bl_cost cost;
+    struct bl_needs needs;
     struct bl_subproblems subproblems;
     uint64_t seed;  /* of the last plan */
     size_t removed; /* blocks that --remainder drop removed from the last plan */

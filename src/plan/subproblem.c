@@ -56,6 +56,7 @@ void bl_subproblem_free(struct bl_subproblem *s)
 {
     bl_histogram_free(&s->h);
     bl_patterns_free(&s->patterns);
+    bl_draft_free(&s->kept);
 }
 
 void bl_subproblems_free(struct bl_subproblems *s)

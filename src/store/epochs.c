@@ -13,8 +13,10 @@
 #include "base/fs.h"
 #include "base/output.h"
 #include "base/path.h"
+#include "plan/options.h"
 #include "plan/planner.h"
 #include "store/dataset.h"
+#include "store/plan_columns.h"
 
 #define NAME_FORMAT "epoch-%05" PRId64 ".safetensors"
 
@@ -22,9 +24,10 @@ struct epochs_job {
     const struct bl_epochs *epochs;
     struct bl_dataset dataset;
     const struct bl_sequences *rows;
-    struct bl_plan stored; /* the plan that the dataset was packed with */
-    uint32_t *group;       /* [stored.pieces] if the dataset was packed with --group-by; else NULL */
-    double *cost;          /* [stored.pieces] if a column has the costs; else NULL */
+    struct bl_plan stored;                    /* the plan that the dataset was packed with */
+    uint32_t *group;                          /* [stored.pieces] if the dataset was packed with --group-by; else NULL */
+    double *number[BL_SEQUENCES_NUMBERS_MAX]; /* [stored.pieces] each: costs, if a column has them, and columns with a
+                                                 maximum; or NULL */
     struct bl_plan_options options;
     struct bl_planner planner;
     uint8_t *there; /* [count] 1: the plan exists and is intact */
@@ -125,7 +128,7 @@ static int epochs_sweep(const char *dir, int dir_fd, const struct bl_manifest *m
 
 /* --- what the dataset says -------------------------------------------------------------------------------------- */
 
-/* Sets group and cost of a stored piece. A part of a sequence has the share of its steps in the cost. */
+/* Sets group and numbers of a stored piece. A part of a sequence has the share of its steps. */
 static int epochs_set_piece(struct epochs_job *a, const struct bl_sequences *rows, size_t p, struct bl_error *e)
 {
     uint32_t row = a->stored.sequence[p];
@@ -134,24 +137,23 @@ static int epochs_set_piece(struct epochs_job *a, const struct bl_sequences *row
                             rows->file[0].path, row, rows->count);
     if (a->group)
         a->group[p] = rows->group[row];
-    if (a->cost && rows->length[row] > 0)
-        a->cost[p] = rows->cost[row] * ((double)a->stored.length[p] / (double)rows->length[row]);
+    for (int k = 0; k < BL_SEQUENCES_NUMBERS_MAX && a->number[k] && rows->length[row] > 0; k++)
+        a->number[k][p] = rows->number[k][row] * ((double)a->stored.length[p] / (double)rows->length[row]);
     return BL_OK;
 }
 
-/* Sets the groups and costs of the stored pieces, by the dataset's sequences.tsv. */
+/* Sets the groups and numbers of the stored pieces, by the dataset's sequences.tsv. */
 static int epochs_read_columns(struct epochs_job *a, struct bl_error *e)
 {
     const char *group_by = bl_manifest_option(&a->dataset.manifest, "group-by");
-    const struct bl_sequences_columns columns = {*group_by ? group_by : NULL, a->epochs->cost.column};
+    const struct bl_sequences_columns columns = bl_plan_columns_wanted(*group_by ? group_by : NULL, &a->options);
     struct bl_sequences rows;
-    if (columns.group_by)
-        a->group = malloc((a->stored.pieces + 1) * sizeof *a->group);
-    if (columns.cost)
-        a->cost = calloc(a->stored.pieces + 1, sizeof *a->cost);
-    if ((columns.group_by && !a->group) || (columns.cost && !a->cost))
+    if (columns.group_by && !(a->group = malloc((a->stored.pieces + 1) * sizeof *a->group)))
         return bl_error_memory(e);
-    if (!columns.group_by && !columns.cost)
+    for (int k = 0; k < columns.numbers; k++)
+        if (!(a->number[k] = calloc(a->stored.pieces + 1, sizeof **a->number)))
+            return bl_error_memory(e);
+    if (!columns.group_by && !columns.numbers)
         return BL_OK;
     int code = bl_sequences_open_dataset(&rows, a->epochs->dir, &columns, e);
     if (code)
@@ -162,7 +164,8 @@ static int epochs_read_columns(struct epochs_job *a, struct bl_error *e)
     return code;
 }
 
-static int epochs_check_dataset(struct epochs_job *a, struct bl_error *e)
+/* Sets the options of the plans: blocks are filled as the stored ones are. */
+static int epochs_set_options(struct epochs_job *a, struct bl_error *e)
 {
     const struct bl_plan_info *w = &a->dataset.manifest.plan_info;
     const struct bl_epochs *x = a->epochs;
@@ -181,11 +184,12 @@ static int epochs_check_dataset(struct epochs_job *a, struct bl_error *e)
         .max_sequences = a->dataset.manifest.format.S,
         .balance = x->balance,
         .cost = x->cost,
-        .column = a->cost,
         .accumulate = x->accumulate ? x->accumulate : 1,
         .sync = x->sync,
-        .group = a->group,
     };
+    int code = bl_plan_columns_parse(&o->max_column, bl_manifest_option(&a->dataset.manifest, "max-column"), e);
+    if (code)
+        return code;
     if (w->blocks % (o->world_size * o->batch_size * o->accumulate) != 0)
         return bl_error_set(e, BL_EUSAGE,
                             "the %" PRId64 " blocks of %s are not a multiple of %" PRId64 " ranks times %" PRId64
@@ -202,12 +206,13 @@ static int epochs_prepare(struct epochs_job *a, struct bl_error *e)
     int code = bl_index_read_plan(&a->dataset.index, m->plan_info.T, bl_manifest_align(m), &a->stored, e);
     if (code)
         return code;
+    code = epochs_set_options(a, e);
+    if (code)
+        return code;
     code = epochs_read_columns(a, e);
     if (code)
         return code;
-    code = epochs_check_dataset(a, e);
-    if (code)
-        return code;
+    bl_plan_columns_set(&a->options, a->group, a->number);
     code = bl_dataset_sequences(&a->dataset, &a->rows, e);
     if (code)
         return code;
@@ -273,6 +278,8 @@ static void epoch_make_info(const struct epochs_job *a, const struct bl_plan *pl
     plan_info->batches_per_rank = plan_info->blocks / plan_info->world_size / plan_info->batch_size;
     plan_info->align_padding = plan->align_padding;
     plan_info->balance = plan->balance;
+    for (int c = 0; c < plan_info->columns; c++)
+        plan_info->column[c].filled = plan->filled[c];
 }
 
 static int epoch_write_plan(struct epochs_job *a, int64_t k, const char *path, struct bl_error *e)
@@ -435,7 +442,8 @@ out:
     bl_planner_free(&a.planner);
     bl_plan_free(&a.stored);
     free(a.group);
-    free(a.cost);
+    for (int k = 0; k < BL_SEQUENCES_NUMBERS_MAX; k++)
+        free(a.number[k]);
     free(a.there);
     bl_dataset_close(&a.dataset);
     close(fd);

@@ -1,6 +1,7 @@
 #include "store/plan_info.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "plan/options.h"
 
@@ -35,6 +36,13 @@ void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *pla
     if (options->strategy == BL_STRATEGY_BLOCK)
         snprintf(plan_info->fill, sizeof plan_info->fill, "%s", bl_fill_name(options->fill));
     plan_info->balance = plan->balance;
+    plan_info->columns = options->max_column.count;
+    for (int c = 0; c < plan_info->columns; c++) {
+        const struct bl_plan_column *column = &options->max_column.each[c];
+        struct bl_plan_info_column *to = &plan_info->column[c];
+        *to = (struct bl_plan_info_column){.max = column->max, .filled = plan->filled[c]};
+        memcpy(to->name, column->name, sizeof to->name);
+    }
     plan_info->world_size = options->world_size ? options->world_size : 1;
     plan_info->batch_size = options->batch_size ? options->batch_size : 1;
     plan_info->batches_per_rank = plan_info->blocks / plan_info->world_size / plan_info->batch_size;

@@ -28,6 +28,12 @@ struct bl_plan_info {
     double seconds;                 /* to make the plan; in JSON if it was measured */
     struct bl_plan_balance balance; /* in JSON if it is measured */
     struct bl_company company;      /* beside another plan; in JSON if it is measured */
+    struct bl_plan_info_column {
+        char name[BL_PLAN_COLUMN_SIZE];
+        double max;
+        struct bl_plan_filled filled;
+    } column[BL_PLAN_COLUMNS_MAX]; /* those with a maximum */
+    int columns;
 };
 
 /* Collects the information about a plan. */

@@ -42,6 +42,37 @@ static void plan_info_add_company(const struct bl_company *company, json_t **obj
     bl_jansson_set(object, "met_again_random", any ? json_real(company->random) : json_null());
 }
 
+static void plan_info_add_columns(const struct bl_plan_info *w, json_t **object)
+{
+    if (!w->columns)
+        return;
+    json_t *list = json_array();
+    for (int c = 0; c < w->columns; c++) {
+        const struct bl_plan_info_column *column = &w->column[c];
+        json_t *one = json_object();
+        bl_jansson_set(&one, "column", bl_jansson_escaped(column->name));
+        bl_jansson_set(&one, "max", json_real(column->max));
+        bl_jansson_set(&one, "filled", json_real(column->filled.mean));
+        bl_jansson_set(&one, "filled_highest", json_real(column->filled.highest));
+        bl_jansson_push(&list, one);
+    }
+    bl_jansson_set(object, "max_column", list);
+}
+
+static void plan_info_read_columns(const json_t *object, struct bl_plan_info *w)
+{
+    const json_t *list = json_object_get(object, "max_column");
+    for (size_t i = 0; i < json_array_size(list) && i < BL_PLAN_COLUMNS_MAX; i++) {
+        const json_t *one = json_array_get(list, i);
+        const char *name = json_string_value(json_object_get(one, "column"));
+        struct bl_plan_info_column *column = &w->column[w->columns++];
+        snprintf(column->name, sizeof column->name, "%s", name ? name : "");
+        column->max = json_number_value(json_object_get(one, "max"));
+        column->filled.mean = json_number_value(json_object_get(one, "filled"));
+        column->filled.highest = json_number_value(json_object_get(one, "filled_highest"));
+    }
+}
+
 static void plan_info_read_balance(const json_t *object, struct bl_plan_balance *b)
 {
     *b = (struct bl_plan_balance){
@@ -81,6 +112,7 @@ void bl_plan_info_to_json(const struct bl_plan_info *w, json_t **object)
     if (w->seconds > 0)
         bl_jansson_set(object, "seconds", json_real(w->seconds));
     plan_info_add_balance(&w->balance, object);
+    plan_info_add_columns(w, object);
     plan_info_add_company(&w->company, object);
 }
 
@@ -153,6 +185,7 @@ int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct 
     w->efficiency = json_number_value(efficiency);
     w->align_padding = json_integer_value(json_object_get(object, "align_padding"));
     plan_info_read_balance(object, &w->balance);
+    plan_info_read_columns(object, w);
     return BL_OK;
 }
 

@@ -16,7 +16,8 @@ void bl_sequences_close(struct bl_sequences *t)
     free(t->file);
     free(t->length);
     free(t->group);
-    free(t->cost);
+    for (int k = 0; k < BL_SEQUENCES_NUMBERS_MAX; k++)
+        free(t->number[k]);
     free(t->offset);
     free(t->kind);
     free(t->sampling);

@@ -18,19 +18,22 @@ struct bl_sequences_file {
     struct bl_columns columns;
 };
 
+#define BL_SEQUENCES_NUMBERS_MAX 9
+
 struct bl_sequences {
     struct bl_sequences_file *file;
     int files;
     size_t count;
-    int64_t *length;       /* [count] steps; 0 for rows that are not ok. Plans are made from it */
-    uint32_t *group;       /* [count] equal for rows with the same value in the requested column; or NULL */
-    double *cost;          /* [count] the requested column of costs, 0 for rows that are not ok; or NULL */
-    int64_t *offset;       /* [count] byte of the row in its file; NULL for plain lengths */
-    int64_t by_status[4];  /* rows by enum bl_row_status */
-    int64_t damaged;       /* ok rows with a reason */
-    int64_t excluded;      /* dropped rows without a length: the scan left them out by request */
-    int64_t empty;         /* skipped rows that are not faults */
-    int64_t steps;         /* of the ok rows */
+    int64_t *length; /* [count] steps; 0 for rows that are not ok. Plans are made from it */
+    uint32_t *group; /* [count] equal for rows with the same value in the requested column; or NULL */
+    double *number[BL_SEQUENCES_NUMBERS_MAX]; /* [count] each, the requested columns of numbers, 0 for rows that are not
+                                                 ok; or NULL */
+    int64_t *offset;                          /* [count] byte of the row in its file; NULL for plain lengths */
+    int64_t by_status[4];                     /* rows by enum bl_row_status */
+    int64_t damaged;                          /* ok rows with a reason */
+    int64_t excluded;                         /* dropped rows without a length: the scan left them out by request */
+    int64_t empty;                            /* skipped rows that are not faults */
+    int64_t steps;                            /* of the ok rows */
     char *kind, *sampling; /* of the first ok row; "" if the table lacks the column, NULL if there is no such row */
     size_t mixed;          /* first row of another kind or sampling, or SIZE_MAX */
 };

@@ -23,7 +23,7 @@ struct sequences_loader {
     size_t capacity;
     uint64_t *hash; /* [capacity] of the ids, NULL for plain lengths */
     struct bl_sequences_columns columns;
-    int group_column, cost_column; /* their indices in the current file */
+    int group_column, number_column[BL_SEQUENCES_NUMBERS_MAX]; /* their indices in the current file */
     struct bl_groups groups;
 };
 
@@ -40,8 +40,8 @@ static int loader_reserve(struct sequences_loader *l, size_t needed, struct bl_e
         code = BL_ARRAY_RESIZE(t->offset, capacity, e);
     if (!code && l->columns.group_by)
         code = BL_ARRAY_RESIZE(t->group, capacity, e);
-    if (!code && l->columns.cost)
-        code = BL_ARRAY_RESIZE(t->cost, capacity, e);
+    for (int k = 0; !code && k < l->columns.numbers; k++)
+        code = BL_ARRAY_RESIZE(t->number[k], capacity, e);
     if (code)
         return code;
     l->capacity = capacity;
@@ -94,18 +94,17 @@ static int row_parse_length(const struct bl_sequences_file *file, char **field, 
     return BL_OK;
 }
 
-static int loader_parse_cost(const struct sequences_loader *l, const struct bl_sequences_file *file, char **field,
-                             int64_t number, double *cost, struct bl_error *e)
+static int loader_parse_number(const struct sequences_loader *l, const struct bl_sequences_file *file, char **field,
+                               int64_t row, int k, struct bl_error *e)
 {
-    const char *text = field[l->cost_column];
+    const char *text = field[l->number_column[k]];
     char *end = NULL;
-    *cost = *text >= '0' && *text <= '9' ? strtod(text, &end) : -1; /* the process is in the C locale */
-    if (*cost >= 0 && isfinite(*cost) && end && !*end)
+    double value = *text >= '0' && *text <= '9' ? strtod(text, &end) : -1; /* the process is in the C locale */
+    l->table->number[k][l->table->count] = value;
+    if (value >= 0 && isfinite(value) && end && !*end)
         return BL_OK;
-    return bl_error_set(e, BL_EUSAGE,
-                        "%s:%" PRId64
-                        ": the %s is \"%s\", which is no cost: --cost needs a column of numbers of at least 0",
-                        file->path, number, l->columns.cost, text);
+    return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": the %s is \"%s\": --%s needs a column of numbers of at least 0",
+                        file->path, row, l->columns.number[k].name, text, l->columns.number[k].option);
 }
 
 /* The further columns of a row. */
@@ -114,10 +113,10 @@ static int loader_add_columns(struct sequences_loader *l, const struct bl_sequen
 {
     struct bl_sequences *t = l->table;
     int code = BL_OK;
-    if (l->columns.cost) {
-        t->cost[t->count] = 0;
+    for (int k = 0; !code && k < l->columns.numbers; k++) {
+        t->number[k][t->count] = 0;
         if (status == BL_ROW_OK)
-            code = loader_parse_cost(l, file, field, number, &t->cost[t->count], e);
+            code = loader_parse_number(l, file, field, number, k, e);
     }
     if (code || !l->columns.group_by)
         return code;
@@ -242,9 +241,12 @@ static int loader_find_columns(struct sequences_loader *l, const struct bl_seque
     l->group_column = columns->group_by ? bl_columns_find(header, columns->group_by) : 0;
     if (l->group_column < 0)
         return bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", file->path, columns->group_by);
-    l->cost_column = columns->cost ? bl_columns_find(header, columns->cost) : 0;
-    if (l->cost_column < 0)
-        return bl_error_set(e, BL_EUSAGE, "%s:1: no column \"%s\" for --cost", file->path, columns->cost);
+    for (int k = 0; k < columns->numbers; k++) {
+        l->number_column[k] = bl_columns_find(header, columns->number[k].name);
+        if (l->number_column[k] < 0)
+            return bl_error_set(e, BL_EUSAGE, "%s:1: no column \"%s\" for --%s", file->path, columns->number[k].name,
+                                columns->number[k].option);
+    }
     return BL_OK;
 }
 

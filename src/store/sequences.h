@@ -14,14 +14,24 @@
  * line: no id or length column, an invalid length or status, a duplicate id, a truncated file. */
 int bl_sequences_open(struct bl_sequences *sequences, const char *const *paths, int count, bool lengths,
                       struct bl_error *e);
-/* Columns that are read besides; NULL: none. */
+/* Columns that are read besides. */
 struct bl_sequences_columns {
-    const char *group_by; /* its values are groups */
-    const char *cost;     /* its values are costs: numbers of at least 0 */
+    const char *group_by; /* its values are groups; NULL: none */
+    struct {
+        const char *name, *option;      /* the option that asks for it, for messages */
+    } number[BL_SEQUENCES_NUMBERS_MAX]; /* their values are numbers of at least 0 */
+    int numbers;
 };
 
+/* Asks for a column of numbers for an option. */
+static inline void bl_sequences_columns_add(struct bl_sequences_columns *columns, const char *name, const char *option)
+{
+    columns->number[columns->numbers].name = name;
+    columns->number[columns->numbers++].option = option;
+}
+
 /* The same for tables, with further columns. BL_EFAIL also if a table lacks the column to group by; BL_EUSAGE: it lacks
- * that of the costs, or a cost is none. */
+ * one of numbers, or a value is none. */
 int bl_sequences_open_columns(struct bl_sequences *sequences, const char *const *paths, int count,
                               const struct bl_sequences_columns *columns, struct bl_error *e);
 /* The same for the table of the dataset in dir; columns may be NULL. */

@@ -19,17 +19,23 @@ struct list {
     int64_t *length;
     uint32_t *group;
     size_t count;
+    double *value[2]; /* columns that can have a maximum: whole numbers from 0 to 4, and tenths below 3 */
 };
 
 static struct list random_list(size_t count, int64_t longest, uint64_t seed)
 {
     struct bl_random r;
     bl_random_seed(&r, seed, BL_STREAM_FILL);
-    struct list l = {malloc(count * sizeof *l.length), malloc(count * sizeof *l.group), count};
-    ck_assert(l.length && l.group);
+    struct list l = {malloc(count * sizeof *l.length),
+                     malloc(count * sizeof *l.group),
+                     count,
+                     {malloc(count * sizeof **l.value), malloc(count * sizeof **l.value)}};
+    ck_assert(l.length && l.group && l.value[0] && l.value[1]);
     for (size_t i = 0; i < count; i++) {
         l.length[i] = 1 + (int64_t)bl_random_below(&r, (uint64_t)longest);
         l.group[i] = (uint32_t)bl_random_below(&r, 3) * 5;
+        l.value[0][i] = (double)bl_random_below(&r, 5);
+        l.value[1][i] = (double)bl_random_below(&r, 30) / 10;
     }
     return l;
 }
@@ -38,11 +44,30 @@ static void free_list(struct list l)
 {
     free(l.length);
     free(l.group);
+    free(l.value[0]);
+    free(l.value[1]);
 }
 
 static int64_t or_one(int64_t value)
 {
     return value ? value : 1;
+}
+
+/* The sums of a block: those of the columns that have a maximum. */
+static int count_excesses(const struct bl_plan *plan, struct list l, const struct bl_plan_options *o, size_t b)
+{
+    int faults = 0;
+    for (int c = 0; c < o->max_column.count; c++) {
+        const struct bl_plan_column *column = &o->max_column.each[c];
+        double sum = 0;
+        for (int64_t p = plan->block_ptr[b]; p < plan->block_ptr[b + 1]; p++) {
+            size_t i = plan->sequence[p];
+            sum += column->value[i] * (double)bl_plan_piece_length(plan, l.length, (size_t)p) / (double)l.length[i];
+        }
+        faults += sum > column->max * (1 + 1e-12);
+        faults += sum > column->max * plan->filled[c].highest * (1 + 1e-6);
+    }
+    return faults;
 }
 
 /* One block: starts, room, number, group. */
@@ -62,6 +87,7 @@ static void assert_block(const struct bl_plan *plan, struct list l, const struct
     }
     faults += o->max_sequences && end - first > or_one(o->max_sequences) && o->strategy == BL_STRATEGY_BLOCK;
     faults += end - first > plan->max_sequences;
+    faults += count_excesses(plan, l, o, b);
     faults += end == first && o->remainder != BL_REMAINDER_PAD;
     faults += end == first && plan->block_ptr[plan->blocks] != end; /* what is empty is at the end */
     ck_assert_int_eq(faults, 0);
@@ -102,9 +128,9 @@ static void assert_plan(const struct bl_plan *plan, struct list l, const struct 
     }
 }
 
-static const char *const refusals[] = {"more than T",     "none of the",        "cannot be spread",
-                                       "nothing is left", "exclude each other", "larger than T",
-                                       "excludes",        "needs --cost",       "give one of them"};
+static const char *const refusals[] = {
+    "more than T", "none of the",  "cannot be spread", "nothing is left", "exclude each other",  "larger than T",
+    "excludes",    "needs --cost", "give one of them", "alone has",       "needs --fill optimal"};
 
 static void try_options(struct list l, const struct bl_plan_options *o)
 {
@@ -153,7 +179,10 @@ START_TEST(all_options_crossed)
                                     .cost = {costs[ONE_OF(3)], costs[ONE_OF(3)], NULL},
                                     .accumulate = ONE_OF(4),
                                     .sync = (enum bl_sync)ONE_OF(2),
-                                    .group = ONE_OF(3) ? NULL : l.group};
+                                    .group = ONE_OF(3) ? NULL : l.group,
+                                    .max_column = {{{"a", (double[]){3, 4, 7, 50}[ONE_OF(4)], l.value[k % 2]},
+                                                    {"b", (double[]){2.9, 3.3, 20}[ONE_OF(3)], l.value[1 - k % 2]}},
+                                                   ONE_OF(3)}};
         try_options(l, &o);
     }
 #undef ONE_OF
@@ -249,7 +278,7 @@ START_TEST(adopted_plans_keep_blocks_and_widths)
         pieces[p] = l.length[stored.sequence[p]];
         group[p] = l.group[stored.sequence[p]];
     }
-    struct list over = {pieces, group, stored.pieces};
+    struct list over = {pieces, group, stored.pieces, {NULL, NULL}};
     o.group = _i ? group : NULL;
     struct bl_planner planner;
     ck_assert_int_eq(bl_planner_make(&planner, pieces, stored.pieces, &o, NULL), 0);
@@ -313,7 +342,7 @@ START_TEST(equal_pairs_meet_as_often_as_expected)
     int64_t length[PAIRS_N];
     for (size_t i = 0; i < PAIRS_N; i++)
         length[i] = 7;
-    struct list l = {length, NULL, PAIRS_N};
+    struct list l = {length, NULL, PAIRS_N, {NULL, NULL}};
     struct dispersion d = {0};
     double mean = PAIRS_SEEDS * 3.0 / (PAIRS_N - 1);
     count_meetings(l, (enum bl_fill)_i, 28, meet);

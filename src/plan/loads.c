@@ -1,0 +1,118 @@
+#include "plan/loads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+#define WEIGHT (INT64_C(1) << 40)
+
+int64_t bl_loads_piece(const struct bl_loads *l, uint32_t piece, int kind)
+{
+    uint32_t id = l->id[piece];
+    return kind == 0                 ? bl_lengths_units_of(l->lengths, id)
+           : kind <= l->needs->count ? l->needs->each[kind - 1].of[id]
+                                     : 1;
+}
+
+void bl_loads_add(struct bl_loads *l, struct bl_load_block *b, uint32_t piece)
+{
+    l->next[piece] = b->head;
+    b->head = piece;
+    b->size++;
+    for (int k = 0; k < l->kinds; k++)
+        b->load.of[k] += bl_loads_piece(l, piece, k);
+}
+
+void bl_loads_remove(struct bl_loads *l, struct bl_load_block *b, uint32_t piece)
+{
+    uint32_t *link = &b->head;
+    while (*link != piece)
+        link = &l->next[*link];
+    *link = l->next[piece];
+    b->size--;
+    for (int k = 0; k < l->kinds; k++)
+        b->load.of[k] -= bl_loads_piece(l, piece, k);
+}
+
+int bl_loads_open(struct bl_loads *l, struct bl_error *e)
+{
+    int code = BL_ARRAY_RESERVE(l->block, l->capacity, l->blocks + 1, e);
+    if (!code)
+        l->block[l->blocks++] = (struct bl_load_block){.head = BL_LOADS_NONE};
+    return code;
+}
+
+int bl_loads_make(struct bl_loads *l, const struct bl_draft *d, size_t first, const struct bl_lengths *lengths,
+                  const struct bl_needs *needs, const struct bl_limits *limits, struct bl_error *e)
+{
+    size_t pieces = lengths->count;
+    *l = (struct bl_loads){.lengths = lengths,
+                           .needs = needs,
+                           .kinds = 1 + needs->count + (limits->sequences < BL_SEQUENCES_MAX),
+                           .most = {{limits->T}},
+                           .id = malloc((pieces + 1) * sizeof *l->id),
+                           .next = malloc((pieces + 1) * sizeof *l->next)};
+    int code = l->id && l->next ? BL_OK : bl_error_memory(e);
+    for (int c = 0; c < needs->count; c++)
+        l->most.of[1 + c] = needs->each[c].most;
+    if (l->kinds > 1 + needs->count)
+        l->most.of[1 + needs->count] = limits->sequences;
+    for (int k = 0; k < l->kinds; k++)
+        l->weight.of[k] = WEIGHT / l->most.of[k];
+    for (size_t b = first; !code && b < d->blocks; b++) {
+        code = bl_loads_open(l, e);
+        for (uint32_t p = d->first[b]; !code && p < d->first[b + 1]; p++) {
+            l->id[l->pieces] = d->sequence[p];
+            bl_loads_add(l, &l->block[l->blocks - 1], (uint32_t)l->pieces++);
+        }
+    }
+    return code;
+}
+
+void bl_loads_leave(struct bl_loads *l, uint32_t id)
+{
+    l->id[l->pieces++] = id;
+    l->unplaced++;
+}
+
+void bl_loads_free(struct bl_loads *l)
+{
+    free(l->id);
+    free(l->next);
+    free(l->block);
+    l->id = l->next = NULL;
+    l->block = NULL;
+}
+
+int bl_loads_write(const struct bl_loads *l, struct bl_draft *d, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t b = 0; !code && b < l->blocks; b++) {
+        uint32_t *to = d->sequence + d->pieces;
+        for (uint32_t p = l->block[b].head; p != BL_LOADS_NONE; p = l->next[p])
+            *to++ = l->id[p];
+        code = bl_draft_close(d, l->block[b].size, e);
+    }
+    return code;
+}
+
+/* What a load has too much, at most `limit` or a larger number. */
+int64_t bl_loads_excess(const struct bl_loads *l, const struct bl_load *load, int64_t limit)
+{
+    int64_t excess = 0;
+    for (int k = 0; k < l->kinds && excess < limit; k++) {
+        int64_t over = load->of[k] - l->most.of[k];
+        excess += over > 0 ? over * l->weight.of[k] : 0;
+    }
+    return excess;
+}
+
+/* How full a block is in the mean of all kinds of load that it can have too much of. */
+int64_t bl_loads_fullness(const struct bl_loads *l, const struct bl_load *load)
+{
+    int64_t sum = 0;
+    for (int k = 0; k < l->kinds; k++)
+        sum += load->of[k] * l->weight.of[k] / l->kinds;
+    return sum;
+}

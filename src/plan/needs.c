@@ -1,0 +1,134 @@
+#include "plan/needs.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { UNITS_MAX = 1 << 30, FINEST = 1000000000 };
+
+/* Whether a number of units is whole, but for the error of its product. */
+static bool units_are_whole(double units)
+{
+    return fabs(units - rint(units)) <= 4 * DBL_EPSILON * units;
+}
+
+static int64_t units_round_down(double units)
+{
+    return (int64_t)(units_are_whole(units) ? rint(units) : floor(units));
+}
+
+static int64_t units_round_up(double units)
+{
+    return (int64_t)(units_are_whole(units) ? rint(units) : ceil(units));
+}
+
+/* Returns what a piece takes of a column. */
+static double piece_value(const struct bl_pieces *p, const int64_t *length, const struct bl_plan_column *c, size_t i)
+{
+    if (!p->sequence)
+        return c->value[i];
+    size_t sequence = p->sequence[i];
+    return c->value[sequence] * ((double)p->lengths.length[i] / (double)length[sequence]);
+}
+
+/* Returns the units for 1 of a column: as few as all values are whole numbers of, or as many as a block can have. */
+static double column_find_units(const struct bl_pieces *p, const int64_t *length, const struct bl_plan_column *c)
+{
+    double units = 1, most = 1;
+    while (c->max * most > UNITS_MAX)
+        most /= 10;
+    while (most >= 1 && most < FINEST && c->max * most * 10 <= UNITS_MAX)
+        most *= 10;
+    for (size_t i = 0; units < most && i < p->lengths.count; i++)
+        while (units < most && bl_lengths_has(&p->lengths, i) && !units_are_whole(piece_value(p, length, c, i) * units))
+            units *= 10;
+    return units < most ? units : most;
+}
+
+static int need_make(struct bl_need *n, const struct bl_pieces *p, const int64_t *length,
+                     const struct bl_plan_column *c, struct bl_error *e)
+{
+    double units = column_find_units(p, length, c);
+    *n = (struct bl_need){
+        .of = calloc(p->lengths.count + 1, sizeof *n->of), .most = units_round_down(c->max * units), .is_exact = true};
+    if (!n->of)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < p->lengths.count; i++) {
+        if (!bl_lengths_has(&p->lengths, i))
+            continue;
+        double value = piece_value(p, length, c, i);
+        size_t sequence = p->sequence ? p->sequence[i] : i;
+        if (!(value >= 0))
+            return bl_error_set(e, BL_EUSAGE, "sequence %zu has %g %s: --max-column needs numbers of at least 0",
+                                sequence, value, c->name);
+        if (value > c->max || units_round_up(value * units) > n->most)
+            return bl_error_set(e, BL_EUSAGE, "sequence %zu alone has %.15g %s: more than --max-column %s=%.15g",
+                                sequence, value, c->name, c->name, c->max);
+        n->is_exact &= units_are_whole(value * units);
+        n->of[i] = units_round_up(value * units);
+    }
+    n->most = n->most ? n->most : 1; /* then nothing needs anything */
+    return BL_OK;
+}
+
+int bl_needs_make(struct bl_needs *needs, const struct bl_pieces *pieces, const int64_t *length,
+                  const struct bl_plan_columns *columns, struct bl_error *e)
+{
+    *needs = (struct bl_needs){0};
+    int code = BL_OK;
+    while (!code && needs->count < columns->count) {
+        int c = needs->count++;
+        code = need_make(&needs->each[c], pieces, length, &columns->each[c], e);
+    }
+    return code;
+}
+
+void bl_needs_free(struct bl_needs *needs)
+{
+    for (int c = 0; c < needs->count; c++)
+        free(needs->each[c].of);
+    *needs = (struct bl_needs){0};
+}
+
+struct bl_lengths bl_needs_lengths(const struct bl_need *need, const struct bl_lengths *lengths)
+{
+    struct bl_lengths by_column = *lengths;
+    by_column.length = need->of;
+    by_column.shortest = 1;
+    by_column.longest = by_column.cap = need->most;
+    by_column.unit = 1;
+    return by_column;
+}
+
+int64_t bl_needs_bound(const struct bl_need *need, const struct bl_lengths *lengths)
+{
+    int64_t blocks = 0, sum = 0, rounded = !need->is_exact;
+    for (size_t i = 0; i < lengths->count; i++) {
+        int64_t units = need->of[bl_lengths_id(lengths, i)];
+        if (!bl_lengths_has(lengths, i) || units <= rounded)
+            continue;
+        sum += units - rounded;
+        blocks += sum >= need->most + rounded;
+        sum -= sum >= need->most + rounded ? need->most + rounded : 0;
+    }
+    return blocks + (sum > 0);
+}
+
+void bl_needs_find_over(struct bl_needs_over *over, const int64_t *length, size_t count,
+                        const struct bl_plan_options *o)
+{
+    *over = (struct bl_needs_over){0};
+    int64_t longest = o->max_length ? o->max_length : INT64_MAX;
+    if (o->oversize == BL_OVERSIZE_DROP && o->T && o->T < longest)
+        longest = o->T;
+    for (int c = 0; c < o->max_column.count && o->oversize != BL_OVERSIZE_SPLIT; c++) {
+        const struct bl_plan_column *column = &o->max_column.each[c];
+        for (size_t i = 0; i < count; i++) {
+            if (length[i] < 1 || length[i] < o->min_length || length[i] > longest ||
+                !(column->value[i] > column->max) || (over->column && over->column != column))
+                continue;
+            over->first = over->count++ ? over->first : i;
+            over->column = column;
+        }
+    }
+}
