@@ -33,6 +33,7 @@ WAYS = {
     "truncated": (*TEXT, "-T", "16", "--oversize", "truncate"),
     "aligned": (*TEXT, "-T", "64", "--align", "8", "--pad-id", "7"),
     "groups": (*TEXT, "-T", "64", "--group-by", "url", "--world-size", "2"),
+    "columns": (*TEXT[:-1], "url,pictures", "-T", "64", "--max-column", "pictures=5", "--max-column", "length=60", "--group-by", "url"),
     "empty": (*TEXT, "-T", "64", "--remainder", "pad", "--world-size", "7", "--batch-size", "5", "--pad-id", "9"),
     "joined": ("-c", "joined.yaml", "-T", "48", "--oversize", "split"),
     "joined-zstd": ("-c", "joined.yaml", "-T", "48", "--oversize", "split", "--compress", "zstd", *SHARDS),
@@ -51,7 +52,7 @@ def write_text(folder, random, documents):
     with open(os.path.join(folder, "a.jsonl"), "w") as file:
         for i in range(documents):
             text = "".join(map(chr, random.integers(33, 126, random.integers(1, 60))))
-            file.write(json.dumps({"text": text, "url": f"site\t{i % 3}"}) + "\n")
+            file.write(json.dumps({"text": text, "url": f"site\t{i % 3}", "pictures": i % 5}) + "\n")
 
 
 def write_arrays(directory, random, arrays):

@@ -174,6 +174,19 @@ class Epochs(Sample):
             for block in epoch:
                 self.assertLessEqual(len({url[row] for row in block["sequence"] if row >= 0}), 1)
 
+    def test_columns(self):
+        """Blocks keep to the maxima of columns, and to their group, in plans and in windows, which draw all the same."""
+        dataset = bload.open(self.planned("columns"))
+        table = {name: dataset.sequences[name] for name in ("pictures", "length", "url")}
+        for epoch in epochs_of(dataset):
+            for block in epoch:
+                rows = [row for row in block["sequence"] if row >= 0]
+                self.assertLessEqual(sum(int(table["pictures"][row]) for row in rows), 5)
+                self.assertLessEqual(sum(int(table["length"][row]) for row in rows), 60)
+                self.assertLessEqual(len({table["url"][row] for row in rows}), 1)
+        window = dataset.epoch(1, window=len(dataset))
+        self.assertTrue(any(list(window[i]["sequence"]) != list(dataset[i]["sequence"]) for i in range(len(dataset))))
+
     def test_known(self):
         """Windows are drawn the same for ever: an epoch that was begun can be gone on with."""
         from bload.epochs import scatter

@@ -56,7 +56,7 @@ test_costs_from_a_column() {
     for bad in -1 nan inf x '' 1e999 ' 1'; do
         sed "3s/[^\t]*\$/$bad/" table >bad
         expect 2 bload plan -q -T 400 bad --world-size 4 --cost flops -o plan.tsv
-        err_is <<<"bload: plan: bad:3: the flops is \"$bad\", which is no cost: --cost needs a column of numbers of at least 0"
+        err_is <<<"bload: plan: bad:3: the flops is \"$bad\": --cost needs a column of numbers of at least 0"
     done
     expect 2 bload plan -q -T 400 table --world-size 4 --cost price -o plan.tsv
     err_is <<<'bload: plan: table:1: no column "price" for --cost'
