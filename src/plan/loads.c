@@ -7,12 +7,16 @@
 
 #define WEIGHT (INT64_C(1) << 40)
 
-int64_t bl_loads_piece(const struct bl_loads *l, uint32_t piece, int kind)
+/* Sets the next piece. Its amounts lie side by side: those of the sequences are scattered. */
+static void loads_add_piece(struct bl_loads *l, uint32_t id)
 {
-    uint32_t id = l->id[piece];
-    return kind == 0                 ? bl_lengths_units_of(l->lengths, id)
-           : kind <= l->needs->count ? l->needs->each[kind - 1].of[id]
-                                     : 1;
+    uint32_t *amount = l->amount + l->pieces * (size_t)l->kinds;
+    l->id[l->pieces++] = id;
+    *amount++ = (uint32_t)bl_lengths_units_of(l->lengths, id);
+    for (int c = 0; c < l->needs->count; c++)
+        *amount++ = (uint32_t)l->needs->each[c].of[id];
+    if (l->kinds > 1 + l->needs->count)
+        *amount = 1;
 }
 
 void bl_loads_add(struct bl_loads *l, struct bl_load_block *b, uint32_t piece)
@@ -46,14 +50,15 @@ int bl_loads_open(struct bl_loads *l, struct bl_error *e)
 int bl_loads_make(struct bl_loads *l, const struct bl_draft *d, size_t first, const struct bl_lengths *lengths,
                   const struct bl_needs *needs, const struct bl_limits *limits, struct bl_error *e)
 {
-    size_t pieces = lengths->count;
+    size_t pieces = lengths->count + 1;
     *l = (struct bl_loads){.lengths = lengths,
                            .needs = needs,
                            .kinds = 1 + needs->count + (limits->sequences < BL_SEQUENCES_MAX),
                            .most = {{limits->T}},
-                           .id = malloc((pieces + 1) * sizeof *l->id),
-                           .next = malloc((pieces + 1) * sizeof *l->next)};
-    int code = l->id && l->next ? BL_OK : bl_error_memory(e);
+                           .id = malloc(pieces * sizeof *l->id),
+                           .next = malloc(pieces * sizeof *l->next)};
+    l->amount = malloc(pieces * (size_t)l->kinds * sizeof *l->amount);
+    int code = l->id && l->next && l->amount ? BL_OK : bl_error_memory(e);
     for (int c = 0; c < needs->count; c++)
         l->most.of[1 + c] = needs->each[c].most;
     if (l->kinds > 1 + needs->count)
@@ -63,8 +68,8 @@ int bl_loads_make(struct bl_loads *l, const struct bl_draft *d, size_t first, co
     for (size_t b = first; !code && b < d->blocks; b++) {
         code = bl_loads_open(l, e);
         for (uint32_t p = d->first[b]; !code && p < d->first[b + 1]; p++) {
-            l->id[l->pieces] = d->sequence[p];
-            bl_loads_add(l, &l->block[l->blocks - 1], (uint32_t)l->pieces++);
+            loads_add_piece(l, d->sequence[p]);
+            bl_loads_add(l, &l->block[l->blocks - 1], (uint32_t)l->pieces - 1);
         }
     }
     return code;
@@ -72,7 +77,7 @@ int bl_loads_make(struct bl_loads *l, const struct bl_draft *d, size_t first, co
 
 void bl_loads_leave(struct bl_loads *l, uint32_t id)
 {
-    l->id[l->pieces++] = id;
+    loads_add_piece(l, id);
     l->unplaced++;
 }
 
@@ -80,8 +85,9 @@ void bl_loads_free(struct bl_loads *l)
 {
     free(l->id);
     free(l->next);
+    free(l->amount);
     free(l->block);
-    l->id = l->next = NULL;
+    l->id = l->next = l->amount = NULL;
     l->block = NULL;
 }
 

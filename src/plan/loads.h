@@ -29,6 +29,7 @@ struct bl_loads {
     struct bl_load weight;       /* of one unit too many: all kinds count alike, as a part of what a block has */
     uint32_t *id;                /* [pieces] */
     uint32_t *next;              /* [pieces] the next piece of the same block */
+    uint32_t *amount;            /* [pieces][kinds] what each piece has */
     size_t pieces;               /* those with a block come first */
     size_t unplaced;             /* of these: without a block */
     struct bl_load_block *block; /* [blocks] */
@@ -47,7 +48,10 @@ void bl_loads_free(struct bl_loads *l);
 void bl_loads_leave(struct bl_loads *l, uint32_t id);
 
 /* Returns what a piece has of a kind of load. piece: its index in `id`. */
-int64_t bl_loads_piece(const struct bl_loads *l, uint32_t piece, int kind);
+static inline int64_t bl_loads_piece(const struct bl_loads *l, uint32_t piece, int kind)
+{
+    return l->amount[piece * (size_t)l->kinds + (size_t)kind];
+}
 
 /* Adds a piece to a block, or removes it. */
 void bl_loads_add(struct bl_loads *l, struct bl_load_block *block, uint32_t piece);

@@ -2,6 +2,7 @@
 
 enum {
     SINGLES = 12,   /* sequences of a block that a trade chooses from */
+    ANY = 12,       /* parcels of a block that any trade is looked for among */
     PARCELS = 40,   /* of one or two of them, and nothing */
     OPERATIONS = 4, /* to look at one kind of load of two parcels */
 };
@@ -112,8 +113,8 @@ bool bl_trade_any(struct bl_loads *l, struct bl_load_block *a, struct bl_load_bl
         return false;
     int own_first = (int)bl_random_below(&l->random, (uint64_t)own.count - 1);
     int other_first = (int)bl_random_below(&l->random, (uint64_t)other.count - 1);
-    for (int i = 0; i < own.count - 1; i++)
-        for (int j = 0; j < other.count - 1; j++) {
+    for (int i = 0; i < own.count - 1 && i < ANY; i++)
+        for (int j = 0; j < other.count - 1 && j < ANY; j++) {
             const struct parcel *x = &own.parcel[1 + (own_first + i) % (own.count - 1)];
             const struct parcel *y = &other.parcel[1 + (other_first + j) % (other.count - 1)];
             if (!trade_is_whole(a, b, x, y) || trade_excess(l, a, b, x, y, 1) > 0)

@@ -487,6 +487,37 @@ START_TEST(a_plan_is_made_of_lengths)
 }
 END_TEST
 
+START_TEST(columns_have_maxima)
+{
+    static const int64_t length[] = {1, 1, 1, 1, 1};
+    static const double pictures[] = {3, 1, 2, 4, 0}, seconds[] = {0.1, 0.2, 0.3, 0.5, 0.5};
+    struct bload_plan_options options = {.T = 9, .columns = 1, .column = {{5, pictures}}};
+    struct bload_plan *plan;
+    struct bload_error error;
+    struct bload_counts counts;
+    ck_assert_msg(bload_plan_make(length, 5, &options, &plan, &error) == BLOAD_OK, "%s", error.text);
+    bload_plan_counts(plan, &counts);
+    ck_assert_int_eq(counts.blocks, 2);
+    ck_assert_int_eq(counts.lower_bound, 2);
+    bload_plan_free(plan);
+    options.columns = 2;
+    options.column[1] = (struct bload_max_column){0.6, seconds};
+    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_OK);
+    bload_plan_counts(plan, &counts);
+    ck_assert_int_eq(counts.blocks, 3);
+    bload_plan_free(plan);
+    options.column[1].max = 0.4;
+    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
+    ck_assert_msg(strstr(error.text, "sequence 3 alone has 0.5 column 1") != NULL, "%s", error.text);
+    options.column[1].value = NULL;
+    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
+    options.columns = BLOAD_COLUMNS_MAX + 1;
+    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
+    options = (struct bload_plan_options){.T = 9, .fill = BLOAD_PAPER, .columns = 1, .column = {{5, pictures}}};
+    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
+}
+END_TEST
+
 START_TEST(every_strategy_and_every_error_of_planning)
 {
     static const int64_t length[] = {5, 3, 8, 2, 6};
@@ -536,6 +567,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, a_field_without_a_word_on_its_encoding_is_raw);
     tcase_add_test(tests, large_seeds_survive_json);
     tcase_add_test(tests, a_plan_is_made_of_lengths);
+    tcase_add_test(tests, columns_have_maxima);
     tcase_add_test(tests, every_strategy_and_every_error_of_planning);
 }
 

@@ -931,6 +931,7 @@ START_TEST(golden_digests)
     static const uint64_t golden[] = {
         UINT64_C(0x8f75964ebee23ef2), UINT64_C(0x0b1960d943e40a1a), UINT64_C(0x9c441ebad7f268aa),
         UINT64_C(0xc39df969e5fe0720), UINT64_C(0x7137a0d14d66fceb), UINT64_C(0x2d6381e50b516b63),
+        UINT64_C(0xe3cf27a836f9efd1),
     };
     struct list l = random_list(1000, 100, 42);
     struct bl_plan_options o = {.T = 60, .oversize = BL_OVERSIZE_SPLIT, .seed = 7};
@@ -938,6 +939,11 @@ START_TEST(golden_digests)
     o.fill = _i == BL_STRATEGY_BLOCK + 1 ? BL_FILL_PAPER : BL_FILL_OPTIMAL;
     if (_i > BL_STRATEGY_BLOCK + 1) /* blocks that are drawn */
         o.T = 250;
+    double value[1000];
+    for (size_t i = 0; i < l.count; i++)
+        value[i] = (double)(i * 7 % 11) / 4;
+    if (_i > BL_STRATEGY_BLOCK + 2)
+        o.max_column = (struct bl_plan_columns){{{"a", 6.5, value}}, 1};
     struct bl_plan plan = make(l, &o);
     ck_assert_msg(plan_digest(&plan) == golden[_i], "digest is now 0x%016llx", (unsigned long long)plan_digest(&plan));
     bl_plan_free(&plan);
@@ -977,7 +983,7 @@ static Suite *plan_suite(void)
     tcase_add_test(chance, seeds_decide);
     tcase_add_loop_test(chance, papers_rule_is_uniform_over_sequences, 0, brief ? 0 : 1);
     tcase_add_loop_test(chance, no_trend, 0, BL_FILL_COUNT);
-    tcase_add_loop_test(chance, golden_digests, 0, 6);
+    tcase_add_loop_test(chance, golden_digests, 0, 7);
     suite_add_tcase(s, laws);
     suite_add_tcase(s, edges);
     suite_add_tcase(s, chance);
