@@ -1,5 +1,7 @@
 /* --fill optimal: as few blocks as the search finds. The patterns that it finds make a draft; then the seed decides
  * anew which sequences share a block. */
+#include <stdlib.h>
+
 #include "plan/drawing.h"
 #include "plan/fill.h"
 #include "plan/search.h"
@@ -9,6 +11,9 @@ enum {
     EQUAL_ENOUGH = 1000, /* sequences of each length */
     DRAWING_SHARE = 16,  /* of the effort */
 };
+
+/* The share of pairs that may meet again, beyond that in a random partition. */
+static const double FEW_AGAIN = 0.0005;
 
 /* Keeps patterns for rounded lengths, unless best fit with the exact lengths takes fewer blocks. */
 static int optimal_prepare_rounded(struct bl_subproblem *s, int64_t bound, const struct bl_limits *limits,
@@ -44,10 +49,44 @@ static int optimal_draft_kept(struct bl_draft *d, const struct bl_subproblem *s,
                           : bl_draft_patterns(d, &s->patterns, &s->h, &s->lengths, seed, e);
 }
 
-/* Whether so many sequences are of equal length that hardly a pair meets again, although the patterns stay. */
-static bool subproblem_is_mixed(const struct bl_subproblem *s)
+/* Counts the pairs in a block that are of equal length, by length. here: [distinct] zeros, and left so. */
+static void patterns_count_equal_pairs(const struct bl_patterns *p, double *pairs, uint32_t *here)
 {
-    return !s->by_sequence && s->h.start[s->h.distinct] / (s->h.distinct + 1) >= EQUAL_ENOUGH;
+    for (size_t i = 0; i < p->count; i++) {
+        for (uint32_t k = p->first[i]; k < p->first[i + 1]; k++)
+            pairs[p->bucket[k]] += (double)p->use[i] * here[p->bucket[k]]++;
+        for (uint32_t k = p->first[i]; k < p->first[i + 1]; k++)
+            here[p->bucket[k]] = 0;
+    }
+}
+
+static double pairs_of(double n)
+{
+    return n * (n - 1) / 2;
+}
+
+/* Whether hardly a pair meets again, although the patterns stay: so many sequences are of equal length, and those of
+ * one length are not together in few blocks. */
+static int subproblem_find_mixed(const struct bl_subproblem *s, bool *is_mixed, struct bl_error *e)
+{
+    const struct bl_patterns *p = &s->patterns;
+    const struct bl_histogram *h = &s->h;
+    *is_mixed = false;
+    if (s->by_sequence || h->start[h->distinct] / (h->distinct + 1) < EQUAL_ENOUGH)
+        return BL_OK;
+    double *pairs = calloc(h->distinct, sizeof *pairs), all = 0, again = 0;
+    uint32_t *here = calloc(h->distinct, sizeof *here);
+    int code = pairs && here ? BL_OK : bl_error_memory(e);
+    if (!code)
+        patterns_count_equal_pairs(p, pairs, here);
+    for (size_t i = 0; i < p->count; i++)
+        all += p->use[i] * pairs_of(p->first[i + 1] - p->first[i]);
+    for (size_t b = 0; !code && b < h->distinct; b++)
+        again += pairs[b] > 0 ? pairs[b] * pairs[b] / pairs_of(bl_histogram_count(h, b)) : 0;
+    *is_mixed = again <= all * (all / pairs_of(h->start[h->distinct]) + FEW_AGAIN);
+    free(pairs);
+    free(here);
+    return code;
 }
 
 /* Replaces the blocks from `first` on by drawn ones, or by others of the same patterns. */
@@ -80,8 +119,10 @@ static int optimal_draft(struct bl_draft *d, const struct bl_subproblem *s, cons
         return code;
     size_t blocks = bl_wanted_blocks(wanted, d->blocks - first, d->pieces - pieces);
     enum bl_drawn drawn = BL_DRAWN_NOT;
-    bool is_fixed = limits->sequences == 1 || blocks < 2 || subproblem_is_mixed(s);
+    bool is_fixed = limits->sequences == 1 || blocks < 2;
     if (!is_fixed)
+        code = subproblem_find_mixed(s, &is_fixed, e);
+    if (!code && !is_fixed)
         code = optimal_draw(d, first, s, limits, blocks, seed, &drawn, e);
     if (!code)
         code = bl_ranks_split(d, first, first + blocks, e);

@@ -14,7 +14,8 @@
 enum {
     SEARCH_SHARE = 2, /* of the effort, for all maxima together; the rest is for one at a time */
     REACH = 4096,     /* blocks after it, in random order, that a block trades with: what lies together is fast */
-    OFFERS = 2,       /* of trades to other blocks, for every sequence of a block */
+    OFFERS = 2,       /* of trades to other blocks, for every sequence of a block, */
+    OFFERS_MAX = 64,  /* and in all: swaps do the rest */
 };
 
 /* One of the maxima: the pieces by what it limits, and the blocks that it alone would take. */
@@ -133,9 +134,12 @@ static int vector_trade(struct bl_draft *d, size_t first, const struct bl_subpro
     if (code)
         goto out;
     bl_random_seed(&l.random, seed, BL_STREAM_TRADE);
+    code = bl_loads_shuffle_equal(&l, e);
+    if (code)
+        goto out;
     size_t reach = l.blocks - 1 < REACH ? l.blocks - 1 : REACH;
     for (size_t b = 0; reach && b < l.blocks; b++)
-        for (size_t offers = OFFERS * (size_t)l.block[b].size; offers > 0; offers--) {
+        for (uint32_t offers = 0; offers < OFFERS_MAX && offers < OFFERS * l.block[b].size; offers++) {
             size_t other = (b + 1 + bl_random_below(&l.random, reach)) % l.blocks;
             bl_trade_any(&l, &l.block[b], &l.block[other]);
         }

@@ -2,10 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <string.h>
 
 #include "base/array.h"
+#include "base/sort.h"
 
-#define WEIGHT (INT64_C(1) << 40)
+#define WEIGHT (INT64_C(1) << 33) /* of a whole block: sums over all blocks fit */
 
 /* Sets the next piece. Its amounts lie side by side: those of the sequences are scattered. */
 static void loads_add_piece(struct bl_loads *l, uint32_t id)
@@ -89,6 +91,43 @@ void bl_loads_free(struct bl_loads *l)
     free(l->block);
     l->id = l->next = l->amount = NULL;
     l->block = NULL;
+}
+
+/* Returns 32 bits of a hash of what a piece has. */
+static uint64_t piece_hash(const struct bl_loads *l, uint32_t piece)
+{
+    uint64_t hash = 0;
+    for (int k = 0; k < l->kinds; k++)
+        hash = (hash ^ (uint64_t)bl_loads_piece(l, piece, k)) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash >> 32;
+}
+
+static bool pieces_are_equal(const struct bl_loads *l, uint32_t a, uint32_t b)
+{
+    const uint32_t *amount = l->amount;
+    return memcmp(amount + a * (size_t)l->kinds, amount + b * (size_t)l->kinds, (size_t)l->kinds * sizeof *amount) == 0;
+}
+
+int bl_loads_shuffle_equal(struct bl_loads *l, struct bl_error *e)
+{
+    uint64_t *word = malloc((l->pieces + 1) * sizeof *word);
+    if (!word)
+        return bl_error_memory(e);
+    for (uint32_t p = 0; p < l->pieces; p++)
+        word[p] = piece_hash(l, p) << 32 | p;
+    bl_sort_u64(word, l->pieces, 32);
+    for (size_t i = 0, end = 0; i < l->pieces; i++) {
+        while (end < l->pieces && word[end] >> 32 == word[i] >> 32)
+            end++;
+        uint32_t p = (uint32_t)word[i], q = (uint32_t)word[i + bl_random_below(&l->random, end - i)];
+        uint32_t id = l->id[p];
+        if (!pieces_are_equal(l, p, q)) /* of the same hash only */
+            continue;
+        l->id[p] = l->id[q];
+        l->id[q] = id;
+    }
+    free(word);
+    return BL_OK;
 }
 
 int bl_loads_write(const struct bl_loads *l, struct bl_draft *d, struct bl_error *e)

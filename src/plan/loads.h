@@ -47,6 +47,9 @@ void bl_loads_free(struct bl_loads *l);
 /* Adds a piece without a block. All pieces together are at most those of the lengths. */
 void bl_loads_leave(struct bl_loads *l, uint32_t id);
 
+/* Lets pieces that have the same of everything change places at random. */
+int bl_loads_shuffle_equal(struct bl_loads *l, struct bl_error *e);
+
 /* Returns what a piece has of a kind of load. piece: its index in `id`. */
 static inline int64_t bl_loads_piece(const struct bl_loads *l, uint32_t piece, int kind)
 {

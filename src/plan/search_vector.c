@@ -11,12 +11,10 @@ enum {
     STALE = 30,      /* rounds without gain */
     SCANNED = 4096,  /* blocks that a sequence looks for room in, */
     SCANS = 1 << 27, /* or fewer, where there are many sequences: in all */
-    GUESSES = 64,    /* blocks of which a sequence goes to the best, without room */
+    GUESSES = 64,    /* blocks of which a sequence without room goes to the best, and sequences of which one leaves */
+    PLENTY = 2,      /* sequences that every block has room for, besides those it gets */
     FAILURES = 8,    /* to do without a block */
 };
-
-/* More than this part of the blocks' room is not plenty. */
-static const double PLENTY = 0.8;
 
 static int64_t block_excess(const struct bl_loads *l, size_t b)
 {
@@ -66,13 +64,15 @@ static struct bl_load load_with(const struct bl_loads *l, size_t b, uint32_t pie
     return load;
 }
 
-/* Returns which blocks suit a piece: 1 the fullest, or -1 the emptiest, of what it needs, if there is plenty of all of
- * that. all: the load of all pieces. */
+/* Returns which blocks suit a piece: 1 the fullest, or -1 the emptiest, if in the end each has room for PLENTY more of
+ * them in the mean. Small pieces are spread then. all: the load of all pieces. */
 static int piece_preference(const struct bl_loads *l, uint32_t piece, const struct bl_load *all)
 {
-    for (int k = 0; k < l->kinds; k++)
-        if (bl_loads_piece(l, piece, k) > 0 && (double)all->of[k] > PLENTY * (double)l->most.of[k] * (double)l->blocks)
+    for (int k = 0; k < l->kinds; k++) {
+        double own = (double)bl_loads_piece(l, piece, k), room = (double)l->most.of[k] * (double)l->blocks;
+        if (own > 0 && room - (double)all->of[k] < PLENTY * own * (double)l->blocks)
             return 1;
+    }
     return -1;
 }
 
@@ -100,18 +100,20 @@ static size_t loads_find_room(struct bl_loads *l, uint32_t piece, const struct b
     return best;
 }
 
-/* Takes the piece out of a block that leaves the least excess, of several the smallest. */
+/* Takes the piece out of a block that leaves the least excess, of several the smallest: of some that lessen it. */
 static uint32_t block_take(struct bl_loads *l, struct bl_load_block *block)
 {
     uint32_t best = block->head;
-    int64_t least = INT64_MAX, smallest = INT64_MAX;
-    for (uint32_t p = block->head; p != BL_LOADS_NONE; p = l->next[p]) {
+    int64_t least = INT64_MAX, smallest = INT64_MAX, before = bl_loads_excess(l, &block->load, INT64_MAX);
+    int useful = 0;
+    for (uint32_t p = block->head; p != BL_LOADS_NONE && useful < GUESSES; p = l->next[p]) {
         struct bl_load load = block->load, own = {{0}};
         for (int k = 0; k < l->kinds; k++) {
             own.of[k] = bl_loads_piece(l, p, k);
             load.of[k] -= own.of[k];
         }
         int64_t excess = bl_loads_excess(l, &load, INT64_MAX), size = bl_loads_fullness(l, &own);
+        useful += excess < before;
         if (excess < least || (excess == least && size < smallest)) {
             least = excess;
             smallest = size;
@@ -129,7 +131,7 @@ static void pieces_sort(const struct bl_loads *l, uint64_t *piece, size_t count)
         struct bl_load own;
         for (int k = 0; k < l->kinds; k++)
             own.of[k] = bl_loads_piece(l, (uint32_t)piece[i], k);
-        piece[i] |= ~(uint64_t)(bl_loads_fullness(l, &own) >> 9) << 32;
+        piece[i] |= ~(uint64_t)(bl_loads_fullness(l, &own) >> 2) << 32;
     }
     bl_sort_u64(piece, count, 32);
 }

@@ -461,6 +461,24 @@ START_TEST(few_meet_again)
 }
 END_TEST
 
+/* Many sequences of each of few lengths, in long blocks: patterns would put those of one length together, in few blocks.
+ */
+START_TEST(equal_lengths_are_spread)
+{
+    struct list l = random_list(60000, 40, 17);
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK,
+                                .T = 20000,
+                                .effort = 1,
+                                .max_column = {{{"a", _i == 1 ? 4000 : 2100, l.value[0]}}, _i > 0}};
+    struct meetings m = meetings_of(l, &o, 4);
+    struct bl_plan plan = make(l, &o);
+    ck_assert_uint_eq(plan.blocks, (size_t)plan.lower_bound);
+    ck_assert_msg(m.worst <= 1.1 * m.random, "worst %f, of random blocks %f", m.worst, m.random);
+    bl_plan_free(&plan);
+    free_list(l);
+}
+END_TEST
+
 /* Where long sequences leave few partners, more blocks let fewer meet again. */
 START_TEST(spare_blocks_mix)
 {
@@ -616,6 +634,7 @@ static void add(TCase *tests)
     tcase_add_loop_test(tests, equal_pairs_meet_as_often_as_expected, 0, BL_FILL_COUNT);
     tcase_add_loop_test(tests, pairs_of_lengths_meet_alike, 0, BL_FILL_COUNT);
     tcase_add_loop_test(tests, few_meet_again, 0, 3);
+    tcase_add_loop_test(tests, equal_lengths_are_spread, 0, 3);
     tcase_add_test(tests, spare_blocks_mix);
     tcase_add_test(tests, places_are_even_after_a_spread);
     tcase_add_loop_test(tests, no_length_prefers_the_first_place, 0, BL_FILL_COUNT);
