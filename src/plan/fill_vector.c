@@ -92,6 +92,7 @@ static int vector_prepare(struct bl_subproblem *s, int64_t *bound, const struct 
     vector_add_others(&l, s, &most.only.lengths);
     bl_random_seed(&l.random, 0, BL_STREAM_LOAD);
     code = bl_search_vector(&l, *bound, limits->work / SEARCH_SHARE, e);
+    bl_limits_use(limits, l.work);
     d.blocks = d.pieces = 0;
     if (!code)
         code = bl_loads_write(&l, &d, e);

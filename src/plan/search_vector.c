@@ -12,8 +12,8 @@ enum {
     SCANNED = 4096,  /* blocks that a sequence looks for room in, */
     SCANS = 1 << 27, /* or fewer, where there are many sequences: in all */
     GUESSES = 64,    /* blocks of which a sequence without room goes to the best, and sequences of which one leaves */
-    PLENTY = 2,      /* sequences that every block has room for, besides those it gets */
-    FAILURES = 8,    /* to do without a block */
+    PLENTY = 8,      /* sequences that every block has room for, besides those it gets */
+    FAILURES = 30,   /* to do without a block */
 };
 
 static int64_t block_excess(const struct bl_loads *l, size_t b)

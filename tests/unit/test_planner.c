@@ -461,7 +461,8 @@ START_TEST(few_meet_again)
 }
 END_TEST
 
-/* Many sequences of each of few lengths, in long blocks: patterns would put those of one length together, in few blocks.
+/* Many sequences of each of few lengths, in long blocks: patterns would put those of one length together, in few
+ * blocks.
  */
 START_TEST(equal_lengths_are_spread)
 {
