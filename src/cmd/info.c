@@ -104,6 +104,11 @@ static void info_format_plan(const struct bl_info *info, struct bl_buffer *out)
         bl_buffer_printf(out, "; naive padding would cost %s", bl_text_count(a, info->naive_padding));
     bl_buffer_byte(out, '\n');
     info_format_lost(info, out);
+    for (int k = 0; k < w->columns; k++) {
+        bl_buffer_text(out, "column      ");
+        bl_plan_info_column_describe(&w->column[k], out);
+        bl_buffer_byte(out, '\n');
+    }
     info_format_balance(&w->balance, out);
     info_format_company(&info->company, out);
 }

@@ -29,9 +29,11 @@ static void summary_lost(const struct bl_plan *plan)
 static void summary_columns(const struct bl_plan_info *plan_info)
 {
     for (int c = 0; c < plan_info->columns; c++) {
-        const struct bl_plan_info_column *column = &plan_info->column[c];
-        bl_cmd_print("%s: at most %.10g of %.10g in a block, %.2f %% of it in the mean", column->name,
-                     column->filled.highest * column->max, column->max, 100 * column->filled.mean);
+        struct bl_buffer text = {0};
+        bl_plan_info_column_describe(&plan_info->column[c], &text);
+        if (!text.failed)
+            bl_cmd_print("%s", text.data);
+        bl_buffer_free(&text);
     }
 }
 

@@ -15,6 +15,12 @@ const char *bl_fill_name(enum bl_fill fill)
     return bl_fill_names[fill];
 }
 
+void bl_plan_info_column_describe(const struct bl_plan_info_column *column, struct bl_buffer *out)
+{
+    bl_buffer_printf(out, "%s: at most %.10g of %.10g in a block, %.2f %% of it in the mean", column->name,
+                     column->filled.highest * column->max, column->max, 100 * column->filled.mean);
+}
+
 void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *plan,
                        const struct bl_plan_options *options)
 {

@@ -40,6 +40,9 @@ struct bl_plan_info {
 void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *plan,
                        const struct bl_plan_options *options);
 
+/* Appends how full the blocks are of a column that has a maximum, as people read it. */
+void bl_plan_info_column_describe(const struct bl_plan_info_column *column, struct bl_buffer *out);
+
 /* Appends it as a JSON object and a newline: the output of `plan --report`. */
 int bl_plan_info_format(const struct bl_plan_info *plan_info, struct bl_buffer *out, struct bl_error *e);
 

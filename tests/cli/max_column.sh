@@ -102,6 +102,7 @@ test_epochs_of_a_dataset_keep_to_the_maxima() {
             printf "{\"images\": %d, \"text\": \"", int(4 * rand()); n = 1 + int(60 * rand()); for (k = 0; k < n; k++) printf "a"; print "\"}" } }' >texts/a.jsonl
     expect 0 bload pack -q texts --tokenizer bytes --keep images -T 200 --world-size 2 --max-column images=9 -o data
     expect 0 bload info data
+    out_has 'column      images: at most 9 of 9 in a block, '
     expect 0 bload verify -q data
     expect 0 bload plan -q --dataset data --epochs 3
     expect 0 bload verify -q data
