@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan/bound.h"
+#include "plan/bound_vector.h"
 #include "plan/fill.h"
 #include "plan/loads.h"
 #include "plan/search_vector.h"
@@ -91,7 +92,11 @@ static int vector_prepare(struct bl_subproblem *s, int64_t *bound, const struct 
         goto out;
     vector_add_others(&l, s, &most.only.lengths);
     bl_random_seed(&l.random, 0, BL_STREAM_LOAD);
-    code = bl_search_vector(&l, *bound, limits->work / SEARCH_SHARE, e);
+    code = bl_search_mend(&l, limits->work / SEARCH_SHARE / 2, e);
+    if (!code && (int64_t)l.blocks > *bound)
+        code = bl_bound_vector(bound, &l, limits, e);
+    if (!code)
+        code = bl_search_reduce(&l, *bound, limits->work / SEARCH_SHARE, e);
     bl_limits_use(limits, l.work);
     d.blocks = d.pieces = 0;
     if (!code)

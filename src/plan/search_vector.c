@@ -175,6 +175,11 @@ static int loads_evict(struct bl_loads *l, struct bl_error *e)
     return code;
 }
 
+int bl_search_mend(struct bl_loads *l, int64_t work, struct bl_error *e)
+{
+    return loads_relieve(l, work) && !l->unplaced ? BL_OK : loads_evict(l, e);
+}
+
 /* --- doing without a block -------------------------------------------------------------------------------------- */
 
 /* A copy of the blocks. */
@@ -243,7 +248,7 @@ static void loads_dissolve(struct bl_loads *l, size_t b)
     }
 }
 
-static int loads_reduce(struct bl_loads *l, int64_t bound, int64_t work, struct bl_error *e)
+int bl_search_reduce(struct bl_loads *l, int64_t bound, int64_t work, struct bl_error *e)
 {
     struct saved s = {.next = malloc((l->pieces + 1) * sizeof *s.next),
                       .block = malloc((l->blocks + 1) * sizeof *s.block)};
@@ -261,10 +266,4 @@ static int loads_reduce(struct bl_loads *l, int64_t bound, int64_t work, struct 
     free(s.next);
     free(s.block);
     return code;
-}
-
-int bl_search_vector(struct bl_loads *l, int64_t bound, int64_t work, struct bl_error *e)
-{
-    int code = loads_relieve(l, work / 2) && !l->unplaced ? BL_OK : loads_evict(l, e);
-    return code ? code : loads_reduce(l, bound, work, e);
 }

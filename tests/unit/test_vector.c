@@ -191,6 +191,23 @@ START_TEST(bounds_are_reached)
 }
 END_TEST
 
+/* Sequences with much of one have little of the other: three fit in a block, which no maximum alone shows. */
+START_TEST(two_maxima_prove_more_than_each)
+{
+    static struct list l;
+    draw(&l, 1000, 481, 11);
+    for (size_t i = 0; i < l.count; i++) {
+        l.length[i] += 19;
+        l.value[0][i] = (double)(520 - l.length[i]);
+    }
+    struct bl_plan_options o = options(&l, 1000, 1000, 100000);
+    struct bl_plan plan = make(&l, &o);
+    ck_assert_int_eq(plan.lower_bound, 334);
+    ck_assert_uint_eq(plan.blocks, 334);
+    bl_plan_free(&plan);
+}
+END_TEST
+
 /* Seeds differ in who shares a block, not in the number of blocks. */
 START_TEST(seeds_draw_company)
 {
@@ -255,6 +272,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, dropped_sequences_have_no_needs);
     tcase_add_loop_test(tests, blocks_are_nearly_as_few_as_can_be, 0, unit_times(60));
     tcase_add_loop_test(tests, bounds_are_reached, 0, 5);
+    tcase_add_test(tests, two_maxima_prove_more_than_each);
     tcase_add_test(tests, seeds_draw_company);
     tcase_add_test(tests, adopted_blocks_keep_to_the_maxima);
 }
