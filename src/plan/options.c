@@ -112,25 +112,32 @@ static void cost_format(const struct bl_option *option, const void *value, struc
         bl_buffer_printf(out, "%.17g,%.17g", cost->alpha, cost->beta);
 }
 
+/* Parses the "COLUMN=MAX" that ends at `end`. */
+static bool column_parse(const char *text, const char *end, struct bl_plan_column *column)
+{
+    const char *equals = memrchr(text, '=', (size_t)(end - text));
+    char *stop = NULL;
+    if (!equals || equals == text || equals - text >= BL_PLAN_COLUMN_SIZE)
+        return false;
+    *column = (struct bl_plan_column){.max = strtod(equals + 1, &stop)};
+    memcpy(column->name, text, (size_t)(equals - text));
+    return stop == end && stop != equals + 1 && column->max > 0 && isfinite(column->max);
+}
+
 /* Parses "COLUMN=MAX", or several with commas between them, and adds them. */
 static bool max_column_parse(const struct bl_option *option, const char *text, void *value)
 {
     struct bl_plan_columns *columns = value;
     (void)option;
-    for (const char *next = text; next; text = next + 1) {
-        next = strchr(text, ',');
-        const char *end = next ? next : text + strlen(text), *equals = memrchr(text, '=', (size_t)(end - text));
-        struct bl_plan_column *column = &columns->each[columns->count];
-        char *stop = NULL;
-        if (!equals || equals == text || equals - text >= BL_PLAN_COLUMN_SIZE || columns->count == BL_PLAN_COLUMNS_MAX)
-            return false;
-        *column = (struct bl_plan_column){.max = strtod(equals + 1, &stop)};
-        memcpy(column->name, text, (size_t)(equals - text));
-        if (stop != end || stop == equals + 1 || !(column->max > 0) || isinf(column->max))
+    for (;;) {
+        const char *end = strchrnul(text, ',');
+        if (columns->count == BL_PLAN_COLUMNS_MAX || !column_parse(text, end, &columns->each[columns->count]))
             return false;
         columns->count++;
+        if (!*end)
+            return true;
+        text = end + 1;
     }
-    return true;
 }
 
 static void max_column_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
