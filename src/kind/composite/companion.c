@@ -154,6 +154,7 @@ static int extra_columns_read(const struct bl_composite_part *part, const struct
                               struct bl_companion_row *out, struct bl_error *e)
 {
     struct bl_buffer name = {0}, value = {0};
+    bool failed = false; /* what is cleared forgets it */
     bl_buffer_clear(&out->columns);
     kind_columns_append(part, &out->columns);
     bl_buffer_clear(&out->extra);
@@ -164,9 +165,9 @@ static int extra_columns_read(const struct bl_composite_part *part, const struct
         bl_buffer_byte(&out->extra, '\t');
         if (name.data && bl_row_get_value(row, name.data, &value))
             bl_text_escape(&out->extra, value.data, value.size);
+        failed |= name.failed || value.failed;
     }
-    bool failed = out->columns.failed || name.failed || value.failed;
-    int code = failed ? bl_error_memory(e) : bl_buffer_check(&out->extra, e);
+    int code = failed || out->columns.failed ? bl_error_memory(e) : bl_buffer_check(&out->extra, e);
     bl_buffer_free(&name);
     bl_buffer_free(&value);
     return code;
