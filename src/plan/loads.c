@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/sort.h"
@@ -142,7 +141,6 @@ int bl_loads_write(const struct bl_loads *l, struct bl_draft *d, struct bl_error
     return code;
 }
 
-/* What a load has too much, at most `limit` or a larger number. */
 int64_t bl_loads_excess(const struct bl_loads *l, const struct bl_load *load, int64_t limit)
 {
     int64_t excess = 0;
@@ -153,7 +151,6 @@ int64_t bl_loads_excess(const struct bl_loads *l, const struct bl_load *load, in
     return excess;
 }
 
-/* How full a block is in the mean of all kinds of load that it can have too much of. */
 int64_t bl_loads_fullness(const struct bl_loads *l, const struct bl_load *load)
 {
     int64_t sum = 0;

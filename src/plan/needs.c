@@ -119,9 +119,9 @@ void bl_needs_find_over(struct bl_needs_over *over, const int64_t *length, size_
 {
     *over = (struct bl_needs_over){0};
     int64_t longest = o->max_length ? o->max_length : INT64_MAX;
-    if (o->oversize == BL_OVERSIZE_DROP && o->T && o->T < longest)
-        longest = o->T;
-    for (int c = 0; c < o->max_column.count && o->oversize != BL_OVERSIZE_SPLIT; c++) {
+    if (o->oversize != BL_OVERSIZE_ERROR && o->T && o->T < longest)
+        longest = o->T; /* longer ones are dropped or cut */
+    for (int c = 0; c < o->max_column.count; c++) {
         const struct bl_plan_column *column = &o->max_column.each[c];
         for (size_t i = 0; i < count; i++) {
             if (length[i] < 1 || length[i] < o->min_length || length[i] > longest ||
