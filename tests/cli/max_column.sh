@@ -67,10 +67,10 @@ test_what_no_block_can_hold_is_named() {
     expect 0 bload plan -q -T 2000 over --max-column seconds=13 -o plan.tsv
     expect 2 bload plan -q -T 100 over --oversize split --max-column images=1,seconds=0.1 -o plan.tsv
     err_has 'alone has'
-    printf 'id\tlength\timages\na\t200\t4\nb\t50\t3\n' >cut
+    printf 'id\tlength\timages\na\t200\t4\nb\t50\t3\n' >halved
     for how in truncate split; do # the first 100 steps have half of the images
-        expect 0 bload plan -q -T 100 cut --oversize $how --max-column images=3 -o plan.tsv
-        expect 2 bload plan -q -T 100 cut --oversize $how --max-column images=2 -o plan.tsv
+        expect 0 bload plan -q -T 100 halved --oversize $how --max-column images=3 -o plan.tsv
+        expect 2 bload plan -q -T 100 halved --oversize $how --max-column images=2 -o plan.tsv
         err_is <<<'bload: plan: b (sequence 1) alone has 3 images, more than --max-column images=2 (too much: 1)'
     done
 }
