@@ -57,11 +57,12 @@ def times(path):
     return (found - found[0]) * second
 
 
-def raw_frames(path, stream, simd, out, filters=None):
-    """Writes the frames that the ffmpeg command decodes from the file to out, as they are, one after the other."""
+def raw_frames(path, stream, simd, out, filters=None, fps_mode="passthrough"):
+    """Writes the frames that the ffmpeg command decodes from the file to out, as they are, one after the other; with fps_mode
+    "cfr" those that it would write as image files."""
     pix_fmt = probe(path, stream)["pix_fmt"]
     subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", "-cpuflags", CPU_FLAGS[simd], "-noautorotate", "-i", path,
-                    "-map", f"0:{stream}", *(["-vf", filters] if filters else []), "-fps_mode", "passthrough",
+                    "-map", f"0:{stream}", *(["-vf", filters] if filters else []), "-fps_mode", fps_mode,
                     "-pix_fmt", pix_fmt, "-f", "rawvideo", out], check=True)
 
 

@@ -97,7 +97,7 @@ class Config(tool.Tool):
 
     def test_table_and_plan(self):
         """scan, plan and pack one after the other do what pack does at once."""
-        sampling = {"--fps", "--stride", "--count", "--hdr", "--kind"}
+        sampling = {"--fps", "--fps-origin", "--stride", "--count", "--hdr", "--kind"}
         planning = {"-T", "--oversize", "--strategy", "--clip", "--fill", "--seed"}
 
         def those(flags, names):

@@ -1,5 +1,5 @@
-"""Sampling: --fps takes the frames that ffmpeg's fps filter takes of times that begin at 0, --stride every N-th; scan knows
-beforehand how many."""
+"""Sampling: --fps takes the frames that ffmpeg's fps filter takes of times that begin at 0, with --fps-origin zero those that
+it writes as image files; --stride every N-th; scan knows beforehand how many."""
 import os
 import unittest
 
@@ -22,10 +22,15 @@ REAL = [known for known in media.VIDEOS if known.name in (
     "webm_bbb_480p_vp9_opus_1second.webm", "tc_discard_first_keyframe.mp4", "derived_editlist_trim.mp4", "tc_animated.gif",
     "derived_h264_mbaff.ts", "decord_unordered.mov", "exo_sample_with_increasing_timestamps.mp4")]
 
+LATE = [known for known in media.VIDEOS if known.name in (
+    "exo_sample_fragmented_seekable.mp4", "exo2_video_not_seekable.ts", "exo_bbb_2500ms.ts", "exo_sample_h262_mpeg_audio.ts",
+    "webm_bbb_480p_vp9_opus_1second.webm", "exo_sample_android_slow_motion.mp4", "tc_discard_first_keyframe.mp4")]
+
 
 class Sampling(tool.Tool):
     """A table and a dataset for every rate."""
     files, rates = (), ()
+    options, filters, fps_mode, sampling = (), "setpts=PTS-STARTPTS,", "passthrough", ""
 
     @classmethod
     def setUpClass(cls):
@@ -35,11 +40,11 @@ class Sampling(tool.Tool):
         for rate in cls.rates:
             path = self.path("table.tsv")
             with open(path, "w", encoding="utf-8") as file:
-                file.write(self.bload("scan", "-q", *cls.files, "--fps", rate, status=(0, 3))[0])
+                file.write(self.bload("scan", "-q", *cls.files, "--fps", rate, *cls.options, status=(0, 3))[0])
             cls.tables[rate] = {row["id"]: row for row in read_table(path)}
             name = rate.replace("/", "-")
-            cls.datasets[rate] = Dataset(self.pack(name, *cls.files, "--fps", rate, "-T", "longest", "--size", SIZE,
-                                                   status=(0, 3)))
+            cls.datasets[rate] = Dataset(self.pack(name, *cls.files, "--fps", rate, *cls.options, "-T", "longest", "--size",
+                                                   SIZE, status=(0, 3)))
 
     def compare(self, path):
         for rate in self.rates:
@@ -50,13 +55,13 @@ class Sampling(tool.Tool):
         dataset = self.datasets[rate]
         stream, simd = dataset.row(path)["stream"], dataset.manifest["simd"]
         raw = self.path("raw")
-        ffprobe.raw_frames(path, stream, simd, raw, f"setpts=PTS-STARTPTS,fps={rate}")
+        ffprobe.raw_frames(path, stream, simd, raw, f"{self.filters}fps={rate}", self.fps_mode)
         expected = ffprobe.converted(raw, [*ffprobe.convert_words(path, stream), f"size={SIZE}", f"simd={simd}"])
         os.unlink(raw)
         width, height = map(int, SIZE.split("x"))
         frames = len(expected) // (3 * width * height)
         self.assertEqual((self.tables[rate][path]["length"], dataset.row(path)["length"]), (str(frames), str(frames)))
-        self.assertEqual(self.tables[rate][path]["sampling"], f"fps={rate}")
+        self.assertEqual(self.tables[rate][path]["sampling"], f"fps={rate}{self.sampling}")
         self.assertEqual(dataset.row(path)["status"], "ok" if frames else "skipped")
         if frames:
             self.assertTrue(dataset.frames(path).tobytes() == expected, "other frames")
@@ -82,6 +87,41 @@ class Real(Sampling):
     files, rates = [known.path for known in REAL], ("8", "30")
 
     @each((known.name, known) for known in REAL)
+    def test(self, _, known):
+        self.compare(known.path)
+
+
+class FromZero(Sampling):
+    """The file's streams do not begin together."""
+    options, filters, fps_mode, sampling = ("--fps-origin", "zero"), "", "cfr", " origin=zero"
+
+
+@expand
+class ClipsFromZero(FromZero):
+    rates, names = ("2", "25/2", "30000/1001"), ["late.mkv", "vfr.mkv", "h264.ts"]
+
+    @classmethod
+    def setUpClass(cls):
+        cls.files = [clips.clip(name) for name in cls.names]
+        super().setUpClass()
+
+    @each(names)
+    def test(self, name):
+        self.compare(clips.clip(name))
+
+    def test_pieces(self):
+        late = clips.clip("late.mkv")
+        parts = Dataset(self.pack("parts", late, "--fps", "30", *self.options, "-T", "7", "--oversize", "split", "--size", SIZE))
+        whole = Dataset(self.pack("whole", late, "--fps", "30", *self.options, "-T", "longest", "--size", SIZE))
+        np.testing.assert_array_equal(parts.frames(late), whole.frames(late))
+
+
+@unittest.skipUnless(LATE, media.ABSENT)
+@expand
+class RealFromZero(FromZero):
+    files, rates = [known.path for known in LATE], ("2", "5", "25/2", "30")
+
+    @each((known.name, known) for known in LATE)
     def test(self, _, known):
         self.compare(known.path)
 

@@ -81,6 +81,30 @@ START_TEST(rates_as_ffmpeg_takes_them)
 }
 END_TEST
 
+/* Frames that begin 0.36 s after the sound. What is expected of the first was printed by ffmpeg 5.1, of such a file:
+ * ffmpeg -i late.nut -vf fps=5 -f image2 -c:v rawvideo late-%d.raw */
+START_TEST(outputs_before_the_first_frame)
+{
+    int64_t time[10];
+    for (int i = 0; i < 10; i++)
+        time[i] = 1000 + i;
+    struct bl_pick pick;
+    struct taken t;
+    ck_assert(bl_pick_init(&pick, 5, 1, 1, 1, 25));
+    bl_pick_set_origin(&pick, 991);
+    pick_all(&pick, time, 10, 1010, &t);
+    ASSERT_TAKEN(&t, 3, 3, 3, 8);
+    ck_assert(bl_pick_init(&pick, 25, 1, 1, 1, 25));
+    bl_pick_set_origin(&pick, 998);
+    pick_all(&pick, time, 3, 1003, &t);
+    ASSERT_TAKEN(&t, 0, 0, 0, 1, 2);
+    ck_assert(bl_pick_init(&pick, 25, 1, 1, 1, 25));
+    bl_pick_set_origin(&pick, 1001); /* an origin after the first frame: it has no output */
+    pick_all(&pick, time, 3, 1003, &t);
+    ASSERT_TAKEN(&t, 1, 2);
+}
+END_TEST
+
 START_TEST(frames_without_a_time_take_nothing)
 {
     static const int64_t time[] = {0, BL_PICK_UNKNOWN, 2, 3};
@@ -141,6 +165,7 @@ static void add(TCase *tests)
 {
     tcase_add_test(tests, every_frame_and_every_third);
     tcase_add_test(tests, rates_as_ffmpeg_takes_them);
+    tcase_add_test(tests, outputs_before_the_first_frame);
     tcase_add_test(tests, frames_without_a_time_take_nothing);
     tcase_add_test(tests, any_times_at_any_rate);
     tcase_add_test(tests, extremes);

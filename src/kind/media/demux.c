@@ -272,7 +272,7 @@ static bool codec_delay_is_known(const struct bl_demux *d, enum AVCodecID codec)
 static bool probe_is_needed(const struct bl_demux *d, enum bl_demux_mode mode)
 {
     unsigned first = 0;
-    if (d->format->ctx_flags & AVFMTCTX_NOHEADER)
+    if (mode == BL_DEMUX_START || d->format->ctx_flags & AVFMTCTX_NOHEADER)
         return true;
     int streams = streams_count_wanted(d->format, mode, &first);
     if (streams != 1)
@@ -448,6 +448,15 @@ int bl_demux_next(struct bl_demux *d, AVPacket *packet, bool *got, struct bl_err
         if (*got)
             return BL_OK;
     }
+}
+
+int64_t bl_demux_start(const struct bl_demux *d)
+{
+    AVRational tick = d->stream->time_base;
+    int64_t start = d->format->start_time;
+    if (d->format->iformat->flags & AVFMT_TS_DISCONT && d->stream->start_time != AV_NOPTS_VALUE)
+        start = av_rescale_q(d->stream->start_time, tick, AV_TIME_BASE_Q);
+    return start == AV_NOPTS_VALUE ? 0 : av_rescale_q(start, AV_TIME_BASE_Q, tick);
 }
 
 bool bl_demux_is_mov(const struct bl_demux *d)

@@ -21,6 +21,7 @@ enum bl_demux_mode {
     BL_DEMUX_COUNT,  /* counting: only if the container's header says too little */
     BL_DEMUX_DECODE, /* decoding: also if the decoder must know its delay in advance */
     BL_DEMUX_TIMES,  /* decoding with timestamps: also if the header has no frame rate */
+    BL_DEMUX_START,  /* counting and decoding with bl_demux_start: always */
     BL_DEMUX_AUDIO,  /* decoding the audio stream */
 };
 
@@ -49,6 +50,11 @@ void bl_demux_read_all_streams(struct bl_demux *d);
 
 /* Reads the stream's next packet; *got is false at the end (see end_error). Errors: BL_EFAIL, BL_ECANCEL. */
 int bl_demux_next(struct bl_demux *d, AVPacket *packet, bool *got, struct bl_error *e);
+
+/* When the file starts, in ticks of the chosen stream, as the ffmpeg command has it (5.1 and later): the first time in
+ * any of its streams, in transport streams and the like in the chosen one. The mode must be BL_DEMUX_START. 0 if no
+ * stream has times. */
+int64_t bl_demux_start(const struct bl_demux *d);
 
 /* Packets of these containers (QuickTime, Matroska) carry the container's own timestamps and sizes. */
 bool bl_demux_is_mov(const struct bl_demux *d);

@@ -7,6 +7,7 @@
 #include "base/option.h"
 
 enum bl_hdr { BL_HDR_SKIP, BL_HDR_CLIP };
+enum bl_fps_origin { BL_FPS_FIRST, BL_FPS_ZERO };
 enum bl_count { BL_COUNT_PACKETS, BL_COUNT_DECODE };
 enum bl_decoder { BL_DECODER_CPU, BL_DECODER_NVDEC, BL_DECODER_AUTO };
 
@@ -15,6 +16,7 @@ struct bl_gpu_functions;
 
 struct bl_video_config {
     struct bl_rational fps;    /* den 0: every frame */
+    int fps_origin;            /* enum bl_fps_origin */
     int64_t stride;            /* every stride-th frame; 1: every frame */
     int count;                 /* enum bl_count */
     struct bl_dimensions size; /* width 0: the videos' own */

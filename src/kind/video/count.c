@@ -10,8 +10,8 @@
 #include "kind/video/clock.h"
 #include "kind/video/decode.h"
 #include "kind/video/packet_index.h"
-#include "kind/video/pick.h"
 #include "kind/video/picture.h"
+#include "kind/video/sampling.h"
 
 struct counter {
     const struct bl_video_config *config;
@@ -65,7 +65,8 @@ static int counter_use_index(struct counter *c, int64_t *length, struct bl_error
         *length = (c->index.frames + c->config->stride - 1) / c->config->stride;
         return BL_OK;
     }
-    c->clock.origin = shown->time[0];
+    if (c->clock.origin == AV_NOPTS_VALUE)
+        c->clock.origin = shown->time[0];
     for (size_t i = 0; i < shown->count; i++) {
         int code = counter_push(c, shown->time[i], e);
         if (code)
@@ -109,7 +110,7 @@ static int counter_decode(struct counter *c, struct bl_error *e)
     if (!frame)
         return bl_error_memory(e);
     struct bl_decode decode;
-    enum bl_demux_mode mode = c->pick.stride == 0 || c->want_times ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
+    enum bl_demux_mode mode = bl_sampling_decode_mode(c->config, c->want_times);
     int code = bl_decode_open(&decode, d->file.path, d->file.bytes, d->stream->index, mode, d->env, e);
     if (code)
         goto out;
@@ -163,9 +164,13 @@ static int counter_run(struct counter *c, struct bl_count_result *result, struct
     const struct bl_video_config *config = c->config;
     AVRational tick = c->demux->stream->time_base;
     c->clock.tick = tick;
-    if (!bl_pick_init(&c->pick, config->fps.num, config->fps.den, config->stride, tick.num, tick.den))
-        return bl_error_set(e, BL_EDATA, "a time base of %d/%d s, which --fps cannot use", tick.num, tick.den);
-    int code = counter_must_decode(c) ? counter_use_decoder(c, result, e) : counter_use_index(c, &result->length, e);
+    int64_t start = bl_demux_start(c->demux);
+    int code = bl_sampling_begin(config, tick, start, &c->pick, e);
+    if (code)
+        return code;
+    if (bl_sampling_from_start(config))
+        c->clock.origin = start;
+    code = counter_must_decode(c) ? counter_use_decoder(c, result, e) : counter_use_index(c, &result->length, e);
     if (code)
         return code;
     if (result->length == 0)
@@ -186,7 +191,7 @@ int bl_video_count(const struct bl_video_config *config, const struct bl_kind_en
 {
     *result = (struct bl_count_result){.stream = -1};
     struct bl_demux d;
-    int code = bl_demux_open(&d, input->path, -1, -1, BL_DEMUX_COUNT, env, e);
+    int code = bl_demux_open(&d, input->path, -1, -1, bl_sampling_count_mode(config), env, e);
     if (code)
         return code;
     result->stream = d.stream->index;

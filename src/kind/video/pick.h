@@ -4,9 +4,12 @@
  * returns how often the *previous* frame is taken; bl_pick_end returns it for the last frame. The scan pushes the
  * sorted timestamps of packets, reading those of decoded frames; both get the same results.
  *
- * fps follows vf_fps of FFmpeg 5.1 with its defaults (round=near, eof_action=round), on timestamps that start at 0.
- * Output n is shown at n / fps. A frame's time is rounded to the nearest output (halves away from 0), and the frame
- * fills the outputs from there to the next frame's, so frames are dropped and repeated. */
+ * fps follows vf_fps of FFmpeg 5.1 with its defaults (round=near, eof_action=round). Output n is shown n / fps after
+ * the origin: the first frame's time, or another one. A frame's time is rounded to the nearest output (halves away from
+ * 0), and the frame fills the outputs from there to the next frame's, so frames are dropped and repeated. The first
+ * frame taken fills those before it, too, as the ffmpeg command has it for image files, whose numbers count from the
+ * origin.
+ */
 #ifndef BL_PICK_H
 #define BL_PICK_H
 
@@ -14,12 +17,14 @@
 #include <stdint.h>
 
 struct bl_pick {
-    int64_t stride;     /* every stride-th; 0: by time */
-    int64_t num, den;   /* a tick in outputs is num / den */
-    int64_t first_time; /* of the first frame */
-    int64_t next;       /* by time: the output to be filled next */
-    int64_t pushed;     /* frames so far */
-    int64_t taken;      /* outputs so far */
+    int64_t stride;    /* every stride-th; 0: by time */
+    int64_t num, den;  /* a tick in outputs is num / den */
+    int64_t origin;    /* the time of output 0 */
+    bool origin_known; /* otherwise it is the first frame's */
+    int64_t next;      /* by time: the output to be filled next */
+    int64_t lead;      /* outputs before the first frame, until one is taken */
+    int64_t pushed;    /* frames so far */
+    int64_t taken;     /* outputs so far */
 };
 
 /* An unknown timestamp. */
@@ -29,6 +34,9 @@ struct bl_pick {
  * out of bounds (FFmpeg's are at most 2^31). */
 bool bl_pick_init(struct bl_pick *pick, int64_t fps_num, int64_t fps_den, int64_t stride, int64_t time_num,
                   int64_t time_den);
+
+/* Sets the origin of a fresh picker, in ticks; with fps only. */
+void bl_pick_set_origin(struct bl_pick *pick, int64_t origin);
 
 /* Pushes the next frame, at time in ticks or BL_PICK_UNKNOWN (with fps, such a frame fills no output). Returns how
  * often the previous frame is taken. */

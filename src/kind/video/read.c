@@ -15,8 +15,8 @@
 #include "kind/video/convert.h"
 #include "kind/video/decode.h"
 #include "kind/video/gpu_worker.h"
-#include "kind/video/pick.h"
 #include "kind/video/picture.h"
+#include "kind/video/sampling.h"
 #include "kind/video/timeline.h"
 #include "kind/video/config.h"
 
@@ -202,19 +202,17 @@ static void piece_write_note(const struct piece *p, struct bl_note *note)
         snprintf(note->text, sizeof note->text, "damaged: errors while decoding, though no frame is missing");
 }
 
-static int piece_begin(struct piece *p, AVRational tick, struct bl_error *e)
+/* start: of the file, in ticks. */
+static int piece_begin(struct piece *p, AVRational tick, int64_t start, struct bl_error *e)
 {
-    const struct bl_video_config *config = p->reader->config;
     p->clock = (struct bl_clock){tick, AV_NOPTS_VALUE};
-    if (bl_pick_init(&p->pick, config->fps.num, config->fps.den, config->stride, tick.num, tick.den))
-        return 0;
-    return bl_error_set(e, BL_EDATA, "a time base of %d/%d s, which --fps cannot use", tick.num, tick.den);
+    return bl_sampling_begin(p->reader->config, tick, start, &p->pick, e);
 }
 
 static int piece_open(struct piece *p, struct bl_error *e)
 {
     const struct bl_row *row = &p->request->row;
-    enum bl_demux_mode mode = p->reader->config->fps.den || p->request->times ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
+    enum bl_demux_mode mode = bl_sampling_decode_mode(p->reader->config, p->request->times != NULL);
     struct bl_session_pool *sessions = p->on_gpu ? &p->reader->gpu->sessions : NULL;
     return bl_decode_open_gpu(&p->decode, sessions, row->path, row->bytes, row->stream, mode, p->reader->env, e);
 }
@@ -237,7 +235,8 @@ static int piece_read_from_start(struct piece *p, struct bl_note *note, struct b
     int code = piece_open(p, e);
     if (code)
         return code;
-    code = piece_begin(p, p->decode.demux.stream->time_base, e);
+    const struct bl_demux *d = &p->decode.demux;
+    code = piece_begin(p, d->stream->time_base, bl_demux_start(d), e);
     if (!code)
         code = piece_decode(p, e);
     code = piece_close(p, code, e);
@@ -257,7 +256,8 @@ static int cached_timeline_load(const struct bl_reader *reader, const struct bl_
                                 struct cached_timeline *cached, struct bl_error *e)
 {
     struct bl_demux d;
-    int code = bl_demux_open(&d, row->path, row->bytes, row->stream, BL_DEMUX_COUNT, reader->env, e);
+    enum bl_demux_mode mode = bl_sampling_count_mode(reader->config);
+    int code = bl_demux_open(&d, row->path, row->bytes, row->stream, mode, reader->env, e);
     if (code)
         return code;
     code = bl_timeline_make(&cached->timeline, &d, e);
@@ -300,7 +300,7 @@ static int piece_read_from_restart(struct piece *p, bool *done, struct bl_note *
     int code = reader_find_timeline(p->reader, &p->request->row, &timeline, e);
     if (code)
         return code;
-    code = piece_begin(p, timeline->tick, e);
+    code = piece_begin(p, timeline->tick, timeline->start, e);
     if (code)
         return code;
     const struct bl_restart *restart = bl_timeline_find(timeline, &p->pick, p->request->source_start);

@@ -77,7 +77,7 @@ static int timeline_read_packets(struct bl_timeline *t, struct bl_demux *d, AVPa
 
 int bl_timeline_make(struct bl_timeline *t, struct bl_demux *d, struct bl_error *e)
 {
-    *t = (struct bl_timeline){.tick = d->stream->time_base};
+    *t = (struct bl_timeline){.tick = d->stream->time_base, .start = bl_demux_start(d)};
     if (!bl_demux_is_mov(d) && !bl_demux_is_matroska(d))
         return 0;
     AVPacket *packet = av_packet_alloc();

@@ -24,6 +24,7 @@ struct bl_restart {
 
 struct bl_timeline {
     AVRational tick;            /* seconds */
+    int64_t start;              /* of the file, in ticks, if it was opened with BL_DEMUX_START */
     struct bl_timestamps shown; /* of the frames, in display order */
     struct bl_restart *restart; /* in order; none if only the beginning is safe */
     size_t restarts, restart_capacity;

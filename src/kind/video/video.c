@@ -26,6 +26,7 @@ static const char *const extensions[] = {"mp4",  "m4v",  "mov",  "qt",   "mkv", 
                                          "rm",   "rmvb", "nut",  "wtv",  "nsv", NULL};
 
 static const char *const count_choices[] = {"packets", "decode", NULL};
+static const char *const fps_origin_choices[] = {"first", "zero", NULL};
 static const char *const fit_choices[] = {"stretch", "crop", "pad", NULL};
 static const char *const hdr_choices[] = {"skip", "clip", NULL};
 static const char *const decoder_choices[] = {"cpu", "nvdec", "auto", NULL};
@@ -34,6 +35,10 @@ const struct bl_option bl_video_options[] = {
     BL_OPTION_RATIONAL(
         "fps", struct bl_video_config, fps, BL_AFFECTS_LENGTHS,
         "take this many frames per second by their times, as ffmpeg's fps filter does; without it every frame"),
+    BL_OPTION_CHOICE("fps-origin", struct bl_video_config, fps_origin, fps_origin_choices, BL_AFFECTS_LENGTHS,
+                     "where --fps counts from: the first frame, or the start of the file (zero), as in the names of "
+                     "images that ffmpeg extracted",
+                     .initial = "first", .only = "fps"),
     BL_OPTION_INT("stride", struct bl_video_config, stride, BL_AFFECTS_LENGTHS, "take every N-th frame, from the first",
                   .initial = "1", .min = 1, .placeholder = "N"),
     BL_OPTION_CHOICE("count", struct bl_video_config, count, count_choices, BL_AFFECTS_LENGTHS,
@@ -127,6 +132,8 @@ void bl_video_sampling(const void *values, struct bl_buffer *out)
         bl_buffer_printf(out, "stride=%lld", (long long)config->stride);
     else
         bl_buffer_text(out, "all");
+    if (config->fps.den != 0 && config->fps_origin == BL_FPS_ZERO)
+        bl_buffer_text(out, " origin=zero");
     if (config->images)
         bl_buffer_printf(out, " images=%s", config->images);
     if (config->decoder != BL_DECODER_CPU)
