@@ -87,7 +87,8 @@ struct bload_field {
     int rank;                      /* of one block: 1 for a number per step */
     int64_t shape[BLOAD_RANK_MAX]; /* of one block: {T, ...}; elements in C order */
     size_t block_bytes;
-    const char *encoding; /* in the shards: "raw", "jpeg:90", "delta"; the other members describe the decoded data */
+    const char *encoding; /* in the shards: "raw", "jpeg:90", "jpeg:90:444", "delta"; the other members describe the
+                             decoded data */
 };
 
 BLOAD_API int bload_dataset_fields(const struct bload_dataset *dataset);

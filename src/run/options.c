@@ -80,8 +80,8 @@ bool bl_tolerance_exceeded(const struct bl_tolerance *tolerance, int64_t failed,
 
 static const struct bl_option_type compress_type = {"none|zstd[:LEVEL]", compress_parse, compress_format,
                                                     "none, zstd or zstd:1 to zstd:22"};
-static const struct bl_option_type encode_type = {"none|jpeg[:QUALITY]|delta", encode_parse, encode_format,
-                                                  "none, jpeg, jpeg:1 to jpeg:100, or delta"};
+static const struct bl_option_type encode_type = {"none|jpeg[:QUALITY[:444]]|delta", encode_parse, encode_format,
+                                                  "none, jpeg, jpeg:1 to jpeg:100, jpeg:90:444, or delta"};
 static const struct bl_option_type tolerance_type = {"N|P%", tolerance_parse, tolerance_format,
                                                      "a number of inputs, or a share of them such as 5%"};
 

@@ -18,7 +18,7 @@ struct bl_codec {
 size_t bl_codec_max_size(const struct bl_format *format, int f)
 {
     const int64_t *shape = format->fields.field[f].shape;
-    return (size_t)format->T * bl_jpeg_max_size((size_t)shape[0], (size_t)shape[1]);
+    return (size_t)format->T * bl_jpeg_max_size((size_t)shape[0], (size_t)shape[1], &format->encoding[f]);
 }
 
 static size_t codec_capacity(const struct bl_format *format)
@@ -79,7 +79,7 @@ int bl_codec_encode_jpeg(struct bl_codec *codec, const struct bl_block *block, i
         offsets[t] = (int64_t)at;
         if (codec->step[t] == BL_STEP_OWN)
             code = bl_jpeg_encode(codec->jpeg, block->field[f] + (size_t)t * step_bytes, (size_t)shape[0],
-                                  (size_t)shape[1], format->encoding[f].quality, codec->room + at, &size, e);
+                                  (size_t)shape[1], &format->encoding[f], codec->room + at, &size, e);
         else if (codec->step[t] == BL_STEP_EMPTY)
             size = 0;
         else

@@ -12,7 +12,7 @@ char *bl_encoding_name(const struct bl_encoding *encoding, char out[BL_ENCODING_
     static const char *const names[] = {
         [BL_ENCODING_RAW] = "raw", [BL_ENCODING_JPEG] = "jpeg", [BL_ENCODING_DELTA] = "delta"};
     if (encoding->kind == BL_ENCODING_JPEG)
-        snprintf(out, BL_ENCODING_NAME_MAX, "jpeg:%d", encoding->quality);
+        snprintf(out, BL_ENCODING_NAME_MAX, "jpeg:%d%s", encoding->quality, encoding->full_chroma ? ":444" : "");
     else
         snprintf(out, BL_ENCODING_NAME_MAX, "%s", names[encoding->kind]);
     return out;
@@ -28,10 +28,16 @@ bool bl_encoding_parse(const char *name, struct bl_encoding *encoding)
         encoding->kind = BL_ENCODING_DELTA;
         return true;
     }
-    if (strncmp(name, "jpeg", 4) != 0 ||
-        (name[4] && (name[4] != ':' || !bl_text_to_int(name + 5, strlen(name + 5), 1, 100, &quality))))
+    if (strncmp(name, "jpeg", 4) != 0)
         return false;
-    *encoding = (struct bl_encoding){BL_ENCODING_JPEG, (int)quality};
+    const char *rest = name + 4;
+    size_t digits = *rest == ':' ? strcspn(rest + 1, ":") : 0;
+    if (*rest && !bl_text_to_int(rest + 1, digits, 1, 100, &quality))
+        return false;
+    rest += *rest ? digits + 1 : 0;
+    if (*rest && strcmp(rest, ":444") != 0)
+        return false;
+    *encoding = (struct bl_encoding){BL_ENCODING_JPEG, (int)quality, .full_chroma = *rest};
     return true;
 }
 

@@ -14,13 +14,14 @@ enum bl_encoding_kind {
 
 struct bl_encoding {
     enum bl_encoding_kind kind;
-    int quality; /* of JPEG, 1 to 100; else 0 */
+    int quality;      /* of JPEG, 1 to 100; else 0 */
+    bool full_chroma; /* of JPEG: 4:4:4, not 4:2:0 */
 };
 
 #define BL_ENCODING_QUALITY 90 /* of JPEG, by default */
 #define BL_ENCODING_NAME_MAX 16
 
-/* "raw", "jpeg:90", "delta". Returns out. */
+/* "raw", "jpeg:90", "jpeg:90:444", "delta". Returns out. */
 char *bl_encoding_name(const struct bl_encoding *encoding, char out[BL_ENCODING_NAME_MAX]);
 
 /* Parses such a name, also "jpeg" alone. False: invalid. */

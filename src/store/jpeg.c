@@ -23,9 +23,14 @@ void bl_jpeg_forget_environment(void)
         unsetenv(names[i]);
 }
 
-size_t bl_jpeg_max_size(size_t height, size_t width)
+static enum TJSAMP jpeg_sampling(const struct bl_encoding *encoding)
 {
-    unsigned long size = tjBufSize((int)width, (int)height, TJSAMP_420);
+    return encoding->full_chroma ? TJSAMP_444 : TJSAMP_420;
+}
+
+size_t bl_jpeg_max_size(size_t height, size_t width, const struct bl_encoding *encoding)
+{
+    unsigned long size = tjBufSize((int)width, (int)height, jpeg_sampling(encoding));
     return size == (unsigned long)-1 ? 0 : size;
 }
 
@@ -43,12 +48,12 @@ void bl_jpeg_encoder_close(struct bl_jpeg_encoder *encoder)
         (void)tjDestroy(encoder);
 }
 
-int bl_jpeg_encode(struct bl_jpeg_encoder *encoder, const uint8_t *picture, size_t height, size_t width, int quality,
-                   uint8_t *out, size_t *size, struct bl_error *e)
+int bl_jpeg_encode(struct bl_jpeg_encoder *encoder, const uint8_t *picture, size_t height, size_t width,
+                   const struct bl_encoding *encoding, uint8_t *out, size_t *size, struct bl_error *e)
 {
-    unsigned long taken = bl_jpeg_max_size(height, width);
-    if (tjCompress2(encoder, picture, (int)width, 0, (int)height, TJPF_RGB, &out, &taken, TJSAMP_420, quality,
-                    TJFLAG_NOREALLOC | TJFLAG_ACCURATEDCT) != 0)
+    unsigned long taken = bl_jpeg_max_size(height, width, encoding);
+    if (tjCompress2(encoder, picture, (int)width, 0, (int)height, TJPF_RGB, &out, &taken, jpeg_sampling(encoding),
+                    encoding->quality, TJFLAG_NOREALLOC | TJFLAG_ACCURATEDCT) != 0)
         return bl_error_set(e, BL_EFAIL, "libjpeg-turbo cannot encode a picture: %s", tjGetErrorStr2(encoder));
     *size = taken;
     return BL_OK;

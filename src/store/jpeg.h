@@ -1,5 +1,5 @@
-/* Pictures as JPEG files and back, by libjpeg-turbo: baseline, 4:2:0, and the accurate transform, whose results do not
- * depend on the processor's vector instructions. */
+/* Pictures as JPEG files and back, by libjpeg-turbo: baseline, 4:2:0 or 4:4:4, and the accurate transform, whose
+ * results do not depend on the processor's vector instructions. */
 #ifndef BL_JPEG_H
 #define BL_JPEG_H
 
@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "store/encoding.h"
 
 /* The version of the library that the tool was built with. */
 const char *bl_jpeg_version(void);
@@ -16,7 +17,7 @@ const char *bl_jpeg_version(void);
 void bl_jpeg_forget_environment(void);
 
 /* The maximum size of a JPEG file of that picture, in bytes; 0: not representable. Sides are at most 65535. */
-size_t bl_jpeg_max_size(size_t height, size_t width);
+size_t bl_jpeg_max_size(size_t height, size_t width, const struct bl_encoding *encoding);
 
 /* State for encoding, one per worker. */
 struct bl_jpeg_encoder;
@@ -26,8 +27,8 @@ void bl_jpeg_encoder_close(struct bl_jpeg_encoder *encoder); /* NULL is allowed 
 
 /* Encodes a picture U8 [height, width, 3] to out, which has room for bl_jpeg_max_size bytes; *size is the size of the
  * file. */
-int bl_jpeg_encode(struct bl_jpeg_encoder *encoder, const uint8_t *picture, size_t height, size_t width, int quality,
-                   uint8_t *out, size_t *size, struct bl_error *e);
+int bl_jpeg_encode(struct bl_jpeg_encoder *encoder, const uint8_t *picture, size_t height, size_t width,
+                   const struct bl_encoding *encoding, uint8_t *out, size_t *size, struct bl_error *e);
 
 /* State for decoding, one per reader. */
 struct bl_jpeg_decoder;

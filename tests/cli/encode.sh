@@ -55,9 +55,9 @@ test_what_cannot_be_is_refused() {
     clips
     expect 2 bload pack -q v -T 40 -o d --encode jpeg --compress zstd
     err_has -- '--encode jpeg or --compress, not both'
-    for value in raw png jpeg: jpeg:0 jpeg:101 jpeg:x delta:3; do
+    for value in raw png jpeg: jpeg:0 jpeg:101 jpeg:x jpeg::444 jpeg:444: jpeg:90:422 jpeg:90:4444 delta:3; do
         expect 2 bload pack -q v -T 40 -o d --encode $value
-        err_has 'none, jpeg, jpeg:1 to jpeg:100, or delta'
+        err_has 'none, jpeg, jpeg:1 to jpeg:100, jpeg:90:444, or delta'
     done
     [ ! -e d ] || fail 'it began'
     printf 'one two\n' >text.txt

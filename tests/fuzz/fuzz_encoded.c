@@ -18,7 +18,7 @@ static const struct bl_format format = {
     .plan_digest = "0123456789abcdef",
     .fields = {.count = 1,
                .field = {{.name = "frames", .kind = "video", .dtype = BL_U8, .rank = 3, .shape = {HEIGHT, WIDTH, 3}}}},
-    .encoding = {{BL_ENCODING_JPEG, 90}}};
+    .encoding = {{.kind = BL_ENCODING_JPEG, .quality = 90}}};
 
 /* The header that goes with so many bytes of tensors, and those. */
 static void whole(const uint8_t *data, size_t size, struct bl_buffer *out)

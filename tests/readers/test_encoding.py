@@ -37,9 +37,9 @@ def library_blocks(directory, blocks, shape):
     return out
 
 
-def pillow_file(frame, quality):
+def pillow_file(frame, quality, subsampling="4:2:0"):
     out = io.BytesIO()
-    Image.fromarray(frame).save(out, "jpeg", quality=quality, subsampling="4:2:0")
+    Image.fromarray(frame).save(out, "jpeg", quality=quality, subsampling=subsampling)
     return out.getvalue()
 
 
@@ -71,16 +71,17 @@ class Encoding(tool.Tool):
         for block in range(dataset.blocks):
             self.assertEqual(int(dataset.index["block_checksum"][block, 0]) % 2**64, xxh3(stored(block)))
 
-    @each([("zero",), ("repeat",), ("failed",), ("fine",)])
+    @each([("zero",), ("repeat",), ("failed",), ("fine",), ("full",)])
     def test_jpeg(self, case):
         options = self.failing() if case == "failed" else self.options
         options, status = [*options, "--pad", "repeat"] if case == "repeat" else options, 3 if case == "failed" else 0
-        quality = 97 if case == "fine" else 90
+        coding = {"fine": "jpeg:97", "full": "jpeg:90:444"}.get(case, "jpeg:90")
+        of_pillow = 97 if case == "fine" else 90, "4:4:4" if case == "full" else "4:2:0"
         raw = Dataset(self.pack("raw", *options, status=status))
-        out = self.pack("jpeg", *options, "--encode", "jpeg:97" if case == "fine" else "jpeg", status=status)
+        out = self.pack("jpeg", *options, "--encode", coding, status=status)
         self.bload("verify", "-q", out)
         d = Dataset(out)
-        self.assertEqual(d.manifest["fields"][0]["encoding"], f"jpeg:{quality}")
+        self.assertEqual(d.manifest["fields"][0]["encoding"], coding)
         self.assertIn("libjpeg-turbo", d.manifest["libraries"])
         self.assertGreater(len(d.shards), 1)
         decoded = self.read(out, (T, 37, 50, 3))
@@ -95,7 +96,7 @@ class Encoding(tool.Tool):
                 file = data[offsets[t]:offsets[t + 1]].tobytes()
                 empty += not file
                 if file:
-                    self.assertEqual(file, pillow_file(frames[t], quality), f"block {block}, step {t}")
+                    self.assertEqual(file, pillow_file(frames[t], *of_pillow), f"block {block}, step {t}")
                     self.assertTrue(np.array_equal(decoded[block, t], np.asarray(Image.open(io.BytesIO(file)))))
                 else:
                     self.assertFalse(frames[t].any() or decoded[block, t].any(), f"block {block}, step {t}")

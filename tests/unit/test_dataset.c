@@ -12,8 +12,8 @@ static const struct sample_kind kinds[] = {
     {.compressed = true},
     {.split = true, .segment_ids = true, .attributes = true},
     {.split = true, .compressed = true, .segment_ids = true, .attributes = true},
-    {.split = true, .segment_ids = true, .attributes = true, .encoding = {BL_ENCODING_JPEG, 90}},
-    {.split = true, .compressed = true, .encoding = {BL_ENCODING_DELTA, 0}},
+    {.split = true, .segment_ids = true, .attributes = true, .encoding = {.kind = BL_ENCODING_JPEG, .quality = 90}},
+    {.split = true, .compressed = true, .encoding = {.kind = BL_ENCODING_DELTA, .quality = 0}},
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)

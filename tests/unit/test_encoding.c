@@ -12,8 +12,9 @@
 
 START_TEST(names_are_read_back)
 {
-    static const char *const names[] = {"raw", "jpeg:1", "jpeg:90", "jpeg:100", "delta"};
-    static const char *const others[] = {"", "jpeg:", "jpeg:0", "jpeg:101", "jpeg:9x", "jpegs", "deltas", "delta:1"};
+    static const char *const names[] = {"raw", "jpeg:1", "jpeg:90", "jpeg:100", "jpeg:100:444", "delta"};
+    static const char *const others[] = {"",          "jpeg:",    "jpeg:0",      "jpeg:101",     "jpeg:9x", "jpegs",
+                                         "jpeg::444", "jpeg:444", "jpeg:90:422", "jpeg:90:444:", "deltas",  "delta:1"};
     struct bl_encoding encoding;
     char name[BL_ENCODING_NAME_MAX];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -107,16 +108,28 @@ static void paint(uint8_t picture[HEIGHT * WIDTH * 3])
 }
 
 /* Encodes to memory of its own; *size is the file's. */
-static uint8_t *encode(const uint8_t *picture, int quality, size_t *size)
+static uint8_t *encode(const uint8_t *picture, const char *name, size_t *size)
 {
+    struct bl_encoding encoding;
+    ck_assert(bl_encoding_parse(name, &encoding));
     struct bl_jpeg_encoder *encoder;
     struct bl_error e = {0};
-    uint8_t *file = malloc(bl_jpeg_max_size(HEIGHT, WIDTH));
+    uint8_t *file = malloc(bl_jpeg_max_size(HEIGHT, WIDTH, &encoding));
     ck_assert_ptr_nonnull(file);
     ck_assert_int_eq(bl_jpeg_encoder_open(&encoder, &e), 0);
-    ck_assert_msg(bl_jpeg_encode(encoder, picture, HEIGHT, WIDTH, quality, file, size, &e) == 0, "%s", e.text);
+    ck_assert_msg(bl_jpeg_encode(encoder, picture, HEIGHT, WIDTH, &encoding, file, size, &e) == 0, "%s", e.text);
     bl_jpeg_encoder_close(encoder);
     return file;
+}
+
+static void assert_sampling(const uint8_t *file, size_t size, int expected)
+{
+    int width, height, sampling, colours;
+    tjhandle handle = tjInitDecompress();
+    ck_assert_int_eq(tjDecompressHeader3(handle, file, size, &width, &height, &sampling, &colours), 0);
+    ck_assert_int_eq(sampling, expected);
+    ck_assert_int_eq(colours, TJCS_YCbCr);
+    tjDestroy(handle);
 }
 
 START_TEST(files_decode_as_the_library_decodes_them)
@@ -126,21 +139,45 @@ START_TEST(files_decode_as_the_library_decodes_them)
     struct bl_error e = {0};
     size_t size = 0, smaller = 0;
     paint(picture);
-    uint8_t *file = encode(picture, 90, &size), *coarse = encode(picture, 20, &smaller);
+    uint8_t *file = encode(picture, "jpeg:90", &size), *coarse = encode(picture, "jpeg:20", &smaller);
     ck_assert_uint_lt(smaller, size);
     ck_assert_int_eq(bl_jpeg_decoder_open(&decoder, &e), 0);
     ck_assert_msg(bl_jpeg_decode(decoder, file, size, ours, HEIGHT, WIDTH, &e) == 0, "%s", e.text);
     tjhandle handle = tjInitDecompress();
     ck_assert_int_eq(tjDecompress2(handle, file, size, theirs, WIDTH, 0, HEIGHT, TJPF_RGB, 0), 0);
     ck_assert_int_eq(memcmp(ours, theirs, sizeof ours), 0);
-    int width, height, sampling, colours;
-    ck_assert_int_eq(tjDecompressHeader3(handle, file, size, &width, &height, &sampling, &colours), 0);
-    ck_assert_int_eq(sampling, TJSAMP_420);
-    ck_assert_int_eq(colours, TJCS_YCbCr);
     tjDestroy(handle);
     bl_jpeg_decoder_close(decoder);
+    assert_sampling(file, size, TJSAMP_420);
     free(file);
     free(coarse);
+}
+END_TEST
+
+/* Single red and blue pixels on grey keep their colour only where colours have the picture's size. */
+START_TEST(full_chroma_keeps_thin_colours)
+{
+    uint8_t picture[HEIGHT * WIDTH * 3], back[HEIGHT * WIDTH * 3];
+    struct bl_jpeg_decoder *decoder;
+    struct bl_error e = {0};
+    int worst[2] = {0};
+    for (int i = 0; i < HEIGHT * WIDTH; i++) {
+        const uint8_t pixel[2][3] = {{180, 90, 90}, {90, 90, 180}};
+        memcpy(picture + 3 * i, pixel[i % WIDTH % 2], 3);
+    }
+    ck_assert_int_eq(bl_jpeg_decoder_open(&decoder, &e), 0);
+    for (int full = 0; full < 2; full++) {
+        size_t size = 0;
+        uint8_t *file = encode(picture, full ? "jpeg:95:444" : "jpeg:95", &size);
+        assert_sampling(file, size, full ? TJSAMP_444 : TJSAMP_420);
+        ck_assert_int_eq(bl_jpeg_decode(decoder, file, size, back, HEIGHT, WIDTH, &e), 0);
+        for (int i = 0; i < HEIGHT * WIDTH * 3; i++)
+            worst[full] = abs(back[i] - picture[i]) > worst[full] ? abs(back[i] - picture[i]) : worst[full];
+        free(file);
+    }
+    ck_assert_int_gt(worst[0], 40);
+    ck_assert_int_lt(worst[1], 10);
+    bl_jpeg_decoder_close(decoder);
 }
 END_TEST
 
@@ -151,7 +188,7 @@ START_TEST(what_is_no_such_file_is_refused)
     struct bl_error e = {0};
     size_t size = 0;
     paint(picture);
-    uint8_t *file = encode(picture, 90, &size);
+    uint8_t *file = encode(picture, "jpeg:90", &size);
     ck_assert_int_eq(bl_jpeg_decoder_open(&decoder, &e), 0);
     ck_assert_int_eq(bl_jpeg_decode(decoder, file, size, picture, WIDTH, HEIGHT, &e), BL_EDATA);
     ck_assert_str_eq(e.text, "a JPEG file of 31x18 instead of 18x31");
@@ -176,12 +213,12 @@ START_TEST(the_environment_decides_nothing)
     uint8_t picture[HEIGHT * WIDTH * 3];
     size_t size = 0, other = 0;
     paint(picture);
-    uint8_t *file = encode(picture, 90, &size);
+    uint8_t *file = encode(picture, "jpeg:90", &size);
     ck_assert_int_eq(setenv(names[_i], "1", 1), 0);
-    uint8_t *different = encode(picture, 90, &other); /* or this test says nothing */
+    uint8_t *different = encode(picture, "jpeg:90", &other); /* or this test says nothing */
     ck_assert(other != size || memcmp(file, different, size) != 0);
     bl_jpeg_forget_environment();
-    uint8_t *same = encode(picture, 90, &other);
+    uint8_t *same = encode(picture, "jpeg:90", &other);
     ck_assert_uint_eq(other, size);
     ck_assert_int_eq(memcmp(file, same, size), 0);
     free(file);
@@ -212,7 +249,7 @@ static const struct bl_format twelve = {
     .blocks = 1,
     .blocks_per_shard = 1,
     .fields = {.count = 1, .field = {{.name = "frames", .dtype = BL_U8, .rank = 3, .shape = {4, 5, 3}}}},
-    .encoding = {{BL_ENCODING_JPEG, 80}}};
+    .encoding = {{.kind = BL_ENCODING_JPEG, .quality = 80}}};
 
 START_TEST(steps_have_files_where_sequences_lie)
 {
@@ -265,6 +302,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, pictures_alone_are_taken);
     tcase_add_loop_test(tests, differences_are_along_three_axes_and_undone, 0, 7);
     tcase_add_test(tests, files_decode_as_the_library_decodes_them);
+    tcase_add_test(tests, full_chroma_keeps_thin_colours);
     tcase_add_test(tests, what_is_no_such_file_is_refused);
     tcase_add_loop_test(tests, the_environment_decides_nothing, 0, 4);
     tcase_add_loop_test(tests, steps_have_files_where_sequences_lie, 0, 2);

@@ -16,8 +16,8 @@ static const struct sample_kind kinds[] = {
     {.split = true},
     {.compressed = true, .split = true, .segment_ids = true, .attributes = true},
     {.segment_ids = true},
-    {.split = true, .segment_ids = true, .encoding = {BL_ENCODING_JPEG, 90}},
-    {.split = true, .compressed = true, .encoding = {BL_ENCODING_DELTA, 0}},
+    {.split = true, .segment_ids = true, .encoding = {.kind = BL_ENCODING_JPEG, .quality = 90}},
+    {.split = true, .compressed = true, .encoding = {.kind = BL_ENCODING_DELTA, .quality = 0}},
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)
@@ -101,7 +101,7 @@ START_TEST(encoding_changes_neither_shards_nor_what_is_plain)
     struct bl_layout a, b;
     struct bl_error e = {0};
     sample_plan(&raw, (struct sample_kind){0});
-    sample_plan(&s, (struct sample_kind){.encoding = {BL_ENCODING_JPEG, 75}});
+    sample_plan(&s, (struct sample_kind){.encoding = {.kind = BL_ENCODING_JPEG, .quality = 75}});
     ck_assert_int_eq(s.format.blocks_per_shard, raw.format.blocks_per_shard);
     ck_assert_int_eq(bl_layout_make(&a, &s.format, 0, &e), 0);
     ck_assert_int_eq(bl_layout_make(&b, &s.format, 0, &e), 0);
@@ -137,7 +137,8 @@ START_TEST(encodings_that_cannot_be_are_refused)
 {
     struct sample s = {0};
     struct bl_error e = {0};
-    const struct bl_encoding jpeg = {BL_ENCODING_JPEG, 90}, delta = {BL_ENCODING_DELTA, 0};
+    const struct bl_encoding jpeg = {.kind = BL_ENCODING_JPEG, .quality = 90},
+                             delta = {.kind = BL_ENCODING_DELTA, .quality = 0};
     sample_plan(&s, (struct sample_kind){0});
     ck_assert_int_eq(check_encoded(&s, jpeg, false, "labels"), 0);
     ck_assert_int_eq(check_encoded(&s, jpeg, true, "labels"), BL_EUSAGE);
@@ -206,7 +207,7 @@ START_TEST(attributes_that_cannot_be_are_refused)
     ck_assert_int_eq(check_attributes(&s, "class", "weight", BL_F64, BL_ATTRIBUTES_MAX + 1), BL_EUSAGE);
     ck_assert_int_eq(check_attributes(&s, "class", "weight", BL_F64, -1), BL_EUSAGE);
     ck_assert_int_eq(check_attributes(&s, "class", "frames_offsets", BL_F64, 2), 0);
-    s.format.encoding[0] = (struct bl_encoding){BL_ENCODING_JPEG, 90};
+    s.format.encoding[0] = (struct bl_encoding){.kind = BL_ENCODING_JPEG, .quality = 90};
     ck_assert_int_eq(check_attributes(&s, "class", "frames_offsets", BL_F64, 2), BL_EUSAGE);
     ck_assert_int_eq(check_attributes(&s, "frames_jpeg", "weight", BL_F64, 2), BL_EUSAGE);
     bl_plan_free(&s.plan);

@@ -17,11 +17,11 @@ static const struct sample_kind kinds[] = {
     {.compressed = true},
     {.split = true, .segment_ids = true, .attributes = true},
     {.split = true, .segment_ids = true, .compressed = true, .attributes = true},
-    {.split = true, .segment_ids = true, .attributes = true, .encoding = {BL_ENCODING_JPEG, 90}},
-    {.split = true, .compressed = true, .encoding = {BL_ENCODING_DELTA, 0}},
+    {.split = true, .segment_ids = true, .attributes = true, .encoding = {.kind = BL_ENCODING_JPEG, .quality = 90}},
+    {.split = true, .compressed = true, .encoding = {.kind = BL_ENCODING_DELTA, .quality = 0}},
     /* Those without a failed sequence last. */
     {.split = true, .sound = true},
-    {.sound = true, .segment_ids = true, .encoding = {BL_ENCODING_JPEG, 90}},
+    {.sound = true, .segment_ids = true, .encoding = {.kind = BL_ENCODING_JPEG, .quality = 90}},
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)
@@ -240,7 +240,7 @@ static void open_jpeg(struct opened *o)
     struct bl_error e = {0};
     struct bl_shard_reader file;
     char path[200];
-    sample_make(&o->sample, (struct sample_kind){.encoding = {BL_ENCODING_JPEG, 90}, .spare = 0.3});
+    sample_make(&o->sample, (struct sample_kind){.encoding = {.kind = BL_ENCODING_JPEG, .quality = 90}, .spare = 0.3});
     int64_t shard = find_padded(o);
     bl_format_shard_name(&o->sample.format, shard, o->name);
     snprintf(path, sizeof path, "%s/%s", o->sample.dir, o->name);
