@@ -150,3 +150,30 @@ END
     soon 3 scan --kind audio t/packed.jsonl.gz
     is 'a tar archive: unpack it first' "$(field reason <"$OUT")"
 }
+
+# Encoders write an animation of one picture as a plain PNG file.
+test_one_picture_is_a_video_if_its_name_says_so() {
+    ffmpeg -v error -f lavfi -i testsrc2=size=64x48 -frames:v 1 -f apng one.apng
+    ffmpeg -v error -f lavfi -i testsrc2=size=64x48 -frames:v 1 one.gif
+    cp one.apng one.png
+    soon 3 scan --kind video one.apng one.gif one.png
+    reasons | diff -u - <(printf 'one.%s\n' 'apng: ok' 'gif: ok' 'png: a picture, no video or sound (piped png sequence)')
+    expect 0 bload pack -q one.apng -T longest -o one
+    is 1 "$(tail -n 1 one/sequences.tsv | cut -f 2)"
+    soon 3 scan --kind audio one.apng
+    reasons | grep -q '^one.apng: no audio stream (video only)$'
+}
+
+# 90x96 pixels that are 3/2 as wide as high.
+test_pixels_taken_for_square() {
+    ffmpeg -v error -f lavfi -i testsrc2=size=90x96 -frames:v 4 -vf setsar=3/2 -c:v libx264 wide.mp4
+    expect 0 bload pack -q wide.mp4 -T longest -o shown
+    expect 0 bload pack -q wide.mp4 -T longest -o square --ignore-sar
+    bload info --json shown | grep -A 3 '"shape"' | tr -d ' \n' | grep -q '96,135,3'
+    bload info --json square | grep -A 3 '"shape"' | tr -d ' \n' | grep -q '96,90,3'
+    bload info square | grep -q 'pixels taken for square'
+    mkdir -p f/a
+    ffmpeg -v error -f lavfi -i testsrc2=size=64x48 -frames:v 2 f/a/%d.png
+    expect 2 bload pack -q f --kind frames -T 2 -o no --ignore-sar
+    err_has "the shape of an image's pixels is ignored anyway"
+}

@@ -6,6 +6,7 @@ import subprocess
 import zlib
 
 import numpy as np
+from PIL import Image
 
 import tool
 from dataset import Dataset
@@ -99,6 +100,27 @@ class Folders(tool.Tool):
             write(self.path("in", f"{i}.png"), png(image))
         dataset = Dataset(self.pack("grey", self.path("in"), "--kind", "frames", "-T", 3))
         self.assertTrue(np.array_equal(read(dataset, self.path("in")), np.repeat(grey[..., None], 3, axis=3)))
+
+    def test_filters_are_those_of_pillow(self):
+        """Away from the edges, where zimg mirrors and Pillow leaves weights out; Pillow rounds between its two passes."""
+        smooth = np.asarray(Image.fromarray(pictures(1, 30, 40)[0]).resize((160, 120), Image.Resampling.BICUBIC))
+        image = np.where(pictures(1, 120, 160) < 250, smooth, 255 - smooth)[0]  # and single pixels that stand out
+        image = (64 + image / 2).astype("u1")  # so that nothing overshoots the range, which both clip between their passes
+        write(self.path("in", "a", "1.png"), png(image))
+        for name, pillow in (("bilinear", Image.Resampling.BILINEAR), ("bicubic", Image.Resampling.BICUBIC),
+                             ("lanczos", Image.Resampling.LANCZOS), ("nearest", Image.Resampling.NEAREST)):
+            for width, height in (96, 72), (384, 272):  # no pixel lies between two others
+                with self.subTest(name, width=width):
+                    dataset = Dataset(self.pack("one", self.path("in"), "--kind", "frames", "-T", 1, "--filter", name, "--size",
+                                                f"{width}x{height}"))
+                    ours = read(dataset, "a")[0].astype(int)
+                    theirs = np.asarray(Image.fromarray(image).resize((width, height), pillow)).astype(int)
+                    x, y = width // 16, height // 12
+                    away = np.abs(ours - theirs)[y:-y, x:-x]
+                    if name == "nearest":
+                        self.assertFalse(np.abs(ours - theirs).any())
+                    self.assertLessEqual(away.max(), 2)
+                    self.assertLess(away.mean(), 0.3)
 
     def test_upright_by_exif(self):
         write(self.path("in", "a", "1.png"), png(pictures(1)[0]))

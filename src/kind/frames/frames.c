@@ -20,6 +20,9 @@ static int frames_check(const void *values, struct bl_error *e)
     if (config->count != BL_COUNT_PACKETS || config->hdr != BL_HDR_SKIP)
         return bl_error_set(e, BL_EUSAGE, "--%s is for video, and the inputs are frames",
                             config->hdr != BL_HDR_SKIP ? "hdr" : "count");
+    if (config->ignore_sar)
+        return bl_error_set(e, BL_EUSAGE,
+                            "--ignore-sar is for video: the shape of an image's pixels is ignored anyway");
     if (config->decoder != BL_DECODER_CPU)
         return bl_error_set(e, BL_EUSAGE, "--decoder is for video, and the inputs are frames");
     return BL_OK;

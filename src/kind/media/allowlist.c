@@ -26,8 +26,9 @@
     "pcm_dvd,pcm_s24daud"
 
 const struct bl_allowlist bl_allowlist_video = {
-    .containers = BOTH ",apng,av1,cavsvideo,dirac,dnxhd,gif,h261,h263,h264,hevc,ivf,m4v,mjpeg,mpegvideo,obu,vc1,"
-                       "vc1test,yuv4mpegpipe",
+    .containers =
+        BOTH ",apng,av1,cavsvideo,dirac,dnxhd,gif,h261,h263,h264,hevc,ivf,m4v,mjpeg,mpegvideo,obu,png_pipe,vc1,"
+             "vc1test,yuv4mpegpipe",
     .decoders = VIDEO,
 };
 

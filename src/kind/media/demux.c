@@ -82,15 +82,22 @@ static const struct bl_allowlist *allowlist_for(enum bl_demux_mode mode)
     return mode == BL_DEMUX_AUDIO ? &bl_allowlist_audio : &bl_allowlist_video;
 }
 
+/* An animation of one picture is a plain PNG file, which only its name tells from a picture. */
+static bool format_is_still(const char *path, const AVInputFormat *found)
+{
+    return strcmp(found->name, "png_pipe") == 0 && !av_match_ext(path, "apng");
+}
+
 /* Containers that are not on the list are refused before libavformat opens them. */
-static int format_check(const AVInputFormat *found, enum bl_demux_mode mode, struct bl_error *e)
+static int format_check(const char *path, const AVInputFormat *found, enum bl_demux_mode mode, struct bl_error *e)
 {
     const char *name = found->name;
     size_t size = strlen(name);
     bool sound = mode == BL_DEMUX_AUDIO;
-    if (bl_allowlist_has(allowlist_for(mode)->containers, name))
+    if (bl_allowlist_has(allowlist_for(mode)->containers, name) && !format_is_still(path, found))
         return BL_OK;
-    if (bl_allowlist_has((sound ? &bl_allowlist_video : &bl_allowlist_audio)->containers, name))
+    if (!format_is_still(path, found) &&
+        bl_allowlist_has((sound ? &bl_allowlist_video : &bl_allowlist_audio)->containers, name))
         return bl_error_set(e, BL_EDATA, sound ? "no audio stream (video only)" : "no video stream (audio only)");
     if (strcmp(name, "image2") == 0 || (size > 5 && strcmp(name + size - 5, "_pipe") == 0))
         return bl_error_set(e, BL_EDATA, "a picture, no video or sound (%s)", found->long_name);
@@ -196,7 +203,7 @@ static int demux_open_format(struct bl_demux *d, enum bl_demux_mode mode, struct
     int code = demux_find_format(d, &input, e);
     if (code)
         return code;
-    code = format_check(input, mode, e);
+    code = format_check(d->file.path, input, mode, e);
     if (code)
         return code;
     code = demux_check_claims(d, input, e);

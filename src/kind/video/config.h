@@ -2,6 +2,7 @@
 #ifndef BL_VIDEO_CONFIG_H
 #define BL_VIDEO_CONFIG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/option.h"
@@ -21,6 +22,8 @@ struct bl_video_config {
     int count;                 /* enum bl_count */
     struct bl_dimensions size; /* width 0: the videos' own */
     int fit;                   /* enum bl_fit */
+    int resize;                /* enum bl_resize */
+    bool ignore_sar;           /* pixels are taken for square */
     int hdr;                   /* enum bl_hdr */
     int decoder;               /* enum bl_decoder */
     const char *gpus;          /* which: "all", "0,1" */

@@ -23,6 +23,7 @@
 /* What determines a graph: a plane of words, a rectangle of it, its new size. Compared as bytes: no padding. */
 struct graph_key {
     int width, height, out_width, out_height;
+    int64_t resize; /* enum bl_resize */
     double x, y, active_width, active_height;
 };
 
@@ -141,6 +142,21 @@ int bl_convert_check(enum AVPixelFormat format, enum AVColorTransferCharacterist
  * portable code goes row by row, and gives the same bytes. Which of the two a processor gets depends on its model. */
 #define WINDOW_OF_FEW_ROWS 16
 
+static void graph_set_filter(zimg_graph_builder_params *params, enum bl_resize resize)
+{
+    static const zimg_resample_filter_e filters[] = {[BL_RESIZE_BILINEAR] = ZIMG_RESIZE_BILINEAR,
+                                                     [BL_RESIZE_BICUBIC] = ZIMG_RESIZE_BICUBIC,
+                                                     [BL_RESIZE_LANCZOS] = ZIMG_RESIZE_LANCZOS,
+                                                     [BL_RESIZE_NEAREST] = ZIMG_RESIZE_POINT};
+    params->resample_filter = filters[resize];
+    if (resize == BL_RESIZE_BICUBIC) { /* B and C of Mitchell and Netravali */
+        params->filter_param_a = 0;
+        params->filter_param_b = 0.5;
+    }
+    if (resize == BL_RESIZE_LANCZOS)
+        params->filter_param_a = 3;
+}
+
 static int graph_build(struct graph *graph, const struct graph_key *key, enum bl_simd simd, struct bl_error *e)
 {
     zimg_image_format in, out;
@@ -161,7 +177,7 @@ static int graph_build(struct graph *graph, const struct graph_key *key, enum bl
 
     zimg_graph_builder_params params;
     zimg_graph_builder_params_default(&params, ZIMG_API_VERSION);
-    params.resample_filter = ZIMG_RESIZE_BILINEAR;
+    graph_set_filter(&params, (enum bl_resize)key->resize);
     params.cpu_type = key->active_height < WINDOW_OF_FEW_ROWS ? ZIMG_CPU_NONE : (zimg_cpu_type_e)bl_simd_zimg(simd);
     graph->zimg = zimg_filter_graph_build(&in, &out, &params);
     unsigned in_lines, out_lines;
@@ -320,11 +336,11 @@ static int chroma_scale_height_first(struct conversion *p, struct lines *out, st
 {
     const struct bl_geometry *g = p->geometry;
     int narrow = p->convert->lines.chroma_width;
-    const struct graph_key down = {narrow, g->coded_height, narrow, g->scaled_height,
+    const struct graph_key down = {narrow, g->coded_height, narrow, g->scaled_height, g->resize,
                                    0,      g->source_y,     narrow, g->source_height};
-    const struct graph_key across = {g->coded_width,   g->scaled_height, g->scaled_width,
-                                     g->scaled_height, g->source_x,      0,
-                                     g->source_width,  g->scaled_height};
+    const struct graph_key across = {
+        g->coded_width,  g->scaled_height, g->scaled_width, g->scaled_height, g->resize, g->source_x, 0,
+        g->source_width, g->scaled_height};
     int code = plane_scale(p, &down, line_unpack, NULL, &p->narrow, &p->convert->narrow, e);
     if (code)
         return code;
@@ -337,8 +353,9 @@ static int chroma_scale_width_first(struct conversion *p, struct lines *out, str
 {
     const struct bl_geometry *g = p->geometry;
     int narrow = p->convert->lines.chroma_width, low = p->convert->lines.chroma_height;
-    const struct graph_key across = {g->coded_width, low, g->scaled_width, low, g->source_x, 0, g->source_width, low};
-    const struct graph_key down = {g->scaled_width, g->coded_height, g->scaled_width, g->scaled_height, 0,
+    const struct graph_key across = {g->coded_width, low, g->scaled_width, low, g->resize,
+                                     g->source_x,    0,   g->source_width, low};
+    const struct graph_key down = {g->scaled_width, g->coded_height, g->scaled_width, g->scaled_height, g->resize, 0,
                                    g->source_y,     g->scaled_width, g->source_height};
     int code = lines_make(&p->narrow, &p->convert->narrow, narrow, 1, 0, e);
     if (code)
@@ -353,7 +370,7 @@ static int chroma_scale_width_first(struct conversion *p, struct lines *out, str
 static int conversion_scale(struct conversion *p, int planes, struct bl_error *e)
 {
     const struct bl_geometry *g = p->geometry;
-    const struct graph_key whole = {g->coded_width, g->coded_height, g->scaled_width, g->scaled_height,
+    const struct graph_key whole = {g->coded_width, g->coded_height, g->scaled_width, g->scaled_height, g->resize,
                                     g->source_x,    g->source_y,     g->source_width, g->source_height};
     int code = 0;
     for (int c = planes - 1; c >= 0 && !code; c--) {

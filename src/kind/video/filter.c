@@ -4,6 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct axis {
+    enum bl_resize resize;
+    int size, count, chroma_size; /* chroma_size 0: luma */
+    double start, length, phase;
+};
+
 /* The weights of one output, at consecutive positions. */
 struct weights {
     double *weight; /* [room] */
@@ -11,11 +17,37 @@ struct weights {
     int taps, room;
 };
 
-/* The number of positions that the triangle may reach; *step: its slope. */
-static int triangle_reach(double length, int count, double *step)
+/* The kernels at x, of which each reaches kernel_reach to both sides. */
+static const double kernel_reach[] = {
+    [BL_RESIZE_BILINEAR] = 1, [BL_RESIZE_BICUBIC] = 2, [BL_RESIZE_LANCZOS] = 3, [BL_RESIZE_NEAREST] = 0};
+
+static double sinc(double x)
+{
+    return x == 0 ? 1 : sin(M_PI * x) / (M_PI * x);
+}
+
+/* Keys, "Cubic convolution interpolation for digital image processing", 1981, with a = -1/2. */
+static double cubic(double x)
+{
+    return x < 1 ? (1.5 * x - 2.5) * x * x + 1 : ((-0.5 * x + 2.5) * x - 4) * x + 2;
+}
+
+static double kernel_at(enum bl_resize resize, double x)
+{
+    x = fabs(x);
+    if (resize == BL_RESIZE_NEAREST)
+        return 1;
+    if (x >= kernel_reach[resize])
+        return 0;
+    return resize == BL_RESIZE_BILINEAR ? 1 - x : resize == BL_RESIZE_BICUBIC ? cubic(x) : sinc(x) * sinc(x / 3);
+}
+
+/* The number of positions that the kernel may reach; *step: from one to the next, in the kernel's unit. */
+static int kernel_positions(enum bl_resize resize, double length, int count, double *step)
 {
     *step = fmin(count / length, 1);
-    return 2 * (int)ceil(1 / *step);
+    int positions = 2 * (int)ceil(kernel_reach[resize] / *step);
+    return positions > 1 ? positions : 1;
 }
 
 static int position_mirror(int position, int size)
@@ -32,15 +64,15 @@ static void weights_add(struct weights *weights, int position, double weight)
     weights->weight[position - weights->first] += weight;
 }
 
-/* The triangle of output i, at luma's positions. Mirroring moves a weight by at most the triangle's width. */
-static void weights_make_triangle(struct weights *weights, int size, double start, double length, int count, int i)
+/* The kernel of output i, at luma's positions. Mirroring moves a weight by at most the kernel's width. */
+static void weights_make_luma(struct weights *weights, const struct axis *axis, int i)
 {
     double step;
-    int wide = triangle_reach(length, count, &step);
-    double middle = start + (i + 0.5) * (length / count), total = 0;
+    int size = axis->size, wide = kernel_positions(axis->resize, axis->length, axis->count, &step);
+    double middle = axis->start + (i + 0.5) * (axis->length / axis->count), total = 0;
     int begin = (int)floor(middle - wide / 2.0 + 0.5); /* halves round up, below zero too: the grid is uniform */
     for (int j = 0; j < wide; j++)
-        total += fmax(1 - fabs((begin + j + 0.5 - middle) * step), 0);
+        total += kernel_at(axis->resize, (begin + j + 0.5 - middle) * step);
     weights->first = position_mirror(begin, size);
     for (int j = 0; j < wide; j++) {
         int at = position_mirror(begin + j, size);
@@ -50,7 +82,7 @@ static void weights_make_triangle(struct weights *weights, int size, double star
     weights->taps = 0;
     for (int j = 0; j < wide; j++) {
         int at = position_mirror(begin + j, size);
-        weights_add(weights, at, fmax(1 - fabs((begin + j + 0.5 - middle) * step), 0) / total);
+        weights_add(weights, at, kernel_at(axis->resize, (begin + j + 0.5 - middle) * step) / total);
         weights->taps = at - weights->first + 1 > weights->taps ? at - weights->first + 1 : weights->taps;
     }
 }
@@ -96,15 +128,10 @@ static void weights_trim(struct weights *weights)
     weights->first += begin;
 }
 
-struct axis {
-    int size, count, chroma_size; /* chroma_size 0: luma */
-    double start, length, phase;
-};
-
 static void weights_make(const struct axis *axis, int i, struct weights *luma, struct weights *chroma,
                          const struct weights **made)
 {
-    weights_make_triangle(luma, axis->size, axis->start, axis->length, axis->count, i);
+    weights_make_luma(luma, axis, i);
     weights_trim(luma);
     *made = luma;
     if (axis->chroma_size) {
@@ -136,7 +163,7 @@ static int filter_fill(struct bl_filter *filter, const struct axis *axis, struct
 static int filter_build(struct bl_filter *filter, const struct axis *axis, struct bl_error *e)
 {
     double step;
-    int room = triangle_reach(axis->length, axis->count, &step) + 2;
+    int room = kernel_positions(axis->resize, axis->length, axis->count, &step) + 2;
     struct weights luma = {.weight = calloc((size_t)room, sizeof(double)), .room = room};
     struct weights chroma = {.weight = calloc((size_t)room, sizeof(double)), .room = room};
     *filter = (struct bl_filter){.count = axis->count, .size = axis->chroma_size ? axis->chroma_size : axis->size};
@@ -148,17 +175,23 @@ static int filter_build(struct bl_filter *filter, const struct axis *axis, struc
     return code;
 }
 
-int bl_filter_make(struct bl_filter *filter, int size, double start, double length, int count, struct bl_error *e)
+int bl_filter_make(struct bl_filter *filter, enum bl_resize resize, int size, double start, double length, int count,
+                   struct bl_error *e)
 {
-    const struct axis axis = {.size = size, .count = count, .start = start, .length = length};
+    const struct axis axis = {.resize = resize, .size = size, .count = count, .start = start, .length = length};
     return filter_build(filter, &axis, e);
 }
 
-int bl_filter_make_chroma(struct bl_filter *filter, int size, double start, double length, int count, double phase,
-                          struct bl_error *e)
+int bl_filter_make_chroma(struct bl_filter *filter, enum bl_resize resize, int size, double start, double length,
+                          int count, double phase, struct bl_error *e)
 {
-    const struct axis axis = {
-        .size = size, .count = count, .start = start, .length = length, .chroma_size = (size + 1) / 2, .phase = phase};
+    const struct axis axis = {.resize = resize,
+                              .size = size,
+                              .count = count,
+                              .start = start,
+                              .length = length,
+                              .chroma_size = (size + 1) / 2,
+                              .phase = phase};
     return filter_build(filter, &axis, e);
 }
 

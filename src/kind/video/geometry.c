@@ -97,6 +97,7 @@ int bl_geometry_make(struct bl_geometry *geometry, const struct bl_geometry_inpu
     code = geometry_set_display(geometry, input, e);
     if (code)
         return code;
+    geometry->resize = input->resize;
     geometry->coded_width = input->coded_width;
     geometry->coded_height = input->coded_height;
     int native = !input->target_width && !input->target_height;

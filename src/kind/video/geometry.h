@@ -21,6 +21,14 @@ enum bl_fit {
     BL_FIT_PAD,     /* the whole picture in its own shape, centred, the rest black */
 };
 
+/* How pixels are scaled: by zimg's filters, widened by the scale when shrinking, as Pillow's are. */
+enum bl_resize {
+    BL_RESIZE_BILINEAR, /* the triangle */
+    BL_RESIZE_BICUBIC,  /* Keys's with a = -1/2 (Catmull-Rom) */
+    BL_RESIZE_LANCZOS,  /* of three lobes */
+    BL_RESIZE_NEAREST,  /* the nearest pixel, without antialiasing */
+};
+
 /* The eight right-angled orientations: first transpose (rows become columns), then mirror. */
 enum bl_orientation {
     BL_ORIENT_TRANSPOSE = 1,
@@ -34,6 +42,7 @@ struct bl_geometry_input {
     const int32_t *matrix;           /* the display matrix [9] as FFmpeg gives it, or NULL */
     int target_width, target_height; /* both 0: the picture's own size */
     enum bl_fit fit;
+    enum bl_resize resize;
 };
 
 struct bl_geometry {
@@ -43,6 +52,7 @@ struct bl_geometry {
     unsigned orientation;                                   /* bits of enum bl_orientation */
     double source_x, source_y, source_width, source_height; /* the visible part, in coded pixels */
     int scaled_width, scaled_height;                        /* the size to which it is scaled, before turning */
+    enum bl_resize resize;
     int place_x, place_y; /* where the upright scaled picture lies in the RGB picture; around it is black */
 };
 

@@ -15,6 +15,7 @@ int bl_nv12_prepare(struct bl_nv12 *nv12, const struct bl_geometry *g, enum AVCh
                             .height = g->coded_height,
                             .scaled_width = g->scaled_width,
                             .scaled_height = g->scaled_height,
+                            .resize = g->resize,
                             .x = g->source_x,
                             .y = g->source_y,
                             .source_width = g->source_width,
@@ -24,16 +25,18 @@ int bl_nv12_prepare(struct bl_nv12 *nv12, const struct bl_geometry *g, enum AVCh
     if (!*made)
         return BL_OK;
     struct bl_nv12 n = {.key = k};
-    int code = bl_filter_make(&n.across[0], k.width, k.x, k.source_width, k.scaled_width, e);
+    int code = bl_filter_make(&n.across[0], g->resize, k.width, k.x, k.source_width, k.scaled_width, e);
     if (code)
         goto out;
-    code = bl_filter_make(&n.down[0], k.height, k.y, k.source_height, k.scaled_height, e);
+    code = bl_filter_make(&n.down[0], g->resize, k.height, k.y, k.source_height, k.scaled_height, e);
     if (code)
         goto out;
-    code = bl_filter_make_chroma(&n.across[1], k.width, k.x, k.source_width, k.scaled_width, k.phase_w / 8.0, e);
+    code = bl_filter_make_chroma(&n.across[1], g->resize, k.width, k.x, k.source_width, k.scaled_width, k.phase_w / 8.0,
+                                 e);
     if (code)
         goto out;
-    code = bl_filter_make_chroma(&n.down[1], k.height, k.y, k.source_height, k.scaled_height, k.phase_h / 8.0, e);
+    code = bl_filter_make_chroma(&n.down[1], g->resize, k.height, k.y, k.source_height, k.scaled_height,
+                                 k.phase_h / 8.0, e);
     if (code)
         goto out;
     struct bl_nv12 old = *nv12;

@@ -14,6 +14,7 @@
 /* What filters are made for. Compared as bytes: no padding. */
 struct bl_nv12_key {
     int width, height, scaled_width, scaled_height, phase_w, phase_h;
+    int64_t resize; /* enum bl_resize */
     double x, y, source_width, source_height;
 };
 

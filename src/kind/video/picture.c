@@ -13,12 +13,13 @@ static int picture_make_geometry(const struct bl_video_config *config, int width
     struct bl_geometry_input input = {
         .coded_width = width,
         .coded_height = height,
-        .sar_num = sar.num,
-        .sar_den = sar.den,
+        .sar_num = config->ignore_sar ? 1 : sar.num,
+        .sar_den = config->ignore_sar ? 1 : sar.den,
         .matrix = matrix,
         .target_width = config->size.width,
         .target_height = config->size.height,
         .fit = (enum bl_fit)config->fit,
+        .resize = (enum bl_resize)config->resize,
     };
     return bl_geometry_make(geometry, &input, e);
 }

@@ -28,6 +28,7 @@ static const char *const extensions[] = {"mp4",  "m4v",  "mov",  "qt",   "mkv", 
 static const char *const count_choices[] = {"packets", "decode", NULL};
 static const char *const fps_origin_choices[] = {"first", "zero", NULL};
 static const char *const fit_choices[] = {"stretch", "crop", "pad", NULL};
+static const char *const resize_choices[] = {"bilinear", "bicubic", "lanczos", "nearest", NULL};
 static const char *const hdr_choices[] = {"skip", "clip", NULL};
 static const char *const decoder_choices[] = {"cpu", "nvdec", "auto", NULL};
 
@@ -49,6 +50,10 @@ const struct bl_option bl_video_options[] = {
     BL_OPTION_CHOICE("fit", struct bl_video_config, fit, fit_choices, BL_AFFECTS_BYTES,
                      "pictures of another shape than --size: stretch them, crop the edges, or pad with black",
                      .initial = "stretch", .only = "size"),
+    BL_OPTION_CHOICE("filter", struct bl_video_config, resize, resize_choices, BL_AFFECTS_BYTES,
+                     "how frames are scaled; all but nearest antialias when they shrink", .initial = "bilinear"),
+    BL_OPTION_FLAG("ignore-sar", struct bl_video_config, ignore_sar, BL_AFFECTS_BYTES,
+                   "take pixels for square, whatever the file says of their shape"),
     BL_OPTION_CHOICE("hdr", struct bl_video_config, hdr, hdr_choices, BL_AFFECTS_LENGTHS,
                      "PQ and HLG video: skip it, or convert it as if it were not HDR, without tone mapping (clip)",
                      .initial = "skip"),
@@ -199,11 +204,14 @@ void bl_video_describe(const void *values, const struct bl_field *field, struct 
 {
     (void)field;
     const struct bl_video_config *config = values;
-    bl_buffer_text(out, "RGB frames, scaled by zimg: bilinear, antialiased");
+    bl_buffer_printf(out, "RGB frames, scaled by zimg: %s%s", resize_choices[config->resize],
+                     config->resize == BL_RESIZE_NEAREST ? "" : ", antialiased");
     if (config->decoder != BL_DECODER_CPU)
         bl_buffer_text(out, " (those that a GPU decoded, by the same filter on it)");
     if (config->size.width)
         bl_buffer_printf(out, ", %s", fit_choices[config->fit]);
+    if (config->ignore_sar)
+        bl_buffer_text(out, ", pixels taken for square");
 }
 
 void bl_video_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
