@@ -7,12 +7,15 @@
 #include "base/identity_lines.h"
 #include "kind/composite/companion.h"
 #include "kind/kinds.h"
+#include "kind/stream_number.h"
 
 static const struct bl_option table[] = {
     BL_OPTION_STRING("name", struct bl_extra_field, name, BL_AFFECTS_BYTES, NULL),
     BL_OPTION_STRING("path", struct bl_extra_field, path, BL_AFFECTS_LENGTHS, NULL),
     BL_OPTION_STRING("kind", struct bl_extra_field, kind_name, BL_AFFECTS_LENGTHS, NULL),
     BL_OPTION_STRING("dtype", struct bl_extra_field, dtype, BL_AFFECTS_BYTES, NULL),
+    BL_OPTION_CUSTOM("stream", &bl_option_stream_number, int, struct bl_extra_field, stream, BL_AFFECTS_LENGTHS, NULL,
+                     .initial = "best"),
     BL_OPTION_INT("length-tolerance", struct bl_extra_field, tolerance, BL_AFFECTS_LENGTHS, NULL, .max = INT64_MAX),
     {0},
 };
@@ -110,6 +113,16 @@ static int extra_field_check_dtype(struct bl_extra_field *field, struct bl_error
     return BL_OK;
 }
 
+static int extra_field_check_stream(struct bl_extra_field *field, struct bl_error *e)
+{
+    size_t at = field->kind->options.stream;
+    if (at)
+        *(int *)(void *)((char *)field->config + at) = field->stream;
+    else if (field->stream)
+        return bl_error_set(e, BL_EUSAGE, "stream: %s has no streams", field->kind->name);
+    return BL_OK;
+}
+
 int bl_extra_field_check(struct bl_extra_field *field, struct bl_error *e)
 {
     int code = extra_field_check_name(field->name, e);
@@ -126,6 +139,9 @@ int bl_extra_field_check(struct bl_extra_field *field, struct bl_error *e)
     if (code)
         return code;
     code = extra_field_check_dtype(field, e);
+    if (code)
+        return code;
+    code = extra_field_check_stream(field, e);
     if (code)
         return code;
     code = bl_kind_check(field->kind, field->config, e);

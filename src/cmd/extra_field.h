@@ -6,6 +6,7 @@
 
 struct bl_extra_field {
     const char *name, *path, *kind_name, *dtype; /* options */
+    int stream;                                  /* option, as of bl_option_stream_number */
     int64_t tolerance;                           /* option */
     bool per_step;                               /* option, for kinds that support it */
     const struct bl_kind *kind;

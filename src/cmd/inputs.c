@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "kind/composite/make.h"
+#include "kind/stream_number.h"
 
 #define FAULTS_MAX 10 /* faults printed in full, of empty rows or of one file */
 
@@ -28,6 +29,9 @@ static const struct bl_option table[] = {
         "type of the values: s16 or f32 for samples, i32 or u16 (ids must fit) for tokens, same or f32 (also for "
         "F64) for arrays [the first of each]",
         .placeholder = "s16|f32|i32|u16|same"),
+    BL_OPTION_CUSTOM("stream", &bl_option_stream_number, int, struct bl_inputs, stream, BL_AFFECTS_LENGTHS,
+                     "which stream of a video or sound to read, numbered from 0 among those of its kind",
+                     .initial = "best"),
     BL_OPTION_BYTES("decoder-memory", struct bl_inputs, set.decoder_memory, BL_AFFECTS_LENGTHS,
                     "skip a video, sound or image that needs more memory than this to be decoded", .initial = "1G",
                     .min = 1),
@@ -127,6 +131,15 @@ out:
     return code;
 }
 
+/* Passes --stream to the kinds that have streams. */
+static void inputs_resolve_stream(struct bl_inputs *inputs)
+{
+    for (int k = 0; bl_kinds[k]; k++) {
+        if (bl_kinds[k]->options.stream)
+            *(int *)(void *)((char *)inputs->configs[k] + bl_kinds[k]->options.stream) = inputs->stream;
+    }
+}
+
 /* Checks that this kind accepts the options that every kind interprets in its own way. */
 static int inputs_check_dtype(const struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_error *e)
 {
@@ -177,6 +190,7 @@ static int inputs_resolve(struct bl_inputs *inputs, const char *const *operand, 
     code = inputs_identify_fields(inputs, &cmd->error);
     if (code)
         return code;
+    inputs_resolve_stream(inputs);
     code = inputs_resolve_dtype(inputs, &cmd->error);
     for (int k = 0; bl_kinds[k] && !code; k++)
         code = config_is_shared(inputs, k) ? BL_OK : bl_kind_check(bl_kinds[k], inputs->configs[k], &cmd->error);
@@ -313,6 +327,9 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
     if (code)
         return code;
     code = inputs_check_dtype(inputs, kind, &cmd->error);
+    if (!code && inputs->stream && !kind->options.stream)
+        code =
+            bl_error_set(&cmd->error, BL_EUSAGE, "--stream is for video and audio, and the inputs are %s", kind->name);
     if (code)
         return code;
     code = bl_kind_check(kind, inputs->set.kind_config, &cmd->error);

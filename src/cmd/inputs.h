@@ -19,6 +19,7 @@ struct bl_inputs {
     struct bl_composite joined;
     struct bl_isolation isolation;
     const char *dtype;                      /* option; NULL: each kind's own default */
+    int stream;                             /* option, as of bl_option_stream_number */
     const char *spool;                      /* option */
     struct bl_attributes_source attributes; /* options: the table of attributes */
     struct bl_texts excluded;               /* option */

@@ -30,6 +30,7 @@ struct bl_kind_options {
     size_t config_size;
     const char *const *dtypes; /* values of --dtype, the default first, ended by NULL. NULL: none */
     size_t dtype;              /* offset in config of an int: the index of the value */
+    size_t stream;             /* offset in config of an int, the value of --stream; 0: the kind has no streams */
 
     /* Checks options against each other. BL_EUSAGE. May be NULL. */
     int (*check)(const void *config, struct bl_error *e);

@@ -177,3 +177,31 @@ test_pixels_taken_for_square() {
     expect 2 bload pack -q f --kind frames -T 2 -o no --ignore-sar
     err_has "the shape of an image's pixels is ignored anyway"
 }
+
+# Two videos and two sounds in one file: the best ones, or those of a number.
+test_streams_by_number() {
+    ffmpeg -v error -f lavfi -i testsrc2=s=64x48:d=0.4 -f lavfi -i testsrc2=s=96x64:d=0.8 -f lavfi -i sine=d=1 \
+        -f lavfi -i sine=2000:d=2 -map 2 -map 0 -map 1 -map 3 -c:v libx264 -c:a pcm_s16le two.mkv
+    for number in 0 1; do
+        soon 0 scan two.mkv --stream $number
+        is "$((10 * (number + 1))) all stream=$number $((number + 1))" "$(cut -f 2,8,9 "$OUT" | tail -n 1 | tr '\t' ' ')"
+        soon 0 scan two.mkv --kind audio --stream $number
+        is "$((16000 * (number + 1))) rate=16000 stream=$number $((3 * number))" "$(cut -f 2,8,9 "$OUT" | tail -n 1 | tr '\t' ' ')"
+    done
+    soon 3 scan two.mkv --stream 2
+    err_has 'skipped two.mkv: no video stream 2: it has 2, numbered from 0'
+    soon 0 scan two.mkv --stream best
+    is 10 "$(field length 1 <"$OUT")"
+    printf 'sources: [two.mkv]\nstream: 1\nT: longest\nsize: 32x32\nfields:\n  - {name: sound, path: "{name}", kind: audio, stream: 1, %s}\n' \
+        'per-step: true, samples: 640' >set.yaml
+    expect 0 bload pack -q -c set.yaml -o set
+    is '20 2 32000 3' "$(cut -f 2,9,13,14 set/sequences.tsv | tail -n 1 | tr '\t' ' ')"
+    expect 2 bload scan two.mkv --stream -1
+    err_has -- '--stream expects best, or the number of a stream, from 0, not "-1"'
+    echo text >text.txt
+    expect 2 bload scan text.txt --tokenizer bytes --stream 1
+    err_has -- '--stream is for video and audio, and the inputs are text'
+    sed -i 's/kind: audio.*/kind: labels, stream: 1}/' set.yaml
+    expect 2 bload pack -q -c set.yaml -o no
+    err_has 'stream: labels has no streams'
+}

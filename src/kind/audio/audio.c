@@ -92,6 +92,7 @@ const struct bl_kind bl_kind_audio = {
                 .config_size = sizeof(struct bl_audio_config),
                 .dtypes = bl_audio_dtypes,
                 .dtype = offsetof(struct bl_audio_config, dtype),
+                .stream = offsetof(struct bl_audio_config, stream),
                 .check = bl_audio_check,
                 .check_dtype = bl_audio_check_dtype},
     .scan = &audio_scan,

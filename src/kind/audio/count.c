@@ -177,7 +177,7 @@ int bl_audio_count(const struct bl_audio_config *config, const struct bl_kind_en
 {
     *info = (struct bl_audio_info){.stream = -1};
     struct bl_audio_decoder s;
-    int code = bl_audio_decoder_open(&s, path, -1, -1, env, e);
+    int code = bl_audio_decoder_open(&s, path, -1, BL_DEMUX_WANTED(config->stream), env, e);
     if (code)
         return code;
     info->stream = s.demux.stream->index;

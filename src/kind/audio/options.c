@@ -70,6 +70,8 @@ void bl_audio_sampling(const void *values, struct bl_buffer *out)
     bl_buffer_printf(out, "rate=%lld", (long long)config->rate);
     if (config->features)
         bl_buffer_printf(out, " features=%s%s", config->features, config->snip_edges ? " snip" : "");
+    if (config->stream)
+        bl_buffer_printf(out, " stream=%d", config->stream - 1);
 }
 
 int bl_audio_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,

@@ -386,6 +386,7 @@ const struct bl_kind bl_kind_audio_per_step = {
                 .config_size = sizeof(struct bl_per_step_config),
                 .dtypes = bl_audio_dtypes,
                 .dtype = offsetof(struct bl_per_step_config, audio.dtype),
+                .stream = offsetof(struct bl_per_step_config, audio.stream),
                 .check = per_step_config_check},
     .scan = &audio_per_step_scan,
     .read = &audio_per_step_read,

@@ -312,22 +312,39 @@ static int video_report_missing(const struct bl_demux *d, struct bl_error *e)
     return bl_error_set(e, BL_EDATA, audio ? "no video stream (audio only)" : "no video stream");
 }
 
-static int stream_choose(struct bl_demux *d, int stream, enum bl_demux_mode mode, struct bl_error *e)
+/* Finds the stream that `wanted` stands for, see bl_demux_open. */
+static int stream_find(const struct bl_demux *d, int *wanted, enum bl_demux_mode mode, struct bl_error *e)
 {
     AVFormatContext *format = d->format;
     bool sound = mode == BL_DEMUX_AUDIO;
+    const char *what = sound ? "audio" : "video";
     unsigned first = 0;
-    if (streams_count_wanted(format, mode, &first) == 0)
+    int count = streams_count_wanted(format, mode, &first), index = *wanted, number = -2 - *wanted;
+    if (count == 0)
         return sound ? audio_report_missing(d, e) : video_report_missing(d, e);
-    if (stream >= 0) {
-        if (stream >= (int)format->nb_streams || !stream_is_wanted(format->streams[stream], mode))
-            return bl_error_set(e, BL_EDATA, "stream %d, chosen by the scan, is not %s", stream,
-                                sound ? "audio" : "video");
-    } else {
-        stream = av_find_best_stream(format, sound ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
-        if (stream < 0 || !stream_is_wanted(format->streams[stream], mode))
-            stream = (int)first;
+    if (index >= (int)format->nb_streams || (index >= 0 && !stream_is_wanted(format->streams[index], mode)))
+        return bl_error_set(e, BL_EDATA, "stream %d, chosen by the scan, is not %s", index, what);
+    if (number >= count)
+        return bl_error_set(e, BL_EDATA, "no %s stream %d: it has %d, numbered from 0", what, number, count);
+    if (index == -1) {
+        index = av_find_best_stream(format, sound ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
+        if (index < 0 || !stream_is_wanted(format->streams[index], mode))
+            index = (int)first;
     }
+    for (unsigned i = 0; i < format->nb_streams && index < 0; i++) {
+        if (stream_is_wanted(format->streams[i], mode) && number-- == 0)
+            index = (int)i;
+    }
+    *wanted = index;
+    return BL_OK;
+}
+
+static int stream_choose(struct bl_demux *d, int stream, enum bl_demux_mode mode, struct bl_error *e)
+{
+    AVFormatContext *format = d->format;
+    int code = stream_find(d, &stream, mode, e);
+    if (code)
+        return code;
     const AVCodec *decoder = avcodec_find_decoder(format->streams[stream]->codecpar->codec_id);
     if (decoder && !bl_allowlist_has(allowlist_for(mode)->decoders, decoder->name))
         return bl_error_set(e, BL_EDATA, "codec %s is not read: see docs/media.md", decoder->name);

@@ -39,8 +39,12 @@ struct bl_demux {
     int end_error;          /* libav's code if an error in the container ended the packets, or 0 */
 };
 
-/* bytes: the size that the file must have, or -1. stream: an index, or -1 for the best stream. Needs no close after a
- * failure. */
+/* The stream to open by the value of bl_option_stream_number: the best one, or one by its number among those of its
+ * kind. */
+#define BL_DEMUX_WANTED(number) (-1 - (number))
+
+/* bytes: the size that the file must have, or -1. stream: an index, or BL_DEMUX_WANTED. Needs no close after a failure.
+ */
 int bl_demux_open(struct bl_demux *d, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
                   const struct bl_kind_env *env, struct bl_error *e);
 void bl_demux_close(struct bl_demux *d);

@@ -20,6 +20,7 @@ struct bl_video_config {
     int fps_origin;            /* enum bl_fps_origin */
     int64_t stride;            /* every stride-th frame; 1: every frame */
     int count;                 /* enum bl_count */
+    int stream;                /* as of bl_option_stream_number */
     struct bl_dimensions size; /* width 0: the videos' own */
     int fit;                   /* enum bl_fit */
     int resize;                /* enum bl_resize */
