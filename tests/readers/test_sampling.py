@@ -126,6 +126,30 @@ class RealFromZero(FromZero):
         self.compare(known.path)
 
 
+class Times(tool.Tool):
+    """The field of times."""
+
+    def times(self, path, *options):
+        dataset = Dataset(self.pack("times", path, "--times", "--size", SIZE, *options))
+        self.bload("verify", "-q", dataset.directory)
+        self.assertEqual([(f["name"], f["dtype"], f["shape"]) for f in dataset.manifest["fields"]][1:], [("times", "F64", [])])
+        pieces = dataset.pieces_of(path)
+        return np.concatenate([dataset.block(b, "times")[start:start + length] for b, start, length, _ in pieces])
+
+    def test(self):
+        for name in ("vfr.mp4", "vfr.mkv", "h264.ts", "mpeg4.avi", "late.mkv", "gif.gif"):
+            path = clips.clip(name)
+            expected = ffprobe.times(path)
+            for options in ("-T", "longest"), ("-T", "7", "--oversize", "split"), ("-T", "longest", "--isolate", "off"):
+                with self.subTest(name, options=options):
+                    np.testing.assert_allclose(self.times(path, *options), expected, atol=1e-9)
+            with self.subTest(name, options="stride"):
+                np.testing.assert_allclose(self.times(path, "-T", "longest", "--stride", 3), expected[::3], atol=1e-9)
+            with self.subTest(name, options="fps"):
+                found = self.times(path, "-T", "longest", "--fps", "30000/1001")
+                np.testing.assert_allclose(found, np.arange(len(found)) * 1001 / 30000, atol=1e-12)
+
+
 class Stride(tool.Tool):
     def test(self):
         files = [clips.clip(name) for name in NAMES]

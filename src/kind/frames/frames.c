@@ -20,6 +20,8 @@ static int frames_check(const void *values, struct bl_error *e)
     if (config->count != BL_COUNT_PACKETS || config->hdr != BL_HDR_SKIP)
         return bl_error_set(e, BL_EUSAGE, "--%s is for video, and the inputs are frames",
                             config->hdr != BL_HDR_SKIP ? "hdr" : "count");
+    if (config->times)
+        return bl_error_set(e, BL_EUSAGE, "--times is for video: images have numbers, in the field frame_number");
     if (config->ignore_sar)
         return bl_error_set(e, BL_EUSAGE,
                             "--ignore-sar is for video: the shape of an image's pixels is ignored anyway");
@@ -127,6 +129,14 @@ static int frames_fields(const void *values, const struct bl_kind_env *env, cons
     return code;
 }
 
+static void frames_describe(const void *config, const struct bl_field *field, struct bl_buffer *out)
+{
+    if (field->rank == 0)
+        bl_buffer_text(out, "the last number in each image's name, or -1");
+    else
+        bl_video_describe(config, field, out);
+}
+
 static const struct bl_total totals[] = {{"missing", "numbers without an image"}, {0}};
 
 static bool frames_decodes(const void *config)
@@ -150,7 +160,7 @@ static const struct bl_kind_read frames_read = {
     .open = bl_frames_read_open,
     .piece = bl_frames_read_piece,
     .close = bl_frames_read_close,
-    .describe = bl_video_describe,
+    .describe = frames_describe,
     .versions = bl_video_versions,
 };
 

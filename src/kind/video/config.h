@@ -12,6 +12,9 @@ enum bl_fps_origin { BL_FPS_FIRST, BL_FPS_ZERO };
 enum bl_count { BL_COUNT_PACKETS, BL_COUNT_DECODE };
 enum bl_decoder { BL_DECODER_CPU, BL_DECODER_NVDEC, BL_DECODER_AUTO };
 
+/* The fields, by their places. */
+enum { BL_VIDEO_FRAMES, BL_VIDEO_TIMES };
+
 struct bl_gpu;
 struct bl_gpu_functions;
 
@@ -25,6 +28,7 @@ struct bl_video_config {
     int fit;                   /* enum bl_fit */
     int resize;                /* enum bl_resize */
     bool ignore_sar;           /* pixels are taken for square */
+    bool times;                /* a field of times, too */
     int hdr;                   /* enum bl_hdr */
     int decoder;               /* enum bl_decoder */
     const char *gpus;          /* which: "all", "0,1" */

@@ -65,15 +65,21 @@ static int piece_check_size(const struct bl_reader *reader, const struct bl_geom
                         reader->size.height);
 }
 
-/* Reports when the held frame's steps begin. With --fps the caller knows. */
-static void piece_report_times(const struct piece *p, int64_t first, int64_t end)
+/* Writes when the held frame's steps begin, for the field of times and for the caller, who knows with --fps. */
+static void piece_write_times(const struct piece *p, int64_t first, int64_t end)
 {
     const struct bl_request *request = p->request;
-    if (!request->times || p->reader->config->fps.den)
-        return;
+    const struct bl_video_config *config = p->reader->config;
     double seconds = bl_clock_seconds(&p->clock, bl_decode_time(p->reader->held));
-    for (int64_t step = first; step < end; step++)
-        request->times[step - request->source_start] = seconds;
+    for (int64_t step = first; step < end; step++) {
+        int64_t at = step - request->source_start;
+        if (request->times && !config->fps.den)
+            request->times[at] = seconds;
+        if (config->fps.den)
+            seconds = (double)step * (double)config->fps.den / (double)config->fps.num;
+        if (config->times)
+            memcpy(request->out[BL_VIDEO_TIMES] + 8 * at, &seconds, sizeof seconds);
+    }
 }
 
 /* Writes the held frame `times` times to out: at once, or from a GPU before the piece is closed. */
@@ -120,7 +126,7 @@ static int piece_take(struct piece *p, int64_t times, struct bl_error *e)
     code = piece_convert(p, &geometry, out, end - first, e);
     if (code)
         return code;
-    piece_report_times(p, first, end);
+    piece_write_times(p, first, end);
     if (bl_decode_is_damaged(reader->held))
         p->damaged += end - first;
     return BL_OK;

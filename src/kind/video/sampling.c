@@ -14,7 +14,7 @@ enum bl_demux_mode bl_sampling_decode_mode(const struct bl_video_config *config,
 {
     if (bl_sampling_from_start(config))
         return BL_DEMUX_START;
-    return config->fps.den || times ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
+    return config->fps.den || config->times || times ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
 }
 
 int bl_sampling_begin(const struct bl_video_config *config, AVRational tick, int64_t start, struct bl_pick *pick,

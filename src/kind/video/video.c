@@ -54,6 +54,8 @@ const struct bl_option bl_video_options[] = {
                      "how frames are scaled; all but nearest antialias when they shrink", .initial = "bilinear"),
     BL_OPTION_FLAG("ignore-sar", struct bl_video_config, ignore_sar, BL_AFFECTS_BYTES,
                    "take pixels for square, whatever the file says of their shape"),
+    BL_OPTION_FLAG("times", struct bl_video_config, times, BL_AFFECTS_BYTES,
+                   "add a field times, F64 [n,T]: when each frame is shown, in seconds from the first"),
     BL_OPTION_CHOICE("hdr", struct bl_video_config, hdr, hdr_choices, BL_AFFECTS_LENGTHS,
                      "PQ and HLG video: skip it, or convert it as if it were not HDR, without tone mapping (clip)",
                      .initial = "skip"),
@@ -196,7 +198,8 @@ static int video_fields(const void *values, const struct bl_kind_env *env, const
         if (code)
             return code;
     }
-    *out = (struct bl_fields){.count = 1};
+    *out = (struct bl_fields){.count = config->times ? 2 : 1};
+    out->field[BL_VIDEO_TIMES] = (struct bl_field){.name = "times", .kind = "video", .dtype = BL_F64};
     out->field[0] = (struct bl_field){
         .name = "frames", .kind = "video", .dtype = BL_U8, .rank = 3, .shape = {size.height, size.width, 3}};
     return 0;
@@ -204,8 +207,11 @@ static int video_fields(const void *values, const struct bl_kind_env *env, const
 
 void bl_video_describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
 {
-    (void)field;
     const struct bl_video_config *config = values;
+    if (field->rank == 0) {
+        bl_buffer_text(out, "seconds from the first frame");
+        return;
+    }
     bl_buffer_printf(out, "RGB frames, scaled by zimg: %s%s", resize_choices[config->resize],
                      config->resize == BL_RESIZE_NEAREST ? "" : ", antialiased");
     if (config->decoder != BL_DECODER_CPU)
