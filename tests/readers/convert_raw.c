@@ -3,9 +3,9 @@
  *     convert_raw PIX_FMT WxH [name=value...] < raw > rgb
  *
  * matrix=, range=, chroma=, transfer= take FFmpeg's names (bt709, tv, left, smpte2084; unsaid where not given);
- * size=WxH, fit=stretch|crop|pad, sar=N:D, matrix9=a,b,u,c,d,v,x,y,w (the display matrix) make the geometry; hdr=clip,
- * simd=LEVEL, align=N (alignment of the rows, 1: as they lie in the input) the rest; kernel=loop does it by the GPU's
- * kernel as compiled for the processor, for nv12, p010le and p016le. Exit status as the tool's. */
+ * size=WxH, fit=stretch|crop|pad, sar=N:D, matrix9=a,b,u,c,d,v,x,y,w (the display matrix) make the geometry;
+ * hdr=clip|tonemap, simd=LEVEL, align=N (alignment of the rows, 1: as they lie in the input) the rest; kernel=loop does
+ * it by the GPU's kernel as compiled for the processor, for nv12, p010le and p016le. Exit status as the tool's. */
 #include <errno.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/pixdesc.h>
@@ -82,7 +82,9 @@ static int option_parse(struct job *job, char *text, struct bl_error *e)
     else if (!strcmp(text, "matrix9"))
         rc = matrix_parse(job, value);
     else if (!strcmp(text, "hdr"))
-        rc = (job->options.hdr_clip = !strcmp(value, "clip")) ? 0 : -1;
+        rc = (job->options.hdr_clip = !strcmp(value, "clip")) || (job->options.hdr_tonemap = !strcmp(value, "tonemap"))
+                 ? 0
+                 : -1;
     else if (!strcmp(text, "kernel"))
         rc = (job->loop = !strcmp(value, "loop")) ? 0 : -1;
     else if (!strcmp(text, "align"))

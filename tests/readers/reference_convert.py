@@ -4,13 +4,14 @@
     reference_convert.py PIX_FMT WxH [name=value...] < raw > rgb
     reference_convert.py PIX_FMT WxH [name=value...] against=rgb [max=N] [mean=N] < raw
 
-The names are those of convert_raw (matrix range chroma size fit sar matrix9; others are ignored). With `against` the
+The names are those of convert_raw (matrix range chroma size fit sar matrix9 transfer hdr; others are ignored). With `against` the
 greatest and the mean difference of every frame are printed instead, and the exit status is 1 when a bound is passed.
 
 What it computes, and what every converter of the tool has to meet: chroma is upsampled bilinearly to the size of luma from
 where the stream sites it (left where unsaid), matrix and range make RGB of it, the source rectangle is scaled
 bilinearly with the triangle widened by the scale when shrinking (as in Pillow, its weights normalised at the
-edges), turned upright, placed, and rounded once, at the end. It shares nothing with the converter but the definition.
+edges), turned upright, placed, and rounded once, at the end. With hdr=tonemap, PQ and HLG of at most 1,000 cd/m2 are then mapped by
+BT.2390-10, 5.4.1, to a white of 203 cd/m2, by the greatest component, and converted to BT.709. It shares nothing with the converter but the definition.
 """
 import re
 import sys
@@ -147,6 +148,40 @@ def native_rgb(fmt, planes, options):
     return np.stack([r, (luma - kr * r - kb * b) / (1 - kr - kb), b], 2) * 255
 
 
+def pq_light(signal):
+    """SMPTE ST 2084: signals of 0 to 1 in cd/m2."""
+    x = np.power(np.maximum(signal, 0), 32 / 2523)
+    return 10000 * np.power(np.maximum(x - 3424 / 4096, 0) / (2413 / 128 - 2392 / 128 * x), 16384 / 2610)
+
+
+def pq_signal(light):
+    y = np.power(np.maximum(light, 0) / 10000, 2610 / 16384)
+    return np.power((3424 / 4096 + 2413 / 128 * y) / (1 + 2392 / 128 * y), 2523 / 32)
+
+
+def hlg_light(signal):
+    """BT.2100, table 5, on a display of 1,000 cd/m2."""
+    a = 0.17883277
+    b, c = 1 - 4 * a, 0.5 - a * np.log(4 * a)
+    signal = np.maximum(signal, 0)
+    scene = np.where(signal <= 0.5, signal ** 2 / 3, (np.exp((signal - c) / a) + b) / 12)
+    return 1000 * scene * np.power(scene @ [0.2627, 0.6780, 0.0593], 0.2)[..., None]
+
+
+def tonemap(rgb, transfer):
+    """[H, W, 3], 0..255, of BT.2020's primaries and one of the two curves, to BT.709."""
+    peak, white = 1000.0, 203.0
+    light = pq_light(rgb / 255) if transfer == "smpte2084" else hlg_light(rgb / 255)
+    greatest = np.maximum(light.max(2), 1e-9)
+    most, knee = pq_signal(white) / pq_signal(peak), 1.5 * pq_signal(white) / pq_signal(peak) - 0.5
+    at = np.minimum(pq_signal(greatest) / pq_signal(peak), 1)
+    t = np.maximum(at - knee, 0) / (1 - knee)
+    to = (2 * t**3 - 3 * t**2 + 1) * knee + (t**3 - 2 * t**2 + t) * (1 - knee) + (-2 * t**3 + 3 * t**2) * most
+    factor = np.where(at < knee, greatest, pq_light(to * pq_signal(peak))) / greatest
+    to_709 = np.array([[1.66049, -0.58764, -0.07285], [-0.12455, 1.13290, -0.00835], [-0.01815, -0.10058, 1.11873]])
+    return 255 * np.power(np.clip((light * factor[..., None] / white) @ to_709.T, 0, 1), 1 / 2.4)
+
+
 def scale(image, axis, start, length, out):
     """The stretch [start, start + length) of an axis to `out` samples, each a triangle around its centre."""
     size, step = image.shape[axis], length / out
@@ -175,6 +210,8 @@ class Geometry:
         turn = np.array([[m[0], m[3]], [m[1], m[4]]], float)
         if np.linalg.det(turn) == 0:  # a matrix that says nothing
             turn = np.eye(2)
+        hdr = options.get("transfer") in ("smpte2084", "arib-std-b67") and options.get("hdr") == "tonemap"
+        self.transfer = options["transfer"] if hdr else None
         self.turn = np.sign(np.round(turn / np.abs(turn).max(0))).astype(int)
         turned = self.turn[0, 0] == 0
         dw, dh = shown[::-1] if turned else shown
@@ -199,6 +236,7 @@ class Geometry:
     def apply(self, rgb):
         x, y, w, h = self.source
         small = scale(scale(rgb, 0, y, h, self.scaled[1]), 1, x, w, self.scaled[0])
+        small = tonemap(small, self.transfer) if self.transfer else small
         planes = [small[:, :, k] for k in range(3)]
         (a, c), (b, d) = self.turn
         planes = [p if a else p.T for p in planes]

@@ -27,13 +27,13 @@ def some(count, pixels):
 
 class Frames(tool.Tool):
     """All the files in a dataset for each fit; what can be afforded at its own size in one of its own."""
-    files, fits = (), ()
+    files, fits, hdr = (), (), "clip"
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         cls.sized = {fit: Dataset(cls().pack(fit, *cls.files, "-T", "longest", "--size", SIZES[fit], "--fit", fit, "--hdr",
-                                             "clip", "--shard-size", "64M")) for fit in cls.fits}
+                                             cls.hdr, "--shard-size", "64M")) for fit in cls.fits}
 
     def compare(self, path, native):
         """One file in every dataset."""
@@ -46,11 +46,11 @@ class Frames(tool.Tool):
         for fit in self.fits:
             self.check(raw, [*words, f"size={SIZES[fit]}", f"fit={fit}"], simd, self.sized[fit].frames(path))
         if native:
-            out = self.pack("native", path, "-T", "longest", "--hdr", "clip")
+            out = self.pack("native", path, "-T", "longest", "--hdr", self.hdr)
             self.check(raw, words, simd, Dataset(out).frames(path))
 
     def check(self, raw, words, simd, frames):
-        expected = np.frombuffer(ffprobe.converted(raw, [*words, f"simd={simd}", "hdr=clip"]), np.uint8)
+        expected = np.frombuffer(ffprobe.converted(raw, [*words, f"simd={simd}", f"hdr={self.hdr}"]), np.uint8)
         self.assertEqual(expected.size, frames.size, f"{frames.shape} in the dataset")
         differing = np.flatnonzero((expected.reshape(frames.shape) != frames).any((1, 2, 3)))
         self.assertEqual(differing.tolist(), [], "frames that differ")
@@ -59,7 +59,7 @@ class Frames(tool.Tool):
     def refer(self, raw, words, frames):
         """Some of the frames and the reference."""
         width, height = (int(n) for n in words[1].split("x"))
-        options = dict(a.split("=", 1) for a in words[2:])
+        options = dict(a.split("=", 1) for a in words[2:]) | {"hdr": self.hdr}
         fmt = reference_convert.Format(words[0], width, height)
         geometry = reference_convert.Geometry(width, height, options)
         native = geometry.scaled == (width, height) and geometry.source == (0, 0, width, height)
@@ -84,6 +84,32 @@ class Clips(Frames):
     @each(clips.CLIPS)
     def test(self, name):
         self.compare(clips.clip(name), native=True)
+
+
+@expand
+class Mapped(Frames):
+    """HDR, mapped to BT.709; the float64 reference says what recommendations do."""
+    fits, names, hdr = ("crop", "pad"), ["pq.mp4", "hlg.mkv"], "tonemap"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.files = [clips.clip(name) for name in cls.names]
+        super().setUpClass()
+
+    @each(names)
+    def test(self, name):
+        self.compare(clips.clip(name), native=True)
+
+    def test_in_pieces(self):
+        for path in self.files:
+            whole = Dataset(self.pack("whole", path, "-T", "longest", "--hdr", "tonemap"))
+            parts = Dataset(self.pack("parts", path, "-T", 3, "--oversize", "split", "--hdr", "tonemap"))
+            np.testing.assert_array_equal(whole.frames(path), parts.frames(path))
+
+    def test_what_is_not_hdr_stays(self):
+        path = clips.clip("hevc-2020.mp4")
+        datasets = [Dataset(self.pack(hdr, path, "-T", "longest", "--hdr", hdr)) for hdr in ("tonemap", "skip")]
+        np.testing.assert_array_equal(datasets[0].frames(path), datasets[1].frames(path))
 
 
 @unittest.skipUnless(REAL, media.ABSENT)

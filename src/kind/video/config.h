@@ -7,7 +7,7 @@
 
 #include "base/option.h"
 
-enum bl_hdr { BL_HDR_SKIP, BL_HDR_CLIP };
+enum bl_hdr { BL_HDR_SKIP, BL_HDR_CLIP, BL_HDR_TONEMAP };
 enum bl_fps_origin { BL_FPS_FIRST, BL_FPS_ZERO };
 enum bl_count { BL_COUNT_PACKETS, BL_COUNT_DECODE };
 enum bl_decoder { BL_DECODER_CPU, BL_DECODER_NVDEC, BL_DECODER_AUTO };

@@ -16,6 +16,7 @@
 
 #include "kind/video/colour.h"
 #include "kind/video/scanlines.h"
+#include "kind/video/tonemap.h"
 
 #define LINE_ALIGN 32 /* bytes: zimg's requirement on any processor */
 #define GRAPHS 8      /* in the cache: a stream needs up to three, and a worker reads one stream after another */
@@ -46,6 +47,7 @@ struct bl_convert {
     uint64_t clock;
     struct bl_scanlines lines;
     struct scratch temporary, in, narrow, low, out[3], row;
+    struct bl_tonemap *tonemap; /* NULL until a frame needs it */
 };
 
 /* Lines of words in a ring buffer, addressed as zimg does: row & mask. */
@@ -60,10 +62,11 @@ struct conversion {
     struct bl_convert *convert;
     const struct bl_geometry *geometry;
     struct bl_colour colour;
-    int component;            /* the one being scaled */
-    struct lines in;          /* zimg's input */
-    struct lines narrow;      /* chroma before it is widened: of the scaled height, or the row at hand */
-    struct lines low;         /* chroma of the scaled width, before its height is scaled */
+    struct bl_tonemap *tonemap; /* takes the scaled lines, or NULL */
+    int component;              /* the one being scaled */
+    struct lines in;            /* zimg's input */
+    struct lines narrow;        /* chroma before it is widened: of the scaled height, or the row at hand */
+    struct lines low;           /* chroma of the scaled width, before its height is scaled */
     struct lines out[3];      /* scaled; of luma or of grey, the last to come, only the lines that zimg has under way */
     uint8_t *origin;          /* where the scaled picture's first pixel goes */
     ptrdiff_t step_x, step_y; /* bytes from there to its next pixel, next row */
@@ -118,6 +121,7 @@ void bl_convert_close(struct bl_convert *convert)
     for (int c = 0; c < 3; c++)
         av_free(convert->out[c].data);
     av_free(convert->row.data);
+    bl_tonemap_close(convert->tonemap);
     free(convert);
 }
 
@@ -128,12 +132,12 @@ int bl_convert_check(enum AVPixelFormat format, enum AVColorTransferCharacterist
     int code = format == AV_PIX_FMT_NONE ? 0 : bl_pixels_make(&pixels, format, e);
     if (!code && pixels.family == BL_FAMILY_YUV)
         code = bl_colour_check(matrix, e);
-    if (code || options->hdr_clip)
+    if (code || options->hdr_clip || options->hdr_tonemap)
         return code;
     if (transfer == AVCOL_TRC_SMPTE2084)
-        return bl_error_set(e, BL_EDATA, "it is HDR (PQ), which plain RGB cannot show; --hdr clip converts it anyway");
+        return bl_error_set(e, BL_EDATA, "it is HDR (PQ), which plain RGB cannot show: --hdr tonemap maps it");
     if (transfer == AVCOL_TRC_ARIB_STD_B67)
-        return bl_error_set(e, BL_EDATA, "it is HDR (HLG), which plain RGB cannot show; --hdr clip converts it anyway");
+        return bl_error_set(e, BL_EDATA, "it is HDR (HLG), which plain RGB cannot show: --hdr tonemap maps it");
     return 0;
 }
 
@@ -266,6 +270,10 @@ static int line_pack(void *user, unsigned i, unsigned left, unsigned right)
     for (int c = 0; c < 3; c++)
         plane[c] = p->out[c].data ? line_at(&p->out[c], i) + left : NULL;
     int count = (int)(right - left);
+    if (p->tonemap) {
+        bl_tonemap_put(p->tonemap, plane, (int)left, (int)i, count);
+        return 0;
+    }
     uint8_t *to = p->origin + (ptrdiff_t)i * p->step_y + (ptrdiff_t)left * p->step_x;
     if (p->step_x == 3) {
         bl_colour_row(&p->colour, p->convert->options.simd, plane, count, to);
@@ -411,6 +419,19 @@ static bool geometry_is_identity(const struct bl_geometry *g)
            g->scaled_width == g->coded_width && g->scaled_height == g->coded_height;
 }
 
+static int conversion_use_tonemap(struct conversion *p, const AVFrame *frame, const struct bl_pixels *pixels,
+                                  struct bl_error *e)
+{
+    struct bl_convert *convert = p->convert;
+    if (!convert->options.hdr_tonemap || !bl_tonemap_is_hdr(frame->color_trc))
+        return BL_OK;
+    int code = convert->tonemap ? BL_OK : bl_tonemap_open(&convert->tonemap, convert->options.simd, e);
+    p->tonemap = convert->tonemap;
+    if (code)
+        return code;
+    return bl_tonemap_begin(p->tonemap, frame, pixels, p->geometry->scaled_width, p->geometry->scaled_height, e);
+}
+
 int bl_convert_frame(struct bl_convert *convert, const AVFrame *frame, const struct bl_geometry *geometry, uint8_t *rgb,
                      struct bl_error *e)
 {
@@ -436,9 +457,15 @@ int bl_convert_frame(struct bl_convert *convert, const AVFrame *frame, const str
     code = scratch_reserve(&convert->row, (size_t)g->scaled_width * 3, e);
     if (code)
         return code;
+    code = conversion_use_tonemap(&conversion, frame, &pixels, e);
+    if (code)
+        return code;
     if ((int64_t)g->scaled_width * g->scaled_height != (int64_t)g->width * g->height)
         memset(rgb, 0, (size_t)g->width * (size_t)g->height * 3);
     conversion.origin = rgb + bl_geometry_place(g, &conversion.step_x, &conversion.step_y);
-    return geometry_is_identity(g) ? conversion_copy(&conversion, pixels.planes, e)
+    code = geometry_is_identity(g) ? conversion_copy(&conversion, pixels.planes, e)
                                    : conversion_scale(&conversion, pixels.planes, e);
+    if (code || !conversion.tonemap)
+        return code;
+    return bl_tonemap_finish(conversion.tonemap, conversion.origin, conversion.step_x, conversion.step_y, e);
 }

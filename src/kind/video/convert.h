@@ -20,6 +20,7 @@
 struct bl_convert_options {
     enum bl_simd simd; /* the level that was applied */
     int hdr_clip;      /* convert PQ and HLG by their matrix alone, clipped, instead of rejecting them */
+    int hdr_tonemap;   /* map them (tonemap.h) instead of rejecting them */
 };
 
 struct bl_convert;

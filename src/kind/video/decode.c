@@ -182,6 +182,27 @@ int bl_decode_seek(struct bl_decode *d, const struct bl_restart *restart, bool *
     return code;
 }
 
+/* Gives a PQ frame what the container says of its light, where the stream itself says nothing. */
+static int frame_add_light(const struct bl_decode *d, AVFrame *frame, struct bl_error *e)
+{
+    static const struct {
+        enum AVPacketSideDataType of_stream;
+        enum AVFrameSideDataType of_frame;
+    } kinds[] = {{AV_PKT_DATA_CONTENT_LIGHT_LEVEL, AV_FRAME_DATA_CONTENT_LIGHT_LEVEL},
+                 {AV_PKT_DATA_MASTERING_DISPLAY_METADATA, AV_FRAME_DATA_MASTERING_DISPLAY_METADATA}};
+    for (int i = 0; i < 2 && frame->color_trc == AVCOL_TRC_SMPTE2084; i++) {
+        size_t size = 0;
+        const uint8_t *data = av_stream_get_side_data(d->demux.stream, kinds[i].of_stream, &size);
+        if (!data || av_frame_get_side_data(frame, kinds[i].of_frame))
+            continue;
+        AVFrameSideData *side = av_frame_new_side_data(frame, kinds[i].of_frame, size);
+        if (!side)
+            return bl_error_memory(e);
+        memcpy(side->data, data, size);
+    }
+    return BL_OK;
+}
+
 int bl_decode_next(struct bl_decode *d, AVFrame *frame, bool *got, struct bl_error *e)
 {
     *got = false;
@@ -216,7 +237,7 @@ int bl_decode_next(struct bl_decode *d, AVFrame *frame, bool *got, struct bl_err
         frame->width -= (int)frame->crop_left;
         frame->height -= (int)frame->crop_top;
     }
-    return BL_OK;
+    return frame_add_light(d, frame, e);
 }
 
 bool bl_decode_is_damaged(const AVFrame *frame)

@@ -4,7 +4,8 @@
 
 struct bl_convert_options bl_picture_options(const struct bl_video_config *config, enum bl_simd simd)
 {
-    return (struct bl_convert_options){.simd = simd, .hdr_clip = config->hdr == BL_HDR_CLIP};
+    return (struct bl_convert_options){
+        .simd = simd, .hdr_clip = config->hdr == BL_HDR_CLIP, .hdr_tonemap = config->hdr == BL_HDR_TONEMAP};
 }
 
 static int picture_make_geometry(const struct bl_video_config *config, int width, int height, AVRational sar,

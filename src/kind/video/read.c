@@ -137,6 +137,12 @@ static bool piece_has_faults(const struct piece *p)
     return p->decode.errors || p->decode.truncated;
 }
 
+/* How bright a PQ stream may be it may say in its first packets alone. */
+static bool piece_needs_first_packets(const struct piece *p)
+{
+    return p->reader->config->hdr == BL_HDR_TONEMAP && p->reader->frame->color_trc == AVCOL_TRC_SMPTE2084;
+}
+
 /* Decodes the next frame. *got is false at the end, and if the frame is not the one that the timeline has. */
 static int piece_next(struct piece *p, bool *got, struct bl_error *e)
 {
@@ -150,8 +156,8 @@ static int piece_next(struct piece *p, bool *got, struct bl_error *e)
             return code;
     } while (*got && p->next_frame == p->first_frame && bl_decode_time(frame) < shown->time[p->first_frame]);
     bool expected = p->next_frame < shown->count;
-    p->strayed =
-        piece_has_faults(p) || *got != expected || (expected && bl_decode_time(frame) != shown->time[p->next_frame]);
+    p->strayed = piece_has_faults(p) || *got != expected || piece_needs_first_packets(p) ||
+                 (expected && bl_decode_time(frame) != shown->time[p->next_frame]);
     p->next_frame++;
     *got = *got && !p->strayed;
     return BL_OK;

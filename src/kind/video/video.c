@@ -29,7 +29,7 @@ static const char *const count_choices[] = {"packets", "decode", NULL};
 static const char *const fps_origin_choices[] = {"first", "zero", NULL};
 static const char *const fit_choices[] = {"stretch", "crop", "pad", NULL};
 static const char *const resize_choices[] = {"bilinear", "bicubic", "lanczos", "nearest", NULL};
-static const char *const hdr_choices[] = {"skip", "clip", NULL};
+static const char *const hdr_choices[] = {"skip", "clip", "tonemap", NULL};
 static const char *const decoder_choices[] = {"cpu", "nvdec", "auto", NULL};
 
 const struct bl_option bl_video_options[] = {
@@ -56,9 +56,10 @@ const struct bl_option bl_video_options[] = {
                    "take pixels for square, whatever the file says of their shape"),
     BL_OPTION_FLAG("times", struct bl_video_config, times, BL_AFFECTS_BYTES,
                    "add a field times, F64 [n,T]: when each frame is shown, in seconds from the first"),
-    BL_OPTION_CHOICE("hdr", struct bl_video_config, hdr, hdr_choices, BL_AFFECTS_LENGTHS,
-                     "PQ and HLG video: skip it, or convert it as if it were not HDR, without tone mapping (clip)",
-                     .initial = "skip"),
+    BL_OPTION_CHOICE(
+        "hdr", struct bl_video_config, hdr, hdr_choices, BL_AFFECTS_LENGTHS,
+        "PQ and HLG video: skip it, map it to BT.709 (tonemap), or convert it as if it were not HDR (clip)",
+        .initial = "skip"),
     BL_OPTION_CHOICE(
         "decoder", struct bl_video_config, decoder, decoder_choices, BL_AFFECTS_LENGTHS,
         "decode on the processor, on the GPU's video engines (nvdec), or on these where they support the file (auto)",
@@ -79,6 +80,8 @@ static int video_check(const void *values, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "--fps is out of bounds");
     if (config->images)
         return bl_error_set(e, BL_EUSAGE, "--images is for folders of images (--kind frames)");
+    if (config->hdr == BL_HDR_TONEMAP && config->decoder != BL_DECODER_CPU)
+        return bl_error_set(e, BL_EUSAGE, "--hdr tonemap maps on the processor: it needs --decoder cpu");
     struct bl_gpu_list gpus;
     int code = bl_gpu_list_parse(&gpus, config->gpus, e);
     if (code)
@@ -218,6 +221,8 @@ void bl_video_describe(const void *values, const struct bl_field *field, struct 
         bl_buffer_text(out, " (those that a GPU decoded, by the same filter on it)");
     if (config->size.width)
         bl_buffer_printf(out, ", %s", fit_choices[config->fit]);
+    if (config->hdr == BL_HDR_TONEMAP)
+        bl_buffer_text(out, ", HDR mapped to BT.709 by BT.2390");
     if (config->ignore_sar)
         bl_buffer_text(out, ", pixels taken for square");
 }
