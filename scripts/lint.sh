@@ -33,7 +33,7 @@ only zimg 'zimg' src/kind
 only CUDA 'cuda|ffnvcodec' src/kind/video
 only zstd 'zstd' src/store src/base
 only zlib 'zlib' src/base
-only turbojpeg 'turbojpeg' src/store
+only turbojpeg 'turbojpeg' src/store src/kind/frames
 only jansson 'jansson' src/store src/kind/text src/kind/labels
 only PCRE2 'pcre2' src/kind/text
 only kissfft 'kiss' src/kind/audio

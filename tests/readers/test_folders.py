@@ -122,6 +122,44 @@ class Folders(tool.Tool):
                     self.assertLessEqual(away.max(), 2)
                     self.assertLess(away.mean(), 0.3)
 
+    def test_jpeg_at_a_part_of_its_size(self):
+        """As Pillow's drafts, which are libjpeg-turbo's; a file that it finds fault with is FFmpeg's to judge."""
+        smooth = Image.fromarray(pictures(1, 30, 40)[0]).resize((320, 208), Image.Resampling.BICUBIC)
+        path = self.path("in", "a", "1.jpg")
+        for mode, subsampling, progressive in ("RGB", "4:4:4", True), ("RGB", "4:2:0", False), ("RGB", "4:2:2", False), ("L", None, True):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            smooth.convert(mode).save(path, quality=92, progressive=progressive, **({"subsampling": subsampling} if subsampling else {}))
+            for scale in 2, 4:
+                with self.subTest(mode, subsampling=subsampling, scale=scale):
+                    draft = Image.open(path)
+                    draft.draft(mode, (320 // scale, 208 // scale))
+                    dataset = Dataset(self.pack("one", self.path("in"), "--kind", "frames", "-T", 1, "--jpeg-scale", scale))
+                    np.testing.assert_array_equal(read(dataset, "a")[0], np.asarray(draft.convert("RGB")))
+        # 208 / 4 is the last that is not below 52 in both directions.
+        for size, scale in ("52x40", 4), ("60x40", 2), ("120x10", 1), ("24x16", 8):
+            with self.subTest(size):
+                ours, fixed = (read(Dataset(self.pack("one", self.path("in"), "--kind", "frames", "-T", 1, "--size", size, "--jpeg-scale",
+                                                      n)), "a") for n in ("auto", min(scale, 4)))
+                self.assertEqual(bool((ours != fixed).any()), scale == 8)
+        write(path, open(path, "rb").read()[:-900])
+        _, told = self.bload("pack", self.path("in"), "--kind", "frames", "-T", 1, "--jpeg-scale", 2, "-o", self.path("none"), status=1)
+        self.assertIn("1.jpg: damaged image", told)
+
+    def test_jpeg_at_a_part_of_its_size_is_upright(self):
+        smooth = Image.fromarray(pictures(1, 10, 16)[0]).resize((128, 80), Image.Resampling.BICUBIC)
+        shown = {}
+        for orientation in range(1, 9):
+            path = self.path("in", "a", "1.jpg")
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            exif = Image.Exif()
+            exif[0x112] = orientation
+            smooth.save(path, quality=95, subsampling="4:4:4", exif=exif)
+            for scale in 1, 2:
+                shown[scale] = read(Dataset(self.pack("one", self.path("in"), "--kind", "frames", "-T", 1, "--size", "50x40",
+                                                      "--jpeg-scale", scale)), "a")[0].astype(int)
+            with self.subTest(orientation):
+                self.assertLess(np.abs(shown[1] - shown[2]).mean(), 2)
+
     def test_upright_by_exif(self):
         write(self.path("in", "a", "1.png"), png(pictures(1)[0]))
         self.ffmpeg("-i", self.path("in/a/1.png"), "-q:v", "2", self.path("in/a/1.jpg"))

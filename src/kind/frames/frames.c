@@ -20,6 +20,8 @@ static int frames_check(const void *values, struct bl_error *e)
     if (config->count != BL_COUNT_PACKETS || config->hdr != BL_HDR_SKIP)
         return bl_error_set(e, BL_EUSAGE, "--%s is for video, and the inputs are frames",
                             config->hdr != BL_HDR_SKIP ? "hdr" : "count");
+    if (config->jpeg_scale == BL_JPEG_AUTO && !config->size.width)
+        return bl_error_set(e, BL_EUSAGE, "--jpeg-scale auto needs --size");
     if (config->times)
         return bl_error_set(e, BL_EUSAGE, "--times is for video: images have numbers, in the field frame_number");
     if (config->ignore_sar)

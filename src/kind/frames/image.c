@@ -12,6 +12,7 @@
 #include "base/opener.h"
 #include "base/text.h"
 #include "kind/frames/image_header.h"
+#include "kind/frames/jpeg_reduced.h"
 #include "kind/frames/tiff.h"
 #include "kind/media/decoder_memory.h"
 #include "kind/reservation.h"
@@ -78,40 +79,47 @@ static int image_verify(const struct bl_image *image, int fd, const char *path, 
     return BL_OK;
 }
 
-/* Reserves what decoding takes by the header. *area: the largest that the decoder may take the image for. */
+/* What an image's header says to its decoder. */
+struct image_setup {
+    int64_t area;    /* pixels, the most that the decoder may take the image for */
+    int64_t shorter; /* pixels, of the two sides; 0: not known */
+};
+
+/* Reserves what decoding takes by the header. */
 static int image_check_header(const struct bl_image *image, int fd, const char *path, const struct bl_kind_env *env,
-                              int64_t *area, struct bl_error *e)
+                              struct image_setup *setup, struct bl_error *e)
 {
     struct bl_image_header header;
     bool found;
-    *area = BL_AREA_MAX;
+    *setup = (struct image_setup){.area = BL_AREA_MAX};
     int code = bl_image_header_read(fd, image->bytes, path, &header, &found, e);
     if (code || !found)
         return code;
+    setup->shorter = header.width < header.height ? header.width : header.height;
     int64_t needed = bl_image_header_memory(&header, image->bytes);
     code = bl_decoder_memory_check_picture(header.width, header.height, needed, env->decoder_memory, e);
     if (code)
         return code;
     if (env->decoder_memory)
-        *area = (header.width + AREA_ALIGNED) * (header.height + AREA_ALIGNED);
+        setup->area = (header.width + AREA_ALIGNED) * (header.height + AREA_ALIGNED);
     return bl_reservation_need(env->reservation, needed, e);
 }
 
 int bl_image_check(const struct bl_image *image, const char *path, const struct bl_kind_env *env, struct bl_error *e)
 {
     struct stat status;
-    int64_t area;
+    struct image_setup setup;
     int code = BL_OK, fd = bl_opener_file(path);
     if (fd < 0)
         return BL_OK;
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == image->bytes)
-        code = image_check_header(image, fd, path, env, &area, e);
+        code = image_check_header(image, fd, path, env, &setup, e);
     close(fd);
     return code;
 }
 
 static int image_load(const struct bl_image *image, int fd, const char *path, const struct bl_kind_env *env,
-                      int64_t *area, AVPacket *packet, struct bl_error *e)
+                      struct image_setup *setup, AVPacket *packet, struct bl_error *e)
 {
     int code = image_verify(image, fd, path, e);
     if (code)
@@ -120,7 +128,7 @@ static int image_load(const struct bl_image *image, int fd, const char *path, co
         return bl_error_set(e, BL_EDATA, "empty file");
     if (image->bytes > BYTES_MAX)
         return bl_error_set(e, BL_EDATA, "an image of %" PRId64 " bytes", image->bytes);
-    code = image_check_header(image, fd, path, env, area, e);
+    code = image_check_header(image, fd, path, env, setup, e);
     if (code)
         return code;
     if (av_new_packet(packet, (int)image->bytes) < 0)
@@ -174,11 +182,39 @@ static int image_decode_packet(AVCodecContext *context, AVPacket *packet, AVFram
     return BL_OK;
 }
 
-int bl_image_decode(const struct bl_image *image, const char *path, const struct bl_kind_env *env, AVFrame *frame,
-                    struct bl_error *e)
+/* Drops what a strict decoder stumbles over without need, decodes the file in the packet by FFmpeg. */
+static int image_decode_whole(AVPacket *packet, const struct image_setup *setup, AVFrame *frame, struct bl_error *e)
 {
-    int64_t area = 0;
     AVCodecContext *context = NULL;
+    int code = image_open_codec(&context, packet, setup->area, e);
+    if (code)
+        goto out;
+    if (context->codec_id == AV_CODEC_ID_PNG)
+        av_shrink_packet(packet, (int)bl_png_drop_notes(packet->data, (size_t)packet->size));
+    if (context->codec_id == AV_CODEC_ID_TIFF)
+        bl_tiff_drop_notes(packet->data, (size_t)packet->size);
+    code = image_decode_packet(context, packet, frame, e);
+out:
+    avcodec_free_context(&context);
+    return code;
+}
+
+static int image_decode(AVPacket *packet, const struct image_setup *setup, struct bl_image_reduction reduction,
+                        AVFrame *frame, struct bl_error *e)
+{
+    bool jpeg = image_codec(packet) == AV_CODEC_ID_MJPEG, done = false;
+    int shift = 0, code = jpeg ? image_check_scans(packet, e) : BL_OK;
+    while (jpeg && shift < reduction.shift && setup->shorter >> (shift + 1) >= reduction.side)
+        shift++;
+    if (!code && shift)
+        code = bl_jpeg_decode_reduced(packet->data, (size_t)packet->size, shift, frame, &done, e);
+    return code || done ? code : image_decode_whole(packet, setup, frame, e);
+}
+
+int bl_image_decode(const struct bl_image *image, const char *path, struct bl_image_reduction reduction,
+                    const struct bl_kind_env *env, AVFrame *frame, struct bl_error *e)
+{
+    struct image_setup setup = {0};
     AVPacket *packet = av_packet_alloc();
     bl_demux_silence_logs();
     bl_decoder_memory_limit_parts(env->decoder_memory);
@@ -190,25 +226,12 @@ int bl_image_decode(const struct bl_image *image, const char *path, const struct
         code = bl_error_errno(e, unusable ? BL_EDATA : BL_EFAIL, "cannot open %s", path);
         goto out;
     }
-    code = image_load(image, fd, path, env, &area, packet, e);
-    if (code)
-        goto out;
-    code = image_open_codec(&context, packet, area, e);
-    if (code)
-        goto out;
-    if (context->codec_id == AV_CODEC_ID_MJPEG)
-        code = image_check_scans(packet, e);
-    if (code)
-        goto out;
-    if (context->codec_id == AV_CODEC_ID_PNG)
-        av_shrink_packet(packet, (int)bl_png_drop_notes(packet->data, (size_t)packet->size));
-    if (context->codec_id == AV_CODEC_ID_TIFF)
-        bl_tiff_drop_notes(packet->data, (size_t)packet->size);
-    code = image_decode_packet(context, packet, frame, e);
+    code = image_load(image, fd, path, env, &setup, packet, e);
+    if (!code)
+        code = image_decode(packet, &setup, reduction, frame, e);
 out:
     if (fd >= 0)
         close(fd);
-    avcodec_free_context(&context);
     av_packet_free(&packet);
     return code;
 }

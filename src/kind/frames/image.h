@@ -23,11 +23,20 @@ int32_t bl_image_parse_number(const char *name);
  * BL_EDATA: it has no number. */
 int bl_image_position(const struct bl_image *image, double *position, struct bl_error *e);
 
+#define BL_IMAGE_SHIFT_MAX 3
+
+/* How far a JPEG file is reduced while it is decoded: to 1 / 2^shift of its sides, by as large a shift as leaves both
+ * at least that long. Other files, and those that only FFmpeg decodes, are not. */
+struct bl_image_reduction {
+    int shift; /* at most, 0 to BL_IMAGE_SHIFT_MAX */
+    int side;  /* pixels, at least 1 */
+};
+
 /* Decodes the image in this file into an empty frame, by a decoder of its own, with memory that is reserved. BL_EDATA:
  * not an image, or damaged, also if part of it decodes, or it needs more memory than the limit; BL_EFAIL: it cannot be
  * read, or its size or time has changed. */
-int bl_image_decode(const struct bl_image *image, const char *path, const struct bl_kind_env *env, AVFrame *frame,
-                    struct bl_error *e);
+int bl_image_decode(const struct bl_image *image, const char *path, struct bl_image_reduction reduction,
+                    const struct bl_kind_env *env, AVFrame *frame, struct bl_error *e);
 
 /* By the header alone: BL_EDATA if decoding it may take more memory than the limit; else it is noted what it takes. A
  * file that cannot be opened, or has no header that is known, is left to bl_image_decode. BL_EFAIL: it cannot be read.

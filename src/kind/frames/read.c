@@ -38,6 +38,15 @@ static int frames_list_folder(struct bl_image_folder *folder, const struct bl_vi
     return BL_OK;
 }
 
+/* Images may be turned, so both of their sides must stay as long as the longer one of --size. */
+static struct bl_image_reduction frames_reduction(const struct bl_video_config *config)
+{
+    static const int shift[] = {
+        [BL_JPEG_WHOLE] = 0, [BL_JPEG_HALF] = 1, [BL_JPEG_QUARTER] = 2, [BL_JPEG_AUTO] = BL_IMAGE_SHIFT_MAX};
+    int side = config->size.width > config->size.height ? config->size.width : config->size.height;
+    return (struct bl_image_reduction){shift[config->jpeg_scale], config->jpeg_scale == BL_JPEG_AUTO ? side : 1};
+}
+
 /* Decodes an image into the frame. */
 static int frames_decode_image(const char *path, const struct bl_image *image, const struct bl_video_config *config,
                                const struct bl_kind_env *env, AVFrame *frame, struct bl_geometry *geometry,
@@ -49,7 +58,7 @@ static int frames_decode_image(const char *path, const struct bl_image *image, c
     if (code)
         return code;
     av_frame_unref(frame);
-    code = bl_image_decode(image, file.data, env, frame, e);
+    code = bl_image_decode(image, file.data, frames_reduction(config), env, frame, e);
     bl_buffer_free(&file);
     if (!code)
         code = bl_picture_geometry(NULL, config, frame, geometry, e);

@@ -46,21 +46,46 @@ static bool tiff_entry_matters(const uint8_t *entry, const uint8_t *data, size_t
     return false;
 }
 
+/* Finds the entries of the first directory; false: there is no whole one. */
+static bool tiff_find_entries(const uint8_t *data, size_t size, bool big_endian, size_t *entries, size_t *count)
+{
+    size_t directory = size < 8 ? size : tiff_read(data + 4, 4, big_endian);
+    if (directory > size || size - directory < 2)
+        return false;
+    *count = tiff_read(data + directory, 2, big_endian);
+    *entries = directory + 2;
+    return size - *entries >= *count * ENTRY + 4;
+}
+
 void bl_tiff_drop_notes(uint8_t *data, size_t size)
 {
     bool big_endian = size > 0 && data[0] == 'M';
-    size_t directory = size < 8 ? size : tiff_read(data + 4, 4, big_endian), kept = 0;
-    if (directory > size || size - directory < 2)
+    size_t at, count, kept = 0;
+    if (!tiff_find_entries(data, size, big_endian, &at, &count))
         return;
-    size_t count = tiff_read(data + directory, 2, big_endian);
-    uint8_t *entries = data + directory + 2;
-    if (size - directory - 2 < count * ENTRY + 4)
-        return;
+    uint8_t *entries = data + at, *header = entries - 2;
     for (size_t i = 0; i < count; i++) {
         if (tiff_entry_matters(entries + i * ENTRY, data, size, big_endian))
             memmove(entries + kept++ * ENTRY, entries + i * ENTRY, ENTRY);
     }
     memmove(entries + kept * ENTRY, entries + count * ENTRY, 4); /* where the next directory is */
-    data[directory + !big_endian] = (uint8_t)(kept >> 8);
-    data[directory + big_endian] = (uint8_t)kept;
+    header[!big_endian] = (uint8_t)(kept >> 8);
+    header[big_endian] = (uint8_t)kept;
+}
+
+int bl_tiff_orientation(const uint8_t *data, size_t size)
+{
+    bool big_endian = size > 0 && data[0] == 'M';
+    size_t at, count;
+    if (!tiff_find_entries(data, size, big_endian, &at, &count))
+        return 1;
+    for (const uint8_t *entry = data + at; count > 0; count--, entry += ENTRY) {
+        if (tiff_read(entry, 2, big_endian) != TIFF_ORIENTATION)
+            continue;
+        for (uint32_t orientation = 2; orientation <= 8; orientation++) {
+            if (tiff_entry_is(entry, data, size, big_endian, orientation))
+                return (int)orientation;
+        }
+    }
+    return 1;
 }

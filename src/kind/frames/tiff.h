@@ -10,4 +10,8 @@
  * the resolution, notes of cameras and programs. Files without a whole directory stay as they are. */
 void bl_tiff_drop_notes(uint8_t *data, size_t size);
 
+/* The Orientation tag, 1 to 8, of the first directory of a TIFF file, or of EXIF; 1 where there is none that is whole.
+ */
+int bl_tiff_orientation(const uint8_t *data, size_t size);
+
 #endif

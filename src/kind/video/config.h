@@ -10,6 +10,7 @@
 enum bl_hdr { BL_HDR_SKIP, BL_HDR_CLIP, BL_HDR_TONEMAP };
 enum bl_fps_origin { BL_FPS_FIRST, BL_FPS_ZERO };
 enum bl_count { BL_COUNT_PACKETS, BL_COUNT_DECODE };
+enum bl_jpeg_scale { BL_JPEG_WHOLE, BL_JPEG_HALF, BL_JPEG_QUARTER, BL_JPEG_AUTO };
 enum bl_decoder { BL_DECODER_CPU, BL_DECODER_NVDEC, BL_DECODER_AUTO };
 
 /* The fields, by their places. */
@@ -33,6 +34,7 @@ struct bl_video_config {
     int decoder;               /* enum bl_decoder */
     const char *gpus;          /* which: "all", "0,1" */
     const char *images;        /* of folders: a pattern of names, or NULL: all */
+    int jpeg_scale;            /* of folders: enum bl_jpeg_scale */
 
     /* Made ready of these: what --decoder may use, or NULL. */
     struct bl_gpu *gpu;

@@ -30,6 +30,7 @@ static const char *const fps_origin_choices[] = {"first", "zero", NULL};
 static const char *const fit_choices[] = {"stretch", "crop", "pad", NULL};
 static const char *const resize_choices[] = {"bilinear", "bicubic", "lanczos", "nearest", NULL};
 static const char *const hdr_choices[] = {"skip", "clip", "tonemap", NULL};
+static const char *const jpeg_scale_choices[] = {"1", "2", "4", "auto", NULL};
 static const char *const decoder_choices[] = {"cpu", "nvdec", "auto", NULL};
 
 const struct bl_option bl_video_options[] = {
@@ -68,6 +69,10 @@ const struct bl_option bl_video_options[] = {
                      .placeholder = "0,1|all", .only = "decoder=nvdec|auto"),
     BL_OPTION_STRING("images", struct bl_video_config, images, BL_AFFECTS_LENGTHS,
                      "of folders of images, take names like this: 'img_*'", .placeholder = "PATTERN"),
+    BL_OPTION_CHOICE("jpeg-scale", struct bl_video_config, jpeg_scale, jpeg_scale_choices, BL_AFFECTS_BYTES,
+                     "of folders of JPEG files, decode them at 1 / N of their size, which is faster, or at the least "
+                     "one that is not below --size (auto)",
+                     .initial = "1"),
     {0},
 };
 
@@ -80,6 +85,8 @@ static int video_check(const void *values, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "--fps is out of bounds");
     if (config->images)
         return bl_error_set(e, BL_EUSAGE, "--images is for folders of images (--kind frames)");
+    if (config->jpeg_scale)
+        return bl_error_set(e, BL_EUSAGE, "--jpeg-scale is for folders of images (--kind frames)");
     if (config->hdr == BL_HDR_TONEMAP && config->decoder != BL_DECODER_CPU)
         return bl_error_set(e, BL_EUSAGE, "--hdr tonemap maps on the processor: it needs --decoder cpu");
     struct bl_gpu_list gpus;
@@ -223,6 +230,8 @@ void bl_video_describe(const void *values, const struct bl_field *field, struct 
         bl_buffer_printf(out, ", %s", fit_choices[config->fit]);
     if (config->hdr == BL_HDR_TONEMAP)
         bl_buffer_text(out, ", HDR mapped to BT.709 by BT.2390");
+    if (config->jpeg_scale)
+        bl_buffer_printf(out, ", JPEG files decoded at scale %s", jpeg_scale_choices[config->jpeg_scale]);
     if (config->ignore_sar)
         bl_buffer_text(out, ", pixels taken for square");
 }

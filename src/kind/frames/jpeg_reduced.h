@@ -1,0 +1,19 @@
+/* JPEG files at a part of their size: libjpeg-turbo's transform then computes fewer pixels, each close to the mean of
+ * those that it stands for. FFmpeg's own (lowres) is off by up to 16 levels on grey, and shifted where colours have
+ * half the size. */
+#ifndef BL_JPEG_REDUCED_H
+#define BL_JPEG_REDUCED_H
+
+#include <libavutil/frame.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* Decodes a file in memory into an empty frame, RGB24 with EXIF's orientation as its display matrix, of 1 / 2^shift of
+ * the width and height, rounded up; shift: 1 to 3. *done false: libjpeg-turbo finds fault with it, or its colours are
+ * not RGB, YUV or grey. BL_EFAIL: out of memory. */
+int bl_jpeg_decode_reduced(const uint8_t *data, size_t size, int shift, AVFrame *frame, bool *done, struct bl_error *e);
+
+#endif
