@@ -1,0 +1,30 @@
+/* What looks into image files itself: the tags of TIFF and EXIF, and reduced JPEG. */
+#include <string.h>
+
+#include "fuzz.h"
+#include "kind/frames/jpeg_reduced.h"
+#include "kind/frames/tiff.h"
+
+/* Pictures of more would only take time. */
+#define SIZE_MAX_TRIED 4096
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct bl_error e = {0};
+    AVFrame *frame = av_frame_alloc();
+    uint8_t *copy = malloc(size ? size : 1); /* of just that size, so that a read past its end is seen */
+    bool done;
+    if (!frame || !copy)
+        abort();
+    memcpy(copy, data, size);
+    int orientation = bl_tiff_orientation(copy, size);
+    if (orientation < 1 || orientation > 8)
+        abort();
+    if (size <= SIZE_MAX_TRIED && bl_jpeg_decode_reduced(copy, size, 1 + (int)(size % 3), frame, &done, &e) == 0 && done &&
+        (frame->width < 1 || frame->height < 1))
+        abort();
+    bl_tiff_drop_notes(copy, size);
+    free(copy);
+    av_frame_free(&frame);
+    return 0;
+}
