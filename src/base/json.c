@@ -382,21 +382,39 @@ void bl_json_unescape(const struct bl_json_value *value, struct bl_buffer *out, 
     }
 }
 
+/* Goes to the next element of an array or member of an object, at *at of its text; false at the end. */
+static bool scan_next(struct scan *s, const struct bl_json_value *within, size_t at)
+{
+    *s = (struct scan){.begin = within->text,
+                       .at = within->text + (at ? at : 1), /* the bracket */
+                       .end = within->text + within->size,
+                       .fault = s->fault};
+    scan_skip_space(s);
+    if (s->at < s->end && *s->at == ',')
+        s->at++;
+    scan_skip_space(s);
+    return s->at < s->end && *s->at != ']' && *s->at != '}';
+}
+
 bool bl_json_next(const struct bl_json_value *array, size_t *at, struct bl_json_value *value)
 {
     struct bl_json_fault fault = {0};
-    struct scan s = {.begin = array->text,
-                     .at = array->text + (*at ? *at : 1), /* the bracket */
-                     .end = array->text + array->size,
-                     .fault = &fault};
-    scan_skip_space(&s);
-    if (s.at < s.end && *s.at == ',')
-        s.at++;
-    scan_skip_space(&s);
-    if (s.at >= s.end || *s.at == ']')
+    struct scan s = {.fault = &fault};
+    if (!scan_next(&s, array, *at))
         return false;
     bool valid = scan_value(&s, 0, value);
     *at = (size_t)(s.at - array->text);
+    return valid;
+}
+
+bool bl_json_next_member(const struct bl_json_value *object, size_t *at, struct bl_json_value *name,
+                         struct bl_json_value *value)
+{
+    struct bl_json_fault fault = {0};
+    struct scan s = {.fault = &fault};
+    bool valid = scan_next(&s, object, *at) && *s.at == '"' && scan_string(&s, name) &&
+                 scan_expect(&s, ':', "expected :") && scan_value(&s, 0, value);
+    *at = (size_t)(s.at - object->text);
     return valid;
 }
 

@@ -59,6 +59,10 @@ void bl_json_unescape(const struct bl_json_value *value, struct bl_buffer *out, 
 /* Reads the value at *at of an array that bl_json_scan found, and moves *at past it. False at the end. */
 bool bl_json_next(const struct bl_json_value *array, size_t *at, struct bl_json_value *value);
 
+/* Reads the member at *at of an object that bl_json_scan found, and moves *at past it. False at the end. */
+bool bl_json_next_member(const struct bl_json_value *object, size_t *at, struct bl_json_value *name,
+                         struct bl_json_value *value);
+
 /* Reads the whole number at *at of such an array and moves *at past it. *found: false at the end. BL_EDATA, without a
  * message: the element is no whole number, or does not fit. */
 int bl_json_next_int(const struct bl_json_value *array, size_t *at, int64_t *number, bool *found);

@@ -239,8 +239,9 @@ static int inputs_make_composite(struct bl_inputs *inputs, struct bl_error *e)
 {
     struct bl_composite *joined = &inputs->joined;
     if (bl_files_have_list(&inputs->set.files, inputs->set.kind))
-        return bl_error_set(e, BL_EUSAGE,
-                            "fields cannot be joined to a manifest: its lines have no files of their own");
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "fields cannot be joined to a list of clips or a manifest: its lines have no files of their own");
     *joined = (struct bl_composite){.base = inputs->config.directory, .parts = 1};
     joined->part[0] = (struct bl_composite_part){.kind = inputs->set.kind, .config = inputs->set.kind_config};
     int code = BL_OK;
@@ -309,6 +310,8 @@ static int inputs_read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
     if (!code && inputs->excluded.count)
         code = bl_exclusion_open(&inputs->set.exclusion, inputs->excluded.text, inputs->excluded.count,
                                  from_file ? inputs->config.directory : NULL, e);
+    if (!code)
+        code = bl_files_read_lists(&inputs->set.files, inputs->set.kind, inputs->set.base, &cmd->cancel, e);
     if (!code && inputs->attributes.path)
         code = bl_attributes_open(&inputs->set.attributes, &inputs->attributes, &cmd->cancel, e);
     return code;

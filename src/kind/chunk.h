@@ -13,12 +13,13 @@
 
 #define BL_LIST_LINE_MAX (4 << 20) /* bytes */
 
-/* A line of a list of inputs, such as a manifest of speech. Not terminated by a zero byte. */
+/* A line of a list of inputs: of clips, in the form of kind/clip.h, or of a manifest of speech. Not terminated by a
+ * zero byte. */
 struct bl_line {
     const char *text;
     size_t size;
     int64_t number; /* from 1 */
-    bool too_long;  /* more than BL_LIST_LINE_MAX: no text */
+    bool unusable;  /* it has no such form: text says why */
 };
 
 struct bl_chunk {
@@ -27,6 +28,7 @@ struct bl_chunk {
     int64_t begin, end; /* of the only input, in bytes: the sequences that begin there; 0 and INT64_MAX: all of it */
     const char *base;   /* directory that relative paths refer to, or NULL */
     bool list;          /* the only input is a list, and these are lines of it: */
+    bool clips;         /* of clips */
     const struct bl_line *line;
     int lines;
     const char *fault;             /* why the list ends after these lines, though it is not complete; or NULL */

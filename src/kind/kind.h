@@ -79,13 +79,15 @@ struct bl_kind_scan {
     /* Steps per second, num / den, by the column sampling; false: no rate. Call bl_kind_rate. May be NULL: none. */
     bool (*rate)(const char *sampling, int64_t *num, int64_t *den);
 
-    /* Appends the names of extra columns, a tab before each; lists: some input is a list. May be NULL. */
-    void (*columns)(const void *config, bool lists, struct bl_buffer *out);
+    /* Appends the names of extra columns, a tab before each; manifests: some input is a manifest. Those of clips
+     * follow: BL_CLIP_COLUMNS, and the list's own. May be NULL. */
+    void (*columns)(const void *config, bool manifests, struct bl_buffer *out);
     const struct bl_total *totals; /* ended by one without a column; or NULL */
 
-    /* Whether a file of this name, given as an operand, is a list of inputs in JSON lines. Call bl_kind_is_list. May be
-     * NULL: no file is. */
+    /* Whether a file of this name, given as an operand, is a list of inputs. Call bl_kind_is_list. May be NULL: no file
+     * is. Its lines are clips (kind/clip.h), */
     bool (*is_list)(const char *path);
+    bool takes_manifests; /* or else JSON of the kind's own: a manifest */
 
     /* For a kind whose inputs are folders of files with its extensions: their bytes, and the digest of their names and
      * contents. Such a kind is used on request only. BL_EDATA: no folder. NULL: inputs are files. */

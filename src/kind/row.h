@@ -36,6 +36,11 @@ struct bl_row {
     /* For a part of a file in a manifest: numbers as text, in seconds, and of a channel. NULL or "": not given; without
      * a start the row is all of the file. */
     const char *start, *duration, *channel;
+    /* For a clip: which frames (samples) of its file it has; end 0: the row is all of the file. seek: the kind's own,
+     * where to begin to decode; NULL or "": at the beginning. */
+    int64_t clip_begin, clip_end;
+    const char *clip_seek;
+    bool is_clip;        /* set by reading the table: it is of a list of clips, though perhaps of no use */
     const char *extra;   /* values of extra columns, a tab before each, escaped; or NULL */
     const char *columns; /* their names, a tab before each; or NULL: not known */
     /* Set by counting on request (bl_chunk.times): */

@@ -37,26 +37,28 @@ static int attribute_add(struct bl_format *format, const char *name, enum bl_dty
 /* Fields that depend on files are not known yet; bl_format_check repeats the check. */
 int bl_packing_check_attributes(const struct bl_packing_request *request, struct bl_error *e)
 {
-    const struct bl_attributes *a = request->inputs->attributes;
-    const struct bl_kind *kind = request->inputs->kind;
+    const struct bl_input_set *inputs = request->inputs;
+    const char *name[BL_INPUT_SET_ATTRIBUTES_MAX];
+    int count = bl_input_set_attributes(inputs, name);
+    const struct bl_kind *kind = inputs->kind;
     const struct bl_kind_env env = {
         .cancel = request->cancel, .simd = bl_simd_best(), .isolation = request->inputs->isolation};
     struct bl_format format = {0};
     struct bl_error undecided = {0};
-    if (!a)
+    if (!count)
         return BL_OK;
     int code = kind->read->fields(request->inputs->kind_config, &env, NULL, &format.fields, &undecided);
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", undecided.text);
     if (code)
         format.fields.count = 0;
-    for (int c = 0; c < bl_attributes_count(a); c++) {
-        const char *name = bl_attributes_name(a, c);
-        if (bl_format_has(&format, name))
+    for (int c = 0; c < count; c++) {
+        bool listed = (size_t)c < inputs->files.clips.count;
+        if (bl_format_has(&format, name[c]))
             return bl_error_set(e, BL_EUSAGE,
-                                "%s: the column \"%s\" has the name of a tensor of the shards: rename it, or leave it "
-                                "out with --attributes-columns",
-                                request->inputs->attributes_path, name);
+                                "%s: the column \"%s\" has the name of a tensor of the shards: rename it%s",
+                                listed ? "a list of clips" : inputs->attributes_path, name[c],
+                                listed ? "" : ", or leave it out with --attributes-columns");
     }
     return BL_OK;
 }
@@ -64,22 +66,20 @@ int bl_packing_check_attributes(const struct bl_packing_request *request, struct
 /* The table of attributes is no longer needed: its columns are in the table of sequences. */
 int bl_packing_attributes(struct bl_packing *p, struct bl_error *e)
 {
-    struct bl_attributes *a = p->request.inputs->attributes;
-    if (!a)
+    struct bl_input_set *inputs = p->request.inputs;
+    const char *name[BL_INPUT_SET_ATTRIBUTES_MAX];
+    struct bl_column_type sort[BL_INPUT_SET_ATTRIBUTES_MAX];
+    int count = bl_input_set_attributes(inputs, name);
+    if (!count)
         return BL_OK;
-    int count = bl_attributes_count(a), code = BL_OK;
-    const char *name[BL_ATTRIBUTE_COLUMNS_MAX];
-    struct bl_column_type sort[BL_ATTRIBUTE_COLUMNS_MAX];
-    for (int c = 0; c < count; c++)
-        name[c] = bl_attributes_name(a, c);
-    code = bl_column_type_detect(&p->table, name, count, sort, e);
+    int code = bl_column_type_detect(&p->table, name, count, sort, e);
     for (int c = 0; c < count && !code; c++) {
         attribute_describe(p, name[c], &sort[c]);
         if (sort[c].numeric)
             code = attribute_add(&p->format, name[c], sort[c].dtype, e);
     }
-    bl_attributes_close(a);
-    p->request.inputs->attributes = NULL;
+    bl_attributes_close(inputs->attributes);
+    inputs->attributes = NULL;
     if (code)
         return code;
     code = bl_buffer_check(&p->attributes_text, e);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "store/columns.h"
 #include "store/sequence_paths.h"
 
 void bl_input_set_free(struct bl_input_set *set)
@@ -23,12 +24,30 @@ bool bl_input_set_has_stdin(const struct bl_input_set *set)
     return false;
 }
 
+/* The further columns of lists, which are the last ones, must not be among those of the scan before them. */
+static int input_set_check_clips(const struct bl_input_set *set, const char *header, struct bl_error *e)
+{
+    int columns = 1;
+    for (const char *tab = header; (tab = strchr(tab, '\t')); tab++)
+        columns++;
+    for (size_t c = 0; c < set->files.clips.count; c++) {
+        const char *name = set->files.clips.name[c];
+        if (bl_columns_find(header, name) < columns - (int)set->files.clips.count)
+            return bl_error_set(e, BL_EUSAGE,
+                                "the column \"%s\" of a list of clips: the scan has one of that name: rename "
+                                "it",
+                                name);
+    }
+    return BL_OK;
+}
+
 int bl_input_set_header(const struct bl_input_set *set, struct bl_buffer *header, struct bl_error *e)
 {
     bl_buffer_text(header, BL_SEQUENCES_COLUMNS);
-    if (set->kind->scan->columns)
-        set->kind->scan->columns(set->kind_config, bl_files_have_list(&set->files, set->kind), header);
+    bl_files_columns(&set->files, set->kind, set->kind_config, header);
     int code = bl_buffer_check(header, e);
+    if (!code)
+        code = input_set_check_clips(set, header->data, e);
     if (code || !set->attributes)
         return code;
     for (int c = 0; c < bl_attributes_count(set->attributes); c++) {
@@ -41,6 +60,16 @@ int bl_input_set_header(const struct bl_input_set *set, struct bl_buffer *header
     }
     bl_attributes_columns(set->attributes, header);
     return bl_buffer_check(header, e);
+}
+
+int bl_input_set_attributes(const struct bl_input_set *set, const char *name[BL_INPUT_SET_ATTRIBUTES_MAX])
+{
+    int count = 0;
+    for (size_t c = 0; c < set->files.clips.count; c++)
+        name[count++] = set->files.clips.name[c];
+    for (int c = 0; set->attributes && c < bl_attributes_count(set->attributes); c++)
+        name[count++] = bl_attributes_name(set->attributes, c);
+    return count;
 }
 
 static int input_set_add_path(void *files, const char *path, struct bl_error *e)

@@ -32,6 +32,12 @@ bool bl_input_set_has_stdin(const struct bl_input_set *set);
  * name. */
 int bl_input_set_header(const struct bl_input_set *set, struct bl_buffer *header, struct bl_error *e);
 
+#define BL_INPUT_SET_ATTRIBUTES_MAX (2 * BL_ATTRIBUTE_COLUMNS_MAX)
+
+/* Sets the names of the columns that become attributes where they are numbers: those of the lists of clips, then those
+ * of the table of attributes. Returns how many. */
+int bl_input_set_attributes(const struct bl_input_set *set, const char *name[BL_INPUT_SET_ATTRIBUTES_MAX]);
+
 /* Lists the files of a table instead of the sources. */
 int bl_input_set_list_table(struct bl_input_set *set, const struct bl_sequences *sequences, struct bl_error *e);
 

@@ -76,11 +76,8 @@ static int column_find_id(struct reading *r, const char *wanted, struct bl_error
     return BL_OK;
 }
 
-/* A name must be fit for a column of sequences.tsv, which means something to the tool by its name alone, and for a
- * tensor. */
-static int column_check_name(const struct reading *r, const char *name, struct bl_error *e)
+int bl_attributes_check_name(const char *name, const char *path, int64_t line, const char *advice, struct bl_error *e)
 {
-    static const char advice[] = "rename the column, or leave it out with --attributes-columns";
     size_t size = strlen(name), plain = strcspn(name, "\\\x7f");
     for (size_t i = 0; i < plain; i++) {
         if ((unsigned char)name[i] < ' ')
@@ -90,10 +87,10 @@ static int column_check_name(const struct reading *r, const char *name, struct b
         return bl_error_set(e, BL_EUSAGE,
                             "%s:%" PRId64 ": a column's name is 1 to %d bytes without backslash or control characters, "
                             "not \"%s\": %s",
-                            r->a->path, r->records.line, BL_FIELD_NAME_MAX - 1, name, advice);
+                            path, line, BL_FIELD_NAME_MAX - 1, name, advice);
     if (bl_columns_is_known(name))
-        return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": \"%s\" is reserved in the table of sequences: %s",
-                            r->a->path, r->records.line, name, advice);
+        return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": \"%s\" is reserved in the table of sequences: %s", path,
+                            line, name, advice);
     return BL_OK;
 }
 
@@ -106,7 +103,8 @@ static int column_add(struct reading *r, size_t column, struct bl_error *e)
     if (a->count == BL_ATTRIBUTE_COLUMNS_MAX)
         return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": more than %d columns: choose some with --attributes-columns",
                             a->path, r->records.line, BL_ATTRIBUTE_COLUMNS_MAX);
-    int code = column_check_name(r, r->records.value[column], e);
+    int code = bl_attributes_check_name(r->records.value[column], a->path, r->records.line,
+                                        "rename the column, or leave it out with --attributes-columns", e);
     if (code)
         return code;
     char *copy = strdup(r->records.value[column]);
@@ -311,7 +309,7 @@ void bl_attributes_columns(const struct bl_attributes *a, struct bl_buffer *out)
 {
     for (int c = 0; c < a->count; c++) {
         bl_buffer_byte(out, '\t');
-        bl_buffer_text(out, a->name[c]); /* needs no escapes: see column_check_name */
+        bl_buffer_text(out, a->name[c]); /* needs no escapes: see bl_attributes_check_name */
     }
 }
 

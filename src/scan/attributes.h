@@ -34,6 +34,10 @@ int bl_attributes_open(struct bl_attributes **attributes, const struct bl_attrib
 
 void bl_attributes_close(struct bl_attributes *attributes);
 
+/* Checks that a column can have this name in the table of sequences, where some mean something to the tool, and as a
+ * tensor. advice: what to do about it. BL_EUSAGE, after path and line. */
+int bl_attributes_check_name(const char *name, const char *path, int64_t line, const char *advice, struct bl_error *e);
+
 /* The chosen columns, in the order of the table. */
 int bl_attributes_count(const struct bl_attributes *attributes);
 const char *bl_attributes_name(const struct bl_attributes *attributes, int column);

@@ -32,6 +32,7 @@ void bl_chunk_rows_free(struct bl_chunk_rows *r)
     bl_spill_free(&r->claims);
     bl_buffer_free(&r->id);
     bl_buffer_free(&r->joined);
+    bl_buffer_free(&r->extra_text);
     bl_buffer_free(&r->text);
 }
 
@@ -149,6 +150,23 @@ static int chunk_rows_set_id(struct bl_chunk_rows *r, const struct bl_file *file
     return bl_buffer_check(&r->id, e);
 }
 
+/* Values that the row lacks, such as those of clips where it is all of a file, are empty. */
+static int chunk_rows_fill_extra(struct bl_chunk_rows *r, struct bl_row *row, struct bl_error *e)
+{
+    const char *missing = r->rules->missing.data;
+    size_t tabs = 0;
+    row->extra = row->extra ? row->extra : "";
+    for (const char *at = row->extra; *at; at++)
+        tabs += *at == '\t';
+    if (tabs >= r->rules->missing.size)
+        return BL_OK;
+    bl_buffer_clear(&r->extra_text);
+    bl_buffer_text(&r->extra_text, row->extra);
+    bl_buffer_text(&r->extra_text, missing + tabs);
+    row->extra = r->extra_text.data;
+    return bl_buffer_check(&r->extra_text, e);
+}
+
 int bl_chunk_rows_emit(void *sink, int input, const struct bl_row *given, struct bl_error *e)
 {
     struct bl_chunk_rows *r = sink;
@@ -168,8 +186,9 @@ int bl_chunk_rows_emit(void *sink, int input, const struct bl_row *given, struct
     row.columns = rules->columns.data;
     if (!row.reason)
         row.reason = "";
-    if (!row.extra || !*row.extra)
-        row.extra = rules->missing.data;
+    code = chunk_rows_fill_extra(r, &row, e);
+    if (code)
+        return code;
     if (rules->exclusion && bl_exclusion_has(rules->exclusion, row.id, row.id == file->id ? NULL : file->id))
         bl_exclusion_apply(&row);
     if (rules->attributes)

@@ -38,7 +38,7 @@ struct bl_chunk_rows {
     char *form, *reason, *extra; /* of that row */
     struct bl_chunk_fault *fault;
     size_t faults, capacity;
-    struct bl_buffer id, joined, text; /* scratch */
+    struct bl_buffer id, joined, text, extra_text; /* scratch */
 };
 
 /* The rules and the files must outlive the rows. */

@@ -13,6 +13,10 @@
 #define LINES_MAX 64   /* of a list: each may stand for an hour of sound */
 #define TEXT_MAX ((size_t)64 << 10)
 
+/* The same for clips that follow each other and are of one file, which is looked at once for all of them. */
+#define CLIPS_MAX 4096
+#define CLIPS_TEXT_MAX ((size_t)1 << 20)
+
 static int chunk_add_file(const struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
 {
     size_t count = (size_t)out->chunk.inputs;
@@ -104,20 +108,49 @@ static int chunk_fill(struct bl_chunks *s, struct bl_chunk_files *out, struct bl
 static void list_close(struct bl_chunks *s)
 {
     if (s->lines)
-        bl_documents_close(s->lines);
+        bl_list_lines_close(s->lines);
     free(s->list_path);
     s->lines = NULL;
     s->list_path = NULL;
-    s->line = 0;
 }
 
 static int list_open(struct bl_chunks *s, const char *path, struct bl_error *e)
 {
-    static const struct bl_division_rule rule = {.by = BL_DIVISION_LINE};
-    s->list_path = strdup(path); /* the documents keep it */
+    s->list_path = strdup(path); /* the lines keep it */
     if (!s->list_path)
         return bl_error_memory(e);
-    return bl_documents_open(&s->lines, s->list_path, &rule, 0, INT64_MAX, BL_LIST_LINE_MAX, s->cancel, e);
+    return bl_list_lines_open(&s->lines, s->list_path, &s->files->clips, s->cancel, e);
+}
+
+/* Whether both lines begin with the same path; `text` has the first one at its place. */
+static bool line_has_path_of(const struct bl_line *line, const struct bl_line *other, const char *text)
+{
+    const char *tab = line->unusable ? NULL : memchr(line->text, '\t', line->size);
+    size_t size = tab ? (size_t)(tab - line->text) + 1 : 0;
+    return size && !other->unusable && other->size >= size && memcmp(text, line->text, size) == 0;
+}
+
+/* Whether the line belongs to the chunk, whose last line begins at byte `last` of its text. */
+static bool chunk_takes_line(const struct bl_chunks *s, const struct bl_chunk_files *out, const struct bl_line *line,
+                             size_t last)
+{
+    int lines = out->chunk.lines;
+    if (lines < LINES_MAX && out->text.size < TEXT_MAX)
+        return true;
+    return bl_list_lines_are_clips(s->lines) && lines < CLIPS_MAX && out->text.size < CLIPS_TEXT_MAX &&
+           line_has_path_of(line, &out->line[lines - 1], out->text.data + last);
+}
+
+static int chunk_add_line(struct bl_chunk_files *out, const struct bl_line *line, struct bl_error *e)
+{
+    int code = BL_ARRAY_RESERVE(out->line, out->line_capacity, (size_t)out->chunk.lines + 1, e);
+    if (code)
+        return code;
+    out->line[out->chunk.lines] = *line;
+    out->line[out->chunk.lines++].text = NULL; /* it will be in out->text */
+    if (line->size)
+        bl_buffer_append(&out->text, line->text, line->size);
+    return bl_buffer_check(&out->text, e);
 }
 
 /* *ended: no more lines follow. */
@@ -125,29 +158,27 @@ static int chunk_read_lines(struct bl_chunks *s, struct bl_chunk_files *out, boo
 {
     int code = BL_OK;
     *ended = false;
-    while (out->chunk.lines < LINES_MAX && out->text.size < TEXT_MAX) {
-        struct bl_document line;
+    for (size_t last = 0; !code && !*ended;) {
+        struct bl_line line;
         bool found;
-        code = bl_documents_next(s->lines, &line, &found, e);
+        code = bl_list_lines_next(s->lines, &line, &found, e);
         *ended = !code && !found;
         if (code || *ended)
             break;
-        s->line++;
-        if (!line.too_long && bl_text_is_blank(line.text, line.size))
-            continue;
-        size_t size = line.too_long ? 0 : line.size;
-        out->line[out->chunk.lines++] = (struct bl_line){.size = size, .number = s->line, .too_long = line.too_long};
-        if (size)
-            bl_buffer_append(&out->text, line.text, size);
+        if (!chunk_takes_line(s, out, &line, last)) {
+            bl_list_lines_put_back(s->lines);
+            break;
+        }
+        last = out->text.size;
+        code = chunk_add_line(out, &line, e);
     }
     size_t at = 0;
     for (int i = 0; i < out->chunk.lines; i++) {
         out->line[i].text = out->line[i].size ? out->text.data + at : "";
         at += out->line[i].size;
     }
-    if (code)
-        return code;
-    return bl_buffer_check(&out->text, e);
+    out->chunk.line = out->line;
+    return code;
 }
 
 /* Ends the list. code: of reading it, with out->fault. Invalid data is reported after the lines before it. */
@@ -157,12 +188,13 @@ static int chunk_end_list(struct bl_chunks *s, struct bl_chunk_files *out, bool 
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", fault->text);
     if (s->lines) {
-        int failed = bl_documents_drain(s->lines, &out->chunk.drained, e);
+        int failed = bl_list_lines_drain(s->lines, &out->chunk.drained, e);
         if (failed)
             return failed;
     }
-    if (code && s->line)
-        bl_error_prefix(fault, "after line %" PRId64, s->line);
+    int64_t line = s->lines ? bl_list_lines_read(s->lines) : 0;
+    if (code && line)
+        bl_error_prefix(fault, "after line %" PRId64, line);
     else if (!code && begins && !out->chunk.lines)
         code = bl_error_set(fault, BL_EDATA, "an empty list");
     out->chunk.fault = code ? fault->text : NULL;
@@ -176,12 +208,10 @@ static int chunk_fill_lines(struct bl_chunks *s, struct bl_chunk_files *out, str
     bool begins = !s->lines, ended = false;
     out->is_checked = true;
     out->chunk.list = true;
-    out->chunk.line = out->line = calloc(LINES_MAX, sizeof *out->line);
-    if (!out->line)
-        return bl_error_memory(e);
     int code = begins ? list_open(s, out->input[0].path, &out->fault) : BL_OK;
     if (!code)
         code = chunk_read_lines(s, out, &ended, &out->fault);
+    out->chunk.clips = s->lines && bl_list_lines_are_clips(s->lines);
     out->is_last = code || ended;
     return out->is_last ? chunk_end_list(s, out, begins, code, e) : BL_OK;
 }

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 
 #include "base/buffer.h"
-#include "base/documents.h"
 #include "kind/kind.h"
 #include "scan/files.h"
+#include "scan/list_lines.h"
 
 struct bl_chunks {
     const struct bl_files *files;
@@ -19,9 +19,8 @@ struct bl_chunks {
     int64_t begin;              /* of the next part of that file */
     int64_t bytes, modified;    /* of that file, when its first part was cut */
     const struct bl_cancel *cancel;
-    char *list_path;            /* of the list that is being read; or NULL */
-    struct bl_documents *lines; /* of it */
-    int64_t line;               /* number of the last one that was read */
+    char *list_path;             /* of the list that is being read; or NULL */
+    struct bl_list_lines *lines; /* of it */
 };
 
 /* A chunk with the files that it lies in. */
@@ -30,7 +29,8 @@ struct bl_chunk_files {
     struct bl_chunk chunk;
     struct bl_input *input; /* [capacity], chunk.inputs used; owned, with their paths */
     size_t capacity;
-    struct bl_line *line; /* owned, with the text that they are in */
+    struct bl_line *line; /* [line_capacity], owned, with the text that they are in */
+    size_t line_capacity;
     struct bl_buffer text;
     struct bl_error fault; /* chunk.fault is in it */
     bool is_checked;       /* the inputs are regular files, their sizes are known */

@@ -22,7 +22,7 @@ static int compare_fail(const char *path, const char *what, struct bl_error *e)
 /* Whether the row is from a line of a list. Lists are not compared: their checksums are part of the configuration. */
 static bool row_is_of_list(const struct bl_kind *kind, const struct bl_row *row)
 {
-    return kind->scan->is_list && (*row->start || kind->scan->is_list(row->path));
+    return kind->scan->is_list && (*row->start || row->is_clip || kind->scan->is_list(row->path));
 }
 
 static void names_skip_lists(const struct bl_files *files, size_t *next)

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/path.h"
+#include "kind/clip.h"
 #include "kind/kinds.h"
 
 int bl_files_add(struct bl_files *files, const char *path, size_t id_offset, const struct bl_kind *kind, bool found,
@@ -45,11 +47,43 @@ bool bl_files_have_list(const struct bl_files *files, const struct bl_kind *kind
     return false;
 }
 
+int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, const char *base,
+                        const struct bl_cancel *cancel, struct bl_error *e)
+{
+    int code = BL_OK;
+    bl_clip_columns_free(&files->clips);
+    files->clips.are_clips = !kind->scan->takes_manifests;
+    for (size_t i = 0; i < files->count && !code; i++) {
+        const char *name = files->file[i].path;
+        if (!bl_kind_is_list(kind, name) || strcmp(name, "-") == 0)
+            continue;
+        char *path = bl_path_join(base, name);
+        code = path ? bl_clip_columns_add(&files->clips, kind, path, name, cancel, e) : bl_error_memory(e);
+        free(path);
+    }
+    return code;
+}
+
+void bl_files_columns(const struct bl_files *files, const struct bl_kind *kind, const void *config,
+                      struct bl_buffer *out)
+{
+    const struct bl_clip_columns *clips = &files->clips;
+    bool lists = bl_files_have_list(files, kind);
+    if (kind->scan->columns)
+        kind->scan->columns(config, lists && !clips->are_clips, out);
+    if (!lists || !clips->are_clips)
+        return;
+    bl_buffer_text(out, BL_CLIP_COLUMNS);
+    for (size_t c = 0; c < clips->count; c++)
+        bl_buffer_printf(out, "\t%s", clips->name[c]); /* needs no escapes: see bl_attributes_check_name */
+}
+
 void bl_files_free(struct bl_files *files)
 {
     for (size_t i = 0; i < files->count; i++)
         free(files->file[i].path);
     free(files->file);
+    bl_clip_columns_free(&files->clips);
     free(files->empty_folder);
     *files = (struct bl_files){0};
 }

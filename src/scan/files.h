@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "kind/kind.h"
+#include "scan/clip_columns.h"
 
 struct bl_file {
     char *path;                 /* as given, with what was found below it; owned */
@@ -32,8 +33,9 @@ struct bl_files {
     const struct bl_kind *kind;                /* of all of them */
     struct bl_ignored ignored[BL_IGNORED_MAX]; /* files in folders that are not inputs, by extension */
     int ignored_count;
-    char *empty_folder;    /* the first source folder without any input; or NULL */
-    int64_t empty_folders; /* how many there are */
+    char *empty_folder;           /* the first source folder without any input; or NULL */
+    int64_t empty_folders;        /* how many there are */
+    struct bl_clip_columns clips; /* of the lists among them */
 };
 
 /* Counts a file that is not an input by its extension; once the table is full, as "others". */
@@ -42,6 +44,15 @@ void bl_files_ignore(struct bl_files *files, const char *name);
 /* Adds a file. Its path is copied; its id begins at id_offset of it. Errors: BL_EFAIL, no memory. */
 int bl_files_add(struct bl_files *files, const char *path, size_t id_offset, const struct bl_kind *kind, bool found,
                  struct bl_error *e);
+
+/* Reads the columns of the lists among them. base: directory that relative paths count from, or NULL. Errors as
+ * bl_clip_columns_add's. */
+int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, const char *base,
+                        const struct bl_cancel *cancel, struct bl_error *e);
+
+/* Appends the names of the extra columns of a scan, a tab before each. */
+void bl_files_columns(const struct bl_files *files, const struct bl_kind *kind, const void *config,
+                      struct bl_buffer *out);
 
 /* Whether one of them is a list of inputs. */
 bool bl_files_have_list(const struct bl_files *files, const struct bl_kind *kind);

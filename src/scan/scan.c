@@ -44,7 +44,7 @@ static void scan_discard(void *context, void *batch)
 
 static struct bl_part_place chunks_place(const struct bl_chunks *c)
 {
-    return (struct bl_part_place){(int64_t)c->next, c->lines ? c->line : c->begin};
+    return (struct bl_part_place){(int64_t)c->next, c->lines ? bl_list_lines_read(c->lines) : c->begin};
 }
 
 /* The next chunk of this scan; chunks of other tasks are skipped. */
@@ -223,8 +223,7 @@ static int scan_make_rules(struct scanning *s, struct bl_error *e)
                                .temporary = scan->temporary};
     scan->kind->scan->sampling(scan->config, &r->sampling);
     bl_buffer_text(&r->columns, "");
-    if (scan->kind->scan->columns)
-        scan->kind->scan->columns(scan->config, bl_files_have_list(scan->files, scan->kind), &r->columns);
+    bl_files_columns(scan->files, scan->kind, scan->config, &r->columns);
     bl_buffer_text(&r->missing, "");
     for (const char *tab = r->columns.data; tab && (tab = strchr(tab, '\t')); tab++)
         bl_buffer_byte(&r->missing, '\t');

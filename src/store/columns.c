@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const column_name[BL_COLUMNS_ALL] = {"id",     "length",   "kind",     "path",   "bytes",
-                                                        "status", "reason",   "sampling", "stream", "content",
-                                                        "start",  "duration", "channel"};
+static const char *const column_name[BL_COLUMNS_ALL] = {
+    "id",     "length",  "kind",  "path",     "bytes",   "status",     "reason",   "sampling",
+    "stream", "content", "start", "duration", "channel", "clip_begin", "clip_end", "clip_seek"};
 
 int bl_columns_split(char *line, char **field)
 {

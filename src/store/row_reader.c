@@ -89,17 +89,22 @@ static bool row_parse_optional(const char *text, int64_t max, int64_t *value)
 static int row_parse_numbers(struct bl_row *row, const char *const v[BL_COLUMNS_ALL], struct bl_error *e)
 {
     int status = bl_row_status_parse(v[BL_COLUMN_STATUS]);
-    int64_t stream;
+    int64_t stream, begin, end;
     const char *length = v[BL_COLUMN_LENGTH];
     if (status < 0 || !bl_text_to_int(length, strlen(length), 0, INT64_MAX, &row->length) ||
         !row_parse_optional(v[BL_COLUMN_BYTES], INT64_MAX, &row->bytes) ||
-        !row_parse_optional(v[BL_COLUMN_STREAM], INT32_MAX, &stream))
-        return bl_error_set(e, BL_EFAIL, "invalid number in length, bytes or stream");
+        !row_parse_optional(v[BL_COLUMN_STREAM], INT32_MAX, &stream) ||
+        !row_parse_optional(v[BL_COLUMN_CLIP_BEGIN], INT64_MAX, &begin) ||
+        !row_parse_optional(v[BL_COLUMN_CLIP_END], INT64_MAX, &end) || (end >= 0 && (begin < 0 || begin >= end)))
+        return bl_error_set(e, BL_EFAIL, "invalid number in length, bytes, stream, clip_begin or clip_end");
     if (!bl_content_parse(v[BL_COLUMN_CONTENT], &row->content))
         return bl_error_set(e, BL_EFAIL, "\"%s\" in column content is not a checksum (16 hexadecimal digits)",
                             v[BL_COLUMN_CONTENT]);
     row->status = (enum bl_row_status)status;
     row->stream = (int)stream;
+    row->is_clip = begin >= 0;
+    row->clip_begin = begin > 0 ? begin : 0;
+    row->clip_end = end > 0 ? end : 0;
     row->offset = bl_row_offset(row);
     return BL_OK;
 }
@@ -107,10 +112,10 @@ static int row_parse_numbers(struct bl_row *row, const char *const v[BL_COLUMNS_
 int bl_row_reader_read(const struct bl_sequences *t, size_t i, struct bl_row_reader *text, struct bl_error *e)
 {
     static const char *const missing[BL_COLUMNS_ALL] = {
-        [BL_COLUMN_ID] = "",     [BL_COLUMN_LENGTH] = "0",  [BL_COLUMN_KIND] = "",   [BL_COLUMN_PATH] = "",
-        [BL_COLUMN_BYTES] = "",  [BL_COLUMN_STATUS] = "ok", [BL_COLUMN_REASON] = "", [BL_COLUMN_SAMPLING] = "",
-        [BL_COLUMN_STREAM] = "", [BL_COLUMN_CONTENT] = "",  [BL_COLUMN_START] = "",  [BL_COLUMN_DURATION] = "",
-        [BL_COLUMN_CHANNEL] = ""};
+        [BL_COLUMN_ID] = "",      [BL_COLUMN_LENGTH] = "0",    [BL_COLUMN_KIND] = "",     [BL_COLUMN_PATH] = "",
+        [BL_COLUMN_BYTES] = "",   [BL_COLUMN_STATUS] = "ok",   [BL_COLUMN_REASON] = "",   [BL_COLUMN_SAMPLING] = "",
+        [BL_COLUMN_STREAM] = "",  [BL_COLUMN_CONTENT] = "",    [BL_COLUMN_START] = "",    [BL_COLUMN_DURATION] = "",
+        [BL_COLUMN_CHANNEL] = "", [BL_COLUMN_CLIP_BEGIN] = "", [BL_COLUMN_CLIP_END] = "", [BL_COLUMN_CLIP_SEEK] = ""};
     const struct bl_sequences_file *file = &t->file[t->files - 1];
     while (file > t->file && file->first > i)
         file--;
@@ -141,6 +146,7 @@ int bl_row_reader_read(const struct bl_sequences *t, size_t i, struct bl_row_rea
                                 .start = v[BL_COLUMN_START],
                                 .duration = v[BL_COLUMN_DURATION],
                                 .channel = v[BL_COLUMN_CHANNEL],
+                                .clip_seek = v[BL_COLUMN_CLIP_SEEK],
                                 .extra = *columns->extra ? text->extra.data : NULL,
                                 .columns = columns->extra};
     code = row_parse_numbers(&text->row, v, e);

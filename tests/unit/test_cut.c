@@ -41,6 +41,11 @@ START_TEST(columns_to_cuts)
         ck_assert(!bl_cut_parse(&cut, &(struct bl_row){.start = "0", .duration = bad[i]}));
         ck_assert(!bl_cut_parse(&cut, &(struct bl_row){.start = "0", .channel = bad[i]}));
     }
+    ck_assert(bl_cut_parse(&cut, &(struct bl_row){.start = "", .clip_begin = 5, .clip_end = 9}));
+    ck_assert(!bl_cut_is_whole(&cut) && cut.channel == -1);
+    bl_cut_range(&cut, 8000, &begin, &end);
+    ck_assert_int_eq(begin, 5);
+    ck_assert_int_eq(end, 9);
     ck_assert(!bl_cut_parse(&cut, &(struct bl_row){.start = "0", .duration = "0"}));
     ck_assert(!bl_cut_parse(&cut, &(struct bl_row){.start = "0", .channel = "1.5"}));
 }
@@ -221,9 +226,13 @@ START_TEST(every_cut_in_any_order)
     ck_assert_int_eq(bl_trim_open(&w, "a.wav", -1, -1, &env, &e), BL_OK);
     ck_assert_int_eq(go_through(&w, &bl_cut_whole, false), RATE * SECONDS);
     /* Behind each other, back, far ahead, at the very end and beyond it. */
-    static const struct bl_cut cuts[] = {{0, 0.5, -1},     {0.5, 0.25, 0}, {0.75, 0.001, 1}, {9.1234, 0.5, 1},
-                                         {0.1, 0.2, -1},   {0.2, 5, 0},    {11.5, -1, -1},   {3, -1, 1},
-                                         {11.99, 0.5, -1}, {12, 1, 0},     {2, 1, 1},        {100, 1, 0}};
+    static const struct bl_cut cuts[] = {
+        {.start = 0, .duration = 0.5, .channel = -1},     {.start = 0.5, .duration = 0.25, .channel = 0},
+        {.start = 0.75, .duration = 0.001, .channel = 1}, {.start = 9.1234, .duration = 0.5, .channel = 1},
+        {.start = 0.1, .duration = 0.2, .channel = -1},   {.start = 0.2, .duration = 5, .channel = 0},
+        {.start = 11.5, .duration = -1, .channel = -1},   {.start = 3, .duration = -1, .channel = 1},
+        {.start = 11.99, .duration = 0.5, .channel = -1}, {.start = 12, .duration = 1, .channel = 0},
+        {.start = 2, .duration = 1, .channel = 1},        {.start = 100, .duration = 1, .channel = 0}};
     uint32_t state = 7;
     for (int i = 0; i < unit_times(300); i++) {
         state = state * 1664525 + 1013904223;
@@ -237,7 +246,7 @@ START_TEST(every_cut_in_any_order)
     ck_assert(!w.seeked);
     go_through(&w, &cuts[3], false);
     ck_assert(w.seeked);
-    struct bl_cut third = {0, 1, 2};
+    struct bl_cut third = {.duration = 1, .channel = 2};
     AVFrame *frame = av_frame_alloc();
     bl_trim_set(&w, &third, false);
     bool got;

@@ -48,10 +48,10 @@ static int audio_file_count(const void *config, const struct bl_kind_env *env, s
 }
 
 /* The columns of a manifest's lines. */
-static void audio_columns(const void *config, bool lists, struct bl_buffer *out)
+static void audio_columns(const void *config, bool manifests, struct bl_buffer *out)
 {
     (void)config;
-    if (lists)
+    if (manifests)
         bl_buffer_text(out, "\tstart\tduration\tchannel\ttext");
 }
 
@@ -66,6 +66,7 @@ static const struct bl_kind_scan audio_scan = {
     .rate = audio_sampling_rate,
     .columns = audio_columns,
     .is_list = bl_cuts_is_list,
+    .takes_manifests = true,
     .open = bl_cuts_counter_open,
     .close = bl_cuts_counter_close,
     .count = audio_file_count,

@@ -19,7 +19,9 @@ bool bl_cut_parse(struct bl_cut *cut, const struct bl_row *row)
 {
     double channel;
     *cut = bl_cut_whole;
-    if (!row->start || !*row->start)
+    cut->begin = row->clip_begin;
+    cut->end = row->clip_end;
+    if (cut->end || !row->start || !*row->start)
         return true;
     if (!cut_number_parse(row->start, SECONDS_MAX, &cut->start))
         return false;
@@ -36,7 +38,7 @@ bool bl_cut_parse(struct bl_cut *cut, const struct bl_row *row)
 
 bool bl_cut_is_whole(const struct bl_cut *cut)
 {
-    return cut->start == 0 && cut->duration < 0;
+    return cut->start == 0 && cut->duration < 0 && !cut->end;
 }
 
 /* Rounded to eight decimals first: 0.29 s of 100 samples are 28.999..., which must become 29. */
@@ -48,6 +50,11 @@ int64_t bl_cut_samples(double seconds, int rate)
 
 void bl_cut_range(const struct bl_cut *cut, int rate, int64_t *begin, int64_t *end)
 {
+    if (cut->end) {
+        *begin = cut->begin;
+        *end = cut->end;
+        return;
+    }
     *begin = bl_cut_samples(cut->start, rate);
     *end = cut->duration < 0 ? INT64_MAX : *begin + bl_cut_samples(cut->duration, rate);
 }

@@ -15,12 +15,16 @@ struct bl_cut {
     double start;    /* seconds */
     double duration; /* seconds; negative: to the end */
     int channel;     /* of the file, from 0; -1: all of them, mixed */
+    /* Of a clip, instead of the times: the samples [begin, end) of the recording; end 0: no clip, INT64_MAX: up to the
+     * recording's end. */
+    int64_t begin, end;
 };
 
 /* All of a file. */
 extern const struct bl_cut bl_cut_whole;
 
-/* Reads the row's start, duration and channel; without a start the cut is all of the file. False: invalid values. */
+/* Reads the row's clip, or start, duration and channel; without a start the cut is all of the file. False: invalid
+ * values. */
 bool bl_cut_parse(struct bl_cut *cut, const struct bl_row *row);
 
 bool bl_cut_is_whole(const struct bl_cut *cut);

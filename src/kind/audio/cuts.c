@@ -12,21 +12,23 @@
 #include "kind/audio/entry.h"
 #include "kind/audio/mix.h"
 #include "kind/audio/recordings.h"
+#include "kind/clip.h"
+#include "kind/list.h"
 
 struct bl_counter {
     const struct bl_audio_config *config;
     const struct bl_kind_env *env;
     struct bl_recordings recordings;
     struct bl_entry entry;
-    struct bl_buffer path, open_path, extra;
+    struct bl_clip clip;
+    struct bl_list_path path;
+    struct bl_buffer extra;
     char reason[2048];
 };
 
 bool bl_cuts_is_list(const char *path)
 {
-    static const char *const extensions[] = {"jsonl",     "json",      "ndjson",   "jsonl.gz",   "json.gz",
-                                             "ndjson.gz", "jsonl.zst", "json.zst", "ndjson.zst", NULL};
-    return strcmp(path, "-") == 0 || bl_extensions_match(extensions, path);
+    return strcmp(path, "-") == 0 || bl_list_has_name(path);
 }
 
 int bl_cuts_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
@@ -45,49 +47,31 @@ void bl_cuts_counter_close(struct bl_counter *c)
 {
     bl_recordings_close(&c->recordings);
     bl_entry_free(&c->entry);
-    bl_buffer_free(&c->path);
-    bl_buffer_free(&c->open_path);
+    bl_clip_free(&c->clip);
+    bl_list_path_free(&c->path);
     bl_buffer_free(&c->extra);
     free(c);
 }
 
 /* --- the file --------------------------------------------------------------------------------------------------- */
 
-/* Sets the path as the table has it, after so many bytes of the manifest's, and the one to open. */
-static void cuts_set_path(struct bl_counter *c, const struct bl_chunk *chunk, size_t folder)
-{
-    const char *path = c->entry.path.data;
-    bl_buffer_clear(&c->path);
-    bl_buffer_clear(&c->open_path);
-    if (chunk->base && (folder ? *chunk->input->name : *path) != '/')
-        bl_buffer_printf(&c->open_path, "%s/", chunk->base);
-    if (folder)
-        bl_buffer_append(&c->path, chunk->input->name, folder);
-    bl_buffer_text(&c->path, path);
-    bl_buffer_text(&c->open_path, c->path.data ? c->path.data : "");
-}
-
 static bool cuts_path_is_missing(const struct bl_counter *c)
 {
-    return !c->open_path.failed && access(c->open_path.data, F_OK) != 0;
+    return access(c->path.open_path.data, F_OK) != 0;
 }
 
 /* lhotse opens the path as it is. NeMo tries the manifest's folder first, then the working directory. */
 static int cuts_find_path(struct bl_counter *c, const struct bl_chunk *chunk, struct bl_error *e)
 {
-    const char *manifest = chunk->input->name, *slash = strrchr(manifest, '/');
-    bool relative = c->entry.relative && *c->entry.path.data != '/' && slash;
-    size_t folder = relative ? (size_t)(slash + 1 - manifest) : 0;
-    cuts_set_path(c, chunk, folder);
-    if (relative && cuts_path_is_missing(c)) {
-        cuts_set_path(c, chunk, 0);
-        if (cuts_path_is_missing(c))
-            cuts_set_path(c, chunk, folder);
-    }
-    int code = bl_buffer_check(&c->path, e);
-    if (code)
+    const char *path = c->entry.path.data;
+    bool relative = c->entry.relative && *path != '/' && strchr(chunk->input->name, '/');
+    int code = bl_list_path_set(&c->path, chunk, path, relative, e);
+    if (code || !relative || !cuts_path_is_missing(c))
         return code;
-    return bl_buffer_check(&c->open_path, e);
+    code = bl_list_path_set(&c->path, chunk, path, false, e);
+    if (code || !cuts_path_is_missing(c))
+        return code;
+    return bl_list_path_set(&c->path, chunk, path, true, e);
 }
 
 /* --- the part of it --------------------------------------------------------------------------------------------- */
@@ -101,8 +85,9 @@ static int cuts_resolve_range(struct bl_counter *c, const struct bl_audio_info *
     bl_cut_range(cut, info->rate, begin, end);
     double seconds = (double)info->decoded / info->rate;
     if (*begin >= info->decoded)
-        return bl_error_set(e, BL_EDATA, "begins at %.3f s, and the recording ends at %.3f s", cut->start, seconds);
-    if (*end == *begin)
+        return bl_error_set(e, BL_EDATA, "begins at %.3f s, and the recording ends at %.3f s",
+                            (double)*begin / info->rate, seconds);
+    if (*end <= *begin)
         return bl_error_set(e, BL_EDATA, "shorter than a sample");
     if (*end == INT64_MAX || *end <= info->decoded)
         return BL_OK;
@@ -144,7 +129,7 @@ static int cuts_fill_row(struct bl_counter *c, const struct bl_cut *cut, struct 
 {
     const struct bl_recording *recording;
     int64_t samples = 0;
-    int code = bl_recordings_find(&c->recordings, c->config, c->env, c->open_path.data, &recording, e);
+    int code = bl_recordings_find(&c->recordings, c->config, c->env, c->path.open_path.data, &recording, e);
     if (code)
         return code;
     row->bytes = recording->bytes;
@@ -161,14 +146,12 @@ static int cuts_fill_row(struct bl_counter *c, const struct bl_cut *cut, struct 
 /* --- a line ----------------------------------------------------------------------------------------------------- */
 
 /* Fills in the row of a line. BL_EDATA: unusable. */
-static int cuts_parse_line(struct bl_counter *c, const struct bl_chunk *chunk, const struct bl_line *line,
-                           struct bl_row *row, struct bl_error *e)
+static int cuts_fill_line(struct bl_counter *c, const struct bl_chunk *chunk, const struct bl_line *line,
+                          struct bl_row *row, struct bl_error *e)
 {
     const struct bl_entry *entry = &c->entry;
     struct bl_row part = {.start = entry->start, .duration = entry->duration, .channel = entry->channel};
     struct bl_cut cut;
-    if (line->too_long)
-        return bl_error_set(e, BL_EDATA, "a line of more than %d bytes", BL_LIST_LINE_MAX);
     int code = bl_entry_parse(&c->entry, line->text, line->size, e);
     if (entry->id.size)
         row->id = entry->id.data;
@@ -186,7 +169,7 @@ static int cuts_parse_line(struct bl_counter *c, const struct bl_chunk *chunk, c
     code = bl_buffer_check(&c->extra, e);
     if (code)
         return code;
-    row->path = c->path.data;
+    row->path = c->path.path.data;
     row->start = entry->start;
     row->duration = entry->duration;
     row->channel = entry->channel;
@@ -196,39 +179,71 @@ static int cuts_parse_line(struct bl_counter *c, const struct bl_chunk *chunk, c
     return cuts_fill_row(c, &cut, row, e);
 }
 
-static int cuts_count_line(struct bl_counter *c, const struct bl_chunk *chunk, const struct bl_line *line,
-                           bl_row_emit *emit, void *sink, struct bl_error *e)
+/* A clip's ends are rounded to samples of the recording. */
+static struct bl_cut cuts_make_cut(const struct bl_clip *clip, int rate)
 {
-    struct bl_error unusable = {0};
-    struct bl_row row = {.stream = -1, .offset = line->number, .reason = c->reason};
-    c->reason[0] = '\0';
-    int code = cuts_parse_line(c, chunk, line, &row, &unusable);
+    struct bl_cut cut = bl_cut_whole;
+    if (bl_clip_is_whole(clip) || rate <= 0)
+        return cut;
+    int64_t begin = clip->by_time ? bl_cut_samples(clip->start, rate) : clip->first;
+    cut.begin = begin > 0 ? begin : 0;
+    cut.end = INT64_MAX;
+    if (clip->by_time && clip->end >= 0)
+        cut.end = bl_cut_samples(clip->end, rate);
+    else if (!clip->by_time && clip->behind >= 0)
+        cut.end = clip->behind;
+    return cut;
+}
+
+/* Fills in what the row of a clip has from its recording. */
+static int cuts_fill_clip_row(struct bl_counter *c, struct bl_row *row, struct bl_error *e)
+{
+    const struct bl_recording *recording;
+    int code = bl_recordings_find(&c->recordings, c->config, c->env, c->path.open_path.data, &recording, e);
+    if (code)
+        return code;
+    const struct bl_audio_info *info = &recording->info;
+    struct bl_cut cut = cuts_make_cut(&c->clip, recording->code ? 0 : info->rate);
+    code = cuts_fill_row(c, &cut, row, e);
+    if (code || bl_cut_is_whole(&cut))
+        return code;
+    row->clip_begin = cut.begin;
+    row->clip_end = cut.end < info->decoded ? cut.end : info->decoded;
+    return BL_OK;
+}
+
+/* Fills in the row of a clip. BL_EDATA: unusable. */
+static int cuts_fill_clip(struct bl_counter *c, const struct bl_chunk *chunk, const struct bl_line *line,
+                          struct bl_row *row, struct bl_error *e)
+{
+    int code = bl_clip_parse(&c->clip, line->text, line->size, e);
     if (code && code != BL_EDATA)
-        return bl_error_set(e, code, "%s", unusable.text);
-    if (code) {
-        if (row.path)
-            bl_error_prefix(&unusable, "%s", row.path);
-        if (row.id) /* lhotse's own, which does not name manifest and line */
-            bl_error_prefix(&unusable, "%s:%" PRId64, chunk->input->name, line->number);
-        row.status = BL_ROW_SKIPPED;
-        row.reason = unusable.text;
-        row.length = 0;
+        return code;
+    row->id = *c->clip.path ? c->clip.id.data : NULL;
+    bl_buffer_clear(&c->extra);
+    if (!code) {
+        code = bl_list_path_set(&c->path, chunk, c->clip.path, true, e);
+        row->path = code ? NULL : c->path.path.data;
     }
-    return emit(sink, 0, &row, e);
+    if (!code)
+        code = cuts_fill_clip_row(c, row, e);
+    bl_clip_append_columns(&c->extra, row->clip_begin, row->clip_end, "");
+    bl_buffer_text(&c->extra, c->clip.further.data);
+    int failed = bl_buffer_check(&c->extra, e);
+    row->extra = c->extra.data;
+    return failed ? failed : code;
+}
+
+static int cuts_fill(void *counter, const struct bl_chunk *chunk, const struct bl_line *line, struct bl_row *row,
+                     struct bl_error *e)
+{
+    struct bl_counter *c = counter;
+    return chunk->clips ? cuts_fill_clip(c, chunk, line, row, e) : cuts_fill_line(c, chunk, line, row, e);
 }
 
 int bl_cuts_count(const struct bl_kind_env *env, struct bl_counter *c, const struct bl_chunk *chunk, bl_row_emit *emit,
                   void *sink, struct bl_error *e)
 {
-    for (int i = 0; i < chunk->lines; i++) {
-        if (bl_cancelled(env->cancel))
-            return BL_ECANCEL;
-        int code = cuts_count_line(c, chunk, &chunk->line[i], emit, sink, e);
-        if (code)
-            return code;
-    }
-    if (!chunk->fault)
-        return BL_OK;
-    struct bl_row row = {.status = BL_ROW_SKIPPED, .stream = -1, .offset = -1, .reason = chunk->fault};
-    return emit(sink, 0, &row, e);
+    const struct bl_list_counting counting = {.fill = cuts_fill, .counter = c, .reason = c->reason};
+    return bl_list_count(&counting, env, chunk, emit, sink, e);
 }

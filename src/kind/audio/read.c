@@ -82,7 +82,8 @@ static bool audio_reader_has_sequence(const struct bl_reader *r, const struct bl
 {
     struct bl_cut cut;
     return audio_reader_has_file(r, row) && bl_cut_parse(&cut, row) && cut.start == r->cut.start &&
-           cut.duration == r->cut.duration && cut.channel == r->cut.channel;
+           cut.duration == r->cut.duration && cut.channel == r->cut.channel && cut.begin == r->cut.begin &&
+           cut.end == r->cut.end;
 }
 
 static int audio_reader_open_file(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)

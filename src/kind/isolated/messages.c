@@ -7,8 +7,9 @@
 void bl_isolated_put_row(struct bl_buffer *out, const struct bl_row *row)
 {
     const char *text[] = {row->id,    row->kind,     row->path,    row->reason, row->sampling, row->form,
-                          row->start, row->duration, row->channel, row->extra,  row->columns};
-    const int64_t number[] = {row->length, row->bytes, (int64_t)row->content, row->status, row->stream, row->offset};
+                          row->start, row->duration, row->channel, row->extra,  row->columns,  row->clip_seek};
+    const int64_t number[] = {row->length, row->bytes,  (int64_t)row->content, row->status,
+                              row->stream, row->offset, row->clip_begin,       row->clip_end};
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)
         bl_message_put_text(out, text[i]);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
@@ -20,7 +21,7 @@ void bl_isolated_put_row(struct bl_buffer *out, const struct bl_row *row)
 void bl_isolated_get_row(struct bl_message *m, struct bl_row *row)
 {
     const char **text[] = {&row->id,    &row->kind,     &row->path,    &row->reason, &row->sampling, &row->form,
-                           &row->start, &row->duration, &row->channel, &row->extra,  &row->columns};
+                           &row->start, &row->duration, &row->channel, &row->extra,  &row->columns,  &row->clip_seek};
     size_t times;
     *row = (struct bl_row){0};
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)
@@ -31,6 +32,8 @@ void bl_isolated_get_row(struct bl_message *m, struct bl_row *row)
     row->status = (enum bl_row_status)bl_message_get_int(m);
     row->stream = (int)bl_message_get_int(m);
     row->offset = bl_message_get_int(m);
+    row->clip_begin = bl_message_get_int(m);
+    row->clip_end = bl_message_get_int(m);
     row->origin = bl_message_get_double(m);
     row->times = bl_message_get_bytes(m, &times);
     m->damaged |= row->length < 0 || row->status > BL_ROW_FAILED;
@@ -50,7 +53,7 @@ static void chunk_put_input(struct bl_buffer *out, const struct bl_input *input)
 static void chunk_put_line(struct bl_buffer *out, const struct bl_line *line)
 {
     bl_message_put_int(out, line->number);
-    bl_message_put_int(out, line->too_long);
+    bl_message_put_int(out, line->unusable);
     bl_message_put_bytes(out, line->text, line->size);
 }
 
@@ -64,6 +67,7 @@ void bl_isolated_put_chunk(struct bl_buffer *out, const struct bl_chunk *chunk, 
     if (chunk->followed)
         bl_isolated_put_row(out, chunk->followed);
     bl_message_put_int(out, chunk->list);
+    bl_message_put_int(out, chunk->clips);
     bl_message_put_text(out, count ? NULL : chunk->fault);
     bl_message_put_int(out, count);
     if (chunk->list)
@@ -95,7 +99,7 @@ static int chunk_get_lines(struct bl_message *m, struct bl_isolated_chunk *out, 
     for (int64_t i = 0; i < lines && !m->damaged; i++) {
         struct bl_line *line = &out->line[i];
         line->number = bl_message_get_int(m);
-        line->too_long = bl_message_get_int(m) != 0;
+        line->unusable = bl_message_get_int(m) != 0;
         const char *text = bl_message_get_bytes(m, &line->size);
         line->text = text ? text : "";
     }
@@ -116,6 +120,7 @@ int bl_isolated_get_chunk(struct bl_message *m, struct bl_isolated_chunk *out, s
         chunk->followed = &out->followed;
     }
     chunk->list = bl_message_get_int(m) != 0;
+    chunk->clips = bl_message_get_int(m) != 0;
     chunk->fault = bl_message_get_text(m);
     int64_t count = bl_message_get_int(m);
     m->damaged |= count < !chunk->list || count > (chunk->list ? INT32_MAX : BL_ISOLATED_FILES);

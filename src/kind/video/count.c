@@ -26,6 +26,7 @@ struct counter {
     bool want_times;
     double *times; /* [pick.taken] when steps begin, in seconds; not with --fps, which determines them */
     size_t times_capacity;
+    int64_t end; /* of the last frame, in ticks */
 
     /* What decoding found. */
     int64_t decoded;   /* frames */
@@ -72,6 +73,7 @@ static int counter_use_index(struct counter *c, int64_t *length, struct bl_error
         if (code)
             return code;
     }
+    c->end = c->index.end;
     int code = counter_add_time(c, bl_pick_end(&c->pick, c->index.end), e);
     *length = c->pick.taken;
     return code;
@@ -98,6 +100,7 @@ static int counter_decode_frames(struct counter *c, struct bl_decode *decode, AV
         c->concealed += bl_decode_is_damaged(frame);
         end = bl_decode_time_end(decode, frame);
     }
+    c->end = end;
     c->errors = decode->errors > 0;
     c->truncated = decode->truncated;
     return counter_add_time(c, bl_pick_end(&c->pick, end), e);
@@ -182,6 +185,9 @@ static int counter_run(struct counter *c, struct bl_count_result *result, struct
         return BL_OK;
     result->origin = (double)c->clock.origin * av_q2d(tick);
     result->times = c->times;
+    result->tick = tick;
+    if (c->end == AV_NOPTS_VALUE || __builtin_sub_overflow(c->end, c->clock.origin, &result->end))
+        result->end = AV_NOPTS_VALUE;
     c->times = NULL;
     return BL_OK;
 }

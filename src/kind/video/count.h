@@ -2,6 +2,7 @@
 #ifndef BL_COUNT_H
 #define BL_COUNT_H
 
+#include <libavutil/avutil.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,6 +18,8 @@ struct bl_count_result {
     char reason[256]; /* what is wrong with it, or "" */
     double origin;    /* when the first frame is shown, in seconds by the container's clock; 0 if not known */
     double *times;    /* [length] when steps begin, in seconds from the first, or NULL; the caller frees it */
+    AVRational tick;  /* of the stream, in seconds: with times, where */
+    int64_t end;      /* the last frame ends, in ticks from the first; or AV_NOPTS_VALUE */
 };
 
 /* meter: reports progress, or NULL. times: fill in times and origin, too; there are none with --fps, which determines

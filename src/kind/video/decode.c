@@ -84,6 +84,7 @@ void bl_decode_close(struct bl_decode *d)
         avcodec_free_context(&d->codec);
     bl_decoder_guard_close(&d->guard);
     av_packet_free(&d->packet);
+    av_packet_free(&d->opening);
     bl_demux_close(&d->demux);
 }
 
@@ -154,15 +155,35 @@ static int decode_feed(struct bl_decode *d, struct bl_error *e)
     int code = d->at_end ? BL_OK : bl_demux_next(&d->demux, d->packet, &got, e);
     if (code)
         return code;
+    if (got && !d->opening && !(d->opening = av_packet_clone(d->packet)))
+        return bl_error_memory(e);
     if (got)
         packet_rebase(d);
     return decode_send(d, got, e);
 }
 
+/* Begins again with a new decoder, which has got the first packet of the stream. */
+static int decode_begin_again(struct bl_decode *d, struct bl_error *e)
+{
+    avcodec_free_context(&d->codec);
+    bl_decoder_guard_close(&d->guard);
+    d->at_end = d->draining = d->unusual = d->truncated = false;
+    d->time_end = d->dts_end = AV_NOPTS_VALUE;
+    d->shift = d->errors = 0;
+    d->demux.end_error = 0;
+    int code = decode_open_codec(d, e);
+    if (code)
+        return code;
+    av_packet_unref(d->packet);
+    if (av_packet_ref(d->packet, d->opening) < 0)
+        return bl_error_memory(e);
+    return decode_send(d, true, e);
+}
+
 int bl_decode_seek(struct bl_decode *d, const struct bl_restart *restart, bool *found, struct bl_error *e)
 {
     *found = false;
-    int code = decode_feed(d, e);
+    int code = d->opening ? decode_begin_again(d, e) : decode_feed(d, e);
     if (code)
         return code;
     int stream = d->demux.stream->index;

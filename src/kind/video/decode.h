@@ -20,6 +20,7 @@ struct bl_decode {
     AVCodecContext *codec;
     struct bl_decoder_guard guard; /* of our own codec */
     AVPacket *packet;
+    AVPacket *opening; /* a reference to the stream's first packet, once it was read */
     bool at_end;       /* there are no more packets */
     bool draining;     /* and the decoder knows */
     bool unusual;      /* a frame was damaged or interlaced */
@@ -42,7 +43,8 @@ int bl_decode_open_gpu(struct bl_decode *d, struct bl_session_pool *sessions, co
 void bl_decode_close(struct bl_decode *d);
 
 /* Continues at a restart, having decoded only the first packet, from which decoders learn which encoder made the
- * stream; its frame may still come. *found: the next packet is the restart's; otherwise d can only be closed. */
+ * stream; its frame may still come. What was decoded before is forgotten; that is not possible on a GPU. *found: the
+ * next packet is the restart's; otherwise d can only be closed. */
 int bl_decode_seek(struct bl_decode *d, const struct bl_restart *restart, bool *found, struct bl_error *e);
 
 /* Gives the next frame that is shown, to be unreferenced by the caller; *got is false at the end. Errors of the decoder

@@ -70,7 +70,8 @@ static int timeline_read_packets(struct bl_timeline *t, struct bl_demux *d, AVPa
         timeline_keep_closed(t);
         bl_timestamps_sort(&t->shown, &usable);
     }
-    if (!usable || d->end_error)
+    t->exact = usable && !d->end_error;
+    if (!t->exact)
         t->restarts = 0;
     return BL_OK;
 }
@@ -113,4 +114,17 @@ const struct bl_restart *bl_timeline_find(const struct bl_timeline *t, struct bl
         *pick = before;
     }
     return found;
+}
+
+const struct bl_restart *bl_timeline_find_frame(const struct bl_timeline *t, int64_t frame)
+{
+    size_t low = 0, high = t->restarts;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if ((int64_t)t->restart[middle].frame <= frame)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? &t->restart[low - 1] : NULL;
 }

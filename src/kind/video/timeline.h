@@ -7,6 +7,7 @@
 #ifndef BL_TIMELINE_H
 #define BL_TIMELINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,7 @@ struct bl_restart {
 struct bl_timeline {
     AVRational tick;            /* seconds */
     int64_t start;              /* of the file, in ticks, if it was opened with BL_DEMUX_START */
+    bool exact;                 /* the stream is accepted: decoding gives these frames at these times */
     struct bl_timestamps shown; /* of the frames, in display order */
     struct bl_restart *restart; /* in order; none if only the beginning is safe */
     size_t restarts, restart_capacity;
@@ -37,5 +39,8 @@ void bl_timeline_free(struct bl_timeline *t);
 /* The last restart from which step can still be picked, or NULL: the beginning. pick must be fresh; it is advanced over
  * the frames before the restart. */
 const struct bl_restart *bl_timeline_find(const struct bl_timeline *t, struct bl_pick *pick, int64_t step);
+
+/* The last restart at the frame or before it, or NULL: the beginning. */
+const struct bl_restart *bl_timeline_find_frame(const struct bl_timeline *t, int64_t frame);
 
 #endif

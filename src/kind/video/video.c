@@ -12,7 +12,9 @@
 #include <zimg.h>
 
 #include "base/text.h"
+#include "kind/list.h"
 #include "kind/video/backend.h"
+#include "kind/video/clips.h"
 #include "kind/video/count.h"
 #include "kind/video/geometry.h"
 #include "kind/video/gpu_list.h"
@@ -129,9 +131,9 @@ static const char *video_warning(const void *values)
     return config->gpu_none[0] ? config->gpu_none : NULL;
 }
 
-static void video_columns(const void *values, bool lists, struct bl_buffer *out)
+static void video_columns(const void *values, bool manifests, struct bl_buffer *out)
 {
-    (void)lists;
+    (void)manifests;
     const struct bl_video_config *config = values;
     if (config->decoder != BL_DECODER_CPU)
         bl_buffer_text(out, "\t" BL_BACKEND_COLUMN);
@@ -172,7 +174,8 @@ static bool video_rate(const char *sampling, int64_t *num, int64_t *den)
 static int video_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                        struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
-    (void)counter;
+    if (chunk->list)
+        return bl_clips_count(env, counter, chunk, emit, sink, e);
     const struct bl_input *input = chunk->input;
     const struct bl_video_config *values = config;
     struct bl_error fault = {0};
@@ -268,6 +271,9 @@ static const struct bl_kind_scan video_scan = {
     .sampling = bl_video_sampling,
     .rate = video_rate,
     .columns = video_columns,
+    .is_list = bl_list_has_name,
+    .open = bl_clips_counter_open,
+    .close = bl_clips_counter_close,
     .count = video_count,
 };
 

@@ -1,0 +1,35 @@
+/* Counting the lines of a list of inputs: each becomes a row, which is skipped where the line is of no use. */
+#ifndef BL_LIST_H
+#define BL_LIST_H
+
+#include "base/buffer.h"
+#include "kind/chunk.h"
+#include "kind/env.h"
+
+/* Whether a file of this name is a list of clips: CSV, TSV or JSON lines, plain or compressed. */
+bool bl_list_has_name(const char *path);
+
+/* The path that a line names, as the table has it, and to open. Start from {0}. */
+struct bl_list_path {
+    struct bl_buffer path, open_path;
+};
+
+/* from_list: a relative one counts from the list's folder, else from where all paths do. */
+int bl_list_path_set(struct bl_list_path *out, const struct bl_chunk *chunk, const char *path, bool from_list,
+                     struct bl_error *e);
+void bl_list_path_free(struct bl_list_path *path);
+
+/* How a kind counts lines. */
+struct bl_list_counting {
+    /* Fills in the row of a line. BL_EDATA: it is of no use; what is known of the row is set nevertheless. */
+    int (*fill)(void *counter, const struct bl_chunk *chunk, const struct bl_line *line, struct bl_row *row,
+                struct bl_error *e);
+    void *counter;
+    char *reason; /* what fill appends to, of the row: a buffer that is emptied before each */
+};
+
+/* Emits a row for every line of the chunk, and for what ends the list early. */
+int bl_list_count(const struct bl_list_counting *counting, const struct bl_kind_env *env, const struct bl_chunk *chunk,
+                  bl_row_emit *emit, void *sink, struct bl_error *e);
+
+#endif

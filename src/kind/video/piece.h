@@ -1,0 +1,66 @@
+/* A piece of a sequence while it is read: which of the decoded frames it takes, and where they go.
+ *
+ * Frames are converted straight into the block. The previous frame is held until the picker knows how often it is
+ * taken. */
+#ifndef BL_PIECE_H
+#define BL_PIECE_H
+
+#include "kind/kind.h"
+#include "kind/video/clock.h"
+#include "kind/video/convert.h"
+#include "kind/video/gpu_worker.h"
+#include "kind/video/playhead.h"
+#include "kind/video/sampling.h"
+
+/* What a worker has for all pieces. */
+struct bl_piece_tools {
+    const struct bl_video_config *config;
+    const struct bl_kind_env *env;
+    struct bl_dimensions size; /* of the frames */
+    struct bl_convert *convert;
+    struct bl_gpu_worker *gpu; /* NULL until a row asks for it */
+    AVFrame *frame, *held;     /* the current and the previous one */
+};
+
+struct bl_piece {
+    struct bl_piece_tools *tools;
+    bool on_gpu;
+    const struct bl_request *request;
+    struct bl_decode own;     /* of a sequence that is all of its file */
+    struct bl_decode *decode; /* this, or the playhead's */
+    struct bl_pick pick;
+    int64_t seen;    /* steps of the sequence so far */
+    int64_t damaged; /* of the piece's steps */
+    struct bl_clock clock;
+
+    /* All of a file: */
+    const struct bl_timeline *timeline; /* NULL when decoding from the beginning */
+    size_t first_frame, next_frame;     /* by the timeline: the restart's, and the one to come next */
+
+    /* A clip: */
+    struct bl_playhead *playhead; /* NULL: the sequence is all of its file */
+    struct bl_seek_point point;
+    bool may_seek;       /* there is another way to the clip, if this one fails */
+    int64_t time_behind; /* of the frame behind the clip, or AV_NOPTS_VALUE */
+    bool gpu_full;       /* see decode.h */
+
+    bool strayed; /* another frame came than was expected */
+};
+
+/* Prepares the picker; tick: of the stream; start: of the file, in ticks. BL_EDATA. */
+int bl_piece_begin(struct bl_piece *piece, AVRational tick, int64_t start, struct bl_error *e);
+
+/* Decodes until the piece is full, or to the end of the sequence: more frames than the scan counted are an error, as
+ * fewer are. Sets strayed, and leaves the piece incomplete, where what comes is not what timeline or point say. */
+int bl_piece_decode(struct bl_piece *piece, struct bl_error *e);
+
+/* Whether the decoder found faults. */
+bool bl_piece_has_faults(const struct bl_piece *piece);
+
+/* Notes faults that the scan has not reported. */
+void bl_piece_write_note(const struct bl_piece *piece, struct bl_note *note);
+
+/* Ends the use of decoded frames, before their decoder is closed; code is the result so far. */
+int bl_piece_finish(struct bl_piece *piece, int code, struct bl_error *e);
+
+#endif

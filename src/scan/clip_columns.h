@@ -1,0 +1,40 @@
+/* The columns of lists of clips: those that say what a clip is, and further ones, which become attributes.
+ *
+ * A list is a table (CSV, TSV) with a header line, or has a JSON object in each line, whose keys are the columns. */
+#ifndef BL_CLIP_COLUMNS_H
+#define BL_CLIP_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/cancel.h"
+#include "base/error.h"
+#include "base/json.h"
+
+struct bl_kind;
+
+struct bl_clip_columns {
+    bool are_clips; /* the lists of this scan are lists of clips; else manifests of speech, if there are any */
+    bool known;     /* some list has told which */
+    char **name;    /* the further columns of all lists, in the order in which they have them; owned */
+    size_t count, capacity;
+};
+
+/* Adds the columns of a list, by its header or, if it is JSON, by all of its lines. path: to open; shown: for messages.
+ * A list that cannot be read adds nothing: whoever reads its lines says why. BL_EUSAGE: no list of this kind, a column
+ * that occurs twice, or whose name a table of sequences cannot have, or a list of clips beside a manifest of speech. */
+int bl_clip_columns_add(struct bl_clip_columns *columns, const struct bl_kind *kind, const char *path,
+                        const char *shown, const struct bl_cancel *cancel, struct bl_error *e);
+void bl_clip_columns_free(struct bl_clip_columns *columns);
+
+/* The place of a column among the values of a clip: an enum bl_clip_value, or, from BL_CLIP_VALUES on, a further
+ * column; SIZE_MAX: there is none of that name. */
+size_t bl_clip_columns_place(const struct bl_clip_columns *columns, const char *name, size_t size);
+
+/* The line as an object, for bl_json_next_member. False: it is none. */
+bool bl_clip_columns_object(const char *line, size_t size, struct bl_json_value *object, struct bl_json_fault *fault);
+
+/* Whether the name is that of a table: CSV or TSV. */
+bool bl_clip_columns_is_table(const char *path);
+
+#endif

@@ -1,0 +1,274 @@
+#include "scan/list_lines.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/csv.h"
+#include "base/documents.h"
+#include "base/text.h"
+#include "kind/clip.h"
+
+#define CLIP_MAX ((size_t)256 << 10) /* bytes of all values: a row must stay readable */
+
+/* A value of a clip: bytes of the record, or of `text`. */
+struct value {
+    size_t at, size;
+};
+
+struct bl_list_lines {
+    const struct bl_clip_columns *columns; /* of clips; NULL: the lines stay as they are */
+    bool is_table;
+    struct bl_csv records;
+    struct bl_documents *documents;
+    int64_t number;      /* of the last line that was read */
+    struct bl_line line; /* the last one that was given */
+    bool again;          /* it comes once more */
+    size_t *place;       /* [header]: of each column of a table, as bl_clip_columns_place */
+    size_t header;
+    struct value *value; /* [BL_CLIP_VALUES + columns->count], in text */
+    struct bl_buffer text, clip, scratch;
+};
+
+/* --- opening ---------------------------------------------------------------------------------------------------- */
+
+/* Reads the header of a table. */
+static int lines_read_header(struct bl_list_lines *l, struct bl_error *e)
+{
+    bool found;
+    int code = bl_csv_next(&l->records, &found, e);
+    if (code || !found)
+        return code;
+    l->header = l->records.values;
+    l->number = l->records.line;
+    l->place = calloc(l->header, sizeof *l->place);
+    if (!l->place)
+        return bl_error_memory(e);
+    for (size_t c = 0; c < l->header; c++) {
+        const char *name = l->records.value[c];
+        l->place[c] = bl_clip_columns_place(l->columns, name, strlen(name));
+        if (l->place[c] == SIZE_MAX)
+            return bl_error_set(e, BL_EFAIL, "the list changed while it was being read: a column \"%s\"", name);
+    }
+    return BL_OK;
+}
+
+static int lines_open(struct bl_list_lines *l, const char *path, const struct bl_clip_columns *clips,
+                      const struct bl_cancel *cancel, struct bl_error *e)
+{
+    static const struct bl_division_rule rule = {.by = BL_DIVISION_LINE};
+    bool is_table = bl_clip_columns_is_table(path);
+    int code;
+    if (is_table || clips->are_clips) {
+        l->columns = clips;
+        l->value = calloc(BL_CLIP_VALUES + clips->count, sizeof *l->value);
+        if (!l->value)
+            return bl_error_memory(e);
+    }
+    if (!is_table)
+        return bl_documents_open(&l->documents, path, &rule, 0, INT64_MAX, BL_LIST_LINE_MAX, cancel, e);
+    code = bl_csv_open(&l->records, path, cancel, e);
+    l->is_table = !code;
+    return code ? code : lines_read_header(l, e);
+}
+
+int bl_list_lines_open(struct bl_list_lines **lines, const char *path, const struct bl_clip_columns *clips,
+                       const struct bl_cancel *cancel, struct bl_error *e)
+{
+    struct bl_list_lines *l = calloc(1, sizeof *l);
+    if (!l)
+        return bl_error_memory(e);
+    int code = lines_open(l, path, clips, cancel, e);
+    if (code)
+        bl_list_lines_close(l);
+    else
+        *lines = l;
+    return code;
+}
+
+void bl_list_lines_close(struct bl_list_lines *l)
+{
+    if (l->documents)
+        bl_documents_close(l->documents);
+    if (l->is_table)
+        bl_csv_close(&l->records);
+    free(l->place);
+    free(l->value);
+    bl_buffer_free(&l->text);
+    bl_buffer_free(&l->clip);
+    bl_buffer_free(&l->scratch);
+    free(l);
+}
+
+/* --- clips ------------------------------------------------------------------------------------------------------ */
+
+static void lines_set_unusable(struct bl_list_lines *l)
+{
+    l->line = (struct bl_line){.text = l->clip.data, .size = l->clip.size, .number = l->line.number, .unusable = true};
+}
+
+static void lines_clear_values(struct bl_list_lines *l)
+{
+    bl_buffer_clear(&l->text);
+    memset(l->value, 0, (BL_CLIP_VALUES + l->columns->count) * sizeof *l->value);
+}
+
+static void lines_set_value(struct bl_list_lines *l, size_t place, const char *text, size_t size)
+{
+    l->value[place] = (struct value){l->text.size, size};
+    if (size)
+        bl_buffer_append(&l->text, text, size);
+}
+
+/* Makes the line of the values. */
+static int lines_format_clip(struct bl_list_lines *l, struct bl_error *e)
+{
+    int code = bl_buffer_check(&l->text, e);
+    bl_buffer_clear(&l->clip);
+    for (size_t v = 0; v < BL_CLIP_VALUES + l->columns->count && !code; v++) {
+        if (v)
+            bl_buffer_byte(&l->clip, '\t');
+        if (l->value[v].size)
+            bl_text_escape(&l->clip, l->text.data + l->value[v].at, l->value[v].size);
+    }
+    bl_buffer_text(&l->clip, "");
+    if (!code)
+        code = bl_buffer_check(&l->clip, e);
+    if (code)
+        return code;
+    l->line.text = l->clip.data;
+    l->line.size = l->clip.size;
+    if (l->clip.size <= CLIP_MAX)
+        return BL_OK;
+    bl_buffer_clear(&l->clip);
+    bl_buffer_printf(&l->clip, "its values are more than %zu KiB", CLIP_MAX >> 10);
+    lines_set_unusable(l);
+    return bl_buffer_check(&l->clip, e);
+}
+
+static int lines_take_record(struct bl_list_lines *l, struct bl_error *e)
+{
+    const struct bl_csv *r = &l->records;
+    lines_clear_values(l);
+    if (r->values != l->header) {
+        char values[BL_PLURAL_SIZE], columns[BL_PLURAL_SIZE];
+        bl_buffer_clear(&l->clip);
+        bl_buffer_printf(&l->clip, "%s where the header has %s", bl_text_plural(values, (int64_t)r->values, "value"),
+                         bl_text_plural(columns, (int64_t)l->header, "column"));
+        lines_set_unusable(l);
+        return bl_buffer_check(&l->clip, e);
+    }
+    for (size_t c = 0; c < l->header; c++)
+        lines_set_value(l, l->place[c], r->value[c], strlen(r->value[c]));
+    return lines_format_clip(l, e);
+}
+
+/* Sets the value of a member of the line's object; *known is false for a key that the first pass did not see. */
+static int lines_set_member(struct bl_list_lines *l, const struct bl_json_value *name,
+                            const struct bl_json_value *value, bool *known, struct bl_error *e)
+{
+    size_t lone;
+    bl_buffer_clear(&l->scratch);
+    bl_json_unescape(name, &l->scratch, &lone);
+    bl_buffer_text(&l->scratch, "");
+    int code = bl_buffer_check(&l->scratch, e);
+    size_t place = code ? SIZE_MAX : bl_clip_columns_place(l->columns, l->scratch.data, l->scratch.size);
+    *known = place != SIZE_MAX;
+    if (code || !*known)
+        return code;
+    if (value->type != BL_JSON_STRING) {
+        bool is_null = value->type == BL_JSON_WORD && *value->text == 'n';
+        lines_set_value(l, place, value->text, is_null ? 0 : value->size);
+        return BL_OK;
+    }
+    bl_buffer_clear(&l->scratch);
+    bl_json_unescape(value, &l->scratch, &lone);
+    code = bl_buffer_check(&l->scratch, e);
+    if (!code)
+        lines_set_value(l, place, l->scratch.data, l->scratch.size);
+    return code;
+}
+
+/* A JSON line becomes a clip, or is of no use. */
+static int lines_take_object(struct bl_list_lines *l, struct bl_error *e)
+{
+    struct bl_json_value object, name, value;
+    struct bl_json_fault fault;
+    bool known = true;
+    int code = BL_OK;
+    lines_clear_values(l);
+    if (!bl_clip_columns_object(l->line.text, l->line.size, &object, &fault)) {
+        bl_buffer_clear(&l->clip);
+        bl_buffer_printf(&l->clip, "not JSON at byte %zu of the line: %s", fault.at, fault.what);
+        lines_set_unusable(l);
+        return bl_buffer_check(&l->clip, e);
+    }
+    for (size_t at = 0; !code && known && bl_json_next_member(&object, &at, &name, &value);)
+        code = lines_set_member(l, &name, &value, &known, e);
+    if (!code && !known)
+        code = bl_error_set(e, BL_EFAIL, "the list changed while it was being read: a key \"%s\"", l->scratch.data);
+    return code ? code : lines_format_clip(l, e);
+}
+
+/* --- lines ------------------------------------------------------------------------------------------------------ */
+
+static int lines_next_document(struct bl_list_lines *l, bool *found, struct bl_error *e)
+{
+    struct bl_document line;
+    do {
+        int code = bl_documents_next(l->documents, &line, found, e);
+        if (code || !*found)
+            return code;
+        l->number++;
+    } while (!line.too_long && bl_text_is_blank(line.text, line.size));
+    l->line = (struct bl_line){.text = line.text, .size = line.size, .number = l->number};
+    if (!line.too_long)
+        return l->columns ? lines_take_object(l, e) : BL_OK;
+    bl_buffer_clear(&l->clip);
+    bl_buffer_printf(&l->clip, "a line of more than %d bytes", BL_LIST_LINE_MAX);
+    lines_set_unusable(l);
+    return bl_buffer_check(&l->clip, e);
+}
+
+static int lines_next_record(struct bl_list_lines *l, bool *found, struct bl_error *e)
+{
+    int code = bl_csv_next(&l->records, found, e);
+    if (code || !*found)
+        return code;
+    l->number = l->records.line;
+    l->line = (struct bl_line){.number = l->number};
+    return lines_take_record(l, e);
+}
+
+int bl_list_lines_next(struct bl_list_lines *l, struct bl_line *line, bool *found, struct bl_error *e)
+{
+    int code = BL_OK;
+    *found = true;
+    if (!l->again)
+        code = l->is_table ? lines_next_record(l, found, e) : lines_next_document(l, found, e);
+    l->again = false;
+    *line = l->line;
+    return code;
+}
+
+void bl_list_lines_put_back(struct bl_list_lines *l)
+{
+    l->again = true;
+}
+
+bool bl_list_lines_are_clips(const struct bl_list_lines *l)
+{
+    return l->columns != NULL;
+}
+
+int64_t bl_list_lines_read(const struct bl_list_lines *l)
+{
+    return l->number - l->again;
+}
+
+int bl_list_lines_drain(struct bl_list_lines *l, uint64_t *checksum, struct bl_error *e)
+{
+    *checksum = 0;
+    return l->documents ? bl_documents_drain(l->documents, checksum, e) : BL_OK;
+}

@@ -1,0 +1,33 @@
+/* The lines of a list of inputs, one after the other: those of a manifest as they are, clips in the form of
+ * kind/clip.h, whatever the list is: CSV, TSV or JSON lines; plain or compressed. */
+#ifndef BL_LIST_LINES_H
+#define BL_LIST_LINES_H
+
+#include "base/buffer.h"
+#include "kind/chunk.h"
+#include "scan/clip_columns.h"
+
+struct bl_list_lines;
+
+/* clips: what the lists of the scan have. path must outlive the object. Codes as bl_instream_open. */
+int bl_list_lines_open(struct bl_list_lines **lines, const char *path, const struct bl_clip_columns *clips,
+                       const struct bl_cancel *cancel, struct bl_error *e);
+void bl_list_lines_close(struct bl_list_lines *lines);
+
+/* Sets the next line that is not blank; valid until the next call. *found: false at the end. BL_EDATA: the list cannot
+ * be read any further. */
+int bl_list_lines_next(struct bl_list_lines *lines, struct bl_line *line, bool *found, struct bl_error *e);
+
+/* Gives the last line once more. */
+void bl_list_lines_put_back(struct bl_list_lines *lines);
+
+/* Whether its lines are clips. */
+bool bl_list_lines_are_clips(const struct bl_list_lines *lines);
+
+/* Lines read so far. */
+int64_t bl_list_lines_read(const struct bl_list_lines *lines);
+
+/* As bl_instream_drain. */
+int bl_list_lines_drain(struct bl_list_lines *lines, uint64_t *checksum, struct bl_error *e);
+
+#endif

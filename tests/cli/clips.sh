@@ -1,0 +1,330 @@
+# Lists of clips: what their lines become, that the frames and samples are those of the whole file, and what is of no use.
+# shellcheck shell=bash disable=SC2317
+
+# slices WHOLE CLIPS FIELD [STRIDE]: see slices.py.
+slices() {
+    python3 "$BLOAD_ROOT/tests/cli/slices.py" "$@"
+}
+
+# Columns of a table that was scanned.
+rows() {
+    cut -f "$1" <"${2:-$OUT}" | tail -n +2
+}
+
+# The folder v with videos: many keyframes and B-frames, others begin at 5 s, have times that are not regular, hidden frames.
+videos() {
+    mkdir -p v
+    cp "$(fixture h264-gops-120.mp4)" v/gops.mp4
+    cp "$(fixture h264-late-60.mp4)" v/late.mp4
+    cp "$(fixture h264-50.mkv)" v/b.mkv
+    cp "$(fixture vfr-20.mp4)" v/vfr.mp4
+    cp "$(fixture vp9-24.webm)" v/hidden.webm
+    cp "$(fixture h264-gops-60.ts)" v/stream.ts
+    cp "$(fixture mpeg4-40.avi)" v/packed.avi
+}
+
+# random_clips TABLE [SEED]: a list of clips of the usable files in a table, by numbers of frames, in no order.
+random_clips() {
+    awk -F '\t' -v seed="${2:-1}" 'BEGIN { srand(seed); print "path,start_frame,end_frame,id" }
+        NR > 1 && $6 == "ok" { for (i = 0; i < 9; i++) { a = int(rand() * $2); b = a + 1 + int(rand() * ($2 - a)); print rand() "\t" $4 "," a "," b "," NR "-" i } }' "$1" |
+        { read -r header && echo "$header" && sort | cut -f 2; }
+}
+
+test_lists_of_three_forms() {
+    videos
+    mkdir lists
+    cat >lists/c.csv <<'END'
+path,start,end,label,word
+../v/gops.mp4,1,2.5,3,"a, b"
+../v/gops.mp4,0:02.5,0:00:04,4,
+
+../v/gops.mp4,,1,5,ä
+../v/gops.mp4,4,,6,x
+../v/vfr.mp4,,,7,x
+END
+    sed '1!s/"a, b"/a; b/; s/,/\t/g; s/a; b/a, b/' lists/c.csv | gzip >lists/t.tsv.gz
+    cat >lists/j.jsonl <<'END'
+{"path": "../v/gops.mp4", "start": 1, "end": 2.5, "label": 3, "word": "a, b"}
+{"end": "0:00:04", "path": "../v/gops.mp4", "start": "0:02.5", "label": 4, "word": null}
+{"path": "../v/gops.mp4", "end": 1, "label": 5, "word": "\u00e4"}
+{"path": "../v/gops.mp4", "start": 4, "label": 6, "word": "x"}
+
+{"path": "../v/vfr.mp4", "label": 7, "word": "x"}
+END
+    expect 0 bload scan -q --kind video lists/c.csv -o c
+    expect 0 bload scan -q --kind video lists/t.tsv.gz -o t
+    expect 0 bload scan -q --kind video lists/j.jsonl -o j
+    same c t
+    is '38 37 25 20 20' "$(rows 2 c | tr '\n' ' ' | sed 's/ $//')"
+    is "$(printf '../v/gops.mp4#%s\n' 1-2.5 0:02.5-0:00:04 -1 4- && echo ../v/vfr.mp4)" "$(rows 1 c)"
+    is 'lists/../v/gops.mp4 25 63 3 a, b' "$(sed -n 2p c | cut -f 4,11,12,14,15 | tr '\t' ' ')"
+    is 'clip_begin clip_end clip_seek label word' "$(head -n 1 c | cut -f 11- | tr '\t' ' ')"
+    # The keys of JSON have the order in which they come first.
+    diff -u <(cut -f 1-13 c) <(cut -f 1-13 j)
+    diff -u <(cut -f 14 c) <(cut -f 14 j)
+    # A whole file is what it is without a list.
+    expect 0 bload scan -q v/vfr.mp4
+    is "$(rows 2)" "$(sed -n 6p c | cut -f 2)"
+    # Given ids, and numbers of frames.
+    printf 'id\tend_frame\tstart_frame\tpath\none\t9\t3\tv/b.mkv\ntwo\t\t45\tv/b.mkv\nthree\t2\t\tv/b.mkv\n' >n.tsv
+    expect 0 bload scan -q --kind video n.tsv
+    is 'one 6 3 9,two 5 45 50,three 2 0 2,' "$(rows 1,2,11,12 | tr '\t\n' ' ,')"
+}
+
+# Both ends go to the nearest frame, of two the later; frames in [start, end) are taken. Times count from the first frame, also in a
+# file that begins at 5 s; those of vfr.mp4 are 0 .04 .08 .12 .16, then .32 and so on.
+test_times_become_frames() {
+    videos
+    cat >c.csv <<'END'
+path,start,end
+v/gops.mp4,0.0199,0.0601
+v/gops.mp4,0.02,0.06
+v/gops.mp4,0.03,0.05
+v/gops.mp4,4.78,5
+v/gops.mp4,4.76,4.81
+v/late.mp4,0,0.4
+v/late.mp4,1,1.2
+v/late.mp4,2.2,9
+v/vfr.mp4,0.16,0.32
+v/vfr.mp4,0.23,0.25
+v/vfr.mp4,0.2,0.4
+v/stream.ts,1,2
+END
+    expect 3 bload scan -q --kind video c.csv
+    is '0-2 1-2 0-0 0-0 119-120 0-10 25-30 55-60 4-5 4-5 4-7 25-50' "$(rows 11,12 | sed 's/\t$/\t0/' | tr '\t\n' '- ' | sed 's/ $//')"
+    err_is <<'END'
+bload: skipped v/gops.mp4#0.03-0.05: c.csv:4: v/gops.mp4: no frame lies between its start and its end
+bload: skipped v/gops.mp4#4.78-5: c.csv:5: v/gops.mp4: begins at 4.780 s, and the video ends at 4.800 s
+bload: v/late.mp4#2.2-9: ends 6.600 s behind the video's end at 2.400 s: so much is missing
+END
+}
+
+test_clips_of_no_use() {
+    videos
+    cp "$(fixture audio.mp4)" v/sound.mp4
+    mkdir v/folder.mp4
+    cat >c.csv <<'END'
+path,start,end,start_frame,end_frame,label
+v/none.mp4,0,1,,,1
+v/gops.mp4,2,1,,,1
+v/gops.mp4,one,2,,,1
+v/gops.mp4,-1,2,,,1
+v/gops.mp4,1:60,2,,,1
+v/gops.mp4,0,,1,,1
+v/gops.mp4,,,7.5,,1
+v/gops.mp4,,,500,600,1
+v/gops.mp4,,,100,130,1
+,1,2,,,1
+v/gops.mp4,1
+v/sound.mp4,0,1,,,1
+v/folder.mp4,0,1,,,1
+v/gops.mp4,1,2,,,1
+END
+    expect 3 bload scan --kind video c.csv
+    err_is <<'END'
+bload: skipped v/none.mp4#0-1: c.csv:2: v/none.mp4: file not found
+bload: skipped v/gops.mp4#2-1: c.csv:3: ends before it starts: from 2 to 1
+bload: skipped v/gops.mp4#one-2: c.csv:4: "start" is no time: "one" (seconds, or h:mm:ss.s)
+bload: skipped v/gops.mp4#-1-2: c.csv:5: "start" is no time: "-1" (seconds, or h:mm:ss.s)
+bload: skipped v/gops.mp4#1:60-2: c.csv:6: "start" is no time: "1:60" (seconds, or h:mm:ss.s)
+bload: skipped v/gops.mp4#0-: c.csv:7: times and numbers of frames: give one of them
+bload: skipped v/gops.mp4#7.5-: c.csv:8: "start_frame" is no number of a frame: "7.5"
+bload: skipped v/gops.mp4#500-600: c.csv:9: v/gops.mp4: begins with frame 500, and the video has 120
+bload: v/gops.mp4#100-130: ends 10 frames behind the video's end: so many are missing
+bload: skipped c.csv#11: no path
+bload: 1 file: 2 sequences of 45 steps, 1 of them damaged; 12 skipped
+bload: 3 more faults: see sequences.tsv
+END
+    is '2 values where the header has 6 columns' "$(field reason 11 <"$OUT")"
+    is 'c.csv:13: v/sound.mp4: no video stream (audio only)' "$(field reason 12 <"$OUT")"
+    is 'c.csv:14: v/folder.mp4: not a regular file' "$(field reason 13 <"$OUT")"
+    expect 3 bload pack -q --kind video c.csv -T 40 -o d
+    expect 3 bload pack --kind video c.csv -T 40 -o d
+    err_has 'is already complete'
+    printf '{"path": "v/gops.mp4", "end": 1}\n{"path": "v/gops.mp4", "end":\n{"path": ["v"], "end": {"a": 1}}\n' >c.jsonl
+    expect 3 bload scan -q --kind video c.jsonl
+    err_has 'skipped c.jsonl#2: not JSON at byte 29 of the line: the line ends where a value is expected'
+    err_has 'skipped ["v"]#-{"a": 1}: c.jsonl:3: "end" is no time: "{"a": 1}" (seconds, or h:mm:ss.s)'
+    : >empty.csv
+    echo path,start,end >header.csv
+    printf 'path,start\nv/gops.mp4,1\n"v/gops.mp4,2\n' >open.csv
+    printf '%s\n' empty.csv header.csv none.csv open.csv >list
+    expect 3 bload scan -q --kind video @list
+    err_is <<'END'
+bload: skipped empty.csv: an empty list
+bload: skipped header.csv: an empty list
+bload: skipped none.csv: file not found
+bload: skipped open.csv: after line 2: line 3: a value in quotes that does not end within 1048576 bytes
+END
+}
+
+test_headers_of_no_use() {
+    videos
+    echo 'file,start,end' >c.csv
+    expect 2 bload scan --kind video c.csv
+    err_has 'c.csv:1: no column "path": a list of clips has the columns path, start and end'
+    echo 'path,start,start' >c.csv
+    expect 2 bload scan --kind video c.csv
+    err_has 'c.csv:1: duplicate column "start"'
+    echo 'path,start,end,duration' >c.csv
+    expect 2 bload scan --kind video c.csv
+    err_has 'c.csv:1: "duration" is reserved in the table of sequences: rename the column, or leave it out'
+    printf 'path,start,end,frames\nv/gops.mp4,1,2,3\n' >c.csv
+    expect 2 bload pack --kind video c.csv --size 64x48 -T 40 -o d
+    err_has 'the column "frames" has the name of a tensor of the shards: rename it'
+    echo '{"file": "v/gops.mp4"}' >c.jsonl
+    expect 2 bload scan --kind video c.jsonl
+    err_has 'c.jsonl:1: no key "path"'
+    echo '{"audio_filepath": "v/gops.mp4"}' >a.jsonl
+    printf 'path,start,end\nv/gops.mp4,1,2\n' >c.csv
+    expect 2 bload scan --kind audio a.jsonl c.csv
+    err_has 'c.csv: a list of clips beside a manifest of speech: pack them separately'
+    printf 'sources: [c.csv]\nkind: video\nT: 40\nfields:\n  - {name: l, path: "{id}.txt"}\n' >f.yaml
+    expect 2 bload pack f.yaml -o d
+    err_has 'fields cannot be joined to a list of clips or a manifest: its lines have no files of their own'
+    expect 2 bload scan -q --kind video c.csv --fps 5 --fps-origin zero
+    err_has '--fps-origin zero: the frames of a clip count from its first one'
+}
+
+# Further columns are attributes, beside those of a table.
+test_further_columns() {
+    videos
+    printf 'path,start,end,label,weight,word\nv/gops.mp4,0,1,7,0.5,a\nv/gops.mp4,1,2,8,,b\n' >c.csv
+    printf '{"path": "v/b.mkv", "end": 1, "label": -1, "more": 4}\n' >c.jsonl
+    printf 'id,rank\nv/gops.mp4#0-1,1\nv/gops.mp4#1-2,2\nv/b.mkv#-1,3\nv/vfr.mp4,4\n' >a.csv
+    expect 0 bload pack --kind video c.csv c.jsonl v/vfr.mp4 --attributes a.csv --size 64x48 -T 40 -o d
+    is 'label weight word more rank' "$(head -n 1 d/sequences.tsv | cut -f 14- | tr '\t' ' ')"
+    is '7,0.5,a,,1 8,,b,,2 -1,,,4,3 ,,,,4 ' "$(rows 14- d/sequences.tsv | tr '\t\n' ', ')"
+    err_has 'attributes: label F64 (1 empty: NaN), weight F64 (3 empty: NaN), word is text (row 0), so it is in sequences.tsv alone, more F64 (3 empty: NaN), rank I64'
+    expect 0 bload verify -q d
+    expect 0 bload pack --kind video c.csv c.jsonl v/vfr.mp4 --attributes a.csv --size 64x48 -T 40 -o d
+    err_has 'is already complete'
+    printf 'id,word\nv/gops.mp4#0-1,1\nv/gops.mp4#1-2,2\n' >a.csv
+    expect 2 bload pack --kind video c.csv --attributes a.csv --size 64x48 -T 40 -o e
+    err_has 'a.csv: the scan already has a column "word"'
+    expect 0 bload pack -q --kind video c.csv --group-by label -T 40 -o f
+}
+
+# Whatever the order, the workers, the tasks and the processes: the frames of the whole file.
+test_clips_are_slices_of_videos() {
+    videos
+    expect 0 bload pack -q v --size 64x48 -T longest --strategy naive -o whole
+    random_clips whole/sequences.tsv >c.csv
+    expect 0 bload pack -q --kind video c.csv --size 64x48 -T 128 -j 1 -o a
+    is 63 "$(slices whole a frames)"
+    expect 0 bload pack -q --kind video c.csv --size 64x48 -T 128 -j 2 --isolate off -o b
+    same a/manifest.json b/manifest.json
+    same a/shards/00000/shard-00000000.safetensors b/shards/00000/shard-00000000.safetensors
+    { head -n 1 c.csv && tail -n +2 c.csv | sort -t , -k 1,1 -k 2n; } >sorted.csv
+    expect 0 bload pack -q --kind video sorted.csv --size 64x48 -T 120 --oversize split --seed 3 -o c
+    is 63 "$(slices whole c frames)"
+    for task in 0 1; do
+        expect 0 bload pack -q --kind video c.csv --size 64x48 -T 128 --shard-size 1M --task $task/2 -o t
+    done
+    expect 0 bload finish -q t
+    is 63 "$(slices whole t frames)"
+    # From the table alone, and without where to begin.
+    expect 0 bload scan -q --kind video c.csv -o table
+    same table a/sequences.tsv
+    rm c.csv
+    expect 0 bload pack -q --sequences table --size 64x48 -T 128 -o d
+    same a/shards/00000/shard-00000000.safetensors d/shards/00000/shard-00000000.safetensors
+    awk -F '\t' -v OFS='\t' '{ if (NR > 1) $13 = ""; print }' table >other
+    expect 0 bload pack -q --sequences other --size 64x48 -T 128 -o e
+    is 63 "$(slices whole e frames)"
+    awk -F '\t' -v OFS='\t' '{ if (NR > 1) $13 = "1 2"; print }' table >other
+    expect 3 bload pack -q --sequences other --size 64x48 -T 128 -o f
+    err_has 'invalid clip_seek: "1 2"'
+    # Where the table says that other frames come, they do not.
+    awk -F '\t' -v OFS='\t' '{ if ($4 == "v/gops.mp4") sub(/ [0-9]+ [-0-9]+$/, " 5 6", $13); print }' table >other
+    expect 3 bload pack -q --sequences other --size 64x48 -T 128 -o g
+    err_has 'its frames do not come at the times that the scan found'
+    is 54 "$(slices whole g frames | cut -d ' ' -f 1)"
+}
+
+# The grid begins with the clip: that of the file where the clip begins on it.
+test_sampling_within_clips() {
+    videos
+    printf 'path,start_frame,end_frame\nv/gops.mp4,10,40\nv/gops.mp4,47,60\nv/gops.mp4,119,120\n' >c.csv
+    expect 0 bload pack -q v/gops.mp4 -T longest -o whole
+    expect 0 bload pack -q --kind video c.csv --stride 4 -T 20 -o s
+    is 3 "$(slices whole s frames 4)"
+    expect 3 bload scan -q --kind video c.csv --fps 5
+    err_has 'v/gops.mp4#119-120: c.csv:4: v/gops.mp4: too short: --fps takes none of its frames'
+    is '6 3 0' "$(rows 2 | tr '\n' ' ' | sed 's/ $//')"
+    printf 'path,start_frame,end_frame\nv/gops.mp4,10,40\nv/gops.mp4,100,120\n' >f.csv
+    expect 0 bload pack -q --kind video f.csv --fps 5 -T 20 -o f
+    expect 0 bload pack -q v/gops.mp4 --fps 5 -T longest -o g
+    awk -F '\t' -v OFS='\t' '{ if (NR > 1) { $11 /= 5; $12 /= 5 } print }' f/sequences.tsv >t
+    mv t f/sequences.tsv
+    is 2 "$(slices g f frames)"
+}
+
+# What lies before the keyframe is not decoded: it may be damaged.
+test_nothing_is_decoded_before_the_keyframe() {
+    videos
+    expect 0 bload pack -q v/gops.mp4 -T longest -o whole
+    printf 'path,start_frame,end_frame\nv/gops.mp4,80,90\nv/gops.mp4,100,110\nv/gops.mp4,5,10\n' >c.csv
+    expect 0 bload scan -q --kind video c.csv -o table
+    is '72 96 0' "$(rows 13 table | cut -d ' ' -f 1 | tr '\n' ' ' | sed 's/ $//')"
+    IFS=, read -r size position < <(ffprobe -v error -select_streams v:0 -show_entries packet=size,pos -of csv=p=0 v/gops.mp4 | sed -n 30p)
+    head -c "$size" /dev/zero | dd of=v/gops.mp4 bs=1 seek="$position" conv=notrunc status=none
+    strange table >bare
+    expect 0 bload pack -q --sequences bare -T 20 -o d
+    is 3 "$(slices whole d frames)"
+}
+
+# Faults that only decoding shows: the clips before and behind them are as they are in the whole file.
+test_clips_of_a_damaged_video() {
+    mkdir v
+    cp "$(fixture damaged-30.mp4)" v/d.mp4
+    expect 3 bload pack -q v/d.mp4 -T longest -o whole
+    printf 'path,start_frame,end_frame\nv/d.mp4,20,25\nv/d.mp4,2,9\nv/d.mp4,10,16\n' >c.csv
+    expect 3 bload pack --kind video c.csv -T 20 -o d
+    err_has 'v/d.mp4#20-25: the video: damaged: '
+    is 3 "$(slices whole d frames)"
+}
+
+test_clips_are_slices_of_sounds() {
+    mkdir v
+    cp "$(fixture tone-44100-stereo.flac)" v/a.flac
+    cp "$(fixture tone-44100.m4a)" v/a.m4a
+    cp "$(fixture tone-44100.ogg)" v/a.ogg
+    ffmpeg -v error -i v/a.flac -ac 1 v/a.mp3
+    expect 0 bload pack -q v --rate 44100 --dtype f32 -T longest --strategy naive -o whole
+    random_clips whole/sequences.tsv >c.csv
+    expect 0 bload pack -q --kind audio c.csv --rate 44100 --dtype f32 -T 50000 -j 2 -o a
+    is 36 "$(slices whole a audio)"
+    cat >t.csv <<'END'
+path,start,end,label
+v/a.mp3,0.29,0.7,1
+v/a.mp3,0.7,0:00.9,2
+v/a.mp3,0.9,9,3
+v/a.mp3,9,10,4
+v/a.mp3,,,5
+END
+    expect 3 bload scan -q --kind audio t.csv --rate 44100
+    is '12789-30870 30870-39690 39690-44100 0- 0-' "$(rows 11,12 | tr '\t\n' '- ' | sed 's/ $//')"
+    is '18081 8820 4410 0 44100' "$(rows 2 | tr '\n' ' ' | sed 's/ $//')"
+    err_has "v/a.mp3#0.9-9: ends 8.000 s behind the recording's end at 1.000 s: so much is missing"
+    err_has 'skipped v/a.mp3#9-10: t.csv:5: v/a.mp3: begins at 9.000 s, and the recording ends at 1.000 s'
+    expect 3 bload pack -q --kind audio t.csv --features fbank80 -T 200 -o f
+    expect 0 bload verify -q f
+}
+
+# Real files: start times, edit lists, hidden frames, damage, transport streams, whatever they have.
+test_clips_are_slices_of_real_files() {
+    local media
+    media=$(shared data/media)
+    mkdir v
+    for name in decord_unordered.mov derived_bitflips.mp4 derived_editlist_trim.mp4 derived_h264_mbaff.ts derived_trunc60.mkv derived_vfr.mp4 \
+        derived_vp9_altref.webm exo2_video_big_buck_bunny.mp4 exo_bear-vp9-odd-dimensions.webm exo_preroll-5s.mp4 exo_sample.avi \
+        exo_sample_fragmented_seekable.mp4 exo_sample_h265_rps_pred.ts exo_sample_sef_slow_motion.mp4 moz_no_timescale.mp4 tc_animated.gif \
+        tc_discard_first_keyframe.mp4 tc_h265_10bits.mp4 tc_nasa_13013.mp4 tc_testsrc2_av1_10bit.mp4 tc_testsrc2_vp8.webm; do
+        ln -s "$media/$name" v/
+    done
+    expect 3 bload pack -q v --size 32x32 -T longest --strategy naive --hdr clip -o whole
+    random_clips whole/sequences.tsv 2 >c.csv
+    expect 3 bload pack -q --kind video c.csv --size 32x32 -T longest --hdr clip -o a
+    is $(($(grep -c . c.csv) - 1)) "$(slices whole a frames)"
+}

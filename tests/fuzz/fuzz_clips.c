@@ -1,0 +1,76 @@
+/* Lists of clips, as CSV, TSV or JSON lines: whatever comes out has the form of kind/clip.h, with the values of all
+ * further columns, or says why not. The first byte says which form. */
+#include <string.h>
+
+#include "fuzz.h"
+#include "kind/clip.h"
+#include "kind/kinds.h"
+#include "kind/video/video.h"
+#include "scan/list_lines.h"
+
+/* A line's values must fit into the table. */
+static void check_line(const struct bl_line *line, const struct bl_clip_columns *columns, struct bl_clip *clip)
+{
+    struct bl_error e = {0};
+    size_t tabs = 0;
+    if (!line->size || line->number < 1)
+        abort();
+    if (line->unusable)
+        return;
+    for (size_t i = 0; i < line->size; i++)
+        tabs += line->text[i] == '\t';
+    if (tabs != BL_CLIP_VALUES - 1 + columns->count || memchr(line->text, '\n', line->size))
+        abort();
+    int code = bl_clip_parse(clip, line->text, line->size, &e);
+    if (code ? code != BL_EDATA || !e.text[0] : !*clip->path || !clip->id.size)
+        abort();
+    if (!code && (clip->start > 1e9 || clip->end > 1e9 || (clip->end >= 0 && clip->end < clip->start)))
+        abort();
+}
+
+static void read_lines(const char *path, const struct bl_clip_columns *columns)
+{
+    struct bl_list_lines *lines;
+    struct bl_clip clip = {0};
+    struct bl_error e = {0};
+    bool found = true;
+    int code = bl_list_lines_open(&lines, path, columns, NULL, &e);
+    if (code && !e.text[0])
+        abort();
+    if (code)
+        return;
+    while (!code && found) {
+        struct bl_line line;
+        code = bl_list_lines_next(lines, &line, &found, &e);
+        if (!code && found)
+            check_line(&line, columns, &clip);
+    }
+    if (code && !e.text[0])
+        abort();
+    bl_list_lines_close(lines);
+    bl_clip_free(&clip);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const form[] = {"csv", "tsv", "jsonl", "csv"};
+    char path[64], link[64];
+    struct bl_clip_columns columns = {.are_clips = true};
+    struct bl_error e = {0};
+    if (!size)
+        return 0;
+    int fd = fuzz_file(data + 1, size - 1, path);
+    snprintf(link, sizeof link, "/tmp/bload-fuzz-%d.%s", getpid(), form[data[0] & 3]);
+    unlink(link);
+    if (symlink(path, link) != 0)
+        abort();
+    int code = bl_clip_columns_add(&columns, &bl_kind_video, link, link, NULL, &e);
+    if (code && !e.text[0])
+        abort();
+    if (!code)
+        read_lines(link, &columns);
+    bl_clip_columns_free(&columns);
+    unlink(link);
+    close(fd);
+    return 0;
+}
