@@ -264,4 +264,6 @@ test_the_whole_chain() {
     chain --kind array v
     chain --kind text --tokenizer bytes --keep n v
     chain --kind audio m.jsonl
+    for i in $(seq 0 140); do echo "{\"path\": \"v/b$((i % 2 ? 10 : 2)).$( ((i % 2)) && echo mp4 || echo avi)\", \"start_frame\": $((i % 25)), \"id\": \"c$i\", \"n\": $i}"; done >c.jsonl
+    chain --kind video --size 16x16 c.jsonl
 }

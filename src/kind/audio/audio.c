@@ -40,7 +40,7 @@ static int audio_file_count(const void *config, const struct bl_kind_env *env, s
     struct bl_error fault = {0};
     struct bl_audio_info info;
     struct bl_row row = {.bytes = input->bytes, .reason = info.reason, .offset = -1};
-    int code = bl_audio_count(config, env, input->path, chunk->meter, &info, &fault);
+    int code = bl_audio_count(config, env, input->path, chunk->meter, NULL, &info, &fault);
     if (!code)
         code = bl_audio_count_steps(config, info.samples, &row.length, &fault);
     row.stream = info.stream;

@@ -53,7 +53,7 @@ static void total_mark_faults(const struct bl_audio_decoder *s, struct total *c,
 }
 
 static int decoder_count(struct bl_audio_decoder *s, const struct bl_audio_config *config, struct total *c,
-                         AVFrame *frame, struct bl_error *e)
+                         struct bl_marks *marks, AVFrame *frame, struct bl_error *e)
 {
     bool got;
     for (int64_t nonfinite = 0;;) {
@@ -68,12 +68,17 @@ static int decoder_count(struct bl_audio_decoder *s, const struct bl_audio_confi
         }
         total_mark_faults(s, c, nonfinite, frame->nb_samples);
         nonfinite = s->nonfinite;
+        code = marks ? bl_marks_add(marks, frame, e) : BL_OK;
+        if (code)
+            return code;
         c->last.samples += frame->nb_samples;
         av_frame_unref(frame);
         if (c->last.samples > SAMPLES_MAX || c->length > SAMPLES_MAX)
             return bl_error_set(e, BL_EDATA, "too long: more than %" PRId64 " samples", SAMPLES_MAX);
     }
     total_add_part(c, config);
+    if (marks)
+        bl_marks_end(marks);
     return BL_OK;
 }
 
@@ -130,14 +135,14 @@ static void info_add_reasons(struct bl_audio_info *info, const struct bl_audio_d
                    c->parts - 1, c->first.rate, c->first.channels, c->last.rate, c->last.channels);
 }
 
-static int info_fill(const struct bl_audio_config *config, struct bl_audio_decoder *s, struct bl_audio_info *info,
-                     struct bl_error *e)
+static int info_fill(const struct bl_audio_config *config, struct bl_audio_decoder *s, struct bl_marks *marks,
+                     struct bl_audio_info *info, struct bl_error *e)
 {
     struct total c = {.damaged_begin = INT64_MAX};
     AVFrame *frame = av_frame_alloc();
     if (!frame)
         return bl_error_memory(e);
-    int code = decoder_count(s, config, &c, frame, e);
+    int code = decoder_count(s, config, &c, marks, frame, e);
     av_frame_free(&frame);
     if (code)
         return code;
@@ -173,7 +178,7 @@ int bl_audio_count_steps(const struct bl_audio_config *config, int64_t samples, 
 }
 
 int bl_audio_count(const struct bl_audio_config *config, const struct bl_kind_env *env, const char *path,
-                   struct bl_meter *meter, struct bl_audio_info *info, struct bl_error *e)
+                   struct bl_meter *meter, struct bl_marks *marks, struct bl_audio_info *info, struct bl_error *e)
 {
     *info = (struct bl_audio_info){.stream = -1};
     struct bl_audio_decoder s;
@@ -182,7 +187,7 @@ int bl_audio_count(const struct bl_audio_config *config, const struct bl_kind_en
         return code;
     info->stream = s.demux.stream->index;
     s.demux.meter = meter;
-    code = info_fill(config, &s, info, e);
+    code = info_fill(config, &s, marks, info, e);
     bl_audio_decoder_close(&s);
     return code;
 }

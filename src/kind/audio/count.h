@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/meter.h"
 #include "kind/audio/config.h"
+#include "kind/audio/marks.h"
 
 struct bl_audio_info {
     int64_t samples; /* at the wanted rate */
@@ -18,9 +19,10 @@ struct bl_audio_info {
     char reason[256];                       /* what is wrong with it; "": nothing */
 };
 
-/* meter: told of the bytes that are read, or NULL. BL_EDATA: unusable. BL_EFAIL, BL_ECANCEL. */
+/* meter: told of the bytes that are read, or NULL. marks: added to, or NULL; of use only where info has no reason.
+ * BL_EDATA: unusable. BL_EFAIL, BL_ECANCEL. */
 int bl_audio_count(const struct bl_audio_config *config, const struct bl_kind_env *env, const char *path,
-                   struct bl_meter *meter, struct bl_audio_info *info, struct bl_error *e);
+                   struct bl_meter *meter, struct bl_marks *marks, struct bl_audio_info *info, struct bl_error *e);
 
 /* The steps that so many samples at the wanted rate give. BL_EDATA: none, or too many. */
 int bl_audio_count_steps(const struct bl_audio_config *config, int64_t samples, int64_t *steps, struct bl_error *e);

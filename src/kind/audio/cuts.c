@@ -22,7 +22,7 @@ struct bl_counter {
     struct bl_entry entry;
     struct bl_clip clip;
     struct bl_list_path path;
-    struct bl_buffer extra;
+    struct bl_buffer extra, seek;
     char reason[2048];
 };
 
@@ -50,6 +50,7 @@ void bl_cuts_counter_close(struct bl_counter *c)
     bl_clip_free(&c->clip);
     bl_list_path_free(&c->path);
     bl_buffer_free(&c->extra);
+    bl_buffer_free(&c->seek);
     free(c);
 }
 
@@ -209,6 +210,9 @@ static int cuts_fill_clip_row(struct bl_counter *c, struct bl_row *row, struct b
         return code;
     row->clip_begin = cut.begin;
     row->clip_end = cut.end < info->decoded ? cut.end : info->decoded;
+    struct bl_sound_point point;
+    bl_sound_point_make(&point, &recording->marks, row->clip_begin, row->clip_end);
+    bl_sound_point_format(&point, &c->seek);
     return BL_OK;
 }
 
@@ -221,13 +225,16 @@ static int cuts_fill_clip(struct bl_counter *c, const struct bl_chunk *chunk, co
         return code;
     row->id = *c->clip.path ? c->clip.id.data : NULL;
     bl_buffer_clear(&c->extra);
+    bl_buffer_clear(&c->seek);
+    bl_buffer_text(&c->seek, "");
+    c->recordings.wants_marks = true;
     if (!code) {
         code = bl_list_path_set(&c->path, chunk, c->clip.path, true, e);
         row->path = code ? NULL : c->path.path.data;
     }
     if (!code)
         code = cuts_fill_clip_row(c, row, e);
-    bl_clip_append_columns(&c->extra, row->clip_begin, row->clip_end, "");
+    bl_clip_append_columns(&c->extra, row->clip_begin, row->clip_end, c->seek.data);
     bl_buffer_text(&c->extra, c->clip.further.data);
     int failed = bl_buffer_check(&c->extra, e);
     row->extra = c->extra.data;

@@ -285,3 +285,74 @@ int bl_audio_decoder_seek(struct bl_audio_decoder *s, int64_t sample, int64_t *a
     *found = *at >= 0 && *at <= sample;
     return BL_OK;
 }
+
+/* --- resuming --------------------------------------------------------------------------------------------------- */
+
+/* Bare streams have places in bytes, and mp3's times are guesses. */
+static bool decoder_seeks_bytes(const struct bl_audio_decoder *s)
+{
+    const AVInputFormat *format = s->demux.format->iformat;
+    return strcmp(format->name, "mp3") == 0 || (format->raw_codec_id && !(format->flags & AVFMT_NO_BYTE_SEEK));
+}
+
+/* Sends the packet at that position; *found is false where none begins there. */
+static int decoder_send_at(struct bl_audio_decoder *s, int64_t position, bool *found, struct bl_error *e)
+{
+    for (;;) {
+        bool got;
+        int code = bl_demux_next(&s->demux, s->packet, &got, e);
+        if (code)
+            return code;
+        *found = got && s->packet->pos == position;
+        if (*found && avcodec_send_packet(s->codec, s->packet) < 0)
+            *found = false;
+        bool passed = !got || s->packet->pos >= position;
+        av_packet_unref(s->packet);
+        if (passed)
+            return BL_OK;
+    }
+}
+
+/* Decodes up to the frame of the packet at that position, which becomes the first of the queue. */
+static int decoder_await_frame(struct bl_audio_decoder *s, int64_t position, bool *found, struct bl_error *e)
+{
+    *found = false;
+    while (!*found) {
+        int code = decoder_fill_queue(s, e);
+        if (code || !s->queued || s->queue[0]->pkt_pos > position)
+            return code;
+        *found = s->queue[0]->pkt_pos == position;
+        if (*found)
+            break;
+        AVFrame *first = s->queue[0];
+        av_frame_unref(first);
+        memmove(s->queue, s->queue + 1, (BL_AUDIO_DECODER_QUEUE - 1) * sizeof *s->queue);
+        s->queue[BL_AUDIO_DECODER_QUEUE - 1] = first;
+        s->queued--;
+    }
+    return BL_OK;
+}
+
+int bl_audio_decoder_resume(struct bl_audio_decoder *s, const struct bl_sound_point *point, bool *found,
+                            struct bl_error *e)
+{
+    bool bytes = decoder_seeks_bytes(s);
+    *found = false;
+    int code = av_seek_frame(s->demux.format, s->demux.stream->index, bytes ? point->position : point->time,
+                             bytes ? AVSEEK_FLAG_BYTE : AVSEEK_FLAG_BACKWARD);
+    if (bl_cancelled(s->demux.file.cancel) || s->demux.file.system_errno || bl_demux_is_memory(code))
+        return bl_demux_error(&s->demux, code, "", e);
+    if (code < 0)
+        return BL_OK;
+    avcodec_flush_buffers(s->codec);
+    while (s->queued)
+        av_frame_unref(s->queue[--s->queued]);
+    s->draining = s->ended = false;
+    code = decoder_send_at(s, point->position, found, e);
+    if (!code && *found)
+        code = decoder_await_frame(s, point->mark, found, e);
+    s->decoded = point->sample;
+    for (int i = 0; i < s->queued; i++)
+        s->decoded += s->queue[i]->nb_samples;
+    return code;
+}

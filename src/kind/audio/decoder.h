@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "kind/audio/marks.h"
 #include "kind/media/decoder_guard.h"
 #include "kind/media/demux.h"
 
@@ -53,6 +54,11 @@ bool bl_audio_decoder_can_seek(const struct bl_audio_decoder *s);
  * for. *found false: that failed, and the file must be opened again. BL_EFAIL, BL_ECANCEL. `decoded` no longer says how
  * many samples the stream has. */
 int bl_audio_decoder_seek(struct bl_audio_decoder *s, int64_t sample, int64_t *at, bool *found, struct bl_error *e);
+
+/* Goes to the frame that begins with the point's sample, by decoding from some packets before it on. Whether the same
+ * samples come as from the beginning, bl_sound_point_is_met tells. Otherwise as bl_audio_decoder_seek. */
+int bl_audio_decoder_resume(struct bl_audio_decoder *s, const struct bl_sound_point *point, bool *found,
+                            struct bl_error *e);
 
 /* The next frame, the caller's to unref; *got is false at the end. Packets that do not decode are counted and skipped.
  * BL_EFAIL, BL_ECANCEL; BL_EDATA for a rate or number of channels out of bounds, and for a frame that needs more

@@ -132,7 +132,7 @@ static int per_step_examine(const struct bl_per_step_config *config, const struc
                             struct bl_steps_sum *sum, struct bl_error *unusable)
 {
     const char *path = chunk->input->path;
-    int code = bl_audio_count(&config->audio, env, path, chunk->meter, info, unusable);
+    int code = bl_audio_count(&config->audio, env, path, chunk->meter, NULL, info, unusable);
     if (code)
         return code;
     code = per_step_find_lead(path, info->origin, chunk->followed, lead, unusable);

@@ -27,6 +27,8 @@ struct bl_reader {
     int stream;
     struct bl_cut cut; /* of it */
     struct bl_samples samples;
+    bool from_start;       /* points (marks.h) are not used */
+    char *inexact;         /* path of the file whose points were last found to be of no use; or NULL */
     struct bl_buffer kept; /* all steps of the cut, */
     bool is_kept;          /* if they are there */
 };
@@ -66,6 +68,7 @@ void bl_audio_reader_close(struct bl_reader *reader)
     if (!reader)
         return;
     audio_reader_leave(reader);
+    free(reader->inexact);
     bl_features_close(reader->features);
     bl_buffer_free(&reader->kept);
     bl_mix_free(&reader->mix);
@@ -107,6 +110,9 @@ static int audio_reader_open_file(struct bl_reader *r, const struct bl_row *row,
 static int audio_reader_enter(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_cut cut;
+    struct bl_sound_point point;
+    if (!bl_sound_point_parse(&point, row->clip_seek))
+        return bl_error_set(e, BL_EDATA, "invalid clip_seek: \"%s\"", row->clip_seek);
     if (!bl_cut_parse(&cut, row))
         return bl_error_set(e, BL_EDATA, "invalid start, duration or channel: \"%s\", \"%s\", \"%s\"", row->start,
                             row->duration ? row->duration : "", row->channel ? row->channel : "");
@@ -116,6 +122,7 @@ static int audio_reader_enter(struct bl_reader *r, const struct bl_row *row, str
         return code;
     r->cut = cut;
     bl_samples_begin(&r->samples, &cut, *row->reason != 0);
+    bl_trim_set_point(&r->samples.trim, r->from_start ? NULL : &point);
     return BL_OK;
 }
 
@@ -248,12 +255,35 @@ static int audio_reader_read_kept(struct bl_reader *r, const struct bl_request *
     return BL_OK;
 }
 
+static int audio_reader_read_way(struct bl_reader *r, const struct bl_request *request, bool kept, struct bl_error *e)
+{
+    bool fresh = !kept || !r->is_kept || !audio_reader_has_sequence(r, &request->row), exact = true;
+    int code = kept ? audio_reader_read_kept(r, request, e) : audio_reader_stream(r, request, e);
+    if (!code && fresh && r->path)
+        code = bl_trim_verify(&r->samples.trim, &exact, e);
+    if (code || exact)
+        return code;
+    return bl_error_set(e, BL_EDATA, "decoding from its midst gives other samples");
+}
+
 int bl_audio_reader_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
                          struct bl_error *e)
 {
-    bool part = request->steps < request->row.length, fits = request->row.length < KEPT_MAX / (int64_t)r->step_bytes;
+    const struct bl_row *row = &request->row;
+    bool part = request->steps < row->length, fits = row->length < KEPT_MAX / (int64_t)r->step_bytes;
+    bool kept = r->features || (part && fits), points = row->clip_seek && *row->clip_seek;
     note->text[0] = '\0';
-    if (r->features || (part && fits))
-        return audio_reader_read_kept(r, request, e);
-    return audio_reader_stream(r, request, e);
+    r->from_start = part && !kept; /* the samples of such a piece cannot be checked */
+    if (points && r->inexact && strcmp(r->inexact, row->path) == 0)
+        r->from_start = true;
+    int code = audio_reader_read_way(r, request, kept, e);
+    if (code != BL_EDATA || !points || r->from_start)
+        return code;
+    /* Bad content is judged by decoding from the beginning, whatever was read before. */
+    bl_error_clear(e);
+    audio_reader_leave(r);
+    free(r->inexact);
+    r->inexact = strdup(row->path);
+    r->from_start = true;
+    return r->inexact ? audio_reader_read_way(r, request, kept, e) : bl_error_memory(e);
 }

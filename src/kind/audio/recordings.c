@@ -9,17 +9,32 @@
 
 #define SLOTS 8192 /* 4 MiB */
 
-static void recording_clear(struct bl_recording *slot)
+#define MARKS_MAX                                                                                                      \
+    ((size_t)64 << 20) /* bytes of marks: hundreds of hours of sound. If there are more, all are forgotten */
+
+static size_t marks_memory(const struct bl_marks *marks)
 {
+    return marks->capacity * sizeof *marks->mark;
+}
+
+static void recording_clear(struct bl_recordings *r, struct bl_recording *slot)
+{
+    r->memory -= marks_memory(&slot->marks);
+    bl_marks_free(&slot->marks);
     free(slot->path);
     free(slot->reason);
     *slot = (struct bl_recording){0};
 }
 
-void bl_recordings_close(struct bl_recordings *r)
+static void recordings_clear(struct bl_recordings *r)
 {
     for (int i = 0; r->slot && i < SLOTS; i++)
-        recording_clear(&r->slot[i]);
+        recording_clear(r, &r->slot[i]);
+}
+
+void bl_recordings_close(struct bl_recordings *r)
+{
+    recordings_clear(r);
     free(r->slot);
     r->slot = NULL;
 }
@@ -36,13 +51,19 @@ int bl_recordings_find(struct bl_recordings *r, const struct bl_audio_config *co
     *recording = slot;
     if (slot->path && strcmp(slot->path, path) == 0)
         return BL_OK;
-    recording_clear(slot);
+    recording_clear(r, slot);
+    if (r->memory > MARKS_MAX)
+        recordings_clear(r);
     int code = bl_input_stat_content(NULL, &input, &unusable, e);
     if (code)
         return code;
     slot->bytes = input.bytes;
     slot->content = input.content;
-    slot->code = bl_audio_count(config, env, path, NULL, &slot->info, &fault);
+    struct bl_marks *marks = r->wants_marks ? &slot->marks : NULL;
+    slot->code = bl_audio_count(config, env, path, NULL, marks, &slot->info, &fault);
+    if (slot->code || *slot->info.reason)
+        bl_marks_free(&slot->marks);
+    r->memory += marks_memory(&slot->marks);
     if (slot->code && slot->code != BL_EDATA)
         return bl_error_set(e, slot->code, "%s", fault.text);
     code = unusable ? BL_OK : bl_input_recheck(NULL, &input, e);

@@ -11,11 +11,14 @@ struct bl_recording {
     uint64_t content; /* kind/content.h */
     int code;         /* of bl_audio_count: BL_OK, or BL_EDATA with the reason */
     struct bl_audio_info info;
+    struct bl_marks marks; /* none of a damaged one */
     char *reason;
 };
 
 struct bl_recordings {
     struct bl_recording *slot; /* by the path's hash; a new one replaces the old. NULL: none yet */
+    bool wants_marks;          /* of recordings, for clips */
+    size_t memory;             /* bytes of all marks */
 };
 
 /* Start from {0}. */

@@ -18,6 +18,7 @@ int bl_trim_open(struct bl_trim *t, const char *path, int64_t bytes, int stream,
 void bl_trim_close(struct bl_trim *t)
 {
     bl_audio_decoder_close(&t->decoder);
+    bl_marks_free(&t->check);
     av_frame_free(&t->frame);
 }
 
@@ -26,6 +27,12 @@ void bl_trim_set(struct bl_trim *t, const struct bl_cut *cut, bool damaged)
     t->cut = *cut;
     t->no_seek = damaged;
     t->located = false;
+    t->point = (struct bl_sound_point){0};
+}
+
+void bl_trim_set_point(struct bl_trim *t, const struct bl_sound_point *point)
+{
+    t->point = point ? *point : (struct bl_sound_point){0};
 }
 
 /* --- going to the cut ------------------------------------------------------------------------------------------- */
@@ -40,7 +47,11 @@ static void trim_drop_frame(struct bl_trim *t)
 static int trim_decode_frame(struct bl_trim *t, bool *got, struct bl_error *e)
 {
     *got = t->frame->nb_samples > 0;
-    return *got ? BL_OK : bl_audio_decoder_next(&t->decoder, t->frame, got, e);
+    if (*got)
+        return BL_OK;
+    int code = bl_audio_decoder_next(&t->decoder, t->frame, got, e);
+    bool checked = t->resumed && t->position >= t->point.sample && t->position < t->point.end;
+    return !code && *got && checked ? bl_marks_add(&t->check, t->frame, e) : code;
 }
 
 static int trim_reopen(struct bl_trim *t, struct bl_error *e)
@@ -48,8 +59,35 @@ static int trim_reopen(struct bl_trim *t, struct bl_error *e)
     trim_drop_frame(t);
     bl_audio_decoder_close(&t->decoder);
     t->position = 0;
-    t->seeked = false;
+    t->seeked = t->resumed = false;
     return bl_audio_decoder_open(&t->decoder, t->path, t->bytes, t->stream, t->env, e);
+}
+
+/* Goes to the point of the cut. */
+static int trim_resume(struct bl_trim *t, struct bl_error *e)
+{
+    bool found;
+    int code = bl_audio_decoder_resume(&t->decoder, &t->point, &found, e);
+    if (code)
+        return code;
+    if (!found)
+        return trim_reopen(t, e);
+    trim_drop_frame(t);
+    bl_marks_free(&t->check);
+    t->check.end = t->position = t->point.sample;
+    t->seeked = t->resumed = true;
+    return BL_OK;
+}
+
+/* Where a point led to the place, what follows is to be checked from this cut's point on. */
+static bool trim_can_go_on(struct bl_trim *t)
+{
+    if (!t->resumed)
+        return true;
+    int64_t next = t->position + t->frame->nb_samples - t->used;
+    bl_marks_free(&t->check);
+    t->check.end = t->point.sample;
+    return t->point.end && next <= t->point.sample;
 }
 
 /* Goes to the cut's beginning or before it; decoding does the rest. */
@@ -59,8 +97,11 @@ static int trim_seek(struct bl_trim *t, struct bl_error *e)
     int64_t at, near = (int64_t)t->decoder.rate * SEEK_SECONDS;
     if (t->no_seek)
         return behind || t->seeked ? trim_reopen(t, e) : BL_OK;
-    if (!behind && t->begin - t->position <= near)
+    if (!behind && t->begin - t->position <= near && trim_can_go_on(t))
         return BL_OK;
+    if (!bl_audio_decoder_can_seek(&t->decoder) && t->point.end)
+        return trim_resume(t, e);
+    behind = behind || t->resumed;
     if (!bl_audio_decoder_can_seek(&t->decoder))
         return behind ? trim_reopen(t, e) : BL_OK;
     int code = bl_audio_decoder_seek(&t->decoder, t->begin, &at, &found, e);
@@ -71,6 +112,7 @@ static int trim_seek(struct bl_trim *t, struct bl_error *e)
     trim_drop_frame(t);
     t->position = at;
     t->seeked = true;
+    t->resumed = false;
     return BL_OK;
 }
 
@@ -175,4 +217,20 @@ int bl_trim_next(struct bl_trim *t, AVFrame *frame, bool *got, struct bl_error *
     }
     *got = false;
     return code;
+}
+
+int bl_trim_verify(struct bl_trim *t, bool *exact, struct bl_error *e)
+{
+    *exact = true;
+    if (!t->resumed)
+        return BL_OK;
+    for (bool got = true; got && t->check.end < t->point.end;) {
+        t->position += t->frame->nb_samples - t->used;
+        trim_drop_frame(t);
+        int code = trim_decode_frame(t, &got, e);
+        if (code)
+            return code;
+    }
+    *exact = bl_sound_point_is_met(&t->point, &t->check);
+    return BL_OK;
 }

@@ -1,0 +1,111 @@
+/* Marks of recordings, and points: frames of ten samples at 100 Hz, each from a packet of its own. */
+#include <string.h>
+
+#include "kind/audio/marks.h"
+#include "unit.h"
+
+/* Adds frames [first, behind); each sample is its number. */
+static void add_frames(struct bl_marks *marks, int first, int behind, float wrong)
+{
+    struct bl_error e = {0};
+    float samples[10];
+    AVFrame *frame = av_frame_alloc();
+    for (int f = first; f < behind; f++) {
+        for (int i = 0; i < 10; i++)
+            samples[i] = (float)(10 * f + i) == wrong ? 0.5F : (float)(10 * f + i);
+        frame->format = AV_SAMPLE_FMT_FLT;
+        frame->sample_rate = 100;
+        frame->nb_samples = 10;
+        frame->pts = 10 * f;
+        frame->pkt_pos = 1000 + f / 2; /* two packets of a page */
+        av_channel_layout_default(&frame->ch_layout, 1);
+        frame->data[0] = (uint8_t *)samples;
+        frame->extended_data = frame->data;
+        ck_assert_int_eq(bl_marks_add(marks, frame, &e), BL_OK);
+    }
+    av_frame_free(&frame);
+    bl_marks_end(marks);
+}
+
+START_TEST(a_mark_a_second)
+{
+    struct bl_marks marks = {0};
+    add_frames(&marks, 0, 105, -1);
+    ck_assert_uint_eq(marks.count, 11);
+    ck_assert_int_eq(marks.mark[1].sample, 100);
+    ck_assert_int_eq(marks.mark[1].position, 1005);
+    ck_assert_int_eq(marks.end, 1050);
+    bl_marks_free(&marks);
+}
+END_TEST
+
+START_TEST(points_are_met_by_the_same_samples_alone)
+{
+    struct bl_marks marks = {0};
+    struct bl_sound_point point;
+    add_frames(&marks, 0, 105, -1);
+    bl_sound_point_make(&point, &marks, 290, 300);
+    ck_assert_int_eq(point.end, 0); /* too near to the beginning */
+    bl_sound_point_make(&point, &marks, 450, 601);
+    ck_assert_int_eq(point.sample, 400);
+    ck_assert_int_eq(point.end, 700);
+    ck_assert_int_eq(point.position, 1010);
+    ck_assert_int_eq(point.mark, 1020);
+    static const struct {
+        int first, behind;
+        float wrong;
+        bool met;
+    } known[] = {
+        {40, 70, -1, true}, {40, 70, 699, false}, {40, 69, -1, false}, {40, 71, -1, false}, {41, 71, -1, false}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct bl_marks check = {.end = point.sample};
+        add_frames(&check, known[i].first, known[i].behind, known[i].wrong);
+        ck_assert_int_eq(bl_sound_point_is_met(&point, &check), known[i].met);
+        bl_marks_free(&check);
+    }
+    bl_sound_point_make(&point, &marks, 1045, 1050);
+    ck_assert_int_eq(point.end, 1050);
+    bl_marks_free(&marks);
+    ck_assert(!bl_sound_point_is_met(&point, &marks));
+    bl_sound_point_make(&point, &marks, 5, 10);
+    ck_assert_int_eq(point.end, 0);
+}
+END_TEST
+
+START_TEST(points_as_text)
+{
+    static const char good[] = "1 -2 3 4 5 0123456789abcdef";
+    static const char *const bad[] = {"1",
+                                      "1 2 3 4 5",
+                                      "1 2 3 4 5 ",
+                                      "1 2 3 4 5 xyz",
+                                      "-1 2 3 4 5 0123456789abcdef",
+                                      "4 2 3 4 5 0123456789abcdef",
+                                      "1 2 3 5 5 0123456789abcdef",
+                                      "1 2 3 -4 5 0123456789abcdef",
+                                      "1 2 3 4 5 0123456789abcdef 6"};
+    struct bl_sound_point point;
+    struct bl_buffer text = {0};
+    ck_assert(bl_sound_point_parse(&point, "") && bl_sound_point_parse(&point, NULL) && !point.end);
+    bl_sound_point_format(&point, &text);
+    ck_assert_uint_eq(text.size, 0);
+    ck_assert(bl_sound_point_parse(&point, good));
+    bl_sound_point_format(&point, &text);
+    ck_assert_str_eq(text.data, good);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_msg(!bl_sound_point_parse(&point, bad[i]), "%s", bad[i]);
+    bl_buffer_free(&text);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, a_mark_a_second);
+    tcase_add_test(tests, points_are_met_by_the_same_samples_alone);
+    tcase_add_test(tests, points_as_text);
+}
+
+int main(void)
+{
+    return unit_run("marks", add);
+}
