@@ -351,3 +351,24 @@ test_what_the_gpu_does_not_decode() {
     err_has 'small.mp4: the GPU does not decode it (h264, yuv420p, 32x32)'
     is 1 "$(used decoders total)"
 }
+
+# What a stream crops at the left and the top is not shown: the picture is a part of the whole one. (At its edges colours are those of the
+# part alone.)
+test_cropped_at_the_left() {
+    local clip
+    h264 whole.mp4 12
+    ffmpeg -v error -nostdin -i whole.mp4 -c copy -bsf:v h264_metadata=crop_left=10:crop_top=4:crop_right=6:crop_bottom=2 part.mp4
+    for clip in whole part; do
+        expect 0 faked bload pack -q $clip.mp4 -T longest -o $clip --decoder nvdec
+        rgb $clip >$clip.rgb
+    done
+    python3 - <<'END_OF_PYTHON'
+whole, part = open("whole.rgb", "rb").read(), open("part.rgb", "rb").read()
+assert len(whole) == 12 * 48 * 64 * 3 and len(part) == 12 * 42 * 48 * 3
+for frame in range(12):
+    for row in range(1, 41):
+        a, b = ((frame * 48 + row + 4) * 64 + 10) * 3, (frame * 42 + row) * 48 * 3
+        assert whole[a : a + 47 * 3] == part[b : b + 47 * 3], (frame, row)
+assert len(set(part)) > 50
+END_OF_PYTHON
+}

@@ -4,7 +4,8 @@
  * Matrix, range and chroma location come from the frame's tags; primaries and transfer curves are not converted. For
  * missing tags it assumes what FFmpeg's own scaler does: BT.601, limited range, chroma sited left. Full range are the
  * yuvj formats, frames tagged so, grey unless tagged limited, and RGB always. Alpha is dropped, as FFmpeg does for
- * rgb24. Interlaced frames are converted as they are, without deinterlacing.
+ * rgb24. Planes may begin at any address: a frame that was cropped at the left is read where it lies. Interlaced frames
+ * are converted as they are, without deinterlacing.
  *
  * An object belongs to one worker. It caches the last few zimg graphs, since making one takes up to a millisecond. */
 #ifndef BL_CONVERT_H

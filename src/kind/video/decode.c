@@ -22,6 +22,7 @@ static int decode_open_codec(struct bl_decode *d, struct bl_error *e)
     if (code < 0)
         return bl_demux_error(&d->demux, code, "damaged: the stream's header cannot be used", e);
     d->codec->thread_count = 1;
+    d->codec->flags |= AV_CODEC_FLAG_UNALIGNED; /* or pictures cropped at the left keep what the crop takes away */
     d->codec->pkt_timebase = stream->time_base;
     d->codec->framerate = stream->avg_frame_rate; /* for frames without a duration, if the codec has no rate */
     d->codec->max_pixels = BL_AREA_MAX;
