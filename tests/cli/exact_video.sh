@@ -47,3 +47,112 @@ test_cropped_at_the_left() {
         done
     done
 }
+
+# clip NAME FRAMES OPTIONS...
+clip() {
+    local name=$1 frames=$2
+    shift 2
+    ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=size=128x96:rate=25 -frames:v "$frames" -threads 1 "$@" "$name" 2>"$SCRATCH/encoder"
+}
+
+# copied FROM OPTIONS... TO
+copied() {
+    ffmpeg -v error -nostdin -y -i "$1" -c copy "${@:2}"
+}
+
+# without FROM TO PACKETS: as FROM, less the packets for which an expression of ffmpeg holds.
+without() {
+    copied "$1" -copyinkf -bsf:v "noise=amount=0:drop='$3'" "$2" 2>"$SCRATCH/copier"
+}
+
+# Length and reason of every row of a table.
+told() {
+    awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { print $at["id"] ": " $at["length"] " " $at["reason"] }' "$1"
+}
+
+# Streams that alone say how their colours are meant: the scan knows, so no place is left empty for them, and none decides T.
+test_colours_that_only_the_stream_tells() {
+    local pq=(-color_primaries bt2020 -color_trc smpte2084 -colorspace bt2020nc) x265=log-level=error:colorprim=bt2020
+    local hdr='which plain RGB cannot show: --hdr tonemap maps it' linear='which no matrix turns into RGB' name
+    mkdir v
+    clip v/pq-264.h264 9 -c:v libx264 -pix_fmt yuv420p10le "${pq[@]}"
+    clip v/pq-265.hevc 9 -c:v libx265 -pix_fmt yuv420p10le -x265-params $x265:transfer=smpte2084:colormatrix=bt2020nc
+    clip v/message.hevc 9 -c:v libx265 -pix_fmt yuv420p10le -x265-params $x265:transfer=bt2020-10:colormatrix=bt2020nc:atc-sei=18
+    clip v/pq-av1.obu 9 -c:v libsvtav1 -preset 12 -pix_fmt yuv420p10le "${pq[@]}"
+    clip v/pq-prores.mkv 9 -c:v prores_ks -pix_fmt yuv422p10le "${pq[@]}"
+    clip v/ictcp.h264 9 -c:v libx264 -pix_fmt yuv420p -colorspace ictcp
+    clip v/constant.mkv 9 -c:v mpeg2video -colorspace bt2020c
+    copied v/pq-av1.obu v/pq-av1.ivf
+    copied v/pq-264.h264 v/pq-264.avi
+    copied v/pq-265.hevc -color_trc bt709 -colorspace bt709 -color_primaries bt709 -movflags +write_colr v/other.mp4
+    copied v/pq-265.hevc -vtag HEVC v/pq-265.avi
+    expect 3 bload scan -q v
+    told "$OUT" | LC_ALL=C sort >table
+    diff -u - table <<END_OF_TABLE
+constant.mkv: 0 its colours are BT.2020 with constant luminance, $linear
+ictcp.h264: 0 its colours are ICtCp, $linear
+message.hevc: 0 it is HDR (HLG), $hdr
+other.mp4: 0 it is HDR (PQ), $hdr
+pq-264.avi: 0 it is HDR (PQ), $hdr
+pq-264.h264: 0 it is HDR (PQ), $hdr
+pq-265.avi: 0 it is HDR (PQ), $hdr
+pq-265.hevc: 0 it is HDR (PQ), $hdr
+pq-av1.ivf: 0 it is HDR (PQ), $hdr
+pq-av1.obu: 0 it is HDR (PQ), $hdr
+pq-prores.mkv: 0 it is HDR (PQ), $hdr
+END_OF_TABLE
+    clip v/plain.mp4 5 -c:v libx264 -pix_fmt yuv420p
+    expect 3 bload pack -q v --size 16x16 -T longest -o set
+    is 5 "$(word T <set/manifest.json)"
+    rm v/constant.mkv v/ictcp.h264
+    expect 0 bload pack -q v --size 16x16 -T longest -o clipped --hdr clip
+    expect 0 bload verify -q clipped
+    is 10 "$(field reason <clipped/sequences.tsv | grep -c '^$')"
+}
+
+# Headers that are not there, or are of another stream.
+test_suspect_streams_are_decoded_by_the_scan() {
+    local i
+    mkdir v
+    clip a.mpg 20 -c:v mpeg2video -g 10
+    clip b.mpg 20 -c:v mpeg2video -g 10 -s 64x48
+    clip a.ogv 20 -c:v libtheora
+    clip b.ogv 20 -c:v libtheora -s 64x48
+    clip a.hevc 9 -c:v libx265 -x265-params log-level=error
+    for i in mpg ogv; do cat a.$i b.$i >v/joined.$i; done
+    copied a.hevc -bsf:v filter_units=remove_types=32-34 -f hevc v/bare.hevc
+    clip a.mkv 30 -c:v libx264 -g 10 -bf 0 -pix_fmt yuv420p
+    without a.mkv v/lost.mkv 'eq(n\,10)'
+    without a.mkv v/gap.mkv 'between(n\,12\,13)'
+    clip a.mp4 30 -c:v libx265 -x265-params log-level=error:keyint=10:bframes=0
+    without a.mp4 v/gap.mp4 'between(n\,12\,13)'
+    clip a.ts 30 -c:v libx265 -x265-params log-level=error:keyint=10 -b:v 4M
+    cat a.ts a.ts >v/twice.ts
+    # Less one packet, from the midst of a large picture between keyframes.
+    python3 - <<'END_OF_PYTHON'
+data = open("a.ts", "rb").read()
+packets = [data[i : i + 188] for i in range(0, len(data), 188)]
+video = [i for i, p in enumerate(packets) if (p[1] & 31) << 8 | p[2] == 256]
+begins = [k for k, i in enumerate(video) if packets[i][1] & 64]
+longest = max(range(13, 17), key=lambda n: begins[n + 1] - begins[n])
+lost = video[(begins[longest] + begins[longest + 1]) // 2]
+open("v/part.ts", "wb").write(b"".join(p for i, p in enumerate(packets) if i != lost))
+END_OF_PYTHON
+    expect 3 bload pack -q v --size 16x16 -T longest -o set
+    told set/sequences.tsv | LC_ALL=C sort >table
+    diff -u - table <<'END_OF_TABLE'
+bare.hevc: 0 damaged: none of 9 frames decodes
+gap.mkv: 28 frames are missing in 1 place: what follows may be damaged
+gap.mp4: 28 frames are missing in 1 place: what follows may be damaged
+joined.mpg: 39 several streams, one behind the other: 39 of 40 frames decode
+joined.ogv: 40 damaged: 40 of 43 frames decode
+lost.mkv: 21 frames are missing: 21 of 29 decode, the others lack what they refer to
+part.ts: 30 damaged: parts of 1 packet are missing, though all frames decode
+twice.ts: 60 
+END_OF_TABLE
+    expect 0 bload verify -q set
+    for i in a.*; do
+        expect 0 bload scan -q $i
+        is '' "$(field reason <"$OUT")"
+    done
+}

@@ -1,13 +1,16 @@
-/* Packets of every codec that is peeked into: any bytes, cut into packets of any size. */
+/* Packets of every codec that is peeked into: any bytes, cut into packets of any size. The first byte is the codec,
+ * then follow the size of the container's headers, that of packets less 1, one that means nothing, the headers, the
+ * packets. */
 #include <libavutil/mem.h>
 #include <string.h>
 
 #include "fuzz.h"
 #include "kind/video/peek.h"
 
-static const enum AVCodecID codecs[] = {AV_CODEC_ID_H264,       AV_CODEC_ID_HEVC,      AV_CODEC_ID_VP8,
-                                        AV_CODEC_ID_VP9,        AV_CODEC_ID_AV1,       AV_CODEC_ID_MPEG4,
-                                        AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO};
+static const enum AVCodecID codecs[] = {
+    AV_CODEC_ID_H264,  AV_CODEC_ID_HEVC,       AV_CODEC_ID_VP8,        AV_CODEC_ID_VP9,    AV_CODEC_ID_AV1,
+    AV_CODEC_ID_MPEG4, AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_PRORES, AV_CODEC_ID_THEORA,
+    AV_CODEC_ID_H263,  AV_CODEC_ID_FLV1,       AV_CODEC_ID_MSMPEG4V3};
 
 /* A packet in memory of just its size, so that a read past its end is seen; libav's own parsers need their padding,
  * ours not. */

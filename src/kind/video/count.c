@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "kind/video/clock.h"
 #include "kind/video/decode.h"
 #include "kind/video/packet_index.h"
@@ -32,6 +33,7 @@ struct counter {
     int64_t decoded;   /* frames */
     int64_t concealed; /* frames that the decoder marked as damaged */
     bool errors, truncated;
+    bool first_only; /* decoding checks the first frame, and counts nothing */
 };
 
 /* Records the time of the previous frame if it was taken. */
@@ -92,6 +94,13 @@ static int counter_decode_frames(struct counter *c, struct bl_decode *decode, AV
         int64_t time = bl_decode_time(frame);
         if (c->pick.stride == 0 && c->decoded == 0 && time == AV_NOPTS_VALUE)
             return bl_error_set(e, BL_EDATA, "its frames have no timestamps, which --fps needs");
+        code = bl_picture_check_frame(c->config, frame, e);
+        if (code)
+            return code;
+        if (c->first_only) {
+            c->decoded++;
+            return BL_OK;
+        }
         bl_clock_note(&c->clock, frame, c->decoded);
         code = counter_push(c, time, e);
         if (code)
@@ -131,6 +140,7 @@ static void counter_write_reason(const struct counter *c, char *text, size_t siz
     const struct bl_packet_index *index = &c->index;
     long long frames = c->decoded, expected = index->frames > frames ? index->frames : frames;
     bool faults = c->errors || c->truncated || c->concealed;
+    char places[BL_PLURAL_SIZE];
     text[0] = 0;
     if (index->too_short)
         snprintf(text, size, "truncated: header says %.1f s, data ends at %.1f s", index->declared, index->present);
@@ -144,6 +154,17 @@ static void counter_write_reason(const struct counter *c, char *text, size_t siz
         snprintf(text, size, "damaged: %lld of %lld frames concealed by the decoder", (long long)c->concealed, frames);
     else if (faults)
         snprintf(text, size, "damaged: %lld frames decode, beside errors", frames);
+    else if ((index->gaps || index->resets) && frames < expected)
+        snprintf(text, size, "frames are missing: %lld of %lld decode, the others lack what they refer to", frames,
+                 expected);
+    else if (index->gaps)
+        snprintf(text, size, "frames are missing in %s: what follows may be damaged",
+                 bl_text_plural(places, index->gaps, "place"));
+    else if (index->incomplete)
+        snprintf(text, size, "damaged: parts of %s are missing, though all frames decode",
+                 bl_text_plural(places, index->incomplete, "packet"));
+    else if (index->joined && frames < expected)
+        snprintf(text, size, "several streams, one behind the other: %lld of %lld frames decode", frames, expected);
     else if (index->midway && frames < expected)
         snprintf(text, size, "begins between keyframes: %lld of %lld frames decode", frames, expected);
 }
@@ -162,6 +183,20 @@ static int counter_use_decoder(struct counter *c, struct bl_count_result *result
     return BL_OK;
 }
 
+/* Decodes the first frame where only frames tell what they are; *decodes is false if there is none. */
+static int counter_probe(struct counter *c, bool *decodes, struct bl_error *e)
+{
+    *decodes = true;
+    if (!bl_picture_is_told_by_frames(c->demux->stream->codecpar->codec_id))
+        return BL_OK;
+    c->first_only = true;
+    int code = counter_decode(c, e);
+    c->first_only = false;
+    *decodes = c->decoded > 0;
+    c->decoded = 0;
+    return code;
+}
+
 static int counter_run(struct counter *c, struct bl_count_result *result, struct bl_error *e)
 {
     const struct bl_video_config *config = c->config;
@@ -173,7 +208,11 @@ static int counter_run(struct counter *c, struct bl_count_result *result, struct
         return code;
     if (bl_sampling_from_start(config))
         c->clock.origin = start;
-    code = counter_must_decode(c) ? counter_use_decoder(c, result, e) : counter_use_index(c, &result->length, e);
+    bool by_packets = !counter_must_decode(c);
+    if (by_packets)
+        code = counter_probe(c, &by_packets, e);
+    if (!code)
+        code = by_packets ? counter_use_index(c, &result->length, e) : counter_use_decoder(c, result, e);
     if (code)
         return code;
     if (result->length == 0)
@@ -210,6 +249,9 @@ int bl_video_count(const struct bl_video_config *config, const struct bl_kind_en
     if (code)
         goto out;
     code = bl_packet_index_make(&c.index, &d, times || config->fps.den != 0, e);
+    if (code)
+        goto out;
+    code = bl_picture_check_tags(config, d.stream->codecpar->codec_id, c.index.transfers, c.index.matrices, e);
     if (code)
         goto out;
     code = counter_run(&c, result, e);

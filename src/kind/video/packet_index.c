@@ -9,14 +9,30 @@
 /* Seconds by which the data may end before the declared duration. */
 #define END_TOLERANCE 0.5
 
+/* Packets after a marked one by which the next recording has begun, with a keyframe. */
+#define SPLICE 2
+
+/* Transport streams mark packets that lack parts, and one of the last before a splice. */
+static void packet_index_note_loss(struct bl_packet_index *index, const AVPacket *packet)
+{
+    if (packet->flags & AV_PKT_FLAG_KEY)
+        index->marked = 0;
+    else if (index->marked > 0)
+        index->incomplete += --index->marked == 0;
+    else if (packet->flags & AV_PKT_FLAG_CORRUPT)
+        index->marked = SPLICE;
+}
+
 static int packet_index_add(struct bl_packet_index *index, struct bl_peek *peek, const AVPacket *packet,
                             bool want_times, struct bl_error *e)
 {
-    index->midway = index->midway || (peek->packets == 0 && !(packet->flags & AV_PKT_FLAG_KEY));
     int frames = bl_peek_packet(peek, packet);
+    packet_index_note_loss(index, packet);
     if (packet->flags & AV_PKT_FLAG_DISCARD || frames == 0)
         return BL_OK;
     index->frames += frames;
+    index->transfers |= peek->tags.transfer < 32 ? UINT32_C(1) << peek->tags.transfer : 0;
+    index->matrices |= peek->tags.matrix < 32 ? UINT32_C(1) << peek->tags.matrix : 0;
     int64_t start = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
     bool known = start != AV_NOPTS_VALUE && packet->duration >= 0 && packet->duration < INT64_MAX - FFMAX(start, 0);
     if (known && start >= index->last) {
@@ -120,6 +136,10 @@ static int packet_index_read(struct bl_packet_index *index, struct bl_demux *d, 
     bool distinct; /* only the decoder can order frames of equal times */
     bl_timestamps_sort(&index->shown, &distinct);
     index->suspicious = index->suspicious || peek.suspicious || !distinct;
+    index->gaps = peek.gaps;
+    index->resets = peek.resets;
+    index->midway = peek.midway;
+    index->joined = peek.joined;
     return packet_index_check_end(index, d, peek.packets, packet, e);
 }
 

@@ -10,14 +10,20 @@
 #include "kind/video/timestamps.h"
 
 struct bl_packet_index {
-    int64_t frames;    /* shown by packets that are not discarded */
-    int64_t listed;    /* packets by the header, or 0 if it does not say */
-    int64_t last, end; /* when the last frame is shown and when it ends, in ticks */
-    bool midway;       /* the first packet is not a keyframe */
-    bool suspicious;   /* only decoding can tell the number of frames, or their times */
-    bool truncated;    /* the file ends before what the header lists */
-    bool too_short;    /* all streams end at `present` seconds, well before the `declared` ones */
+    int64_t frames;               /* shown by packets that are not discarded */
+    int64_t listed;               /* packets by the header, or 0 if it does not say */
+    int64_t last, end;            /* when the last frame is shown and when it ends, in ticks */
+    int64_t gaps;                 /* places where the numbers of pictures show that some are missing */
+    int64_t incomplete;           /* packets that lack parts, by the container, and not because of a splice */
+    int64_t resets;               /* places where they begin anew: pictures are missing, or the encoder wanted it */
+    uint32_t transfers, matrices; /* that the stream's own headers say, as bits by their numbers of H.273 */
+    bool midway;                  /* the first packet is not a keyframe */
+    bool joined;                  /* headers of another stream come in its midst */
+    bool suspicious;              /* only decoding can tell the number of frames, or their times */
+    bool truncated;               /* the file ends before what the header lists */
+    bool too_short;               /* all streams end at `present` seconds, well before the `declared` ones */
     double declared, present;
+    int marked;                 /* a packet lacks parts, unless a splice follows within so many others */
     struct bl_timestamps shown; /* of the frames, in display order, if asked for and not suspicious */
 };
 

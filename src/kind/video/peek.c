@@ -1,48 +1,19 @@
 /* See peek.h. The parsers follow the specifications: VP8 RFC 6386 section 9.1; VP9 bitstream specification 7.2 and
- * annex B; AV1 specification 5.3 and 5.9; ITU-T H.264 7.3.1; H.265 7.3.1; ISO 14496-2 6.2.5; ISO 13818-2 6.2.3. */
+ * annex B; AV1 specification 5.3 and 5.9; ITU-T H.264 7.3.1; H.265 7.3.1; ISO 14496-2 6.2.5; ISO 13818-2 6.2.3. VP9's
+ * headers have no transfer curve, and only matrices that can be converted, so they are not asked for colours. */
 #include "kind/video/peek.h"
 
 #include <string.h>
+
+#include "kind/video/av1_sequence.h"
+#include "kind/video/nal.h"
+#include "kind/video/peek_nal.h"
 
 struct bl_peek_codec {
     enum AVCodecID id;
     bool intra;                                                          /* every packet resets the decoder */
     int (*peek)(struct bl_peek *peek, const uint8_t *data, size_t size); /* NULL: every packet is a frame */
 };
-
-static uint32_t bytes_read_be(const uint8_t *data, int bytes)
-{
-    uint32_t value = 0;
-    for (int i = 0; i < bytes; i++)
-        value = value << 8 | data[i];
-    return value;
-}
-
-/* Reads bits, the most significant first; past the end they are zero. */
-struct bits {
-    const uint8_t *data;
-    size_t size; /* bytes */
-    size_t at;   /* bits */
-};
-
-static unsigned bits_get(struct bits *b, int count)
-{
-    unsigned value = 0;
-    for (; count > 0; count--, b->at++) {
-        unsigned bit = b->at / 8 < b->size ? b->data[b->at / 8] >> (7 - b->at % 8) & 1 : 0;
-        value = value << 1 | bit;
-    }
-    return value;
-}
-
-/* Skips an Exp-Golomb code. */
-static void bits_skip_golomb(struct bits *b)
-{
-    int zeros = 0;
-    while (zeros < 32 && b->at < b->size * 8 && !bits_get(b, 1))
-        zeros++;
-    b->at += (size_t)zeros;
-}
 
 /* VP8 */
 
@@ -66,23 +37,23 @@ static int vp8_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 
 static int vp9_peek_frame(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
-    struct bits b = {data, size, 0};
-    unsigned marker = bits_get(&b, 2);
-    unsigned profile = bits_get(&b, 1);
-    profile |= bits_get(&b, 1) << 1;
-    unsigned reserved = profile == 3 ? bits_get(&b, 1) : 0;
+    struct bl_bits b = {.data = data, .size = size};
+    unsigned marker = bl_bits_get(&b, 2);
+    unsigned profile = bl_bits_get(&b, 1);
+    profile |= bl_bits_get(&b, 1) << 1;
+    unsigned reserved = profile == 3 ? bl_bits_get(&b, 1) : 0;
     if (marker != 2 || reserved || size == 0) {
         peek->suspicious = true;
         return 1;
     }
-    if (bits_get(&b, 1)) { /* show_existing_frame */
+    if (bl_bits_get(&b, 1)) { /* show_existing_frame */
         peek->suspicious = peek->suspicious || peek->packets == 0;
         return 1;
     }
-    bool key = !bits_get(&b, 1);
-    bool shown = bits_get(&b, 1);
-    bits_get(&b, 1);
-    if (key ? bits_get(&b, 24) != 0x498342 : peek->packets == 0)
+    bool key = !bl_bits_get(&b, 1);
+    bool shown = bl_bits_get(&b, 1);
+    bl_bits_get(&b, 1);
+    if (key ? bl_bits_get(&b, 24) != 0x498342 : peek->packets == 0)
         peek->suspicious = true;
     peek->restarts = key && shown;
     return shown;
@@ -142,6 +113,17 @@ static bool av1_read_obu(const uint8_t *data, size_t size, size_t *at, unsigned 
     return value <= size - *at;
 }
 
+/* The sequence header that the container has. */
+static void av1_read_configuration(struct bl_peek *peek, const uint8_t *data, size_t size)
+{
+    unsigned type;
+    size_t payload;
+    for (size_t at = 0; at < size && av1_read_obu(data, size, &at, &type, &payload); at += payload) {
+        if (type == OBU_SEQUENCE)
+            (void)bl_av1_sequence_read(data + at, payload, &peek->av1);
+    }
+}
+
 /* A temporal unit shows one frame; anything else (spatial layers, still pictures) is suspicious. */
 static int av1_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
@@ -154,197 +136,23 @@ static int av1_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
             peek->suspicious = true;
             break;
         }
-        struct bits b = {data + at, payload, 0};
-        sequence = sequence || type == OBU_SEQUENCE;
+        struct bl_bits b = {.data = data + at, .size = payload};
+        if (type == OBU_SEQUENCE)
+            sequence = bl_av1_sequence_read(data + at, payload, &peek->av1);
         if (type == OBU_FRAME || type == OBU_FRAME_HEADER) {
-            bool existing = bits_get(&b, 1);
-            unsigned kind = existing ? 1 : bits_get(&b, 2);
+            bool existing = bl_bits_get(&b, 1);
+            unsigned kind = existing ? 1 : bl_bits_get(&b, 2);
             frames++;
             key = kind == 0; /* KEY_FRAME */
-            shown += existing || bits_get(&b, 1);
+            shown += existing || bl_bits_get(&b, 1);
         }
         at += payload;
     }
     if (shown != 1 || (peek->packets == 0 && !sequence))
         peek->suspicious = true;
+    peek->tags = peek->av1;
     peek->restarts = sequence && key && frames == 1;
     return shown > 0 ? shown : 1;
-}
-
-/* H.264 and H.265: NAL units, each preceded by its length or a start code. */
-
-struct nal {
-    const uint8_t *data;
-    size_t size;
-};
-
-/* The byte after the next start code that begins at data or later, or NULL. */
-static const uint8_t *start_code_find(const uint8_t *data, const uint8_t *end)
-{
-    for (const uint8_t *at = data; end - at >= 3; at++) {
-        at = memchr(at, 1, (size_t)(end - at));
-        if (!at)
-            return NULL;
-        if (at - data >= 2 && at[-1] == 0 && at[-2] == 0)
-            return at + 1;
-    }
-    return NULL;
-}
-
-/* An access unit: the NAL units of one packet. */
-struct access_unit {
-    const uint8_t *at, *end;
-    bool broken;            /* a unit reaches beyond the packet */
-    bool instant;           /* an instant refresh (IDR) */
-    bool sequence, picture; /* parameter sets */
-};
-
-/* Gives the next unit; false at the end, or where the chain of lengths is broken. */
-static bool access_unit_next(struct access_unit *unit, int nal_length, struct nal *nal)
-{
-    if (unit->at >= unit->end)
-        return false;
-    if (!nal_length) {
-        const uint8_t *begin = start_code_find(unit->at, unit->end);
-        if (!begin)
-            return false;
-        const uint8_t *next = start_code_find(begin, unit->end);
-        unit->at = next ? next - 3 : unit->end;
-        *nal = (struct nal){begin, (size_t)(unit->at - begin)};
-        return true;
-    }
-    size_t left = (size_t)(unit->end - unit->at), size = 0;
-    unit->broken = left < (size_t)nal_length;
-    if (unit->broken)
-        return false;
-    size = bytes_read_be(unit->at, nal_length);
-    unit->broken = size > left - (size_t)nal_length;
-    if (unit->broken)
-        return false;
-    *nal = (struct nal){unit->at + nal_length, size};
-    unit->at += (size_t)nal_length + size;
-    return true;
-}
-
-/* Looks at a NAL unit of at least two bytes; returns how many pictures begin in it. */
-typedef int nal_peek(struct bl_peek *peek, const struct nal *nal, struct access_unit *unit);
-
-/* Every access unit should have one picture. An instant refresh resets the decoder; if parameter sets may come with any
- * picture, it must bring its own. */
-static int access_unit_peek(struct bl_peek *peek, struct access_unit *unit, nal_peek *peek_nal)
-{
-    struct nal nal;
-    int pictures = 0;
-    while (access_unit_next(unit, peek->nal_length, &nal)) {
-        if (nal.size < 2)
-            continue;
-        peek->suspicious = peek->suspicious || nal.data[0] & 0x80; /* forbidden_zero_bit */
-        pictures += peek_nal(peek, &nal, unit);
-    }
-    peek->suspicious = peek->suspicious || unit->broken || pictures != 1;
-    peek->loose_headers = peek->loose_headers || unit->sequence || unit->picture;
-    peek->restarts = unit->instant && (!peek->loose_headers || (unit->sequence && unit->picture));
-    return pictures > 0 ? pictures : 1;
-}
-
-enum { H264_SLICE = 1, H264_PARTITION = 2, H264_IDR = 5, H264_SPS = 7, H264_PPS = 8 };
-
-static int h264_peek_nal(struct bl_peek *peek, const struct nal *nal, struct access_unit *unit)
-{
-    unsigned type = nal->data[0] & 31;
-    peek->suspicious = peek->suspicious || type == 0;
-    unit->instant = unit->instant || type == H264_IDR;
-    unit->sequence = unit->sequence || type == H264_SPS;
-    unit->picture = unit->picture || type == H264_PPS;
-    if (type != H264_SLICE && type != H264_PARTITION && type != H264_IDR)
-        return 0;
-    return nal->data[1] >> 7; /* first_mb_in_slice is 0 */
-}
-
-static int h264_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
-{
-    struct access_unit unit = {.at = data, .end = data + size};
-    int pictures = access_unit_peek(peek, &unit, h264_peek_nal);
-    peek->suspicious = peek->suspicious || (peek->packets == 0 && !unit.instant);
-    return pictures;
-}
-
-enum {
-    HEVC_RASL_N = 8,
-    HEVC_RASL_R = 9,
-    HEVC_BLA = 16,
-    HEVC_IDR = 19,
-    HEVC_CRA = 21,
-    HEVC_SPS = 33,
-    HEVC_PPS = 34,
-    HEVC_EOS = 36,
-    HEVC_EOB = 37
-};
-
-/* output_flag_present_flag: pictures may be marked as not to be shown. */
-static bool hevc_pps_hides_pictures(const struct nal *nal)
-{
-    struct bits b = {nal->data + 2, nal->size - 2, 0};
-    bits_skip_golomb(&b);
-    bits_skip_golomb(&b);
-    bits_get(&b, 1);
-    return bits_get(&b, 1);
-}
-
-/* Looks at a unit of the base layer; returns 1 if a picture begins in it. */
-static int hevc_peek_base(struct bl_peek *peek, const struct nal *nal)
-{
-    unsigned type = nal->data[0] >> 1 & 63;
-    if (type == HEVC_PPS && hevc_pps_hides_pictures(nal))
-        peek->suspicious = true;
-    if (type == HEVC_EOS || type == HEVC_EOB)
-        peek->ended = true;
-    if (type >= 32 || nal->size < 3 || !(nal->data[2] & 0x80))
-        return 0;
-    if (peek->packets == 0 && (type < HEVC_BLA || type > HEVC_CRA))
-        peek->suspicious = true;
-    if (type >= HEVC_BLA && type <= HEVC_CRA) {
-        bool drops_previous = nal->data[2] & 0x40;
-        peek->suspicious = peek->suspicious || (drops_previous && peek->packets > 0);
-        peek->leading_broken = type < HEVC_IDR || (type == HEVC_CRA && (peek->packets == 0 || peek->ended));
-        peek->ended = false;
-    }
-    if ((type == HEVC_RASL_N || type == HEVC_RASL_R) && peek->leading_broken)
-        peek->suspicious = true;
-    return 1;
-}
-
-static int hevc_peek_nal(struct bl_peek *peek, const struct nal *nal, struct access_unit *unit)
-{
-    unsigned type = nal->data[0] >> 1 & 63, layer = (nal->data[0] & 1u) << 5 | nal->data[1] >> 3;
-    unit->instant = unit->instant || type == HEVC_IDR || type == HEVC_IDR + 1;
-    unit->sequence = unit->sequence || type == HEVC_SPS;
-    unit->picture = unit->picture || type == HEVC_PPS;
-    return layer == 0 ? hevc_peek_base(peek, nal) : 0;
-}
-
-static int hevc_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
-{
-    struct access_unit unit = {.at = data, .end = data + size};
-    return access_unit_peek(peek, &unit, hevc_peek_nal);
-}
-
-/* The parameter sets of an hvcC record (ISO 14496-15 8.3.3). */
-static void hevc_read_hvcc(struct bl_peek *peek, const uint8_t *data, size_t size)
-{
-    size_t at = 23;
-    for (int arrays = data[22]; arrays > 0 && at + 3 <= size; arrays--) {
-        int units = (int)bytes_read_be(data + at + 1, 2);
-        at += 3;
-        for (; units > 0 && at + 2 <= size; units--) {
-            size_t length = bytes_read_be(data + at, 2);
-            at += 2;
-            if (length < 2 || length > size - at)
-                return;
-            hevc_peek_base(peek, &(struct nal){data + at, length});
-            at += length;
-        }
-    }
 }
 
 /* MPEG-1, 2 and 4: start codes; B-pictures without both references are not shown. */
@@ -358,12 +166,54 @@ static void mpeg_peek_picture(struct bl_peek *peek, unsigned type)
         peek->references++;
 }
 
+/* A header that differs from the one before it begins another stream: the decoder may lose frames in between. */
+static void mpeg_peek_header(struct bl_peek *peek, uint64_t header)
+{
+    peek->joined = peek->joined || (peek->mpeg_header && peek->mpeg_header != header);
+    peek->suspicious = peek->suspicious || peek->joined;
+    peek->mpeg_header = header;
+}
+
+/* MPEG-1, MPEG-2: the picture's size and aspect ratio; MPEG-2: its colours (13818-2 6.2.2.4). */
+static void mpeg2_peek_unit(struct bl_peek *peek, const uint8_t *at, size_t size)
+{
+    enum { HEADER = 0xb3, EXTENSION = 0xb5, DISPLAY = 2 };
+    struct bl_bits b = {.data = at + 1, .size = size - 1};
+    if (*at == HEADER && size > 4)
+        mpeg_peek_header(peek, UINT64_C(1) << 32 | bl_bits_get(&b, 28));
+    if (*at != EXTENSION || bl_bits_get(&b, 4) != DISPLAY)
+        return;
+    bl_bits_skip(&b, 3);
+    if (!bl_bits_get(&b, 1))
+        return;
+    bl_bits_skip(&b, 8);
+    peek->tags.transfer = (uint8_t)bl_bits_get(&b, 8);
+    peek->tags.matrix = (uint8_t)bl_bits_get(&b, 8);
+}
+
+/* MPEG-4: all of the video object layer's header, as a number (FNV-1a). */
+static void mpeg4_peek_unit(struct bl_peek *peek, const uint8_t *at, const uint8_t *end)
+{
+    enum { LAYER_FIRST = 0x20, LAYER_LAST = 0x2f };
+    if (*at < LAYER_FIRST || *at > LAYER_LAST)
+        return;
+    const uint8_t *next = bl_start_code_find(at, end);
+    uint64_t sum = UINT64_C(0xcbf29ce484222325);
+    for (const uint8_t *byte = at; byte < (next ? next - 3 : end); byte++)
+        sum = (sum ^ *byte) * UINT64_C(0x100000001b3);
+    mpeg_peek_header(peek, sum | 1);
+}
+
 static int mpeg_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     bool part4 = peek->codec->id == AV_CODEC_ID_MPEG4;
     const uint8_t *end = data + size;
     int pictures = 0;
-    for (const uint8_t *at = start_code_find(data, end); at && end - at >= 3; at = start_code_find(at, end)) {
+    for (const uint8_t *at = bl_start_code_find(data, end); at && end - at >= 3; at = bl_start_code_find(at, end)) {
+        if (part4)
+            mpeg4_peek_unit(peek, at, end);
+        else
+            mpeg2_peek_unit(peek, at, (size_t)(end - at));
         if (*at != (part4 ? 0xb6 : 0x00))
             continue;
         pictures++;
@@ -392,8 +242,24 @@ static int png_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
     return 1;
 }
 
-static const struct bl_peek_codec codecs[] = {{AV_CODEC_ID_H264, false, h264_peek},
-                                              {AV_CODEC_ID_HEVC, false, hevc_peek},
+/* A header among the frames begins another stream. */
+static int theora_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
+{
+    peek->joined = peek->joined || (size > 0 && data[0] & 0x80);
+    peek->suspicious = peek->suspicious || peek->joined;
+    return 1;
+}
+
+/* The frame's header (SMPTE RDD 36, 5.1.1). */
+static int prores_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
+{
+    if (size >= 25 && memcmp(data + 4, "icpf", 4) == 0)
+        peek->tags = (struct bl_picture_tags){data[23], data[24]};
+    return 1;
+}
+
+static const struct bl_peek_codec codecs[] = {{AV_CODEC_ID_H264, false, bl_peek_h264},
+                                              {AV_CODEC_ID_HEVC, false, bl_peek_hevc},
                                               {AV_CODEC_ID_VP8, false, vp8_peek},
                                               {AV_CODEC_ID_VP9, false, vp9_peek},
                                               {AV_CODEC_ID_AV1, false, av1_peek},
@@ -402,11 +268,11 @@ static const struct bl_peek_codec codecs[] = {{AV_CODEC_ID_H264, false, h264_pee
                                               {AV_CODEC_ID_MPEG4, false, mpeg_peek},
                                               {AV_CODEC_ID_MJPEG, true, jpeg_peek},
                                               {AV_CODEC_ID_PNG, true, png_peek},
-                                              {AV_CODEC_ID_PRORES, true, NULL},
+                                              {AV_CODEC_ID_PRORES, true, prores_peek},
                                               {AV_CODEC_ID_DNXHD, true, NULL},
                                               {AV_CODEC_ID_HUFFYUV, true, NULL},
                                               {AV_CODEC_ID_RAWVIDEO, true, NULL},
-                                              {AV_CODEC_ID_THEORA, false, NULL},
+                                              {AV_CODEC_ID_THEORA, false, theora_peek},
                                               {AV_CODEC_ID_H263, false, NULL},
                                               {AV_CODEC_ID_FLV1, false, NULL},
                                               {AV_CODEC_ID_FFV1, false, NULL},
@@ -420,28 +286,62 @@ int64_t bl_peek_min_bytes(const AVCodecParameters *codec)
     return row * FFABS((int64_t)codec->height);
 }
 
+/* The headers that the container has, or a packet brings in their place. */
+static void peek_headers(struct bl_peek *peek, const uint8_t *record, size_t size)
+{
+    enum AVCodecID codec = peek->codec ? peek->codec->id : AV_CODEC_ID_NONE;
+    if (codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC)
+        bl_peek_nal_headers(peek, record, size);
+    if (codec == AV_CODEC_ID_AV1 && size > 4) /* av1C */
+        av1_read_configuration(peek, record + 4, size - 4);
+}
+
+/* Clears the headers of the codec at hand: those of H.265 are large. */
+static void peek_clear(struct bl_peek *peek, enum AVCodecID codec)
+{
+    memset(peek, 0, offsetof(struct bl_peek, h264));
+    if (codec == AV_CODEC_ID_H264)
+        memset(&peek->h264, 0, sizeof peek->h264);
+    if (codec == AV_CODEC_ID_HEVC)
+        memset(&peek->hevc, 0, sizeof peek->hevc);
+}
+
 void bl_peek_init(struct bl_peek *peek, const AVCodecParameters *codec)
 {
-    *peek = (struct bl_peek){.min_bytes = bl_peek_min_bytes(codec)};
+    peek_clear(peek, codec->codec_id);
+    peek->id = codec->codec_id;
+    peek->min_bytes = bl_peek_min_bytes(codec);
+    peek->tags = peek->av1 = BL_PICTURE_UNTAGGED;
     for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
         if (codecs[i].id == codec->codec_id)
             peek->codec = &codecs[i];
     }
-    const uint8_t *record = codec->extradata;
-    int size = codec->extradata_size;
-    if (codec->codec_id == AV_CODEC_ID_H264 && size >= 7 && record[0] == 1)
-        peek->nal_length = (record[4] & 3) + 1;
-    if (codec->codec_id == AV_CODEC_ID_HEVC && size >= 23 && (record[0] || record[1] || record[2] > 1)) {
-        peek->nal_length = (record[21] & 3) + 1;
-        hevc_read_hvcc(peek, record, (size_t)size);
-    }
+    if (codec->extradata_size > 0)
+        peek_headers(peek, codec->extradata, (size_t)codec->extradata_size);
+}
+
+/* Headers that come with a packet; other decoders may lose frames by them. */
+static void peek_new_headers(struct bl_peek *peek, const AVPacket *packet)
+{
+    size_t size = 0;
+    const uint8_t *record = av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, &size);
+    if (!record || size == 0)
+        return;
+    enum AVCodecID codec = peek->codec ? peek->codec->id : AV_CODEC_ID_NONE;
+    if (codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC || codec == AV_CODEC_ID_AV1)
+        peek_headers(peek, record, size);
+    else
+        peek->suspicious = true;
 }
 
 int bl_peek_packet(struct bl_peek *peek, const AVPacket *packet)
 {
     const struct bl_peek_codec *codec = peek->codec;
+    peek_new_headers(peek, packet);
+    if (peek->packets == 0)
+        peek->midway = !(packet->flags & AV_PKT_FLAG_KEY);
     if (!codec || packet->size <= 0 || packet->size < peek->min_bytes || packet->flags & AV_PKT_FLAG_CORRUPT ||
-        (peek->packets == 0 && !(packet->flags & AV_PKT_FLAG_KEY)))
+        peek->midway)
         peek->suspicious = true;
     int frames = packet->size > 0;
     peek->restarts = frames && codec && codec->intra;

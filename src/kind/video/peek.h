@@ -10,17 +10,35 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kind/video/h264_headers.h"
+#include "kind/video/hevc_headers.h"
+#include "kind/video/picture_tags.h"
+
 struct bl_peek {
     const struct bl_peek_codec *codec; /* NULL: one that is not known here */
-    int nal_length;                    /* bytes of a NAL unit's length; 0: start codes */
-    bool suspicious;                   /* never reset */
+    enum AVCodecID id;
+    int nal_length;      /* bytes of a NAL unit's length; 0: start codes */
+    bool suspicious;     /* never reset */
     bool restarts;       /* the last packet resets the decoder: the following ones need nothing before it */
     bool loose_headers;  /* H.264, H.265: parameter sets come with the pictures */
     int64_t min_bytes;   /* of a complete packet, see bl_peek_min_bytes */
     int64_t packets;     /* so far */
+    bool midway;         /* the first packet is not a keyframe, as the container has it */
+    bool joined;         /* headers of another stream came in its midst */
     int references;      /* MPEG: reference pictures so far, at most 2 */
     bool ended;          /* HEVC: an end of sequence came before this picture */
     bool leading_broken; /* HEVC: leading pictures lack their references */
+
+    struct bl_picture_tags tags; /* of the last packet's picture, by the stream's own headers */
+    uint8_t preferred_transfer;  /* H.264, H.265: what a message puts in its place, or 0 */
+    struct bl_picture_tags av1;  /* of the last sequence header */
+    uint64_t mpeg_header;        /* of the last sequence, as a number, or 0 */
+    int64_t gaps;                /* H.264, H.265: places where pictures are missing */
+    int64_t resets;              /* H.264: places where their numbers begin anew without an instant refresh */
+    union {                      /* the last member: only what the codec has is cleared */
+        struct bl_h264_headers h264;
+        struct bl_hevc_headers hevc;
+    };
 };
 
 /* codec: as the container has it. */

@@ -1,6 +1,7 @@
 #include "kind/video/picture.h"
 
 #include <libavcodec/avcodec.h>
+#include <libavutil/pixdesc.h>
 
 struct bl_convert_options bl_picture_options(const struct bl_video_config *config, enum bl_simd simd)
 {
@@ -33,16 +34,13 @@ static const int32_t *stream_matrix(const AVStream *stream)
     return data && size >= 9 * sizeof(int32_t) ? (const int32_t *)(const void *)data : NULL;
 }
 
-/* Whether a decoder must be opened to learn if the stream is HDR or cannot be decoded. This takes as long as counting a
- * small file, so the common codecs are opened only if they may be HDR, which takes more than 8 bits. */
+/* Whether a decoder must be opened to learn if the stream cannot be decoded, or has pictures that cannot be converted.
+ * This takes as long as counting a small file; of the common codecs the packets tell (peek.h). */
 static bool codec_must_open(const AVCodecParameters *codec)
 {
-    bool silent = codec->color_trc == AVCOL_TRC_UNSPECIFIED;
     switch (codec->codec_id) {
     case AV_CODEC_ID_HEVC:
-        return silent && codec->extradata_size >= 23 && (codec->extradata[1] & 31) != 1; /* not the Main profile */
     case AV_CODEC_ID_AV1:
-        return silent && codec->extradata_size >= 4 && codec->extradata[2] & 0x40;
     case AV_CODEC_ID_H264:
     case AV_CODEC_ID_VP8:
     case AV_CODEC_ID_VP9:
@@ -51,6 +49,36 @@ static bool codec_must_open(const AVCodecParameters *codec)
     default:
         return true;
     }
+}
+
+bool bl_picture_is_told_by_frames(enum AVCodecID codec)
+{
+    return codec == AV_CODEC_ID_JPEG2000 || codec == AV_CODEC_ID_DNXHD || codec == AV_CODEC_ID_CFHD ||
+           codec == AV_CODEC_ID_TIFF || codec == AV_CODEC_ID_VC1 || codec == AV_CODEC_ID_RAWVIDEO;
+}
+
+int bl_picture_check_frame(const struct bl_video_config *config, const AVFrame *frame, struct bl_error *e)
+{
+    struct bl_convert_options options = bl_picture_options(config, BL_SIMD_NONE);
+    return bl_convert_check((enum AVPixelFormat)frame->format, frame->color_trc, frame->colorspace, &options, e);
+}
+
+/* Numbers that nobody has named count as not said, but of AV1. */
+int bl_picture_check_tags(const struct bl_video_config *config, enum AVCodecID codec, uint32_t transfers,
+                          uint32_t matrices, struct bl_error *e)
+{
+    struct bl_convert_options options = bl_picture_options(config, BL_SIMD_NONE);
+    int code = BL_OK;
+    for (int i = 0; i < 32 && !code; i++) {
+        enum AVColorTransferCharacteristic transfer = AVCOL_TRC_UNSPECIFIED;
+        enum AVColorSpace matrix = AVCOL_SPC_UNSPECIFIED;
+        if (transfers >> i & 1)
+            transfer = (enum AVColorTransferCharacteristic)i;
+        if (matrices >> i & 1 && (codec == AV_CODEC_ID_AV1 || av_color_space_name((enum AVColorSpace)i)))
+            matrix = (enum AVColorSpace)i;
+        code = bl_convert_check(AV_PIX_FMT_NONE, transfer, matrix, &options, e);
+    }
+    return code;
 }
 
 static int codec_check(const AVCodecParameters *codec, const AVCodec *decoder, const struct bl_convert_options *options,
@@ -69,7 +97,7 @@ static int codec_check(const AVCodecParameters *codec, const AVCodec *decoder, c
     else if (code < 0)
         code = bl_error_set(e, BL_EDATA, "damaged: the %s decoder cannot be opened", decoder->name);
     else
-        code = bl_convert_check(AV_PIX_FMT_NONE, context->color_trc, context->colorspace, options, e);
+        code = bl_convert_check(context->pix_fmt, context->color_trc, context->colorspace, options, e);
     avcodec_free_context(&context);
     return code;
 }
@@ -82,7 +110,7 @@ int bl_picture_check(const struct bl_demux *d, const struct bl_video_config *con
         return bl_error_set(e, BL_EDATA, "no decoder for %s",
                             codec->codec_id ? avcodec_get_name(codec->codec_id) : "its unknown codec");
     struct bl_convert_options options = bl_picture_options(config, BL_SIMD_NONE);
-    int code = bl_convert_check(AV_PIX_FMT_NONE, codec->color_trc, codec->color_space, &options, e);
+    int code = bl_convert_check((enum AVPixelFormat)codec->format, codec->color_trc, codec->color_space, &options, e);
     if (!code && codec_must_open(codec))
         code = codec_check(codec, decoder, &options, e);
     if (code || codec->width <= 0 || codec->height <= 0)
