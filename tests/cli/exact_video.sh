@@ -156,3 +156,47 @@ END_OF_TABLE
         is '' "$(field reason <"$OUT")"
     done
 }
+
+# rgb SET: the frames of a set of one sequence.
+rgb() {
+    python3 - "$1"/shards/00000/shard-00000000.safetensors <<'END_OF_PYTHON'
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+begin, end = json.loads(data[8 : 8 + size])["frames"]["data_offsets"]
+sys.stdout.buffer.write(data[8 + size + begin : 8 + size + end])
+END_OF_PYTHON
+}
+
+# What comes before the first keyframe is left out; what follows is as in the whole file.
+test_files_that_begin_between_keyframes() {
+    local name options
+    while read -r name options; do
+        # shellcheck disable=SC2086 # words
+        clip "whole-$name" 24 $options
+        without "whole-$name" "part-$name" 'lt(n\,5)'
+        expect 0 bload pack -q "whole-$name" -T longest -o "whole-$name.set"
+        expect 3 bload pack -q "part-$name" -T longest -o "part-$name.set"
+        is "part-$name: 12 begins between keyframes: 12 of 19 frames decode" "$(told "part-$name.set/sequences.tsv")"
+        rgb "whole-$name.set" | tail -c $((12 * 128 * 96 * 3)) | cmp - <(rgb "part-$name.set")
+    done <<'END_OF_TABLE'
+265.mkv -c:v libx265 -x265-params log-level=error:keyint=12:min-keyint=12:open-gop=0:bframes=2
+264.mkv -c:v libx264 -g 12 -keyint_min 12 -bf 2 -pix_fmt yuv420p
+mpeg4.avi -c:v mpeg4 -g 12 -q:v 5
+theora.ogv -c:v libtheora -g 12
+h263.avi -c:v h263 -g 12
+flv.flv -c:v flv -g 12
+msmpeg4.avi -c:v msmpeg4 -g 12
+wmv2.avi -c:v wmv2 -g 12
+vp9.webm -c:v libvpx-vp9 -deadline realtime -cpu-used 8 -g 12
+av1.mkv -c:v libaom-av1 -cpu-used 8 -usage realtime -g 12
+END_OF_TABLE
+    # Without any keyframe nothing is left out; where only the container tells, neither.
+    without whole-mpeg4.avi none.avi 'key'
+    expect 3 bload pack -q none.avi -T longest -o none
+    is 'none.avi: 22 has no keyframe: its first frames may be damaged' "$(told none/sequences.tsv)"
+    clip whole.flv 24 -c:v flashsv -g 12 -s 320x240
+    without whole.flv part.flv 'lt(n\,5)'
+    expect 3 bload pack -q part.flv -T longest -o unsure
+    is 'part.flv: 19 begins between keyframes: its first frames may be damaged' "$(told unsure/sequences.tsv)"
+}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kind/video/av1_sequence.h"
+#include "kind/video/entry.h"
 #include "kind/video/h264_headers.h"
 #include "kind/video/hevc_headers.h"
 #include "unit.h"
@@ -340,6 +341,50 @@ START_TEST(headers_of_containers)
 }
 END_TEST
 
+START_TEST(entries)
+{
+    static const struct {
+        enum AVCodecID codec;
+        enum bl_entry entry;
+        int size;
+        const char *data;
+    } packets[] = {
+        {AV_CODEC_ID_MPEG4, BL_ENTRY_YES, 9, "\0\0\1\xb3\0\0\1\xb6\x10"},
+        {AV_CODEC_ID_MPEG4, BL_ENTRY_NO, 5, "\0\0\1\xb6\x50"},
+        {AV_CODEC_ID_MPEG4, BL_ENTRY_NO, 4, "\0\0\1\xb6"},
+        {AV_CODEC_ID_HEVC, BL_ENTRY_YES, 12, "\0\0\1\x4e\1\5\0\0\1\x2a\1\xaf"},
+        {AV_CODEC_ID_HEVC, BL_ENTRY_NO, 6, "\0\0\1\x02\1\xd0"},
+        {AV_CODEC_ID_H263, BL_ENTRY_YES, 6, "\0\0\x80\2\x08\0"},
+        {AV_CODEC_ID_H263, BL_ENTRY_NO, 6, "\0\0\x80\2\x0a\0"},
+        {AV_CODEC_ID_FLV1, BL_ENTRY_YES, 5, "\0\0\x84\1\x1f"},
+        {AV_CODEC_ID_FLV1, BL_ENTRY_NO, 5, "\0\0\x84\1\x3f"},
+        {AV_CODEC_ID_FLV1, BL_ENTRY_YES, 7, "\0\0\x84\0\x7f\x7f\x9f"},
+        {AV_CODEC_ID_FLV1, BL_ENTRY_NO, 7, "\0\0\x84\0\x7f\x7f\x3f"},
+        {AV_CODEC_ID_MSMPEG4V3, BL_ENTRY_YES, 1, "\x3f"},
+        {AV_CODEC_ID_MSMPEG4V3, BL_ENTRY_NO, 1, "\x7f"},
+        {AV_CODEC_ID_WMV2, BL_ENTRY_NO, 1, "\x80"},
+        {AV_CODEC_ID_THEORA, BL_ENTRY_YES, 1, "\x3f"},
+        {AV_CODEC_ID_THEORA, BL_ENTRY_NO, 1, "\x40"},
+        {AV_CODEC_ID_H264, BL_ENTRY_YES, 5, "\0\0\1\x61\1"},
+        {AV_CODEC_ID_HUFFYUV, BL_ENTRY_YES, 1, "\1"},
+        {AV_CODEC_ID_RV40, BL_ENTRY_UNKNOWN, 1, "\1"},
+        {AV_CODEC_ID_MPEG4, BL_ENTRY_UNKNOWN, 0, ""},
+    };
+    AVPacket *packet = av_packet_alloc();
+    ck_assert_ptr_nonnull(packet);
+    for (size_t i = 0; i < sizeof packets / sizeof *packets; i++) {
+        uint8_t data[16] = {0};
+        memcpy(data, packets[i].data, (size_t)packets[i].size);
+        packet->data = data;
+        packet->size = packets[i].size;
+        ck_assert_msg(bl_entry_find(packets[i].codec, 0, packet) == packets[i].entry, "packet %zu", i);
+    }
+    packet->data = NULL;
+    packet->size = 0;
+    av_packet_free(&packet);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
     tcase_add_test(tests, bits_and_codes);
@@ -348,6 +393,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, av1_tells_colours);
     tcase_add_test(tests, messages_prefer_a_curve);
     tcase_add_test(tests, headers_of_containers);
+    tcase_add_test(tests, entries);
 }
 
 int main(void)

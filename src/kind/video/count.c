@@ -32,7 +32,9 @@ struct counter {
     /* What decoding found. */
     int64_t decoded;   /* frames */
     int64_t concealed; /* frames that the decoder marked as damaged */
+    int64_t early;     /* errors before the first frame, which are natural between keyframes */
     bool errors, truncated;
+    bool no_entry;   /* there was no keyframe */
     bool first_only; /* decoding checks the first frame, and counts nothing */
 };
 
@@ -105,13 +107,15 @@ static int counter_decode_frames(struct counter *c, struct bl_decode *decode, AV
         code = counter_push(c, time, e);
         if (code)
             return code;
+        c->early = c->decoded == 0 ? decode->errors : c->early;
         c->decoded++;
         c->concealed += bl_decode_is_damaged(frame);
         end = bl_decode_time_end(decode, frame);
     }
     c->end = end;
-    c->errors = decode->errors > 0;
+    c->errors = decode->errors > (c->index.midway ? c->early : 0);
     c->truncated = decode->truncated;
+    c->no_entry = decode->no_entry;
     return counter_add_time(c, bl_pick_end(&c->pick, end), e);
 }
 
@@ -167,6 +171,10 @@ static void counter_write_reason(const struct counter *c, char *text, size_t siz
         snprintf(text, size, "several streams, one behind the other: %lld of %lld frames decode", frames, expected);
     else if (index->midway && frames < expected)
         snprintf(text, size, "begins between keyframes: %lld of %lld frames decode", frames, expected);
+    else if (c->no_entry)
+        snprintf(text, size, "has no keyframe: its first frames may be damaged");
+    else if (index->unsure)
+        snprintf(text, size, "begins between keyframes: its first frames may be damaged");
 }
 
 static int counter_use_decoder(struct counter *c, struct bl_count_result *result, struct bl_error *e)

@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "kind/video/entry.h"
 #include "kind/video/geometry.h"
+#include "kind/video/nal.h"
 #include "kind/video/peek.h"
 
 /* How far a packet's time may lie from the end of the previous packet before it counts as a discontinuity. */
@@ -49,7 +51,7 @@ static int decode_borrow_codec(struct bl_decode *d, struct bl_error *e)
 int bl_decode_open_gpu(struct bl_decode *d, struct bl_session_pool *sessions, const char *path, int64_t bytes,
                        int stream, enum bl_demux_mode mode, const struct bl_kind_env *env, struct bl_error *e)
 {
-    *d = (struct bl_decode){.sessions = sessions, .time_end = AV_NOPTS_VALUE, .dts_end = AV_NOPTS_VALUE};
+    *d = (struct bl_decode){.sessions = sessions, .mode = mode, .time_end = AV_NOPTS_VALUE, .dts_end = AV_NOPTS_VALUE};
     int code = bl_demux_open(&d->demux, path, bytes, stream, mode, env, e);
     if (code)
         return code;
@@ -150,10 +152,43 @@ static void packet_rebase(struct bl_decode *d)
     d->dts_end = dts + FFMAX(packet->duration, 0);
 }
 
+static int decode_reopen(struct bl_decode *d, struct bl_error *e)
+{
+    struct bl_demux *demux = &d->demux;
+    const struct bl_kind_env *env = demux->env;
+    const char *path = demux->file.path;
+    struct bl_meter *meter = demux->meter;
+    int64_t bytes = demux->file.bytes;
+    int stream = demux->stream->index;
+    bl_demux_close(demux);
+    int code = bl_demux_open(demux, path, bytes, stream, d->mode, env, e);
+    if (!code)
+        demux->meter = meter;
+    return code;
+}
+
+/* Reads the first packet from which decoding can begin. If there is none, the file begins again, at its first. */
+static int decode_enter(struct bl_decode *d, bool *got, struct bl_error *e)
+{
+    const AVCodecParameters *codec = d->demux.stream->codecpar;
+    int length = bl_nal_length(codec->codec_id, codec->extradata, (size_t)FFMAX(codec->extradata_size, 0)), code;
+    d->entered = true;
+    do {
+        code = bl_demux_next(&d->demux, d->packet, got, e);
+    } while (!code && *got && bl_entry_find(codec->codec_id, length, d->packet) == BL_ENTRY_NO);
+    if (code || *got)
+        return code;
+    d->no_entry = true;
+    code = decode_reopen(d, e);
+    return code ? code : bl_demux_next(&d->demux, d->packet, got, e);
+}
+
 static int decode_feed(struct bl_decode *d, struct bl_error *e)
 {
     bool got = false;
-    int code = d->at_end ? BL_OK : bl_demux_next(&d->demux, d->packet, &got, e);
+    int code = BL_OK;
+    if (!d->at_end)
+        code = d->entered ? bl_demux_next(&d->demux, d->packet, &got, e) : decode_enter(d, &got, e);
     if (code)
         return code;
     if (got && !d->opening && !(d->opening = av_packet_clone(d->packet)))

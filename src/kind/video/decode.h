@@ -1,5 +1,5 @@
-/* Decodes a video file: all of its frames, in display order. On one thread, so that damaged streams give the same
- * frames every time; or on a GPU, whose frames are surfaces in its memory. */
+/* Decodes a video file: all of its frames, in display order, from the first that needs none before it. On one thread,
+ * so that damaged streams give the same frames every time; or on a GPU, whose frames are surfaces in its memory. */
 #ifndef BL_DECODE_H
 #define BL_DECODE_H
 
@@ -15,12 +15,15 @@
 
 struct bl_decode {
     struct bl_demux demux;
+    enum bl_demux_mode mode;
     struct bl_session_pool *sessions; /* lends the codec, or NULL: it is our own */
     struct bl_session *session;       /* the one that was lent */
     AVCodecContext *codec;
     struct bl_decoder_guard guard; /* of our own codec */
     AVPacket *packet;
     AVPacket *opening; /* a reference to the stream's first packet, once it was read */
+    bool entered;      /* packets from which decoding cannot begin are passed */
+    bool no_entry;     /* there are no others, so none was passed */
     bool at_end;       /* there are no more packets */
     bool draining;     /* and the decoder knows */
     bool unusual;      /* a frame was damaged or interlaced */

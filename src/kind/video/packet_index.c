@@ -140,6 +140,7 @@ static int packet_index_read(struct bl_packet_index *index, struct bl_demux *d, 
     index->resets = peek.resets;
     index->midway = peek.midway;
     index->joined = peek.joined;
+    index->unsure = peek.unsure && peek.keys > 0;
     return packet_index_check_end(index, d, peek.packets, packet, e);
 }
 

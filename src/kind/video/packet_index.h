@@ -18,6 +18,7 @@ struct bl_packet_index {
     int64_t resets;               /* places where they begin anew: pictures are missing, or the encoder wanted it */
     uint32_t transfers, matrices; /* that the stream's own headers say, as bits by their numbers of H.273 */
     bool midway;                  /* the first packet is not a keyframe */
+    bool unsure;                  /* and what the decoder makes of it may be garbage */
     bool joined;                  /* headers of another stream come in its midst */
     bool suspicious;              /* only decoding can tell the number of frames, or their times */
     bool truncated;               /* the file ends before what the header lists */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kind/video/av1_sequence.h"
+#include "kind/video/entry.h"
 #include "kind/video/nal.h"
 #include "kind/video/peek_nal.h"
 
@@ -334,12 +335,21 @@ static void peek_new_headers(struct bl_peek *peek, const AVPacket *packet)
         peek->suspicious = true;
 }
 
+/* The first packet shows whether the stream begins between keyframes. */
+static void peek_begin(struct bl_peek *peek, const AVPacket *packet)
+{
+    enum bl_entry entry = bl_entry_find(peek->id, peek->nal_length, packet);
+    peek->midway = !(packet->flags & AV_PKT_FLAG_KEY) || entry == BL_ENTRY_NO;
+    peek->unsure = peek->midway && entry == BL_ENTRY_UNKNOWN;
+}
+
 int bl_peek_packet(struct bl_peek *peek, const AVPacket *packet)
 {
     const struct bl_peek_codec *codec = peek->codec;
     peek_new_headers(peek, packet);
     if (peek->packets == 0)
-        peek->midway = !(packet->flags & AV_PKT_FLAG_KEY);
+        peek_begin(peek, packet);
+    peek->keys += (packet->flags & AV_PKT_FLAG_KEY) != 0;
     if (!codec || packet->size <= 0 || packet->size < peek->min_bytes || packet->flags & AV_PKT_FLAG_CORRUPT ||
         peek->midway)
         peek->suspicious = true;

@@ -23,8 +23,10 @@ struct bl_peek {
     bool loose_headers;  /* H.264, H.265: parameter sets come with the pictures */
     int64_t min_bytes;   /* of a complete packet, see bl_peek_min_bytes */
     int64_t packets;     /* so far */
-    bool midway;         /* the first packet is not a keyframe, as the container has it */
+    int64_t keys;        /* of these, as the container has it */
+    bool midway;         /* the first packet is not one */
     bool joined;         /* headers of another stream came in its midst */
+    bool unsure;         /* and the decoder may output garbage until the next one comes */
     int references;      /* MPEG: reference pictures so far, at most 2 */
     bool ended;          /* HEVC: an end of sequence came before this picture */
     bool leading_broken; /* HEVC: leading pictures lack their references */
