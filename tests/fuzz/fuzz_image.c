@@ -20,8 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int orientation = bl_tiff_orientation(copy, size);
     if (orientation < 1 || orientation > 8)
         abort();
-    if (size <= SIZE_MAX_TRIED && bl_jpeg_decode_reduced(copy, size, 1 + (int)(size % 3), frame, &done, &e) == 0 && done &&
-        (frame->width < 1 || frame->height < 1))
+    if (size <= SIZE_MAX_TRIED && bl_jpeg_decode_reduced(copy, size, 1 + (int)(size % 3), frame, &done, &e) == 0 &&
+        done && (frame->width < 1 || frame->height < 1))
         abort();
     bl_tiff_drop_notes(copy, size);
     free(copy);
