@@ -68,6 +68,8 @@ needs_check() {
     esac
     need check has_module check
     need ffmpeg has ffmpeg
+    # Writes the Ogg files that FFmpeg's own muxer does not.
+    need vorbis-tools has oggenc
     need zstd has zstd
     # A bench's program beside what the build has: that it links is a test.
     need libswscale-dev has_module libswscale

@@ -3,7 +3,20 @@
 #include <math.h>
 #include <string.h>
 
+#include "kind/audio/frame.h"
 #include "kind/audio/lanes.h"
+
+/* Finds what the container says of what is heard. */
+static int decoder_find_extent(struct bl_audio_decoder *s, struct bl_error *e)
+{
+    const struct bl_demux *d = &s->demux;
+    bool plain;
+    if (d->edits_ignored)
+        return bl_extent_read_mov(&d->file, d->stream->id, &plain, &s->extent, e);
+    if (strcmp(d->format->iformat->name, "ogg") == 0)
+        return bl_extent_read_ogg(&d->file, d->stream->index, d->stream->codecpar, &s->extent, e);
+    return BL_OK;
+}
 
 static int decoder_open_codec(struct bl_audio_decoder *s, struct bl_error *e)
 {
@@ -29,6 +42,8 @@ static int decoder_open_codec(struct bl_audio_decoder *s, struct bl_error *e)
     if (code)
         return code;
     s->codec->thread_count = 1;
+    if (s->extent.scale)
+        s->codec->flags2 |= AV_CODEC_FLAG2_SKIP_MANUAL;
     s->codec->pkt_timebase = stream->time_base; /* needed for libav to remove the encoder's delay */
     code = avcodec_open2(s->codec, decoder, NULL);
     if (code < 0)
@@ -43,7 +58,9 @@ int bl_audio_decoder_open(struct bl_audio_decoder *s, const char *path, int64_t 
     int code = bl_demux_open(&s->demux, path, bytes, stream, BL_DEMUX_AUDIO, env, e);
     if (code)
         return code;
-    code = decoder_open_codec(s, e);
+    code = decoder_find_extent(s, e);
+    if (!code)
+        code = decoder_open_codec(s, e);
     if (code)
         bl_audio_decoder_close(s);
     return code;
@@ -168,6 +185,36 @@ static int nonfinite_clear(struct bl_audio_decoder *s, AVFrame *frame, struct bl
 
 /* --- frames ----------------------------------------------------------------------------------------------------- */
 
+/* Cuts off what of a frame lies outside the extent, which may be all. */
+static void decoder_keep_extent(struct bl_audio_decoder *s, AVFrame *frame)
+{
+    const struct bl_extent *extent = &s->extent;
+    if (!extent->scale)
+        return;
+    int64_t count = frame->nb_samples, from = s->passed, end = extent->end;
+    int64_t begin = av_rescale(extent->begin, frame->sample_rate, extent->scale) - from;
+    end = end == INT64_MAX ? count : av_rescale(end, frame->sample_rate, extent->scale) - from;
+    s->passed += count;
+    begin = begin < 0 ? 0 : begin;
+    end = end > count ? count : end;
+    if (begin >= end) {
+        frame->nb_samples = 0;
+        return;
+    }
+    frame->nb_samples = (int)end;
+    if (begin && frame->pts != AV_NOPTS_VALUE)
+        frame->pts += av_rescale_q(begin, (AVRational){1, frame->sample_rate}, s->demux.stream->time_base);
+    if (begin)
+        bl_frame_drop_first(frame, (int)begin);
+}
+
+/* The time stamp of the first sample that is heard. */
+static int64_t decoder_find_origin(const struct bl_audio_decoder *s, const AVFrame *frame)
+{
+    AVRational tick = {1, (int)s->extent.scale};
+    return s->extent.scale ? av_rescale_q(s->extent.origin, tick, s->demux.stream->time_base) : frame->pts;
+}
+
 static int decoder_accept_frame(struct bl_audio_decoder *s, AVFrame *frame, struct bl_error *e)
 {
     int channels = frame->ch_layout.nb_channels;
@@ -177,10 +224,13 @@ static int decoder_accept_frame(struct bl_audio_decoder *s, AVFrame *frame, stru
     if (channels < 1 || channels > BL_AUDIO_DECODER_CHANNELS_MAX)
         return bl_error_set(e, BL_EDATA, "%d channels: at most %d can be read", channels,
                             BL_AUDIO_DECODER_CHANNELS_MAX);
+    decoder_keep_extent(s, frame);
+    if (!frame->nb_samples)
+        return BL_OK;
     s->rate_changed = s->rate_changed || (s->rate && s->rate != frame->sample_rate);
     s->rate = frame->sample_rate;
     if (!s->decoded)
-        s->origin = frame->pts;
+        s->origin = decoder_find_origin(s, frame);
     s->decoded += frame->nb_samples;
     s->corrupt += frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT;
     return nonfinite_clear(s, frame, e);
@@ -191,7 +241,8 @@ static int decoder_accept_frame(struct bl_audio_decoder *s, AVFrame *frame, stru
 static void decoder_trim_end(struct bl_audio_decoder *s)
 {
     const AVStream *stream = s->demux.stream;
-    if (!bl_demux_is_mov(&s->demux) || s->rate_changed || stream->duration <= 0 || stream->duration == AV_NOPTS_VALUE)
+    if (s->extent.scale || !bl_demux_is_mov(&s->demux) || s->rate_changed || stream->duration <= 0 ||
+        stream->duration == AV_NOPTS_VALUE)
         return;
     AVRational sample = {1, s->rate};
     int64_t declared = av_rescale_q(stream->duration, stream->time_base, sample), excess = s->decoded - declared;
@@ -223,7 +274,10 @@ static int decoder_fill_queue(struct bl_audio_decoder *s, struct bl_error *e)
             code = decoder_accept_frame(s, next, e);
         if (code)
             return code;
-        s->queued += got;
+        if (got && !next->nb_samples)
+            av_frame_unref(next);
+        else
+            s->queued += got;
         s->ended = !got;
         if (s->ended && s->queued)
             decoder_trim_end(s);

@@ -1,7 +1,8 @@
 /* The decoded samples of an audio stream, frame by frame, from the first to the last that is meant to be heard.
  *
- * libav removes an encoder's delay, and its padding where the container tells it by packet. The padding after the end
- * of a QuickTime track is removed here, by the track's duration. Samples that are NaN or infinite are counted and set
+ * Where the container says to the sample what is to be heard (extent.h), only that is given. Otherwise libav removes an
+ * encoder's delay, and its padding where the container tells it by packet; the padding after the end of a QuickTime
+ * track is removed here, by the track's duration. Samples that are NaN or infinite are counted and set
  * to 0: one of them would spoil its neighbours in every filter. */
 #ifndef BL_DECODER_H
 #define BL_DECODER_H
@@ -14,6 +15,7 @@
 #include "kind/audio/marks.h"
 #include "kind/media/decoder_guard.h"
 #include "kind/media/demux.h"
+#include "kind/media/extent.h"
 
 #define BL_AUDIO_DECODER_QUEUE 3 /* frames that are decoded ahead: so many may be cut at the end */
 
@@ -29,6 +31,8 @@ struct bl_audio_decoder {
     AVFrame *queue[BL_AUDIO_DECODER_QUEUE]; /* decoded frames in order, the first `queued` of them */
     int queued;
     bool draining, ended;
+    struct bl_extent extent; /* what is heard; scale 0: what libav gives */
+    int64_t passed;          /* samples of the extent's clock that were decoded */
     int64_t packets;
     int64_t decoded;   /* samples of each channel */
     int rate;          /* of the frame before; 0: none yet */

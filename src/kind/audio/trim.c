@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "kind/audio/frame.h"
+
 #define SEEK_SECONDS 2 /* what lies nearer is reached by decoding */
 
 int bl_trim_open(struct bl_trim *t, const char *path, int64_t bytes, int stream, const struct bl_kind_env *env,
@@ -135,21 +137,6 @@ static int trim_begin(struct bl_trim *t, bool *got, struct bl_error *e)
 
 /* --- frames ----------------------------------------------------------------------------------------------------- */
 
-/* Drops the frame's first samples. */
-static void frame_skip_samples(AVFrame *frame, int samples)
-{
-    enum AVSampleFormat format = (enum AVSampleFormat)frame->format;
-    bool planar = av_sample_fmt_is_planar(format);
-    int channels = frame->ch_layout.nb_channels, planes = planar ? channels : 1;
-    size_t bytes = (size_t)samples * (size_t)av_get_bytes_per_sample(format) * (size_t)(planar ? 1 : channels);
-    for (int p = 0; p < planes; p++) {
-        frame->extended_data[p] += bytes;
-        if (p < AV_NUM_DATA_POINTERS && frame->extended_data != frame->data)
-            frame->data[p] += bytes;
-    }
-    frame->nb_samples -= samples;
-}
-
 /* Keeps one channel of the frame. */
 static int frame_select_channel(AVFrame *frame, int channel, struct bl_error *e)
 {
@@ -186,7 +173,7 @@ static int trim_emit(struct bl_trim *t, AVFrame *frame, struct bl_error *e)
     } else {
         if (av_frame_ref(frame, t->frame) < 0)
             return bl_error_memory(e);
-        frame_skip_samples(frame, t->used);
+        bl_frame_drop_first(frame, t->used);
         frame->nb_samples = count;
         t->used += count;
     }

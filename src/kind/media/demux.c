@@ -12,6 +12,7 @@
 
 #include "kind/media/allowlist.h"
 #include "kind/media/decoder_memory.h"
+#include "kind/media/extent.h"
 #include "kind/reservation.h"
 #include "kind/media/mov_claims.h"
 #include "kind/media/png_notes.h"
@@ -196,6 +197,20 @@ static void covers_discard(struct bl_demux *d)
     }
 }
 
+/* libav measures edits in ticks of the film, which are milliseconds in most files: where extents say all, it is not to
+ * know of any. */
+static int edits_ignore(struct bl_demux *d, const AVInputFormat *input, enum bl_demux_mode mode, AVDictionary **options,
+                        struct bl_error *e)
+{
+    struct bl_extent none;
+    if (mode != BL_DEMUX_AUDIO || strncmp(input->name, "mov,", 4) != 0)
+        return BL_OK;
+    int code = bl_extent_read_mov(&d->file, -1, &d->edits_ignored, &none, e);
+    if (code || !d->edits_ignored)
+        return code;
+    return av_dict_set(options, "ignore_editlist", "1", 0) < 0 ? bl_error_memory(e) : BL_OK;
+}
+
 static int demux_open_format(struct bl_demux *d, enum bl_demux_mode mode, struct bl_error *e)
 {
     const AVInputFormat *input;
@@ -213,8 +228,12 @@ static int demux_open_format(struct bl_demux *d, enum bl_demux_mode mode, struct
     if (code)
         return code;
     code = wave_limit_probe(d, input, &options, e);
-    if (code)
+    if (!code)
+        code = edits_ignore(d, input, mode, &options, e);
+    if (code) {
+        av_dict_free(&options);
         return code;
+    }
     code = avformat_open_input(&d->format, NULL, input, &options);
     av_dict_free(&options);
     if (code >= 0) {

@@ -32,6 +32,7 @@ struct bl_demux {
     bool recognised;        /* by the file's content, not only by its name */
     bool first_is_short;    /* WAV: the first packet is kept short, see wave_limit_probe */
     bool maybe_dts;         /* WAV: the samples may be DTS */
+    bool edits_ignored;     /* QuickTime: libav does not know of edits of sound, see extent.h */
     AVStream *stream;       /* the chosen video or audio stream */
     bool probed;            /* avformat_find_stream_info was called */
     bool all_streams;       /* bl_demux_next gives the packets of all streams */

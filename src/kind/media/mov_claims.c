@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/window.h"
+#include "kind/media/mov_box.h"
 
 #define DEPTH_MAX 16
 #define BOXES_MAX (1 << 20) /* of a file: a day in fragments of a second has fewer */
@@ -40,10 +41,9 @@ static int64_t claims_add(int64_t a, int64_t b)
     return b > INT64_MAX / 128 - a ? INT64_MAX / 128 : a + b;
 }
 
-/* Reads a number of 4 bytes; beyond the end: 0. */
 static int64_t claims_read(struct claims *c, int64_t at)
 {
-    return (int64_t)bl_window_number(&c->window, at, 4, true);
+    return bl_mov_read(&c->window, at);
 }
 
 /* Reads the head of a table: its number of entries, or -1 if they are too many. */
@@ -137,12 +137,6 @@ static void track_read_sizes(struct claims *c, int64_t at)
         t->samples = samples;
 }
 
-/* The scale of a track, or of all: behind two times, which a later version has made wider. */
-static int64_t claims_read_scale(struct claims *c, int64_t at)
-{
-    return claims_read(c, at + (claims_read(c, at) >> 24 == 1 ? 20 : 12));
-}
-
 static void track_read_chunk_lengths(struct claims *c, int64_t at)
 {
     int64_t runs = claims_read(c, at + 4);
@@ -162,10 +156,10 @@ static void claims_read_table(struct claims *c, uint32_t name, int64_t at)
         t->sound = t->sound || claims_read(c, at + 8) == MKBETAG('s', 'o', 'u', 'n');
         break;
     case MKBETAG('m', 'v', 'h', 'd'):
-        c->scale = claims_read_scale(c, at);
+        c->scale = bl_mov_read_scale(&c->window, at);
         break;
     case MKBETAG('m', 'd', 'h', 'd'):
-        t->scale = claims_read_scale(c, at);
+        t->scale = bl_mov_read_scale(&c->window, at);
         break;
     case MKBETAG('e', 'l', 's', 't'):
         t->edits = at;
@@ -212,22 +206,15 @@ static bool box_has_boxes(uint32_t name)
 /* NOLINTNEXTLINE(misc-no-recursion): at most DEPTH_MAX */
 static void claims_read_boxes(struct claims *c, int64_t at, int64_t end, int depth)
 {
-    while (at < end - 7 && c->boxes++ < BOXES_MAX) {
-        uint64_t size = (uint64_t)claims_read(c, at);
-        uint32_t name = (uint32_t)claims_read(c, at + 4);
-        int64_t inside = at + (size == 1 ? 16 : 8);
-        if (size == 1)
-            size = bl_window_number(&c->window, at + 8, 8, true);
-        int64_t after = size == 0 || size > (uint64_t)(end - at) ? end : at + (int64_t)size;
-        if (after < inside)
-            return;
-        if (box_has_boxes(name) && depth < DEPTH_MAX)
-            claims_read_boxes(c, inside, after, depth + 1);
+    struct bl_mov_box box;
+    while (c->boxes++ < BOXES_MAX && bl_mov_box_read(&c->window, at, end, &box)) {
+        if (box_has_boxes(box.name) && depth < DEPTH_MAX)
+            claims_read_boxes(c, box.inside, box.after, depth + 1);
         else
-            claims_read_table(c, name, inside);
-        if (name == MKBETAG('t', 'r', 'a', 'k'))
+            claims_read_table(c, box.name, box.inside);
+        if (box.name == MKBETAG('t', 'r', 'a', 'k'))
             track_end(c);
-        at = after;
+        at = box.after;
     }
 }
 
