@@ -20,7 +20,6 @@ encode() {
     ogg) ffmpeg -v error -nostdin -i "$2" -c:a libvorbis -q:a 8 "$3" ;;
     aac) ffmpeg -v error -nostdin -i "$2" -c:a aac -b:a 192k "$3" ;;
     opus) ffmpeg -v error -nostdin -i "$2" -c:a libopus "$3" ;;
-    *) ffmpeg -v error -nostdin -i "$2" -c:a "$1" "$3" ;;
     esac
 }
 
@@ -38,7 +37,7 @@ packed = array.array("h", data[8 + size + begin : 8 + size + end])
 assert len(packed) == len(right), (len(packed), len(right))
 def likeness(lag):
     return sum(packed[i] * right[i - lag] for i in range(40, len(right) - 40))
-lags = {lag: likeness(lag) for lag in range(-40, 41, 1 if len(right) < 3000 else 3)}
+lags = {lag: likeness(lag) for lag in range(-40, 41, 1 if len(right) < 3000 else 5)}
 lags[0] = likeness(0)
 best = max(lags, key=lags.get)
 energy = sum(v * v for v in right[40 : len(right) - 40])
@@ -46,20 +45,53 @@ assert best == 0 and lags[0] > 0.4 * energy, (best, lags[0] / energy)
 END
 }
 
+# holed OUT DROPPED [words]: four seconds of 25 frames, and noise, in s.wav, without these packets of it (an expression of their
+# number n); further words say how both are coded.
+holed() {
+    local out=$1 dropped=$2
+    shift 2
+    [ -e s.wav ] || noise 64000 16000 s.wav
+    ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=64x48:rate=25:duration=4 -i s.wav -threads 1 -c:v libx264 -pix_fmt yuv420p \
+        "$@" -bsf:a "noise=drop='$dropped'" "$out"
+}
+
+# lies_from DATASET FIELD FROM TO [AWAY]: samples FROM to TO, of all steps behind each other, are where s.wav has them, or at most
+# AWAY samples from there. With AWAY "zero" all are 0.
+lies_from() {
+    python3 - "$1"/shards/00000/*.safetensors "$2" "$3" "$4" "${5-0}" <<'END'
+import array, json, sys, wave
+name, field, first, last, away = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+with wave.open("s.wav") as source:
+    right = array.array("h", source.readframes(source.getnframes()))
+data = open(name, "rb").read()
+size = int.from_bytes(data[:8], "little")
+begin, end = json.loads(data[8 : 8 + size])[field]["data_offsets"]
+packed = array.array("h", data[8 + size + begin : 8 + size + end])
+if away == "zero":
+    assert not any(packed[first:last])
+    sys.exit()
+def likeness(lag):
+    return sum(packed[i] * right[i + lag] for i in range(first, last))
+lags = {lag: likeness(lag) for lag in range(-20, 21)}
+best, energy = max(lags, key=lags.get), sum(v * v for v in right[first:last])
+assert abs(best) <= int(away) and lags[best] > 0.3 * energy, (best, lags[best] / energy)
+END
+}
+
 # As many samples as were encoded, for many numbers of them: of one block, of a page, whole numbers of blocks, one more, one less.
 test_every_length_is_the_encoders() {
-    local rate n coder ext line
+    local rate n
     for rate in 16000 44100; do
         mkdir "$rate"
         for n in 1 2 100 128 256 1000 1024 1025 4000 15999 16000 16001 44100; do
             noise $n $rate $n.wav
-            for coder in oggenc:ogg ogg:ff.ogg aac:m4a alac:caf.m4a flac:oga; do
-                [ "$n.$coder" = 1.aac:m4a ] || encode "${coder%:*}" $n.wav "$rate/$n.${coder#*:}"
-            done
+            encode oggenc $n.wav $rate/$n.ogg
+            ffmpeg -v error -nostdin -i $n.wav -c:a libvorbis $rate/$n.ff.ogg -c:a flac $rate/$n.oga -c:a alac $rate/$n.alac.m4a \
+                -c:a aac $rate/$n.m4a
         done
         rm -f ./*.wav
         expect 0 bload scan -q --kind audio --rate $rate $rate
-        is 64 "$(field id <"$OUT" | wc -l)"
+        is 65 "$(field id <"$OUT" | wc -l)"
         field id <"$OUT" | cut -d . -f 1 >right
         field length <"$OUT" | same right -
     done
@@ -146,4 +178,101 @@ data[at : at + 4] = int(sys.argv[3]).to_bytes(4, "big")
 open(sys.argv[2], "wb").write(data)
 END
     is '22050' "$(bload scan -q --kind audio --rate 44100 b.m4a | field length)"
+}
+
+SECOND_SOUND='sources: [v/]
+size: 16x8
+T: 100
+fields: [{name: sound, path: "v/{name}", kind: audio, per-step: true, samples: 640}]'
+
+# What follows a hole lies where the picture has it.
+test_a_hole_in_the_sound_of_a_film() {
+    local name away words
+    echo "$SECOND_SOUND" >set.yaml
+    while read -r name away words; do
+        mkdir v
+        # shellcheck disable=SC2086
+        holed "v/a.$name" 'between(n,20,22)' $words
+        expect 3 bload pack -q -c set.yaml -o "$name"
+        err_has 'sound: v/a.'"$name"': 1 gap in its timestamps filled with 0.'
+        expect 0 bload verify -q "$name"
+        lies_from "$name" sound 2000 8000 "$away"
+        lies_from "$name" sound 36000 42000 "$away"
+        [ "$name" = ts ] || lies_from "$name" sound 20480 22000 zero
+        rm -r v
+    done <<'END'
+mkv 0 -c:a aac -b:a 96k
+mp4 0 -c:a aac -b:a 96k
+ts 1 -c:a mp2 -b:a 160k
+END
+}
+
+# Fragments without an edit list say that an encoder's delay lasts until the first picture.
+test_a_film_in_fragments_with_b_frames() {
+    mkdir v
+    echo "$SECOND_SOUND" >set.yaml
+    holed v/a.mp4 0 -bf 2 -c:a aac -b:a 96k -movflags frag_keyframe+empty_moov
+    expect 3 bload pack -q -c set.yaml -o d
+    err_has 'a.mp4: 1 gap in its timestamps filled with 0.016 s of zeros'
+    lies_from d sound 2000 8000
+    sed -i 's/640}/640, audio-gap: off}/' set.yaml
+    expect 0 bload pack -q -c set.yaml -o e
+    if lies_from e sound 2000 8000 2>/dev/null; then fail 'it lies there anyway'; fi
+}
+
+# On request, and the same whichever way it is read.
+test_holes_in_sound_alone() {
+    holed a.mka 'eq(n,5)+eq(n,20)' -vn -c:a pcm_s16le
+    is "$((64000 - 2 * 2048)) ok " "$(bload scan -q a.mka --kind audio | tail -n 1 | cut -f 2,6,7 | tr '\t' ' ')"
+    expect 3 bload pack -q a.mka --audio-gap 0.01 -T 64000 -o whole
+    err_has 'a.mka: 2 gaps in its timestamps filled with 0.256 s of zeros'
+    lies_from whole audio 4000 10000
+    lies_from whole audio 10240 12288 zero
+    lies_from whole audio 13000 19000
+    lies_from whole audio 57000 63000
+    expect 2 bload pack -q a.mka --audio-gap 10ms -T 64000 -o parts
+    err_has '--audio-gap expects 0.002 to 10 seconds, or off, not "10ms"'
+    expect 3 bload pack -q a.mka --audio-gap 0.01 -T 3000 --oversize split -o parts
+    expect 0 bload verify -q parts
+    python3 - whole parts <<'END'
+import json, sys
+def samples(name):
+    data = open(f"{name}/shards/00000/shard-00000000.safetensors", "rb").read()
+    size = int.from_bytes(data[:8], "little")
+    begin, end = json.loads(data[8 : 8 + size])["audio"]["data_offsets"]
+    return data[8 + size + begin : 8 + size + end]
+whole, parts = samples("whole"), samples("parts")
+pieces = {parts[at : at + 6000] for at in range(0, len(parts), 6000)}
+assert all(whole[at : at + 6000] in pieces for at in range(0, 120000, 6000))
+END
+}
+
+# Timestamps that are rounded are no gaps, and do not add up: 1024 samples at 44.1 kHz are no whole number of milliseconds.
+test_rounded_timestamps_are_no_gaps() {
+    local rate name
+    for rate in 44100 22050; do
+        noise 400000 $rate s.wav
+        for name in mka:aac ts:mp2 flv:aac; do
+            [ $rate.$name = 22050.ts:mp2 ] || ffmpeg -v error -nostdin -y -i s.wav -c:a "${name#*:}" "a.${name%:*}"
+        done
+        for name in a.*; do
+            is "ok " "$(bload scan -q --kind audio --rate $rate --audio-gap 0.002 "$name" | tail -n 1 | cut -f 6,7 | tr '\t' ' ')"
+            is "$(bload scan -q --kind audio --rate $rate "$name" | field length)" \
+                "$(bload scan -q --kind audio --rate $rate --audio-gap 0.002 "$name" | field length)"
+        done
+    done
+}
+
+# Times that go back a little are an overlap, which is cut.
+test_overlaps_are_cut() {
+    noise 64000 16000 s.wav
+    ffmpeg -v error -nostdin -i s.wav -c:a pcm_s16le -bsf:a "setts=pts='PTS-if(gte(N,20),3000/16,0)':dts='DTS-if(gte(N,20),3000/16,0)'" a.mka ||
+        skip 'this ffmpeg cannot set times'
+    expect 3 bload pack -q a.mka --kind audio --audio-gap 0.01 -T 64000 -o d
+    err_has 'a.mka: 1 overlap in its timestamps: 0.18'
+    lies_from d audio 1000 7000
+    is 60992 "$(field length <d/sequences.tsv)" # 188 milliseconds less
+    expect 3 bload pack -q a.mka --kind audio --audio-gap 0.01 -T 60992 -o e
+    tail -c 30000 e/shards/00000/shard-00000000.safetensors >packed
+    tail -c 30000 s.wav | same packed -
 }

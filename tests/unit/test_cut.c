@@ -223,7 +223,7 @@ START_TEST(every_cut_in_any_order)
     struct bl_error e = {0};
     unit_enter(directory);
     write_wave("a.wav");
-    ck_assert_int_eq(bl_trim_open(&w, "a.wav", -1, -1, &env, &e), BL_OK);
+    ck_assert_int_eq(bl_trim_open(&w, "a.wav", -1, -1, (struct bl_rational){0, 1}, &env, &e), BL_OK);
     ck_assert_int_eq(go_through(&w, &bl_cut_whole, false), RATE * SECONDS);
     /* Behind each other, back, far ahead, at the very end and beyond it. */
     static const struct bl_cut cuts[] = {

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/option.h"
+
 enum bl_audio_dtype { BL_AUDIO_S16, BL_AUDIO_F32 };
 
 struct bl_audio_config {
@@ -15,6 +17,8 @@ struct bl_audio_config {
     const char *features; /* their name, for bl_features_parse; NULL: samples */
     int64_t mel_high;     /* Hz; 0 or less: counted from half the rate */
     bool snip_edges;
+    struct bl_rational gap; /* seconds; num 0: timestamps do not count; den 0: not given */
+    bool by_clock;          /* timestamps count, unless gap says otherwise: sound per step */
 };
 
 #endif

@@ -7,6 +7,7 @@
 #include "kind/audio/decoder.h"
 #include "kind/audio/features.h"
 #include "kind/audio/mix.h"
+#include "kind/audio/options.h"
 #include "kind/audio/wave.h"
 #include "kind/media/truncation.h"
 #include "kind/row.h"
@@ -44,7 +45,7 @@ static void total_add_part(struct total *c, const struct bl_audio_config *config
 static void total_mark_faults(const struct bl_audio_decoder *s, struct total *c, int64_t nonfinite, int samples)
 {
     int64_t at = c->before + c->last.samples;
-    if ((s->errors || s->corrupt) && c->damaged_begin > at)
+    if ((s->errors || s->corrupt || bl_timeline_events(&s->timeline)) && c->damaged_begin > at)
         c->damaged_begin = at;
     if (s->nonfinite == nonfinite)
         return;
@@ -124,10 +125,25 @@ static void info_add_damage(struct bl_audio_info *info, const struct bl_audio_de
         ADD_REASON(info, "damaged: %s concealed by the decoder", bl_text_plural(frames, s->corrupt, "frame"));
 }
 
+/* What was done so that the sound follows its timestamps. */
+static void info_add_times(struct bl_audio_info *info, const struct bl_timeline *t)
+{
+    char times[BL_PLURAL_SIZE];
+    if (t->gaps)
+        ADD_REASON(info, "%s in its timestamps filled with %.3f s of zeros", bl_text_plural(times, t->gaps, "gap"),
+                   t->filled);
+    if (t->overlaps)
+        ADD_REASON(info, "%s in its timestamps: %.3f s cut", bl_text_plural(times, t->overlaps, "overlap"), t->cut);
+    if (t->jumps)
+        ADD_REASON(info, "%s in its timestamps, more than %d s ahead or %d s back, not followed",
+                   bl_text_plural(times, t->jumps, "jump"), BL_TIMELINE_AHEAD, BL_TIMELINE_BACK);
+}
+
 /* Everything that is wrong with the file, the gravest first. */
 static void info_add_reasons(struct bl_audio_info *info, const struct bl_audio_decoder *s, const struct total *c)
 {
     info_add_damage(info, s, c);
+    info_add_times(info, &s->timeline);
     if (s->nonfinite)
         ADD_REASON(info, "%" PRId64 " samples are NaN or infinite: made 0", s->nonfinite);
     if (c->parts > 1)
@@ -182,7 +198,7 @@ int bl_audio_count(const struct bl_audio_config *config, const struct bl_kind_en
 {
     *info = (struct bl_audio_info){.stream = -1};
     struct bl_audio_decoder s;
-    int code = bl_audio_decoder_open(&s, path, -1, BL_DEMUX_WANTED(config->stream), env, e);
+    int code = bl_audio_decoder_open(&s, path, -1, BL_DEMUX_WANTED(config->stream), bl_audio_gap(config), env, e);
     if (code)
         return code;
     info->stream = s.demux.stream->index;

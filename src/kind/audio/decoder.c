@@ -6,6 +6,9 @@
 #include "kind/audio/frame.h"
 #include "kind/audio/lanes.h"
 
+#define SILENCE 4096           /* samples that are filled in at once */
+#define FILLED_MAX (24 * 3600) /* seconds */
+
 /* Finds what the container says of what is heard. */
 static int decoder_find_extent(struct bl_audio_decoder *s, struct bl_error *e)
 {
@@ -16,6 +19,17 @@ static int decoder_find_extent(struct bl_audio_decoder *s, struct bl_error *e)
     if (strcmp(d->format->iformat->name, "ogg") == 0)
         return bl_extent_read_ogg(&d->file, d->stream->index, d->stream->codecpar, &s->extent, e);
     return BL_OK;
+}
+
+/* Where positions follow from the packets, timestamps say nothing more. */
+static void decoder_begin_timeline(struct bl_audio_decoder *s, struct bl_rational gap)
+{
+    int rate = s->demux.stream->codecpar->sample_rate;
+    if (s->extent.steady)
+        gap.num = 0;
+    if (gap.num && s->extent.blur && rate > 0)
+        gap = (struct bl_rational){gap.num * rate + s->extent.blur * gap.den, gap.den * rate};
+    bl_timeline_begin(&s->timeline, gap, s->demux.stream->time_base);
 }
 
 static int decoder_open_codec(struct bl_audio_decoder *s, struct bl_error *e)
@@ -52,13 +66,15 @@ static int decoder_open_codec(struct bl_audio_decoder *s, struct bl_error *e)
 }
 
 int bl_audio_decoder_open(struct bl_audio_decoder *s, const char *path, int64_t bytes, int stream,
-                          const struct bl_kind_env *env, struct bl_error *e)
+                          struct bl_rational gap, const struct bl_kind_env *env, struct bl_error *e)
 {
-    *s = (struct bl_audio_decoder){0};
+    *s = (struct bl_audio_decoder){.silence = -1};
     int code = bl_demux_open(&s->demux, path, bytes, stream, BL_DEMUX_AUDIO, env, e);
     if (code)
         return code;
     code = decoder_find_extent(s, e);
+    if (!code)
+        decoder_begin_timeline(s, gap);
     if (!code)
         code = decoder_open_codec(s, e);
     if (code)
@@ -285,18 +301,52 @@ static int decoder_fill_queue(struct bl_audio_decoder *s, struct bl_error *e)
     return BL_OK;
 }
 
-int bl_audio_decoder_next(struct bl_audio_decoder *s, AVFrame *frame, bool *got, struct bl_error *e)
+/* Hands out the first queued frame. */
+static void decoder_take_frame(struct bl_audio_decoder *s, AVFrame *frame)
 {
-    *got = false;
-    int code = decoder_fill_queue(s, e);
-    if (code || !s->queued)
-        return code;
     AVFrame *first = s->queue[0];
     av_frame_move_ref(frame, first);
     memmove(s->queue, s->queue + 1, (BL_AUDIO_DECODER_QUEUE - 1) * sizeof *s->queue);
     s->queue[BL_AUDIO_DECODER_QUEUE - 1] = first; /* empty now */
     s->queued--;
-    *got = true;
+    s->silence = -1;
+}
+
+/* Finds the place of the first queued frame, and cuts off what lies before it. */
+static int decoder_place_frame(struct bl_audio_decoder *s, struct bl_error *e)
+{
+    AVFrame *first = s->queue[0];
+    int64_t place = bl_timeline_place(&s->timeline, first);
+    if (s->timeline.filled > FILLED_MAX)
+        return bl_error_set(e, BL_EDATA, "its timestamps leave more than %d hours without sound", FILLED_MAX / 3600);
+    s->silence = place > 0 ? place : 0;
+    if (place < 0 && -place < first->nb_samples)
+        bl_frame_drop_first(first, (int)-place);
+    else if (place < 0)
+        first->nb_samples = 0;
+    return BL_OK;
+}
+
+int bl_audio_decoder_next(struct bl_audio_decoder *s, AVFrame *frame, bool *got, struct bl_error *e)
+{
+    for (*got = false; !*got; *got = frame->nb_samples > 0) {
+        av_frame_unref(frame);
+        int code = decoder_fill_queue(s, e);
+        if (code || !s->queued)
+            return code;
+        if (s->silence < 0)
+            code = decoder_place_frame(s, e);
+        if (code)
+            return code;
+        if (s->silence > 0) {
+            int count = s->silence < SILENCE ? (int)s->silence : SILENCE;
+            s->silence -= count;
+            bl_cancel_beat(s->demux.file.cancel);
+            *got = true;
+            return bl_frame_silence(frame, s->queue[0], count, e);
+        }
+        decoder_take_frame(s, frame);
+    }
     return BL_OK;
 }
 
@@ -331,12 +381,14 @@ int bl_audio_decoder_seek(struct bl_audio_decoder *s, int64_t sample, int64_t *a
     while (s->queued)
         av_frame_unref(s->queue[--s->queued]);
     s->draining = s->ended = false;
+    s->silence = -1;
     int64_t errors = s->errors;
     code = decoder_fill_queue(s, e);
     if (code || !s->queued || s->queue[0]->pts == AV_NOPTS_VALUE || s->errors > errors)
         return code;
     *at = s->queue[0]->pts - s->origin;
     *found = *at >= 0 && *at <= sample;
+    bl_timeline_seek(&s->timeline, s->origin, *at);
     return BL_OK;
 }
 

@@ -1,5 +1,6 @@
 #include "kind/audio/frame.h"
 
+#include <libavutil/samplefmt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,4 +17,16 @@ void bl_frame_drop_first(AVFrame *frame, int samples)
             frame->data[p] += bytes;
     }
     frame->nb_samples -= samples;
+}
+
+int bl_frame_silence(AVFrame *frame, const AVFrame *like, int samples, struct bl_error *e)
+{
+    frame->format = like->format;
+    frame->sample_rate = like->sample_rate;
+    frame->nb_samples = samples;
+    if (av_channel_layout_copy(&frame->ch_layout, &like->ch_layout) < 0 || av_frame_get_buffer(frame, 0) < 0)
+        return bl_error_memory(e);
+    av_samples_set_silence(frame->extended_data, 0, samples, like->ch_layout.nb_channels,
+                           (enum AVSampleFormat)like->format);
+    return BL_OK;
 }

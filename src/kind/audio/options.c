@@ -14,12 +14,46 @@ const char *const bl_audio_dtypes[] = {"s16", "f32", NULL};
 
 #define MEL_HIGH (-400) /* Hz, the default of --mel-high */
 
+static const struct bl_rational gap_usual = {1, 100};
+
+/* Less than 2 ms would count what Matroska rounds. */
+static bool gap_parse(const struct bl_option *option, const char *text, void *value)
+{
+    struct bl_rational *gap = value;
+    if (strcmp(text, "off") == 0) {
+        *gap = (struct bl_rational){0, 1};
+        return true;
+    }
+    return bl_option_rational.parse(option, text, value) && gap->num >= gap->den / 500.0 && gap->num <= 10 * gap->den;
+}
+
+static void gap_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    const struct bl_rational *gap = value;
+    if (gap->den && !gap->num)
+        bl_buffer_text(out, "off");
+    else
+        bl_option_rational.format(option, value, out);
+}
+
+static const struct bl_option_type gap_type = {"SECONDS", gap_parse, gap_format, "0.002 to 10 seconds, or off"};
+
+struct bl_rational bl_audio_gap(const struct bl_audio_config *config)
+{
+    if (config->gap.den)
+        return config->gap;
+    return config->by_clock ? gap_usual : (struct bl_rational){0, 1};
+}
+
 const struct bl_option bl_audio_options[] = {
     BL_OPTION_INT("rate", struct bl_audio_config, rate, BL_AFFECTS_LENGTHS, "sample rate to resample to",
                   .initial = "16000", .min = 100, .max = 768000, .placeholder = "HZ"),
     BL_OPTION_INT("channels", struct bl_audio_config, channels, BL_AFFECTS_BYTES,
                   "number of channels to mix to; 1: their mean", .initial = "1", .min = 1, .max = 8,
                   .placeholder = "N"),
+    BL_OPTION_CUSTOM("audio-gap", &gap_type, struct bl_rational, struct bl_audio_config, gap, BL_AFFECTS_LENGTHS,
+                     "fill gaps in timestamps and cut overlaps that are longer; per step 0.01",
+                     .placeholder = "SECONDS|off"),
     BL_OPTION_STRING("features", struct bl_audio_config, features, BL_AFFECTS_LENGTHS,
                      "steps are 10 ms frames of log-mel features, of Whisper or, with N filters, of Kaldi",
                      .placeholder = "whisper80|whisper128|fbankN"),
@@ -72,6 +106,10 @@ void bl_audio_sampling(const void *values, struct bl_buffer *out)
         bl_buffer_printf(out, " features=%s%s", config->features, config->snip_edges ? " snip" : "");
     if (config->stream)
         bl_buffer_printf(out, " stream=%d", config->stream - 1);
+    if (config->gap.num)
+        bl_buffer_printf(out, " audio-gap=%lld/%lld", (long long)config->gap.num, (long long)config->gap.den);
+    else if (config->gap.den && config->by_clock)
+        bl_buffer_text(out, " audio-gap=off");
 }
 
 int bl_audio_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,

@@ -3,6 +3,7 @@
 #ifndef BL_AUDIO_OPTIONS_H
 #define BL_AUDIO_OPTIONS_H
 
+#include "kind/audio/config.h"
 #include "kind/kind.h"
 
 extern const char *const bl_audio_dtypes[];
@@ -16,5 +17,8 @@ int bl_audio_fields(const void *config, const struct bl_kind_env *env, const str
                     struct bl_error *e);
 void bl_audio_describe(const void *config, const struct bl_field *field, struct bl_buffer *out);
 void bl_audio_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink);
+
+/* The limit of timestamps (timeline.h). Sound per step follows them unless it is told not to. */
+struct bl_rational bl_audio_gap(const struct bl_audio_config *config);
 
 #endif

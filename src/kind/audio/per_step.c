@@ -51,6 +51,7 @@ static int per_step_attach(void *values, int64_t num, int64_t den, int64_t toler
         num = config->step_rate.num;
         den = config->step_rate.den;
     }
+    config->audio.by_clock = true;
     config->tolerance = tolerance;
     config->window = config->samples;
     if (!config->window && den)

@@ -11,6 +11,7 @@
 
 #include "kind/audio/config.h"
 #include "kind/audio/features.h"
+#include "kind/audio/options.h"
 #include "kind/audio/samples.h"
 
 #define KEPT_MAX (48 << 20) /* bytes: 26 minutes of 16-bit samples at 16 kHz */
@@ -95,7 +96,7 @@ static int audio_reader_open_file(struct bl_reader *r, const struct bl_row *row,
     char *path = strdup(row->path);
     if (!path)
         return bl_error_memory(e);
-    int code = bl_samples_open(&r->samples, &r->mix, path, row->bytes, row->stream, r->env, e);
+    int code = bl_samples_open(&r->samples, &r->mix, path, row->bytes, row->stream, bl_audio_gap(r->config), r->env, e);
     if (code) {
         free(path);
         return code;

@@ -3,13 +3,13 @@
 #include <string.h>
 
 int bl_samples_open(struct bl_samples *s, struct bl_mix *mix, const char *path, int64_t bytes, int stream,
-                    const struct bl_kind_env *env, struct bl_error *e)
+                    struct bl_rational gap, const struct bl_kind_env *env, struct bl_error *e)
 {
     *s = (struct bl_samples){.mix = mix, .frame = av_frame_alloc()};
     if (!s->frame)
         return bl_error_memory(e);
     s->step_bytes = mix->step_bytes;
-    int code = bl_trim_open(&s->trim, path, bytes, stream, env, e);
+    int code = bl_trim_open(&s->trim, path, bytes, stream, gap, env, e);
     if (code)
         av_frame_free(&s->frame);
     else

@@ -18,7 +18,7 @@ struct bl_samples {
 
 /* Arguments and errors as bl_trim_open's. mix outlives it. */
 int bl_samples_open(struct bl_samples *s, struct bl_mix *mix, const char *path, int64_t bytes, int stream,
-                    const struct bl_kind_env *env, struct bl_error *e);
+                    struct bl_rational gap, const struct bl_kind_env *env, struct bl_error *e);
 
 /* From now on steps are those of this cut, from its first on; see bl_trim_set. */
 void bl_samples_begin(struct bl_samples *s, const struct bl_cut *cut, bool damaged);

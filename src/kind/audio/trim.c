@@ -6,12 +6,12 @@
 
 #define SEEK_SECONDS 2 /* what lies nearer is reached by decoding */
 
-int bl_trim_open(struct bl_trim *t, const char *path, int64_t bytes, int stream, const struct bl_kind_env *env,
-                 struct bl_error *e)
+int bl_trim_open(struct bl_trim *t, const char *path, int64_t bytes, int stream, struct bl_rational gap,
+                 const struct bl_kind_env *env, struct bl_error *e)
 {
-    *t = (struct bl_trim){.path = path, .bytes = bytes, .stream = stream, .env = env, .cut = bl_cut_whole};
+    *t = (struct bl_trim){.path = path, .bytes = bytes, .stream = stream, .gap = gap, .env = env, .cut = bl_cut_whole};
     t->frame = av_frame_alloc();
-    int code = t->frame ? bl_audio_decoder_open(&t->decoder, path, bytes, stream, env, e) : bl_error_memory(e);
+    int code = t->frame ? bl_audio_decoder_open(&t->decoder, path, bytes, stream, gap, env, e) : bl_error_memory(e);
     if (code)
         av_frame_free(&t->frame);
     return code;
@@ -62,7 +62,7 @@ static int trim_reopen(struct bl_trim *t, struct bl_error *e)
     bl_audio_decoder_close(&t->decoder);
     t->position = 0;
     t->seeked = t->resumed = false;
-    return bl_audio_decoder_open(&t->decoder, t->path, t->bytes, t->stream, t->env, e);
+    return bl_audio_decoder_open(&t->decoder, t->path, t->bytes, t->stream, t->gap, t->env, e);
 }
 
 /* Goes to the point of the cut. */

@@ -11,9 +11,10 @@
 
 struct bl_trim {
     struct bl_audio_decoder decoder;
-    const char *path; /* the caller's; with bytes, stream and env what the decoder is opened with */
+    const char *path; /* the caller's; with bytes, stream, gap and env what the decoder is opened with */
     int64_t bytes;
     int stream;
+    struct bl_rational gap;
     const struct bl_kind_env *env;
 
     AVFrame *frame;   /* decoded, and not all of it handed out */
@@ -32,8 +33,8 @@ struct bl_trim {
 };
 
 /* Arguments and errors as bl_audio_decoder_open's. path outlives the trim. The cut is all of the recording. */
-int bl_trim_open(struct bl_trim *t, const char *path, int64_t bytes, int stream, const struct bl_kind_env *env,
-                 struct bl_error *e);
+int bl_trim_open(struct bl_trim *t, const char *path, int64_t bytes, int stream, struct bl_rational gap,
+                 const struct bl_kind_env *env, struct bl_error *e);
 void bl_trim_close(struct bl_trim *t);
 
 /* From now on frames are those of this cut. damaged: something before its end does not decode, so that places in the

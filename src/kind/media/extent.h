@@ -15,6 +15,8 @@ struct bl_extent {
     int64_t scale;      /* ticks of a second; 0: nothing is known, and libav's answer counts */
     int64_t begin, end; /* [begin, end) is heard; end INT64_MAX: up to the last */
     int64_t origin;     /* when it begins, by the container's clock */
+    bool steady;        /* the positions of its pages follow from its packets: nothing is missing within */
+    int blur;           /* samples by which libav's timestamps may be wrong within a page */
 };
 
 /* Reads the edits of all tracks of sound of a QuickTime file. *plain: each has at most one part that is shown, at

@@ -30,7 +30,8 @@ struct pages {
     int64_t position;   /* the last granule position; -1: none yet */
     int64_t skip, over; /* samples too many at the beginning and the end */
     int64_t origin;
-    bool ended;
+    int longest; /* samples of a packet */
+    bool ended, unsteady;
 };
 
 static uint32_t pages_byte(struct pages *p, int64_t at)
@@ -61,6 +62,7 @@ static void packet_end(struct pages *p)
     if (p->packets++ < HEADERS || p->head < 0)
         return;
     int samples = av_vorbis_parse_frame(p->parser, &head, 1);
+    p->longest = samples > p->longest ? samples : p->longest;
     if (samples > 0 && p->packets > HEADERS + 1) {
         p->samples += samples;
         p->since += samples;
@@ -95,6 +97,7 @@ static void page_add_position(struct pages *p, const struct page *page)
         p->over = reached - page->granule;
     else if (reached > page->granule && first)
         p->skip = reached - page->granule;
+    p->unsteady = p->unsteady || (!first && reached != page->granule && !p->over);
     if (first)
         p->origin = reached < page->granule ? page->granule - reached : 0;
     p->position = page->granule;
@@ -150,12 +153,15 @@ int bl_extent_read_ogg(const struct bl_media_file *file, int index, const AVCode
         return BL_OK;
     bool whole = pages_follow(&p, file->tags, index);
     av_vorbis_parse_free(&p.parser);
+    extent->blur = p.longest;
     if (p.window.code || !whole)
         return p.window.code;
     int64_t last = p.samples - p.over;
     *extent = (struct bl_extent){.scale = parameters->sample_rate,
                                  .begin = p.skip,
                                  .end = p.over ? (last > p.skip ? last : p.skip) : INT64_MAX,
-                                 .origin = p.origin};
+                                 .origin = p.origin,
+                                 .steady = !p.unsteady,
+                                 .blur = p.longest};
     return BL_OK;
 }

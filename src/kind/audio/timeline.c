@@ -1,0 +1,87 @@
+#include "kind/audio/timeline.h"
+
+#include <libavutil/mathematics.h>
+
+void bl_timeline_begin(struct bl_timeline *t, struct bl_rational limit, AVRational base)
+{
+    *t = (struct bl_timeline){.limit = limit, .base = base, .anchor = AV_NOPTS_VALUE, .last = AV_NOPTS_VALUE};
+}
+
+void bl_timeline_seek(struct bl_timeline *t, int64_t first, int64_t samples)
+{
+    t->anchor = first;
+    t->counted = samples;
+    t->cutting = 0;
+}
+
+int64_t bl_timeline_events(const struct bl_timeline *t)
+{
+    return t->gaps + t->overlaps + t->jumps;
+}
+
+static void timeline_set_rate(struct bl_timeline *t, int rate)
+{
+    if (t->rate && t->rate != rate) {
+        t->counted = av_rescale(t->counted, rate, t->rate);
+        t->cutting = av_rescale(t->cutting, rate, t->rate);
+    }
+    t->rate = rate;
+}
+
+/* By how many samples the frame is late. */
+static int64_t timeline_find_delay(const struct bl_timeline *t, const AVFrame *frame)
+{
+    int64_t since = av_sat_sub64(frame->pts, t->anchor);
+    int64_t place = av_rescale_q(since, t->base, (AVRational){1, frame->sample_rate});
+    return place == INT64_MIN ? INT64_MAX : av_sat_sub64(place, t->counted);
+}
+
+/* Notes a delay that counts. Returns how much of it is to be filled or cut now. */
+static int64_t timeline_follow(struct bl_timeline *t, const AVFrame *frame, int64_t delay)
+{
+    int64_t rate = frame->sample_rate;
+    if (delay > BL_TIMELINE_AHEAD * rate || delay < -BL_TIMELINE_BACK * rate) {
+        t->jumps++;
+        t->anchor = frame->pts;
+        t->counted = 0;
+        return 0;
+    }
+    if (delay > 0) {
+        t->gaps++;
+        t->filled += (double)delay / (double)rate;
+        return delay;
+    }
+    t->overlaps++;
+    t->cutting = -delay;
+    return 0;
+}
+
+static int64_t timeline_cut(struct bl_timeline *t, const AVFrame *frame)
+{
+    int64_t cut = t->cutting < frame->nb_samples ? t->cutting : frame->nb_samples;
+    t->cutting -= cut;
+    t->cut += (double)cut / frame->sample_rate;
+    return cut;
+}
+
+int64_t bl_timeline_place(struct bl_timeline *t, const AVFrame *frame)
+{
+    if (!t->limit.num)
+        return 0;
+    timeline_set_rate(t, frame->sample_rate);
+    bool known = frame->pts != AV_NOPTS_VALUE && frame->pts != t->last; /* some files repeat them */
+    t->last = frame->pts;
+    if (t->anchor == AV_NOPTS_VALUE && known) {
+        t->anchor = frame->pts;
+        t->counted = 0;
+    }
+    int64_t place = 0, delay = known ? timeline_find_delay(t, frame) : 0;
+    int64_t limit = av_rescale(frame->sample_rate, t->limit.num, t->limit.den);
+    if (t->cutting && known)
+        delay = av_sat_add64(delay, t->cutting); /* what is known already */
+    if (delay > limit || delay < -limit)
+        place = timeline_follow(t, frame, delay);
+    int64_t cut = timeline_cut(t, frame);
+    t->counted += place + frame->nb_samples - cut;
+    return place > 0 ? place : -cut;
+}
