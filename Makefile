@@ -25,7 +25,7 @@ INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 DESTDIR ?=
 
-MODULES := libavformat libavcodec libavutil libswresample zimg libzstd zlib yaml-0.1 libxxhash jansson libpcre2-8 kissfft-float libzip libturbojpeg
+MODULES := libavformat libavcodec libavutil libswresample soxr zimg libzstd zlib yaml-0.1 libxxhash jansson libpcre2-8 kissfft-float libzip libturbojpeg
 # What the library alone needs, for those who link it statically.
 LIBRARY_MODULES := libzstd libxxhash jansson libturbojpeg
 

@@ -43,6 +43,7 @@ needs_build() {
     need libavcodec-dev has_module libavcodec
     need libavutil-dev has_module libavutil
     need libswresample-dev has_module libswresample
+    need libsoxr-dev has_module soxr
     need libzimg-dev has_module zimg
     need libzstd-dev has_module libzstd
     need zlib1g-dev has_module zlib

@@ -37,6 +37,7 @@ only turbojpeg 'turbojpeg' src/store src/kind/frames
 only jansson 'jansson' src/store src/kind/text src/kind/labels
 only PCRE2 'pcre2' src/kind/text
 only kissfft 'kiss' src/kind/audio
+only soxr 'soxr\.h' src/kind/audio
 only libzip 'zip\.h' src/kind/array
 only seccomp 'linux/(audit|filter|seccomp)' src/kind/isolated
 only SentencePiece 'sentencepiece_' src/kind/text

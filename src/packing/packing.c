@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/identity_lines.h"
+#include "kind/audio/resampler.h"
 #include "kind/isolated/isolation.h"
 #include "packing/identity.h"
 #include "packing/internal.h"
@@ -62,6 +63,7 @@ static int packing_enter(struct bl_packing *p, struct bl_error *e)
 static int packing_open_whole(struct bl_packing *p, struct bl_error *e)
 {
     bl_jpeg_forget_environment();
+    bl_resampler_set_environment();
     int code = bl_packing_choose_simd(p, e);
     if (code)
         return code;

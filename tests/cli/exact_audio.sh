@@ -276,3 +276,20 @@ test_overlaps_are_cut() {
     tail -c 30000 e/shards/00000/shard-00000000.safetensors >packed
     tail -c 30000 s.wav | same packed -
 }
+
+# Neither the instructions that FFmpeg is held to, nor what the environment tells soxr, change its bytes; swresample's are others.
+test_the_resamplers() {
+    noise 60000 44100 a.wav
+    expect 0 bload pack -q --kind audio a.wav -T longest -o best
+    expect 0 env SOXR_USE_SIMD=0 SOXR_USE_SIMD32=0 "$BLOAD" pack -q --kind audio a.wav -T longest --simd none -o none
+    expect 0 bload pack -q --kind audio a.wav -T longest --resampler swr -o swr
+    same best/shards/00000/shard-00000000.safetensors none/shards/00000/shard-00000000.safetensors
+    if cmp -s best/shards/00000/shard-00000000.safetensors swr/shards/00000/shard-00000000.safetensors; then fail 'they are the same'; fi
+    is "$(field length <best/sequences.tsv)" "$(field length <swr/sequences.tsv)"
+    expect 0 bload info best
+    out_has 'samples at 16000 Hz, mixed by swresample and resampled by soxr in float'
+    expect 0 bload info swr
+    out_has 'samples at 16000 Hz, mixed and resampled by swresample in float'
+    expect 2 bload pack -q --kind audio a.wav -T longest --resampler swr -o best
+    err_has 'resampler'
+}

@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 4 || size > 200)
         return 0;
     struct bl_features_spec spec = {.whisper = data[0] & 1, .mels = data[0] & 1 ? 80 : 23, .rate = 16000};
-    bl_mix_init(&mix, 16000, 1, true);
+    bl_mix_init(&mix, 16000, 1, true, BL_RESAMPLER_SOXR);
     bl_mix_begin(&mix);
     for (size_t at = 1; at + 3 <= size && !code; at += 3) {
         AVFrame *frame = make(data + at);

@@ -76,7 +76,7 @@ START_TEST(two_channels_are_mixed_to_their_mean)
 {
     struct bl_mix mix;
     struct bl_buffer out = {0};
-    bl_mix_init(&mix, 16000, 1, true);
+    bl_mix_init(&mix, 16000, 1, true, BL_RESAMPLER_SOXR);
     mix_all(&mix, 16000, (const int[]){1000}, 1, &out);
     ck_assert_uint_eq(out.size, 1000 * sizeof(float));
     const float *sample = (const float *)(void *)out.data;
@@ -93,7 +93,7 @@ START_TEST(as_many_samples_as_the_length_says)
     struct bl_buffer out = {0};
     for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
         struct bl_mix mix;
-        bl_mix_init(&mix, 16000, 1, false);
+        bl_mix_init(&mix, 16000, 1, false, BL_RESAMPLER_SOXR);
         for (int n = 1; n < 3000; n = n * 3 + 1) {
             mix_all(&mix, rates[r], &n, 1, &out);
             ck_assert_int_eq((int64_t)(out.size / sizeof(int16_t)), bl_mix_length(n, rates[r], 16000));

@@ -14,6 +14,7 @@ struct bl_audio_config {
     int64_t channels;
     int dtype;            /* enum bl_audio_dtype */
     int stream;           /* as of bl_option_stream_number */
+    int resampler;        /* enum bl_resampler_engine */
     const char *features; /* their name, for bl_features_parse; NULL: samples */
     int64_t mel_high;     /* Hz; 0 or less: counted from half the rate */
     bool snip_edges;

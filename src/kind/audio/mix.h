@@ -1,9 +1,8 @@
-/* From decoded frames to samples as they are packed: channels mixed, then resampled, by libswresample, in float.
+/* From decoded frames to samples as they are packed: channels mixed, by libswresample, then resampled (resampler.h), in
+ * float.
  *
- * The result does not depend on how samples are divided into frames. n samples give ceil(n * rate / source rate): what
- * the filter needs before the first and after the last sample is their mirror image, as in swresample itself, but as
- * much of it as the filter is wide, so that the number is the same for every file. Where a stream changes its rate or
- * channels, each part is resampled by itself. */
+ * The result does not depend on how samples are divided into frames. n samples give ceil(n * rate / source rate). Where
+ * a stream changes its rate or channels, each part is resampled by itself. */
 #ifndef BL_MIX_H
 #define BL_MIX_H
 
@@ -14,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "kind/audio/resampler.h"
 
 /* A part of a stream: samples of one rate and number of channels. */
 struct bl_mix_part {
@@ -36,18 +36,16 @@ struct bl_mix {
     AVChannelLayout layout; /* of the mixer's source */
     int format;             /* of the mixer's source; -1: no mixer */
     bool direct;            /* the mixer's output is the result */
-    SwrContext *resampler;  /* of mixed floats */
-    int resampled_rate;     /* of the resampler's source; 0: no resampler */
+    struct bl_resampler resampler; /* of mixed floats */
 
     struct bl_mix_part part; /* in progress */
-    int64_t emitted;         /* samples that it gave so far */
     float *mixed;            /* the part's last samples, and after them the mixer's last output */
     int tail;                /* samples: of the first of these */
     size_t capacity;         /* of mixed */
 };
 
 /* floats: the output is F32, else I16. */
-void bl_mix_init(struct bl_mix *m, int rate, int channels, bool floats);
+void bl_mix_init(struct bl_mix *m, int rate, int channels, bool floats, enum bl_resampler_engine engine);
 void bl_mix_free(struct bl_mix *m);
 
 /* Begins another stream and forgets the part in progress; contexts and memory are kept. */

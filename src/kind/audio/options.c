@@ -4,11 +4,13 @@
 #include <libavformat/avformat.h>
 #include <libavutil/avutil.h>
 #include <libswresample/swresample.h>
+#include <soxr.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "kind/audio/config.h"
 #include "kind/audio/features.h"
+#include "kind/audio/resampler.h"
 
 const char *const bl_audio_dtypes[] = {"s16", "f32", NULL};
 
@@ -45,12 +47,16 @@ struct bl_rational bl_audio_gap(const struct bl_audio_config *config)
     return config->by_clock ? gap_usual : (struct bl_rational){0, 1};
 }
 
+static const char *const resamplers[] = {"soxr", "swr", NULL}; /* as enum bl_resampler_engine */
+
 const struct bl_option bl_audio_options[] = {
     BL_OPTION_INT("rate", struct bl_audio_config, rate, BL_AFFECTS_LENGTHS, "sample rate to resample to",
                   .initial = "16000", .min = 100, .max = 768000, .placeholder = "HZ"),
     BL_OPTION_INT("channels", struct bl_audio_config, channels, BL_AFFECTS_BYTES,
                   "number of channels to mix to; 1: their mean", .initial = "1", .min = 1, .max = 8,
                   .placeholder = "N"),
+    BL_OPTION_CHOICE("resampler", struct bl_audio_config, resampler, resamplers, BL_AFFECTS_BYTES,
+                     "what changes the rate: soxr (20 bits), or swresample", .initial = "soxr"),
     BL_OPTION_CUSTOM("audio-gap", &gap_type, struct bl_rational, struct bl_audio_config, gap, BL_AFFECTS_LENGTHS,
                      "fill gaps in timestamps and cut overlaps that are longer; per step 0.01",
                      .placeholder = "SECONDS|off"),
@@ -136,7 +142,9 @@ void bl_audio_describe(const void *values, const struct bl_field *field, struct 
 {
     (void)field;
     const struct bl_audio_config *config = values;
-    bl_buffer_printf(out, "samples at %lld Hz, mixed and resampled by swresample in float", (long long)config->rate);
+    bl_buffer_printf(out, "samples at %lld Hz, mixed%s by swresample%s in float", (long long)config->rate,
+                     config->resampler == BL_RESAMPLER_SWR ? " and resampled" : "",
+                     config->resampler == BL_RESAMPLER_SWR ? "" : " and resampled by soxr");
     if (config->features)
         bl_buffer_printf(out, "; %s in frames of 10 ms, FFT by kissfft", config->features);
 }
@@ -153,8 +161,10 @@ static void libav_version_emit(void (*emit)(void *sink, const char *name, const 
 void bl_audio_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
 {
     (void)config;
+    const char *soxr = strchr(soxr_version(), '-');
     emit(sink, "ffmpeg", av_version_info());
     libav_version_emit(emit, sink, "libavformat", avformat_version());
     libav_version_emit(emit, sink, "libavcodec", avcodec_version());
     libav_version_emit(emit, sink, "libswresample", swresample_version());
+    emit(sink, "libsoxr", soxr ? soxr + 1 : soxr_version());
 }
