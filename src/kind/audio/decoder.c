@@ -257,11 +257,14 @@ static int decoder_accept_frame(struct bl_audio_decoder *s, AVFrame *frame, stru
 static void decoder_trim_end(struct bl_audio_decoder *s)
 {
     const AVStream *stream = s->demux.stream;
-    if (s->extent.scale || !bl_demux_is_mov(&s->demux) || s->rate_changed || stream->duration <= 0 ||
-        stream->duration == AV_NOPTS_VALUE)
+    if ((s->extent.scale && s->extent.end != INT64_MAX) || !bl_demux_is_mov(&s->demux) || s->rate_changed ||
+        stream->duration <= 0 || stream->duration == AV_NOPTS_VALUE)
         return;
     AVRational sample = {1, s->rate};
-    int64_t declared = av_rescale_q(stream->duration, stream->time_base, sample), excess = s->decoded - declared;
+    int64_t declared = av_rescale_q(stream->duration, stream->time_base, sample);
+    if (s->extent.scale)
+        declared -= av_rescale(s->extent.begin, s->rate, s->extent.scale);
+    int64_t excess = s->decoded - declared;
     int64_t queued = 0;
     for (int i = 0; i < s->queued; i++)
         queued += s->queue[i]->nb_samples;

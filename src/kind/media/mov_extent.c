@@ -13,7 +13,8 @@
 
 struct film {
     struct bl_window window;
-    int64_t scale; /* ticks of a second, in which edits are measured */
+    int64_t scale;  /* ticks of a second, in which edits are measured */
+    bool fragments; /* media come in parts behind the heads of tracks, which tell no length */
     int boxes;
 };
 
@@ -113,14 +114,21 @@ static int64_t track_find_end(const struct film *f, const struct track *t, const
     return shown ? edit->place + shown : -1;
 }
 
-/* False: more than one part is shown, or its length is not known (as of films in fragments). */
+/* In fragments an edit of no length shows all that follows. */
+static bool track_find_open_extent(const struct track *t, const struct edit *edit, struct bl_extent *extent)
+{
+    *extent = (struct bl_extent){.scale = t->scale, .begin = edit->place, .end = INT64_MAX};
+    return !edit->shown && !t->length;
+}
+
+/* False: more than one part is shown, or it cannot be said which. */
 static bool track_find_extent(struct film *f, const struct track *t, struct bl_extent *extent)
 {
     bool wide = table_is_wide(f, t->edits);
     int64_t entries = bl_mov_read(&f->window, t->edits + 4), empty = 0, size = wide ? 20 : 12;
     struct edit edit = {0};
     *extent = (struct bl_extent){0};
-    if (entries < 1 || entries > EMPTY_MAX || f->scale < 1 || t->scale < 1 || t->scale > INT32_MAX || t->length < 1 ||
+    if (entries < 1 || entries > EMPTY_MAX || f->scale < 1 || t->scale < 1 || t->scale > INT32_MAX ||
         t->length > TICKS_MAX)
         return false;
     for (int64_t i = 0; i < entries; i++) {
@@ -128,7 +136,9 @@ static bool track_find_extent(struct film *f, const struct track *t, struct bl_e
             return false;
         empty += edit.place < 0 ? edit.shown : 0;
     }
-    if (edit.place >= t->length)
+    if (f->fragments && !empty)
+        return track_find_open_extent(t, &edit, extent);
+    if (f->fragments || edit.place >= t->length)
         return false;
     extent->scale = t->scale;
     extent->begin = edit.place;
@@ -137,17 +147,24 @@ static bool track_find_extent(struct film *f, const struct track *t, struct bl_e
     return extent->end > extent->begin;
 }
 
-static void film_read(struct film *f, int64_t at, int64_t end, int64_t track, bool *plain, struct bl_extent *extent)
+static void film_read_head(struct film *f, int64_t at, int64_t end)
+{
+    struct bl_mov_box box;
+    while (film_next_box(f, &at, end, &box)) {
+        if (box.name == MKBETAG('m', 'v', 'h', 'd'))
+            f->scale = bl_mov_read_scale(&f->window, box.inside);
+        f->fragments = f->fragments || box.name == MKBETAG('m', 'v', 'e', 'x');
+    }
+}
+
+static void film_read_tracks(struct film *f, int64_t at, int64_t end, int64_t track, bool *plain,
+                             struct bl_extent *extent)
 {
     struct bl_mov_box box;
     int parts = 0;
     while (film_next_box(f, &at, end, &box)) {
         struct track t = {0};
         struct bl_extent own;
-        if (box.name == MKBETAG('m', 'v', 'h', 'd'))
-            f->scale = bl_mov_read_scale(&f->window, box.inside);
-        if (box.name == MKBETAG('m', 'v', 'e', 'x'))
-            return;
         if (box.name != MKBETAG('t', 'r', 'a', 'k'))
             continue;
         track_read(f, &t, box.inside, box.after, 0);
@@ -173,7 +190,8 @@ int bl_extent_read_mov(const struct bl_media_file *file, int64_t track, bool *pl
     while (film_next_box(&f, &at, file->bytes, &box)) {
         if (box.name != MKBETAG('m', 'o', 'o', 'v'))
             continue;
-        film_read(&f, box.inside, box.after, track, plain, extent);
+        film_read_head(&f, box.inside, box.after);
+        film_read_tracks(&f, box.inside, box.after, track, plain, extent);
         break;
     }
     if (!*plain)
