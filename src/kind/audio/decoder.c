@@ -6,6 +6,7 @@
 #include "kind/audio/frame.h"
 #include "kind/audio/lanes.h"
 
+#define PASSED_MAX (1LL << 40) /* ticks: what comes later is no delay */
 #define SILENCE 4096           /* samples that are filled in at once */
 #define FILLED_MAX (24 * 3600) /* seconds */
 
@@ -19,6 +20,12 @@ static int decoder_find_extent(struct bl_audio_decoder *s, struct bl_error *e)
     if (strcmp(d->format->iformat->name, "ogg") == 0)
         return bl_extent_read_ogg(&d->file, d->stream->index, d->stream->codecpar, &s->extent, e);
     return BL_OK;
+}
+
+/* Where all of the media is shown, what the stream itself says of its delay counts, as libfaac's do. */
+static bool decoder_knows_delay(const struct bl_audio_decoder *s)
+{
+    return s->demux.edits_ignored && s->extent.begin == 0;
 }
 
 /* Where positions follow from the packets, timestamps say nothing more. */
@@ -56,7 +63,7 @@ static int decoder_open_codec(struct bl_audio_decoder *s, struct bl_error *e)
     if (code)
         return code;
     s->codec->thread_count = 1;
-    if (s->extent.scale)
+    if (s->extent.scale && !decoder_knows_delay(s))
         s->codec->flags2 |= AV_CODEC_FLAG2_SKIP_MANUAL;
     s->codec->pkt_timebase = stream->time_base; /* needed for libav to remove the encoder's delay */
     code = avcodec_open2(s->codec, decoder, NULL);
@@ -207,28 +214,38 @@ static void decoder_keep_extent(struct bl_audio_decoder *s, AVFrame *frame)
     const struct bl_extent *extent = &s->extent;
     if (!extent->scale)
         return;
+    AVRational sample = {1, frame->sample_rate};
+    if (!s->passed && s->demux.edits_ignored && frame->pts > 0 && frame->pts < PASSED_MAX)
+        s->passed = av_rescale_q(frame->pts, s->demux.stream->time_base, sample); /* a delay that is left out already */
     int64_t count = frame->nb_samples, from = s->passed, end = extent->end;
     int64_t begin = av_rescale(extent->begin, frame->sample_rate, extent->scale) - from;
     end = end == INT64_MAX ? count : av_rescale(end, frame->sample_rate, extent->scale) - from;
     s->passed += count;
-    begin = begin < 0 ? 0 : begin;
+    begin = begin < 0 ? 0 : begin > count ? count : begin;
     end = end > count ? count : end;
+    s->skipped += begin;
     if (begin >= end) {
         frame->nb_samples = 0;
         return;
     }
     frame->nb_samples = (int)end;
     if (begin && frame->pts != AV_NOPTS_VALUE)
-        frame->pts += av_rescale_q(begin, (AVRational){1, frame->sample_rate}, s->demux.stream->time_base);
+        frame->pts += av_rescale_q(begin, sample, s->demux.stream->time_base);
     if (begin)
         bl_frame_drop_first(frame, (int)begin);
 }
 
-/* The time stamp of the first sample that is heard. */
+/* The time stamp of the first sample that is heard; in QuickTime frames have those of the media. */
 static int64_t decoder_find_origin(const struct bl_audio_decoder *s, const AVFrame *frame)
 {
-    AVRational tick = {1, (int)s->extent.scale};
-    return s->extent.scale ? av_rescale_q(s->extent.origin, tick, s->demux.stream->time_base) : frame->pts;
+    AVRational tick = {1, (int)s->extent.scale}, base = s->demux.stream->time_base;
+    if (!s->extent.scale)
+        return frame->pts;
+    int64_t origin = av_rescale_q(s->extent.origin, tick, base);
+    if (!s->demux.edits_ignored || frame->pts == AV_NOPTS_VALUE)
+        return origin;
+    int64_t begin = av_rescale_q(s->extent.begin, tick, base);
+    return frame->pts > begin ? av_sat_add64(origin, av_sat_sub64(frame->pts, begin)) : origin;
 }
 
 static int decoder_accept_frame(struct bl_audio_decoder *s, AVFrame *frame, struct bl_error *e)
@@ -262,8 +279,7 @@ static void decoder_trim_end(struct bl_audio_decoder *s)
         return;
     AVRational sample = {1, s->rate};
     int64_t declared = av_rescale_q(stream->duration, stream->time_base, sample);
-    if (s->extent.scale)
-        declared -= av_rescale(s->extent.begin, s->rate, s->extent.scale);
+    declared -= s->skipped;
     int64_t excess = s->decoded - declared;
     int64_t queued = 0;
     for (int i = 0; i < s->queued; i++)

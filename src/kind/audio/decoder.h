@@ -35,6 +35,7 @@ struct bl_audio_decoder {
     bool draining, ended;
     struct bl_extent extent; /* what is heard; scale 0: what libav gives */
     int64_t passed;          /* samples of the extent's clock that were decoded */
+    int64_t skipped;         /* of them before the extent */
     int64_t packets;
     int64_t decoded;   /* samples of each channel */
     int rate;          /* of the frame before; 0: none yet */
