@@ -45,7 +45,7 @@ static void total_add_part(struct total *c, const struct bl_audio_config *config
 static void total_mark_faults(const struct bl_audio_decoder *s, struct total *c, int64_t nonfinite, int samples)
 {
     int64_t at = c->before + c->last.samples;
-    if ((s->errors || s->corrupt || bl_timeline_events(&s->timeline)) && c->damaged_begin > at)
+    if ((s->errors || s->corrupt || bl_gaps_events(&s->gaps)) && c->damaged_begin > at)
         c->damaged_begin = at;
     if (s->nonfinite == nonfinite)
         return;
@@ -126,7 +126,7 @@ static void info_add_damage(struct bl_audio_info *info, const struct bl_audio_de
 }
 
 /* What was done so that the sound follows its timestamps. */
-static void info_add_times(struct bl_audio_info *info, const struct bl_timeline *t)
+static void info_add_times(struct bl_audio_info *info, const struct bl_gaps *t)
 {
     char times[BL_PLURAL_SIZE];
     if (t->gaps)
@@ -136,14 +136,14 @@ static void info_add_times(struct bl_audio_info *info, const struct bl_timeline 
         ADD_REASON(info, "%s in its timestamps: %.3f s cut", bl_text_plural(times, t->overlaps, "overlap"), t->cut);
     if (t->jumps)
         ADD_REASON(info, "%s in its timestamps, more than %d s ahead or %d s back, not followed",
-                   bl_text_plural(times, t->jumps, "jump"), BL_TIMELINE_AHEAD, BL_TIMELINE_BACK);
+                   bl_text_plural(times, t->jumps, "jump"), BL_GAPS_AHEAD, BL_GAPS_BACK);
 }
 
 /* Everything that is wrong with the file, the gravest first. */
 static void info_add_reasons(struct bl_audio_info *info, const struct bl_audio_decoder *s, const struct total *c)
 {
     info_add_damage(info, s, c);
-    info_add_times(info, &s->timeline);
+    info_add_times(info, &s->gaps);
     if (s->nonfinite)
         ADD_REASON(info, "%" PRId64 " samples are NaN or infinite: made 0", s->nonfinite);
     if (c->parts > 1)

@@ -29,14 +29,14 @@ static bool decoder_knows_delay(const struct bl_audio_decoder *s)
 }
 
 /* Where positions follow from the packets, timestamps say nothing more. */
-static void decoder_begin_timeline(struct bl_audio_decoder *s, struct bl_rational gap)
+static void decoder_begin_gaps(struct bl_audio_decoder *s, struct bl_rational gap)
 {
     int rate = s->demux.stream->codecpar->sample_rate;
     if (s->extent.steady)
         gap.num = 0;
     if (gap.num && s->extent.blur && rate > 0)
         gap = (struct bl_rational){gap.num * rate + s->extent.blur * gap.den, gap.den * rate};
-    bl_timeline_begin(&s->timeline, gap, s->demux.stream->time_base);
+    bl_gaps_begin(&s->gaps, gap, s->demux.stream->time_base);
 }
 
 static int decoder_open_codec(struct bl_audio_decoder *s, struct bl_error *e)
@@ -81,7 +81,7 @@ int bl_audio_decoder_open(struct bl_audio_decoder *s, const char *path, int64_t 
         return code;
     code = decoder_find_extent(s, e);
     if (!code)
-        decoder_begin_timeline(s, gap);
+        decoder_begin_gaps(s, gap);
     if (!code)
         code = decoder_open_codec(s, e);
     if (code)
@@ -335,8 +335,8 @@ static void decoder_take_frame(struct bl_audio_decoder *s, AVFrame *frame)
 static int decoder_place_frame(struct bl_audio_decoder *s, struct bl_error *e)
 {
     AVFrame *first = s->queue[0];
-    int64_t place = bl_timeline_place(&s->timeline, first);
-    if (s->timeline.filled > FILLED_MAX)
+    int64_t place = bl_gaps_place(&s->gaps, first);
+    if (s->gaps.filled > FILLED_MAX)
         return bl_error_set(e, BL_EDATA, "its timestamps leave more than %d hours without sound", FILLED_MAX / 3600);
     s->silence = place > 0 ? place : 0;
     if (place < 0 && -place < first->nb_samples)
@@ -407,7 +407,7 @@ int bl_audio_decoder_seek(struct bl_audio_decoder *s, int64_t sample, int64_t *a
         return code;
     *at = s->queue[0]->pts - s->origin;
     *found = *at >= 0 && *at <= sample;
-    bl_timeline_seek(&s->timeline, s->origin, *at);
+    bl_gaps_seek(&s->gaps, s->origin, *at);
     return BL_OK;
 }
 
@@ -458,6 +458,19 @@ static int decoder_await_frame(struct bl_audio_decoder *s, int64_t position, boo
     return BL_OK;
 }
 
+/* Lets the extent begin anew: the first queued frame, of which nothing was cut off yet, begins at that sample of it. */
+static void decoder_resume_extent(struct bl_audio_decoder *s, int64_t scale, int64_t sample)
+{
+    s->extent.scale = scale;
+    if (!scale)
+        return;
+    s->passed = av_rescale(s->extent.begin, s->rate, scale) + sample;
+    for (int i = 0; i < s->queued; i++)
+        decoder_keep_extent(s, s->queue[i]);
+    while (s->queued && !s->queue[s->queued - 1]->nb_samples)
+        av_frame_unref(s->queue[--s->queued]);
+}
+
 int bl_audio_decoder_resume(struct bl_audio_decoder *s, const struct bl_sound_point *point, bool *found,
                             struct bl_error *e)
 {
@@ -473,9 +486,14 @@ int bl_audio_decoder_resume(struct bl_audio_decoder *s, const struct bl_sound_po
     while (s->queued)
         av_frame_unref(s->queue[--s->queued]);
     s->draining = s->ended = false;
+    s->silence = -1;
+    int64_t scale = s->extent.scale;
+    s->extent.scale = 0; /* frames before the point's are no part of what is counted */
     code = decoder_send_at(s, point->position, found, e);
     if (!code && *found)
         code = decoder_await_frame(s, point->mark, found, e);
+    decoder_resume_extent(s, scale, point->sample);
+    bl_gaps_seek(&s->gaps, s->gaps.anchor, point->sample);
     s->decoded = point->sample;
     for (int i = 0; i < s->queued; i++)
         s->decoded += s->queue[i]->nb_samples;

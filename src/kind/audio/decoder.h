@@ -3,7 +3,7 @@
  * Where the container says to the sample what is to be heard (extent.h), only that is given. Otherwise libav removes an
  * encoder's delay, and its padding where the container tells it by packet; the padding after the end of a QuickTime
  * track is removed here, by the track's duration. Samples that are NaN or infinite are counted and set
- * to 0: one of them would spoil its neighbours in every filter. Where timestamps count (timeline.h), gaps are filled
+ * to 0: one of them would spoil its neighbours in every filter. Where timestamps count (gaps.h), gaps are filled
  * with zeros, and overlaps cut. */
 #ifndef BL_DECODER_H
 #define BL_DECODER_H
@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "kind/audio/marks.h"
-#include "kind/audio/timeline.h"
+#include "kind/audio/gaps.h"
 #include "kind/media/decoder_guard.h"
 #include "kind/media/demux.h"
 #include "kind/media/extent.h"
@@ -44,12 +44,12 @@ struct bl_audio_decoder {
     int64_t corrupt;   /* frames that the decoder marked as damaged */
     bool broken_off;   /* packets ended by a fault in the container */
     int64_t origin;    /* time stamp of the first frame */
-    struct bl_timeline timeline;
+    struct bl_gaps gaps;
     int64_t silence;   /* samples that are missing before the first queued frame; -1: its place is not known yet */
     int64_t nonfinite; /* samples, of any channel, that were NaN or infinite */
 };
 
-/* gap: the limit of bl_timeline. Other arguments and errors as bl_demux_open's; BL_EDATA also where there is no
+/* gap: the limit of bl_gaps. Other arguments and errors as bl_demux_open's; BL_EDATA also where there is no
  * decoder. After a failure there is nothing to close. */
 int bl_audio_decoder_open(struct bl_audio_decoder *s, const char *path, int64_t bytes, int stream,
                           struct bl_rational gap, const struct bl_kind_env *env, struct bl_error *e);

@@ -1,5 +1,5 @@
 /* Sound by its timestamps: frames of any time, against their places counted here. */
-#include "kind/audio/timeline.h"
+#include "kind/audio/gaps.h"
 
 #include <libavutil/frame.h>
 
@@ -7,14 +7,14 @@
 
 static const struct bl_rational usual = {1, 100};
 
-static int64_t place(struct bl_timeline *t, int64_t pts, int rate, int samples)
+static int64_t place(struct bl_gaps *t, int64_t pts, int rate, int samples)
 {
     AVFrame *frame = av_frame_alloc();
     ck_assert_ptr_nonnull(frame);
     frame->pts = pts;
     frame->sample_rate = rate;
     frame->nb_samples = samples;
-    int64_t answer = bl_timeline_place(t, frame);
+    int64_t answer = bl_gaps_place(t, frame);
     av_frame_free(&frame);
     return answer;
 }
@@ -22,18 +22,18 @@ static int64_t place(struct bl_timeline *t, int64_t pts, int rate, int samples)
 /* Milliseconds of frames of 1024 samples at 44.1 kHz, for an hour: none is more than half of one away. */
 START_TEST(rounded_times_are_no_gaps)
 {
-    struct bl_timeline t;
-    bl_timeline_begin(&t, (struct bl_rational){1, 500}, (AVRational){1, 1000});
+    struct bl_gaps t;
+    bl_gaps_begin(&t, (struct bl_rational){1, 500}, (AVRational){1, 1000});
     for (int64_t i = 0; i < 155000; i++)
         ck_assert_int_eq(place(&t, 7 + (i * 1024 * 1000 + 22050) / 44100, 44100, 1024), 0);
-    ck_assert_int_eq(bl_timeline_events(&t), 0);
+    ck_assert_int_eq(bl_gaps_events(&t), 0);
 }
 END_TEST
 
 START_TEST(a_gap_is_filled_to_the_sample)
 {
-    struct bl_timeline t;
-    bl_timeline_begin(&t, usual, (AVRational){1, 90000});
+    struct bl_gaps t;
+    bl_gaps_begin(&t, usual, (AVRational){1, 90000});
     ck_assert_int_eq(place(&t, 9000, 48000, 480), 0);
     ck_assert_int_eq(place(&t, 9000 + 900 + 900, 48000, 480), 0); /* 480 samples: no more than the limit */
     ck_assert_int_eq(place(&t, 9000 + 1800 + 2700, 48000, 480), 1440);
@@ -45,8 +45,8 @@ END_TEST
 
 START_TEST(an_overlap_is_cut_over_several_frames)
 {
-    struct bl_timeline t;
-    bl_timeline_begin(&t, usual, (AVRational){1, 8000});
+    struct bl_gaps t;
+    bl_gaps_begin(&t, usual, (AVRational){1, 8000});
     ck_assert_int_eq(place(&t, 0, 8000, 1000), 0);
     ck_assert_int_eq(place(&t, 300, 8000, 300), -300);
     ck_assert_int_eq(place(&t, 600, 8000, 300), -300);
@@ -61,8 +61,8 @@ END_TEST
 /* A tenth of a second at 8 kHz, then at 16 kHz, with a gap of as much between them. */
 START_TEST(parts_of_other_rates_follow)
 {
-    struct bl_timeline t;
-    bl_timeline_begin(&t, usual, (AVRational){1, 1000});
+    struct bl_gaps t;
+    bl_gaps_begin(&t, usual, (AVRational){1, 1000});
     ck_assert_int_eq(place(&t, 50, 8000, 800), 0);
     ck_assert_int_eq(place(&t, 150, 16000, 1600), 0);
     ck_assert_int_eq(place(&t, 350, 44100, 441), 4410);
@@ -73,14 +73,14 @@ END_TEST
 
 START_TEST(what_is_unknown_or_far_away_is_not_followed)
 {
-    struct bl_timeline t;
-    bl_timeline_begin(&t, usual, (AVRational){1, 1000});
+    struct bl_gaps t;
+    bl_gaps_begin(&t, usual, (AVRational){1, 1000});
     ck_assert_int_eq(place(&t, AV_NOPTS_VALUE, 8000, 80), 0);
     ck_assert_int_eq(place(&t, 5000, 8000, 80), 0); /* the first that is known */
     ck_assert_int_eq(place(&t, AV_NOPTS_VALUE, 8000, 8000), 0);
     ck_assert_int_eq(place(&t, 6010, 8000, 80), 0);
     ck_assert_int_eq(place(&t, 6010, 8000, 800), 0); /* repeated */
-    ck_assert_int_eq(bl_timeline_events(&t), 0);
+    ck_assert_int_eq(bl_gaps_events(&t), 0);
     ck_assert_int_eq(place(&t, 6120 + 3700000, 8000, 80), 0);
     ck_assert_int_eq(place(&t, 6130 + 3700000, 8000, 80), 0);
     ck_assert_int_eq(place(&t, 10, 8000, 80), 0);
@@ -88,10 +88,10 @@ START_TEST(what_is_unknown_or_far_away_is_not_followed)
     ck_assert_int_eq(place(&t, INT64_MIN + 1, 8000, 80), 0);
     ck_assert_int_eq(t.jumps, 4);
     ck_assert_int_eq(t.gaps + t.overlaps, 0);
-    bl_timeline_begin(&t, (struct bl_rational){0, 1}, (AVRational){1, 1000});
+    bl_gaps_begin(&t, (struct bl_rational){0, 1}, (AVRational){1, 1000});
     ck_assert_int_eq(place(&t, 0, 8000, 80), 0);
     ck_assert_int_eq(place(&t, 5000, 8000, 80), 0);
-    ck_assert_int_eq(bl_timeline_events(&t), 0);
+    ck_assert_int_eq(bl_gaps_events(&t), 0);
 }
 END_TEST
 
@@ -106,5 +106,5 @@ static void add(TCase *tests)
 
 int main(void)
 {
-    return unit_run("timeline", add);
+    return unit_run("gaps", add);
 }
