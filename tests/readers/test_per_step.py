@@ -199,8 +199,9 @@ class Real(tool.Tool):
         parts = Dataset(self.pack("real", "-c", "real.yaml", "-T", "31", "--oversize", "split", status=3, cwd=self.directory))
         names = [row["id"] for row in parts.sequences if row["status"] == "ok"]
         self.assertGreater(len(names), 15)
+        # Three of them have gaps in their timestamps, which sound per step fills unasked.
         alone = Dataset(self.pack("alone", "--kind", "audio", *(os.path.join(tool.MEDIA, name) for name in names), "-T", "longest",
-                                  cwd=self.directory))
+                                  "--audio-gap", "0.01", status=3, cwd=self.directory))
         for name in names:
             with self.subTest(name=name):
                 path = os.path.join(tool.MEDIA, name)
