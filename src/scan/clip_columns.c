@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "kind/chunk.h"
 #include "kind/clip.h"
+#include "kind/input_stat.h"
 #include "kind/kind.h"
 #include "scan/attributes.h"
 
@@ -215,8 +216,13 @@ int bl_clip_columns_add(struct bl_clip_columns *columns, const struct bl_kind *k
                         const char *shown, const struct bl_cancel *cancel, struct bl_error *e)
 {
     struct reading r = {.columns = columns, .kind = kind, .path = path, .shown = shown};
+    struct bl_input input = {.path = path};
     struct bl_error why = {0};
-    int code = bl_clip_columns_is_table(shown) ? table_read(&r, cancel, &why) : lines_read(&r, cancel, &why);
+    const char *unusable;
+    int code = bl_input_stat(NULL, &input, &unusable, e); /* opening a pipe would wait for its writer */
+    if (code || unusable)
+        return code;
+    code = bl_clip_columns_is_table(shown) ? table_read(&r, cancel, &why) : lines_read(&r, cancel, &why);
     bl_buffer_free(&r.scratch);
     bool readable = access(path, R_OK) == 0;
     return code == BL_OK || code == BL_EDATA || (code == BL_EFAIL && !readable) ? BL_OK
