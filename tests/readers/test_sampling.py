@@ -152,7 +152,7 @@ class Times(tool.Tool):
 
 class Stride(tool.Tool):
     def test(self):
-        files = [clips.clip(name) for name in NAMES]
+        files = [clips.clip(name) for name in NAMES] + [known.path for known in REAL]
         every = Dataset(self.pack("every", *files, "-T", "longest", "--size", SIZE))
         for stride in 2, 7, 100:
             some = Dataset(self.pack("some", *files, "-T", "longest", "--size", SIZE, "--stride", stride))

@@ -115,7 +115,7 @@ static int decode_add_error(struct bl_decode *d, int libav_code, struct bl_error
 static int decode_send(struct bl_decode *d, bool got, struct bl_error *e)
 {
     d->truncated = d->truncated || d->demux.end_error || (got && packet_is_truncated(d));
-    d->at_end = !got;
+    d->at_end = !got || (d->needed && d->packet->pts == d->needed->final);
     d->draining = !got;
     int code;
     if (got && d->packet->size < d->min_bytes)
@@ -183,12 +183,22 @@ static int decode_enter(struct bl_decode *d, bool *got, struct bl_error *e)
     return code ? code : bl_demux_next(&d->demux, d->packet, got, e);
 }
 
+/* Reads the next packet that is needed. */
+static int decode_read(struct bl_decode *d, bool *got, struct bl_error *e)
+{
+    int code;
+    do {
+        code = bl_demux_next(&d->demux, d->packet, got, e);
+    } while (!code && *got && d->needed && !bl_needed_has(d->needed, d->packet->pts));
+    return code;
+}
+
 static int decode_feed(struct bl_decode *d, struct bl_error *e)
 {
     bool got = false;
     int code = BL_OK;
     if (!d->at_end)
-        code = d->entered ? bl_demux_next(&d->demux, d->packet, &got, e) : decode_enter(d, &got, e);
+        code = d->entered ? decode_read(d, &got, e) : decode_enter(d, &got, e);
     if (code)
         return code;
     if (got && !d->opening && !(d->opening = av_packet_clone(d->packet)))

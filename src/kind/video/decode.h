@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "kind/media/decoder_guard.h"
 #include "kind/media/demux.h"
+#include "kind/video/needed.h"
 #include "kind/video/session_pool.h"
 #include "kind/video/timeline.h"
 
@@ -21,17 +22,18 @@ struct bl_decode {
     AVCodecContext *codec;
     struct bl_decoder_guard guard; /* of our own codec */
     AVPacket *packet;
-    AVPacket *opening; /* a reference to the stream's first packet, once it was read */
-    bool entered;      /* packets from which decoding cannot begin are passed */
-    bool no_entry;     /* there are no others, so none was passed */
-    bool at_end;       /* there are no more packets */
-    bool draining;     /* and the decoder knows */
-    bool unusual;      /* a frame was damaged or interlaced */
-    int64_t time_end;  /* of the previous frame, or AV_NOPTS_VALUE */
-    int64_t dts_end;   /* of the previous packet, or AV_NOPTS_VALUE */
-    int64_t shift;     /* added to packet times to remove discontinuities */
-    int64_t min_bytes; /* of a complete packet */
-    int64_t errors;    /* packets or calls that the decoder rejected */
+    AVPacket *opening;              /* a reference to the stream's first packet, once it was read */
+    const struct bl_needed *needed; /* other packets are left out; NULL: none are */
+    bool entered;                   /* packets from which decoding cannot begin are passed */
+    bool no_entry;                  /* there are no others, so none was passed */
+    bool at_end;                    /* there are no more packets */
+    bool draining;                  /* and the decoder knows */
+    bool unusual;                   /* a frame was damaged or interlaced */
+    int64_t time_end;               /* of the previous frame, or AV_NOPTS_VALUE */
+    int64_t dts_end;                /* of the previous packet, or AV_NOPTS_VALUE */
+    int64_t shift;                  /* added to packet times to remove discontinuities */
+    int64_t min_bytes;              /* of a complete packet */
+    int64_t errors;                 /* packets or calls that the decoder rejected */
     bool gpu_full;
     bool truncated; /* the container ended with an error, or a packet is incomplete */
 };

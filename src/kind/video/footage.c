@@ -50,7 +50,7 @@ static int footage_make_timeline(struct bl_footage *f, const struct bl_kind_env 
     int code = bl_demux_open(&d, path, f->bytes, f->found.stream, BL_DEMUX_COUNT, env, e);
     if (code)
         return code;
-    code = bl_timeline_make(&f->timeline, &d, e);
+    code = bl_timeline_make(&f->timeline, &d, false, e);
     bl_demux_close(&d);
     f->timeline.exact = f->timeline.exact && (int64_t)f->timeline.shown.count == f->found.length;
     return code;

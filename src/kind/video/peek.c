@@ -165,6 +165,7 @@ static void mpeg_peek_picture(struct bl_peek *peek, unsigned type)
         peek->suspicious = true;
     if (type != B && peek->references < 2)
         peek->references++;
+    peek->disposable = type == B && peek->codec->id != AV_CODEC_ID_MPEG4; /* MPEG-4 learns its clock from them */
 }
 
 /* A header that differs from the one before it begins another stream: the decoder may lose frames in between. */
@@ -355,6 +356,7 @@ int bl_peek_packet(struct bl_peek *peek, const AVPacket *packet)
         peek->suspicious = true;
     int frames = packet->size > 0;
     peek->restarts = frames && codec && codec->intra;
+    peek->disposable = false;
     if (frames && codec && codec->peek)
         frames = codec->peek(peek, packet->data, (size_t)packet->size);
     peek->packets++;

@@ -20,6 +20,8 @@ struct bl_peek {
     int nal_length;      /* bytes of a NAL unit's length; 0: start codes */
     bool suspicious;     /* never reset */
     bool restarts;       /* the last packet resets the decoder: the following ones need nothing before it */
+    bool disposable;     /* H.264, H.265, MPEG-1, 2: nothing of the same layer refers to the last packet's picture */
+    int layer;           /* H.265: its temporal layer */
     bool loose_headers;  /* H.264, H.265: parameter sets come with the pictures */
     int64_t min_bytes;   /* of a complete packet, see bl_peek_min_bytes */
     int64_t packets;     /* so far */
@@ -50,7 +52,7 @@ void bl_peek_init(struct bl_peek *peek, const AVCodecParameters *codec);
  * accepts shorter packets, and leaves the rest of the picture uninitialised. */
 int64_t bl_peek_min_bytes(const AVCodecParameters *codec);
 
-/* How many frames the packet shows; may set suspicious and restarts. */
+/* How many frames the packet shows; may set suspicious, restarts and disposable. */
 int bl_peek_packet(struct bl_peek *peek, const AVPacket *packet);
 
 #endif

@@ -9,6 +9,7 @@
 struct unit_kinds {
     bool instant;           /* an instant refresh (IDR) */
     bool sequence, picture; /* parameter sets */
+    bool referred;          /* a slice of a picture that others may refer to, or what is no slice and no message */
 };
 
 /* Looks at a NAL unit of at least two bytes; returns how many pictures begin in it. */
@@ -29,6 +30,7 @@ static int access_unit_peek(struct bl_peek *peek, const uint8_t *data, size_t si
         pictures += peek_nal(peek, &nal, kinds);
     }
     peek->suspicious = peek->suspicious || unit.broken || pictures != 1;
+    peek->disposable = pictures == 1 && !kinds->referred;
     peek->loose_headers = peek->loose_headers || kinds->sequence || kinds->picture;
     peek->restarts = kinds->instant && (!peek->loose_headers || (kinds->sequence && kinds->picture));
     if (peek->preferred_transfer)
@@ -44,7 +46,16 @@ static void peek_prefer(struct bl_peek *peek, const struct bl_nal *nal, size_t h
         peek->preferred_transfer = transfer;
 }
 
-enum { H264_SLICE = 1, H264_PARTITION = 2, H264_IDR = 5, H264_MESSAGE = 6, H264_SPS = 7, H264_PPS = 8 };
+enum {
+    H264_SLICE = 1,
+    H264_PARTITION = 2,
+    H264_IDR = 5,
+    H264_MESSAGE = 6,
+    H264_SPS = 7,
+    H264_PPS = 8,
+    H264_DELIMITER = 9,
+    H264_FILLER = 12
+};
 
 static int h264_peek_nal(struct bl_peek *peek, const struct bl_nal *nal, struct unit_kinds *kinds)
 {
@@ -53,6 +64,8 @@ static int h264_peek_nal(struct bl_peek *peek, const struct bl_nal *nal, struct 
     kinds->instant = kinds->instant || type == H264_IDR;
     kinds->sequence = kinds->sequence || type == H264_SPS;
     kinds->picture = kinds->picture || type == H264_PPS;
+    bool apart = type == H264_MESSAGE || type == H264_DELIMITER || type == H264_FILLER;
+    kinds->referred = kinds->referred || !(apart || (type == H264_SLICE && !(nal->data[0] & 0x60)));
     if (type == H264_MESSAGE)
         peek_prefer(peek, nal, 1);
     bl_h264_take(&peek->h264, nal);
@@ -76,15 +89,19 @@ int bl_peek_h264(struct bl_peek *peek, const uint8_t *data, size_t size)
 
 enum {
     HEVC_RASL_N = 8,
+    HEVC_UNREFERRED_LAST = 14, /* the even ones up to it */
     HEVC_RASL_R = 9,
     HEVC_BLA = 16,
     HEVC_IDR = 19,
     HEVC_CRA = 21,
+    HEVC_PICTURES = 32, /* are below */
     HEVC_SPS = 33,
     HEVC_PPS = 34,
+    HEVC_DELIMITER = 35,
     HEVC_EOS = 36,
     HEVC_EOB = 37,
-    HEVC_MESSAGE = 39
+    HEVC_MESSAGE = 39,
+    HEVC_MESSAGE_BEHIND = 40
 };
 
 /* Looks at a picture of the base layer. */
@@ -117,13 +134,17 @@ static int hevc_peek_nal(struct bl_peek *peek, const struct bl_nal *nal, struct 
     kinds->instant = kinds->instant || type == HEVC_IDR || type == HEVC_IDR + 1;
     kinds->sequence = kinds->sequence || type == HEVC_SPS;
     kinds->picture = kinds->picture || type == HEVC_PPS;
+    bool apart = type >= HEVC_DELIMITER && type <= HEVC_MESSAGE_BEHIND && type != HEVC_EOS && type != HEVC_EOB;
+    kinds->referred = kinds->referred || !(apart || (type <= HEVC_UNREFERRED_LAST && type % 2 == 0));
     if (layer > 0)
         return 0;
+    if (type < HEVC_PICTURES)
+        peek->layer = (nal->data[1] & 7) - 1;
     if (type == HEVC_MESSAGE)
         peek_prefer(peek, nal, 2);
     peek->ended = peek->ended || type == HEVC_EOS || type == HEVC_EOB;
     bl_hevc_take(&peek->hevc, nal);
-    if (type >= 32 || nal->size < 3 || !(nal->data[2] & 0x80))
+    if (type >= HEVC_PICTURES || nal->size < 3 || !(nal->data[2] & 0x80))
         return 0;
     hevc_peek_picture(peek, nal, type);
     return 1;

@@ -146,7 +146,8 @@ static int piece_next(struct bl_piece *p, bool *got, struct bl_error *e)
     } while (*got && p->next_frame == p->first_frame && bl_decode_time(frame) < shown->time[p->first_frame]);
     bool expected = p->next_frame < shown->count;
     p->strayed = bl_piece_has_faults(p) || *got != expected || piece_needs_first_packets(p) ||
-                 (expected && bl_decode_time(frame) != shown->time[p->next_frame]);
+                 (expected && bl_decode_time(frame) != shown->time[p->next_frame]) ||
+                 (p->needed && *got && bl_decode_is_damaged(frame)); /* it is concealed from what was decoded last */
     p->next_frame++;
     *got = *got && !p->strayed;
     return BL_OK;
@@ -161,14 +162,35 @@ static bool piece_needs_end(const struct bl_piece *p)
            (!*request->row.reason && bl_piece_has_faults(p));
 }
 
+/* Whether what was decoded is enough. */
+static bool piece_is_full(const struct bl_piece *p)
+{
+    return p->seen >= p->request->source_start + p->request->steps && !piece_needs_end(p) &&
+           (!p->needed || p->next_frame > p->needed->last);
+}
+
+/* Passes the frames that are left out behind the held one: whether they are taken, too, follows from their times. */
+static int piece_pass_left_out(struct bl_piece *p, struct bl_error *e)
+{
+    const struct bl_timestamps *shown = &p->timeline->shown;
+    for (; p->next_frame < shown->count && !p->needed->frame[p->next_frame]; p->next_frame++) {
+        int code = piece_take(p, bl_pick_push(&p->pick, shown->time[p->next_frame]), e);
+        if (code)
+            return code;
+    }
+    return BL_OK;
+}
+
 int bl_piece_decode(struct bl_piece *p, struct bl_error *e)
 {
     struct bl_piece_tools *tools = p->tools;
-    int64_t stop = p->request->source_start + p->request->steps;
     int64_t time_end = AV_NOPTS_VALUE;
+    int code = p->needed ? piece_pass_left_out(p, e) : BL_OK;
+    if (code)
+        return code;
     for (;;) {
         bool got;
-        int code = piece_next(p, &got, e);
+        code = piece_next(p, &got, e);
         if (code || p->strayed)
             return code;
         if (!got)
@@ -176,18 +198,21 @@ int bl_piece_decode(struct bl_piece *p, struct bl_error *e)
         bl_clock_note(&p->clock, tools->frame, p->pick.pushed);
         code = piece_take(p, bl_pick_push(&p->pick, bl_decode_time(tools->frame)), e);
         bl_meter_report(p->request->meter, p->seen - p->request->source_start);
-        if (code || (p->seen >= stop && !piece_needs_end(p)))
+        if (code || piece_is_full(p))
             return code;
         time_end = bl_decode_time_end(p->decode, tools->frame);
         av_frame_unref(tools->held);
         av_frame_move_ref(tools->held, tools->frame);
+        code = p->needed ? piece_pass_left_out(p, e) : BL_OK;
+        if (code || piece_is_full(p))
+            return code;
     }
     if (p->time_behind != AV_NOPTS_VALUE)
         time_end = p->time_behind;
-    int code = piece_take(p, bl_pick_end(&p->pick, time_end), e);
+    code = piece_take(p, bl_pick_end(&p->pick, time_end), e);
     if (code)
         return code;
-    if (piece_needs_end(p) ? p->seen != p->request->row.length : p->seen < stop)
+    if (piece_needs_end(p) ? p->seen != p->request->row.length : !piece_is_full(p))
         return bl_error_set(e, BL_EDATA, "the scan counted %lld frames, decoding gives %lld",
                             (long long)p->request->row.length, (long long)p->seen);
     return BL_OK;

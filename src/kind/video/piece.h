@@ -36,6 +36,7 @@ struct bl_piece {
     /* All of a file: */
     const struct bl_timeline *timeline; /* NULL when decoding from the beginning */
     size_t first_frame, next_frame;     /* by the timeline: the restart's, and the one to come next */
+    const struct bl_needed *needed;     /* the frames that come; NULL: all of them */
 
     /* A clip: */
     struct bl_playhead *playhead; /* NULL: the sequence is all of its file */

@@ -1,6 +1,6 @@
 /* See read.h. A piece from the middle of an undamaged sequence starts at a keyframe before it if the timeline knows
- * one. Every frame must then come at the time that the timeline says; otherwise the piece is read again from the
- * beginning.
+ * one, and with --fps or --stride what no frame that is taken needs is left out (needed.h). Every frame must then come
+ * at the time that the timeline says; otherwise the piece is read again from the beginning.
  *
  * Of a clip the table says where to start, and its file stays open for the next one (playhead.h). */
 #include "kind/video/read.h"
@@ -59,21 +59,6 @@ static int piece_close(struct bl_piece *p, int code, struct bl_error *e)
     return code;
 }
 
-static int piece_read_from_start(struct bl_piece *p, struct bl_note *note, struct bl_error *e)
-{
-    int code = piece_open(p, e);
-    if (code)
-        return code;
-    const struct bl_demux *d = &p->decode->demux;
-    code = bl_piece_begin(p, d->stream->time_base, bl_demux_start(d), e);
-    if (!code)
-        code = bl_piece_decode(p, e);
-    code = piece_close(p, code, e);
-    if (!code)
-        bl_piece_write_note(p, note);
-    return code;
-}
-
 static void cached_timeline_free(struct cached_timeline *cached)
 {
     free(cached->path);
@@ -85,11 +70,13 @@ static int cached_timeline_load(const struct bl_reader *reader, const struct bl_
                                 struct cached_timeline *cached, struct bl_error *e)
 {
     struct bl_demux d;
-    enum bl_demux_mode mode = bl_sampling_count_mode(reader->tools.config);
+    const struct bl_video_config *config = reader->tools.config;
+    enum bl_demux_mode mode = bl_sampling_count_mode(config);
+    bool sampled = config->fps.den || config->stride > 1;
     int code = bl_demux_open(&d, row->path, row->bytes, row->stream, mode, reader->tools.env, e);
     if (code)
         return code;
-    code = bl_timeline_make(&cached->timeline, &d, e);
+    code = bl_timeline_make(&cached->timeline, &d, sampled, e);
     bl_demux_close(&d);
     if (code)
         return code;
@@ -121,35 +108,57 @@ static int reader_find_timeline(struct bl_reader *reader, const struct bl_row *r
     return code;
 }
 
-/* Reads a piece from a keyframe on; *done is false if that is not possible. */
-static int piece_read_from_restart(struct bl_reader *reader, struct bl_piece *p, bool *done, struct bl_note *note,
-                                   struct bl_error *e)
+/* Whether --fps or --stride may leave out packets. On a GPU decoding is not what takes the time. */
+static bool piece_is_sampled(const struct bl_piece *p)
 {
-    const struct bl_timeline *timeline;
+    const struct bl_video_config *config = p->tools->config;
+    return !p->on_gpu && (config->fps.den || config->stride > 1);
+}
+
+/* Goes to the last restart before the piece, and leaves out what it does not need; where there is nothing to gain, it
+ * is decoded as it comes. *found is false where the restart is not in its place. */
+static int piece_follow_timeline(struct bl_piece *p, const struct bl_timeline *timeline, struct bl_needed *needed,
+                                 bool *found, struct bl_error *e)
+{
+    const struct bl_request *request = p->request;
+    bool to_end = request->source_start + request->steps == request->row.length;
+    int code = BL_OK;
+    if (piece_is_sampled(p))
+        code = bl_needed_make(needed, timeline, p->pick, request->source_start, request->steps, to_end, e);
+    const struct bl_restart *restart = bl_timeline_find(timeline, &p->pick, request->source_start);
+    if (code || (!restart && !needed->left_out))
+        return code;
+    p->needed = p->decode->needed = needed->left_out ? needed : NULL;
+    p->timeline = timeline;
+    p->clock.origin = timeline->shown.time[0];
+    p->first_frame = p->next_frame = restart ? restart->frame : 0;
+    p->seen = p->pick.taken;
+    return restart ? bl_decode_seek(p->decode, restart, found, e) : BL_OK;
+}
+
+/* Reads a piece by the timeline, if its container has one; *done is false if that goes astray. */
+static int piece_read(struct bl_reader *reader, struct bl_piece *p, bool by_timeline, bool *done, struct bl_note *note,
+                      struct bl_error *e)
+{
+    const struct bl_timeline *timeline = NULL;
+    struct bl_needed needed = {0};
+    bool found = true;
     *done = false;
-    int code = reader_find_timeline(reader, &p->request->row, &timeline, e);
+    int code = piece_open(p, e);
     if (code)
         return code;
-    code = bl_piece_begin(p, timeline->tick, timeline->start, e);
-    if (code)
-        return code;
-    const struct bl_restart *restart = bl_timeline_find(timeline, &p->pick, p->request->source_start);
-    if (!restart)
-        return BL_OK;
-    code = piece_open(p, e);
-    if (code)
-        return code;
-    bool found;
-    code = bl_decode_seek(p->decode, restart, &found, e);
-    if (found && !code) {
-        p->timeline = timeline;
-        p->clock.origin = timeline->shown.time[0];
-        p->first_frame = p->next_frame = restart->frame;
-        p->seen = p->pick.taken;
+    const struct bl_demux *d = &p->decode->demux;
+    if (by_timeline && (bl_demux_is_mov(d) || bl_demux_is_matroska(d)))
+        code = reader_find_timeline(reader, &p->request->row, &timeline, e);
+    if (!code)
+        code = bl_piece_begin(p, d->stream->time_base, bl_demux_start(d), e);
+    if (!code && timeline && timeline->exact)
+        code = piece_follow_timeline(p, timeline, &needed, &found, e);
+    if (!code && found)
         code = bl_piece_decode(p, e);
-        *done = !p->strayed;
-    }
+    *done = found && !p->strayed;
     code = piece_close(p, code, e);
+    bl_needed_free(&needed);
     if (*done && !code)
         bl_piece_write_note(p, note);
     return code;
@@ -224,17 +233,16 @@ static int reader_read(struct bl_reader *reader, const struct bl_request *reques
 {
     const struct bl_piece initial = {.tools = &reader->tools, .request = request, .on_gpu = on_gpu};
     struct bl_piece p = initial;
-    bool done = false;
-    int code = BL_OK;
+    bool done;
     note->text[0] = '\0';
     if (request->row.clip_end)
         return reader_read_clip(reader, &initial, full, note, e);
-    if (request->source_start > 0 && !*request->row.reason)
-        code = piece_read_from_restart(reader, &p, &done, note, e);
-    if (code == BL_EDATA || (!code && !done)) {
+    bool by_timeline = (request->source_start > 0 || piece_is_sampled(&p)) && !*request->row.reason;
+    int code = piece_read(reader, &p, by_timeline, &done, note, e);
+    if (by_timeline && (code == BL_EDATA || (!code && !done))) {
         bl_error_clear(e);
         p = initial;
-        code = piece_read_from_start(&p, note, e);
+        code = piece_read(reader, &p, false, &done, note, e);
     }
     *full = p.own.gpu_full;
     return code;

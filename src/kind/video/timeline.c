@@ -3,13 +3,22 @@
 #include "kind/video/timeline.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "kind/video/peek.h"
 
+static int timeline_add_coded(struct bl_timeline *t, const struct bl_peek *peek, struct bl_error *e)
+{
+    if (BL_ARRAY_RESERVE(t->coded, t->coded_capacity, t->coded_count + 1, e))
+        return BL_EFAIL;
+    t->coded[t->coded_count++] = (struct bl_coded){.layer = peek->layer, .disposable = peek->disposable};
+    return BL_OK;
+}
+
 /* *usable is false for a packet that makes seeking in this stream unsafe. */
-static int timeline_add_packet(struct bl_timeline *t, struct bl_peek *peek, const AVPacket *packet, bool *usable,
-                               struct bl_error *e)
+static int timeline_add_packet(struct bl_timeline *t, struct bl_peek *peek, const AVPacket *packet, bool coded,
+                               bool *usable, struct bl_error *e)
 {
     int frames = bl_peek_packet(peek, packet);
     *usable =
@@ -21,7 +30,8 @@ static int timeline_add_packet(struct bl_timeline *t, struct bl_peek *peek, cons
             return BL_EFAIL;
         t->restart[t->restarts++] = (struct bl_restart){packet->pts, packet->pos, t->shown.count};
     }
-    return bl_timestamps_add(&t->shown, packet->pts, e);
+    int code = bl_timestamps_add(&t->shown, packet->pts, e);
+    return code || !coded ? code : timeline_add_coded(t, peek, e);
 }
 
 /* Keeps the restarts that no frame is shown across. The times are still in decoding order. */
@@ -49,7 +59,30 @@ static void timeline_keep_closed(struct bl_timeline *t)
     t->restarts = closed;
 }
 
-static int timeline_read_packets(struct bl_timeline *t, struct bl_demux *d, AVPacket *packet, struct bl_error *e)
+/* Sorts the frames; *distinct: no two have the same time. Packets get the numbers of their frames. Pictures of a higher
+ * temporal layer may refer to one that those of its own do not. */
+static int timeline_sort(struct bl_timeline *t, bool *distinct, struct bl_error *e)
+{
+    size_t count = t->coded_count; /* 0: packets are not kept */
+    int64_t *time = malloc((count ? count : 1) * sizeof *time);
+    int highest = 0;
+    if (!time)
+        return bl_error_memory(e);
+    if (count > 0)
+        memcpy(time, t->shown.time, count * sizeof *time);
+    bl_timestamps_sort(&t->shown, distinct);
+    for (size_t i = 0; i < count; i++)
+        highest = t->coded[i].layer > highest ? t->coded[i].layer : highest;
+    for (size_t i = 0; i < count; i++) {
+        (void)bl_timestamps_find(&t->shown, time[i], &t->coded[i].frame);
+        t->coded[i].disposable = t->coded[i].disposable && t->coded[i].layer == highest;
+    }
+    free(time);
+    return BL_OK;
+}
+
+static int timeline_read_packets(struct bl_timeline *t, struct bl_demux *d, bool coded, AVPacket *packet,
+                                 struct bl_error *e)
 {
     struct bl_peek peek;
     bl_peek_init(&peek, d->stream->codecpar);
@@ -60,7 +93,7 @@ static int timeline_read_packets(struct bl_timeline *t, struct bl_demux *d, AVPa
             return code;
         if (!got)
             break;
-        code = timeline_add_packet(t, &peek, packet, &usable, e);
+        code = timeline_add_packet(t, &peek, packet, coded, &usable, e);
         if (code)
             return code;
         if (!usable)
@@ -68,7 +101,9 @@ static int timeline_read_packets(struct bl_timeline *t, struct bl_demux *d, AVPa
     }
     if (usable && !d->end_error) {
         timeline_keep_closed(t);
-        bl_timestamps_sort(&t->shown, &usable);
+        int code = timeline_sort(t, &usable, e);
+        if (code)
+            return code;
     }
     t->exact = usable && !d->end_error;
     if (!t->exact)
@@ -76,7 +111,7 @@ static int timeline_read_packets(struct bl_timeline *t, struct bl_demux *d, AVPa
     return BL_OK;
 }
 
-int bl_timeline_make(struct bl_timeline *t, struct bl_demux *d, struct bl_error *e)
+int bl_timeline_make(struct bl_timeline *t, struct bl_demux *d, bool coded, struct bl_error *e)
 {
     *t = (struct bl_timeline){.tick = d->stream->time_base, .start = bl_demux_start(d)};
     if (!bl_demux_is_mov(d) && !bl_demux_is_matroska(d))
@@ -84,7 +119,7 @@ int bl_timeline_make(struct bl_timeline *t, struct bl_demux *d, struct bl_error 
     AVPacket *packet = av_packet_alloc();
     if (!packet)
         return bl_error_memory(e);
-    int code = timeline_read_packets(t, d, packet, e);
+    int code = timeline_read_packets(t, d, coded, packet, e);
     av_packet_free(&packet);
     if (code)
         bl_timeline_free(t);
@@ -95,6 +130,7 @@ void bl_timeline_free(struct bl_timeline *t)
 {
     bl_timestamps_free(&t->shown);
     free(t->restart);
+    free(t->coded);
     *t = (struct bl_timeline){0};
 }
 

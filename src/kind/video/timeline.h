@@ -23,6 +23,13 @@ struct bl_restart {
     size_t frame;     /* its number, in display order */
 };
 
+/* A packet, in decoding order. */
+struct bl_coded {
+    size_t frame;    /* its frame's number, in display order */
+    int layer;       /* as of struct bl_peek */
+    bool disposable; /* no other frame refers to it */
+};
+
 struct bl_timeline {
     AVRational tick;            /* seconds */
     int64_t start;              /* of the file, in ticks, if it was opened with BL_DEMUX_START */
@@ -30,10 +37,12 @@ struct bl_timeline {
     struct bl_timestamps shown; /* of the frames, in display order */
     struct bl_restart *restart; /* in order; none if only the beginning is safe */
     size_t restarts, restart_capacity;
+    struct bl_coded *coded; /* [shown.count], of an exact timeline, if asked for */
+    size_t coded_count, coded_capacity;
 };
 
-/* Reads the packets of an opened file to its end. Errors: BL_EFAIL, BL_ECANCEL. */
-int bl_timeline_make(struct bl_timeline *t, struct bl_demux *d, struct bl_error *e);
+/* Reads the packets of an opened file to its end; coded: keeps them. Errors: BL_EFAIL, BL_ECANCEL. */
+int bl_timeline_make(struct bl_timeline *t, struct bl_demux *d, bool coded, struct bl_error *e);
 void bl_timeline_free(struct bl_timeline *t);
 
 /* The last restart from which step can still be picked, or NULL: the beginning. pick must be fresh; it is advanced over

@@ -28,6 +28,14 @@ void bl_timestamps_sort(struct bl_timestamps *t, bool *distinct)
         *distinct = *distinct && t->time[i] != t->time[i - 1];
 }
 
+bool bl_timestamps_find(const struct bl_timestamps *t, int64_t time, size_t *index)
+{
+    const int64_t *found = t->count ? bsearch(&time, t->time, t->count, sizeof *t->time, time_compare) : NULL;
+    if (found)
+        *index = (size_t)(found - t->time);
+    return found;
+}
+
 void bl_timestamps_free(struct bl_timestamps *t)
 {
     free(t->time);

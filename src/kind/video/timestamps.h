@@ -18,6 +18,9 @@ int bl_timestamps_add(struct bl_timestamps *times, int64_t time, struct bl_error
 
 /* Sorts them in ascending order; *distinct: no two are equal. */
 void bl_timestamps_sort(struct bl_timestamps *times, bool *distinct);
+/* Finds a time among sorted and distinct ones. */
+bool bl_timestamps_find(const struct bl_timestamps *times, int64_t time, size_t *index);
+
 void bl_timestamps_free(struct bl_timestamps *times);
 
 #endif

@@ -1,0 +1,84 @@
+#include "kind/video/needed.h"
+
+#include <stdlib.h>
+
+/* Marks a frame if some of the `times` steps that it fills, from *seen on, are wanted. */
+static void needed_mark(struct bl_needed *n, size_t frame, int64_t times, int64_t *seen, int64_t first, int64_t steps)
+{
+    if (times > 0 && *seen<first + steps && * seen + times> first)
+        n->frame[frame] = true;
+    *seen += times;
+}
+
+/* The frames that are taken. Of the last one only its end tells; it is marked by to_end. */
+static void needed_mark_taken(struct bl_needed *n, struct bl_pick *pick, int64_t first, int64_t steps)
+{
+    const struct bl_timestamps *shown = &n->timeline->shown;
+    int64_t seen = 0;
+    for (size_t i = 0; i < shown->count; i++) {
+        int64_t times = bl_pick_push(pick, shown->time[i]);
+        if (i > 0)
+            needed_mark(n, i - 1, times, &seen, first, steps);
+    }
+}
+
+/* Marks what the frames that are taken may refer to: between two restarts all that comes before the last of them,
+ * without what nothing refers to. */
+static void needed_mark_references(struct bl_needed *n)
+{
+    const struct bl_timeline *t = n->timeline;
+    size_t restart = t->restarts;
+    bool wanted = false;
+    for (size_t i = t->shown.count; i-- > 0;) {
+        size_t frame = t->coded[i].frame;
+        wanted = wanted || n->frame[frame];
+        n->frame[frame] = n->frame[frame] || (wanted && !t->coded[i].disposable);
+        if (restart > 0 && frame == t->restart[restart - 1].frame) {
+            restart--;
+            wanted = false;
+        }
+    }
+}
+
+static void needed_find_ends(struct bl_needed *n)
+{
+    const struct bl_timeline *t = n->timeline;
+    for (size_t i = 0; i < t->shown.count; i++) {
+        size_t frame = t->coded[i].frame;
+        if (!n->frame[frame]) {
+            n->left_out++;
+            continue;
+        }
+        n->final = t->shown.time[frame];
+        n->last = frame > n->last ? frame : n->last;
+    }
+}
+
+int bl_needed_make(struct bl_needed *needed, const struct bl_timeline *timeline, struct bl_pick pick, int64_t first,
+                   int64_t steps, bool to_end, struct bl_error *e)
+{
+    size_t count = timeline->shown.count;
+    *needed = (struct bl_needed){.timeline = timeline, .frame = calloc(count ? count : 1, sizeof *needed->frame)};
+    if (!needed->frame)
+        return bl_error_memory(e);
+    needed_mark_taken(needed, &pick, first, steps);
+    if (count > 0) {
+        needed->frame[timeline->coded[0].frame] = true; /* decoders learn from it which encoder made the stream */
+        needed->frame[count - 1] = needed->frame[count - 1] || to_end;
+    }
+    needed_mark_references(needed);
+    needed_find_ends(needed);
+    return BL_OK;
+}
+
+void bl_needed_free(struct bl_needed *needed)
+{
+    free(needed->frame);
+    *needed = (struct bl_needed){0};
+}
+
+bool bl_needed_has(const struct bl_needed *needed, int64_t time)
+{
+    size_t frame;
+    return !bl_timestamps_find(&needed->timeline->shown, time, &frame) || needed->frame[frame];
+}
