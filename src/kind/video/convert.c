@@ -15,26 +15,11 @@
 #include <zimg.h>
 
 #include "kind/video/colour.h"
+#include "kind/video/graphs.h"
 #include "kind/video/scanlines.h"
 #include "kind/video/tonemap.h"
 
 #define LINE_ALIGN 32 /* bytes: zimg's requirement on any processor */
-#define GRAPHS 8      /* in the cache: a stream needs up to three, and a worker reads one stream after another */
-
-/* What determines a graph: a plane of words, a rectangle of it, its new size. Compared as bytes: no padding. */
-struct graph_key {
-    int width, height, out_width, out_height;
-    int64_t resize; /* enum bl_resize */
-    double x, y, active_width, active_height;
-};
-
-struct graph {
-    struct graph_key key;
-    zimg_filter_graph *zimg; /* NULL: a free slot */
-    size_t temporary_bytes;
-    unsigned in_mask, out_mask; /* lines that zimg buffers, a power of two less one, or ZIMG_BUFFER_MAX: all */
-    uint64_t used;              /* the clock when it was last used */
-};
 
 struct scratch {
     void *data;
@@ -43,8 +28,7 @@ struct scratch {
 
 struct bl_convert {
     struct bl_convert_options options;
-    struct graph graphs[GRAPHS];
-    uint64_t clock;
+    struct bl_graphs graphs;
     struct bl_scanlines lines;
     struct scratch temporary, in, narrow, low, out[3], row;
     struct bl_tonemap *tonemap; /* NULL until a frame needs it */
@@ -85,16 +69,6 @@ static int scratch_reserve(struct scratch *scratch, size_t bytes, struct bl_erro
     return 0;
 }
 
-static int zimg_report(const char *what, struct bl_error *e)
-{
-    char text[256] = "";
-    zimg_error_code_e code = zimg_get_last_error(text, sizeof(text));
-    zimg_clear_last_error();
-    if (code == ZIMG_ERROR_OUT_OF_MEMORY)
-        return bl_error_memory(e);
-    return bl_error_set(e, BL_EFAIL, "zimg cannot %s: %s", what, text);
-}
-
 int bl_convert_open(struct bl_convert **convert, const struct bl_convert_options *options, struct bl_error *e)
 {
     *convert = calloc(1, sizeof(**convert));
@@ -111,8 +85,7 @@ void bl_convert_close(struct bl_convert *convert)
 {
     if (!convert)
         return;
-    for (int i = 0; i < GRAPHS; i++)
-        zimg_filter_graph_free(convert->graphs[i].zimg);
+    bl_graphs_free(&convert->graphs);
     bl_scanlines_free(&convert->lines);
     av_free(convert->temporary.data);
     av_free(convert->in.data);
@@ -138,86 +111,6 @@ int bl_convert_check(enum AVPixelFormat format, enum AVColorTransferCharacterist
         return bl_error_set(e, BL_EDATA, "it is HDR (PQ), which plain RGB cannot show: --hdr tonemap maps it");
     if (transfer == AVCOL_TRC_ARIB_STD_B67)
         return bl_error_set(e, BL_EDATA, "it is HDR (HLG), which plain RGB cannot show: --hdr tonemap maps it");
-    return 0;
-}
-
-/* zimg's vector code may scale 16 rows at once, from the first that is wanted, but sizes its buffer as if it began at a
- * multiple of 16 (3.0.6 still does): of a window of a few rows it then overwrites those that it has yet to read. Its
- * portable code goes row by row, and gives the same bytes. Which of the two a processor gets depends on its model. */
-#define WINDOW_OF_FEW_ROWS 16
-
-static void graph_set_filter(zimg_graph_builder_params *params, enum bl_resize resize)
-{
-    static const zimg_resample_filter_e filters[] = {[BL_RESIZE_BILINEAR] = ZIMG_RESIZE_BILINEAR,
-                                                     [BL_RESIZE_BICUBIC] = ZIMG_RESIZE_BICUBIC,
-                                                     [BL_RESIZE_LANCZOS] = ZIMG_RESIZE_LANCZOS,
-                                                     [BL_RESIZE_NEAREST] = ZIMG_RESIZE_POINT};
-    params->resample_filter = filters[resize];
-    if (resize == BL_RESIZE_BICUBIC) { /* B and C of Mitchell and Netravali */
-        params->filter_param_a = 0;
-        params->filter_param_b = 0.5;
-    }
-    if (resize == BL_RESIZE_LANCZOS)
-        params->filter_param_a = 3;
-}
-
-static int graph_build(struct graph *graph, const struct graph_key *key, enum bl_simd simd, struct bl_error *e)
-{
-    zimg_image_format in, out;
-    zimg_image_format_default(&in, ZIMG_API_VERSION);
-    in.pixel_type = ZIMG_PIXEL_WORD;
-    in.depth = 16;
-    in.pixel_range = ZIMG_RANGE_LIMITED;
-    in.color_family = ZIMG_COLOR_GREY;
-    out = in;
-    in.width = (unsigned)key->width;
-    in.height = (unsigned)key->height;
-    in.active_region.left = key->x;
-    in.active_region.top = key->y;
-    in.active_region.width = key->active_width;
-    in.active_region.height = key->active_height;
-    out.width = (unsigned)key->out_width;
-    out.height = (unsigned)key->out_height;
-
-    zimg_graph_builder_params params;
-    zimg_graph_builder_params_default(&params, ZIMG_API_VERSION);
-    graph_set_filter(&params, (enum bl_resize)key->resize);
-    params.cpu_type = key->active_height < WINDOW_OF_FEW_ROWS ? ZIMG_CPU_NONE : (zimg_cpu_type_e)bl_simd_zimg(simd);
-    graph->zimg = zimg_filter_graph_build(&in, &out, &params);
-    unsigned in_lines, out_lines;
-    if (!graph->zimg || zimg_filter_graph_get_tmp_size(graph->zimg, &graph->temporary_bytes) ||
-        zimg_filter_graph_get_input_buffering(graph->zimg, &in_lines) ||
-        zimg_filter_graph_get_output_buffering(graph->zimg, &out_lines))
-        return zimg_report("scale this", e);
-    graph->in_mask = zimg_select_buffer_mask(in_lines);
-    graph->out_mask = zimg_select_buffer_mask(out_lines);
-    graph->key = *key;
-    return 0;
-}
-
-/* The graph for key: a cached one, or a new one in place of the least recently used. */
-static int graph_find(struct bl_convert *convert, const struct graph_key *key, struct graph **found, struct bl_error *e)
-{
-    struct graph *oldest = &convert->graphs[0];
-    for (struct graph *graph = convert->graphs; graph < convert->graphs + GRAPHS; graph++) {
-        if (graph->zimg && !memcmp(&graph->key, key, sizeof(*key))) {
-            graph->used = ++convert->clock;
-            *found = graph;
-            return 0;
-        }
-        if (graph->used < oldest->used)
-            oldest = graph;
-    }
-    zimg_filter_graph_free(oldest->zimg);
-    memset(oldest, 0, sizeof(*oldest));
-    int code = graph_build(oldest, key, convert->options.simd, e);
-    if (code) {
-        zimg_filter_graph_free(oldest->zimg);
-        memset(oldest, 0, sizeof(*oldest));
-        return code;
-    }
-    oldest->used = ++convert->clock;
-    *found = oldest;
     return 0;
 }
 
@@ -307,12 +200,12 @@ static int lines_make(struct lines *lines, struct scratch *scratch, int width, i
 }
 
 /* Scales one plane into out: all of it, or, if done takes the lines, a few at a time. */
-static int plane_scale(struct conversion *p, const struct graph_key *key, zimg_filter_graph_callback wanted,
+static int plane_scale(struct conversion *p, const struct bl_graph_key *key, zimg_filter_graph_callback wanted,
                        zimg_filter_graph_callback done, struct lines *out, struct scratch *scratch, struct bl_error *e)
 {
     struct bl_convert *convert = p->convert;
-    struct graph *graph;
-    int code = graph_find(convert, key, &graph, e);
+    struct bl_graph *graph;
+    int code = bl_graphs_find(&convert->graphs, key, convert->options.simd, &graph, e);
     if (code)
         return code;
     /* zimg reads beyond the end of this, too. */
@@ -334,7 +227,7 @@ static int plane_scale(struct conversion *p, const struct graph_key *key, zimg_f
     to.plane[0].stride = out->stride;
     to.plane[0].mask = out->mask;
     if (zimg_filter_graph_process(graph->zimg, &from, &to, convert->temporary.data, wanted, p, done, p))
-        return zimg_report("scale this frame", e);
+        return bl_graph_report("scale this frame", e);
     return 0;
 }
 
@@ -344,9 +237,9 @@ static int chroma_scale_height_first(struct conversion *p, struct lines *out, st
 {
     const struct bl_geometry *g = p->geometry;
     int narrow = p->convert->lines.chroma_width;
-    const struct graph_key down = {narrow, g->coded_height, narrow, g->scaled_height, g->resize,
-                                   0,      g->source_y,     narrow, g->source_height};
-    const struct graph_key across = {
+    const struct bl_graph_key down = {narrow, g->coded_height, narrow, g->scaled_height, g->resize,
+                                      0,      g->source_y,     narrow, g->source_height};
+    const struct bl_graph_key across = {
         g->coded_width,  g->scaled_height, g->scaled_width, g->scaled_height, g->resize, g->source_x, 0,
         g->source_width, g->scaled_height};
     int code = plane_scale(p, &down, line_unpack, NULL, &p->narrow, &p->convert->narrow, e);
@@ -361,10 +254,10 @@ static int chroma_scale_width_first(struct conversion *p, struct lines *out, str
 {
     const struct bl_geometry *g = p->geometry;
     int narrow = p->convert->lines.chroma_width, low = p->convert->lines.chroma_height;
-    const struct graph_key across = {g->coded_width, low, g->scaled_width, low, g->resize,
-                                     g->source_x,    0,   g->source_width, low};
-    const struct graph_key down = {g->scaled_width, g->coded_height, g->scaled_width, g->scaled_height, g->resize, 0,
-                                   g->source_y,     g->scaled_width, g->source_height};
+    const struct bl_graph_key across = {g->coded_width, low, g->scaled_width, low, g->resize,
+                                        g->source_x,    0,   g->source_width, low};
+    const struct bl_graph_key down = {g->scaled_width, g->coded_height, g->scaled_width, g->scaled_height, g->resize, 0,
+                                      g->source_y,     g->scaled_width, g->source_height};
     int code = lines_make(&p->narrow, &p->convert->narrow, narrow, 1, 0, e);
     if (code)
         return code;
@@ -378,8 +271,8 @@ static int chroma_scale_width_first(struct conversion *p, struct lines *out, str
 static int conversion_scale(struct conversion *p, int planes, struct bl_error *e)
 {
     const struct bl_geometry *g = p->geometry;
-    const struct graph_key whole = {g->coded_width, g->coded_height, g->scaled_width, g->scaled_height, g->resize,
-                                    g->source_x,    g->source_y,     g->source_width, g->source_height};
+    const struct bl_graph_key whole = {g->coded_width, g->coded_height, g->scaled_width, g->scaled_height, g->resize,
+                                       g->source_x,    g->source_y,     g->source_width, g->source_height};
     int code = 0;
     for (int c = planes - 1; c >= 0 && !code; c--) {
         p->component = c;
