@@ -29,7 +29,7 @@ class Blocks:
         mask             BOOL [T]       true in the steps of sequences; if requested
 
     With decode=False, encoded fields come as they are stored, under other names: NAME_jpeg, a list of T JPEG files, U8 [bytes] each (an
-    empty file stands for zeros), or NAME_delta, U8 [T, H, W, 3], differences.
+    empty file stands for zeros), or NAME_delta, U8 [T, H, W, 3 or 1], differences.
 
     IndexError: no such block. TypeError: the index is not an integer or a slice.
     """

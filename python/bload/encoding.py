@@ -44,8 +44,8 @@ def decode_file(file: np.ndarray, shape: Tuple[int, ...]) -> Any:
     """One picture, U8 [*shape]. ValueError: the file is damaged, or a picture of another shape."""
     try:
         with Image.open(io.BytesIO(file.data), formats=("JPEG",)) as picture:
-            if (picture.height, picture.width, len(picture.getbands())) == shape:
-                return np.asarray(picture)
+            if (picture.height, picture.width, len(picture.getbands())) == shape:  # grey ones have two axes
+                return np.asarray(picture).reshape(shape)
     except Exception as error:  # Pillow has no common class for the errors of damaged files
         raise ValueError(f"cannot decode a JPEG file: {error}") from None
     raise ValueError(f"a JPEG file has {picture.width} x {picture.height} pixels and the mode {picture.mode}")

@@ -17,8 +17,7 @@ struct bl_codec {
 /* Cannot overflow: bl_format_check bounds it. */
 size_t bl_codec_max_size(const struct bl_format *format, int f)
 {
-    const int64_t *shape = format->fields.field[f].shape;
-    return (size_t)format->T * bl_jpeg_max_size((size_t)shape[0], (size_t)shape[1], &format->encoding[f]);
+    return (size_t)format->T * bl_jpeg_max_size(format->fields.field[f].shape, &format->encoding[f]);
 }
 
 static size_t codec_capacity(const struct bl_format *format)
@@ -78,8 +77,8 @@ int bl_codec_encode_jpeg(struct bl_codec *codec, const struct bl_block *block, i
     for (int64_t t = 0; t < format->T && !code; t++) {
         offsets[t] = (int64_t)at;
         if (codec->step[t] == BL_STEP_OWN)
-            code = bl_jpeg_encode(codec->jpeg, block->field[f] + (size_t)t * step_bytes, (size_t)shape[0],
-                                  (size_t)shape[1], &format->encoding[f], codec->room + at, &size, e);
+            code = bl_jpeg_encode(codec->jpeg, block->field[f] + (size_t)t * step_bytes, shape, &format->encoding[f],
+                                  codec->room + at, &size, e);
         else if (codec->step[t] == BL_STEP_EMPTY)
             size = 0;
         else
@@ -102,12 +101,10 @@ int64_t bl_codec_check_offsets(const struct bl_format *format, const int64_t *of
 
 void bl_codec_encode_delta(const struct bl_format *format, struct bl_block *block, int f)
 {
-    const int64_t *shape = format->fields.field[f].shape;
-    bl_delta_encode(block->field[f], (size_t)format->T, (size_t)shape[0], (size_t)shape[1]);
+    bl_delta_encode(block->field[f], (size_t)format->T, format->fields.field[f].shape);
 }
 
 void bl_codec_decode_delta(const struct bl_format *format, uint8_t *data, int f)
 {
-    const int64_t *shape = format->fields.field[f].shape;
-    bl_delta_decode(data, (size_t)format->T, (size_t)shape[0], (size_t)shape[1]);
+    bl_delta_decode(data, (size_t)format->T, format->fields.field[f].shape);
 }

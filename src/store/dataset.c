@@ -165,8 +165,8 @@ static int dataset_decode_steps(struct bl_dataset *dataset, int64_t b, int f, ui
         if (!size)
             memset(out, 0, step);
         else
-            code = bl_jpeg_decode(dataset->decoder, dataset->bytes + (offsets[t] - offsets[0]), size, out,
-                                  (size_t)field->shape[0], (size_t)field->shape[1], e);
+            code = bl_jpeg_decode(dataset->decoder, dataset->bytes + (offsets[t] - offsets[0]), size, field->shape, out,
+                                  e);
         if (code)
             bl_error_prefix(e, "%s: block %" PRId64 " of %s, step %" PRId64, dataset->file.path, b, field->name, t);
     }

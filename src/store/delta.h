@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In place, for consecutive pictures [pictures, height, width, 3]. */
-void bl_delta_encode(uint8_t *data, size_t pictures, size_t height, size_t width);
-void bl_delta_decode(uint8_t *data, size_t pictures, size_t height, size_t width);
+/* In place, for consecutive pictures of that shape, [height, width, 3 or 1]. */
+void bl_delta_encode(uint8_t *data, size_t pictures, const int64_t shape[3]);
+void bl_delta_decode(uint8_t *data, size_t pictures, const int64_t shape[3]);
 
 #endif

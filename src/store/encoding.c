@@ -45,7 +45,10 @@ bool bl_encoding_takes(enum bl_encoding_kind kind, const struct bl_field *field)
 {
     if (kind == BL_ENCODING_RAW)
         return true;
-    if (field->dtype != BL_U8 || field->rank != 3 || field->shape[2] != 3 || field->pad)
+    bool frames = strcmp(field->kind, "video") == 0 || strcmp(field->kind, "frames") == 0;
+    if (field->dtype != BL_U8 || field->rank != 3 || field->pad)
+        return false;
+    if (field->shape[2] != 3 && (field->shape[2] != 1 || !frames))
         return false;
     return kind == BL_ENCODING_DELTA || (field->shape[0] <= SIDE_MAX && field->shape[1] <= SIDE_MAX);
 }

@@ -27,8 +27,8 @@ char *bl_encoding_name(const struct bl_encoding *encoding, char out[BL_ENCODING_
 /* Parses such a name, also "jpeg" alone. False: invalid. */
 bool bl_encoding_parse(const char *name, struct bl_encoding *encoding);
 
-/* Whether the encoding can store the field: RGB pictures, U8 [H, W, 3], no larger than JPEG allows, padded with zeros.
- */
+/* Whether the encoding can store the field: RGB pictures, U8 [H, W, 3], or frames of grey, U8 [H, W, 1] (of arrays
+ * these may as well be labels), no larger than JPEG allows, padded with zeros. */
 bool bl_encoding_takes(enum bl_encoding_kind kind, const struct bl_field *field);
 
 #endif

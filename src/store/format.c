@@ -134,10 +134,11 @@ static int format_check_encoding(const struct bl_format *format, int f, struct b
     if (kind == BL_ENCODING_RAW)
         return BL_OK;
     if (!bl_encoding_takes(kind, field))
-        return bl_error_set(e, BL_EUSAGE, "field \"%s\": only pictures, U8 [H, W, 3], can be encoded", field->name);
+        return bl_error_set(e, BL_EUSAGE,
+                            "field \"%s\": only pictures, U8 [H, W, 3] or grey frames, U8 [H, W, 1], can be encoded",
+                            field->name);
     int64_t most = INT64_MAX / (4 * BL_FIELDS_MAX) / format->T;
-    if (kind == BL_ENCODING_JPEG &&
-        (int64_t)bl_jpeg_max_size((size_t)field->shape[0], (size_t)field->shape[1], &format->encoding[f]) > most)
+    if (kind == BL_ENCODING_JPEG && (int64_t)bl_jpeg_max_size(field->shape, &format->encoding[f]) > most)
         return bl_error_set(e, BL_EUSAGE, "field \"%s\": the JPEG files of a block could be too large", field->name);
     if (format->compressed != (kind == BL_ENCODING_DELTA))
         return bl_error_set(e, BL_EUSAGE, "field \"%s\": jpeg needs shards without compression, delta with",

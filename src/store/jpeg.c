@@ -1,5 +1,7 @@
 #include "store/jpeg.h"
 
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,14 +25,26 @@ void bl_jpeg_forget_environment(void)
         unsetenv(names[i]);
 }
 
-static enum TJSAMP jpeg_sampling(const struct bl_encoding *encoding)
+static bool shape_is_grey(const int64_t shape[3])
 {
+    return shape[2] == 1;
+}
+
+static enum TJPF shape_format(const int64_t shape[3])
+{
+    return shape_is_grey(shape) ? TJPF_GRAY : TJPF_RGB;
+}
+
+static enum TJSAMP jpeg_sampling(const int64_t shape[3], const struct bl_encoding *encoding)
+{
+    if (shape_is_grey(shape))
+        return TJSAMP_GRAY;
     return encoding->full_chroma ? TJSAMP_444 : TJSAMP_420;
 }
 
-size_t bl_jpeg_max_size(size_t height, size_t width, const struct bl_encoding *encoding)
+size_t bl_jpeg_max_size(const int64_t shape[3], const struct bl_encoding *encoding)
 {
-    unsigned long size = tjBufSize((int)width, (int)height, jpeg_sampling(encoding));
+    unsigned long size = tjBufSize((int)shape[1], (int)shape[0], jpeg_sampling(shape, encoding));
     return size == (unsigned long)-1 ? 0 : size;
 }
 
@@ -48,12 +62,12 @@ void bl_jpeg_encoder_close(struct bl_jpeg_encoder *encoder)
         (void)tjDestroy(encoder);
 }
 
-int bl_jpeg_encode(struct bl_jpeg_encoder *encoder, const uint8_t *picture, size_t height, size_t width,
+int bl_jpeg_encode(struct bl_jpeg_encoder *encoder, const uint8_t *picture, const int64_t shape[3],
                    const struct bl_encoding *encoding, uint8_t *out, size_t *size, struct bl_error *e)
 {
-    unsigned long taken = bl_jpeg_max_size(height, width, encoding);
-    if (tjCompress2(encoder, picture, (int)width, 0, (int)height, TJPF_RGB, &out, &taken, jpeg_sampling(encoding),
-                    encoding->quality, TJFLAG_NOREALLOC | TJFLAG_ACCURATEDCT) != 0)
+    unsigned long taken = bl_jpeg_max_size(shape, encoding);
+    if (tjCompress2(encoder, picture, (int)shape[1], 0, (int)shape[0], shape_format(shape), &out, &taken,
+                    jpeg_sampling(shape, encoding), encoding->quality, TJFLAG_NOREALLOC | TJFLAG_ACCURATEDCT) != 0)
         return bl_error_set(e, BL_EFAIL, "libjpeg-turbo cannot encode a picture: %s", tjGetErrorStr2(encoder));
     *size = taken;
     return BL_OK;
@@ -81,27 +95,30 @@ static int jpeg_report_damage(struct bl_jpeg_decoder *decoder, struct bl_error *
     return bl_error_set(e, BL_EDATA, "not a JPEG file, or damaged: %s", tjGetErrorStr2(decoder));
 }
 
-int bl_jpeg_check(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t size, size_t height, size_t width,
+int bl_jpeg_check(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t size, const int64_t shape[3],
                   struct bl_error *e)
 {
     int w = 0, h = 0, sampling = 0, colours = 0;
     bl_error_memory_watch();
     if (tjDecompressHeader3(decoder, file, size, &w, &h, &sampling, &colours) != 0)
         return jpeg_report_damage(decoder, e);
-    if ((size_t)w != width || (size_t)h != height)
-        return bl_error_set(e, BL_EDATA, "a JPEG file of %dx%d instead of %zux%zu", w, h, width, height);
+    if (w != shape[1] || h != shape[0])
+        return bl_error_set(e, BL_EDATA, "a JPEG file of %dx%d instead of %" PRId64 "x%" PRId64, w, h, shape[1],
+                            shape[0]);
+    if ((colours == TJCS_GRAY) != shape_is_grey(shape))
+        return bl_error_set(e, BL_EDATA, "a JPEG file %s", colours == TJCS_GRAY ? "without colours" : "with colours");
     return BL_OK;
 }
 
 /* Warnings are damage too, since complete files were written. So is a file with thousands of scans, which would take
  * hours to decode. */
-int bl_jpeg_decode(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t size, uint8_t *picture, size_t height,
-                   size_t width, struct bl_error *e)
+int bl_jpeg_decode(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t size, const int64_t shape[3],
+                   uint8_t *picture, struct bl_error *e)
 {
-    int code = bl_jpeg_check(decoder, file, size, height, width, e);
+    int code = bl_jpeg_check(decoder, file, size, shape, e);
     if (code)
         return code;
-    if (tjDecompress2(decoder, file, size, picture, (int)width, 0, (int)height, TJPF_RGB,
+    if (tjDecompress2(decoder, file, size, picture, (int)shape[1], 0, (int)shape[0], shape_format(shape),
                       TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS) != 0)
         return jpeg_report_damage(decoder, e);
     return BL_OK;

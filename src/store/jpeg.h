@@ -1,4 +1,4 @@
-/* Pictures as JPEG files and back, by libjpeg-turbo: baseline, 4:2:0 or 4:4:4, and the accurate transform, whose
+/* Pictures as JPEG files and back, by libjpeg-turbo: baseline, 4:2:0, 4:4:4 or grey, and the accurate transform, whose
  * results do not depend on the processor's vector instructions. */
 #ifndef BL_JPEG_H
 #define BL_JPEG_H
@@ -16,8 +16,9 @@ const char *bl_jpeg_version(void);
  * it once, before there are threads. */
 void bl_jpeg_forget_environment(void);
 
-/* The maximum size of a JPEG file of that picture, in bytes; 0: not representable. Sides are at most 65535. */
-size_t bl_jpeg_max_size(size_t height, size_t width, const struct bl_encoding *encoding);
+/* The maximum size of a JPEG file of a picture of that shape, [height, width, 3 or 1], in bytes; 0: not representable.
+ * Sides are at most 65535. */
+size_t bl_jpeg_max_size(const int64_t shape[3], const struct bl_encoding *encoding);
 
 /* State for encoding, one per worker. */
 struct bl_jpeg_encoder;
@@ -25,9 +26,9 @@ struct bl_jpeg_encoder;
 int bl_jpeg_encoder_open(struct bl_jpeg_encoder **out, struct bl_error *e);
 void bl_jpeg_encoder_close(struct bl_jpeg_encoder *encoder); /* NULL is allowed */
 
-/* Encodes a picture U8 [height, width, 3] to out, which has room for bl_jpeg_max_size bytes; *size is the size of the
- * file. */
-int bl_jpeg_encode(struct bl_jpeg_encoder *encoder, const uint8_t *picture, size_t height, size_t width,
+/* Encodes a picture U8 of that shape to out, which has room for bl_jpeg_max_size bytes; *size is the size of the file.
+ */
+int bl_jpeg_encode(struct bl_jpeg_encoder *encoder, const uint8_t *picture, const int64_t shape[3],
                    const struct bl_encoding *encoding, uint8_t *out, size_t *size, struct bl_error *e);
 
 /* State for decoding, one per reader. */
@@ -36,12 +37,12 @@ struct bl_jpeg_decoder;
 int bl_jpeg_decoder_open(struct bl_jpeg_decoder **out, struct bl_error *e);
 void bl_jpeg_decoder_close(struct bl_jpeg_decoder *decoder); /* NULL is allowed */
 
-/* Checks that a file's header is that of a picture of this size. BL_EDATA: it is not. */
-int bl_jpeg_check(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t size, size_t height, size_t width,
+/* Checks that a file's header is that of a picture of this shape. BL_EDATA: it is not. */
+int bl_jpeg_check(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t size, const int64_t shape[3],
                   struct bl_error *e);
 
-/* Decodes a file to a picture U8 [height, width, 3]. BL_EDATA: damaged, or not of this size. */
-int bl_jpeg_decode(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t size, uint8_t *picture, size_t height,
-                   size_t width, struct bl_error *e);
+/* Decodes a file to a picture U8 of this shape. BL_EDATA: damaged, or of another. */
+int bl_jpeg_decode(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t size, const int64_t shape[3],
+                   uint8_t *picture, struct bl_error *e);
 
 #endif

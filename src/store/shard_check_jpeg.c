@@ -114,7 +114,7 @@ static int check_read_step(struct bl_shard_check *w, const struct bl_shard_tenso
     int code = bl_shard_check_read(w, bl_layout_offset(&w->layout, tensor, 0) + w->offsets[t], size, w->chunk, what, e);
     if (code || !size)
         return code;
-    code = bl_jpeg_check(w->decoder, w->chunk, (size_t)size, (size_t)shape[0], (size_t)shape[1], &why);
+    code = bl_jpeg_check(w->decoder, w->chunk, (size_t)size, shape, &why);
     if (code != BL_EDATA)
         return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
     bl_shard_check_report(w, "%s, step %" PRId64 ": %s", what, t, why.text);

@@ -51,6 +51,13 @@ START_TEST(pictures_alone_are_taken)
     ck_assert(bl_encoding_takes(BL_ENCODING_DELTA, &field));
     field.shape[0] = 65535;
     ck_assert(bl_encoding_takes(BL_ENCODING_JPEG, &field));
+    field.shape[2] = 1; /* an array may be labels */
+    ck_assert(!bl_encoding_takes(BL_ENCODING_JPEG, &field));
+    strcpy(field.kind, "frames");
+    ck_assert(bl_encoding_takes(BL_ENCODING_JPEG, &field));
+    ck_assert(bl_encoding_takes(BL_ENCODING_DELTA, &field));
+    field.dtype = BL_U16;
+    ck_assert(!bl_encoding_takes(BL_ENCODING_DELTA, &field));
 }
 END_TEST
 
@@ -75,20 +82,23 @@ static void differences_along(uint8_t *data, size_t outer, size_t count, size_t 
 
 START_TEST(differences_are_along_three_axes_and_undone)
 {
-    static const size_t sizes[][2] = {{1, 1}, {1, 7}, {5, 1}, {2, 2}, {3, 16}, {17, 33}, {9, 64}};
+    static const int64_t shapes[][3] = {{1, 1, 3},  {1, 7, 3}, {5, 1, 3}, {2, 2, 3}, {3, 16, 3},  {17, 33, 3},
+                                        {9, 64, 3}, {1, 1, 1}, {1, 7, 1}, {5, 1, 1}, {17, 33, 1}, {9, 64, 1}};
     enum { PICTURES = 3 };
-    size_t height = sizes[_i][0], width = sizes[_i][1], size = PICTURES * height * width * 3;
+    const int64_t *shape = shapes[_i];
+    size_t height = (size_t)shape[0], width = (size_t)shape[1], channels = (size_t)shape[2];
+    size_t size = PICTURES * height * width * channels;
     uint8_t *data = malloc(size), *was = malloc(size), *expected = malloc(size);
     ck_assert(data && was && expected);
     fill_at_random(was, size, (uint32_t)_i + 1);
     memcpy(data, was, size);
     memcpy(expected, was, size);
-    differences_along(expected, PICTURES * height * width, 3, 1);
-    differences_along(expected, PICTURES, height, width * 3);
-    differences_along(expected, PICTURES * height, width, 3);
-    bl_delta_encode(data, PICTURES, height, width);
+    differences_along(expected, PICTURES * height * width, channels, 1);
+    differences_along(expected, PICTURES, height, width * channels);
+    differences_along(expected, PICTURES * height, width, channels);
+    bl_delta_encode(data, PICTURES, shape);
     ck_assert_int_eq(memcmp(data, expected, size), 0);
-    bl_delta_decode(data, PICTURES, height, width);
+    bl_delta_decode(data, PICTURES, shape);
     ck_assert_int_eq(memcmp(data, was, size), 0);
     free(data);
     free(was);
@@ -101,6 +111,8 @@ END_TEST
 #define HEIGHT 18
 #define WIDTH 31
 
+static const int64_t coloured[] = {HEIGHT, WIDTH, 3}, turned[] = {WIDTH, HEIGHT, 3}, grey[] = {HEIGHT, WIDTH, 1};
+
 static void paint(uint8_t picture[HEIGHT * WIDTH * 3])
 {
     for (int i = 0; i < HEIGHT * WIDTH * 3; i++)
@@ -108,16 +120,16 @@ static void paint(uint8_t picture[HEIGHT * WIDTH * 3])
 }
 
 /* Encodes to memory of its own; *size is the file's. */
-static uint8_t *encode(const uint8_t *picture, const char *name, size_t *size)
+static uint8_t *encode(const uint8_t *picture, const int64_t shape[3], const char *name, size_t *size)
 {
     struct bl_encoding encoding;
     ck_assert(bl_encoding_parse(name, &encoding));
     struct bl_jpeg_encoder *encoder;
     struct bl_error e = {0};
-    uint8_t *file = malloc(bl_jpeg_max_size(HEIGHT, WIDTH, &encoding));
+    uint8_t *file = malloc(bl_jpeg_max_size(shape, &encoding));
     ck_assert_ptr_nonnull(file);
     ck_assert_int_eq(bl_jpeg_encoder_open(&encoder, &e), 0);
-    ck_assert_msg(bl_jpeg_encode(encoder, picture, HEIGHT, WIDTH, &encoding, file, size, &e) == 0, "%s", e.text);
+    ck_assert_msg(bl_jpeg_encode(encoder, picture, shape, &encoding, file, size, &e) == 0, "%s", e.text);
     bl_jpeg_encoder_close(encoder);
     return file;
 }
@@ -139,10 +151,11 @@ START_TEST(files_decode_as_the_library_decodes_them)
     struct bl_error e = {0};
     size_t size = 0, smaller = 0;
     paint(picture);
-    uint8_t *file = encode(picture, "jpeg:90", &size), *coarse = encode(picture, "jpeg:20", &smaller);
+    uint8_t *file = encode(picture, coloured, "jpeg:90", &size),
+            *coarse = encode(picture, coloured, "jpeg:20", &smaller);
     ck_assert_uint_lt(smaller, size);
     ck_assert_int_eq(bl_jpeg_decoder_open(&decoder, &e), 0);
-    ck_assert_msg(bl_jpeg_decode(decoder, file, size, ours, HEIGHT, WIDTH, &e) == 0, "%s", e.text);
+    ck_assert_msg(bl_jpeg_decode(decoder, file, size, coloured, ours, &e) == 0, "%s", e.text);
     tjhandle handle = tjInitDecompress();
     ck_assert_int_eq(tjDecompress2(handle, file, size, theirs, WIDTH, 0, HEIGHT, TJPF_RGB, 0), 0);
     ck_assert_int_eq(memcmp(ours, theirs, sizeof ours), 0);
@@ -151,6 +164,38 @@ START_TEST(files_decode_as_the_library_decodes_them)
     assert_sampling(file, size, TJSAMP_420);
     free(file);
     free(coarse);
+}
+END_TEST
+
+/* A JPEG of one component has no colours to lose: equal to the library's, whatever the name says of chroma. */
+START_TEST(grey_is_one_component)
+{
+    uint8_t picture[HEIGHT * WIDTH * 3], back[HEIGHT * WIDTH], theirs[HEIGHT * WIDTH];
+    struct bl_jpeg_decoder *decoder;
+    struct bl_error e = {0};
+    size_t size = 0, other = 0;
+    paint(picture);
+    uint8_t *file = encode(picture, grey, "jpeg:100", &size), *full = encode(picture, grey, "jpeg:100:444", &other);
+    ck_assert_uint_eq(size, other);
+    ck_assert_int_eq(memcmp(file, full, size), 0);
+    ck_assert_int_eq(bl_jpeg_decoder_open(&decoder, &e), 0);
+    ck_assert_msg(bl_jpeg_decode(decoder, file, size, grey, back, &e) == 0, "%s", e.text);
+    tjhandle handle = tjInitDecompress();
+    ck_assert_int_eq(tjDecompress2(handle, file, size, theirs, WIDTH, 0, HEIGHT, TJPF_GRAY, 0), 0);
+    tjDestroy(handle);
+    ck_assert_int_eq(memcmp(back, theirs, sizeof back), 0);
+    for (int i = 0; i < HEIGHT * WIDTH; i++)
+        ck_assert_int_le(abs(back[i] - picture[i]), 2);
+    ck_assert_int_eq(bl_jpeg_check(decoder, file, size, coloured, &e), BL_EDATA);
+    ck_assert_str_eq(e.text, "a JPEG file without colours");
+    free(full);
+    full = encode(picture, coloured, "jpeg:90", &other);
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_jpeg_check(decoder, full, other, grey, &e), BL_EDATA);
+    ck_assert_str_eq(e.text, "a JPEG file with colours");
+    bl_jpeg_decoder_close(decoder);
+    free(file);
+    free(full);
 }
 END_TEST
 
@@ -168,9 +213,9 @@ START_TEST(full_chroma_keeps_thin_colours)
     ck_assert_int_eq(bl_jpeg_decoder_open(&decoder, &e), 0);
     for (int full = 0; full < 2; full++) {
         size_t size = 0;
-        uint8_t *file = encode(picture, full ? "jpeg:95:444" : "jpeg:95", &size);
+        uint8_t *file = encode(picture, coloured, full ? "jpeg:95:444" : "jpeg:95", &size);
         assert_sampling(file, size, full ? TJSAMP_444 : TJSAMP_420);
-        ck_assert_int_eq(bl_jpeg_decode(decoder, file, size, back, HEIGHT, WIDTH, &e), 0);
+        ck_assert_int_eq(bl_jpeg_decode(decoder, file, size, coloured, back, &e), 0);
         for (int i = 0; i < HEIGHT * WIDTH * 3; i++)
             worst[full] = abs(back[i] - picture[i]) > worst[full] ? abs(back[i] - picture[i]) : worst[full];
         free(file);
@@ -188,20 +233,20 @@ START_TEST(what_is_no_such_file_is_refused)
     struct bl_error e = {0};
     size_t size = 0;
     paint(picture);
-    uint8_t *file = encode(picture, "jpeg:90", &size);
+    uint8_t *file = encode(picture, coloured, "jpeg:90", &size);
     ck_assert_int_eq(bl_jpeg_decoder_open(&decoder, &e), 0);
-    ck_assert_int_eq(bl_jpeg_decode(decoder, file, size, picture, WIDTH, HEIGHT, &e), BL_EDATA);
+    ck_assert_int_eq(bl_jpeg_decode(decoder, file, size, turned, picture, &e), BL_EDATA);
     ck_assert_str_eq(e.text, "a JPEG file of 31x18 instead of 18x31");
     bl_error_clear(&e);
-    ck_assert_int_eq(bl_jpeg_check(decoder, file, 0, HEIGHT, WIDTH, &e), BL_EDATA);
+    ck_assert_int_eq(bl_jpeg_check(decoder, file, 0, coloured, &e), BL_EDATA);
     bl_error_clear(&e);
-    ck_assert_int_eq(bl_jpeg_check(decoder, file, size, HEIGHT, WIDTH, &e), 0);
+    ck_assert_int_eq(bl_jpeg_check(decoder, file, size, coloured, &e), 0);
     for (size_t cut = 1; cut < size; cut += 7) {
-        ck_assert_int_eq(bl_jpeg_decode(decoder, file, size - cut, picture, HEIGHT, WIDTH, &e), BL_EDATA);
+        ck_assert_int_eq(bl_jpeg_decode(decoder, file, size - cut, coloured, picture, &e), BL_EDATA);
         bl_error_clear(&e);
     }
     file[0] = 'x';
-    ck_assert_int_eq(bl_jpeg_check(decoder, file, size, HEIGHT, WIDTH, &e), BL_EDATA);
+    ck_assert_int_eq(bl_jpeg_check(decoder, file, size, coloured, &e), BL_EDATA);
     bl_jpeg_decoder_close(decoder);
     free(file);
 }
@@ -213,12 +258,12 @@ START_TEST(the_environment_decides_nothing)
     uint8_t picture[HEIGHT * WIDTH * 3];
     size_t size = 0, other = 0;
     paint(picture);
-    uint8_t *file = encode(picture, "jpeg:90", &size);
+    uint8_t *file = encode(picture, coloured, "jpeg:90", &size);
     ck_assert_int_eq(setenv(names[_i], "1", 1), 0);
-    uint8_t *different = encode(picture, "jpeg:90", &other); /* or this test says nothing */
+    uint8_t *different = encode(picture, coloured, "jpeg:90", &other); /* or this test says nothing */
     ck_assert(other != size || memcmp(file, different, size) != 0);
     bl_jpeg_forget_environment();
-    uint8_t *same = encode(picture, "jpeg:90", &other);
+    uint8_t *same = encode(picture, coloured, "jpeg:90", &other);
     ck_assert_uint_eq(other, size);
     ck_assert_int_eq(memcmp(file, same, size), 0);
     free(file);
@@ -300,8 +345,9 @@ static void add(TCase *tests)
 {
     tcase_add_test(tests, names_are_read_back);
     tcase_add_test(tests, pictures_alone_are_taken);
-    tcase_add_loop_test(tests, differences_are_along_three_axes_and_undone, 0, 7);
+    tcase_add_loop_test(tests, differences_are_along_three_axes_and_undone, 0, 12);
     tcase_add_test(tests, files_decode_as_the_library_decodes_them);
+    tcase_add_test(tests, grey_is_one_component);
     tcase_add_test(tests, full_chroma_keeps_thin_colours);
     tcase_add_test(tests, what_is_no_such_file_is_refused);
     tcase_add_loop_test(tests, the_environment_decides_nothing, 0, 4);
