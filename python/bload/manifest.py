@@ -23,7 +23,7 @@ class Field(NamedTuple):
     """A field: an array with an entry for each step of a sequence.
 
     dtype: the type of the arrays that blocks have. stored: the type of the tensor in the shards, such as "U8". They differ only for
-    BF16, which numpy lacks: arrays then have the 16 bits as U16. shape: the shape of one step, () for tokens, (H, W, 3) for frames.
+    BF16, which numpy lacks: arrays then have the 16 bits as U16. shape: the shape of one step, () for tokens, (H, W, 3 or 1) for frames.
     encoding: "raw", "jpeg" or "delta". coding: the encoding with its options, as the manifest has it, such as "jpeg:90".
     """
     name: str

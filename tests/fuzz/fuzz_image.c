@@ -20,10 +20,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int orientation = bl_tiff_orientation(copy, size);
     if (orientation < 1 || orientation > 8)
         abort();
-    if (size <= SIZE_MAX_TRIED && bl_jpeg_decode_reduced(copy, size, 1 + (int)(size % 3), frame, &done, &e) == 0 &&
-        done && (frame->width < 1 || frame->height < 1))
+    if (size <= SIZE_MAX_TRIED &&
+        bl_jpeg_decode_reduced(copy, size, (int)(size % 4), size / 4 % 2, frame, &done, &e) == 0 && done &&
+        (frame->width < 1 || frame->height < 1))
         abort();
     bl_tiff_drop_notes(copy, size);
+    bl_tiff_keep_numbers(copy, size);
     free(copy);
     av_frame_free(&frame);
     return 0;

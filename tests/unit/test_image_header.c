@@ -37,19 +37,63 @@ START_TEST(each_format_tells_its_size)
         const uint8_t *data;
         size_t size;
         int64_t width, height;
-        int bits;
-    } cases[] = {{png, sizeof png, 20000, 20001, 32},
-                 {bmp, sizeof bmp, 256, 512, 32},
-                 {jpeg, sizeof jpeg, 512, 256, 12},
-                 {webp, sizeof webp, 32, 1025, 20},
-                 {tiff, sizeof tiff, 256, 65536, 48}};
+        int bits, depth;
+    } cases[] = {{png, sizeof png, 20000, 20001, 32, 8},
+                 {bmp, sizeof bmp, 256, 512, 32, 8},
+                 {jpeg, sizeof jpeg, 512, 256, 12, 8},
+                 {webp, sizeof webp, 32, 1025, 20, 8},
+                 {tiff, sizeof tiff, 256, 65536, 48, 16}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct bl_image_header header;
         ck_assert_msg(header_of(cases[i].data, cases[i].size, &header), "case %zu", i);
         ck_assert_int_eq(header.width, cases[i].width);
         ck_assert_int_eq(header.height, cases[i].height);
         ck_assert_int_eq(header.bits, cases[i].bits);
+        ck_assert_int_eq(header.depth, cases[i].depth);
+        ck_assert(!header.grey && !header.exact);
     }
+}
+END_TEST
+
+static void patch(uint8_t *data, size_t size, const uint8_t *file, size_t at, uint8_t value)
+{
+    if (data != file)
+        memcpy(data, file, size);
+    data[at] = value;
+}
+
+START_TEST(depths_are_told_from_pictures)
+{
+    enum { DEPTH = 24, COLOUR = 25 };
+    const struct {
+        uint8_t depth, colour;
+        bool grey, exact;
+    } cases[] = {{16, 0, true, true},   {16, 4, true, true},   {8, 0, true, false},  {1, 0, true, false},
+                 {16, 2, false, false}, {16, 6, false, false}, {8, 3, false, false}, {8, 4, true, false}};
+    uint8_t data[128];
+    struct bl_image_header header;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        patch(data, sizeof png, png, DEPTH, cases[i].depth);
+        patch(data, sizeof png, data, COLOUR, cases[i].colour);
+        ck_assert(header_of(data, sizeof png, &header));
+        ck_assert_int_eq(header.depth, cases[i].depth);
+        ck_assert_int_eq(header.grey, cases[i].grey);
+        ck_assert_int_eq(header.exact, cases[i].exact);
+    }
+    /* One sample of 16 bits; then the tag of them says that it is an entry of a palette. */
+    const uint8_t grey[] = {77, 77, 0, 42, 0, 0, 0, 8, 0, 4, 1, 0, 0, 3, 0,  0, 0, 1, 0, 9, 0, 0, 1, 1, 0, 3, 0, 0, 0,
+                            1,  0,  9, 0,  0, 1, 2, 0, 3, 0, 0, 0, 1, 0, 16, 0, 0, 1, 6, 0, 3, 0, 0, 0, 1, 0, 1, 0, 0};
+    memcpy(data, grey, sizeof grey);
+    ck_assert(header_of(data, sizeof grey, &header));
+    ck_assert(header.grey && header.exact);
+    ck_assert_int_eq(header.depth, 16);
+    data[sizeof grey - 3] = 3;
+    ck_assert(header_of(data, sizeof grey, &header));
+    ck_assert(!header.grey && !header.exact);
+    data[sizeof grey - 3] = 0;
+    data[43] = 8;
+    ck_assert(header_of(data, sizeof grey, &header));
+    ck_assert(header.grey && !header.exact);
 }
 END_TEST
 
@@ -93,7 +137,8 @@ END_TEST
 /* The decoded image and the file, at least; not twice as much. */
 START_TEST(the_memory_is_that_of_the_pixels)
 {
-    const struct bl_image_header plain = {20000, 20000, 24, 0}, huge = {UINT32_MAX, UINT32_MAX, 64, 64};
+    const struct bl_image_header plain = {.width = 20000, .height = 20000, .bits = 24};
+    const struct bl_image_header huge = {.width = UINT32_MAX, .height = UINT32_MAX, .bits = 64, .beside = 64};
     int64_t bytes = bl_image_header_memory(&plain, 1 << 20);
     ck_assert_int_ge(bytes, (int64_t)20000 * 20000 * 3 + (1 << 20));
     ck_assert_int_lt(bytes, (int64_t)20000 * 20000 * 6);
@@ -104,6 +149,7 @@ END_TEST
 static void add(TCase *tests)
 {
     tcase_add_test(tests, each_format_tells_its_size);
+    tcase_add_test(tests, depths_are_told_from_pictures);
     tcase_add_test(tests, a_file_that_ends_early_has_no_header);
     tcase_add_test(tests, no_bytes_lead_astray);
     tcase_add_test(tests, the_memory_is_that_of_the_pixels);

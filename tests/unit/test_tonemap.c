@@ -106,7 +106,10 @@ static void map_colour(const AVFrame *frame, enum bl_simd simd, const double sig
     struct bl_tonemap *t;
     struct bl_error e = {0};
     uint16_t words[3][SIDE];
-    uint8_t out[SIDE * SIDE * 3];
+    uint8_t out[SIDE * SIDE * 3], luma[SIDE * SIDE * 2];
+    const struct bl_pixel_writer writer = {.origin = out, .step_x = 3, .step_y = (ptrdiff_t)SIDE * 3};
+    const struct bl_pixel_writer grey = {
+        .channels = BL_CHANNELS_GRAY, .origin = luma, .step_x = 2, .step_y = (ptrdiff_t)SIDE * 2};
     const uint16_t *const plane[3] = {words[0], words[1], words[2]};
     for (int c = 0; c < 3; c++) {
         for (int x = 0; x < SIDE; x++)
@@ -119,9 +122,12 @@ static void map_colour(const AVFrame *frame, enum bl_simd simd, const double sig
         const uint16_t *const rest[3] = {words[0] + 5, words[1] + 5, words[2] + 5};
         bl_tonemap_put(t, rest, 5, y, SIDE - 5);
     }
-    ck_assert_int_eq(bl_tonemap_finish(t, out, 3, (ptrdiff_t)SIDE * 3, &e), 0);
+    ck_assert_int_eq(bl_tonemap_finish(t, &writer, &e), 0);
     for (int i = 3; i < SIDE * SIDE * 3; i++)
         ck_assert_int_eq(out[i], out[i % 3]);
+    ck_assert_int_eq(bl_tonemap_finish(t, &grey, &e), 0);
+    for (int i = 0; i < SIDE * SIDE; i++)
+        ck_assert_int_eq(luma[2 * i], (19595 * out[0] + 38470 * out[1] + 7471 * out[2] + 32768) / 65536);
     memcpy(rgb, out, 3);
     bl_tonemap_close(t);
 }
@@ -227,7 +233,8 @@ START_TEST(history_does_not_matter)
         ck_assert_int_eq(bl_tonemap_begin(t, frames[i], &pixels, 40, heights[i], &e), 0);
         for (int y = 0; y < heights[i]; y++)
             bl_tonemap_put(t, plane, 0, y, 40);
-        ck_assert_int_eq(bl_tonemap_finish(t, to[i], 3, 3 * 40, &e), 0);
+        const struct bl_pixel_writer writer = {.origin = to[i], .step_x = 3, .step_y = 3 * 40};
+        ck_assert_int_eq(bl_tonemap_finish(t, &writer, &e), 0);
     }
     ck_assert_int_eq(memcmp(out[0], last, sizeof last), 0);
     ck_assert_int_ne(memcmp(out[0], out[1], sizeof out[1] / 9 * 5), 0);

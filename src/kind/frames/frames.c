@@ -20,6 +20,8 @@ static int frames_check(const void *values, struct bl_error *e)
     if (config->count != BL_COUNT_PACKETS || config->hdr != BL_HDR_SKIP)
         return bl_error_set(e, BL_EUSAGE, "--%s is for video, and the inputs are frames",
                             config->hdr != BL_HDR_SKIP ? "hdr" : "count");
+    if (config->jpeg_scale && config->pixels == BL_CHANNELS_GRAY16)
+        return bl_error_set(e, BL_EUSAGE, "--jpeg-scale: --pixels gray16 takes no JPEG files, which have 8 bits");
     if (config->jpeg_scale == BL_JPEG_AUTO && !config->size.width)
         return bl_error_set(e, BL_EUSAGE, "--jpeg-scale auto needs --size");
     if (config->times)
@@ -29,6 +31,13 @@ static int frames_check(const void *values, struct bl_error *e)
                             "--ignore-sar is for video: the shape of an image's pixels is ignored anyway");
     if (config->decoder != BL_DECODER_CPU)
         return bl_error_set(e, BL_EUSAGE, "--decoder is for video, and the inputs are frames");
+    return bl_video_check_pixels(config, e);
+}
+
+static int frames_prepare(void *values, struct bl_error *e)
+{
+    (void)e;
+    bl_video_prepare_pixels(values);
     return BL_OK;
 }
 
@@ -53,13 +62,15 @@ static int frames_number_steps(const struct bl_image_folder *folder, int64_t str
     return BL_OK;
 }
 
-/* Whether the images of the steps can be decoded with the memory that they may take. */
-static int frames_check_headers(const struct bl_image_folder *folder, const char *path, int64_t stride,
-                                const struct bl_kind_env *env, struct bl_error *e)
+/* Whether the images of the steps can be decoded with the memory that they may take, and are what is wanted. */
+static int frames_check_headers(const struct bl_image_folder *folder, const char *path,
+                                const struct bl_video_config *config, const struct bl_kind_env *env, struct bl_error *e)
 {
     struct bl_buffer file = {0};
+    enum bl_channels channels = (enum bl_channels)config->pixels;
+    bool needed = env->decoder_memory || channels == BL_CHANNELS_GRAY16;
     int code = BL_OK;
-    for (size_t i = 0; i < folder->count && env->decoder_memory && !code; i += (size_t)stride) {
+    for (size_t i = 0; i < folder->count && needed && !code; i += (size_t)config->stride) {
         if (bl_cancelled(env->cancel)) {
             code = bl_error_set(e, BL_ECANCEL, "cancelled");
             break;
@@ -68,7 +79,7 @@ static int frames_check_headers(const struct bl_image_folder *folder, const char
         bl_buffer_printf(&file, "%s/%s", path, folder->image[i].name);
         code = bl_buffer_check(&file, e);
         if (!code)
-            code = bl_image_check(&folder->image[i], file.data, env, e);
+            code = bl_image_check(&folder->image[i], file.data, channels, env, e);
         if (code == BL_EDATA)
             bl_error_prefix(e, "%s", folder->image[i].name);
     }
@@ -86,7 +97,7 @@ static int frames_count_folder(const struct bl_video_config *config, const struc
     if (folder->count == 0 || folder->count > INT32_MAX)
         return bl_error_set(e, BL_EDATA, "%s images%s%s", folder->count ? "too many" : "no",
                             config->images ? " of the name " : "", config->images ? config->images : "");
-    code = frames_check_headers(folder, chunk->input->path, config->stride, env, e);
+    code = frames_check_headers(folder, chunk->input->path, config, env, e);
     if (code)
         return code;
     return chunk->times ? frames_number_steps(folder, config->stride, times, e) : BL_OK;
@@ -125,8 +136,8 @@ static int frames_fields(const void *values, const struct bl_kind_env *env, cons
         return bl_error_set(e, BL_EDATA, "the size of frames is each folder's own");
     int code = size.width == 0 ? bl_frames_read_size(config, env, row, &size, e) : BL_OK;
     *out = (struct bl_fields){.count = 2};
-    out->field[0] = (struct bl_field){
-        .name = "frames", .kind = "frames", .dtype = BL_U8, .rank = 3, .shape = {size.height, size.width, 3}};
+    out->field[0] = (struct bl_field){.name = "frames", .kind = "frames"};
+    bl_channels_set_field((enum bl_channels)config->pixels, size.width, size.height, &out->field[0]);
     out->field[1] = (struct bl_field){.name = "frame_number", .kind = "frames", .dtype = BL_I32};
     return code;
 }
@@ -172,7 +183,10 @@ const struct bl_kind bl_kind_frames = {
     .steps = "frames",
     .extensions = bl_image_extensions,
     .decodes = frames_decodes,
-    .options = {.table = bl_video_options, .config_size = sizeof(struct bl_video_config), .check = frames_check},
+    .options = {.table = bl_video_options,
+                .config_size = sizeof(struct bl_video_config),
+                .check = frames_check,
+                .prepare = frames_prepare},
     .scan = &frames_scan,
     .read = &frames_read,
 };

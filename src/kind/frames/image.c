@@ -22,6 +22,7 @@
 
 #define BYTES_MAX ((int64_t)256 << 20)
 #define SCANS_MAX 1000  /* encoders make about ten */
+#define RGB_BITS 24     /* of a pixel that libjpeg-turbo decodes */
 #define AREA_ALIGNED 64 /* pixels that decoders add to the right and below */
 
 const char *const bl_image_extensions[] = {"jpg", "jpeg", "png", "bmp", "webp", "tif", "tiff", NULL};
@@ -85,9 +86,20 @@ struct image_setup {
     int64_t shorter; /* pixels, of the two sides; 0: not known */
 };
 
+/* Depths are kept as they are or not at all: 8 bits times 257 would be no distances. */
+static int image_check_exact(const struct bl_image_header *header, struct bl_error *e)
+{
+    if (header->exact)
+        return BL_OK;
+    return bl_error_set(e, BL_EDATA,
+                        "%d bits%s: --pixels gray16 keeps 16-bit grey PNG and TIFF as they are, and converts nothing "
+                        "to it; --pixels gray or rgb takes this",
+                        header->depth, header->grey ? " of grey" : "");
+}
+
 /* Reserves what decoding takes by the header. */
-static int image_check_header(const struct bl_image *image, int fd, const char *path, const struct bl_kind_env *env,
-                              struct image_setup *setup, struct bl_error *e)
+static int image_check_header(const struct bl_image *image, int fd, const char *path, enum bl_channels channels,
+                              const struct bl_kind_env *env, struct image_setup *setup, struct bl_error *e)
 {
     struct bl_image_header header;
     bool found;
@@ -95,6 +107,8 @@ static int image_check_header(const struct bl_image *image, int fd, const char *
     int code = bl_image_header_read(fd, image->bytes, path, &header, &found, e);
     if (code || !found)
         return code;
+    if (channels == BL_CHANNELS_GRAY && header.bits < RGB_BITS)
+        header.bits = RGB_BITS;
     setup->shorter = header.width < header.height ? header.width : header.height;
     int64_t needed = bl_image_header_memory(&header, image->bytes);
     code = bl_decoder_memory_check_picture(header.width, header.height, needed, env->decoder_memory, e);
@@ -102,10 +116,12 @@ static int image_check_header(const struct bl_image *image, int fd, const char *
         return code;
     if (env->decoder_memory)
         setup->area = (header.width + AREA_ALIGNED) * (header.height + AREA_ALIGNED);
-    return bl_reservation_need(env->reservation, needed, e);
+    code = channels == BL_CHANNELS_GRAY16 ? image_check_exact(&header, e) : BL_OK;
+    return code ? code : bl_reservation_need(env->reservation, needed, e);
 }
 
-int bl_image_check(const struct bl_image *image, const char *path, const struct bl_kind_env *env, struct bl_error *e)
+int bl_image_check(const struct bl_image *image, const char *path, enum bl_channels channels,
+                   const struct bl_kind_env *env, struct bl_error *e)
 {
     struct stat status;
     struct image_setup setup;
@@ -113,13 +129,13 @@ int bl_image_check(const struct bl_image *image, const char *path, const struct 
     if (fd < 0)
         return BL_OK;
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == image->bytes)
-        code = image_check_header(image, fd, path, env, &setup, e);
+        code = image_check_header(image, fd, path, channels, env, &setup, e);
     close(fd);
     return code;
 }
 
-static int image_load(const struct bl_image *image, int fd, const char *path, const struct bl_kind_env *env,
-                      struct image_setup *setup, AVPacket *packet, struct bl_error *e)
+static int image_load(const struct bl_image *image, int fd, const char *path, enum bl_channels channels,
+                      const struct bl_kind_env *env, struct image_setup *setup, AVPacket *packet, struct bl_error *e)
 {
     int code = image_verify(image, fd, path, e);
     if (code)
@@ -128,7 +144,7 @@ static int image_load(const struct bl_image *image, int fd, const char *path, co
         return bl_error_set(e, BL_EDATA, "empty file");
     if (image->bytes > BYTES_MAX)
         return bl_error_set(e, BL_EDATA, "an image of %" PRId64 " bytes", image->bytes);
-    code = image_check_header(image, fd, path, env, setup, e);
+    code = image_check_header(image, fd, path, channels, env, setup, e);
     if (code)
         return code;
     if (av_new_packet(packet, (int)image->bytes) < 0)
@@ -183,7 +199,8 @@ static int image_decode_packet(AVCodecContext *context, AVPacket *packet, AVFram
 }
 
 /* Drops what a strict decoder stumbles over without need, decodes the file in the packet by FFmpeg. */
-static int image_decode_whole(AVPacket *packet, const struct image_setup *setup, AVFrame *frame, struct bl_error *e)
+static int image_decode_whole(AVPacket *packet, const struct image_setup *setup, enum bl_channels channels,
+                              AVFrame *frame, struct bl_error *e)
 {
     AVCodecContext *context = NULL;
     int code = image_open_codec(&context, packet, setup->area, e);
@@ -193,25 +210,27 @@ static int image_decode_whole(AVPacket *packet, const struct image_setup *setup,
         av_shrink_packet(packet, (int)bl_png_drop_notes(packet->data, (size_t)packet->size));
     if (context->codec_id == AV_CODEC_ID_TIFF)
         bl_tiff_drop_notes(packet->data, (size_t)packet->size);
+    if (context->codec_id == AV_CODEC_ID_TIFF && channels == BL_CHANNELS_GRAY16)
+        bl_tiff_keep_numbers(packet->data, (size_t)packet->size);
     code = image_decode_packet(context, packet, frame, e);
 out:
     avcodec_free_context(&context);
     return code;
 }
 
-static int image_decode(AVPacket *packet, const struct image_setup *setup, struct bl_image_reduction reduction,
+static int image_decode(AVPacket *packet, const struct image_setup *setup, struct bl_image_wanted wanted,
                         AVFrame *frame, struct bl_error *e)
 {
-    bool jpeg = image_codec(packet) == AV_CODEC_ID_MJPEG, done = false;
+    bool jpeg = image_codec(packet) == AV_CODEC_ID_MJPEG, grey = wanted.channels == BL_CHANNELS_GRAY, done = false;
     int shift = 0, code = jpeg ? image_check_scans(packet, e) : BL_OK;
-    while (jpeg && shift < reduction.shift && setup->shorter >> (shift + 1) >= reduction.side)
+    while (jpeg && shift < wanted.shift && setup->shorter >> (shift + 1) >= wanted.side)
         shift++;
-    if (!code && shift)
-        code = bl_jpeg_decode_reduced(packet->data, (size_t)packet->size, shift, frame, &done, e);
-    return code || done ? code : image_decode_whole(packet, setup, frame, e);
+    if (!code && jpeg && (shift || grey))
+        code = bl_jpeg_decode_reduced(packet->data, (size_t)packet->size, shift, grey, frame, &done, e);
+    return code || done ? code : image_decode_whole(packet, setup, wanted.channels, frame, e);
 }
 
-int bl_image_decode(const struct bl_image *image, const char *path, struct bl_image_reduction reduction,
+int bl_image_decode(const struct bl_image *image, const char *path, struct bl_image_wanted wanted,
                     const struct bl_kind_env *env, AVFrame *frame, struct bl_error *e)
 {
     struct image_setup setup = {0};
@@ -226,9 +245,9 @@ int bl_image_decode(const struct bl_image *image, const char *path, struct bl_im
         code = bl_error_errno(e, unusable ? BL_EDATA : BL_EFAIL, "cannot open %s", path);
         goto out;
     }
-    code = image_load(image, fd, path, env, &setup, packet, e);
+    code = image_load(image, fd, path, wanted.channels, env, &setup, packet, e);
     if (!code)
-        code = image_decode(packet, &setup, reduction, frame, e);
+        code = image_decode(packet, &setup, wanted, frame, e);
 out:
     if (fd >= 0)
         close(fd);

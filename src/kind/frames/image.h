@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "kind/env.h"
+#include "kind/video/channels.h"
 
 struct bl_image {
     char *name;     /* in its folder */
@@ -25,22 +26,27 @@ int bl_image_position(const struct bl_image *image, double *position, struct bl_
 
 #define BL_IMAGE_SHIFT_MAX 3
 
-/* How far a JPEG file is reduced while it is decoded: to 1 / 2^shift of its sides, by as large a shift as leaves both
- * at least that long. Other files, and those that only FFmpeg decodes, are not. */
-struct bl_image_reduction {
+/* How an image is wanted. JPEG files are reduced while they are decoded: to 1 / 2^shift of their sides, by as large a
+ * shift as leaves both at least that long. Other files, and those that only FFmpeg decodes, are not. Grey is made of
+ * libjpeg-turbo's pixels where it decodes the file, as Pillow has them; 16-bit grey only of PNG and TIFF, whose numbers
+ * FFmpeg does not change. */
+struct bl_image_wanted {
+    enum bl_channels channels;
     int shift; /* at most, 0 to BL_IMAGE_SHIFT_MAX */
     int side;  /* pixels, at least 1 */
 };
 
 /* Decodes the image in this file into an empty frame, by a decoder of its own, with memory that is reserved. BL_EDATA:
- * not an image, or damaged, also if part of it decodes, or it needs more memory than the limit; BL_EFAIL: it cannot be
- * read, or its size or time has changed. */
-int bl_image_decode(const struct bl_image *image, const char *path, struct bl_image_reduction reduction,
+ * not an image, or damaged, also if part of it decodes, or it needs more memory than the limit, or is not what is
+ * wanted; BL_EFAIL: it cannot be read, or its size or time has changed. */
+int bl_image_decode(const struct bl_image *image, const char *path, struct bl_image_wanted wanted,
                     const struct bl_kind_env *env, AVFrame *frame, struct bl_error *e);
 
-/* By the header alone: BL_EDATA if decoding it may take more memory than the limit; else it is noted what it takes. A
+/* By the header alone: BL_EDATA if decoding it may take more memory than the limit, or it has no pixels for these
+ * channels; else it is noted what it takes. A
  * file that cannot be opened, or has no header that is known, is left to bl_image_decode. BL_EFAIL: it cannot be read.
  */
-int bl_image_check(const struct bl_image *image, const char *path, const struct bl_kind_env *env, struct bl_error *e);
+int bl_image_check(const struct bl_image *image, const char *path, enum bl_channels channels,
+                   const struct bl_kind_env *env, struct bl_error *e);
 
 #endif

@@ -7,6 +7,7 @@
 #define TAGS_MAX 65535              /* of a TIFF */
 #define ALIGNED 64                  /* pixels that decoders may add to the right and below */
 #define BASE ((int64_t)4 << 20)     /* bytes: contexts, lines */
+#define DEPTH_MAX 64                /* bits: of larger ones it does not matter how many they are */
 #define SIDE_MAX ((int64_t)1 << 24) /* pixels: keeps products within 64 bits */
 
 static bool bytes_are(struct bl_window *b, int64_t at, int size, uint64_t big_endian)
@@ -24,6 +25,9 @@ static void png_read(struct bl_window *b, struct bl_image_header *h)
     h->width = (int64_t)bl_window_number(b, 16, 4, true);
     h->height = (int64_t)bl_window_number(b, 20, 4, true);
     h->bits = channels[colour & 7] * (depth > 8 ? 16 : 8);
+    h->depth = depth;
+    h->grey = colour == 0 || colour == 4;
+    h->exact = h->grey && depth == 16;
 }
 
 static void bmp_read(struct bl_window *b, struct bl_image_header *h)
@@ -52,8 +56,10 @@ static void jpeg_read_frame(struct bl_window *b, int64_t at, int marker, struct 
         samples = samples > 16 ? 24 : 16;
     h->height = (int64_t)bl_window_number(b, at + 5, 2, true);
     h->width = (int64_t)bl_window_number(b, at + 7, 2, true);
+    h->depth = (int)bl_window_number(b, at + 4, 1, true);
+    h->grey = components == 1;
     h->bits = components == 3 ? samples : 8 * whole;
-    h->bits *= bl_window_number(b, at + 4, 1, true) > 8 ? 2 : 1;
+    h->bits *= h->depth > 8 ? 2 : 1;
     h->beside = 4 + ((marker & 3) == 2 ? 3 * h->bits : 0);
 }
 
@@ -120,7 +126,7 @@ static void webp_read(struct bl_window *b, struct bl_image_header *h)
 
 /* --- TIFF ------------------------------------------------------------------------------------------------------- */
 
-enum { TIFF_WIDTH = 256, TIFF_HEIGHT = 257, TIFF_BITS = 258, TIFF_SAMPLES = 277 };
+enum { TIFF_WIDTH = 256, TIFF_HEIGHT = 257, TIFF_BITS = 258, TIFF_PHOTOMETRIC = 262, TIFF_SAMPLES = 277 };
 
 /* The first value of a tag: a byte, a short or a long. */
 static int64_t tiff_tag_value(struct bl_window *b, int64_t entry, bool big_endian)
@@ -137,19 +143,24 @@ static void tiff_header_read(struct bl_window *b, struct bl_image_header *h)
 {
     bool big_endian = bl_window_number(b, 0, 1, true) == 'M';
     int64_t directory = (int64_t)bl_window_number(b, 4, 4, big_endian), depth = 1, samples = 1;
+    int64_t photometric = 0;
     int64_t tags = (int64_t)bl_window_number(b, directory, 2, big_endian);
     for (int64_t i = 0; i < tags && i < TAGS_MAX && !b->ended && !b->code; i++) {
         int64_t entry = directory + 2 + 12 * i;
         int tag = (int)bl_window_number(b, entry, 2, big_endian);
-        int64_t *at = tag == TIFF_WIDTH     ? &h->width
-                      : tag == TIFF_HEIGHT  ? &h->height
-                      : tag == TIFF_BITS    ? &depth
-                      : tag == TIFF_SAMPLES ? &samples
-                                            : NULL;
+        int64_t *at = tag == TIFF_WIDTH         ? &h->width
+                      : tag == TIFF_HEIGHT      ? &h->height
+                      : tag == TIFF_BITS        ? &depth
+                      : tag == TIFF_PHOTOMETRIC ? &photometric
+                      : tag == TIFF_SAMPLES     ? &samples
+                                                : NULL;
         int64_t value = at ? tiff_tag_value(b, entry, big_endian) : 0;
         if (at && value > *at)
             *at = value;
     }
+    h->depth = (int)(depth < DEPTH_MAX ? depth : DEPTH_MAX);
+    h->grey = photometric <= 1 && samples <= 2;
+    h->exact = h->grey && depth > 8 && depth <= 16;
     depth = depth > 32 ? 32 : depth > 16 ? 32 : depth > 8 ? 16 : 8;
     h->bits = (int)(depth * (samples > 4 ? 4 : samples));
     h->beside = h->bits;
@@ -175,7 +186,7 @@ int bl_image_header_read(int fd, int64_t bytes, const char *path, struct bl_imag
                          struct bl_error *e)
 {
     struct bl_window b = {.fd = fd, .path = path, .size = bytes, .e = e};
-    *header = (struct bl_image_header){0};
+    *header = (struct bl_image_header){.depth = 8};
     header_read(&b, header);
     *found = !b.code && !b.ended && header->width > 0 && header->height > 0;
     return b.code;

@@ -12,6 +12,9 @@ struct bl_image_header {
     int64_t width, height; /* pixels, less than 2^32; of what has several sizes, the largest */
     int bits;              /* of a pixel, as it is decoded */
     int beside;            /* bits of a pixel that the decoder needs for its work */
+    int depth;             /* bits of a component in the file */
+    bool grey;             /* it has one, beside transparency */
+    bool exact;            /* PNG or TIFF of grey with more than 8 bits, which decoders keep */
 };
 
 /* Reads the header of an open file of so many bytes. *found false: it has none that is known, or a broken one.

@@ -15,6 +15,7 @@ struct bl_reader {
     const struct bl_video_config *config;
     const struct bl_kind_env *env;
     struct bl_dimensions size; /* of the pictures */
+    size_t bytes;              /* of one */
     struct bl_convert *convert;
     AVFrame *frame;
     char *path; /* of the listed folder, or NULL */
@@ -39,12 +40,14 @@ static int frames_list_folder(struct bl_image_folder *folder, const struct bl_vi
 }
 
 /* Images may be turned, so both of their sides must stay as long as the longer one of --size. */
-static struct bl_image_reduction frames_reduction(const struct bl_video_config *config)
+static struct bl_image_wanted frames_wanted(const struct bl_video_config *config)
 {
     static const int shift[] = {
         [BL_JPEG_WHOLE] = 0, [BL_JPEG_HALF] = 1, [BL_JPEG_QUARTER] = 2, [BL_JPEG_AUTO] = BL_IMAGE_SHIFT_MAX};
     int side = config->size.width > config->size.height ? config->size.width : config->size.height;
-    return (struct bl_image_reduction){shift[config->jpeg_scale], config->jpeg_scale == BL_JPEG_AUTO ? side : 1};
+    return (struct bl_image_wanted){.channels = (enum bl_channels)config->pixels,
+                                    .shift = shift[config->jpeg_scale],
+                                    .side = config->jpeg_scale == BL_JPEG_AUTO ? side : 1};
 }
 
 /* Decodes an image into the frame. */
@@ -58,7 +61,7 @@ static int frames_decode_image(const char *path, const struct bl_image *image, c
     if (code)
         return code;
     av_frame_unref(frame);
-    code = bl_image_decode(image, file.data, frames_reduction(config), env, frame, e);
+    code = bl_image_decode(image, file.data, frames_wanted(config), env, frame, e);
     bl_buffer_free(&file);
     if (!code)
         code = bl_picture_geometry(NULL, config, frame, geometry, e);
@@ -98,6 +101,7 @@ int bl_frames_read_open(const void *config, const struct bl_kind_env *env, const
     r->config = config;
     r->env = env;
     r->size = (struct bl_dimensions){(int)fields->field[0].shape[1], (int)fields->field[0].shape[0]};
+    r->bytes = bl_field_step_bytes(&fields->field[0]);
     r->frame = av_frame_alloc();
     struct bl_convert_options options = bl_picture_options(config, env->simd);
     int code = r->frame ? bl_convert_open(&r->convert, &options, e) : bl_error_memory(e);
@@ -161,7 +165,7 @@ static int frames_reader_enter(struct bl_reader *r, const struct bl_row *row, st
     return r->path ? BL_OK : bl_error_memory(e);
 }
 
-static int frames_reader_read_step(struct bl_reader *r, const struct bl_image *image, uint8_t *rgb, struct bl_error *e)
+static int frames_reader_read_step(struct bl_reader *r, const struct bl_image *image, uint8_t *out, struct bl_error *e)
 {
     struct bl_geometry geometry;
     if (bl_cancelled(r->env->cancel))
@@ -173,7 +177,7 @@ static int frames_reader_read_step(struct bl_reader *r, const struct bl_image *i
     if (geometry.width != r->size.width || geometry.height != r->size.height)
         return bl_error_set(e, BL_EDATA, "%s: an image of %dx%d among those of %dx%d", image->name, geometry.width,
                             geometry.height, r->size.width, r->size.height);
-    code = bl_convert_frame(r->convert, r->frame, &geometry, rgb, e);
+    code = bl_convert_frame(r->convert, r->frame, &geometry, out, e);
     if (code)
         bl_error_prefix(e, "%s", image->name);
     return code;
@@ -183,12 +187,11 @@ int bl_frames_read_piece(struct bl_reader *r, const struct bl_request *request, 
                          struct bl_error *e)
 {
     note->text[0] = '\0';
-    size_t bytes = (size_t)r->size.width * (size_t)r->size.height * 3;
     int code = frames_reader_enter(r, &request->row, e);
     for (int64_t t = 0; t < request->steps && !code; t++) {
         const struct bl_image *image = &r->folder.image[(request->source_start + t) * r->config->stride];
         memcpy(request->out[1] + 4 * t, &image->number, sizeof image->number);
-        code = frames_reader_read_step(r, image, request->out[0] + (size_t)t * bytes, e);
+        code = frames_reader_read_step(r, image, request->out[0] + (size_t)t * r->bytes, e);
         bl_meter_report(request->meter, t + 1);
         if (!code && request->times)
             code = bl_image_position(image, &request->times[t], e);

@@ -5,7 +5,8 @@
 
 #define ENTRY 12 /* bytes: tag, type, count, value or offset */
 
-enum { TIFF_SHORT = 3, TIFF_ORIENTATION = 274, TIFF_SAMPLE_FORMAT = 339 };
+enum { TIFF_SHORT = 3, TIFF_PHOTOMETRIC = 262, TIFF_ORIENTATION = 274, TIFF_SAMPLE_FORMAT = 339 };
+enum { TIFF_WHITE_IS_ZERO, TIFF_BLACK_IS_ZERO };
 
 static uint32_t tiff_read(const uint8_t *data, int bytes, bool big_endian)
 {
@@ -71,6 +72,19 @@ void bl_tiff_drop_notes(uint8_t *data, size_t size)
     memmove(entries + kept * ENTRY, entries + count * ENTRY, 4); /* where the next directory is */
     header[!big_endian] = (uint8_t)(kept >> 8);
     header[big_endian] = (uint8_t)kept;
+}
+
+void bl_tiff_keep_numbers(uint8_t *data, size_t size)
+{
+    bool big_endian = size > 0 && data[0] == 'M';
+    size_t at, count;
+    if (!tiff_find_entries(data, size, big_endian, &at, &count))
+        return;
+    for (uint8_t *entry = data + at; count > 0; count--, entry += ENTRY) {
+        if (tiff_read(entry, 2, big_endian) == TIFF_PHOTOMETRIC && tiff_read(entry + 4, 4, big_endian) == 1 &&
+            tiff_entry_is(entry, data, size, big_endian, TIFF_WHITE_IS_ZERO))
+            entry[8 + big_endian] = TIFF_BLACK_IS_ZERO;
+    }
 }
 
 int bl_tiff_orientation(const uint8_t *data, size_t size)

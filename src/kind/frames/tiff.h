@@ -10,6 +10,10 @@
  * the resolution, notes of cameras and programs. Files without a whole directory stay as they are. */
 void bl_tiff_drop_notes(uint8_t *data, size_t size);
 
+/* Has the numbers of a grey TIFF file in memory decoded as they are, also if 0 is white: FFmpeg would turn them round.
+ */
+void bl_tiff_keep_numbers(uint8_t *data, size_t size);
+
 /* The Orientation tag, 1 to 8, of the first directory of a TIFF file, or of EXIF; 1 where there is none that is whole.
  */
 int bl_tiff_orientation(const uint8_t *data, size_t size);

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "kind/video/channels.h"
+
 #define GROUP 32                                     /* pixels converted at a time */
 #define INLINE inline __attribute__((always_inline)) /* into each of the compilations */
 
@@ -156,6 +158,41 @@ static INLINE void group_convert(const struct bl_colour *c, const uint16_t *cons
         group_weave(parts, at, rgb + 3 * at);
 }
 
+static INLINE uint8_t level_convert(const struct bl_colour *c, uint16_t word)
+{
+    return level_to_byte((int16_t)(c->base + word_scale((int16_t)(word ^ 0x8000), c->gain)));
+}
+
+static INLINE void levels_convert(const struct bl_colour *c, const uint16_t *restrict words, int count,
+                                  uint8_t *restrict levels)
+{
+    const struct bl_colour colour = *c;
+    int whole = count / GROUP * GROUP;
+    for (int x = 0; x < whole; x += GROUP) {
+        for (int i = 0; i < GROUP; i++)
+            levels[x + i] = level_convert(&colour, words[x + i]);
+    }
+    for (int x = whole; x < count; x++)
+        levels[x] = level_convert(&colour, words[x]);
+}
+
+static INLINE uint16_t luma_mix(uint16_t red, uint16_t green, uint16_t blue, int spare)
+{
+    return (uint16_t)(bl_channels_luma(red >> spare, green >> spare, blue >> spare) << spare);
+}
+
+static INLINE void words_mix(const uint16_t *restrict red, const uint16_t *restrict green,
+                             const uint16_t *restrict blue, int spare, int count, uint16_t *restrict luma)
+{
+    int whole = count / GROUP * GROUP;
+    for (int x = 0; x < whole; x += GROUP) {
+        for (int i = x; i < x + GROUP; i++)
+            luma[i] = luma_mix(red[i], green[i], blue[i], spare);
+    }
+    for (int x = whole; x < count; x++)
+        luma[x] = luma_mix(red[x], green[x], blue[x], spare);
+}
+
 static INLINE void pixels_convert(const struct bl_colour *c, const uint16_t *const plane[3], int count, uint8_t *rgb)
 {
     const uint16_t *at[3] = {plane[0], plane[1], plane[2]};
@@ -177,12 +214,34 @@ static INLINE void pixels_convert(const struct bl_colour *c, const uint16_t *con
     memcpy(rgb + 3 * (size_t)whole, pixels, (size_t)(count - whole) * 3);
 }
 
+static void levels_convert_plain(const struct bl_colour *c, const uint16_t *words, int count, uint8_t *levels)
+{
+    levels_convert(c, words, count, levels);
+}
+
+static void words_mix_plain(const uint16_t *const plane[3], int spare, int count, uint16_t *luma)
+{
+    words_mix(plane[0], plane[1], plane[2], spare, count, luma);
+}
+
 static void pixels_convert_plain(const struct bl_colour *c, const uint16_t *const plane[3], int count, uint8_t *rgb)
 {
     pixels_convert(c, plane, count, rgb);
 }
 
 #if defined(__x86_64__)
+__attribute__((target("avx2"))) static void levels_convert_avx2(const struct bl_colour *c, const uint16_t *words,
+                                                                int count, uint8_t *levels)
+{
+    levels_convert(c, words, count, levels);
+}
+
+__attribute__((target("avx2"))) static void words_mix_avx2(const uint16_t *const plane[3], int spare, int count,
+                                                           uint16_t *luma)
+{
+    words_mix(plane[0], plane[1], plane[2], spare, count, luma);
+}
+
 __attribute__((target("avx2"))) static void pixels_convert_avx2(const struct bl_colour *c,
                                                                 const uint16_t *const plane[3], int count, uint8_t *rgb)
 {
@@ -201,4 +260,29 @@ void bl_colour_row(const struct bl_colour *colour, enum bl_simd simd, const uint
 #endif
     (void)simd;
     pixels_convert_plain(colour, plane, count, rgb);
+}
+
+void bl_colour_grey_row(const struct bl_colour *colour, enum bl_simd simd, const uint16_t *words, int count,
+                        uint8_t *levels)
+{
+#if defined(__x86_64__)
+    if (simd == BL_SIMD_AVX2) {
+        levels_convert_avx2(colour, words, count, levels);
+        return;
+    }
+#endif
+    (void)simd;
+    levels_convert_plain(colour, words, count, levels);
+}
+
+void bl_colour_mix_row(enum bl_simd simd, int depth, const uint16_t *const plane[3], int count, uint16_t *luma)
+{
+#if defined(__x86_64__)
+    if (simd == BL_SIMD_AVX2) {
+        words_mix_avx2(plane, 16 - depth, count, luma);
+        return;
+    }
+#endif
+    (void)simd;
+    words_mix_plain(plane, 16 - depth, count, luma);
 }

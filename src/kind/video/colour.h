@@ -1,4 +1,4 @@
-/* Colour: from scaled planes to packed RGB, in integers.
+/* Colour: from scaled planes to packed RGB, or to grey, in integers.
  *
  * The scaler outputs each component as a 16-bit word, the value shifted up (8 bits: times 256), whatever the range.
  * Matrix and range are one affine map from there to 0...255, in fixed point, which gives the same bytes with every
@@ -31,6 +31,13 @@ int bl_colour_check(enum AVColorSpace matrix, struct bl_error *e);
 /* The map for frames of these pixels and tags. Formulas: ITU-T H.273, 8.3. */
 int bl_colour_make(struct bl_colour *colour, const struct bl_pixels *pixels, enum AVColorSpace matrix,
                    enum AVColorRange range, struct bl_error *e);
+
+/* Mixes count words of R, G and B, components of so many bits, to those of their luma, rounded to as many bits. */
+void bl_colour_mix_row(enum bl_simd simd, int depth, const uint16_t *const plane[3], int count, uint16_t *luma);
+
+/* Writes count levels of one component: of grey, of luma, or of the luma of RGB. */
+void bl_colour_grey_row(const struct bl_colour *colour, enum bl_simd simd, const uint16_t *words, int count,
+                        uint8_t *levels);
 
 /* Writes count pixels, rgb[3 * count], from count words of each plane (grey: of the first). */
 void bl_colour_row(const struct bl_colour *colour, enum bl_simd simd, const uint16_t *const plane[3], int count,

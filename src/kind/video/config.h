@@ -10,6 +10,7 @@
 enum bl_hdr { BL_HDR_SKIP, BL_HDR_CLIP, BL_HDR_TONEMAP };
 enum bl_fps_origin { BL_FPS_FIRST, BL_FPS_ZERO };
 enum bl_count { BL_COUNT_PACKETS, BL_COUNT_DECODE };
+enum { BL_RESIZE_AUTO = 4 }; /* --filter, behind those of enum bl_resize: nearest of 16-bit grey, else bilinear */
 enum bl_jpeg_scale { BL_JPEG_WHOLE, BL_JPEG_HALF, BL_JPEG_QUARTER, BL_JPEG_AUTO };
 enum bl_decoder { BL_DECODER_CPU, BL_DECODER_NVDEC, BL_DECODER_AUTO };
 
@@ -27,7 +28,8 @@ struct bl_video_config {
     int stream;                /* as of bl_option_stream_number */
     struct bl_dimensions size; /* width 0: the videos' own */
     int fit;                   /* enum bl_fit */
-    int resize;                /* enum bl_resize */
+    int resize;                /* enum bl_resize, or BL_RESIZE_AUTO until the options are prepared */
+    int pixels;                /* enum bl_channels */
     bool ignore_sar;           /* pixels are taken for square */
     bool times;                /* a field of times, too */
     int hdr;                   /* enum bl_hdr */

@@ -1,11 +1,10 @@
 /* See convert.h. The way of a frame: scanlines.c unpacks its lines to words, with chroma at luma's size; a zimg graph
- * scales them; as each scaled line comes out, colour.c makes it RGB and stores it where the orientation puts it. A
+ * scales them; as each scaled line comes out, pixel_writer.c makes pixels of it where the orientation puts them. A
  * picture that keeps its size bypasses zimg.
  *
  * zimg could read the frame directly, and convert the colours, too. But then it scales chroma separately, which gives
  * another picture than scaling RGB (docs/colour.md), and works in floating point, at half the speed and with other
- * bytes for every instruction set. From words to words it computes in integers. The meaning of the words does not
- * matter to it: all are declared limited-range grey, so that it has nothing to convert. */
+ * bytes for every instruction set. From words to words it computes in integers. */
 #include "kind/video/convert.h"
 
 #include <libavutil/mem.h>
@@ -14,8 +13,8 @@
 #include <string.h>
 #include <zimg.h>
 
-#include "kind/video/colour.h"
 #include "kind/video/graphs.h"
+#include "kind/video/pixel_writer.h"
 #include "kind/video/scanlines.h"
 #include "kind/video/tonemap.h"
 
@@ -30,7 +29,7 @@ struct bl_convert {
     struct bl_convert_options options;
     struct bl_graphs graphs;
     struct bl_scanlines lines;
-    struct scratch temporary, in, narrow, low, out[3], row;
+    struct scratch temporary, in, narrow, low, out[3], row, mixed[3];
     struct bl_tonemap *tonemap; /* NULL until a frame needs it */
 };
 
@@ -45,15 +44,15 @@ struct lines {
 struct conversion {
     struct bl_convert *convert;
     const struct bl_geometry *geometry;
-    struct bl_colour colour;
+    struct bl_pixel_writer writer;
+    bool mixes;                 /* the one component is the luma of three */
     struct bl_tonemap *tonemap; /* takes the scaled lines, or NULL */
     int component;              /* the one being scaled */
     struct lines in;            /* zimg's input */
     struct lines narrow;        /* chroma before it is widened: of the scaled height, or the row at hand */
     struct lines low;           /* chroma of the scaled width, before its height is scaled */
-    struct lines out[3];      /* scaled; of luma or of grey, the last to come, only the lines that zimg has under way */
-    uint8_t *origin;          /* where the scaled picture's first pixel goes */
-    ptrdiff_t step_x, step_y; /* bytes from there to its next pixel, next row */
+    struct lines out[3];   /* scaled; of luma or of grey, the last to come, only the lines that zimg has under way */
+    struct lines mixed[3]; /* the three components of a row */
 };
 
 static int scratch_reserve(struct scratch *scratch, size_t bytes, struct bl_error *e)
@@ -91,17 +90,37 @@ void bl_convert_close(struct bl_convert *convert)
     av_free(convert->in.data);
     av_free(convert->narrow.data);
     av_free(convert->low.data);
-    for (int c = 0; c < 3; c++)
+    for (int c = 0; c < 3; c++) {
         av_free(convert->out[c].data);
+        av_free(convert->mixed[c].data);
+    }
     av_free(convert->row.data);
     bl_tonemap_close(convert->tonemap);
     free(convert);
+}
+
+/* Whether pictures have numbers that can be kept as they are. */
+static int check_exact(enum AVPixelFormat format, struct bl_error *e)
+{
+    struct bl_pixels pixels;
+    struct bl_error other = {0};
+    if (format == AV_PIX_FMT_NONE)
+        return BL_OK;
+    if (!bl_pixels_make(&pixels, format, &other) && pixels.family == BL_FAMILY_GREY && pixels.depth > 8)
+        return BL_OK;
+    const char *name = av_get_pix_fmt_name(format);
+    return bl_error_set(e, BL_EDATA,
+                        "its pixels are %s: --pixels gray16 keeps grey of 9 to 16 bits, such as gray16le, and converts "
+                        "nothing to it; --pixels gray or rgb takes these",
+                        name ? name : "of an unknown format");
 }
 
 int bl_convert_check(enum AVPixelFormat format, enum AVColorTransferCharacteristic transfer, enum AVColorSpace matrix,
                      const struct bl_convert_options *options, struct bl_error *e)
 {
     struct bl_pixels pixels = {.family = BL_FAMILY_YUV};
+    if (options->channels == BL_CHANNELS_GRAY16)
+        return check_exact(format, e);
     int code = format == AV_PIX_FMT_NONE ? 0 : bl_pixels_make(&pixels, format, e);
     if (!code && pixels.family == BL_FAMILY_YUV)
         code = bl_colour_check(matrix, e);
@@ -119,12 +138,29 @@ static uint16_t *line_at(const struct lines *lines, unsigned row)
     return (uint16_t *)(void *)(lines->data + (ptrdiff_t)(row & lines->mask) * lines->stride);
 }
 
+/* Reads columns from...to - 1 of the component at hand for row y into out[from...]. */
+static void component_read(struct conversion *p, int y, int from, int to, uint16_t *out)
+{
+    struct bl_scanlines *lines = &p->convert->lines;
+    if (!p->mixes) {
+        bl_scanlines_read(lines, p->component, y, from, to, out);
+        return;
+    }
+    const uint16_t *part[3];
+    for (int c = 0; c < 3; c++) {
+        uint16_t *line = line_at(&p->mixed[c], 0);
+        bl_scanlines_read(lines, c, y, from, to, line);
+        part[c] = line + from;
+    }
+    bl_colour_mix_row(p->convert->options.simd, p->writer.depth, part, to - from, out + from);
+}
+
 /* zimg's callbacks, which never fail. All but the last make columns left...right - 1 of line i of its input. This one
  * reads a component whose width is luma's, or one at its own width. */
 static int line_unpack(void *user, unsigned i, unsigned left, unsigned right)
 {
     struct conversion *p = user;
-    bl_scanlines_read(&p->convert->lines, p->component, (int)i, (int)left, (int)right, line_at(&p->in, i));
+    component_read(p, (int)i, (int)left, (int)right, line_at(&p->in, i));
     return 0;
 }
 
@@ -163,22 +199,10 @@ static int line_pack(void *user, unsigned i, unsigned left, unsigned right)
     for (int c = 0; c < 3; c++)
         plane[c] = p->out[c].data ? line_at(&p->out[c], i) + left : NULL;
     int count = (int)(right - left);
-    if (p->tonemap) {
+    if (p->tonemap)
         bl_tonemap_put(p->tonemap, plane, (int)left, (int)i, count);
-        return 0;
-    }
-    uint8_t *to = p->origin + (ptrdiff_t)i * p->step_y + (ptrdiff_t)left * p->step_x;
-    if (p->step_x == 3) {
-        bl_colour_row(&p->colour, p->convert->options.simd, plane, count, to);
-        return 0;
-    }
-    const uint8_t *rgb = p->convert->row.data;
-    bl_colour_row(&p->colour, p->convert->options.simd, plane, count, p->convert->row.data);
-    for (int x = 0; x < count; x++, rgb += 3, to += p->step_x) {
-        to[0] = rgb[0];
-        to[1] = rgb[1];
-        to[2] = rgb[2];
-    }
+    else
+        bl_pixel_writer_put(&p->writer, plane, (int)left, (int)i, count);
     return 0;
 }
 
@@ -267,7 +291,7 @@ static int chroma_scale_width_first(struct conversion *p, struct lines *out, str
     return plane_scale(p, &down, line_unpack_high, NULL, out, scratch, e);
 }
 
-/* Luma comes last, so that its lines can be converted to RGB as they come. */
+/* Luma comes last, so that its lines become pixels as they come. */
 static int conversion_scale(struct conversion *p, int planes, struct bl_error *e)
 {
     const struct bl_geometry *g = p->geometry;
@@ -286,7 +310,7 @@ static int conversion_scale(struct conversion *p, int planes, struct bl_error *e
     return code;
 }
 
-/* The picture keeps its size: lines are converted to RGB directly. */
+/* The picture keeps its size: lines become pixels directly. */
 static int conversion_copy(struct conversion *p, int planes, struct bl_error *e)
 {
     struct bl_convert *convert = p->convert;
@@ -297,7 +321,8 @@ static int conversion_copy(struct conversion *p, int planes, struct bl_error *e)
         for (int c = 0; c < planes; c++) {
             bool narrow = bl_scanlines_is_narrow(&convert->lines, c);
             uint16_t *line = line_at(narrow ? &p->narrow : &p->out[c], 0);
-            bl_scanlines_read(&convert->lines, c, y, 0, narrow ? convert->lines.chroma_width : width, line);
+            p->component = c;
+            component_read(p, y, 0, narrow ? convert->lines.chroma_width : width, line);
             if (narrow)
                 bl_scanlines_upsample_width(&convert->lines, line, 0, width, line_at(&p->out[c], 0));
         }
@@ -325,7 +350,50 @@ static int conversion_use_tonemap(struct conversion *p, const AVFrame *frame, co
     return bl_tonemap_begin(p->tonemap, frame, pixels, p->geometry->scaled_width, p->geometry->scaled_height, e);
 }
 
-int bl_convert_frame(struct bl_convert *convert, const AVFrame *frame, const struct bl_geometry *geometry, uint8_t *rgb,
+/* Grey is made of luma, or of all three of RGB, unless tone mapping needs these. */
+static int conversion_use_grey(struct conversion *p, struct bl_pixels *pixels, struct bl_error *e)
+{
+    struct bl_convert *convert = p->convert;
+    int code = BL_OK;
+    if (convert->options.channels == BL_CHANNELS_RGB || p->tonemap)
+        return BL_OK;
+    p->mixes = pixels->family == BL_FAMILY_RGB;
+    for (int c = 0; c < 3 && p->mixes && !code; c++)
+        code = lines_make(&p->mixed[c], &convert->mixed[c], p->geometry->coded_width, 1, 0, e);
+    pixels->planes = 1;
+    return code;
+}
+
+/* Prepares for the frame's format and colours. */
+static int conversion_begin(struct conversion *p, const AVFrame *frame, struct bl_pixels *pixels, struct bl_error *e)
+{
+    struct bl_convert *convert = p->convert;
+    const struct bl_convert_options *options = &convert->options;
+    enum AVPixelFormat format = (enum AVPixelFormat)frame->format;
+    int code = bl_convert_check(format, frame->color_trc, frame->colorspace, options, e);
+    if (code)
+        return code;
+    code = bl_pixels_make(pixels, format, e);
+    if (code)
+        return code;
+    code = bl_colour_make(&p->writer.colour, pixels, frame->colorspace, frame->color_range, e);
+    if (code)
+        return code;
+    code = bl_scanlines_begin(&convert->lines, pixels, frame, options->simd, e);
+    if (code)
+        return code;
+    code = scratch_reserve(&convert->row, (size_t)p->geometry->scaled_width * 3, e);
+    if (code)
+        return code;
+    p->writer.channels = options->channels;
+    p->writer.simd = options->simd;
+    p->writer.depth = pixels->depth;
+    p->writer.row = convert->row.data;
+    code = conversion_use_tonemap(p, frame, pixels, e);
+    return code ? code : conversion_use_grey(p, pixels, e);
+}
+
+int bl_convert_frame(struct bl_convert *convert, const AVFrame *frame, const struct bl_geometry *geometry, uint8_t *out,
                      struct bl_error *e)
 {
     const struct bl_geometry *g = geometry;
@@ -333,32 +401,18 @@ int bl_convert_frame(struct bl_convert *convert, const AVFrame *frame, const str
         return bl_error_set(e, BL_EFAIL, "a frame has %dx%d pixels, expected %dx%d", frame->width, frame->height,
                             g->coded_width, g->coded_height);
     struct conversion conversion = {.convert = convert, .geometry = g};
+    struct bl_pixel_writer *writer = &conversion.writer;
     struct bl_pixels pixels;
-    enum AVPixelFormat format = (enum AVPixelFormat)frame->format;
-    int code = bl_convert_check(format, frame->color_trc, frame->colorspace, &convert->options, e);
+    int code = conversion_begin(&conversion, frame, &pixels, e);
     if (code)
         return code;
-    code = bl_pixels_make(&pixels, format, e);
-    if (code)
-        return code;
-    code = bl_colour_make(&conversion.colour, &pixels, frame->colorspace, frame->color_range, e);
-    if (code)
-        return code;
-    code = bl_scanlines_begin(&convert->lines, &pixels, frame, convert->options.simd, e);
-    if (code)
-        return code;
-    code = scratch_reserve(&convert->row, (size_t)g->scaled_width * 3, e);
-    if (code)
-        return code;
-    code = conversion_use_tonemap(&conversion, frame, &pixels, e);
-    if (code)
-        return code;
+    int pixel = bl_channels_bytes(convert->options.channels);
     if ((int64_t)g->scaled_width * g->scaled_height != (int64_t)g->width * g->height)
-        memset(rgb, 0, (size_t)g->width * (size_t)g->height * 3);
-    conversion.origin = rgb + bl_geometry_place(g, &conversion.step_x, &conversion.step_y);
+        memset(out, 0, (size_t)g->width * (size_t)g->height * (size_t)pixel);
+    writer->origin = out + bl_geometry_place(g, pixel, &writer->step_x, &writer->step_y);
     code = geometry_is_identity(g) ? conversion_copy(&conversion, pixels.planes, e)
                                    : conversion_scale(&conversion, pixels.planes, e);
     if (code || !conversion.tonemap)
         return code;
-    return bl_tonemap_finish(conversion.tonemap, conversion.origin, conversion.step_x, conversion.step_y, e);
+    return bl_tonemap_finish(conversion.tonemap, writer, e);
 }

@@ -195,7 +195,7 @@ static int counter_use_decoder(struct counter *c, struct bl_count_result *result
 static int counter_probe(struct counter *c, bool *decodes, struct bl_error *e)
 {
     *decodes = true;
-    if (!bl_picture_is_told_by_frames(c->demux->stream->codecpar->codec_id))
+    if (!bl_picture_is_told_by_frames(c->config, c->demux->stream->codecpar->codec_id))
         return BL_OK;
     c->first_only = true;
     int code = counter_decode(c, e);

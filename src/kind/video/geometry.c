@@ -111,16 +111,16 @@ int bl_geometry_make(struct bl_geometry *geometry, const struct bl_geometry_inpu
 }
 
 /* Transposed first, then mirrored, then placed. */
-ptrdiff_t bl_geometry_place(const struct bl_geometry *g, ptrdiff_t *step_x, ptrdiff_t *step_y)
+ptrdiff_t bl_geometry_place(const struct bl_geometry *g, int pixel, ptrdiff_t *step_x, ptrdiff_t *step_y)
 {
-    ptrdiff_t row = (ptrdiff_t)g->width * 3, right = 3, down = row;
+    ptrdiff_t row = (ptrdiff_t)g->width * pixel, right = pixel, down = row;
     int turned = g->orientation & BL_ORIENT_TRANSPOSE;
     int upright_width = turned ? g->scaled_height : g->scaled_width;
     int upright_height = turned ? g->scaled_width : g->scaled_height;
-    ptrdiff_t origin = g->place_y * row + (ptrdiff_t)g->place_x * 3;
+    ptrdiff_t origin = g->place_y * row + (ptrdiff_t)g->place_x * pixel;
     if (g->orientation & BL_ORIENT_MIRROR_X) {
-        origin += (ptrdiff_t)(upright_width - 1) * 3;
-        right = -3;
+        origin += (ptrdiff_t)(upright_width - 1) * pixel;
+        right = -pixel;
     }
     if (g->orientation & BL_ORIENT_MIRROR_Y) {
         origin += (upright_height - 1) * row;

@@ -48,20 +48,20 @@ struct bl_geometry_input {
 struct bl_geometry {
     int coded_width, coded_height;                          /* of the frames that this is for */
     int display_width, display_height;                      /* upright, pixels square: the picture's own size */
-    int width, height;                                      /* of the RGB picture to make */
+    int width, height;                                      /* of the picture to make */
     unsigned orientation;                                   /* bits of enum bl_orientation */
     double source_x, source_y, source_width, source_height; /* the visible part, in coded pixels */
     int scaled_width, scaled_height;                        /* the size to which it is scaled, before turning */
     enum bl_resize resize;
-    int place_x, place_y; /* where the upright scaled picture lies in the RGB picture; around it is black */
+    int place_x, place_y; /* where the upright scaled picture lies in the picture to make; around it is black */
 };
 
 /* Errors: BL_EDATA for an unsupported picture (not rotated by a right angle, a side or an area out of bounds),
  * BL_EUSAGE for an invalid target. A singular matrix is ignored. */
 int bl_geometry_make(struct bl_geometry *geometry, const struct bl_geometry_input *input, struct bl_error *e);
 
-/* Where the scaled picture goes in the RGB picture, 3 bytes a pixel, as it is turned and placed: returns the offset of
- * its first pixel, and sets the distances to its next pixel and its next row, all in bytes. */
-ptrdiff_t bl_geometry_place(const struct bl_geometry *geometry, ptrdiff_t *step_x, ptrdiff_t *step_y);
+/* Where the scaled picture goes in the picture to make, of so many bytes a pixel, as it is turned and placed: returns
+ * the offset of its first pixel, and sets the distances to its next pixel and its next row, all in bytes. */
+ptrdiff_t bl_geometry_place(const struct bl_geometry *geometry, int pixel, ptrdiff_t *step_x, ptrdiff_t *step_y);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "kind/video/channels.h"
 #include "kind/video/colour.h"
 #include "kind/video/scanlines.h"
 
@@ -91,7 +92,7 @@ int bl_nv12_describe(struct bl_nv12_rgb *picture, const struct bl_geometry *geom
         picture->u[i] = nv12_factor(chroma[i][0], unit);
         picture->v[i] = nv12_factor(chroma[i][1], unit);
     }
-    *origin = bl_geometry_place(geometry, &picture->step_x, &picture->step_y);
+    *origin = bl_geometry_place(geometry, bl_channels_bytes(BL_CHANNELS_RGB), &picture->step_x, &picture->step_y);
     return BL_OK;
 }
 

@@ -5,8 +5,10 @@
 
 struct bl_convert_options bl_picture_options(const struct bl_video_config *config, enum bl_simd simd)
 {
-    return (struct bl_convert_options){
-        .simd = simd, .hdr_clip = config->hdr == BL_HDR_CLIP, .hdr_tonemap = config->hdr == BL_HDR_TONEMAP};
+    return (struct bl_convert_options){.simd = simd,
+                                       .channels = (enum bl_channels)config->pixels,
+                                       .hdr_clip = config->hdr == BL_HDR_CLIP,
+                                       .hdr_tonemap = config->hdr == BL_HDR_TONEMAP};
 }
 
 static int picture_make_geometry(const struct bl_video_config *config, int width, int height, AVRational sar,
@@ -51,10 +53,11 @@ static bool codec_must_open(const AVCodecParameters *codec)
     }
 }
 
-bool bl_picture_is_told_by_frames(enum AVCodecID codec)
+bool bl_picture_is_told_by_frames(const struct bl_video_config *config, enum AVCodecID codec)
 {
-    return codec == AV_CODEC_ID_JPEG2000 || codec == AV_CODEC_ID_DNXHD || codec == AV_CODEC_ID_CFHD ||
-           codec == AV_CODEC_ID_TIFF || codec == AV_CODEC_ID_VC1 || codec == AV_CODEC_ID_RAWVIDEO;
+    return config->pixels == BL_CHANNELS_GRAY16 || codec == AV_CODEC_ID_JPEG2000 || codec == AV_CODEC_ID_DNXHD ||
+           codec == AV_CODEC_ID_CFHD || codec == AV_CODEC_ID_TIFF || codec == AV_CODEC_ID_VC1 ||
+           codec == AV_CODEC_ID_RAWVIDEO;
 }
 
 int bl_picture_check_frame(const struct bl_video_config *config, const AVFrame *frame, struct bl_error *e)

@@ -25,9 +25,9 @@ int bl_picture_check_tags(const struct bl_video_config *config, enum AVCodecID c
 /* The same for a decoded frame, which knows best. */
 int bl_picture_check_frame(const struct bl_video_config *config, const AVFrame *frame, struct bl_error *e);
 
-/* Codecs of which only a decoded frame tells whether it can be converted (XYZ, Bayer patterns, constant luminance), or
- * is one at all. */
-bool bl_picture_is_told_by_frames(enum AVCodecID codec);
+/* Whether only a decoded frame tells if it can be converted (of some codecs, which may have XYZ, Bayer patterns or
+ * constant luminance; of all where 16-bit grey is wanted), or is one at all. */
+bool bl_picture_is_told_by_frames(const struct bl_video_config *config, enum AVCodecID codec);
 
 /* The geometry of a decoded frame; d NULL: of an image. Images are turned as EXIF says, as videos are, but their pixels
  * are square: most densities are wrong. BL_EDATA as bl_geometry_make. */

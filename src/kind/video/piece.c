@@ -45,12 +45,11 @@ static int piece_convert(struct bl_piece *p, const struct bl_geometry *geometry,
             return code;
         return bl_readback_add(&tools->gpu->readback, frame, geometry, out, times, e);
     }
-    size_t bytes = (size_t)geometry->width * (size_t)geometry->height * 3;
     int code = bl_convert_frame(tools->convert, frame, geometry, out, e);
     if (code)
         return code;
     for (int64_t i = 1; i < times; i++)
-        memcpy(out + (size_t)i * bytes, out, bytes);
+        memcpy(out + (size_t)i * tools->bytes, out, tools->bytes);
     return BL_OK;
 }
 
@@ -71,8 +70,7 @@ static int piece_take(struct bl_piece *p, int64_t times, struct bl_error *e)
     code = piece_check_size(tools, &geometry, e);
     if (code)
         return code;
-    size_t bytes = (size_t)geometry.width * (size_t)geometry.height * 3;
-    uint8_t *out = request->out[0] + (size_t)(first - request->source_start) * bytes;
+    uint8_t *out = request->out[0] + (size_t)(first - request->source_start) * tools->bytes;
     code = piece_convert(p, &geometry, out, end - first, e);
     if (code)
         return code;

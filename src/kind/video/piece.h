@@ -17,6 +17,7 @@ struct bl_piece_tools {
     const struct bl_video_config *config;
     const struct bl_kind_env *env;
     struct bl_dimensions size; /* of the frames */
+    size_t bytes;              /* of one */
     struct bl_convert *convert;
     struct bl_gpu_worker *gpu; /* NULL until a row asks for it */
     AVFrame *frame, *held;     /* the current and the previous one */

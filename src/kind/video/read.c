@@ -293,6 +293,7 @@ int bl_video_read_open(const void *config, const struct bl_kind_env *env, const 
     r->tools.config = config;
     r->tools.env = env;
     r->tools.size = (struct bl_dimensions){(int)fields->field[0].shape[1], (int)fields->field[0].shape[0]};
+    r->tools.bytes = bl_field_step_bytes(&fields->field[0]);
     r->tools.frame = av_frame_alloc();
     r->tools.held = av_frame_alloc();
     struct bl_convert_options options = bl_picture_options(config, env->simd);

@@ -291,7 +291,17 @@ void bl_tonemap_put(struct bl_tonemap *t, const uint16_t *const plane[3], int x,
     }
 }
 
-int bl_tonemap_finish(struct bl_tonemap *t, uint8_t *origin, ptrdiff_t step_x, ptrdiff_t step_y, struct bl_error *e)
+static void row_write(const uint8_t *const row[3], int count, const struct bl_pixel_writer *w, uint8_t *to)
+{
+    for (int x = 0; x < count; x++, to += w->step_x) {
+        if (w->channels == BL_CHANNELS_GRAY)
+            *to = (uint8_t)bl_channels_luma(row[0][x], row[1][x], row[2][x]);
+        for (int c = 0; c < 3 && w->channels == BL_CHANNELS_RGB; c++)
+            to[c] = row[c][x];
+    }
+}
+
+int bl_tonemap_finish(struct bl_tonemap *t, const struct bl_pixel_writer *writer, struct bl_error *e)
 {
     int code = graph_run(t, t->to_light, t->words, t->word_stride, t->light, t->light_stride, e);
     if (code)
@@ -303,13 +313,11 @@ int bl_tonemap_finish(struct bl_tonemap *t, uint8_t *origin, ptrdiff_t step_x, p
         curve_apply(t, row[0], row[1], row[2], t->key.width);
     }
     code = graph_run(t, t->to_rgb, t->light, t->light_stride, t->rgb, t->rgb_stride, e);
-    for (int c = 0; c < 3 && !code; c++) {
-        for (int y = 0; y < t->key.height; y++) {
-            const uint8_t *from = row_at(t->rgb, t->rgb_stride, &t->key, c, y);
-            uint8_t *to = origin + y * step_y + c;
-            for (int x = 0; x < t->key.width; x++, to += step_x)
-                *to = from[x];
-        }
+    for (int y = 0; y < t->key.height && !code; y++) {
+        const uint8_t *rgb[3];
+        for (int c = 0; c < 3; c++)
+            rgb[c] = row_at(t->rgb, t->rgb_stride, &t->key, c, y);
+        row_write(rgb, t->key.width, writer, writer->origin + y * writer->step_y);
     }
     return code;
 }

@@ -8,11 +8,11 @@
 #define BL_TONEMAP_H
 
 #include <libavutil/frame.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 #include "kind/simd.h"
+#include "kind/video/pixel_writer.h"
 #include "kind/video/scanlines.h"
 
 struct bl_tonemap;
@@ -35,8 +35,7 @@ int bl_tonemap_begin(struct bl_tonemap *tonemap, const AVFrame *frame, const str
 /* Takes count words of each component (grey: of the first), as of struct bl_scanlines, for row y from column x on. */
 void bl_tonemap_put(struct bl_tonemap *tonemap, const uint16_t *const plane[3], int x, int y, int count);
 
-/* Maps the picture, and writes its pixels from origin on, step_x and step_y bytes apart. */
-int bl_tonemap_finish(struct bl_tonemap *tonemap, uint8_t *origin, ptrdiff_t step_x, ptrdiff_t step_y,
-                      struct bl_error *e);
+/* Maps the picture, and writes its pixels, RGB or their luma, where the writer would. */
+int bl_tonemap_finish(struct bl_tonemap *tonemap, const struct bl_pixel_writer *writer, struct bl_error *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* The video kind: its options and its table of functions. The way of a frame: demux (packets), decode (frames), pick
- * (which of them), convert (RGB); read does all of that for a piece, count finds lengths. */
+ * (which of them), convert (pixels); read does all of that for a piece, count finds lengths. */
 #include "kind/video/video.h"
 
 #include <libavcodec/avcodec.h>
@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "kind/list.h"
 #include "kind/video/backend.h"
+#include "kind/video/channels.h"
 #include "kind/video/clips.h"
 #include "kind/video/count.h"
 #include "kind/video/geometry.h"
@@ -30,7 +31,8 @@ static const char *const extensions[] = {"mp4",  "m4v",  "mov",  "qt",   "mkv", 
 static const char *const count_choices[] = {"packets", "decode", NULL};
 static const char *const fps_origin_choices[] = {"first", "zero", NULL};
 static const char *const fit_choices[] = {"stretch", "crop", "pad", NULL};
-static const char *const resize_choices[] = {"bilinear", "bicubic", "lanczos", "nearest", NULL};
+static const char *const resize_choices[] = {"bilinear", "bicubic", "lanczos", "nearest", "auto", NULL};
+static const char *const pixels_choices[] = {"rgb", "gray", "gray16", NULL};
 static const char *const hdr_choices[] = {"skip", "clip", "tonemap", NULL};
 static const char *const jpeg_scale_choices[] = {"1", "2", "4", "auto", NULL};
 static const char *const decoder_choices[] = {"cpu", "nvdec", "auto", NULL};
@@ -54,7 +56,12 @@ const struct bl_option bl_video_options[] = {
                      "pictures of another shape than --size: stretch them, crop the edges, or pad with black",
                      .initial = "stretch", .only = "size"),
     BL_OPTION_CHOICE("filter", struct bl_video_config, resize, resize_choices, BL_AFFECTS_BYTES,
-                     "how frames are scaled; all but nearest antialias when they shrink", .initial = "bilinear"),
+                     "how frames are scaled; all but nearest antialias when they shrink; auto: bilinear, of gray16 "
+                     "nearest",
+                     .initial = "auto"),
+    BL_OPTION_CHOICE("pixels", struct bl_video_config, pixels, pixels_choices, BL_AFFECTS_LENGTHS,
+                     "what frames become: RGB, grey of 8 bits, or 16-bit grey as the file has it (depth, infrared)",
+                     .initial = "rgb"),
     BL_OPTION_FLAG("ignore-sar", struct bl_video_config, ignore_sar, BL_AFFECTS_BYTES,
                    "take pixels for square, whatever the file says of their shape"),
     BL_OPTION_FLAG("times", struct bl_video_config, times, BL_AFFECTS_BYTES,
@@ -78,6 +85,22 @@ const struct bl_option bl_video_options[] = {
     {0},
 };
 
+int bl_video_check_pixels(const struct bl_video_config *config, struct bl_error *e)
+{
+    if (config->pixels != BL_CHANNELS_GRAY16 || config->resize == BL_RESIZE_NEAREST || config->resize == BL_RESIZE_AUTO)
+        return BL_OK;
+    return bl_error_set(e, BL_EUSAGE,
+                        "--filter %s mixes the values of neighbours, which are no depths: --pixels gray16 goes with "
+                        "nearest, its default",
+                        resize_choices[config->resize]);
+}
+
+void bl_video_prepare_pixels(struct bl_video_config *config)
+{
+    if (config->resize == BL_RESIZE_AUTO)
+        config->resize = config->pixels == BL_CHANNELS_GRAY16 ? BL_RESIZE_NEAREST : BL_RESIZE_BILINEAR;
+}
+
 static int video_check(const void *values, struct bl_error *e)
 {
     const struct bl_video_config *config = values;
@@ -91,8 +114,17 @@ static int video_check(const void *values, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "--jpeg-scale is for folders of images (--kind frames)");
     if (config->hdr == BL_HDR_TONEMAP && config->decoder != BL_DECODER_CPU)
         return bl_error_set(e, BL_EUSAGE, "--hdr tonemap maps on the processor: it needs --decoder cpu");
+    if (config->pixels != BL_CHANNELS_RGB && config->decoder != BL_DECODER_CPU)
+        return bl_error_set(e, BL_EUSAGE, "--pixels %s is made on the processor: it needs --decoder cpu",
+                            pixels_choices[config->pixels]);
+    if (config->pixels == BL_CHANNELS_GRAY16 && config->hdr != BL_HDR_SKIP)
+        return bl_error_set(e, BL_EUSAGE, "--hdr %s: --pixels gray16 keeps numbers as they are, whatever they mean",
+                            hdr_choices[config->hdr]);
+    int code = bl_video_check_pixels(config, e);
+    if (code)
+        return code;
     struct bl_gpu_list gpus;
-    int code = bl_gpu_list_parse(&gpus, config->gpus, e);
+    code = bl_gpu_list_parse(&gpus, config->gpus, e);
     if (code)
         return code;
     if (config->size.width == 0)
@@ -107,6 +139,7 @@ static int video_prepare(void *values, struct bl_error *e)
 {
     struct bl_video_config *config = values;
     struct bl_error none = {0};
+    bl_video_prepare_pixels(config);
     if (config->decoder == BL_DECODER_CPU)
         return BL_OK;
     config->gpu_functions = &bl_nvdec_functions;
@@ -157,6 +190,8 @@ void bl_video_sampling(const void *values, struct bl_buffer *out)
         bl_buffer_printf(out, " stream=%d", config->stream - 1);
     if (config->images)
         bl_buffer_printf(out, " images=%s", config->images);
+    if (config->pixels == BL_CHANNELS_GRAY16) /* which many files are not */
+        bl_buffer_text(out, " pixels=gray16");
     if (config->decoder != BL_DECODER_CPU)
         bl_buffer_printf(out, " decoder=%s", decoder_choices[config->decoder]);
 }
@@ -213,8 +248,8 @@ static int video_fields(const void *values, const struct bl_kind_env *env, const
     }
     *out = (struct bl_fields){.count = config->times ? 2 : 1};
     out->field[BL_VIDEO_TIMES] = (struct bl_field){.name = "times", .kind = "video", .dtype = BL_F64};
-    out->field[0] = (struct bl_field){
-        .name = "frames", .kind = "video", .dtype = BL_U8, .rank = 3, .shape = {size.height, size.width, 3}};
+    out->field[0] = (struct bl_field){.name = "frames", .kind = "video"};
+    bl_channels_set_field((enum bl_channels)config->pixels, size.width, size.height, &out->field[0]);
     return 0;
 }
 
@@ -225,7 +260,10 @@ void bl_video_describe(const void *values, const struct bl_field *field, struct 
         bl_buffer_text(out, "seconds from the first frame");
         return;
     }
-    bl_buffer_printf(out, "RGB frames, scaled by zimg: %s%s", resize_choices[config->resize],
+    static const char *const made[] = {[BL_CHANNELS_RGB] = "RGB frames",
+                                       [BL_CHANNELS_GRAY] = "grey frames (luma, 0 to 255)",
+                                       [BL_CHANNELS_GRAY16] = "grey frames with the numbers of the files"};
+    bl_buffer_printf(out, "%s, scaled by zimg: %s%s", made[config->pixels], resize_choices[config->resize],
                      config->resize == BL_RESIZE_NEAREST ? "" : ", antialiased");
     if (config->decoder != BL_DECODER_CPU)
         bl_buffer_text(out, " (those that a GPU decoded, by the same filter on it)");

@@ -7,6 +7,8 @@
 
 /* What folders of images share with videos; see struct bl_kind. */
 extern const struct bl_option bl_video_options[];
+int bl_video_check_pixels(const struct bl_video_config *config, struct bl_error *e);
+void bl_video_prepare_pixels(struct bl_video_config *config); /* what --filter auto is */
 void bl_video_sampling(const void *config, struct bl_buffer *out);
 void bl_video_describe(const void *config, const struct bl_field *field, struct bl_buffer *out);
 void bl_video_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink);
