@@ -17,7 +17,7 @@ core=$(($(nproc) - 1))
 mkdir -p "$work"
 
 [ -e "$venv" ] || python3 -m venv "$venv"
-for peer in numpy soundfile soxr av torch torchcodec lhotse; do
+for peer in numpy soundfile soxr av torch torchcodec torchaudio urllib3 lhotse; do
     "$venv/bin/python" -c "import $peer" 2>/dev/null || "$venv/bin/pip" install -q "$peer" >/dev/null 2>&1 || echo "$peer cannot be installed" >&2
 done
 
