@@ -274,6 +274,46 @@ test_nothing_is_decoded_before_the_keyframe() {
     is 3 "$(slices whole d frames)"
 }
 
+# every_frame TABLE: a list in which each frame of the files in a table is a clip, in no order.
+every_frame() {
+    awk -F '\t' 'BEGIN { srand(7); print "path,start_frame,end_frame" }
+        NR > 1 { for (f = 0; f < $2; f++) print rand() "\t" $4 "," f "," f + 1 }' "$1" | { read -r header && echo "$header" && sort | cut -f 2; }
+}
+
+# Frames that are shown before a keyframe may need what comes before it, those behind it do not. The encoders' settings say where they are.
+test_clips_of_open_gops() {
+    local name position size
+    mkdir v
+    for name in hevc-open-60.mkv hevc-open-60.mp4 hevc-open-60.mov hevc-closed-60.mp4 hevc-radl-60.mp4 mpeg1-open-60.mkv mpeg2-open-60.mkv \
+        mpeg2-open-60.mp4 mpeg2-open-60.mov mpeg2-closed-60.mov; do
+        cp "$(fixture "$name")" v/
+    done
+    expect 0 bload pack -q v --size 64x48 -T longest --strategy naive -o whole
+    every_frame whole/sequences.tsv >c.csv
+    expect 0 bload pack -q --kind video c.csv --size 64x48 -T 60 -j 2 -o a
+    is 600 "$(slices whole a frames)"
+    random_clips whole/sequences.tsv 4 >r.csv
+    expect 0 bload pack -q --kind video r.csv --size 64x48 -T 60 -j 2 -o b
+    is 90 "$(slices whole b frames)"
+    for name in hevc-open-60.mkv hevc-radl-60.mp4 mpeg2-open-60.mov; do # FFmpeg's encoder of MPEG-2 ends with an I-picture
+        is '0 15 30 45' "$(grep "$name" a/sequences.tsv | cut -f 13 | cut -d ' ' -f 1 | sort -nu | sed 's/^59$//' | paste -sd ' ' | sed 's/ $//')"
+    done
+    # What comes before the keyframe and the frames shown before it are not decoded: they may be damaged.
+    printf 'path,start_frame,end_frame\n' >k.csv
+    for name in hevc-open-60.mkv mpeg2-open-60.mov; do
+        printf 'v/%s,30,32\nv/%s,40,60\n' $name $name >>k.csv
+    done
+    expect 0 bload scan -q --kind video k.csv -o table
+    for name in hevc-open-60.mkv mpeg2-open-60.mov; do
+        while IFS=, read -r size position _; do
+            head -c "$size" /dev/zero | dd of=v/$name bs=1 seek="$position" conv=notrunc status=none
+        done < <(ffprobe -v error -select_streams v:0 -show_entries packet=size,pos -of csv=p=0 v/$name | sed -n 2,20p)
+    done
+    strange table >bare
+    expect 0 bload pack -q --sequences bare --size 64x48 -T 60 -o d
+    is 4 "$(slices whole d frames)"
+}
+
 # Faults that only decoding shows: the clips before and behind them are as they are in the whole file.
 test_clips_of_a_damaged_video() {
     mkdir v

@@ -28,6 +28,8 @@ static void peek(struct bl_peek *p, const uint8_t *data, size_t size)
     packet->flags = size & 1 ? AV_PKT_FLAG_KEY : 0;
     if (bl_peek_packet(p, packet) < 0)
         abort();
+    if (p->needs < 0 || p->needs >= p->packets || (p->opens && !p->suspicious && p->needs != p->packets - 1))
+        abort();
     packet->data = NULL;
     packet->size = 0;
     av_packet_free(&packet);

@@ -227,13 +227,15 @@ static void hevc_take_sequence(struct bl_hevc_headers *h)
     bl_hevc_take(h, &nal);
 }
 
-/* set: of references, 0 or 1; 2: the slice's own, of one picture three before. */
-static struct bl_hevc_picture hevc_begin(struct bl_hevc_headers *h, unsigned type, unsigned order, unsigned set)
+/* set: of references, 0 or 1; or the slice's own: 2: one picture three before; 3: one seven before, not used; 4: three
+ * before and four behind. */
+static struct bl_hevc_picture hevc_begin(struct bl_hevc_headers *h, int64_t number, unsigned type, unsigned order,
+                                         unsigned set)
 {
     struct sheet s = {0};
-    bool restarts = type == 19 || type == 20;
+    bool restarts = type == 19 || type == 20, intra = type >= 16;
     put(&s, type << 9 | 1, 16);
-    put(&s, restarts ? 2 : 1, restarts ? 2 : 1);
+    put(&s, intra ? 2 : 1, intra ? 2 : 1);
     put_codes(&s, 1, 5);
     put(&s, 1, 1);
     put_codes(&s, 1, 1);
@@ -244,17 +246,25 @@ static struct bl_hevc_picture hevc_begin(struct bl_hevc_headers *h, unsigned typ
         if (set == 2) {
             put_codes(&s, 3, 1, 0, 2);
             put(&s, 1, 1);
+        } else if (set == 3) {
+            put_codes(&s, 3, 1, 0, 6);
+            put(&s, 0, 1);
+        } else if (set == 4) {
+            put_codes(&s, 3, 1, 1, 2);
+            put(&s, 1, 1);
+            put_codes(&s, 1, 3);
+            put(&s, 1, 1);
         }
     }
     put(&s, 0x2aaaa, 18);
     struct bl_nal nal = finish(&s);
-    return bl_hevc_begin(h, &nal, restarts);
+    return bl_hevc_begin(h, &nal, number, restarts);
 }
 
 START_TEST(hevc_tells_colours_and_losses)
 {
     static struct bl_hevc_headers h;
-    ck_assert(!hevc_begin(&h, 19, 0, 0).known);
+    ck_assert(!hevc_begin(&h, 0, 19, 0, 0).known);
     hevc_take_sequence(&h);
     const struct bl_hevc_references *set = h.sequence[2].set;
     ck_assert(h.sequence[2].known && h.sequence[2].sets == 2);
@@ -270,9 +280,28 @@ START_TEST(hevc_tells_colours_and_losses)
                     {1, 11, 0, 0}, {1, 12, 0, 0}, {1, 13, 0, 0}, {1, 14, 0, 0}, {1, 15, 0, 0},
                     {1, 16, 0, 0}, {1, 17, 1, 0}, {20, 0, 0, 0}, {1, 1, 0, 0}};
     for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
-        struct bl_hevc_picture p = hevc_begin(&h, pictures[i].type, pictures[i].order, pictures[i].set);
+        struct bl_hevc_picture p = hevc_begin(&h, (int64_t)i, pictures[i].type, pictures[i].order, pictures[i].set);
         ck_assert_msg(p.known && p.gap == pictures[i].gap, "picture %zu", i);
         ck_assert(p.tags.transfer == 18 && p.tags.matrix == 9);
+    }
+}
+END_TEST
+
+/* Pictures at which decoding may begin (CRA): those shown before them need what came earlier, and those that refer to
+ * these. */
+START_TEST(hevc_tells_what_pictures_need)
+{
+    static struct bl_hevc_headers h;
+    hevc_take_sequence(&h);
+    static const struct {
+        unsigned type, order, set;
+        int64_t needs;
+    } pictures[] = {{20, 0, 0, 10}, {1, 1, 0, 10},   {21, 8, 3, 12}, {8, 4, 4, 10},  {1, 9, 0, 12},
+                    {1, 12, 2, 12}, {21, 19, 3, 16}, {8, 15, 4, 12}, {1, 18, 2, 12}, {20, 0, 0, 19}};
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
+        int64_t number = 10 + (int64_t)i;
+        struct bl_hevc_picture p = hevc_begin(&h, number, pictures[i].type, pictures[i].order, pictures[i].set);
+        ck_assert_msg(p.known && p.traced && p.needs == pictures[i].needs, "picture %zu", i);
     }
 }
 END_TEST
@@ -390,6 +419,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, bits_and_codes);
     tcase_add_test(tests, h264_tells_colours_and_losses);
     tcase_add_test(tests, hevc_tells_colours_and_losses);
+    tcase_add_test(tests, hevc_tells_what_pictures_need);
     tcase_add_test(tests, av1_tells_colours);
     tcase_add_test(tests, messages_prefer_a_curve);
     tcase_add_test(tests, headers_of_containers);

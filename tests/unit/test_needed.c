@@ -8,37 +8,70 @@
 #include "unit.h"
 #include "kind/media/demux.h"
 
-/* Two closed groups as an encoder sends them, I0 P3 b1 b2 P5 b4 and I6 P9 b7 b8 P11 b10; what is lower case nothing
- * refers to. A frame's time is ten times its number. */
-static const struct bl_coded coded[] = {
-    {0, 0, false}, {3, 0, false}, {1, 0, true}, {2, 0, true}, {5, 0, false},  {4, 0, true},
-    {6, 0, false}, {9, 0, false}, {7, 0, true}, {8, 0, true}, {11, 0, false}, {10, 0, true},
+#define FRAMES_MAX 12
+
+/* A frame's time is ten times its number; packets in decoding order. */
+struct stream {
+    size_t frames;
+    struct bl_coded coded[FRAMES_MAX];
+    size_t restart; /* the frame of the only one */
 };
 
-#define FRAMES (sizeof coded / sizeof *coded)
+/* Two closed groups as an encoder sends them, I0 P3 b1 b2 P5 b4 and I6 P9 b7 b8 P11 b10; what is lower case nothing
+ * refers to. */
+static const struct stream closed = {
+    12,
+    {{0, 0, false, 0, 0},
+     {3, 0, false, 1, 0},
+     {1, 0, true, 2, 0},
+     {2, 0, true, 3, 0},
+     {5, 0, false, 4, 0},
+     {4, 0, true, 5, 0},
+     {6, 0, false, 6, 6},
+     {9, 0, false, 7, 6},
+     {7, 0, true, 8, 6},
+     {8, 0, true, 9, 6},
+     {11, 0, false, 10, 6},
+     {10, 0, true, 11, 6}},
+    6,
+};
 
-static void assert_needed(int64_t stride, int64_t first, int64_t steps, bool to_end, const char *expected, size_t last,
-                          int64_t final)
+/* An open one behind a closed one: I0 P2 b1 and I5 b3 b4 P7 b6; b3 and b4 refer to P2. */
+static const struct stream open_group = {
+    8,
+    {{0, 0, false, 0, 0},
+     {2, 0, false, 1, 0},
+     {1, 0, true, 2, 0},
+     {5, 0, false, 3, 3},
+     {3, 0, true, 4, 0},
+     {4, 0, true, 5, 0},
+     {7, 0, false, 6, 3},
+     {6, 0, true, 7, 3}},
+    5,
+};
+
+static void assert_needed(const struct stream *stream, int64_t stride, int64_t first, int64_t steps, bool to_end,
+                          const char *expected, size_t last, int64_t final)
 {
-    struct bl_coded packets[FRAMES];
-    int64_t times[FRAMES];
-    memcpy(packets, coded, sizeof coded);
-    for (size_t i = 0; i < FRAMES; i++)
+    struct bl_coded packets[FRAMES_MAX];
+    int64_t times[FRAMES_MAX];
+    memcpy(packets, stream->coded, sizeof packets);
+    for (size_t i = 0; i < stream->frames; i++)
         times[i] = (int64_t)i * 10;
-    struct bl_restart restart = {.time = 60, .position = 1, .frame = 6};
+    struct bl_restart restart = {.time = times[stream->restart], .position = 1, .frame = stream->restart};
     struct bl_timeline t = {.exact = true,
-                            .shown = {.time = times, .count = FRAMES},
+                            .shown = {.time = times, .count = stream->frames},
                             .restart = &restart,
                             .restarts = 1,
                             .coded = packets,
-                            .coded_count = FRAMES};
+                            .coded_count = stream->frames};
     struct bl_pick pick;
     struct bl_needed needed;
     struct bl_error e = {0};
     size_t left_out = 0;
     ck_assert(bl_pick_init(&pick, 0, 0, stride, 1, 100));
     ck_assert_int_eq(bl_needed_make(&needed, &t, pick, first, steps, to_end, &e), 0);
-    for (size_t i = 0; i < FRAMES; i++) {
+    for (size_t i = 0; i < stream->frames; i++) {
         bool has = bl_needed_has(&needed, times[i]);
         ck_assert_msg(has == (expected[i] == 'x'), "stride %d from %d: frame %zu", (int)stride, (int)first, i);
         left_out += !has;
@@ -52,13 +85,16 @@ static void assert_needed(int64_t stride, int64_t first, int64_t steps, bool to_
 
 START_TEST(pictures_that_nothing_needs_are_left_out)
 {
-    assert_needed(1, 0, 12, true, "xxxxxxxxxxxx", 11, 100);
-    assert_needed(4, 0, 3, true, "x..xxxx.xx.x", 11, 110);
-    assert_needed(4, 0, 3, false, "x..xxxx.xx..", 9, 80);
-    assert_needed(4, 1, 1, false, "x..xxx......", 5, 40);
-    assert_needed(4, 2, 1, false, "x.....x.xx..", 9, 80);
-    assert_needed(6, 1, 1, false, "x.....x.....", 6, 60);
-    assert_needed(100, 0, 1, true, "x.....x..x.x", 11, 110);
+    assert_needed(&closed, 1, 0, 12, true, "xxxxxxxxxxxx", 11, 100);
+    assert_needed(&closed, 4, 0, 3, true, "x..xxxx.xx.x", 11, 110);
+    assert_needed(&closed, 4, 0, 3, false, "x..xxxx.xx..", 9, 80);
+    assert_needed(&closed, 4, 1, 1, false, "x..xxx......", 5, 40);
+    assert_needed(&closed, 4, 2, 1, false, "x.....x.xx..", 9, 80);
+    assert_needed(&closed, 6, 1, 1, false, "x.....x.....", 6, 60);
+    assert_needed(&closed, 100, 0, 1, true, "x.....x..x.x", 11, 110);
+    assert_needed(&open_group, 3, 0, 3, false, "x.xx.xxx", 7, 60);
+    assert_needed(&open_group, 6, 1, 1, false, "x....xxx", 7, 60);
+    assert_needed(&open_group, 4, 1, 1, false, "x.x.xx..", 5, 40);
 }
 END_TEST
 

@@ -35,6 +35,7 @@ static const char *const recipes[][2] = {
     {"-c:v mpeg4 -bf 2 -g 12", "mpeg4.avi"},
     {"-c:v mpeg2video -bf 2 -g 12", "mpeg2.mpg"},
     {"-c:v mpeg2video -bf 2 -g 12", "mpeg2.ts"},
+    {"-c:v mpeg2video -bf 2 -g 12", "mpeg2.mkv"},
     {"-c:v mjpeg", "jpeg.mov"},
     {"-c:v prores -pix_fmt yuv422p10", "prores.mov"},
     {"-c:v ffv1", "ffv1.mkv"},

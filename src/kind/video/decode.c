@@ -226,12 +226,23 @@ static int decode_begin_again(struct bl_decode *d, struct bl_error *e)
     return decode_send(d, true, e);
 }
 
+/* Ends the pictures so far: those of H.265 are told apart by numbers, which begin anew only at an instant refresh. From
+ * now on damaged pictures are errors: FFmpeg's decoder does not mark them, and leaves parts of them as memory was. */
+static void decode_part_hevc(struct bl_decode *d)
+{
+    avcodec_flush_buffers(d->codec);
+    if (!d->session)
+        d->codec->err_recognition |= AV_EF_EXPLODE;
+}
+
 int bl_decode_seek(struct bl_decode *d, const struct bl_restart *restart, bool *found, struct bl_error *e)
 {
     *found = false;
     int code = d->opening ? decode_begin_again(d, e) : decode_feed(d, e);
     if (code)
         return code;
+    if (d->codec->codec_id == AV_CODEC_ID_HEVC)
+        decode_part_hevc(d);
     int stream = d->demux.stream->index;
     if (av_seek_frame(d->demux.format, stream, restart->time, AVSEEK_FLAG_BACKWARD) < 0)
         return d->demux.file.system_errno ? bl_demux_error(&d->demux, 0, "", e) : BL_OK;

@@ -48,8 +48,9 @@ int bl_decode_open_gpu(struct bl_decode *d, struct bl_session_pool *sessions, co
 void bl_decode_close(struct bl_decode *d);
 
 /* Continues at a restart, having decoded only the first packet, from which decoders learn which encoder made the
- * stream; its frame may still come. What was decoded before is forgotten; that is not possible on a GPU. *found: the
- * next packet is the restart's; otherwise d can only be closed. */
+ * stream; its frame may still come, and leading pictures of the restart's, or what the decoder makes of them. What was
+ * decoded before is forgotten; that is not possible on a GPU. *found: the next packet is the restart's; otherwise d can
+ * only be closed. */
 int bl_decode_seek(struct bl_decode *d, const struct bl_restart *restart, bool *found, struct bl_error *e);
 
 /* Gives the next frame that is shown, to be unreferenced by the caller; *got is false at the end. Errors of the decoder

@@ -223,32 +223,35 @@ void bl_hevc_take(struct bl_hevc_headers *headers, const struct bl_nal *nal)
         headers_take_picture(headers, nal);
 }
 
-static bool headers_hold(const struct bl_hevc_headers *headers, int32_t order)
+static const struct bl_hevc_held *headers_hold(const struct bl_hevc_headers *headers, int32_t order)
 {
     for (int i = 0; i < headers->count; i++) {
-        if (headers->held[i] == order)
-            return true;
+        if (headers->held[i].order == order)
+            return &headers->held[i];
     }
-    return false;
+    return NULL;
 }
 
-/* Keeps what the picture's references name, and the picture itself; whether one that it uses is missing. */
-static bool headers_refer(struct bl_hevc_headers *headers, const struct bl_hevc_references *r, int32_t order)
+/* Keeps what the picture's references name, and the picture itself; finds whether one that it uses is missing, and what
+ * it needs. */
+static void headers_refer(struct bl_hevc_headers *headers, const struct bl_hevc_references *r, int32_t order,
+                          struct bl_hevc_picture *picture)
 {
-    int32_t held[BL_HEVC_REFERENCES + 1];
+    struct bl_hevc_held held[BL_HEVC_REFERENCES + 1];
     int count = 0;
-    bool missing = false;
     for (int i = 0; i < r->count; i++) {
         int32_t other = (int32_t)((uint32_t)order + (uint32_t)r->distance[i]);
-        bool used = r->used >> i & 1, there = headers_hold(headers, other);
-        missing = missing || (used && !there);
+        bool used = r->used >> i & 1;
+        const struct bl_hevc_held *there = headers_hold(headers, other);
+        picture->gap = picture->gap || (used && !there);
+        if (used && there && there->needs < picture->needs)
+            picture->needs = there->needs;
         if (used || there)
-            held[count++] = other;
+            held[count++] = there ? *there : (struct bl_hevc_held){other, headers->base};
     }
-    held[count++] = order;
+    held[count++] = (struct bl_hevc_held){order, picture->needs};
     memcpy(headers->held, held, (size_t)count * sizeof *held);
     headers->count = count;
-    return missing;
 }
 
 /* The picture's whole order, from its lower bits (8-1). */
@@ -281,17 +284,19 @@ static bool slice_read(const struct bl_hevc_headers *headers, struct bl_hevc_seq
     return set < s->sets;
 }
 
-struct bl_hevc_picture bl_hevc_begin(struct bl_hevc_headers *headers, const struct bl_nal *nal, bool restarts)
+struct bl_hevc_picture bl_hevc_begin(struct bl_hevc_headers *headers, const struct bl_nal *nal, int64_t number,
+                                     bool restarts)
 {
     static const struct bl_hevc_references none = {0};
     unsigned type = nal->data[0] >> 1 & 63, layer = nal->data[1] & 7;
-    struct bl_hevc_picture picture = {.tags = BL_PICTURE_UNTAGGED};
+    headers->base = restarts ? number : headers->base;
+    struct bl_hevc_picture picture = {.tags = BL_PICTURE_UNTAGGED, .needs = headers->base};
     struct bl_bits b = bl_nal_bits(nal, 2);
     bl_bits_skip(&b, type >= INTRA_FIRST && type <= INTRA_LAST ? 2 : 1);
-    uint32_t number = bl_bits_unsigned(&b);
-    const struct bl_hevc_picture_set *set = &headers->picture[number & 63];
+    uint32_t id = bl_bits_unsigned(&b);
+    const struct bl_hevc_picture_set *set = &headers->picture[id & 63];
     struct bl_hevc_sequence *s = set->sequence ? &headers->sequence[set->sequence - 1] : NULL;
-    if (number >= 64 || !s || !s->known)
+    if (id >= 64 || !s || !s->known)
         return picture;
     picture.known = s->decodable && !s->separate;
     picture.tags = s->tags;
@@ -307,7 +312,9 @@ struct bl_hevc_picture bl_hevc_begin(struct bl_hevc_headers *headers, const stru
         headers->count = 0;
     if (type < INSTANT || type > INSTANT_LAST)
         picture.known = slice_read(headers, s, &b, restarts, &order, &references) && picture.known;
-    picture.gap = headers_refer(headers, restarts ? &none : references, order);
+    picture.traced = true;
+    picture.needs = number; /* unless a reference says otherwise */
+    headers_refer(headers, restarts ? &none : references, order, &picture);
     if (layer == 1 && (type > LEADING_LAST || (type < 6 && type & 1))) /* 8.3.1: neither leading nor unreferenced */
         headers->order = order;
     return picture;

@@ -36,27 +36,37 @@ struct bl_hevc_picture_set {
     uint8_t extra;    /* bits at the beginning of slices */
 };
 
+/* A picture that may be referred to. */
+struct bl_hevc_held {
+    int32_t order; /* in which pictures are shown */
+    int64_t needs; /* as below */
+};
+
 struct bl_hevc_headers {
     struct bl_hevc_sequence sequence[16];
     struct bl_hevc_picture_set picture[64];
-    bool hides;                           /* one of these sets does */
-    bool begun;                           /* a picture that needs no other has come */
-    int32_t order;                        /* of the last picture that all layers in time have */
-    int32_t held[BL_HEVC_REFERENCES + 1]; /* the orders of pictures that may be referred to */
+    bool hides;    /* one of these sets does */
+    bool begun;    /* a picture that needs no other has come */
+    int32_t order; /* of the last picture that all layers in time have */
+    int64_t base;  /* the number of the last one that restarts */
+    struct bl_hevc_held held[BL_HEVC_REFERENCES + 1];
     int count;
 };
 
 struct bl_hevc_picture {
-    bool known; /* its parameter sets are there, and FFmpeg can decode what they say */
-    bool gap;   /* pictures that it refers to are missing */
+    bool known;    /* its parameter sets are there, and FFmpeg can decode what they say */
+    bool gap;      /* pictures that it refers to are missing */
+    bool traced;   /* its references are known, */
+    int64_t needs; /* and so the number of the earliest picture that it needs, through them and theirs; or its own */
     struct bl_picture_tags tags;
 };
 
 /* Takes a unit of type 33 or 34, or any other, which changes nothing. Units have at least two bytes. */
 void bl_hevc_take(struct bl_hevc_headers *headers, const struct bl_nal *nal);
 
-/* Takes the first slice of a picture, of at least three bytes. restarts: the order of pictures begins anew, and nothing
- * before it is referred to. */
-struct bl_hevc_picture bl_hevc_begin(struct bl_hevc_headers *headers, const struct bl_nal *nal, bool restarts);
+/* Takes the first slice of a picture, of at least three bytes. number: of the picture, in decoding order. restarts: the
+ * order of pictures begins anew, and nothing before it is referred to. */
+struct bl_hevc_picture bl_hevc_begin(struct bl_hevc_headers *headers, const struct bl_nal *nal, int64_t number,
+                                     bool restarts);
 
 #endif

@@ -22,21 +22,18 @@ static void needed_mark_taken(struct bl_needed *n, struct bl_pick *pick, int64_t
     }
 }
 
-/* Marks what the frames that are taken may refer to: between two restarts all that comes before the last of them,
- * without what nothing refers to. */
+/* Marks what the marked frames may refer to: all from the earliest packet that one of them needs, without what nothing
+ * refers to. */
 static void needed_mark_references(struct bl_needed *n)
 {
     const struct bl_timeline *t = n->timeline;
-    size_t restart = t->restarts;
-    bool wanted = false;
+    int64_t from = INT64_MAX;
     for (size_t i = t->shown.count; i-- > 0;) {
-        size_t frame = t->coded[i].frame;
-        wanted = wanted || n->frame[frame];
-        n->frame[frame] = n->frame[frame] || (wanted && !t->coded[i].disposable);
-        if (restart > 0 && frame == t->restart[restart - 1].frame) {
-            restart--;
-            wanted = false;
-        }
+        const struct bl_coded *coded = &t->coded[i];
+        bool *marked = &n->frame[coded->frame];
+        *marked = *marked || (coded->packet >= from && !coded->disposable);
+        if (*marked && coded->needs < from)
+            from = coded->needs;
     }
 }
 

@@ -158,9 +158,24 @@ static int av1_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 
 /* MPEG-1, 2 and 4: start codes; B-pictures without both references are not shown. */
 
+enum { INTRA = 0, B = 2 };
+
+/* A picture refers to the last reference picture, a B-picture to the last two. Behind a sequence header a decoder has
+ * its own tables of quantisation again. */
+static void mpeg_trace(struct bl_peek *peek, unsigned type)
+{
+    int64_t *last = peek->reference_needs;
+    peek->traced = true;
+    peek->needs = type == INTRA ? peek->packets : type == B ? FFMIN(last[0], last[1]) : last[0];
+    peek->opens = type == INTRA && peek->header;
+    if (type == B)
+        return;
+    last[1] = last[0];
+    last[0] = peek->needs;
+}
+
 static void mpeg_peek_picture(struct bl_peek *peek, unsigned type)
 {
-    enum { INTRA = 0, B = 2 };
     if ((peek->packets == 0 && type != INTRA) || (type == B && peek->references < 2))
         peek->suspicious = true;
     if (type != B && peek->references < 2)
@@ -181,6 +196,7 @@ static void mpeg2_peek_unit(struct bl_peek *peek, const uint8_t *at, size_t size
 {
     enum { HEADER = 0xb3, EXTENSION = 0xb5, DISPLAY = 2 };
     struct bl_bits b = {.data = at + 1, .size = size - 1};
+    peek->header = peek->header || *at == HEADER;
     if (*at == HEADER && size > 4)
         mpeg_peek_header(peek, UINT64_C(1) << 32 | bl_bits_get(&b, 28));
     if (*at != EXTENSION || bl_bits_get(&b, 4) != DISPLAY)
@@ -211,6 +227,7 @@ static int mpeg_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
     bool part4 = peek->codec->id == AV_CODEC_ID_MPEG4;
     const uint8_t *end = data + size;
     int pictures = 0;
+    peek->header = false;
     for (const uint8_t *at = bl_start_code_find(data, end); at && end - at >= 3; at = bl_start_code_find(at, end)) {
         if (part4)
             mpeg4_peek_unit(peek, at, end);
@@ -218,8 +235,11 @@ static int mpeg_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
             mpeg2_peek_unit(peek, at, (size_t)(end - at));
         if (*at != (part4 ? 0xb6 : 0x00))
             continue;
+        unsigned type = part4 ? at[1] >> 6 : (at[2] >> 3 & 7) - 1u;
         pictures++;
-        mpeg_peek_picture(peek, part4 ? at[1] >> 6 : (at[2] >> 3 & 7) - 1u);
+        mpeg_peek_picture(peek, type);
+        if (!part4)
+            mpeg_trace(peek, type);
     }
     /* MPEG-4: such a short picture may be a placeholder for one that was not coded. */
     if (pictures != 1 || (part4 && size < 20))
@@ -356,9 +376,12 @@ int bl_peek_packet(struct bl_peek *peek, const AVPacket *packet)
         peek->suspicious = true;
     int frames = packet->size > 0;
     peek->restarts = frames && codec && codec->intra;
-    peek->disposable = false;
+    peek->disposable = peek->opens = peek->traced = false;
     if (frames && codec && codec->peek)
         frames = codec->peek(peek, packet->data, (size_t)packet->size);
+    if (!peek->traced && peek->restarts)
+        peek->needs = peek->packets;
+    peek->opens = peek->traced ? peek->opens : peek->restarts;
     peek->packets++;
     return frames;
 }

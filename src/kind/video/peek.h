@@ -17,21 +17,26 @@
 struct bl_peek {
     const struct bl_peek_codec *codec; /* NULL: one that is not known here */
     enum AVCodecID id;
-    int nal_length;      /* bytes of a NAL unit's length; 0: start codes */
-    bool suspicious;     /* never reset */
-    bool restarts;       /* the last packet resets the decoder: the following ones need nothing before it */
-    bool disposable;     /* H.264, H.265, MPEG-1, 2: nothing of the same layer refers to the last packet's picture */
-    int layer;           /* H.265: its temporal layer */
-    bool loose_headers;  /* H.264, H.265: parameter sets come with the pictures */
-    int64_t min_bytes;   /* of a complete packet, see bl_peek_min_bytes */
-    int64_t packets;     /* so far */
-    int64_t keys;        /* of these, as the container has it */
-    bool midway;         /* the first packet is not one */
-    bool joined;         /* headers of another stream came in its midst */
-    bool unsure;         /* and the decoder may output garbage until the next one comes */
-    int references;      /* MPEG: reference pictures so far, at most 2 */
-    bool ended;          /* HEVC: an end of sequence came before this picture */
-    bool leading_broken; /* HEVC: leading pictures lack their references */
+    int nal_length;     /* bytes of a NAL unit's length; 0: start codes */
+    bool suspicious;    /* never reset */
+    bool restarts;      /* the last packet resets the decoder: the following ones need nothing before it */
+    bool opens;         /* decoding may begin with it, though later pictures may need earlier packets, too */
+    bool traced;        /* H.265, MPEG-1, MPEG-2: the references of its picture are known, */
+    int64_t needs;      /* and so the number of the earliest packet that it needs; else that of the last restart */
+    bool disposable;    /* H.264, H.265, MPEG-1, 2: nothing of the same layer refers to the last packet's picture */
+    int layer;          /* H.265: its temporal layer */
+    bool loose_headers; /* H.264, H.265: parameter sets come with the pictures */
+    int64_t min_bytes;  /* of a complete packet, see bl_peek_min_bytes */
+    int64_t packets;    /* so far */
+    int64_t keys;       /* of these, as the container has it */
+    bool midway;        /* the first packet is not one */
+    bool joined;        /* headers of another stream came in its midst */
+    bool unsure;        /* and the decoder may output garbage until the next one comes */
+    int references;     /* MPEG: reference pictures so far, at most 2; what the last two need, */
+    int64_t reference_needs[2]; /* the last one first */
+    bool header;                /* MPEG-1, MPEG-2: a sequence header came before this picture */
+    bool ended;                 /* HEVC: an end of sequence came before this picture */
+    bool leading_broken;        /* HEVC: leading pictures lack their references */
 
     struct bl_picture_tags tags; /* of the last packet's picture, by the stream's own headers */
     uint8_t preferred_transfer;  /* H.264, H.265: what a message puts in its place, or 0 */

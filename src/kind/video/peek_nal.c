@@ -8,6 +8,7 @@
 /* What the units of a packet have. */
 struct unit_kinds {
     bool instant;           /* an instant refresh (IDR) */
+    bool open;              /* another picture at which decoding may begin (CRA, BLA) */
     bool sequence, picture; /* parameter sets */
     bool referred;          /* a slice of a picture that others may refer to, or what is no slice and no message */
 };
@@ -32,7 +33,9 @@ static int access_unit_peek(struct bl_peek *peek, const uint8_t *data, size_t si
     peek->suspicious = peek->suspicious || unit.broken || pictures != 1;
     peek->disposable = pictures == 1 && !kinds->referred;
     peek->loose_headers = peek->loose_headers || kinds->sequence || kinds->picture;
-    peek->restarts = kinds->instant && (!peek->loose_headers || (kinds->sequence && kinds->picture));
+    bool headed = !peek->loose_headers || (kinds->sequence && kinds->picture);
+    peek->restarts = kinds->instant && headed;
+    peek->opens = (kinds->instant || kinds->open) && headed;
     if (peek->preferred_transfer)
         peek->tags.transfer = peek->preferred_transfer;
     return pictures > 0 ? pictures : 1;
@@ -122,9 +125,11 @@ static void hevc_peek_picture(struct bl_peek *peek, const struct bl_nal *nal, un
     peek->suspicious = peek->suspicious || lost;
     if (lost)
         return;
-    struct bl_hevc_picture picture = bl_hevc_begin(&peek->hevc, nal, restarts);
+    struct bl_hevc_picture picture = bl_hevc_begin(&peek->hevc, nal, peek->packets, restarts);
     peek->suspicious = peek->suspicious || !picture.known || picture.gap;
     peek->gaps += picture.gap;
+    peek->traced = picture.traced;
+    peek->needs = picture.needs;
     peek->tags = picture.tags;
 }
 
@@ -132,6 +137,7 @@ static int hevc_peek_nal(struct bl_peek *peek, const struct bl_nal *nal, struct 
 {
     unsigned type = nal->data[0] >> 1 & 63, layer = (nal->data[0] & 1u) << 5 | nal->data[1] >> 3;
     kinds->instant = kinds->instant || type == HEVC_IDR || type == HEVC_IDR + 1;
+    kinds->open = kinds->open || (type >= HEVC_BLA && type <= HEVC_CRA);
     kinds->sequence = kinds->sequence || type == HEVC_SPS;
     kinds->picture = kinds->picture || type == HEVC_PPS;
     bool apart = type >= HEVC_DELIMITER && type <= HEVC_MESSAGE_BEHIND && type != HEVC_EOS && type != HEVC_EOB;
@@ -154,6 +160,7 @@ int bl_peek_hevc(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     struct unit_kinds kinds = {0};
     int pictures = access_unit_peek(peek, data, size, &kinds, hevc_peek_nal);
+    peek->opens = peek->opens && peek->traced && peek->needs == peek->packets;
     peek->suspicious = peek->suspicious || peek->hevc.hides;
     return pictures;
 }

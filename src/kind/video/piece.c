@@ -143,9 +143,9 @@ static int piece_next(struct bl_piece *p, bool *got, struct bl_error *e)
             return code;
     } while (*got && p->next_frame == p->first_frame && bl_decode_time(frame) < shown->time[p->first_frame]);
     bool expected = p->next_frame < shown->count;
-    p->strayed = bl_piece_has_faults(p) || *got != expected || piece_needs_first_packets(p) ||
-                 (expected && bl_decode_time(frame) != shown->time[p->next_frame]) ||
-                 (p->needed && *got && bl_decode_is_damaged(frame)); /* it is concealed from what was decoded last */
+    bool concealed = *got && bl_decode_is_damaged(frame); /* by what was decoded last */
+    p->strayed = bl_piece_has_faults(p) || concealed || *got != expected || piece_needs_first_packets(p) ||
+                 (expected && bl_decode_time(frame) != shown->time[p->next_frame]);
     p->next_frame++;
     *got = *got && !p->strayed;
     return BL_OK;

@@ -99,7 +99,8 @@ int bl_playhead_next(struct bl_playhead *h, AVFrame *frame, bool *got, struct bl
         if (code)
             return code;
     } while (*got && h->arriving && bl_decode_time(frame) < h->arrival);
-    h->lost = h->lost || (h->arriving && (!*got || bl_decode_time(frame) != h->arrival));
+    bool elsewhere = h->arriving && (!*got || bl_decode_time(frame) != h->arrival);
+    h->lost = h->lost || elsewhere || (h->seeked && *got && bl_decode_is_damaged(frame));
     h->arriving = false;
     h->next += *got;
     return BL_OK;

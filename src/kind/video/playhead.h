@@ -20,7 +20,7 @@ struct bl_playhead {
     bool seeked;      /* the present place was reached from a restart, */
     bool arriving;    /* whose frame has not come yet; it is shown at */
     int64_t arrival;
-    bool lost; /* another frame came */
+    bool lost; /* another frame came, or after a seek a concealed one: decoders conceal by what they decoded before */
 };
 
 /* Where a playhead may begin. */

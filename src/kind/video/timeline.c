@@ -1,5 +1,5 @@
-/* See timeline.h. Whether a frame is shown across a keyframe follows from the times alone: all packets before the
- * keyframe must be shown before it, all packets after it later. */
+/* See timeline.h. What frames come right from a keyframe on, follows from the times and from what pictures need
+ * (peek.h), in one pass: a keyframe is dropped as soon as a picture comes that speaks against it. */
 #include "kind/video/timeline.h"
 
 #include <stdlib.h>
@@ -8,55 +8,91 @@
 #include "base/array.h"
 #include "kind/video/peek.h"
 
-static int timeline_add_coded(struct bl_timeline *t, const struct bl_peek *peek, struct bl_error *e)
+/* More leading pictures than any encoder makes: what has more is damaged, and would take time. */
+#define LEADING_MAX 64
+
+/* A keyframe that nothing has spoken against so far. */
+struct candidate {
+    struct bl_restart restart;
+    int64_t packet; /* its number */
+    int leading;    /* pictures behind it that are shown before it */
+};
+
+struct timeline_maker {
+    struct bl_timeline *timeline;
+    bool coded; /* packets are kept */
+    struct bl_peek peek;
+    struct candidate *candidate; /* in the order of their packets, and of their times */
+    size_t candidates, capacity;
+    int64_t last; /* time of the frames so far */
+};
+
+/* Drops the keyframes that a picture speaks against: it needs a packet before them, or, where it is not known what
+ * pictures need, is only shown before them. Those it may concern are the last ones. */
+static void maker_drop(struct timeline_maker *m, int64_t time)
 {
+    const struct bl_peek *peek = &m->peek;
+    size_t kept = m->candidates;
+    while (kept > 0 && (m->candidate[kept - 1].restart.time > time || m->candidate[kept - 1].packet > peek->needs))
+        kept--;
+    for (size_t i = kept; i < m->candidates; i++) {
+        struct candidate *c = &m->candidate[i];
+        if (c->restart.time > time && peek->traced && c->leading++ < LEADING_MAX)
+            m->candidate[kept++] = *c;
+    }
+    m->candidates = kept;
+}
+
+static int maker_add_coded(struct timeline_maker *m, struct bl_error *e)
+{
+    struct bl_timeline *t = m->timeline;
+    const struct bl_peek *peek = &m->peek;
+    if (!m->coded)
+        return BL_OK;
     if (BL_ARRAY_RESERVE(t->coded, t->coded_capacity, t->coded_count + 1, e))
         return BL_EFAIL;
-    t->coded[t->coded_count++] = (struct bl_coded){.layer = peek->layer, .disposable = peek->disposable};
+    t->coded[t->coded_count++] = (struct bl_coded){
+        .layer = peek->layer, .disposable = peek->disposable, .packet = peek->packets - 1, .needs = peek->needs};
     return BL_OK;
 }
 
 /* *usable is false for a packet that makes seeking in this stream unsafe. */
-static int timeline_add_packet(struct bl_timeline *t, struct bl_peek *peek, const AVPacket *packet, bool coded,
-                               bool *usable, struct bl_error *e)
+static int maker_add_packet(struct timeline_maker *m, const AVPacket *packet, bool *usable, struct bl_error *e)
 {
-    int frames = bl_peek_packet(peek, packet);
+    struct bl_timestamps *shown = &m->timeline->shown;
+    int frames = bl_peek_packet(&m->peek, packet);
     *usable =
-        !peek->suspicious && frames <= 1 && !(packet->flags & AV_PKT_FLAG_DISCARD) && packet->pts != AV_NOPTS_VALUE;
+        !m->peek.suspicious && frames <= 1 && !(packet->flags & AV_PKT_FLAG_DISCARD) && packet->pts != AV_NOPTS_VALUE;
     if (!*usable || frames == 0)
         return BL_OK;
-    if (peek->restarts && packet->flags & AV_PKT_FLAG_KEY && packet->pos >= 0 && t->shown.count > 0) {
-        if (BL_ARRAY_RESERVE(t->restart, t->restart_capacity, t->restarts + 1, e))
+    maker_drop(m, packet->pts);
+    if (m->peek.opens && packet->flags & AV_PKT_FLAG_KEY && packet->pos >= 0 && shown->count > 0 &&
+        packet->pts > m->last) {
+        if (BL_ARRAY_RESERVE(m->candidate, m->capacity, m->candidates + 1, e))
             return BL_EFAIL;
-        t->restart[t->restarts++] = (struct bl_restart){packet->pts, packet->pos, t->shown.count};
+        m->candidate[m->candidates++] =
+            (struct candidate){.restart = {packet->pts, packet->pos, 0}, .packet = m->peek.packets - 1};
     }
-    int code = bl_timestamps_add(&t->shown, packet->pts, e);
-    return code || !coded ? code : timeline_add_coded(t, peek, e);
+    m->last = shown->count == 0 || packet->pts > m->last ? packet->pts : m->last;
+    int code = bl_timestamps_add(shown, packet->pts, e);
+    return code ? code : maker_add_coded(m, e);
 }
 
-/* Keeps the restarts that no frame is shown across. The times are still in decoding order. */
-static void timeline_keep_closed(struct bl_timeline *t)
+static int maker_read_packets(struct timeline_maker *m, struct bl_demux *d, bool *usable, struct bl_error *e)
 {
-    const int64_t *time = t->shown.time;
-    size_t kept = t->restarts, last = t->restarts;
-    int64_t min = INT64_MAX;
-    for (size_t frame = t->shown.count; frame-- > 0 && last > 0;) {
-        min = time[frame] < min ? time[frame] : min;
-        if (frame != t->restart[last - 1].frame)
-            continue;
-        last--;
-        if (min == t->restart[last].time)
-            t->restart[--kept] = t->restart[last];
+    AVPacket *packet = av_packet_alloc();
+    if (!packet)
+        return bl_error_memory(e);
+    bool got = true;
+    int code = BL_OK;
+    *usable = true;
+    while (!code && got && *usable) {
+        code = bl_demux_next(d, packet, &got, e);
+        if (!code && got)
+            code = maker_add_packet(m, packet, usable, e);
     }
-    size_t closed = 0, next = 0;
-    int64_t max = INT64_MIN;
-    for (size_t i = kept; i < t->restarts; i++) {
-        for (; next < t->restart[i].frame; next++)
-            max = time[next] > max ? time[next] : max;
-        if (max < t->restart[i].time)
-            t->restart[closed++] = t->restart[i];
-    }
-    t->restarts = closed;
+    av_packet_free(&packet);
+    return code;
 }
 
 /* Sorts the frames; *distinct: no two have the same time. Packets get the numbers of their frames. Pictures of a higher
@@ -81,33 +117,20 @@ static int timeline_sort(struct bl_timeline *t, bool *distinct, struct bl_error 
     return BL_OK;
 }
 
-static int timeline_read_packets(struct bl_timeline *t, struct bl_demux *d, bool coded, AVPacket *packet,
-                                 struct bl_error *e)
+/* Gives the timeline the keyframes that are left. */
+static int maker_finish(const struct timeline_maker *m, struct bl_error *e)
 {
-    struct bl_peek peek;
-    bl_peek_init(&peek, d->stream->codecpar);
-    bool usable = true, got;
-    for (;;) {
-        int code = bl_demux_next(d, packet, &got, e);
-        if (code)
-            return code;
-        if (!got)
-            break;
-        code = timeline_add_packet(t, &peek, packet, coded, &usable, e);
-        if (code)
-            return code;
-        if (!usable)
-            break;
+    struct bl_timeline *t = m->timeline;
+    int code = timeline_sort(t, &t->exact, e);
+    if (code || !t->exact || m->candidates == 0)
+        return code;
+    if (BL_ARRAY_RESERVE(t->restart, t->restart_capacity, m->candidates, e))
+        return BL_EFAIL;
+    for (size_t i = 0; i < m->candidates; i++) {
+        t->restart[i] = m->candidate[i].restart;
+        (void)bl_timestamps_find(&t->shown, t->restart[i].time, &t->restart[i].frame);
     }
-    if (usable && !d->end_error) {
-        timeline_keep_closed(t);
-        int code = timeline_sort(t, &usable, e);
-        if (code)
-            return code;
-    }
-    t->exact = usable && !d->end_error;
-    if (!t->exact)
-        t->restarts = 0;
+    t->restarts = m->candidates;
     return BL_OK;
 }
 
@@ -116,11 +139,13 @@ int bl_timeline_make(struct bl_timeline *t, struct bl_demux *d, bool coded, stru
     *t = (struct bl_timeline){.tick = d->stream->time_base, .start = bl_demux_start(d)};
     if (!bl_demux_is_mov(d) && !bl_demux_is_matroska(d))
         return 0;
-    AVPacket *packet = av_packet_alloc();
-    if (!packet)
-        return bl_error_memory(e);
-    int code = timeline_read_packets(t, d, coded, packet, e);
-    av_packet_free(&packet);
+    struct timeline_maker m = {.timeline = t, .coded = coded};
+    bl_peek_init(&m.peek, d->stream->codecpar);
+    bool usable = false;
+    int code = maker_read_packets(&m, d, &usable, e);
+    if (!code && usable && !d->end_error)
+        code = maker_finish(&m, e);
+    free(m.candidate);
     if (code)
         bl_timeline_free(t);
     return code;

@@ -3,7 +3,9 @@
  *
  * Only streams are accepted where this gives the same bytes for certain: QuickTime or Matroska, at most one frame per
  * packet, all times known and distinct, nothing discarded by edit lists, nothing suspicious. And of their keyframes
- * only those that fully reset the decoder (IDR and the like) and that no frame is shown across. */
+ * only those before which all earlier packets are shown, and of whose later packets none needs an earlier one, unless
+ * it is shown before the keyframe, too (leading pictures of open GOPs). In H.265, MPEG-1 and MPEG-2 the references of
+ * all pictures are followed; in other codecs keyframes must fully reset the decoder, and have no leading pictures. */
 #ifndef BL_TIMELINE_H
 #define BL_TIMELINE_H
 
@@ -16,7 +18,7 @@
 #include "kind/video/pick.h"
 #include "kind/video/timestamps.h"
 
-/* A keyframe from which decoding gives the same frames as from the beginning. */
+/* A keyframe from which decoding gives the same frames as from the beginning, but for those that come before it. */
 struct bl_restart {
     int64_t time;     /* when it is shown, in ticks */
     int64_t position; /* of its packet in the file, in bytes */
@@ -28,6 +30,8 @@ struct bl_coded {
     size_t frame;    /* its frame's number, in display order */
     int layer;       /* as of struct bl_peek */
     bool disposable; /* no other frame refers to it */
+    int64_t packet;  /* its number; packets without a frame count, too */
+    int64_t needs;   /* as of struct bl_peek */
 };
 
 struct bl_timeline {
