@@ -284,18 +284,18 @@ every_frame() {
 test_clips_of_open_gops() {
     local name position size
     mkdir v
-    for name in hevc-open-60.mkv hevc-open-60.mp4 hevc-open-60.mov hevc-closed-60.mp4 hevc-radl-60.mp4 mpeg1-open-60.mkv mpeg2-open-60.mkv \
-        mpeg2-open-60.mp4 mpeg2-open-60.mov mpeg2-closed-60.mov; do
+    for name in hevc-open-60.mkv hevc-open-60.mp4 hevc-open-60.mov hevc-open-60.ts hevc-closed-60.mp4 hevc-radl-60.mp4 mpeg1-open-60.mkv \
+        mpeg2-open-60.mkv mpeg2-open-60.mp4 mpeg2-open-60.mov mpeg2-open-60.ts mpeg2-closed-60.mov; do
         cp "$(fixture "$name")" v/
     done
     expect 0 bload pack -q v --size 64x48 -T longest --strategy naive -o whole
     every_frame whole/sequences.tsv >c.csv
     expect 0 bload pack -q --kind video c.csv --size 64x48 -T 60 -j 2 -o a
-    is 600 "$(slices whole a frames)"
+    is 720 "$(slices whole a frames)"
     random_clips whole/sequences.tsv 4 >r.csv
     expect 0 bload pack -q --kind video r.csv --size 64x48 -T 60 -j 2 -o b
-    is 90 "$(slices whole b frames)"
-    for name in hevc-open-60.mkv hevc-radl-60.mp4 mpeg2-open-60.mov; do # FFmpeg's encoder of MPEG-2 ends with an I-picture
+    is 108 "$(slices whole b frames)"
+    for name in hevc-open-60.mkv hevc-open-60.ts hevc-radl-60.mp4 mpeg2-open-60.mov mpeg2-open-60.ts; do # FFmpeg's encoder of MPEG-2 ends with an I-picture
         is '0 15 30 45' "$(grep "$name" a/sequences.tsv | cut -f 13 | cut -d ' ' -f 1 | sort -nu | sed 's/^59$//' | paste -sd ' ' | sed 's/ $//')"
     done
     # What comes before the keyframe and the frames shown before it are not decoded: they may be damaged.
@@ -312,6 +312,20 @@ test_clips_of_open_gops() {
     strange table >bare
     expect 0 bload pack -q --sequences bare --size 64x48 -T 60 -o d
     is 4 "$(slices whole d frames)"
+}
+
+# Of a transport stream each keyframe is looked for as readers will. Where a packet of the container does not begin with a frame, as here the
+# fourth one of video with a keyframe, what comes after a seek is not the keyframe: decoding begins with the one before.
+test_clips_of_transport_streams() {
+    mkdir v
+    cp "$(fixture h264-gops-60.ts)" v/aligned.ts
+    python3 "$BLOAD_ROOT/tests/cli/misalign.py" v/aligned.ts v/other.ts 36
+    expect 0 bload pack -q v --size 64x48 -T longest --strategy naive -o whole
+    every_frame whole/sequences.tsv >c.csv
+    expect 0 bload pack -q --kind video c.csv --size 64x48 -T 60 -j 2 -o a
+    is 120 "$(slices whole a frames)"
+    is '0 12 24 36 48' "$(grep aligned a/sequences.tsv | cut -f 13 | cut -d ' ' -f 1 | sort -nu | paste -sd ' ')"
+    is '0 12 24 48' "$(grep other a/sequences.tsv | cut -f 13 | cut -d ' ' -f 1 | sort -nu | paste -sd ' ')"
 }
 
 # Faults that only decoding shows: the clips before and behind them are as they are in the whole file.

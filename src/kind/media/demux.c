@@ -511,3 +511,8 @@ bool bl_demux_is_matroska(const struct bl_demux *d)
 {
     return strncmp(d->format->iformat->name, "matroska,", 9) == 0;
 }
+
+bool bl_demux_is_transport(const struct bl_demux *d)
+{
+    return strcmp(d->format->iformat->name, "mpegts") == 0;
+}

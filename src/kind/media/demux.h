@@ -65,6 +65,9 @@ int64_t bl_demux_start(const struct bl_demux *d);
 bool bl_demux_is_mov(const struct bl_demux *d);
 bool bl_demux_is_matroska(const struct bl_demux *d);
 
+/* Whether it is an MPEG transport stream: times and packets are found in the data. */
+bool bl_demux_is_transport(const struct bl_demux *d);
+
 /* Stops libav from logging: its return codes say enough, and printing would lose errno. */
 void bl_demux_silence_logs(void);
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "kind/media/demux_seek.h"
 #include "kind/video/entry.h"
 #include "kind/video/geometry.h"
 #include "kind/video/nal.h"
@@ -94,7 +95,7 @@ void bl_decode_close(struct bl_decode *d)
 /* The packets of a transport stream are also marked where recordings were spliced, without any loss. */
 static bool packet_is_truncated(const struct bl_decode *d)
 {
-    return d->packet->flags & AV_PKT_FLAG_CORRUPT && strcmp(d->demux.format->iformat->name, "mpegts") != 0;
+    return d->packet->flags & AV_PKT_FLAG_CORRUPT && !bl_demux_is_transport(&d->demux);
 }
 
 /* Counts an error of the decoder. Fails only if the GPU is the cause. */
@@ -243,19 +244,9 @@ int bl_decode_seek(struct bl_decode *d, const struct bl_restart *restart, bool *
         return code;
     if (d->codec->codec_id == AV_CODEC_ID_HEVC)
         decode_part_hevc(d);
-    int stream = d->demux.stream->index;
-    if (av_seek_frame(d->demux.format, stream, restart->time, AVSEEK_FLAG_BACKWARD) < 0)
-        return d->demux.file.system_errno ? bl_demux_error(&d->demux, 0, "", e) : BL_OK;
-    for (;;) {
-        bool got;
-        code = bl_demux_next(&d->demux, d->packet, &got, e);
-        if (code || !got || d->packet->pos > restart->position)
-            break;
-        if (d->packet->pos == restart->position && d->packet->pts == restart->time) {
-            *found = true;
-            return decode_send(d, true, e);
-        }
-    }
+    code = bl_demux_seek(&d->demux, restart->position, restart->time, d->packet, found, e);
+    if (!code && *found)
+        return decode_send(d, true, e);
     av_packet_unref(d->packet);
     return code;
 }

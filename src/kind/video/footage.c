@@ -40,6 +40,25 @@ static struct bl_footage *cache_oldest(struct bl_footage_cache *cache)
 
 /* --- a file ----------------------------------------------------------------------------------------------------- */
 
+/* In ticks from the file's first frame; behind the last frame, its end. */
+static int64_t footage_ticks(const struct bl_footage *f, int64_t frame)
+{
+    if (frame >= f->found.length)
+        return f->found.end;
+    return llrint(f->found.times[frame] / av_q2d(f->found.tick));
+}
+
+/* Whether decoding gave the frames at the times that the packets have. */
+static bool footage_confirms(const struct bl_footage *f)
+{
+    const struct bl_timestamps *shown = &f->timeline.shown;
+    for (size_t i = 0; i < shown->count; i++) {
+        if (footage_ticks(f, (int64_t)i) != shown->time[i] - shown->time[0])
+            return false;
+    }
+    return true;
+}
+
 /* Where decoding may begin. A damaged file is decoded from its beginning. */
 static int footage_make_timeline(struct bl_footage *f, const struct bl_kind_env *env, const char *path,
                                  struct bl_error *e)
@@ -52,7 +71,8 @@ static int footage_make_timeline(struct bl_footage *f, const struct bl_kind_env 
         return code;
     code = bl_timeline_make(&f->timeline, &d, false, e);
     bl_demux_close(&d);
-    f->timeline.exact = f->timeline.exact && (int64_t)f->timeline.shown.count == f->found.length;
+    f->timeline.exact = f->timeline.exact && (int64_t)f->timeline.shown.count == f->found.length &&
+                        (!f->timeline.derived || footage_confirms(f));
     return code;
 }
 
@@ -194,14 +214,6 @@ int64_t bl_footage_nearest(const struct bl_footage *f, double seconds)
     double next = after < length ? f->found.times[after] : bl_footage_end(f);
     bool earlier = seconds - f->found.times[after - 1] < next - seconds - TIE;
     return earlier ? after - 1 : after;
-}
-
-/* In ticks from the file's first frame; behind the last frame, its end. */
-static int64_t footage_ticks(const struct bl_footage *f, int64_t frame)
-{
-    if (frame >= f->found.length)
-        return f->found.end;
-    return llrint(f->found.times[frame] / av_q2d(f->found.tick));
 }
 
 int bl_footage_steps(const struct bl_footage *f, const struct bl_video_config *config, int64_t begin, int64_t end,

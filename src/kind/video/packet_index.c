@@ -1,8 +1,6 @@
 /* See packet_index.h. A suspicious file is decoded, which only costs time: whatever is in doubt makes it suspicious. */
 #include "kind/video/packet_index.h"
 
-#include <string.h>
-
 #include "kind/media/truncation.h"
 #include "kind/video/peek.h"
 
@@ -90,8 +88,7 @@ static int file_duration(const struct bl_demux *indexed, AVPacket *packet, doubl
 /* The packets of a transport stream all have one of three sizes. */
 static bool transport_is_truncated(const struct bl_demux *d)
 {
-    return strcmp(d->format->iformat->name, "mpegts") == 0 && d->file.bytes % 188 && d->file.bytes % 192 &&
-           d->file.bytes % 204;
+    return bl_demux_is_transport(d) && d->file.bytes % 188 && d->file.bytes % 192 && d->file.bytes % 204;
 }
 
 /* If the header lists all packets, their number and the file's size show whether data is missing; otherwise the

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 #include "base/array.h"
+#include "kind/media/demux_seek.h"
 #include "kind/video/peek.h"
 
 /* More leading pictures than any encoder makes: what has more is damaged, and would take time. */
@@ -14,8 +17,9 @@
 /* A keyframe that nothing has spoken against so far. */
 struct candidate {
     struct bl_restart restart;
-    int64_t packet; /* its number */
-    int leading;    /* pictures behind it that are shown before it */
+    int64_t packet;  /* its number */
+    int leading;     /* pictures behind it that are shown before it */
+    uint64_t digest; /* of its bytes */
 };
 
 struct timeline_maker {
@@ -56,6 +60,15 @@ static int maker_add_coded(struct timeline_maker *m, struct bl_error *e)
     return BL_OK;
 }
 
+/* Zeros before the first start code may have become the end of the packet before it. */
+static uint64_t packet_digest(const AVPacket *packet)
+{
+    int zeros = 0;
+    while (zeros < packet->size && packet->data[zeros] == 0)
+        zeros++;
+    return XXH3_64bits(packet->data + zeros, (size_t)(packet->size - zeros));
+}
+
 /* *usable is false for a packet that makes seeking in this stream unsafe. */
 static int maker_add_packet(struct timeline_maker *m, const AVPacket *packet, bool *usable, struct bl_error *e)
 {
@@ -70,19 +83,17 @@ static int maker_add_packet(struct timeline_maker *m, const AVPacket *packet, bo
         packet->pts > m->last) {
         if (BL_ARRAY_RESERVE(m->candidate, m->capacity, m->candidates + 1, e))
             return BL_EFAIL;
-        m->candidate[m->candidates++] =
-            (struct candidate){.restart = {packet->pts, packet->pos, 0}, .packet = m->peek.packets - 1};
+        m->candidate[m->candidates++] = (struct candidate){
+            .restart = {packet->pts, packet->pos, 0}, .packet = m->peek.packets - 1, .digest = packet_digest(packet)};
     }
     m->last = shown->count == 0 || packet->pts > m->last ? packet->pts : m->last;
     int code = bl_timestamps_add(shown, packet->pts, e);
     return code ? code : maker_add_coded(m, e);
 }
 
-static int maker_read_packets(struct timeline_maker *m, struct bl_demux *d, bool *usable, struct bl_error *e)
+static int maker_read_packets(struct timeline_maker *m, struct bl_demux *d, AVPacket *packet, bool *usable,
+                              struct bl_error *e)
 {
-    AVPacket *packet = av_packet_alloc();
-    if (!packet)
-        return bl_error_memory(e);
     bool got = true;
     int code = BL_OK;
     *usable = true;
@@ -91,8 +102,26 @@ static int maker_read_packets(struct timeline_maker *m, struct bl_demux *d, bool
         if (!code && got)
             code = maker_add_packet(m, packet, usable, e);
     }
-    av_packet_free(&packet);
+    *usable = *usable && !d->end_error;
     return code;
+}
+
+/* Drops the keyframes that are other packets after a seek: a packet of a transport stream is cut out of the data, and
+ * its beginning may be taken for the end of the one before. */
+static int maker_check_seeks(struct timeline_maker *m, struct bl_demux *d, AVPacket *packet, struct bl_error *e)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < m->candidates; i++) {
+        const struct candidate *c = &m->candidate[i];
+        bool found;
+        int code = bl_demux_seek(d, c->restart.position, c->restart.time, packet, &found, e);
+        if (code)
+            return code;
+        if (found && packet_digest(packet) == c->digest)
+            m->candidate[kept++] = *c;
+    }
+    m->candidates = kept;
+    return BL_OK;
 }
 
 /* Sorts the frames; *distinct: no two have the same time. Packets get the numbers of their frames. Pictures of a higher
@@ -137,14 +166,21 @@ static int maker_finish(const struct timeline_maker *m, struct bl_error *e)
 int bl_timeline_make(struct bl_timeline *t, struct bl_demux *d, bool coded, struct bl_error *e)
 {
     *t = (struct bl_timeline){.tick = d->stream->time_base, .start = bl_demux_start(d)};
-    if (!bl_demux_is_mov(d) && !bl_demux_is_matroska(d))
+    t->derived = bl_demux_is_transport(d);
+    if (!bl_demux_is_mov(d) && !bl_demux_is_matroska(d) && !t->derived)
         return 0;
+    AVPacket *packet = av_packet_alloc();
+    if (!packet)
+        return bl_error_memory(e);
     struct timeline_maker m = {.timeline = t, .coded = coded};
     bl_peek_init(&m.peek, d->stream->codecpar);
     bool usable = false;
-    int code = maker_read_packets(&m, d, &usable, e);
-    if (!code && usable && !d->end_error)
+    int code = maker_read_packets(&m, d, packet, &usable, e);
+    if (!code && usable && t->derived)
+        code = maker_check_seeks(&m, d, packet, e);
+    if (!code && usable)
         code = maker_finish(&m, e);
+    av_packet_free(&packet);
     free(m.candidate);
     if (code)
         bl_timeline_free(t);

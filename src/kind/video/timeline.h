@@ -1,11 +1,12 @@
 /* A timeline: when each frame of an undamaged video is shown, and where decoding may start. Made from the packets
  * alone, it lets a piece of a long sequence be read from a keyframe instead of from the first frame.
  *
- * Only streams are accepted where this gives the same bytes for certain: QuickTime or Matroska, at most one frame per
- * packet, all times known and distinct, nothing discarded by edit lists, nothing suspicious. And of their keyframes
- * only those before which all earlier packets are shown, and of whose later packets none needs an earlier one, unless
- * it is shown before the keyframe, too (leading pictures of open GOPs). In H.265, MPEG-1 and MPEG-2 the references of
- * all pictures are followed; in other codecs keyframes must fully reset the decoder, and have no leading pictures. */
+ * Only streams are accepted where this gives the same bytes for certain: QuickTime, Matroska or, in part, MPEG
+ * transport streams, at most one frame per packet, all times known and distinct, nothing discarded by edit lists,
+ * nothing suspicious. And of their keyframes only those before which all earlier packets are shown, and of whose later
+ * packets none needs an earlier one, unless it is shown before the keyframe, too (leading pictures of open GOPs). In
+ * H.265, MPEG-1 and MPEG-2 the references of all pictures are followed; in other codecs keyframes must fully reset the
+ * decoder, and have no leading pictures. */
 #ifndef BL_TIMELINE_H
 #define BL_TIMELINE_H
 
@@ -37,7 +38,8 @@ struct bl_coded {
 struct bl_timeline {
     AVRational tick;            /* seconds */
     int64_t start;              /* of the file, in ticks, if it was opened with BL_DEMUX_START */
-    bool exact;                 /* the stream is accepted: decoding gives these frames at these times */
+    bool exact;                 /* the stream is accepted: decoding gives these frames at these times, */
+    bool derived;               /* if they are also those that decoding gave: the container does not keep all of them */
     struct bl_timestamps shown; /* of the frames, in display order */
     struct bl_restart *restart; /* in order; none if only the beginning is safe */
     size_t restarts, restart_capacity;
@@ -45,7 +47,8 @@ struct bl_timeline {
     size_t coded_count, coded_capacity;
 };
 
-/* Reads the packets of an opened file to its end; coded: keeps them. Errors: BL_EFAIL, BL_ECANCEL. */
+/* Reads the packets of an opened file to its end, and of a transport stream each keyframe once more, after a seek;
+ * coded: keeps the packets. Errors: BL_EFAIL, BL_ECANCEL. */
 int bl_timeline_make(struct bl_timeline *t, struct bl_demux *d, bool coded, struct bl_error *e);
 void bl_timeline_free(struct bl_timeline *t);
 
