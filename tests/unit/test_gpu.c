@@ -148,6 +148,7 @@ static void set_up(struct setting *s, const char *const *options)
     for (; *options; options += 2)
         ck_assert_msg(bl_options_set(&o, options[0], options[1], BL_ORIGIN_FLAG, &e) == 0, "%s", e.text);
     bl_options_free(&o);
+    bl_video_prepare_pixels(&s->config);
     fake_begin(&s->gpu);
     s->config.gpu = &s->gpu;
     s->config.gpu_functions = &fake_functions;

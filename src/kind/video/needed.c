@@ -5,7 +5,7 @@
 /* Marks a frame if some of the `times` steps that it fills, from *seen on, are wanted. */
 static void needed_mark(struct bl_needed *n, size_t frame, int64_t times, int64_t *seen, int64_t first, int64_t steps)
 {
-    if (times > 0 && *seen<first + steps && * seen + times> first)
+    if (times > 0 && first + steps > *seen && *seen + times > first)
         n->frame[frame] = true;
     *seen += times;
 }
