@@ -29,11 +29,12 @@ static void encode(const struct bl_tokenizer *tokenizer)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const names[] = {"tokenizer.json", "t.tiktoken", "vocab.txt"};
+    static const char *const names[] = {"tokenizer.json", "t.tiktoken", "vocab.txt", "tekken.json", "tokenizer.model"};
+    enum { NAMES = sizeof names / sizeof *names };
     char folder[] = "/dev/shm/bload-fuzz-XXXXXX", path[64];
     if (!size)
         return 0;
-    const char *name = names[data[0] % 3];
+    const char *name = names[data[0] % NAMES];
     struct bl_error e = {0};
     struct bl_tokenizer *tokenizer;
     if (!mkdtemp(folder))

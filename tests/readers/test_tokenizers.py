@@ -1,8 +1,10 @@
 """Ids are those of the released tokenizers, token for token: on the shared corpora by their vectors, and for every grammar with
 a small tokenizer that is trained here, on all assigned code points, random texts and one long word."""
+import base64
 import csv
 import hashlib
 import json
+import lzma
 import os
 import random
 import subprocess
@@ -220,7 +222,6 @@ class Grammars(Exact):
         self.same(texts, encode(path, texts, f"pattern={pattern}"), [other.encode_ordinary(t) for t in texts])
 
     def write_ranks(self, path, tokens):
-        import base64
         with open(path, "w") as file:
             for rank, token in enumerate(tokens):
                 file.write(f"{base64.b64encode(token).decode()} {rank}\n")
@@ -305,3 +306,110 @@ class Real(Exact):
             texts = texts[:3000]
             ours = encode(path, texts, "pattern=cl100k", "special=parse")
             self.same(texts, ours, [one.encode(t, allowed_special="all") for t in texts])
+
+
+def numbered(form, count, first=0):
+    return [form.format(i) for i in range(first, first + count)]
+
+
+LLAMA3_SPECIALS = ["<|begin_of_text|>", "<|end_of_text|>", *numbered("<|reserved_special_token_{}|>", 2), "<|finetune_right_pad_id|>",
+                   "<|step_id|>", "<|start_header_id|>", "<|end_header_id|>", "<|eom_id|>", "<|eot_id|>", "<|python_tag|>", "<|image|>",
+                   *numbered("<|reserved_special_token_{}|>", 244, 2)]
+LLAMA4_SPECIALS = [
+    "<|begin_of_text|>", "<|end_of_text|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|header_start|>", "<|header_end|>",
+    "<|eom|>", "<|eot|>", "<|step|>", *numbered("<|text_post_train_reserved_special_token_{}|>", 6), "<|python_start|>",
+    "<|python_end|>", "<|finetune_right_pad|>", *numbered("<|text_post_train_reserved_special_token_{}|>", 61, 8), "<|image_start|>",
+    "<|image_end|>", *numbered("<|vision_reserved_special_token_{}|>", 2), "<|tile_x_separator|>", "<|tile_y_separator|>",
+    *numbered("<|vision_reserved_special_token_{}|>", 4, 2), "<|image|>", "<|vision_reserved_special_token_6|>", "<|patch|>",
+    *numbered("<|vision_reserved_special_token_{}|>", 1041, 7), *numbered("<|reasoning_reserved_special_token_{}|>", 8),
+    "<|reasoning_thinking_start|>", "<|reasoning_thinking_end|>", *numbered("<|reserved_special_token_{}|>", 904)]
+QWEN_SPECIALS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", *numbered("<|extra_{}|>", 205)]
+
+
+def numbers_from(first, names):
+    return {name: first + i for i, name in enumerate(names)}
+
+
+def constructed(name):
+    """Pattern and special tokens of an encoding of tiktoken's own."""
+    with mock.patch.multiple(openai_public, load_tiktoken_bpe=lambda *a, **k: {},
+                             data_gym_to_mergeable_bpe_ranks=lambda *a, **k: {}):
+        made = openai_public.ENCODING_CONSTRUCTORS[name]()
+    return made["pat_str"], made["special_tokens"]
+
+
+PUBLISHED = {  # file: pattern, special tokens, options of ours
+    "gpt2.tiktoken": (*constructed("r50k_base"), ()),
+    "more/p50k.tiktoken.xz": (*constructed("p50k_base"), ()),
+    "more/p50k.tiktoken.xz edit": (*constructed("p50k_edit"), ("pattern=p50k_edit",)),
+    "cl100k_base.tiktoken": (*constructed("cl100k_base"), ()),
+    "o200k_base.tiktoken": (*constructed("o200k_base"), ()),
+    "o200k_base.tiktoken harmony": (*constructed("o200k_harmony"), ("pattern=o200k_harmony",)),
+    "more/llama3.tiktoken.xz": (LLAMA3, numbers_from(128000, LLAMA3_SPECIALS), ()),
+    "more/llama4.tiktoken.xz": (TIKTOKEN["o200k"], numbers_from(200000, LLAMA4_SPECIALS), ()),
+    "more/qwen.tiktoken.xz": (QWEN, numbers_from(151643, QWEN_SPECIALS), ()),
+}
+
+
+@expand
+class Published(Exact):
+    """Released files whose pattern and special tokens follow from their ranks."""
+
+    def unpacked(self, name):
+        source = os.path.join(TOKENIZERS, name)
+        if not os.path.exists(source):
+            self.skipTest(f"no {name}")
+        if not name.endswith(".xz"):
+            return source
+        path = self.path(os.path.basename(name)[:-3])
+        with lzma.open(source) as packed, open(path, "wb") as file:
+            file.write(packed.read())
+        return path
+
+    @each(PUBLISHED)
+    def test_ranks(self, name):
+        pattern, specials, options = PUBLISHED[name]
+        path = self.unpacked(name.split()[0])
+        with open(path, "rb") as file:
+            ranks = {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in file if line.strip())}
+        other = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=specials)
+        texts = [*strange_texts(), *point_texts(16), "".join(specials), *(f"a {special}b" for special in specials)]
+        if "qwen" in name:
+            texts = [unicodedata2.normalize("NFC", one) for one in texts]
+        self.same(texts, encode(path, texts, *options), [other.encode_ordinary(one) for one in texts])
+        self.same(texts, encode(path, texts, "special=parse", *options), [other.encode(one, allowed_special="all") for one in texts])
+
+    @each(["llama3", "llama4"])
+    def test_by_the_name_of_sentencepiece(self, name):
+        path = self.unpacked(f"more/{name}.tiktoken.xz")
+        model = os.path.join(self.path(name), "tokenizer.model")
+        os.mkdir(os.path.dirname(model))
+        os.link(path, model)
+        texts = list(strange_texts())[:200]
+        self.same(texts, encode(model, texts), encode(path, texts))
+        self.same(texts, encode(os.path.dirname(model), texts), encode(path, texts))
+
+    @each([("apart", r"[A-Za-z]+| ?\d+|\s", 1), ("known", LLAMA3, 0)])
+    def test_pattern_of_the_user(self, name, pattern, lossy):
+        """What does not match is left out, as tiktoken does."""
+        path = self.unpacked("more/llama3.tiktoken.xz")
+        with open(path, "rb") as file:
+            ranks = {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in file)}
+        other = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+        texts = [*text.random_texts(500, "aZ 09\u00e9\n!", 4)]
+        theirs = [other.encode_ordinary(one) for one in texts]
+        self.assertEqual(any(other.decode(ids) != one for ids, one in zip(theirs, texts)), bool(lossy))
+        self.same(texts, encode(path, texts, f"pattern={pattern}"), theirs)
+
+    def test_tekken(self):
+        path = self.unpacked("more/tekken_240911.json.xz")
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+        config = content["config"]
+        first = config["default_num_special_tokens"]
+        ranks = {base64.b64decode(one["token_bytes"]): one["rank"] for one in content["vocab"][:config["default_vocab_size"] - first]}
+        other = tiktoken.Encoding("tekken", pat_str=config["pattern"], mergeable_ranks=ranks, special_tokens={})
+        texts = [*strange_texts(), *point_texts(4), "[INST]a</s>"]
+        theirs = [[i + first for i in other.encode_ordinary(one)] for one in texts]
+        self.same(texts, encode(path, texts), theirs)
+        self.same(["[INST]</s><SPECIAL_999>"], encode(path, ["[INST]</s><SPECIAL_999>"], "special=parse"), [[3, 2, 999]])

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/output.h"
 #include "kind/text/bpe.h"
 #include "kind/text/grammar_split.h"
@@ -41,8 +42,8 @@ START_TEST(bad_ranks_are_refused_by_line)
     static const struct {
         const char *line, *message;
     } bad[] = {
-        {"YWI= 257\n", "t.tiktoken:257: the rank is 257 instead of 256"},
-        {"YWI= 12\n", "t.tiktoken:257: the rank is 12"},
+        {"YWI= 12\n", "t.tiktoken: two tokens have the rank 12"},
+        {"YWI= 16777216\n", "t.tiktoken:257: a token without a rank from 0 to 16777215"},
         {"YWI 256\n", "t.tiktoken:257: \"YWI\" is not a token in base64"},
         {"YW!= 256\n", "t.tiktoken:257: \"YW!=\" is not a token"},
         {"YWJ= 256\n", "t.tiktoken:257: \"YWJ=\" is not a token"},
@@ -58,7 +59,8 @@ START_TEST(bad_ranks_are_refused_by_line)
     }
     write_ranks("t.tiktoken", "");
     refused("t.tiktoken", NULL, BL_EUSAGE, "--pattern");
-    refused("t.tiktoken", "p99", BL_EUSAGE, "--pattern 'p99' is unknown");
+    refused("t.tiktoken", "p99", BL_EUSAGE, "--pattern 'p99' is unknown: use r50k, p50k,");
+    refused("t.tiktoken", "(a", BL_EFAIL, "missing closing parenthesis");
     refused("none.tiktoken", "r50k", BL_EUSAGE, "none.tiktoken");
     write_file("t.tiktoken", "YQ== 0\n");
     refused("t.tiktoken", "r50k", BL_EFAIL, "the byte 0x00 has no token");
@@ -66,7 +68,7 @@ START_TEST(bad_ranks_are_refused_by_line)
 }
 END_TEST
 
-/* An empty token has a rank, and no part in anything: that of Whisper's file. */
+/* An empty token has a rank, and no part in anything: that of Whisper's file. Ranks may have gaps: those of p50k. */
 START_TEST(an_empty_token_takes_a_rank_alone)
 {
     char directory[64];
@@ -76,18 +78,85 @@ START_TEST(an_empty_token_takes_a_rank_alone)
     struct bl_error e = {0};
     struct bl_tokenizer_options options = {.path = "t.tiktoken", .pattern = "r50k"};
     unit_enter(directory);
-    write_ranks("t.tiktoken", "= 256\nYWI= 257\n");
+    write_ranks("t.tiktoken", "= 256\nYWI= 300\n");
     ck_assert_msg(bl_tokenizer_open(&tokenizer, &options, &e) == BL_OK, "%s", e.text);
     ck_assert_int_eq(bl_encoder_open(&encoder, tokenizer, &e), BL_OK);
     ck_assert_int_eq(bl_encoder_encode(encoder, "abc", 3, &ids, &e), BL_OK);
     ck_assert_uint_eq(ids.count, 2);
-    ck_assert_int_eq(ids.id[0], 257);
+    ck_assert_int_eq(ids.id[0], 300);
+    ck_assert_int_eq(bl_tokenizer_size(tokenizer), 301);
     ck_assert_int_eq(ids.id[1], 'c');
     bl_ids_free(&ids);
     bl_encoder_close(encoder);
     bl_tokenizer_close(tokenizer);
     write_ranks("t.tiktoken", "= 256\n= 257\n");
     refused("t.tiktoken", "r50k", BL_EFAIL, "t.tiktoken:258: the same token as rank 256");
+    unit_leave(directory);
+}
+END_TEST
+
+/* Tokens of bytes by their base64, and one for "ab"; four special tokens. */
+static void write_tekken(const char *config, const char *specials, const char *more)
+{
+    struct bl_buffer text = {0};
+    bl_buffer_printf(&text, "{\"config\":{\"pattern\":\"[^a]+|a+b*\"%s},%s\"vocab\":[", config, specials);
+    for (int i = 0; i < 256; i++) {
+        bl_buffer_printf(&text, "{\"rank\":%d,\"token_bytes\":\"", i);
+        bl_base64_append(&text, &(uint8_t){(uint8_t)i}, 1);
+        bl_buffer_text(&text, "\",\"token_str\":null},\n");
+    }
+    bl_buffer_printf(&text, "%s]}", more);
+    write_file("tekken.json", text.data);
+    bl_buffer_free(&text);
+}
+
+#define TEKKEN ",\"default_vocab_size\":261,\"default_num_special_tokens\":4"
+#define TEKKEN_AB "{\"rank\":256,\"token_bytes\":\"YWI=\"}"
+
+START_TEST(tekken_files_have_special_tokens_first)
+{
+    static const struct {
+        const char *config, *specials, *more, *message;
+    } bad[] = {
+        {"", "", TEKKEN_AB, "tekken.json: \"config\" has no default_vocab_size"},
+        {",\"default_vocab_size\":3,\"default_num_special_tokens\":4", "", TEKKEN_AB, "\"config\" has no"},
+        {TEKKEN, "", "{\"rank\":255,\"token_bytes\":\"YWI=\"}", "\"vocab\", entry 256: its \"rank\" is not 256"},
+        {TEKKEN, "", "{\"rank\":256,\"token_bytes\":\"YW=\"}", "\"vocab\", entry 256: its \"token_bytes\""},
+        {TEKKEN, "", "{\"rank\":256,\"token_bytes\":\"YQ==\"}",
+         "\"vocab\", entry 256: it is the same token as entry 97"},
+        {TEKKEN, "", "{\"rank\":256}", "\"vocab\", entry 256: its \"token_bytes\""},
+        {",\"default_vocab_size\":999,\"default_num_special_tokens\":4", "", TEKKEN_AB,
+         "\"vocab\" has 257 tokens, and the model 995"},
+        {TEKKEN, "\"special_tokens\":[{\"rank\":4,\"token_str\":\"x\"}],", TEKKEN_AB,
+         "\"special_tokens\", entry 0: its \"rank\" is not below 4"},
+        {TEKKEN, "\"special_tokens\":[{\"rank\":0}],", TEKKEN_AB,
+         "\"special_tokens\", entry 0: the special token 0 is empty"},
+    };
+    char directory[64];
+    struct bl_tokenizer *tokenizer;
+    struct bl_encoder *encoder;
+    struct bl_ids ids = {0};
+    struct bl_error e = {0};
+    struct bl_tokenizer_options options = {.path = "tekken.json", .special = true};
+    unit_enter(directory);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write_tekken(bad[i].config, bad[i].specials, bad[i].more);
+        refused("tekken.json", NULL, BL_EFAIL, bad[i].message);
+    }
+    write_tekken(TEKKEN, "\"special_tokens\":[{\"rank\":0,\"token_str\":\"<s>\"}],", TEKKEN_AB);
+    ck_assert_msg(bl_tokenizer_open(&tokenizer, &options, &e) == BL_OK, "%s", e.text);
+    ck_assert_int_eq(bl_encoder_open(&encoder, tokenizer, &e), BL_OK);
+    ck_assert_int_eq(bl_encoder_encode(encoder, "ab<s><SPECIAL_3>c", 17, &ids, &e), BL_OK);
+    ck_assert_uint_eq(ids.count, 4);
+    ck_assert_int_eq(ids.id[0], 260);
+    ck_assert_int_eq(ids.id[1], 0);
+    ck_assert_int_eq(ids.id[2], 3);
+    ck_assert_int_eq(ids.id[3], 4 + 'c');
+    ck_assert_int_eq(bl_tokenizer_find(tokenizer, "<SPECIAL_1>"), 1);
+    ck_assert_int_eq(bl_tokenizer_size(tokenizer), 261);
+    bl_ids_free(&ids);
+    bl_encoder_close(encoder);
+    bl_tokenizer_close(tokenizer);
     unit_leave(directory);
 }
 END_TEST
@@ -315,6 +384,7 @@ START_TEST(grammars_split_as_their_patterns_say)
           "\xe3\x81\x82"
           "AB c",
           "\xe3\x81\x82|AB| c");
+    split(BL_GRAMMAR_TEKKEN, "aB'll 123//\n", "a|B|'ll| |1|2|3|//\n");
     split(BL_GRAMMAR_DIGITS, "ab12c", "ab|1|2|c");
     split(BL_GRAMMAR_DIGIT_RUNS, "ab12c", "ab|12|c");
 }
@@ -346,8 +416,8 @@ static size_t make_text(uint8_t *text, size_t size)
 /* Asked for few words at a time the scanners go byte by byte, and else by masks over blocks. */
 START_TEST(words_by_blocks_are_those_by_bytes)
 {
-    static const enum bl_grammar grammars[] = {BL_GRAMMAR_GPT2, BL_GRAMMAR_LLAMA3, BL_GRAMMAR_CL100K, BL_GRAMMAR_QWEN,
-                                               BL_GRAMMAR_O200K};
+    static const enum bl_grammar grammars[] = {BL_GRAMMAR_GPT2, BL_GRAMMAR_LLAMA3, BL_GRAMMAR_CL100K,
+                                               BL_GRAMMAR_QWEN, BL_GRAMMAR_O200K,  BL_GRAMMAR_TEKKEN};
     uint8_t text[301];
     size_t slow[301], fast[301];
     srandom(1);
@@ -364,6 +434,7 @@ static void add(TCase *tests)
 {
     tcase_add_test(tests, bad_ranks_are_refused_by_line);
     tcase_add_test(tests, an_empty_token_takes_a_rank_alone);
+    tcase_add_test(tests, tekken_files_have_special_tokens_first);
     tcase_add_test(tests, components_are_followed_or_refused);
     tcase_add_test(tests, lengths_that_a_file_asks_for_are_warned_of);
     tcase_add_test(tests, ids_without_a_token_are_warned_of);

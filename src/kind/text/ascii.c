@@ -149,7 +149,7 @@ static inline uint64_t starts_space(uint64_t space, uint64_t all_space, uint64_t
 }
 
 /* What Llama-3, Qwen and o200k share. */
-static inline uint64_t starts_modern(const struct block *b, int digits, bool o200k, unsigned *limit)
+static inline uint64_t starts_modern(const struct block *b, int digits, bool o200k, bool contractions, unsigned *limit)
 {
     uint64_t other = ~(b->letter | b->number | b->space), trail = b->line | (o200k ? b->slash : 0);
     uint64_t trailing = mask_behind(other << 1 & b->line, trail); /* line breaks that belong to the signs before them */
@@ -163,7 +163,8 @@ static inline uint64_t starts_modern(const struct block *b, int digits, bool o20
     if (o200k)
         starts |= b->upper & (b->letter & ~b->upper) << 1;
     uint64_t quotes = b->quote & (o200k ? b->letter << 1 : sign & ~spaced);
-    contractions_apply(b, quotes, true, o200k, &starts, limit);
+    if (contractions)
+        contractions_apply(b, quotes, true, o200k, &starts, limit);
     return starts;
 }
 
@@ -174,11 +175,13 @@ static inline uint64_t starts_find(enum bl_grammar grammar, const struct block *
         return starts_gpt2(b, limit);
     case BL_GRAMMAR_LLAMA3:
     case BL_GRAMMAR_CL100K:
-        return starts_modern(b, 3, false, limit);
+        return starts_modern(b, 3, false, true, limit);
     case BL_GRAMMAR_QWEN:
-        return starts_modern(b, 1, false, limit);
+        return starts_modern(b, 1, false, true, limit);
     case BL_GRAMMAR_O200K:
-        return starts_modern(b, 3, true, limit);
+        return starts_modern(b, 3, true, true, limit);
+    case BL_GRAMMAR_TEKKEN:
+        return starts_modern(b, 1, true, false, limit);
     default:
         *limit = 0;
         return 0;

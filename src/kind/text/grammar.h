@@ -16,6 +16,7 @@ enum bl_grammar {
     BL_GRAMMAR_CL100K,     /* cl100k as tiktoken writes it: differs for white space at the end of the text */
     BL_GRAMMAR_QWEN,       /* Llama-3 with single digits */
     BL_GRAMMAR_O200K,      /* o200k */
+    BL_GRAMMAR_TEKKEN,     /* o200k with single digits, and without contractions */
     BL_GRAMMAR_DIGITS,     /* each number character (\p{N}) alone, and the text between them */
     BL_GRAMMAR_DIGIT_RUNS, /* runs of number characters, and the text between them */
 };

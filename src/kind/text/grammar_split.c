@@ -173,14 +173,15 @@ static const uint8_t *o200k_skip_word(const uint8_t *p, const uint8_t *end, unsi
     return word > head ? word : NULL;
 }
 
-static const uint8_t *o200k_next(const uint8_t *p, const uint8_t *end)
+static inline const uint8_t *o200k_next(const uint8_t *p, const uint8_t *end, int digits, bool contractions)
 {
     size_t bytes;
     unsigned class = bl_character_class(p, end, &bytes);
     const uint8_t *word = o200k_skip_word(p, end, class, bytes);
     if (!word)
-        return modern_next_rest(p, end, class, 3, false, true);
-    const uint8_t *contraction = word < end && *word == '\'' ? contraction_skip_caseless(word, end) : NULL;
+        return modern_next_rest(p, end, class, digits, false, true);
+    const uint8_t *contraction =
+        contractions && word < end && *word == '\'' ? contraction_skip_caseless(word, end) : NULL;
     return contraction ? contraction : word;
 }
 
@@ -204,7 +205,9 @@ static inline const uint8_t *grammar_next(enum bl_grammar grammar, const uint8_t
     case BL_GRAMMAR_QWEN:
         return llama3_next(p, end, 1, false);
     case BL_GRAMMAR_O200K:
-        return o200k_next(p, end);
+        return o200k_next(p, end, 3, true);
+    case BL_GRAMMAR_TEKKEN:
+        return o200k_next(p, end, 1, false);
     case BL_GRAMMAR_DIGITS:
         return digits_next(p, end, false);
     case BL_GRAMMAR_DIGIT_RUNS:

@@ -14,13 +14,15 @@ static const char *const format_choices[] = {"auto", "jsonl", "plain", "npy", "m
 static const char *const invalid_choices[] = {"replace", "error", NULL};
 
 const struct bl_option bl_text_options[] = {
-    BL_OPTION_PATH(
-        "tokenizer", struct bl_text_config, tokenizer, BL_AFFECTS_NOTHING,
-        "tokenizer.json, vocab.json (merges.txt beside it), vocab.txt, a .tiktoken or .model file; a folder with one "
-        "of these names; or bytes: a token is a byte",
-        .placeholder = "FILE|FOLDER|bytes", .choices = tokenizer_words),
+    BL_OPTION_PATH("tokenizer", struct bl_text_config, tokenizer, BL_AFFECTS_NOTHING,
+                   "tokenizer.json, vocab.json (merges.txt beside it), vocab.txt, tekken.json, a .tiktoken or .model "
+                   "file; a folder with one "
+                   "of these names; or bytes: a token is a byte",
+                   .placeholder = "FILE|FOLDER|bytes", .choices = tokenizer_words),
     BL_OPTION_STRING("pattern", struct bl_text_config, pattern, BL_AFFECTS_LENGTHS,
-                     "encoding of a .tiktoken file: r50k, cl100k or o200k", .placeholder = "NAME"),
+                     "encoding of a .tiktoken file (r50k, llama3, qwen ...), or the regular expression of its words; "
+                     "published files need none",
+                     .placeholder = "NAME|REGEX"),
     BL_OPTION_CHOICE("special", struct bl_text_config, special, special_choices, BL_AFFECTS_LENGTHS,
                      "special tokens in a text stay plain text, or become the token (parse)", .initial = "plain",
                      .only = "tokenizer"),

@@ -59,13 +59,7 @@ static int regex_add(struct bl_tokenizer *tokenizer, const json_t *pattern, bool
         bl_regex_close(split->regex);
         return code;
     }
-    if (literal || tokenizer->warning)
-        return BL_OK;
-    char version[BL_REGEX_VERSION_MAX];
-    return bl_tokenizer_warn(tokenizer, e,
-                             "its pattern is not a known one and is matched by PCRE2 with Unicode %s: characters of "
-                             "later versions may be split differently than by the released tokenizers",
-                             bl_regex_unicode_version(version));
+    return literal ? BL_OK : bl_tokenizer_warn_pattern(tokenizer, e);
 }
 
 /* Known grammars match all of a text. So removing what is between the matches is the same as isolating the matches. */
@@ -130,4 +124,23 @@ int bl_pre_tokenizer_read(struct bl_tokenizer *tokenizer, const json_t *pre_toke
     for (size_t i = 0; i < count && !code; i++)
         code = pre_tokenizer_read(tokenizer, json_array_get(list, i), i + 1 == count, e);
     return code;
+}
+
+int bl_tokenizer_set_pattern(struct bl_tokenizer *tokenizer, const char *pattern, size_t size, struct bl_error *e)
+{
+    struct bl_split split = {.grammar = bl_grammar_find(pattern, size)}, whole = {.grammar = BL_GRAMMAR_WHOLE};
+    if (split.grammar != BL_GRAMMAR_NONE)
+        return split_add(tokenizer, &split, e);
+    split.behavior = BL_BEHAVIOR_REMOVED;
+    split.inverted = true;
+    int code = bl_regex_open(&split.regex, pattern, size, false, e);
+    if (code)
+        return code;
+    code = split_add(tokenizer, &split, e);
+    if (code) {
+        bl_regex_close(split.regex);
+        return code;
+    }
+    code = split_add(tokenizer, &whole, e);
+    return code ? code : bl_tokenizer_warn_pattern(tokenizer, e);
 }

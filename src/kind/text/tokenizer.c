@@ -137,23 +137,26 @@ static int tokenizer_read_file(struct bl_tokenizer *tokenizer, const char *patte
 {
     struct bl_buffer text = {0};
     const char *path = tokenizer->path;
-    bool tiktoken = bl_path_has_suffix(path, ".tiktoken"), sentencepiece = bl_path_has_suffix(path, ".model");
+    bool tiktoken = bl_path_has_suffix(path, ".tiktoken"), model = bl_path_has_suffix(path, ".model");
     bool wordpiece = bl_path_has_suffix(path, "vocab.txt");
-    if (pattern && !tiktoken)
-        return bl_error_set(e, BL_EUSAGE, "--pattern is for a .tiktoken file; %s has its own pattern", path);
-    if (!tiktoken && !sentencepiece && !wordpiece && !bl_path_has_suffix(path, ".json"))
+    if (!tiktoken && !model && !wordpiece && !bl_path_has_suffix(path, ".json"))
         return bl_error_set(e, BL_EUSAGE,
                             "%s is not a tokenizer: use a .json, .tiktoken or .model file, vocab.txt, or bytes", path);
     int code = tokenizer_slurp(tokenizer, path, &text, e);
+    tiktoken = tiktoken || (!code && model && bl_tiktoken_detect(&text));
+    if (!code && pattern && !tiktoken)
+        code = bl_error_set(e, BL_EUSAGE, "--pattern is for a .tiktoken file; %s has its own pattern", path);
     if (code)
         goto out;
     if (tiktoken) {
         tokenizer_update_digest(tokenizer, pattern, pattern ? strlen(pattern) : 0);
         code = bl_tokenizer_read_tiktoken(tokenizer, &text, path, pattern, e);
-    } else if (sentencepiece) {
+    } else if (model) {
         code = tokenizer_read_sentencepiece(tokenizer, &text, path, e);
     } else if (wordpiece) {
         code = bl_tokenizer_read_wordpiece(tokenizer, &text, path, e);
+    } else if (bl_tekken_detect(&text)) {
+        code = bl_tokenizer_read_tekken(tokenizer, &text, path, e);
     } else {
         code = tokenizer_read_json(tokenizer, &text, path, e);
     }

@@ -27,6 +27,17 @@ int bl_tokenizer_warn(struct bl_tokenizer *tokenizer, struct bl_error *e, const 
     return BL_OK;
 }
 
+int bl_tokenizer_warn_pattern(struct bl_tokenizer *tokenizer, struct bl_error *e)
+{
+    char version[BL_REGEX_VERSION_MAX];
+    if (tokenizer->warning)
+        return BL_OK;
+    return bl_tokenizer_warn(tokenizer, e,
+                             "its pattern is not a known one and is matched by PCRE2 with Unicode %s: characters of "
+                             "later versions may be split differently than by the released tokenizers",
+                             bl_regex_unicode_version(version));
+}
+
 int bl_tokenizer_warn_missing_ids(struct bl_tokenizer *tokenizer, int64_t count, int64_t first, struct bl_error *e)
 {
     if (!count)
