@@ -42,7 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     snprintf(path, sizeof path, "%s/%s", folder, name);
     if (bl_output_replace(path, data + 1, size - 1, &e))
         abort();
-    struct bl_tokenizer_options options = {path, strstr(name, ".tik") ? "o200k" : NULL, data[0] >= 128};
+    struct bl_tokenizer_options options = {
+        .path = path, .pattern = strstr(name, ".tik") ? "o200k" : NULL, .special = data[0] >= 128};
     if (bl_tokenizer_open(&tokenizer, &options, &e) == BL_OK) {
         encode(tokenizer);
         bl_tokenizer_close(tokenizer);

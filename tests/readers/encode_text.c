@@ -1,6 +1,7 @@
 /* Ids of texts from the tool's own tokenizers: documents on stdin, ids on stdout.
  *
- *     encode_text TOKENIZER [pattern=NAME] [special=parse] [documents=file|line|length] [print=ids|count] < text > ids
+ *     encode_text TOKENIZER [pattern=NAME] [special=parse] [lowercase=yes|no] [documents=file|line|length]
+ * [print=ids|count] < text > ids
  *
  * Documents are the whole of stdin, its lines (each without its newline), or texts that each follow their size as
  * little-endian u32. Printed are the ids as little-endian u32, after every document that came by length their number
@@ -29,6 +30,8 @@ static int option_parse(struct job *job, const char *text, struct bl_error *e)
         job->options.pattern = text + 8;
     else if (!strcmp(text, "special=parse"))
         job->options.special = true;
+    else if (!strcmp(text, "lowercase=yes") || !strcmp(text, "lowercase=no"))
+        job->options.lowercase = text[10] == 'y' ? BL_LOWERCASE_YES : BL_LOWERCASE_NO;
     else if (!strncmp(text, "documents=", 10))
         job->documents = text + 10;
     else if (!strcmp(text, "print=count"))

@@ -413,3 +413,17 @@ class Published(Exact):
         theirs = [[i + first for i in other.encode_ordinary(one)] for one in texts]
         self.same(texts, encode(path, texts), theirs)
         self.same(["[INST]</s><SPECIAL_999>"], encode(path, ["[INST]</s><SPECIAL_999>"], "special=parse"), [[3, 2, 999]])
+
+    @each([("bert-zh", True), ("ernie3", True)])
+    def test_vocabularies(self, name, lowercase):
+        """vocab.txt of lower case, whose tokens in brackets are not; ERNIE's has the ids behind tabs."""
+        path = self.unpacked(f"more/{name}-vocab.txt.xz")
+        with open(path, encoding="utf-8") as file:
+            tokens = [line.rstrip().split("\t")[0] for line in file]
+        one = tokenizers.Tokenizer(models.WordPiece({token: i for i, token in enumerate(tokens)}, unk_token="[UNK]"))
+        one.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        texts = [*strange_texts(), *point_texts(16), *(content[:20000] for _, content in text.corpora())]
+        for option, lower in ((), lowercase), (("lowercase=no",), False), (("lowercase=yes",), True):
+            one.normalizer = normalizers.BertNormalizer(lowercase=lower)
+            theirs = [e.ids for e in one.encode_batch_fast(texts, add_special_tokens=False)]
+            self.same(texts, encode(path, texts, *option), theirs)

@@ -198,6 +198,11 @@ START_TEST(components_are_followed_or_refused)
     }
     refused("t.json", "r50k", BL_EUSAGE, "--pattern is for a .tiktoken");
     refused("bytes", "r50k", BL_EUSAGE, "--pattern");
+    struct bl_tokenizer *tokenizer;
+    struct bl_error e = {0};
+    struct bl_tokenizer_options options = {.path = "t.json", .lowercase = BL_LOWERCASE_NO};
+    ck_assert_int_eq(bl_tokenizer_open(&tokenizer, &options, &e), BL_EUSAGE);
+    ck_assert_ptr_nonnull(strstr(e.text, "--lowercase is for a vocab.txt"));
     unit_leave(directory);
 }
 END_TEST
@@ -294,6 +299,7 @@ START_TEST(ids_without_a_token_are_warned_of)
 {
 #define PIECES(vocab)                                                                                                  \
     "\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"model\":{\"type\":\"WordPiece\",\"vocab\":{" vocab "}}"
+#define LOWER " lower case, as no token has upper case: --lowercase no if it should not"
 #define ADDED(id) "\"added_tokens\":[{\"id\":" id ",\"content\":\"[X]\"}],"
     char directory[64];
     unit_enter(directory);
@@ -304,8 +310,13 @@ START_TEST(ids_without_a_token_are_warned_of)
            "t.json: 1 of the ids up to 3 have no token, the first is 1");
     warned("t.json", "{" PIECES("\"[UNK]\":9,\"a\":3,\"b\":0") "}",
            "t.json: 7 of the ids up to 9 have no token, the first is 1");
-    warned("vocab.txt", "[UNK]\na\n\nb\n\n\nc\n\n", "vocab.txt: 3 of the ids up to 6 have no token, the first is 2");
-    warned("vocab.txt", "[UNK]\na\n\n", NULL);
+    warned("vocab.txt", "[UNK]\na\n\nb\n\n\nc\n\n",
+           "vocab.txt: text becomes" LOWER "; 3 of the ids up to 6 have no token, the first is 2");
+    warned("vocab.txt", "[UNK]\na\n\n", "vocab.txt: text becomes" LOWER);
+    warned("vocab.txt", "[UNK]\na\na\n<S>\n",
+           "vocab.txt: text becomes" LOWER "; 1 of the ids up to 3 have no token, the first is 1");
+    warned("vocab.txt", "[UNK]\nA\n",
+           "vocab.txt: text does not become lower case, as tokens have upper case: --lowercase yes if it should");
     /* Of a vocab.json "model" is a token like others. */
     write_file("vocab.json", "{\"model\":0}");
     refused("vocab.json", NULL, BL_EFAIL, "merges.txt");

@@ -63,8 +63,9 @@ static void expect_error(const char *text, const char *message)
 
 START_TEST(bad_vocabularies)
 {
-    expect_error("a\nb\nc\nb\n", "vocab.txt:4: the same token as in line 2");
     expect_error("a\n\xff\n", "vocab.txt:2: invalid UTF-8");
+    expect_error("a\t0\nb\n", "vocab.txt:2: no tab and id behind the token, which the first line has");
+    expect_error("a\t3\nb\t3\n", "vocab.txt:2: the id 3 comes after 3");
     struct bl_vocabulary vocabulary = {0};
     struct bl_wordpiece model;
     struct bl_error e = {0};

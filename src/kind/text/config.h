@@ -36,7 +36,8 @@ struct bl_text_prepared {
 struct bl_text_config {
     const char *tokenizer, *pattern;
     int special;
-    int format; /* enum bl_text_format */
+    int lowercase; /* enum bl_lowercase */
+    int format;    /* enum bl_text_format */
     const char *key;
     const char *documents;
     int64_t max_document; /* bytes */

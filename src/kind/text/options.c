@@ -10,6 +10,7 @@
 
 static const char *const tokenizer_words[] = {"bytes", NULL};
 static const char *const special_choices[] = {"plain", "parse", NULL};
+static const char *const lowercase_choices[] = {"auto", "yes", "no", NULL};
 static const char *const format_choices[] = {"auto", "jsonl", "plain", "npy", "megatron", NULL};
 static const char *const invalid_choices[] = {"replace", "error", NULL};
 
@@ -26,6 +27,9 @@ const struct bl_option bl_text_options[] = {
     BL_OPTION_CHOICE("special", struct bl_text_config, special, special_choices, BL_AFFECTS_LENGTHS,
                      "special tokens in a text stay plain text, or become the token (parse)", .initial = "plain",
                      .only = "tokenizer"),
+    BL_OPTION_CHOICE("lowercase", struct bl_text_config, lowercase, lowercase_choices, BL_AFFECTS_LENGTHS,
+                     "whether a vocab.txt is of lower case, without accents; auto: if no token has upper case",
+                     .initial = "auto", .only = "tokenizer"),
     BL_OPTION_CHOICE("format", struct bl_text_config, format, format_choices, BL_AFFECTS_LENGTHS,
                      "format of the files; auto: by their names", .initial = "auto"),
     BL_OPTION_STRING("key", struct bl_text_config, key, BL_AFFECTS_LENGTHS,
@@ -216,7 +220,10 @@ static int token_resolve(const struct bl_text_config *config, const char *option
 
 static int tokens_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
 {
-    struct bl_tokenizer_options options = {config->tokenizer, config->pattern, config->special != 0};
+    struct bl_tokenizer_options options = {.path = config->tokenizer,
+                                           .pattern = config->pattern,
+                                           .special = config->special != 0,
+                                           .lowercase = (enum bl_lowercase)config->lowercase};
     int code = config->tokenizer ? bl_tokenizer_open(&p->tokenizer, &options, e) : BL_OK;
     if (code)
         return code;

@@ -146,6 +146,8 @@ static int tokenizer_read_file(struct bl_tokenizer *tokenizer, const char *patte
     tiktoken = tiktoken || (!code && model && bl_tiktoken_detect(&text));
     if (!code && pattern && !tiktoken)
         code = bl_error_set(e, BL_EUSAGE, "--pattern is for a .tiktoken file; %s has its own pattern", path);
+    if (!code && tokenizer->lowercase && !wordpiece)
+        code = bl_error_set(e, BL_EUSAGE, "--lowercase is for a vocab.txt, which does not say it; %s does", path);
     if (code)
         goto out;
     if (tiktoken) {
@@ -154,6 +156,7 @@ static int tokenizer_read_file(struct bl_tokenizer *tokenizer, const char *patte
     } else if (model) {
         code = tokenizer_read_sentencepiece(tokenizer, &text, path, e);
     } else if (wordpiece) {
+        tokenizer_update_digest(tokenizer, &tokenizer->lowercase, tokenizer->lowercase ? 1 : 0);
         code = bl_tokenizer_read_wordpiece(tokenizer, &text, path, e);
     } else if (bl_tekken_detect(&text)) {
         code = bl_tokenizer_read_tekken(tokenizer, &text, path, e);
@@ -195,14 +198,16 @@ int bl_tokenizer_open(struct bl_tokenizer **out, const struct bl_tokenizer_optio
     *out = NULL;
     struct bl_buffer path = {0};
     bool bytes = !strcmp(options->path, "bytes");
-    if (bytes && options->pattern)
-        return bl_error_set(e, BL_EUSAGE, "--pattern is for a .tiktoken file; bytes have none");
+    if (bytes && (options->pattern || options->lowercase))
+        return bl_error_set(e, BL_EUSAGE, "--%s; bytes have none",
+                            options->pattern ? "pattern is for a .tiktoken file" : "lowercase is for a vocab.txt");
     struct bl_tokenizer *tokenizer = calloc(1, sizeof *tokenizer);
     if (!tokenizer)
         return bl_error_memory(e);
     bl_added_init(&tokenizer->raw);
     bl_added_init(&tokenizer->normal);
     tokenizer->special = options->special;
+    tokenizer->lowercase = options->lowercase;
     tokenizer_update_digest(tokenizer, &(uint8_t){options->special}, 1);
     if (bytes) {
         tokenizer->size = 256;

@@ -12,12 +12,15 @@
 
 struct bl_tokenizer;
 
+enum bl_lowercase { BL_LOWERCASE_AUTO, BL_LOWERCASE_YES, BL_LOWERCASE_NO };
+
 struct bl_tokenizer_options {
-    /* "bytes", or a file: tokenizer.json, vocab.json (with merges.txt beside it), vocab.txt, a .tiktoken, a .model; or
-     * a folder with one of tokenizer.json, tokenizer.model, vocab.json and vocab.txt, in this order. */
+    /* "bytes", or a file: tokenizer.json, vocab.json (with merges.txt beside it), vocab.txt, tekken.json, a .tiktoken,
+     * a .model; or a folder with one of tokenizer.json, tokenizer.model, vocab.json and vocab.txt, in this order. */
     const char *path;
-    const char *pattern; /* of a .tiktoken, which does not have it: "r50k", "cl100k", "o200k"; else NULL */
+    const char *pattern; /* of a .tiktoken: the name of an encoding (encodings.h) or a regular expression; else NULL */
     bool special;        /* look for special added tokens in the text, too, not only for the others */
+    enum bl_lowercase lowercase; /* of a vocab.txt, which does not say it; auto: where no token has upper case */
 };
 
 /* BL_EUSAGE: there is no such file, or the options contradict it; BL_EFAIL: it cannot be read, is not a tokenizer

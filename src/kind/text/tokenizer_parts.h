@@ -9,6 +9,7 @@
 #include "kind/text/normalizer.h"
 #include "kind/text/regex.h"
 #include "kind/text/sentencepiece.h"
+#include "kind/text/tokenizer.h"
 #include "kind/text/vocabulary.h"
 #include "kind/text/wordpiece.h"
 
@@ -28,8 +29,9 @@ struct bl_split {
 
 struct bl_tokenizer {
     enum bl_tokenizer_model model;
-    char *path;             /* of its file; NULL: bytes */
-    bool special;           /* of the options */
+    char *path;   /* of its file; NULL: bytes */
+    bool special; /* of the options */
+    enum bl_lowercase lowercase;
     struct bl_added raw;    /* added tokens that are looked for in the original text */
     struct bl_added normal; /* added tokens that are looked for in normalised text */
     struct bl_normalizer normalizer[BL_NORMALIZERS_MAX];

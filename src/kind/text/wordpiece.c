@@ -97,26 +97,57 @@ int bl_wordpiece_encode(const struct bl_wordpiece *model, struct bl_buffer *scra
     return 0;
 }
 
+/* Splits "TOKEN<tab>ID"; *size becomes that of the token. */
+static bool line_split_id(const char *line, size_t *size, int64_t *id)
+{
+    const char *tab = memrchr(line, '\t', *size);
+    if (!tab || !bl_text_to_int(tab + 1, *size - (size_t)(tab + 1 - line), 0, BL_ID_MAX, id))
+        return false;
+    *size = (size_t)(tab - line);
+    return true;
+}
+
+/* Ids must ascend, so that none occurs twice. Of a token that does, the last id counts, as in the released packages. */
+static int vocabulary_read_line(struct bl_vocabulary *vocabulary, const char *token, size_t size, bool has_ids,
+                                int64_t number, int64_t *last, struct bl_error *e)
+{
+    int64_t known = -1, id = number;
+    if (bl_utf8_valid(token, size) < size)
+        return bl_error_set(e, BL_EFAIL, "invalid UTF-8");
+    size = bl_character_trim((const uint8_t *)token, size);
+    if (size && has_ids && !line_split_id(token, &size, &id))
+        return bl_error_set(e, BL_EFAIL, "no tab and id behind the token, which the first line has");
+    if (!size)
+        return BL_OK;
+    if (id <= *last)
+        return bl_error_set(e, BL_EFAIL, "the id %" PRId64 " comes after %" PRId64, id, *last);
+    *last = id;
+    int code = bl_vocabulary_add(vocabulary, token, size, (int32_t)id, &known, e);
+    if (!code && known >= 0)
+        vocabulary->token[known].id = (int32_t)id;
+    return code;
+}
+
 int bl_wordpiece_vocabulary(struct bl_vocabulary *vocabulary, const struct bl_buffer *text, const char *path,
                             struct bl_error *e)
 {
-    const char *token;
-    size_t at = 0, size;
-    for (int32_t line = 0; bl_text_next_line(text->data, text->size, &at, &token, &size); line++) {
-        if (bl_utf8_valid(token, size) < size)
-            return bl_error_set(e, BL_EFAIL, "%s:%" PRId32 ": invalid UTF-8", path, line + 1);
-        size = bl_character_trim((const uint8_t *)token, size);
-        int64_t known = -1;
-        int code = size ? bl_vocabulary_add(vocabulary, token, size, line, &known, e) : 0;
+    const char *line;
+    size_t at = 0, size, first;
+    int64_t id, last = -1;
+    bool has_ids = false;
+    for (int64_t number = 0; bl_text_next_line(text->data, text->size, &at, &line, &size); number++) {
+        if (number == 0) {
+            first = bl_character_trim((const uint8_t *)line, size);
+            has_ids = line_split_id(line, &first, &id);
+        }
+        int code = number > BL_ID_MAX ? bl_error_set(e, BL_EFAIL, "more than %d lines", BL_ID_MAX)
+                                      : vocabulary_read_line(vocabulary, line, size, has_ids, number, &last, e);
         if (code) {
-            bl_error_prefix(e, "%s:%" PRId32, path, line + 1);
+            bl_error_prefix(e, "%s:%" PRId64, path, number + 1);
             return code;
         }
-        if (known >= 0)
-            return bl_error_set(e, BL_EFAIL, "%s:%" PRId32 ": the same token as in line %" PRId32, path, line + 1,
-                                vocabulary->token[known].id + 1);
     }
-    return 0;
+    return BL_OK;
 }
 
 bool bl_wordpiece_uncased(const struct bl_vocabulary *vocabulary)
@@ -124,7 +155,7 @@ bool bl_wordpiece_uncased(const struct bl_vocabulary *vocabulary)
     for (size_t i = 0; i < vocabulary->count; i++) {
         const char *text = (const char *)bl_vocabulary_bytes(vocabulary, i);
         size_t size = vocabulary->token[i].size;
-        if (size > 2 && text[0] == '[' && text[size - 1] == ']')
+        if (size > 2 && ((text[0] == '[' && text[size - 1] == ']') || (text[0] == '<' && text[size - 1] == '>')))
             continue;
         for (size_t at = 0; at < size;) {
             uint32_t c;

@@ -33,14 +33,15 @@ int bl_wordpiece_init(struct bl_wordpiece *model, const struct bl_vocabulary *vo
 int bl_wordpiece_encode(const struct bl_wordpiece *model, struct bl_buffer *scratch, const uint8_t *word, size_t size,
                         struct bl_ids *ids, struct bl_error *e);
 
-/* Reads a vocab.txt: a token a line; its id is the line number from 0. White space at the end of a line is not part of
- * the token, and an empty line is an id without a token. BL_EFAIL, with path and line: a token occurs twice, or is not
- * UTF-8. */
+/* Reads a vocab.txt: a token a line; its id is the line number from 0, or, where the first line has a tab and a number,
+ * the number behind the line's last tab, as in ERNIE's. White space at the end of a line is not part of the
+ * token, and an empty line is an id without a token. Of a token that occurs again the last id counts. BL_EFAIL, with
+ * path and line: ids do not ascend, or a token is not UTF-8. */
 int bl_wordpiece_vocabulary(struct bl_vocabulary *vocabulary, const struct bl_buffer *text, const char *path,
                             struct bl_error *e);
 
 /* Whether the model needs text in lower case, which vocab.txt does not say: it does if no token has an upper-case
- * letter, except tokens in brackets such as [UNK]. */
+ * letter, except tokens in brackets such as [UNK] or <S>. */
 bool bl_wordpiece_uncased(const struct bl_vocabulary *vocabulary);
 
 #endif
