@@ -38,8 +38,10 @@ struct bl_option {
     size_t offset;              /* of the value in the stage's struct */
     const char *placeholder;    /* or NULL */
     const char *const *choices; /* BL_OPTION_CHOICE: ended by NULL */
-    int64_t min, max;           /* BL_OPTION_INT; max 0: INT64_MAX */
-    size_t repeats;             /* 0, or it may be given several times: parse adds to the value, of so many bytes */
+    /* Of BL_OPTION_PATH, or NULL: whether text, where there is no such file, names something else. */
+    bool (*is_name)(const char *text);
+    int64_t min, max; /* BL_OPTION_INT; max 0: INT64_MAX */
+    size_t repeats;   /* 0, or it may be given several times: parse adds to the value, of so many bytes */
     /* The conditions under which the option has an effect, or NULL: always. Separated by commas; all of them must hold:
      * "strategy=sample|mix", "size" (it is given), "world-size/batch-size" (one of them is given). A condition on an
      * option that the command lacks always holds. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <yaml.h>
 
 #include "base/array.h"
@@ -389,9 +390,11 @@ int bl_config_resolve(struct bl_config *config, const struct bl_options *options
             is_word |= strcmp(*word, *value) == 0;
         if (is_word)
             continue;
-        *value = config_keep(config, bl_path_join(config->directory, *value), e);
-        if (!*value)
+        const char *path = config_keep(config, bl_path_join(config->directory, *value), e);
+        if (!path)
             return e->code;
+        if (access(path, F_OK) == 0 || !option->is_name || !option->is_name(*value))
+            *value = path;
     }
     return BL_OK;
 }

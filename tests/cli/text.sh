@@ -199,7 +199,7 @@ test_a_folder_stands_for_the_tokenizer_in_it() {
     expect 1 bload scan -q x.txt --tokenizer m
     err_has 'm/tokenizer.json is neither a tokenizer.json (it has no "model") nor named vocab.json'
     expect 2 bload scan -q x.txt --tokenizer m/none
-    err_has 'tokenizer m/none: the folder has no tokenizer.json, tokenizer.model, vocab.json or vocab.txt'
+    err_has 'tokenizer m/none: the folder has no tokenizer.json, tokenizer.model, tekken.json, vocab.json or vocab.txt'
 }
 
 test_bytes_stay_as_they_are() {
@@ -553,4 +553,38 @@ test_large_documents_wait_for_memory() {
     expect 0 bload pack -q in --kind text --tokenizer bytes -T 65536 --oversize split -j 1 --memory 4G -o much
     expect 0 bload pack -q in --kind text --tokenizer bytes -T 65536 --oversize split -j 4 --memory 400M -o little
     diff -r much little
+}
+
+test_a_model_in_the_cache_of_hugging_face() {
+    local model=hub/models--owner--small.v1
+    mkdir -p hf/$model/refs hf/$model/snapshots/abc owner
+    printf abc >hf/$model/refs/main
+    printf '[UNK]\n[SEP]\nab\n##c\n' >hf/$model/snapshots/abc/vocab.txt
+    printf '{"cls_token": null, "sep_token": {"content": "[SEP]", "lstrip": false}}' >hf/$model/snapshots/abc/tokenizer_config.json
+    printf '{"eos_token": "[SE\\u0050]", "bos_token": "<s>"}' >hf/$model/snapshots/abc/special_tokens_map.json
+    printf 'abc ab x' >x.txt
+    export HF_HOME=$PWD/hf HF_HUB_CACHE=
+    expect 0 bload pack -q x.txt --tokenizer owner/small.v1 -T 5 -o d --eos eos_token
+    is '2 3 2 0 1' "$(tokens d)"
+    expect 0 bload pack -q x.txt --tokenizer hf/$model/snapshots/abc/vocab.txt -T 6 -o e --eos '[SEP]' --bos sep_token
+    is '1 2 3 2 0 1' "$(tokens e)"
+    mkdir c
+    printf 'sources: [../x.txt]\ntokenizer: owner/small.v1\nT: 5\neos: eos_token\n' >c/c.yaml
+    expect 0 bload pack -q --config c/c.yaml -o f
+    is '2 3 2 0 1' "$(tokens f)"
+    expect 2 bload scan x.txt --tokenizer owner/small.v1 --bos bos_token
+    err_has '--bos: the tokenizer has no token "bos_token"'
+    expect 2 bload scan x.txt --tokenizer owner/small.v2
+    err_has "tokenizer owner/small.v2: No such file or directory, nor is it in Hugging Face's cache: nothing is downloaded here"
+    HF_HUB_CACHE=$PWD/hf/hub HF_HOME=/nowhere expect 0 bload scan -q x.txt --tokenizer owner/small.v1
+    HF_HOME=/nowhere expect 2 bload scan x.txt --tokenizer owner/small.v1
+    printf '../abc' >hf/$model/refs/main
+    expect 1 bload scan x.txt --tokenizer owner/small.v1
+    err_has 'refs/main has no name of a revision'
+    printf '{' >hf/$model/snapshots/abc/tokenizer_config.json
+    expect 1 bload scan x.txt --tokenizer hf/$model/snapshots/abc --eos eos_token
+    err_has 'tokenizer_config.json: not JSON at byte 1'
+    printf '[UNK]\n' >owner/small.v1 # an existing path wins
+    expect 2 bload scan x.txt --tokenizer owner/small.v1
+    err_has 'owner/small.v1 is not a tokenizer'
 }

@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "base/text.h"
+#include "kind/text/model_cache.h"
 
 static const char *const tokenizer_words[] = {"bytes", NULL};
 static const char *const special_choices[] = {"plain", "parse", NULL};
@@ -14,12 +15,22 @@ static const char *const lowercase_choices[] = {"auto", "yes", "no", NULL};
 static const char *const format_choices[] = {"auto", "jsonl", "plain", "npy", "megatron", NULL};
 static const char *const invalid_choices[] = {"replace", "error", NULL};
 
+static bool tokenizer_is_cached(const char *name)
+{
+    struct bl_buffer folder = {0};
+    struct bl_error e = {0};
+    bool found = false;
+    bool cached = bl_model_cache_find(name, &folder, &found, &e) == BL_OK && found;
+    bl_buffer_free(&folder);
+    return cached;
+}
+
 const struct bl_option bl_text_options[] = {
-    BL_OPTION_PATH("tokenizer", struct bl_text_config, tokenizer, BL_AFFECTS_NOTHING,
-                   "tokenizer.json, vocab.json (merges.txt beside it), vocab.txt, tekken.json, a .tiktoken or .model "
-                   "file; a folder with one "
-                   "of these names; or bytes: a token is a byte",
-                   .placeholder = "FILE|FOLDER|bytes", .choices = tokenizer_words),
+    BL_OPTION_PATH(
+        "tokenizer", struct bl_text_config, tokenizer, BL_AFFECTS_NOTHING,
+        "tokenizer.json, vocab.json (merges.txt beside it), vocab.txt, tekken.json, a .tiktoken or .model "
+        "file; a folder with one of these names; a model in Hugging Face's cache; or bytes: a token is a byte",
+        .placeholder = "FILE|FOLDER|MODEL|bytes", .choices = tokenizer_words, .is_name = tokenizer_is_cached),
     BL_OPTION_STRING("pattern", struct bl_text_config, pattern, BL_AFFECTS_LENGTHS,
                      "encoding of a .tiktoken file (r50k, llama3, qwen ...), or the regular expression of its words; "
                      "published files need none",
@@ -199,19 +210,35 @@ static int keys_prepare(const struct bl_text_config *config, struct bl_text_prep
 
 /* --- tokens ----------------------------------------------------------------------------------------------------- */
 
-/* The id of a token that the user gave by its text or number; missing: the id if text is NULL. */
+static bool text_is_key(const char *text)
+{
+    size_t size = strlen(text), suffix = strlen("_token");
+    return size > suffix && strcmp(text + size - suffix, "_token") == 0;
+}
+
+/* The id of a token by its text, or by the name that the tokenizer's folder has for it. */
+static int token_find(const struct bl_tokenizer *tokenizer, const char *option, const char *text, int64_t *number,
+                      struct bl_error *e)
+{
+    int32_t id = tokenizer ? bl_tokenizer_find(tokenizer, text) : -1;
+    int code = id < 0 && tokenizer && text_is_key(text) ? bl_tokenizer_find_named(tokenizer, text, &id, e) : BL_OK;
+    *number = id;
+    if (code || id >= 0)
+        return code;
+    return bl_error_set(e, BL_EUSAGE, "--%s: %s \"%s\"", option,
+                        tokenizer ? "the tokenizer has no token" : "without --tokenizer there is no token", text);
+}
+
+/* The id of a token that the user gave by its text, its name or number; missing: the id if text is NULL. */
 static int token_resolve(const struct bl_text_config *config, const char *option, const char *text, int32_t missing,
                          int32_t *id, struct bl_error *e)
 {
     int64_t number = missing, max = config->dtype ? UINT16_MAX : INT32_MAX;
-    const struct bl_tokenizer *tokenizer = config->prepared.tokenizer;
-    if (text && !bl_text_to_int(text, strlen(text), 0, INT32_MAX, &number)) {
-        number = tokenizer ? bl_tokenizer_find(tokenizer, text) : -1;
-        if (number < 0)
-            return bl_error_set(e, BL_EUSAGE, "--%s: %s \"%s\"", option,
-                                tokenizer ? "the tokenizer has no token" : "without --tokenizer there is no token",
-                                text);
-    }
+    int code = BL_OK;
+    if (text && !bl_text_to_int(text, strlen(text), 0, INT32_MAX, &number))
+        code = token_find(config->prepared.tokenizer, option, text, &number, e);
+    if (code)
+        return code;
     if (number > max)
         return bl_error_set(e, BL_EUSAGE, "--%s: the id %" PRId64 " does not fit --dtype u16", option, number);
     *id = (int32_t)number;

@@ -1,6 +1,7 @@
 /* The front of the tokenizers: finds the file, reads it, and has it read by the reader of its format. */
 #include "kind/text/tokenizer.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +11,8 @@
 
 #include "base/path.h"
 #include "base/io.h"
+#include "kind/text/model_cache.h"
+#include "kind/text/special_names.h"
 #include "kind/text/tokenizer_readers.h"
 
 #define FILE_MAX ((size_t)1 << 28) /* bytes: ten times the largest known */
@@ -168,29 +171,47 @@ out:
     return code;
 }
 
-/* The tokenizer's file: path, or the first of the known names in the folder path. */
-static int tokenizer_find_file(const char *path, struct bl_buffer *out, struct bl_error *e)
+/* The first of the known names in a folder. */
+static int folder_find_tokenizer(const char *folder, struct bl_buffer *out, struct bl_error *e)
 {
-    static const char *const names[] = {"tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt"};
+    static const char *const names[] = {"tokenizer.json", "tokenizer.model", "tekken.json", "vocab.json", "vocab.txt"};
     struct stat status;
-    if (stat(path, &status))
-        return bl_error_errno(e, BL_EUSAGE, "tokenizer %s", path);
-    if (!S_ISDIR(status.st_mode)) {
-        bl_buffer_text(out, path);
-        return bl_buffer_check(out, e);
-    }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         bl_buffer_clear(out);
-        bl_buffer_printf(out, "%s%s%s", path, bl_path_has_suffix(path, "/") ? "" : "/", names[i]);
+        bl_buffer_printf(out, "%s%s%s", folder, bl_path_has_suffix(folder, "/") ? "" : "/", names[i]);
         if (bl_buffer_check(out, e))
             return BL_EFAIL;
         if (!stat(out->data, &status))
             return BL_OK;
     }
     return bl_error_set(e, BL_EUSAGE,
-                        "tokenizer %s: the folder has no tokenizer.json, tokenizer.model, vocab.json or vocab.txt: "
-                        "name the tokenizer's file",
-                        path);
+                        "tokenizer %s: the folder has no tokenizer.json, tokenizer.model, tekken.json, vocab.json or "
+                        "vocab.txt: name the tokenizer's file",
+                        folder);
+}
+
+/* The tokenizer's file: path, or one in the folder path, or in that of the repository path. */
+static int tokenizer_find_file(const char *path, struct bl_buffer *out, struct bl_error *e)
+{
+    struct stat status;
+    struct bl_buffer folder = {0};
+    bool found = false;
+    int code = BL_OK;
+    if (stat(path, &status)) {
+        int error = errno;
+        code = bl_model_cache_find(path, &folder, &found, e);
+        if (!code && !found)
+            code = bl_error_set(e, BL_EUSAGE, "tokenizer %s: %s%s", path, strerror(error),
+                                folder.size ? ", nor is it in Hugging Face's cache: nothing is downloaded here" : "");
+    }
+    if (!code && !found && !S_ISDIR(status.st_mode)) {
+        bl_buffer_text(out, path);
+        code = bl_buffer_check(out, e);
+    } else if (!code) {
+        code = folder_find_tokenizer(found ? folder.data : path, out, e);
+    }
+    bl_buffer_free(&folder);
+    return code;
 }
 
 int bl_tokenizer_open(struct bl_tokenizer **out, const struct bl_tokenizer_options *options, struct bl_error *e)
@@ -260,6 +281,18 @@ int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text
         id = bl_added_find(&tokenizer->normal, text, strlen(text));
     int64_t token = id < 0 ? bl_vocabulary_find(&tokenizer->vocabulary, text, strlen(text)) : -1;
     return token < 0 ? id : tokenizer->vocabulary.token[token].id;
+}
+
+int bl_tokenizer_find_named(const struct bl_tokenizer *tokenizer, const char *key, int32_t *id, struct bl_error *e)
+{
+    struct bl_buffer name = {0};
+    bool found = false;
+    *id = -1;
+    int code = tokenizer->path ? bl_special_name_find(tokenizer->path, key, &name, &found, e) : BL_OK;
+    if (!code && found)
+        *id = bl_tokenizer_find(tokenizer, name.data);
+    bl_buffer_free(&name);
+    return code;
 }
 
 const char *bl_tokenizer_name(const struct bl_tokenizer *tokenizer)

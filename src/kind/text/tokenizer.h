@@ -16,7 +16,8 @@ enum bl_lowercase { BL_LOWERCASE_AUTO, BL_LOWERCASE_YES, BL_LOWERCASE_NO };
 
 struct bl_tokenizer_options {
     /* "bytes", or a file: tokenizer.json, vocab.json (with merges.txt beside it), vocab.txt, tekken.json, a .tiktoken,
-     * a .model; or a folder with one of tokenizer.json, tokenizer.model, vocab.json and vocab.txt, in this order. */
+     * a .model; or a folder with one of tokenizer.json, tokenizer.model, tekken.json, vocab.json and vocab.txt, in this
+     * order; or, where there is no such file, the name of a repository in Hugging Face's cache (model_cache.h). */
     const char *path;
     const char *pattern; /* of a .tiktoken: the name of an encoding (encodings.h) or a regular expression; else NULL */
     bool special;        /* look for special added tokens in the text, too, not only for the others */
@@ -34,6 +35,9 @@ const char *bl_tokenizer_name(const struct bl_tokenizer *tokenizer);
 int64_t bl_tokenizer_size(const struct bl_tokenizer *tokenizer);
 /* The id of a token by its text ("<|endoftext|>"); -1 when there is none. */
 int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text);
+/* The same for the token that the files beside it name "eos_token", "bos_token" and so on (special_names.h). BL_EFAIL:
+ * one of these files cannot be read. */
+int bl_tokenizer_find_named(const struct bl_tokenizer *tokenizer, const char *key, int32_t *id, struct bl_error *e);
 /* XXH3 of all that the ids depend on: the bytes of the files, and the options. */
 uint64_t bl_tokenizer_digest(const struct bl_tokenizer *tokenizer);
 /* The versions of the libraries that the ids come from: one call of emit for each. Most tokenizers use none. */
