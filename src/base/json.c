@@ -40,7 +40,7 @@ bool bl_json_key_parse(struct bl_json_key *key, const char *text, size_t size)
 static bool scan_fail(struct scan *s, const char *what)
 {
     if (!s->fault->what)
-        *s->fault = (struct bl_json_fault){(size_t)(s->at - s->begin), what};
+        *s->fault = (struct bl_json_fault){.at = (size_t)(s->at - s->begin), .what = what};
     return false;
 }
 
@@ -161,17 +161,28 @@ static bool scan_number(struct scan *s)
     return true;
 }
 
-static bool scan_word(struct scan *s)
+static bool scan_word(struct scan *s, enum bl_json_type *type)
 {
-    static const char *const word[] = {"true", "false", "null"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const word[] = {"true", "false", "null", "NaN", "Infinity", "-Infinity"};
+    for (int i = 0; i < 6; i++) {
         size_t size = strlen(word[i]);
-        if ((size_t)(s->end - s->at) >= size && memcmp(s->at, word[i], size) == 0) {
-            s->at += size;
-            return true;
-        }
+        if ((size_t)(s->end - s->at) < size || memcmp(s->at, word[i], size) != 0)
+            continue;
+        s->at += size;
+        s->fault->not_finite |= i >= 3;
+        *type = i >= 3 ? BL_JSON_NOT_FINITE : BL_JSON_WORD;
+        return true;
     }
     return scan_fail(s, "expected a value");
+}
+
+/* Whether a number begins here: also a minus sign alone, which is a fault in a number, but no -Infinity. */
+static bool scan_is_number(const struct scan *s)
+{
+    const char *digit = s->at + (*s->at == '-');
+    if (digit < s->end && *digit >= '0' && *digit <= '9')
+        return true;
+    return *s->at == '-' && (digit == s->end || *digit != 'I');
 }
 
 static bool scan_value(struct scan *s, int depth, struct bl_json_value *value);
@@ -285,12 +296,11 @@ static bool scan_value(struct scan *s, int depth, struct bl_json_value *value)
     } else if (*s->at == '[') {
         value->type = BL_JSON_ARRAY;
         good = scan_array(s, depth);
-    } else if (*s->at == '-' || (*s->at >= '0' && *s->at <= '9')) {
+    } else if (scan_is_number(s)) {
         value->type = BL_JSON_NUMBER;
         good = scan_number(s);
     } else {
-        value->type = BL_JSON_WORD;
-        good = scan_word(s);
+        good = scan_word(s, &value->type);
     }
     value->size = (size_t)(s->at - value->text);
     return good;
@@ -477,8 +487,8 @@ int bl_json_next_double(const struct bl_json_value *array, size_t *at, double *n
 
 const char *bl_json_type_name(enum bl_json_type type)
 {
-    static const char *const name[] = {"missing",  "a string", "a number", "true, false or null",
-                                       "an array", "an object"};
+    static const char *const name[] = {"missing",  "a string",  "a number",          "true, false or null",
+                                       "an array", "an object", "NaN or an infinity"};
     return name[type];
 }
 

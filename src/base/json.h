@@ -1,4 +1,5 @@
-/* One line of JSON: all of it is checked, and the values of some keys are found, without building a tree. */
+/* One line of JSON: all of it is checked, and the values of some keys are found, without building a tree. NaN, Infinity
+ * and -Infinity, which JSON has not, but Python's json.dumps writes, are values of a type of their own. */
 #ifndef BL_JSON_H
 #define BL_JSON_H
 
@@ -29,7 +30,15 @@ struct bl_json_key {
 /* Splits text at its dots; the parts point into text. False: a part is empty or there are too many. */
 bool bl_json_key_parse(struct bl_json_key *key, const char *text, size_t size);
 
-enum bl_json_type { BL_JSON_NONE, BL_JSON_STRING, BL_JSON_NUMBER, BL_JSON_WORD, BL_JSON_ARRAY, BL_JSON_OBJECT };
+enum bl_json_type {
+    BL_JSON_NONE,
+    BL_JSON_STRING,
+    BL_JSON_NUMBER,
+    BL_JSON_WORD,
+    BL_JSON_ARRAY,
+    BL_JSON_OBJECT,
+    BL_JSON_NOT_FINITE
+};
 
 struct bl_json_value {
     enum bl_json_type type; /* NONE: the line lacks the key */
@@ -41,6 +50,7 @@ struct bl_json_value {
 struct bl_json_fault {
     size_t at;        /* offset in the line */
     const char *what; /* "expected a value" */
+    bool not_finite;  /* no fault here: there is a NaN or an infinity, at which other readers fail */
 };
 
 /* Checks that the line is one object, and sets value[i] for key[i]; of a repeated key, the last one counts. Otherwise

@@ -383,6 +383,9 @@ END
     echo '{"database": {"\ud800x": 7}}' >actions.json
     expect 2 bload pack -q -c set.yaml -o d
     err_has "actions.json:1:23: not JSON: invalid Unicode '\uD800'"
+    echo '{"database": NaN}' >actions.json
+    expect 2 bload pack -q -c set.yaml -o d
+    err_has "actions.json:1:16: not JSON: invalid token near 'NaN'"
     echo '{"data": {}}' >actions.json
     expect 2 bload pack -q -c set.yaml -o d
     err_has 'actions.json has no object "database"'

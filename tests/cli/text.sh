@@ -131,6 +131,17 @@ test_bad_lines_are_named_with_their_bytes() {
     expect 0 bload verify d
 }
 
+test_numbers_that_only_python_writes() {
+    printf '%s\n' '{"text": "ab", "score": NaN}' '{"score": [Infinity, {"x": -Infinity}], "text": "c"}' '{"text": NaN}' \
+        '{"text": "d", "score": Nan}' >c.jsonl
+    expect 3 bload scan c.jsonl --tokenizer bytes --keep score
+    is '2 1 0 0' "$(field length <"$OUT" | xargs)"
+    is 'NaN' "$(field score 1 <"$OUT")"
+    err_has 'bload: skipped c.jsonl#82: "text" is NaN or an infinity, not a string or an array of ids'
+    err_has 'bload: skipped c.jsonl#96: not JSON at byte 119: expected a value'
+    is 2 "$(grep -c '^bload: skipped' "$ERR")"
+}
+
 test_a_last_line_may_lack_its_newline() {
     printf '{"text": "a"}\n{"text": "bc"}' >c.jsonl
     expect 0 bload scan -q c.jsonl --tokenizer bytes

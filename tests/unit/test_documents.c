@@ -225,6 +225,29 @@ START_TEST(json_that_is_none)
 }
 END_TEST
 
+/* What Python's json.dumps writes, and JSON has not. */
+START_TEST(json_with_numbers_that_are_not_finite)
+{
+    static const char line[] = "{\"a\": NaN, \"b\": -Infinity, \"c\": [1, Infinity, {\"d\": NaN}], \"e\": -1}";
+    static const char *const bad[] = {"{\"a\": Na}",        "{\"a\": -Inf}", "{\"a\": -NaN}",
+                                      "{\"a\": +Infinity}", "{\"a\": NaN1}", "{\"a\": -I"};
+    struct bl_json_key key[3];
+    struct bl_json_value value[3];
+    struct bl_json_fault fault;
+    for (int k = 0; k < 3; k++)
+        ck_assert(bl_json_key_parse(&key[k], &"abe"[k], 1));
+    ck_assert(bl_json_scan(line, sizeof line - 1, key, 3, value, &fault));
+    ck_assert(fault.not_finite);
+    ck_assert(value[0].type == BL_JSON_NOT_FINITE && value[0].size == 3);
+    ck_assert(value[1].type == BL_JSON_NOT_FINITE && value[1].size == 9);
+    ck_assert(value[2].type == BL_JSON_NUMBER && value[2].size == 2);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_msg(!bl_json_scan(bad[i], strlen(bad[i]), key, 3, value, &fault), "%s", bad[i]);
+    ck_assert(bl_json_scan("{\"a\": null}", 11, key, 3, value, &fault));
+    ck_assert(!fault.not_finite);
+}
+END_TEST
+
 static void spool_stretch(uint64_t key, const char *path, int64_t first, struct bl_spool_index *places)
 {
     struct bl_input input = {.path = path};
@@ -392,6 +415,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, blank_lines_across_edges);
     tcase_add_test(tests, what_is_too_long_is_passed_over);
     tcase_add_test(tests, json_that_is_none);
+    tcase_add_test(tests, json_with_numbers_that_are_not_finite);
     tcase_add_test(tests, a_shared_stretch_is_not_read_to_be_found);
     tcase_add_test(tests, every_document_has_its_place);
     tcase_add_loop_test(tests, documents_that_lie_unevenly_are_found, 0, 3);

@@ -120,16 +120,16 @@ static int annotations_parse(struct bl_annotations *all, json_t *root, const cha
     return BL_OK;
 }
 
-/* Jansson does not report out of memory: it rejects sound text, or has no code. Half a surrogate pair is sound to our
- * scanner, which replaces it, and not to Jansson. */
+/* Jansson does not report out of memory: it rejects sound text, or has no code. Half a surrogate pair and NaN are sound
+ * to our scanner, and not to Jansson. */
 static int annotations_report_json(const struct bl_buffer *text, const json_error_t *wrong, const char *path,
                                    struct bl_error *e)
 {
     struct bl_json_fault fault;
     enum json_error_code code = json_error_code(wrong);
     bool surrogate = strncmp(wrong->text, "invalid Unicode", 15) == 0;
-    if (code <= json_error_out_of_memory || (code == json_error_invalid_syntax && !surrogate &&
-                                             bl_json_scan(text->data, text->size, NULL, 0, NULL, &fault)))
+    bool sound = bl_json_scan(text->data, text->size, NULL, 0, NULL, &fault) && !fault.not_finite;
+    if (code <= json_error_out_of_memory || (code == json_error_invalid_syntax && !surrogate && sound))
         return bl_error_memory(e);
     return bl_error_set(e, BL_EUSAGE, "%s:%d:%d: not JSON: %s", path, wrong->line, wrong->column, wrong->text);
 }
