@@ -467,24 +467,6 @@ int bl_json_next_int(const struct bl_json_value *array, size_t *at, int64_t *num
     return BL_OK;
 }
 
-int bl_json_next_double(const struct bl_json_value *array, size_t *at, double *number, bool *found)
-{
-    const char *text;
-    size_t size;
-    char copy[64];
-    int code = array_next_number(array, at, &text, &size);
-    *found = text != NULL;
-    if (code || !text)
-        return code;
-    if (size >= sizeof copy)
-        return BL_EDATA;
-    memcpy(copy, text, size);
-    copy[size] = '\0';
-    char *end;
-    *number = strtod(copy, &end);
-    return *end || !isfinite(*number) ? BL_EDATA : BL_OK;
-}
-
 const char *bl_json_type_name(enum bl_json_type type)
 {
     static const char *const name[] = {"missing",  "a string",  "a number",          "true, false or null",

@@ -76,8 +76,6 @@ bool bl_json_next_member(const struct bl_json_value *object, size_t *at, struct 
 /* Reads the whole number at *at of such an array and moves *at past it. *found: false at the end. BL_EDATA, without a
  * message: the element is no whole number, or does not fit. */
 int bl_json_next_int(const struct bl_json_value *array, size_t *at, int64_t *number, bool *found);
-/* The same for any number. */
-int bl_json_next_double(const struct bl_json_value *array, size_t *at, double *number, bool *found);
 
 const char *bl_json_type_name(enum bl_json_type type); /* "a string", "an array" */
 

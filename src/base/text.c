@@ -23,9 +23,9 @@ bool bl_text_to_int(const char *text, size_t size, int64_t min, int64_t max, int
             return false;
         magnitude = magnitude * 10 + (uint64_t)(text[at] - '0');
     }
-    if (magnitude > (uint64_t)INT64_MAX)
+    if (magnitude > (uint64_t)INT64_MAX + negative)
         return false;
-    int64_t number = negative ? -(int64_t)magnitude : (int64_t)magnitude;
+    int64_t number = (int64_t)(negative ? 0 - magnitude : magnitude);
     if (number < min || number > max)
         return false;
     *value = number;

@@ -12,10 +12,15 @@ corpus() {
 
 # tokens DIR: the tokens of the first block of a plain dataset with one shard, without padding by zeros at the end.
 tokens() {
+    values "$1" tokens d4
+}
+
+# A tensor of the first shard, by the type that od has for its values.
+values() {
     local shard=$1/shards/00000/shard-00000000.safetensors begin end
-    read -r begin end < <(head -c 8000 "$shard" | grep -ao '"tokens":{[^}]*}' | sed 's/.*offsets":\[\([0-9]*\),\([0-9]*\)\].*/\1 \2/')
+    read -r begin end < <(head -c 8000 "$shard" | grep -ao "\"$2\":{[^}]*}" | sed 's/.*offsets":\[\([0-9]*\),\([0-9]*\)\].*/\1 \2/')
     begin=$((begin + 8 + $(od -An -t u8 -N 8 "$shard")))
-    od -An -v -t d4 -j "$begin" -N $((end + 8 + $(od -An -t u8 -N 8 "$shard") - begin)) "$shard" | xargs
+    od -An -v -t "$3" -j "$begin" -N $((end + 8 + $(od -An -t u8 -N 8 "$shard") - begin)) "$shard" | xargs
 }
 
 test_documents_of_jsonl() {
@@ -414,7 +419,7 @@ test_fields_beside_the_tokens() {
     printf '%s\n' '{"ids": [1, 2, 3], "mask": [0, 1, 1], "labels": [-100, 2, 3]}' '{"ids": [4], "mask": [1, 1], "labels": [4]}' '{"ids": [4], "mask": [300], "labels": [4]}' '{"ids": [4], "labels": [4]}' >f.jsonl
     expect 3 bload pack f.jsonl --key ids --field loss_mask=mask:u8,labels=labels -T 4 -o d
     err_has 'skipped f.jsonl#62: loss_mask has 2 values for 1 tokens'
-    err_has 'skipped f.jsonl#106: loss_mask: value 0 is no number that fits U8'
+    err_has 'skipped f.jsonl#106: loss_mask: value 0 is no number that fits U8: 300'
     err_has 'skipped f.jsonl#149: no key "mask"'
     expect 0 bload verify d
     expect 2 bload pack f.jsonl --key ids --field labels=labels --eos 5 -T 4 -o e
@@ -423,6 +428,32 @@ test_fields_beside_the_tokens() {
         expect 2 bload pack f.jsonl --key ids --field labels=labels:$dtype -T 4 -o e
         err_has "a field's type is u8, i8, u16, i16, i32, i64 or f32"
     done
+}
+
+# Masks of booleans, and whole numbers that were written as floats.
+test_fields_of_booleans_and_of_floats() {
+    printf '%s\n' '{"ids": [1, 2, 3], "m": [true, false ,true]}' '{"ids": [4, 5, 6], "m": [1.0, 0e0, 25.5e1]}' \
+        '{"ids": [7, 8], "m": [-0.0, 1]}' >f.jsonl
+    for dtype in u8:u1 i16:d2 i64:d8 f32:f4; do
+        expect 0 bload pack f.jsonl --key ids --field m=m:${dtype%:*} -T 8 -o ${dtype%:*} --order keep
+        is '1 0 1 1 0 255 0 1' "$(values ${dtype%:*} m ${dtype#*:} | sed s/-0/0/)"
+    done
+    printf '%s\n' '{"ids": [1, 2], "m": [1, 1.5]}' '{"ids": [1], "m": [256.0]}' '{"ids": [1], "m": [null]}' '{"ids": [1], "m": ["1"]}' \
+        '{"ids": [1], "m": [NaN]}' '{"ids": [1], "m": [-1e0]}' '{"ids": [1], "m": [[1]]}' '{"ids": [1], "m": true}' '{"ids": [true], "m": [1]}' >bad.jsonl
+    expect 3 bload scan bad.jsonl f.jsonl --key ids --field m=m:u8
+    for reason in 'm: value 1 is no number that fits U8: 1.5' 'm: value 0 is no number that fits U8: 256.0' \
+        'm: value 0 is no number that fits U8: null' 'm: value 0 is no number that fits U8: "1"' 'm: value 0 is no number that fits U8: NaN' \
+        'm: value 0 is no number that fits U8: -1e0' 'm: value 0 is no number that fits U8: [1]' \
+        '"m" is true, false or null, not an array' 'token 0 is no id (a whole number)'; do
+        grep -qF "$reason" "$OUT" || fail "no row for: $reason"
+    done
+    printf '%s\n' '{"ids": [1], "m": [9223372036854775807]}' '{"ids": [1], "m": [-9223372036854775808]}' '{"ids": [1], "m": [1e3]}' >long.jsonl
+    expect 0 bload scan -q long.jsonl --key ids --field m=m:i64
+    printf '%s\n' '{"ids": [1], "m": [9223372036854775808]}' '{"ids": [1], "m": [1e19]}' '{"ids": [1], "m": [9223372036854775808.0]}' >long.jsonl
+    expect 1 bload pack -q long.jsonl --key ids --field m=m:i64 -T 2 -o l
+    printf '%s\n' '{"ids": [1], "m": [3e38]}' '{"ids": [1], "m": [3.5e38]}' >long.jsonl
+    expect 3 bload scan -q long.jsonl --key ids --field m=m:f32
+    is '1 0' "$(field length <"$OUT" | xargs)"
 }
 
 test_u16_is_refused_when_ids_do_not_fit() {

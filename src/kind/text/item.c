@@ -9,10 +9,12 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "kind/content.h"
+#include "kind/text/field_values.h"
 
 #define KEPT_MAX ((size_t)4096)    /* bytes of a value in the table: its lines must stay readable */
 #define HELD_MAX ((size_t)8 << 20) /* bytes of a buffer between two documents */
 #define KEYS_SHOWN 10              /* keys of a line in a message */
+#define VALUE_SHOWN 40             /* bytes of a value in a message */
 #define ADD_REASON(item, ...) bl_row_append_reason((item)->reason, sizeof(item)->reason, __VA_ARGS__)
 
 int bl_item_open(struct bl_item *item, const struct bl_text_config *config, const struct bl_kind_env *env,
@@ -317,46 +319,19 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
     return bl_buffer_check(&item->extra, e);
 }
 
-/* Appends the next number of an array in the dtype of a field. *found: false at the end. False: it is no number, or
- * does not fit. */
-static bool number_append(struct bl_buffer *out, enum bl_dtype dtype, const struct bl_json_value *value, size_t *at,
-                          bool *found)
-{
-    int64_t number = 0;
-    double real = 0;
-    if (dtype == BL_F32) {
-        int code = bl_json_next_double(value, at, &real, found);
-        float narrow = (float)real;
-        if (!code && *found)
-            bl_buffer_append(out, &narrow, sizeof narrow);
-        return !code;
-    }
-    int code = bl_json_next_int(value, at, &number, found);
-    size_t bits = 8 * bl_dtype_size(dtype);
-    bool is_unsigned = dtype == BL_U8 || dtype == BL_U16;
-    int64_t max = bits == 64 ? INT64_MAX : ((int64_t)1 << (is_unsigned ? bits : bits - 1)) - 1;
-    int64_t min = is_unsigned ? 0 : -max - 1;
-    if (code || number < min || number > max)
-        return false;
-    if (*found)
-        bl_buffer_append(out, &number, bits / 8); /* the low bytes come first */
-    return true;
-}
-
 /* Reads an extra field: one number for each token. */
 static int item_read_field(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
 {
     const struct bl_text_column *column = &item->config->prepared.column[k];
-    size_t at = 0, count = 0;
+    struct bl_json_value odd;
+    size_t count;
     if (value->type != BL_JSON_ARRAY)
         return item_skip_value(item, k, value, "an array");
-    for (;; count++) {
-        bool found;
-        if (!number_append(&item->values, column->dtype, value, &at, &found))
-            return bl_item_skip(item, "%s: value %zu is no number that fits %s", column->name, count,
-                                bl_dtype_name(column->dtype));
-        if (!found)
-            break;
+    if (!bl_field_values_append(&item->values, column->dtype, value, &count, &odd)) {
+        const char *quote = odd.type == BL_JSON_STRING ? "\"" : "";
+        return bl_item_skip(item, "%s: value %zu is no number that fits %s: %s%.*s%s", column->name, count,
+                            bl_dtype_name(column->dtype), quote, odd.size < VALUE_SHOWN ? (int)odd.size : VALUE_SHOWN,
+                            odd.text, quote);
     }
     if (count != item->ids.count)
         return bl_item_skip(item, "%s has %zu values for %zu tokens", column->name, count, item->ids.count);

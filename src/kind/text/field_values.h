@@ -1,0 +1,14 @@
+/* The values of an extra field of text: a JSON array with one number for each token. */
+#ifndef BL_FIELD_VALUES_H
+#define BL_FIELD_VALUES_H
+
+#include "base/json.h"
+#include "kind/field.h"
+
+/* Appends the elements of the array in the type: whole numbers that fit it, also written as 1.0 or 1e3, and true and
+ * false as 1 and 0; for F32 any number that stays finite. *count: how many they are. False: an element is none of
+ * these; *odd is this element, number *count. */
+bool bl_field_values_append(struct bl_buffer *out, enum bl_dtype dtype, const struct bl_json_value *array,
+                            size_t *count, struct bl_json_value *odd);
+
+#endif
