@@ -456,6 +456,37 @@ test_fields_of_booleans_and_of_floats() {
     is '1 0' "$(field length <"$OUT" | xargs)"
 }
 
+# An odd line costs itself, wherever it stands; a file of text needs a tokenizer.
+test_odd_lines_among_ids() {
+    { echo '{"ids": "a header"}'; for i in $(seq 20); do echo "{\"ids\": [$i, 1, 2]}"; done
+      printf '%s\n' '{"ids": "text"}' '{"ids": ""}' '{"ids": {"a": 1}}' '[1, 2]' '{"ids": [1, "2"]}' '{"ids": [3]}'; } >c.jsonl
+    expect 3 bload pack c.jsonl --key ids -T 8 -o d
+    err_has 'bload: skipped c.jsonl#0: "ids" is a string, not an array of ids (text needs --tokenizer)'
+    grep -q '^bload: skipped c.jsonl#[1-9][0-9]*: "ids" is a string, not an array of ids (text needs --tokenizer)$' "$ERR"
+    is '21 ok 6 skipped' "$(field status <d/sequences.tsv | sort | uniq -c | xargs)"
+    expect 0 bload verify d
+    # With a tokenizer both are of use.
+    expect 3 bload scan -q c.jsonl --key ids --tokenizer bytes
+    is '23 ok 4 skipped' "$(field status <"$OUT" | sort | uniq -c | xargs)"
+    { for i in $(seq 15); do echo '{"ids": "text"}'; done && echo '{"ids": [1]}'; } >late.jsonl
+    expect 3 bload scan -q late.jsonl --key ids
+    is '1 ok 15 skipped' "$(field status <"$OUT" | sort | uniq -c | xargs)"
+    { for i in $(seq 16); do echo '{"ids": "text"}'; done && echo '{"ids": [1]}'; } >late.jsonl
+    # The first part of a large file may have too few lines to tell.
+    head -c 35000000 /dev/zero | tr '\0' x | sed 's/.*/{"ids": "&"}/' >text
+    { cat text && echo && cat text && echo; } >large.jsonl
+    expect 2 bload scan large.jsonl --key ids
+    echo '{"ids": [1]}' >>large.jsonl
+    expect 3 bload scan -q large.jsonl --key ids
+    is '0 0 1' "$(field length <"$OUT" | xargs)"
+    for file in late.jsonl one.jsonl; do
+        echo '{"ids": "text"}' >one.jsonl
+        expect 2 bload scan c.jsonl $file --key ids
+        err_has 'the inputs hold text: use --tokenizer FILE, or --tokenizer bytes'
+        is 0 "$(grep -c late.jsonl "$ERR")"
+    done
+}
+
 test_u16_is_refused_when_ids_do_not_fit() {
     corpus
     expect 0 bload pack -q corpus.jsonl --tokenizer bytes -T 20 -o d --dtype u16 --eos 65535

@@ -18,6 +18,7 @@
 #include "kind/text/spool.h"
 
 #define CANCEL_EVERY 64 /* documents */
+#define TEXTS_MAX 16    /* lines of text at the beginning of a file, for which a tokenizer is missing */
 
 struct bl_counter {
     struct bl_item item;
@@ -88,19 +89,57 @@ static int counting_add_item(void *context, struct bl_item *item, struct bl_erro
     return bl_spool_put(c->spool, c->input, &item->row, item->steps, item->bytes, e);
 }
 
+/* Reads on behind the first part of a file until its texts are judged: where files are cut must not decide it. */
+static int counting_read_on(struct counting *c, struct bl_error *e)
+{
+    static const struct bl_division_rule lines = {.by = BL_DIVISION_LINE};
+    struct bl_documents *documents;
+    struct bl_document line;
+    bool found = true, blank;
+    int code = bl_documents_open(&documents, c->item->path, &lines, c->chunk->end, INT64_MAX, c->config->max_document,
+                                 c->env->cancel, e);
+    if (code)
+        return code;
+    while (!code && found && !c->item->arrays && c->item->texts < TEXTS_MAX) {
+        code = bl_documents_next(documents, &line, &found, e);
+        if (!code && found)
+            code = bl_item_read_json(c->item, &line, &blank, e);
+    }
+    bl_documents_close(documents);
+    return code;
+}
+
+/* A line of text among ids costs itself only, also if it is the first of them. But a file that begins with many, or has
+ * nothing else, needs a tokenizer. Later parts of a file leave this to the first. ended: the part has no more lines. */
+static int counting_check_texts(struct counting *c, bool ended, struct bl_error *e)
+{
+    const struct bl_item *item = c->item;
+    bool judged = !c->chunk->begin && !item->arrays && item->texts >= (ended ? 1 : TEXTS_MAX);
+    if (judged && ended && c->chunk->end < c->chunk->input[c->input].bytes) {
+        int code = counting_read_on(c, e);
+        if (code || item->arrays)
+            return code;
+    }
+    return judged ? bl_item_refuse_text(e) : BL_OK;
+}
+
 static int counting_read_documents(struct counting *c, struct bl_documents *documents, bool json, struct bl_error *e)
 {
     struct bl_document document;
     for (int64_t n = 0;; n++) {
         bool found, blank = false;
         int code = bl_documents_next(documents, &document, &found, e);
-        if (code || !found)
+        if (code)
             return code;
+        if (!found)
+            return counting_check_texts(c, true, e);
         if (n % CANCEL_EVERY == 0 && bl_cancelled(c->env->cancel))
             return BL_ECANCEL;
         if (n % CANCEL_EVERY == 0)
             bl_meter_report(c->chunk->meter, c->before + bl_documents_read(documents));
         code = json ? bl_item_read_json(c->item, &document, &blank, e) : bl_item_read_plain(c->item, &document, e);
+        if (!code)
+            code = counting_check_texts(c, false, e);
         if (!code && !blank)
             code = counting_add_item(c, c->item, e);
         if (code)
@@ -123,6 +162,7 @@ static int counting_read_text(struct counting *c, const struct bl_chunk *chunk, 
     struct bl_documents *documents = NULL;
     struct bl_error fault = {0};
     c->item->path = chunk->input[c->input].path;
+    c->item->texts = c->item->arrays = 0;
     int code = bl_documents_open(&documents, c->item->path, rule, chunk->begin, chunk->end, c->config->max_document,
                                  c->env->cancel, &fault);
     if (!code)

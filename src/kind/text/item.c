@@ -155,6 +155,11 @@ static int item_repair_utf8(struct bl_item *item, const char **text, size_t *siz
     return bl_buffer_check(&item->repaired, e);
 }
 
+int bl_item_refuse_text(struct bl_error *e)
+{
+    return bl_error_set(e, BL_EUSAGE, "the inputs hold text: use --tokenizer FILE, or --tokenizer bytes");
+}
+
 /* Waits for the memory that a large document takes. */
 static int item_reserve(const struct bl_item *item, size_t size, struct bl_error *e)
 {
@@ -175,7 +180,7 @@ static int item_encode(struct bl_item *item, const char *text, size_t size, stru
     if (!size)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
     if (!item->encoder)
-        return bl_error_set(e, BL_EUSAGE, "the inputs hold text: use --tokenizer FILE, or --tokenizer bytes");
+        return bl_item_refuse_text(e);
     struct bl_error fault = {0};
     int code = item_reserve(item, size, e);
     if (!code)
@@ -270,10 +275,15 @@ static int item_read_text(struct bl_item *item, const struct bl_json_value *valu
 {
     const char *text = value->text;
     size_t size = value->size, lone;
+    item->arrays += value->type == BL_JSON_ARRAY;
     if (value->type == BL_JSON_ARRAY)
         return item_read_ids(item, value, e);
     if (value->type != BL_JSON_STRING)
         return item_skip_value(item, 0, value, "a string or an array of ids");
+    if (!item->encoder && size) {
+        item->texts++;
+        return item_skip_value(item, 0, value, "an array of ids (text needs --tokenizer)");
+    }
     int64_t at = line_offset + (value->text - line);
     int code = item_repair_utf8(item, &text, &size, at, e);
     if (code)

@@ -22,6 +22,8 @@ struct bl_item {
     const void *steps;         /* values of an ok row, field after field */
     size_t bytes;
     uint64_t drained; /* checksum of standard input: see struct bl_chunk */
+    int64_t texts,
+        arrays;       /* lines of JSON with text but no tokenizer for it, and with ids: counted, never reset here */
     const char *line; /* of JSON, for messages */
     size_t line_size;
 };
@@ -35,7 +37,8 @@ int bl_item_open(struct bl_item *item, const struct bl_text_config *config, cons
 void bl_item_close(struct bl_item *item);
 
 /* Turns a document of plain text, or a line of JSON, into a row; an unusable one is skipped, with the reason. *blank:
- * the line is blank and gives no row. BL_EUSAGE: there is text, but no tokenizer. */
+ * the line is blank and gives no row. BL_EUSAGE: the document is plain text, and there is no tokenizer (of JSON, such
+ * lines are skipped and counted). */
 int bl_item_read_plain(struct bl_item *item, const struct bl_document *document, struct bl_error *e);
 int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool *blank, struct bl_error *e);
 
@@ -47,6 +50,9 @@ int bl_item_add_mark(struct bl_item *item, int32_t id, struct bl_error *e);
 /* Sets the content of the row to the ids added so far, without the one that begins the document. */
 void bl_item_set_content(struct bl_item *item);
 int bl_item_finish(struct bl_item *item, struct bl_error *e);
+
+/* BL_EUSAGE, with the message of inputs that need a tokenizer. */
+int bl_item_refuse_text(struct bl_error *e);
 
 /* Makes the row a skipped one, with this reason. Returns BL_OK. */
 int bl_item_skip(struct bl_item *item, const char *format, ...) BL_PRINTF(2, 3);
