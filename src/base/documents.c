@@ -20,6 +20,7 @@ struct bl_documents {
     size_t capacity, at, filled;
     int64_t base; /* offset of data[0] in the file */
     bool eof;
+    struct bl_error damage;         /* what reading ended with; its code is 0 if there is none */
     const struct bl_cancel *cancel; /* or NULL */
 };
 
@@ -39,14 +40,21 @@ static int documents_refill(struct bl_documents *d, struct bl_error *e)
         d->capacity = capacity;
     }
     size_t got;
-    int code = bl_instream_read(d->stream, d->data + d->filled, CHUNK, &got, e);
+    int code = bl_instream_read(d->stream, d->data + d->filled, CHUNK, &got, &d->damage);
+    if (code && code != BL_EDATA)
+        return d->damage.code ? bl_error_set(e, code, "%s", d->damage.text) : code;
     d->filled += got;
-    d->eof = !code && !got;
+    d->eof = code || !got;
     bool begins = d->base == 0 && d->filled == got; /* a file that begins as an archive is no text */
-    const char *other = !code && begins ? bl_archive_detect(d->data, got) : NULL;
-    if (!code && begins && !other)
+    const char *other = begins ? bl_archive_detect(d->data, got) : NULL;
+    if (begins && !other)
         other = bl_utf8_other_mark(d->data, got);
-    return other ? bl_error_set(e, BL_EDATA, "%s", other) : code;
+    return other ? bl_error_set(e, BL_EDATA, "%s", other) : BL_OK;
+}
+
+static int documents_report_damage(const struct bl_documents *d, struct bl_error *e)
+{
+    return bl_error_set(e, d->damage.code, "%s", d->damage.text);
 }
 
 /* --- the start of a part of a file ------------------------------------------------------------------------------ */
@@ -278,6 +286,9 @@ static int documents_complete(struct bl_documents *d, struct bl_document *docume
     size_t searched = d->at;
     while (!(document->ended = documents_find_end(d, searched, stop, next))) {
         if (d->eof) {
+            bool whole = d->rule.by != BL_DIVISION_FILE && bl_instream_is_whole(d->stream);
+            if (d->damage.code && !whole)
+                return documents_report_damage(d, e);
             *stop = *next = d->filled;
             if (d->rule.by == BL_DIVISION_BLANK_LINE && *stop > d->at && d->data[*stop - 1] == '\n')
                 --*stop;
@@ -312,6 +323,8 @@ int bl_documents_next(struct bl_documents *d, struct bl_document *document, bool
         return code;
     if (d->at == d->filled && !d->eof)
         code = documents_refill(d, e);
+    if (!code && d->at == d->filled && d->damage.code)
+        return documents_report_damage(d, e);
     if (code || d->at == d->filled || bl_documents_offset(d) >= d->end)
         return code;
     size_t stop = 0, next = 0;

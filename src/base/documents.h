@@ -42,7 +42,8 @@ int bl_documents_open(struct bl_documents **documents, const char *path, const s
                       int64_t begin, int64_t end, int64_t max, const struct bl_cancel *cancel, struct bl_error *e);
 void bl_documents_close(struct bl_documents *documents);
 
-/* *found: false at the end. Codes as bl_instream_read. */
+/* *found: false at the end. Codes as bl_instream_read; of a damaged file first come the documents that end before the
+ * damage, and the last one if all bytes were decoded (bl_instream_is_whole), unless the file is one document. */
 int bl_documents_next(struct bl_documents *documents, struct bl_document *document, bool *found, struct bl_error *e);
 
 /* Bytes of the file read so far; compressed bytes if the file is compressed. */

@@ -18,6 +18,8 @@
 #define CHUNK ((size_t)1 << 17)
 #define WAIT 200              /* milliseconds */
 #define GZIP_WINDOW (15 + 16) /* zlib's code for the largest window and a gzip header */
+#define GZIP_LENGTH 4         /* bytes after the checksum */
+#define ZSTD_HEAD 5           /* bytes of the shortest header of a frame */
 
 enum compression { PLAIN, GZIP, ZSTD };
 
@@ -28,11 +30,13 @@ struct bl_instream {
     enum compression compression;
     bool eof;     /* of the file */
     bool between; /* at the start of a member or frame, where the file may end */
+    bool whole;   /* the damage lies behind the last byte of the content */
     uint8_t data[CHUNK];
     size_t at, end;
     int64_t offset; /* of data + end in the file */
     z_stream gzip;
     ZSTD_DStream *zstd;
+    size_t wanted;     /* compressed bytes up to the end of the present part of a zstd frame */
     XXH3_state_t *sum; /* checksum of standard input, or NULL */
 };
 
@@ -104,6 +108,7 @@ static int instream_detect(struct bl_instream *f, struct bl_error *e)
         return bl_error_memory(e);
     if (f->compression == ZSTD && !(f->zstd = ZSTD_createDStream()))
         return bl_error_memory(e);
+    f->wanted = ZSTD_HEAD;
     return BL_OK;
 }
 
@@ -155,8 +160,20 @@ void bl_instream_close(struct bl_instream *f)
 
 static int instream_fail(const struct bl_instream *f, const char *what, struct bl_error *e)
 {
-    return bl_error_set(e, BL_EDATA, "the %s data %s at byte %" PRId64 " of the file",
+    return bl_error_set(e, BL_EDATA, "damaged: the %s data %s at byte %" PRId64 " of the file",
                         f->compression == GZIP ? "gzip" : "zstd", what, bl_instream_offset(f));
+}
+
+/* A checksum is wrong, which is the end of reading; left: how much of it was not read. */
+static int instream_fail_checksum(struct bl_instream *f, size_t left, struct bl_error *e)
+{
+    struct bl_error fault = {0};
+    int code = instream_fail(f, "has a wrong checksum", e);
+    size_t rest = f->end - f->at;
+    if (rest <= left && !f->eof && !instream_refill(f, &fault))
+        rest += f->end;
+    f->whole = rest <= left && f->eof;
+    return code;
 }
 
 /* After a member comes another one, zero padding, or the end of the file. */
@@ -166,7 +183,8 @@ static int instream_begin_member(struct bl_instream *f, struct bl_error *e)
         f->at++;
     if (f->at == f->end)
         return BL_OK;
-    if (f->data[f->at] != 0x1f)
+    f->whole = f->data[f->at] != 0x1f;
+    if (f->whole)
         return instream_fail(f, "is followed by other bytes", e);
     f->between = false;
     return inflateReset(&f->gzip) == Z_OK ? BL_OK : bl_error_memory(e);
@@ -188,27 +206,54 @@ static int instream_read_gzip(struct bl_instream *f, void *data, size_t size, si
     f->between = result == Z_STREAM_END;
     if (result == Z_MEM_ERROR)
         return bl_error_memory(e);
-    if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
-        return instream_fail(f, "is damaged", e);
+    if (result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR)
+        return BL_OK;
+    if (f->gzip.msg && !strcmp(f->gzip.msg, "incorrect data check"))
+        return instream_fail_checksum(f, GZIP_LENGTH, e);
+    if (f->gzip.msg && !strcmp(f->gzip.msg, "incorrect length check"))
+        return instream_fail_checksum(f, 0, e);
+    return instream_fail(f, "is invalid", e);
+}
+
+static int instream_fail_zstd(struct bl_instream *f, size_t result, size_t step, struct bl_error *e)
+{
+    switch (ZSTD_getErrorCode(result)) {
+    case ZSTD_error_memory_allocation:
+        return bl_error_memory(e);
+    case ZSTD_error_frameParameter_windowTooLarge:
+        return bl_error_set(e, BL_EDATA, "the zstd data needs a window of more than 128 MiB");
+    case ZSTD_error_checksum_wrong:
+        f->at += step;
+        return instream_fail_checksum(f, 0, e);
+    case ZSTD_error_prefix_unknown:
+        f->whole = true;
+        return instream_fail(f, "is followed by other bytes", e);
+    default:
+        return instream_fail(f, "is invalid", e);
+    }
+}
+
+/* The decoder gets one block at a time, or the checksum alone: a call that fails gives nothing. */
+static int instream_read_zstd(struct bl_instream *f, void *data, size_t size, size_t *got, struct bl_error *e)
+{
+    ZSTD_outBuffer out = {data, size, 0};
+    do {
+        size_t step = f->end - f->at < f->wanted ? f->end - f->at : f->wanted;
+        ZSTD_inBuffer in = {f->data, f->at + step, f->at};
+        size_t result = ZSTD_decompressStream(f->zstd, &out, &in);
+        *got = out.pos;
+        if (ZSTD_isError(result))
+            return instream_fail_zstd(f, result, step, e);
+        f->at = in.pos;
+        f->between = result == 0;
+        f->wanted = result ? result : ZSTD_HEAD;
+    } while (f->at < f->end && out.pos < out.size);
     return BL_OK;
 }
 
-static int instream_read_zstd(struct bl_instream *f, void *data, size_t size, size_t *got, struct bl_error *e)
+bool bl_instream_is_whole(const struct bl_instream *f)
 {
-    ZSTD_inBuffer in = {f->data, f->end, f->at};
-    ZSTD_outBuffer out = {data, size, 0};
-    size_t result = ZSTD_decompressStream(f->zstd, &out, &in);
-    f->at = in.pos;
-    *got = out.pos;
-    if (!ZSTD_isError(result)) {
-        f->between = result == 0;
-        return BL_OK;
-    }
-    if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
-        return bl_error_memory(e);
-    if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge)
-        return instream_fail(f, "needs a window of more than 128 MiB", e);
-    return instream_fail(f, "is damaged", e);
+    return f->whole;
 }
 
 int bl_instream_drain(struct bl_instream *f, uint64_t *checksum, struct bl_error *e)

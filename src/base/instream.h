@@ -25,8 +25,12 @@ void bl_instream_close(struct bl_instream *stream);
 /* Reads the rest of standard input and sets the checksum (XXH3) of all of it. For any other file the checksum is 0. */
 int bl_instream_drain(struct bl_instream *stream, uint64_t *checksum, struct bl_error *e);
 
-/* Reads up to size bytes into data; *got is 0 only at the end. BL_EDATA: damaged or truncated, with the offset. */
+/* Reads up to size bytes into data; *got is 0 only at the end. BL_EDATA: damaged or truncated, with the offset; then
+ * *got bytes came before the damage, and they are the same however the file was read. */
 int bl_instream_read(struct bl_instream *stream, void *data, size_t size, size_t *got, struct bl_error *e);
+
+/* After BL_EDATA: whether all bytes were decoded, up to the end of the file or to bytes that are no gzip or zstd. */
+bool bl_instream_is_whole(const struct bl_instream *stream);
 
 /* Bytes of the file read so far, compressed bytes if the file is compressed. */
 int64_t bl_instream_offset(const struct bl_instream *stream);

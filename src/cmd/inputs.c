@@ -423,7 +423,8 @@ void bl_inputs_print_ignored(const struct bl_inputs *inputs)
     bl_buffer_free(&text);
 }
 
-/* Counts the faults of a row, since one file may hold many sequences with faults. True: do not print this one. */
+/* Counts the faults of a row, since one file may hold many sequences with faults. True: do not print this one. That a
+ * file is damaged is printed in any case, once: it may be why its documents have faults. */
 static bool inputs_suppress_fault(struct bl_inputs *inputs, const struct bl_row *row)
 {
     if (bl_row_is_empty(row))
@@ -432,8 +433,11 @@ static bool inputs_suppress_fault(struct bl_inputs *inputs, const struct bl_row 
         bl_buffer_clear(&inputs->faulty);
         bl_buffer_text(&inputs->faulty, row->path);
         inputs->printed = 0;
+        inputs->damage_printed = false;
     }
-    bool enough = inputs->printed++ >= FAULTS_MAX;
+    bool damage = bl_row_is_damaged(row) && !inputs->damage_printed;
+    inputs->damage_printed |= damage;
+    bool enough = inputs->printed++ >= FAULTS_MAX && !damage;
     inputs->suppressed += enough;
     return enough;
 }

@@ -26,6 +26,7 @@ struct bl_inputs {
     int64_t empty;                          /* printed rows that have no fault and no steps */
     struct bl_buffer faulty;                /* path of the file whose faults were printed last */
     int64_t printed, suppressed;            /* faults printed of that file; faults not printed, in total */
+    bool damage_printed;                    /* that this file is damaged */
 };
 
 /* Adds the options of the sources and of every kind. */

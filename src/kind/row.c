@@ -26,6 +26,12 @@ bool bl_row_is_empty(const struct bl_row *row)
     return row->status == BL_ROW_SKIPPED && strcmp(row->reason, BL_REASON_EMPTY) == 0;
 }
 
+bool bl_row_is_damaged(const struct bl_row *row)
+{
+    static const char damaged[] = "damaged: ";
+    return strncmp(row->reason, damaged, sizeof damaged - 1) == 0;
+}
+
 void bl_row_append_reason(char *reason, size_t size, const char *format, ...)
 {
     size_t used = strlen(reason);

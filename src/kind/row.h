@@ -55,6 +55,8 @@ int bl_row_status_parse(const char *name);
 
 /* Whether a row is skipped without fault. */
 bool bl_row_is_empty(const struct bl_row *row);
+/* Whether the reason says that its file is damaged. */
+bool bl_row_is_damaged(const struct bl_row *row);
 
 /* Appends a reason to those that are there, after "; ". Text that does not fit into size bytes is cut off. */
 void bl_row_append_reason(char *reason, size_t size, const char *format, ...) BL_PRINTF(3, 4);

@@ -6,7 +6,8 @@
 #include "base/array.h"
 #include "store/row_reader.h"
 
-/* Of one chunk, at most this many faults and empty sequences are reported; the others are only counted. */
+/* Of one chunk, at most this many faults and empty sequences are reported, and a damaged file besides; the others are
+ * only counted. */
 #define FAULTS_MAX 1000
 #define EMPTY_FAULTS_MAX 10
 
@@ -63,7 +64,7 @@ static int chunk_rows_count(struct bl_chunk_rows *r, const struct bl_row *row, s
         bl_kind_add_totals(r->rules->kind, row, &found->totals);
     if (row->status == BL_ROW_DROPPED || (ok && !damaged))
         return BL_OK;
-    if (empty ? found->empty <= EMPTY_FAULTS_MAX : r->faults < FAULTS_MAX)
+    if (empty ? found->empty <= EMPTY_FAULTS_MAX : r->faults < FAULTS_MAX + (size_t)bl_row_is_damaged(row))
         return chunk_rows_add_fault(r, row, e);
     found->suppressed += !empty;
     return BL_OK;

@@ -145,7 +145,7 @@ test_lists_of_no_use() {
     expect 3 bload scan -q --kind audio @list
     err_is <<'END_OF'
 bload: skipped blank.jsonl: an empty list
-bload: skipped cut.jsonl.gz: after line 2: the gzip data ends in the middle at byte 65 of the file
+bload: skipped cut.jsonl.gz: after line 2: damaged: the gzip data ends in the middle at byte 65 of the file
 bload: skipped empty.jsonl: an empty list
 bload: skipped fake.json.gz: not gzip data, as its name says
 bload: skipped long.jsonl#1: a line of more than 4194304 bytes

@@ -252,15 +252,68 @@ test_compressed_inputs_that_are_cut_off_or_damaged() {
     { cat whole.gz && echo tail; } >e.jsonl.gz
     { head -c 3000 whole.gz && echo XXXXXXXX && tail -c +3010 whole.gz; } >f.jsonl.gz
     expect 3 bload scan '[a-f].jsonl.*' --tokenizer bytes
-    grep -q '^bload: skipped a.jsonl.gz#[0-9]*: the gzip data ends in the middle at byte 20000 of the file$' "$ERR"
-    grep -q '^bload: skipped b.jsonl.zst\(#[0-9]*\)\?: the zstd data ends in the middle at byte 20000 of the file$' "$ERR"
+    grep -q '^bload: skipped a.jsonl.gz#[0-9]*: damaged: the gzip data ends in the middle at byte 20000 of the file$' "$ERR"
+    grep -q '^bload: skipped b.jsonl.zst\(#[0-9]*\)\?: damaged: the zstd data ends in the middle at byte 20000 of the file$' "$ERR"
     err_has 'bload: skipped c.jsonl.gz: not gzip data, as its name says'
     err_has 'bload: skipped d.jsonl.gz: empty file'
-    grep -q '^bload: skipped e.jsonl.gz#[0-9]*: the gzip data is followed by other bytes at byte [0-9]* of the file$' "$ERR"
-    grep -q '^bload: skipped f.jsonl.gz#[0-9]*: the gzip data is damaged' "$ERR"
+    grep -q '^bload: skipped e.jsonl.gz#[0-9]*: damaged: the gzip data is followed by other bytes at byte [0-9]* of the file$' "$ERR"
+    grep -q '^bload: skipped f.jsonl.gz#[0-9]*: damaged: the gzip data \(is invalid\|has a wrong checksum\) at byte ' "$ERR"
     [ "$(grep -c '^a.jsonl.gz.*ok' "$OUT")" -gt 500 ] || fail "what came before the end was lost"
     expect 3 bload pack -q '[a-f].jsonl.*' --tokenizer bytes -T 64 -o d
     expect 0 bload verify d
+}
+
+# What is damaged behind the last document, or between documents, keeps those before it.
+test_documents_before_the_damage() {
+    for i in $(seq 500); do echo "{\"text\": \"document $i $RANDOM\"}"; done >c.jsonl
+    head -c -1 c.jsonl >open.jsonl # without the last newline
+    expect 0 bload scan -q c.jsonl --tokenizer bytes
+    field length <"$OUT" >lengths
+    for name in c open; do
+        gzip -c $name.jsonl >$name.gz
+        zstd -qc $name.jsonl >$name.zst
+        { head -c -8 $name.gz && printf XXXX && tail -c 4 $name.gz; } >$name-sum.jsonl.gz
+        { head -c -4 $name.gz && printf XXXX; } >$name-size.jsonl.gz
+        { head -c -4 $name.zst && printf XXXX; } >$name-sum.jsonl.zst
+        { cat $name.gz && echo tail; } >$name-tail.jsonl.gz
+        { cat $name.zst && echo a tail; } >$name-tail.jsonl.zst
+        head -c -4 $name.gz >$name-short.jsonl.gz
+    done
+    for file in *-*.jsonl.*; do
+        case $file in
+            *-sum*) what='has a wrong checksum' ;;
+            *-size*) what='has a wrong checksum' ;;
+            *-tail*) what='is followed by other bytes' ;;
+            *) what='ends in the middle' ;;
+        esac
+        expect 3 bload scan $file --tokenizer bytes
+        grep -q "^bload: skipped $file#[0-9]*: damaged: the [gz][a-z]* data $what at byte [0-9]* of the file\$" "$ERR" || fail "$file: $(cat "$ERR")"
+        case $file in
+            open-short*) field length <"$OUT" | diff <(sed '$s/.*/0/' lengths) - ;; # of the last document it is not known
+            *) field length <"$OUT" | diff <(cat lengths && echo 0) - ;;
+        esac
+        # A pipe may deliver the file in any pieces.
+        expect 3 bload scan -q - --tokenizer bytes < <(head -c 100 $file && sleep 0.02 && tail -c +101 $file)
+        is "$(wc -l <lengths)" "$(field length <"$OUT" | grep -cv '^0$' | sed "s/^499\$/500/")"
+    done
+    # Of damage in a frame of zstd, the blocks before it stay.
+    head -c 1000000 /dev/zero | tr '\0' '\n' | awk '{ print "line " NR }' >long.txt
+    zstd -qc long.txt >long.zst
+    { head -c $(($(wc -c <long.zst) / 2)) long.zst && printf XXXXXXXX && tail -c 9 long.zst; } >long.txt.zst
+    expect 3 bload scan long.txt.zst --tokenizer bytes --documents line
+    grep -q '^bload: skipped long.txt.zst#[0-9]*: damaged: the zstd data ' "$ERR"
+    [ "$(wc -l <"$OUT")" -gt 100000 ] || fail "what came before the damage was lost"
+    diff <(head -n $(($(wc -l <"$OUT") - 2)) long.txt | awk '{ print length($0) }') <(field length <"$OUT" | head -n -1)
+    # The damage is told, however many documents were skipped before.
+    for i in $(seq 2000); do echo "{\"texts\": \"$i\"}"; done | gzip -c | head -c -4 >none.jsonl.gz
+    expect 3 bload scan none.jsonl.gz --tokenizer bytes
+    is 10 "$(grep -c 'no key "text"' "$ERR")"
+    grep -q '^bload: skipped none.jsonl.gz#[0-9]*: damaged: the gzip data ends in the middle' "$ERR"
+    err_has 'bload: 1,990 more faults: see sequences.tsv'
+    # A file that is one document is not taken for whole.
+    gzip -c lengths | head -c -8 >one.txt.gz && printf XXXXXXXX >>one.txt.gz
+    expect 3 bload scan one.txt.gz --tokenizer bytes
+    is 'one.txt.gz 0 skipped' "$(cut -f 1,2,6 "$OUT" | tail -n 1 | xargs)"
 }
 
 test_a_line_and_a_bomb_that_are_too_long() {
