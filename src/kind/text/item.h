@@ -42,6 +42,16 @@ void bl_item_close(struct bl_item *item);
 int bl_item_read_plain(struct bl_item *item, const struct bl_document *document, struct bl_error *e);
 int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool *blank, struct bl_error *e);
 
+/* Parts of reading. Replaces what is not UTF-8 in the text, or skips the item (--invalid); at: offset of the text in
+ * the file. */
+int bl_item_repair_utf8(struct bl_item *item, const char **text, size_t *size, int64_t at, struct bl_error *e);
+/* Adds the ids of the whole text of a document, unless the item is skipped. BL_EUSAGE: there is no tokenizer. */
+int bl_item_encode(struct bl_item *item, const char *text, size_t size, struct bl_error *e);
+/* Lays out the ids in the dtype of the field: 32 or 16 bits. */
+int bl_item_lay_out(struct bl_item *item, struct bl_error *e);
+/* Skips a document that is longer than --max-document. Returns BL_OK. */
+int bl_item_skip_long(struct bl_item *item);
+
 /* A row from ids: begin, add ids, finish. An invalid id makes it a skipped row. */
 void bl_item_begin(struct bl_item *item, int64_t offset);
 int bl_item_add_id(struct bl_item *item, int64_t id, struct bl_error *e);

@@ -1,0 +1,197 @@
+/* Lines of JSON: they become items. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "kind/content.h"
+#include "kind/text/field_values.h"
+#include "kind/text/item.h"
+
+#define KEPT_MAX ((size_t)4096) /* bytes of a value in the table: its lines must stay readable */
+#define KEYS_SHOWN 10           /* keys of a line in a message */
+#define VALUE_SHOWN 40          /* bytes of a value in a message */
+#define ADD_REASON(item, ...) bl_row_append_reason((item)->reason, sizeof(item)->reason, __VA_ARGS__)
+
+/* The key as the user wrote it. */
+static void key_print(const struct bl_json_key *key, char *out, size_t size)
+{
+    size_t used = 0;
+    *out = '\0';
+    for (int p = 0; p < key->parts && used < size; p++)
+        used += (size_t)snprintf(out + used, size - used, "%s%.*s", p ? "." : "", (int)key->size[p], key->part[p]);
+}
+
+/* The value of key k is missing, or of another type than wanted. */
+static int item_skip_value(struct bl_item *item, int k, const struct bl_json_value *value, const char *wanted)
+{
+    char name[100];
+    struct bl_buffer keys = {0};
+    key_print(&item->config->prepared.key[k], name, sizeof name);
+    if (value->type != BL_JSON_NONE)
+        return bl_item_skip(item, "\"%s\" is %s, not %s", name, bl_json_type_name(value->type), wanted);
+    bl_json_append_keys(item->line, item->line_size, KEYS_SHOWN, &keys);
+    bl_item_skip(item, "no key \"%s\"", name);
+    if (keys.size)
+        ADD_REASON(item, "the line has %s (--%s)", keys.data, k ? "field" : "key");
+    bl_buffer_free(&keys);
+    return BL_OK;
+}
+
+static int item_read_ids(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
+{
+    int64_t id;
+    size_t at = 0;
+    int code = bl_item_add_mark(item, item->config->prepared.bos, e);
+    if (code)
+        return code;
+    for (;;) {
+        bool found;
+        if (bl_json_next_int(value, &at, &id, &found))
+            return bl_item_skip(item, "token %zu is no id (a whole number)", item->ids.count);
+        if (!found)
+            break;
+        code = bl_item_add_id(item, id, e);
+        if (code)
+            return code;
+    }
+    if (item->row.status == BL_ROW_OK && item->ids.count == (item->config->prepared.bos >= 0))
+        return bl_item_skip(item, "%s", BL_REASON_EMPTY);
+    return bl_item_add_mark(item, item->config->prepared.eos, e);
+}
+
+/* Reads the value of the text's key: a string to be tokenized, or an array of ids. */
+static int item_read_text(struct bl_item *item, const struct bl_json_value *value, int64_t line_offset,
+                          const char *line, struct bl_error *e)
+{
+    const char *text = value->text;
+    size_t size = value->size, lone;
+    item->arrays += value->type == BL_JSON_ARRAY;
+    if (value->type == BL_JSON_ARRAY)
+        return item_read_ids(item, value, e);
+    if (value->type != BL_JSON_STRING)
+        return item_skip_value(item, 0, value, "a string or an array of ids");
+    if (!item->encoder && size) {
+        item->texts++;
+        return item_skip_value(item, 0, value, "an array of ids (text needs --tokenizer)");
+    }
+    int64_t at = line_offset + (value->text - line);
+    int code = bl_item_repair_utf8(item, &text, &size, at, e);
+    if (code)
+        return code;
+    if (value->escaped && item->row.status == BL_ROW_OK) {
+        struct bl_json_value repaired = {.text = text, .size = size};
+        bl_buffer_clear(&item->text);
+        bl_json_unescape(&repaired, &item->text, &lone);
+        code = bl_buffer_check(&item->text, e);
+        text = item->text.data;
+        size = item->text.size;
+        if (lone != SIZE_MAX && item->config->invalid == BL_INVALID_ERROR)
+            return bl_item_skip(item, "half a surrogate pair at byte %" PRId64, at + (int64_t)lone);
+        if (lone != SIZE_MAX)
+            ADD_REASON(item, "half a surrogate pair at byte %" PRId64 ": replaced by U+FFFD", at + (int64_t)lone);
+    }
+    if (code)
+        return code;
+    return bl_item_encode(item, text, size, e);
+}
+
+/* Adds a value as a column of the table: a string as it is, anything else as JSON. */
+static int item_keep_value(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
+{
+    const char *text = value->text;
+    size_t size = value->size, lone;
+    if (value->type == BL_JSON_STRING && value->escaped) {
+        bl_buffer_clear(&item->text);
+        bl_json_unescape(value, &item->text, &lone);
+        text = item->text.data;
+        size = item->text.size;
+    }
+    if (size > KEPT_MAX) {
+        ADD_REASON(item, "%s: cut to %zu bytes", item->config->prepared.column[k].name, KEPT_MAX);
+        size = KEPT_MAX;
+    }
+    bl_buffer_byte(&item->extra, '\t');
+    if (size)
+        bl_text_escape(&item->extra, text, size);
+    int code = bl_buffer_check(&item->text, e);
+    if (code)
+        return code;
+    return bl_buffer_check(&item->extra, e);
+}
+
+/* Reads an extra field: one number for each token. */
+static int item_read_field(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
+{
+    const struct bl_text_column *column = &item->config->prepared.column[k];
+    struct bl_json_value odd;
+    size_t count;
+    if (value->type != BL_JSON_ARRAY)
+        return item_skip_value(item, k, value, "an array");
+    if (!bl_field_values_append(&item->values, column->dtype, value, &count, &odd)) {
+        const char *quote = odd.type == BL_JSON_STRING ? "\"" : "";
+        return bl_item_skip(item, "%s: value %zu is no number that fits %s: %s%.*s%s", column->name, count,
+                            bl_dtype_name(column->dtype), quote, odd.size < VALUE_SHOWN ? (int)odd.size : VALUE_SHOWN,
+                            odd.text, quote);
+    }
+    if (count != item->ids.count)
+        return bl_item_skip(item, "%s has %zu values for %zu tokens", column->name, count, item->ids.count);
+    return bl_buffer_check(&item->values, e);
+}
+
+/* Reads the extra columns and fields of a line. The text was read before: the fields must be as long. */
+static int item_read_extra(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
+{
+    const struct bl_text_prepared *p = &item->config->prepared;
+    for (int k = 1; k <= p->keeps; k++) {
+        int code = item_keep_value(item, k, &value[k], e);
+        if (code)
+            return code;
+    }
+    item->row.extra = p->keeps ? item->extra.data : NULL;
+    if (!p->fields || item->row.status != BL_ROW_OK)
+        return BL_OK;
+    int code = bl_item_lay_out(item, e);
+    for (int k = p->keeps + 1; k <= p->keeps + p->fields && !code && item->row.status == BL_ROW_OK; k++)
+        code = item_read_field(item, k, &value[k], e);
+    return code;
+}
+
+int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool *blank, struct bl_error *e)
+{
+    const struct bl_text_prepared *p = &item->config->prepared;
+    struct bl_json_value value[BL_JSON_KEYS_MAX];
+    struct bl_json_fault fault = {0};
+    const char *text = line->text;
+    size_t size = line->size;
+    if (line->offset == 0 && size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        text += 3; /* a byte order mark */
+        size -= 3;
+    }
+    bl_item_begin(item, line->offset);
+    *blank = !line->too_long && bl_text_is_blank(text, size);
+    if (*blank)
+        return BL_OK;
+    if (line->too_long)
+        return bl_item_skip_long(item);
+    item->row.content = bl_content_hash(line->text, line->size);
+    item->line = text;
+    item->line_size = size;
+    if (!bl_json_scan(text, size, p->key, 1 + p->keeps + p->fields, value, &fault))
+        return bl_item_skip(item, "not JSON at byte %" PRId64 ": %s%s",
+                            line->offset + (text - line->text) + (int64_t)fault.at, fault.what,
+                            line->ended ? "" : " (the file ends in the middle of this line)");
+    int code = item_read_text(item, &value[0], line->offset, line->text, e);
+    if (code)
+        return code;
+    code = item_read_extra(item, value, e);
+    if (code)
+        return code;
+    if (item->row.status == BL_ROW_OK && p->fields) {
+        item->row.length = (int64_t)item->ids.count;
+        item->steps = item->values.data;
+        item->bytes = item->values.size;
+        return BL_OK;
+    }
+    return bl_item_finish(item, e);
+}
