@@ -330,6 +330,46 @@ test_a_line_and_a_bomb_that_are_too_long() {
     is '1 0 1' "$(field length <"$OUT" | xargs)"
 }
 
+test_texts_of_several_keys() {
+    printf '%s\n' '{"q": {"t": "ab"}, "a": "c\u00e9"}' '{"a": "", "q": {"t": "d"}}' '{"a": "", "q": {"t": ""}}' '{"q": {"t": "e"}}' \
+        '{"q": {"t": [1]}, "a": "x"}' '{"q": {"t": "f"}, "a": null}' '{"q": {"t": "g\ud800"}, "a": "h\ud800"}' >c.jsonl
+    expect 3 bload pack c.jsonl --tokenizer bytes --key q.t,a --keep a -T 32 -o d --order keep
+    is '97 98 10 99 195 169 100 10 103 239 191 189 10 104 239 191 189' "$(tokens d | sed 's/\( 0\)*$//')"
+    is '6 2 0 0 0 0 9' "$(field length <d/sequences.tsv | xargs)"
+    err_has 'bload: skipped c.jsonl#62: empty document'
+    err_has 'bload: skipped c.jsonl#88: no key "a"; the line has "q" (--key)'
+    err_has 'bload: skipped c.jsonl#106: "q.t" is an array, not a string'
+    err_has 'bload: skipped c.jsonl#134: "a" is true, false or null, not a string'
+    err_has 'bload: c.jsonl#163: half a surrogate pair at byte 177: replaced by U+FFFD; half a surrogate pair at byte 194: replaced by U+FFFD'
+    # What is between them is part of the dataset's identity.
+    expect 3 bload pack -q c.jsonl --tokenizer bytes --key q.t,a --keep a -T 32 -o d --order keep
+    expect 2 bload pack c.jsonl --tokenizer bytes --key q.t,a --keep a -T 32 -o d --order keep --join '\n\n'
+    err_has 'join'
+    head -n 2 c.jsonl >two.jsonl
+    while read -r join bytes; do
+        rm -rf e
+        expect 0 bload pack -q two.jsonl --tokenizer bytes --key a,q.t,a -T 20 -o e --order keep --join "$join"
+        is "$bytes" "$(tokens e | sed 's/\( 0\)*$//')"
+    done <<'END'
+\t\\ 99 195 169 9 92 97 98 9 92 99 195 169 9 92 100 9 92
+, 99 195 169 44 97 98 44 99 195 169 44 100 44
+END
+    expect 3 bload scan -q c.jsonl --tokenizer bytes --key q.t,a --invalid error
+    is '6 2 0 0 0 0 0' "$(field length <"$OUT" | xargs)"
+    for bad in 'a,' ',a' 'a,,b' 'a,b..c'; do
+        expect 2 bload scan c.jsonl --tokenizer bytes --key "$bad"
+        err_has 'is not a key (a.b is b within a)'
+    done
+    expect 2 bload scan c.jsonl --tokenizer bytes --key a --join x
+    err_has '--join is for the texts of several keys'
+    expect 2 bload scan c.jsonl --key a,b
+    err_has '--key: the texts of several keys need --tokenizer'
+    for bad in '\q' '\xff'; do expect 2 bload scan c.jsonl --tokenizer bytes --key a,b --join "$bad"; done
+    expect 2 bload scan c.jsonl --tokenizer bytes --key "$(seq -s , 33)"
+    err_has 'more than 32 keys in --key, --keep and --field'
+    expect 3 bload scan c.jsonl --tokenizer bytes --key "$(seq -s , 32)"
+}
+
 test_standard_input() {
     corpus
     expect 0 bload pack -q corpus.jsonl --tokenizer bytes -T 20 -o d

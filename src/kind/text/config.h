@@ -8,7 +8,12 @@
 #include "kind/text/spool_index.h"
 #include "kind/text/tokenizer.h"
 
+#define BL_JOIN                                                                                                        \
+    "\\n" /* between the texts of several keys, unless the options say another; as the user would write it */
 #define BL_MAX_DOCUMENT ((int64_t)256 << 20) /* bytes, unless the options say another */
+
+/* Keys of a line in all. */
+#define BL_TEXT_KEYS(prepared) (1 + (prepared)->keeps + (prepared)->fields + (prepared)->texts)
 
 enum bl_text_format { BL_TEXT_AUTO, BL_TEXT_JSONL, BL_TEXT_PLAIN, BL_TEXT_NPY, BL_TEXT_MEGATRON };
 enum bl_text_invalid { BL_INVALID_REPLACE, BL_INVALID_ERROR };
@@ -25,8 +30,10 @@ struct bl_text_prepared {
     struct bl_division_rule rule;
     char *separator;
     int32_t bos, eos, pad;                    /* ids, -1: none; pad is 0 then */
-    struct bl_json_key key[BL_JSON_KEYS_MAX]; /* of the text, the kept columns, the fields */
-    int keeps, fields;
+    struct bl_json_key key[BL_JSON_KEYS_MAX]; /* of the text, the kept columns, the fields, the further texts */
+    int keeps, fields, texts;                 /* texts: further ones, joined to the first */
+    char *join;                               /* what is put between texts */
+    size_t join_size;
     struct bl_text_column column[BL_JSON_KEYS_MAX]; /* by the same index; the first is not used */
     struct bl_fields out;                           /* tokens, and further fields */
     size_t step_bytes;
@@ -38,7 +45,7 @@ struct bl_text_config {
     int special;
     int lowercase; /* enum bl_lowercase */
     int format;    /* enum bl_text_format */
-    const char *key;
+    const char *key, *join;
     const char *documents;
     int64_t max_document; /* bytes */
     int invalid;          /* enum bl_text_invalid */

@@ -30,6 +30,7 @@ void bl_item_close(struct bl_item *item)
     bl_ids_free(&item->ids);
     bl_buffer_free(&item->text);
     bl_buffer_free(&item->repaired);
+    bl_buffer_free(&item->joined);
     bl_buffer_free(&item->values);
     bl_buffer_free(&item->extra);
     *item = (struct bl_item){0};
@@ -38,7 +39,7 @@ void bl_item_close(struct bl_item *item)
 /* What a large document left is given back: its reservation may be, too. */
 static void item_shrink(struct bl_item *item)
 {
-    struct bl_buffer *buffer[] = {&item->text, &item->repaired, &item->values};
+    struct bl_buffer *buffer[] = {&item->text, &item->repaired, &item->joined, &item->values};
     for (size_t i = 0; i < sizeof buffer / sizeof *buffer; i++) {
         if (buffer[i]->capacity > HELD_MAX)
             bl_buffer_free(buffer[i]);

@@ -15,6 +15,7 @@ struct bl_item {
     struct bl_ids ids;
     struct bl_buffer text;     /* of the document, if it is escaped in the file */
     struct bl_buffer repaired; /* the same with U+FFFD in place of invalid UTF-8 */
+    struct bl_buffer joined;   /* the texts of several keys */
     struct bl_buffer values;   /* of the steps, if they are not just I32 ids */
     struct bl_buffer extra;    /* columns */
     char reason[1280];         /* more than an error's text */

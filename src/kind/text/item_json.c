@@ -22,18 +22,25 @@ static void key_print(const struct bl_json_key *key, char *out, size_t size)
         used += (size_t)snprintf(out + used, size - used, "%s%.*s", p ? "." : "", (int)key->size[p], key->part[p]);
 }
 
+/* The key of a further text. */
+static int further_text(const struct bl_text_prepared *p, int i)
+{
+    return 1 + p->keeps + p->fields + i;
+}
+
 /* The value of key k is missing, or of another type than wanted. */
 static int item_skip_value(struct bl_item *item, int k, const struct bl_json_value *value, const char *wanted)
 {
     char name[100];
     struct bl_buffer keys = {0};
-    key_print(&item->config->prepared.key[k], name, sizeof name);
+    const struct bl_text_prepared *p = &item->config->prepared;
+    key_print(&p->key[k], name, sizeof name);
     if (value->type != BL_JSON_NONE)
         return bl_item_skip(item, "\"%s\" is %s, not %s", name, bl_json_type_name(value->type), wanted);
     bl_json_append_keys(item->line, item->line_size, KEYS_SHOWN, &keys);
     bl_item_skip(item, "no key \"%s\"", name);
     if (keys.size)
-        ADD_REASON(item, "the line has %s (--%s)", keys.data, k ? "field" : "key");
+        ADD_REASON(item, "the line has %s (--%s)", keys.data, k && k < further_text(p, 0) ? "field" : "key");
     bl_buffer_free(&keys);
     return BL_OK;
 }
@@ -60,40 +67,85 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
     return bl_item_add_mark(item, item->config->prepared.eos, e);
 }
 
-/* Reads the value of the text's key: a string to be tokenized, or an array of ids. */
-static int item_read_text(struct bl_item *item, const struct bl_json_value *value, int64_t line_offset,
-                          const char *line, struct bl_error *e)
+/* Whether the text of key k cannot be used: the item is skipped then. */
+static bool item_refuses_text(struct bl_item *item, int k, const struct bl_json_value *value)
 {
-    const char *text = value->text;
-    size_t size = value->size, lone;
+    bool alone = !item->config->prepared.texts;
+    if (value->type != BL_JSON_STRING) {
+        item_skip_value(item, k, value, alone ? "a string or an array of ids" : "a string");
+        return true;
+    }
+    if (item->encoder || !value->size)
+        return false;
+    item->texts++;
+    item_skip_value(item, k, value, "an array of ids (text needs --tokenizer)");
+    return true;
+}
+
+/* Sets text to that of a string: sound UTF-8, without escapes; or skips the item. at: offset of its line in the file.
+ */
+static int item_read_string(struct bl_item *item, const struct bl_json_value *value, const char **text, size_t *size,
+                            const struct bl_document *line, struct bl_error *e)
+{
+    size_t lone;
+    int64_t at = line->offset + (value->text - line->text);
+    *text = value->text;
+    *size = value->size;
+    int code = bl_item_repair_utf8(item, text, size, at, e);
+    if (code || !value->escaped || item->row.status != BL_ROW_OK)
+        return code;
+    struct bl_json_value repaired = {.text = *text, .size = *size};
+    bl_buffer_clear(&item->text);
+    bl_json_unescape(&repaired, &item->text, &lone);
+    *text = item->text.data;
+    *size = item->text.size;
+    if (lone != SIZE_MAX && item->config->invalid == BL_INVALID_ERROR)
+        return bl_item_skip(item, "half a surrogate pair at byte %" PRId64, at + (int64_t)lone);
+    if (lone != SIZE_MAX)
+        ADD_REASON(item, "half a surrogate pair at byte %" PRId64 ": replaced by U+FFFD", at + (int64_t)lone);
+    return bl_buffer_check(&item->text, e);
+}
+
+/* Joins the texts of several keys. Without any text the document is empty. */
+static int item_join_texts(struct bl_item *item, const struct bl_json_value *value, const struct bl_document *line,
+                           struct bl_error *e)
+{
+    const struct bl_text_prepared *p = &item->config->prepared;
+    size_t sum = 0;
+    bl_buffer_clear(&item->joined);
+    for (int i = 0; i <= p->texts; i++) {
+        const char *text;
+        size_t size;
+        int k = i ? further_text(p, i - 1) : 0;
+        if (item_refuses_text(item, k, &value[k]))
+            return BL_OK;
+        int code = item_read_string(item, &value[k], &text, &size, line, e);
+        if (code || item->row.status != BL_ROW_OK)
+            return code;
+        if (i)
+            bl_buffer_append(&item->joined, p->join, p->join_size);
+        bl_buffer_append(&item->joined, text, size);
+        sum += size;
+    }
+    int code = bl_buffer_check(&item->joined, e);
+    return code ? code : bl_item_encode(item, item->joined.data, sum ? item->joined.size : 0, e);
+}
+
+/* Reads the value of the text's key: a string to be tokenized, or an array of ids; or strings of several keys. */
+static int item_read_text(struct bl_item *item, const struct bl_json_value *value, const struct bl_document *line,
+                          struct bl_error *e)
+{
+    const char *text;
+    size_t size;
+    if (item->config->prepared.texts)
+        return item_join_texts(item, value, line, e);
     item->arrays += value->type == BL_JSON_ARRAY;
     if (value->type == BL_JSON_ARRAY)
         return item_read_ids(item, value, e);
-    if (value->type != BL_JSON_STRING)
-        return item_skip_value(item, 0, value, "a string or an array of ids");
-    if (!item->encoder && size) {
-        item->texts++;
-        return item_skip_value(item, 0, value, "an array of ids (text needs --tokenizer)");
-    }
-    int64_t at = line_offset + (value->text - line);
-    int code = bl_item_repair_utf8(item, &text, &size, at, e);
-    if (code)
-        return code;
-    if (value->escaped && item->row.status == BL_ROW_OK) {
-        struct bl_json_value repaired = {.text = text, .size = size};
-        bl_buffer_clear(&item->text);
-        bl_json_unescape(&repaired, &item->text, &lone);
-        code = bl_buffer_check(&item->text, e);
-        text = item->text.data;
-        size = item->text.size;
-        if (lone != SIZE_MAX && item->config->invalid == BL_INVALID_ERROR)
-            return bl_item_skip(item, "half a surrogate pair at byte %" PRId64, at + (int64_t)lone);
-        if (lone != SIZE_MAX)
-            ADD_REASON(item, "half a surrogate pair at byte %" PRId64 ": replaced by U+FFFD", at + (int64_t)lone);
-    }
-    if (code)
-        return code;
-    return bl_item_encode(item, text, size, e);
+    if (item_refuses_text(item, 0, value))
+        return BL_OK;
+    int code = item_read_string(item, value, &text, &size, line, e);
+    return code ? code : bl_item_encode(item, text, size, e);
 }
 
 /* Adds a value as a column of the table: a string as it is, anything else as JSON. */
@@ -177,11 +229,11 @@ int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool
     item->row.content = bl_content_hash(line->text, line->size);
     item->line = text;
     item->line_size = size;
-    if (!bl_json_scan(text, size, p->key, 1 + p->keeps + p->fields, value, &fault))
+    if (!bl_json_scan(text, size, p->key, BL_TEXT_KEYS(p), value, &fault))
         return bl_item_skip(item, "not JSON at byte %" PRId64 ": %s%s",
                             line->offset + (text - line->text) + (int64_t)fault.at, fault.what,
                             line->ended ? "" : " (the file ends in the middle of this line)");
-    int code = item_read_text(item, &value[0], line->offset, line->text, e);
+    int code = item_read_text(item, value, line, e);
     if (code)
         return code;
     code = item_read_extra(item, value, e);

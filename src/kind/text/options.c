@@ -44,8 +44,12 @@ const struct bl_option bl_text_options[] = {
     BL_OPTION_CHOICE("format", struct bl_text_config, format, format_choices, BL_AFFECTS_LENGTHS,
                      "format of the files; auto: by their names", .initial = "auto"),
     BL_OPTION_STRING("key", struct bl_text_config, key, BL_AFFECTS_LENGTHS,
-                     "key of JSONL with the text, or an array of ids; a.b is b within a", .initial = "text",
-                     .placeholder = "KEY"),
+                     "key of JSONL with the text, or an array of ids; a.b is b within a; the texts of several keys are "
+                     "joined",
+                     .initial = "text", .placeholder = "KEY,..."),
+    BL_OPTION_STRING("join", struct bl_text_config, join, BL_AFFECTS_LENGTHS,
+                     "what to put between the texts of several keys, with \\n, \\t, \\r, \\\\ and \\xHH [\\n]",
+                     .placeholder = "TEXT"),
     BL_OPTION_STRING("documents", struct bl_text_config, documents, BL_AFFECTS_LENGTHS,
                      "what is a document of plain text; TEXT may have \\n, \\t, \\r, \\\\ and \\xHH", .initial = "file",
                      .placeholder = "file|line|blank-line|sep:TEXT"),
@@ -75,6 +79,10 @@ int bl_text_check(const void *values, struct bl_error *e)
         return bl_error_set(
             e, BL_EUSAGE,
             "--field has one number for each token of the inputs, and --bos and --eos add tokens: leave them out");
+    if (!config->tokenizer && strchr(config->key, ','))
+        return bl_error_set(e, BL_EUSAGE, "--key: the texts of several keys need --tokenizer");
+    if (config->join && !strchr(config->key, ','))
+        return bl_error_set(e, BL_EUSAGE, "--join is for the texts of several keys: --key A,B");
     if (config->pattern && !config->tokenizer)
         return bl_error_set(e, BL_EUSAGE, "--pattern needs --tokenizer");
     return BL_OK;
@@ -195,14 +203,49 @@ static int columns_check_kept(const struct bl_text_prepared *p, struct bl_error 
     return BL_OK;
 }
 
+/* Parses the keys of the text: the first one, and after all others the further ones. */
+static int texts_parse(struct bl_text_prepared *p, const char *list, struct bl_error *e)
+{
+    int k = 0;
+    for (const char *at = list; at;) {
+        const char *end = strchrnul(at, ',');
+        if (k == BL_JSON_KEYS_MAX)
+            return bl_error_set(e, BL_EUSAGE, "more than %d keys in --key, --keep and --field", BL_JSON_KEYS_MAX);
+        if (!bl_json_key_parse(&p->key[k], at, (size_t)(end - at)))
+            return bl_error_set(e, BL_EUSAGE, "--key: \"%.*s\" is not a key (a.b is b within a)", (int)(end - at), at);
+        p->texts += k > 0;
+        k = BL_TEXT_KEYS(p);
+        at = *end ? end + 1 : NULL;
+    }
+    return BL_OK;
+}
+
+static int join_prepare(const char *text, struct bl_text_prepared *p, struct bl_error *e)
+{
+    p->join = strdup(text ? text : BL_JOIN);
+    if (!p->join)
+        return bl_error_memory(e);
+    int64_t size = bl_text_unescape(p->join, strlen(p->join));
+    if (size < 0)
+        return bl_error_set(e, BL_EUSAGE, "--join: after a backslash comes n, t, r, \\ or xHH");
+    if (bl_utf8_valid(p->join, (size_t)size) != (size_t)size)
+        return bl_error_set(e, BL_EUSAGE, "--join is not UTF-8");
+    p->join_size = (size_t)size;
+    return BL_OK;
+}
+
 static int keys_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
 {
-    if (!bl_json_key_parse(&p->key[0], config->key, strlen(config->key)))
-        return bl_error_set(e, BL_EUSAGE, "--key: \"%s\" is not a key (a.b is b within a)", config->key);
     int code = columns_parse(p, config->keep, false, &p->keeps, e);
     if (code)
         return code;
     code = columns_parse(p, config->field, true, &p->fields, e);
+    if (code)
+        return code;
+    code = texts_parse(p, config->key, e);
+    if (code)
+        return code;
+    code = join_prepare(config->join, p, e);
     if (code)
         return code;
     return columns_check_kept(p, e);
@@ -309,6 +352,7 @@ void bl_text_release(void *values)
     bl_tokenizer_close(p->tokenizer);
     bl_spool_index_free(&p->spool_index);
     free(p->separator);
+    free(p->join);
     *p = (struct bl_text_prepared){0};
 }
 
@@ -354,6 +398,8 @@ void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out
     /* Defaults are left out: every row of the table has this text. */
     if (strcmp(config->key, "text") != 0)
         bl_buffer_printf(out, " key=%s", config->key);
+    if (p->texts)
+        bl_buffer_printf(out, " join=%s", config->join ? config->join : BL_JOIN);
     if (strcmp(config->documents, "file") != 0)
         bl_buffer_printf(out, " documents=%s", config->documents);
     if (config->max_document != BL_MAX_DOCUMENT)
