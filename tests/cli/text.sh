@@ -580,6 +580,43 @@ test_odd_lines_among_ids() {
     done
 }
 
+test_tokens_that_the_tokenizer_adds() {
+    local words='"pre_tokenizer": {"type": "BertPreTokenizer"}, "model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "a": 3}}'
+    local bert='{"type": "BertProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1]}'
+    echo "{\"post_processor\": $bert, $words}" >tokenizer.json
+    printf '%s\n' '{"text": "a a"}' '{"text": ""}' '{"text": [3, 0]}' >c.jsonl
+    set -- c.jsonl --tokenizer tokenizer.json -T 16 --order keep
+    expect 0 bload pack -q "$@" --add-special-tokens -o d
+    is '1 3 3 2 1 3 0 2 0 0 0 0 0 0 0 0' "$(tokens d)"
+    grep -q 'begin 1, end 2, padding 0' d/manifest.json || fail "the manifest does not say it"
+    expect 0 bload pack -q "$@" --bos '[CLS]' --eos '[SEP]' -o e
+    same <(tokens d) <(tokens e)
+    # What is added is part of the dataset's identity, and of a table's.
+    expect 2 bload pack "$@" -o d
+    expect 0 bload scan -q c.jsonl --tokenizer tokenizer.json --add-special-tokens -o t.tsv
+    expect 2 bload pack --sequences t.tsv "${@:2}" -o f
+    err_has 'the table was scanned with sampling'
+    expect 2 bload scan "${@:1:3}" --add-special-tokens --eos 2
+    err_has '--add-special-tokens and --eos both say what documents end with: use one of them'
+    expect 2 bload scan "${@:1:3}" --add-special-tokens --bos 2
+    err_has '--add-special-tokens and --bos both say what documents begin with: use one of them'
+    expect 2 bload scan "${@:1:3}" --add-special-tokens --field m=m
+    err_has '--field has one number for each token of the inputs'
+    expect 2 bload scan c.jsonl --add-special-tokens
+    expect 2 bload scan c.jsonl --tokenizer bytes --add-special-tokens
+    err_has '--add-special-tokens is for a tokenizer.json; bytes have none'
+    printf '[UNK]\na\n' >vocab.txt
+    expect 2 bload scan c.jsonl --tokenizer vocab.txt --add-special-tokens
+    err_has '--add-special-tokens: vocab.txt has no post-processor, which a tokenizer.json has: name the tokens by --bos and --eos'
+    echo "{\"post_processor\": null, $words}" >tokenizer.json
+    expect 0 bload scan "${@:1:3}" --add-special-tokens
+    err_has 'it has no post-processor that adds tokens, so --add-special-tokens adds none'
+    echo "{\"post_processor\": {\"type\": \"Other\"}, $words}" >tokenizer.json
+    expect 0 bload scan -q "${@:1:3}"
+    expect 1 bload scan "${@:1:3}" --add-special-tokens
+    err_has 'tokenizer.json: the post-processor "Other" is not supported'
+}
+
 test_u16_is_refused_when_ids_do_not_fit() {
     corpus
     expect 0 bload pack -q corpus.jsonl --tokenizer bytes -T 20 -o d --dtype u16 --eos 65535

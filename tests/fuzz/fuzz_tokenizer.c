@@ -6,6 +6,14 @@
 #include "fuzz.h"
 #include "kind/text/encoder.h"
 
+static void check_ids(const struct bl_tokenizer *tokenizer, const int32_t *id, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (id[i] < 0 || id[i] >= bl_tokenizer_size(tokenizer))
+            abort();
+    }
+}
+
 static void encode(const struct bl_tokenizer *tokenizer)
 {
     static const char text[] = "It's 12345 \xc3\xa9t\xc3\xa9s,\r\n  \xe4\xb8\xad\xe6\x96\x87 <|endoftext|> "
@@ -19,10 +27,11 @@ static void encode(const struct bl_tokenizer *tokenizer)
         if (bl_encoder_encode(encoder, text, sizeof text - 1, &ids, &e) && !e.text[0])
             abort();
     }
-    for (size_t i = 0; i < ids.count; i++) {
-        if (ids.id[i] < 0 || ids.id[i] >= bl_tokenizer_size(tokenizer))
-            abort();
-    }
+    struct bl_document_marks begin, end;
+    bl_tokenizer_marks(tokenizer, &begin, &end);
+    check_ids(tokenizer, begin.id, (size_t)begin.count);
+    check_ids(tokenizer, end.id, (size_t)end.count);
+    check_ids(tokenizer, ids.id, ids.count);
     bl_ids_free(&ids);
     bl_encoder_close(encoder);
 }
@@ -42,8 +51,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     snprintf(path, sizeof path, "%s/%s", folder, name);
     if (bl_output_replace(path, data + 1, size - 1, &e))
         abort();
-    struct bl_tokenizer_options options = {
-        .path = path, .pattern = strstr(name, ".tik") ? "o200k" : NULL, .special = data[0] >= 128};
+    struct bl_tokenizer_options options = {.path = path,
+                                           .pattern = strstr(name, ".tik") ? "o200k" : NULL,
+                                           .special = data[0] >= 128,
+                                           .add_special_tokens = name == names[0] && (data[0] & 64)};
     if (bl_tokenizer_open(&tokenizer, &options, &e) == BL_OK) {
         encode(tokenizer);
         bl_tokenizer_close(tokenizer);

@@ -29,7 +29,8 @@ struct bl_text_prepared {
     struct bl_tokenizer *tokenizer; /* NULL: the inputs are ids */
     struct bl_division_rule rule;
     char *separator;
-    int32_t bos, eos, pad;                    /* ids, -1: none; pad is 0 then */
+    struct bl_document_marks begin, end;      /* of every document */
+    int32_t pad;                              /* an id */
     struct bl_json_key key[BL_JSON_KEYS_MAX]; /* of the text, the kept columns, the fields, the further texts */
     int keeps, fields, texts;                 /* texts: further ones, joined to the first */
     char *join;                               /* what is put between texts */
@@ -49,6 +50,7 @@ struct bl_text_config {
     const char *documents;
     int64_t max_document; /* bytes */
     int invalid;          /* enum bl_text_invalid */
+    bool add_special_tokens;
     const char *bos, *eos, *pad_id;
     int dtype; /* 0: I32, 1: U16 */
     const char *keep, *field;

@@ -223,8 +223,9 @@ static int chunk_key(const struct bl_text_config *config, const struct bl_chunk 
     const struct bl_text_prepared *p = &config->prepared;
     struct bl_buffer text = {0};
     bl_text_sampling(config, &text);
-    bl_buffer_printf(&text, " bos=%d eos=%d dtype=%d %s %s", p->bos, p->eos, config->dtype,
-                     config->keep ? config->keep : "", config->field ? config->field : "");
+    bl_buffer_printf(&text, " bos=%d eos=%d dtype=%d %s %s", config->bos ? p->begin.id[0] : -1,
+                     config->eos ? p->end.id[0] : -1, config->dtype, config->keep ? config->keep : "",
+                     config->field ? config->field : "");
     XXH3_state_t *hash = XXH3_createState();
     int code = hash ? bl_buffer_check(&text, e) : bl_error_memory(e);
     if (code)

@@ -51,7 +51,7 @@ static int ids_add(struct bl_item *item, const struct number *type, const uint8_
 static int ids_end(struct bl_item *item, struct bl_error *e)
 {
     bl_item_set_content(item);
-    int code = item->ids.count ? bl_item_add_mark(item, item->config->prepared.eos, e) : BL_OK;
+    int code = item->ids.count ? bl_item_add_marks(item, &item->config->prepared.end, e) : BL_OK;
     if (code)
         return code;
     return bl_item_finish(item, e);
@@ -114,7 +114,7 @@ static int npy_read_row(struct bl_item *item, struct npy *npy, struct bl_error *
     bl_item_begin(item, npy->is_flat ? -1 : npy->offset);
     if (npy->columns > config->max_document / (int64_t)npy->type.size)
         bl_item_skip(item, "longer than %" PRId64 " bytes (--max-document)", config->max_document);
-    int code = npy->columns ? bl_item_add_mark(item, config->prepared.bos, e) : BL_OK;
+    int code = npy->columns ? bl_item_add_marks(item, &config->prepared.begin, e) : BL_OK;
     if (code)
         return code;
     for (int64_t done = 0; done < npy->columns;) {
@@ -292,7 +292,7 @@ static int megatron_read_sequence(struct megatron *m, struct bl_item *item, int6
     code = bl_io_pread(m->bin, m->data, (size_t)bytes, at, m->bin_path, e);
     if (code)
         return code;
-    code = bl_item_add_mark(item, config->prepared.bos, e);
+    code = bl_item_add_marks(item, &config->prepared.begin, e);
     if (code)
         return code;
     code = ids_add(item, &m->type, m->data, (size_t)length, e);

@@ -84,9 +84,12 @@ int bl_item_add_id(struct bl_item *item, int64_t id, struct bl_error *e)
     return bl_ids_add(&item->ids, (int32_t)id, e);
 }
 
-int bl_item_add_mark(struct bl_item *item, int32_t id, struct bl_error *e)
+int bl_item_add_marks(struct bl_item *item, const struct bl_document_marks *marks, struct bl_error *e)
 {
-    return id >= 0 ? bl_item_add_id(item, id, e) : BL_OK;
+    int code = BL_OK;
+    for (int i = 0; i < marks->count && !code; i++)
+        code = bl_item_add_id(item, marks->id[i], e);
+    return code;
 }
 
 int bl_item_lay_out(struct bl_item *item, struct bl_error *e)
@@ -111,7 +114,7 @@ int bl_item_lay_out(struct bl_item *item, struct bl_error *e)
 
 void bl_item_set_content(struct bl_item *item)
 {
-    size_t marks = item->config->prepared.bos >= 0 && item->ids.count;
+    size_t marks = item->ids.count ? (size_t)item->config->prepared.begin.count : 0;
     item->row.content = bl_content_hash(item->ids.id + marks, (item->ids.count - marks) * sizeof *item->ids.id);
 }
 
@@ -179,7 +182,7 @@ int bl_item_encode(struct bl_item *item, const char *text, size_t size, struct b
     struct bl_error fault = {0};
     int code = item_reserve(item, size, e);
     if (!code)
-        code = bl_item_add_mark(item, p->bos, e);
+        code = bl_item_add_marks(item, &p->begin, e);
     if (code)
         return code;
     code = bl_encoder_encode(item->encoder, text, size, &item->ids, &fault);
@@ -189,7 +192,7 @@ int bl_item_encode(struct bl_item *item, const char *text, size_t size, struct b
         return bl_error_set(e, code, "%s", fault.text);
     if (code)
         return code;
-    return bl_item_add_mark(item, p->eos, e);
+    return bl_item_add_marks(item, &p->end, e);
 }
 
 int bl_item_skip_long(struct bl_item *item)

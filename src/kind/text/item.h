@@ -56,9 +56,9 @@ int bl_item_skip_long(struct bl_item *item);
 /* A row from ids: begin, add ids, finish. An invalid id makes it a skipped row. */
 void bl_item_begin(struct bl_item *item, int64_t offset);
 int bl_item_add_id(struct bl_item *item, int64_t id, struct bl_error *e);
-/* Adds the id that begins or ends every document; nothing if it is negative. */
-int bl_item_add_mark(struct bl_item *item, int32_t id, struct bl_error *e);
-/* Sets the content of the row to the ids added so far, without the one that begins the document. */
+/* Adds the ids that begin or end every document. */
+int bl_item_add_marks(struct bl_item *item, const struct bl_document_marks *marks, struct bl_error *e);
+/* Sets the content of the row to the ids added so far, without those that begin the document. */
 void bl_item_set_content(struct bl_item *item);
 int bl_item_finish(struct bl_item *item, struct bl_error *e);
 

@@ -49,7 +49,7 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
 {
     int64_t id;
     size_t at = 0;
-    int code = bl_item_add_mark(item, item->config->prepared.bos, e);
+    int code = bl_item_add_marks(item, &item->config->prepared.begin, e);
     if (code)
         return code;
     for (;;) {
@@ -62,9 +62,9 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
         if (code)
             return code;
     }
-    if (item->row.status == BL_ROW_OK && item->ids.count == (item->config->prepared.bos >= 0))
+    if (item->row.status == BL_ROW_OK && item->ids.count == (size_t)item->config->prepared.begin.count)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
-    return bl_item_add_mark(item, item->config->prepared.eos, e);
+    return bl_item_add_marks(item, &item->config->prepared.end, e);
 }
 
 /* Whether the text of key k cannot be used: the item is skipped then. */

@@ -57,6 +57,9 @@ const struct bl_option bl_text_options[] = {
                     "skip longer documents and lines of JSONL: a bound on memory", .initial = "256M", .min = 1),
     BL_OPTION_CHOICE("invalid", struct bl_text_config, invalid, invalid_choices, BL_AFFECTS_LENGTHS,
                      "invalid UTF-8: replace it by U+FFFD, or skip the document (error)", .initial = "replace"),
+    BL_OPTION_FLAG("add-special-tokens", struct bl_text_config, add_special_tokens, BL_AFFECTS_LENGTHS,
+                   "begin and end every document as the post-processor of the tokenizer.json says",
+                   .only = "tokenizer"),
     BL_OPTION_STRING("bos", struct bl_text_config, bos, BL_AFFECTS_LENGTHS, "begin every document with this token",
                      .placeholder = "TOKEN|ID"),
     BL_OPTION_STRING("eos", struct bl_text_config, eos, BL_AFFECTS_LENGTHS, "end every document with this token",
@@ -75,7 +78,11 @@ const struct bl_option bl_text_options[] = {
 int bl_text_check(const void *values, struct bl_error *e)
 {
     const struct bl_text_config *config = values;
-    if (config->field && (config->bos || config->eos))
+    if (config->add_special_tokens && (config->bos || config->eos))
+        return bl_error_set(e, BL_EUSAGE,
+                            "--add-special-tokens and --%s both say what documents %s with: use one of them",
+                            config->bos ? "bos" : "eos", config->bos ? "begin" : "end");
+    if (config->field && (config->bos || config->eos || config->add_special_tokens))
         return bl_error_set(
             e, BL_EUSAGE,
             "--field has one number for each token of the inputs, and --bos and --eos add tokens: leave them out");
@@ -152,11 +159,22 @@ static int token_resolve(const struct bl_text_config *config, const char *option
     return BL_OK;
 }
 
+/* The mark that the user gave, if any. */
+static int mark_resolve(const struct bl_text_config *config, const char *option, const char *text,
+                        struct bl_document_marks *marks, struct bl_error *e)
+{
+    if (!text)
+        return BL_OK;
+    marks->count = 1;
+    return token_resolve(config, option, text, -1, &marks->id[0], e);
+}
+
 static int tokens_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
 {
     struct bl_tokenizer_options options = {.path = config->tokenizer,
                                            .pattern = config->pattern,
                                            .special = config->special != 0,
+                                           .add_special_tokens = config->add_special_tokens,
                                            .lowercase = (enum bl_lowercase)config->lowercase};
     int code = config->tokenizer ? bl_tokenizer_open(&p->tokenizer, &options, e) : BL_OK;
     if (code)
@@ -164,10 +182,12 @@ static int tokens_prepare(const struct bl_text_config *config, struct bl_text_pr
     if (p->tokenizer && config->dtype && bl_tokenizer_size(p->tokenizer) > UINT16_MAX + 1)
         return bl_error_set(e, BL_EUSAGE, "--dtype u16: the tokenizer has ids up to %" PRId64 ", u16 holds 65535",
                             bl_tokenizer_size(p->tokenizer) - 1);
-    code = token_resolve(config, "bos", config->bos, -1, &p->bos, e);
+    if (p->tokenizer)
+        bl_tokenizer_marks(p->tokenizer, &p->begin, &p->end);
+    code = mark_resolve(config, "bos", config->bos, &p->begin, e);
     if (code)
         return code;
-    code = token_resolve(config, "eos", config->eos, -1, &p->eos, e);
+    code = mark_resolve(config, "eos", config->eos, &p->end, e);
     if (code)
         return code;
     return token_resolve(config, "pad-id", config->pad_id, 0, &p->pad, e);
@@ -269,5 +289,6 @@ void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out
     if (config->max_document != BL_MAX_DOCUMENT)
         bl_buffer_printf(out, " max=%" PRId64, config->max_document);
     bl_buffer_text(out, config->invalid == BL_INVALID_ERROR ? " invalid=error" : "");
-    bl_buffer_printf(out, "%s%s%s", p->bos >= 0 ? " bos" : "", p->eos >= 0 ? " eos" : "", format[config->format]);
+    bl_buffer_printf(out, "%s%s%s%s", config->add_special_tokens ? " add-special-tokens" : "",
+                     config->bos ? " bos" : "", config->eos ? " eos" : "", format[config->format]);
 }

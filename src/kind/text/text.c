@@ -74,6 +74,13 @@ static int text_clear(void *values, const struct bl_kind_env *env, struct bl_err
     return code;
 }
 
+static void marks_describe(const char *which, const struct bl_document_marks *marks, struct bl_buffer *out)
+{
+    bl_buffer_text(out, marks->count ? which : "");
+    for (int i = 0; i < marks->count; i++)
+        bl_buffer_printf(out, " %d", marks->id[i]);
+}
+
 static void text_describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
 {
     (void)field;
@@ -85,10 +92,8 @@ static void text_describe(const void *values, const struct bl_field *field, stru
                          bl_tokenizer_digest(p->tokenizer), config->special ? "parsed" : "plain");
     else
         bl_buffer_text(out, "token ids as they were given");
-    if (p->bos >= 0)
-        bl_buffer_printf(out, ", begin %d", p->bos);
-    if (p->eos >= 0)
-        bl_buffer_printf(out, ", end %d", p->eos);
+    marks_describe(", begin", &p->begin, out);
+    marks_describe(", end", &p->end, out);
     bl_buffer_printf(out, ", padding %d", p->pad);
 }
 

@@ -171,6 +171,18 @@ out:
     return code;
 }
 
+/* Only a tokenizer.json has a post-processor. */
+static int tokenizer_check_marks(const struct bl_tokenizer *tokenizer, struct bl_error *e)
+{
+    if (!tokenizer->post.wanted || tokenizer->post.found)
+        return BL_OK;
+    return bl_error_set(
+        e, BL_EUSAGE,
+        "--add-special-tokens: %s has no post-processor, which a tokenizer.json has: name the tokens by "
+        "--bos and --eos",
+        tokenizer->path);
+}
+
 /* The first of the known names in a folder. */
 static int folder_find_tokenizer(const char *folder, struct bl_buffer *out, struct bl_error *e)
 {
@@ -219,6 +231,8 @@ int bl_tokenizer_open(struct bl_tokenizer **out, const struct bl_tokenizer_optio
     *out = NULL;
     struct bl_buffer path = {0};
     bool bytes = !strcmp(options->path, "bytes");
+    if (bytes && options->add_special_tokens)
+        return bl_error_set(e, BL_EUSAGE, "--add-special-tokens is for a tokenizer.json; bytes have none");
     if (bytes && (options->pattern || options->lowercase))
         return bl_error_set(e, BL_EUSAGE, "--%s; bytes have none",
                             options->pattern ? "pattern is for a .tiktoken file" : "lowercase is for a vocab.txt");
@@ -228,6 +242,7 @@ int bl_tokenizer_open(struct bl_tokenizer **out, const struct bl_tokenizer_optio
     bl_added_init(&tokenizer->raw);
     bl_added_init(&tokenizer->normal);
     tokenizer->special = options->special;
+    tokenizer->post.wanted = options->add_special_tokens;
     tokenizer->lowercase = options->lowercase;
     tokenizer_update_digest(tokenizer, &(uint8_t){options->special}, 1);
     if (bytes) {
@@ -240,6 +255,9 @@ int bl_tokenizer_open(struct bl_tokenizer **out, const struct bl_tokenizer_optio
     if (code)
         goto fail;
     code = tokenizer_read_file(tokenizer, options->pattern, e);
+    if (code)
+        goto fail;
+    code = tokenizer_check_marks(tokenizer, e);
     if (code)
         goto fail;
     *out = tokenizer;
@@ -293,6 +311,13 @@ int bl_tokenizer_find_named(const struct bl_tokenizer *tokenizer, const char *ke
         *id = bl_tokenizer_find(tokenizer, name.data);
     bl_buffer_free(&name);
     return code;
+}
+
+void bl_tokenizer_marks(const struct bl_tokenizer *tokenizer, struct bl_document_marks *begin,
+                        struct bl_document_marks *end)
+{
+    *begin = tokenizer->post.begin;
+    *end = tokenizer->post.end;
 }
 
 const char *bl_tokenizer_name(const struct bl_tokenizer *tokenizer)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "kind/text/document_marks.h"
 
 struct bl_tokenizer;
 
@@ -21,6 +22,7 @@ struct bl_tokenizer_options {
     const char *path;
     const char *pattern; /* of a .tiktoken: the name of an encoding (encodings.h) or a regular expression; else NULL */
     bool special;        /* look for special added tokens in the text, too, not only for the others */
+    bool add_special_tokens;     /* read the post-processor of a tokenizer.json; BL_EUSAGE for other files */
     enum bl_lowercase lowercase; /* of a vocab.txt, which does not say it; auto: where no token has upper case */
 };
 
@@ -38,7 +40,10 @@ int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text
 /* The same for the token that the files beside it name "eos_token", "bos_token" and so on (special_names.h). BL_EFAIL:
  * one of these files cannot be read. */
 int bl_tokenizer_find_named(const struct bl_tokenizer *tokenizer, const char *key, int32_t *id, struct bl_error *e);
-/* XXH3 of all that the ids depend on: the bytes of the files, and the options. */
+/* What encode of `tokenizers` adds to every text with add_special_tokens=True; none unless the options ask for it. */
+void bl_tokenizer_marks(const struct bl_tokenizer *tokenizer, struct bl_document_marks *begin,
+                        struct bl_document_marks *end);
+/* XXH3 of all that the ids of a text depend on, without marks: the bytes of the files, and the options. */
 uint64_t bl_tokenizer_digest(const struct bl_tokenizer *tokenizer);
 /* The versions of the libraries that the ids come from: one call of emit for each. Most tokenizers use none. */
 void bl_tokenizer_versions(const struct bl_tokenizer *tokenizer,

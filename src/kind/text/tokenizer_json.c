@@ -1,12 +1,13 @@
 /* tokenizer.json, as `tokenizers` writes it. All that ids depend on is supported, or refused by name.
  *
- * The post-processor is ignored, since it only adds tokens that are not in the text (begin, end) and offsets; and so is
- * the decoder, which is for the other direction. */
+ * The post-processor only adds tokens that are not in the text (begin, end) and offsets: it is read where these tokens
+ * are asked for. The decoder is for the other direction. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "kind/text/json_members.h"
 #include "kind/text/merges.h"
+#include "kind/text/post_processor.h"
 #include "kind/text/pre_tokenizer.h"
 #include "kind/text/tokenizer_readers.h"
 #include "kind/text/tokenizer_warning.h"
@@ -358,6 +359,9 @@ static int root_read(struct bl_tokenizer *tokenizer, const json_t *root, const s
         return code;
     code = bl_tokenizer_warn_missing_tokens(tokenizer, json_object_get(json_object_get(root, "model"), "vocab"),
                                             json_object_get(root, "added_tokens"), e);
+    if (code)
+        return code;
+    code = bl_post_processor_read(tokenizer, json_object_get(root, "post_processor"), e);
     if (code)
         return code;
     return lengths_warn(tokenizer, root, e);

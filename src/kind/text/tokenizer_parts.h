@@ -5,6 +5,7 @@
 #include "kind/text/added_tokens.h"
 #include "kind/text/bpe.h"
 #include "kind/text/grammar.h"
+#include "kind/text/document_marks.h"
 #include "base/json.h"
 #include "kind/text/normalizer.h"
 #include "kind/text/regex.h"
@@ -27,6 +28,16 @@ struct bl_split {
     bool inverted;
 };
 
+#define BL_POST_PROCESSORS_DEPTH 8 /* Sequences in each other */
+
+/* What the post-processor of a tokenizer.json adds. */
+struct bl_post_processor {
+    bool wanted; /* of the options: it is read */
+    bool found;  /* it was read: other files have none */
+    int adders;  /* processors that may add tokens */
+    struct bl_document_marks begin, end;
+};
+
 struct bl_tokenizer {
     enum bl_tokenizer_model model;
     char *path;   /* of its file; NULL: bytes */
@@ -42,6 +53,7 @@ struct bl_tokenizer {
     struct bl_bpe bpe;
     struct bl_wordpiece wordpiece;
     struct bl_sentencepiece *sentencepiece;
+    struct bl_post_processor post;
     int64_t size;
     uint64_t digest;
     char *warning;
