@@ -12,8 +12,9 @@
 #include "base/utf8.h"
 #include "base/archive.h"
 #include "kind/content.h"
-#include "kind/text/id_files.h"
 #include "kind/text/item.h"
+#include "kind/text/megatron.h"
+#include "kind/text/npy_ids.h"
 #include "kind/text/options.h"
 #include "kind/text/spool.h"
 
@@ -183,8 +184,8 @@ static int counting_read_text(struct counting *c, const struct bl_chunk *chunk, 
 static int counting_read_ids(struct counting *c, const char *path, bool npy, struct bl_error *e)
 {
     struct bl_error fault = {0};
-    int code = npy ? bl_id_files_count_npy(c->item, path, c->env->cancel, counting_add_item, c, &fault)
-                   : bl_id_files_count_megatron(c->item, path, c->env->cancel, counting_add_item, c, &fault);
+    int code = npy ? bl_npy_ids_count(c->item, path, c->env->cancel, counting_add_item, c, &fault)
+                   : bl_megatron_count(c->item, path, c->env->cancel, counting_add_item, c, &fault);
     /* If the file is truncated, the row that was begun is at fault. */
     if (code == BL_EDATA)
         return counting_add_fault(c, c->rows ? c->item->row.offset : -1, fault.text, e);

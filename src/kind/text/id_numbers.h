@@ -1,0 +1,22 @@
+/* Token ids as whole numbers of any size in files, and the rows that are made of them. */
+#ifndef BL_ID_NUMBERS_H
+#define BL_ID_NUMBERS_H
+
+#include "kind/text/item.h"
+
+struct bl_id_number {
+    size_t size; /* bytes, at most 8 */
+    bool is_signed, is_big_endian;
+};
+
+/* The number at `at`. One that is above INT64_MAX, which no id is, becomes INT64_MAX. */
+int64_t bl_id_number_read(const struct bl_id_number *type, const uint8_t *at);
+
+/* Adds count ids to the row that was begun (bl_item_add_id). */
+int bl_id_numbers_add(struct bl_item *item, const struct bl_id_number *type, const uint8_t *data, size_t count,
+                      struct bl_error *e);
+
+/* Completes the row: its content, and the marks that end a document, unless it is empty. */
+int bl_id_numbers_end(struct bl_item *item, struct bl_error *e);
+
+#endif
