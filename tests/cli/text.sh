@@ -480,6 +480,49 @@ test_ids_of_a_megatron_pair_and_of_json() {
     err_has 'the inputs hold text: use --tokenizer FILE, or --tokenizer bytes'
 }
 
+# An index of Megatron's: megatron DOCUMENT-INDEX... has sequences of 2, 0, 3, 1 tokens, 1 to 6.
+megatron() {
+    local entry
+    printf 'MMIDIDX\0\0\1\0\0\0\0\0\0\0\10\4\0\0\0\0\0\0\0\'$#'\0\0\0\0\0\0\0'
+    printf '\2\0\0\0\0\0\0\0\3\0\0\0\1\0\0\0'
+    printf '\0\0\0\0\0\0\0\0\4\0\0\0\0\0\0\0\4\0\0\0\0\0\0\0\12\0\0\0\0\0\0\0'
+    for entry; do printf '\'"$entry"'\0\0\0\0\0\0\0'; done
+}
+
+test_documents_of_megatron() {
+    printf '\1\0\2\0\3\0\4\0\5\0\6\0' >m.bin
+    megatron 0 3 3 4 >m.idx
+    expect 0 bload scan -q m.idx
+    is '2 0 3 1' "$(field length <"$OUT" | xargs)"
+    expect 0 bload pack -q m.idx --megatron document -T 12 -o d --order keep --bos 8 --eos 9
+    is '8 1 2 3 4 5 9 8 6 9 0 0' "$(tokens d)"
+    is 'm.idx#82 m.idx#90 m.idx#98' "$(field id <d/sequences.tsv | xargs)"
+    is 'ok skipped ok' "$(field status <d/sequences.tsv | xargs)"
+    expect 0 bload verify d
+    expect 2 bload pack m.idx -T 12 -o d --order keep --bos 8 --eos 9
+    err_has 'megatron'
+    # A document with a sequence that is not there is of no use, nor is one that is too long.
+    head -c 8 m.bin >short.bin
+    cp m.idx short.idx
+    expect 3 bload scan short.idx --megatron document
+    err_has 'skipped short.idx#82: 3 tokens from byte 4 are beyond the .bin file (8 bytes)'
+    expect 3 bload scan m.idx --megatron document --max-document 9
+    err_has 'skipped m.idx#82: longer than 9 bytes (--max-document)'
+    is '0 0 1' "$(field length <"$OUT" | xargs)"
+    for bad in '1 3 4|0 1|' '0 3 2 4|2 2|#98' '0 3 5|2 5|#98' '0 2 3|2 3|#98' '0|0 0|' '0 3 2|2 2|#98'; do
+        IFS='|' read -r entries which offset <<<"$bad"
+        # shellcheck disable=SC2086 # several entries
+        megatron $entries >m.idx
+        expect 3 bload scan m.idx --megatron document
+        err_has "skipped m.idx$offset: entry ${which% *} of the document index is ${which#* }: it must go from 0 to the 4 sequences, and never back"
+        is "$(field id <"$OUT" | wc -l)" "$(field id <"$OUT" | sort -u | wc -l)"
+        expect 0 bload scan -q m.idx
+    done
+    megatron >m.idx
+    expect 3 bload scan m.idx --megatron document
+    err_has 'skipped m.idx: there is no document index (--megatron sequence needs none)'
+}
+
 # Of the same size, and for Megatron beside the file that was named: what is packed is what was scanned, or nothing.
 test_files_that_change_between_scan_and_pack() {
     printf 'MMIDIDX\0\0\1\0\0\0\0\0\0\0\10\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\3\0\0\0' >m.idx

@@ -18,6 +18,8 @@
 enum bl_text_format { BL_TEXT_AUTO, BL_TEXT_JSONL, BL_TEXT_PLAIN, BL_TEXT_NPY, BL_TEXT_MEGATRON };
 enum bl_text_invalid { BL_INVALID_REPLACE, BL_INVALID_ERROR };
 
+enum bl_megatron_unit { BL_MEGATRON_SEQUENCE, BL_MEGATRON_DOCUMENT };
+
 /* A value of a JSON line that is kept as a column of the table, or a field: NAME=KEY. */
 struct bl_text_column {
     char name[BL_FIELD_NAME_MAX];
@@ -48,6 +50,7 @@ struct bl_text_config {
     int format;    /* enum bl_text_format */
     const char *key, *join;
     const char *documents;
+    int megatron;         /* enum bl_megatron_unit */
     int64_t max_document; /* bytes */
     int invalid;          /* enum bl_text_invalid */
     bool add_special_tokens;

@@ -15,7 +15,9 @@
 #include "kind/content.h"
 #include "kind/text/id_numbers.h"
 
-#define INDEX_CHUNK ((int64_t)4096) /* sequences of an .idx */
+/* The index has a table of the sequences' lengths, one of their offsets in the .bin file, and the document index, which
+ * says with which sequence each document begins, and at its end how many sequences there are. */
+#define INDEX_CHUNK ((int64_t)4096) /* entries of a table that are read at once */
 
 #define MEGATRON_HEAD 34 /* bytes: magic 9, version 8, dtype 1, sequences 8, documents 8 */
 
@@ -23,7 +25,11 @@ struct megatron {
     int idx, bin;
     char *bin_path;
     const char *path;
-    int64_t idx_bytes, bin_bytes, sequences;
+    int64_t idx_bytes, bin_bytes, sequences, entries; /* entries of the document index */
+    struct {
+        int64_t first, count; /* the sequences that are in memory */
+        uint8_t length[4 * INDEX_CHUNK], offset[8 * INDEX_CHUNK];
+    } window;
     struct bl_id_number type;
     uint8_t *data; /* of a sequence */
     size_t capacity;
@@ -113,60 +119,146 @@ static int megatron_read_head(struct megatron *m, struct bl_error *e)
         return bl_error_set(e, BL_EDATA, "values of type %d: token ids are whole numbers", type);
     m->type = types[type];
     m->sequences = int64_read(head + 18);
-    int64_t documents = int64_read(head + 26), max = m->idx_bytes / 8;
-    if (m->sequences < 0 || documents < 0 || m->sequences > max || documents > max ||
-        MEGATRON_HEAD + 12 * m->sequences + 8 * documents != m->idx_bytes)
+    m->entries = int64_read(head + 26);
+    int64_t max = m->idx_bytes / 8;
+    if (m->sequences < 0 || m->entries < 0 || m->sequences > max || m->entries > max ||
+        MEGATRON_HEAD + 12 * m->sequences + 8 * m->entries != m->idx_bytes)
         return bl_error_set(e, BL_EDATA,
                             "%" PRId64 " bytes are not what %" PRId64 " sequences and %" PRId64 " documents take",
-                            m->idx_bytes, m->sequences, documents);
+                            m->idx_bytes, m->sequences, m->entries);
     return BL_OK;
 }
 
-static int megatron_read_sequence(struct megatron *m, struct bl_item *item, int64_t length, int64_t at,
-                                  struct bl_error *e)
+/* The length and the offset of sequence s, which are read with those of the next ones. */
+static int megatron_find_sequence(struct megatron *m, int64_t s, int64_t *length, int64_t *at, struct bl_error *e)
 {
-    const struct bl_text_config *config = item->config;
-    int64_t bytes = length * (int64_t)m->type.size;
-    if (length < 0 || at < 0 || at > m->bin_bytes || bytes > m->bin_bytes - at)
+    static const struct bl_id_number length_type = {4, true, false};
+    int code = BL_OK;
+    if (s < m->window.first || s - m->window.first >= m->window.count) {
+        int64_t count = m->sequences - s < INDEX_CHUNK ? m->sequences - s : INDEX_CHUNK;
+        code = bl_io_pread(m->idx, m->window.length, (size_t)count * 4, MEGATRON_HEAD + 4 * s, m->path, e);
+        if (code)
+            return code;
+        code = bl_io_pread(m->idx, m->window.offset, (size_t)count * 8, MEGATRON_HEAD + 4 * m->sequences + 8 * s,
+                           m->path, e);
+        m->window.first = s;
+        m->window.count = code ? 0 : count;
+    }
+    *length = bl_id_number_read(&length_type, m->window.length + 4 * (s - m->window.first));
+    *at = int64_read(m->window.offset + 8 * (s - m->window.first));
+    return code;
+}
+
+/* Adds the bytes of a sequence to *bytes, or skips the item: they must be in the file, and not too many. */
+static int megatron_check_sequence(struct megatron *m, struct bl_item *item, int64_t s, int64_t *bytes,
+                                   struct bl_error *e)
+{
+    int64_t length = 0, at = 0;
+    int code = megatron_find_sequence(m, s, &length, &at, e);
+    if (code)
+        return code;
+    int64_t size = length * (int64_t)m->type.size, max = item->config->max_document;
+    if (length < 0 || at < 0 || at > m->bin_bytes || size > m->bin_bytes - at)
         return bl_item_skip(item,
                             "%" PRId64 " tokens from byte %" PRId64 " are beyond the .bin file (%" PRId64 " bytes)",
                             length, at, m->bin_bytes);
-    if (bytes > config->max_document)
-        return bl_item_skip(item, "longer than %" PRId64 " bytes (--max-document)", config->max_document);
-    if (!length)
-        return bl_item_skip(item, "%s", BL_REASON_EMPTY);
-    int code = BL_ARRAY_RESERVE(m->data, m->capacity, (size_t)bytes, e);
-    if (code)
-        return code;
-    code = bl_io_pread(m->bin, m->data, (size_t)bytes, at, m->bin_path, e);
-    if (code)
-        return code;
-    code = bl_item_add_marks(item, &config->prepared.begin, e);
-    if (code)
-        return code;
-    code = bl_id_numbers_add(item, &m->type, m->data, (size_t)length, e);
-    if (code)
-        return code;
-    return bl_id_numbers_end(item, e);
+    if (size > max - *bytes)
+        return bl_item_skip(item, "longer than %" PRId64 " bytes (--max-document)", max);
+    *bytes += size;
+    return BL_OK;
 }
 
-/* Reads count sequences from number `first` on: the index has a table of their lengths and one of their offsets. */
-static int megatron_read_sequences(struct megatron *m, struct bl_item *item, int64_t first, int64_t count,
+/* Adds the ids of a sequence that was checked to the item. */
+static int megatron_add_sequence(struct megatron *m, struct bl_item *item, int64_t s, struct bl_error *e)
+{
+    int64_t length = 0, at = 0;
+    int code = megatron_find_sequence(m, s, &length, &at, e);
+    if (code || !length)
+        return code;
+    size_t size = (size_t)length * m->type.size;
+    code = BL_ARRAY_RESERVE(m->data, m->capacity, size, e);
+    if (code)
+        return code;
+    code = bl_io_pread(m->bin, m->data, size, at, m->bin_path, e);
+    return code ? code : bl_id_numbers_add(item, &m->type, m->data, (size_t)length, e);
+}
+
+/* Makes a row of the sequences from first up to end; offset: of what names it in the .idx file. Not that of its tokens
+ * in the .bin file, which empty ones share. */
+static int megatron_read_row(struct megatron *m, struct bl_item *item, int64_t offset, int64_t first, int64_t end,
+                             struct bl_error *e)
+{
+    int64_t bytes = 0;
+    int code = BL_OK;
+    bl_item_begin(item, offset);
+    for (int64_t s = first; s < end && !code && item->row.status == BL_ROW_OK; s++)
+        code = megatron_check_sequence(m, item, s, &bytes, e);
+    if (code || item->row.status != BL_ROW_OK)
+        return code;
+    if (!bytes)
+        return bl_item_skip(item, "%s", BL_REASON_EMPTY);
+    code = bl_item_add_marks(item, &item->config->prepared.begin, e);
+    for (int64_t s = first; s < end && !code; s++)
+        code = megatron_add_sequence(m, item, s, e);
+    return code ? code : bl_id_numbers_end(item, e);
+}
+
+static int megatron_read_sequences(struct megatron *m, struct bl_item *item, const struct bl_cancel *cancel,
                                    bl_item_emit *emit, void *context, struct bl_error *e)
 {
-    static const struct bl_id_number length_type = {4, true, false};
-    uint8_t lengths[4 * INDEX_CHUNK], offsets[8 * INDEX_CHUNK];
-    int code = bl_io_pread(m->idx, lengths, (size_t)count * 4, MEGATRON_HEAD + 4 * first, m->path, e);
-    if (code)
-        return code;
-    code = bl_io_pread(m->idx, offsets, (size_t)count * 8, MEGATRON_HEAD + 4 * m->sequences + 8 * first, m->path, e);
-    if (code)
-        return code;
-    for (int64_t s = 0; s < count; s++) {
-        bl_item_begin(item, MEGATRON_HEAD + 4 * (first + s)); /* not its offset in the .bin, which empty ones share */
-        code = megatron_read_sequence(m, item, bl_id_number_read(&length_type, lengths + 4 * s),
-                                      int64_read(offsets + 8 * s), e);
+    for (int64_t s = 0; s < m->sequences; s++) {
+        if (s % INDEX_CHUNK == 0 && bl_cancelled(cancel))
+            return BL_ECANCEL;
+        int code = megatron_read_row(m, item, MEGATRON_HEAD + 4 * s, s, s + 1, e);
         if (!code)
+            code = emit(context, item, e);
+        if (code)
+            return code;
+    }
+    return BL_OK;
+}
+
+/* --- documents -------------------------------------------------------------------------------------------------- */
+
+static int64_t megatron_entry_offset(const struct megatron *m, int64_t entry)
+{
+    return MEGATRON_HEAD + 12 * m->sequences + 8 * entry;
+}
+
+/* Begins the row that is at fault, if there is something wrong with the documents. */
+static int megatron_refuse_documents(const struct megatron *m, struct bl_item *item, int64_t entry, int64_t is,
+                                     struct bl_error *e)
+{
+    bl_item_begin(item, megatron_entry_offset(m, entry));
+    return bl_error_set(e, BL_EDATA,
+                        "entry %" PRId64 " of the document index is %" PRId64 ": it must go from 0 to the %" PRId64
+                        " sequences, and never back",
+                        entry, is, m->sequences);
+}
+
+/* A row for each document: that of entry d ends where the next entry begins. */
+static int megatron_read_documents(struct megatron *m, struct bl_item *item, const struct bl_cancel *cancel,
+                                   bl_item_emit *emit, void *context, struct bl_error *e)
+{
+    uint8_t entries[8 * INDEX_CHUNK];
+    int64_t begin = 0, end = 0;
+    if (!m->entries)
+        return bl_error_set(e, BL_EDATA, "there is no document index (--megatron sequence needs none)");
+    for (int64_t d = 0; d < m->entries; d++, begin = end) {
+        if (d % INDEX_CHUNK == 0) {
+            int64_t count = m->entries - d < INDEX_CHUNK ? m->entries - d : INDEX_CHUNK;
+            int code = bl_cancelled(cancel)
+                           ? BL_ECANCEL
+                           : bl_io_pread(m->idx, entries, (size_t)count * 8, megatron_entry_offset(m, d), m->path, e);
+            if (code)
+                return code;
+        }
+        end = int64_read(entries + 8 * (d % INDEX_CHUNK));
+        bool last = d == m->entries - 1;
+        if (end < begin || end > m->sequences || (!d && end) || (last && end != m->sequences))
+            return megatron_refuse_documents(m, item, d, end, e);
+        int code = d ? megatron_read_row(m, item, megatron_entry_offset(m, d - 1), begin, end, e) : BL_OK;
+        if (d && !code)
             code = emit(context, item, e);
         if (code)
             return code;
@@ -184,10 +276,8 @@ int bl_megatron_count(struct bl_item *item, const char *path, const struct bl_ca
     code = megatron_read_head(&m, e);
     if (code)
         goto out;
-    for (int64_t first = 0; first < m.sequences && !code; first += INDEX_CHUNK) {
-        int64_t count = m.sequences - first < INDEX_CHUNK ? m.sequences - first : INDEX_CHUNK;
-        code = bl_cancelled(cancel) ? BL_ECANCEL : megatron_read_sequences(&m, item, first, count, emit, context, e);
-    }
+    code = item->config->megatron == BL_MEGATRON_DOCUMENT ? megatron_read_documents(&m, item, cancel, emit, context, e)
+                                                          : megatron_read_sequences(&m, item, cancel, emit, context, e);
 out:
     if (m.idx >= 0)
         close(m.idx);

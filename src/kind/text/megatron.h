@@ -4,8 +4,9 @@
 
 #include "kind/text/item.h"
 
-/* One row for each sequence of the .idx file at path, from the .bin file beside it. The offset of a row is that of the
- * sequence's length in the .idx. */
+/* One row for each sequence of the .idx file at path, from the .bin file beside it; or, as the options say, for each
+ * document, whose sequences are joined. The offset of a row is that of the sequence's length in the .idx, or of the
+ * document's entry. BL_EDATA: the files are damaged; the row that was begun last has the offset. */
 int bl_megatron_count(struct bl_item *item, const char *path, const struct bl_cancel *cancel, bl_item_emit *take,
                       void *context, struct bl_error *e);
 

@@ -13,6 +13,7 @@ static const char *const tokenizer_words[] = {"bytes", NULL};
 static const char *const special_choices[] = {"plain", "parse", NULL};
 static const char *const lowercase_choices[] = {"auto", "yes", "no", NULL};
 static const char *const format_choices[] = {"auto", "jsonl", "plain", "npy", "megatron", NULL};
+static const char *const megatron_choices[] = {"sequence", "document", NULL};
 static const char *const invalid_choices[] = {"replace", "error", NULL};
 
 static bool tokenizer_is_cached(const char *name)
@@ -53,6 +54,10 @@ const struct bl_option bl_text_options[] = {
     BL_OPTION_STRING("documents", struct bl_text_config, documents, BL_AFFECTS_LENGTHS,
                      "what is a document of plain text; TEXT may have \\n, \\t, \\r, \\\\ and \\xHH", .initial = "file",
                      .placeholder = "file|line|blank-line|sep:TEXT"),
+    BL_OPTION_CHOICE(
+        "megatron", struct bl_text_config, megatron, megatron_choices, BL_AFFECTS_LENGTHS,
+        "what is a document of Megatron's files: each sequence, or those of a document of the index joined",
+        .initial = "sequence"),
     BL_OPTION_BYTES("max-document", struct bl_text_config, max_document, BL_AFFECTS_LENGTHS,
                     "skip longer documents and lines of JSONL: a bound on memory", .initial = "256M", .min = 1),
     BL_OPTION_CHOICE("invalid", struct bl_text_config, invalid, invalid_choices, BL_AFFECTS_LENGTHS,
@@ -286,6 +291,7 @@ void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out
         bl_buffer_printf(out, " join=%s", config->join ? config->join : BL_JOIN);
     if (strcmp(config->documents, "file") != 0)
         bl_buffer_printf(out, " documents=%s", config->documents);
+    bl_buffer_text(out, config->megatron == BL_MEGATRON_DOCUMENT ? " megatron=document" : "");
     if (config->max_document != BL_MAX_DOCUMENT)
         bl_buffer_printf(out, " max=%" PRId64, config->max_document);
     bl_buffer_text(out, config->invalid == BL_INVALID_ERROR ? " invalid=error" : "");
