@@ -63,8 +63,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     set(&options, "tokenizer", "bytes");
     set(&options, "max-document", "2000");
-    set(&options, "key", "a.b");
+    set(&options, "key", data[0] & 128 ? "a.b,c" : "a.b");
     set(&options, "keep", "c,d.e");
+    if (data[0] & 32)
+        set(&options, "field", "m=c:u8,n=c:f32");
     set(&options, "documents", rule[data[0] & 3]);
     set(&options, "format", format[(data[0] >> 2) % 3]);
     set(&options, "invalid", data[0] & 64 ? "error" : "replace");
