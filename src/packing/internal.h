@@ -37,7 +37,7 @@ struct bl_packing {
     struct bl_attribute_values values; /* of the format's attributes */
     struct bl_buffer attributes_text;  /* which columns became attributes */
     struct bl_manifest manifest;       /* its draft */
-    int workers, slots;
+    int workers, slots, run_blocks;
     int64_t memory; /* bytes left for large inputs and the page cache */
 
     /* write: */

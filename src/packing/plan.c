@@ -1,4 +1,5 @@
 /* The contents of the shards: the plan, the format, and the draft of the manifest, which records both. */
+#include <limits.h>
 #include <string.h>
 
 #include "packing/internal.h"
@@ -150,7 +151,14 @@ int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
     code = format_make(p, e);
     if (code)
         return code;
+    struct bl_memory_shares shares = {.workers = p->workers, .run_blocks = p->env.isolation ? 1 : INT_MAX};
     code = bl_memory_resolve(p->request.options->memory, &p->table, &p->plan, &p->format,
-                             p->request.inputs->kind->read->memory, p->needed, &p->workers, &p->slots, &p->memory, e);
-    return code ? code : draft_make(p, e);
+                             p->request.inputs->kind->read->memory, p->needed, &shares, e);
+    if (code)
+        return code;
+    p->workers = shares.workers;
+    p->slots = shares.slots;
+    p->run_blocks = shares.run_blocks;
+    p->memory = shares.rest;
+    return draft_make(p, e);
 }

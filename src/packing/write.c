@@ -112,6 +112,7 @@ int bl_packing_write(struct bl_packing *p, struct bl_error *e)
                                   .pad_repeat = p->request.options->pad == BL_PAD_REPEAT,
                                   .workers = p->workers,
                                   .slots = p->slots,
+                                  .run_blocks = p->run_blocks,
                                   .memory = p->memory,
                                   .env = &p->env,
                                   .outcome = write_on_outcome,

@@ -12,6 +12,8 @@
 
 #define BASE_MEMORY ((int64_t)32 << 20)
 
+#define RUN_BYTES ((size_t)1 << 20) /* of the fields of a job of small blocks */
+
 static int64_t memory_limit(int64_t given)
 {
     return given ? given : bl_machine_memory() / 10 * 9;
@@ -40,40 +42,62 @@ struct needs {
     int64_t base;   /* the process and its tables */
     int64_t input;  /* the largest one, beyond a reader */
     int64_t worker; /* each: its reader, codec and compressor */
-    int64_t block;  /* each block in progress */
     int64_t shard;  /* each shard in progress */
-    int64_t blocks_per_shard;
+    const struct bl_format *format;
 };
 
-static int64_t memory_needed(const struct needs *n, int workers, int slots)
+static int64_t memory_needed(const struct needs *n, const struct bl_memory_shares *s)
 {
-    return n->base + n->input + workers * n->worker + slots * n->block + (slots / n->blocks_per_shard + 2) * n->shard;
+    int64_t blocks = s->slots * (int64_t)s->run_blocks, run = (int64_t)bl_block_run_memory(n->format, s->run_blocks);
+    return n->base + n->input + s->workers * n->worker + s->slots * run +
+           (blocks / n->format->blocks_per_shard + 2) * n->shard;
+}
+
+/* The blocks of a job: large ones go alone; small ones together, since handing over a job costs as much as filling some
+ * KB. */
+static int memory_run_blocks(const struct bl_format *format, int most)
+{
+    size_t bytes = 1;
+    for (int f = 0; f < format->fields.count; f++)
+        bytes += bl_format_block_bytes(format, f);
+    int64_t blocks = (int64_t)(RUN_BYTES / bytes);
+    blocks = blocks < format->blocks_per_shard ? blocks : format->blocks_per_shard;
+    blocks = blocks < most ? blocks : most;
+    return blocks > 1 ? (int)blocks : 1;
+}
+
+/* Makes the shares as large as the limit allows, or as small as they get. */
+static void memory_share(const struct needs *n, int64_t limit, struct bl_memory_shares *s)
+{
+    s->slots = 2 * s->workers;
+    s->run_blocks = memory_run_blocks(n->format, s->run_blocks);
+    while (s->run_blocks > 1 && memory_needed(n, s) > limit)
+        s->run_blocks /= 2;
+    while (s->slots > s->workers && memory_needed(n, s) > limit)
+        s->slots--;
+    while (s->workers > 1 && memory_needed(n, s) > limit)
+        s->slots = --s->workers;
 }
 
 int bl_memory_resolve(int64_t limit, const struct bl_sequences *table, const struct bl_plan *plan,
-                      const struct bl_format *format, int64_t reader, int64_t input, int *workers, int *slots,
-                      int64_t *rest, struct bl_error *e)
+                      const struct bl_format *format, int64_t reader, int64_t input, struct bl_memory_shares *shares,
+                      struct bl_error *e)
 {
     /* Of a table's row and a piece, 8 bytes each are for scattering a spool. */
     struct needs n = {.base = BASE_MEMORY + 24 * (int64_t)table->count + 28 * (int64_t)plan->pieces +
                               8 * (int64_t)plan->blocks + bl_attribute_values_memory(format, table->count),
                       .input = input > reader ? input - reader : 0,
                       .worker = reader + (int64_t)bl_codec_memory(format) + memory_of_compressor(format),
-                      .block = (int64_t)bl_block_memory(format, true),
-                      .blocks_per_shard = format->blocks_per_shard};
+                      .format = format};
     int code = bl_shard_writer_memory(format, &n.shard, e);
     if (code)
         return code;
     bool given = limit != 0;
     limit = memory_limit(limit);
-    *slots = 2 * *workers;
-    while (*slots > *workers && memory_needed(&n, *workers, *slots) > limit)
-        (*slots)--;
-    while (*workers > 1 && memory_needed(&n, *workers, *slots) > limit)
-        *slots = --*workers;
-    int64_t needed = memory_needed(&n, *workers, *slots);
-    *rest = limit - needed + n.input;
-    if (given ? needed <= limit : *rest >= 0)
+    memory_share(&n, limit, shares);
+    int64_t needed = memory_needed(&n, shares);
+    shares->rest = limit - needed + n.input;
+    if (given ? needed <= limit : shares->rest >= 0)
         return BL_OK;
     char a[32], b[32], c[32], d[64] = "";
     if (n.input)
@@ -81,6 +105,6 @@ int bl_memory_resolve(int64_t limit, const struct bl_sequences *table, const str
     return bl_error_set(e, BL_EUSAGE,
                         "%s of memory is not enough: one block takes %s%s, and a run with one worker %s: use a smaller "
                         "T, size%s or --shard-size",
-                        bl_text_size(a, limit), bl_text_size(b, n.block), d, bl_text_size(c, needed),
-                        n.input ? ", --decoder-memory" : "");
+                        bl_text_size(a, limit), bl_text_size(b, (int64_t)bl_block_memory(format, true)), d,
+                        bl_text_size(c, needed), n.input ? ", --decoder-memory" : "");
 }

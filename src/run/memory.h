@@ -9,14 +9,21 @@
 /* The limit that is given, or nine tenths of bl_machine_memory for 0; less what a run takes without any input. */
 int64_t bl_memory_for_inputs(int64_t limit);
 
+struct bl_memory_shares {
+    int workers;    /* given: the most */
+    int slots;      /* jobs in progress */
+    int run_blocks; /* blocks of a job; given: the most */
+    int64_t rest;   /* bytes left for inputs that need more than a reader takes, and for the page cache */
+};
+
 /* Decides how many workers and blocks fit. reader: bytes of a worker's reader. input: bytes that the largest input
  * needs to be decoded, if that is more; else, or if it is not known, 0. limit: bytes, or 0: nine tenths of
- * bl_machine_memory. *slots, the blocks in progress, becomes two per worker, or fewer if the limit requires; then
- * *workers decreases too. *rest: bytes left for inputs that need more than a reader takes, and for the page cache.
- * BL_EUSAGE, with the numbers, if one worker with one block does not fit; what the largest input needs is demanded only
- * of a limit that is given. */
+ * bl_machine_memory. A job gets as many blocks as fill a MiB, if they are small, and there are two jobs for each
+ * worker; if the limit requires, first jobs become smaller, then fewer; then workers decrease too. BL_EUSAGE, with the
+ * numbers, if one worker with one block does not fit; what the largest input needs is demanded only of a limit that is
+ * given. */
 int bl_memory_resolve(int64_t limit, const struct bl_sequences *table, const struct bl_plan *plan,
-                      const struct bl_format *format, int64_t reader, int64_t input, int *workers, int *slots,
-                      int64_t *rest, struct bl_error *e);
+                      const struct bl_format *format, int64_t reader, int64_t input, struct bl_memory_shares *shares,
+                      struct bl_error *e);
 
 #endif

@@ -33,6 +33,7 @@ struct bl_pack_params {
     const struct bl_missing *missing;         /* the missing shards; NULL, or is_missing NULL: those without record */
     bool pad_repeat;                          /* a block's end repeats its last entry instead of zeros */
     int workers, slots;
+    int run_blocks; /* a job has so many blocks at most; 1 where another process fills them */
     int64_t memory; /* bytes left for inputs that need more than a reader takes (bl_kind_read.memory) */
     const struct bl_kind_env *env;
     struct bl_scatter *scatter; /* holds scattered pieces, or NULL */

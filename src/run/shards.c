@@ -1,12 +1,9 @@
 #include "run/shards.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/path.h"
-#include "kind/file_check.h"
-#include "kind/reservation.h"
 #include "kind/isolated/isolation.h"
+#include "run/assembler.h"
 #include "run/pipeline.h"
 #include "run/scatter.h"
 #include "store/block.h"
@@ -14,6 +11,8 @@
 #include "store/seekable.h"
 #include "store/shard_finder.h"
 #include "store/shard_writer.h"
+
+#define RUNS_LEFT 4 /* for each worker, toward the end */
 
 /* A shard in progress; it collects the outcomes of its blocks until it is finished. */
 struct open_shard {
@@ -23,20 +22,23 @@ struct open_shard {
     struct open_shard *next;
 };
 
-/* A block in progress, from a fixed pool, which bounds the memory. */
-struct block_job {
-    struct bl_block block;
+/* A run of blocks in progress, which follow each other in a shard. They are of a fixed pool, which bounds the memory.
+ */
+struct run_job {
+    struct bl_block *block; /* [run_blocks] */
+    int blocks;
     struct open_shard *shard;
     struct bl_outcomes outcomes;
-    struct block_job *next;
+    struct run_job *next;
 };
 
 struct shards_run {
     const struct bl_pack_params *pack;
-    struct block_job *job; /* [slots] */
-    struct block_job *free;
+    struct run_job *job; /* [slots] */
+    struct run_job *free;
     struct open_shard *open;
     int64_t next_block, next_shard;
+    int64_t end_block; /* of this run's shards */
     int64_t blocks_done, bytes;
     int64_t steps_due; /* steps of this run */
     int64_t steps_found;
@@ -45,14 +47,9 @@ struct shards_run {
 };
 
 struct worker {
-    const struct bl_kind *kind;
-    struct bl_kind_env env;
-    struct bl_reservation reservation;
-    struct bl_reader *reader;
-    struct bl_file_check look;
+    struct bl_assembler *assembler;
     struct bl_codec *codec;
     struct bl_compressor *compressor;
-    struct bl_row_reader row;
 };
 
 static void shards_tick(void *context)
@@ -68,13 +65,10 @@ static void shards_tick(void *context)
 static void pack_worker_close(void *worker)
 {
     struct worker *w = worker;
-    if (w->reader)
-        w->kind->read->close(w->reader);
-    bl_file_check_free(&w->look);
+    bl_assembler_close(w->assembler);
     bl_codec_close(w->codec);
     if (w->compressor)
         bl_compressor_close(w->compressor);
-    bl_row_reader_free(&w->row);
     free(w);
 }
 
@@ -85,12 +79,7 @@ static int pack_worker_open(void *context, void **worker, struct bl_error *e)
     struct worker *w = calloc(1, sizeof *w);
     if (!w)
         return bl_error_memory(e);
-    w->kind = pack->kind;
-    w->env = *pack->env;
-    w->env.reservation = &w->reservation;
-    w->reservation = (struct bl_reservation){
-        .budget = &run->memory, .cancel = pack->env->cancel, .included = pack->kind->read->memory};
-    int code = pack->kind->read->open(pack->config, &w->env, &pack->format->fields, &w->reader, e);
+    int code = bl_assembler_open(&w->assembler, pack, &run->memory, e);
     if (code)
         goto out;
     code = bl_codec_open(pack->format, pack->pad_repeat, &w->codec, e);
@@ -105,122 +94,33 @@ out:
     return code;
 }
 
-/* Reads the row of a sequence and resolves the path of its file. */
-static int piece_read_row(const struct bl_pack_params *pack, struct worker *w, int64_t sequence,
-                          struct bl_request *request, char **open_path, struct bl_error *e)
-{
-    int code = bl_row_reader_read(pack->table, (size_t)sequence, &w->row, e);
-    if (code)
-        return code;
-    *open_path = bl_path_join(pack->base, w->row.row.path);
-    if (!*open_path)
-        return bl_error_memory(e);
-    request->row = w->row.row;
-    request->row.path = *open_path;
-    return BL_OK;
-}
-
-static int piece_read(const struct bl_pack_params *pack, struct worker *w, struct block_job *job, int i,
-                      struct bl_meter *meter, struct bl_error *e)
-{
-    struct bl_block *block = &job->block;
-    const struct bl_fields *fields = &pack->format->fields;
-    int64_t sequence = block->sequence[i];
-    size_t piece = (size_t)(pack->plan->block_ptr[block->index] + i);
-    uint8_t *out[BL_FIELDS_MAX];
-    for (int f = 0; f < fields->count; f++)
-        out[f] = block->field[f] + (size_t)block->cu_seqlens[i] * bl_field_step_bytes(&fields->field[f]);
-    if (bl_scatter_has(pack->scatter, piece))
-        return bl_scatter_read(pack->scatter, piece, block->length[i], out, e);
-    struct bl_request request = {
-        .source_start = block->source_start[i], .steps = block->length[i], .out = out, .meter = meter};
-    if (block->shared.data)
-        request.memory = &block->shared;
-    struct bl_note note = {0};
-    struct bl_error fault = {0};
-    char *open_path = NULL;
-    int code = piece_read_row(pack, w, sequence, &request, &open_path, e);
-    if (code)
-        return code;
-    bl_error_memory_watch();
-    code = bl_file_check_read(&w->look, pack->kind, w->reader, &request, &note, &fault);
-    bl_reservation_release(&w->reservation);
-    free(open_path);
-    if (bl_error_memory_seen() && code != BL_ECANCEL) {
-        code = bl_error_memory(e);
-        bl_error_prefix(e, "%s", request.row.id);
-        return code;
-    }
-    if (code == BL_EDATA) {
-        bl_block_fail(block, pack->format, i);
-        return bl_outcomes_add(&job->outcomes, sequence, true, request.steps, fault.text, e);
-    }
-    if (code) {
-        bl_error_set(e, code, "%s", fault.text);
-        return code;
-    }
-    return note.text[0] ? bl_outcomes_add(&job->outcomes, sequence, false, 0, note.text, e) : BL_OK;
-}
-
-/* Fills steps `from` to `to` of every field: with its pad value, or with repetitions of the entry before them. */
-static void block_pad_range(const struct bl_pack_params *pack, struct bl_block *block, size_t from, size_t to)
-{
-    for (int f = 0; f < pack->format->fields.count; f++) {
-        size_t step = bl_field_step_bytes(&pack->format->fields.field[f]);
-        uint8_t *end = block->field[f] + from * step;
-        if (!pack->pad_repeat || from == 0) {
-            bl_field_pad(&pack->format->fields.field[f], end, to - from);
-            continue;
-        }
-        for (size_t t = from; t < to; t++, end += step)
-            memcpy(end, end - step, step);
-    }
-}
-
-/* Pads the block after its last piece, and from each piece to the aligned start of the next. */
-static void block_pad(const struct bl_pack_params *pack, struct bl_block *block)
-{
-    for (int i = 0; i + 1 < block->num_sequences; i++) {
-        size_t end = (size_t)(block->cu_seqlens[i] + block->length[i]), next = (size_t)block->cu_seqlens[i + 1];
-        if (block->length[i] > 0 && end < next) /* a failed piece is already zero up to the next one */
-            block_pad_range(pack, block, end, next);
-    }
-    block_pad_range(pack, block, (size_t)block->cu_seqlens[block->num_sequences], (size_t)pack->format->T);
-}
-
-static int shards_work_block(void *context, void *worker, void *job_, struct bl_error *e)
+static int shards_work_run(void *context, void *worker, void *job_, struct bl_error *e)
 {
     struct shards_run *run = context;
     const struct bl_pack_params *pack = run->pack;
     struct worker *w = worker;
-    struct block_job *job = job_;
-    int code = BL_OK;
-    for (int i = 0; i < job->block.num_sequences && !code; i++) {
-        int32_t steps = job->block.length[i];
-        struct bl_meter meter = {.sum = &run->steps, .whole = steps, .weight = steps};
-        if (pack->workers <= 1) {
-            meter.tick = shards_tick;
-            meter.sink = run;
-        }
-        code = bl_cancelled(pack->env->cancel) ? BL_ECANCEL : piece_read(pack, w, job, i, &meter, e);
-        bl_meter_end(&meter);
+    struct run_job *job = job_;
+    struct bl_meter meter = {.sum = &run->steps};
+    if (pack->workers <= 1) {
+        meter.tick = shards_tick;
+        meter.sink = run;
     }
-    if (code)
-        return code;
-    block_pad(pack, &job->block);
-    code = bl_shard_writer_encode_block(job->shard->shard, &job->block, w->codec, e);
+    int code = bl_assembler_fill(w->assembler, job->block, job->blocks, &meter, &job->outcomes, e);
+    for (int b = 0; b < job->blocks && !code; b++)
+        code = bl_shard_writer_encode_block(job->shard->shard, &job->block[b], w->codec, e);
     if (code || !w->compressor)
         return code;
-    return bl_shard_writer_put_block(job->shard->shard, &job->block, w->compressor, e);
+    return bl_shard_writer_put_blocks(job->shard->shard, job->block, job->blocks, w->compressor, e);
 }
 
 /* Blocks of uncompressed shards go to the disk; those of a compressed shard stay in memory until the shard is
  * complete. */
-static int shards_write_block(void *context, void *job_, struct bl_error *e)
+static int shards_write_run(void *context, void *job_, struct bl_error *e)
 {
     const struct bl_pack_params *pack = ((struct shards_run *)context)->pack;
-    const struct block_job *job = job_;
-    return pack->format->compressed ? BL_OK : bl_shard_writer_put_block(job->shard->shard, &job->block, NULL, e);
+    const struct run_job *job = job_;
+    return pack->format->compressed ? BL_OK
+                                    : bl_shard_writer_put_blocks(job->shard->shard, job->block, job->blocks, NULL, e);
 }
 
 /* --- in order, on one thread ------------------------------------------------------------------------------------ */
@@ -319,21 +219,36 @@ static int shards_find_next(struct shards_run *run, bool *left, struct bl_error 
     return BL_OK;
 }
 
+/* How many blocks the next job gets: as many as fill its memory; toward the end fewer, so that no worker is left alone
+ * with many. */
+static int shards_next_blocks(const struct shards_run *run)
+{
+    int64_t share = (run->end_block - run->next_block) / (RUNS_LEFT * (int64_t)run->pack->workers);
+    int64_t left = run->open->last_block + 1 - run->next_block;
+    int64_t blocks = run->pack->run_blocks < left ? run->pack->run_blocks : left;
+    blocks = blocks < share ? blocks : share;
+    return blocks > 1 ? (int)blocks : 1;
+}
+
 static int shards_produce(void *context, void **job_, struct bl_error *e)
 {
     struct shards_run *run = context;
+    const struct bl_pack_params *pack = run->pack;
     if (!run->open || run->next_block > run->open->last_block) {
         bool left;
         int code = shards_find_next(run, &left, e);
         if (code || !left)
             return code;
     }
-    struct block_job *job = run->free; /* never empty: at most `slots` jobs are in progress */
+    struct run_job *job = run->free; /* never empty: at most `slots` jobs are in progress */
     run->free = job->next;
     job->shard = run->open;
-    bl_block_plan(&job->block, run->pack->format, run->pack->plan, run->pack->table->length, run->next_block++);
-    bl_shard_writer_place_block(job->shard->shard, &job->block);
-    bl_scatter_begin_block(run->pack->scatter, job->block.index);
+    job->blocks = shards_next_blocks(run);
+    for (int b = 0; b < job->blocks; b++) {
+        bl_block_plan(&job->block[b], pack->format, pack->plan, pack->table->length, run->next_block++);
+        bl_scatter_begin_block(pack->scatter, job->block[b].index);
+    }
+    bl_shard_writer_place_blocks(job->shard->shard, job->block, job->blocks);
     *job_ = job;
     return BL_OK;
 }
@@ -341,7 +256,7 @@ static int shards_produce(void *context, void **job_, struct bl_error *e)
 static void shards_discard(void *context, void *job_)
 {
     struct shards_run *run = context;
-    struct block_job *job = job_;
+    struct run_job *job = job_;
     bl_outcomes_free(&job->outcomes);
     job->next = run->free;
     run->free = job;
@@ -387,11 +302,12 @@ out:
 static int shards_consume(void *context, void *job_, struct bl_error *e)
 {
     struct shards_run *run = context;
-    struct block_job *job = job_;
+    struct run_job *job = job_;
     struct open_shard *open = job->shard;
-    bool last = job->block.index == open->last_block;
-    run->blocks_done++;
-    bl_scatter_end_block(run->pack->scatter, job->block.index);
+    bool last = job->block[job->blocks - 1].index == open->last_block;
+    run->blocks_done += job->blocks;
+    for (int b = 0; b < job->blocks; b++)
+        bl_scatter_end_block(run->pack->scatter, job->block[b].index);
     int code = shards_report_outcomes(run->pack, &job->outcomes, e);
     for (size_t i = 0; i < job->outcomes.count && !code; i++) {
         const struct bl_outcome *o = &job->outcomes.outcome[i];
@@ -405,22 +321,38 @@ static int shards_consume(void *context, void *job_, struct bl_error *e)
     return code;
 }
 
+static int job_make_blocks(struct run_job *job, const struct bl_pack_params *pack, struct bl_error *e)
+{
+    job->block = calloc((size_t)pack->run_blocks, sizeof *job->block);
+    if (!job->block)
+        return bl_error_memory(e);
+    int code = pack->env->isolation ? bl_block_make_shared(job->block, pack->format, e)
+                                    : bl_block_make_run(job->block, pack->run_blocks, pack->format, e);
+    for (int b = 0; b < pack->run_blocks; b++)
+        job->block[b].values = pack->values;
+    return code;
+}
+
 static int shards_make_pool(struct shards_run *run, int slots, struct bl_error *e)
 {
     run->job = calloc((size_t)slots, sizeof *run->job);
-    if (!run->job)
-        return bl_error_memory(e);
-    for (int i = 0; i < slots; i++) {
-        struct bl_block *block = &run->job[i].block;
-        int code = run->pack->env->isolation ? bl_block_make_shared(block, run->pack->format, e)
-                                             : bl_block_make(block, run->pack->format, true, e);
-        if (code)
-            return code;
-        run->job[i].block.values = run->pack->values;
+    int code = run->job ? BL_OK : bl_error_memory(e);
+    for (int i = 0; i < slots && !code; i++) {
+        code = job_make_blocks(&run->job[i], run->pack, e);
         run->job[i].next = run->free;
         run->free = &run->job[i];
     }
-    return BL_OK;
+    return code;
+}
+
+static void shards_free_pool(struct shards_run *run, int slots)
+{
+    for (int i = 0; run->job && i < slots; i++) {
+        if (run->job[i].block)
+            bl_block_free(run->job[i].block);
+        free(run->job[i].block);
+    }
+    free(run->job);
 }
 
 int bl_shards_write(const struct bl_pack_params *pack, struct bl_error *e)
@@ -428,24 +360,24 @@ int bl_shards_write(const struct bl_pack_params *pack, struct bl_error *e)
     static const struct bl_stages stages = {.produce = shards_produce,
                                             .open = pack_worker_open,
                                             .close = pack_worker_close,
-                                            .work = shards_work_block,
-                                            .write = shards_write_block,
+                                            .work = shards_work_run,
+                                            .write = shards_write_run,
                                             .consume = shards_consume,
                                             .discard = shards_discard,
                                             .tick = shards_tick};
     int64_t begin, end;
     bl_pack_params_block_range(pack, &begin, &end);
-    struct shards_run run = {
-        .pack = pack, .next_shard = pack->shard_begin, .steps_due = shards_planned_steps(pack, begin, end - begin)};
+    struct shards_run run = {.pack = pack,
+                             .next_shard = pack->shard_begin,
+                             .end_block = end,
+                             .steps_due = shards_planned_steps(pack, begin, end - begin)};
     bl_memory_budget_init(&run.memory, pack->memory);
     int code = shards_make_pool(&run, pack->slots, e);
     if (!code)
         code = bl_pipeline_run(&stages, &run, pack->workers, pack->slots, pack->env->cancel, e);
     while (run.open)
         shard_close(&run, run.open);
-    for (int i = 0; run.job && i < pack->slots; i++)
-        bl_block_free(&run.job[i].block);
-    free(run.job);
+    shards_free_pool(&run, pack->slots);
     bl_memory_budget_free(&run.memory);
     return code;
 }

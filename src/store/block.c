@@ -13,16 +13,26 @@ static size_t block_align(size_t size, size_t to)
     return (size + to - 1) / to * to;
 }
 
-/* Sizes cannot overflow: bl_format_check bounds a field's block, and S. */
-size_t bl_block_memory(const struct bl_format *format, bool with_fields)
+/* Sizes cannot overflow: bl_format_check bounds a field's block, and S, and runs are short. */
+static size_t block_run_memory(const struct bl_format *format, size_t blocks, bool with_fields)
 {
     size_t S = (size_t)format->S;
-    size_t size = PAGE;
+    size_t size = block_align((S + 1) * sizeof(int32_t), ALIGN) + block_align(S * sizeof(int32_t), ALIGN) +
+                  2 * block_align(S * sizeof(int64_t), ALIGN);
+    size = PAGE + blocks * size;
     for (int f = 0; with_fields && f < format->fields.count; f++)
-        size += PAGE + block_align(bl_format_block_bytes(format, f), PAGE);
-    size += block_align((S + 1) * sizeof(int32_t), ALIGN) + block_align(S * sizeof(int32_t), ALIGN);
-    size += 2 * block_align(S * sizeof(int64_t), ALIGN);
+        size += PAGE + block_align(blocks * bl_format_block_bytes(format, f), PAGE);
     return size;
+}
+
+size_t bl_block_memory(const struct bl_format *format, bool with_fields)
+{
+    return block_run_memory(format, 1, with_fields);
+}
+
+size_t bl_block_run_memory(const struct bl_format *format, int blocks)
+{
+    return block_run_memory(format, (size_t)blocks, true);
 }
 
 static void *block_carve(uint8_t **at, size_t size)
@@ -32,28 +42,47 @@ static void *block_carve(uint8_t **at, size_t size)
     return part;
 }
 
-/* Divides memory of bl_block_memory bytes among the arrays. */
-static void block_divide(struct bl_block *block, const struct bl_format *format, bool with_fields, uint8_t *memory)
+/* Divides memory of block_run_memory bytes among the arrays. */
+static void block_divide(struct bl_block *block, size_t blocks, const struct bl_format *format, bool with_fields,
+                         uint8_t *memory)
 {
     size_t S = (size_t)format->S;
     uint8_t *at = memory + (PAGE - (uintptr_t)memory % PAGE) % PAGE;
-    for (int f = 0; with_fields && f < format->fields.count; f++)
-        block->field[f] = block->room[f] = block_carve(&at, PAGE + block_align(bl_format_block_bytes(format, f), PAGE));
-    block->cu_seqlens = block_carve(&at, (S + 1) * sizeof(int32_t));
-    block->length = block_carve(&at, S * sizeof(int32_t));
-    block->sequence = block_carve(&at, S * sizeof(int64_t));
-    block->source_start = block_carve(&at, S * sizeof(int64_t));
+    for (int f = 0; with_fields && f < format->fields.count; f++) {
+        size_t bytes = bl_format_block_bytes(format, f);
+        uint8_t *field = block_carve(&at, PAGE + block_align(blocks * bytes, PAGE));
+        for (size_t b = 0; b < blocks; b++)
+            block[b].field[f] = block[b].room[f] = field + b * bytes;
+    }
+    for (size_t b = 0; b < blocks; b++) {
+        block[b].cu_seqlens = block_carve(&at, (S + 1) * sizeof(int32_t));
+        block[b].length = block_carve(&at, S * sizeof(int32_t));
+        block[b].sequence = block_carve(&at, S * sizeof(int64_t));
+        block[b].source_start = block_carve(&at, S * sizeof(int64_t));
+    }
 }
 
 /* One allocation of zeros, which is not touched: the pages of a large block are allocated where a worker first writes.
  */
-int bl_block_make(struct bl_block *block, const struct bl_format *format, bool with_fields, struct bl_error *e)
+static int block_run_make(struct bl_block *block, size_t blocks, const struct bl_format *format, bool with_fields,
+                          struct bl_error *e)
 {
-    *block = (struct bl_block){.memory = calloc(1, bl_block_memory(format, with_fields))};
+    memset(block, 0, blocks * sizeof *block);
+    block->memory = calloc(1, block_run_memory(format, blocks, with_fields));
     if (!block->memory)
         return bl_error_memory(e);
-    block_divide(block, format, with_fields, block->memory);
+    block_divide(block, blocks, format, with_fields, block->memory);
     return BL_OK;
+}
+
+int bl_block_make(struct bl_block *block, const struct bl_format *format, bool with_fields, struct bl_error *e)
+{
+    return block_run_make(block, 1, format, with_fields, e);
+}
+
+int bl_block_make_run(struct bl_block *block, int blocks, const struct bl_format *format, struct bl_error *e)
+{
+    return block_run_make(block, (size_t)blocks, format, true, e);
 }
 
 int bl_block_make_shared(struct bl_block *block, const struct bl_format *format, struct bl_error *e)
@@ -61,7 +90,7 @@ int bl_block_make_shared(struct bl_block *block, const struct bl_format *format,
     *block = (struct bl_block){0};
     int code = bl_shared_memory_make(&block->shared, bl_block_memory(format, true), e);
     if (!code)
-        block_divide(block, format, true, block->shared.data);
+        block_divide(block, 1, format, true, block->shared.data);
     return code;
 }
 

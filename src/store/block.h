@@ -20,7 +20,7 @@ struct bl_block {
     int32_t *length;                /* [S] */
     int64_t *source_start;          /* [S], all zero when no sequence was cut */
     uint8_t *field[BL_FIELDS_MAX];  /* T * bl_field_step_bytes each, aligned for the dtype; NULL: made without fields */
-    uint8_t *room[BL_FIELDS_MAX];   /* page-aligned, one page longer than the field that lies in it */
+    uint8_t *room[BL_FIELDS_MAX];   /* where the field may begin: up to a page behind it; page-aligned if alone */
     void *memory;                   /* the allocation that holds all of these, */
     struct bl_shared_memory shared; /* or what holds them where other processes write the fields */
     const struct bl_attribute_values *values; /* of the attributes, not owned; NULL if the format has none */
@@ -32,7 +32,13 @@ size_t bl_block_memory(const struct bl_format *format, bool with_fields);
 /* Allocates a block of that format, all zero. Free with bl_block_free. */
 int bl_block_make(struct bl_block *block, const struct bl_format *format, bool with_fields, struct bl_error *e);
 
-/* The same, in memory that other processes can map. */
+/* Allocates so many blocks, whose fields lie side by side as in a shard, in memory that the first one has: free that.
+ */
+int bl_block_make_run(struct bl_block *block, int blocks, const struct bl_format *format, struct bl_error *e);
+/* Bytes that it allocates. */
+size_t bl_block_run_memory(const struct bl_format *format, int blocks);
+
+/* As bl_block_make with fields, in memory that other processes can map. */
 int bl_block_make_shared(struct bl_block *block, const struct bl_format *format, struct bl_error *e);
 void bl_block_free(struct bl_block *block);
 

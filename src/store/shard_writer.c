@@ -238,11 +238,14 @@ static int64_t shard_field_offset(const struct bl_shard_writer *shard, int f, in
     return bl_layout_offset(&shard->layout, bl_layout_field(&shard->layout, f), row);
 }
 
-void bl_shard_writer_place_block(const struct bl_shard_writer *shard, struct bl_block *block)
+void bl_shard_writer_place_blocks(const struct bl_shard_writer *shard, struct bl_block *block, int blocks)
 {
     for (int f = 0; f < shard->format->fields.count && !shard->format->compressed; f++) {
-        if (shard->format->encoding[f].kind == BL_ENCODING_RAW)
-            bl_block_place(block, f, shard_field_offset(shard, f, block->index - shard->layout.first_block));
+        if (shard->format->encoding[f].kind != BL_ENCODING_RAW)
+            continue;
+        int64_t offset = shard_field_offset(shard, f, block->index - shard->layout.first_block);
+        for (int b = 0; b < blocks; b++)
+            bl_block_place(&block[b], f, offset);
     }
 }
 
@@ -302,32 +305,54 @@ static int shard_compress_field(struct bl_shard_writer *shard, const struct bl_b
     return code;
 }
 
-int bl_shard_writer_put_block(struct bl_shard_writer *shard, const struct bl_block *block,
-                              struct bl_compressor *compressor, struct bl_error *e)
+/* Puts everything of a block but the fields that are written to the file. */
+static int shard_put_block(struct bl_shard_writer *shard, const struct bl_block *block, int64_t row,
+                           struct bl_compressor *compressor, struct bl_error *e)
 {
-    int64_t row = shard_find_row(shard, block, e);
-    if (row < 0)
-        return BL_EFAIL;
-    shard_put_tables(shard, block, (size_t)row);
     int code = BL_OK, fields = shard->format->fields.count;
+    shard_put_tables(shard, block, (size_t)row);
     for (int f = 0; f < fields && !code; f++) {
-        uint64_t *checksum = &shard->block_checksum[row * fields + f];
-        if (shard->offsets[f]) {
-            const struct bl_shard_encoded *encoded = &shard->encoded[row * fields + f];
-            *checksum = bl_checksum(encoded->data, encoded->size);
-            continue;
-        }
-        size_t size = bl_format_block_bytes(shard->format, f);
-        *checksum = bl_checksum(block->field[f], size);
-        if (shard->format->compressed)
+        const struct bl_shard_encoded *encoded = shard->offsets[f] ? &shard->encoded[row * fields + f] : NULL;
+        const void *data = encoded ? encoded->data : block->field[f];
+        size_t size = encoded ? encoded->size : bl_format_block_bytes(shard->format, f);
+        shard->block_checksum[row * fields + f] = bl_checksum(data, size);
+        if (!encoded && shard->format->compressed)
             code = shard_compress_field(shard, block, f, row, compressor, e);
-        else
-            code = bl_direct_pwrite(shard->direct, shard->fd, block->field[f], size, shard_field_offset(shard, f, row),
+    }
+    return code;
+}
+
+/* Writes the fields of blocks from this row on. Small blocks go through the cache, together, too. */
+static int shard_write_fields(const struct bl_shard_writer *shard, const struct bl_block *block, int blocks,
+                              int64_t row, struct bl_error *e)
+{
+    int code = BL_OK, direct = blocks > 1 ? -1 : shard->direct;
+    for (int f = 0; f < shard->format->fields.count && !code; f++) {
+        size_t size = (size_t)blocks * bl_format_block_bytes(shard->format, f);
+        if (!shard->offsets[f])
+            code = bl_direct_pwrite(direct, shard->fd, block->field[f], size, shard_field_offset(shard, f, row),
                                     shard->temporary, e);
     }
+    return code;
+}
+
+int bl_shard_writer_put_blocks(struct bl_shard_writer *shard, const struct bl_block *block, int blocks,
+                               struct bl_compressor *compressor, struct bl_error *e)
+{
+    int64_t first = 0;
+    int code = BL_OK;
+    for (int b = 0; b < blocks && !code; b++) {
+        int64_t row = shard_find_row(shard, &block[b], e);
+        if (row < 0)
+            return BL_EFAIL;
+        first = b ? first : row;
+        code = shard_put_block(shard, &block[b], row, compressor, e);
+    }
+    if (!code && !shard->format->compressed)
+        code = shard_write_fields(shard, block, blocks, first, e);
     if (code)
         return code;
-    shard->is_put[row] = 1;
+    memset(shard->is_put + first, 1, (size_t)blocks);
     return BL_OK;
 }
 

@@ -30,19 +30,20 @@ int bl_shard_writer_open(const struct bl_format *format, const char *dir, int64_
  * those that the shard had when the dataset was made. */
 void bl_shard_writer_expect(struct bl_shard_writer *shard, int64_t bytes, uint64_t checksum);
 
-/* Places the fields of a block, before they are filled, where they can be written without copying. */
-void bl_shard_writer_place_block(const struct bl_shard_writer *shard, struct bl_block *block);
+/* Places the fields of consecutive blocks, made as a run if there are several, before they are filled, where they can
+ * be written without copying. */
+void bl_shard_writer_place_blocks(const struct bl_shard_writer *shard, struct bl_block *block, int blocks);
 
 /* Encodes a block before it is put: differences in place, JPEG files into the shard. Does nothing without encoded
  * fields. Callable by many threads at once, for different blocks. */
 int bl_shard_writer_encode_block(struct bl_shard_writer *shard, struct bl_block *block, struct bl_codec *codec,
                                  struct bl_error *e);
 
-/* Writes or compresses one block of the shard, each exactly once. Callable by many threads at once, for different
- * blocks. All steps must be filled, padding included. compressor: the caller's own; NULL for plain shards. The block
- * can be reused afterwards. */
-int bl_shard_writer_put_block(struct bl_shard_writer *shard, const struct bl_block *block,
-                              struct bl_compressor *compressor, struct bl_error *e);
+/* Writes or compresses consecutive blocks of the shard, placed together, each exactly once. Callable by many threads at
+ * once, for different blocks. All steps must be filled, padding included. compressor: the caller's own; NULL for plain
+ * shards. The blocks can be reused afterwards. */
+int bl_shard_writer_put_blocks(struct bl_shard_writer *shard, const struct bl_block *block, int blocks,
+                               struct bl_compressor *compressor, struct bl_error *e);
 
 /* Writes the tables and the rest, syncs, writes the record, and publishes the file. All blocks have been put, and their
  * writes are visible to this thread. user_data: text for the record (failures, say), which bl_shard_find returns; or

@@ -145,7 +145,7 @@ static inline void sample_shard(const struct sample *s, int64_t shard, struct bl
         bl_block_plan(&block, &s->format, &s->plan, s->length, first + row);
         sample_fill(s, &block);
         ck_assert_msg(bl_shard_writer_encode_block(out, &block, codec, &e) == 0, "%s", e.text);
-        ck_assert_msg(bl_shard_writer_put_block(out, &block, compressor, &e) == 0, "%s", e.text);
+        ck_assert_msg(bl_shard_writer_put_blocks(out, &block, 1, compressor, &e) == 0, "%s", e.text);
     }
     ck_assert_msg(bl_shard_writer_finish(out, compressor, "note\n", 5, record, &e) == 0, "%s", e.text);
     bl_shard_writer_free(out);

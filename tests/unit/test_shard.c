@@ -435,11 +435,11 @@ START_TEST(an_unfinished_shard_bears_no_name_and_is_removed)
     ck_assert_int_eq(bl_folders_prepare(s.dir, &e), 0);
     ck_assert_int_eq(bl_shard_writer_open(&s.format, s.dir, 0, &shard, &e), 0);
     bl_block_plan(&block, &s.format, &s.plan, s.length, 0);
-    ck_assert_int_eq(bl_shard_writer_put_block(shard, &block, NULL, &e), 0);
-    ck_assert_int_eq(bl_shard_writer_put_block(shard, &block, NULL, &e), BL_EFAIL); /* twice */
+    ck_assert_int_eq(bl_shard_writer_put_blocks(shard, &block, 1, NULL, &e), 0);
+    ck_assert_int_eq(bl_shard_writer_put_blocks(shard, &block, 1, NULL, &e), BL_EFAIL); /* twice */
     bl_error_clear(&e);
     block.index = s.format.blocks_per_shard;
-    ck_assert_int_eq(bl_shard_writer_put_block(shard, &block, NULL, &e), BL_EFAIL); /* of the next shard */
+    ck_assert_int_eq(bl_shard_writer_put_blocks(shard, &block, 1, NULL, &e), BL_EFAIL); /* of the next shard */
     bl_error_clear(&e);
     ck_assert_int_eq(bl_shard_writer_finish(shard, NULL, NULL, 0, &record, &e), BL_EFAIL); /* blocks are missing */
     snprintf(command, sizeof command, "test -z \"$(find %s/shards -type f)\" && ls %s/.bload | grep -q part", s.dir,
@@ -584,7 +584,7 @@ static void *put_some(void *context)
         bl_block_plan(&block, format, &p->sample->plan, p->sample->length, b);
         sample_fill(p->sample, &block);
         ck_assert_int_eq(bl_shard_writer_encode_block(p->shard, &block, codec, &e), 0);
-        ck_assert_int_eq(bl_shard_writer_put_block(p->shard, &block, compressor, &e), 0);
+        ck_assert_int_eq(bl_shard_writer_put_blocks(p->shard, &block, 1, compressor, &e), 0);
     }
     bl_codec_close(codec);
     bl_block_free(&block);

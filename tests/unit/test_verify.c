@@ -487,7 +487,7 @@ static void rewrite(struct sample *s, void (*change)(struct bl_block *block))
         sample_fill(s, &block);
         if (b == 0)
             change(&block);
-        ck_assert_int_eq(bl_shard_writer_put_block(shard, &block, NULL, &e), 0);
+        ck_assert_int_eq(bl_shard_writer_put_blocks(shard, &block, 1, NULL, &e), 0);
     }
     ck_assert_int_eq(bl_shard_writer_finish(shard, NULL, NULL, 0, &record, &e), 0);
     bl_shard_record_free(&record);

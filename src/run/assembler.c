@@ -1,0 +1,170 @@
+#include "run/assembler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "kind/file_check.h"
+#include "kind/reservation.h"
+#include "run/scatter.h"
+#include "store/row_reader.h"
+
+struct bl_assembler {
+    const struct bl_pack_params *pack;
+    struct bl_kind_env env;
+    struct bl_reservation reservation;
+    struct bl_reader *reader;
+    struct bl_file_check look;
+    struct bl_row_reader row;
+};
+
+void bl_assembler_close(struct bl_assembler *a)
+{
+    if (!a)
+        return;
+    if (a->reader)
+        a->pack->kind->read->close(a->reader);
+    bl_file_check_free(&a->look);
+    bl_row_reader_free(&a->row);
+    free(a);
+}
+
+int bl_assembler_open(struct bl_assembler **assembler, const struct bl_pack_params *pack,
+                      struct bl_memory_budget *memory, struct bl_error *e)
+{
+    struct bl_assembler *a = calloc(1, sizeof *a);
+    if (!a)
+        return bl_error_memory(e);
+    a->pack = pack;
+    a->env = *pack->env;
+    a->env.reservation = &a->reservation;
+    a->reservation =
+        (struct bl_reservation){.budget = memory, .cancel = pack->env->cancel, .included = pack->kind->read->memory};
+    int code = pack->kind->read->open(pack->config, &a->env, &pack->format->fields, &a->reader, e);
+    if (code)
+        bl_assembler_close(a);
+    else
+        *assembler = a;
+    return code;
+}
+
+/* --- pieces ----------------------------------------------------------------------------------------------------- */
+
+/* Reads the row of a sequence and resolves the path of its file. */
+static int piece_read_row(struct bl_assembler *a, int64_t sequence, struct bl_request *request, char **open_path,
+                          struct bl_error *e)
+{
+    int code = bl_row_reader_read(a->pack->table, (size_t)sequence, &a->row, e);
+    if (code)
+        return code;
+    *open_path = bl_path_join(a->pack->base, a->row.row.path);
+    if (!*open_path)
+        return bl_error_memory(e);
+    request->row = a->row.row;
+    request->row.path = *open_path;
+    return BL_OK;
+}
+
+static int piece_read(struct bl_assembler *a, struct bl_block *block, int i, struct bl_meter *meter,
+                      struct bl_outcomes *outcomes, struct bl_error *e)
+{
+    const struct bl_pack_params *pack = a->pack;
+    const struct bl_fields *fields = &pack->format->fields;
+    int64_t sequence = block->sequence[i];
+    size_t piece = (size_t)(pack->plan->block_ptr[block->index] + i);
+    uint8_t *out[BL_FIELDS_MAX];
+    for (int f = 0; f < fields->count; f++)
+        out[f] = block->field[f] + (size_t)block->cu_seqlens[i] * bl_field_step_bytes(&fields->field[f]);
+    if (bl_scatter_has(pack->scatter, piece))
+        return bl_scatter_read(pack->scatter, piece, block->length[i], out, e);
+    struct bl_request request = {
+        .source_start = block->source_start[i], .steps = block->length[i], .out = out, .meter = meter};
+    if (block->shared.data)
+        request.memory = &block->shared;
+    struct bl_note note = {0};
+    struct bl_error fault = {0};
+    char *open_path = NULL;
+    int code = piece_read_row(a, sequence, &request, &open_path, e);
+    if (code)
+        return code;
+    bl_error_memory_watch();
+    code = bl_file_check_read(&a->look, pack->kind, a->reader, &request, &note, &fault);
+    bl_reservation_release(&a->reservation);
+    free(open_path);
+    if (bl_error_memory_seen() && code != BL_ECANCEL) {
+        code = bl_error_memory(e);
+        bl_error_prefix(e, "%s", request.row.id);
+        return code;
+    }
+    if (code == BL_EDATA) {
+        bl_block_fail(block, pack->format, i);
+        return bl_outcomes_add(outcomes, sequence, true, request.steps, fault.text, e);
+    }
+    if (code) {
+        bl_error_set(e, code, "%s", fault.text);
+        return code;
+    }
+    return note.text[0] ? bl_outcomes_add(outcomes, sequence, false, 0, note.text, e) : BL_OK;
+}
+
+/* --- padding ---------------------------------------------------------------------------------------------------- */
+
+/* Fills steps `from` to `to` of every field: with its pad value, or with repetitions of the entry before them. */
+static void block_pad_range(const struct bl_pack_params *pack, struct bl_block *block, size_t from, size_t to)
+{
+    for (int f = 0; f < pack->format->fields.count; f++) {
+        size_t step = bl_field_step_bytes(&pack->format->fields.field[f]);
+        uint8_t *end = block->field[f] + from * step;
+        if (!pack->pad_repeat || from == 0) {
+            bl_field_pad(&pack->format->fields.field[f], end, to - from);
+            continue;
+        }
+        for (size_t t = from; t < to; t++, end += step)
+            memcpy(end, end - step, step);
+    }
+}
+
+/* Pads the block after its last piece, and from each piece to the aligned start of the next. */
+static void block_pad(const struct bl_pack_params *pack, struct bl_block *block)
+{
+    for (int i = 0; i + 1 < block->num_sequences; i++) {
+        size_t end = (size_t)(block->cu_seqlens[i] + block->length[i]), next = (size_t)block->cu_seqlens[i + 1];
+        if (block->length[i] > 0 && end < next) /* a failed piece is already zero up to the next one */
+            block_pad_range(pack, block, end, next);
+    }
+    block_pad_range(pack, block, (size_t)block->cu_seqlens[block->num_sequences], (size_t)pack->format->T);
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- */
+
+/* *left: steps of these pieces that meter->sum has not got yet. */
+static int block_fill(struct bl_assembler *a, struct bl_block *block, const struct bl_meter *meter,
+                      struct bl_outcomes *outcomes, bool is_alone, int64_t *left, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (int i = 0; i < block->num_sequences && !code; i++) {
+        struct bl_meter piece = *meter;
+        piece.whole = piece.weight = block->length[i];
+        code = bl_cancelled(a->env.cancel) ? BL_ECANCEL : piece_read(a, block, i, &piece, outcomes, e);
+        if (is_alone)
+            bl_meter_end(&piece);
+        else
+            *left += piece.weight - piece.reported;
+    }
+    if (!code)
+        block_pad(a->pack, block);
+    return code;
+}
+
+int bl_assembler_fill(struct bl_assembler *a, struct bl_block *block, int blocks, const struct bl_meter *meter,
+                      struct bl_outcomes *outcomes, struct bl_error *e)
+{
+    int code = BL_OK;
+    int64_t left = 0;
+    for (int b = 0; b < blocks && !code; b++)
+        code = block_fill(a, &block[b], meter, outcomes, blocks == 1, &left, e);
+    /* At once: many workers that each add a few steps wait for the counter's cache line. */
+    if (left)
+        atomic_fetch_add_explicit(meter->sum, left, memory_order_relaxed);
+    return code;
+}
