@@ -65,9 +65,10 @@ struct bl_totals {
 
 /* Scanning: which sequences the inputs hold, and how long they are. */
 struct bl_kind_scan {
-    /* Bytes of input that are counted at once: larger files are cut into parts if they are divisible, small ones are
-     * counted together. 0: each file by itself; it then has one row. */
+    /* Bytes of input that are counted at once, at most: larger files are cut into parts if they are divisible, small
+     * ones are counted together. 0: each file by itself; it then has one row. */
     int64_t chunk_bytes;
+    int64_t chunk_bytes_least; /* near the end of the inputs, where chunks become smaller */
 
     /* Inputs that count takes nevertheless, at most, where chunk_bytes is 0: its rows come in their order, one for
      * each. 0: one. */

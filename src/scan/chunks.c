@@ -17,6 +17,58 @@
 #define CLIPS_MAX 4096
 #define CLIPS_TEXT_MAX ((size_t)1 << 20)
 
+/* Chunks that what is left makes, where they are between the least and the most bytes: several for each of 64 workers.
+ * The last ones must not keep a worker for long when the others have ended. */
+#define CHUNKS_LEFT 128
+
+#define BYTES_MAX ((int64_t)1 << 60) /* of a file: sums of two cannot overflow */
+
+/* --- sizes ------------------------------------------------------------------------------------------------------ */
+
+/* Bytes of a file, for the size of chunks; 0 if it cannot be used, which is reported in its turn. */
+static int64_t file_bytes(const struct bl_chunks *s, const struct bl_file *file)
+{
+    struct bl_error ignored = {0};
+    const char *unusable;
+    struct bl_input input = {.path = bl_path_join(s->base, file->path)};
+    int code = input.path ? bl_input_stat(s->kind, &input, &unusable, &ignored) : BL_EFAIL;
+    free((char *)input.path);
+    if (code || unusable)
+        return 0;
+    return input.bytes < BYTES_MAX ? input.bytes : BYTES_MAX;
+}
+
+/* Looks at the sizes of the files that follow, as far as they can decide the size of a chunk. */
+static void chunks_look_ahead(struct bl_chunks *s)
+{
+    if (s->ahead < s->next) {
+        s->ahead = s->next;
+        s->ahead_bytes = 0;
+    }
+    while (s->ahead < s->files->count && s->ahead_bytes - s->begin < CHUNKS_LEFT * s->kind->scan->chunk_bytes)
+        s->ahead_bytes += file_bytes(s, &s->files->file[s->ahead++]);
+}
+
+/* Bytes of the next chunk, at most. */
+static int64_t chunks_bytes(struct bl_chunks *s)
+{
+    chunks_look_ahead(s);
+    const struct bl_kind_scan *scan = s->kind->scan;
+    int64_t bytes = (s->ahead_bytes - s->begin) / CHUNKS_LEFT;
+    bytes = bytes > scan->chunk_bytes_least ? bytes : scan->chunk_bytes_least;
+    return bytes < scan->chunk_bytes ? bytes : scan->chunk_bytes;
+}
+
+/* Goes on to the next file. If this one's size changes meanwhile, only the sizes of chunks do, too. */
+static void chunks_next_file(struct bl_chunks *s, int64_t bytes)
+{
+    s->ahead_bytes -= bytes < s->ahead_bytes ? bytes : s->ahead_bytes;
+    s->next++;
+    s->begin = 0;
+}
+
+/* --- files ------------------------------------------------------------------------------------------------------ */
+
 static int chunk_add_file(const struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
 {
     size_t count = (size_t)out->chunk.inputs;
@@ -38,8 +90,8 @@ static void chunk_drop_last(struct bl_chunk_files *out)
     free((char *)out->input[--out->chunk.inputs].path);
 }
 
-/* Adds more files, while they are small enough together. An unusable file gets a chunk of its own. */
-static int chunk_add_small(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
+/* Adds more files, while they have at most so many bytes together. An unusable file gets a chunk of its own. */
+static int chunk_add_small(struct bl_chunks *s, struct bl_chunk_files *out, int64_t most, struct bl_error *e)
 {
     int64_t bytes = out->input[0].bytes;
     int code = BL_OK;
@@ -51,17 +103,17 @@ static int chunk_add_small(struct bl_chunks *s, struct bl_chunk_files *out, stru
         struct bl_input *input = &out->input[out->chunk.inputs - 1];
         code = bl_input_stat(s->kind, input, &unusable, e);
         bytes += input->bytes;
-        if (code || unusable || bytes > s->kind->scan->chunk_bytes || strcmp(input->path, "-") == 0) {
+        if (code || unusable || bytes > most || strcmp(input->path, "-") == 0) {
             chunk_drop_last(out);
             break;
         }
-        s->next++;
+        chunks_next_file(s, input->bytes);
     }
     return code;
 }
 
 /* Cuts the next part of a large file, which must not have changed since the first was cut. */
-static int chunk_cut(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
+static int chunk_cut(struct bl_chunks *s, struct bl_chunk_files *out, int64_t most, struct bl_error *e)
 {
     const struct bl_input *input = out->input;
     if (s->begin && (input->bytes != s->bytes || input->modified != s->modified))
@@ -69,14 +121,12 @@ static int chunk_cut(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_
     s->bytes = input->bytes;
     s->modified = input->modified;
     out->chunk.begin = s->begin;
-    s->begin += s->kind->scan->chunk_bytes;
+    s->begin += most;
     out->is_last = s->begin >= out->input[0].bytes;
-    if (!out->is_last) {
+    if (out->is_last)
+        chunks_next_file(s, input->bytes);
+    else
         out->chunk.end = s->begin;
-        return BL_OK;
-    }
-    s->next++;
-    s->begin = 0;
     return BL_OK;
 }
 
@@ -88,19 +138,20 @@ static int chunk_fill(struct bl_chunks *s, struct bl_chunk_files *out, struct bl
     int code = bl_input_stat(s->kind, out->input, &unusable, e);
     if (code)
         return code;
+    int64_t most = chunks_bytes(s);
     out->is_checked = !unusable;
-    if (out->is_checked && out->input[0].bytes > ops->chunk_bytes && ops->is_divisible)
+    if (out->is_checked && (s->begin || out->input[0].bytes > most) && ops->is_divisible)
         code = ops->is_divisible(s->config, out->input, &divisible, e);
     if (code)
         return code;
     if (divisible)
-        return chunk_cut(s, out, e);
+        return chunk_cut(s, out, most, e);
     if (s->begin)
         return bl_input_report_changed(out->input, e); /* it cannot be divided any more */
-    s->next++;
+    chunks_next_file(s, out->input[0].bytes);
     if (unusable || strcmp(out->input[0].path, "-") == 0)
         return BL_OK;
-    return chunk_add_small(s, out, e);
+    return chunk_add_small(s, out, most, e);
 }
 
 /* --- lists ------------------------------------------------------------------------------------------------------ */

@@ -1,5 +1,6 @@
 /* Chunks: what one worker counts at once: a file, a part of a large one, several small ones, or some lines of a list.
- * Where chunks begin depends on the sizes of files and lines alone. */
+ * Where chunks begin depends on the sizes of files and lines alone: tasks must cut alike, whatever their workers.
+ * Toward the end of the inputs chunks become small, so that all workers end together. */
 #ifndef BL_CHUNKS_H
 #define BL_CHUNKS_H
 
@@ -18,6 +19,8 @@ struct bl_chunks {
     size_t next;                /* file */
     int64_t begin;              /* of the next part of that file */
     int64_t bytes, modified;    /* of that file, when its first part was cut */
+    size_t ahead;               /* files before this one were looked at for their sizes, */
+    int64_t ahead_bytes;        /* which add up to this from file `next` on */
     const struct bl_cancel *cancel;
     char *list_path;             /* of the list that is being read; or NULL */
     struct bl_list_lines *lines; /* of it */

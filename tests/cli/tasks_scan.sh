@@ -145,9 +145,9 @@ END
 }
 
 test_a_large_text_is_shared() {
-    # More than two stretches of 64 MiB: few documents, so that this is quick.
+    # Several stretches of a MiB: few documents, so that this is quick.
     for i in 1 2 3; do
-        head -c 60000000 /dev/zero | tr '\0' "$i"
+        head -c 3000000 /dev/zero | tr '\0' "$i"
         printf '\nshort %s\n' "$i"
     done >v.txt
     printf 'one\ntwo\n' >w.txt

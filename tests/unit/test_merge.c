@@ -194,9 +194,40 @@ START_TEST(texts_large_and_small)
     static const int64_t sizes[] = {64, 1000, 64 << 20};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         b.scan.chunk_bytes = sizes[i];
+        b.scan.chunk_bytes_least = sizes[0];
         merge_is_scan(&b, NULL);
     }
     end(&b);
+    unit_leave(directory);
+}
+END_TEST
+
+/* Blank lines are no documents: a file of nothing else gets a row, but not one that begins so. */
+START_TEST(where_files_are_cut_decides_no_row)
+{
+    static const char *const rules[][6] = {{"tokenizer", "bytes", NULL},
+                                           {"tokenizer", "bytes", "format", "plain", "documents", "blank-line"}};
+    char directory[64];
+    struct bl_scan_progress found;
+    unit_enter(directory);
+    ck_assert_int_eq(mkdir("v", 0777), 0);
+    ck_assert_int_eq(system("cd v; yes '' | head -c 3000 >a.jsonl; cp a.jsonl blank.jsonl; cp a.jsonl c.jsonl;"
+                            "for i in 1 2 3; do printf '{\"text\": \"%d\"}\n\n' $i; done >>a.jsonl;"
+                            "printf ' \t\n{\"text\": \"the end\"}' >>c.jsonl"),
+                     0);
+    for (int r = 0; r < 2; r++) {
+        const char *options[] = {rules[r][0], rules[r][1], rules[r][2], rules[r][3], rules[r][4], rules[r][5], NULL};
+        for (int64_t size = 1 << 20; size > 40; size /= 8) {
+            struct bench b;
+            begin(&b, &bl_kind_text, "v", options);
+            b.scan.chunk_bytes = size;
+            scan_all(&b, size == 1 << 20 ? "whole.tsv" : "cut.tsv", &found);
+            ck_assert_int_eq(found.empty, 1);
+            if (size < 1 << 20)
+                same_files("whole.tsv", "cut.tsv");
+            end(&b);
+        }
+    }
     unit_leave(directory);
 }
 END_TEST
@@ -368,6 +399,7 @@ END_TEST
 static void add(TCase *tests)
 {
     tcase_add_test(tests, texts_large_and_small);
+    tcase_add_test(tests, where_files_are_cut_decides_no_row);
     tcase_add_test(tests, forms_are_judged_in_order);
     tcase_add_test(tests, attributes_are_taken_once_over_all_tasks);
     tcase_add_test(tests, damage_is_noticed_and_named);

@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "base/instream.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "base/archive.h"
 #include "kind/content.h"
@@ -194,6 +195,28 @@ static int counting_read_ids(struct counting *c, const char *path, bool npy, str
     return BL_OK;
 }
 
+/* Whether no document follows the first part of a file, in which none begins: where files are cut must not decide
+ * whether it counts as an empty one. */
+static int counting_rest_is_empty(struct counting *c, const struct bl_chunk *chunk, bool json, bool *empty,
+                                  struct bl_error *e)
+{
+    static const struct bl_division_rule lines = {.by = BL_DIVISION_LINE};
+    const struct bl_division_rule *rule = json ? &lines : &c->config->prepared.rule;
+    struct bl_documents *documents = NULL;
+    struct bl_document document;
+    bool found = true, blank = true;
+    int code = bl_documents_open(&documents, chunk->input[c->input].path, rule, chunk->end, INT64_MAX,
+                                 c->config->max_document, c->env->cancel, e);
+    while (!code && found && blank) {
+        code = bl_cancelled(c->env->cancel) ? BL_ECANCEL : bl_documents_next(documents, &document, &found, e);
+        blank = json && !document.too_long && bl_text_is_blank(document.text, document.size);
+    }
+    if (documents)
+        bl_documents_close(documents);
+    *empty = !found;
+    return code;
+}
+
 static int counting_read_input(struct counting *c, const struct bl_chunk *chunk, struct bl_error *e)
 {
     const char *path = chunk->input[c->input].path;
@@ -205,9 +228,12 @@ static int counting_read_input(struct counting *c, const struct bl_chunk *chunk,
     if (code)
         return code;
     /* Every file gets a row; a file that is counted in parts gets it from the first. */
-    if (!c->rows && !chunk->begin)
-        return counting_add_fault(c, -1, BL_REASON_EMPTY, e);
-    return BL_OK;
+    bool empty = !c->rows && !chunk->begin;
+    if (empty && chunk->end < chunk->input[c->input].bytes)
+        code = counting_rest_is_empty(c, chunk, format == BL_TEXT_JSONL, &empty, e);
+    if (code || !empty)
+        return code;
+    return counting_add_fault(c, -1, BL_REASON_EMPTY, e);
 }
 
 /* --- a chunk ---------------------------------------------------------------------------------------------------- */
