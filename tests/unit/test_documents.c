@@ -307,6 +307,38 @@ START_TEST(a_shared_stretch_is_not_read_to_be_found)
 }
 END_TEST
 
+/* Files of the spool are opened once for all; those beyond the limit are the caller's own. */
+START_TEST(files_of_the_spool_are_shared)
+{
+    char directory[64];
+    struct bl_spool_index places = {0};
+    struct bl_error e = {0};
+    bool held;
+    unit_enter(directory);
+    for (uint64_t key = 11; key < 14; key++)
+        spool_stretch(key, "a", (int64_t)key * 1000, &places);
+    struct bl_spool_files *files = places.files_open;
+    ck_assert_uint_eq(files->count, 3);
+    atomic_store(&files->left, 2);
+    int first = bl_spool_files_get(files, 0, ".", 11, &held, &e);
+    ck_assert(first >= 0 && held);
+    ck_assert_int_eq(bl_spool_files_get(files, 0, ".", 11, &held, &e), first);
+    ck_assert(held);
+    ck_assert_int_eq(bl_spool_files_get(files, 2, ".", 14, &held, &e), BL_EFAIL); /* there is none */
+    bl_error_clear(&e);
+    ck_assert_int_ge(bl_spool_files_get(files, 2, ".", 13, &held, &e), 0);
+    ck_assert(held);
+    int own = bl_spool_files_get(files, 1, ".", 12, &held, &e);
+    ck_assert(own >= 0 && !held);
+    ck_assert_int_eq(close(own), 0);
+    bl_spool_files_close(files);
+    ck_assert_int_eq(close(first), -1); /* it is closed */
+    ck_assert_int_eq(atomic_load(&files->left), 2);
+    bl_spool_index_free(&places);
+    unit_leave(directory);
+}
+END_TEST
+
 START_TEST(every_document_has_its_place)
 {
     char directory[64];
@@ -320,10 +352,10 @@ START_TEST(every_document_has_its_place)
     for (int64_t i = 0; i < 100; i++) {
         bool ok = i % 3 != 0;
         ck_assert_int_eq(bl_spool_index_find(&places, "a", 1000 + 10 * i, &place), ok);
-        ck_assert(!ok || (place.key == 12 && place.start == start && place.length == 1 + i % 7 &&
+        ck_assert(!ok || (place.chunk == 1 && place.start == start && place.length == 1 + i % 7 &&
                           place.content == (uint64_t)(1000 + i)));
         ck_assert_int_eq(bl_spool_index_find(&places, "b", 10 * i, &place), ok);
-        ck_assert(!ok || place.key == 13);
+        ck_assert(!ok || place.chunk == 2);
         start += ok ? 1 + i % 7 : 0;
     }
     ck_assert(!bl_spool_index_find(&places, "b", 1010, &place));
@@ -417,6 +449,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, json_that_is_none);
     tcase_add_test(tests, json_with_numbers_that_are_not_finite);
     tcase_add_test(tests, a_shared_stretch_is_not_read_to_be_found);
+    tcase_add_test(tests, files_of_the_spool_are_shared);
     tcase_add_test(tests, every_document_has_its_place);
     tcase_add_loop_test(tests, documents_that_lie_unevenly_are_found, 0, 3);
     tcase_add_test(tests, a_stretch_is_kept_by_several_at_once);

@@ -11,7 +11,7 @@
 #include "kind/text/config.h"
 #include "kind/text/spool.h"
 
-#define OPEN_FILES_MAX 64 /* of the spool, for each worker */
+#define OPEN_FILES_MAX 64 /* of the spool, for each worker, beside those that all share */
 
 struct bl_reader {
     const struct bl_text_prepared *prepared;
@@ -49,15 +49,21 @@ void bl_text_close(struct bl_reader *r)
 }
 
 /* Opens the steps of a chunk, unless they are open. The descriptor, or a code. */
-static int reader_open_spool(struct bl_reader *r, uint64_t key, struct bl_error *e)
+static int reader_open_spool(struct bl_reader *r, size_t chunk, struct bl_error *e)
 {
-    size_t at = key % OPEN_FILES_MAX;
+    const struct bl_spool_index *index = &r->prepared->spool_index;
+    uint64_t key = index->key[chunk];
+    size_t at = chunk % OPEN_FILES_MAX;
+    bool held;
     if (r->file[at].fd >= 0 && r->file[at].key == key)
         return r->file[at].fd;
+    int fd = bl_spool_files_get(index->files_open, chunk, r->env->spool, key, &held, e);
+    if (fd < 0 || held)
+        return fd;
     if (r->file[at].fd >= 0)
         close(r->file[at].fd);
     r->file[at].key = key;
-    return r->file[at].fd = bl_spool_open(r->env->spool, key, e);
+    return r->file[at].fd = fd;
 }
 
 /* The document is not what the table says: either the file changed since the scan, or the table is wrong. */
@@ -85,7 +91,7 @@ int bl_text_read(struct bl_reader *r, const struct bl_request *request, struct b
                             row->path, row->offset > 0 ? row->offset : 0);
     if (!found || place.length != row->length)
         return row_report_mismatch(row, found, place.length, e);
-    int fd = reader_open_spool(r, place.key, e);
+    int fd = reader_open_spool(r, place.chunk, e);
     if (fd < 0)
         return fd;
     /* The steps of a document: field after field. */

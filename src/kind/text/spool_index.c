@@ -58,7 +58,7 @@ static int segment_begin(struct adding *a, int input, struct bl_error *e)
     if (code)
         return code;
     file->segments++;
-    p->segment[p->segments++] = (struct bl_spool_segment){a->chunk->receipt, p->documents, 0, a->steps};
+    p->segment[p->segments++] = (struct bl_spool_segment){p->keys - 1, p->documents, 0, a->steps};
     a->input = input;
     return BL_OK;
 }
@@ -89,12 +89,20 @@ int bl_spool_index_add(struct bl_spool_index *p, const char *dir, const struct b
     int code = BL_ARRAY_RESERVE(p->key, p->keys_capacity, p->keys + 1, e);
     if (code)
         return code;
+    if (!p->files_open && !(p->files_open = calloc(1, sizeof *p->files_open)))
+        return bl_error_memory(e);
+    code = bl_spool_files_add(p->files_open, e);
+    if (code)
+        return code;
     p->key[p->keys++] = chunk->receipt;
     return bl_spool_each(dir, chunk->receipt, adding_row, &a, e);
 }
 
 void bl_spool_index_free(struct bl_spool_index *p)
 {
+    if (p->files_open)
+        bl_spool_files_free(p->files_open);
+    free(p->files_open);
     free(p->key);
     free(p->segment);
     free(p->document);
@@ -158,7 +166,7 @@ bool bl_spool_index_find(const struct bl_spool_index *p, const char *path, int64
     size_t at = segment_find_document(document, segment->count, offset);
     if (document[at].offset != offset)
         return false;
-    location->key = segment->key;
+    location->chunk = segment->chunk;
     location->start = document[at].start;
     location->content = document[at].content;
     location->length = (at + 1 < segment->count ? document[at + 1].start : segment->end) - location->start;

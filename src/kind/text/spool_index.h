@@ -9,10 +9,11 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "kind/kind.h"
+#include "kind/text/spool_files.h"
 
 /* The documents of one file in one chunk, in order. */
 struct bl_spool_segment {
-    uint64_t key; /* of the chunk */
+    size_t chunk; /* in key */
     size_t first; /* in document */
     size_t count;
     int64_t end; /* step at which the last of them ends */
@@ -34,6 +35,7 @@ struct bl_spool_file {
 struct bl_spool_index {
     uint64_t *key; /* of the chunks, in order */
     size_t keys, keys_capacity;
+    struct bl_spool_files *files_open; /* of the chunks; owned, and shared by all readers; NULL: no chunks */
     struct bl_spool_segment *segment;
     size_t segments, segments_capacity;
     struct bl_spool_document *document;
@@ -48,7 +50,7 @@ int bl_spool_index_add(struct bl_spool_index *index, const char *dir, const stru
 void bl_spool_index_free(struct bl_spool_index *index);
 
 struct bl_spool_location {
-    uint64_t key;          /* of the chunk */
+    size_t chunk;          /* its number in key */
     int64_t start, length; /* steps */
     uint64_t content;      /* of the document, as it was counted */
 };

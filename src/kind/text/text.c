@@ -67,6 +67,8 @@ static int text_clear(void *values, const struct bl_kind_env *env, struct bl_err
 {
     struct bl_spool_index *index = &((struct bl_text_config *)values)->prepared.spool_index;
     int code = BL_OK;
+    if (index->files_open)
+        bl_spool_files_close(index->files_open);
     for (size_t i = 0; i < index->keys && !code; i++)
         code = bl_spool_remove(env->spool, index->key[i], e);
     if (!code)
