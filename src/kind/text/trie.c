@@ -5,11 +5,17 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sort.h"
 #include "kind/text/huge_pages.h"
 
 #define BLOCK 256  /* a node's children lie in one block */
 #define TRIES 32   /* free places that are tried before children get a new block */
 #define STEPS 4096 /* places that are looked at for them */
+
+/* What entries are sorted by: the first bytes, then the number of the entry. */
+#define PREFIX 5
+#define NUMBER_BITS 24
+#define NUMBER_MAX (((uint64_t)1 << NUMBER_BITS) - 1)
 
 /* The entries below a node: [first, end), which have the same first depth bytes. */
 struct branch {
@@ -28,6 +34,44 @@ static int entry_compare(const void *a, const void *b)
     const struct bl_trie_entry *x = a, *y = b;
     int order = memcmp(x->bytes, y->bytes, x->size < y->size ? x->size : y->size);
     return order ? order : (x->size > y->size) - (x->size < y->size);
+}
+
+/* The first bytes of a text, as a number in the order of texts. */
+static uint64_t entry_prefix(const struct bl_trie_entry *entry)
+{
+    uint64_t prefix = 0;
+    for (uint32_t i = 0; i < PREFIX; i++)
+        prefix = prefix << 8 | (i < entry->size ? entry->bytes[i] : 0);
+    return prefix;
+}
+
+/* Sorts by the first bytes, without a look at the texts, which lie anywhere; then those few that have the same. */
+static int entries_sort(struct bl_trie_entry *entry, size_t count, struct bl_error *e)
+{
+    uint64_t *key = malloc((count + 1) * sizeof *key);
+    struct bl_trie_entry *sorted = malloc((count + 1) * sizeof *sorted);
+    int code = key && sorted ? BL_OK : bl_error_memory(e);
+    if (!code && count > NUMBER_MAX)
+        code = bl_error_set(e, BL_EFAIL, "too many tokens");
+    if (code)
+        goto out;
+    for (size_t i = 0; i < count; i++)
+        key[i] = entry_prefix(&entry[i]) << NUMBER_BITS | i;
+    bl_sort_u64(key, count, NUMBER_BITS);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = entry[key[i] & NUMBER_MAX];
+    for (size_t first = 0, i = 1; i <= count; i++) {
+        if (i < count && key[i] >> NUMBER_BITS == key[first] >> NUMBER_BITS)
+            continue;
+        if (i - first > 1)
+            qsort(sorted + first, i - first, sizeof *sorted, entry_compare);
+        first = i;
+    }
+    memcpy(entry, sorted, count * sizeof *entry);
+out:
+    free(key);
+    free(sorted);
+    return code;
 }
 
 static int trie_grow(struct bl_trie *trie, struct bl_error *e)
@@ -115,11 +159,12 @@ int bl_trie_build(struct bl_trie *trie, struct bl_trie_entry *entries, size_t co
     size_t bytes = 1;
     for (size_t i = 0; i < count; i++)
         bytes += entries[i].size;
-    if (count)
-        qsort(entries, count, sizeof *entries, entry_compare);
+    int code = entries_sort(entries, count, e);
+    if (code)
+        return code;
     /* Breadth first: the nodes that are visited most often are close together. */
     struct build build = {.trie = trie, .entry = entries, .queue = malloc(bytes * sizeof *build.queue)};
-    int code = build.queue && bytes < UINT32_MAX ? trie_grow(trie, e) : bl_error_memory(e);
+    code = build.queue && bytes < UINT32_MAX ? trie_grow(trie, e) : bl_error_memory(e);
     if (!code)
         trie->node[0] = (struct bl_trie_node){0, BL_TRIE_NONE - 1, BL_TRIE_NONE}; /* nobody's child */
     if (!code && count)
