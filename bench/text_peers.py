@@ -3,8 +3,11 @@
     text_peers.py documents TEXT OUT            TEXT cut at lines into documents of 4 KB, each after its size (u32)
     text_peers.py json RANKS PATTERN OUT        a tokenizer.json of a .tiktoken file
     text_peers.py PEER TOKENIZER TEXT [BYTES]   prints MB/s, the tokens, and a checksum of the ids; BYTES: only so much text
+    text_peers.py pack PEER TOKENIZER JSONL OUT WORKERS
+                                                a script around PEER, as one writes it: the ids of JSONL go to files in folder OUT,
+                                                each part with the lengths of its documents; by so many processes. Prints the tokens
 
-PEER is tokenizers, tiktoken, gigatoken or fastokens. On one thread.
+PEER is tokenizers, tiktoken, gigatoken or fastokens. On one thread, or one thread a process.
 """
 import os
 import struct
@@ -92,12 +95,70 @@ def encoder(peer, path):
         one = gigatoken.Tokenizer(path) if path.endswith(".json") else gigatoken.Tokenizer.from_tiktoken(
             path, pretokenizer={"gpt2.tiktoken": "r50k"}.get(name, name.split("_")[0]))
         return lambda docs: one.encode_batch(docs, parallel=False)
+    one = flat_encoder(path)
+    return lambda docs: one(docs)[0]
+
+
+def flat_encoder(path):
+    """A function from documents to all their ids by fastokens, and where those of each document begin and end."""
     import fastokens
+    import numpy
     one = fastokens.Tokenizer.from_file(path)
-    return lambda docs: numpy.frombuffer(one.encode_batch_flat(docs, split_special_tokens=True)[0], numpy.uint32)
+
+    def encode(docs):
+        ids, offsets = one.encode_batch_flat(docs, split_special_tokens=True)
+        return numpy.frombuffer(ids, numpy.uint32), numpy.frombuffer(offsets, numpy.uint64)
+    return encode
+
+
+def parts(path, size):
+    """Ranges of a file that end with lines, of about so many bytes."""
+    found, whole = [0], os.path.getsize(path)
+    with open(path, "rb") as file:
+        while found[-1] < whole:
+            file.seek(min(found[-1] + size, whole))
+            file.readline()
+            found.append(file.tell())
+    return list(zip(found, found[1:]))
+
+
+def pack_begin(peer, path, jsonl, out):
+    global pack_state
+    pack_state = flat_encoder(path) if peer == "fastokens" else encoder(peer, path), peer, jsonl, out
+
+
+def pack_part(part):
+    """Tokenizes a part of the input, and writes a file of ids and one of lengths."""
+    import json
+    import numpy
+    encode, peer, jsonl, out = pack_state
+    begin, end = part
+    with open(jsonl, "rb") as file:
+        file.seek(begin)
+        docs = [json.loads(line)["text"] for line in file.read(end - begin).splitlines()]
+    if peer == "gigatoken":
+        import awkward
+        ids = encode(docs)
+        lengths = awkward.to_numpy(awkward.num(ids))
+        ids = awkward.to_numpy(awkward.flatten(ids))
+    else:
+        ids, offsets = encode(docs)
+        lengths = numpy.diff(offsets)
+    numpy.ascontiguousarray(ids, "<i4").tofile(f"{out}/{begin:014d}.ids")
+    numpy.ascontiguousarray(lengths, "<i8").tofile(f"{out}/{begin:014d}.lengths")
+    return len(ids)
+
+
+def pack(peer, path, jsonl, out, workers):
+    import multiprocessing
+    os.makedirs(out)
+    with multiprocessing.Pool(int(workers), pack_begin, (peer, path, jsonl, out)) as pool:
+        print(sum(pool.imap_unordered(pack_part, parts(jsonl, 4_000_000))))
 
 
 def main(arguments):
+    if arguments[0] == "pack":
+        return pack(*arguments[1:])
     if arguments[0] == "documents":
         with open(arguments[2], "wb") as out:
             for doc in documents(arguments[1]):
