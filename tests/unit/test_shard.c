@@ -562,6 +562,8 @@ END_TEST
 
 /* --- many at once ----------------------------------------------------------------------------------------------- */
 
+#define RUN 3 /* blocks that are put together */
+
 struct putter {
     const struct sample *sample;
     struct bl_shard_writer *shard;
@@ -574,24 +576,30 @@ static void *put_some(void *context)
     const struct bl_format *format = &p->sample->format;
     struct bl_compressor *compressor = NULL;
     struct bl_codec *codec;
-    struct bl_block block;
+    struct bl_block block[RUN];
     struct bl_error e = {0};
     if (format->compressed)
         ck_assert_int_eq(bl_compressor_open(format->level, &compressor, &e), 0);
     ck_assert_int_eq(bl_codec_open(format, false, &codec, &e), 0);
-    ck_assert_int_eq(bl_block_make(&block, format, true, &e), 0);
-    for (int64_t b = p->first; b < format->blocks; b += p->step) {
-        bl_block_plan(&block, format, &p->sample->plan, p->sample->length, b);
-        sample_fill(p->sample, &block);
-        ck_assert_int_eq(bl_shard_writer_encode_block(p->shard, &block, codec, &e), 0);
-        ck_assert_int_eq(bl_shard_writer_put_blocks(p->shard, &block, 1, compressor, &e), 0);
+    ck_assert_int_eq(bl_block_make_run(block, RUN, format, &e), 0);
+    for (int64_t first = p->first * RUN; first < format->blocks; first += p->step * RUN) {
+        int blocks = format->blocks - first < RUN ? (int)(format->blocks - first) : RUN;
+        for (int b = 0; b < blocks; b++)
+            bl_block_plan(&block[b], format, &p->sample->plan, p->sample->length, first + b);
+        bl_shard_writer_place_blocks(p->shard, block, blocks);
+        for (int b = 0; b < blocks; b++) {
+            sample_fill(p->sample, &block[b]);
+            ck_assert_int_eq(bl_shard_writer_encode_block(p->shard, &block[b], codec, &e), 0);
+        }
+        ck_assert_int_eq(bl_shard_writer_put_blocks(p->shard, block, blocks, compressor, &e), 0);
     }
     bl_codec_close(codec);
-    bl_block_free(&block);
+    bl_block_free(block);
     bl_compressor_close(compressor);
     return NULL;
 }
 
+/* In runs, which gives the bytes of single blocks. */
 START_TEST(workers_put_blocks_at_once)
 {
     enum { WORKERS = 4 };
