@@ -225,7 +225,8 @@ static void pipeline_join(struct pipeline *p, pthread_t *thread, int threads)
 /* Starts workers, then writers; *threads counts the ones that run. */
 static int pipeline_start(struct pipeline *p, pthread_t *thread, int workers, int *threads, struct bl_error *e)
 {
-    int all = p->stages->write ? 2 * workers : workers;
+    int most = p->stages->writers, writers = most && most < workers ? most : workers;
+    int all = p->stages->write ? workers + writers : workers;
     p->working = workers;
     while (*threads < all) {
         int error = pthread_create(&thread[*threads], NULL, *threads < workers ? worker_main : writer_main, p);

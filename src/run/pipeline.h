@@ -2,10 +2,10 @@
  * rest.
  *
  * It resembles a Unix pipeline. produce makes jobs in order, but only while fewer than `slots` are in progress: that is
- * the backpressure, and bounds the memory. Workers run work. As many writers run write, which waits for the disk, so
- * that workers do not wait. consume gets the results in the order of the jobs, whatever order they finished in. With
- * one worker everything runs in the same order without threads. The first fatal error, in the order of the jobs, stops
- * production, raises cancel, waits for the threads and is returned. */
+ * the backpressure, and bounds the memory. Workers run work. As many writers, or fewer, run write, which waits for the
+ * disk, so that workers do not wait. consume gets the results in the order of the jobs, whatever order they finished
+ * in. With one worker everything runs in the same order without threads. The first fatal error, in the order of the
+ * jobs, stops production, raises cancel, waits for the threads and is returned. */
 #ifndef BL_PIPELINE_H
 #define BL_PIPELINE_H
 
@@ -22,6 +22,7 @@ struct bl_stages {
     int (*work)(void *context, void *worker, void *job, struct bl_error *e);
     /* Follows work, on another thread, in parallel with other jobs; may be NULL. Errors as in work. */
     int (*write)(void *context, void *job, struct bl_error *e);
+    int writers; /* threads that run it, at most; 0: as many as workers */
     /* Takes a result, in order, and owns the job from then on. Runs on the caller's thread. */
     int (*consume)(void *context, void *job, struct bl_error *e);
     /* Frees a job that will not be consumed. */

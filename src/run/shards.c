@@ -357,20 +357,24 @@ static void shards_free_pool(struct shards_run *run, int slots)
 
 int bl_shards_write(const struct bl_pack_params *pack, struct bl_error *e)
 {
-    static const struct bl_stages stages = {.produce = shards_produce,
-                                            .open = pack_worker_open,
-                                            .close = pack_worker_close,
-                                            .work = shards_work_run,
-                                            .write = shards_write_run,
-                                            .consume = shards_consume,
-                                            .discard = shards_discard,
-                                            .tick = shards_tick};
+    struct bl_stages stages = {.produce = shards_produce,
+                               .open = pack_worker_open,
+                               .close = pack_worker_close,
+                               .work = shards_work_run,
+                               .write = shards_write_run,
+                               .consume = shards_consume,
+                               .discard = shards_discard,
+                               .tick = shards_tick};
     int64_t begin, end;
     bl_pack_params_block_range(pack, &begin, &end);
     struct shards_run run = {.pack = pack,
                              .next_shard = pack->shard_begin,
                              .end_block = end,
                              .steps_due = shards_planned_steps(pack, begin, end - begin)};
+    /* Runs of small blocks are copied to the page cache, for which the kernel locks the file: a second writer would
+     * spin. */
+    if (pack->run_blocks > 1)
+        stages.writers = 1;
     bl_memory_budget_init(&run.memory, pack->memory);
     int code = shards_make_pool(&run, pack->slots, e);
     if (!code)

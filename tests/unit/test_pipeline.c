@@ -14,10 +14,12 @@ struct trial {
     int fail_produce, fail_work, fail_write, fail_consume; /* the job at which that stage fails, or -1 */
     int fail_open;                                         /* workers cannot open */
     bool writes;                                           /* there is such a stage */
+    int writers;                                           /* threads for it, at most; 0: as many as workers */
     int stop_after;                                        /* consume raises cancel as a signal does, or -1 */
     struct bl_cancel cancel;
     int next, consumed, slots;
     atomic_int alive, most, opened, closed;
+    atomic_int writing, most_writing;
 };
 
 struct job {
@@ -74,8 +76,12 @@ static int write_job(void *context, void *job_, struct bl_error *e)
     struct trial *t = context;
     struct job *job = job_;
     struct timespec pause = {0, (job->number * 5711 % 11) * 20000};
+    int writing = atomic_fetch_add(&t->writing, 1) + 1, most = atomic_load(&t->most_writing);
+    while (writing > most && !atomic_compare_exchange_weak(&t->most_writing, &most, writing))
+        ;
     nanosleep(&pause, NULL);
     job->cube = job->square * job->number;
+    atomic_fetch_sub(&t->writing, 1);
     return job->number == t->fail_write ? bl_error_set(e, BL_EFAIL, "write %d", job->number) : BL_OK;
 }
 
@@ -115,6 +121,7 @@ static int run(struct trial *t, int workers, int slots, struct bl_error *e)
                                      .close = close_worker,
                                      .work = work,
                                      .write = t->writes ? write_job : NULL,
+                                     .writers = t->writers,
                                      .consume = consume,
                                      .discard = discard};
     int code = bl_pipeline_run(&stages, t, workers, slots, &t->cancel, e);
@@ -125,6 +132,20 @@ static int run(struct trial *t, int workers, int slots, struct bl_error *e)
 }
 
 static const int worker_counts[] = {1, 2, 5, 16};
+
+START_TEST(writers_may_be_fewer_than_workers)
+{
+    for (int writers = 0; writers < 3; writers++) {
+        struct trial t = trial_of();
+        struct bl_error e = {0};
+        t.writers = writers;
+        ck_assert_int_eq(run(&t, 5, 10, &e), BL_OK);
+        ck_assert_int_eq(t.consumed, JOBS);
+        ck_assert_int_ge(atomic_load(&t.most_writing), 1);
+        ck_assert_int_le(atomic_load(&t.most_writing), writers ? writers : 5);
+    }
+}
+END_TEST
 
 START_TEST(results_come_in_order)
 {
@@ -254,6 +275,7 @@ END_TEST
 static void add(TCase *tests)
 {
     tcase_add_test(tests, results_come_in_order);
+    tcase_add_test(tests, writers_may_be_fewer_than_workers);
     tcase_add_test(tests, a_failing_stage_ends_the_run);
     tcase_add_test(tests, a_worker_that_cannot_open_ends_the_run);
     tcase_add_test(tests, a_signal_ends_the_run);
