@@ -7,6 +7,7 @@ those packages to build.
     scripts/unicode.py            writes them
     scripts/unicode.py --check    says which of them are not what it would write: status 1
 """
+import bisect
 import os
 import subprocess
 import sys
@@ -71,9 +72,9 @@ def classes():
             array("const uint8_t bl_unicode_class_table[]", table))
 
 
-def assigned():
-    """The code points of NORMAL_VERSION."""
-    script = f"no warnings; for (0..0x10ffff) {{ print \"$_\\n\" if chr =~ /\\p{{Present_In: {NORMAL_VERSION}}}/ }}"
+def assigned(version):
+    """The code points of a version of Unicode."""
+    script = f"no warnings; for (0..0x10ffff) {{ print \"$_\\n\" if chr =~ /\\p{{Present_In: {version}}}/ }}"
     return [int(line) for line in subprocess.run(["perl", "-e", script], capture_output=True, check=True).stdout.split()]
 
 
@@ -104,7 +105,7 @@ def decompositions(there, form, other):
 
 
 def normal():
-    there = assigned()
+    there = assigned(NORMAL_VERSION)
     composed = sorted(pairs(there))
     seconds = {second for (_, second), _ in composed} | set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))
     properties = [0] * len(CODE_POINTS)
@@ -184,13 +185,95 @@ def words():
             array("const struct bl_word_range bl_word_range[]", rows) + f"const size_t bl_word_ranges = {len(rows)};\n")
 
 
+# What the system's PCRE2 knows at least, as a package of Debian 12 does: of later code points it sees older ones of the same properties.
+OLD_VERSION = "14.0"
+# Code points that had other properties then. Some letters, of which nothing but the property Lowercase is new, have none like them;
+# nor are the marks that became Alphabetic worth it to look at every Greek letter, which are near them.
+CHANGED = {0x10fc, 0x1171e, 0xc04, 0xf82, 0xf83, 0x11080, 0x11081, 0xab69, *range(0x363, 0x370), *range(0x1dd3, 0x1de7), *range(0xa7f2, 0xa7f5)}
+PROPERTIES = ("Alphabetic", "Uppercase", "Lowercase", "White_Space", "Ideographic", "Emoji", "Emoji_Presentation", "Extended_Pictographic")
+# Scripts that patterns name. What stands for a letter of a script that is new must not be of one of them.
+NAMED = {"Common", "Inherited", "Latin", "Greek", "Cyrillic", "Armenian", "Georgian", "Hebrew", "Arabic", "Syriac", "Ethiopic", "Mongolian", "Cherokee",
+         "Devanagari", "Bengali", "Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada", "Malayalam", "Sinhala", "Tibetan", "Thai",
+         "Lao", "Khmer", "Myanmar", "Tagalog", "Javanese", "Balinese", "Han", "Hiragana", "Katakana", "Bopomofo", "Hangul", "Yi", "Unknown"}
+
+STAND_IN_HEAD = """/* Code points that older tables of Unicode lack, and older ones of the same properties: see stand_in.h.
+ *
+ * Written by scripts/unicode.py from the Unicode Character Database {version}, as the Python packages unicodedata2 and
+ * tokenizers hold it, and from Perl's. The data are copyright 1991-2024 Unicode, Inc., under the Unicode License v3
+ * (docs/unicode-license.txt). */
+/* clang-format off */
+"""
+
+
+def having(property_name, points):
+    """Those of the points that have the property, as tokenizers tells."""
+    pattern = tokenizers.Regex(f"\\p{{{property_name}}}")
+    pieces = tokenizers.pre_tokenizers.Split(pattern, "removed", True).pre_tokenize_str("".join(map(chr, points)))
+    return {ord(one) for piece, _ in pieces for one in piece}
+
+
+def old_scripts():
+    """The first code points of the runs of one script, and the scripts, as Perl has them."""
+    script = "use Unicode::UCD 'prop_invmap'; my ($at, $to) = prop_invmap('sc'); print map { \"$at->[$_] $to->[$_]\\n\" } 0..$#$at"
+    lines = subprocess.run(["perl", "-e", script], capture_output=True, check=True, text=True).stdout.split()
+    return list(map(int, lines[::2])), lines[1::2]
+
+
+def old_and_new():
+    """Code points by their properties: {(category, script, properties): points} of the old ones, [(point, properties)] of the others."""
+    there = set(assigned(OLD_VERSION)) - CHANGED
+    wanted = [point for point in CODE_POINTS if unicode.category(chr(point)) not in ("Cn", "Co", "Cs")]
+    starts, names = old_scripts()
+    new = [point for point in wanted if point not in there]
+    sets = [having(name, wanted) for name in PROPERTIES]
+    scripts = {point: name for name in sorted(set(names)) for point in having(name, new)}
+    old, others = {}, []
+    for point in wanted:
+        kind = unicode.category(chr(point)), tuple(point in one for one in sets), len(chr(point).encode())
+        if point not in there:
+            others.append((point, (scripts.get(point), *kind)))
+            continue
+        script = names[bisect.bisect(starts, point) - 1]
+        for name in (script, "any", None)[:2 + (script not in NAMED)]:
+            old.setdefault((name, *kind), []).append(point)
+    return old, others
+
+
+def stand_ins():
+    old, new = old_and_new()
+    runs, points, rows = [], [], []
+    for point, kind in new:
+        if runs and runs[-1][1] == point - 1 and runs[-1][2] == kind:
+            runs[-1][1] = point
+        else:
+            runs.append([point, point, kind])
+    pages_with = bytearray(0x1100 // 8)
+    for first, last, kind in runs:
+        # Where its script has none of as many bytes, one of another script: only patterns that name the script see a difference.
+        known = old.get(kind) or old.get((None, *kind[1:])) or old.get(("any", *kind[1:]))
+        if {first, last} <= CHANGED and (first < 0x800 or kind not in old):
+            continue
+        at = bisect.bisect(known, first)
+        # The nearest ones, and the farthest: a pattern may have limits in between.
+        few = list(dict.fromkeys([*known[max(at - 1, 0):at], *known[at:at + 1], known[0], known[-1]]))
+        rows.append(f"{{{first},{last},{len(points)},{len(few)}}}")
+        points += few
+        for page in range(first >> 8, (last >> 8) + 1):
+            pages_with[page >> 3] |= 1 << (page & 7)
+    return (STAND_IN_HEAD.format(version=VERSION) + '#include "kind/text/stand_in_table.h"\n' +
+            array("const uint8_t bl_stand_in_page[0x110000 >> 11]", pages_with) +
+            array("const struct bl_stand_in bl_stand_in[]", rows) + f"const size_t bl_stand_in_count = {len(rows)};\n" +
+            array("const uint32_t bl_stand_in_point[]", points))
+
+
 def main():
     if tokenizers.__version__ != TOKENIZERS:
         sys.exit(f"unicode.py: this is tokenizers {tokenizers.__version__}; wanted is {TOKENIZERS}")
     if unicode.unidata_version != VERSION:
         sys.exit(f"unicode.py: unicodedata2 has Unicode {unicode.unidata_version}; wanted is {VERSION}")
     differing = 0
-    for name, make in (("unicode_table.c", classes), ("normal_table.c", normal), ("bert_table.c", bert), ("word_table.c", words)):
+    for name, make in (("unicode_table.c", classes), ("normal_table.c", normal), ("bert_table.c", bert), ("word_table.c", words),
+                       ("stand_in_table.c", stand_ins)):
         path = os.path.join(FOLDER, name)
         text = make()
         if "--check" not in sys.argv[1:]:

@@ -89,6 +89,39 @@ START_TEST(behaviors)
 }
 END_TEST
 
+/* Code points are what Unicode 16 says of them; those that the pattern has itself are told apart from others like them.
+ */
+START_TEST(later_code_points)
+{
+    /* An upper case letter, a mark and a digit of Unicode 16, a letter of 15. */
+    split("\\p{Lu}+|\\p{Nd}", BL_BEHAVIOR_REMOVED, "a\U00010d50\U00010d51b\U00010d40c", "(a)(b)(c)");
+    split("\\p{L}\\p{M}", BL_BEHAVIOR_ISOLATED, "a\u0897\u0897 \u0ece\U00031350", "(a\u0897)(\u0897 \u0ece\U00031350)");
+    split("\U00010d50", BL_BEHAVIOR_ISOLATED, "\U00010d50\U00010d51A", "(\U00010d50)(\U00010d51A)");
+    split("[\U00010d51-\U00010d52]|\\p{Ll}", BL_BEHAVIOR_REMOVED, "\U00010d50\U00010d51\U00010d52\U00010d53a",
+          "(\U00010d50)(\U00010d53)");
+    split("[\\x{10d51}-\\x{10ffff}]+", BL_BEHAVIOR_REMOVED, "\U00010d50\U00010d53\U00010d70", "(\U00010d50)");
+    split("\\\u00e9\\\\|\u0e5c", BL_BEHAVIOR_ISOLATED, "\u00e9\\a", "(\u00e9\\)(a)");
+}
+END_TEST
+
+static bool exact(const char *pattern, bool literal)
+{
+    struct bl_regex *regex;
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_regex_open(&regex, pattern, strlen(pattern), literal, &e), 0);
+    bool is = bl_regex_is_exact(regex);
+    bl_regex_close(regex);
+    return is;
+}
+
+START_TEST(exactness)
+{
+    ck_assert(exact("\\p{L}+", false));
+    ck_assert(!exact("(\\p{L})\\1", false));
+    ck_assert(exact("(\\p{L})\\1", true));
+}
+END_TEST
+
 /* A pattern that takes steps without end on a text is an error with its place, and no piece is lost in silence. */
 START_TEST(limits)
 {
@@ -126,6 +159,8 @@ static void add(TCase *tests)
     tcase_add_test(tests, patterns_are_translated);
     tcase_add_test(tests, bad_patterns);
     tcase_add_test(tests, behaviors);
+    tcase_add_test(tests, later_code_points);
+    tcase_add_test(tests, exactness);
     tcase_add_test(tests, limits);
     tcase_add_test(tests, versions);
 }

@@ -59,7 +59,7 @@ static int regex_add(struct bl_tokenizer *tokenizer, const json_t *pattern, bool
         bl_regex_close(split->regex);
         return code;
     }
-    return literal ? BL_OK : bl_tokenizer_warn_pattern(tokenizer, e);
+    return bl_regex_is_exact(split->regex) ? BL_OK : bl_tokenizer_warn_pattern(tokenizer, e);
 }
 
 /* Known grammars match all of a text. So removing what is between the matches is the same as isolating the matches. */
@@ -142,5 +142,5 @@ int bl_tokenizer_set_pattern(struct bl_tokenizer *tokenizer, const char *pattern
         return code;
     }
     code = split_add(tokenizer, &whole, e);
-    return code ? code : bl_tokenizer_warn_pattern(tokenizer, e);
+    return code || bl_regex_is_exact(split.regex) ? code : bl_tokenizer_warn_pattern(tokenizer, e);
 }

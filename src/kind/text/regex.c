@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kind/text/regex_syntax.h"
+#include "kind/text/stand_in.h"
 #include "base/utf8.h"
 
 /* Nested groups over a long piece need a stack, which grows when it is used. */
@@ -14,12 +15,15 @@
 
 struct bl_regex {
     pcre2_code *code;
+    bool literal;
+    struct bl_pattern_points points;
 };
 
 struct bl_matcher {
     pcre2_match_data *data;
     pcre2_match_context *context;
     pcre2_jit_stack *stack;
+    struct bl_buffer seen; /* a text with stand-ins */
 };
 
 /* Splitting by matches: what the behavior makes of the pieces. */
@@ -89,6 +93,10 @@ int bl_regex_open(struct bl_regex **regex, const char *pattern, size_t size, boo
     code = *regex ? BL_OK : bl_error_memory(e);
     if (code)
         goto out;
+    (*regex)->literal = literal;
+    code = literal ? BL_OK : bl_pattern_points_read(&(*regex)->points, translated.data, translated.size, e);
+    if (code)
+        goto out;
     code = regex_compile(*regex, pattern, size, literal, &translated, e);
 out:
     if (code) {
@@ -104,6 +112,7 @@ void bl_regex_close(struct bl_regex *regex)
     if (!regex)
         return;
     pcre2_code_free(regex->code);
+    bl_pattern_points_free(&regex->points);
     free(regex);
 }
 
@@ -131,6 +140,7 @@ void bl_matcher_close(struct bl_matcher *matcher)
     pcre2_match_data_free(matcher->data);
     pcre2_match_context_free(matcher->context);
     pcre2_jit_stack_free(matcher->stack);
+    bl_buffer_free(&matcher->seen);
     free(matcher);
 }
 
@@ -226,9 +236,12 @@ int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enu
                    const char *text, size_t size, struct bl_spans *out, struct bl_error *e)
 {
     struct splitting s = {.behavior = behavior, .inverted = inverted, .out = out, .first = out->count};
+    const char *seen = text;
     if (!size)
         return BL_OK;
-    int code = splitting_run(regex, matcher, &s, text, size, e);
+    int code = regex->literal ? BL_OK : bl_stand_in_apply(&regex->points, text, size, &matcher->seen, &seen, e);
+    if (!code)
+        code = splitting_run(regex, matcher, &s, seen, size, e);
     size_t kept = s.first;
     for (size_t i = s.first; i < out->count; i++) {
         if (out->span[i].begin < out->span[i].end)
@@ -249,6 +262,15 @@ static const char *regex_config(uint32_t what, char out[BL_REGEX_VERSION_MAX])
 const char *bl_regex_unicode_version(char out[BL_REGEX_VERSION_MAX])
 {
     return regex_config(PCRE2_CONFIG_UNICODE_VERSION, out);
+}
+
+bool bl_regex_is_exact(const struct bl_regex *regex)
+{
+    char version[BL_REGEX_VERSION_MAX];
+    uint32_t references = 0;
+    long major = strtol(bl_regex_unicode_version(version), NULL, 10);
+    pcre2_pattern_info(regex->code, PCRE2_INFO_BACKREFMAX, &references);
+    return regex->literal || (major >= 14 && major <= 16 && !references);
 }
 
 const char *bl_regex_version(char out[BL_REGEX_VERSION_MAX])

@@ -119,6 +119,7 @@ static const char *const property[][2] = {
     {"Digit", "Nd"},
     {"Cntrl", "Cc"},
     {"Ideographic", "Ideographic"},
+    {"Yi", "sc:Yi"},
     {"Emoji", "Emoji"},
     {"Emoji_Presentation", "Emoji_Presentation"},
     {"Extended_Pictographic", "Extended_Pictographic"},

@@ -48,7 +48,7 @@ uint64_t bl_tokenizer_digest(const struct bl_tokenizer *tokenizer);
 /* The versions of the libraries that the ids come from: one call of emit for each. Most tokenizers use none. */
 void bl_tokenizer_versions(const struct bl_tokenizer *tokenizer,
                            void (*emit)(void *sink, const char *name, const char *version), void *sink);
-/* Its warnings ("FILE: an unknown pattern is matched by PCRE2 with Unicode 14; ..."), or NULL. */
+/* Its warnings ("FILE: its truncation not applied; ..."), or NULL. */
 const char *bl_tokenizer_warning(const struct bl_tokenizer *tokenizer);
 
 #endif

@@ -9,7 +9,7 @@
 /* Adds a warning to those of the tokenizer. */
 int bl_tokenizer_warn(struct bl_tokenizer *tokenizer, struct bl_error *e, const char *format, ...) BL_PRINTF(3, 4);
 
-/* Warns that a pattern is matched by PCRE2, unless there is a warning already. */
+/* Warns that a pattern is matched by PCRE2 and not exactly (bl_regex_is_exact), unless there is a warning already. */
 int bl_tokenizer_warn_pattern(struct bl_tokenizer *tokenizer, struct bl_error *e);
 
 /* Warns of count ids below the largest that have no token, if there are any; first is the lowest of them. The model has
