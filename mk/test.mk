@@ -117,9 +117,9 @@ gpu-kit: all $(OUT)/tests/probe gpu-clips
 	@scripts/gpu_kit.sh
 
 .PHONY: check-slow laws fault fuzz asan tsan valgrind
-# The laws that take minutes to prove: many kills, many seeds.
-check-slow: all
-	@$(SUITE) $(PREFIXED)slow $(sort $(wildcard tests/slow/*.sh))
+# The laws that take minutes to prove: many kills, many seeds, every code point.
+check-slow: all $(PROBES)
+	@SUITE_TIMEOUT=3600 $(SUITE) $(PREFIXED)slow $(sort $(wildcard tests/slow/*.sh))
 
 # The same bytes whatever happens: killed at every step, stopped, out of disk or memory, inputs that fail or vanish.
 laws: all build/laws.so

@@ -39,7 +39,7 @@ HEAD = """/* {what}
 def character_class(point):
     """The bits of unicode.h. White_Space is the separators and six controls."""
     category = unicode.category(chr(point))
-    return (1 * (category[0] == "L") | 2 * (category[0] == "N") |
+    return (1 * (category[0] == "S") | 2 * (category[0] == "N") |
             4 * (category[0] == "Z" or point in (9, 10, 11, 12, 13, 0x85)) |
             8 * (category in ("Lu", "Lt")) | 16 * (category == "Ll") | 32 * (category in ("Lm", "Lo")) |
             64 * (category[0] == "M") | 128 * (category[0] == "P"))

@@ -8,9 +8,10 @@
  *     nfc, nfd, nfkc, nfkd   the length of what was found to be in the form and a space, then the text in the form
  *     split BEHAVIOR INVERT PATTERN    the ends of the pieces, separated by spaces ("3-5"); INVERT is 0 or 1
  *     literal BEHAVIOR INVERT TEXT     the same for a pattern that is the text itself
- *     bert FLAGS             the normalised text; FLAGS is clean_text, handle_chinese_chars, strip_accents, lowercase:
- * 1011 bertsplit              the ends of the words wordpiece VOCAB FLAGS  ids of a vocab.txt, four bytes each, of the
- * text normalised and split
+ *     grammar PATTERNS       the ends of the words of the known grammar that has these patterns, one after the other,
+ * with U+001F between them; "digits" and "digit runs" are the pre-tokenizer Digits bert FLAGS             the
+ * normalised text; FLAGS is clean_text, handle_chinese_chars, strip_accents, lowercase: 1011 bertsplit              the
+ * ends of the words wordpiece VOCAB FLAGS  ids of a vocab.txt, four bytes each, of the text normalised and split
  *
  * Exit status as the tool's. */
 #include <inttypes.h>
@@ -21,6 +22,7 @@
 #include "base/text.h"
 #include "base/io.h"
 #include "kind/text/bert.h"
+#include "kind/text/grammar_split.h"
 #include "kind/text/normal_form.h"
 #include "kind/text/regex.h"
 #include "kind/text/sentencepiece.h"
@@ -34,6 +36,7 @@ struct probe {
     struct bl_regex *regex;
     struct bl_matcher *matcher;
     enum bl_behavior behavior;
+    enum bl_grammar grammar;
     struct bl_spans spans;
     struct bl_bert_options bert;
     struct bl_buffer normal, scratch;
@@ -101,6 +104,40 @@ static void split_close(struct probe *probe)
     bl_regex_close(probe->regex);
     bl_matcher_close(probe->matcher);
     bl_spans_free(&probe->spans);
+}
+
+/* The grammar of one pattern. */
+static enum bl_grammar grammar_named(const char *pattern, size_t size)
+{
+    if (!strcmp(pattern, "digits"))
+        return BL_GRAMMAR_DIGITS;
+    return strcmp(pattern, "digit runs") ? bl_grammar_find(pattern, size, true) : BL_GRAMMAR_DIGIT_RUNS;
+}
+
+static int grammar_open(struct probe *probe, struct bl_error *e)
+{
+    const char *pattern = probe->argument[0];
+    for (bool first = true; pattern; first = false) {
+        size_t size = strcspn(pattern, "\x1f");
+        enum bl_grammar next = grammar_named(pattern, size);
+        probe->grammar = first ? next : bl_grammar_join(probe->grammar, next);
+        pattern = pattern[size] ? pattern + size + 1 : NULL;
+    }
+    return probe->grammar ? 0 : bl_error_set(e, BL_EUSAGE, "no known grammar");
+}
+
+static int grammar_run(struct probe *probe, const char *text, size_t size, struct bl_buffer *out, struct bl_error *e)
+{
+    size_t end[100], from = 0;
+    int rc = 0;
+    probe->spans.count = 0;
+    for (size_t at = 0; at < size && !rc;) {
+        size_t n = bl_grammar_split(probe->grammar, (const uint8_t *)text, size, &at, end, sizeof end / sizeof *end);
+        for (size_t i = 0; i < n && !rc; from = end[i++])
+            rc = bl_spans_add(&probe->spans, from, end[i], e);
+    }
+    spans_write(&probe->spans, out);
+    return rc;
 }
 
 static int bert_open(struct probe *probe, struct bl_error *e)
@@ -201,6 +238,7 @@ static const struct mode modes[] = {
     {"nfkd", 0, BL_NFKD, NULL, normal_run, NULL},
     {"split", 3, 0, split_open, split_run, split_close},
     {"literal", 3, 1, split_open, split_run, split_close},
+    {"grammar", 1, 0, grammar_open, grammar_run, split_close},
     {"bert", 1, 0, bert_open, bert_run, NULL},
     {"bertsplit", 0, 0, NULL, bertsplit_run, split_close},
     {"wordpiece", 2, 0, wordpiece_open, wordpiece_run, wordpiece_close},

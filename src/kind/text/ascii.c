@@ -148,9 +148,25 @@ static inline uint64_t starts_space(uint64_t space, uint64_t all_space, uint64_t
     return runs | behind_lines | last;
 }
 
-/* What Llama-3, Qwen and o200k share. */
-static inline uint64_t starts_modern(const struct block *b, int digits, bool o200k, bool contractions, unsigned *limit)
+/* Ends the block before its first control character that is no white space: DeepSeek takes it for no sign. */
+static inline void block_cut_controls(struct block *b)
 {
+    uint64_t controls = 0;
+    for (int at = 0; at < BLOCK; at += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(b->bytes + at));
+        controls |= bytes_mask(_mm_or_si128(_mm_cmplt_epi8(v, _mm_set1_epi8(' ')), bytes_equal(v, 0x7f)), at);
+    }
+    controls &= ~b->space;
+    if (controls && (unsigned)__builtin_ctzll(controls) < b->count)
+        b->count = (unsigned)__builtin_ctzll(controls);
+}
+
+/* What Llama-3, Qwen, o200k and DeepSeek share. */
+static inline uint64_t starts_modern(const struct block *b, int digits, bool o200k, bool contractions, bool deepseek,
+                                     unsigned *limit)
+{
+    /* DeepSeek splits numbers off before, so that white space ends with them as with the text. */
+    uint64_t all_space = b->space | (deepseek ? b->number : 0);
     uint64_t other = ~(b->letter | b->number | b->space), trail = b->line | (o200k ? b->slash : 0);
     uint64_t trailing = mask_behind(other << 1 & b->line, trail); /* line breaks that belong to the signs before them */
     other &= ~trailing;
@@ -159,7 +175,7 @@ static inline uint64_t starts_modern(const struct block *b, int digits, bool o20
     uint64_t prefix = flat | (sign & ~spaced & ~(other >> 1)); /* a letter after it goes with it */
     *limit = block_last_certain(b, space);
     uint64_t starts = (b->letter & ~(b->letter << 1) & ~(prefix << 1)) | (sign & ~spaced) |
-                      starts_number(b->number, digits) | starts_space(space, b->space, b->line, limit);
+                      starts_number(b->number, digits) | starts_space(space, all_space, b->line, limit);
     if (o200k)
         starts |= b->upper & (b->letter & ~b->upper) << 1;
     uint64_t quotes = b->quote & (o200k ? b->letter << 1 : sign & ~spaced);
@@ -175,16 +191,36 @@ static inline uint64_t starts_find(enum bl_grammar grammar, const struct block *
         return starts_gpt2(b, limit);
     case BL_GRAMMAR_LLAMA3:
     case BL_GRAMMAR_CL100K:
-        return starts_modern(b, 3, false, true, limit);
+        return starts_modern(b, 3, false, true, false, limit);
     case BL_GRAMMAR_QWEN:
-        return starts_modern(b, 1, false, true, limit);
+    case BL_GRAMMAR_QWEN35:
+        return starts_modern(b, 1, false, true, false, limit);
     case BL_GRAMMAR_O200K:
-        return starts_modern(b, 3, true, true, limit);
+        return starts_modern(b, 3, true, true, false, limit);
     case BL_GRAMMAR_TEKKEN:
-        return starts_modern(b, 1, true, false, limit);
+        return starts_modern(b, 1, true, false, false, limit);
+    case BL_GRAMMAR_DEEPSEEK:
+        return starts_modern(b, 3, false, false, true, limit);
     default:
         *limit = 0;
         return 0;
+    }
+}
+
+bool bl_ascii_knows(enum bl_grammar grammar)
+{
+    switch (grammar) {
+    case BL_GRAMMAR_GPT2:
+    case BL_GRAMMAR_LLAMA3:
+    case BL_GRAMMAR_CL100K:
+    case BL_GRAMMAR_QWEN:
+    case BL_GRAMMAR_QWEN35:
+    case BL_GRAMMAR_O200K:
+    case BL_GRAMMAR_TEKKEN:
+    case BL_GRAMMAR_DEEPSEEK:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -200,6 +236,8 @@ size_t bl_ascii_split(enum bl_grammar grammar, const uint8_t *text, size_t size,
         text = copy;
     }
     block_read(&b, text, size < BLOCK ? (unsigned)size : BLOCK);
+    if (grammar == BL_GRAMMAR_DEEPSEEK)
+        block_cut_controls(&b);
     if (b.count < 2)
         return 0;
     uint64_t starts = starts_find(grammar, &b, &limit);
@@ -209,6 +247,12 @@ size_t bl_ascii_split(enum bl_grammar grammar, const uint8_t *text, size_t size,
 }
 
 #else
+
+bool bl_ascii_knows(enum bl_grammar grammar)
+{
+    (void)grammar;
+    return false;
+}
 
 size_t bl_ascii_split(enum bl_grammar grammar, const uint8_t *text, size_t size, size_t *end)
 {

@@ -1,10 +1,12 @@
 /* Grammars: how text is split into words, each of which is merged alone.
  *
  * Tokenizers give their grammar as a regular expression. The expressions of the known models are recognised by their
- * text and have scanners of their own (grammar_split.h), by the classes of unicode.h. */
+ * text and have scanners of their own (grammar_split.h), by the classes of unicode.h. What an expression does not match
+ * is a word, too, as far as the next match. */
 #ifndef BL_GRAMMAR_H
 #define BL_GRAMMAR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,11 +19,23 @@ enum bl_grammar {
     BL_GRAMMAR_QWEN,       /* Llama-3 with single digits */
     BL_GRAMMAR_O200K,      /* o200k */
     BL_GRAMMAR_TEKKEN,     /* o200k with single digits, and without contractions */
-    BL_GRAMMAR_DIGITS,     /* each number character (\p{N}) alone, and the text between them */
-    BL_GRAMMAR_DIGIT_RUNS, /* runs of number characters, and the text between them */
+    BL_GRAMMAR_QWEN35,     /* Qwen with marks as letters: Qwen 3.5 */
+    BL_GRAMMAR_DIGITS,     /* each number character alone, and the text between them: Digits, by Unicode 17 */
+    BL_GRAMMAR_DIGIT_RUNS, /* runs of them, and the text between them */
+    /* These do not match all of a text. */
+    BL_GRAMMAR_NUMBERS,        /* as many as three number characters (\p{N}), and the text between them */
+    BL_GRAMMAR_IDEOGRAPHS,     /* runs of Chinese characters and kana, and the text between them */
+    BL_GRAMMAR_DEEPSEEK_WORDS, /* DeepSeek-V3's third step: what is neither */
+    BL_GRAMMAR_DEEPSEEK_HEAD,  /* its first two steps at once */
+    BL_GRAMMAR_DEEPSEEK,       /* all three at once */
 };
 
-/* The grammar of a regular expression, or BL_GRAMMAR_NONE. */
-enum bl_grammar bl_grammar_find(const char *pattern, size_t size);
+/* The grammar of a regular expression, or BL_GRAMMAR_NONE. gaps: what the expression does not match may be words, too;
+ * otherwise only a grammar is found that matches all of any text. */
+enum bl_grammar bl_grammar_find(const char *pattern, size_t size, bool gaps);
+
+/* The grammar that does two steps at once: splits by the first, and each of its words by the second. BL_GRAMMAR_NONE:
+ * there is none. */
+enum bl_grammar bl_grammar_join(enum bl_grammar first, enum bl_grammar second);
 
 #endif

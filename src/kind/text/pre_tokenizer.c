@@ -11,6 +11,11 @@ static int split_add(struct bl_tokenizer *tokenizer, const struct bl_split *spli
     const struct bl_split *before = tokenizer->splits ? &tokenizer->split[tokenizer->splits - 1] : NULL;
     if (split->grammar == BL_GRAMMAR_WHOLE && !split->prefix_space && before && !before->regex)
         return BL_OK;
+    enum bl_grammar both = before ? bl_grammar_join(before->grammar, split->grammar) : BL_GRAMMAR_NONE;
+    if (both != BL_GRAMMAR_NONE) {
+        tokenizer->split[tokenizer->splits - 1].grammar = both;
+        return BL_OK;
+    }
     if (tokenizer->splits == BL_SPLITS_MAX)
         return bl_error_set(e, BL_EFAIL, "more than %d pre-tokenizers are not supported", BL_SPLITS_MAX);
     tokenizer->split[tokenizer->splits++] = *split;
@@ -83,7 +88,7 @@ static int split_read(struct bl_tokenizer *tokenizer, const json_t *object, stru
     if (!json_is_string(regex) && !json_is_string(literal))
         return bl_error_set(e, BL_EFAIL, "the pre-tokenizer Split has no pattern");
     if (split.behavior == (split.inverted ? BL_BEHAVIOR_REMOVED : BL_BEHAVIOR_ISOLATED) && json_is_string(regex))
-        split.grammar = bl_grammar_find(json_string_value(regex), json_string_length(regex));
+        split.grammar = bl_grammar_find(json_string_value(regex), json_string_length(regex), !split.inverted);
     if (split.grammar != BL_GRAMMAR_NONE)
         return split_add(tokenizer, &split, e);
     return regex_add(tokenizer, json_is_string(regex) ? regex : literal, !json_is_string(regex), &split, e);
@@ -128,7 +133,7 @@ int bl_pre_tokenizer_read(struct bl_tokenizer *tokenizer, const json_t *pre_toke
 
 int bl_tokenizer_set_pattern(struct bl_tokenizer *tokenizer, const char *pattern, size_t size, struct bl_error *e)
 {
-    struct bl_split split = {.grammar = bl_grammar_find(pattern, size)}, whole = {.grammar = BL_GRAMMAR_WHOLE};
+    struct bl_split split = {.grammar = bl_grammar_find(pattern, size, false)}, whole = {.grammar = BL_GRAMMAR_WHOLE};
     if (split.grammar != BL_GRAMMAR_NONE)
         return split_add(tokenizer, &split, e);
     split.behavior = BL_BEHAVIOR_REMOVED;

@@ -5,16 +5,18 @@
 
 #include <stdint.h>
 
-/* Classes by Unicode 16; a code point may have several. */
+/* Classes by Unicode 16, which these engines have: tokenizers 0.23 (Oniguruma 6.9.10) in patterns, tiktoken 0.14
+ * (Rust's regex crates). A code point has one of them at most. */
 enum {
-    BL_LETTER = 1,       /* \p{L} */
-    BL_NUMBER = 2,       /* \p{N} */
-    BL_SPACE = 4,        /* \s: White_Space */
-    BL_UPPER = 8,        /* \p{Lu}, \p{Lt} */
-    BL_LOWER = 16,       /* \p{Ll} */
-    BL_MODIFIER = 32,    /* \p{Lm}, \p{Lo} */
-    BL_MARK = 64,        /* \p{M} */
-    BL_PUNCTUATION = 128 /* \p{P} */
+    BL_SYMBOL = 1,        /* \p{S} */
+    BL_NUMBER = 2,        /* \p{N} */
+    BL_SPACE = 4,         /* \s: White_Space */
+    BL_UPPER = 8,         /* \p{Lu}, \p{Lt} */
+    BL_LOWER = 16,        /* \p{Ll} */
+    BL_MODIFIER = 32,     /* \p{Lm}, \p{Lo} */
+    BL_MARK = 64,         /* \p{M} */
+    BL_PUNCTUATION = 128, /* \p{P} */
+    BL_LETTER = BL_UPPER | BL_LOWER | BL_MODIFIER
 };
 
 /* Pages of 256 code points, most of which are equal. */
