@@ -5,64 +5,13 @@
 #include <string.h>
 
 #include "kind/text/ascii.h"
-#include "kind/text/character.h"
+#include "kind/text/deepseek.h"
+#include "kind/text/skip.h"
 
 #define ALNUM (BL_LETTER | BL_NUMBER)
 #define CASELESS (BL_MODIFIER | BL_MARK) /* what both a head and a tail of o200k's words may have */
 #define HEAD (BL_UPPER | CASELESS)
 #define TAIL (BL_LOWER | CASELESS)
-
-/* Past the characters that have one of the classes. */
-static inline const uint8_t *class_skip(const uint8_t *p, const uint8_t *end, unsigned classes)
-{
-    size_t bytes;
-    while (p < end && (bl_character_class(p, end, &bytes) & classes))
-        p += bytes;
-    return p;
-}
-
-/* Past the characters that have none of the classes. */
-static inline const uint8_t *class_skip_other(const uint8_t *p, const uint8_t *end, unsigned classes)
-{
-    size_t bytes;
-    while (p < end && !(bl_character_class(p, end, &bytes) & classes))
-        p += bytes;
-    return p;
-}
-
-static inline const uint8_t *breaks_skip(const uint8_t *p, const uint8_t *end, bool slash)
-{
-    while (p < end && (*p == '\r' || *p == '\n' || (slash && *p == '/')))
-        p++;
-    return p;
-}
-
-/* \s+(?!\S)|\s+ at blank space: all of it, but for the last character where a word follows and more is left. */
-static const uint8_t *space_skip(const uint8_t *p, const uint8_t *end)
-{
-    const uint8_t *last = p, *at = p;
-    size_t bytes;
-    while (at < end && (bl_character_class(at, end, &bytes) & BL_SPACE)) {
-        last = at;
-        at += bytes;
-    }
-    return at == end || last == p ? at : last;
-}
-
-/* The same after \s*[\r\n]+: up to the last line break in the blank space, if there is one. */
-static const uint8_t *lines_skip(const uint8_t *p, const uint8_t *end, bool whole_at_end)
-{
-    const uint8_t *at = p, *line = NULL;
-    size_t bytes;
-    while (at < end && (bl_character_class(at, end, &bytes) & BL_SPACE)) {
-        if (*at == '\r' || *at == '\n')
-            line = at + 1;
-        at += bytes;
-    }
-    if (line && !(whole_at_end && at == end))
-        return line;
-    return space_skip(p, end);
-}
 
 /* Past 's 't 'm 'd 're 've 'll at an apostrophe, or NULL. */
 static const uint8_t *contraction_skip(const uint8_t *p, const uint8_t *end)
@@ -104,12 +53,12 @@ static const uint8_t *gpt2_next(const uint8_t *p, const uint8_t *end)
     size_t bytes;
     unsigned class = bl_character_class(word, end, &bytes);
     if (class & BL_LETTER)
-        return class_skip(word + bytes, end, BL_LETTER);
+        return bl_skip_class(word + bytes, end, BL_LETTER);
     if (class & BL_NUMBER)
-        return class_skip(word + bytes, end, BL_NUMBER);
+        return bl_skip_class(word + bytes, end, BL_NUMBER);
     if (!(class & BL_SPACE))
-        return class_skip_other(word + bytes, end, BL_SPACE | ALNUM);
-    return space_skip(p, end);
+        return bl_skip_others(word + bytes, end, BL_SPACE | ALNUM);
+    return bl_skip_space(p, end);
 }
 
 /* What Llama-3, cl100k, Qwen and o200k have after the words of letters. */
@@ -125,8 +74,8 @@ static inline const uint8_t *modern_next_rest(const uint8_t *p, const uint8_t *e
     }
     const uint8_t *sign = p + (*p == ' ' && p + 1 < end);
     if (!(bl_character_class(sign, end, &bytes) & others))
-        return breaks_skip(class_skip_other(sign + bytes, end, others), end, slash);
-    return lines_skip(p, end, whole_at_end);
+        return bl_skip_breaks(bl_skip_others(sign + bytes, end, others), end, slash);
+    return bl_skip_lines(p, end, whole_at_end);
 }
 
 static inline const uint8_t *llama3_next(const uint8_t *p, const uint8_t *end, unsigned letters, int digits,
@@ -140,10 +89,10 @@ static inline const uint8_t *llama3_next(const uint8_t *p, const uint8_t *end, u
     size_t bytes, next_bytes;
     unsigned class = bl_character_class(p, end, &bytes);
     if (class & letters)
-        return class_skip(p + bytes, end, letters);
+        return bl_skip_class(p + bytes, end, letters);
     if (!(class & BL_NUMBER) && *p != '\r' && *p != '\n' && p + bytes < end &&
         (bl_character_class(p + bytes, end, &next_bytes) & letters))
-        return class_skip(p + bytes + next_bytes, end, letters);
+        return bl_skip_class(p + bytes + next_bytes, end, letters);
     return modern_next_rest(p, end, class, letters, digits, whole_at_end, false);
 }
 
@@ -158,7 +107,7 @@ static const uint8_t *cased_skip(const uint8_t *p, const uint8_t *end)
         if (class & CASELESS)
             caseless = p;
     }
-    return p < end && (class & TAIL) ? class_skip(p, end, TAIL) : caseless;
+    return p < end && (class & TAIL) ? bl_skip_class(p, end, TAIL) : caseless;
 }
 
 /* The two alternatives of o200k that have letters, without what may follow; NULL when neither is here. */
@@ -171,7 +120,7 @@ static const uint8_t *o200k_skip_word(const uint8_t *p, const uint8_t *end, unsi
     if (word)
         return word;
     const uint8_t *head = prefix ? p + bytes : p;
-    word = class_skip(head, end, HEAD);
+    word = bl_skip_class(head, end, HEAD);
     return word > head ? word : NULL;
 }
 
@@ -213,118 +162,6 @@ static const uint8_t *digits_next(const uint8_t *p, const uint8_t *end, bool run
     return p;
 }
 
-/* Past three numbers at most. */
-static inline const uint8_t *numbers_skip(const uint8_t *p, const uint8_t *end)
-{
-    size_t bytes;
-    for (int i = 0; i < 3 && p < end && (bl_character_class(p, end, &bytes) & BL_NUMBER); i++)
-        p += bytes;
-    return p;
-}
-
-/* DeepSeek's Chinese characters and kana: U+4E00 to U+9FA5, U+3040 to U+30FF. */
-static inline bool ideograph_is(const uint8_t *p, size_t bytes)
-{
-    if (bytes != 3)
-        return false;
-    uint32_t c = (uint32_t)(*p & 0xf) << 12 | (uint32_t)(p[1] & 0x3f) << 6 | (p[2] & 0x3f);
-    return (c >= 0x4e00 && c <= 0x9fa5) || (c >= 0x3040 && c <= 0x30ff);
-}
-
-/* The class of the character at p, or STOP: the text ends here for DeepSeek's words, or would have been split. steps:
- * the STOPs among BL_NUMBER and IDEOGRAPH; with INSIDE it is what is no ideograph. */
-#define STOP 0x100
-#define IDEOGRAPH 0x200
-#define INSIDE 0x400
-
-static inline unsigned deepseek_class(const uint8_t *p, const uint8_t *end, unsigned steps, size_t *bytes)
-{
-    *bytes = 0;
-    if (p == end)
-        return STOP;
-    unsigned class = bl_character_class(p, end, bytes);
-    if (steps & IDEOGRAPH && ideograph_is(p, *bytes) != ((steps & INSIDE) != 0))
-        return STOP | IDEOGRAPH;
-    return class & steps ? STOP | BL_NUMBER : class;
-}
-
-static inline const uint8_t *deepseek_skip(const uint8_t *p, const uint8_t *end, unsigned steps, unsigned classes)
-{
-    size_t bytes;
-    while (deepseek_class(p, end, steps, &bytes) & classes)
-        p += bytes;
-    return p;
-}
-
-/* The steps that split off numbers and ideographs: one of them, or the text up to the next one. */
-static inline const uint8_t *deepseek_next_head(const uint8_t *p, const uint8_t *end, unsigned steps)
-{
-    size_t bytes;
-    unsigned class = deepseek_class(p, end, steps, &bytes);
-    if (class & IDEOGRAPH)
-        return deepseek_skip(p, end, steps, IDEOGRAPH);
-    if (class & STOP)
-        return numbers_skip(p, end);
-    while (!(deepseek_class(p, end, steps, &bytes) & STOP))
-        p += bytes;
-    return p;
-}
-
-#define SIGN (BL_PUNCTUATION | BL_SYMBOL)
-#define WORD (BL_LETTER | BL_MARK)
-
-static inline bool ascii_is_letter(uint8_t c)
-{
-    return (uint8_t)((c | 0x20) - 'a') < 26;
-}
-
-/* Past characters that no part of the pattern matches, at the first of them. */
-static inline const uint8_t *deepseek_skip_gap(const uint8_t *p, const uint8_t *end, unsigned steps)
-{
-    size_t bytes, next;
-    for (deepseek_class(p, end, steps, &bytes);;) {
-        p += bytes;
-        if (deepseek_class(p, end, steps, &bytes) & (STOP | WORD | SIGN | BL_SPACE) ||
-            deepseek_class(p + bytes, end, steps, &next) & WORD)
-            return p;
-    }
-}
-
-static inline const uint8_t *deepseek_next_word(const uint8_t *p, const uint8_t *end, unsigned steps)
-{
-    size_t bytes, next;
-    unsigned class = deepseek_class(p, end, steps, &bytes);
-    if (*p < 0x80 && class & SIGN && p + 1 < end && ascii_is_letter(p[1])) {
-        for (p++; p < end && ascii_is_letter(*p);)
-            p++;
-        return p;
-    }
-    bool prefix = !(class & (BL_LETTER | SIGN)) && *p != '\r' && *p != '\n';
-    if (prefix && deepseek_class(p + bytes, end, steps, &next) & WORD)
-        return deepseek_skip(p + bytes + next, end, steps, WORD);
-    if (class & WORD)
-        return deepseek_skip(p + bytes, end, steps, WORD);
-    const uint8_t *sign = p + (*p == ' ');
-    if (deepseek_class(sign, end, steps, &next) & SIGN) {
-        sign = deepseek_skip(sign + next, end, steps, SIGN);
-        return steps & INSIDE ? sign : breaks_skip(sign, end, false);
-    }
-    if (!(class & BL_SPACE))
-        return deepseek_skip_gap(p, end, steps);
-    sign = deepseek_skip(p, end, steps, BL_SPACE);
-    return lines_skip(p, deepseek_class(sign, end, steps, &next) & STOP ? sign : end, false);
-}
-
-static const uint8_t *deepseek_next(const uint8_t *p, const uint8_t *end)
-{
-    const unsigned steps = BL_NUMBER | IDEOGRAPH;
-    size_t bytes;
-    unsigned class = deepseek_class(p, end, steps, &bytes);
-    if (class & IDEOGRAPH) /* the third step divides them, too: signs are among the kana */
-        return deepseek_next_word(p, end, IDEOGRAPH | INSIDE);
-    return class & STOP ? numbers_skip(p, end) : deepseek_next_word(p, end, steps);
-}
-
 static inline const uint8_t *grammar_next(enum bl_grammar grammar, const uint8_t *p, const uint8_t *end)
 {
     switch (grammar) {
@@ -347,15 +184,11 @@ static inline const uint8_t *grammar_next(enum bl_grammar grammar, const uint8_t
     case BL_GRAMMAR_DIGIT_RUNS:
         return digits_next(p, end, true);
     case BL_GRAMMAR_NUMBERS:
-        return deepseek_next_head(p, end, BL_NUMBER);
     case BL_GRAMMAR_IDEOGRAPHS:
-        return deepseek_next_head(p, end, IDEOGRAPH);
     case BL_GRAMMAR_DEEPSEEK_HEAD:
-        return deepseek_next_head(p, end, BL_NUMBER | IDEOGRAPH);
     case BL_GRAMMAR_DEEPSEEK_WORDS:
-        return deepseek_next_word(p, end, 0);
     case BL_GRAMMAR_DEEPSEEK:
-        return deepseek_next(p, end);
+        return bl_deepseek_next(grammar, p, end);
     case BL_GRAMMAR_NONE:
     case BL_GRAMMAR_WHOLE:
         break;
