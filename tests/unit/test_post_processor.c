@@ -68,12 +68,12 @@ START_TEST(what_is_refused)
     static const struct {
         const char *processor, *message;
     } bad[] = {
-        {"7", "the post-processor \"(without a type)\" is not supported"},
-        {"{\"type\":\"Other\"}", "the post-processor \"Other\" is not supported"},
+        {"7", "not supported: the post-processor \"\""},
+        {"{\"type\":\"Other\"}", "not supported: the post-processor \"Other\""},
         {"{\"type\":\"BertProcessing\",\"sep\":[\"[SEP]\",2]}", "BertProcessing: \"cls\" is not a token and its id"},
         {"{\"type\":\"RobertaProcessing\",\"sep\":[\"x\",2],\"cls\":[\"x\",-1]}", "RobertaProcessing: a token's id is"},
         {"{\"type\":\"BertProcessing\",\"sep\":[\"x\",2],\"cls\":[\"x\",1],\"new\":1}",
-         "\"new\", which is not supported"},
+         "not supported: \"new\" of the post-processor"},
         {TEMPLATE(""), "has the text 0 times"},
         {TEMPLATE(TEXT "," TOKEN("s") "," TEXT), "has the text 2 times"},
         {TEMPLATE(TEXT ",{\"Sequence\":{\"id\":\"B\"}}"), "entry 1 is neither a SpecialToken nor the Sequence A"},

@@ -89,15 +89,7 @@ static bool is_word_character(const uint8_t *text)
 {
     uint32_t point;
     bl_utf8_decode((const char *)text, &point);
-    size_t low = 0, high = bl_word_ranges;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (bl_word_range[middle].first <= point)
-            low = middle;
-        else
-            high = middle;
-    }
-    return bl_word_range[low].first <= point && point <= bl_word_range[low].last;
+    return bl_is_word_character(point);
 }
 
 /* Whether [start, stop) of the text is not part of a longer word. */
@@ -132,6 +124,11 @@ bool bl_added_next(const struct bl_added *added, const uint8_t *text, size_t siz
         }
         if (token->rstrip)
             match->stop += bl_character_space(text + match->stop, size - match->stop);
+        /* White space that the match before includes may have held this one. */
+        if (token->lstrip && match->stop <= taken) {
+            p += token->size - 1;
+            continue;
+        }
         return true;
     }
     return false;

@@ -9,7 +9,8 @@ enum {
     BL_BERT_REMOVED = 1,     /* by clean_text */
     BL_BERT_PUNCTUATION = 2, /* a word by itself */
     BL_BERT_MARK = 4,        /* removed by strip_accents */
-    BL_BERT_UPPER = 8        /* has a lower case: that of bl_bert_lower, but for U+0130 */
+    BL_BERT_UPPER = 8,       /* has a lower case: that of bl_bert_lower, but for U+0130 */
+    BL_BERT_COMBINING = 16   /* removed by the normalizer StripAccents, which is not BERT's */
 };
 
 extern const uint8_t bl_bert_page[0x110000 >> 8];

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/utf8.h"
 
 #define SHORT 256 /* bytes: words up to this size need no scratch memory */
 #define FEW 32    /* bytes: words up to this size are merged step by step (see bpe.h) */
@@ -43,6 +44,27 @@ static bool pair_is_stable(const struct bl_bpe *bpe, uint32_t left, uint32_t rig
             right = bpe->symbol[right].left;
         }
     }
+}
+
+/* Appends the ids of the bytes of a part of a character, which ends with single bytes. */
+static void part_put(const struct bl_bpe *bpe, uint32_t symbol, struct bl_ids *ids)
+{
+    uint32_t byte[BL_UTF8_MAX];
+    size_t bytes = 0;
+    for (; symbol >= 256 && bytes < BL_UTF8_MAX; symbol = bpe->symbol[symbol].left)
+        byte[bytes++] = bpe->symbol[symbol].right;
+    ids->id[ids->count++] = bpe->id[symbol];
+    while (bytes)
+        ids->id[ids->count++] = bpe->id[byte[--bytes]];
+}
+
+/* Appends the id of a symbol. There is room for one for each of its bytes. */
+static inline void symbol_put(const struct bl_bpe *bpe, uint32_t symbol, struct bl_ids *ids)
+{
+    if (bpe->id[symbol] >= 0)
+        ids->id[ids->count++] = bpe->id[symbol];
+    else
+        part_put(bpe, symbol, ids);
 }
 
 /* The tokens found so far of a word. Positions from which no token continues are closed. */
@@ -96,11 +118,11 @@ static int word_merge_ordered(const struct bl_bpe *bpe, struct bl_bpe_scratch *s
         memset(tokens.closed, 0, places * sizeof *tokens.closed);
     }
     tokens_find(bpe, word, size, &tokens);
-    code = bl_ids_reserve(ids, tokens.count, e);
+    code = bl_ids_reserve(ids, size, e);
     if (code)
         return code;
     for (size_t i = 0; i < tokens.count; i++)
-        ids->id[ids->count++] = bpe->id[tokens.symbol[i]];
+        symbol_put(bpe, tokens.symbol[i], ids);
     return BL_OK;
 }
 
@@ -145,7 +167,7 @@ static int word_merge_short(const struct bl_bpe *bpe, const uint8_t *word, size_
     if (code)
         return code;
     for (; there; there &= there - 1)
-        ids->id[ids->count++] = bpe->id[symbol[__builtin_ctz(there)]];
+        symbol_put(bpe, symbol[__builtin_ctz(there)], ids);
     return BL_OK;
 }
 
@@ -242,20 +264,15 @@ static int word_merge_long(const struct bl_bpe *bpe, struct bl_bpe_scratch *scra
     for (uint32_t i = 0; i < n; i++)
         part_set_pair(bpe, part, i, n, &heap);
     parts_merge(bpe, part, n, &heap);
-    for (uint32_t i = 0; i < n; i = part[i].next) {
-        code = bl_ids_add(ids, bpe->id[part[i].symbol], e);
-        if (code)
-            return code;
-    }
-    return BL_OK;
+    code = bl_ids_reserve(ids, size, e);
+    for (uint32_t i = 0; i < n && !code; i = part[i].next)
+        symbol_put(bpe, part[i].symbol, ids);
+    return code;
 }
 
 int bl_bpe_merge(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word, size_t size,
                  struct bl_ids *ids, struct bl_error *e)
 {
-    int64_t stray = bl_vocabulary_find(&bpe->strays, word, size);
-    if (stray >= 0)
-        return bl_ids_add(ids, bpe->strays.token[stray].id, e);
     if (size <= FEW)
         return word_merge_short(bpe, word, size, ids, e);
     if (bpe->ordered)
@@ -266,5 +283,6 @@ int bl_bpe_merge(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const
 void bl_bpe_scratch_free(struct bl_bpe_scratch *scratch)
 {
     free(scratch->memory);
+    bl_buffer_free(&scratch->word);
     *scratch = (struct bl_bpe_scratch){0};
 }

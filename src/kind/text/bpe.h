@@ -4,6 +4,10 @@
  * until no pair has a merge. The order is given by a list of merges (tokenizer.json, merges.txt) or by ranks
  * (.tiktoken); with ranks any two neighbours merge whose bytes together are a token.
  *
+ * Tokens may be bytes (byte-level) or text, whose words begin as characters. Then merges of bytes to characters come
+ * before all others, so that a word begins as its bytes here, too; a character that is no token stays the bytes that it
+ * is, which have tokens of their own (byte fallback), or is unknown.
+ *
  * Both become one table. A token can only be made in one way: no merge crosses the boundary of what becomes a token, so
  * its bytes merge as they would alone, whatever is around them. When the tokenizer is opened, the bytes of each token
  * are merged alone, once. The last merge is the merge of the token if it makes it, and no other merge can. Symbols are
@@ -33,7 +37,7 @@ struct bl_symbol {
 
 /* The table of pairs is its own: base/hash.h would need 2 to 4 % more instructions for encoding. */
 struct bl_bpe {
-    int32_t *id; /* of a symbol */
+    int32_t *id; /* of a symbol; -1: it has none, as the first bytes of a character */
     struct bl_symbol *symbol;
     uint64_t *pair;              /* open addressing: left, right and their symbol, 21 bits each; all ones is free */
     unsigned shift;              /* 64 - log2 of the slots */
@@ -42,6 +46,12 @@ struct bl_bpe {
     struct bl_trie trie;         /* all symbols by their bytes */
     bool ordered;                /* every symbol comes after those that it is made of */
     struct bl_vocabulary strays; /* tokens that no merge makes, but that can be whole words */
+    uint64_t *joined;            /* bit [first * 256 + second]: two bytes that are adjacent in a symbol */
+    bool suffixed;               /* a word ends with BL_WORD_END (alphabet.h) */
+    uint64_t *known;             /* bit set of the code points that are tokens; NULL: all bytes are */
+    uint64_t *known_last;        /* the same at the end of a word, where that is suffixed */
+    int32_t unknown;             /* the id of characters that are not; -1: they are left out */
+    bool fused;                  /* consecutive unknown characters have one id */
 };
 
 /* A merge, by the numbers of tokens. Its index in the list is its priority. */
@@ -49,10 +59,11 @@ struct bl_merge {
     uint32_t left, right, token;
 };
 
-/* Builds the table from a list of merges. direct: a word that is a token gets its id, whatever merging would give.
- * BL_EFAIL: a byte is not a token, or a pair is listed twice. */
+/* Builds the table from a list of merges, of which the first are those of bytes to characters (bpe_characters.h).
+ * direct: a word that is a token gets its id, whatever merging would give. BL_EFAIL: a byte is not a token, or a pair
+ * is listed twice. */
 int bl_bpe_from_merges(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct bl_merge *merges, size_t count,
-                       bool direct, struct bl_error *e);
+                       size_t first, bool direct, struct bl_error *e);
 /* Builds it from ranks, which are the ids. */
 int bl_bpe_from_ranks(struct bl_bpe *bpe, const struct bl_vocabulary *v, struct bl_error *e);
 void bl_bpe_free(struct bl_bpe *bpe);
@@ -61,11 +72,22 @@ void bl_bpe_free(struct bl_bpe *bpe);
 struct bl_bpe_scratch {
     uint64_t *memory;
     size_t capacity;
+    struct bl_buffer word; /* with its end, without unknown characters */
 };
 
 /* Appends the ids of a word, in nearly linear time. */
+int bl_bpe_encode(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word, size_t size,
+                  struct bl_ids *ids, struct bl_error *e);
+/* The same for bytes that all have symbols, by merging alone. */
 int bl_bpe_merge(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word, size_t size,
                  struct bl_ids *ids, struct bl_error *e);
 void bl_bpe_scratch_free(struct bl_bpe_scratch *scratch);
+
+/* Whether bl_bpe_split can split a text. */
+bool bl_bpe_can_split(const struct bl_bpe *bpe);
+/* Splits text[*at, size) into at most max parts whose ids, one after the other, are those of the whole: no merge
+ * crosses their boundaries. end[i] is where part i ends. Returns how many, and advances *at to the end of the last one.
+ */
+size_t bl_bpe_split(const struct bl_bpe *bpe, const uint8_t *text, size_t size, size_t *at, size_t *end, size_t max);
 
 #endif

@@ -125,10 +125,11 @@ static int bpe_allocate(struct bl_bpe *bpe, size_t count, struct bl_error *e)
     bpe->shift = 64 - bits;
     bpe->id = malloc((256 + count) * sizeof *bpe->id);
     bpe->symbol = bl_huge_pages_alloc((256 + count) * sizeof *bpe->symbol);
+    bpe->joined = calloc(65536 / 64, sizeof *bpe->joined);
     bpe->pair = bl_huge_pages_alloc(((size_t)1 << bits) * sizeof *bpe->pair);
     bpe->filter = bl_huge_pages_alloc((size_t)1 << bits);
     bpe->byte_pair = bl_huge_pages_alloc(65536 * sizeof *bpe->byte_pair);
-    if (!bpe->id || !bpe->symbol || !bpe->pair || !bpe->filter || !bpe->byte_pair)
+    if (!bpe->id || !bpe->symbol || !bpe->pair || !bpe->filter || !bpe->byte_pair || !bpe->joined)
         return bl_error_memory(e);
     memset(bpe->byte_pair, 0xff, 65536 * sizeof *bpe->byte_pair);
     memset(bpe->filter, 0, (size_t)1 << bits);
@@ -161,6 +162,18 @@ static void bpe_fill(struct bl_bpe *bpe, const struct bl_vocabulary *v, const ui
         bpe->symbol[256 + i] = (struct bl_symbol){left, right, v->token[made[i].token].size, BL_SYMBOL_NONE};
         bpe->ordered = bpe->ordered && left < 256 + i && right < 256 + i;
     }
+}
+
+/* Notes which bytes are adjacent in a symbol. Those of a character always are, so that it stays whole. */
+static void bpe_note_joined(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct made *made, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *bytes = bl_vocabulary_bytes(v, made[i].token);
+        for (size_t j = 1; j < v->token[made[i].token].size; j++)
+            bpe->joined[bytes[j - 1] * 4 + bytes[j] / 64] |= (uint64_t)1 << bytes[j] % 64;
+    }
+    for (size_t first = 0; first < 256; first++)
+        bpe->joined[first * 4 + 2] = UINT64_MAX; /* 80 to BF */
 }
 
 /* Builds the trie of all symbols, and finds for each the longest other symbol that it begins with. */
@@ -228,6 +241,7 @@ static int bpe_build(struct bl_bpe *bpe, const struct rules *rules, bool direct,
         goto out;
     qsort(made, count, sizeof *made, made_compare);
     bpe_fill(bpe, v, byte_token, made, count, number);
+    bpe_note_joined(bpe, v, made, count);
     code = bpe_build_trie(bpe, v, made, count, e);
 out:
     free(made);
@@ -242,15 +256,16 @@ int bl_bpe_from_ranks(struct bl_bpe *bpe, const struct bl_vocabulary *v, struct 
 }
 
 int bl_bpe_from_merges(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct bl_merge *merges, size_t count,
-                       bool direct, struct bl_error *e)
+                       size_t first, bool direct, struct bl_error *e)
 {
     static const struct bl_merge none;
     struct rules rules = {.v = v, .merge = count ? merges : &none};
     int code = BL_OK;
     for (size_t i = 0; i < count; i++) {
         uint32_t same = rules_find_merge(&rules, merges[i].left, merges[i].right);
-        code = same == NONE ? bl_hash_add(&rules.by_pair, pair_hash(merges[i].left, merges[i].right), i, e)
-                            : bl_error_set(e, BL_EFAIL, "merge %zu has the same pair as merge %u", i, same);
+        code = same == NONE
+                   ? bl_hash_add(&rules.by_pair, pair_hash(merges[i].left, merges[i].right), i, e)
+                   : bl_error_set(e, BL_EFAIL, "merge %zu has the same pair as merge %zu", i - first, same - first);
         if (code)
             goto out;
     }
@@ -267,6 +282,9 @@ void bl_bpe_free(struct bl_bpe *bpe)
     free(bpe->pair);
     free(bpe->filter);
     free(bpe->byte_pair);
+    free(bpe->joined);
+    free(bpe->known);
+    free(bpe->known_last);
     bl_trie_free(&bpe->trie);
     bl_vocabulary_free(&bpe->strays);
     *bpe = (struct bl_bpe){0};

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/text/grammar_split.h"
 #include "kind/text/tokenizer_parts.h"
 #include "kind/text/word_cache.h"
 
@@ -15,10 +14,11 @@ struct bl_encoder {
     struct bl_word_cache words;
     struct bl_bpe_scratch scratch;
     struct bl_buffer normal[BL_NORMALIZERS_MAX]; /* normalised text, by step */
-    struct bl_buffer prefixed[BL_SPLITS_MAX];    /* a piece with its space, by step */
-    struct bl_spans spans[BL_SPLITS_MAX];        /* what an expression or BERT leaves of it */
+    struct bl_buffer rewritten[BL_SPLITS_MAX];   /* a piece, by step */
+    struct bl_spans spans[BL_SPLITS_MAX];        /* the parts of a piece, where they are found one by one */
     struct bl_matcher *matcher;                  /* where there are expressions */
     struct bl_buffer wordpiece;
+    struct bl_unigram_scratch unigram;
     const struct bl_cancel *cancel; /* or NULL */
 };
 
@@ -29,10 +29,8 @@ int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *toke
         return bl_error_memory(e);
     (*encoder)->tokenizer = tokenizer;
     int code = bl_word_cache_open(&(*encoder)->words, e);
-    for (int i = 0; i < tokenizer->splits && !code; i++) {
-        if (tokenizer->split[i].regex && !(*encoder)->matcher)
-            code = bl_matcher_open(&(*encoder)->matcher, e);
-    }
+    if (!code && bl_tokenizer_has_regex(tokenizer))
+        code = bl_matcher_open(&(*encoder)->matcher, e);
     if (code) {
         bl_encoder_close(*encoder);
         *encoder = NULL;
@@ -66,11 +64,12 @@ void bl_encoder_close(struct bl_encoder *encoder)
     for (int i = 0; i < BL_NORMALIZERS_MAX; i++)
         bl_buffer_free(&encoder->normal[i]);
     for (int i = 0; i < BL_SPLITS_MAX; i++)
-        bl_buffer_free(&encoder->prefixed[i]);
+        bl_buffer_free(&encoder->rewritten[i]);
     for (int i = 0; i < BL_SPLITS_MAX; i++)
         bl_spans_free(&encoder->spans[i]);
     bl_matcher_close(encoder->matcher);
     bl_buffer_free(&encoder->wordpiece);
+    bl_unigram_scratch_free(&encoder->unigram);
     free(encoder);
 }
 
@@ -146,13 +145,30 @@ static bool lookup_append_long(const struct bl_word_cache *words, struct lookup 
     return true;
 }
 
-/* Merges a word that is not in the cache, and adds it. */
-static int lookup_merge(struct bl_encoder *encoder, const struct lookup *w, struct bl_ids *ids, struct bl_error *e)
+static int word_encode(struct bl_encoder *encoder, const uint8_t *word, size_t size, struct bl_ids *ids,
+                       struct bl_error *e)
+{
+    const struct bl_tokenizer *tokenizer = encoder->tokenizer;
+    switch (tokenizer->model) {
+    case BL_MODEL_WORDPIECE:
+        return bl_wordpiece_encode(&tokenizer->wordpiece, &encoder->wordpiece, word, size, ids, e);
+    case BL_MODEL_WORDLEVEL:
+        return bl_wordlevel_encode(&tokenizer->vocabulary, tokenizer->unknown, word, size, ids, e);
+    case BL_MODEL_UNIGRAM:
+        return bl_unigram_encode(&tokenizer->unigram, &encoder->unigram, word, size, ids, e);
+    default:
+        return bl_bpe_encode(&tokenizer->bpe, &encoder->scratch, word, size, ids, e);
+    }
+}
+
+/* Encodes a word that is not in the cache, and adds it. */
+static int lookup_encode(struct bl_encoder *encoder, const struct lookup *w, struct bl_ids *ids, struct bl_error *e)
 {
     size_t before = ids->count;
-    int code = bl_bpe_merge(&encoder->tokenizer->bpe, &encoder->scratch, w->bytes, w->size, ids, e);
+    int code = word_encode(encoder, w->bytes, w->size, ids, e);
     size_t count = ids->count - before;
-    if (code || count > BL_LONG_WORD_IDS || (!w->line && !w->far))
+    /* A word without ids, of characters that are left out, would be taken for a stub. */
+    if (code || count > BL_LONG_WORD_IDS || !count || (!w->line && !w->far))
         return code;
     if (w->line && !lookup_is_cached(w))
         bl_word_cache_put(w->line, w->key, ids->id + before, count);
@@ -162,72 +178,93 @@ static int lookup_merge(struct bl_encoder *encoder, const struct lookup *w, stru
     return BL_OK;
 }
 
-/* Encodes n consecutive words from start on; end[i] is where word i ends. */
-static int batch_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, size_t start, const size_t *end,
-                        size_t n, struct bl_ids *ids, struct bl_error *e)
+static int batch_encode(struct bl_encoder *encoder, struct lookup *lookup, size_t n, struct bl_ids *ids,
+                        struct bl_error *e)
 {
-    struct lookup lookup[BATCH];
-    for (size_t i = 0, at = start; i < n; at = end[i++])
-        lookup_begin(&encoder->words, &lookup[i], text + at, end[i] - at, text + size);
     for (size_t i = 0; i < n; i++) {
         int code = ids->capacity - ids->count < BL_LONG_WORD_IDS ? bl_ids_reserve(ids, BL_LONG_WORD_IDS * BATCH, e) : 0;
         if (!code && (!lookup[i].line || !lookup_append_short(&lookup[i], ids)) &&
             !lookup_append_long(&encoder->words, &lookup[i], ids))
-            code = lookup_merge(encoder, &lookup[i], ids, e);
+            code = lookup_encode(encoder, &lookup[i], ids, e);
         if (code)
             return code;
     }
     return BL_OK;
 }
 
-static int piece_encode(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, struct bl_ids *ids,
-                        struct bl_error *e);
-
-/* Splits a piece by an expression, which is never the last step, and encodes the parts. */
-static int matches_encode(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, struct bl_ids *ids,
-                          struct bl_error *e)
+/* Encodes n consecutive words from start on; end[i] is where word i ends. */
+static int consecutive_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, size_t start,
+                              const size_t *end, size_t n, struct bl_ids *ids, struct bl_error *e)
 {
-    const struct bl_split *split = &encoder->tokenizer->split[step];
-    struct bl_spans *spans = &encoder->spans[step];
-    spans->count = 0;
-    int code = bl_regex_split(split->regex, encoder->matcher, split->behavior, split->inverted, (const char *)text,
-                              size, spans, e);
-    for (size_t i = 0; i < spans->count && !code; i++) {
-        const struct bl_span *span = &spans->span[i];
-        code = piece_encode(encoder, step + 1, text + span->begin, span->end - span->begin, ids, e);
+    struct lookup lookup[BATCH];
+    for (size_t i = 0, at = start; i < n; at = end[i++])
+        lookup_begin(&encoder->words, &lookup[i], text + at, end[i] - at, text + size);
+    return batch_encode(encoder, lookup, n, ids, e);
+}
+
+static int spans_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, const struct bl_spans *spans,
+                        struct bl_ids *ids, struct bl_error *e)
+{
+    struct lookup lookup[BATCH];
+    int code = BL_OK;
+    for (size_t done = 0, n; done < spans->count && !code; done += n) {
+        n = spans->count - done < BATCH ? spans->count - done : BATCH;
+        for (size_t i = 0; i < n; i++) {
+            const struct bl_span *span = &spans->span[done + i];
+            lookup_begin(&encoder->words, &lookup[i], text + span->begin, span->end - span->begin, text + size);
+        }
+        code = encoder_is_stopped(encoder) ? BL_ECANCEL : batch_encode(encoder, lookup, n, ids, e);
     }
     return code;
 }
 
-/* Splits a piece by this step, and the parts by the steps that follow. */
-static int piece_encode(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, struct bl_ids *ids,
-                        struct bl_error *e)
+static int piece_encode(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, size_t head,
+                        struct bl_ids *ids, struct bl_error *e);
+
+/* Finds the parts of a piece, and encodes them. */
+static int parts_encode(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, size_t head,
+                        struct bl_ids *ids, struct bl_error *e)
+{
+    struct bl_spans *spans = &encoder->spans[step];
+    spans->count = 0;
+    int code = bl_split_find(&encoder->tokenizer->split[step], encoder->matcher, text, size, spans, e);
+    if (code)
+        return code;
+    if (step + 1 == encoder->tokenizer->splits)
+        return spans_encode(encoder, text, size, spans, ids, e);
+    for (size_t i = 0; i < spans->count && !code; i++) {
+        const struct bl_span *span = &spans->span[i];
+        code = piece_encode(encoder, step + 1, text + span->begin, span->end - span->begin,
+                            head > span->begin ? head - span->begin : 0, ids, e);
+    }
+    return code;
+}
+
+/* Splits a piece by this step, and the parts by the steps that follow. head: the bytes at its beginning that stand for
+ * the first character of the document. */
+static int piece_encode(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, size_t head,
+                        struct bl_ids *ids, struct bl_error *e)
 {
     const struct bl_split *split = &encoder->tokenizer->split[step];
-    if (split->prefix_space && *text != ' ') {
-        struct bl_buffer *prefixed = &encoder->prefixed[step];
-        bl_buffer_clear(prefixed);
-        bl_buffer_byte(prefixed, ' ');
-        bl_buffer_append(prefixed, text, size);
-        if (prefixed->failed)
-            return bl_error_memory(e);
-        text = (const uint8_t *)prefixed->data;
-        size++;
-    }
-    if (split->regex)
-        return matches_encode(encoder, step, text, size, ids, e);
     size_t end[BATCH];
     int code = BL_OK;
+    if (split->prefix != BL_PREFIX_NEVER || split->rewrite != BL_REWRITE_NONE)
+        code = bl_split_rewrite(split, &text, &size, &head, &encoder->rewritten[step], e);
+    if (code)
+        return code;
+    if (!bl_split_is_scanner(split))
+        return parts_encode(encoder, step, text, size, head, ids, e);
     for (size_t at = 0, start = 0; at < size && !code; start = at) {
         if (encoder_is_stopped(encoder))
             return BL_ECANCEL;
-        size_t n = bl_grammar_split(split->grammar, text, size, &at, end, BATCH);
+        size_t n = bl_split_scan(split, &encoder->tokenizer->bpe, text, size, &at, end, BATCH);
         if (step + 1 == encoder->tokenizer->splits) {
-            code = batch_encode(encoder, text, size, start, end, n, ids, e);
+            code = consecutive_encode(encoder, text, size, start, end, n, ids, e);
             continue;
         }
         for (size_t i = 0; i < n && !code; start = end[i++])
-            code = piece_encode(encoder, step + 1, text + start, end[i] - start, ids, e);
+            code =
+                piece_encode(encoder, step + 1, text + start, end[i] - start, head > start ? head - start : 0, ids, e);
     }
     return code;
 }
@@ -240,50 +277,30 @@ static int bytes_encode(const uint8_t *text, size_t size, struct bl_ids *ids, st
     return code;
 }
 
-static int wordpiece_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
-                            struct bl_error *e)
-{
-    struct bl_spans *words = &encoder->spans[0];
-    words->count = 0;
-    int code = bl_bert_split((const char *)text, size, words, e);
-    for (size_t i = 0; i < words->count && !code; i++) {
-        const struct bl_span *word = &words->span[i];
-        if (encoder_is_stopped(encoder))
-            return BL_ECANCEL;
-        code = bl_wordpiece_encode(&encoder->tokenizer->wordpiece, &encoder->wordpiece, text + word->begin,
-                                   word->end - word->begin, ids, e);
-    }
-    return code;
-}
-
 /* Encodes text without added tokens. */
-static int text_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
+static int text_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, size_t head, struct bl_ids *ids,
                        struct bl_error *e)
 {
-    switch (encoder->tokenizer->model) {
-    case BL_MODEL_BYTES:
+    if (encoder->tokenizer->model == BL_MODEL_BYTES)
         return bytes_encode(text, size, ids, e);
-    case BL_MODEL_WORDPIECE:
-        return wordpiece_encode(encoder, text, size, ids, e);
-    case BL_MODEL_SENTENCEPIECE:
+    if (encoder->tokenizer->model == BL_MODEL_SENTENCEPIECE)
         return bl_sentencepiece_encode(encoder->tokenizer->sentencepiece, (const char *)text, size, ids, e);
-    case BL_MODEL_BPE:
-        break;
-    }
-    return piece_encode(encoder, 0, text, size, ids, e);
+    return piece_encode(encoder, 0, text, size, head, ids, e);
 }
 
-typedef int text_encoder(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
+typedef int text_encoder(struct bl_encoder *encoder, const uint8_t *text, size_t size, size_t head, struct bl_ids *ids,
                          struct bl_error *e);
 
 /* Encodes added tokens as their ids; the text between them is encoded by between. */
 static int added_encode(struct bl_encoder *encoder, const struct bl_added *added, text_encoder *between,
-                        const uint8_t *text, size_t size, struct bl_ids *ids, struct bl_error *e)
+                        const uint8_t *text, size_t size, size_t head, struct bl_ids *ids, struct bl_error *e)
 {
     struct bl_added_match match;
     size_t at = 0, taken = 0;
     while (bl_added_next(added, text, size, &at, taken, &match)) {
-        int code = taken < match.start ? between(encoder, text + taken, match.start - taken, ids, e) : BL_OK;
+        int code = taken < match.start
+                       ? between(encoder, text + taken, match.start - taken, head > taken ? head - taken : 0, ids, e)
+                       : BL_OK;
         if (code)
             return code;
         code = bl_ids_add(ids, match.id, e);
@@ -291,25 +308,27 @@ static int added_encode(struct bl_encoder *encoder, const struct bl_added *added
             return code;
         taken = match.stop;
     }
-    return taken < size ? between(encoder, text + taken, size - taken, ids, e) : BL_OK;
+    return taken < size ? between(encoder, text + taken, size - taken, head > taken ? head - taken : 0, ids, e) : BL_OK;
 }
 
-static int normal_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
+static int normal_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, size_t head, struct bl_ids *ids,
                          struct bl_error *e)
 {
     const struct bl_tokenizer *tokenizer = encoder->tokenizer;
-    const char *normal = (const char *)text;
+    struct bl_normal_text normal = {(const char *)text, size, head};
     for (int i = 0; i < tokenizer->normalizers; i++) {
         if (encoder_is_stopped(encoder))
             return BL_ECANCEL;
-        int code = bl_normalizer_apply(&tokenizer->normalizer[i], &normal, &size, &encoder->normal[i], e);
+        int code = bl_normalizer_apply(&tokenizer->normalizer[i], encoder->matcher, &normal, &encoder->normal[i], e);
         if (code)
             return code;
     }
-    return added_encode(encoder, &tokenizer->normal, text_encode, (const uint8_t *)normal, size, ids, e);
+    return added_encode(encoder, &tokenizer->normal, text_encode, (const uint8_t *)normal.text, normal.size,
+                        normal.head, ids, e);
 }
 
 int bl_encoder_encode(struct bl_encoder *encoder, const char *text, size_t size, struct bl_ids *ids, struct bl_error *e)
 {
-    return added_encode(encoder, &encoder->tokenizer->raw, normal_encode, (const uint8_t *)text, size, ids, e);
+    return added_encode(encoder, &encoder->tokenizer->raw, normal_encode, (const uint8_t *)text, size, size > 0, ids,
+                        e);
 }

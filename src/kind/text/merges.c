@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "kind/text/byte_level.h"
 
 #define SHOWN 80 /* bytes of a token in a message */
 
@@ -25,7 +24,8 @@ static int id_claim(uint8_t *taken, const char *text, const json_t *value, int32
     return BL_OK;
 }
 
-int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const json_t *vocab, bool byte_level, struct bl_error *e)
+int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const json_t *vocab, const struct bl_alphabet *alphabet,
+                         struct bl_error *e)
 {
     if (!json_is_object(vocab) || !json_object_size(vocab))
         return bl_error_set(e, BL_EFAIL, "is not an object of tokens and their ids");
@@ -45,9 +45,7 @@ int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const json_t *vocab, bo
             goto out;
         bl_tokenizer_count(tokenizer, id);
         /* A token with characters outside the alphabet, most often an added one, never occurs in text. */
-        if (!byte_level && *text)
-            code = bl_vocabulary_add(&tokenizer->vocabulary, text, strlen(text), id, &known, e);
-        else if (*text && bl_byte_level_decode(text, strlen(text), &bytes))
+        if (*text && bl_alphabet_decode(alphabet, text, strlen(text), &bytes))
             code = bl_vocabulary_add(&tokenizer->vocabulary, bytes.data, bytes.size, id, &known, e);
         if (code)
             goto out;
@@ -61,23 +59,34 @@ out:
 
 /* Decodes one side of a merge to bytes and finds its token; -1: a token of vocab that never occurs in text. BL_EFAIL:
  * it is not in vocab. */
-static int merge_find_side(const struct bl_vocabulary *v, const json_t *vocab, const char *text, size_t size,
-                           struct bl_buffer *bytes, int64_t *token, struct bl_error *e)
+static int merge_find_side(const struct bl_alphabet *alphabet, const struct bl_vocabulary *v, const json_t *vocab,
+                           const char *text, size_t size, struct bl_buffer *bytes, int64_t *token, struct bl_error *e)
 {
-    *token = size && bl_byte_level_decode(text, size, bytes) ? bl_vocabulary_find(v, bytes->data, bytes->size) : -1;
-    if (*token < 0 && !json_object_getn(vocab, text, size))
+    *token =
+        size && bl_alphabet_decode(alphabet, text, size, bytes) ? bl_vocabulary_find(v, bytes->data, bytes->size) : -1;
+    /* Where tokens are text, all bytes have a token that is not of the file. */
+    if ((*token < 0 || alphabet->kind != BL_ALPHABET_BYTES) && !json_object_getn(vocab, text, size))
         return bl_error_set(e, BL_EFAIL, "\"%.*s\" is not in the vocabulary", shown_size(size), text);
     return bl_buffer_check(bytes, e);
+}
+
+int bl_merges_add_tokens(struct bl_merges *merges, uint32_t left, uint32_t right, uint32_t token, struct bl_error *e)
+{
+    int code = BL_ARRAY_RESERVE(merges->merge, merges->capacity, merges->count + 1, e);
+    if (code)
+        return code;
+    merges->merge[merges->count++] = (struct bl_merge){left, right, token};
+    return BL_OK;
 }
 
 int bl_merges_add(struct bl_merges *merges, const struct bl_vocabulary *v, const json_t *vocab, const char *left,
                   size_t left_size, const char *right, size_t right_size, struct bl_error *e)
 {
     int64_t left_token, right_token;
-    int code = merge_find_side(v, vocab, left, left_size, &merges->left, &left_token, e);
+    int code = merge_find_side(&merges->alphabet, v, vocab, left, left_size, &merges->left, &left_token, e);
     if (code)
         return code;
-    code = merge_find_side(v, vocab, right, right_size, &merges->right, &right_token, e);
+    code = merge_find_side(&merges->alphabet, v, vocab, right, right_size, &merges->right, &right_token, e);
     if (code)
         return code;
     if (left_token < 0 || right_token < 0)
@@ -92,11 +101,7 @@ int bl_merges_add(struct bl_merges *merges, const struct bl_vocabulary *v, const
     if (token < 0)
         return bl_error_set(e, BL_EFAIL, "\"%.*s%.*s\" is not in the vocabulary", shown_size(left_size), left,
                             shown_size(right_size), right);
-    code = BL_ARRAY_RESERVE(merges->merge, merges->capacity, merges->count + 1, e);
-    if (code)
-        return code;
-    merges->merge[merges->count++] = (struct bl_merge){(uint32_t)left_token, (uint32_t)right_token, (uint32_t)token};
-    return BL_OK;
+    return bl_merges_add_tokens(merges, (uint32_t)left_token, (uint32_t)right_token, (uint32_t)token, e);
 }
 
 int bl_merges_add_line(struct bl_merges *merges, const struct bl_vocabulary *v, const json_t *vocab, const char *line,

@@ -1,18 +1,48 @@
-/* A step of normalisation: a normal form of Unicode, or BERT's normalizer. */
+/* The steps of normalisation of tokenizer.json: each changes the whole text. */
 #ifndef BL_NORMALIZER_H
 #define BL_NORMALIZER_H
 
 #include "kind/text/bert.h"
 #include "kind/text/normal_form.h"
+#include "kind/text/precompiled.h"
+#include "kind/text/regex.h"
 
-struct bl_normalizer {
-    bool is_bert;
-    enum bl_normal_form form;
-    struct bl_bert_options bert;
+enum bl_normalizer_kind {
+    BL_NORMALIZER_FORM, /* a normal form of Unicode */
+    BL_NORMALIZER_BERT, /* and Lowercase, which is one of its steps */
+    BL_NORMALIZER_STRIP,
+    BL_NORMALIZER_STRIP_ACCENTS,
+    BL_NORMALIZER_REPLACE,
+    BL_NORMALIZER_PREPEND,
+    BL_NORMALIZER_NMT,
+    BL_NORMALIZER_BYTES, /* into the byte-level alphabet */
+    BL_NORMALIZER_PRECOMPILED
 };
 
-/* Replaces *text with its normal form, which is in out unless the text does not change. */
-int bl_normalizer_apply(const struct bl_normalizer *normalizer, const char **text, size_t *size, struct bl_buffer *out,
-                        struct bl_error *e);
+/* Start from {0}, apart from the kind. */
+struct bl_normalizer {
+    enum bl_normalizer_kind kind;
+    enum bl_normal_form form;
+    struct bl_bert_options bert;
+    bool left, right;       /* the ends that STRIP strips */
+    struct bl_regex *regex; /* what REPLACE replaces, */
+    struct bl_buffer from;  /* or NULL: this text */
+    struct bl_buffer to;    /* what it becomes, and what PREPEND prepends */
+    struct bl_precompiled *precompiled;
+};
+
+void bl_normalizer_free(struct bl_normalizer *normalizer);
+
+/* A text (valid UTF-8) on its way through the steps. */
+struct bl_normal_text {
+    const char *text;
+    size_t size;
+    size_t head; /* bytes at its beginning that stand for the first character of the document, or 0 */
+};
+
+/* Replaces a text with its normal form, which is in out unless the text is a part of what it was. matcher: needed where
+ * there is an expression. */
+int bl_normalizer_apply(const struct bl_normalizer *normalizer, struct bl_matcher *matcher, struct bl_normal_text *text,
+                        struct bl_buffer *out, struct bl_error *e);
 
 #endif

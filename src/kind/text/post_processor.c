@@ -1,8 +1,8 @@
-#include "kind/text/post_processor.h"
-
+/* The post-processor of a tokenizer.json: which ids `tokenizers` puts before and behind those of a text when it is
+ * asked to (encode with add_special_tokens=True). Offsets, which it changes too, are not made here. */
 #include <string.h>
 
-#include "kind/text/json_members.h"
+#include "kind/text/json_tokenizer.h"
 #include "kind/text/tokenizer_warning.h"
 
 static int mark_add(struct bl_tokenizer *tokenizer, struct bl_document_marks *marks, const json_t *id,
@@ -30,22 +30,22 @@ static int pair_read(struct bl_tokenizer *tokenizer, const json_t *processor, co
     return mark_add(tokenizer, marks, json_array_get(pair, 1), e);
 }
 
-static int bert_processing_read(struct bl_tokenizer *tokenizer, const json_t *processor, struct bl_error *e)
+static int bert_processing_read(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e)
 {
     static const char *const known[] = {"type", "sep", "cls", "trim_offsets", "add_prefix_space", NULL};
-    int code = bl_json_members_check(processor, "it", known, e);
+    int code = bl_json_members_check(processor, "the post-processor", known, &t->unsupported, e);
     if (code)
         return code;
-    code = pair_read(tokenizer, processor, "cls", &tokenizer->post.begin, e);
+    code = pair_read(t->tokenizer, processor, "cls", &t->tokenizer->post.begin, e);
     if (code)
         return code;
-    return pair_read(tokenizer, processor, "sep", &tokenizer->post.end, e);
+    return pair_read(t->tokenizer, processor, "sep", &t->tokenizer->post.end, e);
 }
 
 /* --- TemplateProcessing ----------------------------------------------------------------------------------------- */
 
 /* The ids of a token of the template, by its name among the special tokens. */
-static int template_add(struct bl_tokenizer *tokenizer, const json_t *tokens, const char *name,
+static int template_add(struct bl_json_tokenizer *t, const json_t *tokens, const char *name,
                         struct bl_document_marks *marks, struct bl_error *e)
 {
     static const char *const known[] = {"id", "ids", "tokens", NULL};
@@ -53,28 +53,28 @@ static int template_add(struct bl_tokenizer *tokenizer, const json_t *tokens, co
     const json_t *ids = json_object_get(token, "ids");
     if (!token)
         return bl_error_set(e, BL_EFAIL, "\"special_tokens\" has no \"%.80s\"", name ? name : "");
-    int code = bl_json_members_check(token, "a special token", known, e);
+    int code = bl_json_members_check(token, "a token of the post-processor", known, &t->unsupported, e);
     if (!code && !json_is_array(ids))
         code = bl_error_set(e, BL_EFAIL, "\"%.80s\" has no array \"ids\"", name);
     for (size_t i = 0; i < json_array_size(ids) && !code; i++)
-        code = mark_add(tokenizer, marks, json_array_get(ids, i), e);
+        code = mark_add(t->tokenizer, marks, json_array_get(ids, i), e);
     return code;
 }
 
-static int template_read(struct bl_tokenizer *tokenizer, const json_t *processor, struct bl_error *e)
+static int template_read(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e)
 {
     static const char *const known[] = {"type", "single", "pair", "special_tokens", NULL};
     const json_t *pieces = json_object_get(processor, "single"), *tokens = json_object_get(processor, "special_tokens");
     size_t texts = 0;
-    int code = bl_json_members_check(processor, "it", known, e);
+    int code = bl_json_members_check(processor, "the post-processor", known, &t->unsupported, e);
     if (code)
         return code;
     for (size_t i = 0; i < json_array_size(pieces) && !code; i++) {
         const json_t *piece = json_array_get(pieces, i), *special = json_object_get(piece, "SpecialToken");
         const char *text = json_string_value(json_object_get(json_object_get(piece, "Sequence"), "id"));
         if (special)
-            code = template_add(tokenizer, tokens, json_string_value(json_object_get(special, "id")),
-                                texts ? &tokenizer->post.end : &tokenizer->post.begin, e);
+            code = template_add(t, tokens, json_string_value(json_object_get(special, "id")),
+                                texts ? &t->tokenizer->post.end : &t->tokenizer->post.begin, e);
         else if (text && strcmp(text, "A") == 0)
             texts++;
         else
@@ -95,11 +95,11 @@ static int adder_check(struct bl_tokenizer *tokenizer, struct bl_error *e)
     return BL_OK;
 }
 
-static int processor_read(struct bl_tokenizer *tokenizer, const json_t *processor, struct bl_error *e)
+static int processor_read(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e)
 {
     static const struct {
         const char *type;
-        int (*read)(struct bl_tokenizer *tokenizer, const json_t *processor, struct bl_error *e);
+        int (*read)(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e);
     } adders[] = {{"BertProcessing", bert_processing_read},
                   {"RobertaProcessing", bert_processing_read},
                   {"TemplateProcessing", template_read}};
@@ -109,41 +109,43 @@ static int processor_read(struct bl_tokenizer *tokenizer, const json_t *processo
     for (size_t i = 0; type && i < sizeof adders / sizeof *adders; i++) {
         if (strcmp(type, adders[i].type) != 0)
             continue;
-        int code = adder_check(tokenizer, e);
+        int code = adder_check(t->tokenizer, e);
         if (!code)
-            code = adders[i].read(tokenizer, processor, e);
+            code = adders[i].read(t, processor, e);
         if (code)
             bl_error_prefix(e, "the post-processor %s", type);
         return code;
     }
-    return bl_error_set(e, BL_EFAIL, "the post-processor \"%.80s\" is not supported", type ? type : "(without a type)");
+    bl_unsupported_add(&t->unsupported, "the post-processor \"%.80s\"", type ? type : "");
+    return BL_OK;
 }
 
 /* Reads a processor, or those of a Sequence; depth: of Sequences in each other. */
-static int processors_read(struct bl_tokenizer *tokenizer, const json_t *processor, int depth, struct bl_error *e)
+static int processors_read(struct bl_json_tokenizer *t, const json_t *processor, int depth, struct bl_error *e)
 {
     static const char *const known[] = {"type", "processors", NULL};
     const char *type = json_string_value(json_object_get(processor, "type"));
     if (!type || strcmp(type, "Sequence") != 0)
-        return processor_read(tokenizer, processor, e);
+        return processor_read(t, processor, e);
     const json_t *list = json_object_get(processor, "processors");
     if (depth == BL_POST_PROCESSORS_DEPTH)
         return bl_error_set(e, BL_EFAIL, "post-processors are nested too deeply");
-    int code = bl_json_members_check(processor, "the post-processor Sequence", known, e);
+    int code = bl_json_members_check(processor, "the post-processor Sequence", known, &t->unsupported, e);
     for (size_t i = 0; i < json_array_size(list) && !code; i++)
-        code = processors_read(tokenizer, json_array_get(list, i), depth + 1, e);
+        code = processors_read(t, json_array_get(list, i), depth + 1, e);
     return code;
 }
 
-int bl_post_processor_read(struct bl_tokenizer *tokenizer, const json_t *processor, struct bl_error *e)
+int bl_json_read_post_processor(struct bl_json_tokenizer *t, struct bl_error *e)
 {
-    struct bl_post_processor *post = &tokenizer->post;
+    const json_t *processor = json_object_get(t->root, "post_processor");
+    struct bl_post_processor *post = &t->tokenizer->post;
     if (!post->wanted)
         return BL_OK;
     post->found = true;
-    int code = processor && !json_is_null(processor) ? processors_read(tokenizer, processor, 0, e) : BL_OK;
+    int code = processor && !json_is_null(processor) ? processors_read(t, processor, 0, e) : BL_OK;
     if (code || post->begin.count || post->end.count)
         return code;
-    return bl_tokenizer_warn(tokenizer, e,
+    return bl_tokenizer_warn(t->tokenizer, e,
                              "it has no post-processor that adds tokens, so --add-special-tokens adds none");
 }

@@ -2,150 +2,236 @@
 
 #include <string.h>
 
-#include "kind/text/json_members.h"
-#include "kind/text/tokenizer_warning.h"
+#include "base/utf8.h"
+#include "kind/text/alphabet.h"
+#include "kind/text/bert.h"
+#include "kind/text/bert_table.h"
+#include "kind/text/character.h"
+#include "kind/text/grammar_split.h"
+#include "kind/text/script.h"
+#include "kind/text/word_table.h"
 
-static int split_add(struct bl_tokenizer *tokenizer, const struct bl_split *split, struct bl_error *e)
+#define METASPACE_SIZE (sizeof BL_METASPACE - 1)
+
+/* Appends a text in which every occurrence of from is replaced by to. */
+static void append_replaced(struct bl_buffer *out, const char *text, size_t size, const char *from, size_t from_size,
+                            const char *to, size_t to_size)
 {
-    /* Taking a whole piece as a word is the last step. It is not needed where the step before gives words. */
-    const struct bl_split *before = tokenizer->splits ? &tokenizer->split[tokenizer->splits - 1] : NULL;
-    if (split->grammar == BL_GRAMMAR_WHOLE && !split->prefix_space && before && !before->regex)
-        return BL_OK;
-    enum bl_grammar both = before ? bl_grammar_join(before->grammar, split->grammar) : BL_GRAMMAR_NONE;
-    if (both != BL_GRAMMAR_NONE) {
-        tokenizer->split[tokenizer->splits - 1].grammar = both;
-        return BL_OK;
+    const char *end = text + size;
+    for (const char *at; (at = memmem(text, (size_t)(end - text), from, from_size)); text = at + from_size) {
+        bl_buffer_append(out, text, (size_t)(at - text));
+        bl_buffer_append(out, to, to_size);
     }
-    if (tokenizer->splits == BL_SPLITS_MAX)
-        return bl_error_set(e, BL_EFAIL, "more than %d pre-tokenizers are not supported", BL_SPLITS_MAX);
-    tokenizer->split[tokenizer->splits++] = *split;
+    bl_buffer_append(out, text, (size_t)(end - text));
+}
+
+/* Appends the words of a text, each with a space before it. */
+static void append_words(struct bl_buffer *out, const char *text, size_t size)
+{
+    const uint8_t *end = (const uint8_t *)text + size;
+    for (const uint8_t *at = (const uint8_t *)text; at < end;) {
+        size_t bytes;
+        at += bl_character_space(at, (size_t)(end - at));
+        const uint8_t *word = at;
+        while (at < end && !(bl_character_class(at, end, &bytes) & BL_SPACE))
+            at += bytes;
+        size_t length = (size_t)(at - word);
+        if (length && (length < METASPACE_SIZE || memcmp(word, BL_METASPACE, METASPACE_SIZE) != 0))
+            bl_buffer_byte(out, ' ');
+        append_replaced(out, (const char *)word, length, BL_METASPACE, METASPACE_SIZE, " ", 1);
+    }
+}
+
+/* Whether the text stays as it is, apart from its beginning. */
+static bool text_stays(const struct bl_split *split, const uint8_t *text, size_t size)
+{
+    switch (split->rewrite) {
+    case BL_REWRITE_NONE:
+        return true;
+    case BL_REWRITE_MARKS:
+        return !memchr(text, ' ', size);
+    case BL_REWRITE_SPACES:
+        return !memmem(text, size, BL_METASPACE, METASPACE_SIZE);
+    default:
+        return false;
+    }
+}
+
+/* Whether the piece gets a mark. A space that is rewritten to the mark counts as one, and so does U+2581 as a space. */
+static bool needs_mark(const struct bl_split *split, const char *mark, size_t mark_size, const uint8_t *text,
+                       size_t size, size_t head)
+{
+    if (split->prefix == BL_PREFIX_NEVER || (split->prefix == BL_PREFIX_FIRST && !head))
+        return false;
+    if (split->rewrite == BL_REWRITE_MARKS && *text == ' ')
+        return false;
+    if (split->rewrite == BL_REWRITE_SPACES && size >= METASPACE_SIZE && !memcmp(text, BL_METASPACE, METASPACE_SIZE))
+        return false;
+    return size < mark_size || memcmp(text, mark, mark_size) != 0;
+}
+
+int bl_split_rewrite(const struct bl_split *split, const uint8_t **text, size_t *size, size_t *head,
+                     struct bl_buffer *out, struct bl_error *e)
+{
+    char mark[BL_UTF8_MAX];
+    size_t mark_size = bl_utf8_encode(split->mark, mark);
+    bool marked = needs_mark(split, mark, mark_size, *text, *size, *head);
+    const char *from = (const char *)*text;
+    if (!marked && text_stays(split, *text, *size))
+        return BL_OK;
+    bl_buffer_clear(out);
+    /* The mark of a byte-level piece is a space, which becomes a character of that alphabet as well. */
+    if (marked && split->rewrite == BL_REWRITE_BYTES)
+        bl_alphabet_append_bytes(mark, mark_size, out);
+    else if (marked)
+        bl_buffer_append(out, mark, mark_size);
+    if (marked && *head)
+        *head += out->size;
+    if (split->rewrite == BL_REWRITE_BYTES)
+        bl_alphabet_append_bytes(from, *size, out);
+    else if (split->rewrite == BL_REWRITE_WORDS)
+        append_words(out, from, *size);
+    else if (split->rewrite == BL_REWRITE_MARKS)
+        append_replaced(out, from, *size, " ", 1, mark, mark_size);
+    else if (split->rewrite == BL_REWRITE_SPACES)
+        append_replaced(out, from, *size, BL_METASPACE, METASPACE_SIZE, " ", 1);
+    else
+        bl_buffer_append(out, from, *size);
+    if (out->failed)
+        return bl_error_memory(e);
+    *text = (const uint8_t *)(out->data ? out->data : "");
+    *size = out->size;
     return BL_OK;
 }
 
-static int byte_level_read(struct bl_tokenizer *tokenizer, const json_t *object, struct bl_error *e)
+/* A word ends before each space, but for one at the beginning. */
+static size_t spaces_scan(const uint8_t *text, size_t size, size_t *at, size_t *end, size_t max)
 {
-    static const char *const known[] = {"type", "add_prefix_space", "trim_offsets", "use_regex", NULL};
-    bool prefix_space = true, regex = true;
-    const struct bl_json_flag flags[] = {{"add_prefix_space", &prefix_space}, {"use_regex", &regex}, {NULL, NULL}};
-    int code = bl_json_members_check(object, "the pre-tokenizer ByteLevel", known, e);
-    if (code)
-        return code;
-    code = bl_json_members_read_flags(object, "ByteLevel", flags, e);
-    if (code)
-        return code;
-    struct bl_split split = {.grammar = regex ? BL_GRAMMAR_GPT2 : BL_GRAMMAR_WHOLE, .prefix_space = prefix_space};
-    return split_add(tokenizer, &split, e);
-}
-
-static int digits_read(struct bl_tokenizer *tokenizer, const json_t *object, struct bl_error *e)
-{
-    static const char *const known[] = {"type", "individual_digits", NULL};
-    bool individual = false;
-    const struct bl_json_flag flags[] = {{"individual_digits", &individual}, {NULL, NULL}};
-    int code = bl_json_members_check(object, "the pre-tokenizer Digits", known, e);
-    if (code)
-        return code;
-    code = bl_json_members_read_flags(object, "Digits", flags, e);
-    if (code)
-        return code;
-    struct bl_split split = {.grammar = individual ? BL_GRAMMAR_DIGITS : BL_GRAMMAR_DIGIT_RUNS};
-    return split_add(tokenizer, &split, e);
-}
-
-/* Adds a split by a pattern that is not a known grammar, for PCRE2. */
-static int regex_add(struct bl_tokenizer *tokenizer, const json_t *pattern, bool literal, struct bl_split *split,
-                     struct bl_error *e)
-{
-    int code = bl_regex_open(&split->regex, json_string_value(pattern), json_string_length(pattern), literal, e);
-    if (code)
-        return code;
-    code = split_add(tokenizer, split, e);
-    if (code) {
-        bl_regex_close(split->regex);
-        return code;
+    size_t n = 0;
+    while (*at < size && n < max) {
+        const uint8_t *space = memchr(text + *at + 1, ' ', size - *at - 1);
+        *at = space ? (size_t)(space - text) : size;
+        end[n++] = *at;
     }
-    return bl_regex_is_exact(split->regex) ? BL_OK : bl_tokenizer_warn_pattern(tokenizer, e);
+    return n;
 }
 
-/* Known grammars match all of a text. So removing what is between the matches is the same as isolating the matches. */
-static int split_read(struct bl_tokenizer *tokenizer, const json_t *object, struct bl_error *e)
+size_t bl_split_scan(const struct bl_split *split, const struct bl_bpe *bpe, const uint8_t *text, size_t size,
+                     size_t *at, size_t *end, size_t max)
 {
-    static const char *const known[] = {"type", "pattern", "behavior", "invert", NULL};
-    const char *behavior = json_string_value(json_object_get(object, "behavior"));
-    const json_t *regex = json_object_get(json_object_get(object, "pattern"), "Regex");
-    const json_t *literal = json_object_get(json_object_get(object, "pattern"), "String");
-    struct bl_split split = {.grammar = BL_GRAMMAR_NONE};
-    const struct bl_json_flag flags[] = {{"invert", &split.inverted}, {NULL, NULL}};
-    int code = bl_json_members_check(object, "the pre-tokenizer Split", known, e);
-    if (code)
-        return code;
-    code = bl_json_members_read_flags(object, "Split", flags, e);
-    if (code)
-        return code;
-    code = bl_behavior_parse(behavior ? behavior : "", &split.behavior, e);
-    if (code)
-        return code;
-    if (!json_is_string(regex) && !json_is_string(literal))
-        return bl_error_set(e, BL_EFAIL, "the pre-tokenizer Split has no pattern");
-    if (split.behavior == (split.inverted ? BL_BEHAVIOR_REMOVED : BL_BEHAVIOR_ISOLATED) && json_is_string(regex))
-        split.grammar = bl_grammar_find(json_string_value(regex), json_string_length(regex), !split.inverted);
-    if (split.grammar != BL_GRAMMAR_NONE)
-        return split_add(tokenizer, &split, e);
-    return regex_add(tokenizer, json_is_string(regex) ? regex : literal, !json_is_string(regex), &split, e);
+    if (split->kind == BL_SPLIT_SPACES)
+        return spaces_scan(text, size, at, end, max);
+    if (split->kind == BL_SPLIT_MERGES)
+        return bl_bpe_split(bpe, text, size, at, end, max);
+    return bl_grammar_split(split->grammar, text, size, at, end, max);
 }
 
-static int pre_tokenizer_read(struct bl_tokenizer *tokenizer, const json_t *object, bool last, struct bl_error *e)
+static bool class_has(const struct bl_split *split, uint32_t point)
 {
-    const char *type = json_string_value(json_object_get(object, "type"));
-    if (!type)
-        return bl_error_set(e, BL_EFAIL, "a pre-tokenizer without a type");
-    bool byte_level = !strcmp(type, "ByteLevel");
-    if (last != byte_level)
-        return bl_error_set(e, BL_EFAIL,
-                            "the pre-tokenizer \"%.80s\" %s is not supported: the last one must be ByteLevel", type,
-                            last ? "at the end" : "before others");
-    if (byte_level)
-        return byte_level_read(tokenizer, object, e);
-    if (!strcmp(type, "Split"))
-        return split_read(tokenizer, object, e);
-    if (!strcmp(type, "Digits"))
-        return digits_read(tokenizer, object, e);
-    return bl_error_set(e, BL_EFAIL, "the pre-tokenizer \"%.80s\" is not supported", type);
+    switch (split->class) {
+    case BL_CLASS_SPACE:
+        return bl_unicode_class(point) & BL_SPACE;
+    case BL_CLASS_PUNCTUATION:
+        return bl_bert_class(point) & BL_BERT_PUNCTUATION;
+    case BL_CLASS_ONE:
+        break;
+    }
+    return point == split->one;
 }
 
-int bl_pre_tokenizer_read(struct bl_tokenizer *tokenizer, const json_t *pre_tokenizer, struct bl_error *e)
+/* Each character of the class is a match. */
+static int characters_find(const struct bl_split *split, const char *text, size_t size, struct bl_spans *out,
+                           struct bl_error *e)
 {
-    static const char *const known[] = {"type", "pretokenizers", NULL};
-    const char *type = json_string_value(json_object_get(pre_tokenizer, "type"));
-    if (!type || strcmp(type, "Sequence") != 0)
-        return pre_tokenizer_read(tokenizer, pre_tokenizer, true, e);
-    int code = bl_json_members_check(pre_tokenizer, "the pre-tokenizer Sequence", known, e);
-    const json_t *list = json_object_get(pre_tokenizer, "pretokenizers");
-    size_t count = json_array_size(list);
-    if (code)
-        return code;
-    if (!count)
-        return bl_error_set(e, BL_EFAIL, "the pre-tokenizer Sequence is empty: the last one must be ByteLevel");
-    for (size_t i = 0; i < count && !code; i++)
-        code = pre_tokenizer_read(tokenizer, json_array_get(list, i), i + 1 == count, e);
+    struct bl_splitting s = {.behavior = split->behavior, .out = out, .first = out->count};
+    size_t done = 0;
+    int code = BL_OK;
+    for (size_t at = 0, next; at < size && !code; at = next) {
+        uint32_t point;
+        next = at + bl_utf8_decode(text + at, &point);
+        if (!class_has(split, point))
+            continue;
+        code = done < at ? bl_splitting_add(&s, done, at, false, e) : BL_OK;
+        if (!code)
+            code = bl_splitting_add(&s, at, next, true, e);
+        done = next;
+    }
+    return code || done == size ? code : bl_splitting_add(&s, done, size, false, e);
+}
+
+/* \w+|[^\w\s]+ */
+static int words_find(const char *text, size_t size, struct bl_spans *out, struct bl_error *e)
+{
+    enum { SPACE, WORD, OTHER } before = SPACE;
+    int code = BL_OK;
+    for (size_t at = 0, bytes; at < size && !code; at += bytes) {
+        uint32_t point;
+        bytes = bl_utf8_decode(text + at, &point);
+        bool space = bl_unicode_class(point) & BL_SPACE;
+        int kind = space ? SPACE : bl_is_word_character(point) ? WORD : OTHER;
+        if (kind != SPACE && kind == (int)before)
+            out->span[out->count - 1].end = at + bytes;
+        else if (kind != SPACE)
+            code = bl_spans_add(out, at, at + bytes, e);
+        before = kind;
+    }
     return code;
 }
 
-int bl_tokenizer_set_pattern(struct bl_tokenizer *tokenizer, const char *pattern, size_t size, struct bl_error *e)
+/* Characters without a script belong to the piece before; at the beginning they are lost. */
+static int scripts_find(const char *text, size_t size, struct bl_spans *out, struct bl_error *e)
 {
-    struct bl_split split = {.grammar = bl_grammar_find(pattern, size, false)}, whole = {.grammar = BL_GRAMMAR_WHOLE};
-    if (split.grammar != BL_GRAMMAR_NONE)
-        return split_add(tokenizer, &split, e);
-    split.behavior = BL_BEHAVIOR_REMOVED;
-    split.inverted = true;
-    int code = bl_regex_open(&split.regex, pattern, size, false, e);
-    if (code)
-        return code;
-    code = split_add(tokenizer, &split, e);
-    if (code) {
-        bl_regex_close(split.regex);
-        return code;
+    unsigned last = BL_SCRIPT_ANY;
+    size_t begin = 0;
+    int code = BL_OK;
+    for (size_t at = 0, bytes; at < size && !code; at += bytes) {
+        uint32_t point;
+        bytes = bl_utf8_decode(text + at, &point);
+        unsigned script = bl_script(point);
+        if (script == BL_SCRIPT_ANY || script == last)
+            continue;
+        if (last != BL_SCRIPT_ANY)
+            code = bl_spans_add(out, begin, at, e);
+        begin = at;
+        last = script;
     }
-    code = split_add(tokenizer, &whole, e);
-    return code || bl_regex_is_exact(split.regex) ? code : bl_tokenizer_warn_pattern(tokenizer, e);
+    return code || last == BL_SCRIPT_ANY ? code : bl_spans_add(out, begin, size, e);
+}
+
+static int lengths_find(size_t length, const char *text, size_t size, struct bl_spans *out, struct bl_error *e)
+{
+    size_t begin = 0, count = 0;
+    int code = BL_OK;
+    for (size_t at = 0; at < size && !code;) {
+        uint32_t point;
+        at += bl_utf8_decode(text + at, &point);
+        if (++count == length || at == size) {
+            code = bl_spans_add(out, begin, at, e);
+            begin = at;
+            count = 0;
+        }
+    }
+    return code;
+}
+
+int bl_split_find(const struct bl_split *split, struct bl_matcher *matcher, const uint8_t *text, size_t size,
+                  struct bl_spans *out, struct bl_error *e)
+{
+    const char *bytes = (const char *)text;
+    switch (split->kind) {
+    case BL_SPLIT_REGEX:
+        return bl_regex_split(split->regex, matcher, split->behavior, split->inverted, bytes, size, out, e);
+    case BL_SPLIT_CHARACTERS:
+        return characters_find(split, bytes, size, out, e);
+    case BL_SPLIT_WORDS:
+        return words_find(bytes, size, out, e);
+    case BL_SPLIT_BERT:
+        return bl_bert_split(bytes, size, out, e);
+    case BL_SPLIT_SCRIPTS:
+        return scripts_find(bytes, size, out, e);
+    case BL_SPLIT_LENGTH:
+        return lengths_find(split->length, bytes, size, out, e);
+    default:
+        return bl_spans_add(out, 0, size, e);
+    }
 }

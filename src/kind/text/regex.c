@@ -26,27 +26,6 @@ struct bl_matcher {
     struct bl_buffer seen; /* a text with stand-ins */
 };
 
-/* Splitting by matches: what the behavior makes of the pieces. */
-struct splitting {
-    enum bl_behavior behavior;
-    bool inverted;
-    struct bl_spans *out;
-    size_t first;  /* index in out of the first span of this text */
-    bool previous; /* the last piece was a match */
-};
-
-int bl_behavior_parse(const char *name, enum bl_behavior *behavior, struct bl_error *e)
-{
-    static const char *const names[] = {"Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!strcmp(name, names[i])) {
-            *behavior = (enum bl_behavior)i;
-            return BL_OK;
-        }
-    }
-    return bl_error_set(e, BL_EFAIL, "the behavior \"%.80s\" is not supported", name);
-}
-
 static int regex_report_error(int code, const char *pattern, size_t size, bool literal, size_t offset,
                               struct bl_error *e)
 {
@@ -116,6 +95,13 @@ void bl_regex_close(struct bl_regex *regex)
     free(regex);
 }
 
+bool bl_regex_matches_empty(const struct bl_regex *regex)
+{
+    uint32_t empty = 1;
+    pcre2_pattern_info(regex->code, PCRE2_INFO_MATCHEMPTY, &empty);
+    return empty;
+}
+
 int bl_matcher_open(struct bl_matcher **matcher, struct bl_error *e)
 {
     struct bl_matcher *m = *matcher = calloc(1, sizeof *m);
@@ -171,77 +157,66 @@ static int regex_match(const struct bl_regex *regex, struct bl_matcher *m, const
     return BL_OK;
 }
 
-/* Adds the next piece of the text. matched: it counts as a match, after the inversion. */
-static int splitting_add(struct splitting *s, size_t begin, size_t end, bool matched, struct bl_error *e)
+int bl_regex_see(const struct bl_regex *regex, struct bl_matcher *matcher, const char *text, size_t size,
+                 const char **seen, struct bl_error *e)
 {
-    struct bl_spans *out = s->out;
-    bool previous = s->previous, any = out->count > s->first;
-    s->previous = matched;
-    switch (s->behavior) {
-    case BL_BEHAVIOR_ISOLATED:
-        break;
-    case BL_BEHAVIOR_REMOVED:
-        if (matched)
-            return BL_OK;
-        break;
-    case BL_BEHAVIOR_CONTIGUOUS:
-    case BL_BEHAVIOR_MERGED_WITH_PREVIOUS:
-        if (any && (s->behavior == BL_BEHAVIOR_CONTIGUOUS ? matched == previous : matched && !previous)) {
-            out->span[out->count - 1].end = end;
-            return BL_OK;
+    *seen = text;
+    return regex->literal ? BL_OK : bl_stand_in_apply(&regex->points, text, size, &matcher->seen, seen, e);
+}
+
+/* Finds the next match that counts, from m->at on. *found: there is one. */
+int bl_regex_next(const struct bl_regex *regex, struct bl_matcher *matcher, const char *text, size_t size,
+                  struct bl_matches *m, bool *found, struct bl_error *e)
+{
+    while (m->at <= size) {
+        m->match = (struct bl_span){m->at, m->at};
+        int code = regex_match(regex, matcher, text, size, m->at, found, &m->match, e);
+        if (code || !*found)
+            return code;
+        /* An empty match right after the last match does not count. */
+        if (m->match.begin == m->match.end && m->any && m->match.end == m->done) {
+            uint32_t skipped;
+            m->at += m->at < size ? bl_utf8_decode(text + m->at, &skipped) : 1;
+            continue;
         }
-        break;
-    case BL_BEHAVIOR_MERGED_WITH_NEXT:
-        if (any && previous && !matched) {
-            out->span[out->count - 1].end = end;
-            return BL_OK;
-        }
-        break;
+        m->at = m->done = m->match.end;
+        m->any = true;
+        return BL_OK;
     }
-    return bl_spans_add(out, begin, end, e);
+    *found = false;
+    return BL_OK;
 }
 
 /* Adds all pieces in order: the matches, and the text between them. */
-static int splitting_run(const struct bl_regex *regex, struct bl_matcher *matcher, struct splitting *s,
-                         const char *text, size_t size, struct bl_error *e)
+static int splitting_run(const struct bl_regex *regex, struct bl_matcher *matcher, struct bl_splitting *s,
+                         bool inverted, const char *text, size_t size, struct bl_error *e)
 {
-    size_t at = 0, done = 0;
-    bool found, matched = false;
-    while (at <= size) {
-        struct bl_span match = {at, at};
-        int code = regex_match(regex, matcher, text, size, at, &found, &match, e);
+    struct bl_matches m = {0};
+    for (;;) {
+        size_t done = m.done;
+        bool found;
+        int code = bl_regex_next(regex, matcher, text, size, &m, &found, e);
+        if (code || !found)
+            return code || done >= size ? code : bl_splitting_add(s, done, size, inverted, e);
+        code = done < m.match.begin ? bl_splitting_add(s, done, m.match.begin, inverted, e) : BL_OK;
         if (code)
             return code;
-        if (!found)
-            break;
-        /* An empty match right after the last match does not count. */
-        if (match.begin == match.end && matched && match.end == done) {
-            uint32_t skipped;
-            at += at < size ? bl_utf8_decode(text + at, &skipped) : 1;
-            continue;
-        }
-        code = done < match.begin ? splitting_add(s, done, match.begin, s->inverted, e) : BL_OK;
+        code = bl_splitting_add(s, m.match.begin, m.match.end, !inverted, e);
         if (code)
             return code;
-        code = splitting_add(s, match.begin, match.end, !s->inverted, e);
-        if (code)
-            return code;
-        at = done = match.end;
-        matched = true;
     }
-    return done < size ? splitting_add(s, done, size, s->inverted, e) : BL_OK;
 }
 
 int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enum bl_behavior behavior, bool inverted,
                    const char *text, size_t size, struct bl_spans *out, struct bl_error *e)
 {
-    struct splitting s = {.behavior = behavior, .inverted = inverted, .out = out, .first = out->count};
-    const char *seen = text;
+    struct bl_splitting s = {.behavior = behavior, .out = out, .first = out->count};
+    const char *seen;
     if (!size)
         return BL_OK;
-    int code = regex->literal ? BL_OK : bl_stand_in_apply(&regex->points, text, size, &matcher->seen, &seen, e);
+    int code = bl_regex_see(regex, matcher, text, size, &seen, e);
     if (!code)
-        code = splitting_run(regex, matcher, &s, seen, size, e);
+        code = splitting_run(regex, matcher, &s, inverted, seen, size, e);
     size_t kept = s.first;
     for (size_t i = s.first; i < out->count; i++) {
         if (out->span[i].begin < out->span[i].end)

@@ -15,18 +15,6 @@
 struct bl_regex;   /* a pattern; many threads share it */
 struct bl_matcher; /* memory for matching: one for each thread, for any number of patterns */
 
-/* What is done with the matches, by the names of tokenizer.json and with their meaning. */
-enum bl_behavior {
-    BL_BEHAVIOR_REMOVED,
-    BL_BEHAVIOR_ISOLATED,
-    BL_BEHAVIOR_MERGED_WITH_PREVIOUS,
-    BL_BEHAVIOR_MERGED_WITH_NEXT,
-    BL_BEHAVIOR_CONTIGUOUS
-};
-
-/* From "Isolated" and so on. BL_EFAIL: there is no such behavior. */
-int bl_behavior_parse(const char *name, enum bl_behavior *behavior, struct bl_error *e);
-
 /* literal: the pattern is plain text, not an expression. BL_EFAIL: PCRE2 does not support it; the message has the
  * offset. */
 int bl_regex_open(struct bl_regex **regex, const char *pattern, size_t size, bool literal, struct bl_error *e);
@@ -37,8 +25,26 @@ void bl_regex_close(struct bl_regex *regex);
  * stand-ins blur. */
 bool bl_regex_is_exact(const struct bl_regex *regex);
 
+/* Whether the expression matches a text without characters, which some engines find at other places than PCRE2. */
+bool bl_regex_matches_empty(const struct bl_regex *regex);
+
 int bl_matcher_open(struct bl_matcher **matcher, struct bl_error *e);
 void bl_matcher_close(struct bl_matcher *matcher);
+
+/* Going through the matches of a text; start from {0}. */
+struct bl_matches {
+    struct bl_span match;
+    size_t at, done; /* where the search goes on, and where the last match ended */
+    bool any;        /* there was one */
+};
+
+/* The text as matches are to be found in it: of the same size, and the matcher's where it is not the text itself. */
+int bl_regex_see(const struct bl_regex *regex, struct bl_matcher *matcher, const char *text, size_t size,
+                 const char **seen, struct bl_error *e);
+/* Finds the next match in what bl_regex_see gave for a text (valid UTF-8). A match may be empty, but not right behind
+ * the one before. BL_EFAIL: as below. */
+int bl_regex_next(const struct bl_regex *regex, struct bl_matcher *matcher, const char *text, size_t size,
+                  struct bl_matches *m, bool *found, struct bl_error *e);
 
 /* Appends the pieces of a text (valid UTF-8), none of them empty. inverted: the text between the matches is treated as
  * the matches. BL_EFAIL: a match exceeded the limits of memory or steps; the message has the offset in the text. */

@@ -1,6 +1,7 @@
 #include "kind/text/spans.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 
@@ -17,4 +18,45 @@ void bl_spans_free(struct bl_spans *spans)
 {
     free(spans->span);
     *spans = (struct bl_spans){0};
+}
+
+int bl_behavior_parse(const char *name, enum bl_behavior *behavior, struct bl_error *e)
+{
+    static const char *const names[] = {"Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strcmp(name, names[i])) {
+            *behavior = (enum bl_behavior)i;
+            return BL_OK;
+        }
+    }
+    return bl_error_set(e, BL_EFAIL, "the behavior \"%.80s\" is not supported", name);
+}
+
+int bl_splitting_add(struct bl_splitting *s, size_t begin, size_t end, bool match, struct bl_error *e)
+{
+    struct bl_spans *out = s->out;
+    bool previous = s->previous, any = out->count > s->first;
+    s->previous = match;
+    switch (s->behavior) {
+    case BL_BEHAVIOR_ISOLATED:
+        break;
+    case BL_BEHAVIOR_REMOVED:
+        if (match)
+            return BL_OK;
+        break;
+    case BL_BEHAVIOR_CONTIGUOUS:
+    case BL_BEHAVIOR_MERGED_WITH_PREVIOUS:
+        if (any && (s->behavior == BL_BEHAVIOR_CONTIGUOUS ? match == previous : match && !previous)) {
+            out->span[out->count - 1].end = end;
+            return BL_OK;
+        }
+        break;
+    case BL_BEHAVIOR_MERGED_WITH_NEXT:
+        if (any && previous && !match) {
+            out->span[out->count - 1].end = end;
+            return BL_OK;
+        }
+        break;
+    }
+    return bl_spans_add(out, begin, end, e);
 }

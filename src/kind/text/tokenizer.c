@@ -55,18 +55,25 @@ out:
     return code;
 }
 
-/* Appends the text of a tokenizer.json without the elements of its list of merges. The list is most of the file, and
- * building a tree of it would take longer than all else, so it is read from the text. Its line breaks stay: messages
- * count lines. */
-static int tokenizer_remove_merges(const struct bl_buffer *text, const struct bl_json_value *list,
-                                   struct bl_buffer *rest, struct bl_error *e)
+/* Appends the text of a tokenizer.json without the elements of its lists of merges and pieces. They are most of the
+ * file, and building a tree of them would take longer than all else, so they are read from the text. Their line breaks
+ * stay: messages count lines. */
+static int tokenizer_remove_lists(const struct bl_buffer *text, const struct bl_json_lists *lists,
+                                  struct bl_buffer *rest, struct bl_error *e)
 {
+    const struct bl_json_value *list[2] = {&lists->merges, &lists->vocab};
     const char *at = text->data, *stop = text->data + text->size;
-    if (list->type == BL_JSON_ARRAY) {
-        const char *end = list->text + list->size;
-        bl_buffer_append(rest, at, (size_t)(list->text - at));
+    if (list[0]->text > list[1]->text) {
+        list[0] = &lists->vocab;
+        list[1] = &lists->merges;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (list[i]->type != BL_JSON_ARRAY)
+            continue;
+        const char *end = list[i]->text + list[i]->size;
+        bl_buffer_append(rest, at, (size_t)(list[i]->text - at));
         bl_buffer_byte(rest, '[');
-        for (at = list->text; (at = memchr(at, '\n', (size_t)(end - at))); at++)
+        for (at = list[i]->text; (at = memchr(at, '\n', (size_t)(end - at))); at++)
             bl_buffer_byte(rest, '\n');
         bl_buffer_byte(rest, ']');
         at = end;
@@ -91,17 +98,19 @@ static int tokenizer_load_json(json_t **root, const struct bl_buffer *text, cons
 static int tokenizer_read_json(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
                                struct bl_error *e)
 {
-    static const char name[] = "model.merges";
-    struct bl_json_key key;
-    struct bl_json_value merges = {0};
+    static const char merges[] = "model.merges", vocab[] = "model.vocab";
+    struct bl_json_key key[2];
+    struct bl_json_value value[2] = {0};
+    struct bl_json_lists lists = {0};
     struct bl_json_fault fault = {0};
     struct bl_buffer rest = {0};
     json_t *root = NULL;
-    bool found = bl_json_key_parse(&key, name, sizeof name - 1) &&
-                 bl_json_scan(text->data, text->size, &key, 1, &merges, &fault);
-    if (!found)
-        merges.type = BL_JSON_NONE;
-    int code = tokenizer_remove_merges(text, &merges, &rest, e);
+    bool found = bl_json_key_parse(&key[0], merges, sizeof merges - 1) &&
+                 bl_json_key_parse(&key[1], vocab, sizeof vocab - 1) &&
+                 bl_json_scan(text->data, text->size, key, 2, value, &fault);
+    if (found)
+        lists = (struct bl_json_lists){value[0], value[1]};
+    int code = tokenizer_remove_lists(text, &lists, &rest, e);
     if (code)
         goto out;
     code = tokenizer_load_json(&root, &rest, path, e);
@@ -116,7 +125,7 @@ static int tokenizer_read_json(struct bl_tokenizer *tokenizer, const struct bl_b
     if (!model || (bl_path_has_suffix(path, "vocab.json") && !json_is_object(model)))
         code = tokenizer_read_gpt2(tokenizer, root, path, e);
     else
-        code = bl_tokenizer_read_json(tokenizer, root, &merges, path, e);
+        code = bl_tokenizer_read_json(tokenizer, root, &lists, path, e);
 out:
     json_decref(root);
     bl_buffer_free(&rest);
@@ -277,6 +286,9 @@ void bl_tokenizer_close(struct bl_tokenizer *tokenizer)
     bl_bpe_free(&tokenizer->bpe);
     for (int i = 0; i < tokenizer->splits; i++)
         bl_regex_close(tokenizer->split[i].regex);
+    for (int i = 0; i < tokenizer->normalizers; i++)
+        bl_normalizer_free(&tokenizer->normalizer[i]);
+    bl_unigram_free(&tokenizer->unigram);
     bl_sentencepiece_close(tokenizer->sentencepiece);
     free(tokenizer->warning);
     free(tokenizer->path);
@@ -288,6 +300,26 @@ int64_t bl_tokenizer_size(const struct bl_tokenizer *tokenizer)
     return tokenizer->size;
 }
 
+/* The id of a token of the model by its text: as the file has it, or, where tokens are bytes, the text itself. */
+static int32_t vocabulary_find_text(const struct bl_tokenizer *tokenizer, const char *text)
+{
+    struct bl_buffer bytes = {0};
+    int32_t id = -1;
+    if (tokenizer->alphabet.kind == BL_ALPHABET_SPACES || *tokenizer->alphabet.suffix)
+        bl_alphabet_decode(&tokenizer->alphabet, text, strlen(text), &bytes);
+    else
+        bl_buffer_text(&bytes, text);
+    if (!bytes.failed && bytes.size && tokenizer->model == BL_MODEL_UNIGRAM) {
+        uint32_t piece = bl_trie_find(&tokenizer->unigram.trie, bytes.data, bytes.size);
+        id = piece == BL_TRIE_NONE ? -1 : (int32_t)piece;
+    } else if (!bytes.failed && bytes.size) {
+        int64_t token = bl_vocabulary_find(&tokenizer->vocabulary, bytes.data, bytes.size);
+        id = token < 0 ? -1 : tokenizer->vocabulary.token[token].id;
+    }
+    bl_buffer_free(&bytes);
+    return id;
+}
+
 int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text)
 {
     if (tokenizer->model == BL_MODEL_BYTES)
@@ -297,8 +329,7 @@ int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text
     int32_t id = bl_added_find(&tokenizer->raw, text, strlen(text));
     if (id < 0)
         id = bl_added_find(&tokenizer->normal, text, strlen(text));
-    int64_t token = id < 0 ? bl_vocabulary_find(&tokenizer->vocabulary, text, strlen(text)) : -1;
-    return token < 0 ? id : tokenizer->vocabulary.token[token].id;
+    return id < 0 ? vocabulary_find_text(tokenizer, text) : id;
 }
 
 int bl_tokenizer_find_named(const struct bl_tokenizer *tokenizer, const char *key, int32_t *id, struct bl_error *e)
@@ -339,12 +370,8 @@ void bl_tokenizer_versions(const struct bl_tokenizer *tokenizer,
                            void (*emit)(void *sink, const char *name, const char *version), void *sink)
 {
     char text[BL_REGEX_VERSION_MAX];
-    for (int i = 0; i < tokenizer->splits; i++) {
-        if (!tokenizer->split[i].regex)
-            continue;
+    if (bl_tokenizer_has_regex(tokenizer))
         emit(sink, "pcre2", bl_regex_version(text));
-        break;
-    }
     if (tokenizer->model == BL_MODEL_SENTENCEPIECE)
         emit(sink, "sentencepiece", bl_sentencepiece_version);
 }

@@ -11,7 +11,7 @@
 static int gpt2_read_merges(struct bl_tokenizer *tokenizer, const json_t *vocab, const struct bl_buffer *text,
                             const char *path, struct bl_error *e)
 {
-    struct bl_merges merges = {0};
+    struct bl_merges merges = {.alphabet = tokenizer->alphabet};
     const char *line;
     int code = BL_OK;
     size_t number = 1, at = 0, size;
@@ -24,7 +24,7 @@ static int gpt2_read_merges(struct bl_tokenizer *tokenizer, const json_t *vocab,
     }
     if (code)
         goto out;
-    code = bl_bpe_from_merges(&tokenizer->bpe, &tokenizer->vocabulary, merges.merge, merges.count, false, e);
+    code = bl_bpe_from_merges(&tokenizer->bpe, &tokenizer->vocabulary, merges.merge, merges.count, 0, false, e);
     if (code)
         bl_error_prefix(e, "%s", path);
 out:
@@ -35,7 +35,8 @@ out:
 int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, const char *vocab_path,
                            const struct bl_buffer *merges, const char *merges_path, struct bl_error *e)
 {
-    int code = bl_merges_vocabulary(tokenizer, vocab, true, e);
+    tokenizer->alphabet.kind = BL_ALPHABET_BYTES;
+    int code = bl_merges_vocabulary(tokenizer, vocab, &tokenizer->alphabet, e);
     if (code) {
         bl_error_prefix(e, "%s", vocab_path);
         return code;

@@ -3,30 +3,30 @@
 #define BL_TOKENIZER_PARTS_H
 
 #include "kind/text/added_tokens.h"
+#include "kind/text/alphabet.h"
 #include "kind/text/bpe.h"
-#include "kind/text/grammar.h"
 #include "kind/text/document_marks.h"
 #include "base/json.h"
 #include "kind/text/normalizer.h"
-#include "kind/text/regex.h"
+#include "kind/text/pre_tokenizer.h"
 #include "kind/text/sentencepiece.h"
 #include "kind/text/tokenizer.h"
+#include "kind/text/unigram.h"
 #include "kind/text/vocabulary.h"
+#include "kind/text/wordlevel.h"
 #include "kind/text/wordpiece.h"
 
-enum bl_tokenizer_model { BL_MODEL_BYTES, BL_MODEL_BPE, BL_MODEL_WORDPIECE, BL_MODEL_SENTENCEPIECE };
-
-#define BL_NORMALIZERS_MAX 4
-#define BL_SPLITS_MAX 4
-
-/* A step of splitting: splits each piece of the step before by the grammar, or by the expression. */
-struct bl_split {
-    enum bl_grammar grammar;
-    bool prefix_space;      /* prepend a space to a piece that does not begin with one */
-    struct bl_regex *regex; /* if the grammar is BL_GRAMMAR_NONE */
-    enum bl_behavior behavior;
-    bool inverted;
+enum bl_tokenizer_model {
+    BL_MODEL_BYTES,
+    BL_MODEL_BPE,
+    BL_MODEL_WORDPIECE,
+    BL_MODEL_WORDLEVEL,
+    BL_MODEL_UNIGRAM,
+    BL_MODEL_SENTENCEPIECE
 };
+
+#define BL_NORMALIZERS_MAX 16
+#define BL_SPLITS_MAX 16
 
 #define BL_POST_PROCESSORS_DEPTH 8 /* Sequences in each other */
 
@@ -47,11 +47,14 @@ struct bl_tokenizer {
     struct bl_added normal; /* added tokens that are looked for in normalised text */
     struct bl_normalizer normalizer[BL_NORMALIZERS_MAX];
     int normalizers;
-    struct bl_split split[BL_SPLITS_MAX]; /* of the model BPE; WordPiece splits as BERT does */
+    struct bl_split split[BL_SPLITS_MAX]; /* at least one, but for the models of bytes and SentencePiece */
     int splits;
     struct bl_vocabulary vocabulary;
     struct bl_bpe bpe;
     struct bl_wordpiece wordpiece;
+    struct bl_unigram unigram;
+    int32_t unknown;             /* id of the model WordLevel's unknown words, or -1 */
+    struct bl_alphabet alphabet; /* of the vocabulary */
     struct bl_sentencepiece *sentencepiece;
     struct bl_post_processor post;
     int64_t size;
@@ -64,6 +67,17 @@ static inline void bl_tokenizer_count(struct bl_tokenizer *tokenizer, int32_t id
 {
     if (id >= tokenizer->size)
         tokenizer->size = (int64_t)id + 1;
+}
+
+/* Whether its normalizers or splits need a matcher. */
+static inline bool bl_tokenizer_has_regex(const struct bl_tokenizer *tokenizer)
+{
+    bool has = false;
+    for (int i = 0; i < tokenizer->normalizers; i++)
+        has = has || tokenizer->normalizer[i].regex;
+    for (int i = 0; i < tokenizer->splits; i++)
+        has = has || tokenizer->split[i].regex;
+    return has;
 }
 
 #endif

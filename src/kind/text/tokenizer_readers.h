@@ -7,9 +7,14 @@
 #include "base/json.h"
 #include "kind/text/tokenizer_parts.h"
 
-/* They fill in a tokenizer from the contents of its files; paths are for messages. merges: the text of "model.merges",
- * which is empty in root. */
-int bl_tokenizer_read_json(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_value *merges,
+/* The long lists of a tokenizer.json, in its text: "model.merges", and "model.vocab" (of Unigram), which is an object
+ * in other models. */
+struct bl_json_lists {
+    struct bl_json_value merges, vocab;
+};
+
+/* They fill in a tokenizer from the contents of its files; paths are for messages. In root the lists are empty. */
+int bl_tokenizer_read_json(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_lists *lists,
                            const char *path, struct bl_error *e);
 int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, const char *vocab_path,
                            const struct bl_buffer *merges, const char *merges_path, struct bl_error *e);

@@ -4,7 +4,7 @@
 
 #include "base/base64.h"
 #include "base/text.h"
-#include "kind/text/pre_tokenizer.h"
+#include "kind/text/pattern.h"
 #include "kind/text/tokenizer_readers.h"
 
 /* The special tokens of files that do not list them (up to version 7). */

@@ -6,7 +6,7 @@
 #include "base/base64.h"
 #include "base/text.h"
 #include "kind/text/encodings.h"
-#include "kind/text/pre_tokenizer.h"
+#include "kind/text/pattern.h"
 #include "kind/text/tokenizer_readers.h"
 
 bool bl_tiktoken_detect(const struct bl_buffer *text)

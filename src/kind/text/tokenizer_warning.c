@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int bl_tokenizer_warn(struct bl_tokenizer *tokenizer, struct bl_error *e, const char *format, ...)
 {
@@ -57,6 +58,8 @@ int bl_tokenizer_warn_missing_tokens(struct bl_tokenizer *tokenizer, const json_
     int64_t count = 0, first = 0;
     if (!has)
         return bl_error_memory(e);
+    if (json_is_array(vocab))
+        memset(has, 1, tokenizer->unigram.count); /* its pieces have all ids from 0 */
     json_object_foreach((json_t *)vocab, text, value) has[json_integer_value(value)] = 1;
     json_array_foreach(added, i, value) has[json_integer_value(json_object_get(value, "id"))] = 1;
     for (int64_t id = tokenizer->size - 1; id >= 0; id--) {

@@ -54,7 +54,8 @@ int bl_tokenizer_read_wordpiece(struct bl_tokenizer *tokenizer, const struct bl_
         return code;
     tokenizer->model = BL_MODEL_WORDPIECE;
     tokenizer->normalizer[tokenizer->normalizers++] =
-        (struct bl_normalizer){.is_bert = true, .bert = {true, true, uncased, uncased}};
+        (struct bl_normalizer){.kind = BL_NORMALIZER_BERT, .bert = {true, true, uncased, uncased}};
+    tokenizer->split[tokenizer->splits++] = (struct bl_split){.kind = BL_SPLIT_BERT};
     code = wordpiece_warn_of_gaps(tokenizer, e);
     for (size_t i = 0; i < sizeof special / sizeof *special && !code; i++) {
         int64_t known = bl_vocabulary_find(&tokenizer->vocabulary, special[i], strlen(special[i]));

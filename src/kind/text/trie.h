@@ -49,4 +49,17 @@ static inline uint32_t bl_trie_longest(const struct bl_trie *trie, const uint8_t
     return longest;
 }
 
+/* The value of the entry that is just this text, or BL_TRIE_NONE. */
+static inline uint32_t bl_trie_find(const struct bl_trie *trie, const void *text, size_t size)
+{
+    uint32_t at = 0;
+    for (size_t i = 0; i < size; i++) {
+        uint32_t next = trie->node[at].base ^ ((const uint8_t *)text)[i];
+        if (trie->node[next].parent != at)
+            return BL_TRIE_NONE;
+        at = next;
+    }
+    return trie->node[at].value;
+}
+
 #endif

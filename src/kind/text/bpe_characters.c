@@ -1,0 +1,134 @@
+#include "kind/text/bpe_characters.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+#define POINTS 0x110000
+
+static bool byte_is_in_utf8(int byte)
+{
+    return byte != 0xc0 && byte != 0xc1 && byte < 0xf5;
+}
+
+/* Finds the tokens that stand for bytes. *fallback: whether there are all that text needs. */
+static int bytes_find_ids(const struct bl_vocabulary *v, int32_t id[256], bool *fallback, struct bl_error *e)
+{
+    int found = 0, missing = -1;
+    for (int i = 0; i < 256; i++) {
+        char text[8];
+        snprintf(text, sizeof text, "<0x%02X>", (unsigned)i & 0xff);
+        int64_t token = bl_vocabulary_find(v, text, 6);
+        id[i] = token < 0 ? -1 : v->token[token].id;
+        found += token >= 0;
+        if (token < 0 && byte_is_in_utf8(i))
+            missing = i;
+    }
+    *fallback = missing < 0;
+    if (found && missing >= 0)
+        return bl_error_set(e, BL_EFAIL, "byte_fallback without a token \"<0x%02X>\" is not supported", missing);
+    return BL_OK;
+}
+
+/* Gives every byte a token, if only one without an id. */
+static int bytes_add(struct bl_vocabulary *v, const int32_t id[256], struct bl_error *e)
+{
+    int64_t known = -1;
+    int code = BL_OK;
+    for (int i = 0; i < 256 && !code; i++)
+        code = bl_vocabulary_add(v, &(uint8_t){(uint8_t)i}, 1, id[i], &known, e);
+    return code;
+}
+
+/* Adds the merges that make a token from its bytes, from left to right. */
+static int chain_add(struct bl_vocabulary *v, struct bl_merges *merges, const uint8_t *bytes, size_t size,
+                     struct bl_error *e)
+{
+    int64_t left = bl_vocabulary_find(v, bytes, 1), known = -1;
+    int code = BL_OK;
+    for (size_t i = 1; i < size && !code; i++) {
+        int64_t right = bl_vocabulary_find(v, bytes + i, 1);
+        code = bl_vocabulary_add(v, bytes, i + 1, -1, &known, e);
+        int64_t both = known < 0 ? (int64_t)v->count - 1 : known;
+        /* Of the shorter ones, those that are there already have their merge. */
+        if (!code && (known < 0 || i + 1 == size))
+            code = bl_merges_add_tokens(merges, (uint32_t)left, (uint32_t)right, (uint32_t)both, e);
+        left = both;
+    }
+    return code;
+}
+
+static void points_add(uint64_t *points, uint32_t point)
+{
+    points[point / 64] |= (uint64_t)1 << point % 64;
+}
+
+/* Adds the characters among the first count tokens, with and without the end of a word. */
+static int characters_add(struct bl_bpe *bpe, struct bl_vocabulary *v, size_t count, struct bl_merges *merges,
+                          struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t i = 0; i < count && !code; i++) {
+        uint8_t bytes[BL_UTF8_MAX + 1];
+        size_t size = v->token[i].size;
+        if (size > sizeof bytes)
+            continue;
+        memcpy(bytes, bl_vocabulary_bytes(v, i), size);
+        bool last = bpe->suffixed && size > 1 && bytes[size - 1] == BL_WORD_END;
+        uint32_t point;
+        if (bl_utf8_length((const char *)bytes, size) != size - last)
+            continue;
+        bl_utf8_decode((const char *)bytes, &point);
+        if (bpe->known)
+            points_add(last ? bpe->known_last : bpe->known, point);
+        code = chain_add(v, merges, bytes, size, e);
+    }
+    return code;
+}
+
+/* The same where tokens are bytes, which all need an end of a word. */
+static int byte_ends_add(struct bl_vocabulary *v, struct bl_merges *merges, struct bl_error *e)
+{
+    int64_t known = -1;
+    int code = bl_vocabulary_add(v, &(uint8_t){BL_WORD_END}, 1, -1, &known, e);
+    for (int i = 0; i < 256 && !code; i++) {
+        uint8_t bytes[2] = {(uint8_t)i, BL_WORD_END};
+        if (!byte_is_in_utf8(i))
+            continue;
+        if (bl_vocabulary_find(v, bytes, 2) < 0 || bl_vocabulary_find(v, bytes, 1) < 0)
+            return bl_error_set(e, BL_EFAIL, "the byte 0x%02X has no token %s", i,
+                                bl_vocabulary_find(v, bytes, 1) < 0 ? "" : "for the end of a word");
+        code = chain_add(v, merges, bytes, 2, e);
+    }
+    return code;
+}
+
+int bl_bpe_add_characters(struct bl_bpe *bpe, struct bl_vocabulary *v, struct bl_merges *merges,
+                          const struct bl_bpe_options *options, struct bl_error *e)
+{
+    int32_t id[256];
+    size_t count = v->count;
+    bool fallback = false;
+    bpe->suffixed = *options->alphabet.suffix;
+    if (options->alphabet.kind == BL_ALPHABET_BYTES)
+        return bpe->suffixed ? byte_ends_add(v, merges, e) : BL_OK;
+    for (int i = 0; i < 256; i++)
+        id[i] = -1;
+    int code = options->byte_fallback ? bytes_find_ids(v, id, &fallback, e) : BL_OK;
+    if (code)
+        return code;
+    if (fallback && bpe->suffixed)
+        return bl_error_set(e, BL_EFAIL, "byte_fallback with end_of_word_suffix is not supported");
+    if (!fallback) {
+        bpe->known = calloc(POINTS / 64, sizeof *bpe->known);
+        bpe->known_last = calloc(POINTS / 64, sizeof *bpe->known_last);
+        if (!bpe->known || !bpe->known_last)
+            return bl_error_memory(e);
+        bpe->unknown = options->unknown;
+        bpe->fused = options->fused;
+    }
+    code = bytes_add(v, id, e);
+    return code ? code : characters_add(bpe, v, count, merges, e);
+}

@@ -1,0 +1,21 @@
+/* Text-level vocabularies: the merges of bytes that make characters (bpe.h). */
+#ifndef BL_BPE_CHARACTERS_H
+#define BL_BPE_CHARACTERS_H
+
+#include "kind/text/alphabet.h"
+#include "kind/text/merges.h"
+
+/* What becomes of the characters that are no tokens. */
+struct bl_bpe_options {
+    struct bl_alphabet alphabet;
+    bool byte_fallback; /* their bytes, written "<0x0A>", if all of these are tokens; if none is, they are unknown */
+    int32_t unknown;    /* the id of the others, or -1: they are left out */
+    bool fused;         /* consecutive ones have one id */
+};
+
+/* Adds what the bytes of characters merge to, as tokens without an id, and their merges; then notes in bpe which
+ * characters are known. merges is empty. BL_EFAIL: some bytes for byte_fallback are missing, or an end of a word. */
+int bl_bpe_add_characters(struct bl_bpe *bpe, struct bl_vocabulary *v, struct bl_merges *merges,
+                          const struct bl_bpe_options *options, struct bl_error *e);
+
+#endif

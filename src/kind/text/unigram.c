@@ -1,0 +1,172 @@
+#include "kind/text/unigram.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/utf8.h"
+
+#define PENALTY 10.0 /* of an unknown character */
+
+/* Of equal entries the last id counts: a higher value comes later. */
+static int entry_compare(const void *a, const void *b)
+{
+    const struct bl_trie_entry *x = a, *y = b;
+    int order = memcmp(x->bytes, y->bytes, x->size < y->size ? x->size : y->size);
+    if (order || x->size != y->size)
+        return order ? order : (x->size > y->size) - (x->size < y->size);
+    return (x->value < y->value) - (x->value > y->value);
+}
+
+static size_t entries_remove_equal(struct bl_trie_entry *entry, size_t count)
+{
+    size_t kept = 0;
+    qsort(entry, count, sizeof *entry, entry_compare);
+    for (size_t i = 0; i < count; i++) {
+        bool equal = kept && entry[kept - 1].size == entry[i].size &&
+                     !memcmp(entry[kept - 1].bytes, entry[i].bytes, entry[i].size);
+        if (!equal)
+            entry[kept++] = entry[i];
+    }
+    return kept;
+}
+
+/* Finds the pieces of bytes; without all of them there are none. */
+static int unigram_find_bytes(struct bl_unigram *model, struct bl_error *e)
+{
+    char text[8];
+    model->byte = malloc(256 * sizeof *model->byte);
+    if (!model->byte)
+        return bl_error_memory(e);
+    for (unsigned i = 0; i < 256; i++) {
+        snprintf(text, sizeof text, "<0x%02X>", i);
+        uint32_t id = bl_trie_find(&model->trie, text, 6);
+        model->byte[i] = id == BL_TRIE_NONE ? -1 : (int32_t)id;
+    }
+    return BL_OK;
+}
+
+int bl_unigram_build(struct bl_unigram *model, const struct bl_unigram_piece *pieces, size_t count, int32_t unknown,
+                     bool fallback, struct bl_error *e)
+{
+    *model = (struct bl_unigram){.count = count, .lowest = INFINITY, .unknown = unknown};
+    struct bl_trie_entry *entry = malloc((count + 1) * sizeof *entry);
+    size_t used = 0;
+    model->score = malloc((count + 1) * sizeof *model->score);
+    int code = entry && model->score ? BL_OK : bl_error_memory(e);
+    for (size_t i = 0; i < count && !code; i++) {
+        if (pieces[i].size > UINT32_MAX)
+            code = bl_error_set(e, BL_EFAIL, "the piece %zu is too long", i);
+        model->score[i] = pieces[i].score;
+        model->lowest = pieces[i].score < model->lowest ? pieces[i].score : model->lowest;
+        if (pieces[i].size)
+            entry[used++] = (struct bl_trie_entry){pieces[i].bytes, (uint32_t)pieces[i].size, (uint32_t)i};
+    }
+    if (!code)
+        code = bl_trie_build(&model->trie, entry, entries_remove_equal(entry, used), e);
+    free(entry);
+    return code || !fallback ? code : unigram_find_bytes(model, e);
+}
+
+void bl_unigram_free(struct bl_unigram *model)
+{
+    bl_trie_free(&model->trie);
+    free(model->score);
+    free(model->byte);
+    *model = (struct bl_unigram){0};
+}
+
+/* Takes a piece from begin to end, if that is better. */
+static inline bool node_improve(struct bl_unigram_node *node, size_t begin, size_t end, double score, int32_t id)
+{
+    double sum = score + node[begin].score;
+    if (node[end].begin != SIZE_MAX && !(sum > node[end].score))
+        return false;
+    node[end] = (struct bl_unigram_node){sum, begin, id};
+    return true;
+}
+
+/* Finds the best way to every byte where a character ends. */
+static int nodes_find(const struct bl_unigram *model, struct bl_unigram_node *node, const uint8_t *word, size_t size,
+                      struct bl_error *e)
+{
+    const struct bl_trie_node *trie = model->trie.node;
+    for (size_t begin = 0, bytes; begin < size; begin += bytes) {
+        uint32_t point, at = 0;
+        bool single = false;
+        bytes = bl_utf8_decode((const char *)word + begin, &point);
+        for (size_t i = begin; i < size;) {
+            uint32_t next = trie[at].base ^ word[i++];
+            if (trie[next].parent != at)
+                break;
+            at = next;
+            if (trie[at].value == BL_TRIE_NONE)
+                continue;
+            node_improve(node, begin, i, model->score[trie[at].value], (int32_t)trie[at].value);
+            single = single || i == begin + bytes;
+        }
+        if (!single && node_improve(node, begin, begin + bytes, model->lowest - PENALTY, model->unknown) &&
+            model->unknown < 0)
+            return bl_error_set(e, BL_EDATA, "U+%04X is not in the tokenizer's vocabulary, which has no unknown token",
+                                (unsigned)point);
+    }
+    return BL_OK;
+}
+
+/* Appends the ids of unknown text, the last one first. */
+static int unknown_put(const struct bl_unigram *model, const uint8_t *text, size_t size, struct bl_ids *reversed,
+                       struct bl_error *e)
+{
+    uint32_t piece = bl_trie_find(&model->trie, text, size);
+    if (piece != BL_TRIE_NONE)
+        return bl_ids_add(reversed, (int32_t)piece, e);
+    bool known = model->byte != NULL;
+    for (size_t i = 0; i < size && known; i++)
+        known = model->byte[text[i]] >= 0;
+    if (!known)
+        return bl_ids_add(reversed, model->unknown, e);
+    int code = bl_ids_reserve(reversed, size, e);
+    while (size && !code)
+        reversed->id[reversed->count++] = model->byte[text[--size]];
+    return code;
+}
+
+int bl_unigram_encode(const struct bl_unigram *model, struct bl_unigram_scratch *scratch, const uint8_t *word,
+                      size_t size, struct bl_ids *ids, struct bl_error *e)
+{
+    struct bl_ids *reversed = &scratch->reversed;
+    int code = BL_ARRAY_RESERVE(scratch->node, scratch->capacity, size + 1, e);
+    if (code)
+        return code;
+    struct bl_unigram_node *node = scratch->node;
+    node[0] = (struct bl_unigram_node){0, 0, -1};
+    for (size_t i = 1; i <= size; i++)
+        node[i].begin = SIZE_MAX;
+    code = nodes_find(model, node, word, size, e);
+    reversed->count = 0;
+    for (size_t end = size, begin; end && !code; end = begin) {
+        begin = node[end].begin;
+        if (node[end].id != model->unknown) {
+            code = bl_ids_add(reversed, node[end].id, e);
+            continue;
+        }
+        while (begin && node[begin].id == model->unknown)
+            begin = node[begin].begin;
+        code = unknown_put(model, word + begin, end - begin, reversed, e);
+    }
+    if (!code)
+        code = bl_ids_reserve(ids, reversed->count, e);
+    for (size_t i = reversed->count; i && !code; i--)
+        ids->id[ids->count++] = reversed->id[i - 1];
+    return code;
+}
+
+void bl_unigram_scratch_free(struct bl_unigram_scratch *scratch)
+{
+    free(scratch->node);
+    bl_ids_free(&scratch->reversed);
+    *scratch = (struct bl_unigram_scratch){0};
+}

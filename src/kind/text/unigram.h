@@ -1,0 +1,53 @@
+/* Unigram: of all ways to put a word together from pieces, the one whose scores add up to the most.
+ *
+ * The sums are those of `tokenizers`: 64-bit, from left to right, and of equal ones the first found stays. A character
+ * that is no piece is unknown, for the lowest score less 10; consecutive unknown characters are one. */
+#ifndef BL_UNIGRAM_H
+#define BL_UNIGRAM_H
+
+#include "kind/text/ids.h"
+#include "kind/text/trie.h"
+
+struct bl_unigram {
+    struct bl_trie trie; /* of the pieces; values are ids */
+    double *score;       /* of an id */
+    size_t count;
+    double lowest;
+    int32_t unknown; /* id, or -1 */
+    int32_t *byte;   /* ids of the 256 bytes that unknown text becomes; NULL: none */
+};
+
+/* A piece: its id is its place in the list. */
+struct bl_unigram_piece {
+    const uint8_t *bytes;
+    size_t size;
+    double score;
+};
+
+/* Builds the model. Of equal pieces the last counts. fallback: bytes are the pieces "<0x0A>". BL_EFAIL: out of memory,
+ * or a piece is empty or too long. */
+int bl_unigram_build(struct bl_unigram *model, const struct bl_unigram_piece *pieces, size_t count, int32_t unknown,
+                     bool fallback, struct bl_error *e);
+void bl_unigram_free(struct bl_unigram *model);
+
+/* The best way up to a byte of the word. */
+struct bl_unigram_node {
+    double score;
+    size_t begin; /* of its last piece; SIZE_MAX: none ends here */
+    int32_t id;
+};
+
+/* Memory for encoding; start from {0}. */
+struct bl_unigram_scratch {
+    struct bl_unigram_node *node;
+    size_t capacity;
+    struct bl_ids reversed;
+};
+
+/* Appends the ids of a word (valid UTF-8, not empty). BL_EDATA: it has unknown characters, and the model no id for
+ * them. */
+int bl_unigram_encode(const struct bl_unigram *model, struct bl_unigram_scratch *scratch, const uint8_t *word,
+                      size_t size, struct bl_ids *ids, struct bl_error *e);
+void bl_unigram_scratch_free(struct bl_unigram_scratch *scratch);
+
+#endif
