@@ -8,10 +8,6 @@ VARIANT ?= release
 ifeq ($(origin CC),default)
 CC := gcc
 endif
-# The C++ compiler that goes with it: clang-14 and clang++-14.
-ifeq ($(origin CXX),default)
-CXX := $(if $(filter cc,$(CC)),c++,$(subst gcc,g++,$(subst clang,clang++,$(CC))))
-endif
 CFLAGS ?= -O2 -g
 WERROR ?= -Werror
 PKG_CONFIG ?= pkg-config
@@ -38,12 +34,6 @@ SONAME := libbload.so.0
 SRCDIRS ?= $(patsubst %/,%,$(wildcard src/*/ src/kind/*/))
 OUT := build/$(VARIANT)
 SOURCES := $(sort $(filter-out src/main.c,$(wildcard src/*.c)) $(foreach dir,$(SRCDIRS),$(wildcard $(dir)/*.c)))
-# SentencePiece, whose library is in C++, is optional: sentencepiece.cc, or where it is not installed sentencepiece_none.c. Fuzzers
-# do without it; `make SENTENCEPIECE=` does, too.
-ifneq ($(if $(filter-out fuzz,$(VARIANT)),$(shell $(PKG_CONFIG) --exists sentencepiece 2>/dev/null && command -v $(firstword $(CXX)))),)
-SENTENCEPIECE := $(wildcard src/kind/text/sentencepiece.cc)
-endif
-SOURCES := $(filter-out $(if $(SENTENCEPIECE),%/sentencepiece_none.c),$(SOURCES)) $(SENTENCEPIECE)
 # Decoding on GPUs is optional: with CUDA's compiler nvdec.c and the kernels are built, else nvdec_none.c. On by itself where there
 # is nvcc, but for clang's and the fuzzers' builds; `make CUDA=0` does without, `make CUDA=1` insists. The kernel goes into the tool
 # as data, for the driver.
@@ -105,15 +95,8 @@ ALL_NVFLAGS = -std=c++17 -O3 -Isrc -Xcompiler -Wall,-Wextra \
 ALL_CFLAGS = -std=gnu17 -ffp-contract=off -D_GNU_SOURCE -Iinclude -Isrc -fPIC -fvisibility=hidden -pthread $(WARNINGS) $(MODULE_CFLAGS) \
 	-DTURBOJPEG_VERSION=$(call pkg,TURBOJPEG_NUMBER,--modversion libturbojpeg) \
 	$(CUDA_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(SANITIZE)
-# Warnings for C alone are left out.
-ALL_CXXFLAGS = -std=c++17 $(filter-out -std=% -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition,$(ALL_CFLAGS)) \
-	$(call pkg,SENTENCEPIECE_CFLAGS,--cflags sentencepiece) \
-	-DSENTENCEPIECE_VERSION=$(call pkg,SENTENCEPIECE_NUMBER,--modversion sentencepiece)
 ALL_LDFLAGS = -pthread $(SANITIZE) $(LDFLAGS)
 ALL_LIBS = $(MODULE_LIBS) $(LDLIBS) -lm
-# How programs are linked, which may have C++ in them; the library never has.
-LINK = $(if $(SENTENCEPIECE),$(CXX),$(CC)) $(ALL_LDFLAGS)
-LINK_LIBS = $(ALL_LIBS) $(if $(SENTENCEPIECE),-Wl$(comma)--as-needed $(call pkg,SENTENCEPIECE_LIBS,--libs sentencepiece))
 comma := ,
 
 include mk/build.mk mk/test.mk mk/bench.mk mk/install.mk
@@ -154,6 +137,7 @@ help:
 	@echo 'make demo-text    the same with 40 MB of real text: tokenizer, pack, verify, report'
 	@echo 'make check        set up, build and run every test'
 	@echo 'make check-slow   the tests that take minutes: kill and resume, many seeds'
+	@echo 'make check-tokenizers  tokenizers against the released engines, every code point: half an hour'
 	@echo 'make check-torch  datasets under PyTorch, Lightning and Accelerate (installs torch from Debian, 547 MB)'
 	@echo 'make check-ddp    real data-parallel training on packed videos (installs torch from Debian, 547 MB)'
 	@echo 'make check-trainers  Transformers, Accelerate, Lightning, TRL, JAX, Grain, TensorFlow as released now (8 GB from PyPI; ten minutes)'

@@ -14,7 +14,7 @@ build/release/bench/convert.o: BENCH_CFLAGS = -O3
 build/release/bench/convert: BENCH_LIBS = $(call pkg,SWSCALE_LIBS,--libs libswscale) $(if $(wildcard /usr/include/libyuv.h),-lyuv)
 $(filter %/decode %/plan/text %/plan/instances %/convert,$(BENCHES)): %: %.o build/release/objects.a
 	$(call say,LINK)
-	$(Q)$(LINK) -o $@ $^ $(BENCH_LIBS) $(LINK_LIBS)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BENCH_LIBS) $(ALL_LIBS)
 
 build/release/bench/encode build/release/bench/plan/plan build/release/bench/plan/ranks: %: %.o build/libbload.a
 	$(call say,LINK)

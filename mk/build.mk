@@ -42,11 +42,6 @@ $(OUT)/members: FORCE
 $(OUT)/%.o: src/%.c $(OUT)/flags
 	$(call compile)
 
-$(OUT)/%.o: src/%.cc $(OUT)/flags
-	$(call say,CXX)
-	@mkdir -p $(@D)
-	$(Q)$(CXX) $(ALL_CXXFLAGS) -MMD -MP -c -o $@ $<
-
 # The kernel as a loop, for its tests.
 $(OUT)/%_host.o: src/%.cu $(OUT)/flags
 	$(call say,CC)
@@ -70,7 +65,7 @@ $(ARCHIVE): $(OBJECTS) $(OUT)/members
 
 $(TOOL): $(MAIN) $(ARCHIVE)
 	$(call say,LINK)
-	$(Q)$(LINK) -o $@ $(MAIN) $(ARCHIVE) $(LINK_LIBS)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(MAIN) $(ARCHIVE) $(ALL_LIBS)
 
 -include $(OBJECTS:.o=.d) $(MAIN:.o=.d)
 

@@ -40,7 +40,6 @@ only kissfft 'kiss' src/kind/audio
 only soxr 'soxr\.h' src/kind/audio
 only libzip 'zip\.h' src/kind/array
 only seccomp 'linux/(audit|filter|seccomp)' src/kind/isolated
-only SentencePiece 'sentencepiece_' src/kind/text
 only libyaml 'yaml' src/cmd
 # Threads belong to the pipeline in run/. Readers wait for each other: for memory, and in inflated.c for a copy.
 only pthread 'pthread|semaphore|threads' src/run src/base/memory_budget.[ch] src/kind/array/inflated.c
@@ -84,7 +83,7 @@ named_files() {
 }
 named_files | report "files that pages name exist"
 
-sources=(src/**/*.c src/**/*.cc src/**/*.cu include/*.h tests/**/*.c bench/**/*.c)
+sources=(src/**/*.c src/**/*.cu include/*.h tests/**/*.c bench/**/*.c)
 headers=(src/**/*.h tests/**/*.h bench/**/*.h)
 scripts=(.ci/run scripts/*.sh tests/cli/run tests/cli/*.sh tests/*/run tests/library/adding_a_kind python/tests/run fixtures/media fixtures/gpu_clips fixtures/fuzz_seeds tests/slow/*.sh tests/laws/*.sh tests/hostile/*.sh tests/slurm/cluster tests/slurm/*.sh tests/valgrind bench/run bench/nvdec bench/*.sh bench/plan/run bench/plan/growth bench/plan/differ bench/plan/*.sh)
 pages=(man/*.[1-9])
@@ -111,11 +110,6 @@ syntax() {
         # shellcheck disable=SC2086 # flags
         clang -fsyntax-only $LINT_CFLAGS "$file"
     done
-    for file in src/**/*.cc; do
-        [ -e /usr/include/sentencepiece_processor.h ] || continue
-        # shellcheck disable=SC2086 # flags
-        clang++ -fsyntax-only $LINT_CXXFLAGS "$file"
-    done
     # Other programs include it first, and C++ ones too.
     clang -fsyntax-only -std=c11 -pedantic -Wall -Wextra -Werror -x c include/bload.h
     clang -fsyntax-only -std=c++11 -pedantic -Wall -Wextra -Werror -x c++ include/bload.h
@@ -125,7 +119,7 @@ syntax() {
 static_check() {
     cppcheck --quiet --std=c11 --language=c --enable=warning,performance,portability --inline-suppr \
         --suppress=missingIncludeSystem --suppress=internalAstError --suppress=memleak --suppress=autoVariables \
-        --suppress=duplicateAssignExpression -D__x86_64__ -D__GNUC__=12 -Isrc -Iinclude -isrc/kind/text/sentencepiece.cc src
+        --suppress=duplicateAssignExpression -D__x86_64__ -D__GNUC__=12 -Isrc -Iinclude src
 }
 
 # A value that nobody reads: most often a status that is overwritten before it is checked.

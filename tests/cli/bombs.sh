@@ -107,7 +107,7 @@ test_lists_without_ends() {
 # A tree of values takes fifty times what it is built of.
 test_json_of_too_many_values() {
     texts
-    { printf '{"model": {"type": "BPE", "vocab": [' && zeros 10 , | sed 's/,/1,/g' && printf '1]}}'; } >ones.json
+    { printf '{"model": {"type": "BPE"}, "padding": [' && zeros 10 , | sed 's/,/1,/g' && printf '1]}'; } >ones.json
     within 150 1 bload scan -j 1 t --tokenizer ones.json
     err_has 'ones.json: more values than a tokenizer has (8388608)'
     zeros 1 '[' >deep.json

@@ -740,11 +740,6 @@ test_the_manifest_names_the_libraries_that_were_used() {
     grep -A 1 '"libraries"' d/manifest.json | grep -q '": "' && fail "bytes need no library"
     expect 0 bload pack -q corpus.jsonl --tokenizer bytes -T 20 -o e --compress zstd
     grep -A 1 '"libraries"' e/manifest.json | grep -q '"zstd": "1'
-    local model
-    model=$(shared data/tokenizers/spm-unigram-1k-test_model.model)
-    bload scan corpus.jsonl --tokenizer "$model" >"$OUT" 2>"$ERR" || { grep -q 'built without' "$ERR" && skip 'built without SentencePiece'; }
-    expect 0 bload pack -q corpus.jsonl --tokenizer "$model" -T 20 -o f
-    grep -A 1 '"libraries"' f/manifest.json | grep -q '"sentencepiece": "[0-9]'
 }
 
 test_flags_of_another_kind() {

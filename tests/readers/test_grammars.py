@@ -1,5 +1,5 @@
 """Known grammars have the words of the engine that their model's published files are for, by its version of Unicode: every code point
-in contexts, and random texts of every script. Of both a sample; all with EVERY=1 (tests/slow/grammars.sh)."""
+in contexts, and random texts of every script. Of both a sample; all with EVERY=1 (make check-tokenizers)."""
 import base64
 import os
 import random

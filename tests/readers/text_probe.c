@@ -25,7 +25,6 @@
 #include "kind/text/grammar_split.h"
 #include "kind/text/normal_form.h"
 #include "kind/text/regex.h"
-#include "kind/text/sentencepiece.h"
 #include "kind/text/wordpiece.h"
 
 struct mode;
@@ -43,7 +42,6 @@ struct probe {
     struct bl_vocabulary vocabulary;
     struct bl_wordpiece wordpiece;
     struct bl_ids ids;
-    struct bl_sentencepiece *sentencepiece;
 };
 
 struct mode {
@@ -205,31 +203,6 @@ static void wordpiece_close(struct probe *probe)
     bl_ids_free(&probe->ids);
 }
 
-static int sentencepiece_open(struct probe *probe, struct bl_error *e)
-{
-    struct bl_buffer data = {0};
-    int rc = bl_io_read_file(probe->argument[0], 1 << 28, &data, e);
-    if (!rc)
-        rc = bl_sentencepiece_open(&probe->sentencepiece, data.data, data.size, e);
-    bl_buffer_free(&data);
-    return rc;
-}
-
-static int sentencepiece_run(struct probe *probe, const char *text, size_t size, struct bl_buffer *out,
-                             struct bl_error *e)
-{
-    probe->ids.count = 0;
-    int rc = bl_sentencepiece_encode(probe->sentencepiece, text, size, &probe->ids, e);
-    bl_buffer_append(out, probe->ids.id, probe->ids.count * sizeof *probe->ids.id);
-    return rc;
-}
-
-static void sentencepiece_close(struct probe *probe)
-{
-    bl_sentencepiece_close(probe->sentencepiece);
-    bl_ids_free(&probe->ids);
-}
-
 static const struct mode modes[] = {
     {"utf8", 0, 0, NULL, utf8_run, NULL},
     {"nfc", 0, BL_NFC, NULL, normal_run, NULL},
@@ -242,7 +215,6 @@ static const struct mode modes[] = {
     {"bert", 1, 0, bert_open, bert_run, NULL},
     {"bertsplit", 0, 0, NULL, bertsplit_run, split_close},
     {"wordpiece", 2, 0, wordpiece_open, wordpiece_run, wordpiece_close},
-    {"sentencepiece", 1, 0, sentencepiece_open, sentencepiece_run, sentencepiece_close},
 };
 
 /* Reads one record: 1, or 0 at the end. */

@@ -1,90 +1,99 @@
-#include "kind/text/sentencepiece.h"
-
-#include <string.h>
-
 #include "base/io.h"
+#include "kind/text/encoder.h"
 #include "unit.h"
+#include "base/output.h"
 
-/* A file of the shared data; false, and a line that says so, where there is none. */
-static bool read_model(struct bl_buffer *data)
+#define PIECE(text, score, type) "\x0a\x0a\x0a\x01" text "\x15" score "\x18" type
+#define ZERO "\0\0\0\0"
+#define UNKNOWN PIECE("?", ZERO, "\2")
+#define WHOLE(text) text, sizeof(text) - 1
+
+static int open_model(const char *bytes, size_t size, struct bl_tokenizer **tokenizer, struct bl_error *e)
 {
-    const char *shared = getenv("BLOAD_SHARED");
-    char path[4096];
-    struct bl_error e = {0};
-    snprintf(path, sizeof path, "%s/data/tokenizers/spm-unigram-1k-test_model.model", shared ? shared : "../shared");
-    if (!bl_sentencepiece_available || bl_io_read_file(path, 1 << 28, data, &e)) {
-        unit_skip(bl_sentencepiece_available ? "no shared SentencePiece model" : "built without SentencePiece");
-        return false;
-    }
-    return true;
+    const struct bl_tokenizer_options options = {.path = "t.model"};
+    ck_assert_int_eq(bl_output_replace("t.model", bytes, size, e), BL_OK);
+    return bl_tokenizer_open(tokenizer, &options, e);
 }
 
-START_TEST(no_model)
+START_TEST(what_is_no_model_is_refused)
 {
-    static const char *const bad[] = {"", "no model", "\x0a\x7f"};
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *message;
+    } bad[] = {
+        {"", 0, "t.model: not a SentencePiece model: it has no pieces"},
+        {WHOLE("no model"), "not a SentencePiece model: it is damaged near byte"},
+        {WHOLE("\x0a\x7f"), "it is damaged near byte 2"},
+        {WHOLE("\x0a\x05\x0a\x09"), "it is damaged"},
+        {WHOLE("\x0f"), "it is damaged"},
+        {WHOLE(UNKNOWN PIECE("a", ZERO, "\1") PIECE("a", ZERO, "\4")), "the piece 2 is the same as the piece 1"},
+        {WHOLE(UNKNOWN UNKNOWN), "the piece 1 is the same as the piece 0"},
+        {WHOLE(UNKNOWN PIECE("b", ZERO, "\2")), "the pieces 0 and 1 are both unknown"},
+        {WHOLE(PIECE("a", ZERO, "\1")), "no piece for unknown characters"},
+        {WHOLE(UNKNOWN PIECE("a", ZERO, "\7")), "the piece 1 is empty, of an unknown type"},
+        {WHOLE(UNKNOWN PIECE("a", "\0\0\xc0\x7f", "\1")), "without a score"},
+        {WHOLE(UNKNOWN PIECE("\xff", ZERO, "\1")), "the piece 1 is not UTF-8"},
+        {WHOLE(UNKNOWN "\x12\x05\x18\x02\x98\x02\x01"), "it has 0 pieces for bytes, not 256"},
+        {WHOLE(UNKNOWN "\x1a\x03\x12\x01x"), "the map of the normalizer"},
+        {WHOLE(UNKNOWN PIECE("a", ZERO, "\5") "\x12\x02\x18\x02"), "not supported: the unused piece 1"},
+    };
+    char directory[64];
+    unit_enter(directory);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct bl_sentencepiece *model;
+        struct bl_tokenizer *tokenizer;
         struct bl_error e = {0};
-        ck_assert_int_eq(bl_sentencepiece_open(&model, bad[i], strlen(bad[i]), &e), BL_EFAIL);
-        ck_assert_ptr_null(model);
-        ck_assert_ptr_nonnull(
-            strstr(e.text, bl_sentencepiece_available ? "not a SentencePiece model" : "libsentencepiece-dev"));
-        bl_sentencepiece_close(model);
+        ck_assert_msg(open_model(bad[i].bytes, bad[i].size, &tokenizer, &e) == BL_EFAIL, "%zu", i);
+        ck_assert_ptr_null(tokenizer);
+        ck_assert_msg(strstr(e.text, bad[i].message) != NULL, "\"%s\" where \"%s\" was to come", e.text,
+                      bad[i].message);
     }
+    unit_leave(directory);
 }
 END_TEST
 
-START_TEST(pieces)
+static void ids_are(const char *bytes, size_t size, const char *text, const int32_t *expected, size_t count)
 {
-    static const char text[] = "Hello\0 world";
-    struct bl_buffer data = {0};
-    struct bl_sentencepiece *model;
+    struct bl_tokenizer *tokenizer;
+    struct bl_encoder *encoder;
     struct bl_ids ids = {0};
     struct bl_error e = {0};
-    if (!read_model(&data))
-        return;
-    ck_assert_int_eq(bl_sentencepiece_open(&model, data.data, data.size, &e), 0);
-    ck_assert_int_eq(bl_sentencepiece_size(model), 1000);
-    ck_assert_int_eq(bl_sentencepiece_find(model, "<unk>"), 0);
-    ck_assert_int_eq(bl_sentencepiece_find(model, "</s>"), 2);
-    ck_assert_int_eq(bl_sentencepiece_find(model, "no such piece"), -1);
-    ck_assert_int_eq(bl_sentencepiece_encode(model, "", 0, &ids, &e), 0);
-    ck_assert_uint_eq(ids.count, 0);
-    ck_assert_int_eq(bl_sentencepiece_encode(model, text, sizeof text - 1, &ids, &e), 0);
-    size_t count = ids.count;
-    ck_assert_uint_gt(count, 3);
-    ck_assert_int_eq(bl_sentencepiece_encode(model, text, sizeof text - 1, &ids, &e), 0);
-    ck_assert_uint_eq(ids.count, 2 * count); /* appended */
-    ck_assert_int_eq(memcmp(ids.id, ids.id + count, count * sizeof *ids.id), 0);
-    ck_assert_int_eq(bl_sentencepiece_encode(model, text, SIZE_MAX / 2, &ids, &e), BL_EDATA);
+    ck_assert_msg(open_model(bytes, size, &tokenizer, &e) == BL_OK, "%s", e.text);
+    ck_assert_int_eq(bl_encoder_open(&encoder, tokenizer, &e), BL_OK);
+    ck_assert_msg(bl_encoder_encode(encoder, text, strlen(text), &ids, &e) == BL_OK, "%s", e.text);
+    ck_assert_uint_eq(ids.count, count);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_int_eq(ids.id[i], expected[i]);
+    ck_assert_int_eq(bl_tokenizer_find(tokenizer, "?"), 0);
+    ck_assert_int_eq(bl_tokenizer_find(tokenizer, "b"), 2);
+    ck_assert_int_eq(bl_tokenizer_find(tokenizer, "none"), -1);
     bl_ids_free(&ids);
-    bl_sentencepiece_close(model);
-    bl_buffer_free(&data);
+    bl_encoder_close(encoder);
+    bl_tokenizer_close(tokenizer);
 }
-END_TEST
 
-/* A file that breaks off is an error; but where it does between two pieces it is a model that has fewer. */
-START_TEST(broken_models)
+/* Unigram and BPE without the prefix and with equal scores: of "aba" BPE merges the left pair; unknown ones are one. */
+START_TEST(pieces_are_found)
 {
-    struct bl_buffer data = {0};
-    if (!read_model(&data))
-        return;
-    for (size_t size = 0; size < data.size; size += 997) {
-        struct bl_sentencepiece *model;
-        struct bl_error e = {0};
-        int rc = bl_sentencepiece_open(&model, data.data, size, &e);
-        ck_assert(rc == BL_EFAIL || (rc == 0 && bl_sentencepiece_size(model) < 1000));
-        bl_sentencepiece_close(model);
-    }
-    bl_buffer_free(&data);
+#define PIECES                                                                                                         \
+    UNKNOWN PIECE("a", ZERO, "\1") PIECE("b", ZERO, "\1") "\x0a\x0b\x0a\x02"                                           \
+                                                          "ab\x15" ZERO "\x18\1"                                       \
+                                                          "\x0a\x0b\x0a\x02"                                           \
+                                                          "ba\x15" ZERO "\x18\1"
+    char directory[64];
+    unit_enter(directory);
+    ids_are(WHOLE(PIECES "\x1a\x02\x18\x00"
+                         "\x12\x02\x18\x02"),
+            "abaxyb a", (int32_t[]){3, 1, 0, 2, 0, 1}, 6);
+    ids_are(WHOLE(PIECES "\x1a\x02\x18\x00"), "ababxy", (int32_t[]){3, 3, 0}, 3);
+    unit_leave(directory);
 }
 END_TEST
 
 static void add(TCase *tests)
 {
-    tcase_add_test(tests, no_model);
-    tcase_add_test(tests, pieces);
-    tcase_add_test(tests, broken_models);
+    tcase_add_test(tests, what_is_no_model_is_refused);
+    tcase_add_test(tests, pieces_are_found);
 }
 
 int main(void)

@@ -134,6 +134,12 @@ bool bl_added_next(const struct bl_added *added, const uint8_t *text, size_t siz
     return false;
 }
 
+size_t bl_added_size_at(const struct bl_added *added, const uint8_t *text, size_t size)
+{
+    const struct bl_added_token *token = added_longest(added, text, size);
+    return token ? token->size : 0;
+}
+
 void bl_added_free(struct bl_added *added)
 {
     bl_buffer_free(&added->text);

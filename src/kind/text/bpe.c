@@ -220,12 +220,17 @@ static uint64_t heap_pop(struct heap *heap)
     return first;
 }
 
+static inline uint32_t symbol_rank(const struct bl_bpe *bpe, uint32_t symbol)
+{
+    return bpe->rank ? bpe->rank[symbol] : symbol;
+}
+
 static void part_set_pair(const struct bl_bpe *bpe, struct part *part, uint32_t at, uint32_t n, struct heap *heap)
 {
     uint32_t next = part[at].next;
     part[at].pair = next < n ? pair_find(bpe, part[at].symbol, part[next].symbol) : BL_SYMBOL_NONE;
     if (part[at].pair != BL_SYMBOL_NONE)
-        heap_push(heap, (uint64_t)part[at].pair << 32 | at);
+        heap_push(heap, (uint64_t)symbol_rank(bpe, part[at].pair) << 32 | at);
 }
 
 static void parts_merge(const struct bl_bpe *bpe, struct part *part, uint32_t n, struct heap *heap)
@@ -233,7 +238,7 @@ static void parts_merge(const struct bl_bpe *bpe, struct part *part, uint32_t n,
     while (heap->count) {
         uint64_t item = heap_pop(heap);
         uint32_t at = (uint32_t)item;
-        if (part[at].pair != (uint32_t)(item >> 32))
+        if (part[at].pair == BL_SYMBOL_NONE || symbol_rank(bpe, part[at].pair) != (uint32_t)(item >> 32))
             continue;
         uint32_t gone = part[at].next;
         part[gone].pair = BL_SYMBOL_NONE;
@@ -273,6 +278,8 @@ static int word_merge_long(const struct bl_bpe *bpe, struct bl_bpe_scratch *scra
 int bl_bpe_merge(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word, size_t size,
                  struct bl_ids *ids, struct bl_error *e)
 {
+    if (bpe->rank)
+        return word_merge_long(bpe, scratch, word, size, ids, e);
     if (size <= FEW)
         return word_merge_short(bpe, word, size, ids, e);
     if (bpe->ordered)

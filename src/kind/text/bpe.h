@@ -45,6 +45,7 @@ struct bl_bpe {
     uint32_t *byte_pair;         /* [first * 256 + second] the symbol of two bytes, or BL_SYMBOL_NONE */
     struct bl_trie trie;         /* all symbols by their bytes */
     bool ordered;                /* every symbol comes after those that it is made of */
+    uint32_t *rank;              /* of a symbol, where several have the same; NULL: the symbol itself */
     struct bl_vocabulary strays; /* tokens that no merge makes, but that can be whole words */
     uint64_t *joined;            /* bit [first * 256 + second]: two bytes that are adjacent in a symbol */
     bool suffixed;               /* a word ends with BL_WORD_END (alphabet.h) */
@@ -66,6 +67,10 @@ int bl_bpe_from_merges(struct bl_bpe *bpe, const struct bl_vocabulary *v, const 
                        size_t first, bool direct, struct bl_error *e);
 /* Builds it from ranks, which are the ids. */
 int bl_bpe_from_ranks(struct bl_bpe *bpe, const struct bl_vocabulary *v, struct bl_error *e);
+/* The same by priorities of the tokens, lower ones first; of tokens with equal ones the leftmost is merged first. Only
+ * merging makes tokens. */
+int bl_bpe_from_priorities(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t *priority,
+                           struct bl_error *e);
 void bl_bpe_free(struct bl_bpe *bpe);
 
 /* Memory for merging; start from {0}. */

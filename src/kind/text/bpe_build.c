@@ -18,6 +18,7 @@ struct rule {
 struct rules {
     const struct bl_vocabulary *v;
     const struct bl_merge *merge; /* or NULL */
+    const uint32_t *priority;     /* of the tokens, where there are no merges; NULL: their ids */
     struct bl_hash by_pair;
 };
 
@@ -51,7 +52,9 @@ static struct rule rules_find(const struct rules *rules, uint32_t left, uint32_t
     }
     const struct bl_token *token = rules->v->token;
     int64_t both = bl_vocabulary_find(rules->v, bytes, (size_t)token[left].size + token[right].size);
-    return both < 0 ? (struct rule){NONE, NONE} : (struct rule){(uint32_t)token[both].id, (uint32_t)both};
+    if (both < 0)
+        return (struct rule){NONE, NONE};
+    return (struct rule){rules->priority ? rules->priority[both] : (uint32_t)token[both].id, (uint32_t)both};
 }
 
 /* Merges the bytes of a token (at least two) alone. True if that makes the token; *made: its merge. */
@@ -206,6 +209,22 @@ out:
     return code;
 }
 
+/* Numbers the symbols by their priorities, if two have the same. */
+static int bpe_rank(struct bl_bpe *bpe, const struct made *made, size_t count, struct bl_error *e)
+{
+    bool equal = false;
+    for (size_t i = 1; i < count; i++)
+        equal = equal || made[i].priority == made[i - 1].priority;
+    if (!equal)
+        return BL_OK;
+    bpe->rank = malloc((256 + count) * sizeof *bpe->rank);
+    if (!bpe->rank)
+        return bl_error_memory(e);
+    for (uint32_t i = 0; i < 256 + count; i++)
+        bpe->rank[i] = i > 256 && made[i - 256].priority == made[i - 257].priority ? bpe->rank[i - 1] : i;
+    return BL_OK;
+}
+
 /* Finds the merge of every token. direct: tokens without one are kept as strays. */
 static int rules_make_tokens(struct bl_bpe *bpe, const struct rules *rules, const uint32_t byte_token[256], bool direct,
                              struct made *made, size_t *count, struct bl_error *e)
@@ -242,6 +261,9 @@ static int bpe_build(struct bl_bpe *bpe, const struct rules *rules, bool direct,
     qsort(made, count, sizeof *made, made_compare);
     bpe_fill(bpe, v, byte_token, made, count, number);
     bpe_note_joined(bpe, v, made, count);
+    code = bpe_rank(bpe, made, count, e);
+    if (code)
+        goto out;
     code = bpe_build_trie(bpe, v, made, count, e);
 out:
     free(made);
@@ -253,6 +275,13 @@ int bl_bpe_from_ranks(struct bl_bpe *bpe, const struct bl_vocabulary *v, struct 
 {
     struct rules rules = {.v = v};
     return bpe_build(bpe, &rules, true, e);
+}
+
+int bl_bpe_from_priorities(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t *priority,
+                           struct bl_error *e)
+{
+    struct rules rules = {.v = v, .priority = priority};
+    return bpe_build(bpe, &rules, false, e);
 }
 
 int bl_bpe_from_merges(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct bl_merge *merges, size_t count,
@@ -283,6 +312,7 @@ void bl_bpe_free(struct bl_bpe *bpe)
     free(bpe->filter);
     free(bpe->byte_pair);
     free(bpe->joined);
+    free(bpe->rank);
     free(bpe->known);
     free(bpe->known_last);
     bl_trie_free(&bpe->trie);

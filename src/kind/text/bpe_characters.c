@@ -42,7 +42,7 @@ static int bytes_add(struct bl_vocabulary *v, const int32_t id[256], struct bl_e
     return code;
 }
 
-/* Adds the merges that make a token from its bytes, from left to right. */
+/* Adds the merges that make a token from its bytes, from left to right, if merges are wanted. */
 static int chain_add(struct bl_vocabulary *v, struct bl_merges *merges, const uint8_t *bytes, size_t size,
                      struct bl_error *e)
 {
@@ -53,7 +53,7 @@ static int chain_add(struct bl_vocabulary *v, struct bl_merges *merges, const ui
         code = bl_vocabulary_add(v, bytes, i + 1, -1, &known, e);
         int64_t both = known < 0 ? (int64_t)v->count - 1 : known;
         /* Of the shorter ones, those that are there already have their merge. */
-        if (!code && (known < 0 || i + 1 == size))
+        if (!code && merges && (known < 0 || i + 1 == size))
             code = bl_merges_add_tokens(merges, (uint32_t)left, (uint32_t)right, (uint32_t)both, e);
         left = both;
     }
@@ -102,6 +102,40 @@ static int byte_ends_add(struct bl_vocabulary *v, struct bl_merges *merges, stru
                                 bl_vocabulary_find(v, bytes, 1) < 0 ? "" : "for the end of a word");
         code = chain_add(v, merges, bytes, 2, e);
     }
+    return code;
+}
+
+/* Adds the characters of a piece. */
+static int piece_characters_add(struct bl_bpe *bpe, struct bl_vocabulary *v, size_t piece, int32_t unknown,
+                                struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t at = 0, size; at < v->token[piece].size && !code; at += size) {
+        uint8_t bytes[BL_UTF8_MAX];
+        uint32_t point;
+        size = bl_utf8_decode((const char *)bl_vocabulary_bytes(v, piece) + at, &point);
+        memcpy(bytes, bl_vocabulary_bytes(v, piece) + at, size);
+        if (bpe->known)
+            points_add(bpe->known, point);
+        code = chain_add(v, NULL, bytes, size, e);
+        int64_t token = code ? -1 : bl_vocabulary_find(v, bytes, size);
+        if (token >= 0 && v->token[token].id < 0 && unknown >= 0)
+            v->token[token].id = unknown;
+    }
+    return code;
+}
+
+int bl_bpe_add_piece_characters(struct bl_bpe *bpe, struct bl_vocabulary *v, const int32_t byte[256], int32_t unknown,
+                                struct bl_error *e)
+{
+    size_t count = v->count;
+    bpe->unknown = unknown;
+    bpe->known = unknown < 0 ? NULL : calloc(POINTS / 64, sizeof *bpe->known);
+    if (unknown >= 0 && !bpe->known)
+        return bl_error_memory(e);
+    int code = bytes_add(v, byte, e);
+    for (size_t i = 0; i < count && !code; i++)
+        code = piece_characters_add(bpe, v, i, unknown, e);
     return code;
 }
 

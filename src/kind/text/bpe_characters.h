@@ -18,4 +18,10 @@ struct bl_bpe_options {
 int bl_bpe_add_characters(struct bl_bpe *bpe, struct bl_vocabulary *v, struct bl_merges *merges,
                           const struct bl_bpe_options *options, struct bl_error *e);
 
+/* The same for the pieces of SentencePiece, whose merges follow from their scores: characters of pieces that are no
+ * pieces merge as well. byte: ids of bytes, or -1; unknown: the id of unknown characters, or -1 where they become
+ * bytes. */
+int bl_bpe_add_piece_characters(struct bl_bpe *bpe, struct bl_vocabulary *v, const int32_t byte[256], int32_t unknown,
+                                struct bl_error *e);
+
 #endif

@@ -66,7 +66,7 @@ int bl_bpe_encode(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, cons
 
 bool bl_bpe_can_split(const struct bl_bpe *bpe)
 {
-    return !bpe->strays.count && !bpe->suffixed && !bpe->known;
+    return !bpe->strays.count && !bpe->suffixed && !(bpe->known && (bpe->fused || bpe->unknown < 0));
 }
 
 size_t bl_bpe_split(const struct bl_bpe *bpe, const uint8_t *text, size_t size, size_t *at, size_t *end, size_t max)

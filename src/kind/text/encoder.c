@@ -43,11 +43,14 @@ void bl_encoder_set_stop(struct bl_encoder *encoder, const struct bl_cancel *can
     encoder->cancel = cancel;
 }
 
-/* Measured: 5 bytes a byte for ids, buffers and copies, and 2 in a worker that waits; SentencePiece keeps the
- * characters of the whole document. */
+/* Measured: 5 bytes a byte for ids, buffers and copies, and 2 in a worker that waits. Unigram keeps the best way to
+ * each byte of a word, which may be the document, and merging its parts, where nothing splits it. */
 int64_t bl_encoder_memory(const struct bl_encoder *encoder, size_t size)
 {
-    return (int64_t)size * (encoder->tokenizer->sentencepiece ? 220 : 8);
+    const struct bl_tokenizer *tokenizer = encoder->tokenizer;
+    const struct bl_split *last = tokenizer->splits ? &tokenizer->split[tokenizer->splits - 1] : NULL;
+    bool whole = last && last->kind == BL_SPLIT_GRAMMAR && last->grammar == BL_GRAMMAR_WHOLE;
+    return (int64_t)size * (whole ? 48 : 8);
 }
 
 static inline bool encoder_is_stopped(const struct bl_encoder *encoder)
@@ -283,8 +286,6 @@ static int text_encode(struct bl_encoder *encoder, const uint8_t *text, size_t s
 {
     if (encoder->tokenizer->model == BL_MODEL_BYTES)
         return bytes_encode(text, size, ids, e);
-    if (encoder->tokenizer->model == BL_MODEL_SENTENCEPIECE)
-        return bl_sentencepiece_encode(encoder->tokenizer->sentencepiece, (const char *)text, size, ids, e);
     return piece_encode(encoder, 0, text, size, head, ids, e);
 }
 
@@ -327,8 +328,23 @@ static int normal_encode(struct bl_encoder *encoder, const uint8_t *text, size_t
                         normal.head, ids, e);
 }
 
+/* Makes consecutive ids of unknown one, from first on. */
+static void unknown_join(struct bl_ids *ids, size_t first, int32_t unknown)
+{
+    size_t kept = first;
+    for (size_t i = first; i < ids->count; i++) {
+        if (ids->id[i] != unknown || i == first || ids->id[i - 1] != unknown)
+            ids->id[kept++] = ids->id[i];
+    }
+    ids->count = kept;
+}
+
 int bl_encoder_encode(struct bl_encoder *encoder, const char *text, size_t size, struct bl_ids *ids, struct bl_error *e)
 {
-    return added_encode(encoder, &encoder->tokenizer->raw, normal_encode, (const uint8_t *)text, size, size > 0, ids,
-                        e);
+    const struct bl_tokenizer *tokenizer = encoder->tokenizer;
+    size_t first = ids->count;
+    int code = added_encode(encoder, &tokenizer->raw, normal_encode, (const uint8_t *)text, size, size > 0, ids, e);
+    if (!code && tokenizer->joins_unknown)
+        unknown_join(ids, first, tokenizer->unknown);
+    return code;
 }

@@ -1,5 +1,6 @@
 #include "kind/text/normalizer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -108,6 +109,8 @@ static int text_rewrite(const struct bl_normalizer *n, const char *text, size_t 
         bl_buffer_append(out, n->to.data, n->to.size);
         bl_buffer_append(out, text, size);
         return BL_OK;
+    case BL_NORMALIZER_SENTENCEPIECE:
+        return bl_sentencepiece_normalize(n->sentencepiece, text, size, out);
     default:
         prefix = bl_normal_form_prefix(n->form, text, size);
         bl_buffer_append(out, text, prefix);
@@ -154,7 +157,8 @@ int bl_normalizer_apply(const struct bl_normalizer *n, struct bl_matcher *matche
         return BL_OK;
     bl_buffer_clear(out);
     c.beheaded = n->kind == BL_NORMALIZER_BERT && bert_beheads(n, t->text);
-    if (n->kind <= BL_NORMALIZER_BERT || n->kind == BL_NORMALIZER_PREPEND || n->kind == BL_NORMALIZER_BYTES) {
+    if (n->kind <= BL_NORMALIZER_BERT || n->kind == BL_NORMALIZER_PREPEND || n->kind == BL_NORMALIZER_BYTES ||
+        n->kind == BL_NORMALIZER_SENTENCEPIECE) {
         code = text_rewrite(n, t->text, t->size, out, e);
     } else {
         code = text_change(n, matcher, &c, t->size, e);
@@ -176,4 +180,7 @@ void bl_normalizer_free(struct bl_normalizer *n)
     bl_buffer_free(&n->from);
     bl_buffer_free(&n->to);
     bl_precompiled_close(n->precompiled);
+    if (n->sentencepiece)
+        bl_sentencepiece_free(n->sentencepiece);
+    free(n->sentencepiece);
 }

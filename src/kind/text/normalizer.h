@@ -6,6 +6,7 @@
 #include "kind/text/normal_form.h"
 #include "kind/text/precompiled.h"
 #include "kind/text/regex.h"
+#include "kind/text/sentencepiece_normalizer.h"
 
 enum bl_normalizer_kind {
     BL_NORMALIZER_FORM, /* a normal form of Unicode */
@@ -16,7 +17,8 @@ enum bl_normalizer_kind {
     BL_NORMALIZER_PREPEND,
     BL_NORMALIZER_NMT,
     BL_NORMALIZER_BYTES, /* into the byte-level alphabet */
-    BL_NORMALIZER_PRECOMPILED
+    BL_NORMALIZER_PRECOMPILED,
+    BL_NORMALIZER_SENTENCEPIECE
 };
 
 /* Start from {0}, apart from the kind. */
@@ -29,6 +31,7 @@ struct bl_normalizer {
     struct bl_buffer from;  /* or NULL: this text */
     struct bl_buffer to;    /* what it becomes, and what PREPEND prepends */
     struct bl_precompiled *precompiled;
+    struct bl_sentencepiece *sentencepiece;
 };
 
 void bl_normalizer_free(struct bl_normalizer *normalizer);

@@ -38,22 +38,46 @@ static uint32_t unit_label(uint32_t unit)
     return unit & 0x800000ff;
 }
 
-/* What the shortest text in the map that this one begins with becomes, or NULL. */
-static const char *map_find(const struct bl_precompiled *map, const char *text, size_t size)
+/* Goes on to the next text in the map that this one begins with, from *taken bytes on. NULL: there is none. */
+static const char *map_next(const struct bl_precompiled *map, const char *text, size_t size, size_t *taken, size_t *at)
 {
-    size_t at = unit_offset(map->unit[0]);
-    for (size_t i = 0; i < size && text[i]; i++) {
-        at ^= (uint8_t)text[i];
-        if (at >= map->units || unit_label(map->unit[at]) != (uint8_t)text[i])
+    for (size_t i = *taken; i < size && text[i]; i++) {
+        *at ^= (uint8_t)text[i];
+        if (*at >= map->units || unit_label(map->unit[*at]) != (uint8_t)text[i])
             return NULL;
-        uint32_t unit = map->unit[at];
-        at ^= unit_offset(unit);
+        uint32_t unit = map->unit[*at];
+        *at ^= unit_offset(unit);
         if (!unit_has_value(unit))
             continue;
-        uint32_t value = at < map->units ? unit_value(map->unit[at]) : UINT32_MAX;
+        *taken = i + 1;
+        uint32_t value = *at < map->units ? unit_value(map->unit[*at]) : UINT32_MAX;
         return value < map->size ? map->text + value : NULL;
     }
     return NULL;
+}
+
+/* What the shortest text in the map that this one begins with becomes, or NULL. */
+static const char *map_find(const struct bl_precompiled *map, const char *text, size_t size)
+{
+    size_t taken = 0, at = unit_offset(map->unit[0]);
+    return map_next(map, text, size, &taken, &at);
+}
+
+const char *bl_precompiled_longest(const struct bl_precompiled *map, const char *text, size_t size, size_t *taken)
+{
+    const char *with = NULL, *next;
+    size_t done = 0, at = unit_offset(map->unit[0]);
+    while ((next = map_next(map, text, size, &done, &at))) {
+        with = next;
+        *taken = done;
+    }
+    return with;
+}
+
+bool bl_precompiled_begins(const struct bl_precompiled *map, uint8_t byte)
+{
+    size_t at = unit_offset(map->unit[0]) ^ byte;
+    return byte && at < map->units && unit_label(map->unit[at]) == byte;
 }
 
 int bl_precompiled_open(struct bl_precompiled **out, const void *data, size_t size, struct bl_error *e)

@@ -22,4 +22,10 @@ void bl_precompiled_close(struct bl_precompiled *map);
 int bl_precompiled_apply(const struct bl_precompiled *map, const char *text, size_t size, size_t *copied,
                          struct bl_buffer *out);
 
+/* What the longest text in the map that this one begins with becomes, and its size; NULL: there is none. */
+const char *bl_precompiled_longest(const struct bl_precompiled *map, const char *text, size_t size, size_t *taken);
+
+/* Whether a text in the map begins with this byte. */
+bool bl_precompiled_begins(const struct bl_precompiled *map, uint8_t byte);
+
 #endif

@@ -132,19 +132,6 @@ out:
     return code;
 }
 
-static int tokenizer_read_sentencepiece(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
-                                        struct bl_error *e)
-{
-    int code = bl_sentencepiece_open(&tokenizer->sentencepiece, text->data, text->size, e);
-    if (code) {
-        bl_error_prefix(e, "%s", path);
-        return code;
-    }
-    tokenizer->model = BL_MODEL_SENTENCEPIECE;
-    tokenizer->size = bl_sentencepiece_size(tokenizer->sentencepiece);
-    return BL_OK;
-}
-
 static int tokenizer_read_file(struct bl_tokenizer *tokenizer, const char *pattern, struct bl_error *e)
 {
     struct bl_buffer text = {0};
@@ -166,7 +153,7 @@ static int tokenizer_read_file(struct bl_tokenizer *tokenizer, const char *patte
         tokenizer_update_digest(tokenizer, pattern, pattern ? strlen(pattern) : 0);
         code = bl_tokenizer_read_tiktoken(tokenizer, &text, path, pattern, e);
     } else if (model) {
-        code = tokenizer_read_sentencepiece(tokenizer, &text, path, e);
+        code = bl_tokenizer_read_sentencepiece(tokenizer, &text, path, e);
     } else if (wordpiece) {
         tokenizer_update_digest(tokenizer, &tokenizer->lowercase, tokenizer->lowercase ? 1 : 0);
         code = bl_tokenizer_read_wordpiece(tokenizer, &text, path, e);
@@ -289,7 +276,6 @@ void bl_tokenizer_close(struct bl_tokenizer *tokenizer)
     for (int i = 0; i < tokenizer->normalizers; i++)
         bl_normalizer_free(&tokenizer->normalizer[i]);
     bl_unigram_free(&tokenizer->unigram);
-    bl_sentencepiece_close(tokenizer->sentencepiece);
     free(tokenizer->warning);
     free(tokenizer->path);
     free(tokenizer);
@@ -324,8 +310,6 @@ int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text
 {
     if (tokenizer->model == BL_MODEL_BYTES)
         return text[0] && !text[1] ? (uint8_t)text[0] : -1;
-    if (tokenizer->model == BL_MODEL_SENTENCEPIECE)
-        return bl_sentencepiece_find(tokenizer->sentencepiece, text);
     int32_t id = bl_added_find(&tokenizer->raw, text, strlen(text));
     if (id < 0)
         id = bl_added_find(&tokenizer->normal, text, strlen(text));
@@ -372,6 +356,4 @@ void bl_tokenizer_versions(const struct bl_tokenizer *tokenizer,
     char text[BL_REGEX_VERSION_MAX];
     if (bl_tokenizer_has_regex(tokenizer))
         emit(sink, "pcre2", bl_regex_version(text));
-    if (tokenizer->model == BL_MODEL_SENTENCEPIECE)
-        emit(sink, "sentencepiece", bl_sentencepiece_version);
 }

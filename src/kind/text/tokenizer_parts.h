@@ -9,21 +9,13 @@
 #include "base/json.h"
 #include "kind/text/normalizer.h"
 #include "kind/text/pre_tokenizer.h"
-#include "kind/text/sentencepiece.h"
 #include "kind/text/tokenizer.h"
 #include "kind/text/unigram.h"
 #include "kind/text/vocabulary.h"
 #include "kind/text/wordlevel.h"
 #include "kind/text/wordpiece.h"
 
-enum bl_tokenizer_model {
-    BL_MODEL_BYTES,
-    BL_MODEL_BPE,
-    BL_MODEL_WORDPIECE,
-    BL_MODEL_WORDLEVEL,
-    BL_MODEL_UNIGRAM,
-    BL_MODEL_SENTENCEPIECE
-};
+enum bl_tokenizer_model { BL_MODEL_BYTES, BL_MODEL_BPE, BL_MODEL_WORDPIECE, BL_MODEL_WORDLEVEL, BL_MODEL_UNIGRAM };
 
 #define BL_NORMALIZERS_MAX 16
 #define BL_SPLITS_MAX 16
@@ -47,15 +39,15 @@ struct bl_tokenizer {
     struct bl_added normal; /* added tokens that are looked for in normalised text */
     struct bl_normalizer normalizer[BL_NORMALIZERS_MAX];
     int normalizers;
-    struct bl_split split[BL_SPLITS_MAX]; /* at least one, but for the models of bytes and SentencePiece */
+    struct bl_split split[BL_SPLITS_MAX]; /* at least one, but for bytes */
     int splits;
     struct bl_vocabulary vocabulary;
     struct bl_bpe bpe;
     struct bl_wordpiece wordpiece;
     struct bl_unigram unigram;
-    int32_t unknown;             /* id of the model WordLevel's unknown words, or -1 */
+    int32_t unknown;             /* id of unknown words of the model WordLevel, or -1 */
+    bool joins_unknown;          /* consecutive ids of unknown become one */
     struct bl_alphabet alphabet; /* of the vocabulary */
-    struct bl_sentencepiece *sentencepiece;
     struct bl_post_processor post;
     int64_t size;
     uint64_t digest;

@@ -79,14 +79,24 @@ void bl_unigram_free(struct bl_unigram *model)
     *model = (struct bl_unigram){0};
 }
 
-/* Takes a piece from begin to end, if that is better. */
-static inline bool node_improve(struct bl_unigram_node *node, size_t begin, size_t end, double score, int32_t id)
+/* Takes a piece from begin to end, if that is better. In 32 bits the sum is rounded when it is kept, not before. */
+static inline bool node_improve(const struct bl_unigram *model, struct bl_unigram_node *node, size_t begin, size_t end,
+                                double score, int32_t id)
 {
     double sum = score + node[begin].score;
     if (node[end].begin != SIZE_MAX && !(sum > node[end].score))
         return false;
-    node[end] = (struct bl_unigram_node){sum, begin, id};
+    node[end] = (struct bl_unigram_node){model->single ? (double)(float)sum : sum, begin, id};
     return true;
+}
+
+/* The same for an unknown character, whose sum is of 32 bits from the beginning. */
+static bool node_improve_unknown(const struct bl_unigram *model, struct bl_unigram_node *node, size_t begin, size_t end)
+{
+    double score = model->lowest - PENALTY;
+    if (model->single)
+        score = (float)((float)score + (float)node[begin].score) - node[begin].score;
+    return node_improve(model, node, begin, end, score, model->unknown);
 }
 
 /* Finds the best way to every byte where a character ends. */
@@ -105,11 +115,10 @@ static int nodes_find(const struct bl_unigram *model, struct bl_unigram_node *no
             at = next;
             if (trie[at].value == BL_TRIE_NONE)
                 continue;
-            node_improve(node, begin, i, model->score[trie[at].value], (int32_t)trie[at].value);
+            node_improve(model, node, begin, i, model->score[trie[at].value], (int32_t)trie[at].value);
             single = single || i == begin + bytes;
         }
-        if (!single && node_improve(node, begin, begin + bytes, model->lowest - PENALTY, model->unknown) &&
-            model->unknown < 0)
+        if (!single && node_improve_unknown(model, node, begin, begin + bytes) && model->unknown < 0)
             return bl_error_set(e, BL_EDATA, "U+%04X is not in the tokenizer's vocabulary, which has no unknown token",
                                 (unsigned)point);
     }
@@ -120,7 +129,7 @@ static int nodes_find(const struct bl_unigram *model, struct bl_unigram_node *no
 static int unknown_put(const struct bl_unigram *model, const uint8_t *text, size_t size, struct bl_ids *reversed,
                        struct bl_error *e)
 {
-    uint32_t piece = bl_trie_find(&model->trie, text, size);
+    uint32_t piece = model->single ? BL_TRIE_NONE : bl_trie_find(&model->trie, text, size);
     if (piece != BL_TRIE_NONE)
         return bl_ids_add(reversed, (int32_t)piece, e);
     bool known = model->byte != NULL;

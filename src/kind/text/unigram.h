@@ -1,9 +1,12 @@
 /* Unigram: of all ways to put a word together from pieces, the one whose scores add up to the most.
  *
- * The sums are those of `tokenizers`: 64-bit, from left to right, and of equal ones the first found stays. A character
- * that is no piece is unknown, for the lowest score less 10; consecutive unknown characters are one. */
+ * The sums are those of `tokenizers`: 64-bit, from left to right, and of equal ones the first found stays. Those of
+ * SentencePiece are kept in 32 bits. A character that is no piece is unknown, for the lowest score less 10; consecutive
+ * unknown characters are one, in `tokenizers` maybe a piece after all. */
 #ifndef BL_UNIGRAM_H
 #define BL_UNIGRAM_H
+
+#include <stdbool.h>
 
 #include "kind/text/ids.h"
 #include "kind/text/trie.h"
@@ -15,6 +18,7 @@ struct bl_unigram {
     double lowest;
     int32_t unknown; /* id, or -1 */
     int32_t *byte;   /* ids of the 256 bytes that unknown text becomes; NULL: none */
+    bool single;     /* as SentencePiece */
 };
 
 /* A piece: its id is its place in the list. */

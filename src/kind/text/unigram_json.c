@@ -59,6 +59,8 @@ static int piece_read(struct bl_json_tokenizer *t, struct pieces *p, const struc
     if (item->type != BL_JSON_ARRAY || !bl_json_next(item, &at, &side[0]) || !bl_json_next(item, &at, &side[1]) ||
         bl_json_next(item, &at, &more) || !bl_json_text(&side[0], &p->plain, &text) || side[1].type != BL_JSON_NUMBER)
         return bl_error_set(e, BL_EFAIL, "\"model.vocab\", entry %zu, is not [piece, score]", p->count);
+    if (p->count == BL_VOCABULARY_MAX)
+        return bl_error_set(e, BL_EFAIL, "\"model.vocab\" has more than %d pieces", BL_VOCABULARY_MAX);
     int code = BL_ARRAY_RESERVE(p->piece, p->capacity, p->count + 1, e);
     if (code)
         return code;
@@ -81,8 +83,8 @@ static int pieces_read(struct bl_json_tokenizer *t, struct pieces *p, struct bl_
         return bl_error_memory(e);
     for (size_t at = 0; !code && bl_json_next(list, &at, &item);)
         code = piece_read(t, p, &item, bytes, e);
-    if (!code && (!p->count || p->count > BL_ID_MAX))
-        code = bl_error_set(e, BL_EFAIL, "\"model.vocab\" has not 1 to %d pieces", BL_ID_MAX);
+    if (!code && !p->count)
+        code = bl_error_set(e, BL_EFAIL, "\"model.vocab\" is empty");
     return code;
 }
 

@@ -1,0 +1,444 @@
+/* The .model files of SentencePiece: a message of Protocol Buffers with pieces, their scores and types, the kind of the
+ * model, and the rules of its normalizer. The ids are those of the released package. */
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/utf8.h"
+#include "kind/text/bpe_characters.h"
+#include "kind/text/protobuf.h"
+#include "kind/text/tokenizer_readers.h"
+
+/* The numbers of fields, types and kinds in sentencepiece_model.proto. */
+enum { MODEL_PIECE = 1, MODEL_TRAINER = 2, MODEL_NORMALIZER = 3 };
+enum { PIECE_TEXT = 1, PIECE_SCORE = 2, PIECE_TYPE = 3 };
+enum { TRAINER_KIND = 3, TRAINER_SUFFIX = 24, TRAINER_FALLBACK = 35 };
+enum { NORMALIZER_MAP = 2, NORMALIZER_PREFIX = 3, NORMALIZER_TRIMMED = 4, NORMALIZER_ESCAPED = 5 };
+enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, USER = 4, UNUSED = 5, BYTE = 6 };
+enum { UNIGRAM = 1, BPE = 2, WORD = 3, CHARACTER = 4 };
+
+struct piece {
+    const uint8_t *text; /* in the file */
+    size_t size;
+    float score;
+    uint64_t type;
+};
+
+struct model {
+    struct piece *piece;
+    size_t count, capacity;
+    uint64_t kind, fallback, suffix;
+    uint64_t prefix, trimmed, escaped;
+    const uint8_t *map;
+    size_t map_size;
+    int64_t unknown;
+};
+
+static struct bl_protobuf message(const struct bl_protobuf_field *field)
+{
+    return (struct bl_protobuf){field->data, field->data + field->size};
+}
+
+static bool piece_read(const struct bl_protobuf_field *field, struct piece *piece)
+{
+    struct bl_protobuf m = message(field);
+    struct bl_protobuf_field f;
+    bool damaged;
+    *piece = (struct piece){.type = NORMAL};
+    while (bl_protobuf_next(&m, &f, &damaged)) {
+        uint32_t bits = (uint32_t)f.value;
+        if (f.number == PIECE_TEXT && f.data) {
+            piece->text = f.data;
+            piece->size = f.size;
+        } else if (f.number == PIECE_SCORE && !f.data) {
+            memcpy(&piece->score, &bits, sizeof bits);
+        } else if (f.number == PIECE_TYPE && !f.data) {
+            piece->type = f.value;
+        }
+    }
+    return !damaged;
+}
+
+/* Reads the numbers of a message into values, by their fields. */
+static bool numbers_read(const struct bl_protobuf_field *field, const uint32_t *number, uint64_t *const *value,
+                         size_t count, struct model *model)
+{
+    struct bl_protobuf m = message(field);
+    struct bl_protobuf_field f;
+    bool damaged;
+    while (bl_protobuf_next(&m, &f, &damaged)) {
+        for (size_t i = 0; i < count; i++) {
+            if (f.number == number[i] && !f.data)
+                *value[i] = f.value;
+        }
+        if (field->number == MODEL_NORMALIZER && f.number == NORMALIZER_MAP && f.data) {
+            model->map = f.data;
+            model->map_size = f.size;
+        }
+    }
+    return !damaged;
+}
+
+static bool trainer_read(const struct bl_protobuf_field *field, struct model *model)
+{
+    static const uint32_t number[] = {TRAINER_KIND, TRAINER_SUFFIX, TRAINER_FALLBACK};
+    uint64_t *const value[] = {&model->kind, &model->suffix, &model->fallback};
+    return field->data && numbers_read(field, number, value, 3, model);
+}
+
+static bool normalizer_read(const struct bl_protobuf_field *field, struct model *model)
+{
+    static const uint32_t number[] = {NORMALIZER_PREFIX, NORMALIZER_TRIMMED, NORMALIZER_ESCAPED};
+    uint64_t *const value[] = {&model->prefix, &model->trimmed, &model->escaped};
+    return field->data && numbers_read(field, number, value, 3, model);
+}
+
+static int model_read(const struct bl_buffer *text, struct model *model, struct bl_error *e)
+{
+    struct bl_protobuf m = {(const uint8_t *)text->data, (const uint8_t *)text->data + text->size};
+    struct bl_protobuf_field f;
+    bool damaged, whole = true;
+    *model = (struct model){.kind = UNIGRAM, .prefix = 1, .trimmed = 1, .escaped = 1, .unknown = -1};
+    while (whole && bl_protobuf_next(&m, &f, &damaged)) {
+        struct piece piece;
+        if (f.number == MODEL_TRAINER)
+            whole = trainer_read(&f, model);
+        else if (f.number == MODEL_NORMALIZER)
+            whole = normalizer_read(&f, model);
+        if (f.number != MODEL_PIECE)
+            continue;
+        whole = f.data && model->count <= BL_VOCABULARY_MAX && piece_read(&f, &piece);
+        int code = whole ? BL_ARRAY_RESERVE(model->piece, model->capacity, model->count + 1, e) : BL_OK;
+        if (code)
+            return code;
+        if (whole)
+            model->piece[model->count++] = piece;
+    }
+    if (!whole || damaged)
+        return bl_error_set(e, BL_EFAIL, "not a SentencePiece model: it is damaged near byte %zu",
+                            (size_t)(m.at - (const uint8_t *)text->data));
+    if (!model->count || model->count > BL_VOCABULARY_MAX)
+        return bl_error_set(e, BL_EFAIL, "not a SentencePiece model: it has no pieces, or more than %d",
+                            BL_VOCABULARY_MAX);
+    return BL_OK;
+}
+
+/* Checks the pieces as the package does, and finds the unknown one. */
+static int pieces_check(struct model *model, struct bl_error *e)
+{
+    struct bl_vocabulary seen[2] = {0}; /* pieces of text, and the others */
+    size_t bytes = 0;
+    int64_t known;
+    int code = BL_OK;
+    for (size_t i = 0; i < model->count && !code; i++) {
+        const struct piece *p = &model->piece[i];
+        bool text = p->type == NORMAL || p->type == USER || p->type == UNUSED;
+        if (!p->size || p->type < NORMAL || p->type > BYTE || p->score != p->score)
+            code = bl_error_set(e, BL_EFAIL, "the piece %zu is empty, of an unknown type or without a score", i);
+        else if (bl_utf8_valid((const char *)p->text, p->size) < p->size)
+            code = bl_error_set(e, BL_EFAIL, "the piece %zu is not UTF-8", i);
+        else
+            code = bl_vocabulary_add(&seen[text], p->text, p->size, (int32_t)i, &known, e);
+        if (!code && known >= 0)
+            code =
+                bl_error_set(e, BL_EFAIL, "the piece %zu is the same as the piece %d", i, seen[text].token[known].id);
+        if (!code && p->type == UNKNOWN && model->unknown >= 0)
+            code = bl_error_set(e, BL_EFAIL, "the pieces %d and %zu are both unknown", (int)model->unknown, i);
+        if (p->type == UNKNOWN)
+            model->unknown = (int64_t)i;
+        bytes += p->type == BYTE;
+    }
+    if (!code && model->unknown < 0)
+        code = bl_error_set(e, BL_EFAIL, "it has no piece for unknown characters");
+    if (!code && model->fallback && bytes != 256)
+        code = bl_error_set(e, BL_EFAIL, "it has %zu pieces for bytes, not 256", bytes);
+    bl_vocabulary_free(&seen[0]);
+    bl_vocabulary_free(&seen[1]);
+    return code;
+}
+
+/* Spaces stand for U+2581 unless a piece has spaces. */
+static bool spaces_can_stand(const struct model *model)
+{
+    for (size_t i = 0; i < model->count; i++) {
+        if (memchr(model->piece[i].text, ' ', model->piece[i].size))
+            return false;
+    }
+    return model->escaped;
+}
+
+/* The id of the piece of a byte, or -1. */
+static int32_t byte_find(const struct model *model, unsigned byte)
+{
+    char text[8];
+    snprintf(text, sizeof text, "<0x%02X>", byte);
+    for (size_t i = 0; i < model->count; i++) {
+        const struct piece *p = &model->piece[i];
+        if (p->type == BYTE && p->size == 6 && !memcmp(p->text, text, 6))
+            return (int32_t)i;
+    }
+    return -1;
+}
+
+static int rule_read(struct bl_tokenizer *tokenizer, const struct model *model, struct bl_error *e)
+{
+    struct bl_normalizer *n = &tokenizer->normalizer[tokenizer->normalizers++];
+    struct bl_sentencepiece *rule = calloc(1, sizeof *rule);
+    *n = (struct bl_normalizer){.kind = BL_NORMALIZER_SENTENCEPIECE, .sentencepiece = rule};
+    if (!rule)
+        return bl_error_memory(e);
+    bl_added_init(&rule->kept);
+    rule->prefix = model->prefix && !model->suffix;
+    rule->suffix = model->prefix && model->suffix;
+    rule->trimmed = model->trimmed;
+    rule->spaces = tokenizer->alphabet.kind == BL_ALPHABET_SPACES;
+    rule->space = rule->spaces || !model->escaped ? " " : BL_METASPACE;
+    int code = model->map_size ? bl_precompiled_open(&rule->map, model->map, model->map_size, e) : BL_OK;
+    for (size_t i = 0; i < model->count && !code; i++) {
+        const struct bl_added_token token = {.id = (int32_t)i};
+        const struct piece *p = &model->piece[i];
+        if (p->type == USER)
+            code = bl_added_add(&rule->kept, (const char *)p->text, p->size, &token, e);
+    }
+    if (!code)
+        bl_sentencepiece_finish(rule);
+    return code;
+}
+
+/* Adds user-defined pieces, which are found in normalised text, but by Unigram; and the names of the others. */
+static int added_read(struct bl_tokenizer *tokenizer, const struct model *model, struct bl_buffer *text,
+                      struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t i = 0; i < model->count && !code; i++) {
+        const struct piece *p = &model->piece[i];
+        bool found = p->type == USER && model->kind != UNIGRAM && model->kind != WORD;
+        const struct bl_added_token token = {.id = (int32_t)i, .plain = !found};
+        if (p->type == NORMAL || !bl_alphabet_decode(&tokenizer->alphabet, (const char *)p->text, p->size, text))
+            continue;
+        code = bl_buffer_check(text, e);
+        if (!code && (found || bl_added_find(&tokenizer->raw, text->data, text->size) < 0))
+            code = bl_added_add(found ? &tokenizer->normal : &tokenizer->raw, text->data, text->size, &token, e);
+    }
+    return code;
+}
+
+/* --- Unigram ---------------------------------------------------------------------------------------------------- */
+
+/* Scores as the package has them: user-defined pieces have more than all that their bytes could get otherwise. */
+static double piece_score(const struct piece *p, float largest)
+{
+    return p->type == USER ? (double)((float)p->size * largest) - 0.1 : (double)p->score;
+}
+
+static int unigram_build(struct bl_tokenizer *tokenizer, const struct model *model, struct bl_error *e)
+{
+    struct bl_unigram *unigram = &tokenizer->unigram;
+    struct bl_unigram_piece *piece = calloc(model->count, sizeof *piece);
+    struct bl_buffer *bytes = &tokenizer->vocabulary.bytes, decoded = {0};
+    float lowest = FLT_MAX, largest = FLT_MIN;
+    size_t size = 0;
+    for (size_t i = 0; i < model->count; i++) {
+        const struct piece *p = &model->piece[i];
+        size += p->size;
+        lowest = p->type == NORMAL && p->score < lowest ? p->score : lowest;
+        largest = p->type == NORMAL && p->score > largest ? p->score : largest;
+    }
+    int code = piece && bl_buffer_reserve(bytes, size + 1) ? BL_OK : bl_error_memory(e);
+    for (size_t i = 0; i < model->count && !code; i++) {
+        const struct piece *p = &model->piece[i];
+        piece[i].score = piece_score(p, largest);
+        if (p->type != NORMAL && p->type != USER)
+            continue;
+        if (!bl_alphabet_decode(&tokenizer->alphabet, (const char *)p->text, p->size, &decoded))
+            continue;
+        piece[i].bytes = (uint8_t *)bytes->data + bytes->size;
+        piece[i].size = decoded.size;
+        bl_buffer_append(bytes, decoded.data, decoded.size);
+        code = bl_buffer_check(&decoded, e);
+    }
+    if (!code)
+        code = bl_unigram_build(unigram, piece, model->count, (int32_t)model->unknown, false, e);
+    unigram->single = true;
+    unigram->lowest = (double)lowest;
+    if (!code && model->fallback) {
+        unigram->byte = malloc(256 * sizeof *unigram->byte);
+        code = unigram->byte ? BL_OK : bl_error_memory(e);
+        for (unsigned i = 0; i < 256 && !code; i++)
+            unigram->byte[i] = byte_find(model, i);
+    }
+    tokenizer->model = BL_MODEL_UNIGRAM;
+    bl_buffer_free(&decoded);
+    free(piece);
+    return code;
+}
+
+/* --- BPE, and characters, which are BPE without merges ---------------------------------------------------------------
+ */
+
+static int score_compare(const void *a, const void *b)
+{
+    const struct piece *x = *(const struct piece *const *)a, *y = *(const struct piece *const *)b;
+    return (x->score < y->score) - (x->score > y->score);
+}
+
+/* Adds the pieces that merging makes, in the order of their scores. *count: how many. */
+static int vocabulary_read(struct bl_tokenizer *tokenizer, const struct model *model, const struct piece **sorted,
+                           size_t *count, struct bl_error *e)
+{
+    struct bl_buffer decoded = {0};
+    int64_t known;
+    uint32_t point;
+    int code = BL_OK;
+    for (size_t i = 0; i < model->count; i++) {
+        const struct piece *p = &model->piece[i];
+        bool one = bl_utf8_decode((const char *)p->text, &point) == p->size;
+        if (p->type == NORMAL && (one || model->kind == BPE))
+            sorted[(*count)++] = p;
+    }
+    qsort(sorted, *count, sizeof *sorted, score_compare);
+    for (size_t i = 0; i < *count && !code; i++) {
+        if (!bl_alphabet_decode(&tokenizer->alphabet, (const char *)sorted[i]->text, sorted[i]->size, &decoded))
+            continue;
+        code = bl_vocabulary_add(&tokenizer->vocabulary, decoded.data, decoded.size,
+                                 (int32_t)(sorted[i] - model->piece), &known, e);
+    }
+    if (!code)
+        code = bl_buffer_check(&decoded, e);
+    bl_buffer_free(&decoded);
+    return code;
+}
+
+static bool token_is_character(const struct bl_vocabulary *v, size_t token)
+{
+    const char *bytes = (const char *)bl_vocabulary_bytes(v, token);
+    return bl_utf8_length(bytes, v->token[token].size) == v->token[token].size;
+}
+
+/* What makes characters comes first, then the characters, then the other pieces by their scores. The pieces are the
+ * first count tokens. */
+static int priorities_set(const struct bl_vocabulary *v, const struct piece *const *sorted, size_t count,
+                          uint32_t **priority, struct bl_error *e)
+{
+    *priority = malloc((v->count + 1) * sizeof **priority);
+    if (!*priority)
+        return bl_error_memory(e);
+    const struct piece *last = NULL;
+    uint32_t next = 0;
+    for (size_t i = count; i < v->count; i++)
+        (*priority)[i] = next++;
+    for (size_t i = 0; i < count; i++) {
+        if (token_is_character(v, i))
+            (*priority)[i] = next++;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (token_is_character(v, i))
+            continue;
+        (*priority)[i] = last && last->score == sorted[i]->score ? next - 1 : next++;
+        last = sorted[i];
+    }
+    return BL_OK;
+}
+
+static int bpe_build(struct bl_tokenizer *tokenizer, const struct model *model, struct bl_error *e)
+{
+    const struct piece **sorted = malloc(model->count * sizeof *sorted);
+    size_t count = 0;
+    int32_t byte[256];
+    uint32_t *priority = NULL;
+    for (unsigned i = 0; i < 256; i++)
+        byte[i] = model->fallback ? byte_find(model, i) : -1;
+    int code = sorted ? vocabulary_read(tokenizer, model, sorted, &count, e) : bl_error_memory(e);
+    if (!code)
+        code = bl_bpe_add_piece_characters(&tokenizer->bpe, &tokenizer->vocabulary, byte,
+                                           model->fallback ? -1 : (int32_t)model->unknown, e);
+    if (!code)
+        code = priorities_set(&tokenizer->vocabulary, sorted, count, &priority, e);
+    if (!code)
+        code = bl_bpe_from_priorities(&tokenizer->bpe, &tokenizer->vocabulary, priority, e);
+    tokenizer->model = BL_MODEL_BPE;
+    free(priority);
+    free(sorted);
+    return code;
+}
+
+/* --- words ---------------------------------------------------------------------------------------------------------
+ */
+
+static int words_build(struct bl_tokenizer *tokenizer, const struct model *model, struct bl_error *e)
+{
+    struct bl_buffer decoded = {0};
+    int64_t known;
+    int code = BL_OK;
+    for (size_t i = 0; i < model->count && !code; i++) {
+        const struct piece *p = &model->piece[i];
+        if (!bl_alphabet_decode(&tokenizer->alphabet, (const char *)p->text, p->size, &decoded))
+            continue;
+        code = bl_vocabulary_add(&tokenizer->vocabulary, decoded.data, decoded.size, (int32_t)i, &known, e);
+    }
+    if (!code)
+        code = bl_buffer_check(&decoded, e);
+    tokenizer->model = BL_MODEL_WORDLEVEL;
+    bl_buffer_free(&decoded);
+    return code;
+}
+
+static struct bl_split split_choose(const struct bl_tokenizer *tokenizer, const struct model *model)
+{
+    struct bl_split split = {.grammar = BL_GRAMMAR_WHOLE};
+    if (model->kind == WORD && tokenizer->alphabet.kind == BL_ALPHABET_SPACES)
+        split.kind = BL_SPLIT_SPACES;
+    else if (model->kind == WORD)
+        split = (struct bl_split){.kind = BL_SPLIT_CHARACTERS,
+                                  .class = BL_CLASS_ONE,
+                                  .one = 0x2581,
+                                  .behavior = BL_BEHAVIOR_MERGED_WITH_NEXT};
+    else if (model->kind != UNIGRAM && bl_bpe_can_split(&tokenizer->bpe))
+        split.kind = BL_SPLIT_MERGES;
+    return split;
+}
+
+static int parts_read(struct bl_tokenizer *tokenizer, struct model *model, struct bl_error *e)
+{
+    struct bl_buffer decoded = {0};
+    int code = pieces_check(model, e);
+    if (code)
+        return code;
+    tokenizer->alphabet.kind = spaces_can_stand(model) ? BL_ALPHABET_SPACES : BL_ALPHABET_TEXT;
+    tokenizer->size = (int64_t)model->count;
+    tokenizer->joins_unknown = !model->fallback;
+    tokenizer->unknown = (int32_t)model->unknown;
+    code = rule_read(tokenizer, model, e);
+    if (!code)
+        code = added_read(tokenizer, model, &decoded, e);
+    bl_buffer_free(&decoded);
+    if (!code && model->kind == UNIGRAM)
+        code = unigram_build(tokenizer, model, e);
+    else if (!code && model->kind == WORD)
+        code = words_build(tokenizer, model, e);
+    else if (!code)
+        code = bpe_build(tokenizer, model, e);
+    if (!code)
+        tokenizer->split[tokenizer->splits++] = split_choose(tokenizer, model);
+    return code;
+}
+
+int bl_tokenizer_read_sentencepiece(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
+                                    struct bl_error *e)
+{
+    struct model model;
+    int code = model_read(text, &model, e);
+    if (!code)
+        code = parts_read(tokenizer, &model, e);
+    for (size_t i = 0; i < model.count && !code; i++) {
+        if (model.piece[i].type == UNUSED && model.kind == BPE)
+            code =
+                bl_error_set(e, BL_EFAIL, "not supported: the unused piece %zu, which would be taken apart again", i);
+    }
+    free(model.piece);
+    if (code)
+        bl_error_prefix(e, "%s", path);
+    return code;
+}
