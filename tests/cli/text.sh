@@ -469,6 +469,12 @@ test_ids_of_a_megatron_pair_and_of_json() {
     cp m.idx short.idx
     expect 3 bload scan short.idx
     err_has 'skipped short.idx#42: 3 tokens from byte 4 are beyond the .bin file (6 bytes)'
+    # The first token of all is no id: nothing is allocated yet.
+    printf 'MMIDIDX\0\0\1\0\0\0\0\0\0\0\3\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0' >signed.idx
+    printf '\0\0\0\0\0\0\0\0' >>signed.idx
+    printf '\377\377' >signed.bin
+    expect 3 bload scan signed.idx
+    err_has 'skipped signed.idx#34: token 0 is -1: an id is a number from 0 to 2147483647'
     printf '%s\n' '{"ids": [7, 8]}' '{"ids": []}' '{"ids": [1.5]}' '{"ids": [-1]}' '{"ids": [1e9]}' >i.jsonl
     expect 3 bload scan i.jsonl --key ids
     err_has 'skipped i.jsonl#28: token 0 is no id (a whole number)'

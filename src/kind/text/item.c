@@ -114,8 +114,9 @@ int bl_item_lay_out(struct bl_item *item, struct bl_error *e)
 
 void bl_item_set_content(struct bl_item *item)
 {
-    size_t marks = item->ids.count ? (size_t)item->config->prepared.begin.count : 0;
-    item->row.content = bl_content_hash(item->ids.id + marks, (item->ids.count - marks) * sizeof *item->ids.id);
+    size_t marks = (size_t)item->config->prepared.begin.count;
+    const int32_t *text = item->ids.count ? item->ids.id + marks : NULL;
+    item->row.content = bl_content_hash(text, text ? (item->ids.count - marks) * sizeof *text : 0);
 }
 
 int bl_item_finish(struct bl_item *item, struct bl_error *e)
