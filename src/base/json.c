@@ -365,31 +365,35 @@ static uint32_t escape_decode(const char **at, const char *end, bool *is_lone)
     return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
 }
 
+/* No escape is shorter than what it stands for. */
 void bl_json_unescape(const struct bl_json_value *value, struct bl_buffer *out, size_t *lone)
 {
-    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    static const char stands_for[256] = {
+        ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};
     const char *at = value->text, *end = value->text + value->size;
     *lone = SIZE_MAX;
+    if (!bl_buffer_reserve(out, value->size))
+        return;
+    char *to = out->data + out->size;
     while (at < end) {
-        const char *escape = memchr(at, '\\', (size_t)(end - at));
-        const char *stop = escape ? escape : end;
-        bl_buffer_append(out, at, (size_t)(stop - at));
+        const char *escape = memchr(at, '\\', (size_t)(end - at)), *stop = escape ? escape : end;
+        memcpy(to, at, (size_t)(stop - at));
+        to += stop - at;
         at = stop;
-        if (at == end)
-            break;
-        if (at[1] != 'u') {
-            bl_buffer_byte(out, to[strchr(from, at[1]) - from]);
+        if (at < end && at[1] != 'u') {
+            *to++ = stands_for[(unsigned char)at[1]];
             at += 2;
-            continue;
+        } else if (at < end) {
+            bool is_lone;
+            size_t place = (size_t)(at - value->text);
+            uint32_t point = escape_decode(&at, end, &is_lone);
+            if (is_lone && *lone == SIZE_MAX)
+                *lone = place;
+            to += bl_utf8_encode(is_lone ? 0xfffd : point, to);
         }
-        char bytes[BL_UTF8_MAX];
-        bool is_lone;
-        size_t place = (size_t)(at - value->text);
-        uint32_t point = escape_decode(&at, end, &is_lone);
-        if (is_lone && *lone == SIZE_MAX)
-            *lone = place;
-        bl_buffer_append(out, bytes, bl_utf8_encode(is_lone ? 0xfffd : point, bytes));
     }
+    out->size = (size_t)(to - out->data);
+    *to = '\0';
 }
 
 /* Goes to the next element of an array or member of an object, at *at of its text; false at the end. */
