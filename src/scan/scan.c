@@ -11,7 +11,9 @@
 /* Batches per worker under way: small files are done in half a millisecond, so a few keep all workers busy. */
 #define SLOTS_PER_WORKER 16
 
-#define WORKER_MEMORY ((int64_t)16 << 20) /* bytes that counting takes without asking for them */
+/* Bytes that counting takes in each worker without asking for them: up to the larger one where there is much memory. */
+#define WORKER_MEMORY_MIN ((int64_t)16 << 20)
+#define WORKER_MEMORY_MAX ((int64_t)64 << 20)
 
 struct scanning {
     const struct bl_scan *scan;
@@ -22,6 +24,7 @@ struct scanning {
     int64_t number; /* of the next chunk */
     int capacity;   /* of a batch */
     bool is_limited;
+    int64_t worker_memory;
     struct bl_memory_budget memory;
     struct bl_forms forms;
     struct bl_scan_progress *progress;
@@ -104,6 +107,13 @@ static void worker_close(void *worker)
     free(w);
 }
 
+static int64_t scan_worker_memory(const struct bl_scan *scan)
+{
+    int64_t share = scan->memory / 32 / scan->workers;
+    share = share < WORKER_MEMORY_MAX ? share : WORKER_MEMORY_MAX;
+    return share > WORKER_MEMORY_MIN ? share : WORKER_MEMORY_MIN;
+}
+
 static int worker_open(void *context, void **worker, struct bl_error *e)
 {
     struct scanning *s = context;
@@ -118,7 +128,7 @@ static int worker_open(void *context, void **worker, struct bl_error *e)
     if (s->is_limited) {
         w->reservation.budget = &s->memory;
         w->reservation.strict = scan->memory_is_strict;
-        w->reservation.included = WORKER_MEMORY;
+        w->reservation.included = s->worker_memory;
     }
     int code = scan->kind->scan->open ? scan->kind->scan->open(scan->config, &w->env, &w->counter, e) : BL_OK;
     if (code)
@@ -277,7 +287,8 @@ static int scan_run(struct scanning *s, struct bl_error *e)
                                    .cancel = scan->env->cancel};
     /* Where packing decodes, the scan only notes what that will need, and decodes next to nothing. */
     s->is_limited = scan->memory && !(scan->kind->decodes && scan->kind->decodes(scan->config));
-    bl_memory_budget_init(&s->memory, scan->memory - scan->workers * WORKER_MEMORY);
+    s->worker_memory = scan_worker_memory(scan);
+    bl_memory_budget_init(&s->memory, scan->memory - scan->workers * s->worker_memory);
     s->capacity = bl_batch_capacity(scan);
     int code = scan_make_rules(s, e);
     if (code)

@@ -53,6 +53,11 @@ int64_t bl_encoder_memory(const struct bl_encoder *encoder, size_t size)
     return (int64_t)size * (whole ? 48 : 8);
 }
 
+void bl_encoder_limit_cache(struct bl_encoder *encoder, int64_t bytes)
+{
+    bl_word_cache_limit(&encoder->words, bytes);
+}
+
 static inline bool encoder_is_stopped(const struct bl_encoder *encoder)
 {
     return encoder->cancel && bl_cancelled(encoder->cancel);
@@ -174,7 +179,7 @@ static int lookup_encode(struct bl_encoder *encoder, const struct lookup *w, str
     if (code || count > BL_LONG_WORD_IDS || !count || (!w->line && !w->far))
         return code;
     if (w->line && !lookup_is_cached(w))
-        bl_word_cache_put(w->line, w->key, ids->id + before, count);
+        bl_word_cache_put(&encoder->words, w->line, w->key, ids->id + before, count);
     if (!w->line || count > BL_WORD_IDS)
         bl_long_word_put(w->far ? w->far : bl_word_cache_long(&encoder->words, w->bytes, w->size), w->bytes, w->size,
                          ids->id + before, count);
@@ -200,9 +205,10 @@ static int consecutive_encode(struct bl_encoder *encoder, const uint8_t *text, s
                               const size_t *end, size_t n, struct bl_ids *ids, struct bl_error *e)
 {
     struct lookup lookup[BATCH];
-    for (size_t i = 0, at = start; i < n; at = end[i++])
+    int code = bl_word_cache_make_room(&encoder->words, e);
+    for (size_t i = 0, at = start; i < n && !code; at = end[i++])
         lookup_begin(&encoder->words, &lookup[i], text + at, end[i] - at, text + size);
-    return batch_encode(encoder, lookup, n, ids, e);
+    return code ? code : batch_encode(encoder, lookup, n, ids, e);
 }
 
 static int spans_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, const struct bl_spans *spans,
@@ -212,6 +218,9 @@ static int spans_encode(struct bl_encoder *encoder, const uint8_t *text, size_t 
     int code = BL_OK;
     for (size_t done = 0, n; done < spans->count && !code; done += n) {
         n = spans->count - done < BATCH ? spans->count - done : BATCH;
+        code = bl_word_cache_make_room(&encoder->words, e);
+        if (code)
+            return code;
         for (size_t i = 0; i < n; i++) {
             const struct bl_span *span = &spans->span[done + i];
             lookup_begin(&encoder->words, &lookup[i], text + span->begin, span->end - span->begin, text + size);

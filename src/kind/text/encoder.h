@@ -17,6 +17,9 @@ void bl_encoder_close(struct bl_encoder *encoder);
 /* From now on encoding returns BL_ECANCEL, between words, once cancel is raised. */
 void bl_encoder_set_stop(struct bl_encoder *encoder, const struct bl_cancel *cancel);
 
+/* The cache of words may take so many bytes (see word_cache.h); 48 MiB unless it is limited. */
+void bl_encoder_limit_cache(struct bl_encoder *encoder, int64_t bytes);
+
 /* The bytes that a document of this size takes at most, with its ids, while it is encoded. */
 int64_t bl_encoder_memory(const struct bl_encoder *encoder, size_t size);
 

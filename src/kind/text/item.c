@@ -10,7 +10,8 @@
 #include "base/utf8.h"
 #include "kind/content.h"
 
-#define HELD_MAX ((size_t)8 << 20) /* bytes of a buffer between two documents */
+#define HELD_MAX ((size_t)8 << 20)     /* bytes of a buffer between two documents */
+#define BUFFERS_MAX ((int64_t)4 << 20) /* bytes of what a worker takes beside its cache of words */
 #define ADD_REASON(item, ...) bl_row_append_reason((item)->reason, sizeof(item)->reason, __VA_ARGS__)
 
 int bl_item_open(struct bl_item *item, const struct bl_text_config *config, const struct bl_kind_env *env,
@@ -20,6 +21,8 @@ int bl_item_open(struct bl_item *item, const struct bl_text_config *config, cons
     int code = config->prepared.tokenizer ? bl_encoder_open(&item->encoder, config->prepared.tokenizer, e) : BL_OK;
     if (item->encoder)
         bl_encoder_set_stop(item->encoder, env->cancel);
+    if (item->encoder && env->reservation && env->reservation->budget)
+        bl_encoder_limit_cache(item->encoder, env->reservation->included - BUFFERS_MAX);
     return code;
 }
 

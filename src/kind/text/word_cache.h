@@ -3,7 +3,8 @@
  * It only affects the time of encoding. Most words are short and have few tokens: their entries are half a cache line,
  * and a word may be in both entries of its line. Longer words and those with more tokens are in a table of larger
  * entries; a short word in that table has a stub in the first one. Neither is a base/hash.h, which forgets nothing: a
- * new word replaces an older one, so that memory is bounded. */
+ * new word replaces an older one, so that memory is bounded. Both begin small, as few texts need more, and grow where
+ * many words are replaced. */
 #ifndef BL_WORD_CACHE_H
 #define BL_WORD_CACHE_H
 
@@ -38,10 +39,30 @@ struct bl_long_word {
 struct bl_word_cache {
     struct bl_word *word; /* aligned to lines */
     struct bl_long_word *long_word;
+    unsigned lines_log2, max_log2; /* lines of two words; there is a long word for every four of them */
+    size_t replaced;               /* words since the last growth */
 };
 
+#define BL_WORD_CACHE_MIN ((size_t)3 << 20) /* bytes */
+#define BL_WORD_CACHE_MAX (BL_WORD_CACHE_MIN << 4)
+
+/* The cache grows up to so many bytes, but is never smaller than BL_WORD_CACHE_MIN and never larger than
+ * BL_WORD_CACHE_MAX. */
+void bl_word_cache_limit(struct bl_word_cache *words, int64_t bytes);
+
+/* Without a limit: up to BL_WORD_CACHE_MAX. */
 int bl_word_cache_open(struct bl_word_cache *words, struct bl_error *e);
 void bl_word_cache_close(struct bl_word_cache *words);
+
+int bl_word_cache_enlarge(struct bl_word_cache *words, struct bl_error *e);
+
+/* Makes the cache four times as large if a sixteenth as many words were replaced as it holds. Pointers to entries are
+ * no longer valid then. */
+static inline int bl_word_cache_make_room(struct bl_word_cache *words, struct bl_error *e)
+{
+    bool is_full = words->replaced >> (words->lines_log2 - 3) && words->lines_log2 < words->max_log2;
+    return is_full ? bl_word_cache_enlarge(words, e) : BL_OK;
+}
 
 /* The key of a word of 1 to BL_WORD_BYTES bytes, of which 16 can be read. */
 static inline struct bl_word_key bl_word_key(const uint8_t *bytes, size_t size)
@@ -58,8 +79,6 @@ static inline struct bl_word_key bl_word_key(const uint8_t *bytes, size_t size)
     return (struct bl_word_key){low, high | (uint64_t)size << 56};
 }
 
-#define BL_WORD_CACHE_LOG2 17 /* lines of 64 bytes: 8 MiB, which few texts fill */
-
 static inline uint64_t bl_word_cache_mix(uint64_t a, uint64_t b)
 {
     __uint128_t product = (__uint128_t)(a ^ 0x9e3779b97f4a7c15u) * (b ^ 0xd1b54a32d192ed03u);
@@ -69,7 +88,7 @@ static inline uint64_t bl_word_cache_mix(uint64_t a, uint64_t b)
 /* The line of a key. */
 static inline struct bl_word *bl_word_cache_line(const struct bl_word_cache *words, struct bl_word_key key)
 {
-    return words->word + 2 * (size_t)(bl_word_cache_mix(key.low, key.high) >> (64 - BL_WORD_CACHE_LOG2));
+    return words->word + 2 * (size_t)(bl_word_cache_mix(key.low, key.high) >> (64 - words->lines_log2));
 }
 
 static inline bool bl_word_is(const struct bl_word *word, struct bl_word_key key)
@@ -78,8 +97,10 @@ static inline bool bl_word_is(const struct bl_word *word, struct bl_word_key key
 }
 
 /* Puts a word into its line, in place of the older one. With more ids than an entry holds it becomes a stub. */
-static inline void bl_word_cache_put(struct bl_word *line, struct bl_word_key key, const int32_t *id, size_t count)
+static inline void bl_word_cache_put(struct bl_word_cache *words, struct bl_word *line, struct bl_word_key key,
+                                     const int32_t *id, size_t count)
 {
+    words->replaced += line[1].key.high != 0;
     line[1] = line[0];
     line[0].key = key;
     for (size_t i = 0; i < BL_WORD_IDS; i++)
