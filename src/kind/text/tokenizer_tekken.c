@@ -61,7 +61,9 @@ bool bl_tekken_detect(const struct bl_buffer *text)
 {
     struct bl_json_value value[KEYS] = {0};
     struct bl_json_fault fault;
-    return tekken_find_values(text, value, &fault) && value[PATTERN].type == BL_JSON_STRING &&
+    /* Most files are others, and large: a name of the format is found, or not, without looking at their structure. */
+    return text->size && memmem(text->data, text->size, "\"token_bytes\"", 13) &&
+           tekken_find_values(text, value, &fault) && value[PATTERN].type == BL_JSON_STRING &&
            value[VOCAB].type == BL_JSON_ARRAY;
 }
 
