@@ -396,6 +396,19 @@ void bl_json_unescape(const struct bl_json_value *value, struct bl_buffer *out, 
     *to = '\0';
 }
 
+bool bl_json_text(const struct bl_json_value *value, struct bl_buffer *plain, struct bl_json_value *text)
+{
+    size_t lone = SIZE_MAX;
+    *text = *value;
+    if (value->escaped) {
+        bl_buffer_clear(plain);
+        bl_json_unescape(value, plain, &lone);
+        text->text = plain->data;
+        text->size = plain->size;
+    }
+    return value->type == BL_JSON_STRING && lone == SIZE_MAX && !plain->failed;
+}
+
 /* Goes to the next element of an array or member of an object, at *at of its text; false at the end. */
 static bool scan_next(struct scan *s, const struct bl_json_value *within, size_t at)
 {

@@ -66,6 +66,9 @@ void bl_json_append_keys(const char *line, size_t size, int max, struct bl_buffe
  * first of them in value->text, or SIZE_MAX. */
 void bl_json_unescape(const struct bl_json_value *value, struct bl_buffer *out, size_t *lone);
 
+/* The text of a string without its escapes, which may be in plain. False: it is no string, or no text. */
+bool bl_json_text(const struct bl_json_value *value, struct bl_buffer *plain, struct bl_json_value *text);
+
 /* Reads the value at *at of an array that bl_json_scan found, and moves *at past it. False at the end. */
 bool bl_json_next(const struct bl_json_value *array, size_t *at, struct bl_json_value *value);
 

@@ -196,12 +196,22 @@ START_TEST(components_are_followed_or_refused)
         {"{" MODEL(",\"ignore_merges\":7") "," BYTES "}", "\"ignore_merges\" is not true or false"},
         {"{\"model\":{\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}," BYTES "}",
          "the id 0 of \"b\" is also that of another token"},
-        {"{\"model\":{\"vocab\":{\"a\":0,\"a\":1},\"merges\":[]}," BYTES "}", "t.json:1: duplicate"},
+        {"{\"model\":{\"vocab\":{\"a\":0,\"\\u0061\":1},\"merges\":[]}," BYTES "}", "\"a\" is there twice"},
+        {"{\"model\":{\"vocab\":{\"a\":0,\"b\xff\":1},\"merges\":[]}," BYTES "}",
+         "t.json: \"model.vocab\": entry 1: the token is not UTF-8"},
+        {"{\"model\":{\"vocab\":{\"a\":0,\"b\":1e3},\"merges\":[]}," BYTES "}",
+         "t.json: \"model.vocab\": the id of \"b\" is not an integer from 0 to"},
+        {"{\"model\":{\"vocab\":{\"a\":0,\"a\":1},\"merges\":[]}," BYTES "}",
+         "t.json: \"model.vocab\": \"a\" is there twice"},
         {"{\"model\":{\"vocab\":{\"a\":-1},\"merges\":[]}," BYTES "}", "the id of \"a\" is not an integer"},
         {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"a b\"]}," BYTES "}", "entry 0: \"b\" is not in the vocabulary"},
         {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"a a\"]}," BYTES "}", "\"aa\" is not in the vocabulary"},
         {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"aa\"]}," BYTES "}", "entry 0: \"aa\" is not a merge"},
         {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[[\"a\"]]}," BYTES "}", "entry 0: is not a merge"},
+        {"{\"model\":{\"vocab\":{\"a</w>\":0,\"b\":1,\"a</"
+         "w>b\":2,\"<unk>\":3},\"unk_token\":\"<unk>\",\"end_of_word_suffix\":"
+         "\"</w>\",\"merges\":[\"a</w> b\"]}}",
+         "entry 0: \"a</w>\" ends a word, and nothing can follow it"},
         {"{\"a\":1}", "has no \"model\""},
     };
     char directory[64];

@@ -97,16 +97,10 @@ static bool spaces_are_marked(const struct bl_json_tokenizer *t)
 
 static bool tokens_have_spaces(const struct bl_json_tokenizer *t)
 {
-    const json_t *vocab = json_object_get(t->model, "vocab");
     const struct bl_json_value *list = &t->lists->vocab;
     struct bl_json_value item, piece;
-    const char *text;
-    json_t *value;
-    json_object_foreach((json_t *)vocab, text, value)
-    {
-        if (strchr(text, ' '))
-            return true;
-    }
+    if (t->names.count && memchr(t->names.bytes.data, ' ', t->names.bytes.size))
+        return true;
     for (size_t at = 0; list->type == BL_JSON_ARRAY && bl_json_next(list, &at, &item);) {
         size_t in_item = 0;
         if (item.type != BL_JSON_ARRAY || !bl_json_next(&item, &in_item, &piece))
@@ -132,14 +126,14 @@ static bool ends_with_bytes(const struct bl_json_tokenizer *t)
 }
 
 /* Whether all bytes of UTF-8 are tokens. */
-static bool bytes_are_tokens(const json_t *vocab)
+static bool bytes_are_tokens(const struct bl_vocabulary *names)
 {
     struct bl_buffer text = {0};
     bool there = true;
     for (int i = 0; i < 0xf5 && there; i++) {
         bl_buffer_clear(&text);
         bl_alphabet_append_bytes(&(char){(char)i}, 1, &text);
-        there = i == 0xc0 || i == 0xc1 || (!text.failed && json_object_get(vocab, text.data));
+        there = i == 0xc0 || i == 0xc1 || (!text.failed && bl_names_find(names, text.data, text.size) >= 0);
     }
     bl_buffer_free(&text);
     return there;
@@ -157,7 +151,6 @@ static bool has_byte_level(const struct bl_json_steps *steps)
 int bl_json_read_alphabet(struct bl_json_tokenizer *t, struct bl_error *e)
 {
     const char *type = bl_json_model_type(t->model);
-    const json_t *vocab = json_object_get(t->model, "vocab");
     struct bl_alphabet *alphabet = &t->tokenizer->alphabet;
     const char *suffix = json_string_value(json_object_get(t->model, "end_of_word_suffix"));
     int code = bl_json_steps_add(&t->normalizers, json_object_get(t->root, "normalizer"), "normalizers", "normalizer",
@@ -167,7 +160,7 @@ int bl_json_read_alphabet(struct bl_json_tokenizer *t, struct bl_error *e)
                                  "pre-tokenizer", &t->unsupported, e);
     if (code)
         return code;
-    t->covered = (has_byte_level(&t->normalizers) || has_byte_level(&t->splits)) && bytes_are_tokens(vocab);
+    t->covered = (has_byte_level(&t->normalizers) || has_byte_level(&t->splits)) && bytes_are_tokens(&t->names);
     if (!strcmp(type, "BPE") && ends_with_bytes(t) && t->covered)
         alphabet->kind = BL_ALPHABET_BYTES;
     else if (strcmp(type, "WordPiece") != 0 && spaces_are_marked(t) && !tokens_have_spaces(t))

@@ -3,13 +3,15 @@
 #define BL_JSON_TOKENIZER_H
 
 #include "kind/text/json_members.h"
+#include "kind/text/names.h"
 #include "kind/text/tokenizer_readers.h"
 
 struct bl_json_tokenizer {
     struct bl_tokenizer *tokenizer;
     const json_t *root, *model;
     const struct bl_json_lists *lists;
-    size_t pieces; /* of Unigram */
+    struct bl_vocabulary names; /* of the model's tokens, but for Unigram's */
+    size_t pieces;              /* of Unigram */
     struct bl_json_steps normalizers, splits;
     struct bl_unsupported unsupported;
     bool covered; /* all text becomes bytes, which are all tokens */
@@ -31,9 +33,6 @@ int bl_json_read_model(struct bl_json_tokenizer *t, struct bl_error *e);
 int bl_json_read_post_processor(struct bl_json_tokenizer *t, struct bl_error *e);
 
 int bl_json_read_unigram(struct bl_json_tokenizer *t, struct bl_error *e);
-
-/* The text of a string without its escapes, which may be in plain. False: it is no string, or no text. */
-bool bl_json_text(const struct bl_json_value *value, struct bl_buffer *plain, struct bl_json_value *text);
 
 /* The JSON number as serde_json reads it, which `tokenizers` has its scores from: digits of 64 bits, then one
  * multiplication or division. That is not always the nearest double. */

@@ -2,31 +2,34 @@
 #ifndef BL_MERGES_H
 #define BL_MERGES_H
 
-#include <jansson.h>
-
-#include "kind/text/alphabet.h"
+#include "kind/text/names.h"
 #include "kind/text/tokenizer_parts.h"
 
+#define BL_NO_TOKEN UINT32_MAX
+
 struct bl_merges {
-    struct bl_alphabet alphabet;
+    const struct bl_vocabulary *names, *v;
+    uint32_t *token; /* of each name: its number in v, or BL_NO_TOKEN: it never occurs in text */
+    bool suffixed;   /* names that end words have a suffix */
     struct bl_merge *merge;
     size_t count, capacity;
-    struct bl_buffer left, right; /* the two of the merge that is being added, as bytes */
-    struct bl_buffer both;
+    struct bl_buffer both; /* the names of the merge that is being added */
 };
 
-/* Fills the vocabulary from an object of tokens and their ids. BL_EFAIL: an id is invalid; the message names its
- * token. */
-int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const json_t *vocab, const struct bl_alphabet *alphabet,
+/* Fills the tokenizer's vocabulary from names. token: see struct bl_merges; or NULL. BL_EFAIL: there are none. */
+int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const struct bl_vocabulary *names, uint32_t *token,
                          struct bl_error *e);
+
+/* The same, and begins a list of merges. names and the tokenizer outlive it; it needs bl_merges_free in any case. */
+int bl_merges_open(struct bl_merges *merges, struct bl_tokenizer *tokenizer, const struct bl_vocabulary *names,
+                   struct bl_error *e);
 /* Adds a merge by the numbers of its tokens. */
 int bl_merges_add_tokens(struct bl_merges *merges, uint32_t left, uint32_t right, uint32_t token, struct bl_error *e);
-/* Adds a merge. vocab is the object that the vocabulary was made from. BL_EFAIL: a token is not in it. */
-int bl_merges_add(struct bl_merges *merges, const struct bl_vocabulary *v, const json_t *vocab, const char *left,
-                  size_t left_size, const char *right, size_t right_size, struct bl_error *e);
+/* Adds a merge by names. BL_EFAIL: one of them, or both together, are not in the vocabulary. */
+int bl_merges_add(struct bl_merges *merges, const char *left, size_t left_size, const char *right, size_t right_size,
+                  struct bl_error *e);
 /* The same from "left right". */
-int bl_merges_add_line(struct bl_merges *merges, const struct bl_vocabulary *v, const json_t *vocab, const char *line,
-                       size_t size, struct bl_error *e);
+int bl_merges_add_line(struct bl_merges *merges, const char *line, size_t size, struct bl_error *e);
 void bl_merges_free(struct bl_merges *merges);
 
 #endif

@@ -20,17 +20,13 @@ const char *bl_json_model_type(const json_t *model)
 
 size_t bl_json_model_size(const struct bl_json_tokenizer *t)
 {
-    const json_t *vocab = json_object_get(t->model, "vocab");
-    return json_is_array(vocab) ? t->pieces : json_object_size(vocab);
+    return t->lists->vocab.type == BL_JSON_ARRAY ? t->pieces : t->names.count;
 }
 
 int64_t bl_json_model_find(const struct bl_json_tokenizer *t, const char *text, size_t size)
 {
-    const json_t *vocab = json_object_get(t->model, "vocab");
-    if (!json_is_array(vocab)) {
-        const json_t *id = json_object_getn(vocab, text, size);
-        return id ? json_integer_value(id) : -1;
-    }
+    if (t->lists->vocab.type != BL_JSON_ARRAY)
+        return bl_names_find(&t->names, text, size);
     int64_t id = -1;
     struct bl_buffer decoded = {0};
     if (bl_alphabet_decode(&t->tokenizer->alphabet, text, size, &decoded) && !decoded.failed) {
@@ -95,31 +91,17 @@ struct reading {
     struct bl_buffer plain[2];
 };
 
-bool bl_json_text(const struct bl_json_value *value, struct bl_buffer *plain, struct bl_json_value *text)
-{
-    size_t lone = SIZE_MAX;
-    *text = *value;
-    if (value->escaped) {
-        bl_buffer_clear(plain);
-        bl_json_unescape(value, plain, &lone);
-        text->text = plain->data;
-        text->size = plain->size;
-    }
-    return value->type == BL_JSON_STRING && lone == SIZE_MAX && !plain->failed;
-}
-
-static int merge_read(struct reading *r, const struct bl_vocabulary *v, const json_t *vocab,
-                      const struct bl_json_value *item, struct bl_error *e)
+static int merge_read(struct reading *r, const struct bl_json_value *item, struct bl_error *e)
 {
     struct bl_json_value side[2], text[2], more;
     size_t at = 0;
     if (item->type == BL_JSON_STRING && bl_json_text(item, &r->plain[0], text))
-        return bl_merges_add_line(&r->merges, v, vocab, text->text, text->size, e);
+        return bl_merges_add_line(&r->merges, text->text, text->size, e);
     if (item->type != BL_JSON_ARRAY || !bl_json_next(item, &at, &side[0]) || !bl_json_next(item, &at, &side[1]) ||
         bl_json_next(item, &at, &more) || !bl_json_text(&side[0], &r->plain[0], &text[0]) ||
         !bl_json_text(&side[1], &r->plain[1], &text[1]))
         return bl_error_set(e, BL_EFAIL, "is not a merge: \"left right\" or [\"left\", \"right\"]");
-    return bl_merges_add(&r->merges, v, vocab, text[0].text, text[0].size, text[1].text, text[1].size, e);
+    return bl_merges_add(&r->merges, text[0].text, text[0].size, text[1].text, text[1].size, e);
 }
 
 /* Merges of tokens that stand for unknown characters or for bytes would join what is apart here. */
@@ -144,14 +126,13 @@ static void merges_check(struct bl_json_tokenizer *t, const struct bl_merges *me
 
 static int merges_read(struct bl_json_tokenizer *t, struct reading *r, struct bl_error *e)
 {
-    const json_t *vocab = json_object_get(t->model, "vocab");
     struct bl_json_value item;
     if (t->lists->merges.type != BL_JSON_ARRAY)
         return bl_error_set(e, BL_EFAIL, "\"model.merges\" is missing, or not an array");
     int code = BL_OK;
     size_t count = 0;
     for (size_t at = 0; !code && bl_json_next(&t->lists->merges, &at, &item); count++) {
-        code = merge_read(r, &t->tokenizer->vocabulary, vocab, &item, e);
+        code = merge_read(r, &item, e);
         if (code)
             bl_error_prefix(e, "\"model.merges\", entry %zu", count);
     }
@@ -162,15 +143,15 @@ static int bpe_read(struct bl_json_tokenizer *t, struct bl_error *e)
 {
     struct bl_tokenizer *tokenizer = t->tokenizer;
     struct bpe_options options;
-    struct reading r = {.merges = {.alphabet = tokenizer->alphabet}};
+    struct reading r = {0};
     size_t first = 0;
     int code = bpe_read_options(t, &options, e);
     if (code)
         return code;
-    code = bl_merges_vocabulary(tokenizer, json_object_get(t->model, "vocab"), &tokenizer->alphabet, e);
+    code = bl_merges_open(&r.merges, tokenizer, &t->names, e);
     if (code) {
         bl_error_prefix(e, "\"model.vocab\"");
-        return code;
+        goto out;
     }
     tokenizer->model = BL_MODEL_BPE;
     code = bl_bpe_add_characters(&tokenizer->bpe, &tokenizer->vocabulary, &r.merges, &options.characters, e);
@@ -206,7 +187,7 @@ static int wordpiece_read(struct bl_json_tokenizer *t, struct bl_error *e)
     int code = bl_json_members_check(model, "the model WordPiece", known, &t->unsupported, e);
     if (code)
         goto out;
-    code = bl_merges_vocabulary(tokenizer, json_object_get(model, "vocab"), &tokenizer->alphabet, e);
+    code = bl_merges_vocabulary(tokenizer, &t->names, NULL, e);
     if (code)
         goto out;
     code = bl_wordpiece_init(&tokenizer->wordpiece, &tokenizer->vocabulary, unknown ? unknown : "[UNK]",
@@ -225,7 +206,7 @@ static int wordlevel_read(struct bl_json_tokenizer *t, struct bl_error *e)
     const json_t *unknown = json_object_get(t->model, "unk_token");
     int code = bl_json_members_check(t->model, "the model WordLevel", known, &t->unsupported, e);
     if (!code)
-        code = bl_merges_vocabulary(t->tokenizer, json_object_get(t->model, "vocab"), &t->tokenizer->alphabet, e);
+        code = bl_merges_vocabulary(t->tokenizer, &t->names, NULL, e);
     t->tokenizer->model = BL_MODEL_WORDLEVEL;
     t->tokenizer->unknown = -1;
     if (json_is_string(unknown))

@@ -33,7 +33,7 @@ static int tokenizer_slurp(struct bl_tokenizer *tokenizer, const char *path, str
 }
 
 /* Of the two files of GPT-2, merges.txt lies beside vocab.json and has the same prefix: "gpt2-vocab.json". */
-static int tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, const char *path,
+static int tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const struct bl_buffer *vocab, const char *path,
                                struct bl_error *e)
 {
     struct bl_buffer merges_path = {0}, merges = {0};
@@ -55,7 +55,7 @@ out:
     return code;
 }
 
-/* Appends the text of a tokenizer.json without the elements of its lists of merges and pieces. They are most of the
+/* Appends the text of a tokenizer.json without the elements of its lists of merges and tokens. They are most of the
  * file, and building a tree of them would take longer than all else, so they are read from the text. Their line breaks
  * stay: messages count lines. */
 static int tokenizer_remove_lists(const struct bl_buffer *text, const struct bl_json_lists *lists,
@@ -68,14 +68,15 @@ static int tokenizer_remove_lists(const struct bl_buffer *text, const struct bl_
         list[1] = &lists->merges;
     }
     for (int i = 0; i < 2; i++) {
-        if (list[i]->type != BL_JSON_ARRAY)
+        bool is_array = list[i]->type == BL_JSON_ARRAY;
+        if (!is_array && (list[i]->type != BL_JSON_OBJECT || list[i] != &lists->vocab))
             continue;
         const char *end = list[i]->text + list[i]->size;
         bl_buffer_append(rest, at, (size_t)(list[i]->text - at));
-        bl_buffer_byte(rest, '[');
+        bl_buffer_byte(rest, is_array ? '[' : '{');
         for (at = list[i]->text; (at = memchr(at, '\n', (size_t)(end - at))); at++)
             bl_buffer_byte(rest, '\n');
-        bl_buffer_byte(rest, ']');
+        bl_buffer_byte(rest, is_array ? ']' : '}');
         at = end;
     }
     bl_buffer_append(rest, at, (size_t)(stop - at));
@@ -123,7 +124,7 @@ static int tokenizer_read_json(struct bl_tokenizer *tokenizer, const struct bl_b
     /* In a vocab.json "model" is a token like others. */
     const json_t *model = json_object_get(root, "model");
     if (!model || (bl_path_has_suffix(path, "vocab.json") && !json_is_object(model)))
-        code = tokenizer_read_gpt2(tokenizer, root, path, e);
+        code = tokenizer_read_gpt2(tokenizer, text, path, e);
     else
         code = bl_tokenizer_read_json(tokenizer, root, &lists, path, e);
 out:

@@ -105,12 +105,22 @@ static int lengths_warn(struct bl_tokenizer *tokenizer, const json_t *root, stru
                              cuts && pads ? " and " : "", pads ? "padding" : "");
 }
 
+static int names_read(struct bl_json_tokenizer *t, struct bl_error *e)
+{
+    if (t->lists->vocab.type != BL_JSON_OBJECT)
+        return BL_OK;
+    int code = bl_names_read(&t->names, &t->lists->vocab, e);
+    if (code)
+        bl_error_prefix(e, "\"model.vocab\"");
+    return code;
+}
+
 static int root_read(struct bl_json_tokenizer *t, struct bl_error *e)
 {
     static const char *const known[] = {"version",       "truncation",     "padding", "added_tokens", "normalizer",
                                         "pre_tokenizer", "post_processor", "decoder", "model",        NULL};
     static int (*const parts[])(struct bl_json_tokenizer * t, struct bl_error * e) = {
-        bl_json_read_alphabet, bl_json_read_normalizers, bl_json_read_splits, bl_json_read_model};
+        names_read, bl_json_read_alphabet, bl_json_read_normalizers, bl_json_read_splits, bl_json_read_model};
     int code = bl_json_members_check(t->root, "the file", known, &t->unsupported, e);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && !code; i++)
         code = parts[i](t, e);
@@ -124,8 +134,7 @@ static int root_read(struct bl_json_tokenizer *t, struct bl_error *e)
     if (!code)
         code = bl_unsupported_check(&t->unsupported, e);
     if (!code)
-        code = bl_tokenizer_warn_missing_tokens(t->tokenizer, json_object_get(t->model, "vocab"),
-                                                json_object_get(t->root, "added_tokens"), e);
+        code = bl_tokenizer_warn_missing_tokens(t->tokenizer, &t->names, json_object_get(t->root, "added_tokens"), e);
     return code ? code : lengths_warn(t->tokenizer, t->root, e);
 }
 
@@ -137,6 +146,7 @@ int bl_tokenizer_read_json(struct bl_tokenizer *tokenizer, const json_t *root, c
     int code = root_read(&t, e);
     if (code)
         bl_error_prefix(e, "%s", path);
+    bl_vocabulary_free(&t.names);
     bl_json_steps_free(&t.normalizers);
     bl_json_steps_free(&t.splits);
     bl_unsupported_free(&t.unsupported);

@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "kind/text/tokenizer_parts.h"
 
-/* The long lists of a tokenizer.json, in its text: "model.merges", and "model.vocab" (of Unigram), which is an object
- * in other models. */
+/* The long lists of a tokenizer.json, in its text: "model.merges", and "model.vocab", an array (of Unigram) or an object
+ * of names and ids. */
 struct bl_json_lists {
     struct bl_json_value merges, vocab;
 };
@@ -16,7 +16,7 @@ struct bl_json_lists {
 /* They fill in a tokenizer from the contents of its files; paths are for messages. In root the lists are empty. */
 int bl_tokenizer_read_json(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_lists *lists,
                            const char *path, struct bl_error *e);
-int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, const char *vocab_path,
+int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const struct bl_buffer *vocab, const char *vocab_path,
                            const struct bl_buffer *merges, const char *merges_path, struct bl_error *e);
 /* pattern: of --pattern, or NULL. */
 int bl_tokenizer_read_tiktoken(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,

@@ -48,19 +48,18 @@ int bl_tokenizer_warn_missing_ids(struct bl_tokenizer *tokenizer, int64_t count,
                              tokenizer->size - 1, first);
 }
 
-int bl_tokenizer_warn_missing_tokens(struct bl_tokenizer *tokenizer, const json_t *vocab, const json_t *added,
-                                     struct bl_error *e)
+int bl_tokenizer_warn_missing_tokens(struct bl_tokenizer *tokenizer, const struct bl_vocabulary *names,
+                                     const json_t *added, struct bl_error *e)
 {
-    const char *text;
     const json_t *value;
     size_t i;
     uint8_t *has = calloc((size_t)tokenizer->size + 1, 1);
     int64_t count = 0, first = 0;
     if (!has)
         return bl_error_memory(e);
-    if (json_is_array(vocab))
-        memset(has, 1, tokenizer->unigram.count); /* its pieces have all ids from 0 */
-    json_object_foreach((json_t *)vocab, text, value) has[json_integer_value(value)] = 1;
+    memset(has, 1, tokenizer->unigram.count); /* its pieces have all ids from 0 */
+    for (size_t name = 0; name < names->count; name++)
+        has[names->token[name].id] = 1;
     json_array_foreach(added, i, value) has[json_integer_value(json_object_get(value, "id"))] = 1;
     for (int64_t id = tokenizer->size - 1; id >= 0; id--) {
         count += !has[id];

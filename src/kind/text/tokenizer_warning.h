@@ -16,9 +16,9 @@ int bl_tokenizer_warn_pattern(struct bl_tokenizer *tokenizer, struct bl_error *e
  * rows for them that no text ever uses, or the file is incomplete. */
 int bl_tokenizer_warn_missing_ids(struct bl_tokenizer *tokenizer, int64_t count, int64_t first, struct bl_error *e);
 
-/* The same for a vocabulary as files have it: vocab is an object of tokens and their ids, added a list of added tokens
- * or NULL. Both were read, so that their ids are known to be below the tokenizer's size. */
-int bl_tokenizer_warn_missing_tokens(struct bl_tokenizer *tokenizer, const json_t *vocab, const json_t *added,
-                                     struct bl_error *e);
+/* The same for a vocabulary as files have it; added is a list of added tokens, or NULL. Both were read, so that their
+ * ids are known to be below the tokenizer's size. */
+int bl_tokenizer_warn_missing_tokens(struct bl_tokenizer *tokenizer, const struct bl_vocabulary *names,
+                                     const json_t *added, struct bl_error *e);
 
 #endif
