@@ -1,13 +1,14 @@
 """One measurement of another tokenizer, in a process of its own: MB of text a second, on documents that it has not seen.
 
-    text_peers.py documents TEXT OUT            TEXT cut at lines into documents of 4 KB, each after its size (u32)
+    text_peers.py documents TEXT OUT [BYTES]    TEXT cut at lines into documents of 4 KB, each after its size (u32); BYTES: only so much
     text_peers.py json RANKS PATTERN OUT        a tokenizer.json of a .tiktoken file
     text_peers.py PEER TOKENIZER TEXT [BYTES]   prints MB/s, the tokens, and a checksum of the ids; BYTES: only so much text
+    text_peers.py stream PEER TOKENIZER         the same of documents on stdin, each after its size (u32), without the checksum
     text_peers.py pack PEER TOKENIZER JSONL OUT WORKERS
                                                 a script around PEER, as one writes it: the ids of JSONL go to files in folder OUT,
                                                 each part with the lengths of its documents; by so many processes. Prints the tokens
 
-PEER is tokenizers, tiktoken, gigatoken or fastokens. On one thread, or one thread a process.
+PEER is tokenizers, tiktoken, gigatoken, fastokens, kitoken or sentencepiece. On one thread, or one thread a process.
 """
 import os
 import struct
@@ -70,10 +71,10 @@ def write_json(path, pattern, out):
     model = {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None, "end_of_word_suffix": None,
              "fuse_unk": False, "byte_fallback": False, "ignore_merges": True,
              "vocab": {text[token]: rank for token, rank in known.items()}, "merges": merges}
-    with open(out, "w") as file:
+    with open(out, "w", encoding="utf-8") as file:
         json.dump({"version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None,
                    "pre_tokenizer": {"type": "Sequence", "pretokenizers": [split, byte_level]}, "post_processor": None,
-                   "decoder": {**byte_level, "use_regex": True}, "model": model}, file)
+                   "decoder": {**byte_level, "use_regex": True}, "model": model}, file, ensure_ascii=False)
 
 
 def encoder(peer, path):
@@ -95,6 +96,14 @@ def encoder(peer, path):
         one = gigatoken.Tokenizer(path) if path.endswith(".json") else gigatoken.Tokenizer.from_tiktoken(
             path, pretokenizer={"gpt2.tiktoken": "r50k"}.get(name, name.split("_")[0]))
         return lambda docs: one.encode_batch(docs, parallel=False)
+    if peer == "kitoken":
+        import kitoken
+        one = kitoken.Kitoken.from_file(path)
+        return lambda docs: [one.encode(doc, False) for doc in docs]
+    if peer == "sentencepiece":
+        import sentencepiece
+        one = sentencepiece.SentencePieceProcessor(model_file=path)
+        return lambda docs: one.encode(docs, num_threads=1)
     one = flat_encoder(path)
     return lambda docs: one(docs)[0]
 
@@ -156,12 +165,41 @@ def pack(peer, path, jsonl, out, workers):
         print(sum(pool.imap_unordered(pack_part, parts(jsonl, 4_000_000))))
 
 
+def flat(peer, ids):
+    """The ids of all documents in one array."""
+    import numpy
+    if peer == "gigatoken":
+        import awkward
+        return awkward.to_numpy(awkward.flatten(ids))
+    return ids if isinstance(ids, numpy.ndarray) else numpy.concatenate([numpy.array(i, numpy.uint32) for i in ids])
+
+
+def stream(peer, path):
+    """In batches of 32 MB, which the caches of peers outlive."""
+    encode = encoder(peer, path)
+    seconds, size, tokens, more = 0, 0, 0, True
+    while more:
+        docs, batch = [], 0
+        while batch < 32_000_000 and (more := sys.stdin.buffer.read(4)):
+            doc = sys.stdin.buffer.read(struct.unpack("<I", more)[0])
+            batch += len(doc)
+            docs.append(doc.decode())
+        begin = time.process_time()
+        ids = encode(docs) if docs else []
+        seconds += time.process_time() - begin
+        tokens += len(flat(peer, ids)) if docs else 0
+        size += batch
+    print(f"{size / seconds / 1e6:.1f} {tokens}")
+
+
 def main(arguments):
     if arguments[0] == "pack":
         return pack(*arguments[1:])
+    if arguments[0] == "stream":
+        return stream(*arguments[1:])
     if arguments[0] == "documents":
         with open(arguments[2], "wb") as out:
-            for doc in documents(arguments[1]):
+            for doc in documents(arguments[1], int(arguments[3]) if len(arguments) > 3 else None):
                 out.write(struct.pack("<I", len(doc.encode())) + doc.encode())
         return
     if arguments[0] == "json":
@@ -173,12 +211,7 @@ def main(arguments):
     begin = time.process_time()
     ids = encode(docs)
     seconds = time.process_time() - begin
-    import numpy
-    if peer == "gigatoken":
-        import awkward
-        ids = awkward.to_numpy(awkward.flatten(ids))
-    elif not isinstance(ids, numpy.ndarray):
-        ids = numpy.concatenate([numpy.array(i, numpy.uint32) for i in ids])
+    ids = flat(peer, ids)
     print(f"{size / seconds / 1e6:.1f} {len(ids)} {zlib.crc32(ids.astype('<u4').tobytes()):08x}")
 
 

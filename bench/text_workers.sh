@@ -1,7 +1,7 @@
 #!/bin/bash
 # Seconds from JSONL to verified shards with one worker and with several, beside scripts around gigatoken and fastokens with as many
 # processes (bench/text_peers.py pack), which write ids and lengths, but no blocks, and verify nothing. English, code and many
-# languages in turn, documents of some 4 KB, each once; and the same 25 times over.
+# languages in turn, documents of some 4 KB, each once; and 2 GB that are made of them, with as many new words (bench/lengthen.c).
 #
 #     bench/text_workers.sh [WORKERS [RUNS [FOLDER]]]      2, 3, build/bench: FOLDER needs 10 GB; /dev/shm leaves the disk out
 #
@@ -22,6 +22,7 @@ for peer in numpy gigatoken==0.10.0 fastokens==0.3.5; do
     "$venv/bin/python" -c "import ${peer%%=*}" 2>/dev/null || "$venv/bin/pip" install -q "$peer" >/dev/null 2>&1 ||
         echo "$peer cannot be installed" >&2
 done
+make --no-print-directory build/release/bench/lengthen >/dev/null
 mkdir -p "$folder"
 trap 'rm -rf "$folder"' EXIT
 
@@ -58,8 +59,9 @@ job() { # NAME JSONL
     esac
 }
 
-for size in once often; do
-    [ $size = once ] || for ((i = 0; i < 25; i++)); do cat "$folder/once.jsonl"; done >"$folder/often.jsonl"
+for size in once long; do
+    [ $size = once ] ||
+        build/release/bench/lengthen jsonl 2000000000 "$texts"/{english,code,many}.txt >"$folder/long.jsonl" 2>"$folder/messages"
     for ((run = 0; run < runs; run++)); do
         for name in bload-1 verify-1 "bload-$workers" "verify-$workers" gigatoken fastokens; do
             echo "$size $name $(job "$name" "$folder/$size.jsonl")"
@@ -74,9 +76,9 @@ END {
     split("bload-1 bload-" n " verify-1 verify-" n " gigatoken fastokens", names)
     for (i = 1; i <= 6; i++)
         printf "| %s | %.2f (%.2f) | %.2f (%.2f) |\n", names[i], wall["once", names[i]], used["once", names[i]],
-            wall["often", names[i]], used["often", names[i]]
+            wall["long", names[i]], used["long", names[i]]
     for (k = 1; k <= 2; k++) {
-        s = k == 1 ? "once" : "often"
+        s = k == 1 ? "once" : "long"
         all = wall[s, "bload-" n] + wall[s, "verify-" n]
         faster = wall[s, "gigatoken"] < wall[s, "fastokens"] ? wall[s, "gigatoken"] : wall[s, "fastokens"]
         printf "%s: %d workers %.2f times one; packed and verified %.2f times the faster script\n", k == 1 ? "79 MB" : "2 GB", n,

@@ -1,7 +1,7 @@
 # What bench/ measures with, and the benches.
 
 # What bench/ has in C: programs of the tool's own parts, two of the library as others link it, one of neither.
-BENCHES := $(addprefix build/release/bench/,decode plan/text $(if $(wildcard /usr/include/*/libswscale/swscale.h),convert) \
+BENCHES := $(addprefix build/release/bench/,decode lengthen plan/text $(if $(wildcard /usr/include/*/libswscale/swscale.h),convert) \
 	encode plan/plan plan/lists plan/instances plan/ranks)
 
 .PHONY: bench-programs
@@ -12,7 +12,7 @@ $(BENCHES:%=%.o): build/release/bench/%.o: bench/%.c build/release/flags
 
 build/release/bench/convert.o: BENCH_CFLAGS = -O3
 build/release/bench/convert: BENCH_LIBS = $(call pkg,SWSCALE_LIBS,--libs libswscale) $(if $(wildcard /usr/include/libyuv.h),-lyuv)
-$(filter %/decode %/plan/text %/plan/instances %/convert,$(BENCHES)): %: %.o build/release/objects.a
+$(filter %/decode %/lengthen %/plan/text %/plan/instances %/convert,$(BENCHES)): %: %.o build/release/objects.a
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BENCH_LIBS) $(ALL_LIBS)
 
