@@ -49,7 +49,7 @@ echo
 echo '| | bload | the fastest other |'
 echo '|---|---|---|'
 for tokenizer in "${families[@]}"; do
-    mine= others=
+    mine='' others=''
     for text in english code many; do
         best=0 other=0 other_name=-
         for bytes in $slow $((15 * slow)); do

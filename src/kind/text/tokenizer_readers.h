@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "kind/text/tokenizer_parts.h"
 
-/* The long lists of a tokenizer.json, in its text: "model.merges", and "model.vocab", an array (of Unigram) or an object
- * of names and ids. */
+/* The long lists of a tokenizer.json, in its text: "model.merges", and "model.vocab", an array (of Unigram) or an
+ * object of names and ids. */
 struct bl_json_lists {
     struct bl_json_value merges, vocab;
 };
