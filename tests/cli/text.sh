@@ -664,6 +664,9 @@ test_tokens_that_the_tokenizer_adds() {
     expect 0 bload scan -q "${@:1:3}"
     expect 1 bload scan "${@:1:3}" --add-special-tokens
     err_has 'tokenizer.json: not supported: the post-processor "Other"'
+    echo "{\"post_processor\": {\"type\": \"Other\"}, \"normalizer\": {\"type\": \"Another\"}, $words}" >tokenizer.json
+    expect 1 bload scan "${@:1:3}" --add-special-tokens
+    err_has 'not supported: the normalizer "Another", the post-processor "Other"'
 }
 
 test_u16_is_refused_when_ids_do_not_fit() {

@@ -45,7 +45,7 @@ START_TEST(bad_patterns)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct bl_regex *regex;
         struct bl_error e = {0};
-        ck_assert_int_eq(bl_regex_open(&regex, bad[i].pattern, strlen(bad[i].pattern), false, &e), BL_EFAIL);
+        ck_assert_int_eq(bl_regex_open(&regex, bad[i].pattern, strlen(bad[i].pattern), false, &e), BL_EDATA);
         ck_assert_ptr_null(regex);
         ck_assert_msg(!strncmp(e.text, bad[i].offset, strlen(bad[i].offset)), "%s: %s", bad[i].pattern, e.text);
     }

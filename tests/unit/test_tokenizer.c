@@ -60,7 +60,7 @@ START_TEST(bad_ranks_are_refused_by_line)
     write_ranks("t.tiktoken", "");
     refused("t.tiktoken", NULL, BL_EUSAGE, "--pattern");
     refused("t.tiktoken", "p99", BL_EUSAGE, "--pattern 'p99' is unknown: use r50k, p50k,");
-    refused("t.tiktoken", "(a", BL_EFAIL, "missing closing parenthesis");
+    refused("t.tiktoken", "(a", BL_EUSAGE, "--pattern: offset 2 of the pattern: PCRE2: missing closing parenthesis");
     refused("none.tiktoken", "r50k", BL_EUSAGE, "none.tiktoken");
     write_file("t.tiktoken", "YQ== 0\n");
     refused("t.tiktoken", "r50k", BL_EFAIL, "the byte 0x00 has no token");
@@ -212,7 +212,14 @@ START_TEST(components_are_followed_or_refused)
          "w>b\":2,\"<unk>\":3},\"unk_token\":\"<unk>\",\"end_of_word_suffix\":"
          "\"</w>\",\"merges\":[\"a</w> b\"]}}",
          "entry 0: \"a</w>\" ends a word, and nothing can follow it"},
+        {"{" MODEL("") ",\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"(x\"},\"content\":\"\"},"
+                       "\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Punctuation\","
+                       "\"behavior\":\"P\"},{\"type\":\"Metaspace\"},{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(y\"}"
+                       ",\"behavior\":\"Q\"}]}}",
+         "not supported: the pattern \"(x\" (offset 2 of the pattern: PCRE2: missing closing parenthesis), "
+         "the behavior \"P\", the behavior \"Q\", the pattern \"(y\" (offset 2"},
         {"{\"a\":1}", "has no \"model\""},
+        {"[]", "t.json is not a tokenizer: it has no JSON object"},
     };
     char directory[64];
     unit_enter(directory);

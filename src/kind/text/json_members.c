@@ -11,7 +11,7 @@
 
 void bl_unsupported_add(struct bl_unsupported *unsupported, const char *format, ...)
 {
-    char text[256];
+    char text[300];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);

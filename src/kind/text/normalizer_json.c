@@ -67,10 +67,15 @@ static int replace_read(struct bl_json_tokenizer *t, const json_t *object, struc
     }
     bl_buffer_append(&n->to, json_string_value(content), json_string_length(content));
     bl_buffer_append(&n->from, json_string_value(pattern), json_string_length(pattern));
-    code = literal ? BL_OK : bl_regex_open(&n->regex, n->from.data, n->from.size, false, e);
+    struct bl_error why = {0};
+    code = literal ? BL_OK : bl_regex_open(&n->regex, n->from.data, n->from.size, false, &why);
+    if (code == BL_EDATA)
+        bl_unsupported_add(&t->unsupported, "the pattern \"%.80s\" (%.150s)", json_string_value(pattern), why.text);
+    else if (code)
+        return bl_error_set(e, code, "%s", why.text);
     if (n->regex && bl_regex_matches_empty(n->regex))
         bl_unsupported_add(&t->unsupported, "the normalizer Replace with a pattern that matches empty text");
-    return code;
+    return BL_OK;
 }
 
 static int prepend_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n, struct bl_error *e)

@@ -70,11 +70,13 @@ static int digits_read(struct bl_json_tokenizer *t, const json_t *object, struct
     return code ? code : split_add(t->tokenizer, &split, e);
 }
 
-static int behavior_read(const json_t *object, enum bl_behavior otherwise, struct bl_split *split, struct bl_error *e)
+static void behavior_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_split *split)
 {
+    struct bl_error why = {0};
     const char *behavior = json_string_value(json_object_get(object, "behavior"));
-    split->behavior = otherwise;
-    return behavior ? bl_behavior_parse(behavior, &split->behavior, e) : BL_OK;
+    split->behavior = BL_BEHAVIOR_ISOLATED;
+    if (behavior && bl_behavior_parse(behavior, &split->behavior, &why))
+        bl_unsupported_add(&t->unsupported, "the behavior \"%.80s\"", behavior);
 }
 
 static int punctuation_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
@@ -82,8 +84,7 @@ static int punctuation_read(struct bl_json_tokenizer *t, const json_t *object, s
     static const char *const known[] = {"type", "behavior", NULL};
     struct bl_split split = {.kind = BL_SPLIT_CHARACTERS, .class = BL_CLASS_PUNCTUATION};
     int code = bl_json_members_check(object, "the pre-tokenizer Punctuation", known, &t->unsupported, e);
-    if (!code)
-        code = behavior_read(object, BL_BEHAVIOR_ISOLATED, &split, e);
+    behavior_read(t, object, &split);
     return code ? code : split_add(t->tokenizer, &split, e);
 }
 
@@ -93,15 +94,15 @@ static int split_read(struct bl_json_tokenizer *t, const json_t *object, struct 
     static const char *const known[] = {"type", "pattern", "behavior", "invert", NULL};
     bool literal;
     const json_t *pattern = bl_json_pattern(object, &literal);
+    struct bl_error why = {0};
     struct bl_split split = {.kind = BL_SPLIT_GRAMMAR};
     const struct bl_json_flag flags[] = {{"invert", &split.inverted}, {NULL, NULL}};
     int code = bl_json_members_check(object, "the pre-tokenizer Split", known, &t->unsupported, e);
     if (!code)
         code = bl_json_members_read_flags(object, "Split", flags, e);
-    if (!code)
-        code = behavior_read(object, BL_BEHAVIOR_ISOLATED, &split, e);
     if (code)
         return code;
+    behavior_read(t, object, &split);
     if (!pattern || !json_object_get(object, "behavior"))
         return bl_error_set(e, BL_EFAIL, "the pre-tokenizer Split has no pattern, or no behavior");
     const char *text = json_string_value(pattern);
@@ -114,7 +115,11 @@ static int split_read(struct bl_json_tokenizer *t, const json_t *object, struct 
         split.grammar = bl_grammar_find(text, size, !split.inverted);
     if (split.grammar != BL_GRAMMAR_NONE)
         return split_add(t->tokenizer, &split, e);
-    return regex_add(t->tokenizer, text, size, literal, &split, e);
+    code = regex_add(t->tokenizer, text, size, literal, &split, &why);
+    if (code != BL_EDATA)
+        return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
+    bl_unsupported_add(&t->unsupported, "the pattern \"%.80s\" (%.150s)", text, why.text);
+    return BL_OK; /* what follows is named, too */
 }
 
 static int prefix_read(const json_t *object, struct bl_split *split, bool *splits, struct bl_error *e)
@@ -270,8 +275,10 @@ static int pre_tokenizer_read(struct bl_json_tokenizer *t, const json_t *object,
 int bl_json_read_splits(struct bl_json_tokenizer *t, struct bl_error *e)
 {
     int code = BL_OK;
-    for (size_t i = 0; i < t->splits.count && !code; i++)
-        code = pre_tokenizer_read(t, t->splits.step[i], e);
+    for (size_t i = 0; i < t->splits.count; i++) { /* all of them, so that all that is unsupported is named */
+        int one = pre_tokenizer_read(t, t->splits.step[i], e);
+        code = code ? code : one;
+    }
     return code;
 }
 

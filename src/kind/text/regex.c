@@ -33,7 +33,7 @@ static int regex_report_error(int code, const char *pattern, size_t size, bool l
         return bl_error_memory(e);
     PCRE2_UCHAR message[160] = "";
     pcre2_get_error_message(code, message, sizeof message);
-    return bl_error_set(e, BL_EFAIL, "offset %zu of the pattern: PCRE2: %s",
+    return bl_error_set(e, BL_EDATA, "offset %zu of the pattern: PCRE2: %s",
                         literal ? offset : bl_regex_origin(pattern, size, offset), (const char *)message);
 }
 

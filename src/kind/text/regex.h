@@ -15,7 +15,7 @@
 struct bl_regex;   /* a pattern; many threads share it */
 struct bl_matcher; /* memory for matching: one for each thread, for any number of patterns */
 
-/* literal: the pattern is plain text, not an expression. BL_EFAIL: PCRE2 does not support it; the message has the
+/* literal: the pattern is plain text, not an expression. BL_EDATA: PCRE2 does not support it; the message has the
  * offset. */
 int bl_regex_open(struct bl_regex **regex, const char *pattern, size_t size, bool literal, struct bl_error *e);
 void bl_regex_close(struct bl_regex *regex);

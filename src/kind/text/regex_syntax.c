@@ -32,7 +32,7 @@ struct translation {
 
 static int syntax_fail(const struct translation *w, const char *what, struct bl_error *e)
 {
-    return bl_error_set(e, BL_EFAIL, "offset %zu of the pattern: %s", w->at, what);
+    return bl_error_set(e, BL_EDATA, "offset %zu of the pattern: %s", w->at, what);
 }
 
 /* The byte at this distance, or 0. */

@@ -117,6 +117,10 @@ static int tokenizer_read_json(struct bl_tokenizer *tokenizer, const struct bl_b
     code = tokenizer_load_json(&root, &rest, path, e);
     if (code)
         goto out;
+    if (!json_is_object(root)) {
+        code = bl_error_set(e, BL_EFAIL, "%s is not a tokenizer: it has no JSON object", path);
+        goto out;
+    }
     if (!found) {
         code = bl_error_set(e, BL_EFAIL, "%s: not JSON at byte %zu: %s", path, fault.at, fault.what);
         goto out;

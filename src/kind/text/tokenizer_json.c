@@ -121,14 +121,17 @@ static int root_read(struct bl_json_tokenizer *t, struct bl_error *e)
                                         "pre_tokenizer", "post_processor", "decoder", "model",        NULL};
     static int (*const parts[])(struct bl_json_tokenizer * t, struct bl_error * e) = {
         names_read, bl_json_read_alphabet, bl_json_read_normalizers, bl_json_read_splits, bl_json_read_model};
-    int code = bl_json_members_check(t->root, "the file", known, &t->unsupported, e);
+    struct bl_error damage = {0};
+    int code = bl_json_members_check(t->root, "the file", known, &t->unsupported, &damage);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && !code; i++)
-        code = parts[i](t, e);
-    /* What is unsupported comes first: it may be why a part seems damaged. */
+        code = parts[i](t, &damage);
+    /* What is unsupported comes first: it may be why a part seems damaged. All of it is named. */
+    if (t->unsupported.list.size)
+        bl_json_read_post_processor(t, &damage);
     int unsupported = bl_unsupported_check(&t->unsupported, e);
-    code = unsupported ? unsupported : code;
-    if (!code)
-        code = added_read(t, e);
+    if (unsupported || code)
+        return unsupported ? unsupported : bl_error_set(e, code, "%s", damage.text);
+    code = added_read(t, e);
     if (!code)
         code = bl_json_read_post_processor(t, e);
     if (!code)

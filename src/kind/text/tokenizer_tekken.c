@@ -201,7 +201,7 @@ static int tekken_read(struct tekken *t, struct bl_error *e)
     bl_buffer_text(&t->text, "");
     code = bl_buffer_check(&t->text, e);
     if (!code)
-        code = bl_tokenizer_set_pattern(tokenizer, t->text.data, t->text.size, e);
+        code = bl_tokenizer_set_pattern(tokenizer, t->text.data, t->text.size, e) ? BL_EFAIL : BL_OK;
     return code ? code : bl_bpe_from_ranks(&tokenizer->bpe, &tokenizer->vocabulary, e);
 }
 

@@ -155,6 +155,11 @@ int bl_tokenizer_read_tiktoken(struct bl_tokenizer *tokenizer, const struct bl_b
         bl_error_prefix(e, "%s", path);
         return code;
     }
-    return encoding ? tiktoken_apply(tokenizer, encoding, digest, e)
-                    : bl_tokenizer_set_pattern(tokenizer, pattern, strlen(pattern), e);
+    if (encoding)
+        return tiktoken_apply(tokenizer, encoding, digest, e);
+    code = bl_tokenizer_set_pattern(tokenizer, pattern, strlen(pattern), e);
+    if (code != BL_EDATA)
+        return code;
+    bl_error_prefix(e, "--pattern");
+    return BL_EUSAGE;
 }
