@@ -65,10 +65,13 @@ static int clip_set_time(double *seconds, const char *text, const char *name, st
     return BL_OK;
 }
 
+/* A number, or -1 where there is no value. pandas writes whole numbers as 50.0 where a value of the column is empty. */
 static int clip_set_frame(int64_t *frame, const char *text, const char *name, struct bl_error *e)
 {
+    size_t size = strcspn(text, "."), zeros = text[size] ? strspn(text + size + 1, "0") : 0;
+    bool whole = !text[size] || (zeros && !text[size + 1 + zeros]);
     *frame = -1;
-    if (*text && !bl_text_to_int(text, strlen(text), 0, FRAMES_MAX, frame))
+    if (*text && !(whole && bl_text_to_int(text, size, 0, FRAMES_MAX, frame)))
         return bl_error_set(e, BL_EDATA, "\"%s\" is no number of a frame: \"%.40s\"", name, text);
     return BL_OK;
 }

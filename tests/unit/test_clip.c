@@ -50,6 +50,9 @@ START_TEST(lines_of_lists)
     ck_assert_str_eq(clip.id.data, "name");
     ck_assert_str_eq(clip.further.data, "");
     ck_assert(!clip.by_time && clip.start == -1 && clip.first == -1 && clip.behind == 7 && !bl_clip_is_whole(&clip));
+    ck_assert_int_eq(parse(&clip, "p\t\t\t4.0\t50.00\t", &e), BL_OK);
+    ck_assert(clip.first == 4 && clip.behind == 50);
+    ck_assert_str_eq(clip.id.data, "p#4.0-50.00");
     ck_assert_int_eq(parse(&clip, "p\t\t\t\t\t", &e), BL_OK);
     ck_assert(bl_clip_is_whole(&clip));
     ck_assert_str_eq(clip.id.data, "p");
@@ -63,6 +66,9 @@ START_TEST(lines_of_lists)
                                       "p\tx\t\t\t\t",
                                       "p\t\t\t-1\t\t",
                                       "p\t\t\t\t1.5\t",
+                                      "p\t\t\t\t1.\t",
+                                      "p\t\t\t\t.0\t",
+                                      "p\t\t\t\t1.0.0\t",
                                       "p\\q\t\t\t\t\t",
                                       "p\\x00\t\t\t\t\t"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
