@@ -1,6 +1,7 @@
 #include "scan/clip_columns.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,6 +24,8 @@ struct reading {
     const struct bl_kind *kind;
     const char *path, *shown;
     int64_t line;
+    bool has_ends;    /* some column is the start or the end of clips */
+    char similar[48]; /* the first further column whose name has "start" in it */
     struct bl_buffer scratch;
 };
 
@@ -62,11 +65,21 @@ bool bl_clip_columns_object(const char *line, size_t size, struct bl_json_value 
     return bl_json_scan(line, size, NULL, 0, NULL, fault);
 }
 
-/* Adds a column unless it is there. */
-static int columns_add(const struct reading *r, const char *name, size_t size, struct bl_error *e)
+static void columns_note_ends(struct reading *r, const char *name, size_t place)
+{
+    if (place >= BL_CLIP_START && place <= BL_CLIP_END_FRAME)
+        r->has_ends = true;
+    else if (!*r->similar && strcasestr(name, "start"))
+        snprintf(r->similar, sizeof r->similar, "%s", name);
+}
+
+/* Adds a column unless it is there. name: with a zero byte behind it. */
+static int columns_add(struct reading *r, const char *name, size_t size, struct bl_error *e)
 {
     struct bl_clip_columns *c = r->columns;
-    if (bl_clip_columns_place(c, name, size) != SIZE_MAX)
+    size_t place = bl_clip_columns_place(c, name, size);
+    columns_note_ends(r, name, place);
+    if (place != SIZE_MAX)
         return BL_OK;
     if (c->count == BL_ATTRIBUTE_COLUMNS_MAX)
         return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": more than %d columns", r->shown, r->line,
@@ -99,7 +112,7 @@ static int columns_agree(const struct reading *r, bool are_clips, struct bl_erro
 
 /* --- tables ----------------------------------------------------------------------------------------------------- */
 
-static int table_add_columns(const struct reading *r, const struct bl_csv *records, struct bl_error *e)
+static int table_add_columns(struct reading *r, const struct bl_csv *records, struct bl_error *e)
 {
     int code = BL_OK;
     bool path = false;
@@ -223,6 +236,12 @@ int bl_clip_columns_add(struct bl_clip_columns *columns, const struct bl_kind *k
     if (code || unusable)
         return code;
     code = bl_clip_columns_is_table(shown) ? table_read(&r, cancel, &why) : lines_read(&r, cancel, &why);
+    if (!code && !r.has_ends && *r.similar) /* every line would be the whole file */
+        code =
+            bl_error_set(&why, BL_EUSAGE,
+                         "%s: no column \"start\", \"end\", \"start_frame\" or \"end_frame\", but \"%s\": rename it, "
+                         "or leave it out if the lines are whole files",
+                         shown, r.similar);
     bl_buffer_free(&r.scratch);
     bool readable = access(path, R_OK) == 0;
     return code == BL_OK || code == BL_EDATA || (code == BL_EFAIL && !readable) ? BL_OK

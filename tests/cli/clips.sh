@@ -163,6 +163,13 @@ test_headers_of_no_use() {
     echo 'file,start,end' >c.csv
     expect 2 bload scan --kind video c.csv
     err_has 'c.csv:1: no column "path": a list of clips has the columns path, start and end'
+    # Otherwise each line would be the whole file.
+    printf 'label,path,time_start,time_end\na,v/gops.mp4,1,2\n' >c.csv
+    expect 2 bload scan --kind video c.csv
+    err_has 'c.csv: no column "start", "end", "start_frame" or "end_frame", but "time_start": rename it, or leave it out'
+    printf '{"path": "v/gops.mp4", "Start": 1}\n' >c.jsonl
+    expect 2 bload scan --kind video c.jsonl
+    err_has 'but "Start": rename it'
     echo 'path,start,start' >c.csv
     expect 2 bload scan --kind video c.csv
     err_has 'c.csv:1: duplicate column "start"'
