@@ -27,13 +27,13 @@ static void add_frames(struct bl_marks *marks, int first, int behind, float wron
     bl_marks_end(marks);
 }
 
-START_TEST(a_mark_a_second)
+START_TEST(marks_at_half_seconds)
 {
     struct bl_marks marks = {0};
     add_frames(&marks, 0, 105, -1);
-    ck_assert_uint_eq(marks.count, 11);
-    ck_assert_int_eq(marks.mark[1].sample, 100);
-    ck_assert_int_eq(marks.mark[1].position, 1005);
+    ck_assert_uint_eq(marks.count, 18);
+    ck_assert_int_eq(marks.mark[1].sample, 60);
+    ck_assert_int_eq(marks.mark[1].position, 1003);
     ck_assert_int_eq(marks.end, 1050);
     bl_marks_free(&marks);
 }
@@ -44,19 +44,19 @@ START_TEST(points_are_met_by_the_same_samples_alone)
     struct bl_marks marks = {0};
     struct bl_sound_point point;
     add_frames(&marks, 0, 105, -1);
-    bl_sound_point_make(&point, &marks, 290, 300);
+    bl_sound_point_make(&point, &marks, 150, 160);
     ck_assert_int_eq(point.end, 0); /* too near to the beginning */
     bl_sound_point_make(&point, &marks, 450, 601);
-    ck_assert_int_eq(point.sample, 400);
-    ck_assert_int_eq(point.end, 700);
-    ck_assert_int_eq(point.position, 1010);
-    ck_assert_int_eq(point.mark, 1020);
+    ck_assert_int_eq(point.sample, 420);
+    ck_assert_int_eq(point.end, 660);
+    ck_assert_int_eq(point.position, 1015);
+    ck_assert_int_eq(point.mark, 1021);
     static const struct {
         int first, behind;
         float wrong;
         bool met;
     } known[] = {
-        {40, 70, -1, true}, {40, 70, 699, false}, {40, 69, -1, false}, {40, 71, -1, false}, {41, 71, -1, false}};
+        {42, 66, -1, true}, {42, 66, 659, false}, {42, 65, -1, false}, {42, 67, -1, false}, {43, 67, -1, false}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         struct bl_marks check = {.end = point.sample};
         add_frames(&check, known[i].first, known[i].behind, known[i].wrong);
@@ -100,7 +100,7 @@ END_TEST
 
 static void add(TCase *tests)
 {
-    tcase_add_test(tests, a_mark_a_second);
+    tcase_add_test(tests, marks_at_half_seconds);
     tcase_add_test(tests, points_are_met_by_the_same_samples_alone);
     tcase_add_test(tests, points_as_text);
 }

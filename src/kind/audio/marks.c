@@ -8,9 +8,9 @@
 #include "base/text.h"
 #include "kind/content.h"
 
-#define SPAN 1 /* seconds between two marks, at least */
+#define SPANS 2 /* a second, at most: marks lie so far apart */
 
-/* Marks before the wanted one at which decoding begins: two seconds, in which mp3 has 76 frames, AAC 86. */
+/* Marks before the wanted one at which decoding begins: a second, in which mp3 has 38 frames, AAC 43. */
 #define LEAD 2
 
 #define NUMBERS 5 /* before the checksum */
@@ -44,7 +44,7 @@ int bl_marks_add(struct bl_marks *m, const AVFrame *frame, struct bl_error *e)
 {
     if (!m->state && !(m->state = XXH3_createState()))
         return bl_error_memory(e);
-    bool due = !m->count || m->end - m->mark[m->count - 1].sample >= SPAN * (int64_t)frame->sample_rate;
+    bool due = !m->count || m->end - m->mark[m->count - 1].sample >= frame->sample_rate / SPANS;
     if (due && frame->pkt_pos >= 0 && (!m->count || frame->pkt_pos != m->position)) {
         bl_marks_end(m);
         if (BL_ARRAY_RESERVE(m->mark, m->capacity, m->count + 1, e))

@@ -29,7 +29,8 @@ struct bl_reader {
     struct bl_cut cut; /* of it */
     struct bl_samples samples;
     bool from_start;       /* points (marks.h) are not used */
-    char *inexact;         /* path of the file whose points were last found to be of no use; or NULL */
+    char *missed;          /* path of the file whose points last led to other samples; or NULL */
+    int misses;            /* so many in a row */
     struct bl_buffer kept; /* all steps of the cut, */
     bool is_kept;          /* if they are there */
 };
@@ -70,7 +71,7 @@ void bl_audio_reader_close(struct bl_reader *reader)
     if (!reader)
         return;
     audio_reader_leave(reader);
-    free(reader->inexact);
+    free(reader->missed);
     bl_features_close(reader->features);
     bl_buffer_free(&reader->kept);
     bl_mix_free(&reader->mix);
@@ -133,6 +134,10 @@ static int row_count_mismatch(const struct bl_row *row, const char *steps, int64
     return bl_error_set(e, BL_EDATA, "the scan counted %" PRId64 " %s, decoding gives %s%" PRId64, row->length, steps,
                         length > row->length ? "at least " : "", length);
 }
+
+/* Points of a file that lead to other samples, one after the other, until none is tried any more: decoding goes on from
+ * cut to cut then, where they follow each other. */
+#define MISSES_MAX 3
 
 #define CHUNK 65536 /* samples between two reports to the meter */
 
@@ -268,24 +273,38 @@ static int audio_reader_read_way(struct bl_reader *r, const struct bl_request *r
     return bl_error_set(e, BL_EDATA, "decoding from its midst gives other samples");
 }
 
+/* Notes that a point of the file led to other samples. */
+static int audio_reader_note_miss(struct bl_reader *r, const char *path, struct bl_error *e)
+{
+    if (!r->missed || strcmp(r->missed, path) != 0) {
+        free(r->missed);
+        r->misses = 0;
+        r->missed = strdup(path);
+    }
+    r->misses++;
+    return r->missed ? BL_OK : bl_error_memory(e);
+}
+
 int bl_audio_reader_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
                          struct bl_error *e)
 {
     const struct bl_row *row = &request->row;
     bool part = request->steps < row->length, fits = row->length < KEPT_MAX / (int64_t)r->step_bytes;
     bool kept = r->features || (part && fits), points = row->clip_seek && *row->clip_seek;
+    bool missed = points && r->missed && strcmp(r->missed, row->path) == 0;
     note->text[0] = '\0';
     r->from_start = part && !kept; /* the samples of such a piece cannot be checked */
-    if (points && r->inexact && strcmp(r->inexact, row->path) == 0)
+    if (missed && r->misses >= MISSES_MAX)
         r->from_start = true;
     int code = audio_reader_read_way(r, request, kept, e);
+    if (!code && missed && !r->from_start)
+        r->misses = 0;
     if (code != BL_EDATA || !points || r->from_start)
         return code;
     /* Bad content is judged by decoding from the beginning, whatever was read before. */
     bl_error_clear(e);
     audio_reader_leave(r);
-    free(r->inexact);
-    r->inexact = strdup(row->path);
+    code = audio_reader_note_miss(r, row->path, e);
     r->from_start = true;
-    return r->inexact ? audio_reader_read_way(r, request, kept, e) : bl_error_memory(e);
+    return code ? code : audio_reader_read_way(r, request, kept, e);
 }

@@ -45,6 +45,20 @@ static void trim_drop_frame(struct bl_trim *t)
     t->used = 0;
 }
 
+/* Adds a frame to what is checked. Padding after the end, which only decoding from the beginning cuts off, is no part
+ * of it. */
+static int trim_check_frame(struct bl_trim *t, struct bl_error *e)
+{
+    int64_t left = t->point.end - t->position;
+    if (!t->resumed || t->position < t->point.sample || left <= 0)
+        return BL_OK;
+    int count = t->frame->nb_samples;
+    t->frame->nb_samples = left < count ? (int)left : count;
+    int code = bl_marks_add(&t->check, t->frame, e);
+    t->frame->nb_samples = count;
+    return code;
+}
+
 /* Decodes the next frame unless one is left; *got is false at the end. */
 static int trim_decode_frame(struct bl_trim *t, bool *got, struct bl_error *e)
 {
@@ -52,8 +66,7 @@ static int trim_decode_frame(struct bl_trim *t, bool *got, struct bl_error *e)
     if (*got)
         return BL_OK;
     int code = bl_audio_decoder_next(&t->decoder, t->frame, got, e);
-    bool checked = t->resumed && t->position >= t->point.sample && t->position < t->point.end;
-    return !code && *got && checked ? bl_marks_add(&t->check, t->frame, e) : code;
+    return !code && *got ? trim_check_frame(t, e) : code;
 }
 
 static int trim_reopen(struct bl_trim *t, struct bl_error *e)
