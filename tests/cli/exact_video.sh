@@ -120,6 +120,10 @@ test_suspect_streams_are_decoded_by_the_scan() {
     clip b.ogv 20 -c:v libtheora -s 64x48
     clip a.hevc 9 -c:v libx265 -x265-params log-level=error
     for i in mpg ogv; do cat a.$i b.$i >v/joined.$i; done
+    # Of one size, but where interlaced sequences round it up to another one.
+    clip p.mpg 20 -c:v mpeg2video -g 10 -s 130x98
+    clip i.mpg 20 -c:v mpeg2video -g 10 -s 130x98 -flags +ildct+ilme
+    cat p.mpg i.mpg >v/interlaced.mpg
     copied a.hevc -bsf:v filter_units=remove_types=32-34 -f hevc v/bare.hevc
     clip a.mkv 30 -c:v libx264 -g 10 -bf 0 -pix_fmt yuv420p
     without a.mkv v/lost.mkv 'eq(n\,10)'
@@ -144,6 +148,7 @@ END_OF_PYTHON
 bare.hevc: 0 damaged: none of 9 frames decodes
 gap.mkv: 28 frames are missing in 1 place: what follows may be damaged
 gap.mp4: 28 frames are missing in 1 place: what follows may be damaged
+interlaced.mpg: 39 several streams, one behind the other: 39 of 40 frames decode
 joined.mpg: 39 several streams, one behind the other: 39 of 40 frames decode
 joined.ogv: 40 damaged: 40 of 43 frames decode
 lost.mkv: 21 frames are missing: 21 of 29 decode, the others lack what they refer to

@@ -183,23 +183,28 @@ static void mpeg_peek_picture(struct bl_peek *peek, unsigned type)
     peek->disposable = type == B && peek->codec->id != AV_CODEC_ID_MPEG4; /* MPEG-4 learns its clock from them */
 }
 
-/* A header that differs from the one before it begins another stream: the decoder may lose frames in between. */
-static void mpeg_peek_header(struct bl_peek *peek, uint64_t header)
+/* A header that differs from the last one begins another stream: the decoder may lose frames in between. */
+static void mpeg_peek_number(struct bl_peek *peek, uint64_t *last, uint64_t header)
 {
-    peek->joined = peek->joined || (peek->mpeg_header && peek->mpeg_header != header);
+    peek->joined = peek->joined || (*last && *last != header);
     peek->suspicious = peek->suspicious || peek->joined;
-    peek->mpeg_header = header;
+    *last = header;
 }
 
 /* MPEG-1, MPEG-2: the picture's size and aspect ratio; MPEG-2: its colours (13818-2 6.2.2.4). */
 static void mpeg2_peek_unit(struct bl_peek *peek, const uint8_t *at, size_t size)
 {
-    enum { HEADER = 0xb3, EXTENSION = 0xb5, DISPLAY = 2 };
+    enum { HEADER = 0xb3, EXTENSION = 0xb5, SEQUENCE = 1, DISPLAY = 2 };
     struct bl_bits b = {.data = at + 1, .size = size - 1};
     peek->header = peek->header || *at == HEADER;
     if (*at == HEADER && size > 4)
-        mpeg_peek_header(peek, UINT64_C(1) << 32 | bl_bits_get(&b, 28));
-    if (*at != EXTENSION || bl_bits_get(&b, 4) != DISPLAY)
+        mpeg_peek_number(peek, &peek->mpeg_header, UINT64_C(1) << 32 | bl_bits_get(&b, 28));
+    unsigned extension = *at == EXTENSION ? (unsigned)bl_bits_get(&b, 4) : 0;
+    if (extension == SEQUENCE && size > 3) {
+        bl_bits_skip(&b, 8);
+        mpeg_peek_number(peek, &peek->mpeg_extension, UINT64_C(1) << 32 | bl_bits_get(&b, 3));
+    }
+    if (extension != DISPLAY)
         return;
     bl_bits_skip(&b, 3);
     if (!bl_bits_get(&b, 1))
@@ -219,7 +224,7 @@ static void mpeg4_peek_unit(struct bl_peek *peek, const uint8_t *at, const uint8
     uint64_t sum = UINT64_C(0xcbf29ce484222325);
     for (const uint8_t *byte = at; byte < (next ? next - 3 : end); byte++)
         sum = (sum ^ *byte) * UINT64_C(0x100000001b3);
-    mpeg_peek_header(peek, sum | 1);
+    mpeg_peek_number(peek, &peek->mpeg_header, sum | 1);
 }
 
 static int mpeg_peek(struct bl_peek *peek, const uint8_t *data, size_t size)

@@ -41,7 +41,8 @@ struct bl_peek {
     struct bl_picture_tags tags; /* of the last packet's picture, by the stream's own headers */
     uint8_t preferred_transfer;  /* H.264, H.265: what a message puts in its place, or 0 */
     struct bl_picture_tags av1;  /* of the last sequence header */
-    uint64_t mpeg_header;        /* of the last sequence, as a number, or 0 */
+    uint64_t mpeg_header;        /* of the last sequence, as a number, or 0; */
+    uint64_t mpeg_extension;     /* MPEG-2: whether it is progressive, and its chroma, in the same way */
     int64_t gaps;                /* H.264, H.265: places where pictures are missing */
     int64_t resets;              /* H.264: places where their numbers begin anew without an instant refresh */
     union {                      /* the last member: only what the codec has is cleared */
