@@ -110,6 +110,16 @@ END_OF_TABLE
     is 10 "$(field reason <clipped/sequences.tsv | grep -c '^$')"
 }
 
+# libav reads the second with the headers of the first, whose frames all decode.
+test_matroska_behind_matroska() {
+    clip a.mkv 20 -c:v libx264 -pix_fmt yuv420p
+    clip b.mkv 20 -c:v libx264 -x264-params intra-refresh=1:keyint=10:bframes=0 -pix_fmt yuv420p
+    cat b.mkv a.mkv >joined.mkv
+    expect 3 bload pack -q joined.mkv --size 16x16 -T longest -o set
+    err_has 'joined.mkv: damaged: 20 of 40 frames decode'
+    is '20 ok' "$(told set/sequences.tsv | cut -d ' ' -f 2) $(field status <set/sequences.tsv)"
+}
+
 # Headers that are not there, or are of another stream.
 test_suspect_streams_are_decoded_by_the_scan() {
     local i

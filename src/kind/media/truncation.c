@@ -35,16 +35,26 @@ static int64_t ebml_end(const struct bl_demux *d, int64_t offset, const char *id
     return length ? offset + 4 + length + size : 0;
 }
 
-/* The EBML header comes first, then the segment with everything else. */
-static bool matroska_ends_early(const struct bl_demux *d)
+#define EBML_HEADER "\x1a\x45\xdf\xa3"
+
+/* The EBML header comes first, then the segment with everything else. Its end, or 0: it does not tell. */
+static int64_t matroska_end(const struct bl_demux *d)
 {
-    int64_t segment = ebml_end(d, 0, "\x1a\x45\xdf\xa3");
-    return segment > 0 && ebml_end(d, segment, "\x18\x53\x80\x67") > d->file.bytes;
+    int64_t segment = ebml_end(d, 0, EBML_HEADER);
+    return segment > 0 ? ebml_end(d, segment, "\x18\x53\x80\x67") : 0;
+}
+
+bool bl_truncation_is_joined(const struct bl_demux *d)
+{
+    uint8_t next[4];
+    int64_t end = bl_demux_is_matroska(d) ? matroska_end(d) : 0;
+    return end > 0 && end < d->file.bytes && bl_media_file_read(&d->file, next, sizeof next, end) == sizeof next &&
+           !memcmp(next, EBML_HEADER, sizeof next);
 }
 
 bool bl_truncation_detect(const struct bl_demux *d)
 {
-    if (riff_ends_early(d) || (bl_demux_is_matroska(d) && matroska_ends_early(d)))
+    if (riff_ends_early(d) || (bl_demux_is_matroska(d) && matroska_end(d) > d->file.bytes))
         return true;
     int entries = avformat_index_get_entries_count(d->stream);
     for (int i = 0; i < entries; i++) {

@@ -96,7 +96,8 @@ static bool transport_is_truncated(const struct bl_demux *d)
 static int packet_index_check_end(struct bl_packet_index *index, const struct bl_demux *d, int64_t packets,
                                   AVPacket *packet, struct bl_error *e)
 {
-    index->suspicious = index->suspicious || d->end_error || transport_is_truncated(d);
+    index->joined = index->joined || bl_truncation_is_joined(d);
+    index->suspicious = index->suspicious || index->joined || d->end_error || transport_is_truncated(d);
     index->listed = d->stream->nb_frames;
     if (index->listed > 0) {
         index->suspicious = index->suspicious || index->listed != packets;
