@@ -30,7 +30,8 @@ static int duplicates_report_pair(const struct bl_sequences *t, size_t a, const 
     if (code)
         goto out;
     if (first)
-        code = bl_error_set(e, BL_EFAIL, "two sequences have the id \"%s\": %s and %s", first->id, one.data, two.data);
+        code = bl_error_set(e, BL_EFAIL, "two sequences have the id \"%s\": %s and %s%s", first->id, one.data, two.data,
+                            first->is_clip ? "; a column id of the list can tell them apart" : "");
     else
         code = bl_error_set(e, BL_EFAIL, "two sequences have the same id: %s and %s", one.data, two.data);
 out:

@@ -390,6 +390,18 @@ test_clips_are_slices_of_real_files() {
     is $(($(grep -c . c.csv) - 1)) "$(slices whole a frames)"
 }
 
+# As AVA has several persons at a time.
+test_clips_of_the_same_part_need_ids() {
+    ffmpeg -v error -f lavfi -i testsrc2=s=64x48:r=10:d=2 -c:v mpeg4 -bitexact a.avi
+    printf 'path,start,end,person\na.avi,0,1,1\na.avi,0,1,2\n' >c.csv
+    expect 1 bload pack -q c.csv --kind video -T 10 -o d
+    err_has 'two sequences have the id "a.avi#0-1"'
+    err_has '; a column id of the list can tell them apart'
+    sed 's/person/id/' c.csv >i.csv
+    expect 0 bload pack -q i.csv --kind video -T 10 -o e
+    is '1 2' "$(field id <e/sequences.tsv | xargs)"
+}
+
 # Short cuts of a long recording are decoded from a little before them, in any order; where that gives other samples, as of AAC with noise that
 # the decoder makes, from the beginning.
 test_short_clips_of_long_sounds() {
