@@ -134,6 +134,7 @@ test_suspect_streams_are_decoded_by_the_scan() {
     clip p.mpg 20 -c:v mpeg2video -g 10 -s 130x98
     clip i.mpg 20 -c:v mpeg2video -g 10 -s 130x98 -flags +ildct+ilme
     cat p.mpg i.mpg >v/interlaced.mpg
+    without a.mpg v/hole.mpg 'eq(n\,4)'
     copied a.hevc -bsf:v filter_units=remove_types=32-34 -f hevc v/bare.hevc
     clip a.mkv 30 -c:v libx264 -g 10 -bf 0 -pix_fmt yuv420p
     without a.mkv v/lost.mkv 'eq(n\,10)'
@@ -158,6 +159,7 @@ END_OF_PYTHON
 bare.hevc: 0 damaged: none of 9 frames decodes
 gap.mkv: 28 frames are missing in 1 place: what follows may be damaged
 gap.mp4: 28 frames are missing in 1 place: what follows may be damaged
+hole.mpg: 19 frames are missing in 1 place: what follows may be damaged
 interlaced.mpg: 39 several streams, one behind the other: 39 of 40 frames decode
 joined.mpg: 39 several streams, one behind the other: 39 of 40 frames decode
 joined.ogv: 40 damaged: 40 of 43 frames decode

@@ -227,8 +227,28 @@ static void mpeg4_peek_unit(struct bl_peek *peek, const uint8_t *at, const uint8
     mpeg_peek_number(peek, &peek->mpeg_header, sum | 1);
 }
 
+/* MPEG-1, MPEG-2: at the beginning of a group of pictures; those of the one before are numbered in the order in which
+ * they are shown, without gaps (13818-2 6.3.9). Of the first ones some may be cut off. */
+static void mpeg_begin_group(struct bl_peek *peek)
+{
+    int first = -1, last = -1, count = 0;
+    for (int i = 0; i < BL_PEEK_GROUP; i++) {
+        if (!(peek->group[i / 64] >> i % 64 & 1))
+            continue;
+        first = first < 0 ? i : first;
+        last = i;
+        count++;
+    }
+    bool gap = count && last - first + 1 > count;
+    peek->gaps += gap;
+    peek->suspicious = peek->suspicious || gap;
+    peek->in_group = true;
+    memset(peek->group, 0, sizeof peek->group);
+}
+
 static int mpeg_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
+    enum { GROUP = 0xb8 };
     bool part4 = peek->codec->id == AV_CODEC_ID_MPEG4;
     const uint8_t *end = data + size;
     int pictures = 0;
@@ -238,13 +258,18 @@ static int mpeg_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
             mpeg4_peek_unit(peek, at, end);
         else
             mpeg2_peek_unit(peek, at, (size_t)(end - at));
+        if (!part4 && *at == GROUP)
+            mpeg_begin_group(peek);
         if (*at != (part4 ? 0xb6 : 0x00))
             continue;
         unsigned type = part4 ? at[1] >> 6 : (at[2] >> 3 & 7) - 1u;
         pictures++;
         mpeg_peek_picture(peek, type);
-        if (!part4)
-            mpeg_trace(peek, type);
+        if (part4)
+            continue;
+        mpeg_trace(peek, type);
+        unsigned shown = (unsigned)at[1] << 2 | at[2] >> 6;
+        peek->group[shown / 64] |= (uint64_t)peek->in_group << shown % 64;
     }
     /* MPEG-4: such a short picture may be a placeholder for one that was not coded. */
     if (pictures != 1 || (part4 && size < 20))

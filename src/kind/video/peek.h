@@ -14,6 +14,8 @@
 #include "kind/video/hevc_headers.h"
 #include "kind/video/picture_tags.h"
 
+#define BL_PEEK_GROUP 1024 /* MPEG: numbers of pictures */
+
 struct bl_peek {
     const struct bl_peek_codec *codec; /* NULL: one that is not known here */
     enum AVCodecID id;
@@ -38,14 +40,16 @@ struct bl_peek {
     bool ended;                 /* HEVC: an end of sequence came before this picture */
     bool leading_broken;        /* HEVC: leading pictures lack their references */
 
-    struct bl_picture_tags tags; /* of the last packet's picture, by the stream's own headers */
-    uint8_t preferred_transfer;  /* H.264, H.265: what a message puts in its place, or 0 */
-    struct bl_picture_tags av1;  /* of the last sequence header */
-    uint64_t mpeg_header;        /* of the last sequence, as a number, or 0; */
-    uint64_t mpeg_extension;     /* MPEG-2: whether it is progressive, and its chroma, in the same way */
-    int64_t gaps;                /* H.264, H.265: places where pictures are missing */
-    int64_t resets;              /* H.264: places where their numbers begin anew without an instant refresh */
-    union {                      /* the last member: only what the codec has is cleared */
+    struct bl_picture_tags tags;        /* of the last packet's picture, by the stream's own headers */
+    uint8_t preferred_transfer;         /* H.264, H.265: what a message puts in its place, or 0 */
+    struct bl_picture_tags av1;         /* of the last sequence header */
+    uint64_t mpeg_header;               /* of the last sequence, as a number, or 0; */
+    uint64_t mpeg_extension;            /* MPEG-2: whether it is progressive, and its chroma, in the same way */
+    uint64_t group[BL_PEEK_GROUP / 64]; /* MPEG-1, MPEG-2: the numbers of the pictures of this group, */
+    bool in_group;                      /* whose header was seen */
+    int64_t gaps;                       /* H.264, H.265, MPEG-1, MPEG-2: places where pictures are missing */
+    int64_t resets;                     /* H.264: places where their numbers begin anew without an instant refresh */
+    union {                             /* the last member: only what the codec has is cleared */
         struct bl_h264_headers h264;
         struct bl_hevc_headers hevc;
     };
