@@ -22,8 +22,8 @@ FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "
 CODE_POINTS = range(0x110000)
 PAGE = 256
 
-# Normal forms are those of tokenizers, whose tables are of this version. What a code point decomposes to, and its combining class,
-# never change once it is there, so it is enough to know which were there; Perl does (perl 5.26 or later).
+# Normal forms are those of tokenizers, whose tables are of this version; NFC is also there as of VERSION. What a code point decomposes
+# to, and its combining class, never change once it is there, so it is enough to know which were there; Perl does (perl 5.26 or later).
 NORMAL_VERSION = "9.0"
 FORMS = "NFC", "NFD", "NFKC", "NFKD"
 HANGUL = range(0xAC00, 0xD7A4)
@@ -87,10 +87,15 @@ def pairs(there):
             yield (int(parts[0], 16), int(parts[1], 16)), point
 
 
-def normal_property(point, seconds):
+def seconds_of(composed):
+    """The code points that may compose with the one before them."""
+    return {second for (_, second), _ in composed} | set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))
+
+
+def normal_property(point, seconds, forms, first=0):
     """The combining class; above it a bit for every form, in which the code point may change or change what is around it."""
     value = mark = unicode.combining(chr(point))
-    for bit, form in enumerate(FORMS):
+    for bit, form in enumerate(forms, first):
         changes = unicode.normalize(form, chr(point)) != chr(point)
         if mark or changes or (form in ("NFC", "NFKC") and point in seconds):
             value |= 0x100 << bit
@@ -107,19 +112,20 @@ def decompositions(there, form, other):
 
 def normal():
     there = assigned(NORMAL_VERSION)
-    composed = sorted(pairs(there))
-    seconds = {second for (_, second), _ in composed} | set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))
-    properties = [0] * len(CODE_POINTS)
+    composed = sorted(pairs(CODE_POINTS))
+    latest = seconds_of(composed)
+    seconds = seconds_of(pairs(there))
+    properties = [normal_property(point, latest, ["NFC"], len(FORMS)) for point in CODE_POINTS]
     for point in there:
-        properties[point] = normal_property(point, seconds)
+        properties[point] |= normal_property(point, seconds, FORMS)
     index, table = pages(properties)
-    text = (HEAD.format(what="Normal forms of the code points that Unicode 9.0 had: see normal_table.h.", version=VERSION) +
+    text = (HEAD.format(what="Normal forms: see normal_table.h.", version=VERSION) +
             '#include "kind/text/normal_table.h"\n' +
             array("const uint8_t bl_normal_page[0x110000 >> 8]", index) + array("const uint16_t bl_normal_property[]", table))
     points = []
-    for name, form, other in (("canonical", "NFD", None), ("compatible", "NFKD", "NFD")):
+    for name, points_of, form, other in (("canonical", CODE_POINTS, "NFD", None), ("compatible", there, "NFKD", "NFD")):
         rows = []
-        for point, parts in decompositions(there, form, other):
+        for point, parts in decompositions(points_of, form, other):
             rows.append(f"{{{point},{len(points)},{len(parts)}}}")
             points += map(ord, parts)
         text += array(f"const struct bl_normal_parts bl_normal_{name}[]", rows)

@@ -15,7 +15,7 @@ static void normalize(const struct bl_buffer *text)
     struct bl_buffer out = {0};
     struct bl_spans spans = {0};
     struct bl_error e = {0};
-    for (int form = BL_NFC; form <= BL_NFKD; form++) {
+    for (int form = BL_NFC; form <= BL_NFC_16; form++) {
         bl_buffer_clear(&out);
         if (bl_normal_form_apply((enum bl_normal_form)form, text->data, text->size, &out) ||
             bl_utf8_valid(out.data, out.size) < out.size ||

@@ -1,5 +1,6 @@
 """Normal forms are those of the released `tokenizers` package: of every code point, alone and among marks, of jamo in all orders, of
-random texts and of the corpora."""
+random texts and of the corpora. NFC by Unicode 16 is that of Python, of the code points that its version of Unicode has."""
+import unicodedata
 import unittest
 
 from tokenizers import normalizers
@@ -17,6 +18,18 @@ ALPHABET = ("aAeEoOuUyY\u00c5\u00d4\u01d5\u1ea4\u1fb7\u03b1\u03c9\u0391\u0300\u0
             "\u0dd9\u0dcf\u0dca\u0f71\u0f72\u0f73\u0f81\u1025\u102e\u1100\u1112\u1161\u1175\u11a7\u11a8\u11c2\uac00\uac01\ud7a3\u212b\u2126"
             "\u2adc\u3099\u304b\u3070\ufb1d\ufb2c\ufdfa\ufefb\uff76\uff9e\U0001109a\U000110ba\U0001d15e\U0001d1bc\U0002f800\U0002fa1d"
             "\U000113c2\U000113b8\U00011383\U0001611e\U00016d67\U000105d2\u1df6\u1dfa\u32ff \n\u200d\U0001f600")
+
+
+class Python:
+    """NFC of text in which all code points are assigned, which no later version changes."""
+
+    @staticmethod
+    def normalize_str(one):
+        return unicodedata.normalize("NFC", one)
+
+
+def is_assigned(point):
+    return unicodedata.category(point) != "Cn"
 
 
 @expand
@@ -48,3 +61,12 @@ class NormalForms(unittest.TestCase):
         if not found:
             self.skipTest("no shared corpora")
         self.check(form, package, found)
+
+    def test_code_points_of_python(self):
+        for before, after in [*AROUND, ("\u0898", "\u0323"), ("\U00011935", "\U00011930")]:
+            points = [before + point + after for point in text.code_points() if is_assigned(point)]
+            self.check("nfc16", Python, ["\n".join(points[at:at + 64]) for at in range(0, len(points), 64)])
+
+    def test_random_of_python(self):
+        alphabet = [point for point in ALPHABET + "\u0898\u1ac0\U00011935\U00011930\U00011938" if is_assigned(point)]
+        self.check("nfc16", Python, text.random_texts(20000, alphabet, seed=3, longest=20))

@@ -206,6 +206,7 @@ static void wordpiece_close(struct probe *probe)
 static const struct mode modes[] = {
     {"utf8", 0, 0, NULL, utf8_run, NULL},
     {"nfc", 0, BL_NFC, NULL, normal_run, NULL},
+    {"nfc16", 0, BL_NFC_16, NULL, normal_run, NULL},
     {"nfd", 0, BL_NFD, NULL, normal_run, NULL},
     {"nfkc", 0, BL_NFKC, NULL, normal_run, NULL},
     {"nfkd", 0, BL_NFKD, NULL, normal_run, NULL},

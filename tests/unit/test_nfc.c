@@ -50,6 +50,11 @@ START_TEST(later_versions)
     expect(BL_NFC, "\U000113c2\U000113c2", "\U000113c2\U000113c2");
     expect(BL_NFD, "\U00011938", "\U00011938");
     expect(BL_NFC, "a\u0898\u0301", "a\u0898\u0301");
+    expect(BL_NFC, "e\u0897\u0323", "e\u0897\u0323");
+    /* Of Unicode 16. */
+    expect(BL_NFC_16, "e\u0897\u0323", "\u1eb9\u0897");
+    expect(BL_NFC_16, "\U00016d67\U00016d67 e\u0301", "\U00016d68 \u00e9");
+    expect(BL_NFC_16, "\u00e9\u0323 \ud558\u11ab", "\u1eb9\u0301 \ud55c");
     expect(BL_NFKC, "\u32ff", "\u32ff");
 }
 END_TEST

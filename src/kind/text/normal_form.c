@@ -29,6 +29,7 @@ enum {
 #define INDEX 21 /* while they are sorted: from this bit on the index in the run */
 
 struct segment {
+    enum bl_normal_form form;
     uint64_t *unit;
     size_t count, capacity;
     bool failed;
@@ -39,12 +40,26 @@ static unsigned point_property(uint32_t c)
     return bl_normal_property[(uint32_t)bl_normal_page[c >> 8] << 8 | (c & 255)];
 }
 
+/* Marks may change in every form that knows them. */
+static unsigned point_class(uint32_t c, enum bl_normal_form form)
+{
+    unsigned property = point_property(c);
+    return property & 0x100U << form ? property & 255 : 0;
+}
+
+/* Whether to look for what a code point decomposes to. */
+static bool point_may_decompose(uint32_t c, enum bl_normal_form form)
+{
+    bool compatible = form == BL_NFKC || form == BL_NFKD;
+    return form == BL_NFC_16 || point_property(c) & 0x100U << (compatible ? BL_NFKD : BL_NFD);
+}
+
 static void segment_add(struct segment *s, uint32_t c)
 {
     if (BL_ARRAY_RESERVE(s->unit, s->capacity, s->count + 1, NULL))
         s->failed = true;
     else
-        s->unit[s->count++] = (uint64_t)(point_property(c) & 255) << CLASS | c;
+        s->unit[s->count++] = (uint64_t)point_class(c, s->form) << CLASS | c;
 }
 
 static const struct bl_normal_parts *parts_find(const struct bl_normal_parts *parts, size_t count, uint32_t c)
@@ -62,9 +77,9 @@ static const struct bl_normal_parts *parts_find(const struct bl_normal_parts *pa
     return NULL;
 }
 
-static void segment_decompose(struct segment *s, uint32_t c, bool compatible)
+static void segment_decompose(struct segment *s, uint32_t c)
 {
-    if (!(point_property(c) & 0x100U << (compatible ? BL_NFKD : BL_NFD))) {
+    if (!point_may_decompose(c, s->form)) {
         segment_add(s, c);
         return;
     }
@@ -77,7 +92,7 @@ static void segment_decompose(struct segment *s, uint32_t c, bool compatible)
         return;
     }
     const struct bl_normal_parts *parts = NULL;
-    if (compatible)
+    if (s->form == BL_NFKC || s->form == BL_NFKD)
         parts = parts_find(bl_normal_compatible, bl_normal_compatible_count, c);
     if (!parts)
         parts = parts_find(bl_normal_canonical, bl_normal_canonical_count, c);
@@ -215,9 +230,8 @@ size_t bl_normal_form_prefix(enum bl_normal_form form, const char *text, size_t 
 
 int bl_normal_form_apply(enum bl_normal_form form, const char *text, size_t size, struct bl_buffer *out)
 {
-    bool compatible = form == BL_NFKC || form == BL_NFKD;
     unsigned bit = 0x100U << form;
-    struct segment s = {0};
+    struct segment s = {.form = form};
     for (size_t at = 0; at < size && !s.failed;) {
         size_t begin, change = change_find(text, size, at, bit, &begin);
         if (change == size)
@@ -228,10 +242,10 @@ int bl_normal_form_apply(enum bl_normal_form form, const char *text, size_t size
         while (begin < at) {
             uint32_t c;
             begin += bl_utf8_decode(text + begin, &c);
-            segment_decompose(&s, c, compatible);
+            segment_decompose(&s, c);
         }
         segment_sort(&s);
-        if (form == BL_NFC || form == BL_NFKC)
+        if (form != BL_NFD && form != BL_NFKD)
             segment_compose(&s);
         segment_write(&s, out);
     }

@@ -1,5 +1,5 @@
 /* Normal forms of Unicode (Unicode Standard Annex 15), as in the released `tokenizers` package: by Unicode 9, so that
- * later code points do not change. */
+ * later code points do not change; and NFC by Unicode 16, as other engines have it. */
 #ifndef BL_NORMAL_FORM_H
 #define BL_NORMAL_FORM_H
 
@@ -7,7 +7,7 @@
 
 #include "base/buffer.h"
 
-enum bl_normal_form { BL_NFC, BL_NFD, BL_NFKC, BL_NFKD };
+enum bl_normal_form { BL_NFC, BL_NFD, BL_NFKC, BL_NFKD, BL_NFC_16 };
 
 /* Texts are valid UTF-8. */
 

@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 /* Pages of 256 properties. A property is the combining class, and 0x100 << form (enum bl_normal_form) where a code
- * point may change in that form, or change what is around it. */
+ * point may change in that form, or change what is around it. Those that a form does not know have no bit for it: their
+ * class, parts and pairs are not for it. */
 extern const uint8_t bl_normal_page[0x110000 >> 8];
 extern const uint16_t bl_normal_property[];
 

@@ -127,7 +127,7 @@ static int tiktoken_apply(struct bl_tokenizer *tokenizer, const struct bl_encodi
     int code = BL_OK;
     tokenizer->split[tokenizer->splits++] = (struct bl_split){.grammar = encoding->grammar};
     if (encoding->nfc)
-        tokenizer->normalizer[tokenizer->normalizers++].form = BL_NFC;
+        tokenizer->normalizer[tokenizer->normalizers++].form = BL_NFC_16;
     if (encoding->digest != digest)
         return BL_OK;
     for (const struct bl_specials *s = encoding->specials; s->begin && !code; s++)
