@@ -73,6 +73,20 @@ static void columns_note_ends(struct reading *r, const char *name, size_t place)
         snprintf(r->similar, sizeof r->similar, "%s", name);
 }
 
+/* The part of a clip that a name means, but for blanks around it and upper case; or NULL. */
+static const char *columns_find_meant(const char *name)
+{
+    name += strspn(name, " \t");
+    size_t size = strlen(name);
+    while (size && strchr(" \t", name[size - 1]))
+        size--;
+    for (size_t v = 0; v <= BL_CLIP_END_FRAME; v++) {
+        if (strlen(bl_clip_value_name[v]) == size && strncasecmp(bl_clip_value_name[v], name, size) == 0)
+            return bl_clip_value_name[v];
+    }
+    return NULL;
+}
+
 /* Adds a column unless it is there. name: with a zero byte behind it. */
 static int columns_add(struct reading *r, const char *name, size_t size, struct bl_error *e)
 {
@@ -81,6 +95,10 @@ static int columns_add(struct reading *r, const char *name, size_t size, struct 
     columns_note_ends(r, name, place);
     if (place != SIZE_MAX)
         return BL_OK;
+    const char *meant = columns_find_meant(name);
+    if (meant)
+        return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": the column \"%s\": write it \"%s\"", r->shown, r->line, name,
+                            meant);
     if (c->count == BL_ATTRIBUTE_COLUMNS_MAX)
         return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": more than %d columns", r->shown, r->line,
                             BL_ATTRIBUTE_COLUMNS_MAX);

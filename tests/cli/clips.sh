@@ -169,7 +169,10 @@ test_headers_of_no_use() {
     err_has 'c.csv: no column "start", "end", "start_frame" or "end_frame", but "time_start": rename it, or leave it out'
     printf '{"path": "v/gops.mp4", "Start": 1}\n' >c.jsonl
     expect 2 bload scan --kind video c.jsonl
-    err_has 'but "Start": rename it'
+    err_has 'c.jsonl:1: the column "Start": write it "start"'
+    echo 'path,start, end' >c.csv
+    expect 2 bload scan --kind video c.csv
+    err_has 'c.csv:1: the column " end": write it "end"'
     echo 'path,start,start' >c.csv
     expect 2 bload scan --kind video c.csv
     err_has 'c.csv:1: duplicate column "start"'
