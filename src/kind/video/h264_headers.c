@@ -18,7 +18,7 @@ static void scaling_list_skip(struct bl_bits *b, int size)
     int last = 8, next = 8;
     for (int i = 0; i < size && !bl_bits_ended(b); i++) {
         if (next != 0)
-            next = (int)((uint32_t)(last + bl_bits_signed(b)) & 255);
+            next = (int)(((uint32_t)last + (uint32_t)bl_bits_signed(b)) & 255);
         last = next ? next : last;
     }
 }
