@@ -155,6 +155,23 @@ static struct bl_h264_picture h264_begin(struct bl_h264_headers *h, unsigned hea
 
 enum { INSTANT = 0x65, REFERRED = 0x61, ALONE = 0x01 };
 
+/* A difference in a scaling list of which only a damaged stream has the like: there is nothing to see but by UBSan. */
+START_TEST(h264_scaling_lists_do_not_overflow)
+{
+    static struct bl_h264_headers h;
+    struct sheet s = {0};
+    put(&s, 0x677a0028, 32);
+    put_codes(&s, 4, 3, 2, 2, 2);
+    put(&s, 1, 2);
+    put(&s, 1, 1);
+    put(&s, 0, 31); /* the largest: 2^31 - 1 */
+    put(&s, 0xfffffffe, 32);
+    struct bl_nal nal = finish(&s);
+    bl_h264_take(&h, &nal);
+    ck_assert(!h264_begin(&h, INSTANT, 3, 0).known);
+}
+END_TEST
+
 START_TEST(h264_tells_colours_and_losses)
 {
     static const struct {
@@ -417,6 +434,7 @@ END_TEST
 static void add(TCase *tests)
 {
     tcase_add_test(tests, bits_and_codes);
+    tcase_add_test(tests, h264_scaling_lists_do_not_overflow);
     tcase_add_test(tests, h264_tells_colours_and_losses);
     tcase_add_test(tests, hevc_tells_colours_and_losses);
     tcase_add_test(tests, hevc_tells_what_pictures_need);
