@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "kind/content.h"
 
-#define SPANS 2 /* a second, at most: marks lie so far apart */
+#define SPANS 2 /* between marks, in a second at most */
 
 /* Marks before the wanted one at which decoding begins: a second, in which mp3 has 38 frames, AAC 43. */
 #define LEAD 2
