@@ -2,9 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "kind/text/bpe.h"
-#include "kind/text/huge_pages.h"
+#include "base/huge_pages.h"
 
 #define TOKEN_BYTES_MAX 4096 /* of a token that can be merged: real ones have a few hundred at most */
 #define NONE UINT32_MAX
@@ -14,12 +13,18 @@ struct rule {
     uint32_t priority, token;
 };
 
+/* A merge in a hash table: both its rule and its key, so that a lookup costs one access to memory. */
+struct slot {
+    uint32_t left, right;
+    struct rule rule; /* .token is NONE: free */
+};
+
 /* The merges of the file. With ranks there are none: the vocabulary is searched. */
 struct rules {
     const struct bl_vocabulary *v;
-    const struct bl_merge *merge; /* or NULL */
-    const uint32_t *priority;     /* of the tokens, where there are no merges; NULL: their ids */
-    struct bl_hash by_pair;
+    struct slot *slot;        /* at most half full; or NULL */
+    int shift;                /* right shift from a hash to its position */
+    const uint32_t *priority; /* of the tokens, where there are no merges; NULL: their ids */
 };
 
 /* A token and the merge that makes it. */
@@ -27,29 +32,21 @@ struct made {
     uint32_t priority, left, right, token;
 };
 
-static uint64_t pair_hash(uint32_t left, uint32_t right)
+/* The slot of a pair, or the free one where it belongs. */
+static struct slot *rules_find_slot(const struct rules *rules, uint32_t left, uint32_t right)
 {
-    return ((uint64_t)left << 32 | right) * BL_PAIR_FACTOR;
-}
-
-/* The number of the merge of two tokens, or NONE. */
-static uint32_t rules_find_merge(const struct rules *rules, uint32_t left, uint32_t right)
-{
-    struct bl_hash_probe probe = bl_hash_begin(&rules->by_pair, pair_hash(left, right));
-    for (size_t i; bl_hash_next(&rules->by_pair, &probe, &i);) {
-        if (rules->merge[i].left == left && rules->merge[i].right == right)
-            return (uint32_t)i;
-    }
-    return NONE;
+    size_t mask = ((size_t)1 << (64 - rules->shift)) - 1;
+    size_t at = (size_t)((((uint64_t)left << 32 | right) * BL_PAIR_FACTOR) >> rules->shift);
+    while (rules->slot[at].rule.token != NONE && (rules->slot[at].left != left || rules->slot[at].right != right))
+        at = (at + 1) & mask;
+    return &rules->slot[at];
 }
 
 /* The rule of two adjacent tokens, by their numbers and their bytes. */
 static struct rule rules_find(const struct rules *rules, uint32_t left, uint32_t right, const uint8_t *bytes)
 {
-    if (rules->merge) {
-        uint32_t merge = rules_find_merge(rules, left, right);
-        return (struct rule){merge, merge == NONE ? NONE : rules->merge[merge].token};
-    }
+    if (rules->slot)
+        return rules_find_slot(rules, left, right)->rule;
     const struct bl_token *token = rules->v->token;
     int64_t both = bl_vocabulary_find(rules->v, bytes, (size_t)token[left].size + token[right].size);
     if (both < 0)
@@ -96,7 +93,7 @@ static int bytes_find_tokens(const struct rules *rules, uint32_t byte_token[256]
     for (int i = 0; i < 256; i++) {
         int64_t token = bl_vocabulary_find(rules->v, &(uint8_t){(uint8_t)i}, 1);
         bool never = i == 0xc0 || i == 0xc1 || i >= 0xf5;
-        if (token < 0 && !(never && rules->merge))
+        if (token < 0 && !(never && rules->slot))
             return bl_error_set(e, BL_EFAIL, "the byte 0x%02X has no token: not every text can be encoded", i);
         byte_token[i] = token < 0 ? NONE : (uint32_t)token;
     }
@@ -284,23 +281,36 @@ int bl_bpe_from_priorities(struct bl_bpe *bpe, const struct bl_vocabulary *v, co
     return bpe_build(bpe, &rules, false, e);
 }
 
+/* Makes the table of merges. first: what the file calls merge 0. */
+static int rules_add_merges(struct rules *rules, const struct bl_merge *merge, size_t count, size_t first,
+                            struct bl_error *e)
+{
+    unsigned bits = 9;
+    while ((size_t)1 << bits < 2 * count)
+        bits++;
+    rules->shift = 64 - (int)bits;
+    rules->slot = bl_huge_pages_alloc(((size_t)1 << bits) * sizeof *rules->slot);
+    if (!rules->slot)
+        return bl_error_memory(e);
+    memset(rules->slot, 0xff, ((size_t)1 << bits) * sizeof *rules->slot);
+    for (size_t i = 0; i < count; i++) {
+        struct slot *slot = rules_find_slot(rules, merge[i].left, merge[i].right);
+        if (slot->rule.token != NONE)
+            return bl_error_set(e, BL_EFAIL, "merge %zu has the same pair as merge %zu", i - first,
+                                slot->rule.priority - first);
+        *slot = (struct slot){merge[i].left, merge[i].right, {(uint32_t)i, merge[i].token}};
+    }
+    return BL_OK;
+}
+
 int bl_bpe_from_merges(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct bl_merge *merges, size_t count,
                        size_t first, bool direct, struct bl_error *e)
 {
-    static const struct bl_merge none;
-    struct rules rules = {.v = v, .merge = count ? merges : &none};
-    int code = BL_OK;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t same = rules_find_merge(&rules, merges[i].left, merges[i].right);
-        code = same == NONE
-                   ? bl_hash_add(&rules.by_pair, pair_hash(merges[i].left, merges[i].right), i, e)
-                   : bl_error_set(e, BL_EFAIL, "merge %zu has the same pair as merge %zu", i - first, same - first);
-        if (code)
-            goto out;
-    }
-    code = bpe_build(bpe, &rules, direct, e);
-out:
-    bl_hash_free(&rules.by_pair);
+    struct rules rules = {.v = v};
+    int code = rules_add_merges(&rules, merges, count, first, e);
+    if (!code)
+        code = bpe_build(bpe, &rules, direct, e);
+    free(rules.slot);
     return code;
 }
 
