@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kind/text/bpe.h"
-#include "base/huge_pages.h"
+#include "kind/text/huge_pages.h"
 
 #define TOKEN_BYTES_MAX 4096 /* of a token that can be merged: real ones have a few hundred at most */
 #define NONE UINT32_MAX
