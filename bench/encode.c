@@ -17,10 +17,10 @@ static double processor_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static int read_all(struct bload_dataset *dataset, int64_t blocks, void *out, struct bload_error *error)
+static int read_all(struct bload_dataset *dataset, int64_t blocks, void *out, size_t size, struct bload_error *error)
 {
     for (int64_t b = 0; b < blocks; b++) {
-        if (bload_read_block(dataset, b, 0, out, error) != BLOAD_OK)
+        if (bload_read_block(dataset, b, 0, out, size, error) != BLOAD_OK)
             return 1;
     }
     return 0;
@@ -45,7 +45,7 @@ int main(int argc, char **argv)
         memset(out, 1, field.block_bytes); /* memory is there before it is timed */
     for (int i = 0; i < times && out && !status; i++) {
         double began = processor_seconds();
-        status = read_all(dataset, counts.blocks, out, &error);
+        status = read_all(dataset, counts.blocks, out, field.block_bytes, &error);
         double rate = (double)(counts.blocks * counts.T) / (processor_seconds() - began);
         best = rate > best ? rate : best;
     }

@@ -43,7 +43,8 @@ static int print_sum(struct bload_dataset *dataset, int64_t block, int number, c
         fprintf(stderr, "example: out of memory\n");
         return 1;
     }
-    int status = bload_read_block(dataset, block, number, data, error) == BLOAD_OK ? 0 : fail(error);
+    int status =
+        bload_read_block(dataset, block, number, data, field->block_bytes, error) == BLOAD_OK ? 0 : fail(error);
     for (size_t i = 0; !status && i < field->block_bytes; i++)
         sum += data[i];
     free(data);

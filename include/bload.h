@@ -9,6 +9,10 @@
  * *error, which may be NULL. Their results are then NULL or zero. The library prints nothing and never ends the
  * process.
  *
+ * Compatibility: a program that was compiled with this header runs with every later library of the same SONAME. Structs
+ * have reserved room at their end, in which later versions put new members; set it to zero (`= {0}`, or an initializer
+ * with names, does that).
+ *
  * Threads: only one thread at a time may use an object; different objects are independent. Open a dataset once per
  * thread.
  *
@@ -73,6 +77,7 @@ struct bload_counts {
     int64_t cut;         /* sequences divided into several pieces */
     int64_t lower_bound; /* no plan of these pieces has fewer blocks */
     double efficiency;   /* placed steps / (blocks * T) */
+    int64_t reserved[8];
 };
 
 BLOAD_API void bload_dataset_counts(const struct bload_dataset *dataset, struct bload_counts *counts);
@@ -89,19 +94,20 @@ struct bload_field {
     size_t block_bytes;
     const char *encoding; /* in the shards: "raw", "jpeg:90", "jpeg:90:444", "delta"; the other members describe the
                              decoded data */
+    int64_t reserved[4];
 };
 
-BLOAD_API int bload_dataset_fields(const struct bload_dataset *dataset);
-/* field: 0 to bload_dataset_fields - 1. */
+BLOAD_API int bload_dataset_field_count(const struct bload_dataset *dataset);
+/* field: 0 to bload_dataset_field_count - 1. */
 BLOAD_API int bload_dataset_field(const struct bload_dataset *dataset, int field, struct bload_field *out,
                                   struct bload_error *error);
 /* Returns the index of the field with that name, or -1. */
 BLOAD_API int bload_dataset_find_field(const struct bload_dataset *dataset, const char *name);
 
-/* Copies block `block` of a field into out, which holds block_bytes. Padding has the values that were packed; sequences
- * that failed while packing are zeros. Encoded fields are decoded: differences exactly, JPEG with libjpeg-turbo's
- * defaults. */
-BLOAD_API int bload_read_block(struct bload_dataset *dataset, int64_t block, int field, void *out,
+/* Copies block `block` of a field into out, which holds `size` bytes: at least block_bytes, else BLOAD_EUSAGE. Padding
+ * has the values that were packed; sequences that failed while packing are zeros. Encoded fields are decoded:
+ * differences exactly, JPEG with libjpeg-turbo's defaults. */
+BLOAD_API int bload_read_block(struct bload_dataset *dataset, int64_t block, int field, void *out, size_t size,
                                struct bload_error *error);
 
 /* A block of a field, mapped from the file. */
@@ -129,6 +135,7 @@ struct bload_tables {
     const int64_t *sequence;     /* [S] row of sequences.tsv, from 0; -1: unused, or failed while packing */
     const int32_t *length;       /* [S] steps; 0: unused, or failed */
     const int64_t *source_start; /* [S] first step within the sequence: not 0 if it was cut */
+    int64_t reserved[4];
 };
 
 /* Reads a block's tables. They belong to the dataset and are valid until its next call. */
@@ -141,10 +148,12 @@ struct bload_sequence {
     const char *status; /* "ok", "skipped", "dropped", "failed" */
     const char *reason; /* "" for an ok sequence without fault */
     int64_t length;     /* steps */
+    int64_t reserved[4];
 };
 
 /* The number of rows, which exceeds counts.sequences if inputs were skipped or dropped. */
-BLOAD_API int bload_dataset_rows(struct bload_dataset *dataset, int64_t *rows, struct bload_error *error);
+BLOAD_API int bload_dataset_row_count(struct bload_dataset *dataset, int64_t *count, struct bload_error *error);
+/* row: 0 to count - 1. */
 BLOAD_API int bload_dataset_sequence(struct bload_dataset *dataset, int64_t row, struct bload_sequence *out,
                                      struct bload_error *error);
 
@@ -152,18 +161,20 @@ BLOAD_API int bload_dataset_sequence(struct bload_dataset *dataset, int64_t row,
 struct bload_attribute {
     const char *name;  /* valid as long as the dataset */
     const char *dtype; /* "I64" or "F64" */
+    int64_t reserved[4];
 };
 
-BLOAD_API int bload_dataset_attributes(const struct bload_dataset *dataset);
-/* attribute: 0 to bload_dataset_attributes - 1. */
+BLOAD_API int bload_dataset_attribute_count(const struct bload_dataset *dataset);
+/* attribute: 0 to bload_dataset_attribute_count - 1. */
 BLOAD_API int bload_dataset_attribute(const struct bload_dataset *dataset, int attribute, struct bload_attribute *out,
                                       struct bload_error *error);
 /* Returns the index of the attribute with that name, or -1. */
 BLOAD_API int bload_dataset_find_attribute(const struct bload_dataset *dataset, const char *name);
 
 /* Copies an attribute of block `block` into out: S elements of int64_t or double, the value of each sequence in the
- * block. NaN: an empty value. Unused elements, and those of failed sequences, are 0: their sequence is -1. */
-BLOAD_API int bload_read_attribute(struct bload_dataset *dataset, int64_t block, int attribute, void *out,
+ * block. `size`: the bytes that out holds, at least 8 * S, else BLOAD_EUSAGE. NaN: an empty value. Unused elements, and
+ * those of failed sequences, are 0: their sequence is -1. */
+BLOAD_API int bload_read_attribute(struct bload_dataset *dataset, int64_t block, int attribute, void *out, size_t size,
                                    struct bload_error *error);
 
 /* Gets the text of an extra column in a row of sequences.tsv, such as a column that --attributes joined. Valid until
@@ -174,15 +185,15 @@ BLOAD_API int bload_dataset_value(struct bload_dataset *dataset, int64_t row, co
 /* --- plans ------------------------------------------------------------------------------------------------------ */
 
 enum bload_strategy {
-    BLOAD_BLOCK,  /* whole sequences, one after the other, into blocks of T steps */
-    BLOAD_NAIVE,  /* each sequence padded to T */
-    BLOAD_SAMPLE, /* clips of `clip` steps from each sequence that is long enough */
-    BLOAD_MIX,    /* each sequence cut or padded to `clip` steps */
+    BLOAD_STRATEGY_BLOCK,  /* whole sequences, one after the other, into blocks of T steps */
+    BLOAD_STRATEGY_NAIVE,  /* each sequence padded to T */
+    BLOAD_STRATEGY_SAMPLE, /* clips of `clip` steps from each sequence that is long enough */
+    BLOAD_STRATEGY_MIX,    /* each sequence cut or padded to `clip` steps */
 };
 
 enum bload_fill {
-    BLOAD_OPTIMAL, /* near the lower bound; the seed decides which sequences share a block */
-    BLOAD_PAPER,   /* BLoad's rule: a uniformly random choice of those that fit */
+    BLOAD_FILL_OPTIMAL, /* near the lower bound; the seed decides which sequences share a block */
+    BLOAD_FILL_PAPER,   /* BLoad's rule: a uniformly random choice of those that fit */
 };
 
 /* How to make the number of blocks a multiple of world_size * batch_size: spread sequences over more blocks, add empty
@@ -190,7 +201,7 @@ enum bload_fill {
 enum bload_remainder { BLOAD_REMAINDER_SPREAD, BLOAD_REMAINDER_PAD, BLOAD_REMAINDER_DROP };
 
 /* How to treat sequences longer than T. */
-enum bload_oversize { BLOAD_ERROR, BLOAD_SPLIT, BLOAD_TRUNCATE, BLOAD_DROP };
+enum bload_oversize { BLOAD_OVERSIZE_ERROR, BLOAD_OVERSIZE_SPLIT, BLOAD_OVERSIZE_TRUNCATE, BLOAD_OVERSIZE_DROP };
 
 /* When ranks wait for each other: after every micro-batch, or after every optimizer step of `accumulate` of them. */
 enum bload_sync { BLOAD_SYNC_MICRO, BLOAD_SYNC_STEP };
@@ -203,12 +214,12 @@ struct bload_max_column {
     const double *value; /* [count] of each sequence, 0 to max; of a part of a sequence, the share of its steps */
 };
 
-/* Zero is the default of every member. */
+/* Zero is the default of every member. Arrays belong to the caller and are not needed after planning. */
 struct bload_plan_options {
     enum bload_strategy strategy;
     enum bload_fill fill;
     enum bload_oversize oversize;
-    int all_clips;         /* for BLOAD_SAMPLE: not 0: every whole clip of a sequence, instead of one */
+    int all_clips;         /* for BLOAD_STRATEGY_SAMPLE: not 0: every whole clip of a sequence, instead of one */
     int64_t T;             /* steps per block; 0: the length of the longest sequence */
     int64_t clip;          /* steps per clip; 0: the mean length, rounded down */
     uint64_t seed;         /* of all random choices: the same plan on every machine */
@@ -231,8 +242,9 @@ struct bload_plan_options {
     const double *cost;    /* [count] or NULL: what each sequence costs, instead of these */
     int64_t accumulate;    /* micro-batches per optimizer step; 0: 1 */
     enum bload_sync sync;
-    int columns; /* that have a maximum: 0 to BLOAD_COLUMNS_MAX; with BLOAD_OPTIMAL only */
-    struct bload_max_column column[BLOAD_COLUMNS_MAX];
+    int column_count; /* that have a maximum: 0 to BLOAD_COLUMNS_MAX; with BLOAD_FILL_OPTIMAL only */
+    const struct bload_max_column *column; /* [column_count] */
+    int64_t reserved[8];                   /* 0: else the options are those of a later version (BLOAD_EUSAGE) */
 };
 
 struct bload_plan;
@@ -259,6 +271,7 @@ struct bload_balance {
     double ks;          /* Kolmogorov-Smirnov distance of what lies between two waits from the whole, in the mean */
     double ks_random;   /* the same if it were drawn from the same blocks at random */
     double neighbours;  /* correlation of the costs of each block and the next */
+    int64_t reserved[4];
 };
 
 BLOAD_API void bload_plan_balance(const struct bload_plan *plan, struct bload_balance *balance);
@@ -272,11 +285,12 @@ struct bload_piece {
 };
 
 /* Returns the number of pieces in a block, or -1 if there is no such block. */
-BLOAD_API int64_t bload_plan_pieces(const struct bload_plan *plan, int64_t block);
+BLOAD_API int64_t bload_plan_piece_count(const struct bload_plan *plan, int64_t block);
 
-/* Gets piece `piece` of a block, in order of start. */
-BLOAD_API int bload_plan_piece(const struct bload_plan *plan, int64_t block, int64_t piece, struct bload_piece *out,
-                               struct bload_error *error);
+/* Copies all pieces of a block, in order of start, into pieces, which has room for `count`: at least
+ * bload_plan_piece_count, else BLOAD_EUSAGE. No block has more than counts.S. */
+BLOAD_API int bload_plan_pieces(const struct bload_plan *plan, int64_t block, struct bload_piece *pieces, int64_t count,
+                                struct bload_error *error);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,9 @@
 #include "plan/plan.h"
 #include "store/dataset.h"
 
+/* Files hold numbers as memory does, and are mapped as they are. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bload needs a little-endian machine");
+
 struct bload_dataset {
     struct bl_dataset dataset;
     struct bl_buffer value; /* the last result of bload_dataset_value */
@@ -81,7 +84,7 @@ void bload_dataset_counts(const struct bload_dataset *dataset, struct bload_coun
     };
 }
 
-int bload_dataset_fields(const struct bload_dataset *dataset)
+int bload_dataset_field_count(const struct bload_dataset *dataset)
 {
     return dataset->dataset.manifest.format.fields.count;
 }
@@ -119,10 +122,21 @@ int bload_dataset_find_field(const struct bload_dataset *dataset, const char *na
     return -1;
 }
 
-int bload_read_block(struct bload_dataset *dataset, int64_t block, int field, void *out, struct bload_error *error)
+static int size_check(size_t size, size_t needed, struct bl_error *e)
 {
+    return size >= needed ? BL_OK : bl_error_set(e, BL_EUSAGE, "the result has %zu bytes, out only %zu", needed, size);
+}
+
+int bload_read_block(struct bload_dataset *dataset, int64_t block, int field, void *out, size_t size,
+                     struct bload_error *error)
+{
+    const struct bl_format *format = &dataset->dataset.manifest.format;
     struct bl_error e = {0};
-    return error_export(bl_dataset_read(&dataset->dataset, block, field, out, &e), &e, error);
+    bool known = field >= 0 && field < format->fields.count; /* else reading reports it */
+    int code = known ? size_check(size, bl_format_block_bytes(format, field), &e) : BL_OK;
+    if (!code)
+        code = bl_dataset_read(&dataset->dataset, block, field, out, &e);
+    return error_export(code, &e, error);
 }
 
 int bload_map_block(struct bload_dataset *dataset, int64_t block, int field, struct bload_mapping *mapping,
@@ -162,16 +176,16 @@ out:
     return error_export(code, &e, error);
 }
 
-int bload_dataset_rows(struct bload_dataset *dataset, int64_t *rows, struct bload_error *error)
+int bload_dataset_row_count(struct bload_dataset *dataset, int64_t *count, struct bload_error *error)
 {
     struct bl_error e = {0};
     const struct bl_sequences *sequences = NULL;
     int code = bl_dataset_sequences(&dataset->dataset, &sequences, &e);
-    *rows = code ? 0 : (int64_t)sequences->count;
+    *count = code ? 0 : (int64_t)sequences->count;
     return error_export(code, &e, error);
 }
 
-int bload_dataset_attributes(const struct bload_dataset *dataset)
+int bload_dataset_attribute_count(const struct bload_dataset *dataset)
 {
     return dataset->dataset.manifest.format.attributes;
 }
@@ -185,7 +199,8 @@ int bload_dataset_attribute(const struct bload_dataset *dataset, int a, struct b
     if (a < 0 || a >= format->attributes)
         return error_export(bl_error_set(&e, BL_EUSAGE, "no attribute %d: the dataset has %d", a, format->attributes),
                             &e, error);
-    *out = (struct bload_attribute){format->attribute[a].name, bl_dtype_name(format->attribute[a].dtype)};
+    *out =
+        (struct bload_attribute){.name = format->attribute[a].name, .dtype = bl_dtype_name(format->attribute[a].dtype)};
     return error_export(BL_OK, &e, error);
 }
 
@@ -199,11 +214,14 @@ int bload_dataset_find_attribute(const struct bload_dataset *dataset, const char
     return -1;
 }
 
-int bload_read_attribute(struct bload_dataset *dataset, int64_t block, int attribute, void *out,
+int bload_read_attribute(struct bload_dataset *dataset, int64_t block, int attribute, void *out, size_t size,
                          struct bload_error *error)
 {
     struct bl_error e = {0};
-    return error_export(bl_dataset_attribute(&dataset->dataset, block, attribute, out, &e), &e, error);
+    int code = size_check(size, (size_t)dataset->dataset.manifest.format.S * sizeof(int64_t), &e);
+    if (!code)
+        code = bl_dataset_attribute(&dataset->dataset, block, attribute, out, &e);
+    return error_export(code, &e, error);
 }
 
 /* Reads a row of sequences.tsv into the dataset's buffer. */
@@ -261,19 +279,24 @@ out:
 
 static int options_translate(const struct bload_plan_options *from, struct bl_plan_options *to, struct bl_error *e)
 {
-    static const enum bl_strategy strategy[] = {[BLOAD_BLOCK] = BL_STRATEGY_BLOCK,
-                                                [BLOAD_NAIVE] = BL_STRATEGY_NAIVE,
-                                                [BLOAD_SAMPLE] = BL_STRATEGY_SAMPLE,
-                                                [BLOAD_MIX] = BL_STRATEGY_MIX};
-    static const enum bl_fill fill[] = {[BLOAD_OPTIMAL] = BL_FILL_OPTIMAL, [BLOAD_PAPER] = BL_FILL_PAPER};
-    static const enum bl_oversize oversize[] = {[BLOAD_ERROR] = BL_OVERSIZE_ERROR,
-                                                [BLOAD_SPLIT] = BL_OVERSIZE_SPLIT,
-                                                [BLOAD_TRUNCATE] = BL_OVERSIZE_TRUNCATE,
-                                                [BLOAD_DROP] = BL_OVERSIZE_DROP};
-    if ((unsigned)from->strategy > BLOAD_MIX || (unsigned)from->fill > BLOAD_PAPER ||
-        (unsigned)from->oversize > BLOAD_DROP || (unsigned)from->remainder > BLOAD_REMAINDER_DROP ||
+    static const enum bl_strategy strategy[] = {[BLOAD_STRATEGY_BLOCK] = BL_STRATEGY_BLOCK,
+                                                [BLOAD_STRATEGY_NAIVE] = BL_STRATEGY_NAIVE,
+                                                [BLOAD_STRATEGY_SAMPLE] = BL_STRATEGY_SAMPLE,
+                                                [BLOAD_STRATEGY_MIX] = BL_STRATEGY_MIX};
+    static const enum bl_fill fill[] = {[BLOAD_FILL_OPTIMAL] = BL_FILL_OPTIMAL, [BLOAD_FILL_PAPER] = BL_FILL_PAPER};
+    static const enum bl_oversize oversize[] = {[BLOAD_OVERSIZE_ERROR] = BL_OVERSIZE_ERROR,
+                                                [BLOAD_OVERSIZE_SPLIT] = BL_OVERSIZE_SPLIT,
+                                                [BLOAD_OVERSIZE_TRUNCATE] = BL_OVERSIZE_TRUNCATE,
+                                                [BLOAD_OVERSIZE_DROP] = BL_OVERSIZE_DROP};
+    static const struct bload_plan_options zero;
+    if (memcmp(from->reserved, zero.reserved, sizeof zero.reserved) != 0)
+        return bl_error_set(e, BL_EUSAGE, "the options have members that version " BLOAD_VERSION " does not know");
+    if ((unsigned)from->strategy > BLOAD_STRATEGY_MIX || (unsigned)from->fill > BLOAD_FILL_PAPER ||
+        (unsigned)from->oversize > BLOAD_OVERSIZE_DROP || (unsigned)from->remainder > BLOAD_REMAINDER_DROP ||
         (unsigned)from->sync > BLOAD_SYNC_STEP)
         return bl_error_set(e, BL_EUSAGE, "unknown strategy, fill, oversize, remainder or sync");
+    if (from->column_count && !from->column)
+        return bl_error_set(e, BL_EUSAGE, "column_count is %d, and there is no column", from->column_count);
     const struct bl_plan_cost cost = {from->cost_alpha, from->cost_beta, from->cost ? "cost" : NULL};
     *to = (struct bl_plan_options){.strategy = strategy[from->strategy],
                                    .fill = fill[from->fill],
@@ -300,8 +323,8 @@ static int options_translate(const struct bload_plan_options *from, struct bl_pl
                                    .accumulate = from->accumulate,
                                    .sync = (enum bl_sync)from->sync,
                                    .group = from->group,
-                                   .max_column.count = from->columns};
-    for (int c = 0; c < from->columns && c < BLOAD_COLUMNS_MAX; c++) {
+                                   .max_column.count = from->column_count};
+    for (int c = 0; c < from->column_count && c < BLOAD_COLUMNS_MAX; c++) {
         struct bl_plan_column *column = &to->max_column.each[c];
         *column = (struct bl_plan_column){.max = from->column[c].max, .value = from->column[c].value};
         snprintf(column->name, sizeof column->name, "column %d", c);
@@ -414,28 +437,32 @@ void bload_plan_balance(const struct bload_plan *plan, struct bload_balance *bal
                                       .neighbours = b->neighbours};
 }
 
-int64_t bload_plan_pieces(const struct bload_plan *plan, int64_t block)
+int64_t bload_plan_piece_count(const struct bload_plan *plan, int64_t block)
 {
     if (block < 0 || (uint64_t)block >= plan->plan.blocks)
         return -1;
     return plan->plan.block_ptr[block + 1] - plan->plan.block_ptr[block];
 }
 
-int bload_plan_piece(const struct bload_plan *plan, int64_t block, int64_t piece, struct bload_piece *out,
-                     struct bload_error *error)
+int bload_plan_pieces(const struct bload_plan *plan, int64_t block, struct bload_piece *pieces, int64_t count,
+                      struct bload_error *error)
 {
     const struct bl_plan *p = &plan->plan;
     struct bl_error e = {0};
-    *out = (struct bload_piece){0};
-    if (piece < 0 || piece >= bload_plan_pieces(plan, block))
-        return error_export(
-            bl_error_set(&e, BL_EUSAGE, "there is no piece %" PRId64 " in block %" PRId64, piece, block), &e, error);
-    int64_t first = p->block_ptr[block], start = 0;
-    for (int64_t i = first; i < first + piece; i++)
-        start = bl_plan_next_start(p, start, plan_length(plan, i));
-    *out = (struct bload_piece){.sequence = p->sequence[first + piece],
-                                .source_start = p->source_start ? p->source_start[first + piece] : 0,
-                                .start = (int32_t)start,
-                                .length = (int32_t)plan_length(plan, first + piece)};
-    return error_export(BL_OK, &e, error);
+    int64_t there = bload_plan_piece_count(plan, block), start = 0;
+    int code = BL_OK;
+    if (there < 0)
+        code = bl_error_set(&e, BL_EUSAGE, "no block %" PRId64 ": the plan has %zu", block, p->blocks);
+    else if (count < there)
+        code = bl_error_set(&e, BL_EUSAGE, "block %" PRId64 " has %" PRId64 " pieces, there is room for %" PRId64,
+                            block, there, count);
+    for (int64_t i = 0; i < there && !code; i++) {
+        int64_t piece = p->block_ptr[block] + i, length = plan_length(plan, piece);
+        pieces[i] = (struct bload_piece){.sequence = p->sequence[piece],
+                                         .source_start = p->source_start ? p->source_start[piece] : 0,
+                                         .start = (int32_t)start,
+                                         .length = (int32_t)length};
+        start = bl_plan_next_start(p, start, length);
+    }
+    return error_export(code, &e, error);
 }

@@ -418,25 +418,25 @@ static void copy_plan(const struct bload_plan *plan, bool is_sorted, struct shar
     struct bload_counts counts;
     bload_plan_counts(plan, &counts);
     struct dear_block *block = need(calloc((size_t)counts.blocks, sizeof *block));
+    struct bload_piece *piece = need(calloc((size_t)counts.S + 1, sizeof *piece));
     for (int64_t i = 0; i < counts.blocks; i++) {
         block[i].block = i;
-        for (int64_t p = 0; is_sorted && p < bload_plan_pieces(plan, i); p++) {
-            struct bload_piece piece;
-            if (bload_plan_piece(plan, i, p, &piece, NULL) == BLOAD_OK)
-                block[i].cost += (double)piece.length * (double)piece.length;
-        }
+        int64_t pieces =
+            is_sorted && !bload_plan_pieces(plan, i, piece, counts.S, NULL) ? bload_plan_piece_count(plan, i) : 0;
+        for (int64_t p = 0; p < pieces; p++)
+            block[i].cost += (double)piece[p].length * (double)piece[p].length;
     }
     if (is_sorted)
         qsort(block, (size_t)counts.blocks, sizeof *block, dear_first);
     for (int64_t i = 0; i < counts.blocks; i++) {
-        for (int64_t p = 0; p < bload_plan_pieces(plan, block[i].block); p++) {
-            struct bload_piece piece;
-            if (bload_plan_piece(plan, block[i].block, p, &piece, NULL) == BLOAD_OK)
-                s->sequence[s->sequences++] = piece.sequence;
-        }
+        if (bload_plan_pieces(plan, block[i].block, piece, counts.S, NULL) != BLOAD_OK)
+            continue;
+        for (int64_t p = 0; p < bload_plan_piece_count(plan, block[i].block); p++)
+            s->sequence[s->sequences++] = piece[p].sequence;
         s->end[s->bins++] = (int64_t)s->sequences;
     }
     s->is_padded = true;
+    free(piece);
     free(block);
 }
 

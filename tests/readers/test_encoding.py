@@ -31,7 +31,7 @@ def library_blocks(directory, blocks, shape):
         raise OSError(failure.text.decode())
     out = np.empty((blocks, *shape), dtype="u1")
     for block in range(blocks):
-        if library.bload_read_block(handle, ctypes.c_int64(block), 0, out[block].ctypes.data_as(ctypes.c_void_p), ctypes.byref(failure)):
+        if library.bload_read_block(handle, ctypes.c_int64(block), 0, out[block].ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(out[block].nbytes), ctypes.byref(failure)):
             raise OSError(failure.text.decode())
     library.bload_dataset_close(handle)
     return out

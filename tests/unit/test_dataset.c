@@ -43,7 +43,7 @@ START_TEST(counts_and_fields_are_told)
     ck_assert_int_eq(counts.padding, s.plan.padding);
     ck_assert_int_eq(counts.steps, s.plan.steps);
     ck_assert_double_eq_tol(counts.efficiency, bl_plan_efficiency(&s.plan), 1e-11);
-    ck_assert_int_eq(bload_dataset_fields(dataset), 3);
+    ck_assert_int_eq(bload_dataset_field_count(dataset), 3);
     ck_assert_int_eq(bload_dataset_find_field(dataset, "features"), 2);
     ck_assert_int_eq(bload_dataset_find_field(dataset, "sequence"), -1);
     ck_assert_int_eq(bload_dataset_field(dataset, 0, &field, &error), BLOAD_OK);
@@ -105,7 +105,7 @@ START_TEST(blocks_and_tables_come_out_as_they_went_in)
         through_jpeg(&s, &expected);
         for (int f = 0; f < 3; f++) {
             size_t size = bl_format_block_bytes(&s.format, f);
-            ck_assert_msg(bload_read_block(dataset, b, f, read, &error) == BLOAD_OK, "%s", error.text);
+            ck_assert_msg(bload_read_block(dataset, b, f, read, size, &error) == BLOAD_OK, "%s", error.text);
             ck_assert_int_eq(memcmp(read, expected.field[f], size), 0);
         }
         ck_assert_msg(bload_read_tables(dataset, b, &tables, &error) == BLOAD_OK, "%s", error.text);
@@ -131,8 +131,9 @@ static void check_attribute(struct bload_dataset *dataset, const struct sample *
     int64_t *class = calloc(S, sizeof *class);
     double *weight = calloc(S, sizeof *weight);
     ck_assert(class && weight);
-    ck_assert_msg(bload_read_attribute(dataset, b, 0, class, &error) == BLOAD_OK, "%s", error.text);
-    ck_assert_msg(bload_read_attribute(dataset, b, 1, weight, &error) == BLOAD_OK, "%s", error.text);
+    ck_assert_msg(bload_read_attribute(dataset, b, 0, class, S * sizeof *class, &error) == BLOAD_OK, "%s", error.text);
+    ck_assert_msg(bload_read_attribute(dataset, b, 1, weight, S * sizeof *weight, &error) == BLOAD_OK, "%s",
+                  error.text);
     ck_assert_int_eq(bload_read_tables(dataset, b, &tables, &error), BLOAD_OK);
     for (size_t i = 0; i < S; i++) {
         int row = (int)tables.sequence[i];
@@ -150,19 +151,20 @@ START_TEST(attributes_are_those_of_the_sequences)
     struct bload_error error;
     struct bload_attribute attribute;
     const char *text;
-    int64_t none;
+    int64_t none[64] = {0};
     sample_make(&s, kinds[_i]);
     struct bload_dataset *dataset = open_sample(&s);
     bool has = kinds[_i].attributes;
-    ck_assert_int_eq(bload_dataset_attributes(dataset), has ? 2 : 0);
+    ck_assert_int_eq(bload_dataset_attribute_count(dataset), has ? 2 : 0);
     ck_assert_int_eq(bload_dataset_find_attribute(dataset, "weight"), has ? 1 : -1);
     ck_assert_int_eq(bload_dataset_find_attribute(dataset, "note"), -1);
     for (int64_t b = s.format.blocks; has && b-- > 0;)
         check_attribute(dataset, &s, b);
     ck_assert_int_eq(bload_dataset_attribute(dataset, 1, &attribute, &error), has ? BLOAD_OK : BLOAD_EUSAGE);
     ck_assert_str_eq(has ? attribute.dtype : error.text, has ? "F64" : "no attribute 1: the dataset has 0");
-    ck_assert_int_eq(bload_read_attribute(dataset, 0, 2, &none, &error), BLOAD_EUSAGE);
-    ck_assert_int_eq(bload_read_attribute(dataset, 0, -1, &none, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_read_attribute(dataset, 0, 2, none, sizeof none, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_read_attribute(dataset, 0, 0, none, (size_t)s.format.S * 8 - 1, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_read_attribute(dataset, 0, -1, none, sizeof none, &error), BLOAD_EUSAGE);
     ck_assert_int_eq(bload_dataset_value(dataset, 12, "note", &text, &error), has ? BLOAD_OK : BLOAD_EUSAGE);
     ck_assert_str_eq(has ? text : "note \t12", "note \t12");
     ck_assert_int_eq(bload_dataset_value(dataset, 12, "length", &text, &error), BLOAD_EUSAGE);
@@ -191,7 +193,7 @@ START_TEST(blocks_are_mapped_unless_compressed)
         ck_assert_uint_eq(mapping.size, 16 * 24);
         ck_assert_uint_eq((uintptr_t)mapping.data % 4, 0);
         ck_assert_int_eq(bload_map_block(dataset, 0, 1, &other, &error), BLOAD_OK);
-        ck_assert_int_eq(bload_read_block(dataset, last, 2, read, &error), BLOAD_OK);
+        ck_assert_int_eq(bload_read_block(dataset, last, 2, read, sizeof read, &error), BLOAD_OK);
     }
     if (kinds[_i].encoding.kind != BL_ENCODING_RAW) {
         ck_assert_int_eq(bload_map_block(dataset, 0, 0, &other, &error), BLOAD_EUSAGE);
@@ -224,15 +226,17 @@ START_TEST(the_plan_is_read_back)
     ck_assert_int_eq(counts.cut, s.plan.cut);
     for (size_t b = 0, p = 0; b < s.plan.blocks; b++) {
         int32_t start = 0;
-        ck_assert_int_eq(bload_plan_pieces(plan, (int64_t)b), s.plan.block_ptr[b + 1] - s.plan.block_ptr[b]);
-        for (int64_t i = 0; i < bload_plan_pieces(plan, (int64_t)b); i++, p++) {
-            struct bload_piece piece;
-            ck_assert_int_eq(bload_plan_piece(plan, (int64_t)b, i, &piece, &error), BLOAD_OK);
-            ck_assert_int_eq(piece.sequence, s.plan.sequence[p]);
-            ck_assert_int_eq(piece.length, bl_plan_piece_length(&s.plan, s.length, p));
-            ck_assert_int_eq(piece.source_start, s.plan.source_start ? s.plan.source_start[p] : 0);
-            ck_assert_int_eq(piece.start, start);
-            start += piece.length;
+        struct bload_piece piece[64];
+        int64_t count = bload_plan_piece_count(plan, (int64_t)b);
+        ck_assert_int_eq(count, s.plan.block_ptr[b + 1] - s.plan.block_ptr[b]);
+        ck_assert_int_le(count, counts.S);
+        ck_assert_int_eq(bload_plan_pieces(plan, (int64_t)b, piece, 64, &error), BLOAD_OK);
+        for (int64_t i = 0; i < count; i++, p++) {
+            ck_assert_int_eq(piece[i].sequence, s.plan.sequence[p]);
+            ck_assert_int_eq(piece[i].length, bl_plan_piece_length(&s.plan, s.length, p));
+            ck_assert_int_eq(piece[i].source_start, s.plan.source_start ? s.plan.source_start[p] : 0);
+            ck_assert_int_eq(piece[i].start, start);
+            start += piece[i].length;
         }
     }
     bload_plan_free(plan);
@@ -248,7 +252,7 @@ START_TEST(rows_are_read_back)
     int64_t rows;
     sample_make(&s, kinds[0]);
     struct bload_dataset *dataset = open_sample(&s);
-    ck_assert_int_eq(bload_dataset_rows(dataset, &rows, &error), BLOAD_OK);
+    ck_assert_int_eq(bload_dataset_row_count(dataset, &rows, &error), BLOAD_OK);
     ck_assert_int_eq(rows, SAMPLE_SEQUENCES);
     ck_assert_int_eq(bload_dataset_sequence(dataset, SAMPLE_FAILED, &row, &error), BLOAD_OK);
     ck_assert_str_eq(row.id, "clip 7.mp4");
@@ -273,18 +277,20 @@ START_TEST(what_is_not_there_is_refused)
     char command[160];
     sample_make(&s, kinds[_i]);
     dataset = open_sample(&s);
-    ck_assert_int_eq(bload_read_block(dataset, s.format.blocks, 0, out, &error), BLOAD_EUSAGE);
-    ck_assert_int_eq(bload_read_block(dataset, -1, 0, out, &error), BLOAD_EUSAGE);
-    ck_assert_int_eq(bload_read_block(dataset, 0, 3, out, &error), BLOAD_EUSAGE);
-    ck_assert_int_eq(bload_read_block(dataset, 0, -1, out, NULL), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_read_block(dataset, s.format.blocks, 0, out, sizeof out, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_read_block(dataset, -1, 0, out, sizeof out, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_read_block(dataset, 0, 3, out, sizeof out, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_read_block(dataset, 0, -1, out, sizeof out, NULL), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_read_block(dataset, 0, 0, out, sizeof out - 1, &error), BLOAD_EUSAGE);
+    ck_assert_str_eq(error.text, "the result has 960 bytes, out only 959");
     ck_assert_int_eq(bload_read_tables(dataset, s.format.blocks, &tables, &error), BLOAD_EUSAGE);
     ck_assert_ptr_null(tables.cu_seqlens);
     snprintf(command, sizeof command, "rm %s/shards/00000/shard-00000001*", s.dir);
     ck_assert_int_eq(system(command), 0);
-    ck_assert_int_eq(bload_read_block(dataset, 0, 0, out, &error), BLOAD_OK);
-    ck_assert_int_eq(bload_read_block(dataset, s.format.blocks_per_shard, 0, out, &error), BLOAD_EFAIL);
+    ck_assert_int_eq(bload_read_block(dataset, 0, 0, out, sizeof out, &error), BLOAD_OK);
+    ck_assert_int_eq(bload_read_block(dataset, s.format.blocks_per_shard, 0, out, sizeof out, &error), BLOAD_EFAIL);
     ck_assert_ptr_nonnull(strstr(error.text, "shard-00000001"));
-    ck_assert_int_eq(bload_read_block(dataset, 0, 0, out, &error), BLOAD_OK);
+    ck_assert_int_eq(bload_read_block(dataset, 0, 0, out, sizeof out, &error), BLOAD_OK);
     bload_dataset_close(dataset);
     snprintf(command, sizeof command, "rm %s/manifest.json", s.dir);
     ck_assert_int_eq(system(command), 0);
@@ -466,7 +472,7 @@ START_TEST(a_plan_is_made_of_lengths)
     struct bload_plan *plan;
     struct bload_error error;
     struct bload_counts counts;
-    struct bload_piece piece;
+    struct bload_piece piece[5];
     ck_assert_msg(bload_plan_make(length, 6, &options, &plan, &error) == BLOAD_OK, "%s", error.text);
     memset(length, 0, sizeof length); /* not needed any more */
     bload_plan_counts(plan, &counts);
@@ -475,14 +481,15 @@ START_TEST(a_plan_is_made_of_lengths)
     ck_assert_int_eq(counts.sequences, 5);
     int64_t steps = 0;
     for (int64_t b = 0; b < counts.blocks; b++) {
-        for (int64_t i = 0; i < bload_plan_pieces(plan, b); i++) {
-            ck_assert_int_eq(bload_plan_piece(plan, b, i, &piece, &error), BLOAD_OK);
-            steps += piece.length;
-        }
+        int64_t count = bload_plan_piece_count(plan, b);
+        ck_assert_int_eq(bload_plan_pieces(plan, b, piece, count - 1, &error), BLOAD_EUSAGE);
+        ck_assert_int_eq(bload_plan_pieces(plan, b, piece, count, &error), BLOAD_OK);
+        for (int64_t i = 0; i < count; i++)
+            steps += piece[i].length;
     }
     ck_assert_int_eq(steps, 24);
-    ck_assert_int_eq(bload_plan_pieces(plan, 3), -1);
-    ck_assert_int_eq(bload_plan_piece(plan, 0, 99, &piece, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_plan_piece_count(plan, 3), -1);
+    ck_assert_int_eq(bload_plan_pieces(plan, 3, piece, 5, &error), BLOAD_EUSAGE);
     bload_plan_free(plan);
 }
 END_TEST
@@ -491,7 +498,8 @@ START_TEST(columns_have_maxima)
 {
     static const int64_t length[] = {1, 1, 1, 1, 1};
     static const double pictures[] = {3, 1, 2, 4, 0}, seconds[] = {0.1, 0.2, 0.3, 0.5, 0.5};
-    struct bload_plan_options options = {.T = 9, .columns = 1, .column = {{5, pictures}}};
+    struct bload_max_column columns[] = {{5, pictures}, {0.6, seconds}};
+    struct bload_plan_options options = {.T = 9, .column_count = 1, .column = columns};
     struct bload_plan *plan;
     struct bload_error error;
     struct bload_counts counts;
@@ -500,20 +508,22 @@ START_TEST(columns_have_maxima)
     ck_assert_int_eq(counts.blocks, 2);
     ck_assert_int_eq(counts.lower_bound, 2);
     bload_plan_free(plan);
-    options.columns = 2;
-    options.column[1] = (struct bload_max_column){0.6, seconds};
+    options.column_count = 2;
     ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_OK);
     bload_plan_counts(plan, &counts);
     ck_assert_int_eq(counts.blocks, 3);
     bload_plan_free(plan);
-    options.column[1].max = 0.4;
+    columns[1].max = 0.4;
     ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
     ck_assert_msg(strstr(error.text, "sequence 3 alone has 0.5 column 1") != NULL, "%s", error.text);
-    options.column[1].value = NULL;
+    columns[1].value = NULL;
     ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
-    options.columns = BLOAD_COLUMNS_MAX + 1;
+    options.column_count = BLOAD_COLUMNS_MAX + 1;
     ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
-    options = (struct bload_plan_options){.T = 9, .fill = BLOAD_PAPER, .columns = 1, .column = {{5, pictures}}};
+    options.column_count = 1;
+    options.column = NULL;
+    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
+    options = (struct bload_plan_options){.T = 9, .fill = BLOAD_FILL_PAPER, .column_count = 1, .column = columns};
     ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
 }
 END_TEST
@@ -524,12 +534,12 @@ START_TEST(every_strategy_and_every_error_of_planning)
     struct bload_plan *plan;
     struct bload_error error;
     struct bload_counts counts;
-    struct bload_plan_options options = {.strategy = BLOAD_NAIVE};
+    struct bload_plan_options options = {.strategy = BLOAD_STRATEGY_NAIVE};
     ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_OK);
     bload_plan_counts(plan, &counts);
     ck_assert_int_eq(counts.blocks, 5);
     bload_plan_free(plan);
-    options = (struct bload_plan_options){.strategy = BLOAD_MIX, .clip = 3};
+    options = (struct bload_plan_options){.strategy = BLOAD_STRATEGY_MIX, .clip = 3};
     ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_OK);
     bload_plan_counts(plan, &counts);
     ck_assert_int_eq(counts.T, 3);
@@ -537,7 +547,7 @@ START_TEST(every_strategy_and_every_error_of_planning)
     options = (struct bload_plan_options){.T = 4};
     ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EFAIL);
     ck_assert_ptr_null(plan);
-    options.oversize = BLOAD_DROP;
+    options.oversize = BLOAD_OVERSIZE_DROP;
     ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_OK);
     bload_plan_counts(plan, &counts);
     ck_assert_int_eq(counts.deleted, 19);
@@ -545,6 +555,8 @@ START_TEST(every_strategy_and_every_error_of_planning)
     options.T = -1;
     ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, NULL), BLOAD_EUSAGE);
     options = (struct bload_plan_options){.strategy = (enum bload_strategy)9};
+    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
+    options = (struct bload_plan_options){.reserved = {[7] = 1}};
     ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
     ck_assert_int_eq(bload_plan_make(length, 5, NULL, &plan, &error), BLOAD_OK); /* T: the longest */
     bload_plan_free(plan);
