@@ -26,7 +26,7 @@ MODULES := libavformat libavcodec libavutil libswresample soxr zimg libzstd zlib
 LIBRARY_MODULES := libzstd libxxhash jansson libturbojpeg
 
 VERSION := $(shell sed -n 's/^ *\# *define  *BLOAD_VERSION  *"\(.*\)".*/\1/p' include/bload.h 2>/dev/null)
-SONAME := libbload.so.0
+SONAME := libbload.so.1
 
 # --- sources --------------------------------------------------------------------------------------------------------
 

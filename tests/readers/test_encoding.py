@@ -14,7 +14,7 @@ import tool
 from dataset import Dataset, digest, header_of, xxh3
 from harness import each, expand
 
-LIBRARY = os.path.join(tool.ROOT, "build/libbload.so.0")
+LIBRARY = os.path.join(tool.ROOT, "build/libbload.so.1")
 NAMES = ["h264.mp4", "hevc.mp4", "mpeg4.avi", "vp9.webm"]
 T = 40
 
