@@ -277,6 +277,22 @@ out:
 
 /* --- plans ------------------------------------------------------------------------------------------------------ */
 
+static int options_check(const struct bload_plan_options *o, struct bl_error *e)
+{
+    static const struct bload_plan_options zero;
+    if (memcmp(o->reserved, zero.reserved, sizeof zero.reserved) != 0)
+        return bl_error_set(e, BL_EUSAGE, "the options have members that version " BLOAD_VERSION " does not know");
+    if ((unsigned)o->strategy > BLOAD_STRATEGY_MIX || (unsigned)o->fill > BLOAD_FILL_PAPER ||
+        (unsigned)o->oversize > BLOAD_OVERSIZE_DROP || (unsigned)o->remainder > BLOAD_REMAINDER_DROP ||
+        (unsigned)o->sync > BLOAD_SYNC_STEP)
+        return bl_error_set(e, BL_EUSAGE, "unknown strategy, fill, oversize, remainder or sync");
+    if (o->column_count < 0 || o->column_count > BLOAD_COLUMNS_MAX)
+        return bl_error_set(e, BL_EUSAGE, "column_count is %d, not 0 to %d", o->column_count, BLOAD_COLUMNS_MAX);
+    if (o->column_count && !o->column)
+        return bl_error_set(e, BL_EUSAGE, "column_count is %d, and there is no column", o->column_count);
+    return BL_OK;
+}
+
 static int options_translate(const struct bload_plan_options *from, struct bl_plan_options *to, struct bl_error *e)
 {
     static const enum bl_strategy strategy[] = {[BLOAD_STRATEGY_BLOCK] = BL_STRATEGY_BLOCK,
@@ -288,15 +304,9 @@ static int options_translate(const struct bload_plan_options *from, struct bl_pl
                                                 [BLOAD_OVERSIZE_SPLIT] = BL_OVERSIZE_SPLIT,
                                                 [BLOAD_OVERSIZE_TRUNCATE] = BL_OVERSIZE_TRUNCATE,
                                                 [BLOAD_OVERSIZE_DROP] = BL_OVERSIZE_DROP};
-    static const struct bload_plan_options zero;
-    if (memcmp(from->reserved, zero.reserved, sizeof zero.reserved) != 0)
-        return bl_error_set(e, BL_EUSAGE, "the options have members that version " BLOAD_VERSION " does not know");
-    if ((unsigned)from->strategy > BLOAD_STRATEGY_MIX || (unsigned)from->fill > BLOAD_FILL_PAPER ||
-        (unsigned)from->oversize > BLOAD_OVERSIZE_DROP || (unsigned)from->remainder > BLOAD_REMAINDER_DROP ||
-        (unsigned)from->sync > BLOAD_SYNC_STEP)
-        return bl_error_set(e, BL_EUSAGE, "unknown strategy, fill, oversize, remainder or sync");
-    if (from->column_count && !from->column)
-        return bl_error_set(e, BL_EUSAGE, "column_count is %d, and there is no column", from->column_count);
+    int code = options_check(from, e);
+    if (code)
+        return code;
     const struct bl_plan_cost cost = {from->cost_alpha, from->cost_beta, from->cost ? "cost" : NULL};
     *to = (struct bl_plan_options){.strategy = strategy[from->strategy],
                                    .fill = fill[from->fill],
@@ -324,7 +334,7 @@ static int options_translate(const struct bload_plan_options *from, struct bl_pl
                                    .sync = (enum bl_sync)from->sync,
                                    .group = from->group,
                                    .max_column.count = from->column_count};
-    for (int c = 0; c < from->column_count && c < BLOAD_COLUMNS_MAX; c++) {
+    for (int c = 0; c < from->column_count; c++) {
         struct bl_plan_column *column = &to->max_column.each[c];
         *column = (struct bl_plan_column){.max = from->column[c].max, .value = from->column[c].value};
         snprintf(column->name, sizeof column->name, "column %d", c);
