@@ -53,3 +53,15 @@ void bl_field_pad(const struct bl_field *field, uint8_t *out, size_t steps)
         done += more;
     }
 }
+
+void bl_field_pad_between(const struct bl_field *field, uint8_t *block, size_t from, size_t to, bool repeat)
+{
+    size_t step = bl_field_step_bytes(field);
+    uint8_t *end = block + from * step;
+    if (!repeat || from == 0) {
+        bl_field_pad(field, end, to - from);
+        return;
+    }
+    for (size_t t = from; t < to; t++, end += step)
+        memcpy(end, end - step, step);
+}

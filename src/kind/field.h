@@ -2,6 +2,7 @@
 #ifndef BL_FIELD_H
 #define BL_FIELD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,5 +52,8 @@ size_t bl_field_step_bytes(const struct bl_field *field);
 
 /* Fills steps of the field with its padding. */
 void bl_field_pad(const struct bl_field *field, uint8_t *out, size_t steps);
+
+/* Pads steps `from` to `to` - 1 of a block of the field: as bl_field_pad, or with repetitions of the step before. */
+void bl_field_pad_between(const struct bl_field *field, uint8_t *block, size_t from, size_t to, bool repeat);
 
 #endif

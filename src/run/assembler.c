@@ -109,19 +109,10 @@ static int piece_read(struct bl_assembler *a, struct bl_block *block, int i, str
 
 /* --- padding ---------------------------------------------------------------------------------------------------- */
 
-/* Fills steps `from` to `to` of every field: with its pad value, or with repetitions of the entry before them. */
 static void block_pad_range(const struct bl_pack_params *pack, struct bl_block *block, size_t from, size_t to)
 {
-    for (int f = 0; f < pack->format->fields.count; f++) {
-        size_t step = bl_field_step_bytes(&pack->format->fields.field[f]);
-        uint8_t *end = block->field[f] + from * step;
-        if (!pack->pad_repeat || from == 0) {
-            bl_field_pad(&pack->format->fields.field[f], end, to - from);
-            continue;
-        }
-        for (size_t t = from; t < to; t++, end += step)
-            memcpy(end, end - step, step);
-    }
+    for (int f = 0; f < pack->format->fields.count; f++)
+        bl_field_pad_between(&pack->format->fields.field[f], block->field[f], from, to, pack->pad_repeat);
 }
 
 /* Pads the block after its last piece, and from each piece to the aligned start of the next. */

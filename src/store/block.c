@@ -122,6 +122,19 @@ void bl_block_plan(struct bl_block *block, const struct bl_format *format, const
     block->cu_seqlens[format->S] = (int32_t)stop;
 }
 
+bool bl_block_tables_are_sound(const struct bl_block *block, const struct bl_format *format)
+{
+    if (block->num_sequences < 0 || block->num_sequences > format->S || block->cu_seqlens[0] != 0 ||
+        block->cu_seqlens[format->S] > format->T)
+        return false;
+    for (int64_t i = 0; i < format->S; i++) {
+        if (block->cu_seqlens[i] > block->cu_seqlens[i + 1] || block->sequence[i] < -1 || block->length[i] < 0 ||
+            block->length[i] > block->cu_seqlens[i + 1] - block->cu_seqlens[i])
+            return false;
+    }
+    return true;
+}
+
 void bl_block_place(struct bl_block *block, int f, int64_t offset)
 {
     block->field[f] = block->room[f] + (size_t)((uint64_t)offset % PAGE);

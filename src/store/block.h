@@ -46,6 +46,9 @@ void bl_block_free(struct bl_block *block);
 void bl_block_plan(struct bl_block *block, const struct bl_format *format, const struct bl_plan *plan,
                    const int64_t *length, int64_t b);
 
+/* Whether the values of tables that were read are in range, so that they can be used as indices. */
+bool bl_block_tables_are_sound(const struct bl_block *block, const struct bl_format *format);
+
 /* Moves field f so that its offset within a page of memory equals that of offset within a page of a file, for direct
  * I/O. Its content is lost. */
 void bl_block_place(struct bl_block *block, int f, int64_t offset);

@@ -103,8 +103,3 @@ void bl_codec_encode_delta(const struct bl_format *format, struct bl_block *bloc
 {
     bl_delta_encode(block->field[f], (size_t)format->T, format->fields.field[f].shape);
 }
-
-void bl_codec_decode_delta(const struct bl_format *format, uint8_t *data, int f)
-{
-    bl_delta_decode(data, (size_t)format->T, format->fields.field[f].shape);
-}

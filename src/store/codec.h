@@ -33,7 +33,4 @@ int64_t bl_codec_check_offsets(const struct bl_format *format, const int64_t *of
 /* Replaces field f of a block by its differences, in place. */
 void bl_codec_encode_delta(const struct bl_format *format, struct bl_block *block, int f);
 
-/* Undoes that for all T steps of a block. */
-void bl_codec_decode_delta(const struct bl_format *format, uint8_t *data, int f);
-
 #endif

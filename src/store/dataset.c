@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "store/codec.h"
+#include "store/delta.h"
 
 int bl_dataset_open(struct bl_dataset *dataset, const char *dir, struct bl_error *e)
 {
@@ -20,6 +21,10 @@ int bl_dataset_open(struct bl_dataset *dataset, const char *dir, struct bl_error
         return bl_error_memory(e);
     const struct bl_format *format = &dataset->manifest.format;
     int code = bl_manifest_read(&dataset->manifest, dir, e);
+    if (code)
+        goto out;
+    if (bl_manifest_is_view(&dataset->manifest))
+        code = bl_error_set(e, BL_EUSAGE, "%s is a view, which has no blocks of its own", dir);
     if (code)
         goto out;
     code = bl_index_open(&dataset->index, dir, format->blocks, format->fields.count, e);
@@ -153,29 +158,36 @@ static int dataset_read_offsets(struct bl_dataset *dataset, int f, int64_t row, 
     return BL_OK;
 }
 
+/* Some steps of a block. */
+struct steps {
+    int64_t first, end;
+};
+
 /* Steps without bytes are zeros. */
-static int dataset_decode_steps(struct bl_dataset *dataset, int64_t b, int f, uint8_t *out, struct bl_error *e)
+static int dataset_decode_steps(struct bl_dataset *dataset, int64_t b, int f, struct steps steps, uint8_t *out,
+                                struct bl_error *e)
 {
     const struct bl_field *field = &dataset->manifest.format.fields.field[f];
     const int64_t *offsets = dataset->offsets;
     size_t step = bl_field_step_bytes(field);
     int code = BL_OK;
-    for (int64_t t = 0; t < dataset->manifest.format.T && !code; t++, out += step) {
+    for (int64_t t = steps.first; t < steps.end && !code; t++, out += step) {
         size_t size = (size_t)(offsets[t + 1] - offsets[t]);
         if (!size)
             memset(out, 0, step);
         else
-            code = bl_jpeg_decode(dataset->decoder, dataset->bytes + (offsets[t] - offsets[0]), size, field->shape, out,
-                                  e);
+            code = bl_jpeg_decode(dataset->decoder, dataset->bytes + (offsets[t] - offsets[steps.first]), size,
+                                  field->shape, out, e);
         if (code)
             bl_error_prefix(e, "%s: block %" PRId64 " of %s, step %" PRId64, dataset->file.path, b, field->name, t);
     }
     return code;
 }
 
-static int dataset_read_jpeg(struct bl_dataset *dataset, int64_t b, int f, uint8_t *out, struct bl_error *e)
+static int dataset_read_jpeg(struct bl_dataset *dataset, int64_t b, int f, struct steps steps, uint8_t *out,
+                             struct bl_error *e)
 {
-    int64_t row = b - dataset->layout.first_block, T = dataset->manifest.format.T;
+    int64_t row = b - dataset->layout.first_block;
     const struct bl_shard_tensor *tensor = bl_layout_field(&dataset->layout, f);
     int code = dataset_prepare_jpeg(dataset, e);
     if (code)
@@ -183,7 +195,7 @@ static int dataset_read_jpeg(struct bl_dataset *dataset, int64_t b, int f, uint8
     code = dataset_read_offsets(dataset, f, row, tensor->tensor.end - tensor->tensor.begin, e);
     if (code)
         return code;
-    int64_t begin = dataset->offsets[0], size = dataset->offsets[T] - begin;
+    int64_t begin = dataset->offsets[steps.first], size = dataset->offsets[steps.end] - begin;
     code = BL_ARRAY_RESERVE(dataset->bytes, dataset->bytes_capacity, (size_t)size, e);
     if (code)
         return code;
@@ -191,26 +203,36 @@ static int dataset_read_jpeg(struct bl_dataset *dataset, int64_t b, int f, uint8
                                 dataset->bytes, e);
     if (code)
         return code;
-    return dataset_decode_steps(dataset, b, f, out, e);
+    return dataset_decode_steps(dataset, b, f, steps, out, e);
 }
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
 
-int bl_dataset_read(struct bl_dataset *dataset, int64_t b, int f, void *out, struct bl_error *e)
+int bl_dataset_read_steps(struct bl_dataset *dataset, int64_t b, int f, int64_t first, int64_t end, void *out,
+                          struct bl_error *e)
 {
     const struct bl_format *format = &dataset->manifest.format;
     int64_t offset = 0, size = 0;
     int code = dataset_seek_field(dataset, b, f, &offset, &size, e);
     if (code)
         return code;
+    if (first < 0 || first > end || end > format->T)
+        return bl_error_set(e, BL_EUSAGE, "no steps %" PRId64 " to %" PRId64 ": a block of %s has %" PRId64, first, end,
+                            dataset->dir, format->T);
     if (format->encoding[f].kind == BL_ENCODING_JPEG)
-        return dataset_read_jpeg(dataset, b, f, out, e);
-    code = bl_shard_reader_read(&dataset->file, offset, size, out, e);
+        return dataset_read_jpeg(dataset, b, f, (struct steps){first, end}, out, e);
+    int64_t step = (int64_t)bl_field_step_bytes(&format->fields.field[f]);
+    code = bl_shard_reader_read(&dataset->file, offset + first * step, (end - first) * step, out, e);
     if (code)
         return code;
     if (format->encoding[f].kind == BL_ENCODING_DELTA)
-        bl_codec_decode_delta(format, out, f);
+        bl_delta_decode(out, (size_t)(end - first), format->fields.field[f].shape);
     return BL_OK;
+}
+
+int bl_dataset_read(struct bl_dataset *dataset, int64_t b, int f, void *out, struct bl_error *e)
+{
+    return bl_dataset_read_steps(dataset, b, f, 0, dataset->manifest.format.T, out, e);
 }
 
 int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **data, void **address, size_t *length,
@@ -267,20 +289,6 @@ static int dataset_read_table_row(struct bl_dataset *dataset, int table, int64_t
     return BL_OK;
 }
 
-/* Callers use the tables as indices, so their values must be in range. */
-static int dataset_check_tables(const struct bl_block *block, const struct bl_format *format)
-{
-    if (block->num_sequences < 0 || block->num_sequences > format->S || block->cu_seqlens[0] != 0 ||
-        block->cu_seqlens[format->S] > format->T)
-        return BL_EDATA;
-    for (int64_t i = 0; i < format->S; i++) {
-        if (block->cu_seqlens[i] > block->cu_seqlens[i + 1] || block->sequence[i] < -1 || block->length[i] < 0 ||
-            block->length[i] > block->cu_seqlens[i + 1] - block->cu_seqlens[i])
-            return BL_EDATA;
-    }
-    return BL_OK;
-}
-
 int bl_dataset_tables(struct bl_dataset *dataset, int64_t b, const struct bl_block **out, struct bl_error *e)
 {
     struct bl_block *block = &dataset->block;
@@ -301,7 +309,7 @@ int bl_dataset_tables(struct bl_dataset *dataset, int64_t b, const struct bl_blo
         if (bl_format_has_table(format, (int)rows[i].table))
             code = dataset_read_table_row(dataset, (int)rows[i].table, row, rows[i].out, e);
     }
-    if (!code && dataset_check_tables(block, format))
+    if (!code && !bl_block_tables_are_sound(block, format))
         code = bl_error_set(e, BL_EDATA, "%s: the tables of block %" PRId64 " are damaged", dataset->file.path, b);
     block->index = b;
     *out = code ? NULL : block;

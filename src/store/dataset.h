@@ -34,14 +34,18 @@ struct bl_dataset {
     struct bl_row_reader row;
 };
 
-/* Reads the manifest and the header of the index. Errors as of bl_manifest_read and bl_index_open. On error *dataset is
- * empty. */
+/* Reads the manifest and the header of the index. Errors as of bl_manifest_read and bl_index_open; BL_EUSAGE also: dir
+ * holds a view. On error *dataset is empty. */
 int bl_dataset_open(struct bl_dataset *dataset, const char *dir, struct bl_error *e);
 void bl_dataset_close(struct bl_dataset *dataset);
 
 /* Copies block b of field f, decoded. BL_EUSAGE: no such block or field. BL_EDATA: the shard does not match the
  * manifest, or is damaged where that shows while reading. */
 int bl_dataset_read(struct bl_dataset *dataset, int64_t b, int f, void *out, struct bl_error *e);
+
+/* The same for steps first to end - 1 of the block. BL_EUSAGE also: no such steps. */
+int bl_dataset_read_steps(struct bl_dataset *dataset, int64_t b, int f, int64_t first, int64_t end, void *out,
+                          struct bl_error *e);
 
 /* Maps block b of field f: *data lies in the mapping, which munmap(*address, *length) releases. BL_EUSAGE: the shard is
  * compressed or the field encoded. */

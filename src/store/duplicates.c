@@ -4,6 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/array.h"
 #include "base/sort.h"
 #include "base/text.h"
 #include "store/row_reader.h"
@@ -96,5 +97,60 @@ int bl_duplicates_check(const struct bl_sequences *t, uint64_t *hash, struct bl_
             code = gone ? duplicates_report_hash(t, unsorted, hash[i], e) : duplicates_report_ids(t, hash[i], e);
     }
     free(unsorted);
+    return code;
+}
+
+/* Moves one of each hash that occurs several times to the front of a sorted array, and returns their number. */
+static size_t duplicates_compact(uint64_t *sorted, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 1; i < count; i++) {
+        uint64_t hash = sorted[i];
+        bool again = hash == sorted[i - 1];
+        while (i + 1 < count && sorted[i + 1] == hash)
+            i++, again = true;
+        if (again)
+            sorted[kept++] = hash;
+    }
+    return kept;
+}
+
+static bool duplicates_have(const uint64_t *sorted, size_t count, uint64_t hash)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (sorted[middle] == hash)
+            return true;
+        if (sorted[middle] < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
+int bl_duplicates_collect(const uint64_t *hash, size_t hashes, int64_t **rows, size_t *count, struct bl_error *e)
+{
+    size_t capacity = 0, twice = 0;
+    int code = BL_OK;
+    *rows = NULL;
+    *count = 0;
+    uint64_t *sorted = malloc((hashes + 1) * sizeof *sorted);
+    if (!sorted)
+        return bl_error_memory(e);
+    if (hashes) {
+        memcpy(sorted, hash, hashes * sizeof *sorted);
+        bl_sort_u64(sorted, hashes, 0);
+        twice = duplicates_compact(sorted, hashes);
+    }
+    for (size_t i = 0; twice && i < hashes && !code; i++) {
+        if (!duplicates_have(sorted, twice, hash[i]))
+            continue;
+        code = BL_ARRAY_RESERVE(*rows, capacity, *count + 1, e);
+        if (!code)
+            (*rows)[(*count)++] = (int64_t)i;
+    }
+    free(sorted);
     return code;
 }

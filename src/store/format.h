@@ -16,6 +16,7 @@
 #include "store/safetensors.h"
 
 #define BL_FORMAT_VERSION 1
+#define BL_FORMAT_VIEW 2 /* of the manifest of a view, which older versions cannot read */
 
 #define BL_ATTRIBUTES_MAX 64
 

@@ -70,6 +70,19 @@ int64_t bl_manifest_align(const struct bl_manifest *manifest)
     return bl_text_to_int(text, strlen(text), 2, BL_T_MAX, &align) ? align : 0;
 }
 
+bool bl_manifest_is_view(const struct bl_manifest *manifest)
+{
+    return manifest->sources > 0;
+}
+
+struct bl_view_source *bl_manifest_append_source(struct bl_manifest *manifest, struct bl_error *e)
+{
+    if (BL_ARRAY_RESIZE(manifest->source, manifest->sources + 1, e))
+        return NULL;
+    manifest->source[manifest->sources] = (struct bl_view_source){0};
+    return &manifest->source[manifest->sources++];
+}
+
 struct bl_manifest_file *bl_manifest_append_file(struct bl_manifest *manifest, const char *name, struct bl_error *e)
 {
     if (BL_ARRAY_RESIZE(manifest->file, manifest->files + 1, e))
@@ -121,6 +134,9 @@ void bl_manifest_free(struct bl_manifest *manifest)
     for (size_t i = 0; i < manifest->notes; i++)
         free(manifest->note[i]);
     free(manifest->note);
+    for (size_t i = 0; i < manifest->sources; i++)
+        bl_view_source_free(&manifest->source[i]);
+    free(manifest->source);
     for (size_t i = 0; i < manifest->files; i++)
         free(manifest->file[i].name);
     free(manifest->file);

@@ -1,4 +1,4 @@
-/* manifest.json: the description of a dataset, written last. A directory without it is not a dataset. */
+/* manifest.json: the description of a dataset, or of a view, written last. A directory without it is neither. */
 #ifndef BL_MANIFEST_H
 #define BL_MANIFEST_H
 
@@ -11,6 +11,7 @@
 #include "store/checksum.h"
 #include "store/format.h"
 #include "store/plan_info.h"
+#include "store/view_source.h"
 
 #define BL_MANIFEST_FILE "manifest.json"
 #define BL_MANIFEST_SIZE_MAX ((size_t)64 << 20)
@@ -46,6 +47,9 @@ struct bl_manifest {
     struct bl_manifest_pairs configuration;
     size_t notes; /* about the run, of no effect on the bytes of shards and tables */
     char **note;
+    size_t sources; /* of a view; 0: a dataset, with shards of its own */
+    struct bl_view_source *source;
+    int64_t rows; /* of all sources */
     size_t files;
     struct bl_manifest_file *file;
     char digest[BL_DIGEST_SIZE]; /* its checksum, computed with these digits as zeros: set by write and read */
@@ -66,6 +70,12 @@ const char *bl_manifest_option(const struct bl_manifest *manifest, const char *n
 
 /* The alignment that all plans use; 0 if none was asked for: it follows from the starts then. */
 int64_t bl_manifest_align(const struct bl_manifest *manifest);
+
+/* Whether it describes a view. */
+bool bl_manifest_is_view(const struct bl_manifest *manifest);
+
+/* Adds a source, all zero. NULL: out of memory. */
+struct bl_view_source *bl_manifest_append_source(struct bl_manifest *manifest, struct bl_error *e);
 
 /* Adds DIR/name with its size and checksum. */
 int bl_manifest_add_file(struct bl_manifest *manifest, const char *dir, const char *name, struct bl_error *e);

@@ -32,10 +32,13 @@ static json_t *manifest_fields_json(const struct bl_manifest *manifest)
         json_t *shape = json_array();
         for (int i = 0; i < field->rank; i++)
             bl_jansson_push(&shape, json_integer(field->shape[i]));
-        bl_jansson_push(&fields, json_pack("{s:s, s:s, s:s, s:o, s:s, s:o}", "name", field->name, "kind", field->kind,
-                                           "dtype", bl_dtype_name(field->dtype), "shape", shape, "encoding",
-                                           bl_encoding_name(&format->encoding[f], encoding), "made",
-                                           bl_jansson_escaped(manifest->made[f])));
+        json_t *entry = json_pack("{s:s, s:s, s:s, s:o, s:s, s:o}", "name", field->name, "kind", field->kind, "dtype",
+                                  bl_dtype_name(field->dtype), "shape", shape, "encoding",
+                                  bl_encoding_name(&format->encoding[f], encoding), "made",
+                                  bl_jansson_escaped(manifest->made[f]));
+        if (field->pad)
+            bl_jansson_set(&entry, "pad", json_integer(field->pad));
+        bl_jansson_push(&fields, entry);
     }
     return fields;
 }
@@ -57,6 +60,28 @@ static json_t *manifest_notes_json(const struct bl_manifest *manifest)
     return notes;
 }
 
+static json_t *manifest_sources_json(const struct bl_manifest *manifest)
+{
+    json_t *sources = json_array();
+    for (size_t i = 0; i < manifest->sources; i++) {
+        const struct bl_view_source *source = &manifest->source[i];
+        json_t *files = json_object();
+        for (int f = 0; f < BL_VIEW_SOURCE_FILES; f++) {
+            char digest[BL_DIGEST_SIZE];
+            bl_checksum_format(source->checksum[f], digest);
+            bl_jansson_set(&files, bl_view_source_file_name((enum bl_view_source_file)f), json_string(digest));
+        }
+        bl_jansson_push(&sources,
+                        json_pack("{s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o}", "name",
+                                  bl_jansson_escaped(source->name), "path", bl_jansson_escaped(source->path), "rows",
+                                  (json_int_t)source->rows, "first_row", (json_int_t)source->first_row, "blocks",
+                                  (json_int_t)source->blocks, "sequences", (json_int_t)source->sequences, "steps",
+                                  (json_int_t)source->steps, "share", source->share, "weight",
+                                  source->weight > 0 ? json_real(source->weight) : json_null(), "files", files));
+    }
+    return sources;
+}
+
 static json_t *manifest_files_json(const struct bl_manifest *manifest)
 {
     json_t *files = json_array();
@@ -74,7 +99,8 @@ json_t *bl_manifest_to_json(const struct bl_manifest *m)
 {
     const struct bl_format *format = &m->format;
     json_t *object = json_object();
-    bl_jansson_set(&object, "format", json_integer(BL_FORMAT_VERSION));
+    bool is_view = bl_manifest_is_view(m);
+    bl_jansson_set(&object, "format", json_integer(is_view ? BL_FORMAT_VIEW : BL_FORMAT_VERSION));
     bl_jansson_set(&object, "tool", bl_jansson_escaped(m->tool));
     bl_plan_info_to_json(&m->plan_info, &object);
     bl_jansson_set(&object, "skipped", json_integer(m->skipped));
@@ -85,9 +111,15 @@ json_t *bl_manifest_to_json(const struct bl_manifest *m)
     bl_jansson_set(&object, "attributes", manifest_attributes_json(format));
     bl_jansson_set(&object, "source_start", json_boolean(format->has_source_start));
     bl_jansson_set(&object, "segment_ids", json_boolean(format->has_segment_ids));
-    bl_jansson_set(&object, "compress", format->compressed ? json_sprintf("zstd:%d", format->level) : json_null());
-    bl_jansson_set(&object, "blocks_per_shard", json_integer(format->blocks_per_shard));
-    bl_jansson_set(&object, "shards", json_integer(bl_format_shards(format)));
+    if (is_view) {
+        bl_jansson_set(&object, "rows", json_integer(m->rows));
+        bl_jansson_set(&object, "sources", manifest_sources_json(m));
+    } else {
+        bl_jansson_set(&object, "compress",
+                       format->compressed ? json_sprintf("zstd:%d", format->level) : json_null());
+        bl_jansson_set(&object, "blocks_per_shard", json_integer(format->blocks_per_shard));
+        bl_jansson_set(&object, "shards", json_integer(bl_format_shards(format)));
+    }
     bl_jansson_set(&object, "plan_digest", json_string(format->plan_digest));
     bl_jansson_set(&object, "simd", bl_jansson_escaped(m->simd));
     bl_jansson_set(&object, "libraries", manifest_pairs_json(&m->libraries));
@@ -170,6 +202,14 @@ static int manifest_read_encoding(const json_t *object, const char *name, struct
     return bl_error_set(e, BL_EDATA, "field \"%s\": unknown encoding", name);
 }
 
+/* 0 if the member is missing. */
+static int manifest_read_pad(const json_t *object, struct bl_field *field, struct bl_error *e)
+{
+    return json_object_get(object, "pad")
+               ? bl_jansson_get_integer(object, "pad", INT64_MIN, INT64_MAX, &field->pad, e)
+               : BL_OK;
+}
+
 static int manifest_read_field(const json_t *object, struct bl_field *field, struct bl_encoding *encoding, char **made,
                                struct bl_error *e)
 {
@@ -193,6 +233,8 @@ static int manifest_read_field(const json_t *object, struct bl_field *field, str
     strcpy(field->kind, kind);
     field->dtype = (enum bl_dtype)type;
     code = manifest_read_encoding(object, name, encoding, e);
+    if (!code)
+        code = manifest_read_pad(object, field, e);
     return code ? code : manifest_read_shape(json_object_get(object, "shape"), field, e);
 }
 
@@ -297,6 +339,64 @@ static int manifest_read_compress(const json_t *object, struct bl_format *format
     return good ? BL_OK : bl_error_set(e, BL_EDATA, "\"compress\" is missing or unknown");
 }
 
+static int manifest_read_source(const json_t *object, struct bl_view_source *source, struct bl_error *e)
+{
+    const json_t *share = json_object_get(object, "share"), *weight = json_object_get(object, "weight");
+    const json_t *files = json_object_get(object, "files");
+    const struct {
+        const char *name;
+        int64_t least, *value;
+    } numbers[] = {{"rows", 0, &source->rows},
+                   {"first_row", 0, &source->first_row},
+                   {"blocks", 1, &source->blocks},
+                   {"sequences", 0, &source->sequences},
+                   {"steps", 0, &source->steps}};
+    int code = manifest_read_text(object, "name", &source->name, e);
+    if (!code)
+        code = manifest_read_text(object, "path", &source->path, e);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !code; i++)
+        code = bl_jansson_get_integer(object, numbers[i].name, numbers[i].least, INT64_MAX, numbers[i].value,
+                                      e);
+    for (int f = 0; f < BL_VIEW_SOURCE_FILES && !code; f++)
+        code = bl_jansson_get_checksum(files, bl_view_source_file_name((enum bl_view_source_file)f), &source->checksum[f], e);
+    if (code)
+        return code;
+    if (!json_is_number(share) || !(json_is_null(weight) || json_is_number(weight)))
+        return bl_error_set(e, BL_EDATA, "\"share\" or \"weight\" of a source is missing or invalid");
+    source->share = json_number_value(share);
+    source->weight = json_number_value(weight); /* null: 0 */
+    return BL_OK;
+}
+
+/* The rows of the sources must follow each other. */
+static int manifest_read_sources(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
+{
+    const json_t *sources = json_object_get(object, "sources");
+    int code = bl_jansson_get_integer(object, "rows", 1, BL_SEQUENCES_MAX, &manifest->rows, e);
+    int64_t rows = 0;
+    manifest->format.blocks_per_shard = manifest->format.blocks; /* there are none to divide */
+    if (!code && json_array_size(sources) < 1)
+        code = bl_error_set(e, BL_EDATA, "\"sources\" is missing, or not a list");
+    for (size_t i = 0; i < json_array_size(sources) && !code; i++) {
+        struct bl_view_source *source = bl_manifest_append_source(manifest, e);
+        code = source ? manifest_read_source(json_array_get(sources, i), source, e) : BL_EFAIL;
+        if (!code && (source->first_row != rows || source->rows > manifest->rows - rows))
+            code = bl_error_set(e, BL_EDATA, "the rows of the source %s do not follow those before", source->name);
+        if (!code)
+            rows += source->rows;
+    }
+    if (!code && rows != manifest->rows)
+        code = bl_error_set(e, BL_EDATA, "the sources have %" PRId64 " rows, not %" PRId64, rows, manifest->rows);
+    return code;
+}
+
+/* How the shards are divided and compressed. */
+static int manifest_read_shards(const json_t *object, struct bl_format *format, struct bl_error *e)
+{
+    int code = bl_jansson_get_integer(object, "blocks_per_shard", 1, format->blocks, &format->blocks_per_shard, e);
+    return code ? code : manifest_read_compress(object, format, e);
+}
+
 static int manifest_read_format(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
 {
     struct bl_format *format = &manifest->format;
@@ -313,16 +413,14 @@ static int manifest_read_format(const json_t *object, struct bl_manifest *manife
     int code = bl_jansson_get_integer(object, "S", 1, BL_T_MAX, &format->S, e);
     if (code)
         return code;
-    code = bl_jansson_get_integer(object, "blocks_per_shard", 1, format->blocks, &format->blocks_per_shard, e);
+    bool is_view = json_integer_value(json_object_get(object, "format")) == BL_FORMAT_VIEW;
+    code = is_view ? manifest_read_sources(object, manifest, e) : manifest_read_shards(object, format, e);
     if (code)
         return code;
     code = bl_jansson_get_checksum(object, "plan_digest", &digest, e);
     if (code)
         return code;
     bl_checksum_format(digest, format->plan_digest);
-    code = manifest_read_compress(object, format, e);
-    if (code)
-        return code;
     code = manifest_read_fields(object, manifest, e);
     if (code)
         return code;

@@ -18,13 +18,14 @@
 #error "safetensors files are little-endian, and so must be the machine: tables are written as they lie in memory"
 #endif
 
+#define BL_TENSOR_NAME_MAX (BL_FIELD_NAME_MAX + 16) /* a field's or attribute's name, with what tells its tensors apart */
 #define BL_TENSOR_RANK_MAX (BL_FIELD_RANK_MAX + 2)
 #define BL_SAFETENSORS_ALIGN 4096
 #define BL_SAFETENSORS_HEADER_MAX INT64_C(100000000) /* limit of the released readers */
 #define BL_SAFETENSORS_PREFIX 8                      /* size of n in bytes */
 
 struct bl_tensor {
-    char name[BL_FIELD_NAME_MAX];
+    char name[BL_TENSOR_NAME_MAX];
     enum bl_dtype dtype;
     int rank;
     int64_t shape[BL_TENSOR_RANK_MAX];

@@ -1,0 +1,265 @@
+#include "store/view.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+
+/* --- opening ---------------------------------------------------------------------------------------------------- */
+
+/* Opens the dataset of a source and compares it with what the view was made of. */
+static int source_open(const struct bl_view_source *source, const char *dir, struct bl_dataset *dataset,
+                       struct bl_error *e)
+{
+    char *path = bl_path_join(dir, source->path);
+    int code = path ? bl_dataset_open(dataset, path, e) : bl_error_memory(e);
+    if (code == BL_EUSAGE)
+        code = e->code = BL_EFAIL;
+    if (!code)
+        code = bl_view_source_compare(source, &dataset->manifest, path, e);
+    if (code)
+        bl_error_prefix(e, "%s: the source %s", dir, source->name);
+    free(path);
+    return code;
+}
+
+int bl_view_open_sources(const struct bl_manifest *manifest, const char *dir, struct bl_dataset **sources,
+                         struct bl_error *e)
+{
+    struct bl_dataset *dataset = calloc(manifest->sources, sizeof *dataset);
+    int code = dataset ? BL_OK : bl_error_memory(e);
+    for (size_t s = 0; dataset && s < manifest->sources; s++)
+        dataset[s] = (struct bl_dataset){.shard = -1, .index.fd = -1, .file.fd = -1};
+    for (size_t s = 0; s < manifest->sources && !code; s++)
+        code = source_open(&manifest->source[s], dir, &dataset[s], e);
+    if (code) {
+        bl_view_close_sources(dataset, manifest->sources);
+        dataset = NULL;
+    }
+    *sources = dataset;
+    return code;
+}
+
+void bl_view_close_sources(struct bl_dataset *sources, size_t count)
+{
+    for (size_t s = 0; sources && s < count; s++)
+        bl_dataset_close(&sources[s]);
+    free(sources);
+}
+
+static int view_open_index(struct bl_view *view, struct bl_error *e)
+{
+    const struct bl_format *format = &view->manifest.format;
+    char *path = bl_path_join(view->dir, BL_INDEX_FILE);
+    int code = path ? bl_index_open_plan(&view->index, path, e) : bl_error_memory(e);
+    if (!code && view->index.blocks != format->blocks)
+        code = bl_error_set(e, BL_EDATA, "%s has %" PRId64 " blocks, the manifest says %" PRId64, path,
+                            view->index.blocks, format->blocks);
+    free(path);
+    return code;
+}
+
+int bl_view_open(struct bl_view *view, const char *dir, struct bl_error *e)
+{
+    *view = (struct bl_view){.index.fd = -1};
+    view->dir = strdup(dir);
+    int code = view->dir ? bl_manifest_read(&view->manifest, dir, e) : bl_error_memory(e);
+    if (!code && !bl_manifest_is_view(&view->manifest))
+        code = bl_error_set(e, BL_EUSAGE, "%s is a dataset, not a view", dir);
+    if (code)
+        goto out;
+    code = view_open_index(view, e);
+    if (code)
+        goto out;
+    code = bl_places_open(&view->places, dir, &view->manifest, e);
+    if (code)
+        goto out;
+    code = bl_view_open_sources(&view->manifest, dir, &view->source, e);
+    if (code)
+        goto out;
+    code = bl_block_make(&view->block, &view->manifest.format, false, e);
+out:
+    if (code)
+        bl_view_close(view);
+    return code;
+}
+
+void bl_view_close(struct bl_view *view)
+{
+    bl_view_close_sources(view->source, view->manifest.sources);
+    bl_places_free(&view->places);
+    bl_index_close(&view->index);
+    bl_manifest_free(&view->manifest);
+    bl_block_free(&view->block);
+    bl_buffer_free(&view->id);
+    free(view->dir);
+    *view = (struct bl_view){.index.fd = -1};
+}
+
+/* --- blocks ----------------------------------------------------------------------------------------------------- */
+
+/* Reads the pieces of a block into its tables. cu_seqlens is not ended yet. */
+static int view_read_pieces(struct bl_view *view, int64_t first, int64_t n, struct bl_error *e)
+{
+    struct bl_block *block = &view->block;
+    const struct {
+        enum bl_index_table table;
+        void *out;
+    } tables[] = {{BL_INDEX_SEQUENCE, block->sequence},
+                  {BL_INDEX_SOURCE_START, block->source_start},
+                  {BL_INDEX_START, block->cu_seqlens},
+                  {BL_INDEX_LENGTH, block->length}};
+    int code = BL_OK;
+    for (size_t t = 0; t < sizeof tables / sizeof *tables && !code; t++)
+        code = bl_index_read(&view->index, tables[t].table, first, n, tables[t].out, e);
+    return code;
+}
+
+/* Fills the unused places of the tables. */
+static void block_end_tables(struct bl_block *block, int64_t n, int64_t S)
+{
+    int32_t end = n ? block->cu_seqlens[n - 1] + block->length[n - 1] : 0;
+    block->num_sequences = (int32_t)n;
+    for (int64_t i = n; i < S; i++) {
+        block->sequence[i] = -1;
+        block->length[i] = 0;
+        block->source_start[i] = 0;
+    }
+    for (int64_t i = n; i <= S; i++)
+        block->cu_seqlens[i] = end;
+}
+
+int bl_view_tables(struct bl_view *view, int64_t b, const struct bl_block **out, struct bl_error *e)
+{
+    const struct bl_format *format = &view->manifest.format;
+    int64_t ptr[2];
+    *out = NULL;
+    if (b < 0 || b >= format->blocks)
+        return bl_error_set(e, BL_EUSAGE, "no block %" PRId64 ": %s has %" PRId64, b, view->dir, format->blocks);
+    int code = bl_index_read(&view->index, BL_INDEX_BLOCK_PTR, b, 2, ptr, e);
+    if (!code && (ptr[0] < 0 || ptr[0] > ptr[1] || ptr[1] > view->index.pieces || ptr[1] - ptr[0] > format->S))
+        code = bl_error_set(e, BL_EDATA, "%s: block %" PRId64 " has invalid pieces", view->index.path, b);
+    if (!code)
+        code = view_read_pieces(view, ptr[0], ptr[1] - ptr[0], e);
+    if (code)
+        return code;
+    block_end_tables(&view->block, ptr[1] - ptr[0], format->S);
+    if (!bl_block_tables_are_sound(&view->block, format))
+        return bl_error_set(e, BL_EDATA, "%s: the pieces of block %" PRId64 " overlap or exceed it", view->index.path,
+                            b);
+    view->block.index = b;
+    *out = &view->block;
+    return BL_OK;
+}
+
+/* Copies the steps of a piece, which may be stored in several parts. */
+static int piece_read(struct bl_view *view, int i, int f, uint8_t *out, struct bl_error *e)
+{
+    const struct bl_block *block = &view->block;
+    const struct bl_manifest *m = &view->manifest;
+    size_t bytes = bl_field_step_bytes(&m->format.fields.field[f]);
+    int64_t row = block->sequence[i], step = block->source_start[i], end = step + block->length[i];
+    if (row < 0 || row >= m->rows)
+        return bl_error_set(e, BL_EDATA, "%s: there is no sequence %" PRId64, view->index.path, row);
+    const struct bl_view_source *source = bl_view_source_of_row(m->source, m->sources, row);
+    int code = BL_OK;
+    while (step < end && !code) {
+        int64_t part = bl_places_find(&view->places, row, step);
+        if (part < 0)
+            return bl_error_set(e, BL_EDATA,
+                                "%s/" BL_PLACES_FILE ": step %" PRId64 " of sequence %" PRId64 " is not stored",
+                                view->dir, step, row);
+        const struct bl_place place = bl_places_get(&view->places, part);
+        int64_t first = place.start + (step - place.source_start), left = place.length - (step - place.source_start);
+        int64_t n = left < end - step ? left : end - step;
+        code = bl_dataset_read_steps(&view->source[source - m->source], place.block, f, first, first + n, out, e);
+        if (code == BL_EUSAGE) /* the place is none */
+            code = e->code = BL_EDATA;
+        out += (size_t)n * bytes;
+        step += n;
+    }
+    return code;
+}
+
+int bl_view_read(struct bl_view *view, int64_t b, int f, void *out, struct bl_error *e)
+{
+    const struct bl_format *format = &view->manifest.format;
+    bool repeat = strcmp(bl_manifest_option(&view->manifest, "pad"), "repeat") == 0;
+    const struct bl_block *block;
+    size_t at = 0;
+    if (f < 0 || f >= format->fields.count)
+        return bl_error_set(e, BL_EUSAGE, "no field %d: %s has %d", f, view->dir, format->fields.count);
+    const struct bl_field *field = &format->fields.field[f];
+    int code = bl_view_tables(view, b, &block, e);
+    for (int i = 0; !code && i < block->num_sequences; i++) {
+        size_t start = (size_t)block->cu_seqlens[i];
+        bl_field_pad_between(field, out, at, start, repeat);
+        code = piece_read(view, i, f, (uint8_t *)out + start * bl_field_step_bytes(field), e);
+        at = start + (size_t)block->length[i];
+    }
+    if (!code)
+        bl_field_pad_between(field, out, at, (size_t)format->T, repeat);
+    return code;
+}
+
+int bl_view_attribute(struct bl_view *view, int64_t b, int a, void *out, struct bl_error *e)
+{
+    const struct bl_format *format = &view->manifest.format;
+    const struct bl_block *block;
+    int64_t *value = out;
+    if (a < 0 || a >= format->attributes)
+        return bl_error_set(e, BL_EUSAGE, "no attribute %d: %s has %d", a, view->dir, format->attributes);
+    int code = bl_view_tables(view, b, &block, e);
+    for (int64_t i = 0; !code && i < format->S; i++) {
+        int64_t row = block->sequence[i];
+        if (row >= view->places.rows)
+            return bl_error_set(e, BL_EDATA, "%s: there is no sequence %" PRId64, view->index.path, row);
+        value[i] = row < 0 ? 0 : view->places.attribute[a][row];
+    }
+    return code;
+}
+
+/* --- rows ------------------------------------------------------------------------------------------------------- */
+
+static bool row_is_renamed(const struct bl_places *places, int64_t row)
+{
+    int64_t low = 0, high = places->renamed_count;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (places->renamed[middle] == row)
+            return true;
+        if (places->renamed[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
+int bl_view_row(struct bl_view *view, int64_t row, const struct bl_row **out, struct bl_error *e)
+{
+    const struct bl_manifest *m = &view->manifest;
+    const struct bl_sequences *table;
+    if (row < 0 || row >= m->rows)
+        return bl_error_set(e, BL_EUSAGE, "no sequence %" PRId64 ": %s has %" PRId64, row, view->dir, m->rows);
+    const struct bl_view_source *source = bl_view_source_of_row(m->source, m->sources, row);
+    struct bl_dataset *dataset = &view->source[source - m->source];
+    int code = bl_dataset_sequences(dataset, &table, e);
+    if (code)
+        return code;
+    if ((int64_t)table->count != source->rows)
+        return bl_error_set(e, BL_EDATA, "%s has %zu rows, the view says %" PRId64, table->file[0].path, table->count,
+                            source->rows);
+    code = bl_row_reader_read(table, (size_t)(row - source->first_row), &dataset->row, e);
+    if (code)
+        return code;
+    if (row_is_renamed(&view->places, row)) {
+        bl_buffer_clear(&view->id);
+        bl_buffer_printf(&view->id, "%s/%s", source->name, dataset->row.row.id);
+        code = bl_buffer_check(&view->id, e);
+        dataset->row.row.id = view->id.data;
+    }
+    *out = &dataset->row.row;
+    return code;
+}

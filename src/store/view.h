@@ -1,0 +1,51 @@
+/* A view, opened for reading: blocks by another plan, made of the stored sequences of its sources when they are read.
+ *
+ * A view's directory has a manifest, the plan (index.safetensors, without block checksums), the places of the sources'
+ * sequences (store/places.h), and the plans of further epochs. For one thread at a time. */
+#ifndef BL_VIEW_H
+#define BL_VIEW_H
+
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "store/block.h"
+#include "store/dataset.h"
+#include "store/index.h"
+#include "store/manifest.h"
+#include "store/places.h"
+
+struct bl_view {
+    char *dir;
+    struct bl_manifest manifest;
+    struct bl_index index;
+    struct bl_places places;
+    struct bl_dataset *source; /* [manifest.sources] */
+    struct bl_block block;     /* tables only: returned by bl_view_tables */
+    struct bl_buffer id;       /* of the last row, if it is renamed */
+};
+
+/* Opens the view and its sources. BL_EUSAGE: dir holds no view. BL_EDATA: the view is damaged, or a source is another
+ * dataset than it was; BL_EFAIL: a source is missing. The message names the source. On error *view is empty. */
+int bl_view_open(struct bl_view *view, const char *dir, struct bl_error *e);
+void bl_view_close(struct bl_view *view);
+
+/* Opens the sources that a manifest lists: *sources, [manifest->sources], to be closed with bl_view_close_sources. */
+int bl_view_open_sources(const struct bl_manifest *manifest, const char *dir, struct bl_dataset **sources,
+                         struct bl_error *e);
+void bl_view_close_sources(struct bl_dataset *sources, size_t count);
+
+/* Copies block b of field f, decoded and padded: T steps. Errors as of bl_dataset_read. */
+int bl_view_read(struct bl_view *view, int64_t b, int f, void *out, struct bl_error *e);
+
+/* The tables of block b, valid until the next call. */
+int bl_view_tables(struct bl_view *view, int64_t b, const struct bl_block **block, struct bl_error *e);
+
+/* Copies attribute a of block b: [S], I64 or F64 as its dtype says. */
+int bl_view_attribute(struct bl_view *view, int64_t b, int a, void *out, struct bl_error *e);
+
+/* A row of the sources' tables, valid until the next call; its id has the source's name before it where another source
+ * has the same id. BL_EUSAGE: no such row. */
+int bl_view_row(struct bl_view *view, int64_t row, const struct bl_row **out, struct bl_error *e);
+
+#endif
