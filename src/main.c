@@ -17,6 +17,7 @@ static const struct {
     {"plan", bl_cmd_plan, "decide which sequence goes into which block, and where"},
     {"compare", bl_cmd_compare, "show every strategy side by side"},
     {"pack", bl_cmd_pack, "turn sources into a dataset of fixed-size blocks"},
+    {"view", bl_cmd_view, "plan what datasets store anew, without writing it again"},
     {"finish", bl_cmd_finish, "complete the dataset of several tasks"},
     {"verify", bl_cmd_verify, "check every byte and every table of a dataset"},
     {"info", bl_cmd_info, "show what is in a dataset"},

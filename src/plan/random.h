@@ -22,6 +22,7 @@ enum bl_stream {
     BL_STREAM_POOL = 10,  /* seeds of the pools that blocks are drawn from */
     BL_STREAM_LOAD = 11,  /* the search under several maxima */
     BL_STREAM_TRADE = 12, /* which sequences change places under several maxima */
+    BL_STREAM_BLEND = 13, /* the order of the batches of several sources, and of the blocks in them */
     BL_STREAM_LEVEL = 20, /* exchanges between blocks that level their costs */
     BL_STREAM_MIX = 21,   /* waits that a plan is compared with */
 };

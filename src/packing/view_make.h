@@ -1,0 +1,43 @@
+/* Making a view: other plans over what datasets store, without any of their bytes.
+ *
+ * The order of the work: open the sources and compare their fields; find where each sequence is stored; plan, over the
+ * steps that are stored; write plans and places, and last the manifest. A run that is interrupted leaves a directory
+ * without a manifest, and the next one makes the same bytes. */
+#ifndef BL_VIEW_MAKE_H
+#define BL_VIEW_MAKE_H
+
+#include "base/option.h"
+#include "plan/blend.h"
+#include "plan/options.h"
+#include "store/manifest.h"
+
+enum bl_blending { BL_BLEND_BATCH, BL_BLEND_RANDOM };
+
+struct bl_view_request {
+    const char *output;
+    const char *const *dir; /* [count] the sources */
+    const double *weight;   /* [count] 0: none, of all or of no source */
+    int count;
+    const char *group_by;             /* a column, or NULL */
+    enum bl_blending mix;             /* of several sources */
+    struct bl_plan_options *options;  /* durations are resolved here */
+    const struct bl_options *given;   /* the options that these are bound to: the identity of the view */
+    int64_t epochs, epoch_steps, repeat_max;
+    void (*message)(void *sink, const char *text); /* what a user should know; or NULL */
+    void *sink;
+};
+
+/* The result: what was made, or was there already. */
+struct bl_view_made {
+    struct bl_manifest manifest;
+    struct bl_plan plan; /* of the first epoch: its counts, no tables */
+    bool existed;        /* the same view, complete: nothing was written */
+};
+
+/* BL_EUSAGE: a source is no dataset, or a view; fields differ; the output holds something else, or another view; options
+ * do not fit. BL_EFAIL: nothing to plan, a sequence longer than T, the system failed. BL_EDATA: a source is damaged.
+ * Free with bl_view_made_free. */
+int bl_view_make(const struct bl_view_request *request, struct bl_view_made *made, struct bl_error *e);
+void bl_view_made_free(struct bl_view_made *made);
+
+#endif
