@@ -542,14 +542,14 @@ static int plans_most_blocks(struct view_job *job, size_t *most, struct bl_error
 static int plans_write(struct view_job *job, struct bl_view_made *made, struct bl_error *e)
 {
     struct bl_format *format = &job->manifest->format;
-    char name[64] = BL_INDEX_FILE;
+    char name[BL_EPOCHS_NAME_MAX] = BL_INDEX_FILE;
     size_t least = 0;
     int code = plans_most_blocks(job, &least, e);
     format->S = 1;
     format->has_source_start = false;
     for (int64_t k = 0; k < job->request->epochs && !code; k++) {
         if (k > 0)
-            snprintf(name, sizeof name, BL_EPOCHS_DIR "/epoch-%05" PRId64 ".safetensors", k);
+            bl_epochs_name(k, name);
         code = plan_draw(job, k, least, e);
         if (!code && k == 0) {
             made->plan = job->plan;

@@ -36,14 +36,19 @@ struct epochs_job {
 
 /* --- names ------------------------------------------------------------------------------------------------------ */
 
+char *bl_epochs_name(int64_t epoch, char out[BL_EPOCHS_NAME_MAX])
+{
+    snprintf(out, BL_EPOCHS_NAME_MAX, BL_EPOCHS_DIR "/" NAME_FORMAT, epoch);
+    return out;
+}
+
 int64_t bl_epochs_number(const char *name)
 {
-    char again[64];
+    char again[BL_EPOCHS_NAME_MAX];
     int64_t number;
     if (sscanf(name, BL_EPOCHS_DIR "/epoch-%19" SCNd64, &number) != 1 || number < 1)
         return 0;
-    snprintf(again, sizeof again, BL_EPOCHS_DIR "/" NAME_FORMAT, number);
-    return strcmp(again, name) == 0 ? number : 0;
+    return strcmp(bl_epochs_name(number, again), name) == 0 ? number : 0;
 }
 
 bool bl_epochs_is_leftover(const struct bl_manifest *manifest, const char *entry)
@@ -57,7 +62,7 @@ bool bl_epochs_is_leftover(const struct bl_manifest *manifest, const char *entry
     return bl_epochs_number(name) && (part || !bl_manifest_find_file(manifest, name));
 }
 
-static int64_t epochs_count(const struct bl_manifest *m)
+int64_t bl_epochs_count(const struct bl_manifest *m)
 {
     int64_t count = 0;
     for (size_t i = 0; i < m->files; i++)
@@ -362,8 +367,8 @@ enum epochs_step { COMPARE, WRITE, LIST, STEPS };
 static int epoch_process(struct epochs_job *a, int64_t k, enum epochs_step step, struct bl_error *e)
 {
     struct bl_manifest *m = &a->dataset.manifest;
-    char name[64];
-    snprintf(name, sizeof name, BL_EPOCHS_DIR "/" NAME_FORMAT, k + 1);
+    char name[BL_EPOCHS_NAME_MAX];
+    bl_epochs_name(k + 1, name);
     const struct bl_manifest_file *file = bl_manifest_find_file(m, name);
     char *path = bl_path_join(a->epochs->dir, name);
     if (!path)
@@ -427,7 +432,7 @@ int bl_epochs_add(const struct bl_epochs *epochs, struct bl_epochs_result *made,
     int code = bl_dataset_open(&a.dataset, epochs->dir, e);
     if (code)
         goto out;
-    before = epochs_count(m);
+    before = bl_epochs_count(m);
     code = epochs_sweep(epochs->dir, fd, m, e);
     if (!code)
         code = epochs->count ? epochs_add(&a, e) : epochs_remove(m, epochs->dir, e);
@@ -438,7 +443,7 @@ int bl_epochs_add(const struct bl_epochs *epochs, struct bl_epochs_result *made,
     else if (code && !a.added)
         epochs_sweep(epochs->dir, fd, m, &unimportant);
 out:
-    *made = (struct bl_epochs_result){a.added, epochs->count ? 0 : before, code ? before : epochs_count(m)};
+    *made = (struct bl_epochs_result){a.added, epochs->count ? 0 : before, code ? before : bl_epochs_count(m)};
     bl_planner_free(&a.planner);
     bl_plan_free(&a.stored);
     free(a.group);

@@ -37,6 +37,13 @@ struct bl_epochs_result {
  * world_size * batch_size, or it has other plans than these (of another seed, say). Nothing is changed then. */
 int bl_epochs_add(const struct bl_epochs *epochs, struct bl_epochs_result *made, struct bl_error *e);
 
+/* The name of an epoch's plan in the dataset's directory: plans/epoch-00001.safetensors. Returns out. */
+#define BL_EPOCHS_NAME_MAX 64
+char *bl_epochs_name(int64_t epoch, char out[BL_EPOCHS_NAME_MAX]);
+
+/* How many plans of epochs a manifest lists. */
+int64_t bl_epochs_count(const struct bl_manifest *manifest);
+
 /* The number of the epoch whose plan has this name in the dataset's directory, or 0. */
 int64_t bl_epochs_number(const char *name);
 

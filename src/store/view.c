@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "store/epochs.h"
 
 /* --- opening ---------------------------------------------------------------------------------------------------- */
 
@@ -24,23 +25,6 @@ static int source_open(const struct bl_view_source *source, const char *dir, str
     return code;
 }
 
-int bl_view_open_sources(const struct bl_manifest *manifest, const char *dir, struct bl_dataset **sources,
-                         struct bl_error *e)
-{
-    struct bl_dataset *dataset = calloc(manifest->sources, sizeof *dataset);
-    int code = dataset ? BL_OK : bl_error_memory(e);
-    for (size_t s = 0; dataset && s < manifest->sources; s++)
-        dataset[s] = (struct bl_dataset){.shard = -1, .index.fd = -1, .file.fd = -1};
-    for (size_t s = 0; s < manifest->sources && !code; s++)
-        code = source_open(&manifest->source[s], dir, &dataset[s], e);
-    if (code) {
-        bl_view_close_sources(dataset, manifest->sources);
-        dataset = NULL;
-    }
-    *sources = dataset;
-    return code;
-}
-
 void bl_view_close_sources(struct bl_dataset *sources, size_t count)
 {
     for (size_t s = 0; sources && s < count; s++)
@@ -48,16 +32,72 @@ void bl_view_close_sources(struct bl_dataset *sources, size_t count)
     free(sources);
 }
 
-static int view_open_index(struct bl_view *view, struct bl_error *e)
+static int view_make_sources(struct bl_view *view, size_t count, struct bl_error *e)
+{
+    view->source = calloc(count, sizeof *view->source);
+    view->sources = count;
+    for (size_t s = 0; view->source && s < count; s++)
+        view->source[s] = (struct bl_dataset){.shard = -1, .index.fd = -1, .file.fd = -1};
+    return view->source ? BL_OK : bl_error_memory(e);
+}
+
+static int view_open_sources(struct bl_view *view, struct bl_error *e)
+{
+    const struct bl_manifest *m = &view->manifest;
+    int code = bl_places_open(&view->places, view->dir, m, e);
+    if (!code)
+        code = view_make_sources(view, m->sources, e);
+    for (size_t s = 0; s < m->sources && !code; s++)
+        code = source_open(&m->source[s], view->dir, &view->source[s], e);
+    return code;
+}
+
+/* A dataset is its own source. */
+static int view_open_dataset(struct bl_view *view, struct bl_error *e)
+{
+    struct bl_manifest *m = &view->manifest;
+    int code = view_make_sources(view, 1, e);
+    if (!code)
+        code = bl_dataset_open(view->source, view->dir, e);
+    if (!code)
+        code = bl_dataset_sequences(view->source, &view->table, e);
+    if (code)
+        return code;
+    const int64_t first_row[] = {0, (int64_t)view->table->count};
+    m->rows = first_row[1];
+    code = bl_places_collect(&view->places, &view->source->index, first_row, 1, e);
+    return code ? code : bl_attribute_values_read(&view->values, view->table, &m->format, e);
+}
+
+/* Opens the plan of an epoch. */
+static int view_open_plan(const struct bl_view *view, int64_t epoch, struct bl_index *index, struct bl_error *e)
 {
     const struct bl_format *format = &view->manifest.format;
-    char *path = bl_path_join(view->dir, BL_INDEX_FILE);
-    int code = path ? bl_index_open_plan(&view->index, path, e) : bl_error_memory(e);
-    if (!code && view->index.blocks != format->blocks)
-        code = bl_error_set(e, BL_EDATA, "%s has %" PRId64 " blocks, the manifest says %" PRId64, path,
-                            view->index.blocks, format->blocks);
+    char name[BL_EPOCHS_NAME_MAX];
+    if (epoch && (epoch < 0 || !bl_manifest_find_file(&view->manifest, bl_epochs_name(epoch, name))))
+        return bl_error_set(e, BL_EUSAGE, "%s has no plan of an epoch %" PRId64, view->dir, epoch);
+    if (!epoch && !bl_manifest_is_view(&view->manifest))
+        return bl_index_open(index, view->dir, format->blocks, format->fields.count, e);
+    char *path = bl_path_join(view->dir, epoch ? name : BL_INDEX_FILE);
+    int code = path ? bl_index_open_plan(index, path, e) : bl_error_memory(e);
+    if (!code && index->blocks != format->blocks) {
+        code = bl_error_set(e, BL_EDATA, "%s has %" PRId64 " blocks, the manifest says %" PRId64, path, index->blocks,
+                            format->blocks);
+        bl_index_close(index);
+    }
     free(path);
     return code;
+}
+
+int bl_view_set_epoch(struct bl_view *view, int64_t epoch, struct bl_error *e)
+{
+    struct bl_index index;
+    int code = view_open_plan(view, epoch, &index, e);
+    if (code)
+        return code;
+    bl_index_close(&view->index);
+    view->index = index;
+    return BL_OK;
 }
 
 int bl_view_open(struct bl_view *view, const char *dir, struct bl_error *e)
@@ -65,17 +105,12 @@ int bl_view_open(struct bl_view *view, const char *dir, struct bl_error *e)
     *view = (struct bl_view){.index.fd = -1};
     view->dir = strdup(dir);
     int code = view->dir ? bl_manifest_read(&view->manifest, dir, e) : bl_error_memory(e);
-    if (!code && !bl_manifest_is_view(&view->manifest))
-        code = bl_error_set(e, BL_EUSAGE, "%s is a dataset, not a view", dir);
     if (code)
         goto out;
-    code = view_open_index(view, e);
+    code = bl_manifest_is_view(&view->manifest) ? view_open_sources(view, e) : view_open_dataset(view, e);
     if (code)
         goto out;
-    code = bl_places_open(&view->places, dir, &view->manifest, e);
-    if (code)
-        goto out;
-    code = bl_view_open_sources(&view->manifest, dir, &view->source, e);
+    code = view_open_plan(view, 0, &view->index, e);
     if (code)
         goto out;
     code = bl_block_make(&view->block, &view->manifest.format, false, e);
@@ -87,14 +122,27 @@ out:
 
 void bl_view_close(struct bl_view *view)
 {
-    bl_view_close_sources(view->source, view->manifest.sources);
+    bl_view_close_sources(view->source, view->sources);
     bl_places_free(&view->places);
+    bl_attribute_values_free(&view->values);
     bl_index_close(&view->index);
     bl_manifest_free(&view->manifest);
     bl_block_free(&view->block);
     bl_buffer_free(&view->id);
     free(view->dir);
     *view = (struct bl_view){.index.fd = -1};
+}
+
+/* The source of a row, and its first row. */
+static size_t view_source_of(const struct bl_view *view, int64_t row, int64_t *first)
+{
+    const struct bl_manifest *m = &view->manifest;
+    *first = 0;
+    if (!m->sources)
+        return 0;
+    const struct bl_view_source *source = bl_view_source_of_row(m->source, m->sources, row);
+    *first = source->first_row;
+    return (size_t)(source - m->source);
 }
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
@@ -130,7 +178,8 @@ static void block_end_tables(struct bl_block *block, int64_t n, int64_t S)
         block->cu_seqlens[i] = end;
 }
 
-int bl_view_tables(struct bl_view *view, int64_t b, const struct bl_block **out, struct bl_error *e)
+/* The tables of a block by the plan. */
+static int view_read_block(struct bl_view *view, int64_t b, const struct bl_block **out, struct bl_error *e)
 {
     const struct bl_format *format = &view->manifest.format;
     int64_t ptr[2];
@@ -153,6 +202,27 @@ int bl_view_tables(struct bl_view *view, int64_t b, const struct bl_block **out,
     return BL_OK;
 }
 
+/* Marks the sequences of a dataset that failed while packing, as its own blocks do. */
+static void block_mark_failed(struct bl_block *block, const struct bl_sequences *table)
+{
+    for (int32_t i = 0; i < block->num_sequences; i++) {
+        int64_t row = block->sequence[i];
+        if (row >= 0 && row < (int64_t)table->count && table->length[row])
+            continue;
+        block->sequence[i] = -1;
+        block->length[i] = 0;
+        block->source_start[i] = 0;
+    }
+}
+
+int bl_view_tables(struct bl_view *view, int64_t b, const struct bl_block **out, struct bl_error *e)
+{
+    int code = view_read_block(view, b, out, e);
+    if (!code && view->table)
+        block_mark_failed(&view->block, view->table);
+    return code;
+}
+
 /* Copies the steps of a piece, which may be stored in several parts. */
 static int piece_read(struct bl_view *view, int i, int f, uint8_t *out, struct bl_error *e)
 {
@@ -162,7 +232,8 @@ static int piece_read(struct bl_view *view, int i, int f, uint8_t *out, struct b
     int64_t row = block->sequence[i], step = block->source_start[i], end = step + block->length[i];
     if (row < 0 || row >= m->rows)
         return bl_error_set(e, BL_EDATA, "%s: there is no sequence %" PRId64, view->index.path, row);
-    const struct bl_view_source *source = bl_view_source_of_row(m->source, m->sources, row);
+    int64_t first_row;
+    struct bl_dataset *source = &view->source[view_source_of(view, row, &first_row)];
     int code = BL_OK;
     while (step < end && !code) {
         int64_t part = bl_places_find(&view->places, row, step);
@@ -173,7 +244,7 @@ static int piece_read(struct bl_view *view, int i, int f, uint8_t *out, struct b
         const struct bl_place place = bl_places_get(&view->places, part);
         int64_t first = place.start + (step - place.source_start), left = place.length - (step - place.source_start);
         int64_t n = left < end - step ? left : end - step;
-        code = bl_dataset_read_steps(&view->source[source - m->source], place.block, f, first, first + n, out, e);
+        code = bl_dataset_read_steps(source, place.block, f, first, first + n, out, e);
         if (code == BL_EUSAGE) /* the place is none */
             code = e->code = BL_EDATA;
         out += (size_t)n * bytes;
@@ -191,7 +262,7 @@ int bl_view_read(struct bl_view *view, int64_t b, int f, void *out, struct bl_er
     if (f < 0 || f >= format->fields.count)
         return bl_error_set(e, BL_EUSAGE, "no field %d: %s has %d", f, view->dir, format->fields.count);
     const struct bl_field *field = &format->fields.field[f];
-    int code = bl_view_tables(view, b, &block, e);
+    int code = view_read_block(view, b, &block, e);
     for (int i = 0; !code && i < block->num_sequences; i++) {
         size_t start = (size_t)block->cu_seqlens[i];
         bl_field_pad_between(field, out, at, start, repeat);
@@ -215,7 +286,9 @@ int bl_view_attribute(struct bl_view *view, int64_t b, int a, void *out, struct 
         int64_t row = block->sequence[i];
         if (row >= view->places.rows)
             return bl_error_set(e, BL_EDATA, "%s: there is no sequence %" PRId64, view->index.path, row);
-        value[i] = row < 0 ? 0 : view->places.attribute[a][row];
+        value[i] = row < 0            ? 0
+                   : view->values.count ? view->values.value[row * view->values.count + a]
+                                        : view->places.attribute[a][row];
     }
     return code;
 }
@@ -243,20 +316,20 @@ int bl_view_row(struct bl_view *view, int64_t row, const struct bl_row **out, st
     const struct bl_sequences *table;
     if (row < 0 || row >= m->rows)
         return bl_error_set(e, BL_EUSAGE, "no sequence %" PRId64 ": %s has %" PRId64, row, view->dir, m->rows);
-    const struct bl_view_source *source = bl_view_source_of_row(m->source, m->sources, row);
-    struct bl_dataset *dataset = &view->source[source - m->source];
+    int64_t first_row;
+    size_t s = view_source_of(view, row, &first_row);
+    struct bl_dataset *dataset = &view->source[s];
     int code = bl_dataset_sequences(dataset, &table, e);
-    if (code)
-        return code;
-    if ((int64_t)table->count != source->rows)
-        return bl_error_set(e, BL_EDATA, "%s has %zu rows, the view says %" PRId64, table->file[0].path, table->count,
-                            source->rows);
-    code = bl_row_reader_read(table, (size_t)(row - source->first_row), &dataset->row, e);
+    if (!code && m->sources && (int64_t)table->count != m->source[s].rows)
+        code = bl_error_set(e, BL_EDATA, "%s has %zu rows, the view says %" PRId64, table->file[0].path, table->count,
+                            m->source[s].rows);
+    if (!code)
+        code = bl_row_reader_read(table, (size_t)(row - first_row), &dataset->row, e);
     if (code)
         return code;
     if (row_is_renamed(&view->places, row)) {
         bl_buffer_clear(&view->id);
-        bl_buffer_printf(&view->id, "%s/%s", source->name, dataset->row.row.id);
+        bl_buffer_printf(&view->id, "%s/%s", m->source[s].name, dataset->row.row.id);
         code = bl_buffer_check(&view->id, e);
         dataset->row.row.id = view->id.data;
     }

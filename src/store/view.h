@@ -1,7 +1,8 @@
 /* A view, opened for reading: blocks by another plan, made of the stored sequences of its sources when they are read.
  *
  * A view's directory has a manifest, the plan (index.safetensors, without block checksums), the places of the sources'
- * sequences (store/places.h), and the plans of further epochs. For one thread at a time. */
+ * sequences (store/places.h), and the plans of further epochs. A dataset that has plans of epochs is opened as a view of
+ * itself: then the places come from its index, in memory. For one thread at a time. */
 #ifndef BL_VIEW_H
 #define BL_VIEW_H
 
@@ -20,19 +21,25 @@ struct bl_view {
     struct bl_manifest manifest;
     struct bl_index index;
     struct bl_places places;
-    struct bl_dataset *source; /* [manifest.sources] */
-    struct bl_block block;     /* tables only: returned by bl_view_tables */
-    struct bl_buffer id;       /* of the last row, if it is renamed */
+    struct bl_dataset *source; /* [sources] */
+    size_t sources;
+    struct bl_block block; /* tables only: returned by bl_view_tables */
+    struct bl_buffer id;   /* of the last row, if it is renamed */
+    /* Of a dataset that is opened as a view of itself: */
+    struct bl_attribute_values values;
+    const struct bl_sequences *table; /* rows without a length have failed; NULL: of a view, whose plans have none */
 };
 
-/* Opens the view and its sources. BL_EUSAGE: dir holds no view. BL_EDATA: the view is damaged, or a source is another
+/* Opens the view and its sources, or a dataset as a view of itself. BL_EUSAGE: dir holds neither. BL_EDATA: the view is damaged, or a source is another
  * dataset than it was; BL_EFAIL: a source is missing. The message names the source. On error *view is empty. */
 int bl_view_open(struct bl_view *view, const char *dir, struct bl_error *e);
 void bl_view_close(struct bl_view *view);
 
-/* Opens the sources that a manifest lists: *sources, [manifest->sources], to be closed with bl_view_close_sources. */
-int bl_view_open_sources(const struct bl_manifest *manifest, const char *dir, struct bl_dataset **sources,
-                         struct bl_error *e);
+/* Reads by the plan of an epoch from now on; 0 is the first plan. BL_EUSAGE: there is no such plan; the view is
+ * unchanged. */
+int bl_view_set_epoch(struct bl_view *view, int64_t epoch, struct bl_error *e);
+
+/* Closes datasets and frees their array, which may be NULL. */
 void bl_view_close_sources(struct bl_dataset *sources, size_t count);
 
 /* Copies block b of field f, decoded and padded: T steps. Errors as of bl_dataset_read. */
