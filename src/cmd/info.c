@@ -141,13 +141,35 @@ static void info_format_attributes(const struct bl_info *info, struct bl_buffer 
     }
 }
 
+/* "source      english (../english): 990 sequences of 123,456 steps, 75.00 % of the plan, weight 3" */
+static void info_format_sources(const struct bl_manifest *m, struct bl_buffer *out)
+{
+    char a[BL_PLURAL_SIZE], b[32];
+    for (size_t s = 0; s < m->sources; s++) {
+        const struct bl_view_source *source = &m->source[s];
+        bl_buffer_text(out, "source      ");
+        bl_text_append_masked(out, source->name);
+        bl_buffer_text(out, " (");
+        bl_text_append_masked(out, source->path);
+        bl_buffer_printf(out, "): %s of %s steps, %.2f %% of the plan", bl_text_plural(a, source->sequences, "sequence"),
+                         bl_text_count(b, source->steps), 100 * source->share);
+        if (source->weight > 0)
+            bl_buffer_printf(out, ", weight %.10g", source->weight);
+        bl_buffer_byte(out, '\n');
+    }
+}
+
 static void info_format_files(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_manifest *m = &info->manifest;
     char a[32], b[32], c[32];
-    bl_buffer_printf(out, "shards      %s of %s blocks at most, %s in all, ", bl_text_count(a, info->shards),
+    if (bl_manifest_is_view(m))
+        info_format_sources(m, out);
+    else
+        bl_buffer_printf(out, "shards      %s of %s blocks at most, %s in all, ", bl_text_count(a, info->shards),
                      bl_text_count(b, m->format.blocks_per_shard), bl_text_size(c, info->bytes));
-    bl_buffer_printf(out, m->format.compressed ? "zstd level %d\n" : "not compressed\n", m->format.level);
+    if (!bl_manifest_is_view(m))
+        bl_buffer_printf(out, m->format.compressed ? "zstd level %d\n" : "not compressed\n", m->format.level);
     bl_buffer_printf(out, "plan        %s\nmade by     bload %s, SIMD level %s", m->format.plan_digest, m->tool,
                      m->simd);
     for (size_t i = 0; i < m->libraries.count; i++)

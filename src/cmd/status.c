@@ -295,12 +295,13 @@ static void status_format_finished(struct bl_buffer *out, const struct bl_status
     char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE], c[BL_PLURAL_SIZE];
     const struct bl_manifest *m = &s->manifest;
     int64_t missing = s->pack.units - s->pack.finished;
-    bl_text_plural(c, s->pack.units, "shard");
+    bool is_view = bl_manifest_is_view(m);
+    bl_text_plural(c, is_view ? (int64_t)m->sources : s->pack.units, is_view ? "source" : "shard");
     if (missing)
         bl_buffer_printf(out, "dataset     incomplete, %s of %s %s missing: ", bl_text_count(a, missing), c,
                          missing == 1 ? "is" : "are");
     else
-        bl_buffer_printf(out, "dataset     %s: ", s->lost.code ? "damaged" : "complete");
+        bl_buffer_printf(out, "%s %s: ", is_view ? "view       " : "dataset    ", s->lost.code ? "damaged" : "complete");
     bl_buffer_printf(out, "%s, %s%s%s\n", bl_text_plural(a, m->plan_info.sequences, "sequence"),
                      bl_text_plural(b, m->format.blocks, "block"), missing ? "" : ", ", missing ? "" : c);
     if (s->lost.code) {

@@ -1,8 +1,11 @@
 /* bload verify: checks a dataset and lists every fault; exit status 0 if there is none. */
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/progress_bar.h"
@@ -10,14 +13,17 @@
 #include "run/task.h"
 #include "run/verify_shards.h"
 #include "store/verify.h"
+#include "store/verify_view.h"
 
 struct verifying {
     struct bl_verify dataset;
+    const char *source; /* of a view, while its dataset is verified; NULL: the directory itself */
     struct bl_task task;
     struct bl_progress progress;
     struct bl_progress_bar bar;
     int64_t begin, end; /* shards to verify */
     int64_t faults, failed_steps;
+    int64_t shards, bytes; /* verified in all sources */
 };
 
 /* Returns the message about a file without the path that its reader put in front. */
@@ -34,7 +40,11 @@ static void verify_on_fault(void *context, const char *file, const char *text)
     struct verifying *v = context;
     v->faults++;
     bl_progress_bar_clear(&v->bar);
-    bl_cmd_print("%s: %s", file, fault_skip_path(v->dataset.dir, file, text));
+    text = v->dataset.dir ? fault_skip_path(v->dataset.dir, file, text) : text;
+    if (v->source)
+        bl_cmd_print("%s: %s: %s", v->source, file, text);
+    else
+        bl_cmd_print("%s: %s", file, text);
 }
 
 static void verify_on_remark(void *context, const char *file, const char *text)
@@ -113,11 +123,63 @@ static void verify_print_summary(const struct verifying *v, const char *dir)
         bl_cmd_print("%s: verified, no errors: %s, %s", dir, bl_text_plural(shards, v->progress.done, "shard"), size);
 }
 
+static int verify_dataset(struct bl_cmd *cmd, struct verifying *v, const char *dir)
+{
+    int64_t faults = v->faults;
+    v->failed_steps = 0;
+    int code = verify_open(cmd, v, dir);
+    if (code)
+        return code;
+    code = verify_read_shards(cmd, v);
+    if (code)
+        return code;
+    if (v->faults == faults && v->progress.done == bl_verify_shards(&v->dataset))
+        bl_verify_finish(&v->dataset, v->failed_steps, verify_on_fault, v);
+    return BL_OK;
+}
+
+/* Verifies the datasets that a view is made of. Those that cannot be opened were reported. */
+static int verify_sources(struct bl_cmd *cmd, struct verifying *v, const struct bl_manifest *m, const char *dir)
+{
+    int code = BL_OK;
+    for (size_t s = 0; s < m->sources && !code; s++) {
+        char *path = bl_path_join(dir, m->source[s].path);
+        if (!path)
+            return bl_error_memory(&cmd->error);
+        v->source = m->source[s].name;
+        if (access(path, F_OK) == 0)
+            code = verify_dataset(cmd, v, path);
+        v->shards += v->progress.done;
+        v->bytes += v->progress.bytes;
+        bl_verify_close(&v->dataset);
+        free(path);
+    }
+    return code;
+}
+
+static int verify_view(struct bl_cmd *cmd, struct verifying *v, const struct bl_manifest *m, const char *dir)
+{
+    char sources[BL_PLURAL_SIZE], shards[BL_PLURAL_SIZE], size[32];
+    int code = v->task.index ? BL_OK
+                             : bl_verify_view(dir, &cmd->cancel, verify_on_fault, verify_on_remark, v, &cmd->error);
+    if (!code)
+        code = verify_sources(cmd, v, m, dir);
+    if (code || v->faults || cmd->common.quiet)
+        return code;
+    bl_text_size(size, v->bytes);
+    bl_cmd_print("%s: verified, no errors: a view of %s, %s, %s", dir,
+                 bl_text_plural(sources, (int64_t)m->sources, "dataset"), bl_text_plural(shards, v->shards, "shard"),
+                 size);
+    return BL_OK;
+}
+
 static int verify_run(struct bl_cmd *cmd, struct verifying *v)
 {
     char faults[BL_PLURAL_SIZE];
-    struct bl_error *e = &cmd->error;
+    struct bl_error *e = &cmd->error, why = {0};
+    struct bl_manifest manifest = {0};
     const char *dir;
+    bool sound;
     int code = bl_cmd_directory(cmd, &dir);
     if (code)
         return code;
@@ -126,17 +188,14 @@ static int verify_run(struct bl_cmd *cmd, struct verifying *v)
         return code;
     bl_signals_install(&cmd->cancel);
     v->bar.quiet = cmd->common.quiet;
-    code = verify_open(cmd, v, dir);
+    bool is_view = bl_manifest_inspect(&manifest, dir, &sound, &why) == BL_OK && bl_manifest_is_view(&manifest);
+    code = is_view ? verify_view(cmd, v, &manifest, dir) : verify_dataset(cmd, v, dir);
+    bl_manifest_free(&manifest);
     if (code)
         return code;
-    code = verify_read_shards(cmd, v);
-    if (code)
-        return code;
-    if (!v->faults && v->progress.done == bl_verify_shards(&v->dataset))
-        bl_verify_finish(&v->dataset, v->failed_steps, verify_on_fault, v);
     if (v->faults)
         return bl_error_set(e, BL_EFAIL, "%s has %s", dir, bl_text_plural(faults, v->faults, "error"));
-    if (!cmd->common.quiet)
+    if (!cmd->common.quiet && !is_view)
         verify_print_summary(v, dir);
     return BL_OK;
 }

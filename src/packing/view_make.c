@@ -42,6 +42,7 @@ struct view_job {
     struct bl_planner planner; /* one of these two */
     struct bl_blend blend;
     struct bl_plan plan; /* of the present epoch */
+    bool is_new;         /* this run made the directory */
     int lock;
 };
 
@@ -356,7 +357,8 @@ static int output_open(struct view_job *job, bool *same, struct bl_error *e)
     const char *dir = job->request->output;
     bool there;
     *same = false;
-    int code = access(dir, F_OK) == 0 ? BL_OK : bl_fs_mkdirs(dir, e);
+    job->is_new = access(dir, F_OK) != 0;
+    int code = job->is_new ? bl_fs_mkdirs(dir, e) : BL_OK;
     if (!code)
         code = output_lock(job, e);
     if (!code)
@@ -626,6 +628,8 @@ out:
     made->plan.length = made->plan.source_start = NULL;
     if (job.lock >= 0)
         close(job.lock);
+    if (code && job.is_new)
+        rmdir(request->output); /* unless something was written, with which the next run goes on */
     if (code)
         bl_view_made_free(made);
     return code;

@@ -19,6 +19,7 @@
 #include "run/task.h"
 #include "store/folders.h"
 #include "store/missing.h"
+#include "store/view.h"
 
 #define CONFIGURATION_MAX ((size_t)1 << 24)
 
@@ -202,13 +203,16 @@ static int status_read_complete(struct bl_status *s, const char *dir, struct bl_
     s->at = BL_AT_END;
     s->has_manifest = s->has_plan_info = s->table = s->plan = true;
     s->plan_info = s->manifest.plan_info;
-    s->pack.units = s->pack.finished = bl_format_shards(&s->manifest.format);
+    bool is_view = bl_manifest_is_view(&s->manifest);
+    s->pack.units = s->pack.finished = is_view ? 0 : bl_format_shards(&s->manifest.format);
     s->pack.left = s->scan.left = -1;
     s->finished_blocks = s->manifest.format.blocks;
     code = bl_missing_check_files(dir, &s->manifest, &s->lost);
+    if (!code && is_view)
+        code = bl_view_check_sources(&s->manifest, dir, &s->lost);
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", s->lost.text);
-    return status_count_lost(s, dir, e);
+    return is_view ? BL_OK : status_count_lost(s, dir, e);
 }
 
 /* Parses "verified-00003-of-00016". */

@@ -24,7 +24,7 @@ static int index_check_tables(struct bl_index *index, const struct bl_safetensor
     const struct bl_tensor *sequence = bl_safetensors_find(file, bl_index_table_types[BL_INDEX_SEQUENCE].name);
     index->pieces = sequence && sequence->rank == 1 ? sequence->shape[0] : 0;
     const struct bl_tensor *block_ptr = bl_safetensors_find(file, bl_index_table_types[BL_INDEX_BLOCK_PTR].name);
-    if (!index->fields && block_ptr && block_ptr->rank == 1 && block_ptr->shape[0] > 1)
+    if (!index->fields && !index->blocks && block_ptr && block_ptr->rank == 1 && block_ptr->shape[0] > 1)
         index->blocks = block_ptr->shape[0] - 1;
     int code = bl_index_place(expected, index->blocks, index->pieces, index->fields, e);
     if (code)

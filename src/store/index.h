@@ -67,7 +67,7 @@ struct bl_index {
     int64_t offset[BL_INDEX_TABLES + 1]; /* of each table in the file, then the end */
 };
 
-/* Opens DIR's index, which must have that many blocks and fields. BL_EDATA: invalid. */
+/* Opens DIR's index, which must have that many blocks and fields; 0 fields: of a view. BL_EDATA: invalid. */
 int bl_index_open(struct bl_index *index, const char *dir, int64_t blocks, int fields, struct bl_error *e);
 void bl_index_close(struct bl_index *index);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "kind/kinds.h"
 #include "store/dataset.h"
 #include "store/jansson.h"
@@ -25,6 +26,8 @@ void bl_info_free(struct bl_info *info)
 static int info_read_shards(struct bl_info *info, const char *dir, struct bl_error *e)
 {
     struct bl_shard_row *rows = NULL;
+    if (bl_manifest_is_view(&info->manifest))
+        return BL_OK;
     int code = bl_shard_table_read(dir, &info->manifest.format, &rows, e);
     info->shards = bl_format_shards(&info->manifest.format);
     for (int64_t i = 0; !code && i < info->shards; i++)
@@ -77,6 +80,29 @@ static double info_hours(const struct bl_info *info, const struct bl_sequences *
     return (double)info->manifest.plan_info.steps * (double)den / (double)num / 3600;
 }
 
+/* Opens the table of a dataset, or those of a view's sources. */
+static int info_open_table(const struct bl_info *info, const char *dir, struct bl_sequences *table, struct bl_error *e)
+{
+    const struct bl_manifest *m = &info->manifest;
+    int64_t *renamed = NULL;
+    size_t count = 0;
+    if (!m->sources)
+        return bl_sequences_open_dataset(table, dir, NULL, e);
+    char **path = calloc(m->sources, sizeof *path);
+    int code = path ? BL_OK : bl_error_memory(e);
+    for (size_t s = 0; s < m->sources && !code; s++) {
+        path[s] = bl_path_join(dir, m->source[s].path);
+        code = path[s] ? BL_OK : bl_error_memory(e);
+    }
+    if (!code)
+        code = bl_sequences_open_sources(table, (const char *const *)path, (int)m->sources, NULL, &renamed, &count, e);
+    for (size_t s = 0; path && s < m->sources; s++)
+        free(path[s]);
+    free(path);
+    free(renamed);
+    return code;
+}
+
 static int info_read_sequences(struct bl_info *info, const char *dir, size_t *rows, struct bl_error *e)
 {
     struct bl_sequences table;
@@ -84,7 +110,7 @@ static int info_read_sequences(struct bl_info *info, const char *dir, size_t *ro
     int64_t longest = info->manifest.plan_info.longest;
     info->bar_width = (longest - 1) / BL_INFO_BARS + 1;
     info->bars = (int)((longest - 1) / info->bar_width + 1);
-    int code = bl_sequences_open_dataset(&table, dir, NULL, e);
+    int code = info_open_table(info, dir, &table, e);
     if (code)
         return code;
     for (size_t i = 0; !code && i < table.count; i++)
@@ -113,7 +139,8 @@ int bl_info_read(struct bl_info *info, const char *dir, struct bl_error *e)
     code = info_read_sequences(info, dir, &rows, e);
     if (code)
         goto out;
-    code = bl_epochs_company_measure(&info->company, &info->manifest, dir, rows, e);
+    if (!bl_manifest_is_blend(&info->manifest)) /* whose plans hold sequences several times, or not at all */
+        code = bl_epochs_company_measure(&info->company, &info->manifest, dir, rows, e);
     if (code)
         goto out;
     if (__builtin_mul_overflow(w->sequences, w->longest, &info->naive_padding))

@@ -75,6 +75,16 @@ bool bl_manifest_is_view(const struct bl_manifest *manifest)
     return manifest->sources > 0;
 }
 
+bool bl_manifest_is_blend(const struct bl_manifest *manifest)
+{
+    return bl_manifest_is_view(manifest) && manifest->source[0].weight > 0;
+}
+
+int bl_manifest_index_fields(const struct bl_manifest *manifest)
+{
+    return bl_manifest_is_view(manifest) ? 0 : manifest->format.fields.count;
+}
+
 struct bl_view_source *bl_manifest_append_source(struct bl_manifest *manifest, struct bl_error *e)
 {
     if (BL_ARRAY_RESIZE(manifest->source, manifest->sources + 1, e))

@@ -74,6 +74,12 @@ int64_t bl_manifest_align(const struct bl_manifest *manifest);
 /* Whether it describes a view. */
 bool bl_manifest_is_view(const struct bl_manifest *manifest);
 
+/* Whether it describes a view whose sources have weights. */
+bool bl_manifest_is_blend(const struct bl_manifest *manifest);
+
+/* The fields that have checksums in the index: those of a dataset. */
+int bl_manifest_index_fields(const struct bl_manifest *manifest);
+
 /* Adds a source, all zero. NULL: out of memory. */
 struct bl_view_source *bl_manifest_append_source(struct bl_manifest *manifest, struct bl_error *e);
 

@@ -54,6 +54,9 @@ int bl_verify_prepare_part(struct bl_verify *verify, int64_t first, int64_t end,
 /* The part of bl_verify_files that checks the plans of epochs: they must consist of the stored pieces. */
 void bl_verify_epochs(const struct bl_verify *verify, bl_fault *fault, bl_fault *remark, void *context);
 
+/* Reports files in plans/ that the manifest does not list. Uses dir and manifest only. */
+void bl_verify_epoch_strays(const struct bl_verify *verify, bl_fault *fault, bl_fault *remark, void *context);
+
 /* Verifies one shard. Callable by several threads at once. *failed_steps: steps of pieces that failed while packing. */
 int bl_verify_shard(const struct bl_verify *verify, int64_t shard, bl_fault *fault, void *context,
                     int64_t *failed_steps, struct bl_error *e);

@@ -55,8 +55,7 @@ out:
     return code;
 }
 
-/* Reports files in plans/ that the manifest does not list. */
-static void epochs_verify_strays(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
+void bl_verify_epoch_strays(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
 {
     char *path = bl_path_join(v->dir, BL_EPOCHS_DIR);
     DIR *entries = path ? opendir(path) : NULL;
@@ -95,5 +94,5 @@ void bl_verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *rema
             fault(context, name, e.text);
         free(path);
     }
-    epochs_verify_strays(v, fault, remark, context);
+    bl_verify_epoch_strays(v, fault, remark, context);
 }

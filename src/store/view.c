@@ -25,6 +25,17 @@ static int source_open(const struct bl_view_source *source, const char *dir, str
     return code;
 }
 
+int bl_view_check_sources(const struct bl_manifest *manifest, const char *dir, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t s = 0; s < manifest->sources && !code; s++) {
+        struct bl_dataset dataset = {.shard = -1, .index.fd = -1, .file.fd = -1};
+        code = source_open(&manifest->source[s], dir, &dataset, e);
+        bl_dataset_close(&dataset);
+    }
+    return code ? e->code = BL_EDATA : BL_OK;
+}
+
 void bl_view_close_sources(struct bl_dataset *sources, size_t count)
 {
     for (size_t s = 0; sources && s < count; s++)
@@ -76,9 +87,9 @@ static int view_open_plan(const struct bl_view *view, int64_t epoch, struct bl_i
     char name[BL_EPOCHS_NAME_MAX];
     if (epoch && (epoch < 0 || !bl_manifest_find_file(&view->manifest, bl_epochs_name(epoch, name))))
         return bl_error_set(e, BL_EUSAGE, "%s has no plan of an epoch %" PRId64, view->dir, epoch);
-    if (!epoch && !bl_manifest_is_view(&view->manifest))
-        return bl_index_open(index, view->dir, format->blocks, format->fields.count, e);
-    char *path = bl_path_join(view->dir, epoch ? name : BL_INDEX_FILE);
+    if (!epoch)
+        return bl_index_open(index, view->dir, format->blocks, bl_manifest_index_fields(&view->manifest), e);
+    char *path = bl_path_join(view->dir, name);
     int code = path ? bl_index_open_plan(index, path, e) : bl_error_memory(e);
     if (!code && index->blocks != format->blocks) {
         code = bl_error_set(e, BL_EDATA, "%s has %" PRId64 " blocks, the manifest says %" PRId64, path, index->blocks,

@@ -39,6 +39,10 @@ void bl_view_close(struct bl_view *view);
  * unchanged. */
 int bl_view_set_epoch(struct bl_view *view, int64_t epoch, struct bl_error *e);
 
+/* Checks that the sources of the view in dir are there, and are what the view was made of: BL_EDATA names the first that
+ * is not. */
+int bl_view_check_sources(const struct bl_manifest *manifest, const char *dir, struct bl_error *e);
+
 /* Closes datasets and frees their array, which may be NULL. */
 void bl_view_close_sources(struct bl_dataset *sources, size_t count);
 
