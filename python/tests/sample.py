@@ -29,6 +29,7 @@ WAYS = {
     "plain": (*TEXT, "-T", "64"),
     "shards": (*TEXT, "-T", "64", *SHARDS, "--dtype", "u16"),
     "compressed": (*TEXT, "-T", "64", *SHARDS, "--compress", "zstd"),
+    "frames": (*TEXT, "-T", "1500", *SHARDS, "--compress", "zstd", "--frame-size", "4K"),
     "split": (*TEXT, "-T", "16", "--oversize", "split", "--segment-ids", *SHARDS),
     "truncated": (*TEXT, "-T", "16", "--oversize", "truncate"),
     "aligned": (*TEXT, "-T", "64", "--align", "8", "--pad-id", "7"),

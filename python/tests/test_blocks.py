@@ -1,9 +1,11 @@
 """Blocks and sequences of every kind of dataset, against safetensors' own reader."""
 import os
+from unittest import mock
 
 import numpy as np
 
 import bload
+from bload.seekable import SeekableFile
 from harness import each, expand
 from sample import WAYS, Sample, Truth, same
 
@@ -56,6 +58,26 @@ class Ways(Sample):
         starts = np.concatenate([block["cu_seqlens"][:int(block["num_sequences"])] for block in opened["aligned"]])
         self.assertEqual((starts % 8).max(), 0)
         self.assertGreater(starts.max(), 0)
+
+
+class Frames(Sample):
+    def test_needed(self):
+        """Only the frames that hold a sequence are decompressed, and once where sequences follow each other."""
+        dataset, done = bload.open(self.packed("frames")), []
+        decompress = SeekableFile.decompress
+
+        def counted(file, i, out):
+            if i > len(file.offset) - 4:  # of the shard's block, whose two frames are the last ones
+                done.append((file.path, i))
+            decompress(file, i, out)
+
+        with mock.patch.object(SeekableFile, "decompress", counted):
+            dataset.sequence(int(dataset.index.sequence[0]))
+            self.assertEqual(len(done), 1)
+            for row in dataset.index.sequence.tolist():
+                dataset.sequence(row)
+        self.assertEqual(len(done), len(set(done)))
+        self.assertGreater(len(done), len(dataset))
 
 
 class Interface(Sample):

@@ -147,7 +147,10 @@ static void info_format_files(const struct bl_info *info, struct bl_buffer *out)
     char a[32], b[32], c[32];
     bl_buffer_printf(out, "shards      %s of %s blocks at most, %s in all, ", bl_text_count(a, info->shards),
                      bl_text_count(b, m->format.blocks_per_shard), bl_text_size(c, info->bytes));
-    bl_buffer_printf(out, m->format.compressed ? "zstd level %d\n" : "not compressed\n", m->format.level);
+    bl_buffer_printf(out, m->format.compressed ? "zstd level %d" : "not compressed", m->format.level);
+    if (m->format.frame_size)
+        bl_buffer_printf(out, ", frames of %s at most", bl_text_size(c, (int64_t)m->format.frame_size));
+    bl_buffer_byte(out, '\n');
     bl_buffer_printf(out, "plan        %s\nmade by     bload %s, SIMD level %s", m->format.plan_digest, m->tool,
                      m->simd);
     for (size_t i = 0; i < m->libraries.count; i++)

@@ -13,6 +13,7 @@
 #include "cmd/length_source.h"
 #include "cmd/summary.h"
 #include "run/signals.h"
+#include "store/seekable.h"
 
 struct pack {
     bool print_config;
@@ -46,6 +47,9 @@ int bl_pack_check_options(struct bl_cmd *cmd, const struct bl_pack_options *opti
     if (options->encode.kind == BL_ENCODING_DELTA && !options->compress.on)
         return bl_error_set(e, BL_EUSAGE,
                             "--encode delta needs --compress zstd: differences alone are as large as the frames");
+    if (options->frame_size < (int64_t)BL_FRAME_MAX && !options->compress.on)
+        return bl_error_set(e, BL_EUSAGE,
+                            "--frame-size needs --compress zstd: shards that are not compressed have no frames");
     return bl_length_source_require_T(cmd);
 }
 

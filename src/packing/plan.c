@@ -99,6 +99,8 @@ static int format_make(struct bl_packing *p, struct bl_error *e)
     p->format.has_segment_ids = p->request.options->segment_ids;
     p->format.compressed = p->request.options->compress.on;
     p->format.level = p->request.options->compress.level;
+    if (p->format.compressed)
+        p->format.frame_size = (size_t)p->request.options->frame_size;
     code = format_set_encoding(p, e);
     if (code)
         return code;

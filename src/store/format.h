@@ -37,6 +37,7 @@ struct bl_format {
     bool has_segment_ids;
     bool compressed; /* .safetensors.zst */
     int level;       /* zstd level */
+    size_t frame_size; /* most bytes of a frame's content; 0: BL_FRAME_MAX */
     char plan_digest[BL_DIGEST_SIZE];
     int64_t blocks_per_shard; /* set by bl_layout_divide, or read from a manifest */
 };
@@ -66,6 +67,9 @@ bool bl_format_encodes(const struct bl_format *format, enum bl_encoding_kind kin
 
 /* Bytes of one block of field f, before encoding. */
 size_t bl_format_block_bytes(const struct bl_format *format, int f);
+
+/* The most bytes of a frame's content. */
+size_t bl_format_frame_size(const struct bl_format *format);
 
 int64_t bl_format_shards(const struct bl_format *format);
 int64_t bl_format_first_block(const struct bl_format *format, int64_t shard);

@@ -8,6 +8,7 @@
 #include "store/jansson.h"
 #include "store/index_layout.h"
 #include "store/plan_info_json.h"
+#include "store/seekable.h"
 #include "store/shard_table.h"
 
 #define SHARD_ROW_MIN 61 /* bytes: the name of a shard, three numbers, a checksum, tabs and the line's end */
@@ -86,6 +87,8 @@ json_t *bl_manifest_to_json(const struct bl_manifest *m)
     bl_jansson_set(&object, "source_start", json_boolean(format->has_source_start));
     bl_jansson_set(&object, "segment_ids", json_boolean(format->has_segment_ids));
     bl_jansson_set(&object, "compress", format->compressed ? json_sprintf("zstd:%d", format->level) : json_null());
+    if (bl_format_frame_size(format) != BL_FRAME_MAX)
+        bl_jansson_set(&object, "frame_size", json_integer((json_int_t)format->frame_size));
     bl_jansson_set(&object, "blocks_per_shard", json_integer(format->blocks_per_shard));
     bl_jansson_set(&object, "shards", json_integer(bl_format_shards(format)));
     bl_jansson_set(&object, "plan_digest", json_string(format->plan_digest));
@@ -297,6 +300,17 @@ static int manifest_read_compress(const json_t *object, struct bl_format *format
     return good ? BL_OK : bl_error_set(e, BL_EDATA, "\"compress\" is missing or unknown");
 }
 
+/* BL_FRAME_MAX if the member is missing: older versions had no other size. */
+static int manifest_read_frame_size(const json_t *object, struct bl_format *format, struct bl_error *e)
+{
+    int64_t size = 0;
+    if (!json_object_get(object, "frame_size"))
+        return BL_OK;
+    int code = bl_jansson_get_integer(object, "frame_size", 1, BL_FRAME_MAX, &size, e);
+    format->frame_size = (size_t)size;
+    return code;
+}
+
 static int manifest_read_format(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
 {
     struct bl_format *format = &manifest->format;
@@ -321,6 +335,9 @@ static int manifest_read_format(const json_t *object, struct bl_manifest *manife
         return code;
     bl_checksum_format(digest, format->plan_digest);
     code = manifest_read_compress(object, format, e);
+    if (code)
+        return code;
+    code = manifest_read_frame_size(object, format, e);
     if (code)
         return code;
     code = manifest_read_fields(object, manifest, e);

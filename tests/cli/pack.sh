@@ -420,6 +420,51 @@ test_compressed_is_the_same_after_zstd() {
     same plain/index.safetensors small/index.safetensors
 }
 
+test_frames_of_a_size() {
+    clips
+    expect 0 bload pack -q v -T 45 -o plain --shard-size 2M
+    expect 0 bload pack -q v -T 45 -o d --shard-size 2M --compress zstd:1 --frame-size 256KiB
+    expect 0 bload verify -q d
+    expect 0 bload info d
+    out_has ', zstd level 1, frames of 256.0 KiB at most'
+    is 1 "$(grep -c '"frame_size": 262144' d/manifest.json)"
+    for shard in plain/shards/00000/*.safetensors; do
+        zstd -dc "d/${shard#plain/}.zst" | cmp - "$shard"
+    done
+    # A lost shard comes back, a run that lost its manifest goes on, and both are as they were.
+    cp -r d before
+    rm d/shards/00000/shard-00000001.safetensors.zst
+    expect 0 bload pack -q v -T 45 -o d --shard-size 2M --compress zstd:1 --frame-size 262144
+    diff -r d before
+    rm d/manifest.json
+    expect 0 bload pack -q v -T 45 -o d --shard-size 2M --compress zstd:1 --frame-size 256K
+    diff -r d before
+    expect 2 bload pack -q v -T 45 -o d --shard-size 2M --compress zstd:1 --frame-size 512K
+    err_has 'frame-size is "256K" there, not "512K"'
+    for ((i = 0; i < 3; i++)); do
+        expect 0 bload pack -q v -T 45 -o tasks --shard-size 2M --compress zstd:1 --frame-size 256K --task $i/3
+    done
+    expect 0 bload finish -q tasks
+    diff -r tasks before
+}
+
+# The default is what it was before there was a choice, to the byte.
+test_frames_of_the_default_size() {
+    clips
+    expect 0 bload pack -q v -T 45 -o d --size 8x8 --compress zstd:1
+    expect 0 bload pack -q v -T 45 -o e --size 8x8 --compress zstd:1 --frame-size 64M
+    diff -r d e
+    is 0 "$(grep -c 'frame.size' d/manifest.json)"
+    expect 0 bload pack -q v -T 45 -o e --size 8x8 --compress zstd:1 --frame-size 65536K
+    expect 2 bload pack -q v -T 45 -o f --size 8x8 --frame-size 1M
+    err_has -- '--frame-size needs --compress zstd'
+    for size in 0 4095 65M 64G x; do
+        expect 2 bload pack -q v -T 45 -o f --size 8x8 --compress zstd --frame-size $size
+        err_has 'a number of bytes from 4K to 64M'
+    done
+    [ ! -e f ] || fail 'it began'
+}
+
 test_padding_repeats_when_asked() {
     clips
     expect 0 bload pack -q v -T 45 -o zero --size 8x8

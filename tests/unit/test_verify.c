@@ -19,6 +19,7 @@ static const struct sample_kind kinds[] = {
     {.split = true, .segment_ids = true, .compressed = true, .attributes = true},
     {.split = true, .segment_ids = true, .attributes = true, .encoding = {.kind = BL_ENCODING_JPEG, .quality = 90}},
     {.split = true, .compressed = true, .encoding = {.kind = BL_ENCODING_DELTA, .quality = 0}},
+    {.split = true, .compressed = true, .segment_ids = true, .frame_size = 500},
     /* Those without a failed sequence last. */
     {.split = true, .sound = true},
     {.sound = true, .segment_ids = true, .encoding = {.kind = BL_ENCODING_JPEG, .quality = 90}},
