@@ -169,7 +169,8 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e)
                             " sequences per block",
                             format->blocks, format->T, format->S);
     if (format->frame_size && (!format->compressed || format->frame_size > BL_FRAME_MAX))
-        return bl_error_set(e, BL_EUSAGE, "frames of %zu bytes: only compressed shards have frames, of at most %zu bytes",
+        return bl_error_set(e, BL_EUSAGE,
+                            "frames of %zu bytes: only compressed shards have frames, of at most %zu bytes",
                             format->frame_size, BL_FRAME_MAX);
     if (format->fields.count < 1 || format->fields.count > BL_FIELDS_MAX)
         return bl_error_set(e, BL_EUSAGE, "a dataset has 1 to %d fields, not %d", BL_FIELDS_MAX, format->fields.count);

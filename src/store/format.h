@@ -35,8 +35,8 @@ struct bl_format {
     int attributes;
     bool has_source_start; /* some sequence was cut */
     bool has_segment_ids;
-    bool compressed; /* .safetensors.zst */
-    int level;       /* zstd level */
+    bool compressed;   /* .safetensors.zst */
+    int level;         /* zstd level */
     size_t frame_size; /* most bytes of a frame's content; 0: BL_FRAME_MAX */
     char plan_digest[BL_DIGEST_SIZE];
     int64_t blocks_per_shard; /* set by bl_layout_divide, or read from a manifest */

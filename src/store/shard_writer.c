@@ -201,7 +201,8 @@ int bl_shard_writer_memory(const struct bl_format *format, int64_t *bytes, struc
         else if (layout.tensor[i].varies)
             size += shard_encoded_max(format, layout.tensor[i].field, blocks);
         else if (format->compressed) /* incompressible data grows by less than 1/128, plus a header */
-            size += blocks * (row + row / 128 + bl_frames_of(row, bl_format_frame_size(format)) * (sizeof(struct bl_frame) + 64));
+            size += blocks * (row + row / 128 +
+                              bl_frames_of(row, bl_format_frame_size(format)) * (sizeof(struct bl_frame) + 64));
     }
     size += blocks * (size_t)format->fields.count * sizeof(uint64_t);
     bl_layout_free(&layout);

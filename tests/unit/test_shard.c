@@ -300,10 +300,8 @@ START_TEST(compressed_content_is_the_plain_file)
     static const size_t frame_size[] = {0, 500, 77};
     struct sample plain, packed;
     sample_make(&plain, (struct sample_kind){.split = true, .segment_ids = true});
-    sample_make(&packed, (struct sample_kind){.split = true,
-                                              .segment_ids = true,
-                                              .compressed = true,
-                                              .frame_size = frame_size[_i]});
+    sample_make(&packed, (struct sample_kind){
+                             .split = true, .segment_ids = true, .compressed = true, .frame_size = frame_size[_i]});
     for (int64_t i = 0; i < bl_format_shards(&plain.format); i++) {
         int64_t plain_size, packed_size;
         uint8_t *a = read_all(&plain, i, &plain_size), *b = read_all(&packed, i, &packed_size);
