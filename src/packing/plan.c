@@ -13,6 +13,43 @@
 #include "store/layout.h"
 #include "store/plan_columns.h"
 
+#define STORE_BYTES (INT64_C(1) << 20) /* of the fields of a store's block, about */
+#define STORE_STEPS_MIN 64              /* in a block, however large they are */
+
+/* --- the fields ------------------------------------------------------------------------------------------------- */
+
+/* Does nothing the second time. */
+static int format_resolve_fields(struct bl_packing *p, struct bl_error *e)
+{
+    if (p->format.fields.count)
+        return BL_OK;
+    /* The task that made the draft, from the same table, has checked all files; the other tasks need not. */
+    bool agreed = p->repairing;
+    int code = p->request.task.set && !agreed ? bl_manifest_draft_find(&p->state, &agreed, e) : BL_OK;
+    if (code)
+        return code;
+    return bl_fields_resolve(&p->format.fields, p->request.inputs->kind, p->request.inputs->kind_config, &p->env,
+                             &p->table, p->request.inputs->base, agreed, p->workers, e);
+}
+
+/* Sets T of a store, if it was not given: no more than there are steps. */
+static int plan_set_store_T(struct bl_packing *p, struct bl_error *e)
+{
+    int64_t bytes = 0, steps = 0, T;
+    if (p->request.plan_options->T != BL_T_AUTO || p->request.plan_only)
+        return BL_OK;
+    int code = format_resolve_fields(p, e);
+    if (code)
+        return code;
+    for (int f = 0; f < p->format.fields.count; f++)
+        bytes += (int64_t)bl_field_step_bytes(&p->format.fields.field[f]);
+    T = STORE_BYTES / bytes > STORE_STEPS_MIN ? STORE_BYTES / bytes : STORE_STEPS_MIN;
+    for (size_t i = 0; i < p->table.count && steps < T; i++)
+        steps += p->table.length[i];
+    p->request.plan_options->T = steps < T && steps > 0 ? steps : T;
+    return BL_OK;
+}
+
 /* --- the plan --------------------------------------------------------------------------------------------------- */
 
 static int plan_compute(struct bl_packing *p, struct bl_error *e)
@@ -33,6 +70,9 @@ static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
     bl_plan_columns_set(options, t->group, t->number);
     int64_t T;
     int code = bl_table_lengths_resolve(t, options, e);
+    if (code)
+        return code;
+    code = plan_set_store_T(p, e);
     if (code)
         return code;
     if (!p->request.plan)
@@ -83,19 +123,13 @@ out:
 
 static int format_make(struct bl_packing *p, struct bl_error *e)
 {
-    /* The task that made the draft, from the same table, has checked all files; the other tasks need not. */
-    bool agreed = p->repairing;
-    int code = p->request.task.set && !agreed ? bl_manifest_draft_find(&p->state, &agreed, e) : BL_OK;
-    if (code)
-        return code;
-    code = bl_fields_resolve(&p->format.fields, p->request.inputs->kind, p->request.inputs->kind_config, &p->env,
-                             &p->table, p->request.inputs->base, agreed, p->workers, e);
+    int code = format_resolve_fields(p, e);
     if (code)
         return code;
     p->format.T = p->plan.T;
     p->format.S = p->plan.max_sequences;
     p->format.blocks = (int64_t)p->plan.blocks;
-    p->format.has_source_start = p->plan.cut > 0;
+    p->format.has_source_start = bl_plan_has_parts(&p->plan);
     p->format.has_segment_ids = p->request.options->segment_ids;
     p->format.compressed = p->request.options->compress.on;
     p->format.level = p->request.options->compress.level;

@@ -24,7 +24,7 @@ struct bl_tolerance {
 
 struct bl_pack_options {
     const char *output, *sequences, *plan, *group_by;
-    bool parents;
+    bool parents, store;
     int64_t shard_size;
     struct bl_encoding encode;
     struct bl_compress compress;
