@@ -31,6 +31,7 @@ WAYS = {
     "compressed": (*TEXT, "-T", "64", *SHARDS, "--compress", "zstd"),
     "frames": (*TEXT, "-T", "1500", *SHARDS, "--compress", "zstd", "--frame-size", "4K"),
     "split": (*TEXT, "-T", "16", "--oversize", "split", "--segment-ids", *SHARDS),
+    "store": (*TEXT, "--store", "-T", "100", *SHARDS),
     "truncated": (*TEXT, "-T", "16", "--oversize", "truncate"),
     "aligned": (*TEXT, "-T", "64", "--align", "8", "--pad-id", "7"),
     "groups": (*TEXT, "-T", "64", "--group-by", "url", "--world-size", "2"),

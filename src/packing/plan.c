@@ -13,8 +13,12 @@
 #include "store/layout.h"
 #include "store/plan_columns.h"
 
-#define STORE_BYTES (INT64_C(1) << 20) /* of the fields of a store's block, about */
-#define STORE_STEPS_MIN 64              /* in a block, however large they are */
+/* A store's block has about STORE_BYTES of its fields. Of large steps it has more, up to STORE_FRAMES, since a block of
+ * frames is decoded from the keyframe before it; but at least STORE_STEPS_MIN. */
+#define STORE_BYTES (INT64_C(1) << 20)
+#define STORE_BYTES_MAX (INT64_C(16) << 20)
+#define STORE_FRAMES 64
+#define STORE_STEPS_MIN 8
 
 /* --- the fields ------------------------------------------------------------------------------------------------- */
 
@@ -32,21 +36,32 @@ static int format_resolve_fields(struct bl_packing *p, struct bl_error *e)
                              &p->table, p->request.inputs->base, agreed, p->workers, e);
 }
 
+static int64_t store_T(int64_t step_bytes)
+{
+    int64_t T = STORE_BYTES_MAX / step_bytes;
+    T = T < STORE_FRAMES ? T : STORE_FRAMES;
+    T = T > STORE_STEPS_MIN ? T : STORE_STEPS_MIN;
+    return T > STORE_BYTES / step_bytes ? T : STORE_BYTES / step_bytes;
+}
+
 /* Sets T of a store, if it was not given: no more than there are steps. */
 static int plan_set_store_T(struct bl_packing *p, struct bl_error *e)
 {
-    int64_t bytes = 0, steps = 0, T;
+    int64_t bytes = 0, steps = 0;
     if (p->request.plan_options->T != BL_T_AUTO || p->request.plan_only)
         return BL_OK;
+    for (size_t i = 0; i < p->table.count && steps < BL_T_MAX; i++)
+        steps += p->table.length[i];
+    p->request.plan_options->T = 1;
+    if (!steps)
+        return BL_OK; /* the planner says so */
     int code = format_resolve_fields(p, e);
     if (code)
         return code;
     for (int f = 0; f < p->format.fields.count; f++)
         bytes += (int64_t)bl_field_step_bytes(&p->format.fields.field[f]);
-    T = STORE_BYTES / bytes > STORE_STEPS_MIN ? STORE_BYTES / bytes : STORE_STEPS_MIN;
-    for (size_t i = 0; i < p->table.count && steps < T; i++)
-        steps += p->table.length[i];
-    p->request.plan_options->T = steps < T && steps > 0 ? steps : T;
+    int64_t T = store_T(bytes);
+    p->request.plan_options->T = steps < T ? steps : T;
     return BL_OK;
 }
 

@@ -341,8 +341,9 @@ int bl_plan_options_check_store(const struct bl_plan_options *o, struct bl_error
                   {"group-by", o->group != NULL}};
     if (o->strategy != BL_STRATEGY_STORE)
         return o->T != BL_T_AUTO ? BL_OK
-                                 : bl_error_set(e, BL_EUSAGE, "-T auto is for a store: give a number of steps, or "
-                                                              "longest");
+                                 : bl_error_set(e, BL_EUSAGE,
+                                                "-T auto is for a store: give a number of steps, or "
+                                                "longest");
     for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) {
         if (unused[i].is_given)
             return bl_error_set(e, BL_EUSAGE,
@@ -376,8 +377,9 @@ int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
         (unsigned)o->sync > BL_SYNC_STEP || (unsigned)o->order > BL_KEEP_ORDER)
         return bl_error_set(e, BL_EUSAGE, "unknown strategy, fill, oversize, clips, remainder, balance, sync or order");
     if (o->T == BL_T_AUTO)
-        return bl_error_set(e, BL_EUSAGE, "-T auto needs the bytes of a step, which bload pack alone knows: give a "
-                                          "number of steps");
+        return bl_error_set(e, BL_EUSAGE,
+                            "-T auto needs the bytes of a step, which bload pack alone knows: give a "
+                            "number of steps");
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
         if (ranges[i].value < 0 || ranges[i].value > ranges[i].max)
             return bl_error_set(e, BL_EUSAGE, "%s = %lld is not between 1 and %lld", ranges[i].name,
