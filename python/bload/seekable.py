@@ -1,4 +1,5 @@
-"""Compressed shards: ordinary zstd frames, then a table of their sizes. Only the frames that are needed are decompressed.
+"""Compressed shards: ordinary zstd frames, then a table of their sizes. Only the frames that are needed are decompressed,
+and the last few of which a part was needed are kept.
 
 frame... | u32 0x184D2A5E | u32 size | n * {u32 compressed, u32 content, u32 low half of XXH64(content)} | u32 n | u8 0x80 | u32 0x8F92EAB1
 (https://github.com/facebook/zstd/tree/dev/contrib/seekable_format)
@@ -7,7 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import List, Sequence
+from typing import List, Sequence, Tuple
 
 import numpy as np
 
@@ -23,6 +24,7 @@ except ImportError:
 HEAD, ENTRY, FOOTER = 8, 12, 9
 SKIPPABLE, SEEKABLE, CHECKSUMS = 0x184D2A5E, 0x8F92EAB1, 0x80
 FRAME_MAX = 64 << 20
+KEPT_FRAMES, KEPT_BYTES = 8, 2 << 20  # at most so many frames, and so many bytes
 
 
 class SeekableFile:
@@ -53,8 +55,11 @@ class SeekableFile:
         entries = self.file.array(size - table + HEAD, np.dtype("<u4"), (frames, 3)).astype(np.int64)
         self.offset = np.concatenate(([0], np.cumsum(entries[:, 0])))
         self.content = np.concatenate(([0], np.cumsum(entries[:, 1])))
-        if self.offset[-1] != size - table or (entries[:, 1] > FRAME_MAX).any():
+        largest = int(entries[:, 1].max(initial=1))
+        if self.offset[-1] != size - table or largest > FRAME_MAX:
             raise DamagedError("its seek table has invalid sizes", self.path)
+        self.keeps = min(KEPT_FRAMES, KEPT_BYTES // largest)
+        self.kept: Tuple[Tuple[int, np.ndarray], ...] = ()  # the frame that was used last comes first
 
     def checksums(self) -> List[int]:
         """The checksum of the bytes of each frame, then that of the bytes after the last one."""
@@ -78,6 +83,16 @@ class SeekableFile:
         if count != len(out):
             raise DamagedError(f"frame {i} has {count} bytes, expected {len(out)}", self.path)
 
+    def frame(self, i: int) -> np.ndarray:
+        """The content of frame i, U8 [n], which is not to be written to: kept, or decompressed. DamagedError: the frame is damaged."""
+        kept = self.kept  # a tuple that is replaced at once, so that threads need no lock
+        content = next((content for number, content in kept if number == i), None)
+        if content is None:
+            content = np.empty(int(self.content[i + 1] - self.content[i]), np.uint8)
+            self.decompress(i, content)
+        self.kept = ((i, content), *(other for other in kept if other[0] != i))[:self.keeps]
+        return content
+
     def fill(self, offset: int, out: np.ndarray) -> None:
         """Copies the content from offset on to out, U8 [n]. Frames that fit are decompressed into out directly.
 
@@ -92,10 +107,8 @@ class SeekableFile:
             if begin >= 0 and end <= len(out):
                 self.decompress(i, out[begin:end])
                 continue
-            frame = np.empty(end - begin, np.uint8)
-            self.decompress(i, frame)
             taken = slice(max(begin, 0), min(end, len(out)))
-            out[taken] = frame[taken.start - begin:taken.stop - begin]
+            out[taken] = self.frame(i)[taken.start - begin:taken.stop - begin]
 
     def read(self, offset: int, size: int) -> Bytes:
         """size bytes of the content from offset on."""

@@ -67,7 +67,7 @@ class Shard:
         return sums
 
     def whole(self, name: str) -> np.ndarray:
-        """A table with the rows of all blocks, which a compressed shard has in a single frame."""
+        """A table with the rows of all blocks: of a compressed shard, a row would often cost the whole frame."""
         table = self.tables.get(name)
         if table is None:
             tensor = self.tensors[name]

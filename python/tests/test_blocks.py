@@ -1,9 +1,12 @@
 """Blocks and sequences of every kind of dataset, against safetensors' own reader."""
 import os
+from unittest import mock
 
 import numpy as np
 
 import bload
+import bload.sampler
+from bload.seekable import SeekableFile
 from harness import each, expand
 from sample import WAYS, Sample, Truth, same
 
@@ -51,11 +54,44 @@ class Ways(Sample):
         self.assertEqual([opened["groups"].world_size, opened["empty"].batch_size], [2, 5])
         self.assertIn("source_start", opened["split"][0])
         self.assertNotIn("source_start", opened["plain"][0])
+        self.assertIn("source_start", opened["store"][0])
+        self.assertEqual([opened["store"].manifest[name] for name in ("cut", "optimal", "fill")], [0, True, None])
         self.assertIn("segment_ids", opened["split"][0])
         self.assertNotIn("segment_ids", opened["plain"][0])
         starts = np.concatenate([block["cu_seqlens"][:int(block["num_sequences"])] for block in opened["aligned"]])
         self.assertEqual((starts % 8).max(), 0)
         self.assertGreater(starts.max(), 0)
+
+
+class Frames(Sample):
+    def test_needed(self):
+        """Only the frames that hold a sequence are decompressed, and once where sequences follow each other."""
+        dataset, done = bload.open(self.packed("frames")), []
+        decompress = SeekableFile.decompress
+
+        def counted(file, i, out):
+            if i > len(file.offset) - 4:  # of the shard's block, whose two frames are the last ones
+                done.append((file.path, i))
+            decompress(file, i, out)
+
+        with mock.patch.object(SeekableFile, "decompress", counted):
+            dataset.sequence(int(dataset.index.sequence[0]))
+            self.assertEqual(len(done), 1)
+            for row in dataset.index.sequence.tolist():
+                dataset.sequence(row)
+        self.assertEqual(len(done), len(set(done)))
+        self.assertGreater(len(done), len(dataset))
+
+
+class Store(Sample):
+    def test_sampled(self):
+        """Samplers give the blocks of a store as those of any dataset, each once; ranks may leave a remainder."""
+        dataset = bload.open(self.packed("store"))
+        source = bload.sampler.EpochBlocks(dataset)
+        given = [list(bload.sampler.BlockSampler(source, 3, rank, remainder="pad")) for rank in range(3)]
+        self.assertEqual(len({len(numbers) for numbers in given}), 1)
+        self.assertEqual({number % len(dataset) for numbers in given for number in numbers}, set(range(len(dataset))))
+        self.assertEqual(sum(int(source[i]["length"].sum()) for i in range(len(dataset))), dataset.manifest["steps"])
 
 
 class Interface(Sample):

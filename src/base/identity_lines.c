@@ -21,13 +21,26 @@ void bl_option_identity(const struct bl_option_group *group, const struct bl_opt
     bl_buffer_free(&value);
 }
 
+/* Sets out->failed if memory runs out. */
+static bool option_has_default(const struct bl_option_group *group, const struct bl_option *option,
+                               struct bl_buffer *out)
+{
+    struct bl_buffer value = {0};
+    bl_option_format(group, option, &value);
+    bool same = strcmp(value.data ? value.data : "", option->initial ? option->initial : "") == 0;
+    out->failed |= value.failed;
+    bl_buffer_free(&value);
+    return same;
+}
+
 /* With BL_AFFECTS_NOTHING, all options that affect something. */
 static void group_append_identity(const struct bl_option_group *group, enum bl_affects affects, struct bl_buffer *out)
 {
     for (const struct bl_option *option = group->options; option->name; option++) {
         if (option->affects == BL_AFFECTS_NOTHING || (affects && option->affects != affects))
             continue;
-        bl_option_identity(group, option, out);
+        if (!option->unlisted || !option_has_default(group, option, out))
+            bl_option_identity(group, option, out);
     }
 }
 

@@ -47,6 +47,7 @@ struct bl_option {
      * option that the command lacks always holds. */
     const char *only;
     bool command_line_only; /* has no meaning in a YAML file (--config, --help) */
+    bool unlisted; /* its default, in canonical form, has no line in the identity: that of older datasets lacks it */
 };
 
 struct bl_rational {

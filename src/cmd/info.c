@@ -159,17 +159,25 @@ static void info_format_sources(const struct bl_manifest *m, struct bl_buffer *o
     }
 }
 
+static void info_format_shards(const struct bl_info *info, struct bl_buffer *out)
+{
+    const struct bl_format *format = &info->manifest.format;
+    char a[32], b[32], c[32];
+    bl_buffer_printf(out, "shards      %s of %s blocks at most, %s in all, ", bl_text_count(a, info->shards),
+                     bl_text_count(b, format->blocks_per_shard), bl_text_size(c, info->bytes));
+    bl_buffer_printf(out, format->compressed ? "zstd level %d" : "not compressed", format->level);
+    if (format->frame_size)
+        bl_buffer_printf(out, ", frames of %s at most", bl_text_size(c, (int64_t)format->frame_size));
+    bl_buffer_byte(out, '\n');
+}
+
 static void info_format_files(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_manifest *m = &info->manifest;
-    char a[32], b[32], c[32];
     if (bl_manifest_is_view(m))
         info_format_sources(m, out);
     else
-        bl_buffer_printf(out, "shards      %s of %s blocks at most, %s in all, ", bl_text_count(a, info->shards),
-                     bl_text_count(b, m->format.blocks_per_shard), bl_text_size(c, info->bytes));
-    if (!bl_manifest_is_view(m))
-        bl_buffer_printf(out, m->format.compressed ? "zstd level %d\n" : "not compressed\n", m->format.level);
+        info_format_shards(info, out);
     bl_buffer_printf(out, "plan        %s\nmade by     bload %s, SIMD level %s", m->format.plan_digest, m->tool,
                      m->simd);
     for (size_t i = 0; i < m->libraries.count; i++)

@@ -12,7 +12,9 @@
 #include "cmd/events.h"
 #include "cmd/length_source.h"
 #include "cmd/summary.h"
+#include "plan/options.h"
 #include "run/signals.h"
+#include "store/seekable.h"
 
 struct pack {
     bool print_config;
@@ -46,7 +48,27 @@ int bl_pack_check_options(struct bl_cmd *cmd, const struct bl_pack_options *opti
     if (options->encode.kind == BL_ENCODING_DELTA && !options->compress.on)
         return bl_error_set(e, BL_EUSAGE,
                             "--encode delta needs --compress zstd: differences alone are as large as the frames");
-    return bl_length_source_require_T(cmd);
+    if (options->frame_size < (int64_t)BL_FRAME_MAX && !options->compress.on)
+        return bl_error_set(e, BL_EUSAGE,
+                            "--frame-size needs --compress zstd: shards that are not compressed have no frames");
+    return BL_OK;
+}
+
+/* Makes --store the strategy, and sets T of a store that was not given. */
+static int pack_resolve_store(struct bl_cmd *cmd, struct pack *p)
+{
+    struct bl_plan_options *plan = &p->plan_options;
+    bool is_given = bl_options_origin(&cmd->options, "strategy") != BL_ORIGIN_DEFAULT;
+    if (p->options.store && is_given && plan->strategy != BL_STRATEGY_STORE)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "--store or --strategy %s, not both",
+                            bl_strategy_names[plan->strategy]);
+    if (p->options.store)
+        plan->strategy = BL_STRATEGY_STORE;
+    if (plan->strategy == BL_STRATEGY_STORE && p->options.group_by)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "--group-by has no meaning in a store: all sequences share rows");
+    if (plan->strategy == BL_STRATEGY_STORE && bl_options_origin(&cmd->options, "T") == BL_ORIGIN_DEFAULT)
+        plan->T = BL_T_AUTO;
+    return bl_plan_options_check_store(plan, &cmd->error);
 }
 
 static int pack_resolve_paths(struct bl_cmd *cmd, struct pack *p)
@@ -88,7 +110,8 @@ static int pack_check(struct bl_cmd *cmd, struct pack *p)
         return bl_error_set(e, BL_EUSAGE, "no source given (see bload pack --help)");
     if (p->plan && !p->sequences)
         return bl_error_set(e, BL_EUSAGE, "--plan needs --sequences: the table that it was made from");
-    return bl_pack_check_options(cmd, &p->options);
+    code = bl_pack_check_options(cmd, &p->options);
+    return code || p->plan_options.T == BL_T_AUTO ? code : bl_length_source_require_T(cmd);
 }
 
 static int pack_resolve(struct bl_cmd *cmd, struct pack *p)
@@ -97,6 +120,9 @@ static int pack_resolve(struct bl_cmd *cmd, struct pack *p)
     if (code)
         return code;
     code = pack_resolve_paths(cmd, p);
+    if (code)
+        return code;
+    code = pack_resolve_store(cmd, p);
     if (code)
         return code;
     code = bl_options_check(&cmd->options, &cmd->error);

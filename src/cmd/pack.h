@@ -5,7 +5,7 @@
 #include "cmd/cmd.h"
 #include "run/options.h"
 
-/* Checks the options that do not depend on the inputs, and that -T is given. BL_EUSAGE. */
+/* Checks the options that do not depend on the inputs. BL_EUSAGE. */
 int bl_pack_check_options(struct bl_cmd *cmd, const struct bl_pack_options *options);
 
 #endif

@@ -117,8 +117,7 @@ static int epoch_max_blocks(struct planning *p, size_t *most, struct bl_error *e
  */
 static bool plan_is_compared(const struct planning *p)
 {
-    return p->is_told && bl_strategies[p->options.strategy]->is_packed && p->options.order != BL_KEEP_ORDER &&
-           p->planner.pieces.count <= COMPARED_MAX;
+    return p->is_told && bl_strategy_has_fill(&p->options) && p->planner.pieces.count <= COMPARED_MAX;
 }
 
 /* Writes the plan of an epoch: of several, number 3 goes to "plan-00003.tsv" for "plan.tsv". */

@@ -11,6 +11,7 @@
 #include "base/fs.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "cmd/length_source.h"
 #include "cmd/pack.h"
 #include "cmd/slurm.h"
 #include "cmd/summary.h"
@@ -155,7 +156,13 @@ static int slurm_resolve_file(struct bl_cmd *cmd, struct bl_slurm *s, struct con
                             "%s: the chain scans and plans by itself; with a table or plan that is there, use bload "
                             "pack --task",
                             s->config);
-    return bl_pack_check_options(cmd, &p->options);
+    if (p->options.store || p->plan_options.T == BL_T_AUTO)
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s: the chain plans before it knows the bytes of a step: for a store write strategy: "
+                            "store, and a T",
+                            s->config);
+    code = bl_pack_check_options(cmd, &p->options);
+    return code ? code : bl_length_source_require_T(cmd);
 }
 
 static int slurm_resolve(struct bl_cmd *cmd, struct bl_slurm *s, struct content *p)

@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "packing/internal.h"
 #include "plan/planner.h"
+#include "plan/strategy.h"
 #include "store/index.h"
 #include "store/plan_table.h"
 
@@ -20,7 +21,7 @@ static int given_plan_prove_bound(struct bl_packing *p, struct bl_error *e)
                                 .max_sequences = said->max_sequences,
                                 .effort = said->effort};
     struct bl_planner planner = {0};
-    if (said->strategy != BL_STRATEGY_BLOCK || said->order == BL_KEEP_ORDER)
+    if (said->strategy != BL_STRATEGY_BLOCK || !bl_strategy_has_fill(said))
         return BL_OK;
     int64_t *length = malloc(plan->pieces * sizeof *length);
     for (size_t i = 0; length && i < plan->pieces; i++)
@@ -99,7 +100,11 @@ int bl_packing_read_plan(struct bl_packing *p, struct bl_error *e)
                   : bl_plan_table_read(&p->plan, p->request.plan, T, options->align, t->length, t->count, e);
     if (code)
         return code;
-    if (!its.blocks)
+    if (!its.blocks) {
+        p->plan.is_store = options->strategy == BL_STRATEGY_STORE;
+        code = bl_plan_recount(&p->plan, t->length, t->count, e);
+    }
+    if (!code && !its.blocks)
         code = given_plan_prove_bound(p, e);
     if (code)
         return code;

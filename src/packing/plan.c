@@ -13,6 +13,58 @@
 #include "store/layout.h"
 #include "store/plan_columns.h"
 
+/* A store's block has about STORE_BYTES of its fields. Of large steps it has more, up to STORE_FRAMES, since a block of
+ * frames is decoded from the keyframe before it; but at least STORE_STEPS_MIN. */
+#define STORE_BYTES (INT64_C(1) << 20)
+#define STORE_BYTES_MAX (INT64_C(16) << 20)
+#define STORE_FRAMES 64
+#define STORE_STEPS_MIN 8
+
+/* --- the fields ------------------------------------------------------------------------------------------------- */
+
+/* Does nothing the second time. */
+static int format_resolve_fields(struct bl_packing *p, struct bl_error *e)
+{
+    if (p->format.fields.count)
+        return BL_OK;
+    /* The task that made the draft, from the same table, has checked all files; the other tasks need not. */
+    bool agreed = p->repairing;
+    int code = p->request.task.set && !agreed ? bl_manifest_draft_find(&p->state, &agreed, e) : BL_OK;
+    if (code)
+        return code;
+    return bl_fields_resolve(&p->format.fields, p->request.inputs->kind, p->request.inputs->kind_config, &p->env,
+                             &p->table, p->request.inputs->base, agreed, p->workers, e);
+}
+
+static int64_t store_T(int64_t step_bytes)
+{
+    int64_t T = STORE_BYTES_MAX / step_bytes;
+    T = T < STORE_FRAMES ? T : STORE_FRAMES;
+    T = T > STORE_STEPS_MIN ? T : STORE_STEPS_MIN;
+    return T > STORE_BYTES / step_bytes ? T : STORE_BYTES / step_bytes;
+}
+
+/* Sets T of a store, if it was not given: no more than there are steps. */
+static int plan_set_store_T(struct bl_packing *p, struct bl_error *e)
+{
+    int64_t bytes = 0, steps = 0;
+    if (p->request.plan_options->T != BL_T_AUTO || p->request.plan_only)
+        return BL_OK;
+    for (size_t i = 0; i < p->table.count && steps < BL_T_MAX; i++)
+        steps += p->table.length[i];
+    p->request.plan_options->T = 1;
+    if (!steps)
+        return BL_OK; /* the planner says so */
+    int code = format_resolve_fields(p, e);
+    if (code)
+        return code;
+    for (int f = 0; f < p->format.fields.count; f++)
+        bytes += (int64_t)bl_field_step_bytes(&p->format.fields.field[f]);
+    int64_t T = store_T(bytes);
+    p->request.plan_options->T = steps < T ? steps : T;
+    return BL_OK;
+}
+
 /* --- the plan --------------------------------------------------------------------------------------------------- */
 
 static int plan_compute(struct bl_packing *p, struct bl_error *e)
@@ -33,6 +85,9 @@ static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
     bl_plan_columns_set(options, t->group, t->number);
     int64_t T;
     int code = bl_table_lengths_resolve(t, options, e);
+    if (code)
+        return code;
+    code = plan_set_store_T(p, e);
     if (code)
         return code;
     if (!p->request.plan)
@@ -83,22 +138,18 @@ out:
 
 static int format_make(struct bl_packing *p, struct bl_error *e)
 {
-    /* The task that made the draft, from the same table, has checked all files; the other tasks need not. */
-    bool agreed = p->repairing;
-    int code = p->request.task.set && !agreed ? bl_manifest_draft_find(&p->state, &agreed, e) : BL_OK;
-    if (code)
-        return code;
-    code = bl_fields_resolve(&p->format.fields, p->request.inputs->kind, p->request.inputs->kind_config, &p->env,
-                             &p->table, p->request.inputs->base, agreed, p->workers, e);
+    int code = format_resolve_fields(p, e);
     if (code)
         return code;
     p->format.T = p->plan.T;
     p->format.S = p->plan.max_sequences;
     p->format.blocks = (int64_t)p->plan.blocks;
-    p->format.has_source_start = p->plan.cut > 0;
+    p->format.has_source_start = bl_plan_has_parts(&p->plan);
     p->format.has_segment_ids = p->request.options->segment_ids;
     p->format.compressed = p->request.options->compress.on;
     p->format.level = p->request.options->compress.level;
+    if (p->format.compressed)
+        p->format.frame_size = (size_t)p->request.options->frame_size;
     code = format_set_encoding(p, e);
     if (code)
         return code;

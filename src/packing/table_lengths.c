@@ -48,7 +48,8 @@ int bl_table_lengths_check(const struct bl_sequences *t, const struct bl_plan_op
     int code = table_lengths_check_columns(t, o, e);
     if (code)
         return code;
-    if (bl_strategies[o->strategy]->is_clipped || o->oversize != BL_OVERSIZE_ERROR || o->T == 0 || !t->offset)
+    if (bl_strategies[o->strategy]->cut(o) != BL_CUT_NOTHING || o->oversize != BL_OVERSIZE_ERROR || o->T == 0 ||
+        !t->offset)
         return BL_OK;
     bl_plan_find_oversize(&over, t->length, t->count, o, o->T);
     struct bl_error unread = {0}; /* no second read of standard input: then the plan's error has the number */

@@ -204,6 +204,7 @@ static int view_adopt(struct view_job *job, struct bl_error *e)
     struct bl_manifest *m = job->manifest;
     m->format = first->format;
     m->format.compressed = false;
+    m->format.frame_size = 0;
     int code = bl_manifest_text(&m->tool, BLOAD_VERSION, e);
     if (!code)
         code = bl_manifest_text(&m->simd, first->simd, e);

@@ -18,6 +18,7 @@ struct check {
     int64_t between;           /* steps between pieces */
     int64_t whole;             /* pieces that are whole sequences */
     int64_t distinct;          /* sequences with a piece */
+    int64_t joined;            /* of these, whole in several pieces */
     int64_t shortest, longest; /* of the pieces */
     struct bl_error *e;
 };
@@ -145,6 +146,18 @@ static int span_compare(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
+/* Counts the sequences that are whole in several pieces. span: sorted, without overlaps. */
+static void plan_count_joined(struct check *c, const struct span *span)
+{
+    size_t pieces = c->plan->pieces;
+    for (size_t p = 0, end; p < pieces; p = end) {
+        int64_t steps = 0;
+        for (end = p; end < pieces && span[end].sequence == span[p].sequence; end++)
+            steps += span[end].end - span[end].start;
+        c->joined += end - p > 1 && steps == c->length[span[p].sequence];
+    }
+}
+
 static int plan_check_overlaps(struct check *c)
 {
     const struct bl_plan *plan = c->plan;
@@ -163,6 +176,8 @@ static int plan_check_overlaps(struct check *c)
             code = bl_error_set(c->e, BL_EFAIL, "blocks %u and %u both hold step %lld of sequence %u",
                                 (unsigned)span[p - 1].block, (unsigned)span[p].block, (long long)span[p].start,
                                 (unsigned)span[p].sequence);
+    if (!code)
+        plan_count_joined(c, span);
     free(span);
     return code;
 }
@@ -230,7 +245,7 @@ static int plan_recount(struct check *c)
     c->plan->deleted = c->plan->steps - c->placed;
     c->plan->padding = (int64_t)c->plan->blocks * c->plan->T - c->placed;
     c->plan->align_padding = c->between;
-    c->plan->cut = c->distinct - c->whole;
+    c->plan->cut = c->distinct - c->whole - (c->plan->is_store ? c->joined : 0);
     c->plan->dropped = c->plan->sequences - c->distinct;
     return BL_OK;
 }

@@ -43,14 +43,14 @@ static void seconds_format(int64_t value, struct bl_buffer *out)
     bl_buffer_byte(out, 's');
 }
 
-/* Parses a number of steps, seconds, or "longest", which is 0 in plan.h. */
+/* Parses a number of steps, seconds, "longest", which is 0 in plan.h, or "auto". */
 static bool steps_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
     if (seconds_parse(text, value))
         return true;
-    if (strcmp(text, "longest") == 0) {
-        *(int64_t *)value = 0;
+    if (strcmp(text, "longest") == 0 || strcmp(text, "auto") == 0) {
+        *(int64_t *)value = *text == 'a' ? BL_T_AUTO : 0;
         return true;
     }
     return bl_text_to_int(text, strlen(text), 1, BL_T_MAX, value);
@@ -59,7 +59,9 @@ static bool steps_parse(const struct bl_option *option, const char *text, void *
 static void steps_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
-    if (*(const int64_t *)value < 0)
+    if (*(const int64_t *)value == BL_T_AUTO)
+        bl_buffer_text(out, "auto");
+    else if (*(const int64_t *)value < 0)
         seconds_format(*(const int64_t *)value, out);
     else if (*(const int64_t *)value)
         bl_buffer_int(out, *(const int64_t *)value);
@@ -81,8 +83,8 @@ static void limit_format(const struct bl_option *option, const void *value, stru
 }
 
 static const struct bl_option_type steps = {
-    "N|SECONDSs|longest", steps_parse, steps_format,
-    "a number of steps from 1 to 2147483647, seconds such as 30s, or \"longest\""};
+    "N|SECONDSs|longest|auto", steps_parse, steps_format,
+    "a number of steps from 1 to 2147483647, seconds such as 30s, \"longest\", or \"auto\" for a store"};
 static const struct bl_option_type limit = {"N|SECONDSs", limit_parse, limit_format,
                                             "a whole number of at least 1, or seconds such as 0.5s"};
 
@@ -183,7 +185,8 @@ static const struct bl_option_type cost = {
 
 const struct bl_option bl_plan_option_table[] = {
     BL_OPTION_CUSTOM("T", &steps, int64_t, struct bl_plan_options, T, BL_AFFECTS_PLAN,
-                     "steps per block, or seconds (30s) where steps have a rate, or the longest sequence; required",
+                     "steps per block, or seconds (30s) where steps have a rate, or the longest sequence; auto, for "
+                     "pack --store alone: about 1 MiB; required otherwise",
                      .letter = 'T'),
     BL_OPTION_CHOICE("oversize", struct bl_plan_options, oversize, bl_oversize_names, BL_AFFECTS_PLAN,
                      "sequences longer than T", .initial = "error", .only = "strategy=block|naive"),
@@ -244,7 +247,8 @@ const struct bl_option bl_plan_option_table[] = {
 const struct bl_option bl_plan_strategy_table[] = {
     BL_OPTION_CHOICE(
         "strategy", struct bl_plan_options, strategy, bl_strategy_names, BL_AFFECTS_PLAN,
-        "block: whole sequences packed into blocks; naive: each padded to T; sample, mix: clips of --clip steps",
+        "block: whole sequences packed into blocks; naive: each padded to T; sample, mix: clips of --clip steps; "
+        "store: all in rows, split where these end",
         .initial = "block"),
     BL_OPTION_CHOICE(
         "fill", struct bl_plan_options, fill, bl_fill_names, BL_AFFECTS_PLAN,
@@ -256,12 +260,12 @@ const struct bl_option bl_plan_strategy_table[] = {
 
 bool bl_plan_options_need_rate(const struct bl_plan_options *o)
 {
-    return o->T < 0 || o->min_length < 0 || o->max_length < 0;
+    return (o->T < 0 && o->T != BL_T_AUTO) || o->min_length < 0 || o->max_length < 0;
 }
 
 static int seconds_resolve(int64_t *value, int64_t num, int64_t den, struct bl_error *e)
 {
-    if (*value >= 0)
+    if (*value >= 0 || *value == BL_T_AUTO)
         return BL_OK;
     double due = -(double)*value / 1000 * (double)num / (double)den;
     *value = due <= BL_T_MAX ? (int64_t)(due + 1e-6) : BL_T_MAX + INT64_C(1);
@@ -316,6 +320,40 @@ static int plan_options_check_columns(const struct bl_plan_options *o, struct bl
     return BL_OK;
 }
 
+int bl_plan_options_check_store(const struct bl_plan_options *o, struct bl_error *e)
+{
+    const struct {
+        const char *name;
+        bool is_given;
+    } unused[] = {{"seed", o->seed != 0},
+                  {"world-size", o->world_size > 1},
+                  {"batch-size", o->batch_size > 1},
+                  {"accumulate", o->accumulate > 1},
+                  {"cost", bl_plan_cost_is_given(&o->cost)},
+                  {"balance", o->balance > BL_BALANCE_NONE},
+                  {"remainder", o->remainder != BL_REMAINDER_SPREAD},
+                  {"oversize", o->oversize != BL_OVERSIZE_ERROR},
+                  {"fill", o->fill != BL_FILL_OPTIMAL},
+                  {"spare", o->spare > 0},
+                  {"align", o->align > 1},
+                  {"max-sequences", o->max_sequences > 0},
+                  {"max-column", o->max_column.count > 0},
+                  {"group-by", o->group != NULL}};
+    if (o->strategy != BL_STRATEGY_STORE)
+        return o->T != BL_T_AUTO ? BL_OK
+                                 : bl_error_set(e, BL_EUSAGE,
+                                                "-T auto is for a store: give a number of steps, or "
+                                                "longest");
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) {
+        if (unused[i].is_given)
+            return bl_error_set(e, BL_EUSAGE,
+                                "--%s has no meaning in a store, whose rows hold the sequences as they follow each "
+                                "other in the table",
+                                unused[i].name);
+    }
+    return BL_OK;
+}
+
 int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
 {
     const struct {
@@ -338,6 +376,10 @@ int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
         (unsigned)o->remainder > BL_REMAINDER_DROP || (unsigned)o->balance > BL_BALANCE_COST ||
         (unsigned)o->sync > BL_SYNC_STEP || (unsigned)o->order > BL_KEEP_ORDER)
         return bl_error_set(e, BL_EUSAGE, "unknown strategy, fill, oversize, clips, remainder, balance, sync or order");
+    if (o->T == BL_T_AUTO)
+        return bl_error_set(e, BL_EUSAGE,
+                            "-T auto needs the bytes of a step, which bload pack alone knows: give a "
+                            "number of steps");
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
         if (ranges[i].value < 0 || ranges[i].value > ranges[i].max)
             return bl_error_set(e, BL_EUSAGE, "%s = %lld is not between 1 and %lld", ranges[i].name,
@@ -346,6 +388,8 @@ int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
     int code = plan_options_check_cost(o, e);
     if (!code)
         code = plan_options_check_columns(o, e);
+    if (!code)
+        code = bl_plan_options_check_store(o, e);
     if (code || o->order != BL_KEEP_ORDER)
         return code;
     if (o->balance > BL_BALANCE_NONE || (o->balance == BL_BALANCE_AUTO && bl_plan_cost_is_given(&o->cost)))

@@ -10,6 +10,7 @@ struct rule {
     enum bl_cut cut;
     int64_t shortest, longest; /* other lengths are dropped */
     int64_t T;
+    int64_t taken; /* BL_CUT_ROWS: steps of the present row, less than T; otherwise 0 */
 };
 
 static int64_t rule_count_pieces(const struct rule *rule, int64_t length)
@@ -26,16 +27,26 @@ static int64_t rule_count_pieces(const struct rule *rule, int64_t length)
         return length >= T;
     case BL_CUT_CLIPS:
         return length / T;
+    case BL_CUT_ROWS:
+        return length / T + (length % T + rule->taken + T - 1) / T;
     case BL_CUT_NOTHING:
         break;
     }
     return length > 0 && length <= T;
 }
 
+/* Moves on in the rows by a sequence in n pieces. */
+static void rule_advance(struct rule *rule, int64_t length, int64_t n)
+{
+    if (rule->cut == BL_CUT_ROWS && n > 0)
+        rule->taken = (rule->taken + length % rule->T) % rule->T;
+}
+
 /* Computes everything except the arrays. *needs_cutting: whether the arrays are needed. */
 static int pieces_survey(struct bl_pieces *p, const struct rule *rule, bool *needs_cutting, struct bl_error *e)
 {
-    const struct rule r = *rule;
+    struct rule r = *rule;
+    const bool is_whole = r.cut == BL_CUT_SPLIT || r.cut == BL_CUT_ROWS; /* no step is left out */
     size_t count = 0, dropped = 0, cut = 0;
     int64_t steps = 0;
     for (size_t i = 0; i < p->lengths.count; i++) {
@@ -47,11 +58,12 @@ static int pieces_survey(struct bl_pieces *p, const struct rule *rule, bool *nee
         count += (size_t)n;
         dropped += n == 0 && length > 0;
         cut += n > 0 && !whole;
-        steps += whole || (r.cut == BL_CUT_SPLIT && n > 0) ? length : n * r.T;
+        steps += whole || (is_whole && n > 0) ? length : n * r.T;
+        rule_advance(&r, length, n);
     }
     p->count = count;
     p->dropped = (int64_t)dropped;
-    p->cut = (int64_t)cut;
+    p->cut = r.cut == BL_CUT_ROWS ? 0 : (int64_t)cut;
     p->steps = steps;
     *needs_cutting = cut > 0;
     return BL_OK;
@@ -68,16 +80,18 @@ static int pieces_allocate(struct bl_pieces *p, enum bl_cut cut, struct bl_error
 
 static void pieces_cut(struct bl_pieces *p, const struct rule *rule)
 {
-    int64_t T = rule->T;
+    struct rule r = *rule;
     size_t next = 0;
     for (size_t i = 0; i < p->lengths.count; i++) {
-        int64_t length = p->lengths.length[i], n = rule_count_pieces(rule, length), start = 0;
-        for (int64_t k = 0; k < n; k++, next++, start += T) {
+        int64_t length = p->lengths.length[i], n = rule_count_pieces(&r, length), start = 0, room = r.T - r.taken;
+        for (int64_t k = 0; k < n; k++, next++, room = r.T) {
             p->sequence[next] = (uint32_t)i;
-            p->length[next] = length - start < T ? length - start : T;
+            p->length[next] = length - start < room ? length - start : room;
             if (p->start)
                 p->start[next] = start;
+            start += p->length[next];
         }
+        rule_advance(&r, length, n);
     }
 }
 
@@ -91,7 +105,7 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
     int64_t shortest = options->min_length > 1 ? options->min_length : 1;
     if (clips && shortest < T)
         shortest = T;
-    struct rule rule = {cut, shortest, longest, T};
+    struct rule rule = {cut, shortest, longest, T, 0};
     *pieces = (struct bl_pieces){.group = options->group,
                                  .is_random = cut == BL_CUT_CLIP,
                                  .lengths = {.length = length,
@@ -100,7 +114,7 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
                                              .longest = longest < T ? longest : T,
                                              .unit = 1,
                                              .cap = T}};
-    if (!clips && shortest == 1 && counts->longest <= rule.longest && counts->longest <= T) {
+    if (!clips && cut != BL_CUT_ROWS && shortest == 1 && counts->longest <= rule.longest && counts->longest <= T) {
         pieces->count = (size_t)counts->sequences; /* all sequences, uncut */
         pieces->steps = counts->steps;
         return BL_OK;

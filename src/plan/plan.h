@@ -14,11 +14,12 @@
 #include "base/error.h"
 
 #define BL_T_MAX INT64_C(2147483647) /* start and cu_seqlens are I32 */
+#define BL_T_AUTO INT64_MIN          /* for STORE: decided by the bytes of a step, and set before a plan is made */
 #define BL_SEQUENCES_MAX UINT32_MAX  /* ids are uint32_t while planning */
 
 /* Strategies and fills, by identifier and by the word of --strategy and --fill. Each has its functions in a struct of
  * that name: see plan/strategy.h and plan/fill.h. --help shows the words in this order. */
-#define BL_STRATEGY_LIST(X) X(NAIVE, naive) X(SAMPLE, sample) X(MIX, mix) X(BLOCK, block)
+#define BL_STRATEGY_LIST(X) X(NAIVE, naive) X(SAMPLE, sample) X(MIX, mix) X(BLOCK, block) X(STORE, store)
 #define BL_FILL_LIST(X) X(OPTIMAL, optimal) X(PAPER, paper)
 
 #define BL_STRATEGY_ID(id, name) BL_STRATEGY_##id,
@@ -117,6 +118,7 @@ struct bl_plan {
     uint32_t *sequence;    /* [P] index into the lengths, in block order, then by start */
     int64_t *length;       /* [P] steps of the piece, or NULL: every piece is a whole sequence */
     int64_t *source_start; /* [P] first step of the piece within its sequence, or NULL: all 0 */
+    bool is_store;         /* of STORE: a sequence that is whole in several pieces is not counted as cut */
     /* Invariant: blocks * T == steps - deleted + padding. */
     int64_t sequences; /* with a positive length */
     int64_t steps;     /* sum of all lengths, including those over T */
@@ -154,6 +156,12 @@ struct bl_plan_oversize {
 
 void bl_plan_find_oversize(struct bl_plan_oversize *over, const int64_t *length, size_t count,
                            const struct bl_plan_options *options, int64_t T);
+
+/* Whether a piece of a checked plan is not a whole sequence. */
+static inline bool bl_plan_has_parts(const struct bl_plan *plan)
+{
+    return plan->cut > 0 || (int64_t)plan->pieces > plan->sequences - plan->dropped;
+}
 
 /* Returns the steps of piece p. length: the array that the plan was made from. */
 static inline int64_t bl_plan_piece_length(const struct bl_plan *plan, const int64_t *length, size_t p)

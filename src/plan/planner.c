@@ -26,7 +26,7 @@ static bool planner_is_packed(const struct bl_planner *p)
 /* Whether a fill decides which sequences share a block. */
 static bool planner_has_fill(const struct bl_planner *p)
 {
-    return planner_is_packed(p) && p->options.order != BL_KEEP_ORDER;
+    return bl_strategy_has_fill(&p->options);
 }
 
 /* --- independent of the seed ------------------------------------------------------------------------------------ */
@@ -35,6 +35,8 @@ static bool planner_has_fill(const struct bl_planner *p)
 static void planner_set_defaults(struct bl_planner *p)
 {
     struct bl_plan_options *o = &p->options;
+    if (bl_strategies[o->strategy]->is_kept)
+        o->order = BL_KEEP_ORDER;
     o->align = planner_is_packed(p) && o->align ? o->align : 1;
     o->max_sequences = o->max_sequences ? o->max_sequences : BL_SEQUENCES_MAX;
     o->effort = o->effort ? o->effort : BL_EFFORT_DEFAULT;
@@ -109,7 +111,8 @@ static int planner_check_oversize(const struct bl_planner *p, struct bl_error *e
 {
     const struct bl_plan_options *o = &p->options;
     struct bl_plan_oversize over;
-    if (bl_strategies[o->strategy]->is_clipped || o->oversize != BL_OVERSIZE_ERROR || p->counts.longest <= p->counts.T)
+    if (bl_strategies[o->strategy]->cut(o) != BL_CUT_NOTHING || o->oversize != BL_OVERSIZE_ERROR ||
+        p->counts.longest <= p->counts.T)
         return BL_OK;
     bl_plan_find_oversize(&over, p->length, p->count, o, p->counts.T);
     if (!over.count)
@@ -137,6 +140,7 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
         goto out;
     planner_set_defaults(p);
     counts->align = p->options.align;
+    counts->is_store = options->strategy == BL_STRATEGY_STORE;
     if (counts->align > counts->T) {
         code = bl_error_set(e, BL_EUSAGE, "an alignment of %lld is larger than T = %lld", (long long)counts->align,
                             (long long)counts->T);

@@ -27,14 +27,14 @@ int64_t bl_memory_for_inputs(int64_t limit)
 /* Bytes of one compressor: its state, and its output for a whole frame. */
 static int64_t memory_of_compressor(const struct bl_format *format)
 {
-    size_t content = 0;
+    size_t content = 0, most = bl_format_frame_size(format);
     if (!format->compressed)
         return 0;
     for (int f = 0; f < format->fields.count; f++) {
         size_t bytes = bl_format_block_bytes(format, f);
         content = bytes > content ? bytes : content;
     }
-    return (int64_t)bl_compressor_memory(format->level, content < BL_FRAME_MAX ? content : BL_FRAME_MAX);
+    return (int64_t)bl_compressor_memory(format->level, content < most ? content : most);
 }
 
 /* What a run needs, in bytes. */

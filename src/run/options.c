@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "store/seekable.h"
 
 static const char *const pad_names[] = {"zero", "repeat", NULL};
 static const char *const on_error_names[] = {"skip", "fail", NULL};
@@ -34,6 +35,23 @@ static void compress_format(const struct bl_option *option, const void *value, s
         bl_buffer_printf(out, "zstd:%d", compress->level);
     else
         bl_buffer_text(out, "none");
+}
+
+#define FRAME_SIZE_MIN ((int64_t)4 << 10) /* smaller frames hardly get smaller */
+
+static bool frame_size_parse(const struct bl_option *option, const char *text, void *value)
+{
+    int64_t *size = value;
+    (void)option;
+    return bl_text_to_bytes(text, size) && *size >= FRAME_SIZE_MIN && *size <= (int64_t)BL_FRAME_MAX;
+}
+
+static void frame_size_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    int64_t size = *(const int64_t *)value;
+    int shift = size % (1 << 20) == 0 ? 20 : size % (1 << 10) == 0 ? 10 : 0;
+    (void)option;
+    bl_buffer_printf(out, "%" PRId64 "%s", size >> shift, shift == 20 ? "M" : shift == 10 ? "K" : "");
 }
 
 /* As bl_encoding_parse, but "none" means unencoded. */
@@ -80,6 +98,8 @@ bool bl_tolerance_exceeded(const struct bl_tolerance *tolerance, int64_t failed,
 
 static const struct bl_option_type compress_type = {"none|zstd[:LEVEL]", compress_parse, compress_format,
                                                     "none, zstd or zstd:1 to zstd:22"};
+static const struct bl_option_type frame_size_type = {"BYTES", frame_size_parse, frame_size_format,
+                                                      "a number of bytes from 4K to 64M, such as 256K"};
 static const struct bl_option_type encode_type = {"none|jpeg[:QUALITY[:444]]|delta", encode_parse, encode_format,
                                                   "none, jpeg, jpeg:1 to jpeg:100, jpeg:90:444, or delta"};
 static const struct bl_option_type tolerance_type = {"N|P%", tolerance_parse, tolerance_format,
@@ -97,11 +117,17 @@ const struct bl_option bl_pack_option_table[] = {
     BL_OPTION_STRING("group-by", struct bl_pack_options, group_by, BL_AFFECTS_PLAN,
                      "sequences with different values in this column of the table never share a block",
                      .placeholder = "COLUMN"),
+    BL_OPTION_FLAG("store", struct bl_pack_options, store, BL_AFFECTS_NOTHING,
+                   "to be viewed, not trained on in epochs: --strategy store, and -T auto where it is not given"),
     BL_OPTION_BYTES("shard-size", struct bl_pack_options, shard_size, BL_AFFECTS_BYTES,
                     "bytes per shard before compression; at least one block goes into each", .initial = "256M",
                     .min = 1),
     BL_OPTION_CUSTOM("compress", &compress_type, struct bl_compress, struct bl_pack_options, compress, BL_AFFECTS_BYTES,
                      "plain safetensors, or each shard as seekable zstd", .initial = "none"),
+    BL_OPTION_CUSTOM("frame-size", &frame_size_type, int64_t, struct bl_pack_options, frame_size, BL_AFFECTS_BYTES,
+                     "with --compress zstd, compress at most this many bytes together: less is decompressed for a part "
+                     "of a block",
+                     .initial = "64M", .unlisted = true),
     BL_OPTION_CUSTOM(
         "encode", &encode_type, struct bl_encoding, struct bl_pack_options, encode, BL_AFFECTS_BYTES,
         "frames as they are, as JPEG files, or as differences that compress better (delta, with --compress zstd)",

@@ -24,11 +24,12 @@ struct bl_tolerance {
 
 struct bl_pack_options {
     const char *output, *sequences, *plan, *group_by;
-    bool parents;
+    bool parents, store;
     int64_t shard_size;
     struct bl_encoding encode;
     struct bl_compress compress;
-    int pad; /* enum bl_pad */
+    int64_t frame_size; /* most bytes of a frame's content; BL_FRAME_MAX */
+    int pad;            /* enum bl_pad */
     bool segment_ids;
     int simd;       /* 0: auto; otherwise bl_kind's levels in the order of bl_simd_names */
     int64_t memory; /* bytes; 0: the machine's */

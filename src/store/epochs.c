@@ -178,6 +178,11 @@ static int epochs_set_options(struct epochs_job *a, struct bl_error *e)
     if (strcmp(w->strategy, "sample") == 0 || strcmp(w->strategy, "mix") == 0)
         return bl_error_set(e, BL_EUSAGE, "%s holds clips (--strategy %s): another plan would need other clips", x->dir,
                             w->strategy);
+    if (bl_plan_info_is_store(w))
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s is a store: its rows end within sequences, and no other plan of these pieces makes an "
+                            "epoch; for epochs, pack the sequences without --store",
+                            x->dir);
     *o = (struct bl_plan_options){
         .strategy = BL_STRATEGY_BLOCK,
         .fill = BL_FILL_PAPER, /* no search: blocks are filled as the stored ones */

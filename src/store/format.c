@@ -7,6 +7,7 @@
 
 #include "plan/plan.h"
 #include "store/jpeg.h"
+#include "store/seekable.h"
 
 static const struct {
     const char *name;
@@ -167,6 +168,10 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e)
                             "a dataset cannot have %" PRId64 " blocks of T = %" PRId64 " steps and S = %" PRId64
                             " sequences per block",
                             format->blocks, format->T, format->S);
+    if (format->frame_size && (!format->compressed || format->frame_size > BL_FRAME_MAX))
+        return bl_error_set(e, BL_EUSAGE,
+                            "frames of %zu bytes: only compressed shards have frames, of at most %zu bytes",
+                            format->frame_size, BL_FRAME_MAX);
     if (format->fields.count < 1 || format->fields.count > BL_FIELDS_MAX)
         return bl_error_set(e, BL_EUSAGE, "a dataset has 1 to %d fields, not %d", BL_FIELDS_MAX, format->fields.count);
     for (int f = 0; f < format->fields.count; f++) {
@@ -187,6 +192,11 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e)
 size_t bl_format_block_bytes(const struct bl_format *format, int f)
 {
     return (size_t)format->T * bl_field_step_bytes(&format->fields.field[f]);
+}
+
+size_t bl_format_frame_size(const struct bl_format *format)
+{
+    return format->frame_size ? format->frame_size : BL_FRAME_MAX;
 }
 
 int64_t bl_format_shards(const struct bl_format *format)

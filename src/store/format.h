@@ -34,10 +34,11 @@ struct bl_format {
     struct bl_encoding encoding[BL_FIELDS_MAX]; /* of each field */
     struct bl_attribute attribute[BL_ATTRIBUTES_MAX];
     int attributes;
-    bool has_source_start; /* some sequence was cut */
+    bool has_source_start; /* some piece is not a whole sequence */
     bool has_segment_ids;
-    bool compressed; /* .safetensors.zst */
-    int level;       /* zstd level */
+    bool compressed;   /* .safetensors.zst */
+    int level;         /* zstd level */
+    size_t frame_size; /* most bytes of a frame's content; 0: BL_FRAME_MAX */
     char plan_digest[BL_DIGEST_SIZE];
     int64_t blocks_per_shard; /* set by bl_layout_divide, or read from a manifest */
 };
@@ -49,7 +50,7 @@ enum bl_table {
     BL_TABLE_NUM_SEQUENCES, /* I32 [n] places used, including failed sequences */
     BL_TABLE_SEQUENCE,      /* I64 [n, S] row of sequences.tsv; -1: unused or failed */
     BL_TABLE_LENGTH,        /* I32 [n, S] steps; 0: unused or failed */
-    BL_TABLE_SOURCE_START,  /* I64 [n, S] first step within the sequence; only when some sequence was cut */
+    BL_TABLE_SOURCE_START,  /* I64 [n, S] first step within the sequence; only when some piece is not a whole one */
     BL_TABLE_SEGMENT_IDS,   /* I32 [n, T] from 1, 0 = padding or failed; on request */
     BL_TABLES,
     BL_TABLES_ALL = BL_TABLES + BL_ATTRIBUTES_MAX
@@ -67,6 +68,9 @@ bool bl_format_encodes(const struct bl_format *format, enum bl_encoding_kind kin
 
 /* Bytes of one block of field f, before encoding. */
 size_t bl_format_block_bytes(const struct bl_format *format, int f);
+
+/* The most bytes of a frame's content. */
+size_t bl_format_frame_size(const struct bl_format *format);
 
 int64_t bl_format_shards(const struct bl_format *format);
 int64_t bl_format_first_block(const struct bl_format *format, int64_t shard);

@@ -206,16 +206,11 @@ static int index_check_origin(const struct bl_index *index, int64_t *T, int64_t 
     return BL_OK;
 }
 
-/* The information that was stored with the plan: a lower bound that was proven, and the balance. */
-static int index_read_info(const struct bl_index *index, struct bl_plan *plan, struct bl_plan_info *plan_info,
-                           struct bl_error *e)
+/* Adopts the information that was stored with the plan: a lower bound that was proven, and the balance. */
+static int index_adopt_info(struct bl_plan *plan, const struct bl_plan_info *plan_info, struct bl_error *e)
 {
-    *plan_info = (struct bl_plan_info){0};
-    if (!index->plan_info[0])
+    if (!plan_info->blocks)
         return BL_OK;
-    int code = bl_plan_info_parse(plan_info, index->plan_info, strlen(index->plan_info), e);
-    if (code)
-        return code;
     if (plan_info->T != plan->T || plan_info->blocks != (int64_t)plan->blocks ||
         plan_info->lower_bound > plan_info->blocks)
         return bl_error_set(e, BL_EDATA, "its metadata (words) belongs to another plan");
@@ -229,6 +224,7 @@ int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, int64_t ali
                   struct bl_plan_info *plan_info, struct bl_error *e)
 {
     struct bl_index index;
+    struct bl_plan_info its = {0};
     *plan = (struct bl_plan){0};
     int code = bl_index_open_plan(&index, path, e);
     if (code)
@@ -239,11 +235,16 @@ int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, int64_t ali
     code = bl_index_read_plan(&index, T, align, plan, e);
     if (code)
         goto out;
-    code = bl_plan_check(plan, length, count, e);
+    if (index.plan_info[0])
+        code = bl_plan_info_parse(&its, index.plan_info, strlen(index.plan_info), e);
     if (code)
         goto out;
-    if (plan_info)
-        code = index_read_info(&index, plan, plan_info, e);
+    plan->is_store = bl_plan_info_is_store(&its);
+    code = bl_plan_check(plan, length, count, e);
+    if (code || !plan_info)
+        goto out;
+    *plan_info = its;
+    code = index_adopt_info(plan, &its, e);
 out:
     if (code && !strstr(e->text, path))
         bl_error_prefix(e, "%s", path);

@@ -84,3 +84,17 @@ int bl_jansson_get_checksum(const json_t *object, const char *name, uint64_t *va
         return bl_error_set(e, BL_EDATA, "\"%s\" is not a checksum of 16 hexadecimal digits", name);
     return BL_OK;
 }
+
+int bl_jansson_unescaped(const json_t *value, char **out, struct bl_error *e)
+{
+    char *copy = strdup(json_string_value(value));
+    int64_t size = copy ? bl_text_unescape(copy, strlen(copy)) : -1;
+    if (copy && size >= 0) {
+        copy[size] = '\0';
+    } else if (copy) {
+        strcpy(copy, json_string_value(value));
+    }
+    free(*out);
+    *out = copy;
+    return copy ? BL_OK : bl_error_memory(e);
+}

@@ -22,6 +22,9 @@ int bl_jansson_append(json_t *object, struct bl_buffer *out, struct bl_error *e)
  * out of memory. */
 json_t *bl_jansson_escaped(const char *text);
 
+/* Undoes bl_jansson_escaped for a string; an invalid text is taken as it is. Frees what *out was; free(*out). */
+int bl_jansson_unescaped(const json_t *value, char **out, struct bl_error *e);
+
 /* Reads an integer member. BL_EDATA: missing, not an integer, or not from min to max. */
 int bl_jansson_get_integer(const json_t *object, const char *name, int64_t min, int64_t max, int64_t *value,
                            struct bl_error *e);

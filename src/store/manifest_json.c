@@ -8,7 +8,9 @@
 #include "store/jansson.h"
 #include "store/index_layout.h"
 #include "store/plan_info_json.h"
+#include "store/seekable.h"
 #include "store/shard_table.h"
+#include "store/view_source_json.h"
 
 #define SHARD_ROW_MIN 61 /* bytes: the name of a shard, three numbers, a checksum, tabs and the line's end */
 
@@ -60,28 +62,6 @@ static json_t *manifest_notes_json(const struct bl_manifest *manifest)
     return notes;
 }
 
-static json_t *manifest_sources_json(const struct bl_manifest *manifest)
-{
-    json_t *sources = json_array();
-    for (size_t i = 0; i < manifest->sources; i++) {
-        const struct bl_view_source *source = &manifest->source[i];
-        json_t *files = json_object();
-        for (int f = 0; f < BL_VIEW_SOURCE_FILES; f++) {
-            char digest[BL_DIGEST_SIZE];
-            bl_checksum_format(source->checksum[f], digest);
-            bl_jansson_set(&files, bl_view_source_file_name((enum bl_view_source_file)f), json_string(digest));
-        }
-        bl_jansson_push(&sources,
-                        json_pack("{s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o}", "name",
-                                  bl_jansson_escaped(source->name), "path", bl_jansson_escaped(source->path), "rows",
-                                  (json_int_t)source->rows, "first_row", (json_int_t)source->first_row, "blocks",
-                                  (json_int_t)source->blocks, "sequences", (json_int_t)source->sequences, "steps",
-                                  (json_int_t)source->steps, "share", source->share, "weight",
-                                  source->weight > 0 ? json_real(source->weight) : json_null(), "files", files));
-    }
-    return sources;
-}
-
 static json_t *manifest_files_json(const struct bl_manifest *manifest)
 {
     json_t *files = json_array();
@@ -93,6 +73,15 @@ static json_t *manifest_files_json(const struct bl_manifest *manifest)
                                           "checksum", digest));
     }
     return files;
+}
+
+static void manifest_set_shards(const struct bl_format *format, json_t **object)
+{
+    bl_jansson_set(object, "compress", format->compressed ? json_sprintf("zstd:%d", format->level) : json_null());
+    if (bl_format_frame_size(format) != BL_FRAME_MAX)
+        bl_jansson_set(object, "frame_size", json_integer((json_int_t)format->frame_size));
+    bl_jansson_set(object, "blocks_per_shard", json_integer(format->blocks_per_shard));
+    bl_jansson_set(object, "shards", json_integer(bl_format_shards(format)));
 }
 
 json_t *bl_manifest_to_json(const struct bl_manifest *m)
@@ -113,12 +102,9 @@ json_t *bl_manifest_to_json(const struct bl_manifest *m)
     bl_jansson_set(&object, "segment_ids", json_boolean(format->has_segment_ids));
     if (is_view) {
         bl_jansson_set(&object, "rows", json_integer(m->rows));
-        bl_jansson_set(&object, "sources", manifest_sources_json(m));
+        bl_jansson_set(&object, "sources", bl_view_sources_to_json(m));
     } else {
-        bl_jansson_set(&object, "compress",
-                       format->compressed ? json_sprintf("zstd:%d", format->level) : json_null());
-        bl_jansson_set(&object, "blocks_per_shard", json_integer(format->blocks_per_shard));
-        bl_jansson_set(&object, "shards", json_integer(bl_format_shards(format)));
+        manifest_set_shards(format, &object);
     }
     bl_jansson_set(&object, "plan_digest", json_string(format->plan_digest));
     bl_jansson_set(&object, "simd", bl_jansson_escaped(m->simd));
@@ -133,26 +119,11 @@ json_t *bl_manifest_to_json(const struct bl_manifest *m)
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
-/* Undoes bl_jansson_escaped; an invalid text is taken as it is. free(*out). */
-static int text_unescape(const json_t *value, char **out, struct bl_error *e)
-{
-    char *copy = strdup(json_string_value(value));
-    int64_t size = copy ? bl_text_unescape(copy, strlen(copy)) : -1;
-    if (copy && size >= 0) {
-        copy[size] = '\0';
-    } else if (copy) {
-        strcpy(copy, json_string_value(value));
-    }
-    free(*out);
-    *out = copy;
-    return copy ? BL_OK : bl_error_memory(e);
-}
-
 static int manifest_read_text(const json_t *object, const char *name, char **out, struct bl_error *e)
 {
     const char *text;
     int code = bl_jansson_get_text(object, name, &text, e);
-    return code ? code : text_unescape(json_object_get(object, name), out, e);
+    return code ? code : bl_jansson_unescaped(json_object_get(object, name), out, e);
 }
 
 static int manifest_read_pairs(const json_t *object, const char *name, struct bl_manifest_pairs *pairs,
@@ -169,7 +140,7 @@ static int manifest_read_pairs(const json_t *object, const char *name, struct bl
             return bl_error_set(e, BL_EDATA, "\"%s\": \"%s\" is not a string", name, key);
         int code = bl_manifest_pair(pairs, key, "", e);
         if (!code)
-            code = text_unescape(value, &pairs->pair[pairs->count - 1].value, e);
+            code = bl_jansson_unescaped(value, &pairs->pair[pairs->count - 1].value, e);
         if (code)
             return code;
     }
@@ -294,7 +265,7 @@ static int manifest_read_notes(const json_t *object, struct bl_manifest *manifes
             return bl_error_set(e, BL_EDATA, "\"notes\" is not a list of strings");
         int code = bl_manifest_note(manifest, "", e);
         if (!code)
-            code = text_unescape(json_array_get(notes, i), &manifest->note[i], e);
+            code = bl_jansson_unescaped(json_array_get(notes, i), &manifest->note[i], e);
         if (code)
             return code;
     }
@@ -339,54 +310,14 @@ static int manifest_read_compress(const json_t *object, struct bl_format *format
     return good ? BL_OK : bl_error_set(e, BL_EDATA, "\"compress\" is missing or unknown");
 }
 
-static int manifest_read_source(const json_t *object, struct bl_view_source *source, struct bl_error *e)
+/* BL_FRAME_MAX if the member is missing: older versions had no other size. */
+static int manifest_read_frame_size(const json_t *object, struct bl_format *format, struct bl_error *e)
 {
-    const json_t *share = json_object_get(object, "share"), *weight = json_object_get(object, "weight");
-    const json_t *files = json_object_get(object, "files");
-    const struct {
-        const char *name;
-        int64_t least, *value;
-    } numbers[] = {{"rows", 0, &source->rows},
-                   {"first_row", 0, &source->first_row},
-                   {"blocks", 1, &source->blocks},
-                   {"sequences", 0, &source->sequences},
-                   {"steps", 0, &source->steps}};
-    int code = manifest_read_text(object, "name", &source->name, e);
-    if (!code)
-        code = manifest_read_text(object, "path", &source->path, e);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !code; i++)
-        code = bl_jansson_get_integer(object, numbers[i].name, numbers[i].least, INT64_MAX, numbers[i].value,
-                                      e);
-    for (int f = 0; f < BL_VIEW_SOURCE_FILES && !code; f++)
-        code = bl_jansson_get_checksum(files, bl_view_source_file_name((enum bl_view_source_file)f), &source->checksum[f], e);
-    if (code)
-        return code;
-    if (!json_is_number(share) || !(json_is_null(weight) || json_is_number(weight)))
-        return bl_error_set(e, BL_EDATA, "\"share\" or \"weight\" of a source is missing or invalid");
-    source->share = json_number_value(share);
-    source->weight = json_number_value(weight); /* null: 0 */
-    return BL_OK;
-}
-
-/* The rows of the sources must follow each other. */
-static int manifest_read_sources(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
-{
-    const json_t *sources = json_object_get(object, "sources");
-    int code = bl_jansson_get_integer(object, "rows", 1, BL_SEQUENCES_MAX, &manifest->rows, e);
-    int64_t rows = 0;
-    manifest->format.blocks_per_shard = manifest->format.blocks; /* there are none to divide */
-    if (!code && json_array_size(sources) < 1)
-        code = bl_error_set(e, BL_EDATA, "\"sources\" is missing, or not a list");
-    for (size_t i = 0; i < json_array_size(sources) && !code; i++) {
-        struct bl_view_source *source = bl_manifest_append_source(manifest, e);
-        code = source ? manifest_read_source(json_array_get(sources, i), source, e) : BL_EFAIL;
-        if (!code && (source->first_row != rows || source->rows > manifest->rows - rows))
-            code = bl_error_set(e, BL_EDATA, "the rows of the source %s do not follow those before", source->name);
-        if (!code)
-            rows += source->rows;
-    }
-    if (!code && rows != manifest->rows)
-        code = bl_error_set(e, BL_EDATA, "the sources have %" PRId64 " rows, not %" PRId64, rows, manifest->rows);
+    int64_t size = 0;
+    if (!json_object_get(object, "frame_size"))
+        return BL_OK;
+    int code = bl_jansson_get_integer(object, "frame_size", 1, BL_FRAME_MAX, &size, e);
+    format->frame_size = (size_t)size;
     return code;
 }
 
@@ -394,7 +325,9 @@ static int manifest_read_sources(const json_t *object, struct bl_manifest *manif
 static int manifest_read_shards(const json_t *object, struct bl_format *format, struct bl_error *e)
 {
     int code = bl_jansson_get_integer(object, "blocks_per_shard", 1, format->blocks, &format->blocks_per_shard, e);
-    return code ? code : manifest_read_compress(object, format, e);
+    if (!code)
+        code = manifest_read_compress(object, format, e);
+    return code ? code : manifest_read_frame_size(object, format, e);
 }
 
 static int manifest_read_format(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
@@ -414,7 +347,7 @@ static int manifest_read_format(const json_t *object, struct bl_manifest *manife
     if (code)
         return code;
     bool is_view = json_integer_value(json_object_get(object, "format")) == BL_FORMAT_VIEW;
-    code = is_view ? manifest_read_sources(object, manifest, e) : manifest_read_shards(object, format, e);
+    code = is_view ? bl_view_sources_from_json(object, manifest, e) : manifest_read_shards(object, format, e);
     if (code)
         return code;
     code = bl_jansson_get_checksum(object, "plan_digest", &digest, e);

@@ -15,6 +15,11 @@ const char *bl_fill_name(enum bl_fill fill)
     return bl_fill_names[fill];
 }
 
+bool bl_plan_info_is_store(const struct bl_plan_info *plan_info)
+{
+    return strcmp(plan_info->strategy, bl_strategy_name(BL_STRATEGY_STORE)) == 0;
+}
+
 void bl_plan_info_column_describe(const struct bl_plan_info_column *column, struct bl_buffer *out)
 {
     bl_buffer_printf(out, "%s: at most %.10g of %.10g in a block, %.2f %% of it in the mean", column->name,

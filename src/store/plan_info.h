@@ -56,6 +56,9 @@ int bl_plan_info_read(struct bl_plan_info *plan_info, const char *path, struct b
 int bl_plan_info_format_rows(const struct bl_plan_info *plan_info, int count, struct bl_buffer *out,
                              struct bl_error *e);
 
+/* Whether it is of a store. */
+bool bl_plan_info_is_store(const struct bl_plan_info *plan_info);
+
 const char *bl_strategy_name(enum bl_strategy strategy);
 const char *bl_fill_name(enum bl_fill fill);
 

@@ -2,7 +2,7 @@
  *
  * `zstd -d` restores the whole file; with the table a reader decompresses only what it needs. Frames carry their
  * content size and zstd's content checksum. No frame holds more than BL_FRAME_MAX bytes, so that one always fits in
- * memory. */
+ * memory; smaller ones make it cheaper to read a part of a block. */
 #ifndef BL_SEEKABLE_H
 #define BL_SEEKABLE_H
 
@@ -14,10 +14,10 @@
 
 #define BL_FRAME_MAX ((size_t)64 << 20) /* maximum content of one frame in bytes */
 
-/* The number of frames for size bytes. */
-static inline size_t bl_frames_of(size_t size)
+/* The number of frames for size bytes, each of at most frame bytes. */
+static inline size_t bl_frames_of(size_t size, size_t frame)
 {
-    return (size + BL_FRAME_MAX - 1) / BL_FRAME_MAX;
+    return (size + frame - 1) / frame;
 }
 
 /* State for compressing, one per worker. */

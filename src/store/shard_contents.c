@@ -5,18 +5,24 @@
 
 #include "base/io.h"
 
+/* The number of frames of one block of field f. */
+static size_t shard_frames_of_block(const struct bl_format *format, int f)
+{
+    return bl_frames_of(bl_format_block_bytes(format, f), bl_format_frame_size(format));
+}
+
 size_t bl_shard_contents_frames_before(const struct bl_format *format, int64_t blocks, int f)
 {
     size_t frames = 0;
     for (int i = 0; i < f; i++)
-        frames += (size_t)blocks * bl_frames_of(bl_format_block_bytes(format, i));
+        frames += (size_t)blocks * shard_frames_of_block(format, i);
     return frames;
 }
 
 struct bl_frame *bl_shard_contents_frames(struct bl_shard_writer *shard, int f, int64_t row)
 {
     return shard->frame + bl_shard_contents_frames_before(shard->format, shard->layout.blocks, f) +
-           (size_t)row * bl_frames_of(bl_format_block_bytes(shard->format, f));
+           (size_t)row * shard_frames_of_block(shard->format, f);
 }
 
 static void checksum_fold(struct bl_checksum_state *sum, uint64_t checksum)
@@ -112,11 +118,12 @@ static int frames_write_one(struct frames_out *out, const struct bl_frame *frame
 /* Compresses a header or table, and writes it. */
 static int frames_write_region(struct frames_out *out, const void *data, size_t size, struct bl_error *e)
 {
+    size_t most = bl_format_frame_size(out->shard->format);
     int code = BL_OK;
-    for (size_t at = 0; at < size && !code; at += BL_FRAME_MAX) {
+    for (size_t at = 0; at < size && !code; at += most) {
         struct bl_frame frame;
-        code = bl_compressor_frame(out->compressor, (const char *)data + at,
-                                   size - at < BL_FRAME_MAX ? size - at : BL_FRAME_MAX, &frame, e);
+        code = bl_compressor_frame(out->compressor, (const char *)data + at, size - at < most ? size - at : most,
+                                   &frame, e);
         if (!code)
             code = frames_write_one(out, &frame, e);
         bl_frame_free(&frame);
@@ -127,7 +134,7 @@ static int frames_write_region(struct frames_out *out, const void *data, size_t 
 static int frames_write_field(struct frames_out *out, int f, struct bl_error *e)
 {
     struct bl_shard_writer *shard = out->shard;
-    size_t count = (size_t)shard->layout.blocks * bl_frames_of(bl_format_block_bytes(shard->format, f));
+    size_t count = (size_t)shard->layout.blocks * shard_frames_of_block(shard->format, f);
     struct bl_frame *frame = bl_shard_contents_frames(shard, f, 0);
     int code = BL_OK;
     for (size_t i = 0; i < count && !code; i++) {

@@ -11,6 +11,22 @@
 #include "base/io.h"
 #include "store/checksum.h"
 
+static size_t frame_content_size(const struct bl_shard_reader *file, size_t i)
+{
+    return (size_t)(file->seekable.frame[i + 1].content - file->seekable.frame[i].content);
+}
+
+static void reader_prepare_kept(struct bl_shard_reader *file)
+{
+    size_t largest = 1;
+    for (size_t i = 0; i < file->seekable.frames; i++)
+        largest = frame_content_size(file, i) > largest ? frame_content_size(file, i) : largest;
+    size_t most = BL_KEPT_BYTES / largest;
+    file->keeps = most > BL_KEPT_FRAMES ? BL_KEPT_FRAMES : most > 1 ? (int)most : 1;
+    for (int k = 0; k < file->keeps; k++)
+        file->kept[k].number = SIZE_MAX;
+}
+
 static int reader_read_seek_table(struct bl_shard_reader *file, struct bl_error *e)
 {
     uint8_t footer[BL_SEEKABLE_FOOTER];
@@ -33,12 +49,13 @@ static int reader_read_seek_table(struct bl_shard_reader *file, struct bl_error 
     if (code)
         return code;
     file->size = file->seekable.frame[file->seekable.frames].content;
+    reader_prepare_kept(file);
     return bl_decompressor_open(&file->decompressor, e);
 }
 
 int bl_shard_reader_open(struct bl_shard_reader *file, const char *path, bool compressed, struct bl_error *e)
 {
-    *file = (struct bl_shard_reader){.fd = -1, .compressed = compressed, .loaded = SIZE_MAX, .path = strdup(path)};
+    *file = (struct bl_shard_reader){.fd = -1, .compressed = compressed, .path = strdup(path)};
     if (!file->path)
         return bl_error_memory(e);
     int code = BL_OK;
@@ -69,17 +86,13 @@ void bl_shard_reader_close(struct bl_shard_reader *file)
     bl_seekable_free(&file->seekable);
     bl_decompressor_close(file->decompressor);
     free(file->packed);
-    free(file->content);
+    for (int k = 0; k < file->keeps; k++)
+        free(file->kept[k].content);
     free(file->frame_checksum);
-    *file = (struct bl_shard_reader){.fd = -1, .loaded = SIZE_MAX};
+    *file = (struct bl_shard_reader){.fd = -1};
 }
 
 /* --- frames ----------------------------------------------------------------------------------------------------- */
-
-static size_t frame_content_size(const struct bl_shard_reader *file, size_t i)
-{
-    return (size_t)(file->seekable.frame[i + 1].content - file->seekable.frame[i].content);
-}
 
 /* Reads the compressed bytes of frame i and decompresses them to out. */
 static int reader_decompress_frame(struct bl_shard_reader *file, size_t i, void *out, struct bl_error *e)
@@ -100,17 +113,39 @@ static int reader_decompress_frame(struct bl_shard_reader *file, size_t i, void 
     return code;
 }
 
-/* Decompresses frame i into file->content. */
+/* Makes kept frame k the first. */
+static void reader_use_kept(struct bl_shard_reader *file, int k)
+{
+    struct bl_kept_frame used = file->kept[k];
+    memmove(file->kept + 1, file->kept, (size_t)k * sizeof *file->kept);
+    file->kept[0] = used;
+}
+
+/* Makes frame i the first of those that are kept, if it is one of them. */
+static bool reader_find_kept(struct bl_shard_reader *file, size_t i)
+{
+    for (int k = 0; k < file->keeps; k++) {
+        if (file->kept[k].number == i) {
+            reader_use_kept(file, k);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Decompresses frame i in the place of the kept one that was not used for longest, and makes it the first. */
 static int reader_load_frame(struct bl_shard_reader *file, size_t i, struct bl_error *e)
 {
-    file->loaded = SIZE_MAX;
-    int code = BL_ARRAY_RESERVE(file->content, file->content_capacity, frame_content_size(file, i) + 1, e);
+    struct bl_kept_frame *frame = &file->kept[0];
+    reader_use_kept(file, file->keeps - 1);
+    frame->number = SIZE_MAX;
+    int code = BL_ARRAY_RESERVE(frame->content, frame->capacity, frame_content_size(file, i) + 1, e);
     if (code)
         return code;
-    code = reader_decompress_frame(file, i, file->content, e);
+    code = reader_decompress_frame(file, i, frame->content, e);
     if (code)
         return code;
-    file->loaded = i;
+    frame->number = i;
     return BL_OK;
 }
 
@@ -137,12 +172,13 @@ static int reader_read_frames(struct bl_shard_reader *file, int64_t offset, int6
         size_t i = reader_find_frame(file, offset);
         size_t content = frame_content_size(file, i), skip = (size_t)(offset - file->seekable.frame[i].content);
         size_t part = content - skip < (size_t)size ? content - skip : (size_t)size;
-        if (part == content && file->loaded != i) {
+        bool is_kept = reader_find_kept(file, i);
+        if (part == content && !is_kept) {
             code = reader_decompress_frame(file, i, out, e);
         } else {
-            code = file->loaded == i ? BL_OK : reader_load_frame(file, i, e);
+            code = is_kept ? BL_OK : reader_load_frame(file, i, e);
             if (!code)
-                memcpy(out, file->content + skip, part);
+                memcpy(out, file->kept[0].content + skip, part);
         }
         offset += (int64_t)part;
         size -= (int64_t)part;

@@ -1,7 +1,7 @@
 /* A shard opened for reading: its uncompressed bytes at any offset, whether it is plain or compressed.
  *
- * Of a compressed shard only the frames that are needed are decompressed. The last one is kept, so that reading on in
- * small steps does not decompress it again. For one thread at a time. */
+ * Of a compressed shard only the frames that are needed are decompressed. The last few of which a part was read are
+ * kept, so that reading on in small steps does not decompress them again. For one thread at a time. */
 #ifndef BL_SHARD_READER_H
 #define BL_SHARD_READER_H
 
@@ -14,6 +14,16 @@
 #include "store/layout.h"
 #include "store/seekable.h"
 
+/* Kept frames: at most so many, and so many bytes of the largest frame's size, but always one. */
+#define BL_KEPT_FRAMES 8
+#define BL_KEPT_BYTES ((size_t)2 << 20)
+
+struct bl_kept_frame {
+    size_t number; /* SIZE_MAX: none */
+    uint8_t *content;
+    size_t capacity;
+};
+
 struct bl_shard_reader {
     int fd;
     char *path;
@@ -22,9 +32,10 @@ struct bl_shard_reader {
     bool compressed;
     struct bl_seekable seekable; /* empty for plain shards, like all that follows */
     struct bl_decompressor *decompressor;
-    uint8_t *packed, *content; /* buffers for a frame, compressed and decompressed */
-    size_t packed_capacity, content_capacity;
-    size_t loaded;            /* the frame in content; SIZE_MAX: none */
+    uint8_t *packed; /* buffer for a compressed frame */
+    size_t packed_capacity;
+    struct bl_kept_frame kept[BL_KEPT_FRAMES]; /* the one that was used last comes first */
+    int keeps;                                 /* of these are used */
     uint64_t *frame_checksum; /* [frames] XXH3 of the compressed bytes of frames that were read; NULL: not kept */
 };
 

@@ -201,7 +201,8 @@ int bl_shard_writer_memory(const struct bl_format *format, int64_t *bytes, struc
         else if (layout.tensor[i].varies)
             size += shard_encoded_max(format, layout.tensor[i].field, blocks);
         else if (format->compressed) /* incompressible data grows by less than 1/128, plus a header */
-            size += blocks * (row + row / 128 + bl_frames_of(row) * (sizeof(struct bl_frame) + 64));
+            size += blocks * (row + row / 128 +
+                              bl_frames_of(row, bl_format_frame_size(format)) * (sizeof(struct bl_frame) + 64));
     }
     size += blocks * (size_t)format->fields.count * sizeof(uint64_t);
     bl_layout_free(&layout);
@@ -296,10 +297,10 @@ static int shard_compress_field(struct bl_shard_writer *shard, const struct bl_b
                                 struct bl_compressor *compressor, struct bl_error *e)
 {
     struct bl_frame *frame = bl_shard_contents_frames(shard, f, row);
-    size_t size = bl_format_block_bytes(shard->format, f);
+    size_t size = bl_format_block_bytes(shard->format, f), most = bl_format_frame_size(shard->format);
     int code = BL_OK;
-    for (size_t at = 0; at < size && !code; at += BL_FRAME_MAX) {
-        size_t part = size - at < BL_FRAME_MAX ? size - at : BL_FRAME_MAX;
+    for (size_t at = 0; at < size && !code; at += most) {
+        size_t part = size - at < most ? size - at : most;
         code = bl_compressor_frame(compressor, block->field[f] + at, part, frame++, e);
     }
     return code;

@@ -148,7 +148,6 @@ static void verify_plan_info(const struct bl_verify *v, const struct fault_sink 
 {
     const struct bl_plan_info *w = &v->manifest.plan_info;
     const struct bl_plan *plan = &v->plan;
-    char cut[BL_PLURAL_SIZE];
     verify_count(r, "sequences", plan->sequences, w->sequences);
     verify_count(r, "steps", plan->steps, w->steps);
     verify_count(r, "longest", plan->longest, w->longest);
@@ -165,9 +164,8 @@ static void verify_plan_info(const struct bl_verify *v, const struct fault_sink 
     if (plan->max_sequences > v->manifest.format.S)
         verify_report(r, BL_MANIFEST_FILE, "\"S\" is %" PRId64 ", but a block has %" PRId64 " sequences",
                       v->manifest.format.S, plan->max_sequences);
-    if (plan->cut && !v->manifest.format.has_source_start)
-        verify_report(r, BL_MANIFEST_FILE, "\"source_start\" is false, but the plan cuts %s",
-                      bl_text_plural(cut, plan->cut, "sequence"));
+    if (bl_plan_has_parts(plan) && !v->manifest.format.has_source_start)
+        verify_report(r, BL_MANIFEST_FILE, "\"source_start\" is false, but the plan has parts of sequences");
 }
 
 static void verify_open_index(struct bl_verify *v, const struct fault_sink *r)
@@ -195,6 +193,7 @@ static void verify_plan(struct bl_verify *v, const struct fault_sink *r)
         verify_report(r, BL_INDEX_FILE, "%s", e.text);
         return;
     }
+    v->plan.is_store = bl_plan_info_is_store(&v->manifest.plan_info);
     if (!v->has_sequences)
         return;
     if (bl_plan_check(&v->plan, v->sequences.length, v->sequences.count, &e)) {

@@ -73,12 +73,13 @@ out:
     return code == BL_EDATA ? BL_OK : code;
 }
 
-/* Frames must begin where header, tables and blocks begin, and every BL_FRAME_MAX bytes within these. */
+/* Frames must begin where header, tables and blocks begin, and each time the format's frame size is full within these.
+ */
 static bool check_frames_are_aligned(const struct bl_shard_check *w)
 {
     const struct bl_seekable *s = &w->file.seekable;
     size_t i = 0;
-    int64_t at = 0;
+    int64_t at = 0, most = (int64_t)bl_format_frame_size(w->format);
     for (int t = -1; t < w->layout.tensors; t++) {
         const struct bl_shard_tensor *tensor = t < 0 ? NULL : &w->layout.tensor[t];
         int64_t regions = tensor && tensor->field >= 0 ? w->layout.blocks : 1;
@@ -86,7 +87,7 @@ static bool check_frames_are_aligned(const struct bl_shard_check *w)
                        : tensor->field >= 0 ? tensor->row_bytes
                                             : tensor->row_bytes * w->layout.blocks;
         for (int64_t n = 0; n < regions; n++, at += size) {
-            for (int64_t part = 0; part < size; part += (int64_t)BL_FRAME_MAX, i++) {
+            for (int64_t part = 0; part < size; part += most, i++) {
                 if (i >= s->frames || s->frame[i].content != at + part)
                     return false;
             }

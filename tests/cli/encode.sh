@@ -44,6 +44,11 @@ test_differences_need_compression() {
     expect 0 bload pack -q v -T 40 -o delta --compress zstd:1 --encode delta
     [ "$(bytes delta)" -lt "$(bytes zstd)" ] || fail "$(bytes delta), $(bytes zstd)"
     expect 0 bload verify -q delta
+    expect 0 bload pack -q v -T 40 -o frames --compress zstd:1 --encode delta --frame-size 100000
+    expect 0 bload verify -q frames
+    for shard in delta/shards/00000/*.zst; do
+        zstd -dc "${shard/delta/frames}" | cmp - <(zstd -dc "$shard")
+    done
     expect 0 bload info delta
     out_has '; kept as delta'
     expect 2 bload pack -q v -T 40 -o d --encode delta

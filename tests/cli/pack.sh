@@ -420,6 +420,128 @@ test_compressed_is_the_same_after_zstd() {
     same plain/index.safetensors small/index.safetensors
 }
 
+test_frames_of_a_size() {
+    clips
+    expect 0 bload pack -q v -T 45 -o plain --shard-size 2M
+    expect 0 bload pack -q v -T 45 -o d --shard-size 2M --compress zstd:1 --frame-size 256KiB
+    expect 0 bload verify -q d
+    expect 0 bload info d
+    out_has ', zstd level 1, frames of 256.0 KiB at most'
+    is 1 "$(grep -c '"frame_size": 262144' d/manifest.json)"
+    for shard in plain/shards/00000/*.safetensors; do
+        zstd -dc "d/${shard#plain/}.zst" | cmp - "$shard"
+    done
+    # A lost shard comes back, a run that lost its manifest goes on, and both are as they were.
+    cp -r d before
+    rm d/shards/00000/shard-00000001.safetensors.zst
+    expect 0 bload pack -q v -T 45 -o d --shard-size 2M --compress zstd:1 --frame-size 262144
+    diff -r d before
+    rm d/manifest.json
+    expect 0 bload pack -q v -T 45 -o d --shard-size 2M --compress zstd:1 --frame-size 256K
+    diff -r d before
+    expect 2 bload pack -q v -T 45 -o d --shard-size 2M --compress zstd:1 --frame-size 512K
+    err_has 'frame-size is "256K" there, not "512K"'
+    for ((i = 0; i < 3; i++)); do
+        expect 0 bload pack -q v -T 45 -o tasks --shard-size 2M --compress zstd:1 --frame-size 256K --task $i/3
+    done
+    expect 0 bload finish -q tasks
+    diff -r tasks before
+}
+
+# The default is what it was before there was a choice, to the byte.
+test_frames_of_the_default_size() {
+    clips
+    expect 0 bload pack -q v -T 45 -o d --size 8x8 --compress zstd:1
+    expect 0 bload pack -q v -T 45 -o e --size 8x8 --compress zstd:1 --frame-size 64M
+    diff -r d e
+    is 0 "$(grep -c 'frame.size' d/manifest.json)"
+    expect 0 bload pack -q v -T 45 -o e --size 8x8 --compress zstd:1 --frame-size 65536K
+    expect 2 bload pack -q v -T 45 -o f --size 8x8 --frame-size 1M
+    err_has '--frame-size needs --compress zstd'
+    for size in 0 4095 65M 64G x; do
+        expect 2 bload pack -q v -T 45 -o f --size 8x8 --compress zstd --frame-size $size
+        err_has 'a number of bytes from 4K to 64M'
+    done
+    [ ! -e f ] || fail 'it began'
+}
+
+# Rows of all documents as they follow each other: T follows from the bytes of a step, or is given.
+test_a_store() {
+    documents 20 33 46 59 72 85
+    expect 0 bload pack docs --tokenizer bytes --store -o d
+    err_has '6 sequences of 315 steps (longest 85) in 1 block'
+    err_has 'T = 315, '
+    is '"T": "auto",' "$(grep -o '"T": "auto",' d/manifest.json)"
+    expect 0 bload pack docs --tokenizer bytes --store -T 50 --shard-size 400 -o s
+    err_has 'in 7 blocks'
+    err_has 'so the plan is optimal'
+    err_has 'padding 35 steps'
+    expect 0 bload verify -q s
+    expect 0 bload info s
+    out_has 'strategy    store, seed 0'
+    for pair in fill=null cut=0 deleted=0 source_start=true; do
+        is "$pair" "${pair%=*}=$(word "${pair%=*}" <s/manifest.json)"
+    done
+    for ((i = 0; i < 3; i++)); do
+        expect 0 bload pack -q docs --tokenizer bytes --store -T 50 --shard-size 400 -o tasks --task $i/3
+    done
+    expect 0 bload finish -q tasks
+    diff -r tasks s
+    rm tasks/shards/00000/shard-00000003.safetensors
+    expect 0 bload pack -q docs --tokenizer bytes --store -T 50 --shard-size 400 -o tasks
+    diff -r tasks s
+    rm tasks/manifest.json
+    expect 0 bload pack -q docs --tokenizer bytes --strategy store -T 50 --shard-size 400 -o tasks
+    diff -r tasks s
+    expect 2 bload plan --dataset s --epochs 2
+    err_has 's is a store: its rows end within sequences'
+}
+
+# A plan of a store by itself, as a table and binary, counts as the store's own.
+test_a_planned_store() {
+    documents 20 33 46 59 72 85
+    expect 0 bload scan -q docs --tokenizer bytes -o t.tsv
+    expect 0 bload pack -q --sequences t.tsv --tokenizer bytes --store -T 50 -o s
+    for plan in p.tsv p.safetensors; do
+        expect 0 bload plan -q t.tsv --strategy store -T 50 -o $plan
+        expect 0 bload pack -q --sequences t.tsv --tokenizer bytes --plan $plan --store -T 50 -o $plan.d
+        expect 0 bload verify -q $plan.d
+        is 0 "$(word cut <$plan.d/manifest.json)"
+        same $plan.d/index.safetensors s/index.safetensors
+    done
+    expect 2 bload plan t.tsv --strategy store -T auto
+    err_has '-T auto needs the bytes of a step'
+    expect 2 bload plan t.tsv --strategy store
+    err_has '-T must be given'
+}
+
+test_what_a_store_refuses() {
+    documents 20 33
+    for option in 'seed 1' 'world-size 2' 'batch-size 2' 'align 4' 'fill paper' 'oversize split' 'max-sequences 3' 'group-by x' \
+        'strategy block' 'effort 3' 'clip 4' 'cost 1,1' 'spare 1%' 'max-column x=1'; do
+        # shellcheck disable=SC2086 # two words
+        expect 2 bload pack docs --tokenizer bytes --store --$option -o d
+        err_has "${option% *}"
+    done
+    printf '{sources: [docs], tokenizer: bytes, store: true, world-size: 2}' >set.yaml
+    expect 2 bload pack -c set.yaml -o d
+    err_has '--world-size has no meaning in a store'
+    expect 2 bload pack docs --tokenizer bytes -T auto -o d
+    err_has '-T auto is for a store'
+    expect 2 bload pack docs --tokenizer bytes -o d
+    err_has '-T must be given'
+    [ ! -e d ] || fail 'it began'
+}
+
+# Frames of a large picture: more than a MiB, for the keyframes' sake.
+test_a_store_of_frames() {
+    clips
+    expect 0 bload pack v --size 224x224 --store -o d
+    err_has 'sequences of 94 steps'
+    err_has 'T = 64, '
+    expect 0 bload verify -q d
+}
+
 test_padding_repeats_when_asked() {
     clips
     expect 0 bload pack -q v -T 45 -o zero --size 8x8

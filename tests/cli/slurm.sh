@@ -185,6 +185,8 @@ test_mistakes_are_told_at_once() {
     refuse 1 'no inputs' <<<'{sources: [empty], T: 5}'
     refuse 2 'a job has no standard input to pack' <<<'{sources: [-], T: 5, kind: text}'
     refuse 2 '--encode jpeg or --compress, not both' <<<'{sources: [clips], T: 5, encode: jpeg, compress: zstd}'
+    refuse 2 'for a store write strategy: store, and a T' <<<'{sources: [clips], store: true}'
+    refuse 2 'for a store write strategy: store, and a T' <<<'{sources: [clips], strategy: store, T: auto}'
     refuse 2 'the chain scans and plans by itself' <<<'{sources: [clips], T: 5, sequences: a.tsv}'
     [ ! -e out.slurm ] || fail "something was written"
 }

@@ -43,6 +43,7 @@ struct sample_kind {
     bool compressed, split, segment_ids, attributes, sound; /* sound: no sequence failed */
     struct bl_encoding encoding;                            /* of the frames */
     int64_t shard_size;
+    size_t frame_size;
     double spare; /* blocks beyond the fewest: then some have padding */
 };
 
@@ -116,6 +117,7 @@ static inline void sample_plan(struct sample *s, struct sample_kind kind)
         .has_segment_ids = kind.segment_ids,
         .compressed = kind.compressed,
         .level = 3,
+        .frame_size = kind.frame_size,
         .fields = {.count = 3,
                    .field = {{.name = "frames", .kind = "video", .dtype = BL_U8, .rank = 3, .shape = {4, 5, 3}},
                              {.name = "labels", .kind = "array", .dtype = BL_I64, .rank = 0},

@@ -14,6 +14,7 @@ static const struct sample_kind kinds[] = {
     {.split = true, .compressed = true, .segment_ids = true, .attributes = true},
     {.split = true, .segment_ids = true, .attributes = true, .encoding = {.kind = BL_ENCODING_JPEG, .quality = 90}},
     {.split = true, .compressed = true, .encoding = {.kind = BL_ENCODING_DELTA, .quality = 0}},
+    {.split = true, .compressed = true, .segment_ids = true, .attributes = true, .frame_size = 500},
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)
@@ -334,6 +335,7 @@ START_TEST(a_manifest_is_read_back)
     ck_assert_int_eq(m.failed_steps, s.length[SAMPLE_FAILED]);
     ck_assert_int_eq(m.format.compressed, s.format.compressed);
     ck_assert_int_eq(m.format.level, s.format.compressed ? 3 : 0);
+    ck_assert_uint_eq(m.format.frame_size, s.format.frame_size);
     ck_assert_int_eq(m.format.has_source_start, s.format.has_source_start);
     ck_assert_int_eq(m.format.blocks_per_shard, s.format.blocks_per_shard);
     ck_assert_str_eq(m.format.plan_digest, s.format.plan_digest);
@@ -396,6 +398,9 @@ static const struct {
     {"\"dtype\": \"U8\"", "\"dtype\": \"U9\"", "dtype"},
     {"\"name\": \"frames\"", "\"name\": \"labels\"", "taken"},
     {"\"compress\": null", "\"compress\": \"lz4\"", "compress"},
+    {"\"compress\": null", "\"compress\": null, \"frame_size\": 500", "only compressed shards have frames"},
+    {"\"compress\": null", "\"compress\": \"zstd:3\", \"frame_size\": 67108865", "frame_size"},
+    {"\"compress\": null", "\"compress\": \"zstd:3\", \"frame_size\": 0", "frame_size"},
     {"\"source_start\": true", "\"source_start\": 1", "source_start"},
     {"\"name\": \"index.safetensors\"", "\"name\": \"../../etc/passwd\"", "not a path within the dataset"},
     {"\"skipped\": 1", "\"skiped\": 1", "skipped"},

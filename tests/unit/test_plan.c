@@ -122,7 +122,7 @@ static void assert_sound(const struct bl_plan *plan, struct list l)
         overfull |= placed[i] > l.length[i];
         deleted += l.length[i] - placed[i];
         dropped += pieces[i] == 0 && l.length[i] > 0;
-        cut += pieces[i] > 1 || (pieces[i] == 1 && placed[i] < l.length[i]);
+        cut += (pieces[i] > 1 && !plan->is_store) || (pieces[i] > 0 && placed[i] < l.length[i]);
     }
     ck_assert(!overfull);
     ck_assert_int_eq(plan->padding, padding);
@@ -195,7 +195,7 @@ START_TEST(every_option_on_random_lists)
     if (l.count == 1)
         l.length[0] = max;
     int64_t T[] = {0, max, max / 2 + 1, max / 5 + 1};
-    for (int s = BL_STRATEGY_NAIVE; s < BL_STRATEGY_COUNT; s++)
+    for (int s = BL_STRATEGY_NAIVE; s < BL_STRATEGY_STORE; s++)
         for (int fill = BL_FILL_OPTIMAL; fill < BL_FILL_COUNT; fill++)
             for (int over = BL_OVERSIZE_ERROR; over <= BL_OVERSIZE_DROP; over++)
                 for (int clips = BL_CLIPS_ONE; clips <= BL_CLIPS_ALL; clips++)
@@ -209,6 +209,63 @@ START_TEST(every_option_on_random_lists)
                                                                 .seed = (uint64_t)_i,
                                                                 .effort = 1});
     free(l.length);
+}
+END_TEST
+
+/* All steps as they follow each other, in full rows but the last. */
+START_TEST(a_store_has_all_in_rows)
+{
+    static const int64_t longest[] = {1, 9, 100, 5000};
+    struct list l = random_list(1 + (size_t)_i * 7 % 61, longest[_i % 4], (uint64_t)_i);
+    struct bl_error e = {0};
+    if (_i % 3 == 0)
+        l.length[l.count / 2] = l.count > 1 ? 0 : 5;
+    const int64_t T[] = {1, 2, 10, 64, 4999, 1 << 20, 0};
+    for (size_t t = 0; t < COUNT(T); t++) {
+        struct bl_plan plan = make(l, &(struct bl_plan_options){.strategy = BL_STRATEGY_STORE, .T = T[t]});
+        assert_sound(&plan, l);
+        ck_assert_int_eq(plan.cut, 0);
+        ck_assert_int_eq(plan.deleted, 0);
+        ck_assert_int_lt(plan.padding, plan.T);
+        ck_assert_int_eq(plan.lower_bound, (int64_t)plan.blocks);
+        size_t p = 0, parts = 0;
+        for (size_t i = 0; i < l.count; i++) {
+            for (int64_t done = 0; done < l.length[i]; p++) {
+                ck_assert_uint_eq(plan.sequence[p], i);
+                ck_assert_int_eq(plan.source_start ? plan.source_start[p] : 0, done);
+                done += bl_plan_piece_length(&plan, l.length, p);
+                parts += done < l.length[i];
+            }
+        }
+        ck_assert_uint_eq(p, plan.pieces);
+        ck_assert_int_eq(bl_plan_has_parts(&plan), parts > 0);
+        plan.is_store = false; /* the same tables of another strategy have cut sequences */
+        ck_assert_int_eq(bl_plan_check(&plan, l.length, l.count, &e), 0);
+        ck_assert_int_eq(plan.cut > 0, parts > 0);
+        bl_plan_free(&plan);
+    }
+    free(l.length);
+}
+END_TEST
+
+START_TEST(a_store_that_lost_steps_has_cut_sequences)
+{
+    int64_t length[] = {3, 9, 4};
+    struct list l = {length, 3};
+    struct bl_error e = {0};
+    struct bl_plan plan = make(l, &(struct bl_plan_options){.strategy = BL_STRATEGY_STORE, .T = 5});
+    ck_assert_uint_eq(plan.pieces, 6); /* 3 2, 5, 2 3, 1 */
+    plan.length[2]--;
+    ck_assert_int_eq(bl_plan_check(&plan, l.length, l.count, &e), 0);
+    ck_assert_int_eq(plan.cut, 1);
+    ck_assert_int_eq(plan.deleted, 1);
+    bl_plan_free(&plan);
+    plan = make(l, &(struct bl_plan_options){.strategy = BL_STRATEGY_STORE, .T = 5, .max_length = 5});
+    ck_assert_int_eq(plan.dropped, 1);
+    ck_assert_int_eq(plan.deleted, 9);
+    ck_assert_uint_eq(plan.blocks, 2);
+    ck_assert_int_eq(plan.cut, 0);
+    bl_plan_free(&plan);
 }
 END_TEST
 
@@ -685,6 +742,13 @@ START_TEST(refusals)
     refuse(l, o, BL_EFAIL, "none of the 3");
     o.strategy = (enum bl_strategy)7;
     refuse(l, o, BL_EUSAGE, "unknown");
+    o = (struct bl_plan_options){.strategy = BL_STRATEGY_STORE, .T = 4, .world_size = 2};
+    refuse(l, o, BL_EUSAGE, "--world-size has no meaning in a store");
+    o.world_size = 1;
+    o.seed = 7;
+    refuse(l, o, BL_EUSAGE, "--seed has no meaning in a store");
+    o.T = BL_T_AUTO;
+    refuse(l, o, BL_EUSAGE, "-T auto needs the bytes of a step");
 }
 END_TEST
 
@@ -829,7 +893,7 @@ END_TEST
 START_TEST(seeds_decide)
 {
     struct list l = random_list(200, 50, 3);
-    for (int s = BL_STRATEGY_NAIVE; s < BL_STRATEGY_COUNT; s++)
+    for (int s = BL_STRATEGY_NAIVE; s < BL_STRATEGY_STORE; s++)
         for (int fill = BL_FILL_OPTIMAL; fill < BL_FILL_COUNT; fill++) {
             struct bl_plan_options o = {.strategy = (enum bl_strategy)s, .fill = (enum bl_fill)fill, .seed = 1};
             struct bl_plan one = make(l, &o);
@@ -958,6 +1022,8 @@ static Suite *plan_suite(void)
     int brief = getenv("UNIT_BRIEF") != NULL;
     tcase_set_timeout(laws, 120);
     tcase_add_loop_test(laws, every_option_on_random_lists, 0, unit_times(70));
+    tcase_add_loop_test(laws, a_store_has_all_in_rows, 0, 40);
+    tcase_add_test(laws, a_store_that_lost_steps_has_cut_sequences);
     tcase_add_loop_test(laws, bound_and_blocks_around_the_optimum, 0, unit_times(60));
     tcase_add_test(laws, bound_of_large_lengths);
     tcase_add_loop_test(laws, histogram_of_short_and_wide_ranges, 0, 3);

@@ -18,6 +18,7 @@ static const struct sample_kind kinds[] = {
     {.segment_ids = true},
     {.split = true, .segment_ids = true, .encoding = {.kind = BL_ENCODING_JPEG, .quality = 90}},
     {.split = true, .compressed = true, .encoding = {.kind = BL_ENCODING_DELTA, .quality = 0}},
+    {.split = true, .compressed = true, .segment_ids = true, .frame_size = 500},
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)
@@ -296,9 +297,11 @@ static uint8_t *read_all(const struct sample *s, int64_t shard, int64_t *size)
 
 START_TEST(compressed_content_is_the_plain_file)
 {
+    static const size_t frame_size[] = {0, 500, 77};
     struct sample plain, packed;
     sample_make(&plain, (struct sample_kind){.split = true, .segment_ids = true});
-    sample_make(&packed, (struct sample_kind){.split = true, .segment_ids = true, .compressed = true});
+    sample_make(&packed, (struct sample_kind){
+                             .split = true, .segment_ids = true, .compressed = true, .frame_size = frame_size[_i]});
     for (int64_t i = 0; i < bl_format_shards(&plain.format); i++) {
         int64_t plain_size, packed_size;
         uint8_t *a = read_all(&plain, i, &plain_size), *b = read_all(&packed, i, &packed_size);
@@ -643,7 +646,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, encoding_changes_neither_shards_nor_what_is_plain);
     tcase_add_test(tests, encodings_that_cannot_be_are_refused);
     tcase_add_test(tests, a_failed_piece_keeps_its_place);
-    tcase_add_test(tests, compressed_content_is_the_plain_file);
+    tcase_add_loop_test(tests, compressed_content_is_the_plain_file, 0, 3);
     tcase_add_loop_test(tests, a_finished_shard_is_found_with_its_record, 0, KINDS);
     tcase_add_loop_test(tests, the_same_shard_twice_is_the_same_file, 0, KINDS);
     tcase_add_loop_test(tests, what_is_not_as_the_format_has_it_is_not_found, 0, KINDS);

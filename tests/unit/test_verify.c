@@ -19,6 +19,7 @@ static const struct sample_kind kinds[] = {
     {.split = true, .segment_ids = true, .compressed = true, .attributes = true},
     {.split = true, .segment_ids = true, .attributes = true, .encoding = {.kind = BL_ENCODING_JPEG, .quality = 90}},
     {.split = true, .compressed = true, .encoding = {.kind = BL_ENCODING_DELTA, .quality = 0}},
+    {.split = true, .compressed = true, .segment_ids = true, .frame_size = 500},
     /* Those without a failed sequence last. */
     {.split = true, .sound = true},
     {.sound = true, .segment_ids = true, .encoding = {.kind = BL_ENCODING_JPEG, .quality = 90}},
@@ -620,6 +621,17 @@ START_TEST(the_manifest_must_fit_the_plan)
 }
 END_TEST
 
+START_TEST(the_frames_must_have_the_size)
+{
+    struct sample s;
+    sample_make(&s, (struct sample_kind){.compressed = true, .sound = true, .frame_size = 500});
+    s.format.frame_size = _i ? 400 : 0;
+    sample_manifest(&s);
+    expect(&s, "shards/00000/shard-00000000", "its frames do not match");
+    sample_free(&s);
+}
+END_TEST
+
 START_TEST(the_plan_must_fit_the_sequences)
 {
     struct sample s;
@@ -650,6 +662,7 @@ static void add(TCase *tests)
     tcase_add_loop_test(tests, tables_that_are_not_as_planned, 0, sizeof changes / sizeof *changes);
     tcase_add_loop_test(tests, failed_steps_are_added_up, 0, FAILING);
     tcase_add_test(tests, the_manifest_must_fit_the_plan);
+    tcase_add_loop_test(tests, the_frames_must_have_the_size, 0, 2);
     tcase_add_test(tests, the_plan_must_fit_the_sequences);
 }
 
