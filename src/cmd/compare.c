@@ -130,6 +130,9 @@ static int compare_run(struct bl_cmd *cmd, struct comparing *c)
     code = bl_options_check(&cmd->options, e);
     if (code)
         return code;
+    code = bl_subset_check(&c->lengths.subset, e);
+    if (code)
+        return code;
     code = bl_length_source_read(&c->lengths, &c->options, cmd);
     if (code)
         return code;
@@ -158,6 +161,7 @@ int bl_cmd_compare(int argc, char **argv)
                  "meets again under the next seed side by side."};
     const struct bl_option_group groups[] = {
         {"Lengths", bl_length_source_options, &c.lengths},
+        {"Subset", bl_subset_option_table, &c.lengths.subset},
         {"Planning", bl_plan_option_table, &c.options},
         {"Output", table, &c},
         {"General", bl_common_table, &cmd.common},

@@ -294,6 +294,7 @@ static int directory_plan(struct bl_cmd *cmd, struct planning *p)
                                                .inputs = &p->inputs.set,
                                                .options = &p->pack_options,
                                                .plan_options = &p->options,
+                                               .subset = &p->lengths.subset,
                                                .given = &cmd->options,
                                                .plan_only = true,
                                                .workers = 1,
@@ -342,6 +343,9 @@ static int plan_run(struct bl_cmd *cmd, struct planning *p)
     code = bl_options_check(&cmd->options, &cmd->error);
     if (code)
         return code;
+    code = bl_subset_check(&p->lengths.subset, &cmd->error);
+    if (code)
+        return code;
     code = plan_find_directory(cmd, p);
     if (code)
         return code;
@@ -377,6 +381,7 @@ int bl_cmd_plan(int argc, char **argv)
         {NULL, bl_pack_option_table, &p.pack_options},
         {"Configuration", config_table, &p},
         {"Lengths", bl_length_source_options, &p.lengths},
+        {"Subset", bl_subset_option_table, &p.lengths.subset},
         {"Planning", bl_plan_option_table, &p.options},
         {"Strategy", bl_plan_strategy_table, &p.options},
         {"Output", table, &p},
