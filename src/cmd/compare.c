@@ -160,12 +160,9 @@ int bl_cmd_compare(int argc, char **argv)
                  "Plans the same sequences by every strategy and fill, and shows blocks, padding, deletions, and who\n"
                  "meets again under the next seed side by side."};
     const struct bl_option_group groups[] = {
-        {"Lengths", bl_length_source_options, &c.lengths},
-        {"Subset", bl_subset_option_table, &c.lengths.subset},
-        {"Planning", bl_plan_option_table, &c.options},
-        {"Output", table, &c},
-        {"General", bl_common_table, &cmd.common},
-        {0},
+        {"Lengths", bl_length_source_options, &c.lengths}, {"Subset", bl_subset_option_table, &c.lengths.subset},
+        {"Planning", bl_plan_option_table, &c.options},    {"Output", table, &c},
+        {"General", bl_common_table, &cmd.common},         {0},
     };
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (code || cmd.common.help)

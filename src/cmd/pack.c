@@ -284,9 +284,12 @@ int bl_cmd_pack(int argc, char **argv)
     const struct bl_option_group output[] = {{"Output", bl_pack_option_table, &p.options}, {0}};
     const struct bl_option_group others[] = {
         {"Subset", bl_subset_option_table, &p.subset},
-        {"Planning", bl_plan_option_table, &p.plan_options}, {"Strategy", bl_plan_strategy_table, &p.plan_options},
-        {"Tasks", bl_task_option_table, &p.request.task},    {"Configuration", table, &p},
-        {"General", bl_common_threads_table, &cmd.common},   {0},
+        {"Planning", bl_plan_option_table, &p.plan_options},
+        {"Strategy", bl_plan_strategy_table, &p.plan_options},
+        {"Tasks", bl_task_option_table, &p.request.task},
+        {"Configuration", table, &p},
+        {"General", bl_common_threads_table, &cmd.common},
+        {0},
     };
     int code = bl_cmd_options(&cmd, output);
     if (!code)

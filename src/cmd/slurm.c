@@ -432,12 +432,9 @@ int bl_cmd_slurm(int argc, char **argv)
     /* The YAML file may contain all options of pack, none of which is a flag here. */
     const struct bl_option_group output[] = {{NULL, bl_pack_option_table, &p.options}, {0}};
     const struct bl_option_group others[] = {
-        {NULL, bl_subset_option_table, &p.subset},
-        {NULL, bl_plan_option_table, &p.plan_options},
-        {NULL, bl_plan_strategy_table, &p.plan_options},
-        {"Jobs", table, &s},
-        {"General", bl_common_table, &cmd.common},
-        {0},
+        {NULL, bl_subset_option_table, &p.subset},       {NULL, bl_plan_option_table, &p.plan_options},
+        {NULL, bl_plan_strategy_table, &p.plan_options}, {"Jobs", table, &s},
+        {"General", bl_common_table, &cmd.common},       {0},
     };
     int code = bl_cmd_options(&cmd, output);
     if (!code)

@@ -1,4 +1,5 @@
-/* The parts that the tasks of bload scan wrote to DIR/.bload; together they form the table of the dataset (scan/merge.h). */
+/* The parts that the tasks of bload scan wrote to DIR/.bload; together they form the table of the dataset
+ * (scan/merge.h). */
 #ifndef BL_PARTS_H
 #define BL_PARTS_H
 

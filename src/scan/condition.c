@@ -12,8 +12,8 @@ static const struct {
     const char *text;
     enum bl_comparison comparison;
 } comparisons[] = {{"!=", BL_COMPARE_UNEQUAL}, {"<=", BL_COMPARE_AT_MOST}, {">=", BL_COMPARE_AT_LEAST},
-                 {"=", BL_COMPARE_EQUAL},    {"<", BL_COMPARE_LESS},     {">", BL_COMPARE_GREATER},
-                 {"~", BL_COMPARE_GLOB}};
+                   {"=", BL_COMPARE_EQUAL},    {"<", BL_COMPARE_LESS},     {">", BL_COMPARE_GREATER},
+                   {"~", BL_COMPARE_GLOB}};
 
 static struct bl_decimal decimal_parse(const char *text)
 {
@@ -110,9 +110,13 @@ bool bl_condition_holds(const struct bl_condition *c, const char *value, bool *n
     if (!numbers)
         return false;
     switch (c->comparison) {
-    case BL_COMPARE_LESS: return order < 0;
-    case BL_COMPARE_AT_MOST: return order <= 0;
-    case BL_COMPARE_GREATER: return order > 0;
-    default: return order >= 0;
+    case BL_COMPARE_LESS:
+        return order < 0;
+    case BL_COMPARE_AT_MOST:
+        return order <= 0;
+    case BL_COMPARE_GREATER:
+        return order > 0;
+    default:
+        return order >= 0;
     }
 }

@@ -243,8 +243,8 @@ static int subset_check_left(const struct choosing *c, struct bl_error *e)
         return BL_OK;
     for (int by = 0; by < BL_LEFT_OUT_OPTIONS; by++) {
         if (c->subset->left_out.by[by])
-            bl_buffer_printf(&text, "%s%s by --%s", text.size ? ", " : "",
-                             bl_text_count(a, c->subset->left_out.by[by]), bl_left_out_option((enum bl_left_out)by));
+            bl_buffer_printf(&text, "%s%s by --%s", text.size ? ", " : "", bl_text_count(a, c->subset->left_out.by[by]),
+                             bl_left_out_option((enum bl_left_out)by));
     }
     int code = bl_buffer_check(&text, e);
     if (!code)

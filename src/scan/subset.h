@@ -28,7 +28,8 @@ struct bl_subset {
     const struct bl_cancel *cancel; /* or NULL */
 
     struct bl_left_out_counts left_out; /* rows that these options leave out */
-    struct bl_buffer notes; /* what else is to be told, such as values that are no numbers: lines; "" or NULL: nothing */
+    struct bl_buffer
+        notes; /* what else is to be told, such as values that are no numbers: lines; "" or NULL: nothing */
     struct bl_scan_progress found; /* bl_subset_run: counts of the rows that were written */
 
     uint8_t *mark; /* [count] why a row is left out, or 0 */

@@ -16,8 +16,7 @@ static bool share_parse(const char *text, size_t size, int64_t *share)
 {
     int64_t whole, part = 0;
     size_t digits = strspn(text, "0123456789");
-    if (!digits || size < 2 || digits >= size || text[size - 1] != '%' ||
-        !bl_text_to_int(text, digits, 0, 100, &whole))
+    if (!digits || size < 2 || digits >= size || text[size - 1] != '%' || !bl_text_to_int(text, digits, 0, 100, &whole))
         return false;
     if (text[digits] == '.') {
         const char *after = text + digits + 1;

@@ -80,7 +80,7 @@ test_bad_conditions() {
 
 test_bad_parts() {
     table
-    for bad in train=50%,val=49% train=50%,val=51% train=50,val=50 train=100%,val=0% train=50%,train=50% =100% 'a b=100%' a=100%, '' \
+    for bad in train=50%,val=49% train=50%,val=51% train=50,val=50 train=100%,val=0% train=50%,train=50% =100% 'a b=100%' 'a=100%,' '' \
         a=99.9999999%,b=0.0000001%; do
         expect 2 bload compare -T 100 t.tsv --split "$bad"
         err_has 'compare: --split expects names and percentages that are 100% together'
@@ -114,10 +114,10 @@ test_shares_and_parts() {
     cmp fewer <(awk '$1 < 700' ten)
     mv large.tsv t.tsv
     # The parts are all of the table, and another hash than the share's divides it.
-    local split=(--split train=70%,val=20%,test=10%)
-    for part in train val test; do taken "${split[@]}" --take $part | tr ' ' '\n' >$part; done
-    cmp <(sort -n train val test) <(seq 0 1999)
-    [ "$(wc -l <test)" -gt 150 ] && [ "$(wc -l <test)" -lt 250 ]
+    local split=(--split 'train=70%,val=20%,test=10%')
+    for part in train val test; do taken "${split[@]}" --take $part | tr ' ' '\n' >rows.$part; done
+    cmp <(sort -n rows.*) <(seq 0 1999)
+    [ "$(wc -l <rows.test)" -gt 150 ] && [ "$(wc -l <rows.test)" -lt 250 ]
     [ "$(taken "${split[@]}" --take train --share 70% | wc -w)" -lt 1060 ]
     # A speaker is in one part.
     for part in train val test; do
@@ -172,7 +172,7 @@ test_equal_documents_and_clips() {
 # One table and one dataset: by a scan, by tasks, from a YAML file, of a table that was made before, and gone on with.
 test_every_way_takes_the_same() {
     arrays a 40 20
-    local options=(--where 'length>3' --dedup --split train=60%,val=40% --take train --share 60% --first 2) T=(-T longest --shard-size 1)
+    local options=(--where 'length>3' --dedup --split 'train=60%,val=40%' --take train --share 60% --first 2) T=(-T longest --shard-size 1)
     expect 0 bload scan a "${options[@]}" -o scan.tsv
     err_has 'bload: 40 files: 2 sequences of'
     for by in where dedup take share first; do err_has "bload: left out by --$by: "; done

@@ -65,7 +65,8 @@ END_TEST
 
 START_TEST(malformed_conditions_are_refused)
 {
-    static const char *const bad[] = {"", "a", "=5", " = 5", "a==5", "a=<5", "a<>5", "a~=x", "a<", "a<x", "a>=1e", "a!5"};
+    static const char *const bad[] = {"",     "a",    "=5", " = 5", "a==5",  "a=<5",
+                                      "a<>5", "a~=x", "a<", "a<x",  "a>=1e", "a!5"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct bl_condition c;
         struct bl_error e = {0};
@@ -134,9 +135,15 @@ END_TEST
 START_TEST(reasons_are_counted_by_option)
 {
     struct bl_left_out_counts counts = {0};
-    static const char *const reasons[] = {
-        "left out by --exclude", "left out by --where a>5", "left out by --where x", "left out by --dedup: the content of a",
-        "left out by --first 3", "left out by --firsts", "left out by", "", "shorter than --min-length, 4 steps"};
+    static const char *const reasons[] = {"left out by --exclude",
+                                          "left out by --where a>5",
+                                          "left out by --where x",
+                                          "left out by --dedup: the content of a",
+                                          "left out by --first 3",
+                                          "left out by --firsts",
+                                          "left out by",
+                                          "",
+                                          "shorter than --min-length, 4 steps"};
     static const int64_t expected[] = {1, 2, 1, 0, 0, 1};
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         bl_left_out_count(&counts, reasons[i]);
@@ -163,7 +170,8 @@ START_TEST(content_is_the_same_part_of_the_same_bytes)
     static const char *const images[] = {"1/x", "2/x", "3/x", "1/.hidden"};
     for (int i = 0; i < 4; i++)
         write_file(images[i], i == 2 ? "another" : "image");
-    const struct bl_row a = {.kind = "video", .path = "a", .content = 7}, b = {.kind = "video", .path = "b", .content = 7};
+    const struct bl_row a = {.kind = "video", .path = "a", .content = 7},
+                        b = {.kind = "video", .path = "b", .content = 7};
     struct bl_row other = b;
     ck_assert(is_same(&a, &b));
     ck_assert_uint_eq(bl_same_content_hash(&a), bl_same_content_hash(&b));
@@ -226,7 +234,8 @@ static void open_subset(const struct bl_subset_options *o, const char *text, int
 
 START_TEST(steps_follow_each_other)
 {
-    static const char text[] = "id\tlength\tspeaker\tsplit\n0\t1\tx\tu\n1\t2\ty\tv\n2\t3\tx\tv\n3\t4\tx\tv\n4\t5\tx\tv\n";
+    static const char text[] =
+        "id\tlength\tspeaker\tsplit\n0\t1\tx\tu\n1\t2\ty\tv\n2\t3\tx\tv\n3\t4\tx\tv\n4\t5\tx\tv\n";
     char directory[64], left[256];
     unit_enter(directory);
     struct bl_subset_options o = {0};
