@@ -68,7 +68,7 @@ int bl_condition_parse(struct bl_condition *c, const char *text, struct bl_error
         return bl_error_memory(e);
     size_t size;
     char *at = operator_find(c->text, &size, &c->comparison);
-    bool good = at && (!at[size] || !strchr("=<>~", at[size])); /* "==" is none */
+    bool good = at && !strchr(text, '\n') && (!at[size] || !strchr("=<>~", at[size])); /* "==" is none */
     if (good) {
         c->value = condition_trim(at + size);
         *at = '\0';

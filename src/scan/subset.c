@@ -145,6 +145,8 @@ static int choosing_find_twin(struct choosing *c, size_t i, uint8_t *mark, struc
     s->no_content += !row->content;
     if (!row->content)
         return BL_OK;
+    if (i >= UINT32_MAX - 1) /* the table's numbers */
+        return bl_error_set(e, BL_EFAIL, "--dedup: the table has too many rows");
     uint64_t hash = bl_same_content_hash(row);
     size_t first;
     for (struct bl_hash_probe probe = bl_hash_begin(&c->seen, hash); bl_hash_next(&c->seen, &probe, &first);) {

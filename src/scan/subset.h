@@ -3,7 +3,7 @@
  * (--first). A row that is left out becomes dropped, with a reason that names the option.
  *
  * The whole table must be there, since two of them need its order: tasks that scan parts of the inputs leave it to
- * whoever merges their parts. Memory: a byte a row, and 21 more at most with --dedup. */
+ * whoever merges their parts. Memory: a byte a row, and with --dedup up to 32 more. */
 #ifndef BL_SUBSET_H
 #define BL_SUBSET_H
 
