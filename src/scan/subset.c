@@ -22,6 +22,7 @@ struct choosing {
     struct bl_row_reader text, twin;
     struct bl_buffer value;
     struct bl_hash seen; /* rows by their content */
+    uint8_t part;        /* of the last row, for --split */
     int64_t chosen;
 };
 
@@ -31,9 +32,10 @@ void bl_subset_free(struct bl_subset *s)
         bl_condition_free(&s->condition[i]);
     bl_buffer_free(&s->notes);
     free(s->mark);
+    free(s->part);
     free(s->twin);
     s->conditions = 0;
-    s->mark = NULL;
+    s->mark = s->part = NULL;
     s->twin = NULL;
 }
 
@@ -178,6 +180,7 @@ static int choosing_part(struct choosing *c, struct bl_buffer *part, struct bl_e
         return code;
     if (o->split.parts) {
         int k = bl_split_part(&o->split, value);
+        c->part = (uint8_t)k;
         bl_buffer_append(part, o->split.part[k].name, o->split.part[k].size);
     }
     code = bl_buffer_check(part, e);
@@ -206,6 +209,8 @@ static int choosing_choose_row(struct choosing *c, size_t i, struct bl_buffer *p
         code = choosing_part(c, part, e);
     if (code)
         return code;
+    if (o->split.parts)
+        c->subset->part[i] = c->part;
     if (!*mark && o->take && strcmp(part->data, o->take) != 0)
         *mark = BL_LEFT_OUT_TAKE;
     if (!*mark && o->share && !bl_share_takes(o->share, c->text.row.id))
@@ -281,7 +286,8 @@ static int subset_choose(struct bl_subset *s, const struct bl_sequences *t, stru
         code = bl_condition_parse(&s->condition[s->conditions++], o->where.text[i], e);
     s->count = t->count;
     s->mark = calloc(t->count + 1, 1);
-    if (!code && !s->mark)
+    s->part = o->split.parts ? calloc(t->count + 1, 1) : NULL;
+    if (!code && (!s->mark || (o->split.parts && !s->part)))
         code = bl_error_memory(e);
     if (code)
         return code;
@@ -297,6 +303,16 @@ static int subset_choose(struct bl_subset *s, const struct bl_sequences *t, stru
 
 /* --- a table in memory ------------------------------------------------------------------------------------------ */
 
+static int subset_set_groups(const struct bl_subset *s, struct bl_sequences *t, struct bl_error *e)
+{
+    t->group = calloc(t->count + 1, sizeof *t->group);
+    if (!t->group)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < t->count; i++)
+        t->group[i] = s->part[i];
+    return BL_OK;
+}
+
 static int subset_open_paths(struct bl_subset *s, struct bl_sequences *t, const char *const *paths, int count,
                              const struct bl_sequences_columns *columns, struct bl_error *e)
 {
@@ -305,17 +321,26 @@ static int subset_open_paths(struct bl_subset *s, struct bl_sequences *t, const 
     int code = bl_sequences_open(&whole, paths, count, false, e);
     if (code)
         return code;
+    bool by_part = s->options->split.parts && wanted.group_by && strcmp(wanted.group_by, SPLIT) == 0;
+    for (int f = 0; f < whole.files; f++)
+        by_part &= !columns_have(&whole.file[f].columns, SPLIT);
     code = subset_choose(s, &whole, e);
     bl_sequences_close(&whole);
     if (code)
         return code;
     wanted.left_out = s->mark;
     wanted.rows = s->count;
+    wanted.group_by = by_part ? NULL : wanted.group_by;
     code = bl_sequences_open_columns(t, paths, count, &wanted, e);
-    if (code || t->count == s->count)
+    if (code)
         return code;
-    bl_sequences_close(t);
-    return bl_error_set(e, BL_EFAIL, "%s changed while it was being read", paths[0]);
+    if (t->count != s->count)
+        code = bl_error_set(e, BL_EFAIL, "%s changed while it was being read", paths[0]);
+    else if (by_part)
+        code = subset_set_groups(s, t, e);
+    if (code)
+        bl_sequences_close(t);
+    return code;
 }
 
 int bl_subset_open(struct bl_subset *s, struct bl_sequences *t, const char *const *paths, int count,

@@ -3,7 +3,7 @@
  * (--first). A row that is left out becomes dropped, with a reason that names the option.
  *
  * The whole table must be there, since two of them need its order: tasks that scan parts of the inputs leave it to
- * whoever merges their parts. Memory: a byte a row, and with --dedup up to 32 more. */
+ * whoever merges their parts. Memory: two bytes a row, and with --dedup up to 32 more. */
 #ifndef BL_SUBSET_H
 #define BL_SUBSET_H
 
@@ -33,6 +33,7 @@ struct bl_subset {
     struct bl_scan_progress found; /* bl_subset_run: counts of the rows that were written */
 
     uint8_t *mark; /* [count] why a row is left out, or 0 */
+    uint8_t *part; /* [count] for --split: the part of each usable row; or NULL */
     size_t count;
     struct bl_twin *twin; /* [twins] by row */
     size_t twins, capacity;
@@ -49,9 +50,10 @@ void bl_subset_free(struct bl_subset *subset);
 int bl_subset_check_header(const struct bl_subset_options *options, const char *header, const char *name,
                            struct bl_error *e);
 
-/* Opens tables as bl_sequences_open_columns; rows that are left out are not ok there. "-" and pipes may be among them,
- * which are copied. Without options given it only opens them. BL_EUSAGE also: a column is missing, or is another split;
- * BL_EFAIL: no sequence is left, or files cannot be compared. */
+/* Opens tables as bl_sequences_open_columns; rows that are left out are not ok there, and the parts of --split are the
+ * groups of a column split that they lack. "-" and pipes may be among them, which are copied. Without options given it
+ * only opens them. BL_EUSAGE also: a column is missing, or is another split; BL_EFAIL: no sequence is left, or files
+ * cannot be compared. */
 int bl_subset_open(struct bl_subset *subset, struct bl_sequences *table, const char *const *paths, int count,
                    const struct bl_sequences_columns *columns, struct bl_error *e);
 

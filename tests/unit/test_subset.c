@@ -65,8 +65,8 @@ END_TEST
 
 START_TEST(malformed_conditions_are_refused)
 {
-    static const char *const bad[] = {"",     "a",    "=5", " = 5", "a==5",  "a=<5",
-                                      "a<>5", "a~=x", "a<", "a<x",  "a>=1e", "a!5", "a=5\nb=6"};
+    static const char *const bad[] = {"",     "a",  "=5",  " = 5",  "a==5", "a=<5",    "a<>5",
+                                      "a~=x", "a<", "a<x", "a>=1e", "a!5",  "a=5\nb=6"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct bl_condition c;
         struct bl_error e = {0};
