@@ -229,8 +229,8 @@ test_every_way_takes_the_same() {
 test_parts_are_groups() {
     many 300 >t.tsv
     expect 0 bload plan -q -T 50 t.tsv --split a=50%,b=50% --group-by split -o plan.tsv
-    taken --split a=50%,b=50% --take a | tr ' ' '\n' >a
-    is '' "$(awk -F '\t' 'NR == FNR { a[$1] = 1; next } FNR > 1 { part = $2 in a ? 1 : 2; if (of[$1] && of[$1] != part) print; of[$1] = part }' a plan.tsv)"
+    taken --split a=50%,b=50% --take a | tr ' ' '\n' >rows.a
+    is '' "$(awk -F '\t' 'NR == FNR { a[$1] = 1; next } FNR > 1 { part = $2 in a ? 1 : 2; if (of[$1] && of[$1] != part) print; of[$1] = part }' rows.a plan.tsv)"
     expect 1 bload plan -q -T 50 t.tsv --group-by split
     err_has 'no column "split" to group by'
 }
