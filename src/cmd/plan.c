@@ -282,9 +282,11 @@ static int directory_make_plan(struct bl_cmd *cmd, struct planning *p)
     bl_packing_result(p->packing, &result);
     p->plan_info = *result.plan_info;
     code = plan_report(p, e);
-    if (!code && !cmd->common.quiet)
-        bl_summary_plan(result.plan, result.plan_info);
-    return code;
+    if (code || cmd->common.quiet)
+        return code;
+    bl_summary_plan(result.plan, result.plan_info);
+    bl_summary_left_out(&result.table->left_out);
+    return BL_OK;
 }
 
 static int directory_plan(struct bl_cmd *cmd, struct planning *p)

@@ -197,11 +197,13 @@ test_every_way_takes_the_same() {
     expect 2 bload plan "${T[@]:0:2}" "${options[@]}" --first 3 tasks
     err_has 'tasks was scanned with --first 2: give the same'
     expect 0 bload plan "${T[@]:0:2}" "${options[@]}" tasks
+    err_has 'bload: left out by --first: '
     same scan.tsv tasks/.bload/sequences.tsv
     expect 2 bload pack -q a "${T[@]}" --task 0/2 -o tasks
     err_has 'of another configuration: where is'
     for i in 1 0; do expect 0 bload pack -q a "${T[@]}" "${options[@]}" --task $i/2 -o tasks; done
-    expect 0 bload finish -q tasks
+    expect 0 bload finish tasks
+    err_has 'bload: left out by --first: '
     diff -r one tasks
     printf 'sources: [a]\nT: longest\nshard-size: 1\nwhere: ["length>3"]\ndedup: true\nsplit: train=60%%,val=40%%\ntake: train\nshare: 60%%\nfirst: 2\n' >set.yaml
     expect 0 bload pack -q -c set.yaml --task 0/2 -o yaml
