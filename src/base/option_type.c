@@ -108,12 +108,13 @@ static bool texts_parse(const struct bl_option *option, const char *text, void *
     return true;
 }
 
+/* One a line: a text may have commas. */
 static void texts_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     const struct bl_texts *texts = value;
     (void)option;
     for (int i = 0; i < texts->count; i++)
-        bl_buffer_printf(out, "%s%s", i ? ", " : "", texts->text[i]);
+        bl_buffer_printf(out, "%s%s", i ? "\n" : "", texts->text[i]);
 }
 
 /* 25, 12.5 (as 25/2) or 30000/1001; at most nine digits on either side, so that products of two of them fit 64 bits. */

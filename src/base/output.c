@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -80,7 +81,22 @@ int bl_output_open(struct bl_output *out, const char *path, struct bl_error *e)
     return code;
 }
 
-static int output_flush(struct bl_output *out, struct bl_error *e)
+int bl_output_unnamed(struct bl_output *out, const char *dir, struct bl_error *e)
+{
+    char path[32];
+    *out = (struct bl_output){.fd = bl_temporary_open(dir, e)};
+    if (out->fd < 0)
+        return BL_EFAIL;
+    snprintf(path, sizeof path, "/dev/fd/%d", out->fd);
+    out->path = strdup(path);
+    if (out->path)
+        return BL_OK;
+    close(out->fd);
+    *out = (struct bl_output){.fd = -1};
+    return bl_error_memory(e);
+}
+
+int bl_output_flush(struct bl_output *out, struct bl_error *e)
 {
     int code = bl_io_write(out->fd, out->buffer.data, out->buffer.size, out->path, e);
     bl_buffer_clear(&out->buffer);
@@ -90,19 +106,19 @@ static int output_flush(struct bl_output *out, struct bl_error *e)
 int bl_output_write(struct bl_output *out, const void *data, size_t size, struct bl_error *e)
 {
     if (size >= OUTPUT_CHUNK) {
-        int code = output_flush(out, e);
+        int code = bl_output_flush(out, e);
         return code ? code : bl_io_write(out->fd, data, size, out->path, e);
     }
     bl_buffer_append(&out->buffer, data, size);
     if (bl_buffer_check(&out->buffer, e))
         return BL_EFAIL;
-    return out->buffer.size >= OUTPUT_CHUNK ? output_flush(out, e) : BL_OK;
+    return out->buffer.size >= OUTPUT_CHUNK ? bl_output_flush(out, e) : BL_OK;
 }
 
 /* Flushes, syncs and closes the file. */
 static int output_finish(struct bl_output *out, struct bl_error *e)
 {
-    int code = output_flush(out, e);
+    int code = bl_output_flush(out, e);
     if (code)
         return code;
     if (out->temporary && fsync(out->fd) != 0)

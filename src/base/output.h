@@ -20,7 +20,12 @@ struct bl_output {
 int bl_output_open(struct bl_output *out, const char *path, struct bl_error *e);
 /* Opens one of bload's own files, never a link or pipe; an existing file of that name is replaced. */
 int bl_output_own(struct bl_output *out, const char *path, struct bl_error *e);
+/* Opens an unnamed file in dir (NULL: $TMPDIR or /tmp), which out->path opens for reading until bl_output_abort ends
+ * it. */
+int bl_output_unnamed(struct bl_output *out, const char *dir, struct bl_error *e);
 int bl_output_write(struct bl_output *out, const void *data, size_t size, struct bl_error *e);
+/* Writes what is buffered. */
+int bl_output_flush(struct bl_output *out, struct bl_error *e);
 /* Flushes, syncs and renames. The object is empty after it, and after bl_output_abort. */
 int bl_output_commit(struct bl_output *out, struct bl_error *e);
 /* The same for a file that one of several processes writes first, as bl_publish_file. */

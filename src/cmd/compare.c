@@ -130,6 +130,9 @@ static int compare_run(struct bl_cmd *cmd, struct comparing *c)
     code = bl_options_check(&cmd->options, e);
     if (code)
         return code;
+    code = bl_subset_check(&c->lengths.subset, e);
+    if (code)
+        return code;
     code = bl_length_source_read(&c->lengths, &c->options, cmd);
     if (code)
         return code;
@@ -157,11 +160,9 @@ int bl_cmd_compare(int argc, char **argv)
                  "Plans the same sequences by every strategy and fill, and shows blocks, padding, deletions, and who\n"
                  "meets again under the next seed side by side."};
     const struct bl_option_group groups[] = {
-        {"Lengths", bl_length_source_options, &c.lengths},
-        {"Planning", bl_plan_option_table, &c.options},
-        {"Output", table, &c},
-        {"General", bl_common_table, &cmd.common},
-        {0},
+        {"Lengths", bl_length_source_options, &c.lengths}, {"Subset", bl_subset_option_table, &c.lengths.subset},
+        {"Planning", bl_plan_option_table, &c.options},    {"Output", table, &c},
+        {"General", bl_common_table, &cmd.common},         {0},
     };
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (code || cmd.common.help)

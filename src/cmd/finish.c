@@ -198,6 +198,7 @@ static int finish_run(struct bl_cmd *cmd, struct finishing *f)
         bl_summary_plan(&f->plan, &f->manifest.plan_info);
         bl_summary_dataset(f->dir, &f->manifest.format, &f->finished, 0, NULL);
         bl_summary_finished(&f->finished);
+        bl_summary_left_out(&f->table.left_out);
     }
     return BL_OK;
 }

@@ -356,13 +356,6 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
     return inputs_read_tables(inputs, cmd);
 }
 
-void bl_inputs_print_excluded(int64_t excluded)
-{
-    char a[BL_PLURAL_SIZE];
-    if (excluded)
-        bl_cmd_print("left out by --exclude: %s", bl_text_plural(a, excluded, "sequence"));
-}
-
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
     const struct bl_kind *kind = inputs->kind_option ? bl_kinds[inputs->kind_option - 1] : NULL;

@@ -63,9 +63,6 @@ void bl_inputs_print_ignored(const struct bl_inputs *inputs);
  * of each file. */
 void bl_inputs_print_fault(struct bl_inputs *inputs, const struct bl_row *row);
 
-/* Prints how many sequences were excluded by request, if any. */
-void bl_inputs_print_excluded(int64_t excluded);
-
 /* Prints how many sequences have a field that was adjusted to their length, if any. */
 void bl_inputs_print_adjusted(int64_t adjusted);
 

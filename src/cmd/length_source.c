@@ -5,7 +5,9 @@
 #include "base/io.h"
 #include "kind/kinds.h"
 #include "kind/kind.h"
+#include "cmd/summary.h"
 #include "plan/strategy.h"
+#include "scan/subset.h"
 #include "store/plan_columns.h"
 #include "store/row_reader.h"
 
@@ -21,6 +23,20 @@ const struct bl_option bl_length_source_options[] = {
     {0},
 };
 
+static int length_source_open(struct bl_length_source *lengths, const struct bl_sequences_columns *columns,
+                              struct bl_cmd *cmd)
+{
+    const struct bl_options *o = &cmd->options;
+    struct bl_subset subset = {.options = &lengths->subset};
+    int code = bl_subset_open(&subset, &lengths->table, o->operand, o->operands, columns, &cmd->error);
+    if (!code && !cmd->common.quiet) {
+        bl_summary_notes(&subset.notes);
+        bl_summary_left_out(&subset.left_out);
+    }
+    bl_subset_free(&subset);
+    return code;
+}
+
 int bl_length_source_read(struct bl_length_source *lengths, const struct bl_plan_options *options, struct bl_cmd *cmd)
 {
     const struct bl_options *o = &cmd->options;
@@ -32,6 +48,10 @@ int bl_length_source_read(struct bl_length_source *lengths, const struct bl_plan
     if (lengths->list && columns.numbers)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--%s %s needs a table: a plain list has no columns",
                             columns.number[0].option, columns.number[0].name);
+    if (lengths->list && bl_subset_is_given(&lengths->subset))
+        return bl_error_set(&cmd->error, BL_EUSAGE,
+                            "--where, --dedup, --split, --take, --share and --first need a table: a plain list has no "
+                            "columns");
     int code = lengths->list ? bl_io_check_path(lengths->list, &cmd->error) : BL_OK;
     for (int i = 0; i < o->operands && !code; i++)
         code = bl_io_check_path(o->operand[i], &cmd->error);
@@ -41,7 +61,7 @@ int bl_length_source_read(struct bl_length_source *lengths, const struct bl_plan
         return bl_sequences_open(&lengths->table, &lengths->list, 1, true, &cmd->error);
     if (!o->operands)
         return bl_error_set(&cmd->error, BL_EUSAGE, "no table given: name sequences.tsv files, - or --lengths FILE");
-    return bl_sequences_open_columns(&lengths->table, o->operand, o->operands, &columns, &cmd->error);
+    return length_source_open(lengths, &columns, cmd);
 }
 
 int bl_length_source_require_T(struct bl_cmd *cmd)

@@ -4,16 +4,19 @@
 
 #include "cmd/cmd.h"
 #include "plan/options.h"
+#include "scan/subset_options.h"
 #include "store/sequences.h"
 
 struct bl_length_source {
     const char *list, *group_by; /* options */
+    struct bl_subset_options subset;
     struct bl_sequences table;
 };
 
 extern const struct bl_option bl_length_source_options[]; /* over struct bl_length_source */
 
-/* Reads the operands or --lengths; one of them must be given. options: those that name columns. */
+/* Reads the operands or --lengths; one of them must be given. options: those that name columns. Prints what the subset
+ * leaves out. */
 int bl_length_source_read(struct bl_length_source *lengths, const struct bl_plan_options *options, struct bl_cmd *cmd);
 
 /* Checks that -T is given. */

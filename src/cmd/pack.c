@@ -21,6 +21,7 @@ struct pack {
     struct bl_packing_request request; /* its task and repair are options */
     struct bl_pack_options options;
     struct bl_plan_options plan_options;
+    struct bl_subset_options subset;
     struct bl_inputs inputs;
     char *output, *sequences, *plan, *spool; /* resolved paths */
     struct bl_pipe_copy copy;                /* of the table given by --sequences, if that is a pipe */
@@ -128,6 +129,9 @@ static int pack_resolve(struct bl_cmd *cmd, struct pack *p)
     code = bl_options_check(&cmd->options, &cmd->error);
     if (code)
         return code;
+    code = bl_subset_check(&p->subset, &cmd->error);
+    if (code)
+        return code;
     code = p->print_config ? BL_OK : pack_check(cmd, p);
     return code ? code : bl_task_resolve(&p->request.task, &cmd->error);
 }
@@ -144,8 +148,8 @@ static int pack_peek_table(const struct pack *p, const struct bl_kind **kind, st
     if (code)
         goto out;
     *kind = name.size ? bl_kind_find(name.data) : given;
-    /* The table of attributes may add the column: then it is checked when the tables are joined. */
-    if (group_by && !p->inputs.attributes.path && bl_columns_find(header.data, group_by) < 0)
+    /* The table of attributes, or --split, may add the column: then it is checked when the tables are joined. */
+    if (group_by && !p->inputs.attributes.path && !p->subset.split.parts && bl_columns_find(header.data, group_by) < 0)
         code = bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", p->request.sequences, group_by);
     else if (name.size && !*kind)
         code =
@@ -194,7 +198,7 @@ static void pack_print_summary(const struct pack *p, const struct bl_packing_res
                      r->rate * (double)den / (double)num);
     bl_summary_finished(r->finished);
     bl_inputs_print_suppressed(&p->inputs, r->finished->empty, r->suppressed);
-    bl_inputs_print_excluded(r->table->excluded);
+    bl_summary_left_out(&r->table->left_out);
     if (r->attributes)
         bl_cmd_print("attributes: %s", r->attributes);
     if (r->unused)
@@ -271,6 +275,7 @@ static int pack_run(struct bl_cmd *cmd, struct pack *p)
     p->request.spool = p->spool;
     p->request.options = &p->options;
     p->request.plan_options = &p->plan_options;
+    p->request.subset = &p->subset;
     p->request.given = &cmd->options;
     p->request.workers = bl_cmd_workers(&cmd->common);
     p->request.cancel = &cmd->cancel;
@@ -304,9 +309,13 @@ int bl_cmd_pack(int argc, char **argv)
                  "With --task i/N, one of N processes that share the work; bload finish comes last."};
     const struct bl_option_group output[] = {{"Output", bl_pack_option_table, &p.options}, {0}};
     const struct bl_option_group others[] = {
-        {"Planning", bl_plan_option_table, &p.plan_options}, {"Strategy", bl_plan_strategy_table, &p.plan_options},
-        {"Tasks", bl_task_option_table, &p.request.task},    {"Configuration", table, &p},
-        {"General", bl_common_threads_table, &cmd.common},   {0},
+        {"Subset", bl_subset_option_table, &p.subset},
+        {"Planning", bl_plan_option_table, &p.plan_options},
+        {"Strategy", bl_plan_strategy_table, &p.plan_options},
+        {"Tasks", bl_task_option_table, &p.request.task},
+        {"Configuration", table, &p},
+        {"General", bl_common_threads_table, &cmd.common},
+        {0},
     };
     int code = bl_cmd_options(&cmd, output);
     if (!code)

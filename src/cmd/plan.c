@@ -281,9 +281,11 @@ static int directory_make_plan(struct bl_cmd *cmd, struct planning *p)
     bl_packing_result(p->packing, &result);
     p->plan_info = *result.plan_info;
     code = plan_report(p, e);
-    if (!code && !cmd->common.quiet)
-        bl_summary_plan(result.plan, result.plan_info);
-    return code;
+    if (code || cmd->common.quiet)
+        return code;
+    bl_summary_plan(result.plan, result.plan_info);
+    bl_summary_left_out(&result.table->left_out);
+    return BL_OK;
 }
 
 static int directory_plan(struct bl_cmd *cmd, struct planning *p)
@@ -293,6 +295,7 @@ static int directory_plan(struct bl_cmd *cmd, struct planning *p)
                                                .inputs = &p->inputs.set,
                                                .options = &p->pack_options,
                                                .plan_options = &p->options,
+                                               .subset = &p->lengths.subset,
                                                .given = &cmd->options,
                                                .plan_only = true,
                                                .workers = 1,
@@ -341,6 +344,9 @@ static int plan_run(struct bl_cmd *cmd, struct planning *p)
     code = bl_options_check(&cmd->options, &cmd->error);
     if (code)
         return code;
+    code = bl_subset_check(&p->lengths.subset, &cmd->error);
+    if (code)
+        return code;
     code = plan_find_directory(cmd, p);
     if (code)
         return code;
@@ -376,6 +382,7 @@ int bl_cmd_plan(int argc, char **argv)
         {NULL, bl_pack_option_table, &p.pack_options},
         {"Configuration", config_table, &p},
         {"Lengths", bl_length_source_options, &p.lengths},
+        {"Subset", bl_subset_option_table, &p.lengths.subset},
         {"Planning", bl_plan_option_table, &p.options},
         {"Strategy", bl_plan_strategy_table, &p.options},
         {"Output", table, &p},

@@ -22,6 +22,7 @@
 #include "run/state.h"
 #include "run/task.h"
 #include "scan/scan.h"
+#include "scan/subset.h"
 
 struct scan {
     const char *output;
@@ -32,6 +33,8 @@ struct scan {
     struct bl_progress progress;
     struct bl_progress_bar bar;
     struct bl_scan_progress found;
+    struct bl_subset_options subset;
+    struct bl_left_out_counts left_out;
     struct bl_task task;
     char *dir; /* with --task: the folder of all parts */
     struct bl_state state;
@@ -88,7 +91,7 @@ static void scan_print_found(const struct scan *scan, const char *what)
     bl_buffer_free(&text);
     bl_inputs_print_adjusted(f->adjusted);
     bl_inputs_print_totals(&f->totals);
-    bl_inputs_print_excluded(f->excluded);
+    bl_summary_left_out(&scan->left_out);
     bl_inputs_print_suppressed(&scan->inputs, f->empty, f->suppressed);
 }
 
@@ -132,6 +135,8 @@ static int scan_prepare(struct bl_cmd *cmd, struct scan *scan)
     if (code)
         return code;
     code = bl_input_set_header(&inputs->set, &header, e);
+    if (!code)
+        code = bl_subset_check_header(&scan->subset, header.data, "the table", e);
     bl_buffer_free(&header);
     if (code)
         return code;
@@ -188,6 +193,43 @@ static void scan_start_progress(const struct bl_cmd *cmd, struct scan *scan)
 
 /* --- the whole scan --------------------------------------------------------------------------------------------- */
 
+struct filling {
+    struct scan *scan;
+    const struct bl_scan *job;
+};
+
+static int scan_fill(void *context, struct bl_output *out, struct bl_error *e)
+{
+    struct filling *f = context;
+    struct scan *scan = f->scan;
+    int code = bl_scan_run(f->job, out, &scan->found, e);
+    bl_progress_bar_clear(&scan->bar);
+    scan->left_out.by[BL_LEFT_OUT_EXCLUDE] = scan->found.excluded;
+    return code;
+}
+
+/* Writes the table, or the subset of it; then the counts are those of the subset. */
+static int scan_write(const struct bl_cmd *cmd, struct scan *scan, const struct bl_scan *job, struct bl_output *out,
+                      struct bl_error *e)
+{
+    struct filling filling = {scan, job};
+    struct bl_subset subset = {
+        .options = &scan->subset, .base = job->base, .kind = job->kind, .cancel = job->env->cancel};
+    int code = bl_subset_run(&subset, NULL, scan_fill, &filling, out, e);
+    if (code || !bl_subset_is_given(&scan->subset))
+        goto out;
+    subset.found.totals.total = scan->found.totals.total;
+    subset.found.suppressed = scan->found.suppressed;
+    scan->found = subset.found;
+    for (int by = BL_LEFT_OUT_EXCLUDE + 1; by < BL_LEFT_OUT_OPTIONS; by++)
+        scan->left_out.by[by] = subset.left_out.by[by];
+    if (!cmd->common.quiet)
+        bl_summary_notes(&subset.notes);
+out:
+    bl_subset_free(&subset);
+    return code;
+}
+
 static int scan_run_all(struct bl_cmd *cmd, struct scan *scan)
 {
     struct bl_output out = {0};
@@ -202,8 +244,7 @@ static int scan_run_all(struct bl_cmd *cmd, struct scan *scan)
     scan_start_progress(cmd, scan);
     code = bl_isolation_start(scan->env.isolation, &cmd->error);
     if (!code)
-        code = bl_scan_run(&job, &out, &scan->found, &cmd->error);
-    bl_progress_bar_clear(&scan->bar);
+        code = scan_write(cmd, scan, &job, &out, &cmd->error);
     if (code)
         goto out;
     code = bl_input_set_unused(&scan->inputs.set, &scan->unused, &cmd->error);
@@ -288,6 +329,7 @@ static int scan_make_part(struct bl_cmd *cmd, struct scan *scan, struct bl_buffe
         return code;
     if (found)
         bl_cmd_print("%s is already there: nothing to do", path->data);
+    scan->left_out.by[BL_LEFT_OUT_EXCLUDE] = scan->found.excluded;
     snprintf(what, sizeof what, "task %" PRId64 "/%" PRId64, scan->task.index, scan->task.count);
     scan_print_found(scan, what);
     if (!found)
@@ -354,6 +396,7 @@ int bl_cmd_scan(int argc, char **argv)
     const struct bl_option_group groups[] = {{NULL, bl_pack_option_table, &scan.pack_options},
                                              {NULL, bl_plan_option_table, &scan.plan_options},
                                              {NULL, bl_plan_strategy_table, &scan.plan_options},
+                                             {"Subset", bl_subset_option_table, &scan.subset},
                                              {"Output", table, &scan},
                                              {"Tasks", bl_task_option_table, &scan.task},
                                              {"General", bl_common_threads_table, &cmd.common},
@@ -370,6 +413,9 @@ int bl_cmd_scan(int argc, char **argv)
     if (code)
         goto out;
     code = bl_options_check(&cmd.options, &cmd.error);
+    if (code)
+        goto out;
+    code = bl_subset_check(&scan.subset, &cmd.error);
     if (code)
         goto out;
     code = scan_prepare(&cmd, &scan);

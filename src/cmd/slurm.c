@@ -25,6 +25,7 @@
 struct content {
     struct bl_pack_options options;
     struct bl_plan_options plan_options;
+    struct bl_subset_options subset;
     struct bl_inputs inputs;
 };
 
@@ -161,7 +162,9 @@ static int slurm_resolve_file(struct bl_cmd *cmd, struct bl_slurm *s, struct con
                             "%s: the chain plans before it knows the bytes of a step: for a store write strategy: "
                             "store, and a T",
                             s->config);
-    code = bl_pack_check_options(cmd, &p->options);
+    code = bl_subset_check(&p->subset, e);
+    if (!code)
+        code = bl_pack_check_options(cmd, &p->options);
     return code ? code : bl_length_source_require_T(cmd);
 }
 
@@ -380,6 +383,7 @@ static int slurm_run(struct bl_cmd *cmd, struct bl_slurm *s, struct content *p)
     const struct bl_packing_request request = {.inputs = &p->inputs.set,
                                                .options = &p->options,
                                                .plan_options = &p->plan_options,
+                                               .subset = &p->subset,
                                                .given = &cmd->options,
                                                .cancel = &cmd->cancel};
     int code = slurm_resolve(cmd, s, p);
@@ -436,11 +440,9 @@ int bl_cmd_slurm(int argc, char **argv)
     /* The YAML file may contain all options of pack, none of which is a flag here. */
     const struct bl_option_group output[] = {{NULL, bl_pack_option_table, &p.options}, {0}};
     const struct bl_option_group others[] = {
-        {NULL, bl_plan_option_table, &p.plan_options},
-        {NULL, bl_plan_strategy_table, &p.plan_options},
-        {"Jobs", table, &s},
-        {"General", bl_common_table, &cmd.common},
-        {0},
+        {NULL, bl_subset_option_table, &p.subset},       {NULL, bl_plan_option_table, &p.plan_options},
+        {NULL, bl_plan_strategy_table, &p.plan_options}, {"Jobs", table, &s},
+        {"General", bl_common_table, &cmd.common},       {0},
     };
     int code = bl_cmd_options(&cmd, output);
     if (!code)

@@ -108,6 +108,24 @@ void bl_summary_faults(const struct bl_fault_counts *counts, const char *path)
     bl_buffer_free(&text);
 }
 
+void bl_summary_left_out(const struct bl_left_out_counts *counts)
+{
+    char a[BL_PLURAL_SIZE];
+    for (int by = 0; by < BL_LEFT_OUT_OPTIONS; by++) {
+        if (counts->by[by])
+            bl_cmd_print(BL_LEFT_OUT "%s: %s", bl_left_out_option((enum bl_left_out)by),
+                         bl_text_plural(a, counts->by[by], "sequence"));
+    }
+}
+
+void bl_summary_notes(const struct bl_buffer *notes)
+{
+    size_t at = 0, size;
+    const char *line;
+    while (bl_text_next_line(notes->data, notes->size, &at, &line, &size))
+        bl_cmd_print("%.*s", (int)size, line);
+}
+
 void bl_summary_complete(const char *dir, const struct bl_fault_counts *faults)
 {
     struct bl_buffer path = {0};

@@ -2,6 +2,8 @@
 #ifndef BL_SUMMARY_H
 #define BL_SUMMARY_H
 
+#include "base/buffer.h"
+#include "kind/left_out.h"
 #include "packing/fault_counts.h"
 #include "plan/plan.h"
 #include "run/finish.h"
@@ -16,6 +18,12 @@ void bl_summary_dataset(const char *dir, const struct bl_format *format, const s
 
 /* Prints "1 input skipped, 2 damaged: see sequences.tsv", if there are any. */
 void bl_summary_faults(const struct bl_fault_counts *counts, const char *path);
+
+/* Prints how many sequences were left out by request, for each option that did so. */
+void bl_summary_left_out(const struct bl_left_out_counts *counts);
+
+/* Prints the lines of a text, if it is not NULL. */
+void bl_summary_notes(const struct bl_buffer *notes);
 
 /* Reports that a dataset is complete. faults, or NULL: why the exit status is 3 nevertheless. */
 void bl_summary_complete(const char *dir, const struct bl_fault_counts *faults);

@@ -17,6 +17,7 @@
 #include "run/heartbeat.h"
 #include "run/options.h"
 #include "run/task.h"
+#include "scan/subset_options.h"
 
 /* Called on the caller's thread. Each may be NULL. */
 struct bl_packing_events {
@@ -33,12 +34,13 @@ struct bl_packing_events {
 
 /* What to pack, and how. All of it must outlive the packing. */
 struct bl_packing_request {
-    const char *output;                   /* the dataset's directory */
-    struct bl_input_set *inputs;          /* listed, kind known or in the table; packing closes attributes */
-    const char *sequences;                /* a table to pack, so that no scan is needed; or NULL */
-    const char *plan;                     /* a plan of that table, or NULL */
-    const char *spool;                    /* folder for tokens and inflated arrays, or NULL: DIR/.bload/spool */
-    struct bl_pack_options *options;      /* their SIMD level is resolved here, and durations of the next: */
+    const char *output;              /* the dataset's directory */
+    struct bl_input_set *inputs;     /* listed, kind known or in the table; packing closes attributes */
+    const char *sequences;           /* a table to pack, so that no scan is needed; or NULL */
+    const char *plan;                /* a plan of that table, or NULL */
+    const char *spool;               /* folder for tokens and inflated arrays, or NULL: DIR/.bload/spool */
+    struct bl_pack_options *options; /* their SIMD level is resolved here, and durations of the next: */
+    const struct bl_subset_options *subset;
     struct bl_plan_options *plan_options; /* part of the identity */
     const struct bl_options *given;       /* the option groups bound to these structs */
     struct bl_task task;

@@ -1,13 +1,13 @@
 #include "packing/parts.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
+#include <string.h>
 
-#include "base/output.h"
 #include "base/text.h"
 #include "packing/identity.h"
-#include "run/table_checksum.h"
 #include "run/task.h"
+#include "scan/merge.h"
+#include "scan/subset_options.h"
 
 int bl_parts_agree(const struct bl_state *state, int64_t tasks, const struct bl_options *options,
                    const struct bl_input_set *inputs, struct bl_error *e)
@@ -57,28 +57,39 @@ int bl_parts_require(const struct bl_state *state, const struct bl_parts *parts,
                         parts->missing, parts->tasks, parts->missing, parts->tasks, state->dir);
 }
 
-int bl_parts_merge(const struct bl_state *state, const struct bl_parts *parts, struct bl_merge *merge,
-                   struct bl_merged *merged, struct bl_error *e)
+/* An option of the subset must have the value that the tasks of the scan recorded. */
+struct subset_check {
+    const struct bl_state *state;
+    struct bl_error *e;
+};
+
+static int parts_check_option(void *context, const struct bl_option_group *group, const struct bl_option *option)
 {
-    struct bl_output out = {0};
-    merge->folder = state->folder;
-    merge->tasks = parts->tasks;
-    *merged = (struct bl_merged){0};
-    int code = bl_table_checksum_forget(state, e);
-    if (code)
-        goto out;
-    code = bl_output_own(&out, state->sequences, e);
-    if (code)
-        goto out;
-    code = bl_merge_run(merge, &out, merged, e);
-    if (code)
-        goto out;
-    code = bl_output_publish(&out, e);
-out:
-    bl_output_abort(&out);
-    if (code) { /* then there is no message about attributes */
-        free(merged->attributes);
-        merged->attributes = NULL;
-    }
+    const struct subset_check *check = context;
+    struct bl_buffer there = {0}, here = {0}, escaped = {0};
+    if (group->options != bl_subset_option_table)
+        return BL_OK;
+    bl_option_format(group, option, &here);
+    bl_text_escape(&escaped, here.data ? here.data : "", here.size);
+    int code = bl_state_value(check->state, BL_STATE_SCAN, option->name, &there, check->e);
+    if (!code)
+        code = bl_buffer_check(&here, check->e);
+    if (!code)
+        code = bl_buffer_check(&escaped, check->e);
+    if (!code && there.size && (there.size != escaped.size || memcmp(there.data, escaped.data, there.size) != 0))
+        code = bl_error_set(check->e, BL_EUSAGE, "%s was scanned with --%s %s: give the same", check->state->dir,
+                            option->name, there.data);
+    else if (!code && !there.size && escaped.size)
+        code = bl_error_set(check->e, BL_EUSAGE, "%s was scanned without --%s: give it to all commands, or to none",
+                            check->state->dir, option->name);
+    bl_buffer_free(&there);
+    bl_buffer_free(&here);
+    bl_buffer_free(&escaped);
     return code;
+}
+
+int bl_parts_check_subset(const struct bl_state *state, const struct bl_options *options, struct bl_error *e)
+{
+    struct subset_check check = {state, e};
+    return bl_options_each(options, parts_check_option, &check);
 }

@@ -1,11 +1,11 @@
-/* The parts that the tasks of bload scan wrote to DIR/.bload; together they form the table of the dataset. */
+/* The parts that the tasks of bload scan wrote to DIR/.bload; together they form the table of the dataset
+ * (scan/merge.h). */
 #ifndef BL_PARTS_H
 #define BL_PARTS_H
 
 #include "base/option.h"
 #include "packing/input_set.h"
 #include "run/state.h"
-#include "scan/merge.h"
 
 /* Checks that all tasks run the same scan of the same inputs, which must be listed and their kind in use. The first
  * task writes the identity. BL_EUSAGE: this scan differs; the message says how. */
@@ -22,10 +22,8 @@ int bl_parts_find(const struct bl_state *state, struct bl_parts *parts, struct b
 /* BL_EFAIL names a missing part, and the command that makes it. */
 int bl_parts_require(const struct bl_state *state, const struct bl_parts *parts, struct bl_error *e);
 
-/* Merges the parts, all of which must exist, into DIR/.bload/sequences.tsv. Only one file is published, since another
- * process may do the same. The caller sets callbacks in merge; folder and tasks are set here. The caller frees merged's
- * attributes. */
-int bl_parts_merge(const struct bl_state *state, const struct bl_parts *parts, struct bl_merge *merge,
-                   struct bl_merged *merged, struct bl_error *e);
+/* Checks that the options of the subset are those that the scan's tasks were given, for a process that does not list
+ * the inputs. BL_EUSAGE names one that differs. */
+int bl_parts_check_subset(const struct bl_state *state, const struct bl_options *options, struct bl_error *e);
 
 #endif

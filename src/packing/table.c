@@ -15,7 +15,9 @@
 #include "run/table_checksum.h"
 #include "scan/compare.h"
 #include "scan/join.h"
+#include "scan/merge.h"
 #include "scan/scan.h"
+#include "scan/subset.h"
 #include "store/plan_columns.h"
 
 #define COPY_PIECE ((size_t)1 << 16)
@@ -107,22 +109,41 @@ static int table_copy(const struct bl_packing *p, struct bl_output *out, struct 
     return code;
 }
 
-/* Copies a given table, since a resumed run must use the same one; likewise that of a finished dataset. */
+/* Copies a given table, since a resumed run must use the same one. */
+static int table_fill(void *packing, struct bl_output *out, struct bl_error *e)
+{
+    struct bl_packing *p = packing;
+    const struct bl_input_set *inputs = p->request.inputs;
+    if (!p->request.sequences)
+        return table_run_scan(p, out, e);
+    if (inputs->attributes || inputs->exclusion)
+        return bl_join_run(p->request.sequences, inputs->attributes, inputs->exclusion, out, table_on_fault, p, e);
+    return table_copy(p, out, e);
+}
+
+/* Writes the subset of the table that fill writes. */
+static int table_choose(struct bl_packing *p, bl_subset_fill *fill, void *context, struct bl_output *out,
+                        struct bl_error *e)
+{
+    size_t at = 0, size;
+    const char *line;
+    struct bl_subset subset = {
+        .options = p->request.subset, .base = p->request.inputs->base, .cancel = p->request.cancel};
+    int code = bl_subset_run(&subset, p->state.folder, fill, context, out, e);
+    while (!code && bl_text_next_line(subset.notes.data, subset.notes.size, &at, &line, &size))
+        bl_packing_message(p, false, "%.*s", (int)size, line);
+    bl_subset_free(&subset);
+    return code;
+}
+
+/* The table of a finished dataset has its subset already. */
 static int table_write(struct bl_packing *p, struct bl_error *e)
 {
-    const struct bl_input_set *inputs = p->request.inputs;
     struct bl_output out = {0};
     int code = bl_output_own(&out, p->state.sequences, e);
     if (code)
         goto out;
-    if (p->repairing)
-        code = bl_packing_restore_table(p, &out, e);
-    else if (!p->request.sequences)
-        code = table_run_scan(p, &out, e);
-    else if (inputs->attributes || inputs->exclusion)
-        code = bl_join_run(p->request.sequences, inputs->attributes, inputs->exclusion, &out, table_on_fault, p, e);
-    else
-        code = table_copy(p, &out, e);
+    code = p->repairing ? bl_packing_restore_table(p, &out, e) : table_choose(p, table_fill, p, &out, e);
     if (code)
         goto out;
     code = table_put(p, &out, e);
@@ -131,26 +152,60 @@ out:
     return code;
 }
 
+struct table_parts {
+    struct bl_merge merge;
+    struct bl_merged merged;
+};
+
+static int table_fill_merged(void *parts, struct bl_output *out, struct bl_error *e)
+{
+    struct table_parts *t = parts;
+    return bl_merge_run(&t->merge, out, &t->merged, e);
+}
+
+/* Merges the parts into the table. The first task's table stays; the others must have made the same. */
+static int table_write_merged(struct bl_packing *p, struct table_parts *t, struct bl_error *e)
+{
+    struct bl_output out = {0};
+    int code = bl_table_checksum_forget(&p->state, e);
+    if (code)
+        goto out;
+    code = bl_output_own(&out, p->state.sequences, e);
+    if (code)
+        goto out;
+    code = table_choose(p, table_fill_merged, t, &out, e);
+    if (code)
+        goto out;
+    code = bl_output_publish(&out, e);
+out:
+    bl_output_abort(&out);
+    return code;
+}
+
 static int table_merge(struct bl_packing *p, const struct bl_parts *parts, struct bl_error *e)
 {
     char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE];
-    struct bl_merged merged;
-    struct bl_merge merge = {
-        .cancel = p->request.cancel, .fault = table_on_fault, .tick = table_on_merge_progress, .sink = p};
+    struct table_parts t = {.merge = {.folder = p->state.folder,
+                                      .tasks = parts->tasks,
+                                      .cancel = p->request.cancel,
+                                      .fault = table_on_fault,
+                                      .tick = table_on_merge_progress,
+                                      .sink = p}};
+    const struct bl_merged *merged = &t.merged;
     bl_packing_progress_begin(p, "merge", "chunks", NULL, 0);
-    int code = bl_parts_merge(&p->state, parts, &merge, &merged, e);
+    int code = table_write_merged(p, &t, e);
     bl_packing_progress_end(p);
-    p->suppressed = merged.found.suppressed;
+    p->suppressed = merged->found.suppressed;
     if (code)
         goto out;
     if (p->request.plan_only)
         bl_packing_message(p, false, "%s: %s", bl_text_plural(a, parts->tasks, "part"),
-                           bl_text_plural(b, merged.found.rows, "row"));
-    if (merged.attributes && merged.unused)
-        bl_packing_message(p, false, "%s: %s to no sequence", merged.attributes,
-                           bl_text_plural(a, merged.unused, "row belongs|rows belong"));
+                           bl_text_plural(b, merged->found.rows, "row"));
+    if (merged->attributes && merged->unused)
+        bl_packing_message(p, false, "%s: %s to no sequence", merged->attributes,
+                           bl_text_plural(a, merged->unused, "row belongs|rows belong"));
 out:
-    free(merged.attributes);
+    free(merged->attributes);
     return code;
 }
 
@@ -296,6 +351,8 @@ static int table_plan_only(struct bl_packing *p, struct bl_error *e)
         return code;
     if (parts.tasks && p->request.inputs->sources)
         code = bl_parts_agree(&p->state, parts.tasks, p->request.given, p->request.inputs, e);
+    else if (parts.tasks)
+        code = bl_parts_check_subset(&p->state, p->request.given, e);
     if (code)
         return code;
     if (access(p->state.sequences, F_OK) != 0)
@@ -360,6 +417,12 @@ int bl_packing_check_inputs(const struct bl_packing_request *request, struct bl_
     if (request->sequences)
         return bl_packing_check_attributes(request, e);
     int code = bl_input_set_header(request->inputs, &header, e);
+    if (!code)
+        code = bl_subset_check_header(request->subset, header.data, "the table of this scan", e);
+    if (!code && request->subset->split.parts) {
+        bl_buffer_text(&header, "\tsplit");
+        code = bl_buffer_check(&header, e);
+    }
     if (!code && columns.group_by)
         code = table_check_column(header.data, "group-by", columns.group_by, e);
     for (int k = 0; !code && k < columns.numbers; k++)

@@ -53,15 +53,7 @@ static int chunk_rows_count(struct bl_chunk_rows *r, const struct bl_row *row, s
 {
     struct bl_scan_progress *found = &r->found;
     bool ok = row->status == BL_ROW_OK, damaged = ok && *row->reason, empty = bl_row_is_empty(row);
-    found->rows++;
-    found->steps += ok ? row->length : 0;
-    found->skipped += row->status == BL_ROW_SKIPPED;
-    found->excluded += row->status == BL_ROW_DROPPED;
-    found->empty += empty;
-    found->damaged += damaged;
-    found->adjusted += ok && bl_row_is_adjusted(row);
-    if (ok)
-        bl_kind_add_totals(r->rules->kind, row, &found->totals);
+    bl_scan_progress_count(found, r->rules->kind, row);
     if (row->status == BL_ROW_DROPPED || (ok && !damaged))
         return BL_OK;
     if (empty ? found->empty <= EMPTY_FAULTS_MAX : r->faults < FAULTS_MAX + (size_t)bl_row_is_damaged(row))

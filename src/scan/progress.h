@@ -21,6 +21,9 @@ struct bl_scan_progress {
     int64_t needed;           /* bytes: what decoding one input takes at most, if that is more than a reader's */
 };
 
+/* Counts a row; totals too, if kind is not NULL. */
+void bl_scan_progress_count(struct bl_scan_progress *found, const struct bl_kind *kind, const struct bl_row *row);
+
 /* Adds the counts of rows. */
 void bl_scan_progress_add(struct bl_scan_progress *all, const struct bl_scan_progress *some);
 

@@ -77,12 +77,18 @@ const char *bl_columns_name(enum bl_column column)
     return column_name[column];
 }
 
+int bl_columns_parse(const char *name)
+{
+    for (int c = 0; c < BL_COLUMNS_ALL; c++) {
+        if (strcmp(column_name[c], name) == 0)
+            return c;
+    }
+    return -1;
+}
+
 bool bl_columns_is_known(const char *name)
 {
-    bool known = false;
-    for (int c = 0; c < BL_COLUMNS_ALL; c++)
-        known |= strcmp(column_name[c], name) == 0;
-    return known;
+    return bl_columns_parse(name) >= 0;
 }
 
 int bl_columns_find(const char *header, const char *name)

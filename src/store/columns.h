@@ -62,6 +62,9 @@ int bl_columns_extra(const struct bl_columns *columns, char *const *field, struc
 /* The name of a known column. */
 const char *bl_columns_name(enum bl_column column);
 
+/* The known column of that name (enum bl_column), or -1. */
+int bl_columns_parse(const char *name);
+
 /* Whether the tool knows a column of that name. */
 bool bl_columns_is_known(const char *name);
 

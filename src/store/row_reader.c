@@ -120,6 +120,7 @@ int bl_row_reader_read(const struct bl_sequences *t, size_t i, struct bl_row_rea
     while (file > t->file && file->first > i)
         file--;
     const struct bl_columns *columns = &file->columns;
+    text->columns = columns;
     if (!t->offset || file->fd < 0)
         return bl_error_set(e, BL_EFAIL, "row %zu cannot be read back from %s", i, file->path);
     int code = row_read_line(file, t->offset[i], text, e);
@@ -160,6 +161,13 @@ void bl_row_reader_free(struct bl_row_reader *text)
     bl_buffer_free(&text->line);
     bl_buffer_free(&text->extra);
     bl_buffer_free(&text->ahead);
+}
+
+const char *bl_row_reader_field(const struct bl_row_reader *text, const char *name)
+{
+    int known = bl_columns_parse(name);
+    int at = known >= 0 ? text->columns->place[known] : -1;
+    return at >= 0 ? text->field[at] : NULL;
 }
 
 static void row_append_field(struct bl_buffer *out, const char *text)

@@ -15,6 +15,7 @@
  * with bl_row_reader_free. */
 struct bl_row_reader {
     struct bl_row row;
+    const struct bl_columns *columns; /* of the row's file */
     struct bl_buffer line, extra;
     char *field[BL_COLUMNS_MAX];
     struct bl_buffer ahead; /* part of the file that was read ahead, from byte ahead_at on */
@@ -27,6 +28,9 @@ struct bl_row_reader {
  * "", bytes -1, status ok, sampling "", stream -1, content 0. */
 int bl_row_reader_read(const struct bl_sequences *sequences, size_t i, struct bl_row_reader *text, struct bl_error *e);
 void bl_row_reader_free(struct bl_row_reader *text);
+
+/* The row's value in a known column of its file, valid as long as the row; NULL: it is not known, or not there. */
+const char *bl_row_reader_field(const struct bl_row_reader *text, const char *name);
 
 /* Appends a row as a line, with its newline. */
 void bl_row_format(const struct bl_row *row, struct bl_buffer *out);

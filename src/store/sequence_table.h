@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kind/left_out.h"
 #include "store/columns.h"
 
 struct bl_sequences_file {
@@ -32,6 +33,7 @@ struct bl_sequences {
     int64_t by_status[4];                     /* rows by enum bl_row_status */
     int64_t damaged;                          /* ok rows with a reason */
     int64_t excluded;                         /* dropped rows without a length: the scan left them out by request */
+    struct bl_left_out_counts left_out;       /* the same by option, as far as their reasons tell it */
     int64_t empty;                            /* skipped rows that are not faults */
     int64_t steps;                            /* of the ok rows */
     char *kind, *sampling; /* of the first ok row; "" if the table lacks the column, NULL if there is no such row */

@@ -128,6 +128,8 @@ static void sequences_count_row(struct bl_sequences *t, enum bl_row_status statu
 {
     t->by_status[status]++;
     t->excluded += status == BL_ROW_DROPPED && !length;
+    if (status == BL_ROW_DROPPED && !length)
+        bl_left_out_count(&t->left_out, reason);
     t->damaged += status == BL_ROW_OK && *reason;
     t->empty += status == BL_ROW_SKIPPED && strcmp(reason, BL_REASON_EMPTY) == 0;
 }
@@ -149,6 +151,10 @@ static int loader_add_row(struct sequences_loader *l, const struct bl_sequences_
     code = loader_reserve(l, t->count + 1, e);
     if (code)
         return code;
+    if (status == BL_ROW_OK && t->count < l->columns.rows && l->columns.left_out[t->count]) {
+        status = BL_ROW_DROPPED;
+        length = 0;
+    }
     if (status == BL_ROW_OK) {
         if (__builtin_add_overflow(t->steps, length, &t->steps))
             return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the lengths add up to more than 2^63", file->path,

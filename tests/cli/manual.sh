@@ -20,8 +20,10 @@ pages_of() {
     case $1 in
     scan) echo "$man/bload-sources.7" ;;
     pack) echo "$man/bload-sources.7 $SCRATCH/planning $SCRATCH/strategy" ;;
-    compare) echo "$SCRATCH/lengths $SCRATCH/planning" ;;
+    plan) echo "$SCRATCH/subset" ;;
+    compare) echo "$SCRATCH/lengths $SCRATCH/planning $SCRATCH/subset" ;;
     esac
+    sed -n '/^\.Ss Subset/,/^\.Ss Decoding/p' "$man/bload-sources.7" >"$SCRATCH/subset"
     sed -n '/^\.Ss Lengths/,/^\.Ss Planning/p' "$man/bload-plan.1" >"$SCRATCH/lengths"
     sed -n '/^\.Ss Planning/,/^\.Ss Strategy/p' "$man/bload-plan.1" >"$SCRATCH/planning"
     sed -n '/^\.Ss Strategy/,/^\.Ss Output/p' "$man/bload-plan.1" >"$SCRATCH/strategy"

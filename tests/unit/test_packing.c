@@ -19,6 +19,7 @@ struct setup {
     void *config;
     struct bl_cancel cancel;
     struct bl_packing_request request;
+    struct bl_subset_options subset;
     /* What was reported: */
     int faults, messages, phases;
     char fault[256];
@@ -80,6 +81,7 @@ static void setup_make(struct setup *s, const char *T)
         .inputs = &s->inputs,
         .options = &s->pack,
         .plan_options = &s->plan,
+        .subset = &s->subset,
         .given = &s->options,
         .workers = 2,
         .cancel = &s->cancel,

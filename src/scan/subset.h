@@ -1,0 +1,69 @@
+/* Subsets: which of the usable sequences of a table are taken. In this order: conditions (--where), sequences with
+ * another content than those before (--dedup), one part (--split, --take), a share by a hash (--share), the first
+ * (--first). A row that is left out becomes dropped, with a reason that names the option.
+ *
+ * The whole table must be there, since two of them need its order: tasks that scan parts of the inputs leave it to
+ * whoever merges their parts. Memory: two bytes a row, and with --dedup up to 32 more. */
+#ifndef BL_SUBSET_H
+#define BL_SUBSET_H
+
+#include "base/output.h"
+#include "kind/kind.h"
+#include "kind/left_out.h"
+#include "scan/condition.h"
+#include "scan/progress.h"
+#include "scan/subset_options.h"
+#include "store/sequences.h"
+
+/* A row, and the earlier one with the same content. */
+struct bl_twin {
+    size_t row, first;
+};
+
+/* Set the first members, then call bl_subset_open or bl_subset_run; free with bl_subset_free, also after an error. */
+struct bl_subset {
+    const struct bl_subset_options *options;
+    const char *base;               /* directory that the table's relative paths count from, or NULL */
+    const struct bl_kind *kind;     /* of the rows, for their totals; or NULL */
+    const struct bl_cancel *cancel; /* or NULL */
+
+    struct bl_left_out_counts left_out; /* rows that these options leave out */
+    struct bl_buffer
+        notes; /* what else is to be told, such as values that are no numbers: lines; "" or NULL: nothing */
+    struct bl_scan_progress found; /* bl_subset_run: counts of the rows that were written */
+
+    uint8_t *mark; /* [count] why a row is left out, or 0 */
+    uint8_t *part; /* [count] for --split: the part of each usable row; or NULL */
+    size_t count;
+    struct bl_twin *twin; /* [twins] by row */
+    size_t twins, capacity;
+    struct bl_condition condition[BL_TEXTS_MAX];
+    int conditions;
+    int64_t no_number[BL_TEXTS_MAX]; /* values that are none, of each condition */
+    int64_t no_content;              /* rows without a digest, for --dedup */
+};
+
+void bl_subset_free(struct bl_subset *subset);
+
+/* Checks that a table with this header line has the columns that the options need. name: of the table, for messages.
+ * BL_EUSAGE: it lacks one; the message lists what it has. */
+int bl_subset_check_header(const struct bl_subset_options *options, const char *header, const char *name,
+                           struct bl_error *e);
+
+/* Opens tables as bl_sequences_open_columns; rows that are left out are not ok there, and the parts of --split are the
+ * groups of a column split that they lack. "-" and pipes may be among them, which are copied. Without options given it
+ * only opens them. BL_EUSAGE also: a column is missing, or is another split; BL_EFAIL: no sequence is left, or files
+ * cannot be compared. */
+int bl_subset_open(struct bl_subset *subset, struct bl_sequences *table, const char *const *paths, int count,
+                   const struct bl_sequences_columns *columns, struct bl_error *e);
+
+/* Writes a table, header line first. */
+typedef int bl_subset_fill(void *context, struct bl_output *out, struct bl_error *e);
+
+/* Has a table written, and writes it to out with the rows that are left out as dropped ones, and for --split with the
+ * column split. dir: where the first table may wait, or NULL: $TMPDIR. Without options given, fill writes to out.
+ * Errors as above. */
+int bl_subset_run(struct bl_subset *subset, const char *dir, bl_subset_fill *fill, void *context, struct bl_output *out,
+                  struct bl_error *e);
+
+#endif

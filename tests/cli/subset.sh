@@ -1,0 +1,255 @@
+# Subsets and splits: --where, --dedup, --split, --take, --share, --first.
+# shellcheck shell=bash disable=SC2317
+
+# A table of four sequences.
+table() {
+    printf 'id\tlength\tspeaker\tscore\na\t5\ts1\t0.5\nb\t6\ts2\tx\nc\t7\ts1\t\nd\t8\ts3\t1e1\n' >t.tsv
+}
+
+# many N: a table of so many sequences of ten speakers.
+many() {
+    awk -v n="$1" 'BEGIN { print "id\tlength\tspeaker"; for (i = 0; i < n; i++) printf "clip/%d.wav\t%d\ts%d\n", i, 1 + i % 9, i % 10 }'
+}
+
+# arrays FOLDER COUNT CYCLE: number i has 3 + i % 4 rows of the number i % CYCLE, so that they are the first ones again.
+arrays() {
+    mkdir -p "$1"
+    python3 - "$1" "$2" "$3" <<'END'
+import struct, sys
+for i in range(int(sys.argv[2])):
+    n = 3 + i % 4
+    header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 2), }" % n
+    header += " " * (117 - len(header)) + "\n"
+    with open("%s/%02d.npy" % (sys.argv[1], i), "wb") as f:
+        f.write(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode() + struct.pack("<%df" % (2 * n), *[i % int(sys.argv[3])] * (2 * n)))
+END
+}
+
+# taken OPTION...: numbers of the rows of t.tsv that are planned.
+taken() {
+    bload plan -q -T 100 t.tsv "$@" | tail -n +2 | cut -f 2 | sort -n | xargs
+}
+
+# chosen [TABLE]: ids of its usable rows.
+chosen() {
+    awk -F '\t' '$6 == "ok" { print $1 }' "${1:-$OUT}"
+}
+
+test_conditions() {
+    table
+    is '2 3' "$(taken --where 'length > 6')"
+    is '0 1' "$(taken --where 'length<=6')"
+    is '1 2' "$(taken --where 'length>=6' --where 'length<8')"
+    is '0 2' "$(taken --where speaker=s1)"
+    is '1 3' "$(taken --where 'speaker != s1')"
+    is '0 1' "$(taken --where 'id~[ab]')"
+    is 3 "$(taken --where score=10)"
+    is 3 "$(taken --where score=10.0)"
+    is 2 "$(taken --where score=)"
+    is '0 1 2' "$(taken --where score!=10)"
+    is '1 2' "$(bload plan -q -T 100 - --where 'length>5' --first 2 <t.tsv | tail -n +2 | cut -f 2 | sort -n | xargs)"
+    expect 0 bload plan -T 100 t.tsv --where 'score > 0.1' --first 1 -o plan
+    err_has 'bload: --where score > 0.1: 2 values are no numbers, and left out'
+    err_has 'bload: left out by --where: 2 sequences'
+    err_has 'bload: left out by --first: 1 sequence'
+    # Whole numbers are compared as such: these are equal as doubles.
+    printf 'id\tlength\tn\na\t1\t9007199254740993\nb\t1\t9007199254740992\n' >t.tsv
+    is 0 "$(taken --where n=9007199254740993)"
+}
+
+test_bad_conditions() {
+    table
+    for bad in length 'length==5' '=5' 'length=>5' '' 'length ! 5'; do
+        expect 2 bload plan -T 100 t.tsv --where "$bad"
+        err_has 'where expects'
+    done
+    expect 2 bload compare -T 100 t.tsv --where 'length>=abc'
+    err_has '--where "length>=abc": < <= > >= compare numbers, and "abc" is none'
+    expect 2 bload compare -T 100 t.tsv --where 'age>5'
+    err_has '--where age>5: t.tsv has no column "age", but id, length, speaker, score'
+    expect 2 bload plan -T 100 t.tsv --split a=50%,b=50% --split-by video
+    err_has '--split-by video: t.tsv has no column "video", but id, length, speaker, score'
+    expect 2 bload plan -T 100 t.tsv --dedup
+    err_has '--dedup: t.tsv has no column content'
+    expect 1 bload plan -T 100 t.tsv --where 'length>5' --where 'score=7'
+    err_has 'bload: plan: no sequence is left: 4 by --where'
+    printf '5\n6\n' >lengths
+    expect 2 bload plan -T 100 --lengths lengths --first 1
+    err_has 'need a table: a plain list has no columns'
+}
+
+test_bad_parts() {
+    table
+    for bad in train=50%,val=49% train=50%,val=51% train=50,val=50 train=100%,val=0% train=50%,train=50% =100% 'a b=100%' 'a=100%,' '' \
+        a=99.9999999%,b=0.0000001%; do
+        expect 2 bload compare -T 100 t.tsv --split "$bad"
+        err_has 'compare: --split expects names and percentages that are 100% together'
+    done
+    for bad in 0% 101% 10 -5% 1.2345678% %; do
+        expect 2 bload compare -T 100 t.tsv --share "$bad"
+        err_has 'compare: --share expects a percentage above 0%, up to 100%'
+    done
+    expect 2 bload compare -T 100 t.tsv --split train=90%,val=10% --take vol
+    err_has '--take vol: --split train=90%,val=10% has no such part'
+    expect 2 bload compare -T 100 t.tsv --take val
+    err_has '--take val needs --split, or a table with a column split: t.tsv has none'
+    expect 2 bload compare -T 100 t.tsv --split-by speaker
+    err_has '--split-by needs --split'
+    expect 2 bload compare -T 100 t.tsv --first 0
+    expect 0 bload compare -q -T 100 t.tsv --split a=99.999999%,b=0.000001%
+}
+
+# A sequence's share and part depend on its id alone, and on the column alone.
+test_shares_and_parts() {
+    many 2000 >t.tsv
+    bload plan -q -T 100 t.tsv --share 10% --strategy naive | tail -n +2 | cut -f 2 | sort >ten
+    bload plan -q -T 100 t.tsv --share 30% --strategy naive | tail -n +2 | cut -f 2 | sort >thirty
+    is '' "$(comm -23 ten thirty)"
+    [ "$(wc -l <ten)" -gt 150 ] && [ "$(wc -l <ten)" -lt 250 ]
+    [ "$(wc -l <thirty)" -gt 540 ] && [ "$(wc -l <thirty)" -lt 660 ]
+    is 2000 "$(taken --share 100% | wc -w)"
+    mv t.tsv large.tsv
+    many 700 >t.tsv
+    bload plan -q -T 100 t.tsv --share 10% --strategy naive --seed 5 | tail -n +2 | cut -f 2 | sort >fewer
+    cmp fewer <(awk '$1 < 700' ten)
+    mv large.tsv t.tsv
+    # The parts are all of the table, and another hash than the share's divides it.
+    local split=(--split 'train=70%,val=20%,test=10%')
+    for part in train val test; do taken "${split[@]}" --take $part | tr ' ' '\n' >rows.$part; done
+    cmp <(sort -n rows.*) <(seq 0 1999)
+    [ "$(wc -l <rows.test)" -gt 150 ] && [ "$(wc -l <rows.test)" -lt 250 ]
+    [ "$(taken "${split[@]}" --take train --share 70% | wc -w)" -lt 1060 ]
+    # A speaker is in one part.
+    for part in train val test; do
+        for i in $(taken --split train=40%,val=30%,test=30% --split-by speaker --take $part); do echo $((i % 10)) $part; done
+    done | sort -u >speakers
+    is 10 "$(wc -l <speakers)"
+}
+
+test_equal_content_is_taken_once() {
+    arrays a 16 8
+    mkdir b
+    python3 - <<'END'
+import struct
+header = "{'descr': '<f4', 'fortran_order': False, 'shape': (50000, 2), }"
+header += " " * (117 - len(header)) + "\n"
+data = bytearray(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode() + bytes(400000))
+open("b/1.npy", "wb").write(data)
+data[200000] = 1
+open("b/2.npy", "wb").write(data)
+open("b/3.npy", "wb").write(data)
+END
+    expect 0 bload scan a b --dedup
+    err_has 'bload: left out by --dedup: 9 sequences'
+    is 'left out by --dedup: the content of 07.npy' "$(field reason 16 <"$OUT")"
+    is "$(seq -f '%02g.npy' 0 7)"$'\n1.npy\n2.npy' "$(chosen)" # 1 and 2 have the same digest
+    is "$(field content 17 <"$OUT")" "$(field content 18 <"$OUT")"
+    expect 0 bload scan -q a -o t.tsv
+    rm a/12.npy
+    expect 1 bload plan -T 100 t.tsv --dedup
+    err_has '--dedup compares files, and cannot open a/12.npy: No such file or directory'
+}
+
+test_equal_documents_and_clips() {
+    mkdir d
+    printf '{"text": "aaa"}\n{"text": "bb"}\n{"text": "aaa"}\n' | tee d/1.jsonl >d/2.jsonl
+    expect 0 bload scan d --tokenizer bytes --dedup
+    is $'1.jsonl#0\n1.jsonl#16' "$(chosen)"
+    is 'left out by --dedup: the content of 1.jsonl#0' "$(field reason 3 <"$OUT")"
+    # Two clips of one file have its content, and are two; the same clip of a copy is one.
+    mkdir v
+    cp "$(fixture h264-30.mp4)" v/a.mp4
+    cp v/a.mp4 v/b.mp4
+    printf 'path,start_frame,end_frame,id,speaker\nv/a.mp4,0,10,1,x\nv/a.mp4,10,20,2,x\nv/b.mp4,10,20,3,y\nv/b.mp4,5,20,4,y\n' >c.csv
+    expect 0 bload scan --kind video c.csv --dedup
+    is $'c.csv/1\nc.csv/2\nc.csv/4' "$(chosen | sed 's,^[^/]*$,c.csv/&,')"
+    expect 0 bload scan --kind video c.csv --where speaker=y --first 1
+    is 3 "$(chosen | sed 's,.*/,,')"
+    expect 0 bload scan --kind video c.csv --split a=50%,b=50% --split-by path
+    is 2 "$(cut -f 4 "$OUT" | tail -n +2 | paste - <(field split <"$OUT") | sort -u | wc -l)"
+}
+
+# One table and one dataset: by a scan, by tasks, from a YAML file, of a table that was made before, and gone on with.
+test_every_way_takes_the_same() {
+    arrays a 40 20
+    local options=(--where 'length>3' --dedup --split 'train=60%,val=40%' --take train --share 60% --first 2) T=(-T longest --shard-size 1)
+    expect 0 bload scan a "${options[@]}" -o scan.tsv
+    err_has 'bload: 40 files: 2 sequences of'
+    for by in where dedup take share first; do err_has "bload: left out by --$by: "; done
+    is 2 "$(chosen scan.tsv | wc -l)"
+    expect 0 bload scan -q a -o all.tsv
+    expect 0 bload pack a "${T[@]}" "${options[@]}" -o one
+    for by in where dedup take share first; do err_has "bload: left out by --$by: "; done
+    same scan.tsv one/sequences.tsv
+    grep -q '"split": "train=60%,val=40%"' one/manifest.json
+    expect 0 bload verify -q one
+    expect 0 bload pack -q --sequences all.tsv "${T[@]}" "${options[@]}" -o table
+    same scan.tsv table/sequences.tsv
+    diff -r one/shards table/shards
+    # The table of a subset is its own subset.
+    expect 0 bload pack -q --sequences scan.tsv "${T[@]}" "${options[@]}" -o again
+    same scan.tsv again/sequences.tsv
+    expect 0 bload pack -q --sequences scan.tsv "${T[@]}" --take train -o column
+    diff -r one/shards column/shards
+    for i in 1 0 2; do expect 0 bload scan -q a "${options[@]}" --task $i/3 -o tasks; done
+    expect 2 bload plan "${T[@]:0:2}" tasks
+    err_has 'tasks was scanned with --where length>3: give the same'
+    expect 2 bload plan "${T[@]:0:2}" "${options[@]}" --first 3 tasks
+    err_has 'tasks was scanned with --first 2: give the same'
+    expect 0 bload plan "${T[@]:0:2}" "${options[@]}" tasks
+    err_has 'bload: left out by --first: '
+    same scan.tsv tasks/.bload/sequences.tsv
+    expect 2 bload pack -q a "${T[@]}" --task 0/2 -o tasks
+    err_has 'of another configuration: where is'
+    for i in 1 0; do expect 0 bload pack -q a "${T[@]}" "${options[@]}" --task $i/2 -o tasks; done
+    expect 0 bload finish tasks
+    err_has 'bload: left out by --first: '
+    diff -r one tasks
+    printf 'sources: [a]\nT: longest\nshard-size: 1\nwhere: ["length>3"]\ndedup: true\nsplit: train=60%%,val=40%%\ntake: train\nshare: 60%%\nfirst: 2\n' >set.yaml
+    expect 0 bload pack -q -c set.yaml --task 0/2 -o yaml
+    expect 2 bload pack -q -c set.yaml --first 1 -o yaml
+    expect 0 bload pack -q -c set.yaml -o yaml
+    same one/manifest.json yaml/manifest.json
+    expect 0 bload pack -c set.yaml --print-config -o yaml
+    out_has 'where: ["length>3"]'
+    cp "$OUT" printed.yaml
+    expect 0 bload pack -c printed.yaml
+    err_has 'yaml is already complete'
+    rm one/shards/00000/shard-00000000.safetensors
+    expect 0 bload pack -q a "${T[@]}" "${options[@]}" -o one
+    diff -r one tasks
+    expect 1 bload scan a --where 'length>100' -o none.tsv
+    err_has 'bload: scan: no sequence is left: 40 by --where'
+    [ ! -e none.tsv ]
+    expect 1 bload pack -q a "${T[@]}" --where 'length>100' -o none
+    expect 2 bload scan a --where 'size>1'
+    err_has 'has no column "size", but id, length, kind, path, bytes, status, reason, sampling, stream, content'
+    expect 2 bload scan a "${options[@]}" --where 'x>'
+}
+
+# The parts of a split that only the command makes share no block either.
+test_parts_are_groups() {
+    many 300 >t.tsv
+    expect 0 bload plan -q -T 50 t.tsv --split a=50%,b=50% --group-by split -o plan.tsv
+    taken --split a=50%,b=50% --take a | tr ' ' '\n' >rows.a
+    is '' "$(awk -F '\t' 'NR == FNR { a[$1] = 1; next } FNR > 1 { part = $2 in a ? 1 : 2; if (of[$1] && of[$1] != part) print; of[$1] = part }' rows.a plan.tsv)"
+    expect 1 bload plan -q -T 50 t.tsv --group-by split
+    err_has 'no column "split" to group by'
+}
+
+# Attributes are columns of conditions; what is left out need not have numbers; parts can be groups.
+test_other_columns() {
+    arrays a 8 8
+    printf 'id,speaker,images\n' >labels.csv
+    for i in 0 1 2 3 4 5 6 7; do echo "0$i,s$((i % 2)),$([ $i = 3 ] && echo none || echo $i)"; done >>labels.csv
+    expect 0 bload pack a -T 20 --attributes labels.csv --where images!=none --max-column images=9 --split a=50%,b=50% --group-by split -o d
+    err_has 'bload: left out by --where: 1 sequence'
+    expect 0 bload scan -q a --attributes labels.csv -o t.tsv
+    expect 0 bload plan -q -T 20 t.tsv --where images!=none --max-column images=9
+    expect 2 bload plan -q -T 20 t.tsv --max-column images=9
+    expect 0 bload pack -q --sequences d/sequences.tsv -T 20 --split a=50%,b=50% -o same
+    expect 2 bload pack -q --sequences d/sequences.tsv -T 20 --split b=50%,a=50% -o other
+    err_has "and the table's column split"
+    expect 1 bload pack -q --sequences d/sequences.tsv -T 20 --take c -o other
+    err_has 'no sequence is left: 7 by --take'
+}
