@@ -16,6 +16,13 @@ char *bl_path_join(const char *base, const char *path)
     return joined;
 }
 
+void bl_path_free_all(char **paths, size_t count)
+{
+    for (size_t i = 0; paths && i < count; i++)
+        free(paths[i]);
+    free(paths);
+}
+
 char *bl_path_parent(const char *path)
 {
     size_t size = strlen(path);

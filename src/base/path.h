@@ -9,6 +9,9 @@
  * of memory. */
 char *bl_path_join(const char *base, const char *path);
 
+/* Frees an array of count paths; NULL is accepted. */
+void bl_path_free_all(char **paths, size_t count);
+
 /* Returns the last component: the text after the last slash. */
 const char *bl_path_name(const char *path);
 

@@ -16,6 +16,7 @@ struct viewing {
     const char *output, *group_by;
     int64_t epochs, epoch_steps, repeat_max;
     int mix;
+    struct bl_subset_options subset;
     struct bl_plan_options options;
     char **dir; /* [operands] */
     double *weight;
@@ -99,6 +100,15 @@ static void view_print_message(void *sink, const char *text)
         bl_cmd_print("%s", text);
 }
 
+static void view_print_left_out(void *sink, const struct bl_subset *subset)
+{
+    const struct viewing *v = sink;
+    if (v->quiet)
+        return;
+    bl_summary_notes(&subset->notes);
+    bl_summary_left_out(&subset->left_out);
+}
+
 static void view_print_summary(const struct viewing *v)
 {
     const struct bl_manifest *m = &v->made.manifest;
@@ -128,6 +138,11 @@ static int view_run(struct bl_cmd *cmd, struct viewing *v)
     if (!code && !v->output)
         code = bl_error_set(e, BL_EUSAGE, "-o must be given: the directory of the view");
     if (!code)
+        code = bl_subset_check(&v->subset, e);
+    if (!code && v->subset.split.parts && !v->subset.take && !(v->group_by && strcmp(v->group_by, "split") == 0))
+        code = bl_error_set(e, BL_EUSAGE, "--split needs --take NAME: a view has no table of its own for a column "
+                                          "split; make one view for each part");
+    if (!code)
         code = operands_parse(cmd, v);
     if (!code)
         code = bl_cmd_check_parent("-o", v->output, false, e);
@@ -144,7 +159,9 @@ static int view_run(struct bl_cmd *cmd, struct viewing *v)
                                             .epochs = v->epochs,
                                             .epoch_steps = v->epoch_steps,
                                             .repeat_max = v->repeat_max,
+                                            .subset = &v->subset,
                                             .message = view_print_message,
+                                            .left_out = view_print_left_out,
                                             .sink = v};
     code = bl_view_make(&request, &v->made, e);
     if (!code && !v->quiet)
@@ -164,6 +181,7 @@ int bl_cmd_view(int argc, char **argv)
                  "dataset; the datasets must stay where they are."};
     const struct bl_option_group groups[] = {{"Output", table, &v},
                                              {"Sources", mix_table, &v},
+                                             {"Subset", bl_subset_option_table, &v.subset},
                                              {"Planning", bl_plan_option_table, &v.options},
                                              {"Strategy", bl_plan_strategy_table, &v.options},
                                              {"General", bl_common_table, &cmd.common},

@@ -34,8 +34,6 @@ struct view_job {
     struct bl_dataset *source; /* [request->count] */
     struct bl_buffer identity;
     struct bl_sequences table; /* of all sources; its lengths become the stored ones */
-    int64_t *renamed;
-    size_t renamed_count;
     int64_t *first_row; /* [count + 1] */
     struct bl_places places;
     struct bl_attribute_values values;
@@ -392,12 +390,34 @@ static void lengths_set_stored(struct view_job *job)
                      bl_text_count(b, steps));
 }
 
+/* Opens the tables of the sources as one, whose rows are those of the subset. */
+static int table_open(struct view_job *job, struct bl_error *e)
+{
+    const struct bl_view_request *r = job->request;
+    struct bl_sequences_columns columns = bl_plan_columns_wanted(r->group_by, r->options);
+    struct bl_subset subset = {.options = r->subset};
+    size_t count = (size_t)r->count;
+    columns.may_repeat = true;
+    char **path = calloc(count, sizeof *path);
+    int code = path ? BL_OK : bl_error_memory(e);
+    for (size_t s = 0; s < count && !code; s++) {
+        path[s] = bl_path_join(r->dir[s], BL_SEQUENCES_FILE);
+        code = path[s] ? BL_OK : bl_error_memory(e);
+    }
+    if (!code)
+        code = bl_subset_open(&subset, &job->table, (const char *const *)path, r->count, &columns, e);
+    if (!code && r->left_out)
+        r->left_out(r->sink, &subset);
+    bl_subset_free(&subset);
+    bl_path_free_all(path, count);
+    return code;
+}
+
 static int sequences_read(struct view_job *job, struct bl_error *e)
 {
     const struct bl_view_request *r = job->request;
     struct bl_manifest *m = job->manifest;
-    const struct bl_sequences_columns columns = bl_plan_columns_wanted(r->group_by, r->options);
-    int code = bl_sequences_open_sources(&job->table, r->dir, r->count, &columns, &job->renamed, &job->renamed_count, e);
+    int code = table_open(job, e);
     if (code)
         return code;
     struct bl_index *index = calloc((size_t)r->count, sizeof *index);
@@ -589,7 +609,8 @@ static int view_write(struct view_job *job, struct bl_view_made *made, struct bl
     if (!code)
         code = plans_write(job, made, e);
     if (!code)
-        code = bl_places_write(&job->places, dir, &m->format, &job->values, job->renamed, job->renamed_count, e);
+        code = bl_places_write(&job->places, dir, &m->format, &job->values, job->table.repeated,
+                               job->table.repeats, e);
     if (!code)
         code = bl_manifest_add_file(m, dir, BL_PLACES_FILE, e);
     if (!code)
@@ -622,7 +643,6 @@ out:
     bl_planner_free(&job.planner);
     bl_blend_free(&job.blend);
     bl_plan_free(&job.plan);
-    free(job.renamed);
     free(job.first_row);
     made->plan.block_ptr = NULL; /* only its counts are of use */
     made->plan.sequence = NULL;

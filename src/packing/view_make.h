@@ -9,6 +9,7 @@
 #include "base/option.h"
 #include "plan/blend.h"
 #include "plan/options.h"
+#include "scan/subset.h"
 #include "store/manifest.h"
 
 enum bl_blending { BL_BLEND_BATCH, BL_BLEND_RANDOM };
@@ -19,11 +20,13 @@ struct bl_view_request {
     const double *weight;   /* [count] 0: none, of all or of no source */
     int count;
     const char *group_by;             /* a column, or NULL */
+    const struct bl_subset_options *subset;
     enum bl_blending mix;             /* of several sources */
     struct bl_plan_options *options;  /* durations are resolved here */
     const struct bl_options *given;   /* the options that these are bound to: the identity of the view */
     int64_t epochs, epoch_steps, repeat_max;
     void (*message)(void *sink, const char *text); /* what a user should know; or NULL */
+    void (*left_out)(void *sink, const struct bl_subset *subset); /* what the subset left out; or NULL */
     void *sink;
 };
 

@@ -84,22 +84,13 @@ static double info_hours(const struct bl_info *info, const struct bl_sequences *
 static int info_open_table(const struct bl_info *info, const char *dir, struct bl_sequences *table, struct bl_error *e)
 {
     const struct bl_manifest *m = &info->manifest;
-    int64_t *renamed = NULL;
-    size_t count = 0;
-    if (!m->sources)
+    const struct bl_sequences_columns columns = {.may_repeat = true};
+    if (!bl_manifest_is_view(m))
         return bl_sequences_open_dataset(table, dir, NULL, e);
-    char **path = calloc(m->sources, sizeof *path);
-    int code = path ? BL_OK : bl_error_memory(e);
-    for (size_t s = 0; s < m->sources && !code; s++) {
-        path[s] = bl_path_join(dir, m->source[s].path);
-        code = path[s] ? BL_OK : bl_error_memory(e);
-    }
-    if (!code)
-        code = bl_sequences_open_sources(table, (const char *const *)path, (int)m->sources, NULL, &renamed, &count, e);
-    for (size_t s = 0; path && s < m->sources; s++)
-        free(path[s]);
-    free(path);
-    free(renamed);
+    char **path = bl_view_source_tables(m, dir);
+    int code = path ? bl_sequences_open_columns(table, (const char *const *)path, (int)m->sources, &columns, e)
+                    : bl_error_memory(e);
+    bl_path_free_all(path, m->sources);
     return code;
 }
 

@@ -19,6 +19,7 @@ void bl_sequences_close(struct bl_sequences *t)
     for (int k = 0; k < BL_SEQUENCES_NUMBERS_MAX; k++)
         free(t->number[k]);
     free(t->offset);
+    free(t->repeated);
     free(t->kind);
     free(t->sampling);
     *t = (struct bl_sequences){0};

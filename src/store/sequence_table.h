@@ -30,6 +30,8 @@ struct bl_sequences {
     double *number[BL_SEQUENCES_NUMBERS_MAX]; /* [count] each, the requested columns of numbers, 0 for rows that are not
                                                  ok; or NULL */
     int64_t *offset;                          /* [count] byte of the row in its file; NULL for plain lengths */
+    int64_t *repeated; /* [repeats] ascending: rows whose id another row has too, where that is allowed; or NULL */
+    size_t repeats;
     int64_t by_status[4];                     /* rows by enum bl_row_status */
     int64_t damaged;                          /* ok rows with a reason */
     int64_t excluded;                         /* dropped rows without a length: the scan left them out by request */

@@ -313,15 +313,8 @@ out:
     return code;
 }
 
-/* Rows of ids that occur several times. */
-struct renamed_rows {
-    int64_t *row;
-    size_t count;
-};
-
-/* renamed: NULL: each id must be in one row only. */
 static int sequences_open(struct bl_sequences *t, const char *const *paths, int count, bool lengths,
-                          const struct bl_sequences_columns *columns, struct renamed_rows *renamed, struct bl_error *e)
+                          const struct bl_sequences_columns *columns, struct bl_error *e)
 {
     *t = (struct bl_sequences){.mixed = SIZE_MAX};
     struct sequences_loader l = {.table = t};
@@ -338,8 +331,8 @@ static int sequences_open(struct bl_sequences *t, const char *const *paths, int 
     if (code)
         goto out;
     if (l.hash)
-        code = renamed ? bl_duplicates_collect(l.hash, t->count, &renamed->row, &renamed->count, e)
-                       : bl_duplicates_check(t, l.hash, e);
+        code = l.columns.may_repeat ? bl_duplicates_collect(l.hash, t->count, &t->repeated, &t->repeats, e)
+                                    : bl_duplicates_check(t, l.hash, e);
 out:
     free(l.hash);
     bl_groups_free(&l.groups);
@@ -350,13 +343,13 @@ out:
 
 int bl_sequences_open(struct bl_sequences *t, const char *const *paths, int count, bool lengths, struct bl_error *e)
 {
-    return sequences_open(t, paths, count, lengths, NULL, NULL, e);
+    return sequences_open(t, paths, count, lengths, NULL, e);
 }
 
 int bl_sequences_open_columns(struct bl_sequences *t, const char *const *paths, int count,
                               const struct bl_sequences_columns *columns, struct bl_error *e)
 {
-    return sequences_open(t, paths, count, false, columns, NULL, e);
+    return sequences_open(t, paths, count, false, columns, e);
 }
 
 int bl_sequences_open_dataset(struct bl_sequences *t, const char *dir, const struct bl_sequences_columns *columns,
@@ -364,30 +357,8 @@ int bl_sequences_open_dataset(struct bl_sequences *t, const char *dir, const str
 {
     *t = (struct bl_sequences){0};
     char *path = bl_path_join(dir, BL_SEQUENCES_FILE);
-    int code = path ? sequences_open(t, &(const char *){path}, 1, false, columns, NULL, e) : bl_error_memory(e);
+    int code = path ? sequences_open(t, &(const char *){path}, 1, false, columns, e) : bl_error_memory(e);
     free(path);
-    return code;
-}
-
-int bl_sequences_open_sources(struct bl_sequences *t, const char *const *dirs, int count,
-                              const struct bl_sequences_columns *columns, int64_t **renamed, size_t *renamed_count,
-                              struct bl_error *e)
-{
-    struct renamed_rows rows = {0};
-    *t = (struct bl_sequences){0};
-    char **path = calloc((size_t)count, sizeof *path);
-    int code = path ? BL_OK : bl_error_memory(e);
-    for (int i = 0; i < count && !code; i++) {
-        path[i] = bl_path_join(dirs[i], BL_SEQUENCES_FILE);
-        code = path[i] ? BL_OK : bl_error_memory(e);
-    }
-    if (!code)
-        code = sequences_open(t, (const char *const *)path, count, false, columns, &rows, e);
-    for (int i = 0; path && i < count; i++)
-        free(path[i]);
-    free(path);
-    *renamed = rows.row;
-    *renamed_count = rows.count;
     return code;
 }
 

@@ -21,6 +21,7 @@ struct bl_sequences_columns {
         const char *name, *option;      /* the option that asks for it, for messages */
     } number[BL_SEQUENCES_NUMBERS_MAX]; /* their values are numbers of at least 0 */
     int numbers;
+    bool may_repeat; /* several rows may have an id: those of datasets that become one table */
     const uint8_t *left_out; /* [rows] of the whole table; an ok row with another value than 0 counts as dropped; NULL:
                                 none does */
     size_t rows;
@@ -40,11 +41,6 @@ int bl_sequences_open_columns(struct bl_sequences *sequences, const char *const 
 /* The same for the table of the dataset in dir; columns may be NULL. */
 int bl_sequences_open_dataset(struct bl_sequences *sequences, const char *dir,
                               const struct bl_sequences_columns *columns, struct bl_error *e);
-/* The rows of several datasets as one table. An id may be in several of them: *renamed are the rows of such ids,
- * ascending, [*renamed_count], to be freed, or NULL. */
-int bl_sequences_open_sources(struct bl_sequences *sequences, const char *const *dirs, int count,
-                              const struct bl_sequences_columns *columns, int64_t **renamed, size_t *renamed_count,
-                              struct bl_error *e);
 /* Reads only the beginning of a table: its header line, and the kind of its first ok row, still escaped; "" if there is
  * no such row or column. */
 int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buffer *kind, struct bl_error *e);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/path.h"
 #include "store/index_layout.h"
 #include "store/manifest.h"
 #include "store/sequences.h"
@@ -107,6 +108,22 @@ const struct bl_view_source *bl_view_source_of_row(const struct bl_view_source *
             high = middle;
     }
     return &source[low];
+}
+
+char **bl_view_source_tables(const struct bl_manifest *view, const char *dir)
+{
+    char **path = calloc(view->sources, sizeof *path);
+    bool whole = path != NULL;
+    for (size_t s = 0; s < view->sources && whole; s++) {
+        char *source = bl_path_join(dir, view->source[s].path);
+        path[s] = source ? bl_path_join(source, BL_SEQUENCES_FILE) : NULL;
+        whole = path[s] != NULL;
+        free(source);
+    }
+    if (whole)
+        return path;
+    bl_path_free_all(path, view->sources);
+    return NULL;
 }
 
 void bl_view_source_free(struct bl_view_source *source)

@@ -44,6 +44,9 @@ int bl_view_source_make_path(const char *view, const char *dir, char **path, str
  * one. */
 const struct bl_view_source *bl_view_source_of_row(const struct bl_view_source *source, size_t count, int64_t row);
 
+/* The tables of sequences of the sources of the view in dir, to be freed with bl_path_free_all; NULL: out of memory. */
+char **bl_view_source_tables(const struct bl_manifest *view, const char *dir);
+
 /* Frees the members. */
 void bl_view_source_free(struct bl_view_source *source);
 
