@@ -21,6 +21,7 @@ pages_of() {
     scan) echo "$man/bload-sources.7" ;;
     pack) echo "$man/bload-sources.7 $SCRATCH/planning $SCRATCH/strategy" ;;
     plan) echo "$SCRATCH/subset" ;;
+    view) echo "$SCRATCH/planning $SCRATCH/strategy $SCRATCH/subset" ;;
     compare) echo "$SCRATCH/lengths $SCRATCH/planning $SCRATCH/subset" ;;
     esac
     sed -n '/^\.Ss Subset/,/^\.Ss Decoding/p' "$man/bload-sources.7" >"$SCRATCH/subset"
