@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import List, Sequence
+from collections import OrderedDict
+from typing import List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -25,17 +26,44 @@ SKIPPABLE, SEEKABLE, CHECKSUMS = 0x184D2A5E, 0x8F92EAB1, 0x80
 FRAME_MAX = 64 << 20
 
 
+class Frames:
+    """The last decompressed frames of which only a part was used, at most `most`. Any number of threads can use it; it has no lock, so two
+    may decompress the same frame.
+    """
+
+    def __init__(self, most: int):
+        self.most = most
+        self.kept: "OrderedDict[Tuple[str, int], np.ndarray]" = OrderedDict()
+
+    def get(self, file: "SeekableFile", i: int) -> np.ndarray:
+        """The content of a frame, U8 [n], not to be written to."""
+        frame = self.kept.pop((file.path, i), None)
+        if frame is None:
+            frame = np.empty(int(file.content[i + 1] - file.content[i]), np.uint8)
+            file.decompress(i, frame)
+        self.kept[file.path, i] = frame
+        while len(self.kept) > self.most:
+            try:
+                self.kept.popitem(last=False)
+            except KeyError:
+                break
+        return frame
+
+
 class SeekableFile:
-    """Random access to the content of a file in the seekable zstd format. Any number of threads can read. together: see MappedFile.
+    """Random access to the content of a file in the seekable zstd format. Any number of threads can read.
+
+    together: see MappedFile. frames: keeps what was decompressed; by default nothing is kept.
 
     DependencyError: zstandard is not installed. DamagedError: the file is truncated or altered.
     """
 
-    def __init__(self, path: str, together: int = 1):
+    def __init__(self, path: str, together: int = 1, frames: Optional[Frames] = None):
         if zstandard is None:
             raise DependencyError("the dataset is compressed: pip install zstandard", path)
         self.path = path
         self.file = MappedFile(path, together)
+        self.frames = frames or Frames(0)
         self.parse_table()
         self.size = int(self.content[-1])
 
@@ -92,10 +120,8 @@ class SeekableFile:
             if begin >= 0 and end <= len(out):
                 self.decompress(i, out[begin:end])
                 continue
-            frame = np.empty(end - begin, np.uint8)
-            self.decompress(i, frame)
             taken = slice(max(begin, 0), min(end, len(out)))
-            out[taken] = frame[taken.start - begin:taken.stop - begin]
+            out[taken] = self.frames.get(self, i)[taken.start - begin:taken.stop - begin]
 
     def read(self, offset: int, size: int) -> Bytes:
         """size bytes of the content from offset on."""
