@@ -168,8 +168,8 @@ class Faults(Sample):
         name = os.path.join(path, "manifest.json")
         with open(name) as file:
             manifest = json.load(file)
-        write_manifest(name, {**manifest, "format": 2})
-        self.assertRaisesRegex(bload.FormatError, "manifest.json: format version 2, but this reader knows version 1: update bload",
+        write_manifest(name, {**manifest, "format": 3})
+        self.assertRaisesRegex(bload.FormatError, "manifest.json: format version 3, but this reader knows versions 1 and 2: update bload",
                                bload.open, path)
         write_manifest(name, {**manifest, "compress": "lz4:1"})
         self.assertRaisesRegex(bload.FormatError, "manifest.json: \"compress\" is 'lz4:1'", bload.open, path)
