@@ -32,11 +32,13 @@ class Planned:
 
 
 def planned_epoch(dataset: Stored, number: int) -> Planned:
-    """An epoch that follows a plan made by `bload plan --dataset DIR --epochs N`. EpochError: there is no plan."""
+    """An epoch that follows a plan made by `bload plan --dataset DIR` or `bload view`, with --epochs N. EpochError: there is no plan."""
     name = f"plans/epoch-{number:05d}.safetensors"
     if name not in dataset.info.files:
         raise EpochError(f"no plan for epoch {number}: make one with bload plan --dataset, or use a window", dataset.path)
     plan = Plan(dataset.check_file(name), dataset.info)
+    if dataset.info.is_blend:  # each epoch goes on with other sequences
+        return Planned(plan)
     if plan.pieces != dataset.index.pieces:
         raise DamagedError(f"it has {plan.pieces} pieces, but {dataset.index.pieces} are stored", plan.path)
     if dataset.verify:

@@ -103,6 +103,7 @@ class Manifest:
         if self.is_view:
             self.read_sources(directory)
         else:
+            self.is_blend = False
             self.read_layout()
         self.files = self.read_files()
 
@@ -241,6 +242,7 @@ class Manifest:
             self.recorded.append(members["files"])
         if not self.sources or first != self.rows:
             raise self.damaged(f"\"sources\" is empty, or has {first} rows instead of {self.rows}")
+        self.is_blend = self.sources[0].weight is not None  # its sources have weights
 
     def read_source(self, members: Dict[str, Any], directory: str) -> Source:
         """A source from its entry. DamagedError: the entry is invalid."""
