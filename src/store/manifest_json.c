@@ -360,6 +360,8 @@ static int manifest_read_format(const json_t *object, struct bl_manifest *manife
     code = manifest_read_attributes(object, format, e);
     if (code)
         return code;
+    if (is_view) /* as its sources are */
+        format->compressed = bl_format_encodes(format, BL_ENCODING_DELTA);
     if (bl_format_check(format, &why))
         return bl_error_set(e, BL_EDATA, "%s", why.text);
     return BL_OK;
