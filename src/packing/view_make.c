@@ -518,6 +518,19 @@ static int sources_count(struct view_job *job, struct bl_error *e)
     return BL_OK;
 }
 
+/* Writing the plan has computed its digest. */
+static int plan_take_digest(const struct view_job *job, struct bl_error *e)
+{
+    struct bl_format *format = &job->manifest->format;
+    struct bl_index index;
+    int code = bl_index_open(&index, job->request->output, format->blocks, 0, e);
+    if (code)
+        return code;
+    memcpy(format->plan_digest, index.plan_digest, sizeof format->plan_digest);
+    bl_index_close(&index);
+    return BL_OK;
+}
+
 static int plan_write(struct view_job *job, const char *name, int64_t epoch, struct bl_error *e)
 {
     const struct bl_sequences *t = &job->table;
@@ -538,7 +551,7 @@ static int plan_write(struct view_job *job, const char *name, int64_t epoch, str
         code = bl_manifest_add_file(job->manifest, job->request->output, name, e);
     if (!code && epoch == 0) {
         job->manifest->plan_info = info;
-        code = bl_plan_digest(&job->plan, t->length, job->manifest->format.plan_digest, e);
+        code = plan_take_digest(job, e);
     }
 out:
     bl_output_abort(&out);
