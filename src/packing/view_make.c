@@ -372,6 +372,17 @@ static int output_open(struct view_job *job, bool *same, struct bl_error *e)
 
 /* --- sequences -------------------------------------------------------------------------------------------------- */
 
+/* Leaves out what belongs to the views of other levels. */
+static void lengths_limit(struct view_job *job)
+{
+    const struct bl_view_request *r = job->request;
+    struct bl_sequences *t = &job->table;
+    for (size_t row = 0; row < t->count; row++) {
+        if (t->length[row] <= r->longer_than || (r->up_to && t->length[row] > r->up_to))
+            t->length[row] = 0;
+    }
+}
+
 /* Only what is stored can be planned. Says so where that is less than the table has. */
 static void lengths_set_stored(struct view_job *job)
 {
@@ -435,6 +446,8 @@ static int sequences_read(struct view_job *job, struct bl_error *e)
     free(index);
     if (!code)
         lengths_set_stored(job);
+    if (!code && (r->longer_than || r->up_to))
+        lengths_limit(job);
     return code ? code : bl_attribute_values_read(&job->values, &job->table, &m->format, e);
 }
 

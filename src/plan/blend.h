@@ -32,6 +32,7 @@ struct bl_blend {
     struct bl_blend_options blend;
     const int64_t *length;
     size_t count, sources;
+    int64_t T;
     size_t blocks; /* of an epoch */
     struct bl_blend_stream {
         struct bl_blend_source source;
@@ -46,7 +47,7 @@ struct bl_blend {
     int64_t epoch;            /* drawn so far */
 };
 
-/* length: [count], must outlive the blend, as must what the options point to. Sources follow each other. BL_EUSAGE:
+/* Without weights, a source without sequences gives no blocks. length: [count], must outlive the blend, as must what the options point to. Sources follow each other. BL_EUSAGE:
  * options that a blend does not have (a balance, an order), or a source would be gone through more often than
  * repeat_max: the message says which, and how many epochs there are. Else errors of bl_planner_make, with the name of
  * the source left to the caller: *at is its number. On error *blend is empty. */

@@ -213,6 +213,31 @@ test_subsets_and_parts() {
     [ ! -e none ]
 }
 
+test_levels() {
+    documents a.jsonl 12 300
+    stored a -T 128 -o a
+    bload view -q a --levels 32,64,128 --batch-size 2 --world-size 2 -o v
+    files v T-128 T-128/index.safetensors T-128/manifest.json T-128/rows.safetensors T-32 T-32/index.safetensors T-32/manifest.json \
+        T-32/rows.safetensors T-64 T-64/index.safetensors T-64/manifest.json T-64/rows.safetensors levels.tsv
+    is '8 4 2' "$(field batch_size <v/levels.tsv | xargs)"
+    is 300 "$(field sequences <v/levels.tsv | awk '{ n += $1 } END { print n }')"
+    for T in 32 64 128; do
+        bload verify -q v/T-$T
+        is "$T" "$(of T v/T-$T/manifest.json)"
+        is 0 "$(of deleted v/T-$T/manifest.json)"
+        longest=$(of longest v/T-$T/manifest.json)
+        [ "$longest" -le $T ] && [ "$longest" -gt $((T / 2)) ]
+    done
+    bload view -q a --levels 32,64,128 --batch-size 2 --world-size 2 -o v # nothing to do
+    for bad in 64 64,32 64,64 a,b 32,64,; do
+        expect 2 bload view a --levels $bad -o w
+    done
+    expect 2 bload view a --levels 48,128 -o w
+    err_has 'which is no multiple of 48'
+    expect 2 bload view a -T 64 --levels 32,64 -o w
+    [ ! -e w ]
+}
+
 # Killed at any point, the next run makes the same bytes.
 test_a_killed_run_goes_on() {
     documents a.jsonl 11 3000
