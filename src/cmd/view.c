@@ -237,6 +237,8 @@ static int level_run(struct bl_cmd *cmd, struct viewing *v, int i, int64_t batch
     char *output = bl_path_join(v->output, name);
     if (!output)
         return bl_error_memory(&cmd->error);
+    if (bl_options_origin(&cmd->options, "remainder") == BL_ORIGIN_DEFAULT)
+        v->options.remainder = BL_REMAINDER_PAD; /* a block of a level often has one sequence, which cannot be spread */
     v->options.T = levels->T[i];
     v->options.batch_size = batch_steps / levels->T[i];
     int code = view_make(cmd, v, output, i ? levels->T[i - 1] : 0, last ? 0 : levels->T[i]);
