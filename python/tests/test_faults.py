@@ -173,15 +173,16 @@ class Faults(Sample):
         path, _ = self.broken(way)
         file = os.path.join(path, "rows.safetensors")
         tables = load_file(file)
-        for name, entry, data in tensors(file):
+        for name, told, data in tensors(file):
             if name not in ("block", "start", "length", "source_start", "row_ptr"):
                 continue
-            kind = {"I64": "<q", "I32": "<i"}[entry["dtype"]]
+            kind = {"I64": "<q", "I32": "<i"}[told["dtype"]]
             for n in range(0, len(tables[name]), 7):
                 for other in tables[name][n] - 1, tables[name][n] + 1:
-                    with patched(file, data + entry["data_offsets"][0] + n * struct.calcsize(kind), struct.pack(kind, other)):
+                    with patched(file, data + told["data_offsets"][0] + n * struct.calcsize(kind), struct.pack(kind, other)):
                         error = self.attempt(name, path)
-                    if name == "row_ptr" or tables["length"][n] > 0:
+                    entry = min(other, tables[name][n]) if name == "row_ptr" else n
+                    if entry < 0 or entry == len(tables["length"]) or tables["length"][entry] > 0:
                         self.assertIsInstance(error, bload.DamagedError, f"{name}[{n}]: {other}")
 
     @each(("joined", "shards", "view-rows"))
