@@ -11,15 +11,15 @@ from .blocks import Block
 from .encoding import JPEG
 from .errors import DamagedError
 from .index import Pieces
-from .stored import Places, Stored
+from .stored import Stored
 
-LOCATED = 256      # pieces that are located at a time, if they are of neighbouring blocks: many cost little more than one
-KEPT = 1 << 19     # the most pieces whose places are kept, in about 40 bytes each
+LOCATED = 1 << 10  # pieces that are located at a time, if they are of neighbouring blocks: many cost little more than one
+KEPT = 1 << 20     # the most pieces whose places are kept, in about 60 bytes each
 NO_FILE = np.zeros(0, np.uint8)
 
 
 class Layout(Protocol):
-    """Which pieces the blocks have. path: the file that says so. together: how many blocks to locate at a time."""
+    """Which pieces the blocks have. path: the file that says so. together: how many neighbouring blocks to locate at a time."""
     path: str
     together: int
 
@@ -31,16 +31,16 @@ class Layout(Protocol):
 class Page(NamedTuple):
     """What is known of some consecutive blocks. Block first + k has the entries ptr[k] to ptr[k + 1] - 1 of each group of tables.
 
-    pieces: in the order of their steps. places: where their parts are stored, by shard and step. gaps: first step and end of padding.
+    pieces: in the order of their steps. places, I64 [4, n]: where their parts are stored, by shard and step; see Places. gaps, I64 [2, n]:
+    first step and end of padding.
     """
     first: int
     piece_ptr: List[int]
     pieces: Pieces
     place_ptr: List[int]
-    places: Places
+    places: np.ndarray
     gap_ptr: List[int]
-    gap: np.ndarray
-    gap_end: np.ndarray
+    gaps: np.ndarray
 
 
 def ends(owner: np.ndarray, count: int) -> List[int]:
@@ -49,18 +49,18 @@ def ends(owner: np.ndarray, count: int) -> List[int]:
     return pointers
 
 
-def gaps(pointers: np.ndarray, pieces: Pieces, T: int) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The steps of blocks that belong to no piece: block, first step and end of each gap, in order."""
+def gaps_of(pointers: np.ndarray, pieces: Pieces, T: int) -> Tuple[np.ndarray, np.ndarray]:
+    """The steps of blocks that belong to no piece: the block of each gap, ascending, and its first step and end, I64 [2, n]."""
     blocks = np.arange(len(pointers) - 1)
     at = pointers[1:] + blocks  # the places of T among the ends of gaps, as each block has a gap more than pieces
-    begin, end = np.zeros((2, len(pieces.start) + len(blocks)), np.int64)
+    begin, end = gaps = np.zeros((2, len(pieces.start) + len(blocks)), np.int64)
     owner = np.repeat(blocks, np.diff(pointers) + 1)
     inner = np.ones(len(end), np.bool_)
     inner[at] = False
     end[at], end[inner] = T, pieces.start
     begin[1:][inner[:-1]] = pieces.start + pieces.length
     there = np.flatnonzero(begin < end)
-    return owner[there], begin[there], end[there]
+    return owner[there], gaps[:, there]
 
 
 class Composer:
@@ -69,70 +69,75 @@ class Composer:
     def __init__(self, dataset: Stored, layout: Layout):
         self.dataset, self.layout, self.options = dataset, layout, dataset.options
         self.sound = np.zeros(dataset.info.blocks, np.bool_)  # whether the stored blocks that block i needs were checked
-        self.page = functools.lru_cache(max(1, KEPT // LOCATED))(self.locate)
+        # Pages are kept for plans of which most fits, and for blocks that are read in order.
+        self.page = functools.lru_cache(max(2, KEPT // LOCATED))(self.locate)
+        self.small, self.last = dataset.index.pieces <= KEPT, -1
         self.warned = not dataset.compressed
         self.repeat = dataset.info.configuration.get("pad") == "repeat"
 
-    def locate(self, number: int, alone: bool = False) -> Page:
-        """Page `number`, of layout.together blocks; or, alone, the page of a single block."""
-        together = 1 if alone else self.layout.together
-        first = number * together
-        pointers, pieces = self.layout.of(first, min(first + together, self.dataset.info.blocks))
-        count = len(pointers) - 1
-        block = np.repeat(np.arange(count), np.diff(pointers))
-        piece, places, number_of = self.dataset.places(pieces, self.layout.path)
+    def locate(self, first: int, end: int) -> Page:
+        """The page of blocks first to end. DamagedError: one of them is damaged."""
+        pointers, pieces = self.layout.of(first, end)
+        block = np.repeat(np.arange(end - first), np.diff(pointers))
+        piece, places, number = self.dataset.places(pieces, self.layout.path)
         order = np.lexsort((places.step, places.shard, block[piece]))
-        places = Places(*(table[order] for table in places))
-        owner, gap, end = gaps(pointers, pieces, self.dataset.T)
-        return Page(first, pointers.tolist(), pieces._replace(number=number_of), ends(block[piece], count), places, ends(owner, count), gap, end)
+        owner, gaps = gaps_of(pointers, pieces, self.dataset.T)
+        return Page(first, pointers.tolist(), pieces._replace(number=number), ends(block[piece], end - first), np.stack(places)[:, order],
+                    ends(owner, end - first), gaps)
 
     def page_of(self, i: int) -> Page:
-        """The page that has block i. If another block of it is damaged, the page has block i alone."""
-        try:
-            return self.page(i // self.layout.together)
-        except DamagedError:
-            return self.locate(i, alone=True)
+        """A page that has block i. If the page would have damaged blocks, or blocks are not read in order, it has block i alone."""
+        follows, self.last = i == self.last + 1, i
+        if follows or self.small:
+            first = i - i % self.layout.together
+            try:
+                return self.page(first, min(first + self.layout.together, self.dataset.info.blocks))
+            except DamagedError:
+                pass
+        return self.locate(i, i + 1)
 
     def block(self, i: int) -> Block:
         """Block i, without the entries that follow from its tables."""
         self.dataset.check_open()
         page = self.page_of(i)
         k = i - page.first
-        pieces, parts, padding = (slice(pointers[k], pointers[k + 1]) for pointers in (page.piece_ptr, page.place_ptr, page.gap_ptr))
-        places = list(zip(*(table[parts].tolist() for table in page.places)))
+        places = list(zip(*page.places[:, page.place_ptr[k]:page.place_ptr[k + 1]].tolist()))
         if not self.sound[i]:
             self.check(places)
             self.sound[i] = True
-        tables = self.tables(Pieces(*(None if table is None else table[pieces] for table in page.pieces)))
-        empty = list(zip(page.gap[padding].tolist(), page.gap_end[padding].tolist()))
-        block: Block = {self.dataset.key(name): self.field(name, places, empty) for name in self.options.fields}
+        here = slice(page.piece_ptr[k], page.piece_ptr[k + 1])
+        tables = self.tables(Pieces(*[None if table is None else table[here] for table in page.pieces]))
+        gaps = list(zip(*page.gaps[:, page.gap_ptr[k]:page.gap_ptr[k + 1]].tolist()))
+        block: Block = {self.dataset.key(name): self.field(name, places, gaps) for name in self.options.fields}
         block.update(tables)
         return block
 
-    def check(self, places: List[Tuple[int, int, int, int]]) -> None:
+    def check(self, places: List[Tuple[int, ...]]) -> None:
         """Checks the stored blocks that have the places. DamagedError: one of them is damaged. Warns once if they are compressed."""
         if not self.warned:
             self.warned = True
             warnings.warn(f"{self.dataset.path} is compressed: for every sequence of an epoch's block, bload decompresses the "
                           "whole block that stores it, unless that is among the last ones", stacklevel=5)
+        opened = -1
         for shard, step, _, _ in places:
-            source, number = self.dataset.source_of(shard)
-            source.check(number * source.info.blocks_per_shard + step // source.T)
+            if shard != opened:
+                source, number = self.dataset.source_of(shard)
+                opened, first, T, agreed = shard, number * source.info.blocks_per_shard, source.T, source.agreed
+            if not agreed[first + step // T]:
+                source.check(first + step // T)
 
     def tables(self, pieces: Pieces) -> Dict[str, Any]:
         """The tables of a block, in the form of stored ones."""
         S, n = self.dataset.S, len(pieces.start)
-        end = pieces.start[-1] + pieces.length[-1] if n else 0
-        tables: Dict[str, Any] = {"cu_seqlens": np.full(S + 1, end, np.int32), "num_sequences": np.int32(n)}
-        tables["cu_seqlens"][:n] = pieces.start
-        for name, dtype in self.dataset.table_types.items():
-            if name not in ("cu_seqlens", "num_sequences", "segment_ids"):
-                tables[name] = np.full(S, -1, dtype) if name == "sequence" else np.zeros(S, dtype)
+        starts = np.empty(S + 1, np.int32)
+        starts[:n], starts[n:] = pieces.start, pieces.start[-1] + pieces.length[-1] if n else 0
+        tables: Dict[str, Any] = {"cu_seqlens": starts, "num_sequences": np.int32(n)}
         for name, values in self.dataset.values(pieces).items():
-            tables[name][:n] = values
+            table = tables[name] = np.empty(S, self.dataset.table_types[name])
+            table[:n], table[n:] = values, -1 if name == "sequence" else 0
         return tables
 
-    def field(self, name: str, places: List[Tuple[int, int, int, int]], empty: List[Tuple[int, int]]) -> Any:
+    def field(self, name: str, places: List[Tuple[int, ...]], gaps: List[Tuple[int, ...]]) -> Any:
         """A field of a block, [T, ...] or a list of T JPEG files: copies of the places, and padding."""
         dataset = self.dataset
         field, T = dataset.fields[name], dataset.T
@@ -148,7 +153,7 @@ class Composer:
             else:
                 source, number = dataset.source_of(shard)
                 source.fill(number, name, step, out, start, end)
-        for first, end in empty:
+        for first, end in gaps:
             self.pad(name, out, first, end)
         return out
 

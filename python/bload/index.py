@@ -30,15 +30,12 @@ class Pieces(NamedTuple):
 
 def bisect(table: Any, low: np.ndarray, high: np.ndarray, values: np.ndarray) -> np.ndarray:
     """For each n the first of table[low[n]] to table[high[n] - 1], which ascend, that is larger than values[n]; or high[n]: I64 [n]."""
-    low, high = low.astype(np.int64), high.astype(np.int64)
-    while True:
-        open_ = np.flatnonzero(low < high)
-        if len(open_) == 0:
-            return low
-        middle = (low[open_] + high[open_]) // 2
-        larger = table[middle] > values[open_]
-        high[open_[larger]] = middle[larger]
-        low[open_[~larger]] = middle[~larger] + 1
+    for _ in range(int((high - low).max(initial=0)).bit_length()):
+        middle = (low + high) >> 1
+        open_ = low < high
+        larger = table[np.where(open_, middle, 0)] > values
+        low, high = np.where(open_ & ~larger, middle + 1, low), np.where(open_ & larger, middle, high)
+    return low
 
 
 class Plan:

@@ -33,6 +33,7 @@ class Places(NamedTuple):
 class Store(Protocol):
     """A dataset as those see it who read stored steps. Dataset implements it; see there for each method."""
     info: Manifest
+    agreed: np.ndarray
 
     @property
     def T(self) -> int: ...

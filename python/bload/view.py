@@ -51,7 +51,10 @@ class View(BaseDataset):
         shards = np.cumsum([0, *(store.info.shards for store in self.stores)]).tolist()
         self.first_row = np.array([source.first_row for source in info.sources])
         self.first_shard: List[int] = shards[:-1]
-        self.layout_of = {name: np.array([getattr(store.info, name) for store in self.stores]) for name in ("T", "blocks_per_shard")}
+        # The same for arrays of sources: the first shard, and how many blocks a shard and steps a block has.
+        self.shards = np.array(self.first_shard)
+        self.blocks_per_shard, self.steps = (np.array([getattr(store.info, name) for store in self.stores]) for name in ("blocks_per_shard", "T"))
+        self.sound = np.zeros(self.rows.entries, np.bool_)  # which entries were compared with the source's index
         together = min(self.open_shards, shards[-1])
         openers = [store.opener(together) for store in self.stores]
         # See Dataset; the sources use this cache instead of their own.
@@ -124,17 +127,23 @@ class View(BaseDataset):
     def places_of(self, row: np.ndarray, entry: np.ndarray, skip: np.ndarray, start: np.ndarray, length: np.ndarray) -> Places:
         """Where `length` steps of entries are, after the first `skip`. DamagedError: the source does not store an entry as it says."""
         source = np.searchsorted(self.first_row, row, "right") - 1
-        block, first = self.rows.block[entry], self.rows.start[entry]
+        unknown = np.flatnonzero(~self.sound[entry])
+        if len(unknown) > 0:
+            self.check_entries(source[unknown], row[unknown], entry[unknown])
+            self.sound[entry] = True
+        shard, at = np.divmod(self.rows.block[entry], self.blocks_per_shard[source])
+        step = at * self.steps[source] + self.rows.start[entry] + skip
+        return Places(shard + self.shards[source], step, start, start + length)
+
+    def check_entries(self, source: np.ndarray, row: np.ndarray, entry: np.ndarray) -> None:
+        """DamagedError: the source of a row does not store an entry as rows.safetensors says."""
+        pieces = Pieces(row - self.first_row[source], self.rows.begin(entry), self.rows.length[entry], self.rows.start[entry])
         for k in np.unique(source).tolist():
             here = np.flatnonzero(source == k)
-            pieces = Pieces(row[here] - self.first_row[k], self.rows.begin(entry[here]), self.rows.length[entry[here]], first[here])
-            there = self.stores[k].index.has(block[here], pieces)
+            there = self.stores[k].index.has(self.rows.block[entry[here]], Pieces(*[table[here] for table in pieces[:4]]))
             if not there.all():
                 raise DamagedError(f"row {row[here[~there]][0]} is not stored where it says, in the source \"{self.info.sources[k].name}\"",
                                    self.rows.path)
-        shard, at = np.divmod(block, self.layout_of["blocks_per_shard"][source])
-        step = at * self.layout_of["T"][source] + first + skip
-        return Places(shard + np.array(self.first_shard)[source], step, start, start + length)
 
     def values(self, pieces: Pieces) -> Dict[str, Any]:
         values = {"sequence": pieces.sequence, "length": pieces.length}

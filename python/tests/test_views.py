@@ -42,7 +42,7 @@ class Views(Sample):
         ways, T, align = VIEWS[name]
         out = self.path("view-" + name)
         if not os.path.exists(out):
-            write_view(out, {f"store {k}": self.source(way) for k, way in enumerate(ways)}, T, align)
+            write_view(out, {f"store {k}": self.source(way) for k, way in enumerate(ways)}, T, align, segment_ids=name == "joined")
         return out
 
 

@@ -91,7 +91,7 @@ def tables_of(blocks):
     return {name: np.array(columns[name], kind) for name, kind in PLAN}
 
 
-def write_view(out, sources, T, align=1, epochs=2, seed=0, weights=None):
+def write_view(out, sources, T, align=1, epochs=2, seed=0, segment_ids=False):
     """A view of sources, {name: directory}, whose blocks are drawn; in place of `bload view`."""
     truths, names = [Truth(path) for path in sources.values()], list(sources)
     rows, steps = rows_of(truths, names)
@@ -115,13 +115,13 @@ def write_view(out, sources, T, align=1, epochs=2, seed=0, weights=None):
         placed = [count for count in steps[first:first + number] if count]
         entries.append({
             "name": name, "path": os.path.relpath(path, out), "rows": number, "first_row": first, "blocks": manifest["blocks"],
-            "sequences": len(placed), "steps": sum(placed), "share": sum(placed) / sum(steps), "weight": (weights or {}).get(name),
+            "sequences": len(placed), "steps": sum(placed), "share": sum(placed) / sum(steps), "weight": None,
             "files": {file["name"]: file["checksum"] for file in manifest["files"] if "plans/" not in file["name"]}})
         first += number
     manifest = {
         "format": 2, "T": T, "S": max(len(block) for blocks in drawn for block in blocks), "blocks": count, "world_size": 1,
         "batch_size": 1, "fields": truths[0].d.manifest["fields"], "attributes": truths[0].d.manifest.get("attributes", []),
-        "source_start": any(first for blocks in drawn for block in blocks for _, first, _, _ in block), "segment_ids": align == 1,
+        "source_start": any(first for blocks in drawn for block in blocks for _, first, _, _ in block), "segment_ids": segment_ids,
         "plan_digest": digest, "configuration": {"align": str(align), **({"pad": pad} if pad else {})}, "rows": first,
         "sources": entries, "files": [entry(out, name) for name in files]}
     write_manifest(os.path.join(out, "manifest.json"), manifest)
