@@ -11,6 +11,7 @@
 #include "base/output.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "bload.h"
 #include "cmd/cmd.h"
 #include "cmd/length_source.h"
 #include "cmd/summary.h"
@@ -177,7 +178,8 @@ static void view_print_summary(const struct viewing *v, const char *output)
 /* Makes one view. made stays valid until the next one. */
 static int view_make(struct bl_cmd *cmd, struct viewing *v, const char *output, int64_t longer_than, int64_t up_to)
 {
-    const struct bl_view_request request = {.output = output,
+    const struct bl_view_request request = {.tool = BLOAD_VERSION,
+                                            .output = output,
                                             .dir = (const char *const *)v->dir,
                                             .weight = v->weight,
                                             .count = cmd->options.operands,
@@ -286,8 +288,9 @@ static int view_check(struct bl_cmd *cmd, struct viewing *v)
     if (!code)
         code = bl_subset_check(&v->subset, e);
     if (!code && v->subset.split.parts && !v->subset.take && !(v->group_by && strcmp(v->group_by, "split") == 0))
-        code = bl_error_set(e, BL_EUSAGE, "--split needs --take NAME: a view has no table of its own for a column "
-                                          "split; make one view for each part");
+        code = bl_error_set(e, BL_EUSAGE,
+                            "--split needs --take NAME: a view has no table of its own for a column "
+                            "split; make one view for each part");
     if (!code)
         code = operands_parse(cmd, v);
     return code ? code : bl_cmd_check_parent("-o", v->output, false, e);
@@ -307,12 +310,13 @@ int bl_cmd_view(int argc, char **argv)
     struct viewing v = {0};
     struct bl_cmd cmd = {
         .name = "view",
-        .usage = "-T N [options] DIR[=WEIGHT]... -o VIEW\n"
-                 "       bload view --levels T,T,... [options] DIR[=WEIGHT]... -o VIEW\n"
-                 "\n"
-                 "Plans the stored sequences of one or more datasets anew, without writing them again: another T, seed,\n"
-                 "world size, mixture, or old and new data together. A view is a small directory that is read like a\n"
-                 "dataset; the datasets must stay where they are."};
+        .usage =
+            "-T N [options] DIR[=WEIGHT]... -o VIEW\n"
+            "       bload view --levels T,T,... [options] DIR[=WEIGHT]... -o VIEW\n"
+            "\n"
+            "Plans the stored sequences of one or more datasets anew, without writing them again: another T, seed,\n"
+            "world size, mixture, or old and new data together. A view is a small directory that is read like a\n"
+            "dataset; the datasets must stay where they are."};
     const struct bl_option_group groups[] = {{"Output", table, &v},
                                              {"Sources", mix_table, &v},
                                              {"Subset", bl_subset_option_table, &v.subset},

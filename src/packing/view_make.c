@@ -16,7 +16,6 @@
 #include "base/output.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "bload.h"
 #include "packing/identity.h"
 #include "packing/table_lengths.h"
 #include "plan/fill.h"
@@ -34,7 +33,7 @@ struct view_job {
     struct bl_dataset *source; /* [request->count] */
     struct bl_buffer identity;
     struct bl_sequences table; /* of all sources; its lengths become the stored ones */
-    int64_t *first_row; /* [count + 1] */
+    int64_t *first_row;        /* [count + 1] */
     struct bl_places places;
     struct bl_attribute_values values;
     struct bl_planner planner; /* one of these two */
@@ -123,8 +122,8 @@ static int source_open(struct view_job *job, int s, struct bl_error *e)
 /* "video U8 [224, 224, 3], kept as jpeg" */
 static void field_describe(const struct bl_format *format, int f, struct bl_buffer *out)
 {
-    static const char *const kept[] = {[BL_ENCODING_RAW] = "", [BL_ENCODING_JPEG] = " kept as JPEG",
-                                       [BL_ENCODING_DELTA] = " kept as differences"};
+    static const char *const kept[] = {
+        [BL_ENCODING_RAW] = "", [BL_ENCODING_JPEG] = " kept as JPEG", [BL_ENCODING_DELTA] = " kept as differences"};
     const struct bl_field *field = &format->fields.field[f];
     bl_buffer_printf(out, "%s %s [", field->name, bl_dtype_name(field->dtype));
     for (int i = 0; i < field->rank; i++)
@@ -150,8 +149,8 @@ static int fields_compare(const struct view_job *job, int s, struct bl_error *e)
     if (!code)
         code = bl_buffer_check(&two, e);
     if (!code && strcmp(one.data, two.data) != 0)
-        code = bl_error_set(e, BL_EUSAGE, "the fields of the sources differ: %s has %s; %s has %s", job->request->dir[0],
-                            one.data, job->request->dir[s], two.data);
+        code = bl_error_set(e, BL_EUSAGE, "the fields of the sources differ: %s has %s; %s has %s",
+                            job->request->dir[0], one.data, job->request->dir[s], two.data);
     bl_buffer_free(&one);
     bl_buffer_free(&two);
     return code;
@@ -203,7 +202,7 @@ static int view_adopt(struct view_job *job, struct bl_error *e)
     m->format = first->format;
     m->format.compressed = false;
     m->format.frame_size = 0;
-    int code = bl_manifest_text(&m->tool, BLOAD_VERSION, e);
+    int code = bl_manifest_text(&m->tool, job->request->tool, e);
     if (!code)
         code = bl_manifest_text(&m->simd, first->simd, e);
     for (int f = 0; f < first->format.fields.count && !code; f++)
@@ -485,7 +484,8 @@ static int plan_draw(struct view_job *job, int64_t epoch, size_t least, struct b
     bl_plan_free(&job->plan);
     if (view_is_blended(job->request))
         return bl_blend_draw(&job->blend, &job->plan, e);
-    int code = bl_planner_draw(&job->planner, job->request->options->seed + (uint64_t)epoch, least, false, &job->plan, e);
+    int code =
+        bl_planner_draw(&job->planner, job->request->options->seed + (uint64_t)epoch, least, false, &job->plan, e);
     return code ? code : bl_plan_recount(&job->plan, t->length, t->count, e);
 }
 
@@ -517,8 +517,7 @@ static int sources_count(struct view_job *job, struct bl_error *e)
         return bl_error_memory(e);
     for (size_t p = 0; p < plan->pieces; p++) {
         uint32_t row = plan->sequence[p];
-        struct bl_view_source *source =
-            &m->source[bl_view_source_of_row(m->source, m->sources, row) - m->source];
+        struct bl_view_source *source = &m->source[bl_view_source_of_row(m->source, m->sources, row) - m->source];
         int64_t length = bl_plan_piece_length(plan, job->table.length, p);
         source->sequences += !(seen[row / 8] >> row % 8 & 1);
         seen[row / 8] |= (uint8_t)(1 << row % 8);
@@ -576,8 +575,8 @@ out:
 static int plans_most_blocks(struct view_job *job, size_t *most, struct bl_error *e)
 {
     const struct bl_plan_options *o = job->request->options;
-    bool vary = !view_is_blended(job->request) && job->request->epochs > 1 &&
-                bl_strategies[o->strategy]->is_packed && bl_fills[o->fill]->is_random;
+    bool vary = !view_is_blended(job->request) && job->request->epochs > 1 && bl_strategies[o->strategy]->is_packed &&
+                bl_fills[o->fill]->is_random;
     int code = BL_OK;
     *most = 0;
     for (int64_t k = 0; vary && k < job->request->epochs && !code; k++) {
@@ -634,8 +633,7 @@ static int view_write(struct view_job *job, struct bl_view_made *made, struct bl
     if (!code)
         code = plans_write(job, made, e);
     if (!code)
-        code = bl_places_write(&job->places, dir, &m->format, &job->values, job->table.repeated,
-                               job->table.repeats, e);
+        code = bl_places_write(&job->places, dir, &m->format, &job->values, job->table.repeated, job->table.repeats, e);
     if (!code)
         code = bl_manifest_add_file(m, dir, BL_PLACES_FILE, e);
     if (!code)

@@ -42,7 +42,8 @@ static void blend_size_by_passes(struct bl_blend *b)
     for (; sum < b->blocks; sum++) {
         struct bl_blend_stream *most = &b->stream[0];
         for (size_t s = 1; s < b->sources; s++) /* the most a pass for each block that it has got more */
-            if (b->stream[s].each * (most->taken - most->each + 1) > most->each * (b->stream[s].taken - b->stream[s].each + 1))
+            if (b->stream[s].each * (most->taken - most->each + 1) >
+                most->each * (b->stream[s].taken - b->stream[s].each + 1))
                 most = &b->stream[s];
         most->taken++;
     }
@@ -125,11 +126,13 @@ static int blend_check(const struct bl_plan_options *o, struct bl_error *e)
     if (!bl_strategies[o->strategy]->is_packed || bl_fills[o->fill]->is_random)
         return bl_error_set(e, BL_EUSAGE, "several sources with --mix batch need --strategy block --fill optimal");
     if (is_balanced || o->order == BL_KEEP_ORDER)
-        return bl_error_set(e, BL_EUSAGE, "several sources with --mix batch have an order of blocks of their own, "
-                                          "without --balance, --cost and --order keep: use --mix random");
+        return bl_error_set(e, BL_EUSAGE,
+                            "several sources with --mix batch have an order of blocks of their own, "
+                            "without --balance, --cost and --order keep: use --mix random");
     if (o->remainder == BL_REMAINDER_DROP)
-        return bl_error_set(e, BL_EUSAGE, "several sources with --mix batch leave no blocks out: --remainder spread or "
-                                          "pad, or --mix random");
+        return bl_error_set(e, BL_EUSAGE,
+                            "several sources with --mix batch leave no blocks out: --remainder spread or "
+                            "pad, or --mix random");
     return BL_OK;
 }
 
@@ -271,8 +274,8 @@ static int dealt_take(struct dealt *d, struct bl_blend *b, size_t s, struct bl_e
     return code;
 }
 
-/* The place of each block of the epoch: place v of the dealt blocks goes to batch v mod batches. Batches, and the blocks
- * in each, are shuffled. order: [blocks] */
+/* The place of each block of the epoch: place v of the dealt blocks goes to batch v mod batches. Batches, and the
+ * blocks in each, are shuffled. order: [blocks] */
 static void blend_order(const struct bl_blend *b, int64_t *order, int64_t *batch)
 {
     size_t each = blend_batch(&b->options), batches = b->blocks / each;
@@ -354,8 +357,8 @@ static int blend_count(const struct bl_blend *b, struct bl_plan *plan, struct bl
     int64_t bound = 0, multiple = (int64_t)blend_multiple(&b->options);
     bool weighted = blend_is_weighted(b);
     blend_count_columns(b, plan);
-    int code = weighted ? plan_count_placed(plan, b->length, b->count, e)
-                        : bl_plan_recount(plan, b->length, b->count, e);
+    int code =
+        weighted ? plan_count_placed(plan, b->length, b->count, e) : bl_plan_recount(plan, b->length, b->count, e);
     for (size_t s = 0; s < b->sources && !weighted; s++)
         bound += b->stream[s].pass.lower_bound;
     if (weighted)

@@ -60,8 +60,8 @@ struct bl_index {
     int fd;
     char *path;
     int64_t blocks, pieces;
-    int fields;                          /* 0: a plan alone */
-    char T[24], align[24];               /* from the metadata; "" if missing */
+    int fields;            /* 0: a plan alone */
+    char T[24], align[24]; /* from the metadata; "" if missing */
     char plan_digest[BL_DIGEST_SIZE];
     char table[BL_DIGEST_SIZE];          /* lengths_digest */
     char plan_info[2048];                /* JSON */

@@ -58,7 +58,7 @@ struct collected {
     int64_t rows, parts;
     int64_t *block, *row_ptr, *source_start;
     int32_t *start, *length;
-    uint32_t *count; /* [rows] parts found so far */
+    uint32_t *count;          /* [rows] parts found so far */
     bool is_single, is_whole; /* every row has one part at most; every part begins its sequence */
 };
 

@@ -229,7 +229,7 @@ test_levels() {
         [ "$longest" -le $T ] && [ "$longest" -gt $((T / 2)) ]
     done
     bload view -q a --levels 32,64,128 --batch-size 2 --world-size 2 -o v # nothing to do
-    for bad in 64 64,32 64,64 a,b 32,64,; do
+    for bad in 64 64,32 64,64 a,b '32,64,'; do
         expect 2 bload view a --levels $bad -o w
     done
     expect 2 bload view a --levels 48,128 -o w

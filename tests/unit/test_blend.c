@@ -111,7 +111,8 @@ START_TEST(shares_and_pace)
         blending_draw(&x, &random, round % 2);
         ck_assert_msg(bl_blend_make(&blend, x.length, x.count, x.source, x.sources, &x.options, &x.blend, &at, &e) == 0,
                       "%s", e.text);
-        ck_assert_int_eq(bl_blend_make(&again, x.length, x.count, x.source, x.sources, &x.options, &x.blend, &at, &e), 0);
+        ck_assert_int_eq(bl_blend_make(&again, x.length, x.count, x.source, x.sources, &x.options, &x.blend, &at, &e),
+                         0);
         size_t blocks = 0;
         for (int64_t epoch = 0; epoch < x.blend.epochs; epoch++) {
             struct bl_plan plan, same;

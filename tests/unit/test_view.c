@@ -128,7 +128,8 @@ static void viewing_begin(struct viewing *v, const struct content *c, int count)
     ck_assert_int_eq(bl_options_add(&v->given, NULL, bl_plan_option_table, &v->options, &e), 0);
     ck_assert_int_eq(bl_options_add(&v->given, NULL, bl_plan_strategy_table, &v->options, &e), 0);
     v->options.T = 50;
-    v->request = (struct bl_view_request){.output = v->out,
+    v->request = (struct bl_view_request){.tool = "0",
+                                          .output = v->out,
                                           .dir = v->dir,
                                           .weight = v->weight,
                                           .count = count,
