@@ -11,10 +11,9 @@ from .base import BaseDataset
 from .blocks import Block
 from .encoding import DELTA, RAW, decode_jpeg, undelta
 from .errors import DamagedError, DependencyError
-from .index import FILE as INDEX
 from .index import Index, Pieces
 from .locator import IndexLocator
-from .manifest import Manifest
+from .manifest import INDEX, Manifest
 from .safetensors import bytes_of
 from .seekable import Frames
 from .sequences import FILE as SEQUENCES

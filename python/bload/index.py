@@ -8,10 +8,9 @@ import numpy as np
 
 from . import checksum
 from .errors import DamagedError
-from .manifest import INDEX as FILE
-from .manifest import Manifest
+from .manifest import INDEX, Manifest
 from .mapping import MappedFile
-from .safetensors import DTYPES, Header, expect, read_header
+from .safetensors import DTYPES, expect, read_header
 
 SCANNED = 1 << 20  # pieces searched at a time
 
@@ -124,7 +123,7 @@ class Index(Plan):
     """The plan of the stored blocks, with block_checksum I64 [B, fields]."""
 
     def __init__(self, directory: str, manifest: Manifest):
-        super().__init__(os.path.join(directory, FILE), manifest)
+        super().__init__(os.path.join(directory, INDEX), manifest)
         self.block_checksum = self.table("block_checksum", "I64", self.blocks, len(manifest.fields))
 
     def has(self, block: np.ndarray, pieces: Pieces) -> np.ndarray:

@@ -46,11 +46,13 @@ class Locator:
         """The entries of a row with at least one step: I64 [n]."""
         first, stop = self.ranges(np.array([row]))
         entries = np.arange(int(first[0]), int(first[0]) + 1 if stop is None else int(stop[0]))
-        return entries[self.length[entries] > 0]
+        stored: np.ndarray = entries[self.length[entries] > 0]
+        return stored
 
     def begin(self, entries: np.ndarray) -> np.ndarray:
         """The first step of entries in their sequences: I64 [n]."""
-        return np.zeros(len(entries), np.int64) if self.source_start is None else self.source_start[entries]
+        begin: np.ndarray = np.zeros(len(entries), np.int64) if self.source_start is None else self.source_start[entries]
+        return begin
 
     def find(self, pieces: Pieces, plan: str) -> Parts:
         """The parts of pieces, in order. plan: the file that has the pieces. DamagedError: some of their steps are not stored."""
