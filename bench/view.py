@@ -4,10 +4,11 @@
     python3 -m venv build/bench-venv && build/bench-venv/bin/pip install numpy zstandard xxhash safetensors pillow torch
     build/bench-venv/bin/python3 bench/view.py [--quick]
 
-Needs ./bload. Each view has two sources of 64 MB in the page cache: tokens (U16) in pieces of 1 to 4 KiB, features (F32 [256]) in pieces
+Needs ./bload. Each view has two sources of 32 MB in the page cache: tokens (U16) in pieces of 1 to 4 KiB, features (F32 [256]) in pieces
 of 8 to 64 KiB. "first" is the first reading after opening, "again" a second one of the same process. Each figure is the median of
-alternating rounds: GB/s, and in parentheses the part of what numpy reached in the same round. Columns of workers are first readings by
+alternating rounds: GB per processor second (with workers GB/s), and in parentheses the part of what numpy reached in the same round. Columns of workers are first readings by
 torch's DataLoader, where torch is installed. numpy makes the field alone, the view also the tables. Compressed views have no yardstick."""
+import functools
 import json
 import os
 import shutil
@@ -30,7 +31,7 @@ except ImportError:
     DataLoader = None
 
 QUICK = "--quick" in sys.argv
-ROUNDS, SIZE = (1, 1 << 20) if QUICK else (5, 64 << 20)
+ROUNDS, SIZE = (1, 1 << 20) if QUICK else (3, 32 << 20)
 TOOL = os.environ.get("BLOAD", str(ROOT / "bload"))
 WORK = ROOT / "build/bench/view" / ("quick" if QUICK else "full")
 DTYPES = {"U16": "<u2", "F32": "<f4"}
@@ -108,14 +109,13 @@ class Copies:
         manifest = json.loads((path / "manifest.json").read_text())
         self.T, field = manifest["T"], manifest["fields"][0]
         self.dtype, self.shape = np.dtype(DTYPES[field["dtype"]]), field["shape"]
-        self.arrays, self.first, T, shards = [], [], [], []
+        self.field, self.files, self.first, T, shards = field["name"], [], [], [], []
         for store in manifest["sources"]:
             self.first.append(store["first_row"])
             told = json.loads((path / store["path"] / "manifest.json").read_text())
             T.append(told["T"])
-            shards.append((len(self.arrays), told["blocks_per_shard"]))
-            for shard in sorted((path / store["path"]).glob("shards/*/*.safetensors")):
-                self.arrays.append(np.asarray(tables(shard)[field["name"]]).reshape(-1, *self.shape))
+            shards.append((len(self.files), told["blocks_per_shard"]))
+            self.files += sorted((path / store["path"]).glob("shards/*/*.safetensors"))
         rows, plan = tables(path / "rows.safetensors"), tables(path / "index.safetensors")
         block, start, length = (rows[name].tolist() for name in ("block", "start", "length"))
         pointers = rows["row_ptr"].tolist() if "row_ptr" in rows else range(len(block) + 1)
@@ -131,6 +131,11 @@ class Copies:
                     step = place * T[k] + start[e] + low - begin[e]
                     self.blocks[b].append((shards[k][0] + shard, step, step + high - low, at + low - first, at + high - first))
 
+    def open(self):
+        """Maps the shards anew; gives self."""
+        self.arrays = [np.asarray(tables(file)[self.field]).reshape(-1, *self.shape) for file in self.files]
+        return self
+
     def __len__(self):
         return len(self.blocks)
 
@@ -141,40 +146,39 @@ class Copies:
         return out
 
 
-def opened(path):
-    return bload.open(path, ids=False)
-
-
 def rate(blocks, order, workers, size):
-    """GB/s of blocks in an order, from the first one on."""
+    """GB/s of blocks in an order; without workers, GB per processor second, which other programs disturb less."""
+    clock = time.perf_counter if workers else time.process_time
     given = map(blocks.__getitem__, order) if workers == 0 else \
-        iter(DataLoader(blocks, batch_size=None, sampler=order, num_workers=workers, collate_fn=lambda block: None))
+        iter(DataLoader(blocks, batch_size=None, sampler=order, num_workers=workers))
     if workers:
         next(given)  # what is paid once for workers is left out
-    begin = time.perf_counter()
+    begin = clock()
     count = sum(1 for _ in given)
-    return count * size / (time.perf_counter() - begin) / 1e9
+    return count * size / (clock() - begin) / 1e9
 
 
 def measure(path, plain, columns):
     """The rows of figures by column: [(of the view, of numpy or None)] of each round."""
     figures = {column: [] for column in columns}
-    counts = len(Copies(path).blocks) if plain else len(opened(path))
-    orders = {"order": list(range(counts)), "shuffled": np.random.default_rng(0).permutation(counts).tolist()}
-    with opened(path) as one:
+    makers = {"numpy": Copies(path).open, "view": functools.partial(bload.open, path, ids=False)} if plain else \
+        {"view": functools.partial(bload.open, path, ids=False)}
+    with bload.open(path) as one:
+        counts = len(one)
         size = sum(value.nbytes for name, value in one[0].items() if name in one.fields)
+    orders = {"order": list(range(counts)), "shuffled": np.random.default_rng(0).permutation(counts).tolist()}
     for _ in range(ROUNDS):
         for how, order in orders.items():
             found = {}
-            for maker in (Copies, opened) if plain else (opened,):
-                blocks = maker(path)
+            for maker, function in makers.items():
+                blocks = function()
                 for workers in range(1, 3) if DataLoader else ():
                     found[maker, f"{workers} workers"] = rate(blocks, order, workers, size)
                 for when in "first", "again":
                     found[maker, when] = rate(blocks, order, 0, size)
             for (maker, when), value in found.items():
-                if maker is opened:
-                    figures[how, when].append((value, found.get((Copies, when))))
+                if maker == "view":
+                    figures[how, when].append((value, found.get(("numpy", when))))
     return figures
 
 
@@ -186,7 +190,7 @@ def main():
     for name, (_, _, sizes) in CASES.items():
         for T in sizes:
             path = view(name, T)
-            with opened(path) as one:
+            with bload.open(path) as one:
                 size = sum(value.nbytes for key, value in one[0].items() if key in one.fields)
                 pieces = one.index.pieces / len(one)
             figures = measure(path, "zstd" not in name, columns)

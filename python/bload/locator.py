@@ -7,7 +7,7 @@ from typing import Any, Dict, NamedTuple, Optional, Tuple
 import numpy as np
 
 from .errors import DamagedError
-from .index import Index, Pieces, bisect
+from .index import Index, Pieces, last_upto
 from .manifest import Manifest
 from .mapping import MappedFile
 from .safetensors import DTYPES, expect, read_header
@@ -73,15 +73,15 @@ class Locator:
     def spread(self, pieces: Pieces, plan: str, first: np.ndarray, stop: np.ndarray,
                end: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
         """The entries that have steps of each piece: for each the number of the piece, and the entry."""
-        if self.source_start is None:
-            last = entry = stop - 1
-        else:
-            entry = bisect(self.source_start, first, stop, pieces.source_start) - 1
-            last = bisect(self.source_start, np.maximum(entry, first), stop, end - 1) - 1
+        if (first >= stop).any():
+            self.fail(pieces, plan, np.flatnonzero(first >= stop))
+        last = entry = first
+        if self.source_start is not None:
+            entry = last_upto(self.source_start, first, stop, pieces.source_start)
+            last = last_upto(self.source_start, entry, stop, end - 1)
         count = last - entry + 1
-        absent = (entry < first) | (count < 1) | (count > pieces.length)
-        if absent.any():
-            self.fail(pieces, plan, np.flatnonzero(absent))
+        if (count > pieces.length).any():
+            self.fail(pieces, plan, np.flatnonzero(count > pieces.length))
         piece = np.arange(len(entry))
         if len(count) == 0 or count.max() == 1:
             return piece, entry
