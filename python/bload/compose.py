@@ -13,7 +13,7 @@ from .errors import DamagedError
 from .index import Pieces
 from .stored import Stored
 
-LOCATED = 1 << 10  # pieces that are located at a time, if they are of neighbouring blocks: many cost little more than one
+LOCATED = 1 << 12  # pieces that are located at a time, if they are of neighbouring blocks: many cost little more than one
 KEPT = 1 << 20     # the most pieces whose places are kept, in about 60 bytes each
 NO_FILE = np.zeros(0, np.uint8)
 
