@@ -107,7 +107,10 @@ static void scan_print_unmatched(const struct scan *scan)
 static void scan_print_summary(const struct scan *scan)
 {
     char files[BL_PLURAL_SIZE];
+    const struct bl_scan_progress *f = &scan->found;
     scan_print_found(scan, bl_text_plural(files, (int64_t)scan->inputs.set.files.count, "file"));
+    if (scan->left_out.by[BL_LEFT_OUT_EXTEND] && f->rows == f->skipped + f->excluded)
+        bl_cmd_print("nothing new: the table has no sequence to pack");
     if (scan->unused.size)
         bl_cmd_print("%s", scan->unused.data);
     bl_inputs_print_ignored(&scan->inputs);

@@ -1,6 +1,4 @@
 /* Nothing new: the datasets of --extend hold all that could be packed, and no dataset is made. */
-#include <unistd.h>
-
 #include "packing/internal.h"
 
 bool bl_packing_is_all_held(const struct bl_packing *p)
@@ -24,17 +22,24 @@ bool bl_packing_is_rest_dropped(const struct bl_packing *p, int64_t T)
     return true;
 }
 
-/* The directory stays if the user put something else into it. */
 static int packing_discard(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_input_set *inputs = p->request.inputs;
     int code = BL_OK;
     if (inputs->kind && inputs->kind->spool)
         code = inputs->kind->spool->remove(inputs->kind_config, &p->env, e);
+    return code ? code : bl_state_discard(&p->state, e);
+}
+
+/* For bload finish, which removes the directory when no task uses it any more. */
+static int packing_note_held(const struct bl_packing *p, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    bl_buffer_text(&text, "nothing new\n");
+    int code = bl_buffer_check(&text, e);
     if (!code)
-        code = bl_state_remove(&p->state, e);
-    if (!code)
-        (void)!rmdir(p->request.output);
+        code = bl_state_publish(&p->state, BL_STATE_NOTHING_NEW, &text, e);
+    bl_buffer_free(&text);
     return code;
 }
 
@@ -44,6 +49,6 @@ int bl_packing_end_held(struct bl_packing *p, struct bl_error *e)
     p->complete = true;
     p->partial = !bl_sequences_is_clean(&p->table);
     bl_packing_message(p, false, "nothing new: %s is not written%s", p->request.output,
-                       shared ? " (remove it when all tasks have ended)" : "");
-    return shared ? BL_OK : packing_discard(p, e);
+                       shared ? " (bload finish removes what the tasks left there)" : "");
+    return shared ? packing_note_held(p, e) : packing_discard(p, e);
 }
