@@ -23,8 +23,8 @@ int bl_parts_find(const struct bl_state *state, struct bl_parts *parts, struct b
 /* BL_EFAIL names a missing part, and the command that makes it. */
 int bl_parts_require(const struct bl_state *state, const struct bl_parts *parts, struct bl_error *e);
 
-/* Checks that the options of the subset, and the datasets that they name, are those that the scan's tasks were given, for a process that does not list
- * the inputs. BL_EUSAGE names one that differs. */
+/* Checks that the options of the subset, and the datasets that they name, are those that the scan's tasks were given,
+ * for a process that does not list the inputs. BL_EUSAGE names one that differs. */
 int bl_parts_check_subset(const struct bl_state *state, const struct bl_options *options,
                           const struct bl_subset_options *subset, struct bl_error *e);
 

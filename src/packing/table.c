@@ -351,8 +351,7 @@ static int table_plan_only(struct bl_packing *p, struct bl_error *e)
     if (code)
         return code;
     if (parts.tasks && p->request.inputs->sources)
-        code = bl_parts_agree(&p->state, parts.tasks, p->request.given, p->request.inputs,
-                              p->request.subset, e);
+        code = bl_parts_agree(&p->state, parts.tasks, p->request.given, p->request.inputs, p->request.subset, e);
     else if (parts.tasks)
         code = bl_parts_check_subset(&p->state, p->request.given, p->request.subset, e);
     if (code)
