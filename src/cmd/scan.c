@@ -21,6 +21,7 @@
 #include "run/signals.h"
 #include "run/state.h"
 #include "run/task.h"
+#include "scan/extend.h"
 #include "scan/scan.h"
 #include "scan/subset.h"
 

@@ -255,10 +255,12 @@ int bl_extend_find(struct bl_extend *x, const struct bl_row *row, int *dataset, 
             *dataset = at;
         other = at > other ? at : other;
     }
-    if (*dataset >= 0)
+    if (*dataset >= 0) {
         x->found[*dataset].held++;
-    else if (is_usable && other >= 0)
+        x->no_content += !row->content;
+    } else if (is_usable && other >= 0) {
         return rows_add(&x->found[other].changed, row->id, e);
+    }
     return BL_OK;
 }
 
@@ -301,5 +303,8 @@ int bl_extend_note(struct bl_extend *x, struct bl_buffer *notes, struct bl_error
         rows_note(&x->found[i].changed, "changed since", name, " was packed", notes);
         rows_note(&x->found[i].vanished, "no longer among the sources, but in", name, "", notes);
     }
+    if (x->no_content)
+        bl_buffer_printf(notes, "\n--extend: %s, and held by id and size",
+                         bl_text_plural(a, x->no_content, "sequence has no digest|sequences have no digest"));
     return code ? code : bl_buffer_check(notes, e);
 }

@@ -33,6 +33,7 @@ struct bl_extend {
     struct bl_hash ids;
     uint64_t *content; /* [table.count] a hash of id and content, 0: not stored; the lowest bit: the id was looked up */
     struct bl_extend_found *found; /* [options->extend.count] */
+    int64_t no_content;            /* held rows without a digest */
     struct bl_row_reader text;
 };
 

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/pipe_copy.h"
 #include "base/text.h"
+#include "scan/extend.h"
 #include "scan/same_content.h"
 #include "store/row_reader.h"
 
@@ -23,7 +24,8 @@ struct choosing {
     struct bl_row_reader text, twin;
     struct bl_buffer value;
     struct bl_hash seen; /* rows by their content */
-    uint8_t part;        /* of the last row, for --split */
+    struct bl_extend extend;
+    uint8_t part; /* of the last row, for --split */
     int64_t chosen;
 };
 
@@ -38,7 +40,6 @@ void bl_subset_free(struct bl_subset *s)
 {
     for (int i = 0; i < s->conditions; i++)
         bl_condition_free(&s->condition[i]);
-    bl_extend_close(&s->extend);
     bl_buffer_free(&s->notes);
     free(s->mark);
     free(s->part);
@@ -129,7 +130,7 @@ static int choosing_value(struct choosing *c, const char *name, const char **val
 static int choosing_find_held(struct choosing *c, uint8_t *mark, struct bl_error *e)
 {
     int dataset;
-    int code = bl_extend_find(&c->subset->extend, &c->text.row, &dataset, e);
+    int code = bl_extend_find(&c->extend, &c->text.row, &dataset, e);
     if (!code && dataset >= 0)
         *mark = (uint8_t)(MARK_HELD + dataset);
     return code;
@@ -282,10 +283,11 @@ static int subset_check_left(const struct choosing *c, bool may_be_held, struct 
     return code;
 }
 
-static int subset_note(struct bl_subset *s, struct bl_error *e)
+static int subset_note(struct choosing *c, struct bl_error *e)
 {
+    struct bl_subset *s = c->subset;
     char a[BL_PLURAL_SIZE];
-    int code = s->options->extend.count ? bl_extend_note(&s->extend, &s->notes, e) : BL_OK;
+    int code = s->options->extend.count ? bl_extend_note(&c->extend, &s->notes, e) : BL_OK;
     if (code)
         return code;
     for (int i = 0; i < s->conditions; i++) {
@@ -316,17 +318,20 @@ static int subset_choose(struct bl_subset *s, const struct bl_sequences *t, bool
     if (!code && (!s->mark || (o->split.parts && !s->part)))
         code = bl_error_memory(e);
     if (!code && o->extend.count)
-        code = bl_extend_open(&s->extend, o, t->kind, s->cancel, e);
-    if (code)
-        return code;
-    code = choosing_choose_rows(&c, e);
+        code = bl_extend_open(&c.extend, o, t->kind, s->cancel, e);
+    if (!code)
+        code = choosing_choose_rows(&c, e);
+    if (!code)
+        code = subset_check_left(&c, may_be_held, e);
+    if (!code)
+        code = subset_note(&c, e);
     bl_row_reader_free(&c.text);
     bl_row_reader_free(&c.twin);
     bl_buffer_free(&c.value);
     bl_hash_free(&c.seen);
-    if (!code)
-        code = subset_check_left(&c, may_be_held, e);
-    return code ? code : subset_note(s, e);
+    if (o->extend.count)
+        bl_extend_close(&c.extend);
+    return code;
 }
 
 /* --- a table in memory ------------------------------------------------------------------------------------------ */

@@ -12,7 +12,6 @@
 #include "kind/kind.h"
 #include "kind/left_out.h"
 #include "scan/condition.h"
-#include "scan/extend.h"
 #include "scan/progress.h"
 #include "scan/subset_options.h"
 #include "store/sequences.h"
@@ -42,7 +41,6 @@ struct bl_subset {
     struct bl_condition condition[BL_TEXTS_MAX];
     int conditions;
     int64_t no_number[BL_TEXTS_MAX]; /* values that are none, of each condition */
-    struct bl_extend extend;
     int64_t no_content; /* rows without a digest, for --dedup */
 };
 

@@ -235,3 +235,26 @@ test_refused_datasets() {
     expect 1 bload pack -q s "${OPTIONS[@]}" --extend old -o new
     err_has '--extend old: its sequences.tsv is not that of its manifest'
 }
+
+# Ids are found by parts of their hashes, and some of these are equal: other ids are neither held nor changed.
+test_ids_with_equal_hashes() {
+    mkdir a b
+    seq -f '{"text": "%.0f"}' 150000 | tee a/a.jsonl >b/b.jsonl
+    expect 0 bload pack -q a "${OPTIONS[@]}" -o old
+    expect 0 bload scan b --tokenizer bytes --extend old -o t.tsv
+    err_has 'bload: held by old: 0 sequences'
+    ! grep -q 'changed since' "$ERR" || fail 'other ids are taken for changed'
+    err_has 'bload: no longer among the sources, but in old: a.jsonl#0, a.jsonl#14, a.jsonl#28 and 149,997 more'
+}
+
+# A table that was not scanned has no digests.
+test_tables_without_digests() {
+    for i in 1 2 3; do array "a/$i.npy" 3 "$i"; done
+    expect 0 bload scan -q a -o t.tsv
+    strange t.tsv >without.tsv
+    expect 0 bload pack -q --sequences <(head -n 3 without.tsv) -T 6 -o old
+    expect 0 bload pack --sequences without.tsv -T 6 --extend old -o new
+    err_has 'bload: held by old: 2 sequences'
+    err_has 'bload: --extend: 2 sequences have no digest, and held by id and size'
+    is 3.npy "$(packed new)"
+}
