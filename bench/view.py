@@ -6,8 +6,9 @@
 
 Needs ./bload. Each view has two sources of 32 MB in the page cache: tokens (U16) in pieces of 1 to 4 KiB, features (F32 [256]) in pieces
 of 8 to 64 KiB. "first" is the first reading after opening, "again" a second one of the same process. Each figure is the median of
-alternating rounds: GB per processor second (with workers GB/s), and in parentheses the part of what numpy reached in the same round. Columns of workers are first readings by
-torch's DataLoader, where torch is installed. numpy makes the field alone, the view also the tables. Compressed views have no yardstick."""
+alternating rounds: GB per processor second, and in parentheses the part of what numpy reached in the same round. numpy makes the field
+alone, the view also the tables. Compressed views have no yardstick. Where torch is installed, columns of workers are GB/s of the field of
+at most 300 blocks, by torch's DataLoader."""
 import functools
 import json
 import os
@@ -26,6 +27,7 @@ sys.path[:0] = [str(ROOT / "python"), str(ROOT / "python/tests"), str(ROOT / "te
 import bload  # noqa: E402
 
 try:
+    import torch
     from torch.utils.data import DataLoader
 except ImportError:
     DataLoader = None
@@ -146,11 +148,17 @@ class Copies:
         return out
 
 
+def tensor(block):
+    """The field of a block as a tensor; some versions of torch have no U16."""
+    array = np.asarray(next(iter(block.values())) if isinstance(block, dict) else block)
+    return torch.from_numpy(array.view(np.int16) if array.dtype == np.uint16 else array)
+
+
 def rate(blocks, order, workers, size):
     """GB/s of blocks in an order; without workers, GB per processor second, which other programs disturb less."""
     clock = time.perf_counter if workers else time.process_time
     given = map(blocks.__getitem__, order) if workers == 0 else \
-        iter(DataLoader(blocks, batch_size=None, sampler=order, num_workers=workers))
+        iter(DataLoader(blocks, batch_size=None, sampler=order[:300], num_workers=workers, collate_fn=tensor))
     if workers:
         next(given)  # what is paid once for workers is left out
     begin = clock()
