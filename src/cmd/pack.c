@@ -108,7 +108,7 @@ static int pack_find_view(struct bl_cmd *cmd, struct pack *p)
     if (set->sources > 1 || p->inputs.config.fields)
         return bl_error_set(&cmd->error, BL_EUSAGE, "%s is a view, which is packed alone: without %s", p->view.dir,
                             set->sources > 1 ? "other sources" : "fields");
-    return bl_from_view_check(&p->view, &cmd->options, &p->options, &cmd->error);
+    return bl_from_view_check(&p->view, &cmd->options, &p->options, &p->plan_options, &cmd->error);
 }
 
 static int pack_check(struct bl_cmd *cmd, struct pack *p)

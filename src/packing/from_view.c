@@ -11,6 +11,7 @@
 #include "kind/kinds.h"
 #include "packing/identity.h"
 #include "packing/internal.h"
+#include "packing/recorded_options.h"
 #include "store/epochs.h"
 #include "store/row_reader.h"
 #include "store/seekable.h"
@@ -122,7 +123,7 @@ static int option_check(void *context, const struct bl_option_group *group, cons
 }
 
 int bl_from_view_check(const struct bl_view *view, const struct bl_options *given, struct bl_pack_options *options,
-                       struct bl_error *e)
+                       struct bl_plan_options *plan_options, struct bl_error *e)
 {
     const struct bl_format *format = &view->manifest.format;
     struct view_check check = {view, given, e};
@@ -141,7 +142,7 @@ int bl_from_view_check(const struct bl_view *view, const struct bl_options *give
     if (options->encode.kind == BL_ENCODING_DELTA && !options->compress.on)
         return bl_error_set(e, BL_EUSAGE, "%s has differences of frames, as large as the frames: give --compress zstd",
                             view->dir);
-    return BL_OK;
+    return bl_recorded_plan_options(&view->manifest, plan_options, e);
 }
 
 int bl_packing_identify_view(const struct bl_packing_request *request, struct bl_buffer *lines, struct bl_error *e)
@@ -149,6 +150,7 @@ int bl_packing_identify_view(const struct bl_packing_request *request, struct bl
     struct bl_option_match match;
     bool whole_frames = request->options->frame_size == (int64_t)BL_FRAME_MAX;
     int code = bl_identity_of_manifest(&request->view->manifest, lines, e);
+    bl_buffer_text(lines, "view: true\n");
     for (int i = 0; deciding[i] && !code; i++) {
         bool is_default = whole_frames && strcmp(deciding[i], "frame-size") == 0;
         if (!is_default && bl_options_find(request->given, deciding[i], strlen(deciding[i]), &match))
@@ -164,9 +166,8 @@ struct rows_writer {
     struct bl_packing *p;
     struct bl_view *view;
     struct bl_buffer columns; /* extra ones of all sources, a tab before each */
-    uint8_t *placed;          /* a bit per row: the plan contains a piece of it */
     int64_t parts, missing;   /* sequences that are not stored as a whole, and their missing steps */
-    struct bl_buffer line, extra, value, reason;
+    struct bl_buffer line, extra, value;
 };
 
 /* Adds those extra columns of a source that no source before it has. */
@@ -200,24 +201,6 @@ static int columns_collect(struct rows_writer *w, struct bl_error *e)
     return code;
 }
 
-static int rows_find_placed(struct rows_writer *w, struct bl_error *e)
-{
-    const struct bl_manifest *m = &w->view->manifest;
-    struct bl_plan plan;
-    w->placed = calloc((size_t)m->rows / 8 + 1, 1);
-    int code = w->placed ? bl_index_read_members(&w->view->index, false, &plan, e) : bl_error_memory(e);
-    if (code)
-        return code;
-    for (size_t i = 0; i < plan.pieces && !code; i++) {
-        if (plan.sequence[i] >= m->rows)
-            code = bl_error_set(e, BL_EDATA, "%s: there is no sequence %" PRIu32, w->view->index.path, plan.sequence[i]);
-        else
-            w->placed[plan.sequence[i] / 8] |= (uint8_t)(1u << plan.sequence[i] % 8);
-    }
-    bl_plan_free(&plan);
-    return code;
-}
-
 /* The values of the row in the columns of all sources. */
 static void row_set_extra(struct rows_writer *w, struct bl_row *row)
 {
@@ -240,22 +223,22 @@ static void row_set_extra(struct rows_writer *w, struct bl_row *row)
     bl_buffer_free(&name);
 }
 
-/* What the view has of a usable row. */
+/* The steps that are stored are the row's length. A row without any was left out of its source, or failed there: here
+ * it is skipped. */
 static void row_set_stored(struct rows_writer *w, int64_t i, struct bl_row *row)
 {
-    int64_t stored = bl_places_steps(&w->view->places, i);
-    if (stored) {
+    int64_t stored = row->status == BL_ROW_OK ? bl_places_steps(&w->view->places, i) : 0;
+    if (row->status == BL_ROW_OK) {
         w->parts += stored < row->length;
         w->missing += row->length - stored;
-        row->length = stored;
     }
-    if (w->placed[i / 8] >> i % 8 & 1)
+    row->length = stored;
+    if (row->status == BL_ROW_FAILED)
+        row->status = BL_ROW_SKIPPED;
+    if (row->status != BL_ROW_OK || stored)
         return;
-    bl_buffer_clear(&w->reason);
-    bl_buffer_printf(&w->reason, "%s%snot in the view", row->reason, *row->reason ? "; " : "");
-    w->line.failed |= w->reason.failed;
     row->status = BL_ROW_DROPPED;
-    row->reason = w->reason.data ? w->reason.data : "";
+    row->reason = "not stored";
 }
 
 static int row_write(struct rows_writer *w, int64_t i, struct bl_output *out, struct bl_error *e)
@@ -267,8 +250,7 @@ static int row_write(struct rows_writer *w, int64_t i, struct bl_output *out, st
     struct bl_row row = *there;
     bl_buffer_clear(&w->line);
     row_set_extra(w, &row);
-    if (row.status == BL_ROW_OK)
-        row_set_stored(w, i, &row);
+    row_set_stored(w, i, &row);
     bl_row_format(&row, &w->line);
     w->line.failed |= w->extra.failed;
     code = bl_buffer_check(&w->line, e);
@@ -278,8 +260,6 @@ static int row_write(struct rows_writer *w, int64_t i, struct bl_output *out, st
 static int rows_write(struct rows_writer *w, struct bl_output *out, struct bl_error *e)
 {
     int code = columns_collect(w, e);
-    if (!code)
-        code = rows_find_placed(w, e);
     if (code)
         return code;
     bl_buffer_printf(&w->line, BL_SEQUENCES_COLUMNS "%s\n", w->columns.data);
@@ -299,12 +279,10 @@ int bl_packing_fill_view_table(struct bl_packing *p, struct bl_output *out, stru
     if (!code && w.parts)
         bl_packing_message(p, false, "%s not stored as a whole: %s steps of them are missing from the sources",
                            bl_text_plural(a, w.parts, "sequence is|sequences are"), bl_text_count(b, w.missing));
-    free(w.placed);
     bl_buffer_free(&w.columns);
     bl_buffer_free(&w.line);
     bl_buffer_free(&w.extra);
     bl_buffer_free(&w.value);
-    bl_buffer_free(&w.reason);
     return code;
 }
 
@@ -326,11 +304,17 @@ int bl_packing_read_view_plan(struct bl_packing *p, struct bl_error *e)
     if (code)
         return code;
     plan_shift(plan, &view->places);
-    p->plan_info = m->plan_info;
     plan->is_store = bl_plan_info_is_store(&m->plan_info);
     code = bl_plan_check(plan, p->table.length, p->table.count, e);
     if (code)
         return bl_error_prefix(e, "%s", view->index.path), code;
+    /* Rows that the view's subset left out are in the table: they count as left out by the plan. */
+    p->plan_info = m->plan_info;
+    p->plan_info.sequences = plan->sequences;
+    p->plan_info.steps = plan->steps;
+    p->plan_info.longest = plan->longest;
+    p->plan_info.deleted = plan->deleted;
+    p->plan_info.cut = plan->cut;
     if (m->plan_info.lower_bound > plan->lower_bound && m->plan_info.lower_bound <= (int64_t)plan->blocks)
         plan->lower_bound = m->plan_info.lower_bound;
     plan->balance = m->plan_info.balance;

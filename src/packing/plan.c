@@ -107,7 +107,7 @@ static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
     int64_t T = p->request.view ? p->request.view->manifest.format.T : 0;
-    int code = p->request.view ? BL_OK : plan_resolve_T(p, &T, e);
+    int code = p->request.view ? bl_table_lengths_resolve(t, p->request.plan_options, e) : plan_resolve_T(p, &T, e);
     if (code)
         return code;
     /* A plan in DIR/.bload was made from this table with these options. */

@@ -36,6 +36,8 @@ static void row_write_drop_reason(const struct bl_finish *f, int64_t length, str
         bl_buffer_printf(out, "shorter than the clip of %" PRId64 " steps", f->plan->T);
     else if (o->remainder == BL_REMAINDER_DROP)
         bl_buffer_text(out, "in a block too many (--remainder drop)");
+    else if (*bl_manifest_option(f->manifest, "view"))
+        bl_buffer_text(out, "not in the view");
     else
         bl_buffer_text(out, "not in the plan");
 }
