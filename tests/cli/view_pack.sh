@@ -122,7 +122,7 @@ test_of_a_store_with_failures() {
     is 'shorter than --min-length, 26 steps' "$(field reason 4 <d/sequences.tsv)"
     is "$(field reason 1 <store/sequences.tsv)" "$(field reason 1 <d/sequences.tsv)"
     expect 0 bload verify -q d
-    expect 0 bload view -q store -T 50 --exclude mpeg4-40.avi -o without
+    expect 0 bload view -q store -T 50 --where 'id != mpeg4-40.avi' -o without
     expect 3 bload pack -q without -o f
     is 'dropped not in the view' "$(field status 3 <f/sequences.tsv) $(field reason 3 <f/sequences.tsv)"
     expect 0 bload verify -q f
@@ -198,7 +198,7 @@ test_what_is_refused() {
 
 test_damage_of_a_source_ends_the_run() {
     documents
-    expect 0 bload pack -q docs.jsonl --tokenizer bytes --store --shard-size 10K -o store
+    expect 0 bload pack -q docs.jsonl --tokenizer bytes --store -T 500 --shard-size 10K -o store
     expect 0 bload view -q store -T 256 -o view
     rm store/shards/00000/shard-00000001.safetensors
     expect 1 bload pack view -o d
@@ -233,4 +233,19 @@ test_killed_and_resumed_and_by_tasks() {
     rm d/manifest.json
     expect 0 bload pack -q "${options[@]}" -o d
     diff -r one d
+}
+
+# Of a part, the rows of the others are there, too; the shards are those of the part.
+test_a_part() {
+    documents
+    local part=(--split train=70%,val=30% --take val)
+    expect 0 bload pack -q docs.jsonl --tokenizer bytes --store -o store
+    expect 0 bload pack -q docs.jsonl --tokenizer bytes -T 256 "${part[@]}" -o direct
+    expect 0 bload view -q store -T 256 "${part[@]}" -o view
+    expect 0 bload pack -q view -o d
+    diff -r direct/shards d/shards
+    for name in shards.tsv index.safetensors; do same direct/$name d/$name; done
+    diff <(field status <direct/sequences.tsv) <(field status <d/sequences.tsv)
+    is 'not in the view' "$(field reason <d/sequences.tsv | sort -u | tail -n 1)"
+    expect 0 bload verify -q d
 }
