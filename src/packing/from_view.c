@@ -79,7 +79,10 @@ int bl_from_view_open(struct bl_view *view, const char *dir, bool *found, struct
     if (code || !*found)
         return code;
     code = bl_view_open(view, dir, e);
-    if (!code && bl_manifest_is_blend(&view->manifest)) {
+    *found = !code && bl_manifest_is_view(&view->manifest);
+    if (!code && !*found)
+        bl_view_close(view);
+    if (*found && bl_manifest_is_blend(&view->manifest)) {
         code = bl_error_set(e, BL_EUSAGE,
                             "a view with weights cannot be packed: its sequences may repeat, and a dataset has each "
                             "step once: %s",
@@ -244,7 +247,7 @@ static void row_set_stored(struct rows_writer *w, int64_t i, struct bl_row *row)
 static int row_write(struct rows_writer *w, int64_t i, struct bl_output *out, struct bl_error *e)
 {
     const struct bl_row *there;
-    int code = bl_cancelled(w->p->request.cancel) ? BL_ECANCEL : bl_view_row(w->view, i, &there, e);
+    int code = bl_view_row(w->view, i, &there, e);
     if (code)
         return code;
     struct bl_row row = *there;
@@ -257,6 +260,31 @@ static int row_write(struct rows_writer *w, int64_t i, struct bl_output *out, st
     return code ? code : bl_output_write(out, w->line.data, w->line.size, e);
 }
 
+/* Copies the lines of rows that are stored as a whole, if nothing of them changes. */
+static int source_write(struct rows_writer *w, size_t s, struct bl_output *out, struct bl_error *e)
+{
+    const struct bl_view_source *source = &w->view->manifest.source[s];
+    const struct bl_sequences *table;
+    struct bl_row_reader text = {0};
+    int code = bl_dataset_sequences(&w->view->source[s], &table, e);
+    if (code)
+        return code;
+    const struct bl_columns *columns = &table->file[0].columns;
+    bool is_copy = bl_columns_are_ordered(columns) && strcmp(columns->extra, w->columns.data) == 0 &&
+                   !w->view->places.renamed_count && (int64_t)table->count == source->rows;
+    for (int64_t i = source->first_row; i < source->first_row + source->rows && !code; i++) {
+        size_t row = (size_t)(i - source->first_row);
+        if (bl_cancelled(w->p->request.cancel))
+            code = BL_ECANCEL;
+        else if (!is_copy || !table->length[row] || table->length[row] != bl_places_steps(&w->view->places, i))
+            code = row_write(w, i, out, e);
+        else if (!(code = bl_row_reader_line(table, row, &text, e)))
+            code = bl_output_write(out, text.line.data, text.line.size, e);
+    }
+    bl_row_reader_free(&text);
+    return code;
+}
+
 static int rows_write(struct rows_writer *w, struct bl_output *out, struct bl_error *e)
 {
     int code = columns_collect(w, e);
@@ -266,8 +294,8 @@ static int rows_write(struct rows_writer *w, struct bl_output *out, struct bl_er
     code = bl_buffer_check(&w->line, e);
     if (!code)
         code = bl_output_write(out, w->line.data, w->line.size, e);
-    for (int64_t i = 0; i < w->view->manifest.rows && !code; i++)
-        code = row_write(w, i, out, e);
+    for (size_t s = 0; s < w->view->sources && !code; s++)
+        code = source_write(w, s, out, e);
     return code;
 }
 

@@ -131,8 +131,9 @@ static int steps_copy_files(struct bl_copier *c, const struct bl_view_steps *ste
 static int piece_each_part(struct bl_copier *c, struct bl_block *block, int i, int f, steps_function *take,
                            struct bl_error *e)
 {
-    int64_t row = block->sequence[i], done = 0;
-    int64_t step = bl_places_begin(&c->view.places, row) + block->source_start[i];
+    int64_t row = block->sequence[i], done = 0, step = block->source_start[i];
+    if (c->view.places.source_start)
+        step += bl_places_begin(&c->view.places, row);
     while (done < block->length[i]) {
         struct bl_view_steps steps;
         int code = bl_cancelled(c->pack->env->cancel) ? BL_ECANCEL : BL_OK;
