@@ -45,19 +45,28 @@ static void dataset_free_tables(struct bl_dataset *dataset)
     }
 }
 
+/* NULL is accepted. */
+static void layout_free(struct bl_layout *layout)
+{
+    if (layout)
+        bl_layout_free(layout);
+    free(layout);
+}
+
 static void dataset_close_shard(struct bl_dataset *dataset)
 {
     dataset_free_tables(dataset);
-    bl_layout_free(&dataset->layout);
+    layout_free(dataset->layout);
+    dataset->layout = NULL;
     bl_shard_reader_close(&dataset->file);
     dataset->shard = -1;
 }
 
 static void kept_close(struct bl_dataset_shard *kept)
 {
-    bl_layout_free(&kept->layout);
+    layout_free(kept->layout);
     bl_shard_reader_close(&kept->file);
-    kept->number = -1;
+    *kept = (struct bl_dataset_shard){.number = -1, .file.fd = -1};
 }
 
 void bl_dataset_close(struct bl_dataset *dataset)
@@ -100,7 +109,7 @@ static void dataset_leave_shard(struct bl_dataset *dataset)
         kept_close(kept);
         *kept = (struct bl_dataset_shard){dataset->shard, dataset->file, dataset->layout};
         dataset->file = (struct bl_shard_reader){.fd = -1};
-        dataset->layout = (struct bl_layout){0};
+        dataset->layout = NULL;
     }
     dataset_close_shard(dataset);
 }
@@ -120,7 +129,7 @@ static bool dataset_find_kept(struct bl_dataset *dataset, int64_t shard)
 
 static int dataset_check_header(struct bl_dataset *dataset, struct bl_error *e)
 {
-    const struct bl_layout *layout = &dataset->layout;
+    const struct bl_layout *layout = dataset->layout;
     const struct bl_shard_reader *file = &dataset->file;
     bool same = false;
     if (file->size != layout->file_size)
@@ -143,7 +152,9 @@ static int dataset_open_shard(struct bl_dataset *dataset, int64_t shard, struct 
     int code = path ? bl_shard_reader_open(&dataset->file, path, format->compressed, e) : bl_error_memory(e);
     if (code)
         goto out;
-    code = bl_shard_reader_layout(&dataset->file, format, shard, &dataset->layout, e);
+    dataset->layout = calloc(1, sizeof *dataset->layout);
+    code = dataset->layout ? bl_shard_reader_layout(&dataset->file, format, shard, dataset->layout, e)
+                           : bl_error_memory(e);
     if (code)
         goto out;
     code = dataset_check_header(dataset, e);
@@ -180,9 +191,9 @@ static int dataset_seek_field(struct bl_dataset *dataset, int64_t b, int f, int6
     int code = dataset_seek_block(dataset, b, &row, e);
     if (code)
         return code;
-    const struct bl_shard_tensor *tensor = bl_layout_field(&dataset->layout, f);
+    const struct bl_shard_tensor *tensor = bl_layout_field(dataset->layout, f);
     *size = tensor->row_bytes;
-    *offset = bl_layout_offset(&dataset->layout, tensor, row);
+    *offset = bl_layout_offset(dataset->layout, tensor, row);
     return BL_OK;
 }
 
@@ -191,18 +202,18 @@ static int dataset_seek_field(struct bl_dataset *dataset, int64_t b, int f, int6
 /* The offsets of the steps of a block, in a tensor of that many bytes. Allocated before the first block. */
 static int dataset_read_offsets(struct bl_dataset *dataset, int f, int64_t row, int64_t bytes, struct bl_error *e)
 {
-    const struct bl_shard_tensor *tensor = bl_layout_offsets(&dataset->layout, f);
+    const struct bl_shard_tensor *tensor = bl_layout_offsets(dataset->layout, f);
     if (!dataset->offsets)
         dataset->offsets = calloc((size_t)dataset->manifest.format.T + 1, sizeof *dataset->offsets);
     if (!dataset->offsets)
         return bl_error_memory(e);
-    int code = bl_shard_reader_read(&dataset->file, bl_layout_offset(&dataset->layout, tensor, row), tensor->row_bytes,
+    int code = bl_shard_reader_read(&dataset->file, bl_layout_offset(dataset->layout, tensor, row), tensor->row_bytes,
                                     dataset->offsets, e);
     if (code)
         return code;
     if (bl_codec_check_offsets(&dataset->manifest.format, dataset->offsets, bytes) >= 0)
         return bl_error_set(e, BL_EDATA, "%s: %s of block %" PRId64 " is damaged", dataset->file.path,
-                            tensor->tensor.name, dataset->layout.first_block + row);
+                            tensor->tensor.name, dataset->layout->first_block + row);
     return BL_OK;
 }
 
@@ -235,8 +246,8 @@ static int dataset_decode_steps(struct bl_dataset *dataset, int64_t b, int f, st
 /* Reads the files of steps into dataset->bytes. */
 static int dataset_read_files(struct bl_dataset *dataset, int64_t b, int f, struct steps steps, struct bl_error *e)
 {
-    int64_t row = b - dataset->layout.first_block;
-    const struct bl_shard_tensor *tensor = bl_layout_field(&dataset->layout, f);
+    int64_t row = b - dataset->layout->first_block;
+    const struct bl_shard_tensor *tensor = bl_layout_field(dataset->layout, f);
     int code = dataset_read_offsets(dataset, f, row, tensor->tensor.end - tensor->tensor.begin, e);
     if (code)
         return code;
@@ -244,7 +255,7 @@ static int dataset_read_files(struct bl_dataset *dataset, int64_t b, int f, stru
     code = BL_ARRAY_RESERVE(dataset->bytes, dataset->bytes_capacity, (size_t)size, e);
     if (code)
         return code;
-    return bl_shard_reader_read(&dataset->file, bl_layout_offset(&dataset->layout, tensor, 0) + begin, size,
+    return bl_shard_reader_read(&dataset->file, bl_layout_offset(dataset->layout, tensor, 0) + begin, size,
                                 dataset->bytes, e);
 }
 
@@ -354,7 +365,7 @@ static int dataset_load_table(struct bl_dataset *dataset, const struct bl_shard_
     uint8_t *table = malloc((size_t)size);
     if (!table)
         return bl_error_memory(e);
-    int code = bl_shard_reader_read(&dataset->file, bl_layout_offset(&dataset->layout, tensor, 0), size, table, e);
+    int code = bl_shard_reader_read(&dataset->file, bl_layout_offset(dataset->layout, tensor, 0), size, table, e);
     if (code)
         free(table);
     else
@@ -364,9 +375,9 @@ static int dataset_load_table(struct bl_dataset *dataset, const struct bl_shard_
 
 static int dataset_read_table_row(struct bl_dataset *dataset, int table, int64_t row, void *out, struct bl_error *e)
 {
-    const struct bl_shard_tensor *tensor = bl_layout_table(&dataset->layout, table);
+    const struct bl_shard_tensor *tensor = bl_layout_table(dataset->layout, table);
     if (!dataset->file.compressed)
-        return bl_shard_reader_read(&dataset->file, bl_layout_offset(&dataset->layout, tensor, row), tensor->row_bytes,
+        return bl_shard_reader_read(&dataset->file, bl_layout_offset(dataset->layout, tensor, row), tensor->row_bytes,
                                     out, e);
     int code = dataset->table[table] ? BL_OK : dataset_load_table(dataset, tensor, e);
     if (code)

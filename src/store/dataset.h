@@ -20,7 +20,7 @@
 struct bl_dataset_shard {
     int64_t number; /* -1: none */
     struct bl_shard_reader file;
-    struct bl_layout layout;
+    struct bl_layout *layout;
 };
 
 struct bl_dataset {
@@ -29,7 +29,7 @@ struct bl_dataset {
     struct bl_index index;
     int64_t shard; /* the shard that is open; -1: none */
     struct bl_shard_reader file;
-    struct bl_layout layout;
+    struct bl_layout *layout;
     struct bl_dataset_shard *kept; /* [keeps], each at its number modulo keeps; NULL: none are kept */
     int64_t keeps;
     uint8_t *table[BL_TABLES_ALL];   /* whole tables of a compressed shard, read when first needed */
