@@ -336,6 +336,7 @@ int bl_cmd_pack(int argc, char **argv)
         .usage = "-T N -o DIR [options] SOURCE...\n"
                  "       bload pack -c FILE.yaml [-o DIR] [options]\n"
                  "       bload pack -T N -o DIR [options] --sequences TABLE [--plan PLAN]\n"
+                 "       bload pack -o DIR [options] VIEW\n"
                  "\n"
                  "Turns sources into a dataset directory. After an interruption, the same command resumes.\n"
                  "With --task i/N, one of N processes that share the work; bload finish comes last."};
