@@ -36,7 +36,7 @@ static void row_write_drop_reason(const struct bl_finish *f, int64_t length, str
         bl_buffer_printf(out, "shorter than --min-length, %" PRId64 " steps", o->min_length);
     else if (o->max_length && length > o->max_length)
         bl_buffer_printf(out, "longer than --max-length, %" PRId64 " steps", o->max_length);
-    else if (cut == BL_CUT_NOTHING && length > f->plan->T)
+    else if (cut == BL_CUT_NOTHING && length > f->plan->T && o->oversize == BL_OVERSIZE_DROP)
         bl_buffer_printf(out, "longer than T = %" PRId64 " (--oversize drop)", f->plan->T);
     else if ((cut == BL_CUT_CLIP || cut == BL_CUT_CLIPS) && length < f->plan->T)
         bl_buffer_printf(out, "shorter than the clip of %" PRId64 " steps", f->plan->T);
