@@ -5,8 +5,9 @@
 
 #include "base/fs.h"
 #include "cmd/cmd.h"
-#include "packing/table_lengths.h"
 #include "cmd/summary.h"
+#include "packing/recorded_options.h"
+#include "packing/table_lengths.h"
 #include "plan/options.h"
 #include "run/manifest_draft.h"
 #include "run/saved_plan.h"
@@ -29,38 +30,10 @@ struct finishing {
 
 /* --- the files in DIR/.bload ------------------------------------------------------------------------------------ */
 
-struct reading {
-    const struct bl_manifest *manifest;
-    struct bl_options *options;
-    struct bl_error *e;
-};
-
-static int finish_set_option(void *context, const struct bl_option_group *group, const struct bl_option *option)
-{
-    const struct reading *r = context;
-    const struct bl_manifest_pairs *pairs = &r->manifest->configuration;
-    (void)group;
-    for (size_t i = 0; i < pairs->count; i++) {
-        if (strcmp(pairs->pair[i].name, option->name) == 0 && *pairs->pair[i].value)
-            return bl_options_set(r->options, option->name, pairs->pair[i].value, BL_ORIGIN_FILE, r->e);
-    }
-    return BL_OK;
-}
-
 /* Loads the options of the plan: sequences.tsv names the one by which a sequence was dropped. */
 static int finish_load_plan_options(struct finishing *f, struct bl_error *e)
 {
-    struct bl_options options = {0};
-    struct reading reading = {&f->manifest, &options, e};
-    int code = bl_options_add(&options, "Planning", bl_plan_option_table, &f->plan_options, e);
-    if (code)
-        goto out;
-    code = bl_options_add(&options, "Strategy", bl_plan_strategy_table, &f->plan_options, e);
-    if (code)
-        goto out;
-    code = bl_options_each(&options, finish_set_option, &reading);
-out:
-    bl_options_free(&options);
+    int code = bl_recorded_plan_options(&f->manifest, &f->plan_options, e);
     return code ? code : bl_table_lengths_resolve(&f->table, &f->plan_options, e);
 }
 

@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "base/path.h"
 #include "base/pipe_copy.h"
 #include "base/text.h"
 #include "cmd/events.h"
 #include "cmd/length_source.h"
 #include "cmd/summary.h"
+#include "packing/from_view.h"
 #include "plan/options.h"
 #include "run/signals.h"
 #include "store/seekable.h"
@@ -19,6 +21,7 @@
 struct pack {
     bool print_config;
     struct bl_packing_request request; /* its task and repair are options */
+    struct bl_view view;               /* the only source, if it is one: then request.view */
     struct bl_pack_options options;
     struct bl_plan_options plan_options;
     struct bl_subset_options subset;
@@ -88,6 +91,26 @@ static int pack_resolve_paths(struct bl_cmd *cmd, struct pack *p)
     return code;
 }
 
+/* Opens the source if it is a view. */
+static int pack_find_view(struct bl_cmd *cmd, struct pack *p)
+{
+    const struct bl_input_set *set = &p->inputs.set;
+    bool found = false;
+    int code = BL_OK;
+    for (int s = 0; s < set->sources && !code && !found; s++) {
+        char *dir = bl_path_join(set->base, set->source[s].path);
+        code = dir ? bl_from_view_open(&p->view, dir, &found, &cmd->error) : bl_error_memory(&cmd->error);
+        free(dir);
+    }
+    if (code || !found)
+        return code;
+    p->request.view = &p->view;
+    if (set->sources > 1 || p->inputs.config.fields)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "%s is a view, which is packed alone: without %s", p->view.dir,
+                            set->sources > 1 ? "other sources" : "fields");
+    return bl_from_view_check(&p->view, &cmd->options, &p->options, &p->plan_options, &cmd->error);
+}
+
 static int pack_check(struct bl_cmd *cmd, struct pack *p)
 {
     struct bl_error *e = &cmd->error;
@@ -111,8 +134,11 @@ static int pack_check(struct bl_cmd *cmd, struct pack *p)
         return bl_error_set(e, BL_EUSAGE, "no source given (see bload pack --help)");
     if (p->plan && !p->sequences)
         return bl_error_set(e, BL_EUSAGE, "--plan needs --sequences: the table that it was made from");
+    code = pack_find_view(cmd, p);
+    if (code)
+        return code;
     code = bl_pack_check_options(cmd, &p->options);
-    return code || p->plan_options.T == BL_T_AUTO ? code : bl_length_source_require_T(cmd);
+    return code || p->request.view || p->plan_options.T == BL_T_AUTO ? code : bl_length_source_require_T(cmd);
 }
 
 static int pack_resolve(struct bl_cmd *cmd, struct pack *p)
@@ -166,6 +192,11 @@ out:
 static int pack_find_inputs(struct bl_cmd *cmd, struct pack *p)
 {
     const struct bl_kind *kind = NULL;
+    if (p->request.view) {
+        p->inputs.set.kind = &bl_view_kind;
+        p->inputs.set.kind_config = &p->view;
+        return BL_OK;
+    }
     int code = p->sequences ? pack_peek_table(p, &kind, &cmd->error) : bl_inputs_list(&p->inputs, cmd);
     if (code)
         return code;
@@ -290,6 +321,7 @@ static void pack_free(struct pack *p)
     bl_packing_close(p->packing);
     bl_inputs_free(&p->inputs);
     bl_pipe_copy_close(&p->copy);
+    bl_view_close(&p->view);
     free(p->output);
     free(p->sequences);
     free(p->plan);
@@ -298,13 +330,14 @@ static void pack_free(struct pack *p)
 
 int bl_cmd_pack(int argc, char **argv)
 {
-    struct pack p = {.copy = {.fd = -1}};
+    struct pack p = {.copy = {.fd = -1}, .view.index.fd = -1};
     struct bl_packing_result result = {0};
     struct bl_cmd cmd = {
         .name = "pack",
         .usage = "-T N -o DIR [options] SOURCE...\n"
                  "       bload pack -c FILE.yaml [-o DIR] [options]\n"
                  "       bload pack -T N -o DIR [options] --sequences TABLE [--plan PLAN]\n"
+                 "       bload pack -o DIR [options] VIEW\n"
                  "\n"
                  "Turns sources into a dataset directory. After an interruption, the same command resumes.\n"
                  "With --task i/N, one of N processes that share the work; bload finish comes last."};

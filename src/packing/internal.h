@@ -2,6 +2,7 @@
 #ifndef BL_PACKING_INTERNAL_H
 #define BL_PACKING_INTERNAL_H
 
+#include "base/output.h"
 #include "packing/fault_counts.h"
 #include "packing/packing.h"
 #include "run/pack_params.h"
@@ -140,5 +141,19 @@ int bl_packing_reclaim(struct bl_packing *p, struct bl_pack_params *pack, struct
 
 /* Reads the given plan (given_plan.c). BL_EUSAGE: it contradicts the options. */
 int bl_packing_read_plan(struct bl_packing *p, struct bl_error *e);
+
+/* --- a view (from_view.c) --------------------------------------------------------------------------------------- */
+
+/* bl_packing_identify for a view: its configuration, which names its sources, and the options that decide bytes. */
+int bl_packing_identify_view(const struct bl_packing_request *request, struct bl_buffer *lines, struct bl_error *e);
+
+/* Writes the table: the rows of the sources, with what the view has of them. */
+int bl_packing_fill_view_table(struct bl_packing *p, struct bl_output *out, struct bl_error *e);
+
+/* Takes the plan of the view, of its first epoch. */
+int bl_packing_read_view_plan(struct bl_packing *p, struct bl_error *e);
+
+/* Takes the attributes of the view and their values. */
+int bl_packing_view_attributes(struct bl_packing *p, struct bl_error *e);
 
 #endif

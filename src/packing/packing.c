@@ -11,6 +11,8 @@
 
 int bl_packing_identify(const struct bl_packing_request *request, struct bl_buffer *lines, struct bl_error *e)
 {
+    if (request->view)
+        return bl_packing_identify_view(request, lines, e);
     bl_options_identity(request->given, lines);
     bl_identity_inputs(request->inputs, !request->sequences, lines);
     int code = bl_identity_file("sequences", request->sequences, lines, e);
@@ -68,10 +70,9 @@ static int packing_open_whole(struct bl_packing *p, struct bl_error *e)
 {
     bl_jpeg_forget_environment();
     bl_resampler_set_environment();
-    int code = bl_packing_choose_simd(p, e);
-    if (code)
-        return code;
-    code = bl_packing_check_inputs(&p->request, e);
+    int code = p->request.view ? BL_OK : bl_packing_choose_simd(p, e);
+    if (!code && !p->request.view)
+        code = bl_packing_check_inputs(&p->request, e);
     if (code)
         return code;
     code = bl_packing_identify(&p->request, &p->identity, e);

@@ -18,6 +18,7 @@
 #include "run/options.h"
 #include "run/task.h"
 #include "scan/subset_options.h"
+#include "store/view.h"
 
 /* Called on the caller's thread. Each may be NULL. */
 struct bl_packing_events {
@@ -36,6 +37,7 @@ struct bl_packing_events {
 struct bl_packing_request {
     const char *output;              /* the dataset's directory */
     struct bl_input_set *inputs;     /* listed, kind known or in the table; packing closes attributes */
+    struct bl_view *view;            /* opened, to be packed instead of inputs: see packing/from_view.h; or NULL */
     const char *sequences;           /* a table to pack, so that no scan is needed; or NULL */
     const char *plan;                /* a plan of that table, or NULL */
     const char *spool;               /* folder for tokens and inflated arrays, or NULL: DIR/.bload/spool */

@@ -5,6 +5,7 @@
 #include "packing/internal.h"
 #include "packing/table_lengths.h"
 #include "plan/plan.h"
+#include "run/copier.h"
 #include "run/fields.h"
 #include "run/manifest_draft.h"
 #include "run/memory.h"
@@ -78,12 +79,12 @@ static int plan_compute(struct bl_packing *p, struct bl_error *e)
     return code;
 }
 
-static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
+/* Resolves the options that depend on the table; *T: the steps of blocks. */
+static int plan_resolve_T(struct bl_packing *p, int64_t *T, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
     struct bl_plan_options *options = p->request.plan_options;
     bl_plan_columns_set(options, t->group, t->number);
-    int64_t T;
     int code = bl_table_lengths_resolve(t, options, e);
     if (code)
         return code;
@@ -92,9 +93,21 @@ static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
         return code;
     if (!p->request.plan)
         code = bl_table_lengths_check(t, options, e);
-    if (code)
-        return code;
-    code = bl_plan_T(&T, t->length, t->count, options, e);
+    return code ? code : bl_plan_T(T, t->length, t->count, options, e);
+}
+
+static int plan_make(struct bl_packing *p, struct bl_error *e)
+{
+    if (p->request.view)
+        return bl_packing_read_view_plan(p, e);
+    return p->request.plan ? bl_packing_read_plan(p, e) : plan_compute(p, e);
+}
+
+static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
+{
+    const struct bl_sequences *t = &p->table;
+    int64_t T = p->request.view ? p->request.view->manifest.format.T : 0;
+    int code = p->request.view ? bl_table_lengths_resolve(t, p->request.plan_options, e) : plan_resolve_T(p, &T, e);
     if (code)
         return code;
     if (!p->request.plan && bl_packing_is_rest_dropped(p, T))
@@ -103,7 +116,7 @@ static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
     code = bl_saved_plan_load(&p->state, &p->plan, &p->plan_info, T, t->length, t->count, found, e);
     if (code || *found)
         return code;
-    code = p->request.plan ? bl_packing_read_plan(p, e) : plan_compute(p, e);
+    code = plan_make(p, e);
     if (code || (!p->request.task.set && !p->request.plan_only))
         return code;
     return bl_saved_plan_publish(&p->state, &p->plan, t->length, t->count, &p->plan_info, e);
@@ -118,6 +131,10 @@ static int format_set_encoding(struct bl_packing *p, struct bl_error *e)
     enum bl_encoding_kind kind = p->request.options->encode.kind;
     struct bl_buffer names = {0};
     bool any = kind == BL_ENCODING_RAW;
+    if (p->request.view) {
+        memcpy(p->format.encoding, p->request.view->manifest.format.encoding, sizeof p->format.encoding);
+        return BL_OK;
+    }
     for (int f = 0; f < fields->count; f++) {
         bool takes = bl_encoding_takes(kind, &fields->field[f]);
         any |= takes;
@@ -155,7 +172,7 @@ static int format_make(struct bl_packing *p, struct bl_error *e)
     code = format_set_encoding(p, e);
     if (code)
         return code;
-    code = bl_packing_attributes(p, e);
+    code = p->request.view ? bl_packing_view_attributes(p, e) : bl_packing_attributes(p, e);
     if (code)
         return code;
     code = bl_plan_digest(&p->plan, p->table.length, p->format.plan_digest, e);
@@ -172,7 +189,8 @@ static int draft_make(struct bl_packing *p, struct bl_error *e)
                                       .format = &p->format,
                                       .plan_info = &p->plan_info,
                                       .identity = p->identity.data,
-                                      .simd = bl_simd_name(p->env.simd)};
+                                      .simd = p->request.view ? p->request.view->manifest.simd
+                                                              : bl_simd_name(p->env.simd)};
     int code = bl_manifest_draft_make(&draft, &p->manifest, e);
     if (!code && p->repairing)
         code = bl_packing_compare_draft(p, e);
@@ -208,8 +226,9 @@ int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
     if (code)
         return code;
     struct bl_memory_shares shares = {.workers = p->workers, .run_blocks = p->env.isolation ? 1 : INT_MAX};
-    code = bl_memory_resolve(p->request.options->memory, &p->table, &p->plan, &p->format,
-                             p->request.inputs->kind->read->memory, p->needed, &shares, e);
+    int64_t reader = p->request.view ? bl_copier_memory(p->request.view) : p->request.inputs->kind->read->memory;
+    code = bl_memory_resolve(p->request.options->memory, &p->table, &p->plan, &p->format, reader, p->needed, &shares,
+                             e);
     if (code)
         return code;
     p->workers = shares.workers;

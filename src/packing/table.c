@@ -115,6 +115,8 @@ static int table_fill(void *packing, struct bl_output *out, struct bl_error *e)
 {
     struct bl_packing *p = packing;
     const struct bl_input_set *inputs = p->request.inputs;
+    if (p->request.view)
+        return bl_packing_fill_view_table(p, out, e);
     if (!p->request.sequences)
         return table_run_scan(p, out, e);
     if (inputs->attributes || inputs->exclusion)
@@ -253,6 +255,8 @@ static int table_check(const struct bl_packing *p, struct bl_error *e)
     if (!p->table.kind)
         return bl_error_set(e, BL_EFAIL, "no usable input: there is nothing to pack%s%s",
                             p->table.count ? "; the reasons are in " : "", p->table.count ? p->state.sequences : "");
+    if (p->request.view)
+        return BL_OK;
     if (!p->request.inputs->kind)
         return bl_error_set(e, BL_EUSAGE, "the table does not say what its sequences are: give --kind");
     if (p->table.mixed != SIZE_MAX)
@@ -288,7 +292,7 @@ int bl_packing_compare_inputs(const struct bl_packing *p, const struct bl_sequen
                                        .table = table,
                                        .workers = p->workers,
                                        .cancel = p->request.cancel};
-    return inputs->kind ? bl_compare_run(&compare, e) : BL_OK;
+    return inputs->kind && !p->request.view ? bl_compare_run(&compare, e) : BL_OK;
 }
 
 /* Checks that an existing table still describes the inputs. */

@@ -114,6 +114,7 @@ int bl_packing_write(struct bl_packing *p, struct bl_error *e)
                                   .slots = p->slots,
                                   .run_blocks = p->run_blocks,
                                   .memory = p->memory,
+                                  .view = p->request.view,
                                   .env = &p->env,
                                   .outcome = write_on_outcome,
                                   .tick = write_on_progress,

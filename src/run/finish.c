@@ -21,6 +21,12 @@
 /* The files besides the shards that the manifest covers. */
 static const char *const files[] = {BL_SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE, NULL};
 
+/* Whether the table was made from those of a view's sources. */
+static bool finish_is_of_view(const struct bl_finish *f)
+{
+    return *bl_manifest_option(f->manifest, "view");
+}
+
 /* Writes why the plan left a sequence out. */
 static void row_write_drop_reason(const struct bl_finish *f, int64_t length, struct bl_buffer *out)
 {
@@ -30,12 +36,14 @@ static void row_write_drop_reason(const struct bl_finish *f, int64_t length, str
         bl_buffer_printf(out, "shorter than --min-length, %" PRId64 " steps", o->min_length);
     else if (o->max_length && length > o->max_length)
         bl_buffer_printf(out, "longer than --max-length, %" PRId64 " steps", o->max_length);
-    else if (cut == BL_CUT_NOTHING && length > f->plan->T)
+    else if (cut == BL_CUT_NOTHING && length > f->plan->T && o->oversize == BL_OVERSIZE_DROP)
         bl_buffer_printf(out, "longer than T = %" PRId64 " (--oversize drop)", f->plan->T);
     else if ((cut == BL_CUT_CLIP || cut == BL_CUT_CLIPS) && length < f->plan->T)
         bl_buffer_printf(out, "shorter than the clip of %" PRId64 " steps", f->plan->T);
     else if (o->remainder == BL_REMAINDER_DROP)
         bl_buffer_text(out, "in a block too many (--remainder drop)");
+    else if (finish_is_of_view(f))
+        bl_buffer_text(out, "not in the view");
     else
         bl_buffer_text(out, "not in the plan");
 }
@@ -80,6 +88,7 @@ struct rows_writer {
     const struct bl_outcomes *outcomes;
     size_t next;     /* the first outcome of the rows that follow */
     uint8_t *placed; /* a bit per row: the plan contains a piece of it */
+    bool is_copy;    /* lines of rows that are placed stay as they are, and nothing of them is counted */
     struct bl_row_reader row;
     struct bl_buffer line, reason;
     struct bl_output out;
@@ -89,6 +98,8 @@ static int rows_open(struct rows_writer *w, struct bl_error *e)
 {
     const struct bl_sequences *table = w->finish->table;
     const struct bl_plan *plan = w->finish->plan;
+    w->is_copy = finish_is_of_view(w->finish) && !w->outcomes->count && !table->damaged &&
+                 !strstr(table->file[0].columns.extra, ".length");
     w->placed = calloc(table->count / 8 + 1, 1);
     if (!w->placed)
         return bl_error_memory(e);
@@ -104,15 +115,24 @@ static int rows_open(struct rows_writer *w, struct bl_error *e)
     return code ? code : bl_output_write(&w->out, w->line.data, w->line.size, e);
 }
 
+static bool row_is_placed(const struct rows_writer *w, size_t i)
+{
+    return w->placed[i / 8] >> i % 8 & 1;
+}
+
 static int rows_write(struct rows_writer *w, size_t i, struct bl_finished *result, struct bl_error *e)
 {
+    if (w->is_copy && row_is_placed(w, i)) {
+        int copied = bl_row_reader_line(w->finish->table, i, &w->row, e);
+        return copied ? copied : bl_output_write(&w->out, w->row.line.data, w->row.line.size, e);
+    }
     int code = bl_row_reader_read(w->finish->table, i, &w->row, e);
     if (code)
         return code;
     struct bl_row *row = &w->row.row;
     if (w->next < w->outcomes->count && w->outcomes->outcome[w->next].row == (int64_t)i)
         row_amend(row, &w->outcomes->outcome[w->next++], &w->reason);
-    else if (row->status == BL_ROW_OK && !(w->placed[i / 8] >> i % 8 & 1))
+    else if (row->status == BL_ROW_OK && !row_is_placed(w, i))
         row_drop(w->finish, row, &w->reason);
     code = bl_buffer_check(&w->reason, e);
     if (code)

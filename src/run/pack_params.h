@@ -19,6 +19,7 @@ struct bl_pack_progress {
 };
 
 struct bl_scatter;
+struct bl_view;
 
 struct bl_pack_params {
     const char *dir;  /* of the dataset; bl_folders_prepare must have been called */
@@ -37,6 +38,7 @@ struct bl_pack_params {
     int64_t memory; /* bytes left for inputs that need more than a reader takes (bl_kind_read.memory) */
     const struct bl_kind_env *env;
     struct bl_scatter *scatter; /* holds scattered pieces, or NULL */
+    const struct bl_view *view; /* whose sources store the steps, which are copied; NULL: the kind reads them */
     /* Reports each failure and note in the order of the blocks, including those of earlier runs. A code other than
      * BL_OK stops the run. */
     int (*outcome)(void *sink, const struct bl_row *row, const struct bl_outcome *outcome, struct bl_error *e);

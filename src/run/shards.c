@@ -4,6 +4,7 @@
 
 #include "kind/isolated/isolation.h"
 #include "run/assembler.h"
+#include "run/copier.h"
 #include "run/pipeline.h"
 #include "run/scatter.h"
 #include "store/block.h"
@@ -47,8 +48,9 @@ struct shards_run {
 };
 
 struct worker {
-    struct bl_assembler *assembler;
+    struct bl_assembler *assembler; /* these two, */
     struct bl_codec *codec;
+    struct bl_copier *copier; /* or this one */
     struct bl_compressor *compressor;
 };
 
@@ -67,6 +69,7 @@ static void pack_worker_close(void *worker)
     struct worker *w = worker;
     bl_assembler_close(w->assembler);
     bl_codec_close(w->codec);
+    bl_copier_close(w->copier);
     if (w->compressor)
         bl_compressor_close(w->compressor);
     free(w);
@@ -79,10 +82,12 @@ static int pack_worker_open(void *context, void **worker, struct bl_error *e)
     struct worker *w = calloc(1, sizeof *w);
     if (!w)
         return bl_error_memory(e);
-    int code = bl_assembler_open(&w->assembler, pack, &run->memory, e);
+    int code = pack->view ? bl_copier_open(&w->copier, pack, e)
+                          : bl_assembler_open(&w->assembler, pack, &run->memory, e);
     if (code)
         goto out;
-    code = bl_codec_open(pack->format, pack->pad_repeat, &w->codec, e);
+    if (!pack->view)
+        code = bl_codec_open(pack->format, pack->pad_repeat, &w->codec, e);
     if (code)
         goto out;
     if (pack->format->compressed)
@@ -91,6 +96,17 @@ static int pack_worker_open(void *context, void **worker, struct bl_error *e)
 out:
     if (code)
         pack_worker_close(w);
+    return code;
+}
+
+/* Fills the blocks of a job with encoded steps. */
+static int job_fill(struct worker *w, struct run_job *job, const struct bl_meter *meter, struct bl_error *e)
+{
+    if (w->copier)
+        return bl_copier_fill(w->copier, job->shard->shard, job->block, job->blocks, meter, e);
+    int code = bl_assembler_fill(w->assembler, job->block, job->blocks, meter, &job->outcomes, e);
+    for (int b = 0; b < job->blocks && !code; b++)
+        code = bl_shard_writer_encode_block(job->shard->shard, &job->block[b], w->codec, e);
     return code;
 }
 
@@ -105,9 +121,7 @@ static int shards_work_run(void *context, void *worker, void *job_, struct bl_er
         meter.tick = shards_tick;
         meter.sink = run;
     }
-    int code = bl_assembler_fill(w->assembler, job->block, job->blocks, &meter, &job->outcomes, e);
-    for (int b = 0; b < job->blocks && !code; b++)
-        code = bl_shard_writer_encode_block(job->shard->shard, &job->block[b], w->codec, e);
+    int code = job_fill(w, job, &meter, e);
     if (code || !w->compressor)
         return code;
     return bl_shard_writer_put_blocks(job->shard->shard, job->block, job->blocks, w->compressor, e);

@@ -72,6 +72,15 @@ int bl_columns_read(struct bl_columns *columns, char *header, const char *path, 
     return code;
 }
 
+bool bl_columns_are_ordered(const struct bl_columns *columns)
+{
+    for (int c = 0; c < BL_COLUMNS; c++) {
+        if (columns->place[c] != c)
+            return false;
+    }
+    return true;
+}
+
 const char *bl_columns_name(enum bl_column column)
 {
     return column_name[column];

@@ -59,6 +59,9 @@ static inline const char *bl_columns_value(const struct bl_columns *columns, cha
 /* Replaces out by the extra fields, a tab before each. */
 int bl_columns_extra(const struct bl_columns *columns, char *const *field, struct bl_buffer *out, struct bl_error *e);
 
+/* Whether the basic columns come first, in their order, as in tables that the tool writes. */
+bool bl_columns_are_ordered(const struct bl_columns *columns);
+
 /* The name of a known column. */
 const char *bl_columns_name(enum bl_column column);
 

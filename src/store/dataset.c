@@ -37,20 +37,44 @@ out:
     return code;
 }
 
-static void dataset_close_shard(struct bl_dataset *dataset)
+static void dataset_free_tables(struct bl_dataset *dataset)
 {
     for (int t = 0; t < BL_TABLES_ALL; t++) {
         free(dataset->table[t]);
         dataset->table[t] = NULL;
     }
-    bl_layout_free(&dataset->layout);
+}
+
+/* NULL is accepted. */
+static void layout_free(struct bl_layout *layout)
+{
+    if (layout)
+        bl_layout_free(layout);
+    free(layout);
+}
+
+static void dataset_close_shard(struct bl_dataset *dataset)
+{
+    dataset_free_tables(dataset);
+    layout_free(dataset->layout);
+    dataset->layout = NULL;
     bl_shard_reader_close(&dataset->file);
     dataset->shard = -1;
+}
+
+static void kept_close(struct bl_dataset_shard *kept)
+{
+    layout_free(kept->layout);
+    bl_shard_reader_close(&kept->file);
+    *kept = (struct bl_dataset_shard){.number = -1, .file.fd = -1};
 }
 
 void bl_dataset_close(struct bl_dataset *dataset)
 {
     dataset_close_shard(dataset);
+    for (int64_t i = 0; i < dataset->keeps; i++)
+        kept_close(&dataset->kept[i]);
+    free(dataset->kept);
     bl_index_close(&dataset->index);
     bl_manifest_free(&dataset->manifest);
     bl_block_free(&dataset->block);
@@ -66,9 +90,46 @@ void bl_dataset_close(struct bl_dataset *dataset)
 
 /* --- shards ----------------------------------------------------------------------------------------------------- */
 
+int bl_dataset_keep(struct bl_dataset *dataset, int64_t shards, struct bl_error *e)
+{
+    dataset->kept = calloc((size_t)shards, sizeof *dataset->kept);
+    if (!dataset->kept)
+        return bl_error_memory(e);
+    for (int64_t i = 0; i < shards; i++)
+        dataset->kept[i] = (struct bl_dataset_shard){.number = -1, .file.fd = -1};
+    dataset->keeps = shards;
+    return BL_OK;
+}
+
+/* Puts the present shard among those that are kept, if any are, or closes it. */
+static void dataset_leave_shard(struct bl_dataset *dataset)
+{
+    if (dataset->shard >= 0 && dataset->keeps) {
+        struct bl_dataset_shard *kept = &dataset->kept[dataset->shard % dataset->keeps];
+        kept_close(kept);
+        *kept = (struct bl_dataset_shard){dataset->shard, dataset->file, dataset->layout};
+        dataset->file = (struct bl_shard_reader){.fd = -1};
+        dataset->layout = NULL;
+    }
+    dataset_close_shard(dataset);
+}
+
+/* Makes a shard that was kept the present one; false: it was not. */
+static bool dataset_find_kept(struct bl_dataset *dataset, int64_t shard)
+{
+    struct bl_dataset_shard *kept = dataset->keeps ? &dataset->kept[shard % dataset->keeps] : NULL;
+    if (!kept || kept->number != shard)
+        return false;
+    dataset->file = kept->file;
+    dataset->layout = kept->layout;
+    dataset->shard = shard;
+    *kept = (struct bl_dataset_shard){.number = -1, .file.fd = -1};
+    return true;
+}
+
 static int dataset_check_header(struct bl_dataset *dataset, struct bl_error *e)
 {
-    const struct bl_layout *layout = &dataset->layout;
+    const struct bl_layout *layout = dataset->layout;
     const struct bl_shard_reader *file = &dataset->file;
     bool same = false;
     if (file->size != layout->file_size)
@@ -84,12 +145,16 @@ static int dataset_open_shard(struct bl_dataset *dataset, int64_t shard, struct 
 {
     const struct bl_format *format = &dataset->manifest.format;
     char name[BL_SHARD_NAME_MAX];
-    dataset_close_shard(dataset);
+    dataset_leave_shard(dataset);
+    if (dataset_find_kept(dataset, shard))
+        return BL_OK;
     char *path = bl_path_join(dataset->dir, bl_format_shard_name(format, shard, name));
     int code = path ? bl_shard_reader_open(&dataset->file, path, format->compressed, e) : bl_error_memory(e);
     if (code)
         goto out;
-    code = bl_shard_reader_layout(&dataset->file, format, shard, &dataset->layout, e);
+    dataset->layout = calloc(1, sizeof *dataset->layout);
+    code = dataset->layout ? bl_shard_reader_layout(&dataset->file, format, shard, dataset->layout, e)
+                           : bl_error_memory(e);
     if (code)
         goto out;
     code = dataset_check_header(dataset, e);
@@ -126,35 +191,29 @@ static int dataset_seek_field(struct bl_dataset *dataset, int64_t b, int f, int6
     int code = dataset_seek_block(dataset, b, &row, e);
     if (code)
         return code;
-    const struct bl_shard_tensor *tensor = bl_layout_field(&dataset->layout, f);
+    const struct bl_shard_tensor *tensor = bl_layout_field(dataset->layout, f);
     *size = tensor->row_bytes;
-    *offset = bl_layout_offset(&dataset->layout, tensor, row);
+    *offset = bl_layout_offset(dataset->layout, tensor, row);
     return BL_OK;
 }
 
 /* --- JPEG ------------------------------------------------------------------------------------------------------- */
 
-/* Allocated before the first block. */
-static int dataset_prepare_jpeg(struct bl_dataset *dataset, struct bl_error *e)
+/* The offsets of the steps of a block, in a tensor of that many bytes. Allocated before the first block. */
+static int dataset_read_offsets(struct bl_dataset *dataset, int f, int64_t row, int64_t bytes, struct bl_error *e)
 {
+    const struct bl_shard_tensor *tensor = bl_layout_offsets(dataset->layout, f);
     if (!dataset->offsets)
         dataset->offsets = calloc((size_t)dataset->manifest.format.T + 1, sizeof *dataset->offsets);
     if (!dataset->offsets)
         return bl_error_memory(e);
-    return dataset->decoder ? BL_OK : bl_jpeg_decoder_open(&dataset->decoder, e);
-}
-
-/* The offsets of the steps of a block, in a tensor of that many bytes. */
-static int dataset_read_offsets(struct bl_dataset *dataset, int f, int64_t row, int64_t bytes, struct bl_error *e)
-{
-    const struct bl_shard_tensor *tensor = bl_layout_offsets(&dataset->layout, f);
-    int code = bl_shard_reader_read(&dataset->file, bl_layout_offset(&dataset->layout, tensor, row), tensor->row_bytes,
+    int code = bl_shard_reader_read(&dataset->file, bl_layout_offset(dataset->layout, tensor, row), tensor->row_bytes,
                                     dataset->offsets, e);
     if (code)
         return code;
     if (bl_codec_check_offsets(&dataset->manifest.format, dataset->offsets, bytes) >= 0)
         return bl_error_set(e, BL_EDATA, "%s: %s of block %" PRId64 " is damaged", dataset->file.path,
-                            tensor->tensor.name, dataset->layout.first_block + row);
+                            tensor->tensor.name, dataset->layout->first_block + row);
     return BL_OK;
 }
 
@@ -184,50 +243,88 @@ static int dataset_decode_steps(struct bl_dataset *dataset, int64_t b, int f, st
     return code;
 }
 
-static int dataset_read_jpeg(struct bl_dataset *dataset, int64_t b, int f, struct steps steps, uint8_t *out,
-                             struct bl_error *e)
+/* Reads the files of steps into dataset->bytes. */
+static int dataset_read_files(struct bl_dataset *dataset, int64_t b, int f, struct steps steps, struct bl_error *e)
 {
-    int64_t row = b - dataset->layout.first_block;
-    const struct bl_shard_tensor *tensor = bl_layout_field(&dataset->layout, f);
-    int code = dataset_prepare_jpeg(dataset, e);
-    if (code)
-        return code;
-    code = dataset_read_offsets(dataset, f, row, tensor->tensor.end - tensor->tensor.begin, e);
+    int64_t row = b - dataset->layout->first_block;
+    const struct bl_shard_tensor *tensor = bl_layout_field(dataset->layout, f);
+    int code = dataset_read_offsets(dataset, f, row, tensor->tensor.end - tensor->tensor.begin, e);
     if (code)
         return code;
     int64_t begin = dataset->offsets[steps.first], size = dataset->offsets[steps.end] - begin;
     code = BL_ARRAY_RESERVE(dataset->bytes, dataset->bytes_capacity, (size_t)size, e);
     if (code)
         return code;
-    code = bl_shard_reader_read(&dataset->file, bl_layout_offset(&dataset->layout, tensor, 0) + begin, size,
+    return bl_shard_reader_read(&dataset->file, bl_layout_offset(dataset->layout, tensor, 0) + begin, size,
                                 dataset->bytes, e);
-    if (code)
-        return code;
-    return dataset_decode_steps(dataset, b, f, steps, out, e);
+}
+
+static int dataset_read_jpeg(struct bl_dataset *dataset, int64_t b, int f, struct steps steps, uint8_t *out,
+                             struct bl_error *e)
+{
+    int code = dataset->decoder ? BL_OK : bl_jpeg_decoder_open(&dataset->decoder, e);
+    if (!code)
+        code = dataset_read_files(dataset, b, f, steps, e);
+    return code ? code : dataset_decode_steps(dataset, b, f, steps, out, e);
 }
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
+
+/* Opens the shard of block b; *offset: of steps in it. */
+static int dataset_seek_steps(struct bl_dataset *dataset, int64_t b, int f, struct steps steps, int64_t *offset,
+                              struct bl_error *e)
+{
+    const struct bl_format *format = &dataset->manifest.format;
+    int64_t size = 0;
+    int code = dataset_seek_field(dataset, b, f, offset, &size, e);
+    if (code)
+        return code;
+    if (steps.first < 0 || steps.first > steps.end || steps.end > format->T)
+        return bl_error_set(e, BL_EUSAGE, "no steps %" PRId64 " to %" PRId64 ": a block of %s has %" PRId64,
+                            steps.first, steps.end, dataset->dir, format->T);
+    *offset += steps.first * (int64_t)bl_field_step_bytes(&format->fields.field[f]);
+    return BL_OK;
+}
+
+int bl_dataset_copy_steps(struct bl_dataset *dataset, int64_t b, int f, int64_t first, int64_t end, void *out,
+                          struct bl_error *e)
+{
+    int64_t offset = 0;
+    int code = dataset_seek_steps(dataset, b, f, (struct steps){first, end}, &offset, e);
+    if (code)
+        return code;
+    int64_t step = (int64_t)bl_field_step_bytes(&dataset->manifest.format.fields.field[f]);
+    return bl_shard_reader_read(&dataset->file, offset, (end - first) * step, out, e);
+}
+
+int bl_dataset_copy_files(struct bl_dataset *dataset, int64_t b, int f, int64_t first, int64_t end,
+                          const int64_t **offsets, const uint8_t **bytes, struct bl_error *e)
+{
+    int64_t offset = 0;
+    int code = dataset_seek_steps(dataset, b, f, (struct steps){first, end}, &offset, e);
+    if (!code)
+        code = dataset_read_files(dataset, b, f, (struct steps){first, end}, e);
+    if (code)
+        return code;
+    *offsets = dataset->offsets + first;
+    *bytes = dataset->bytes;
+    return BL_OK;
+}
 
 int bl_dataset_read_steps(struct bl_dataset *dataset, int64_t b, int f, int64_t first, int64_t end, void *out,
                           struct bl_error *e)
 {
     const struct bl_format *format = &dataset->manifest.format;
-    int64_t offset = 0, size = 0;
-    int code = dataset_seek_field(dataset, b, f, &offset, &size, e);
+    int64_t offset = 0;
+    int code = dataset_seek_steps(dataset, b, f, (struct steps){first, end}, &offset, e);
     if (code)
         return code;
-    if (first < 0 || first > end || end > format->T)
-        return bl_error_set(e, BL_EUSAGE, "no steps %" PRId64 " to %" PRId64 ": a block of %s has %" PRId64, first, end,
-                            dataset->dir, format->T);
     if (format->encoding[f].kind == BL_ENCODING_JPEG)
         return dataset_read_jpeg(dataset, b, f, (struct steps){first, end}, out, e);
-    int64_t step = (int64_t)bl_field_step_bytes(&format->fields.field[f]);
-    code = bl_shard_reader_read(&dataset->file, offset + first * step, (end - first) * step, out, e);
-    if (code)
-        return code;
-    if (format->encoding[f].kind == BL_ENCODING_DELTA)
+    code = bl_dataset_copy_steps(dataset, b, f, first, end, out, e);
+    if (!code && format->encoding[f].kind == BL_ENCODING_DELTA)
         bl_delta_decode(out, (size_t)(end - first), format->fields.field[f].shape);
-    return BL_OK;
+    return code;
 }
 
 int bl_dataset_read(struct bl_dataset *dataset, int64_t b, int f, void *out, struct bl_error *e)
@@ -268,7 +365,7 @@ static int dataset_load_table(struct bl_dataset *dataset, const struct bl_shard_
     uint8_t *table = malloc((size_t)size);
     if (!table)
         return bl_error_memory(e);
-    int code = bl_shard_reader_read(&dataset->file, bl_layout_offset(&dataset->layout, tensor, 0), size, table, e);
+    int code = bl_shard_reader_read(&dataset->file, bl_layout_offset(dataset->layout, tensor, 0), size, table, e);
     if (code)
         free(table);
     else
@@ -278,9 +375,9 @@ static int dataset_load_table(struct bl_dataset *dataset, const struct bl_shard_
 
 static int dataset_read_table_row(struct bl_dataset *dataset, int table, int64_t row, void *out, struct bl_error *e)
 {
-    const struct bl_shard_tensor *tensor = bl_layout_table(&dataset->layout, table);
+    const struct bl_shard_tensor *tensor = bl_layout_table(dataset->layout, table);
     if (!dataset->file.compressed)
-        return bl_shard_reader_read(&dataset->file, bl_layout_offset(&dataset->layout, tensor, row), tensor->row_bytes,
+        return bl_shard_reader_read(&dataset->file, bl_layout_offset(dataset->layout, tensor, row), tensor->row_bytes,
                                     out, e);
     int code = dataset->table[table] ? BL_OK : dataset_load_table(dataset, tensor, e);
     if (code)

@@ -109,6 +109,29 @@ static int row_parse_numbers(struct bl_row *row, const char *const v[BL_COLUMNS_
     return BL_OK;
 }
 
+/* Reads the line of row i, without its newline, and finds its file. */
+static int row_find_line(const struct bl_sequences *t, size_t i, const struct bl_sequences_file **out,
+                         struct bl_row_reader *text, struct bl_error *e)
+{
+    const struct bl_sequences_file *file = &t->file[t->files - 1];
+    while (file > t->file && file->first > i)
+        file--;
+    *out = file;
+    if (!t->offset || file->fd < 0)
+        return bl_error_set(e, BL_EFAIL, "row %zu cannot be read back from %s", i, file->path);
+    return row_read_line(file, t->offset[i], text, e);
+}
+
+int bl_row_reader_line(const struct bl_sequences *t, size_t i, struct bl_row_reader *text, struct bl_error *e)
+{
+    const struct bl_sequences_file *file;
+    int code = row_find_line(t, i, &file, text, e);
+    if (code)
+        return code;
+    bl_buffer_byte(&text->line, '\n');
+    return bl_buffer_check(&text->line, e);
+}
+
 int bl_row_reader_read(const struct bl_sequences *t, size_t i, struct bl_row_reader *text, struct bl_error *e)
 {
     static const char *const missing[BL_COLUMNS_ALL] = {
@@ -116,16 +139,11 @@ int bl_row_reader_read(const struct bl_sequences *t, size_t i, struct bl_row_rea
         [BL_COLUMN_BYTES] = "",   [BL_COLUMN_STATUS] = "ok",   [BL_COLUMN_REASON] = "",   [BL_COLUMN_SAMPLING] = "",
         [BL_COLUMN_STREAM] = "",  [BL_COLUMN_CONTENT] = "",    [BL_COLUMN_START] = "",    [BL_COLUMN_DURATION] = "",
         [BL_COLUMN_CHANNEL] = "", [BL_COLUMN_CLIP_BEGIN] = "", [BL_COLUMN_CLIP_END] = "", [BL_COLUMN_CLIP_SEEK] = ""};
-    const struct bl_sequences_file *file = &t->file[t->files - 1];
-    while (file > t->file && file->first > i)
-        file--;
-    const struct bl_columns *columns = &file->columns;
-    text->columns = columns;
-    if (!t->offset || file->fd < 0)
-        return bl_error_set(e, BL_EFAIL, "row %zu cannot be read back from %s", i, file->path);
-    int code = row_read_line(file, t->offset[i], text, e);
+    const struct bl_sequences_file *file;
+    int code = row_find_line(t, i, &file, text, e);
     if (code)
         return code;
+    const struct bl_columns *columns = text->columns = &file->columns;
     if (bl_columns_split(text->line.data, text->field) != columns->count)
         return bl_error_set(e, BL_EFAIL, "%s changed while it was being read", file->path);
     /* Copied before values are unescaped in place. */

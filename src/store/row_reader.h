@@ -27,6 +27,10 @@ struct bl_row_reader {
 /* Reads row i. Columns that the tool does not know are row.extra. Values of columns that the table lacks: kind "", path
  * "", bytes -1, status ok, sampling "", stream -1, content 0. */
 int bl_row_reader_read(const struct bl_sequences *sequences, size_t i, struct bl_row_reader *text, struct bl_error *e);
+
+/* Reads only the text of row i, with its newline, into text->line. */
+int bl_row_reader_line(const struct bl_sequences *sequences, size_t i, struct bl_row_reader *text, struct bl_error *e);
+
 void bl_row_reader_free(struct bl_row_reader *text);
 
 /* The row's value in a known column of its file, valid as long as the row; NULL: it is not known, or not there. */

@@ -261,22 +261,41 @@ static int64_t shard_find_row(const struct bl_shard_writer *shard, const struct 
     return -1;
 }
 
-static int shard_encode_jpeg(struct bl_shard_writer *shard, const struct bl_block *block, int f, int64_t row,
-                             struct bl_codec *codec, struct bl_error *e)
+static int64_t *shard_offsets(const struct bl_shard_writer *shard, int f, int64_t row)
 {
-    int64_t *offsets = shard->offsets[f] + row * (shard->format->T + 1);
+    return shard->offsets[f] + row * (shard->format->T + 1);
+}
+
+/* Keeps the JPEG files of a block, whose offsets are set, until the shard is finished. */
+static int shard_keep_files(struct bl_shard_writer *shard, int f, int64_t row, const void *bytes, struct bl_error *e)
+{
     struct bl_shard_encoded *encoded = &shard->encoded[row * shard->format->fields.count + f];
-    const uint8_t *bytes = NULL;
-    int code = bl_codec_encode_jpeg(codec, block, f, offsets, &bytes, e);
-    if (code)
-        return code;
     free(encoded->data);
-    encoded->size = (size_t)offsets[shard->format->T];
+    encoded->size = (size_t)shard_offsets(shard, f, row)[shard->format->T];
     encoded->data = malloc(encoded->size + 1);
     if (!encoded->data)
         return bl_error_memory(e);
-    memcpy(encoded->data, bytes, encoded->size);
+    if (encoded->size)
+        memcpy(encoded->data, bytes, encoded->size);
     return BL_OK;
+}
+
+static int shard_encode_jpeg(struct bl_shard_writer *shard, const struct bl_block *block, int f, int64_t row,
+                             struct bl_codec *codec, struct bl_error *e)
+{
+    const uint8_t *bytes = NULL;
+    int code = bl_codec_encode_jpeg(codec, block, f, shard_offsets(shard, f, row), &bytes, e);
+    return code ? code : shard_keep_files(shard, f, row, bytes, e);
+}
+
+int bl_shard_writer_put_files(struct bl_shard_writer *shard, const struct bl_block *block, int f,
+                              const int64_t *offsets, const void *bytes, struct bl_error *e)
+{
+    int64_t row = shard_find_row(shard, block, e);
+    if (row < 0)
+        return BL_EFAIL;
+    memcpy(shard_offsets(shard, f, row), offsets, ((size_t)shard->format->T + 1) * sizeof *offsets);
+    return shard_keep_files(shard, f, row, bytes, e);
 }
 
 int bl_shard_writer_encode_block(struct bl_shard_writer *shard, struct bl_block *block, struct bl_codec *codec,

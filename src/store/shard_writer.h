@@ -39,6 +39,11 @@ void bl_shard_writer_place_blocks(const struct bl_shard_writer *shard, struct bl
 int bl_shard_writer_encode_block(struct bl_shard_writer *shard, struct bl_block *block, struct bl_codec *codec,
                                  struct bl_error *e);
 
+/* Puts the JPEG files of field f of a block into the shard, instead of encoding it. offsets: [T + 1]; bytes are copied.
+ * Callable as the one above. */
+int bl_shard_writer_put_files(struct bl_shard_writer *shard, const struct bl_block *block, int f,
+                              const int64_t *offsets, const void *bytes, struct bl_error *e);
+
 /* Writes or compresses consecutive blocks of the shard, placed together, each exactly once. Callable by many threads at
  * once, for different blocks. All steps must be filled, padding included. compressor: the caller's own; NULL for plain
  * shards. The blocks can be reused afterwards. */

@@ -234,32 +234,42 @@ int bl_view_tables(struct bl_view *view, int64_t b, const struct bl_block **out,
     return code;
 }
 
+int bl_view_find(struct bl_view *view, int64_t row, int64_t step, int64_t steps, struct bl_view_steps *found,
+                 struct bl_error *e)
+{
+    if (row < 0 || row >= view->manifest.rows)
+        return bl_error_set(e, BL_EDATA, "%s: there is no sequence %" PRId64, view->index.path, row);
+    int64_t first_row, part = bl_places_find(&view->places, row, step);
+    if (part < 0)
+        return bl_error_set(e, BL_EDATA,
+                            "%s/" BL_PLACES_FILE ": step %" PRId64 " of sequence %" PRId64 " is not stored", view->dir,
+                            step, row);
+    const struct bl_place place = bl_places_get(&view->places, part);
+    int64_t first = place.start + (step - place.source_start), left = place.length - (step - place.source_start);
+    *found = (struct bl_view_steps){.source = &view->source[view_source_of(view, row, &first_row)],
+                                    .block = place.block,
+                                    .first = first,
+                                    .end = first + (left < steps ? left : steps)};
+    return BL_OK;
+}
+
 /* Copies the steps of a piece, which may be stored in several parts. */
 static int piece_read(struct bl_view *view, int i, int f, uint8_t *out, struct bl_error *e)
 {
     const struct bl_block *block = &view->block;
-    const struct bl_manifest *m = &view->manifest;
-    size_t bytes = bl_field_step_bytes(&m->format.fields.field[f]);
-    int64_t row = block->sequence[i], step = block->source_start[i], end = step + block->length[i];
-    if (row < 0 || row >= m->rows)
-        return bl_error_set(e, BL_EDATA, "%s: there is no sequence %" PRId64, view->index.path, row);
-    int64_t first_row;
-    struct bl_dataset *source = &view->source[view_source_of(view, row, &first_row)];
+    size_t bytes = bl_field_step_bytes(&view->manifest.format.fields.field[f]);
+    int64_t step = block->source_start[i], end = step + block->length[i];
     int code = BL_OK;
     while (step < end && !code) {
-        int64_t part = bl_places_find(&view->places, row, step);
-        if (part < 0)
-            return bl_error_set(e, BL_EDATA,
-                                "%s/" BL_PLACES_FILE ": step %" PRId64 " of sequence %" PRId64 " is not stored",
-                                view->dir, step, row);
-        const struct bl_place place = bl_places_get(&view->places, part);
-        int64_t first = place.start + (step - place.source_start), left = place.length - (step - place.source_start);
-        int64_t n = left < end - step ? left : end - step;
-        code = bl_dataset_read_steps(source, place.block, f, first, first + n, out, e);
+        struct bl_view_steps at;
+        code = bl_view_find(view, block->sequence[i], step, end - step, &at, e);
+        if (code)
+            return code;
+        code = bl_dataset_read_steps(at.source, at.block, f, at.first, at.end, out, e);
         if (code == BL_EUSAGE) /* the place is none */
             code = e->code = BL_EDATA;
-        out += (size_t)n * bytes;
-        step += n;
+        out += (size_t)(at.end - at.first) * bytes;
+        step += at.end - at.first;
     }
     return code;
 }

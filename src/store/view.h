@@ -50,6 +50,17 @@ void bl_view_close_sources(struct bl_dataset *sources, size_t count);
 /* Copies block b of field f, decoded and padded: T steps. Errors as of bl_dataset_read. */
 int bl_view_read(struct bl_view *view, int64_t b, int f, void *out, struct bl_error *e);
 
+/* Steps of a row that are stored together: steps first to end - 1 of a block of a source. */
+struct bl_view_steps {
+    struct bl_dataset *source;
+    int64_t block, first, end;
+};
+
+/* Finds the stored steps of a row from this one on, `steps` at most: where the row has several parts, the rest is in
+ * the next. BL_EDATA: they are not stored. */
+int bl_view_find(struct bl_view *view, int64_t row, int64_t step, int64_t steps, struct bl_view_steps *found,
+                 struct bl_error *e);
+
 /* The tables of block b, valid until the next call. */
 int bl_view_tables(struct bl_view *view, int64_t b, const struct bl_block **block, struct bl_error *e);
 

@@ -42,9 +42,10 @@ static void read_blocks(const char *path)
     uint8_t out[STEPS * HEIGHT * WIDTH * 3];
     struct bl_error e = {0};
     dataset.dir = strdup("fuzz");
-    int code = dataset.dir ? bl_shard_reader_open(&dataset.file, path, false, &e) : BL_EFAIL;
+    dataset.layout = calloc(1, sizeof *dataset.layout);
+    int code = dataset.dir && dataset.layout ? bl_shard_reader_open(&dataset.file, path, false, &e) : BL_EFAIL;
     if (!code)
-        code = bl_shard_reader_layout(&dataset.file, &format, 0, &dataset.layout, &e);
+        code = bl_shard_reader_layout(&dataset.file, &format, 0, dataset.layout, &e);
     for (int64_t b = 0; b < format.blocks && !code; b++) {
         bl_error_clear(&e);
         if (bl_dataset_read(&dataset, b, 0, out, &e) && !e.text[0])

@@ -1,7 +1,6 @@
 #include "kind/isolated/isolation.h"
 
-#include <sys/resource.h>
-
+#include "base/descriptors.h"
 #include "kind/isolated/syscall_filter.h"
 
 #define FILES_MAX 4096 /* open ones, of which a quarter may be on their way to processes */
@@ -54,17 +53,11 @@ const char *bl_isolation_warning(const struct bl_isolation *isolation)
            "run, but one that a file takes over could open other files";
 }
 
-/* Allows as many descriptors as may be: 1,024, which is the usual limit, are too few for hundreds of workers, each of
- * which has a socket for each field, and two blocks. */
+/* Each worker has a socket for each field, and two blocks. */
 static void isolation_raise_limit(struct bl_isolation *isolation)
 {
-    struct rlimit limit, most;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return;
-    most = (struct rlimit){limit.rlim_max, limit.rlim_max};
-    if (limit.rlim_cur < limit.rlim_max && setrlimit(RLIMIT_NOFILE, &most) == 0)
-        limit = most;
-    isolation->files.most = (int)(limit.rlim_cur < FILES_MAX ? limit.rlim_cur / 4 : FILES_MAX / 4);
+    int64_t limit = bl_descriptors_raise();
+    isolation->files.most = (int)(limit < FILES_MAX ? limit / 4 : FILES_MAX / 4);
 }
 
 int bl_isolation_start(struct bl_isolation *isolation, struct bl_error *e)

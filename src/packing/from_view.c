@@ -1,0 +1,381 @@
+#include "packing/from_view.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/identity_lines.h"
+#include "base/output.h"
+#include "base/text.h"
+#include "kind/kinds.h"
+#include "packing/identity.h"
+#include "packing/internal.h"
+#include "packing/recorded_options.h"
+#include "store/epochs.h"
+#include "store/row_reader.h"
+#include "store/seekable.h"
+
+/* --- the kind --------------------------------------------------------------------------------------------------- */
+
+static const char *view_steps(const void *config)
+{
+    const struct bl_view *view = config;
+    const struct bl_kind *kind = bl_kind_find(view->manifest.format.fields.field[0].kind);
+    return kind ? kind->steps : "steps";
+}
+
+static int view_fields(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
+                       struct bl_fields *fields, struct bl_error *e)
+{
+    (void)env;
+    (void)row;
+    (void)e;
+    *fields = ((const struct bl_view *)config)->manifest.format.fields;
+    return BL_OK;
+}
+
+static void view_describe(const void *config, const struct bl_field *field, struct bl_buffer *out)
+{
+    const struct bl_manifest *m = &((const struct bl_view *)config)->manifest;
+    for (int f = 0; f < m->format.fields.count; f++) {
+        if (strcmp(m->format.fields.field[f].name, field->name) == 0)
+            bl_buffer_text(out, m->made[f]);
+    }
+}
+
+/* Of zstd the version counts that compresses now, if one does. */
+static void view_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version),
+                          void *sink)
+{
+    const struct bl_manifest_pairs *libraries = &((const struct bl_view *)config)->manifest.libraries;
+    for (size_t i = 0; i < libraries->count; i++) {
+        if (strcmp(libraries->pair[i].name, "zstd") != 0)
+            emit(sink, libraries->pair[i].name, libraries->pair[i].value);
+    }
+}
+
+const struct bl_kind bl_view_kind = {
+    .name = "view",
+    .title = "View",
+    .steps = "steps",
+    .extensions = (const char *const[]){NULL},
+    .steps_of = view_steps,
+    .scan = &(const struct bl_kind_scan){.chunk_bytes = 0},
+    .read =
+        &(const struct bl_kind_read){.fields = view_fields, .describe = view_describe, .versions = view_versions},
+};
+
+/* --- opening ---------------------------------------------------------------------------------------------------- */
+
+int bl_from_view_open(struct bl_view *view, const char *dir, bool *found, struct bl_error *e)
+{
+    bool has_places = false;
+    *found = false;
+    int code = bl_fs_find(dir, BL_MANIFEST_FILE, found, e);
+    if (!code)
+        code = bl_fs_find(dir, BL_PLACES_FILE, &has_places, e);
+    *found = !code && *found && has_places;
+    if (code || !*found)
+        return code;
+    code = bl_view_open(view, dir, e);
+    *found = !code && bl_manifest_is_view(&view->manifest);
+    if (!code && !*found)
+        bl_view_close(view);
+    if (*found && bl_manifest_is_blend(&view->manifest)) {
+        code = bl_error_set(e, BL_EUSAGE,
+                            "a view with weights cannot be packed: its sequences may repeat, and a dataset has each "
+                            "step once: %s",
+                            dir);
+        bl_view_close(view);
+    }
+    return code;
+}
+
+/* The options that decide bytes of a view that is packed. */
+static const char *const deciding[] = {"shard-size", "compress", "frame-size", "encode", "segment-ids", NULL};
+
+/* The others that may be given. */
+static const char *const allowed[] = {"output", "parents", "memory", "task", "repair", "config",
+                                      "jobs",   "quiet",   "help",   "print-config", NULL};
+
+static bool name_is_listed(const char *const *list, const char *name)
+{
+    while (*list && strcmp(*list, name) != 0)
+        list++;
+    return *list;
+}
+
+struct view_check {
+    const struct bl_view *view;
+    const struct bl_options *given;
+    struct bl_error *e;
+};
+
+static int option_check(void *context, const struct bl_option_group *group, const struct bl_option *option)
+{
+    const struct view_check *c = context;
+    (void)group;
+    bool is_taken = name_is_listed(allowed, option->name) ||
+                    (name_is_listed(deciding, option->name) && strcmp(option->name, "encode") != 0);
+    if (is_taken || bl_options_origin(c->given, option->name) == BL_ORIGIN_DEFAULT)
+        return BL_OK;
+    return bl_error_set(c->e, BL_EUSAGE,
+                        "%s%s: it has no effect on %s, a view, whose sources and plan decide this: leave it out",
+                        strlen(option->name) > 1 ? "--" : "-", option->name, c->view->dir);
+}
+
+int bl_from_view_check(const struct bl_view *view, const struct bl_options *given, struct bl_pack_options *options,
+                       struct bl_plan_options *plan_options, struct bl_error *e)
+{
+    const struct bl_format *format = &view->manifest.format;
+    struct view_check check = {view, given, e};
+    int code = bl_options_each(given, option_check, &check);
+    if (code)
+        return code;
+    for (int f = 0; f < format->fields.count; f++) {
+        if (format->encoding[f].kind != BL_ENCODING_RAW)
+            options->encode = format->encoding[f];
+    }
+    if (strcmp(bl_manifest_option(&view->manifest, "pad"), "repeat") == 0)
+        options->pad = BL_PAD_REPEAT;
+    if (options->encode.kind == BL_ENCODING_JPEG && options->compress.on)
+        return bl_error_set(e, BL_EUSAGE,
+                            "--compress: %s has JPEG files, which do not get smaller by it: leave it out", view->dir);
+    if (options->encode.kind == BL_ENCODING_DELTA && !options->compress.on)
+        return bl_error_set(e, BL_EUSAGE, "%s has differences of frames, as large as the frames: give --compress zstd",
+                            view->dir);
+    return bl_recorded_plan_options(&view->manifest, plan_options, e);
+}
+
+int bl_packing_identify_view(const struct bl_packing_request *request, struct bl_buffer *lines, struct bl_error *e)
+{
+    struct bl_option_match match;
+    bool whole_frames = request->options->frame_size == (int64_t)BL_FRAME_MAX;
+    int code = bl_identity_of_manifest(&request->view->manifest, lines, e);
+    bl_buffer_text(lines, "view: true\n");
+    for (int i = 0; deciding[i] && !code; i++) {
+        bool is_default = whole_frames && strcmp(deciding[i], "frame-size") == 0;
+        if (!is_default && bl_options_find(request->given, deciding[i], strlen(deciding[i]), &match))
+            bl_option_identity(match.group, match.option, lines);
+    }
+    return code ? code : bl_buffer_check(lines, e);
+}
+
+/* --- the table -------------------------------------------------------------------------------------------------- */
+
+/* Writes the rows of the sources, with the steps that are stored. */
+struct rows_writer {
+    struct bl_packing *p;
+    struct bl_view *view;
+    struct bl_buffer columns; /* extra ones of all sources, a tab before each */
+    int64_t parts, missing;   /* sequences that are not stored as a whole, and their missing steps */
+    struct bl_buffer line, extra, value;
+};
+
+/* Adds those extra columns of a source that no source before it has. */
+static int columns_add(struct rows_writer *w, const char *extra, struct bl_error *e)
+{
+    struct bl_buffer name = {0};
+    int code = BL_OK;
+    while (*extra && !code) {
+        size_t size = strcspn(++extra, "\t");
+        bl_buffer_clear(&name);
+        bl_buffer_append(&name, extra, size);
+        code = bl_buffer_check(&name, e);
+        if (!code && bl_columns_find(w->columns.data, name.data) < 0)
+            bl_buffer_printf(&w->columns, "\t%s", name.data);
+        extra += size;
+    }
+    bl_buffer_free(&name);
+    return code ? code : bl_buffer_check(&w->columns, e);
+}
+
+static int columns_collect(struct rows_writer *w, struct bl_error *e)
+{
+    bl_buffer_text(&w->columns, "");
+    int code = bl_buffer_check(&w->columns, e);
+    for (size_t s = 0; s < w->view->sources && !code; s++) {
+        const struct bl_sequences *table;
+        code = bl_dataset_sequences(&w->view->source[s], &table, e);
+        if (!code)
+            code = columns_add(w, table->file[0].columns.extra, e);
+    }
+    return code;
+}
+
+/* The values of the row in the columns of all sources. */
+static void row_set_extra(struct rows_writer *w, struct bl_row *row)
+{
+    struct bl_buffer name = {0};
+    if (!*w->columns.data || (row->columns && strcmp(row->columns, w->columns.data) == 0))
+        return;
+    bl_buffer_clear(&w->extra);
+    for (const char *at = w->columns.data; *at;) {
+        size_t size = strcspn(++at, "\t");
+        bl_buffer_clear(&name);
+        bl_buffer_append(&name, at, size);
+        bl_buffer_clear(&w->value);
+        bl_buffer_byte(&w->extra, '\t');
+        if (!name.failed && bl_row_get_value(row, name.data, &w->value))
+            bl_text_escape(&w->extra, w->value.data, w->value.size);
+        w->extra.failed |= name.failed | w->value.failed;
+        at += size;
+    }
+    row->extra = w->extra.data;
+    bl_buffer_free(&name);
+}
+
+/* The steps that are stored are the row's length. A row without any was left out of its source, or failed there: here
+ * it is skipped. */
+static void row_set_stored(struct rows_writer *w, int64_t i, struct bl_row *row)
+{
+    int64_t stored = row->status == BL_ROW_OK ? bl_places_steps(&w->view->places, i) : 0;
+    if (row->status == BL_ROW_OK) {
+        w->parts += stored < row->length;
+        w->missing += row->length - stored;
+    }
+    row->length = stored;
+    if (row->status == BL_ROW_FAILED)
+        row->status = BL_ROW_SKIPPED;
+    if (row->status != BL_ROW_OK || stored)
+        return;
+    row->status = BL_ROW_DROPPED;
+    row->reason = "not stored";
+}
+
+static int row_write(struct rows_writer *w, int64_t i, struct bl_output *out, struct bl_error *e)
+{
+    const struct bl_row *there;
+    int code = bl_view_row(w->view, i, &there, e);
+    if (code)
+        return code;
+    struct bl_row row = *there;
+    bl_buffer_clear(&w->line);
+    row_set_extra(w, &row);
+    row_set_stored(w, i, &row);
+    bl_row_format(&row, &w->line);
+    w->line.failed |= w->extra.failed;
+    code = bl_buffer_check(&w->line, e);
+    return code ? code : bl_output_write(out, w->line.data, w->line.size, e);
+}
+
+/* Copies the lines of rows that are stored as a whole, if nothing of them changes. */
+static int source_write(struct rows_writer *w, size_t s, struct bl_output *out, struct bl_error *e)
+{
+    const struct bl_view_source *source = &w->view->manifest.source[s];
+    const struct bl_sequences *table;
+    struct bl_row_reader text = {0};
+    int code = bl_dataset_sequences(&w->view->source[s], &table, e);
+    if (code)
+        return code;
+    const struct bl_columns *columns = &table->file[0].columns;
+    bool is_copy = bl_columns_are_ordered(columns) && strcmp(columns->extra, w->columns.data) == 0 &&
+                   !w->view->places.renamed_count && (int64_t)table->count == source->rows;
+    for (int64_t i = source->first_row; i < source->first_row + source->rows && !code; i++) {
+        size_t row = (size_t)(i - source->first_row);
+        if (bl_cancelled(w->p->request.cancel))
+            code = BL_ECANCEL;
+        else if (!is_copy || !table->length[row] || table->length[row] != bl_places_steps(&w->view->places, i))
+            code = row_write(w, i, out, e);
+        else if (!(code = bl_row_reader_line(table, row, &text, e)))
+            code = bl_output_write(out, text.line.data, text.line.size, e);
+    }
+    bl_row_reader_free(&text);
+    return code;
+}
+
+static int rows_write(struct rows_writer *w, struct bl_output *out, struct bl_error *e)
+{
+    int code = columns_collect(w, e);
+    if (code)
+        return code;
+    bl_buffer_printf(&w->line, BL_SEQUENCES_COLUMNS "%s\n", w->columns.data);
+    code = bl_buffer_check(&w->line, e);
+    if (!code)
+        code = bl_output_write(out, w->line.data, w->line.size, e);
+    for (size_t s = 0; s < w->view->sources && !code; s++)
+        code = source_write(w, s, out, e);
+    return code;
+}
+
+int bl_packing_fill_view_table(struct bl_packing *p, struct bl_output *out, struct bl_error *e)
+{
+    struct rows_writer w = {.p = p, .view = p->request.view};
+    char a[BL_PLURAL_SIZE], b[32];
+    int code = rows_write(&w, out, e);
+    if (!code && w.parts)
+        bl_packing_message(p, false, "%s not stored as a whole: %s steps of them are missing from the sources",
+                           bl_text_plural(a, w.parts, "sequence is|sequences are"), bl_text_count(b, w.missing));
+    bl_buffer_free(&w.columns);
+    bl_buffer_free(&w.line);
+    bl_buffer_free(&w.extra);
+    bl_buffer_free(&w.value);
+    return code;
+}
+
+/* --- the plan --------------------------------------------------------------------------------------------------- */
+
+/* A row of the table begins with the first step that is stored. */
+static void plan_shift(struct bl_plan *plan, const struct bl_places *places)
+{
+    for (size_t i = 0; i < plan->pieces && places->source_start; i++)
+        plan->source_start[i] -= bl_places_begin(places, plan->sequence[i]);
+}
+
+int bl_packing_read_view_plan(struct bl_packing *p, struct bl_error *e)
+{
+    const struct bl_view *view = p->request.view;
+    const struct bl_manifest *m = &view->manifest;
+    struct bl_plan *plan = &p->plan;
+    int code = bl_index_read_plan(&view->index, m->format.T, bl_manifest_align(m), plan, e);
+    if (code)
+        return code;
+    plan_shift(plan, &view->places);
+    plan->is_store = bl_plan_info_is_store(&m->plan_info);
+    code = bl_plan_check(plan, p->table.length, p->table.count, e);
+    if (code)
+        return bl_error_prefix(e, "%s", view->index.path), code;
+    /* Rows that the view's subset left out are in the table: they count as left out by the plan. */
+    p->plan_info = m->plan_info;
+    p->plan_info.sequences = plan->sequences;
+    p->plan_info.steps = plan->steps;
+    p->plan_info.longest = plan->longest;
+    p->plan_info.deleted = plan->deleted;
+    p->plan_info.cut = plan->cut;
+    if (m->plan_info.lower_bound > plan->lower_bound && m->plan_info.lower_bound <= (int64_t)plan->blocks)
+        plan->lower_bound = m->plan_info.lower_bound;
+    plan->balance = m->plan_info.balance;
+    if (bl_epochs_count(m))
+        bl_packing_message(p, false,
+                           "%s has plans of %" PRId64 " epochs: the first is packed (bload plan --dataset %s "
+                           "--epochs N makes further ones)",
+                           view->dir, bl_epochs_count(m) + 1, p->request.output);
+    return BL_OK;
+}
+
+/* --- attributes ------------------------------------------------------------------------------------------------- */
+
+int bl_packing_view_attributes(struct bl_packing *p, struct bl_error *e)
+{
+    const struct bl_view *view = p->request.view;
+    const struct bl_format *format = &view->manifest.format;
+    struct bl_attribute_values *values = &p->values;
+    size_t rows = (size_t)view->manifest.rows;
+    if (rows != p->table.count)
+        return bl_error_set(e, BL_EFAIL, "%s has %zu rows, and %s has %zu now", p->state.sequences, p->table.count,
+                            view->dir, rows);
+    p->format.attributes = format->attributes;
+    memcpy(p->format.attribute, format->attribute, sizeof format->attribute);
+    if (!format->attributes)
+        return BL_OK;
+    values->count = format->attributes;
+    values->value = calloc(rows, (size_t)values->count * sizeof *values->value);
+    if (!values->value)
+        return bl_error_memory(e);
+    for (int a = 0; a < values->count; a++) {
+        for (size_t row = 0; row < rows; row++)
+            values->value[row * (size_t)values->count + (size_t)a] = view->places.attribute[a][row];
+    }
+    return BL_OK;
+}

@@ -1,0 +1,251 @@
+# bload pack VIEW: a view becomes a dataset, with the bytes of a direct pack.
+# shellcheck shell=bash disable=SC2317
+
+# documents [NAME [COUNT]]: of 1 to 200 letters, and a table of attributes.
+documents() {
+    awk -v n="${2-300}" -v name="${1-docs}" 'BEGIN {
+        print "id,weight,class" >(name ".csv")
+        for (i = 0; i < n; i++) {
+            text = sprintf("%*s", 1 + i * 7919 % 200, "")
+            gsub(" ", sprintf("%c", 97 + i % 26), text)
+            line = sprintf("{\"text\": \"%s\"}", text)
+            print line
+            printf "%s.jsonl#%d,%.17g,%d\n", name, at, i / 7, i * 3 >(name ".csv")
+            at += length(line) + 1
+        }
+    }' >"${1-docs}.jsonl"
+}
+
+# is_packed DIRECT DIR: the shards and the tables of both are equal, and the second is sound.
+is_packed() {
+    diff -r "$1/shards" "$2/shards"
+    for name in shards.tsv index.safetensors sequences.tsv; do same "$1/$name" "$2/$name"; done
+    expect 0 bload verify -q "$2"
+    [ ! -e "$2/.bload" ] || fail "$2/.bload is left"
+}
+
+STORE=() # further options of the store
+
+# of_view STATUS VIEW-OPTIONS PACK-OPTIONS INPUT...: packs the inputs, whose files INPUTS names, directly, and from a view of a
+# store of them.
+of_view() {
+    local status=$1 plan bytes options=$3
+    read -ra plan <<<"$2"
+    read -ra bytes <<<"$3"
+    shift 3
+    rm -rf store view direct d
+    expect "$status" bload pack -q "$@" --store "${STORE[@]}" -o store
+    expect 0 bload view -q store "${plan[@]}" -o view
+    expect "$status" bload pack -q "$@" "${plan[@]}" "${bytes[@]}" -o direct
+    # What is kept as is, the store says.
+    read -ra bytes <<<"$(sed 's/--encode [a-z0-9:]*//; s/--pad [a-z]*//' <<<"$options")"
+    # The copy needs nothing but the store.
+    mkdir -p away
+    mv "${INPUTS[@]}" away
+    expect "$status" bload pack -q view "${bytes[@]}" -o d
+    mv away/* .
+    is_packed direct d
+}
+
+test_documents() {
+    documents
+    local INPUTS=(docs.jsonl docs.csv)
+    local text=(docs.jsonl --tokenizer bytes)
+    of_view 0 '-T 256 --seed 3' '--shard-size 10K' "${text[@]}"
+    expect 0 bload pack view --shard-size 10K -o d
+    err_has 'd is already complete: nothing to do'
+    expect 0 bload info d
+    out_has 'from text: tokens of bytes (256 ids'
+    of_view 0 '-T 64 --oversize split --world-size 2' '--shard-size 4K --segment-ids' "${text[@]}"
+    of_view 0 '-T 64 --strategy sample --seed 5' '--compress zstd --frame-size 4K' "${text[@]}"
+    of_view 0 '-T 250 --align 8 --max-length 180' '--shard-size 10K' "${text[@]}"
+    of_view 0 '-T 256' '--shard-size 10K' "${text[@]}" --attributes docs.csv
+    expect 0 bload pack -q view --shard-size 10K -o e --task 0/1
+    expect 0 bload finish -q e
+    diff -r d e
+    expect 0 bload plan -q --dataset d --epochs 3
+    expect 0 bload verify -q d
+}
+
+clips() {
+    mkdir -p v
+    for name in h264-30.mp4 mpeg4-40.avi vp9-24.webm; do cp "$(fixture $name)" v/; done
+}
+
+# Frames as they are, as JPEG files and as differences are copied, not decoded.
+test_video() {
+    clips
+    local INPUTS=(v)
+    of_view 0 '-T 50' '--shard-size 1' v --size 32x24
+    STORE=(--encode jpeg:80)
+    of_view 0 '-T 50 --seed 4' '--encode jpeg:80 --shard-size 100K' v --size 64x48
+    expect 2 bload pack view -o e --compress zstd
+    err_has '--compress: view has JPEG files'
+    expect 2 bload pack view -o e --encode jpeg:80
+    err_has '--encode: it has no effect on view, a view'
+    STORE=(--encode jpeg:80 --pad repeat)
+    of_view 0 '-T 50 --align 8' '--encode jpeg:80 --pad repeat' v --size 64x48
+    STORE=(--encode jpeg -T 7)
+    of_view 0 '-T 16 --oversize split' '--encode jpeg' v --size 64x48
+    STORE=(--encode delta --compress zstd --frame-size 8K)
+    of_view 0 '-T 50' '--encode delta --compress zstd:5' v --size 32x24
+    expect 2 bload pack view -o e
+    err_has 'view has differences of frames, as large as the frames: give --compress zstd'
+    expect 0 bload info d
+    out_has '; kept as delta'
+}
+
+test_arrays_and_sound() {
+    python3 "$BLOAD_ROOT/fixtures/arrays.py" in
+    rm in/sub/spoilt.npz # which fails when it is packed
+    local INPUTS=(in)
+    of_view 3 '-T 3000' '--shard-size 10K' --kind array in
+    STORE=(-T 333 --compress zstd)
+    of_view 3 '-T 1000 --oversize split --seed 2' '--compress zstd --shard-size 10K' --kind array in
+    mkdir a
+    cp "$(fixture tone-8000.wav)" "$(fixture tone-44100-stereo.flac)" "$(fixture tone-48000.mp3)" a
+    INPUTS=(a)
+    STORE=()
+    of_view 0 '-T 20000 --seed 2' '' a
+}
+
+# What failed in the store is not in the view, and stays a failure.
+test_of_a_store_with_failures() {
+    clips
+    cp "$(fixture failing-20.mov)" v/
+    expect 3 bload pack -q v --size 32x24 --store -o store
+    expect 0 bload view -q store -T 50 --min-length 26 -o view
+    expect 3 bload pack view -o d
+    expect 3 bload pack view -o d
+    err_has '1 input skipped: see d/sequences.tsv (exit status 3)'
+    is 'skipped ok ok dropped' "$(field status <d/sequences.tsv | tr '\n' ' ' | sed 's/ $//')"
+    is 'shorter than --min-length, 26 steps' "$(field reason 4 <d/sequences.tsv)"
+    is "$(field reason 1 <store/sequences.tsv)" "$(field reason 1 <d/sequences.tsv)"
+    expect 0 bload verify -q d
+    expect 0 bload view -q store -T 50 --where 'id != mpeg4-40.avi' -o without
+    expect 3 bload pack -q without -o f
+    is 'dropped not in the view' "$(field status 3 <f/sequences.tsv) $(field reason 3 <f/sequences.tsv)"
+    expect 0 bload verify -q f
+    # A sequence that is stored in part has the length of that part.
+    expect 3 bload pack -q v --size 32x24 -T 20 --oversize truncate -o short
+    expect 0 bload view -q short -T 20 -o less
+    expect 3 bload pack less -o e
+    err_has 'bload: 3 sequences are not stored as a whole: 34 steps of them are missing from the sources'
+    is '20 20 20' "$(field length <e/sequences.tsv | sed 1d | tr '\n' ' ' | sed 's/ $//')"
+    expect 0 bload verify -q e
+}
+
+test_several_sources() {
+    documents one 100
+    documents two 150
+    sed -i 's/weight/mass/' two.csv
+    expect 0 bload pack -q one.jsonl --tokenizer bytes --attributes one.csv --store -o a
+    expect 0 bload pack -q two.jsonl --tokenizer bytes --attributes two.csv --store -o b
+    mkdir other
+    cp one.jsonl other
+    sed -i 's/one.jsonl/other/' one.csv
+    (cd other && expect 0 bload pack -q one.jsonl --tokenizer bytes --store -o a)
+    expect 0 bload view -q a b -T 256 -o view
+    expect 0 bload pack -q view -o d --shard-size 10K
+    expect 0 bload verify -q d
+    is 250 "$(field id <d/sequences.tsv | wc -l)"
+    diff <(field weight <a/sequences.tsv) <(field weight <d/sequences.tsv | head -n 100)
+    diff <(field mass <b/sequences.tsv) <(field mass <d/sequences.tsv | tail -n 150)
+    is '' "$(field mass 1 <d/sequences.tsv)"
+    expect 0 bload info d
+    out_has 'class'
+    # An id of both sources has the name of its source.
+    expect 0 bload view -q a other/a -T 256 --mix random -o same
+    expect 0 bload pack -q same -o e
+    is 200 "$(field id <e/sequences.tsv | sort -u | wc -l)"
+    is "$(basename "$PWD")" "$(basename "$PWD")"
+    expect 0 bload verify -q e
+    # Weights repeat sequences.
+    expect 0 bload view -q a=1 b=3 -T 256 -o blend
+    expect 2 bload pack blend -o f
+    err_has 'a view with weights cannot be packed'
+    [ ! -e f ] || fail 'it began'
+}
+
+test_what_is_refused() {
+    documents
+    expect 0 bload pack -q docs.jsonl --tokenizer bytes --store -o store
+    expect 0 bload view -q store -T 256 --epochs 3 -o view
+    expect 0 bload view -q store -T 256 --seed 9 --epochs 3 -o other
+    local options
+    for options in '-T 256' '--seed 2' '--pad repeat' '--tokenizer bytes' '--on-error fail' '--take x' '--exclude d1' '--store'; do
+        # shellcheck disable=SC2086 # words
+        expect 2 bload pack view -o d $options
+        err_has 'it has no effect on view, a view, whose sources and plan decide this: leave it out'
+    done
+    expect 2 bload pack view docs.jsonl -o d
+    err_has 'view is a view, which is packed alone: without other sources'
+    [ ! -e d ] || fail 'it began'
+    expect 0 bload pack view -o d
+    err_has 'view has plans of 3 epochs: the first is packed (bload plan --dataset d --epochs N makes further ones)'
+    expect 2 bload pack other -o d
+    err_has 'd holds a dataset of another configuration: seed is "0" there, not "9"'
+    expect 2 bload pack view -o d --segment-ids
+    err_has 'segment-ids is "false" there, not "true"'
+    expect 2 bload pack view -o view
+    # A source that has changed is no longer the view's.
+    rm -r store
+    expect 0 bload pack -q docs.jsonl --tokenizer bytes --store -T 999 -o store
+    expect 1 bload pack view -o e
+    err_has 'the source store'
+    [ ! -e e ] || fail 'it began'
+}
+
+test_damage_of_a_source_ends_the_run() {
+    documents
+    expect 0 bload pack -q docs.jsonl --tokenizer bytes --store -T 500 --shard-size 10K -o store
+    expect 0 bload view -q store -T 256 -o view
+    rm store/shards/00000/shard-00000001.safetensors
+    expect 1 bload pack view -o d
+    err_has 'store/shards/00000/shard-00000001.safetensors'
+    [ ! -e d/manifest.json ] || fail 'a manifest'
+}
+
+test_killed_and_resumed_and_by_tasks() {
+    documents docs 2000
+    expect 0 bload pack -q docs.jsonl --tokenizer bytes --store --shard-size 100K -o store
+    expect 0 bload view -q store -T 256 -o view
+    local options=(view --shard-size 20K)
+    expect 0 bload pack -q "${options[@]}" -o one -j 1
+    ended_by KILL 'd/shards/00000/*' "$BLOAD" pack -q "${options[@]}" -o d -j 1
+    is 137 "$status"
+    expect 0 bload pack -q "${options[@]}" -o d -j 2
+    diff -r one d
+    rm -r d
+    ended_by INT 'd/shards/00000/*' "$BLOAD" pack -q "${options[@]}" -o d -j 1
+    is 130 "$status"
+    expect 0 bload pack -q "${options[@]}" -o d
+    diff -r one d
+    for i in 2 0 1; do expect 0 bload pack -q "${options[@]}" -o tasks --task $i/3; done
+    expect 0 bload finish -q tasks
+    diff -r one tasks
+    # What is lost or damaged is made again.
+    rm d/shards/00000/shard-00000002.safetensors
+    printf x | dd of=d/shards/00000/shard-00000001.safetensors bs=1 seek=9000 conv=notrunc status=none
+    expect 0 bload pack "${options[@]}" -o d --repair
+    err_has 'd: 2 shards were made again, with the same bytes; the dataset is complete'
+    diff -r one d
+    rm d/manifest.json
+    expect 0 bload pack -q "${options[@]}" -o d
+    diff -r one d
+}
+
+# Of a part, the rows of the others are there, too; the shards are those of the part.
+test_a_part() {
+    documents
+    local part=(--split train=70%,val=30% --take val)
+    expect 0 bload pack -q docs.jsonl --tokenizer bytes --store -o store
+    expect 0 bload pack -q docs.jsonl --tokenizer bytes -T 256 "${part[@]}" -o direct
+    expect 0 bload view -q store -T 256 "${part[@]}" -o view
+    expect 0 bload pack -q view -o d
+    diff -r direct/shards d/shards
+    for name in shards.tsv index.safetensors; do same direct/$name d/$name; done
+    diff <(field status <direct/sequences.tsv) <(field status <d/sequences.tsv)
+    is 'not in the view' "$(field reason <d/sequences.tsv | sort -u | tail -n 1)"
+    expect 0 bload verify -q d
+}
