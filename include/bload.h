@@ -58,8 +58,8 @@ BLOAD_API const char *bload_version(void);
 struct bload_dataset;
 
 /* Opens the directory of a finished dataset, or of a view (bload-view(1)), whose datasets it opens too. Reads manifests
- * and the heads of indexes; opens shards when they are needed, one at a time for each dataset. Memory does not grow with
- * the dataset, except by 16 bytes per sequence after the first use of bload_dataset_sequence, and by 16 more after
+ * and the heads of indexes; opens shards when they are needed, one at a time for each dataset. Memory does not grow
+ * with the dataset, except by 16 bytes per sequence after the first use of bload_dataset_sequence, and by 16 more after
  * bload_dataset_set_epoch of a dataset that is no view. Contents are not verified: see bload-verify(1). */
 BLOAD_API int bload_dataset_open(const char *directory, struct bload_dataset **dataset, struct bload_error *error);
 /* NULL is accepted. Mappings remain until bload_unmap. */
@@ -68,8 +68,8 @@ BLOAD_API void bload_dataset_close(struct bload_dataset *dataset);
 /* How many epochs have a plan; at least 1. Epoch 0 is the first plan, by which a dataset's blocks are stored. */
 BLOAD_API int64_t bload_dataset_epoch_count(const struct bload_dataset *dataset);
 
-/* All that is read from now on is of this epoch, 0 to bload_dataset_epoch_count - 1: as many blocks, of the same shapes.
- * Counts stay those of epoch 0, but pieces. BLOAD_EUSAGE: there is no such epoch; the dataset is unchanged. */
+/* All that is read from now on is of this epoch, 0 to bload_dataset_epoch_count - 1: as many blocks, of the same
+ * shapes. Counts stay those of epoch 0, but pieces. BLOAD_EUSAGE: there is no such epoch; the dataset is unchanged. */
 BLOAD_API int bload_dataset_set_epoch(struct bload_dataset *dataset, int64_t epoch, struct bload_error *error);
 
 struct bload_counts {

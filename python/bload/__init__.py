@@ -1,4 +1,4 @@
-"""Reads datasets packed by bload: fixed-size blocks of whole sequences, as numpy arrays.
+"""Reads datasets packed by bload, and views of them: fixed-size blocks of whole sequences, as numpy arrays.
 
     import bload
 
@@ -8,16 +8,17 @@
 """
 from __future__ import annotations
 
+from .base import BaseDataset
 from .blocks import Block, Blocks
 from .dataset import Dataset
 from .epochs import Epoch
 from .errors import DamagedError, DependencyError, EpochError, Error, FormatError, MissingError, OptionError, SamplerError, SequenceError
-from .manifest import Field
+from .manifest import Field, Source
+from .opening import open
 from .sequences import Sequences
-
-open = Dataset
+from .view import View
 
 __version__ = "0.1.0"
 
-__all__ = ["Block", "Blocks", "DamagedError", "Dataset", "DependencyError", "Epoch", "EpochError", "Error", "Field", "FormatError",
-           "MissingError", "OptionError", "SamplerError", "SequenceError", "Sequences", "open"]
+__all__ = ["BaseDataset", "Block", "Blocks", "DamagedError", "Dataset", "DependencyError", "Epoch", "EpochError", "Error", "Field",
+           "FormatError", "MissingError", "OptionError", "SamplerError", "SequenceError", "Sequences", "Source", "View", "open"]

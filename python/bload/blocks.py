@@ -69,7 +69,7 @@ class Blocks:
         """block, with the requested entries that follow from its tables: segment_ids, position_ids, mask, ids."""
         used = int(block["num_sequences"])
         places = block["cu_seqlens"][:used], block["length"][:used], self.dataset.T
-        if self.options.segment_ids and "segment_ids" not in block:
+        if (self.options.segment_ids or self.dataset.info.segment_ids) and "segment_ids" not in block:
             block["segment_ids"] = segments.segment_ids(*places)
         if self.options.position_ids:
             block["position_ids"] = segments.position_ids(*places)

@@ -1,23 +1,21 @@
-"""Epochs: other combinations of the stored sequences into blocks, made while reading."""
+"""Epochs: other combinations of the stored sequences into blocks."""
 from __future__ import annotations
 
 import functools
 import re
-import warnings
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
+from typing import Any, Iterable, Optional, Tuple, Union
 
 import numpy as np
 
 from .arguments import integer
 from .blocks import Block, Blocks
-from .encoding import JPEG
+from .compose import LOCATED, Composer
 from .errors import DamagedError, EpochError
-from .index import Plan
+from .index import Pieces, Plan
 from .stored import Stored
 
 NAME = re.compile(r"plans/epoch-([0-9]{5,})\.safetensors")
 OPEN_WINDOWS = 16
-NO_FILE = np.zeros(0, np.uint8)
 
 
 def epochs_of(files: Iterable[str]) -> Tuple[int, ...]:
@@ -25,40 +23,30 @@ def epochs_of(files: Iterable[str]) -> Tuple[int, ...]:
     return (0, *sorted(int(match.group(1)) for match in map(NAME.fullmatch, files) if match))
 
 
-class Composition(NamedTuple):
-    """One block of an epoch: the numbers of stored pieces, I64 [n], and the start of each in the block, I32 [n]."""
-    pieces: np.ndarray
-    start: np.ndarray
+class Planned:
+    """The layout of a plan file; see compose.Layout."""
+
+    def __init__(self, plan: Plan):
+        self.plan, self.path, self.of = plan, plan.path, plan.of
+        self.together = min(plan.blocks, max(1, LOCATED * plan.blocks // max(plan.pieces, 1)))
 
 
-class PlannedEpoch:
-    """An epoch that follows a plan made by `bload plan --dataset DIR --epochs N`. EpochError: there is no plan."""
-
-    def __init__(self, dataset: Stored, number: int):
-        name = f"plans/epoch-{number:05d}.safetensors"
-        if name not in dataset.info.files:
-            raise EpochError(f"no plan for epoch {number}: make one with bload plan --dataset, or use a window", dataset.path)
-        self.index = dataset.index
-        self.plan = Plan(dataset.check_file(name), dataset.info)
-        if self.plan.pieces != self.index.pieces:
-            raise DamagedError(f"it has {self.plan.pieces} pieces, but {self.index.pieces} are stored", self.plan.path)
-        if dataset.verify:
-            self.check_all()
-
-    def check_all(self) -> None:
-        """Checks that the plan has every stored piece once. DamagedError: it does not."""
-        order = np.lexsort((self.plan.source_start, self.plan.sequence))
-        for table in ("sequence", "source_start", "length"):
-            if not np.array_equal(getattr(self.plan, table)[order], getattr(self.index, table)[self.index.order()]):
-                raise DamagedError("its pieces differ from the stored ones", self.plan.path)
-
-    def of(self, block: int) -> Composition:
-        """The pieces of a block. DamagedError: one of them is not stored."""
-        planned = self.plan.of(block)
-        pieces = self.index.find(planned)
-        if (pieces < 0).any():
-            raise DamagedError(f"block {block} has pieces that are not stored", self.plan.path)
-        return Composition(pieces, planned.start)
+def planned_epoch(dataset: Stored, number: int) -> Planned:
+    """An epoch that follows a plan made by `bload plan --dataset DIR` or `bload view`, with --epochs N. EpochError: there is no plan."""
+    name = f"plans/epoch-{number:05d}.safetensors"
+    if name not in dataset.info.files:
+        raise EpochError(f"no plan for epoch {number}: make one with bload plan --dataset, or use a window", dataset.path)
+    plan = Plan(dataset.check_file(name), dataset.info)
+    if dataset.info.is_blend:  # each epoch goes on with other sequences
+        return Planned(plan)
+    if plan.pieces != dataset.index.pieces:
+        raise DamagedError(f"it has {plan.pieces} pieces, but {dataset.index.pieces} are stored", plan.path)
+    if dataset.verify:
+        order = np.lexsort((plan.source_start, plan.sequence))
+        for table in "sequence", "source_start", "length":
+            if not np.array_equal(getattr(plan, table)[order], getattr(dataset.index, table)[dataset.index.order()]):
+                raise DamagedError("its pieces differ from the stored ones", plan.path)
+    return Planned(plan)
 
 
 def splitmix(numbers: np.ndarray) -> np.ndarray:
@@ -95,6 +83,7 @@ class WindowedEpoch:
         if window < 1:
             raise EpochError(f"window must be at least 1 block, not {window}", dataset.path)
         self.dataset, self.index = dataset, dataset.index
+        self.path, self.together = self.index.path, 1
         self.window, self.seeds = window, (seed, number)
         self.groups = self.groups_of(dataset)
         self.drawn = functools.lru_cache(OPEN_WINDOWS)(self.draw)
@@ -124,8 +113,7 @@ class WindowedEpoch:
     def draw(self, number: int) -> np.ndarray:
         """For each stored piece of a window, the piece that takes its place: a permutation among pieces of equal length and group."""
         blocks = range(number * self.window, min((number + 1) * self.window, self.index.blocks))
-        for block in blocks:
-            self.index.of(block)  # raises if invalid
+        self.index.of(blocks[0], blocks[-1] + 1)  # raises if invalid
         first, end = self.index.range_of(blocks[0])[0], self.index.range_of(blocks[-1])[1]
         places = np.arange(first, end)
         length = self.index.length[first:end]
@@ -134,25 +122,26 @@ class WindowedEpoch:
         drawn[np.lexsort((places, group, length))] = places[np.lexsort((scatter(places, *self.seeds), group, length))]
         return drawn
 
-    def of(self, block: int) -> Composition:
-        """The pieces of a block."""
-        number = block // self.window
-        first, end = self.index.range_of(block)
+    def of(self, first: int, end: int) -> Tuple[np.ndarray, Pieces]:
+        """The pieces of a block, as Plan.of gives them; end is first + 1."""
+        number = first // self.window
+        here = slice(*self.index.range_of(first))
         begin = self.index.range_of(number * self.window)[0]
-        pieces = self.drawn(number)[first - begin:end - begin]
-        start, length = self.index.of(block).start, self.index.length[first:end]
+        pieces = self.drawn(number)[here.start - begin:here.stop - begin]
+        pointers, stored = self.index.of(first, end)
+        start, length = stored.start, stored.length
         if self.dataset.info.align <= 1 and (start[1:] == start[:-1] + length[:-1]).all():
-            order = np.argsort(scatter(np.arange(first, end), *self.seeds, block), kind="stable")
+            order = np.argsort(scatter(np.arange(here.start, here.stop), *self.seeds, first), kind="stable")
             pieces, length = pieces[order], length[order]
             start = (np.cumsum(length) - length).astype(np.int32)
-        return Composition(pieces, start)
+        return pointers, Pieces(self.index.sequence[pieces], self.index.source_start[pieces], length, start, pieces)
 
 
 class Epoch(Blocks):
-    """The blocks of one epoch: as many as the dataset stores and of the same shapes, composed of stored sequences when they are read.
+    """The blocks of one epoch: as many as the dataset has and of the same shapes, composed of stored sequences when they are read.
 
     Without a window, the blocks follow a plan made by `bload plan --dataset DIR --epochs N`. With a window, each block takes its
-    sequences from that many consecutive stored blocks, so the reads for a block stay close together on the disk.
+    sequences from that many consecutive blocks of the dataset, so the reads for a block stay close together on the disk.
 
     number: from 1. window: in blocks, at least 1. seed: only for windows; a plan has its own.
 
@@ -166,9 +155,9 @@ class Epoch(Blocks):
         self.options = dataset.options
         self.number, self.seed = number, integer("seed must be an int", seed)
         self.window = window = None if window is None else integer("window, in blocks, must be an int", window)
-        self.plan = PlannedEpoch(dataset, number) if window is None else WindowedEpoch(dataset, number, window, self.seed)
-        self.warned = not dataset.info.compressed
-        self.padding: Optional[Dict[str, np.ndarray]] = None
+        layout: Union[Planned, WindowedEpoch] = \
+            planned_epoch(dataset, number) if window is None else WindowedEpoch(dataset, number, window, self.seed)
+        self.composer = Composer(dataset, layout)
 
     def __reduce__(self) -> Tuple[Any, ...]:
         return Epoch, (self.dataset, self.number, self.window, self.seed)
@@ -178,66 +167,4 @@ class Epoch(Blocks):
         return f"<bload.Epoch {self.number}, {how}, of {self.dataset!r}>"
 
     def block(self, i: int) -> Block:
-        if not self.warned:
-            self.warned = True
-            warnings.warn(f"{self.dataset.path} is compressed: for every sequence of an epoch's block, bload decompresses the "
-                          "whole block that stores it", stacklevel=3)
-        composition = self.plan.of(i)
-        blocks = self.dataset.index.blocks_of(composition.pieces).tolist()
-        tables = self.tables(composition, blocks)
-        places = list(zip(blocks, self.dataset.index.start[composition.pieces].tolist()))
-        block: Block = {self.dataset.key(name): self.compose(name, composition, places) for name in self.options.fields}
-        block.update(tables)
-        return self.complete(block)
-
-    def tables(self, composition: Composition, blocks: List[int]) -> Dict[str, np.ndarray]:
-        """The tables of a composed block, in the form of stored ones. Each place has the values of the stored block that has its piece."""
-        index, S, n = self.dataset.index, self.dataset.S, len(composition.pieces)
-        end = composition.start[-1] + index.length[composition.pieces[-1]] if n else 0
-        tables: Dict[str, Any] = {"cu_seqlens": np.full(S + 1, end, np.int32), "num_sequences": np.int32(n)}
-        tables["cu_seqlens"][:n] = composition.start
-        names = [name for name in self.dataset.table_names if name not in ("cu_seqlens", "num_sequences", "segment_ids")]
-        for name in names:
-            tables[name] = np.full(S, -1 if name == "sequence" else 0, self.dataset.table_types[name])
-        for k, (block, piece) in enumerate(zip(blocks, composition.pieces.tolist())):
-            stored = self.dataset.tables(block)
-            place = piece - index.range_of(block)[0]
-            for name in names:
-                tables[name][k] = stored[name][place]
-        return tables
-
-    def compose(self, name: str, composition: Composition, places: List[Tuple[int, int]]) -> Any:
-        """A field of a block, [T, ...] or a list of T JPEG files: copies of the pieces, with padding between and after them."""
-        field, T = self.dataset.fields[name], self.dataset.T
-        files = field.encoding == JPEG and not self.options.decode
-        out: Any = [NO_FILE] * T if files else np.empty((T, *field.shape), field.dtype)
-        lengths = self.dataset.index.length[composition.pieces].tolist()
-        at = 0
-        for (block, first), start, length in zip(places, composition.start.tolist(), lengths):
-            self.pad(name, out, at, start)
-            at = start + length
-            self.dataset.fill(block, name, first, out, start, at)
-        self.pad(name, out, at, T)
-        return out
-
-    def pad(self, name: str, out: Any, first: int, end: int) -> None:
-        """Fills steps first to end of out with padding, as bload pack does."""
-        if first >= end:
-            return
-        if self.dataset.info.configuration.get("pad") == "repeat" and first > 0:
-            out[first:end] = [out[first - 1]] * (end - first) if isinstance(out, list) else out[first - 1]
-            return
-        if isinstance(out, list):  # the files are empty, which stands for zeros, the padding of pictures
-            return
-        if self.padding is None:
-            self.padding = self.find_padding()
-        out[first:end] = self.padding.get(name, 0)
-
-    def find_padding(self) -> Dict[str, np.ndarray]:
-        """One step of padding for each field, copied from the dataset; empty if the dataset has no padding."""
-        place = self.dataset.index.gap(pieces=self.dataset.info.configuration.get("pad") != "repeat")
-        if place is None:
-            return {}
-        block, step = place
-        self.dataset.tables(block)
-        return {name: self.dataset.steps(block, name, step, step + 1)[0].copy() for name in self.options.fields}
+        return self.complete(self.composer.block(i))

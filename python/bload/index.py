@@ -2,26 +2,40 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
 from . import checksum
 from .errors import DamagedError
+from .manifest import INDEX as FILE
 from .manifest import Manifest
 from .mapping import MappedFile
 from .safetensors import DTYPES, Header, expect, read_header
 
-FILE = "index.safetensors"
 SCANNED = 1 << 20  # pieces searched at a time
 
 
 class Pieces(NamedTuple):
-    """Pieces of sequences. For each: its row of sequences.tsv, first step in the sequence, number of steps, first step in the block."""
+    """Pieces of sequences. For each: its row of the table, first step in the sequence, number of steps, first step in the block.
+
+    number: which pieces of the index they are, I64 [n], if that is known.
+    """
     sequence: np.ndarray
     source_start: np.ndarray
     length: np.ndarray
     start: np.ndarray
+    number: Optional[np.ndarray] = None
+
+
+def bisect(table: Any, low: np.ndarray, high: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """For each n the first of table[low[n]] to table[high[n] - 1], which ascend, that is larger than values[n]; or high[n]: I64 [n]."""
+    for _ in range(int((high - low).max(initial=0)).bit_length()):
+        middle = (low + high) >> 1
+        open_ = low < high
+        larger = table[np.where(open_, middle, 0)] > values
+        low, high = np.where(open_ & ~larger, middle + 1, low), np.where(open_ & larger, middle, high)
+    return low
 
 
 class Plan:
@@ -38,7 +52,7 @@ class Plan:
         self.file = MappedFile(path)
         self.header = read_header(self.file.read, self.file.size, path)
         version = self.header.metadata.get("bload_format")
-        if version != str(manifest.json["format"]):
+        if version not in ("1", str(manifest.json["format"])):
             raise DamagedError(f"format {version} differs from the manifest", path)
         rows = self.header.tensors.get("sequence")
         self.pieces = rows.shape[0] if rows and len(rows.shape) == 1 else 0
@@ -47,6 +61,7 @@ class Plan:
         self.source_start = self.table("source_start", "I64", self.pieces)
         self.length = self.table("length", "I32", self.pieces)
         self.start = self.table("start", "I32", self.pieces)
+        self.sorted: Optional[np.ndarray] = None
 
     def table(self, name: str, dtype: str, *shape: int) -> np.ndarray:
         """A tensor of the file, without a copy. DamagedError: it is missing, or of another type or shape."""
@@ -55,27 +70,54 @@ class Plan:
 
     def range_of(self, block: int) -> "tuple[int, int]":
         """The first piece of a block, and the end of its pieces. DamagedError: they are invalid."""
-        first, end = int(self.block_ptr[block]), int(self.block_ptr[block + 1])
-        if not 0 <= first <= end <= self.pieces or end - first > self.S:
-            raise DamagedError(f"block {block} has invalid pieces {first} to {end}", self.path)
+        first, end = self.pointers(block, block + 1).tolist()
         return first, end
 
-    def of(self, block: int) -> Pieces:
-        """The pieces of a block, in order. DamagedError: they overlap, or are not inside the block."""
-        first, end = self.range_of(block)
-        pieces = Pieces(*(table[first:end] for table in (self.sequence, self.source_start, self.length, self.start)))
-        if end > first:
-            stop = pieces.start.astype(np.int64) + pieces.length
-            sound = pieces.start[0] >= 0 and stop[-1] <= self.T and (stop[:-1] <= pieces.start[1:]).all() and \
-                pieces.length.min() >= 1 and pieces.sequence.min() >= 0 and pieces.source_start.min() >= 0
-            if not sound:
-                raise DamagedError(f"the pieces of block {block} overlap or exceed it", self.path)
-        return pieces
+    def pointers(self, first: int, end: int) -> np.ndarray:
+        """The first piece of each block from first to end, then the end of the last one: I64 [n + 1]. DamagedError: they are invalid."""
+        pointers = self.block_ptr[first:end + 1]
+        count = np.diff(pointers)
+        if not (0 <= pointers[0] and pointers[-1] <= self.pieces and count.min() >= 0 and count.max() <= self.S):
+            raise DamagedError(f"block {first} has invalid pieces {pointers[0]} to {pointers[-1]}", self.path)
+        return pointers
 
-    def digest(self) -> str:
-        """The plan digest; see checksum.plan_digest."""
+    def of(self, first: int, end: int) -> "tuple[np.ndarray, Pieces]":
+        """The pieces of blocks first to end: where those of each block begin, I64 [n + 1], from 0 on; and the pieces.
+
+        DamagedError: they overlap, or are not inside their block. Its message names block first, which is right only for a single block.
+        """
+        pointers = self.pointers(first, end)
+        here = slice(pointers[0], pointers[-1])
+        pieces = Pieces(*(table[here] for table in (self.sequence, self.source_start, self.length, self.start)))
+        pointers = pointers - pointers[0]
+        if len(pieces.start) > 0:
+            stop = pieces.start.astype(np.int64) + pieces.length
+            follows = np.ones(len(stop) + 1, np.bool_)  # whether a piece follows another one of its block
+            follows[pointers] = False
+            if not (pieces.start.min() >= 0 and stop.max() <= self.T and ((stop[:-1] <= pieces.start[1:]) | ~follows[1:-1]).all()
+                    and pieces.length.min() >= 1 and pieces.sequence.min() >= 0 and pieces.source_start.min() >= 0):
+                raise DamagedError(f"the pieces of block {first} overlap or exceed it", self.path)
+        return pointers, pieces
+
+    def order(self) -> np.ndarray:
+        """The pieces ordered by sequence, then by source_start: I64 [P]. Computed when first needed."""
+        if self.sorted is None:
+            self.sorted = np.lexsort((self.source_start, self.sequence))
+        return self.sorted
+
+    def blocks_of(self, pieces: np.ndarray) -> np.ndarray:
+        """The block of each piece: I64 [n]. DamagedError: block_ptr is not ascending."""
+        blocks = np.clip(np.searchsorted(self.block_ptr, pieces, "right") - 1, 0, self.blocks - 1)
+        if ((pieces < self.block_ptr[blocks]) | (pieces >= self.block_ptr[blocks + 1])).any():
+            raise DamagedError("its block_ptr is not ascending", self.path)
+        return blocks
+
+    def check_digest(self, expected: str, verify: bool) -> None:
+        """Compares the plan's digest with the manifest's; with verify it is computed. DamagedError: they differ."""
+        told = self.header.metadata.get("plan_digest")
         begin = self.header.tensors["block_ptr"].begin
-        return checksum.plan_digest(self.T, self.file.read(begin, self.file.size - begin))
+        if told != expected or verify and checksum.plan_digest(self.T, self.file.read(begin, self.file.size - begin)) != expected:
+            raise DamagedError("its plan digest differs from the manifest", self.path)
 
 
 class Index(Plan):
@@ -84,29 +126,19 @@ class Index(Plan):
     def __init__(self, directory: str, manifest: Manifest):
         super().__init__(os.path.join(directory, FILE), manifest)
         self.block_checksum = self.table("block_checksum", "I64", self.blocks, len(manifest.fields))
-        if self.header.metadata.get("plan_digest") != manifest.plan_digest:
-            raise DamagedError("its plan digest differs from the manifest", self.path)
-        self.sorted: Optional[np.ndarray] = None
 
-    def order(self) -> np.ndarray:
-        """The pieces ordered by sequence, then by source_start: I64 [P]. Computed when first needed."""
-        if self.sorted is None:
-            self.sorted = np.lexsort((self.source_start, self.sequence))
-        return self.sorted
-
-    def pieces_of(self, row: int) -> np.ndarray:
-        """The pieces of a sequence, ordered by source_start: I64 [n]."""
-        order = self.order()
-        first = np.searchsorted(self.sequence, row, "left", sorter=order)
-        end = np.searchsorted(self.sequence, row, "right", sorter=order)
-        return order[first:end]
-
-    def blocks_of(self, pieces: np.ndarray) -> np.ndarray:
-        """The block of each piece: I64 [n]. DamagedError: block_ptr is not ascending."""
-        blocks = np.clip(np.searchsorted(self.block_ptr, pieces, "right") - 1, 0, self.blocks - 1)
-        if ((pieces < self.block_ptr[blocks]) | (pieces >= self.block_ptr[blocks + 1])).any():
-            raise DamagedError("its block_ptr is not ascending", self.path)
-        return blocks
+    def has(self, block: np.ndarray, pieces: Pieces) -> np.ndarray:
+        """Whether each block stores the piece that is given for it: BOOL [n]."""
+        sound = (block >= 0) & (block < self.blocks)
+        block = np.where(sound, block, 0)
+        low, high = self.block_ptr[block], self.block_ptr[block + 1]
+        sound &= (low >= 0) & (low < high) & (high <= self.pieces)
+        low, high = np.where(sound, low, 0), np.where(sound, high, 0)
+        found = np.maximum(bisect(self.start, low, high, pieces.start) - 1, low)
+        if sound.any():
+            for name in "sequence", "source_start", "length", "start":
+                sound &= getattr(self, name)[found] == getattr(pieces, name)
+        return sound
 
     def gap(self, pieces: bool) -> "Optional[tuple[int, int]]":
         """(block, step) of one step of padding, or None if there is none: in an empty block or, with pieces, after a piece."""
@@ -121,19 +153,6 @@ class Index(Plan):
             found = np.flatnonzero((end < self.T) & (end != following))  # a piece of the next block starts before end
             if len(found) > 0:
                 block = int(self.blocks_of(found[:1] + first)[0])
-                self.of(block)
+                self.of(block, block + 1)
                 return block, int(end[found[0]])
         return None
-
-    def find(self, pieces: Pieces) -> np.ndarray:
-        """The stored pieces with the same sequence, source_start and length: I64 [n]; -1 if there is none."""
-        order = self.order()
-        first = np.searchsorted(self.sequence, pieces.sequence, "left", sorter=order)
-        end = np.searchsorted(self.sequence, pieces.sequence, "right", sorter=order)
-        for k in np.flatnonzero(end - first > 1):
-            among = self.source_start[order[first[k]:end[k]]]
-            first[k] += np.searchsorted(among, pieces.source_start[k])
-        found = order[np.minimum(first, self.pieces - 1)]
-        same = (self.sequence[found] == pieces.sequence) & (self.source_start[found] == pieces.source_start) & \
-            (self.length[found] == pieces.length)
-        return np.where(same, found, -1)

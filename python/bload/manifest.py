@@ -1,8 +1,8 @@
-"""manifest.json: the description of a dataset, checked before use."""
+"""manifest.json: the description of a dataset or a view, checked before use."""
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, List, NamedTuple, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -10,10 +10,13 @@ from . import checksum
 from .encoding import DELTA, JPEG, RAW
 from .errors import DamagedError, Error, FormatError, MissingError
 from .safetensors import DTYPES, is_size, parse_json
+from .text import unescape
 
 FILE = "manifest.json"
-FORMAT = 1
+INDEX = "index.safetensors"
+DATASET, VIEW = 1, 2  # formats
 SIZE_MAX = 64 << 20
+FRAME_MAX = 64 << 20  # bytes of a frame of compressed shards
 STEPS_MAX = (1 << 31) - 1
 FOLDER_SHARDS = 1000
 TABLES = "cu_seqlens", "num_sequences", "sequence", "length", "source_start", "segment_ids"
@@ -25,6 +28,7 @@ class Field(NamedTuple):
     dtype: the type of the arrays that blocks have. stored: the type of the tensor in the shards, such as "U8". They differ only for
     BF16, which numpy lacks: arrays then have the 16 bits as U16. shape: the shape of one step, () for tokens, (H, W, 3 or 1) for frames.
     encoding: "raw", "jpeg" or "delta". coding: the encoding with its options, as the manifest has it, such as "jpeg:90".
+    pad: the value of padding; None if the manifest does not say it.
     """
     name: str
     kind: str
@@ -33,11 +37,27 @@ class Field(NamedTuple):
     shape: Tuple[int, ...]
     encoding: str = RAW
     coding: str = RAW
+    pad: Optional[int] = None
 
     @property
     def tensor(self) -> str:
         """The name of the field's tensor in the shards."""
         return self.name if self.encoding == RAW else f"{self.name}_{self.encoding}"
+
+
+class Source(NamedTuple):
+    """A source of a view, as the view's manifest describes it.
+
+    name: unique in the view. path: absolute. rows: how many its table of sequences has. first_row: the view's number of its first row.
+    steps: how many of the view's steps are of it. share: its part of all. weight: the weight that was given, or None.
+    """
+    name: str
+    path: str
+    rows: int
+    first_row: int
+    steps: int
+    share: float
+    weight: Optional[float]
 
 
 class FileEntry(NamedTuple):
@@ -80,7 +100,11 @@ class Manifest:
         self.read_sizes()
         self.fields = self.read_fields()
         self.attributes = self.read_attributes()
-        self.read_layout()
+        if self.is_view:
+            self.read_sources(directory)
+        else:
+            self.is_blend = False
+            self.read_layout()
         self.files = self.read_files()
 
     def slurp(self, directory: str) -> bytes:
@@ -103,8 +127,9 @@ class Manifest:
         version = self.json.get("format")
         if not is_size(version):
             raise self.damaged("\"format\" is missing, or not a number")
-        if version != FORMAT:
-            raise FormatError(f"format version {version}, but this reader knows version {FORMAT}: update bload", self.path)
+        if version not in (DATASET, VIEW):
+            raise FormatError(f"format version {version}, but this reader knows versions {DATASET} and {VIEW}: update bload", self.path)
+        self.is_view = version == VIEW
 
     def check_digest(self, text: bytes) -> None:
         """Verifies the manifest's checksum, if xxhash is installed. It is computed with its own digits replaced by zeros."""
@@ -155,6 +180,7 @@ class Manifest:
         if compress is not None and (not isinstance(compress, str) or not compress.startswith("zstd:")):
             raise FormatError(f"\"compress\" is {compress!r}, which this reader does not support", self.path)
         self.compressed = compress is not None
+        self.frame_size = self.number("frame_size", 1, FRAME_MAX) if "frame_size" in self.json else FRAME_MAX
         self.blocks_per_shard = self.number("blocks_per_shard", 1)
         self.shards = self.number("shards", 1)
         if self.shards != -(-self.blocks // self.blocks_per_shard):
@@ -190,7 +216,54 @@ class Manifest:
             raise FormatError(f"field \"{name}\" is encoded as {coding!r}, which this reader does not support", self.path)
         if encoding != RAW and (stored != "U8" or len(shape) != 3):
             raise self.damaged(f"field \"{name}\" is encoded as {coding!r}, but is not a picture")
-        return Field(name, kind, DTYPES[stored], stored, tuple(shape), encoding, coding)
+        return Field(name, kind, DTYPES[stored], stored, tuple(shape), encoding, coding, self.read_pad(name, DTYPES[stored], members))
+
+    def read_pad(self, name: str, dtype: np.dtype, members: Dict[str, Any]) -> Optional[int]:
+        """The padding of a field; None if the manifest does not say it, 0 in a view."""
+        pad: Any = members.get("pad", 0)
+        least, most = (np.iinfo(dtype).min, np.iinfo(dtype).max) if dtype.kind in "iu" else (0, 1 if dtype.kind == "b" else 1 << 53)
+        if type(pad) is not int or not least <= pad <= most:
+            raise self.damaged(f"field \"{name}\" has an invalid \"pad\"")
+        return pad if "pad" in members or self.is_view else None
+
+    def read_sources(self, directory: str) -> None:
+        """The sources of a view, and the checksums of their files by name, as the view's manifest has them."""
+        self.rows = self.number("rows", 0)
+        self.sources: List[Source] = []
+        self.recorded: List[Dict[str, str]] = []
+        entries, first = self.json.get("sources"), 0
+        for entry in entries if isinstance(entries, list) else [None]:
+            members: Dict[str, Any] = entry if isinstance(entry, dict) else {}
+            source = self.read_source(members, directory)
+            if source.first_row != first or any(source.name == other.name for other in self.sources):
+                raise self.damaged(f"source \"{source.name}\" is there twice, or its rows do not follow those of the one before")
+            first += source.rows
+            self.sources.append(source)
+            self.recorded.append(members["files"])
+        if not self.sources or first != self.rows:
+            raise self.damaged(f"\"sources\" is empty, or has {first} rows instead of {self.rows}")
+        self.is_blend = self.sources[0].weight is not None  # its sources have weights
+
+    def read_source(self, members: Dict[str, Any], directory: str) -> Source:
+        """A source from its entry. DamagedError: the entry is invalid."""
+        fault = self.damaged("\"sources\" is missing or invalid")
+        name, path, files, weight = (members.get(member) for member in ("name", "path", "files", "weight"))
+        rows, first, steps = sizes = [members.get(member) for member in ("rows", "first_row", "steps")]
+        share = members.get("share")
+        if not isinstance(name, str) or not isinstance(path, str) or not all(map(is_size, sizes)) or not isinstance(files, dict):
+            raise fault
+        if not all(isinstance(file, str) and isinstance(told, str) for file, told in files.items()) or INDEX not in files:
+            raise fault
+        if type(share) not in (int, float) or type(weight) not in (int, float, type(None)):
+            raise fault
+        try:
+            name, path = unescape(name.encode()), unescape(path.encode())
+        except ValueError:
+            raise fault from None
+        if "\0" in path:
+            raise fault
+        where = os.path.normpath(os.path.join(os.path.realpath(directory), path))
+        return Source(name, where, int(rows or 0), int(first or 0), int(steps or 0), float(share or 0), weight)
 
     def read_attributes(self) -> Dict[str, str]:
         """The types of the attributes by name, "I64" or "F64"; empty if the manifest lists none."""

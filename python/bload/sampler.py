@@ -9,8 +9,8 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, SupportsIndex, 
 import numpy as np
 
 from .arguments import flag, integer, kind
+from .base import BaseDataset
 from .blocks import Block, Blocks
-from .dataset import Dataset
 from .epochs import scatter
 from .errors import SamplerError
 
@@ -28,13 +28,13 @@ class EpochBlocks:
     window, seed: as in bload.Epoch. Without a window, training goes through the stored blocks and the planned epochs in turn; with one,
     every epoch exists.
 
-    TypeError: dataset is not a bload.Dataset. SamplerError: a seed without a window, or a window below 1. IndexError: a negative number
+    TypeError: dataset was not opened by bload.open. SamplerError: a seed without a window, or a window below 1. IndexError: a negative number
     before the first block.
     """
 
-    def __init__(self, dataset: Dataset, window: Optional[int] = None, seed: int = 0):
-        if not isinstance(dataset, Dataset):
-            raise TypeError(f"dataset must be a bload.Dataset, opened by bload.open, not {kind(dataset)}")
+    def __init__(self, dataset: BaseDataset, window: Optional[int] = None, seed: int = 0):
+        if not isinstance(dataset, BaseDataset):
+            raise TypeError(f"dataset must be a dataset or a view, opened by bload.open, not {kind(dataset)}")
         if seed != 0 and window is None:
             raise SamplerError("a seed for windows needs a window")
         self.dataset = dataset
@@ -104,7 +104,7 @@ def whole_number(name: str, value: Any, least: int = 0) -> int:
 
 def of_epochs(source: Any) -> Any:
     """source itself, if its blocks are numbered across epochs. TypeError: they are not."""
-    if hasattr(source, "first") and isinstance(getattr(source, "dataset", None), Dataset):
+    if hasattr(source, "first") and isinstance(getattr(source, "dataset", None), BaseDataset):
         return source
     if isinstance(source, Blocks):
         raise TypeError("a sampler numbers the blocks of all epochs: pass bload.sampler.EpochBlocks(dataset), and read its blocks")

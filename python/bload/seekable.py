@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import List, Sequence, Tuple
+from collections import OrderedDict
+from typing import List, Optional, Sequence, Tuple
 
 import numpy as np
 
 from . import checksum
 from .errors import DamagedError, DependencyError
+from .manifest import FRAME_MAX
 from .mapping import Bytes, MappedFile, array_of
 
 try:
@@ -23,21 +25,46 @@ except ImportError:
 
 HEAD, ENTRY, FOOTER = 8, 12, 9
 SKIPPABLE, SEEKABLE, CHECKSUMS = 0x184D2A5E, 0x8F92EAB1, 0x80
-FRAME_MAX = 64 << 20
-KEPT_FRAMES, KEPT_BYTES = 8, 2 << 20  # at most so many frames, and so many bytes
+
+
+class Frames:
+    """The last decompressed frames of which only a part was used, at most `most`. Any number of threads can use it; it has no lock, so two
+    may decompress the same frame.
+    """
+
+    def __init__(self, most: int):
+        self.most = most
+        self.kept: "OrderedDict[Tuple[str, int], np.ndarray]" = OrderedDict()
+
+    def get(self, file: "SeekableFile", i: int) -> np.ndarray:
+        """The content of a frame, U8 [n], not to be written to."""
+        frame = self.kept.pop((file.path, i), None)
+        if frame is None:
+            frame = np.empty(int(file.content[i + 1] - file.content[i]), np.uint8)
+            file.decompress(i, frame)
+        self.kept[file.path, i] = frame
+        while len(self.kept) > self.most:
+            try:
+                self.kept.popitem(last=False)
+            except KeyError:
+                break
+        return frame
 
 
 class SeekableFile:
-    """Random access to the content of a file in the seekable zstd format. Any number of threads can read. together: see MappedFile.
+    """Random access to the content of a file in the seekable zstd format. Any number of threads can read.
+
+    together: see MappedFile. frames: keeps what was decompressed; by default nothing is kept.
 
     DependencyError: zstandard is not installed. DamagedError: the file is truncated or altered.
     """
 
-    def __init__(self, path: str, together: int = 1):
+    def __init__(self, path: str, together: int = 1, frames: Optional[Frames] = None):
         if zstandard is None:
             raise DependencyError("the dataset is compressed: pip install zstandard", path)
         self.path = path
         self.file = MappedFile(path, together)
+        self.frames = frames or Frames(0)
         self.parse_table()
         self.size = int(self.content[-1])
 
@@ -55,11 +82,8 @@ class SeekableFile:
         entries = self.file.array(size - table + HEAD, np.dtype("<u4"), (frames, 3)).astype(np.int64)
         self.offset = np.concatenate(([0], np.cumsum(entries[:, 0])))
         self.content = np.concatenate(([0], np.cumsum(entries[:, 1])))
-        largest = int(entries[:, 1].max(initial=1))
-        if self.offset[-1] != size - table or largest > FRAME_MAX:
+        if self.offset[-1] != size - table or entries[:, 1].max(initial=1) > FRAME_MAX:
             raise DamagedError("its seek table has invalid sizes", self.path)
-        self.keeps = min(KEPT_FRAMES, KEPT_BYTES // largest)
-        self.kept: Tuple[Tuple[int, np.ndarray], ...] = ()  # the frame that was used last comes first
 
     def checksums(self) -> List[int]:
         """The checksum of the bytes of each frame, then that of the bytes after the last one."""
@@ -83,16 +107,6 @@ class SeekableFile:
         if count != len(out):
             raise DamagedError(f"frame {i} has {count} bytes, expected {len(out)}", self.path)
 
-    def frame(self, i: int) -> np.ndarray:
-        """The content of frame i, U8 [n], which is not to be written to: kept, or decompressed. DamagedError: the frame is damaged."""
-        kept = self.kept  # a tuple that is replaced at once, so that threads need no lock
-        content = next((content for number, content in kept if number == i), None)
-        if content is None:
-            content = np.empty(int(self.content[i + 1] - self.content[i]), np.uint8)
-            self.decompress(i, content)
-        self.kept = ((i, content), *(other for other in kept if other[0] != i))[:self.keeps]
-        return content
-
     def fill(self, offset: int, out: np.ndarray) -> None:
         """Copies the content from offset on to out, U8 [n]. Frames that fit are decompressed into out directly.
 
@@ -108,7 +122,7 @@ class SeekableFile:
                 self.decompress(i, out[begin:end])
                 continue
             taken = slice(max(begin, 0), min(end, len(out)))
-            out[taken] = self.frame(i)[taken.start - begin:taken.stop - begin]
+            out[taken] = self.frames.get(self, i)[taken.start - begin:taken.stop - begin]
 
     def read(self, offset: int, size: int) -> Bytes:
         """size bytes of the content from offset on."""

@@ -3,12 +3,13 @@ from __future__ import annotations
 
 import itertools
 import mmap
-from typing import Any, Dict, Iterator, List, Optional, SupportsIndex, Tuple, Union, overload
+from typing import Any, Dict, Iterable, Iterator, List, Optional, SupportsIndex, Tuple, Union, overload
 
 import numpy as np
 
 from .arguments import integer, kind
 from .errors import DamagedError, SequenceError
+from .manifest import Source
 from .mapping import MappedFile
 from .text import unescape
 
@@ -201,3 +202,76 @@ class Sequences:
                 return int(order[at])
             at += 1
         return None
+
+
+class JoinedSequences(Sequences):
+    """The tables of a view's sources, one after the other. Columns that a source does not have are empty there."""
+
+    def __init__(self, path: str, tables: List[Tuple[Source, Sequences]], numbers: Dict[str, np.ndarray], renamed: Optional[np.ndarray]):
+        self.path = path
+        self.tables = tables
+        self.first = np.array([source.first_row for source, _ in tables])
+        self.renamed = np.zeros(0, np.int64) if renamed is None else renamed
+        names = dict.fromkeys(name for _, table in tables for name in table.columns)
+        self.columns = (*names, *(name for name in numbers if name not in names))
+        self.attributes = dict.fromkeys(numbers, "")
+        self.numbers = dict(numbers)
+        self.found_ids = None
+        self.counted = [False] * len(tables)
+
+    def __len__(self) -> int:
+        return sum(source.rows for source, _ in self.tables)
+
+    def table(self, k: int) -> Sequences:
+        """The table of a source. DamagedError: it has another number of rows than the view says."""
+        source, table = self.tables[k]
+        if not self.counted[k] and len(table) != source.rows:
+            raise DamagedError(f"it has {len(table)} rows, but the view {self.path} says {source.rows}", table.path)
+        self.counted[k] = True
+        return table
+
+    def names(self, k: int, rows: np.ndarray, ids: Iterable[str]) -> Iterator[str]:
+        """The ids in the view of rows, ascending or not, of source k."""
+        there = np.searchsorted(self.renamed, rows)
+        renamed = np.zeros(len(rows), np.bool_)
+        inside = there < len(self.renamed)
+        renamed[inside] = self.renamed[there[inside]] == rows[inside]
+        prefix = self.tables[k][0].name + "/"
+        return (prefix + name if other else name for name, other in zip(ids, renamed.tolist()))
+
+    def values(self, column: str) -> Iterator[str]:
+        if column not in self.columns:
+            raise SequenceError(f"no column \"{column}\": {', '.join(self.columns)}", self.path)
+        for k, (source, _) in enumerate(self.tables):
+            table = self.table(k)
+            values = table.values(column) if column in table.columns else itertools.repeat("", source.rows)
+            for first in range(source.first_row, source.first_row + source.rows, ROWS):
+                rows = np.arange(first, min(first + ROWS, source.first_row + source.rows))
+                some = itertools.islice(values, len(rows))
+                yield from self.names(k, rows, some) if column == "id" else some
+
+    def attribute(self, column: str) -> np.ndarray:
+        return self.numbers[column]
+
+    def row(self, row: int) -> List[str]:
+        rows = len(self)
+        if not -rows <= row < rows:
+            raise IndexError(f"{self.path}: no row {row}: there are {rows}")
+        row %= rows
+        k = int(np.searchsorted(self.first, row, "right")) - 1
+        table = self.table(k)
+        values = {name: str(self.numbers[name][row]) for name in self.attributes}
+        values.update(zip(table.columns, table.row(row - int(self.first[k]))))
+        values["id"], = self.names(k, np.array([row]), [values["id"]])
+        return [values.get(name, "") for name in self.columns]
+
+    def ids(self, rows: np.ndarray) -> List[str]:
+        self.check_rows(rows)
+        ids = [""] * len(rows)
+        source = np.searchsorted(self.first, rows, "right") - 1
+        for k in np.unique(source[rows >= 0]).tolist():
+            here = np.flatnonzero((source == k) & (rows >= 0))
+            found = self.table(k).ids(rows[here] - self.first[k])
+            for place, name in zip(here.tolist(), self.names(k, rows[here], found)):
+                ids[place] = name
+        return ids

@@ -13,21 +13,24 @@ from .errors import DamagedError
 from .manifest import Field, Manifest
 from .mapping import MappedFile
 from .safetensors import DTYPES, Tensor, bytes_of, expect, read_header
-from .seekable import SeekableFile
+from .seekable import Frames, SeekableFile
 
 
 class Shard:
     """A shard; row r of it is block first_block + r. Arrays are read-only; those of a plain shard are views of the mapped file.
 
-    together: see MappedFile. DamagedError: the file is damaged, or its header does not match the manifest.
+    frames: keeps frames of compressed shards. together: see MappedFile. checked: blocks are checked before use, so flat has no fields.
+
+    DamagedError: the file is damaged, or its header does not match the manifest.
     """
 
-    def __init__(self, directory: str, manifest: Manifest, together: int, number: int):
+    def __init__(self, directory: str, manifest: Manifest, frames: Frames, checked: bool, together: int, number: int):
         self.path = os.path.join(directory, manifest.shard_name(number))
         first = number * manifest.blocks_per_shard
         self.blocks = min(manifest.blocks_per_shard, manifest.blocks - first)
         self.compressed = manifest.compressed
-        self.file: Union[MappedFile, SeekableFile] = (SeekableFile if self.compressed else MappedFile)(self.path, together)
+        self.file: Union[MappedFile, SeekableFile] = \
+            SeekableFile(self.path, together, frames) if self.compressed else MappedFile(self.path, together)
         header = read_header(self.file.read, self.file.size, self.path)
         expected = {"bload_format": str(manifest.json["format"]), "first_block": str(first), "plan_digest": manifest.plan_digest}
         expected.update((f"{field.name}_encoding", field.coding) for field in manifest.fields.values() if field.encoding != RAW)
@@ -43,6 +46,13 @@ class Shard:
                 name = f"{field.name}_offsets"
                 self.tensors[name] = expect(header, name, "I64", (self.blocks, manifest.T + 1), self.path)
             self.tensors[field.tensor] = expect(header, field.tensor, field.stored, shape, self.path)
+        # The steps of all blocks as [blocks * T, ...]: of raw fields, where touching the mapped file needs no account.
+        self.flat: Dict[str, np.ndarray] = {}
+        if isinstance(self.file, MappedFile) and not self.file.large and not checked:
+            for field in manifest.fields.values():
+                if field.encoding == RAW:
+                    tensor = self.tensors[field.name]
+                    self.flat[field.name] = self.file.array(tensor.begin, field.dtype, (self.blocks * manifest.T, *field.shape))
         self.fields = [field.tensor for field in manifest.fields.values()]
         self.tables: Dict[str, np.ndarray] = {}
         self.row_bytes = sum(bytes_of(dtype, shape) for _, dtype, shape in manifest.tables())

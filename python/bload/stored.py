@@ -1,13 +1,12 @@
-"""The interface of a dataset that blocks and epochs use. Dataset implements it; see there for each method."""
+"""The interface of a dataset or a view that blocks and epochs use."""
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Protocol, Tuple
+from typing import Any, Callable, Dict, NamedTuple, Optional, Protocol, Tuple
 
 import numpy as np
 
-from .index import Index
+from .index import Pieces, Plan
 from .manifest import Field, Manifest
-from .sequences import Sequences
 
 
 class BlockOptions(NamedTuple):
@@ -20,15 +19,44 @@ class BlockOptions(NamedTuple):
     decode: bool
 
 
+class Places(NamedTuple):
+    """Where steps are stored, and where they belong in a composed block: arrays [n].
+
+    shard: its number. step: the first step, counted from the first one in the shard. start, end: steps of the composed block.
+    """
+    shard: np.ndarray
+    step: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+
+
+class Store(Protocol):
+    """A dataset as those see it who read stored steps. Dataset implements it; see there for each method."""
+    info: Manifest
+    agreed: np.ndarray
+
+    @property
+    def T(self) -> int: ...
+
+    def check(self, i: int) -> None: ...
+
+    def fill(self, number: int, name: str, step: int, out: Any, start: int, end: int) -> None: ...
+
+
 class Stored(Protocol):
-    """A dataset as blocks and epochs see it. Modules import in the order dataset, epochs, blocks, stored."""
+    """A dataset or a view as blocks and epochs see it; see BaseDataset for each method. Modules import in the order opening, view,
+    dataset, base, epochs, compose, blocks, stored.
+    """
     path: str
     verify: bool
+    compressed: bool
     info: Manifest
-    index: Index
     options: BlockOptions
     table_types: Dict[str, Any]
-    table_names: List[str]
+    shard: Callable[[int], Any]
+
+    @property
+    def index(self) -> Plan: ...
 
     @property
     def T(self) -> int: ...
@@ -46,14 +74,18 @@ class Stored(Protocol):
     def fields(self) -> Dict[str, Field]: ...
 
     @property
-    def sequences(self) -> Sequences: ...
+    def sequences(self) -> Any: ...
+
+    def check_open(self) -> None: ...
 
     def check_file(self, name: str) -> str: ...
 
     def key(self, name: str) -> str: ...
 
-    def tables(self, i: int) -> Dict[str, np.ndarray]: ...
+    def padding(self, name: str) -> Any: ...
 
-    def steps(self, i: int, name: str, first: int, end: int, own: bool = False) -> Any: ...
+    def values(self, pieces: Pieces) -> Dict[str, Any]: ...
 
-    def fill(self, i: int, name: str, first: int, out: Any, start: int, end: int) -> None: ...
+    def places(self, pieces: Pieces, plan: str) -> Tuple[np.ndarray, Places, Optional[np.ndarray]]: ...
+
+    def source_of(self, shard: int) -> Tuple[Store, int]: ...

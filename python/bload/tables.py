@@ -5,7 +5,6 @@ from typing import Dict
 
 import numpy as np
 
-from .errors import DamagedError
 from .index import Plan
 
 # Table entries compared with the plan at a time: many blocks cost little more than one.
@@ -19,25 +18,15 @@ def planned(plan: Plan, first: int, end: int) -> Dict[str, np.ndarray]:
 
     DamagedError: the plan is invalid. Its message names block first, which is right only for a single block.
     """
-    n, S, T = end - first, plan.S, plan.T
-    pointers = plan.block_ptr[first:end + 1]
+    n, S = end - first, plan.S
+    pointers, (sequence, source_start, length, start, _) = plan.of(first, end)
     count = np.diff(pointers)
-    if not (0 <= pointers[0] and pointers[-1] <= plan.pieces and count.min() >= 0 and count.max() <= S):
-        raise DamagedError(f"block {first} has invalid pieces {pointers[0]} to {pointers[-1]}", plan.path)
-    pieces = slice(pointers[0], pointers[-1])
     block = np.repeat(np.arange(n), count)
-    place = np.arange(len(block)) - np.repeat(pointers[:-1] - pointers[0], count)
-    start, length = plan.start[pieces], plan.length[pieces]
-    sequence, source_start = plan.sequence[pieces], plan.source_start[pieces]
-    stop = start.astype(np.int64) + length
-    if len(block) > 0 and not (
-            start.min() >= 0 and length.min() >= 1 and stop.max() <= T and sequence.min() >= 0 and source_start.min() >= 0
-            and ((stop[:-1] <= start[1:]) | (place[1:] == 0)).all()):
-        raise DamagedError(f"the pieces of block {first} overlap or exceed it", plan.path)
+    place = np.arange(len(block)) - np.repeat(pointers[:-1], count)
     tables = {"cu_seqlens": np.zeros((n, S + 1), np.int32), "num_sequences": count, "sequence": np.full((n, S), -1, np.int64),
               "length": np.zeros((n, S), np.int32), "source_start": np.zeros((n, S), np.int64)}
     last = np.cumsum(count)[count > 0] - 1
-    tables["cu_seqlens"][count > 0] = stop[last, None]
+    tables["cu_seqlens"][count > 0] = (start + length)[last, None]
     for name, values in ("cu_seqlens", start), ("sequence", sequence), ("length", length), ("source_start", source_start):
         tables[name][block, place] = values
     return tables

@@ -11,8 +11,8 @@ from torch.utils.data import Dataset as TorchDataset
 from torch.utils.data import default_collate
 
 from . import sampler
-from .dataset import Dataset
 from .errors import SamplerError
+from .opening import open
 
 # Tensors of at least this many bytes are passed from a worker to the main process in shared memory.
 WORTH_SHARING = 256 << 10
@@ -79,18 +79,18 @@ class BlockDataset(TorchDataset[Dict[str, Any]]):
     blocks, so torch's default collate function stacks them. len() is a multiple of the dataset.world_size * dataset.batch_size that
     the dataset was packed for, so torch's DistributedSampler repeats nothing.
 
-    path: the directory that bload pack wrote.
+    path: the directory that bload pack or bload view wrote.
     window, window_seed: make epochs that need no plans, for BlockSampler; see sampler.EpochBlocks.
     ids: adds the list of ids to each block. collate keeps ids, and the JPEG files that decode=False gives, as one list per block.
     The other options (fields, segment_ids, position_ids, mask, decode, verify, open_shards) and the errors are those of bload.open.
 
-    dataset.dataset is the bload.Dataset, with its sequences, fields, T and S.
+    dataset.dataset is what bload.open gives, with its sequences, fields, T and S.
     """
 
     def __init__(self, path: Any, *, window: Optional[int] = None, window_seed: int = 0, ids: bool = False, **options: Any):
         if "writable" in options:
             raise TypeError("tensors can always be written to: leave out writable")
-        self.dataset = Dataset(path, ids=ids, writable=True, **options)
+        self.dataset = open(path, ids=ids, writable=True, **options)
         self.blocks = sampler.EpochBlocks(self.dataset, window, window_seed)
         self.stored = {name: field.stored for name, field in self.dataset.fields.items()}
 

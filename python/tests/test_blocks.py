@@ -199,7 +199,8 @@ class Interface(Sample):
         import pydoc
         text = pydoc.plain(pydoc.render_doc(bload.open))
         for name in inspect.signature(bload.open).parameters:
-            self.assertRegex(text, rf"\n \|  {name} +\w", name)
+            self.assertRegex(text, rf"\n    {name} +\w", name)
+        text += pydoc.plain(pydoc.render_doc(bload.Dataset))
         for word in "I32 \\[T\\]", "BOOL \\[T\\]", "steps", "MissingError", "OptionError", "SequenceError", "EpochError":
             self.assertRegex(text, word)
 

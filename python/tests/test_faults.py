@@ -8,14 +8,20 @@ import warnings
 
 import numpy as np
 import xxhash
+from safetensors.numpy import load_file
 
 import bload
 import tool
 from bload import checksum
 from harness import each, expand
 from sample import Sample
+from views import write_view
 
-WAYS = "shards", "compressed", "joined", "groups", "jpeg", "delta", "attributes"
+WAYS = "shards", "compressed", "joined", "groups", "jpeg", "delta", "attributes", "view-rows", "view-pieces"
+
+# The sources of views, and T.
+VIEWS = {"view-rows": (("attributes", "attributes-zstd"), 64), "view-pieces": (("split", "compressed"), 24)}
+TABLES = "index.safetensors", "epoch-00001.safetensors", "rows.safetensors"
 FLIPS = 15
 EXTREMES = (-1, 0, 1, 99, (1 << 31) - 1, -(1 << 31), (1 << 62), -(1 << 63))
 
@@ -45,7 +51,9 @@ class Faults(Sample):
         warnings.filterwarnings("error", category=RuntimeWarning)
 
     def broken(self, way):
-        """A copy that may be broken, which has plans; and its files."""
+        """A copy that may be broken, which has plans; and its files. A view has its sources beside it; some of their files are among them."""
+        if way in VIEWS:
+            return self.broken_view(way)
         path = self.packed(way)
         if not os.path.exists(os.path.join(path, "plans")):
             self.bload("plan", "-q", "--dataset", path, "--epochs", 1)
@@ -54,12 +62,25 @@ class Faults(Sample):
         shutil.copytree(path, copy)
         return copy, [os.path.join(copy, name) for name in tool.files_of(copy)]
 
+    def broken_view(self, way):
+        whole, (sources, T) = self.path(way), VIEWS[way]
+        if not os.path.exists(whole):
+            for name in sources:
+                path = self.packed("attributes", "--compress", "zstd", name=name) if name == "attributes-zstd" else self.packed(name)
+                shutil.copytree(path, os.path.join(whole, name))
+            write_view(os.path.join(whole, "view"), {name: os.path.join(whole, name) for name in sources}, T, epochs=1)
+        copy = self.path("broken")
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(whole, copy)
+        files = [name for name in tool.files_of(copy) if name.startswith("view/") or name.endswith(("manifest.json", "/index.safetensors"))]
+        return os.path.join(copy, "view"), [os.path.join(copy, name) for name in files]
+
     def attempt(self, what, path, verify=False):
         """Reading ends well or with an error of the package that names a file of the dataset; tells which error."""
         try:
             read_all(path, verify)
         except bload.Error as error:
-            self.assertTrue((error.path or "").startswith(path), f"{what}: {error!r} {error.path}")
+            self.assertTrue((error.path or "").startswith(self.path("broken")), f"{what}: {error!r} {error.path}")
             self.assertTrue(str(error).startswith(f"{error.path}: "), what)
             return error
         except Exception as error:
@@ -78,7 +99,7 @@ class Faults(Sample):
             os.rename(file, file + "~")
             error = self.attempt(file, path, verify=True)
             self.assertIsInstance(error, bload.MissingError)
-            self.assertEqual(error.path, path if file.endswith("manifest.json") else file)
+            self.assertEqual(error.path, os.path.dirname(file) if file.endswith("manifest.json") else file)
             os.rename(file + "~", file)
 
     @each(WAYS)
@@ -118,7 +139,7 @@ class Faults(Sample):
                     self.attempt(what, path)
                 flip(file, at, mask)
 
-    @each(("joined",))
+    @each(("joined", "view-pieces"))
     def test_manifest(self, way):
         """Each word of the manifest replaced by what cannot be there, or taken away, under a right checksum."""
         path, _ = self.broken(way)
@@ -126,6 +147,7 @@ class Faults(Sample):
         with open(name) as file:
             manifest = json.load(file)
         manifest["configuration"] = {"group-by": "url", "pad": "zero"}
+        manifest["fields"][0]["pad"] = 3
         for change in changes(manifest):
             write_manifest(name, change)
             self.attempt(str(change)[:2000], path)
@@ -134,9 +156,9 @@ class Faults(Sample):
     def test_tables(self, way):
         """Each table of index and plan with numbers that cannot be."""
         path, files = self.broken(way)
-        for file in (file for file in files if file.endswith(("index.safetensors", "epoch-00001.safetensors"))):
+        for file in (file for file in files if file.startswith(path + "/") and file.endswith(TABLES)):
             for name, entry, data in tensors(file):
-                kind = {"I64": "<q", "I32": "<i"}[entry["dtype"]]
+                kind = {"I64": "<q", "I32": "<i", "F64": "<q"}[entry["dtype"]]
                 width = struct.calcsize(kind)
                 begin, end = entry["data_offsets"]
                 for at in {begin, begin + (end - begin) // width // 2 * width, end - width}:
@@ -145,11 +167,29 @@ class Faults(Sample):
                         with patched(file, data + at, struct.pack(kind, number)):
                             self.attempt(f"{file} {name} at {at}: {number}", path)
 
-    @each(("joined", "shards"))
+    @each(VIEWS)
+    def test_elsewhere(self, way):
+        """Where a row is stored cannot be said wrongly, by so little that it is still a place in the source."""
+        path, _ = self.broken(way)
+        file = os.path.join(path, "rows.safetensors")
+        tables = load_file(file)
+        for name, told, data in tensors(file):
+            if name not in ("block", "start", "length", "source_start", "row_ptr"):
+                continue
+            kind = {"I64": "<q", "I32": "<i"}[told["dtype"]]
+            for n in range(0, len(tables[name]), 7):
+                for other in tables[name][n] - 1, tables[name][n] + 1:
+                    with patched(file, data + told["data_offsets"][0] + n * struct.calcsize(kind), struct.pack(kind, other)):
+                        error = self.attempt(name, path)
+                    entry = min(other, tables[name][n]) if name == "row_ptr" else n
+                    if entry < 0 or entry == len(tables["length"]) or tables["length"][entry] > 0:
+                        self.assertIsInstance(error, bload.DamagedError, f"{name}[{n}]: {other}")
+
+    @each(("joined", "shards", "view-rows"))
     def test_headers(self, way):
         """Each word of a plain file's header replaced by what cannot be there."""
         path, files = self.broken(way)
-        for file in (file for file in files if file.endswith(("index.safetensors", "0000.safetensors"))):
+        for file in (file for file in files if file.endswith(("index.safetensors", "0000.safetensors", "rows.safetensors"))):
             with open(file, "rb") as opened:
                 data = opened.read()
             size = struct.unpack("<Q", data[:8])[0]
@@ -168,8 +208,8 @@ class Faults(Sample):
         name = os.path.join(path, "manifest.json")
         with open(name) as file:
             manifest = json.load(file)
-        write_manifest(name, {**manifest, "format": 2})
-        self.assertRaisesRegex(bload.FormatError, "manifest.json: format version 2, but this reader knows version 1: update bload",
+        write_manifest(name, {**manifest, "format": 3})
+        self.assertRaisesRegex(bload.FormatError, "manifest.json: format version 3, but this reader knows versions 1 and 2: update bload",
                                bload.open, path)
         write_manifest(name, {**manifest, "compress": "lz4:1"})
         self.assertRaisesRegex(bload.FormatError, "manifest.json: \"compress\" is 'lz4:1'", bload.open, path)

@@ -151,8 +151,9 @@ static void info_format_sources(const struct bl_manifest *m, struct bl_buffer *o
         bl_text_append_masked(out, source->name);
         bl_buffer_text(out, " (");
         bl_text_append_masked(out, source->path);
-        bl_buffer_printf(out, "): %s of %s steps, %.2f %% of the plan", bl_text_plural(a, source->sequences, "sequence"),
-                         bl_text_count(b, source->steps), 100 * source->share);
+        bl_buffer_printf(out, "): %s of %s steps, %.2f %% of the plan",
+                         bl_text_plural(a, source->sequences, "sequence"), bl_text_count(b, source->steps),
+                         100 * source->share);
         if (source->weight > 0)
             bl_buffer_printf(out, ", weight %.10g", source->weight);
         bl_buffer_byte(out, '\n');

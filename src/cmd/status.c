@@ -301,7 +301,8 @@ static void status_format_finished(struct bl_buffer *out, const struct bl_status
         bl_buffer_printf(out, "dataset     incomplete, %s of %s %s missing: ", bl_text_count(a, missing), c,
                          missing == 1 ? "is" : "are");
     else
-        bl_buffer_printf(out, "%s %s: ", is_view ? "view       " : "dataset    ", s->lost.code ? "damaged" : "complete");
+        bl_buffer_printf(out, "%s %s: ", is_view ? "view       " : "dataset    ",
+                         s->lost.code ? "damaged" : "complete");
     bl_buffer_printf(out, "%s, %s%s%s\n", bl_text_plural(a, m->plan_info.sequences, "sequence"),
                      bl_text_plural(b, m->format.blocks, "block"), missing ? "" : ", ", missing ? "" : c);
     if (s->lost.code) {

@@ -160,8 +160,8 @@ static int verify_sources(struct bl_cmd *cmd, struct verifying *v, const struct 
 static int verify_view(struct bl_cmd *cmd, struct verifying *v, const struct bl_manifest *m, const char *dir)
 {
     char sources[BL_PLURAL_SIZE], shards[BL_PLURAL_SIZE], size[32];
-    int code = v->task.index ? BL_OK
-                             : bl_verify_view(dir, &cmd->cancel, verify_on_fault, verify_on_remark, v, &cmd->error);
+    int code =
+        v->task.index ? BL_OK : bl_verify_view(dir, &cmd->cancel, verify_on_fault, verify_on_remark, v, &cmd->error);
     if (!code)
         code = verify_sources(cmd, v, m, dir);
     if (code || v->faults || cmd->common.quiet)

@@ -1,19 +1,33 @@
 /* bload view: other plans over what datasets store. */
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/io.h"
+#include "base/output.h"
+#include "base/path.h"
 #include "base/text.h"
+#include "bload.h"
 #include "cmd/cmd.h"
 #include "cmd/length_source.h"
 #include "cmd/summary.h"
 #include "packing/view_make.h"
 
+#define LEVELS_MAX 16
+
+/* Ts, rising: each sequence goes into the view of the first that holds it. */
+struct levels {
+    int64_t T[LEVELS_MAX];
+    int count;
+};
+
 struct viewing {
     const char *output, *group_by;
+    struct levels levels;
     int64_t epochs, epoch_steps, repeat_max;
     int mix;
     struct bl_subset_options subset;
@@ -24,11 +38,44 @@ struct viewing {
     bool quiet;
 };
 
+/* Parses "8192,32768,131072". */
+static bool levels_parse(const struct bl_option *option, const char *text, void *value)
+{
+    struct levels *levels = value;
+    (void)option;
+    levels->count = 0;
+    for (;;) {
+        const char *end = strchrnul(text, ',');
+        int64_t least = levels->count ? levels->T[levels->count - 1] + 1 : 1, *T = &levels->T[levels->count];
+        if (levels->count == LEVELS_MAX || !bl_text_to_int(text, (size_t)(end - text), least, BL_T_MAX, T))
+            return false;
+        levels->count++;
+        if (!*end)
+            return levels->count > 1;
+        text = end + 1;
+    }
+}
+
+static void levels_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    const struct levels *levels = value;
+    (void)option;
+    for (int i = 0; i < levels->count; i++)
+        bl_buffer_printf(out, "%s%" PRId64, i ? "," : "", levels->T[i]);
+}
+
+static const struct bl_option_type levels_type = {"T,T,...", levels_parse, levels_format,
+                                                  "2 to 16 rising numbers of steps, such as 8192,32768,131072"};
+
 static const char *const mix_names[] = {"batch", "random", NULL};
 
 static const struct bl_option table[] = {
     BL_OPTION_STRING("output", struct viewing, output, BL_AFFECTS_NOTHING, "the directory of the view; required",
                      .letter = 'o', .placeholder = "VIEW", .command_line_only = true),
+    BL_OPTION_CUSTOM("levels", &levels_type, struct levels, struct viewing, levels, BL_AFFECTS_PLAN,
+                     "instead of -T: a view for each of these T, VIEW/T-8192 and so on, with every sequence in the "
+                     "smallest that holds it, and T times the batch size the same; VIEW/levels.tsv lists them",
+                     .command_line_only = true),
     BL_OPTION_INT("epochs", struct viewing, epochs, BL_AFFECTS_PLAN,
                   "make so many plans, with the seeds from --seed on, all with the same number of blocks",
                   .initial = "1", .min = 1, .max = 100000, .command_line_only = true),
@@ -109,12 +156,12 @@ static void view_print_left_out(void *sink, const struct bl_subset *subset)
     bl_summary_left_out(&subset->left_out);
 }
 
-static void view_print_summary(const struct viewing *v)
+static void view_print_summary(const struct viewing *v, const char *output)
 {
     const struct bl_manifest *m = &v->made.manifest;
     char a[BL_PLURAL_SIZE], b[32];
     if (v->made.existed) {
-        bl_cmd_print("%s is already complete: nothing to do", v->output);
+        bl_cmd_print("%s is already complete: nothing to do", output);
         return;
     }
     bl_summary_plan(&v->made.plan, &m->plan_info);
@@ -124,15 +171,116 @@ static void view_print_summary(const struct viewing *v)
                      bl_text_plural(a, source->sequences, "sequence"), bl_text_count(b, source->steps),
                      100 * source->share);
     }
-    bl_cmd_print("%s: a view of %s, %s", v->output, bl_text_plural(a, (int64_t)m->sources, "dataset"),
+    bl_cmd_print("%s: a view of %s, %s", output, bl_text_plural(a, (int64_t)m->sources, "dataset"),
                  v->epochs > 1 ? "with its plans" : "with its plan");
 }
 
-static int view_run(struct bl_cmd *cmd, struct viewing *v)
+/* Makes one view. made stays valid until the next one. */
+static int view_make(struct bl_cmd *cmd, struct viewing *v, const char *output, int64_t longer_than, int64_t up_to)
+{
+    const struct bl_view_request request = {.tool = BLOAD_VERSION,
+                                            .output = output,
+                                            .dir = (const char *const *)v->dir,
+                                            .weight = v->weight,
+                                            .count = cmd->options.operands,
+                                            .group_by = v->group_by,
+                                            .mix = (enum bl_blending)v->mix,
+                                            .subset = &v->subset,
+                                            .options = &v->options,
+                                            .given = &cmd->options,
+                                            .epochs = v->epochs,
+                                            .epoch_steps = v->epoch_steps,
+                                            .repeat_max = v->repeat_max,
+                                            .longer_than = longer_than,
+                                            .up_to = up_to,
+                                            .message = view_print_message,
+                                            .left_out = view_print_left_out,
+                                            .sink = v};
+    bl_view_made_free(&v->made);
+    int code = bl_view_make(&request, &v->made, &cmd->error);
+    if (!code && !v->quiet)
+        view_print_summary(v, output);
+    return code;
+}
+
+/* --- levels ----------------------------------------------------------------------------------------------------- */
+
+/* The batch size is that of the largest T. */
+static int levels_check(const struct viewing *v, struct bl_error *e)
+{
+    const struct levels *levels = &v->levels;
+    int64_t largest = levels->T[levels->count - 1], steps;
+    if (__builtin_mul_overflow(largest, v->options.batch_size, &steps))
+        return bl_error_set(e, BL_EUSAGE, "--batch-size %" PRId64 " is too large for these --levels",
+                            v->options.batch_size);
+    for (int i = 0; i < levels->count; i++) {
+        if (steps % levels->T[i] != 0)
+            return bl_error_set(e, BL_EUSAGE,
+                                "--levels: a batch has %" PRId64 " steps, %" PRId64 " blocks of %" PRId64
+                                ", which is no multiple of %" PRId64,
+                                steps, v->options.batch_size, largest, levels->T[i]);
+    }
+    return BL_OK;
+}
+
+static void levels_add_row(const struct viewing *v, const char *name, struct bl_buffer *rows)
+{
+    const struct bl_plan_info *w = &v->made.manifest.plan_info;
+    bl_buffer_printf(rows, "%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\n", w->T,
+                     w->batch_size, w->blocks, w->batches_per_rank, w->sequences, w->steps - w->deleted, name);
+}
+
+static int level_run(struct bl_cmd *cmd, struct viewing *v, int i, int64_t batch_steps, struct bl_buffer *rows)
+{
+    const struct levels *levels = &v->levels;
+    bool last = i + 1 == levels->count;
+    char name[32];
+    snprintf(name, sizeof name, "T-%" PRId64, levels->T[i]);
+    char *output = bl_path_join(v->output, name);
+    if (!output)
+        return bl_error_memory(&cmd->error);
+    if (bl_options_origin(&cmd->options, "remainder") == BL_ORIGIN_DEFAULT)
+        v->options.remainder = BL_REMAINDER_PAD; /* a block of a level often has one sequence, which cannot be spread */
+    v->options.T = levels->T[i];
+    v->options.batch_size = batch_steps / levels->T[i];
+    int code = view_make(cmd, v, output, i ? levels->T[i - 1] : 0, last ? 0 : levels->T[i]);
+    if (!code)
+        levels_add_row(v, name, rows);
+    free(output);
+    return code;
+}
+
+static int levels_run(struct bl_cmd *cmd, struct viewing *v)
 {
     struct bl_error *e = &cmd->error;
-    v->quiet = cmd->common.quiet;
-    int code = bl_length_source_require_T(cmd);
+    const struct levels *levels = &v->levels;
+    struct bl_buffer rows = {0};
+    char *path = bl_path_join(v->output, "levels.tsv");
+    int64_t batch_steps = levels->T[levels->count - 1] * v->options.batch_size;
+    int code = path ? levels_check(v, e) : bl_error_memory(e);
+    if (!code)
+        code = bl_fs_mkdirs(v->output, e);
+    bl_buffer_text(&rows, "T\tbatch_size\tblocks\tbatches_per_rank\tsequences\tsteps\tview\n");
+    for (int i = 0; i < levels->count && !code; i++)
+        code = level_run(cmd, v, i, batch_steps, &rows);
+    if (!code)
+        code = bl_buffer_check(&rows, e);
+    if (!code)
+        code = bl_output_replace(path, rows.data, rows.size, e);
+    bl_buffer_free(&rows);
+    free(path);
+    return code;
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- */
+
+static int view_check(struct bl_cmd *cmd, struct viewing *v)
+{
+    struct bl_error *e = &cmd->error;
+    bool has_T = bl_options_origin(&cmd->options, "T") != BL_ORIGIN_DEFAULT;
+    int code = has_T || v->levels.count ? BL_OK : bl_length_source_require_T(cmd);
+    if (!code && has_T && v->levels.count)
+        code = bl_error_set(e, BL_EUSAGE, "-T or --levels, not both");
     if (!code)
         code = bl_options_check(&cmd->options, e);
     if (!code && !v->output)
@@ -143,33 +291,21 @@ static int view_run(struct bl_cmd *cmd, struct viewing *v)
     if (!code)
         code = bl_subset_check(&v->subset, e);
     if (!code && v->subset.split.parts && !v->subset.take && !(v->group_by && strcmp(v->group_by, "split") == 0))
-        code = bl_error_set(e, BL_EUSAGE, "--split needs --take NAME: a view has no table of its own for a column "
-                                          "split; make one view for each part");
+        code = bl_error_set(e, BL_EUSAGE,
+                            "--split needs --take NAME: a view has no table of its own for a column "
+                            "split; make one view for each part");
     if (!code)
         code = operands_parse(cmd, v);
-    if (!code)
-        code = bl_cmd_check_parent("-o", v->output, false, e);
+    return code ? code : bl_cmd_check_parent("-o", v->output, false, e);
+}
+
+static int view_run(struct bl_cmd *cmd, struct viewing *v)
+{
+    v->quiet = cmd->common.quiet;
+    int code = view_check(cmd, v);
     if (code)
         return code;
-    const struct bl_view_request request = {.output = v->output,
-                                            .dir = (const char *const *)v->dir,
-                                            .weight = v->weight,
-                                            .count = cmd->options.operands,
-                                            .group_by = v->group_by,
-                                            .mix = (enum bl_blending)v->mix,
-                                            .options = &v->options,
-                                            .given = &cmd->options,
-                                            .epochs = v->epochs,
-                                            .epoch_steps = v->epoch_steps,
-                                            .repeat_max = v->repeat_max,
-                                            .subset = &v->subset,
-                                            .message = view_print_message,
-                                            .left_out = view_print_left_out,
-                                            .sink = v};
-    code = bl_view_make(&request, &v->made, e);
-    if (!code && !v->quiet)
-        view_print_summary(v);
-    return code;
+    return v->levels.count ? levels_run(cmd, v) : view_make(cmd, v, v->output, 0, 0);
 }
 
 int bl_cmd_view(int argc, char **argv)
@@ -177,11 +313,13 @@ int bl_cmd_view(int argc, char **argv)
     struct viewing v = {0};
     struct bl_cmd cmd = {
         .name = "view",
-        .usage = "-T N [options] DIR[=WEIGHT]... -o VIEW\n"
-                 "\n"
-                 "Plans the stored sequences of one or more datasets anew, without writing them again: another T, seed,\n"
-                 "world size, mixture, or old and new data together. A view is a small directory that is read like a\n"
-                 "dataset; the datasets must stay where they are."};
+        .usage =
+            "-T N [options] DIR[=WEIGHT]... -o VIEW\n"
+            "       bload view --levels T,T,... [options] DIR[=WEIGHT]... -o VIEW\n"
+            "\n"
+            "Plans the stored sequences of one or more datasets anew, without writing them again: another T, seed,\n"
+            "world size, mixture, or old and new data together. A view is a small directory that is read like a\n"
+            "dataset; the datasets must stay where they are."};
     const struct bl_option_group groups[] = {{"Output", table, &v},
                                              {"Sources", mix_table, &v},
                                              {"Subset", bl_subset_option_table, &v.subset},

@@ -16,7 +16,6 @@
 #include "base/output.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "bload.h"
 #include "packing/identity.h"
 #include "packing/table_lengths.h"
 #include "plan/fill.h"
@@ -34,7 +33,7 @@ struct view_job {
     struct bl_dataset *source; /* [request->count] */
     struct bl_buffer identity;
     struct bl_sequences table; /* of all sources; its lengths become the stored ones */
-    int64_t *first_row; /* [count + 1] */
+    int64_t *first_row;        /* [count + 1] */
     struct bl_places places;
     struct bl_attribute_values values;
     struct bl_planner planner; /* one of these two */
@@ -123,8 +122,8 @@ static int source_open(struct view_job *job, int s, struct bl_error *e)
 /* "video U8 [224, 224, 3], kept as jpeg" */
 static void field_describe(const struct bl_format *format, int f, struct bl_buffer *out)
 {
-    static const char *const kept[] = {[BL_ENCODING_RAW] = "", [BL_ENCODING_JPEG] = " kept as JPEG",
-                                       [BL_ENCODING_DELTA] = " kept as differences"};
+    static const char *const kept[] = {
+        [BL_ENCODING_RAW] = "", [BL_ENCODING_JPEG] = " kept as JPEG", [BL_ENCODING_DELTA] = " kept as differences"};
     const struct bl_field *field = &format->fields.field[f];
     bl_buffer_printf(out, "%s %s [", field->name, bl_dtype_name(field->dtype));
     for (int i = 0; i < field->rank; i++)
@@ -150,8 +149,8 @@ static int fields_compare(const struct view_job *job, int s, struct bl_error *e)
     if (!code)
         code = bl_buffer_check(&two, e);
     if (!code && strcmp(one.data, two.data) != 0)
-        code = bl_error_set(e, BL_EUSAGE, "the fields of the sources differ: %s has %s; %s has %s", job->request->dir[0],
-                            one.data, job->request->dir[s], two.data);
+        code = bl_error_set(e, BL_EUSAGE, "the fields of the sources differ: %s has %s; %s has %s",
+                            job->request->dir[0], one.data, job->request->dir[s], two.data);
     bl_buffer_free(&one);
     bl_buffer_free(&two);
     return code;
@@ -203,7 +202,7 @@ static int view_adopt(struct view_job *job, struct bl_error *e)
     m->format = first->format;
     m->format.compressed = false;
     m->format.frame_size = 0;
-    int code = bl_manifest_text(&m->tool, BLOAD_VERSION, e);
+    int code = bl_manifest_text(&m->tool, job->request->tool, e);
     if (!code)
         code = bl_manifest_text(&m->simd, first->simd, e);
     for (int f = 0; f < first->format.fields.count && !code; f++)
@@ -372,6 +371,17 @@ static int output_open(struct view_job *job, bool *same, struct bl_error *e)
 
 /* --- sequences -------------------------------------------------------------------------------------------------- */
 
+/* Leaves out what belongs to the views of other levels. */
+static void lengths_limit(struct view_job *job)
+{
+    const struct bl_view_request *r = job->request;
+    struct bl_sequences *t = &job->table;
+    for (size_t row = 0; row < t->count; row++) {
+        if (t->length[row] <= r->longer_than || (r->up_to && t->length[row] > r->up_to))
+            t->length[row] = 0;
+    }
+}
+
 /* Only what is stored can be planned. Says so where that is less than the table has. */
 static void lengths_set_stored(struct view_job *job)
 {
@@ -385,9 +395,8 @@ static void lengths_set_stored(struct view_job *job)
         t->length[row] = stored;
     }
     if (missing)
-        view_message(job, "%s not stored as a whole: %s steps of them are missing from the sources",
-                     bl_text_plural(a, missing, missing == 1 ? "sequence is" : "sequence are"),
-                     bl_text_count(b, steps));
+        view_message(job, "%s %s not stored as a whole: %s steps are missing from the sources",
+                     bl_text_plural(a, missing, "sequence"), missing == 1 ? "is" : "are", bl_text_count(b, steps));
 }
 
 /* Opens the tables of the sources as one, whose rows are those of the subset. */
@@ -436,6 +445,8 @@ static int sequences_read(struct view_job *job, struct bl_error *e)
     free(index);
     if (!code)
         lengths_set_stored(job);
+    if (!code && (r->longer_than || r->up_to))
+        lengths_limit(job);
     return code ? code : bl_attribute_values_read(&job->values, &job->table, &m->format, e);
 }
 
@@ -473,7 +484,8 @@ static int plan_draw(struct view_job *job, int64_t epoch, size_t least, struct b
     bl_plan_free(&job->plan);
     if (view_is_blended(job->request))
         return bl_blend_draw(&job->blend, &job->plan, e);
-    int code = bl_planner_draw(&job->planner, job->request->options->seed + (uint64_t)epoch, least, false, &job->plan, e);
+    int code =
+        bl_planner_draw(&job->planner, job->request->options->seed + (uint64_t)epoch, least, false, &job->plan, e);
     return code ? code : bl_plan_recount(&job->plan, t->length, t->count, e);
 }
 
@@ -505,8 +517,7 @@ static int sources_count(struct view_job *job, struct bl_error *e)
         return bl_error_memory(e);
     for (size_t p = 0; p < plan->pieces; p++) {
         uint32_t row = plan->sequence[p];
-        struct bl_view_source *source =
-            &m->source[bl_view_source_of_row(m->source, m->sources, row) - m->source];
+        struct bl_view_source *source = &m->source[bl_view_source_of_row(m->source, m->sources, row) - m->source];
         int64_t length = bl_plan_piece_length(plan, job->table.length, p);
         source->sequences += !(seen[row / 8] >> row % 8 & 1);
         seen[row / 8] |= (uint8_t)(1 << row % 8);
@@ -516,6 +527,19 @@ static int sources_count(struct view_job *job, struct bl_error *e)
     for (size_t s = 0; s < m->sources; s++)
         m->source[s].share = steps ? (double)m->source[s].steps / (double)steps : 0;
     free(seen);
+    return BL_OK;
+}
+
+/* Writing the plan has computed its digest. */
+static int plan_take_digest(const struct view_job *job, struct bl_error *e)
+{
+    struct bl_format *format = &job->manifest->format;
+    struct bl_index index;
+    int code = bl_index_open(&index, job->request->output, format->blocks, 0, e);
+    if (code)
+        return code;
+    memcpy(format->plan_digest, index.plan_digest, sizeof format->plan_digest);
+    bl_index_close(&index);
     return BL_OK;
 }
 
@@ -539,7 +563,7 @@ static int plan_write(struct view_job *job, const char *name, int64_t epoch, str
         code = bl_manifest_add_file(job->manifest, job->request->output, name, e);
     if (!code && epoch == 0) {
         job->manifest->plan_info = info;
-        code = bl_plan_digest(&job->plan, t->length, job->manifest->format.plan_digest, e);
+        code = plan_take_digest(job, e);
     }
 out:
     bl_output_abort(&out);
@@ -551,8 +575,8 @@ out:
 static int plans_most_blocks(struct view_job *job, size_t *most, struct bl_error *e)
 {
     const struct bl_plan_options *o = job->request->options;
-    bool vary = !view_is_blended(job->request) && job->request->epochs > 1 &&
-                bl_strategies[o->strategy]->is_packed && bl_fills[o->fill]->is_random;
+    bool vary = !view_is_blended(job->request) && job->request->epochs > 1 && bl_strategies[o->strategy]->is_packed &&
+                bl_fills[o->fill]->is_random;
     int code = BL_OK;
     *most = 0;
     for (int64_t k = 0; vary && k < job->request->epochs && !code; k++) {
@@ -609,8 +633,7 @@ static int view_write(struct view_job *job, struct bl_view_made *made, struct bl
     if (!code)
         code = plans_write(job, made, e);
     if (!code)
-        code = bl_places_write(&job->places, dir, &m->format, &job->values, job->table.repeated,
-                               job->table.repeats, e);
+        code = bl_places_write(&job->places, dir, &m->format, &job->values, job->table.repeated, job->table.repeats, e);
     if (!code)
         code = bl_manifest_add_file(m, dir, BL_PLACES_FILE, e);
     if (!code)

@@ -15,16 +15,18 @@
 enum bl_blending { BL_BLEND_BATCH, BL_BLEND_RANDOM };
 
 struct bl_view_request {
+    const char *tool; /* its version */
     const char *output;
     const char *const *dir; /* [count] the sources */
     const double *weight;   /* [count] 0: none, of all or of no source */
     int count;
-    const char *group_by;             /* a column, or NULL */
+    const char *group_by; /* a column, or NULL */
     const struct bl_subset_options *subset;
-    enum bl_blending mix;             /* of several sources */
-    struct bl_plan_options *options;  /* durations are resolved here */
-    const struct bl_options *given;   /* the options that these are bound to: the identity of the view */
+    enum bl_blending mix;            /* of several sources */
+    struct bl_plan_options *options; /* durations are resolved here */
+    const struct bl_options *given;  /* the options that these are bound to: the identity of the view */
     int64_t epochs, epoch_steps, repeat_max;
+    int64_t longer_than, up_to;                    /* steps: only such sequences are in the view; 0: no limit */
     void (*message)(void *sink, const char *text); /* what a user should know; or NULL */
     void (*left_out)(void *sink, const struct bl_subset *subset); /* what the subset left out; or NULL */
     void *sink;
@@ -37,9 +39,9 @@ struct bl_view_made {
     bool existed;        /* the same view, complete: nothing was written */
 };
 
-/* BL_EUSAGE: a source is no dataset, or a view; fields differ; the output holds something else, or another view; options
- * do not fit. BL_EFAIL: nothing to plan, a sequence longer than T, the system failed. BL_EDATA: a source is damaged.
- * Free with bl_view_made_free. */
+/* BL_EUSAGE: a source is no dataset, or a view; fields differ; the output holds something else, or another view;
+ * options do not fit. BL_EFAIL: nothing to plan, a sequence longer than T, the system failed. BL_EDATA: a source is
+ * damaged. Free with bl_view_made_free. */
 int bl_view_make(const struct bl_view_request *request, struct bl_view_made *made, struct bl_error *e);
 void bl_view_made_free(struct bl_view_made *made);
 

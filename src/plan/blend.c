@@ -42,7 +42,8 @@ static void blend_size_by_passes(struct bl_blend *b)
     for (; sum < b->blocks; sum++) {
         struct bl_blend_stream *most = &b->stream[0];
         for (size_t s = 1; s < b->sources; s++) /* the most a pass for each block that it has got more */
-            if (b->stream[s].each * (most->taken - most->each + 1) > most->each * (b->stream[s].taken - b->stream[s].each + 1))
+            if (b->stream[s].each * (most->taken - most->each + 1) >
+                most->each * (b->stream[s].taken - b->stream[s].each + 1))
                 most = &b->stream[s];
         most->taken++;
     }
@@ -104,9 +105,9 @@ static int blend_size(struct bl_blend *b, size_t *at, struct bl_error *e)
         sum += b->stream[s].source.weight;
     if (!blend_is_weighted(b)) {
         blend_size_by_passes(b);
-        return BL_OK;
+        return b->blocks ? BL_OK : bl_error_set(e, BL_EFAIL, "nothing to plan: no sequence has a step");
     }
-    int64_t T = b->stream[0].planner.counts.T;
+    int64_t T = b->T;
     if (b->blend.epoch_steps)
         b->blocks = size_up((size_t)((b->blend.epoch_steps + T - 1) / T), multiple);
     else
@@ -125,8 +126,13 @@ static int blend_check(const struct bl_plan_options *o, struct bl_error *e)
     if (!bl_strategies[o->strategy]->is_packed || bl_fills[o->fill]->is_random)
         return bl_error_set(e, BL_EUSAGE, "several sources with --mix batch need --strategy block --fill optimal");
     if (is_balanced || o->order == BL_KEEP_ORDER)
-        return bl_error_set(e, BL_EUSAGE, "several sources with --mix batch have an order of blocks of their own, "
-                                          "without --balance, --cost and --order keep: use --mix random");
+        return bl_error_set(e, BL_EUSAGE,
+                            "several sources with --mix batch have an order of blocks of their own, "
+                            "without --balance, --cost and --order keep: use --mix random");
+    if (o->remainder == BL_REMAINDER_DROP)
+        return bl_error_set(e, BL_EUSAGE,
+                            "several sources with --mix batch leave no blocks out: --remainder spread or "
+                            "pad, or --mix random");
     return BL_OK;
 }
 
@@ -145,10 +151,15 @@ static struct bl_plan_options stream_options(const struct bl_plan_options *o, co
 }
 
 static int stream_make(struct bl_blend_stream *stream, const struct bl_blend *b, const struct bl_blend_source *source,
-                       int64_t T, struct bl_error *e)
+                       struct bl_error *e)
 {
+    bool any = source->weight > 0; /* else a source without sequences gives no blocks */
     stream->source = *source;
-    stream->options = stream_options(&b->options, source, T);
+    stream->options = stream_options(&b->options, source, b->T);
+    for (size_t i = 0; i < source->count && !any; i++)
+        any = b->length[source->first + i] > 0;
+    if (!any)
+        return BL_OK;
     int code = bl_planner_make(&stream->planner, b->length + source->first, source->count, &stream->options, e);
     if (code)
         return code;
@@ -162,19 +173,18 @@ int bl_blend_make(struct bl_blend *b, const int64_t *length, size_t count, const
                   size_t sources, const struct bl_plan_options *options, const struct bl_blend_options *given,
                   size_t *at, struct bl_error *e)
 {
-    int64_t T = 0;
     *b = (struct bl_blend){.options = *options, .blend = *given, .length = length, .count = count, .sources = sources};
     *at = 0;
     int code = blend_check(options, e);
     if (!code)
-        code = bl_plan_T(&T, length, count, options, e);
+        code = bl_plan_T(&b->T, length, count, options, e);
     if (code)
         return code;
     b->stream = calloc(sources, sizeof *b->stream);
     if (!b->stream)
         return bl_error_memory(e);
     for (; *at < sources && !code; *at += !code)
-        code = stream_make(&b->stream[*at], b, &source[*at], T, e);
+        code = stream_make(&b->stream[*at], b, &source[*at], e);
     if (!code)
         code = blend_size(b, at, e);
     if (code)
@@ -202,7 +212,8 @@ struct dealt {
 
 static int stream_begin_pass(const struct bl_blend *b, struct bl_blend_stream *stream, size_t s, struct bl_error *e)
 {
-    size_t least = blend_is_weighted(b) ? 0 : stream->taken;
+    bool spreads = !blend_is_weighted(b) && b->options.remainder == BL_REMAINDER_SPREAD;
+    size_t least = spreads ? stream->taken : 0; /* else empty blocks follow, or the next pass */
     uint64_t seed = b->options.seed + SEED_OF_SOURCE * (uint64_t)s + (uint64_t)stream->passes++;
     bl_plan_free(&stream->pass);
     stream->next = 0;
@@ -252,7 +263,8 @@ static int dealt_append(struct dealt *d, const struct bl_blend *b, const struct 
 static int dealt_take(struct dealt *d, struct bl_blend *b, size_t s, struct bl_error *e)
 {
     struct bl_blend_stream *stream = &b->stream[s];
-    int code = blend_is_weighted(b) && stream->passes ? BL_OK : stream_begin_pass(b, stream, s, e);
+    bool begun = stream->passes && blend_is_weighted(b);
+    int code = begun || !stream->taken ? BL_OK : stream_begin_pass(b, stream, s, e);
     for (size_t k = 0; k < stream->taken && !code; k++) {
         if (blend_is_weighted(b) && stream->next >= stream->pass.blocks)
             code = stream_begin_pass(b, stream, s, e);
@@ -262,8 +274,8 @@ static int dealt_take(struct dealt *d, struct bl_blend *b, size_t s, struct bl_e
     return code;
 }
 
-/* The place of each block of the epoch: place v of the dealt blocks goes to batch v mod batches. Batches, and the blocks
- * in each, are shuffled. order: [blocks] */
+/* The place of each block of the epoch: place v of the dealt blocks goes to batch v mod batches. Batches, and the
+ * blocks in each, are shuffled. order: [blocks] */
 static void blend_order(const struct bl_blend *b, int64_t *order, int64_t *batch)
 {
     size_t each = blend_batch(&b->options), batches = b->blocks / each;
@@ -345,8 +357,8 @@ static int blend_count(const struct bl_blend *b, struct bl_plan *plan, struct bl
     int64_t bound = 0, multiple = (int64_t)blend_multiple(&b->options);
     bool weighted = blend_is_weighted(b);
     blend_count_columns(b, plan);
-    int code = weighted ? plan_count_placed(plan, b->length, b->count, e)
-                        : bl_plan_recount(plan, b->length, b->count, e);
+    int code =
+        weighted ? plan_count_placed(plan, b->length, b->count, e) : bl_plan_recount(plan, b->length, b->count, e);
     for (size_t s = 0; s < b->sources && !weighted; s++)
         bound += b->stream[s].pass.lower_bound;
     if (weighted)
@@ -359,7 +371,7 @@ static int blend_count(const struct bl_blend *b, struct bl_plan *plan, struct bl
 int bl_blend_draw(struct bl_blend *b, struct bl_plan *plan, struct bl_error *e)
 {
     struct dealt d = {0};
-    *plan = (struct bl_plan){.T = b->stream[0].planner.counts.T, .align = b->stream[0].planner.counts.align};
+    *plan = (struct bl_plan){.T = b->T, .align = b->options.align};
     int64_t *order = malloc(2 * b->blocks * sizeof *order);
     d.plan.block_ptr = calloc(b->blocks + 1, sizeof *d.plan.block_ptr);
     int code = order && d.plan.block_ptr ? BL_OK : bl_error_memory(e);

@@ -1,13 +1,13 @@
 /* A blend: plans over the sequences of several sources in which each block holds sequences of one source, and each
  * global batch (world_size * batch_size blocks) the sources' shares, up to one block.
  *
- * Each source is packed alone, and gone through at its own pace: an epoch takes the next blocks of its present pass, and
- * then of a pass with another seed. So nothing is repeated before its source is exhausted. Without weights, an epoch is
- * one pass of every source. With weights, the shares of the blocks are those of the weights, and an epoch ends before
- * the first source would begin again, unless the number of blocks is given.
+ * Each source is packed alone, and gone through at its own pace: an epoch takes the next blocks of its present pass,
+ * and then of a pass with another seed. So nothing is repeated before its source is exhausted. Without weights, an
+ * epoch is one pass of every source. With weights, the shares of the blocks are those of the weights, and an epoch ends
+ * before the first source would begin again, unless the number of blocks is given.
  *
- * The shares are exact: the epoch's blocks, one source after the other, are dealt out to the batches in turn, so a batch
- * gets floor(n / batches) or one more of the n blocks of a source. */
+ * The shares are exact: the epoch's blocks, one source after the other, are dealt out to the batches in turn, so a
+ * batch gets floor(n / batches) or one more of the n blocks of a source. */
 #ifndef BL_BLEND_H
 #define BL_BLEND_H
 
@@ -32,24 +32,26 @@ struct bl_blend {
     struct bl_blend_options blend;
     const int64_t *length;
     size_t count, sources;
+    int64_t T;
     size_t blocks; /* of an epoch */
     struct bl_blend_stream {
         struct bl_blend_source source;
         struct bl_plan_options options; /* group and columns begin with the source's first sequence */
         struct bl_planner planner;
-        struct bl_plan pass;  /* the present one */
-        size_t each;          /* blocks of a pass */
-        size_t taken;         /* blocks of an epoch */
-        size_t next;          /* block of the pass */
-        int64_t passes;       /* begun so far */
-    } *stream;                /* [sources] */
-    int64_t epoch;            /* drawn so far */
+        struct bl_plan pass; /* the present one */
+        size_t each;         /* blocks of a pass */
+        size_t taken;        /* blocks of an epoch */
+        size_t next;         /* block of the pass */
+        int64_t passes;      /* begun so far */
+    } * stream;              /* [sources] */
+    int64_t epoch;           /* drawn so far */
 };
 
-/* length: [count], must outlive the blend, as must what the options point to. Sources follow each other. BL_EUSAGE:
- * options that a blend does not have (a balance, an order), or a source would be gone through more often than
- * repeat_max: the message says which, and how many epochs there are. Else errors of bl_planner_make, with the name of
- * the source left to the caller: *at is its number. On error *blend is empty. */
+/* Without weights, a source without sequences gives no blocks. length: [count], must outlive the blend, as must what
+ * the options point to. Sources follow each other. BL_EUSAGE: options that a blend does not have (a balance, an order),
+ * or a source would be gone through more often than repeat_max: the message says which, and how many epochs there are.
+ * Else errors of bl_planner_make, with the name of the source left to the caller: *at is its number. On error *blend is
+ * empty. */
 int bl_blend_make(struct bl_blend *blend, const int64_t *length, size_t count, const struct bl_blend_source *source,
                   size_t sources, const struct bl_plan_options *options, const struct bl_blend_options *given,
                   size_t *at, struct bl_error *e);

@@ -169,7 +169,11 @@ static int plan_check_overlaps(struct check *c)
             int64_t start = plan_source_start(plan, p), end = start + bl_plan_piece_length(plan, c->length, p);
             span[p] = (struct span){start, end, plan->sequence[p], (uint32_t)b};
         }
-    qsort(span, plan->pieces, sizeof *span, span_compare);
+    bool is_sorted = true; /* as in a store */
+    for (size_t p = 1; p < plan->pieces && is_sorted; p++)
+        is_sorted = span_compare(&span[p - 1], &span[p]) <= 0;
+    if (!is_sorted)
+        qsort(span, plan->pieces, sizeof *span, span_compare);
     int code = BL_OK;
     for (size_t p = 1; !code && p < plan->pieces; p++)
         if (span[p].sequence == span[p - 1].sequence && span[p].start < span[p - 1].end)

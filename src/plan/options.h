@@ -19,8 +19,11 @@ int bl_plan_options_resolve(struct bl_plan_options *options, int64_t num, int64_
 /* Parses the text of --max-column, as it is formatted. "": no columns. BL_EFAIL: invalid. */
 int bl_plan_columns_parse(struct bl_plan_columns *columns, const char *text, struct bl_error *e);
 
-/* Checks ranges and options that exclude each other; of a store, before T is set. BL_EUSAGE. */
+/* Checks that options which have no meaning in a store are not given for one, and T is not BL_T_AUTO for anything else:
+ * a part of bl_plan_options_check that can be done before T is set. BL_EUSAGE. */
 int bl_plan_options_check_store(const struct bl_plan_options *options, struct bl_error *e);
+
+/* Checks ranges and options that exclude each other. BL_EUSAGE. */
 int bl_plan_options_check(const struct bl_plan_options *options, struct bl_error *e);
 
 /* The names of strategy, fill and oversize, in the order of their enums, ended by NULL. */

@@ -351,7 +351,8 @@ static int subset_open_paths(struct bl_subset *s, struct bl_sequences *t, const 
 {
     struct bl_sequences_columns wanted = *columns;
     struct bl_sequences whole;
-    int code = bl_sequences_open(&whole, paths, count, false, e);
+    const struct bl_sequences_columns none = {.may_repeat = columns->may_repeat};
+    int code = bl_sequences_open_columns(&whole, paths, count, &none, e);
     if (code)
         return code;
     bool by_part = s->options->split.parts && wanted.group_by && strcmp(wanted.group_by, SPLIT) == 0;

@@ -136,14 +136,14 @@ int bl_duplicates_collect(const uint64_t *hash, size_t hashes, int64_t **rows, s
     int code = BL_OK;
     *rows = NULL;
     *count = 0;
-    uint64_t *sorted = malloc((hashes + 1) * sizeof *sorted);
+    if (!hashes)
+        return BL_OK;
+    uint64_t *sorted = malloc(hashes * sizeof *sorted);
     if (!sorted)
         return bl_error_memory(e);
-    if (hashes) {
-        memcpy(sorted, hash, hashes * sizeof *sorted);
-        bl_sort_u64(sorted, hashes, 0);
-        twice = duplicates_compact(sorted, hashes);
-    }
+    memcpy(sorted, hash, hashes * sizeof *sorted);
+    bl_sort_u64(sorted, hashes, 0);
+    twice = duplicates_compact(sorted, hashes);
     for (size_t i = 0; twice && i < hashes && !code; i++) {
         if (!duplicates_have(sorted, twice, hash[i]))
             continue;

@@ -12,8 +12,8 @@
  * rows. */
 int bl_duplicates_check(const struct bl_sequences *sequences, uint64_t *hash, struct bl_error *e);
 
-/* The rows whose id another row has too, ascending: *rows, [*count], to be freed; NULL: there are none. hash: of the id of
- * each row. Two equal hashes are taken as equal ids. */
+/* The rows whose id another row has too, ascending: *rows, [*count], to be freed; NULL: there are none. hash: of the id
+ * of each row. Two equal hashes are taken as equal ids. */
 int bl_duplicates_collect(const uint64_t *hash, size_t hashes, int64_t **rows, size_t *count, struct bl_error *e);
 
 #endif

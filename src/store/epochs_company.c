@@ -52,8 +52,7 @@ static int encounter_read(const struct encounter *n, size_t i, struct bl_plan *p
     if (code)
         goto out;
     code = n->plan[i].number ? bl_index_open_plan(&index, path, e)
-                             : bl_index_open(&index, n->dir, format->blocks,
-                                             bl_manifest_index_fields(n->manifest), e);
+                             : bl_index_open(&index, n->dir, format->blocks, bl_manifest_index_fields(n->manifest), e);
     if (code)
         goto out;
     code = bl_index_read_members(&index, n->manifest->plan_info.cut > 0, plan, e);

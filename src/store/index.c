@@ -56,6 +56,7 @@ static int index_read_metadata(struct bl_index *index, const char *head, size_t 
     } members[] = {
         {"T", index->T, sizeof index->T},
         {"align", index->align, sizeof index->align},
+        {"plan_digest", index->plan_digest, sizeof index->plan_digest},
         {"lengths_digest", index->table, sizeof index->table},
         {"words", index->plan_info, sizeof index->plan_info},
     };

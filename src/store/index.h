@@ -60,8 +60,9 @@ struct bl_index {
     int fd;
     char *path;
     int64_t blocks, pieces;
-    int fields;                          /* 0: a plan alone */
-    char T[24], align[24];               /* from the metadata; "" if missing */
+    int fields;            /* 0: a plan alone */
+    char T[24], align[24]; /* from the metadata; "" if missing */
+    char plan_digest[BL_DIGEST_SIZE];
     char table[BL_DIGEST_SIZE];          /* lengths_digest */
     char plan_info[2048];                /* JSON */
     int64_t offset[BL_INDEX_TABLES + 1]; /* of each table in the file, then the end */

@@ -83,8 +83,8 @@ int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t siz
         goto out;
     if (version != BL_FORMAT_VERSION && version != BL_FORMAT_VIEW)
         code = bl_error_set(e, BL_EDATA,
-                            "format version %" PRId64 ", but this bload knows versions %d and %d: update bload", version,
-                            BL_FORMAT_VERSION, BL_FORMAT_VIEW);
+                            "format version %" PRId64 ", but this bload knows versions %d and %d: update bload",
+                            version, BL_FORMAT_VERSION, BL_FORMAT_VIEW);
     if (code)
         goto out;
     code = manifest_check_digest(object, text, size, manifest->digest, sound, e);

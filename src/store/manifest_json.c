@@ -34,10 +34,10 @@ static json_t *manifest_fields_json(const struct bl_manifest *manifest)
         json_t *shape = json_array();
         for (int i = 0; i < field->rank; i++)
             bl_jansson_push(&shape, json_integer(field->shape[i]));
-        json_t *entry = json_pack("{s:s, s:s, s:s, s:o, s:s, s:o}", "name", field->name, "kind", field->kind, "dtype",
-                                  bl_dtype_name(field->dtype), "shape", shape, "encoding",
-                                  bl_encoding_name(&format->encoding[f], encoding), "made",
-                                  bl_jansson_escaped(manifest->made[f]));
+        json_t *entry =
+            json_pack("{s:s, s:s, s:s, s:o, s:s, s:o}", "name", field->name, "kind", field->kind, "dtype",
+                      bl_dtype_name(field->dtype), "shape", shape, "encoding",
+                      bl_encoding_name(&format->encoding[f], encoding), "made", bl_jansson_escaped(manifest->made[f]));
         if (field->pad)
             bl_jansson_set(&entry, "pad", json_integer(field->pad));
         bl_jansson_push(&fields, entry);
@@ -176,9 +176,8 @@ static int manifest_read_encoding(const json_t *object, const char *name, struct
 /* 0 if the member is missing. */
 static int manifest_read_pad(const json_t *object, struct bl_field *field, struct bl_error *e)
 {
-    return json_object_get(object, "pad")
-               ? bl_jansson_get_integer(object, "pad", INT64_MIN, INT64_MAX, &field->pad, e)
-               : BL_OK;
+    return json_object_get(object, "pad") ? bl_jansson_get_integer(object, "pad", INT64_MIN, INT64_MAX, &field->pad, e)
+                                          : BL_OK;
 }
 
 static int manifest_read_field(const json_t *object, struct bl_field *field, struct bl_encoding *encoding, char **made,
@@ -360,6 +359,8 @@ static int manifest_read_format(const json_t *object, struct bl_manifest *manife
     code = manifest_read_attributes(object, format, e);
     if (code)
         return code;
+    if (is_view) /* as its sources are */
+        format->compressed = bl_format_encodes(format, BL_ENCODING_DELTA);
     if (bl_format_check(format, &why))
         return bl_error_set(e, BL_EDATA, "%s", why.text);
     return BL_OK;

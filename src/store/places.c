@@ -58,7 +58,7 @@ struct collected {
     int64_t rows, parts;
     int64_t *block, *row_ptr, *source_start;
     int32_t *start, *length;
-    uint32_t *count; /* [rows] parts found so far */
+    uint32_t *count;          /* [rows] parts found so far */
     bool is_single, is_whole; /* every row has one part at most; every part begins its sequence */
 };
 
@@ -89,9 +89,21 @@ static int collected_put(struct collected *c, int64_t row, const struct bl_place
 
 /* The tables of an index, read a chunk at a time. */
 struct pieces_chunk {
-    int64_t sequence[CHUNK], source_start[CHUNK];
+    int64_t sequence[CHUNK], source_start[CHUNK], block_end[CHUNK];
     int32_t start[CHUNK], length[CHUNK];
 };
+
+/* The end of a block's pieces; called for the blocks in order. */
+static int chunk_block_end(struct pieces_chunk *chunk, const struct bl_index *index, int64_t block, int64_t *end,
+                           struct bl_error *e)
+{
+    int64_t left = index->blocks - block;
+    int code = block % CHUNK ? BL_OK
+                             : bl_index_read(index, BL_INDEX_BLOCK_PTR, block + 1, left < CHUNK ? left : CHUNK,
+                                             chunk->block_end, e);
+    *end = chunk->block_end[block % CHUNK];
+    return code;
+}
 
 static int chunk_read(struct pieces_chunk *chunk, const struct bl_index *index, int64_t first, int64_t n,
                       struct bl_error *e)
@@ -114,17 +126,17 @@ static int index_each_piece(const struct bl_index *index, int64_t first_row, int
                             piece_function *take, struct bl_error *e)
 {
     struct pieces_chunk *chunk = malloc(sizeof *chunk);
-    int64_t ptr[2] = {0}, block = -1;
+    int64_t end = 0, block = -1;
     int code = chunk ? BL_OK : bl_error_memory(e);
     for (int64_t p = 0; p < index->pieces && !code; p++) {
         int64_t i = p % CHUNK, left = index->pieces - p;
         if (i == 0)
             code = chunk_read(chunk, index, p, left < CHUNK ? left : CHUNK, e);
-        while (!code && p >= ptr[1]) {
+        while (!code && p >= end) {
             if (++block >= index->blocks)
                 code = bl_error_set(e, BL_EDATA, "%s: block_ptr does not rise to the number of pieces", index->path);
-            if (!code)
-                code = bl_index_read(index, BL_INDEX_BLOCK_PTR, block, 2, ptr, e);
+            else
+                code = chunk_block_end(chunk, index, block, &end, e);
         }
         if (code)
             break;

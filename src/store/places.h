@@ -28,13 +28,13 @@
 /* The tables, in memory or mapped. */
 struct bl_places {
     int64_t rows, parts;
-    const int64_t *block;        /* [parts] */
-    const int32_t *start;        /* [parts] */
-    const int32_t *length;       /* [parts] */
-    const int64_t *row_ptr;      /* [rows + 1] or NULL */
-    const int64_t *source_start; /* [parts] or NULL */
+    const int64_t *block;                        /* [parts] */
+    const int32_t *start;                        /* [parts] */
+    const int32_t *length;                       /* [parts] */
+    const int64_t *row_ptr;                      /* [rows + 1] or NULL */
+    const int64_t *source_start;                 /* [parts] or NULL */
     const int64_t *attribute[BL_ATTRIBUTES_MAX]; /* [rows] each: I64, or the bits of F64; only if read from a file */
-    const int64_t *renamed;      /* [renamed_count]; only if read from a file */
+    const int64_t *renamed;                      /* [renamed_count]; only if read from a file */
     int64_t renamed_count;
     void *map; /* the mapped file, or NULL: block and the tables after it were allocated */
     size_t map_size;
@@ -72,8 +72,8 @@ int64_t bl_places_find(const struct bl_places *places, int64_t row, int64_t step
 
 /* Collects the places of all rows from the indexes of the sources. index: [count], first_row: [count + 1], the first
  * row of each, then their sum. BL_EDATA: a sequence is out of range, is stored twice, or with steps missing between its
- * parts; the message names the index. Free with bl_places_free. Memory: 16 bytes for a row; 32 for a part and 8 for a row
- * if some sequence is stored in several parts. */
+ * parts; the message names the index. Free with bl_places_free. Memory: 16 bytes for a row; 32 for a part and 8 for a
+ * row if some sequence is stored in several parts. */
 int bl_places_collect(struct bl_places *places, const struct bl_index *index, const int64_t *first_row, size_t count,
                       struct bl_error *e);
 

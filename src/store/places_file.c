@@ -12,7 +12,6 @@
 #include "base/path.h"
 #include "store/places.h"
 
-
 #define TABLES_MAX (BL_ATTRIBUTES_MAX + 6)
 #define CHUNK 4096 /* values converted at a time */
 
@@ -34,9 +33,8 @@ static void tables_add(struct tables *t, const char *name, enum bl_dtype dtype, 
                        int attribute)
 {
     struct table *table = &t->table[t->count++];
-    *table = (struct table){.tensor = {.dtype = dtype, .rank = 1, .shape = {size}},
-                            .data = data,
-                            .attribute = attribute};
+    *table =
+        (struct table){.tensor = {.dtype = dtype, .rank = 1, .shape = {size}}, .data = data, .attribute = attribute};
     snprintf(table->tensor.name, sizeof table->tensor.name, "%s%s", attribute < 0 ? "" : BL_PLACES_ATTRIBUTE, name);
 }
 
@@ -54,8 +52,8 @@ static int attribute_write(struct bl_output *out, const struct bl_attribute_valu
     return code;
 }
 
-static int tables_write(struct tables *t, struct bl_output *out, const struct bl_attribute_values *values,
-                        int64_t rows, struct bl_error *e)
+static int tables_write(struct tables *t, struct bl_output *out, const struct bl_attribute_values *values, int64_t rows,
+                        struct bl_error *e)
 {
     const struct bl_metadata metadata[] = {{"bload_format", "1"}};
     struct bl_tensor *order[TABLES_MAX];

@@ -18,7 +18,8 @@
 #error "safetensors files are little-endian, and so must be the machine: tables are written as they lie in memory"
 #endif
 
-#define BL_TENSOR_NAME_MAX (BL_FIELD_NAME_MAX + 16) /* a field's or attribute's name, with what tells its tensors apart */
+#define BL_TENSOR_NAME_MAX                                                                                             \
+    (BL_FIELD_NAME_MAX + 16) /* a field's or attribute's name, with what tells its tensors apart */
 #define BL_TENSOR_RANK_MAX (BL_FIELD_RANK_MAX + 2)
 #define BL_SAFETENSORS_ALIGN 4096
 #define BL_SAFETENSORS_HEADER_MAX INT64_C(100000000) /* limit of the released readers */

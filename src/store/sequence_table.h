@@ -32,12 +32,12 @@ struct bl_sequences {
     int64_t *offset;                          /* [count] byte of the row in its file; NULL for plain lengths */
     int64_t *repeated; /* [repeats] ascending: rows whose id another row has too, where that is allowed; or NULL */
     size_t repeats;
-    int64_t by_status[4];                     /* rows by enum bl_row_status */
-    int64_t damaged;                          /* ok rows with a reason */
-    int64_t excluded;                         /* dropped rows without a length: the scan left them out by request */
-    struct bl_left_out_counts left_out;       /* the same by option, as far as their reasons tell it */
-    int64_t empty;                            /* skipped rows that are not faults */
-    int64_t steps;                            /* of the ok rows */
+    int64_t by_status[4];               /* rows by enum bl_row_status */
+    int64_t damaged;                    /* ok rows with a reason */
+    int64_t excluded;                   /* dropped rows without a length: the scan left them out by request */
+    struct bl_left_out_counts left_out; /* the same by option, as far as their reasons tell it */
+    int64_t empty;                      /* skipped rows that are not faults */
+    int64_t steps;                      /* of the ok rows */
     char *kind, *sampling; /* of the first ok row; "" if the table lacks the column, NULL if there is no such row */
     size_t mixed;          /* first row of another kind or sampling, or SIZE_MAX */
 };

@@ -331,8 +331,9 @@ static int sequences_open(struct bl_sequences *t, const char *const *paths, int 
     if (code)
         goto out;
     if (l.hash)
-        code = l.columns.may_repeat ? bl_duplicates_collect(l.hash, t->count, &t->repeated, &t->repeats, e)
-                                    : bl_duplicates_check(t, l.hash, e);
+        code = l.columns.may_repeat /* in several datasets, not in one */
+                   ? bl_duplicates_collect(l.hash, count > 1 ? t->count : 0, &t->repeated, &t->repeats, e)
+                   : bl_duplicates_check(t, l.hash, e);
 out:
     free(l.hash);
     bl_groups_free(&l.groups);

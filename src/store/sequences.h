@@ -21,7 +21,7 @@ struct bl_sequences_columns {
         const char *name, *option;      /* the option that asks for it, for messages */
     } number[BL_SEQUENCES_NUMBERS_MAX]; /* their values are numbers of at least 0 */
     int numbers;
-    bool may_repeat; /* several rows may have an id: those of datasets that become one table */
+    bool may_repeat;         /* several rows may have an id: those of datasets that become one table */
     const uint8_t *left_out; /* [rows] of the whole table; an ok row with another value than 0 counts as dropped; NULL:
                                 none does */
     size_t rows;

@@ -81,8 +81,8 @@ static int64_t check_pieces(const struct view_check *c, const char *file, const 
         int64_t row = plan->sequence[p], first = plan->source_start ? plan->source_start[p] : 0;
         int64_t begin = bl_places_begin(places, row), steps = bl_places_steps(places, row);
         if (!steps || first < begin || plan->length[p] > begin + steps - first) {
-            check_report(c, file, "piece %zu: steps %" PRId64 " to %" PRId64 " of sequence %" PRId64 " are not stored", p,
-                         first, first + plan->length[p], row);
+            check_report(c, file, "piece %zu: steps %" PRId64 " to %" PRId64 " of sequence %" PRId64 " are not stored",
+                         p, first, first + plan->length[p], row);
             return -1;
         }
         placed += plan->length[p];
@@ -167,7 +167,8 @@ static void check_file(const struct view_check *c, const char *dir, const struct
         check_report(c, file->name, "%s", e.text);
     else if (bytes != file->bytes || checksum != file->checksum)
         check_report(c, file->name,
-                     "has %" PRId64 " bytes with checksum %016" PRIx64 ", the manifest says %" PRId64 " with %016" PRIx64,
+                     "has %" PRId64 " bytes with checksum %016" PRIx64 ", the manifest says %" PRId64
+                     " with %016" PRIx64,
                      bytes, checksum, file->bytes, file->checksum);
     free(path);
 }

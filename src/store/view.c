@@ -297,7 +297,7 @@ int bl_view_attribute(struct bl_view *view, int64_t b, int a, void *out, struct 
         int64_t row = block->sequence[i];
         if (row >= view->places.rows)
             return bl_error_set(e, BL_EDATA, "%s: there is no sequence %" PRId64, view->index.path, row);
-        value[i] = row < 0            ? 0
+        value[i] = row < 0              ? 0
                    : view->values.count ? view->values.value[row * view->values.count + a]
                                         : view->places.attribute[a][row];
     }

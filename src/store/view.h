@@ -1,8 +1,8 @@
 /* A view, opened for reading: blocks by another plan, made of the stored sequences of its sources when they are read.
  *
  * A view's directory has a manifest, the plan (index.safetensors, without block checksums), the places of the sources'
- * sequences (store/places.h), and the plans of further epochs. A dataset that has plans of epochs is opened as a view of
- * itself: then the places come from its index, in memory. For one thread at a time. */
+ * sequences (store/places.h), and the plans of further epochs. A dataset that has plans of epochs is opened as a view
+ * of itself: then the places come from its index, in memory. For one thread at a time. */
 #ifndef BL_VIEW_H
 #define BL_VIEW_H
 
@@ -30,8 +30,9 @@ struct bl_view {
     const struct bl_sequences *table; /* rows without a length have failed; NULL: of a view, whose plans have none */
 };
 
-/* Opens the view and its sources, or a dataset as a view of itself. BL_EUSAGE: dir holds neither. BL_EDATA: the view is damaged, or a source is another
- * dataset than it was; BL_EFAIL: a source is missing. The message names the source. On error *view is empty. */
+/* Opens the view and its sources, or a dataset as a view of itself. BL_EUSAGE: dir holds neither. BL_EDATA: the view is
+ * damaged, or a source is another dataset than it was; BL_EFAIL: a source is missing. The message names the source. On
+ * error *view is empty. */
 int bl_view_open(struct bl_view *view, const char *dir, struct bl_error *e);
 void bl_view_close(struct bl_view *view);
 
@@ -39,8 +40,8 @@ void bl_view_close(struct bl_view *view);
  * unchanged. */
 int bl_view_set_epoch(struct bl_view *view, int64_t epoch, struct bl_error *e);
 
-/* Checks that the sources of the view in dir are there, and are what the view was made of: BL_EDATA names the first that
- * is not. */
+/* Checks that the sources of the view in dir are there, and are what the view was made of: BL_EDATA names the first
+ * that is not. */
 int bl_view_check_sources(const struct bl_manifest *manifest, const char *dir, struct bl_error *e);
 
 /* Closes datasets and frees their array, which may be NULL. */

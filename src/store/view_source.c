@@ -32,7 +32,7 @@ int bl_view_source_identify(struct bl_view_source *source, const struct bl_manif
 }
 
 int bl_view_source_compare(const struct bl_view_source *source, const struct bl_manifest *manifest, const char *dir,
-                      struct bl_error *e)
+                           struct bl_error *e)
 {
     struct bl_view_source there = {0};
     int code = bl_view_source_identify(&there, manifest, e);

@@ -47,10 +47,10 @@ static int source_read(const json_t *object, struct bl_view_source *source, stru
     if (!code)
         code = source_read_text(object, "path", &source->path, e);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !code; i++)
-        code = bl_jansson_get_integer(object, numbers[i].name, numbers[i].least, INT64_MAX, numbers[i].value,
-                                      e);
+        code = bl_jansson_get_integer(object, numbers[i].name, numbers[i].least, INT64_MAX, numbers[i].value, e);
     for (int f = 0; f < BL_VIEW_SOURCE_FILES && !code; f++)
-        code = bl_jansson_get_checksum(files, bl_view_source_file_name((enum bl_view_source_file)f), &source->checksum[f], e);
+        code = bl_jansson_get_checksum(files, bl_view_source_file_name((enum bl_view_source_file)f),
+                                       &source->checksum[f], e);
     if (code)
         return code;
     if (!json_is_number(share) || !(json_is_null(weight) || json_is_number(weight)))

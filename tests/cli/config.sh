@@ -14,7 +14,7 @@ test_refusals_name_file_line_and_column() {
 T: 5
 sise: 224x224
 END
-    refuse 'set.yaml:3:5: T expects a number of steps from 1 to 2147483647, seconds such as 30s, or "longest", not "many"' <<'END'
+    refuse 'set.yaml:3:5: T expects a number of steps from 1 to 2147483647, seconds such as 30s, "longest", or "auto" for a store, not "many"' <<'END'
 # a comment
 
 T:  many

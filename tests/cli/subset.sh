@@ -227,6 +227,27 @@ test_every_way_takes_the_same() {
     expect 2 bload scan a "${options[@]}" --where 'x>'
 }
 
+# A view has the same subset of what is stored; the datasets that it is of may have the same ids.
+test_views_of_subsets() {
+    arrays a 40 20
+    local options=(-T 20 --where 'length>3' --split 'train=60%,val=40%' --take train --first 7)
+    expect 0 bload pack -q a "${options[@]}" -o part
+    expect 0 bload pack -q a -T longest -o all
+    expect 0 bload view all "${options[@]}" -o view
+    err_has 'bload: left out by --first: '
+    err_has 'bload: 7 sequences of'
+    expect 0 bload verify -q view
+    expect 0 bload view all "${options[@]}" -o view
+    err_has 'view is already complete'
+    expect 2 bload view all "${options[@]}" --first 6 -o view
+    err_has 'of another configuration: first is "7" there, not "6"'
+    is "$(bload info part | grep '^sequences')" "$(bload info view | grep '^sequences')"
+    expect 0 bload view all part --mix random -T 20 --where 'length>3' --share 60% -o both
+    expect 0 bload verify -q both
+    expect 1 bload view all -T 20 --where 'length>30' -o none
+    err_has 'no sequence is left: 40 by --where'
+}
+
 # The parts of a split that only the command makes share no block either.
 test_parts_are_groups() {
     many 300 >t.tsv

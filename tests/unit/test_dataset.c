@@ -385,7 +385,7 @@ END_TEST
 static const struct {
     const char *from, *to, *complaint;
 } wrong[] = {
-    {"\"format\": 1", "\"format\": 2", "version 2"},
+    {"\"format\": 1", "\"format\": 3", "version 3"},
     {"\"T\": 16", "\"T\": 0", "\"T\""},
     {"\"T\": 16", "\"T\": 4294967296", "T = 4294967296"},
     {"\"blocks\": 28", "\"blocks\": \"28\"", "\"blocks\""},

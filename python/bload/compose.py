@@ -1,0 +1,165 @@
+"""Composes blocks of stored pieces: the blocks of views, and of epochs."""
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any, Dict, List, NamedTuple, Optional, Protocol, Tuple
+
+import numpy as np
+
+from .blocks import Block
+from .encoding import JPEG
+from .errors import DamagedError
+from .index import Pieces
+from .stored import Stored
+
+LOCATED = 1 << 10  # pieces that are located at a time, if they are of neighbouring blocks: many cost little more than one
+KEPT = 1 << 20     # the most pieces whose places are kept, in about 60 bytes each
+NO_FILE = np.zeros(0, np.uint8)
+
+
+class Layout(Protocol):
+    """Which pieces the blocks have. path: the file that says so. together: how many neighbouring blocks to locate at a time."""
+    path: str
+    together: int
+
+    def of(self, first: int, end: int) -> Tuple[np.ndarray, Pieces]:
+        """As Plan.of."""
+        ...
+
+
+class Page(NamedTuple):
+    """What is known of some consecutive blocks. Block first + k has the entries ptr[k] to ptr[k + 1] - 1 of each group of tables.
+
+    pieces: in the order of their steps. places, I64 [4, n]: where their parts are stored, by shard and step; see Places. gaps, I64 [2, n]:
+    first step and end of padding.
+    """
+    first: int
+    piece_ptr: List[int]
+    pieces: Pieces
+    place_ptr: List[int]
+    places: np.ndarray
+    gap_ptr: List[int]
+    gaps: np.ndarray
+
+
+def ends(owner: np.ndarray, count: int) -> List[int]:
+    """Where the entries of each of count owners begin, and the end; owner is ascending."""
+    pointers: List[int] = np.searchsorted(owner, np.arange(count + 1)).tolist()
+    return pointers
+
+
+def gaps_of(pointers: np.ndarray, pieces: Pieces, T: int) -> Tuple[np.ndarray, np.ndarray]:
+    """The steps of blocks that belong to no piece: the block of each gap, ascending, and its first step and end, I64 [2, n]."""
+    blocks = np.arange(len(pointers) - 1)
+    at = pointers[1:] + blocks  # the places of T among the ends of gaps, as each block has a gap more than pieces
+    begin, end = gaps = np.zeros((2, len(pieces.start) + len(blocks)), np.int64)
+    owner = np.repeat(blocks, np.diff(pointers) + 1)
+    inner = np.ones(len(end), np.bool_)
+    inner[at] = False
+    end[at], end[inner] = T, pieces.start
+    begin[1:][inner[:-1]] = pieces.start + pieces.length
+    there = np.flatnonzero(begin < end)
+    return owner[there], gaps[:, there]
+
+
+class Composer:
+    """Makes the blocks of a layout from what a dataset, or the sources of a view, store."""
+
+    def __init__(self, dataset: Stored, layout: Layout):
+        self.dataset, self.layout, self.options = dataset, layout, dataset.options
+        self.sound = np.zeros(dataset.info.blocks, np.bool_)  # whether the stored blocks that block i needs were checked
+        # Pages are kept for plans of which most fits, and for blocks that are read in order.
+        self.page = functools.lru_cache(max(2, KEPT // LOCATED))(self.locate)
+        self.small, self.last = dataset.index.pieces <= KEPT, -1
+        self.warned = not dataset.compressed
+        self.repeat = dataset.info.configuration.get("pad") == "repeat"
+
+    def locate(self, first: int, end: int) -> Page:
+        """The page of blocks first to end. DamagedError: one of them is damaged."""
+        pointers, pieces = self.layout.of(first, end)
+        block = np.repeat(np.arange(end - first), np.diff(pointers))
+        piece, places, number = self.dataset.places(pieces, self.layout.path)
+        order = np.lexsort((places.step, places.shard, block[piece]))
+        owner, gaps = gaps_of(pointers, pieces, self.dataset.T)
+        return Page(first, pointers.tolist(), pieces._replace(number=number), ends(block[piece], end - first), np.stack(places)[:, order],
+                    ends(owner, end - first), gaps)
+
+    def page_of(self, i: int) -> Page:
+        """A page that has block i. If the page would have damaged blocks, or blocks are not read in order, it has block i alone."""
+        follows, self.last = i == self.last + 1, i
+        if follows or self.small:
+            first = i - i % self.layout.together
+            try:
+                return self.page(first, min(first + self.layout.together, self.dataset.info.blocks))
+            except DamagedError:
+                pass
+        return self.locate(i, i + 1)
+
+    def block(self, i: int) -> Block:
+        """Block i, without the entries that follow from its tables."""
+        self.dataset.check_open()
+        page = self.page_of(i)
+        k = i - page.first
+        places = list(zip(*page.places[:, page.place_ptr[k]:page.place_ptr[k + 1]].tolist()))
+        if not self.sound[i]:
+            self.check(places)
+            self.sound[i] = True
+        here = slice(page.piece_ptr[k], page.piece_ptr[k + 1])
+        tables = self.tables(Pieces(*[None if table is None else table[here] for table in page.pieces]))
+        gaps = list(zip(*page.gaps[:, page.gap_ptr[k]:page.gap_ptr[k + 1]].tolist()))
+        block: Block = {self.dataset.key(name): self.field(name, places, gaps) for name in self.options.fields}
+        block.update(tables)
+        return block
+
+    def check(self, places: List[Tuple[int, ...]]) -> None:
+        """Checks the stored blocks that have the places. DamagedError: one of them is damaged. Warns once if they are compressed."""
+        if not self.warned:
+            self.warned = True
+            warnings.warn(f"{self.dataset.path} is compressed: for every sequence of an epoch's block, bload decompresses the "
+                          "whole block that stores it, unless that is among the last ones", stacklevel=5)
+        opened = -1
+        for shard, step, _, _ in places:
+            if shard != opened:
+                source, number = self.dataset.source_of(shard)
+                opened, first, T, agreed = shard, number * source.info.blocks_per_shard, source.T, source.agreed
+            if not agreed[first + step // T]:
+                source.check(first + step // T)
+
+    def tables(self, pieces: Pieces) -> Dict[str, Any]:
+        """The tables of a block, in the form of stored ones."""
+        S, n = self.dataset.S, len(pieces.start)
+        starts = np.empty(S + 1, np.int32)
+        starts[:n], starts[n:] = pieces.start, pieces.start[-1] + pieces.length[-1] if n else 0
+        tables: Dict[str, Any] = {"cu_seqlens": starts, "num_sequences": np.int32(n)}
+        for name, values in self.dataset.values(pieces).items():
+            table = tables[name] = np.empty(S, self.dataset.table_types[name])
+            table[:n], table[n:] = values, -1 if name == "sequence" else 0
+        return tables
+
+    def field(self, name: str, places: List[Tuple[int, ...]], gaps: List[Tuple[int, ...]]) -> Any:
+        """A field of a block, [T, ...] or a list of T JPEG files: copies of the places, and padding."""
+        dataset = self.dataset
+        field, T = dataset.fields[name], dataset.T
+        files = field.encoding == JPEG and not self.options.decode
+        out: Any = [NO_FILE] * T if files else np.empty((T, *field.shape), field.dtype)
+        steps: Optional[np.ndarray] = None
+        opened = -1
+        for shard, step, start, end in places:
+            if shard != opened:
+                steps, opened = dataset.shard(shard).flat.get(name), shard
+            if steps is not None:
+                out[start:end] = steps[step:step + end - start]
+            else:
+                source, number = dataset.source_of(shard)
+                source.fill(number, name, step, out, start, end)
+        for first, end in gaps:
+            self.pad(name, out, first, end)
+        return out
+
+    def pad(self, name: str, out: Any, first: int, end: int) -> None:
+        """Fills steps first to end of out with padding, as bload pack does."""
+        if self.repeat and first > 0:
+            out[first:end] = [out[first - 1]] * (end - first) if isinstance(out, list) else out[first - 1]
+        elif not isinstance(out, list):  # empty files stand for zeros, the padding of pictures
+            out[first:end] = self.dataset.padding(name)

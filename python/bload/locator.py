@@ -1,0 +1,168 @@
+"""Where sequences are stored: from a range of steps of a sequence to the parts of stored blocks that have them."""
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, NamedTuple, Optional, Tuple
+
+import numpy as np
+
+from .errors import DamagedError
+from .index import Index, Pieces, bisect
+from .manifest import Manifest
+from .mapping import MappedFile
+from .safetensors import DTYPES, expect, read_header
+
+ROWS = "rows.safetensors"
+
+
+class Parts(NamedTuple):
+    """Parts of pieces: each lies in one entry of a locator. I64 [n] each.
+
+    piece: its piece. entry: its entry in the locator. skip: steps of the entry before it. start: its first step in the block.
+    length: its steps.
+    """
+    piece: np.ndarray
+    entry: np.ndarray
+    skip: np.ndarray
+    start: np.ndarray
+    length: np.ndarray
+
+
+class Locator:
+    """Entries, each with some steps of a row. Those of a row follow each other, in the order of their steps.
+
+    path: the file that has them. length: the steps of each entry. source_start: its first step in the sequence; None: always 0.
+    """
+
+    path: str
+    length: Any
+    source_start: Any
+
+    def ranges(self, rows: np.ndarray) -> Tuple[np.ndarray, Optional[np.ndarray]]:
+        """The first entry of each row, and the end of its entries; None: each row has one. DamagedError: they are invalid."""
+        raise NotImplementedError
+
+    def of(self, row: int) -> np.ndarray:
+        """The entries of a row with at least one step: I64 [n]."""
+        first, stop = self.ranges(np.array([row]))
+        entries = np.arange(int(first[0]), int(first[0]) + 1 if stop is None else int(stop[0]))
+        return entries[self.length[entries] > 0]
+
+    def begin(self, entries: np.ndarray) -> np.ndarray:
+        """The first step of entries in their sequences: I64 [n]."""
+        return np.zeros(len(entries), np.int64) if self.source_start is None else self.source_start[entries]
+
+    def find(self, pieces: Pieces, plan: str) -> Parts:
+        """The parts of pieces, in order. plan: the file that has the pieces. DamagedError: some of their steps are not stored."""
+        begin, length = pieces.source_start, pieces.length.astype(np.int64)
+        end = begin + length
+        first, stop = self.ranges(pieces.sequence)
+        piece, entry = np.arange(len(length)), first
+        if stop is not None:
+            piece, entry = self.spread(pieces, plan, first, stop, end)
+        start = self.begin(entry)
+        low = np.maximum(begin[piece], start)
+        given = np.minimum(end[piece], start + self.length[entry]) - low
+        total = np.bincount(piece, np.maximum(given, 0), len(length)) if len(piece) != len(length) else given
+        if (given <= 0).any() or (total != length).any():
+            self.fail(pieces, plan, np.append(piece[given <= 0], np.flatnonzero(total != length)))
+        return Parts(piece, entry, low - start, pieces.start[piece] + (low - begin[piece]), given)
+
+    def spread(self, pieces: Pieces, plan: str, first: np.ndarray, stop: np.ndarray,
+               end: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+        """The entries that have steps of each piece: for each the number of the piece, and the entry."""
+        if self.source_start is None:
+            last = entry = stop - 1
+        else:
+            entry = bisect(self.source_start, first, stop, pieces.source_start) - 1
+            last = bisect(self.source_start, np.maximum(entry, first), stop, end - 1) - 1
+        count = last - entry + 1
+        absent = (entry < first) | (count < 1) | (count > pieces.length)
+        if absent.any():
+            self.fail(pieces, plan, np.flatnonzero(absent))
+        piece = np.arange(len(entry))
+        if len(count) == 0 or count.max() == 1:
+            return piece, entry
+        piece = np.repeat(piece, count)
+        return piece, np.repeat(entry - (np.cumsum(count) - count), count) + np.arange(len(piece))
+
+    def fail(self, pieces: Pieces, plan: str, which: np.ndarray) -> None:
+        """DamagedError: a piece is not stored."""
+        k = int(which[0])
+        begin = int(pieces.source_start[k])
+        raise DamagedError(f"it has steps {begin} to {begin + int(pieces.length[k])} of row {pieces.sequence[k]}, which are not stored "
+                           f"according to {os.path.basename(self.path)}", plan)
+
+
+class Sorted:
+    """The values of a table in an order."""
+
+    def __init__(self, table: np.ndarray, order: np.ndarray):
+        self.table, self.order = table, order
+
+    def __getitem__(self, places: np.ndarray) -> np.ndarray:
+        values: np.ndarray = self.table[self.order[places]]
+        return values
+
+
+class IndexLocator(Locator):
+    """The stored pieces of a dataset. Entry k is the piece order[k] of the index. Takes 8 bytes a piece."""
+
+    def __init__(self, index: Index):
+        self.path, self.index, self.order = index.path, index, index.order()
+        self.length, self.source_start = Sorted(index.length, self.order), Sorted(index.source_start, self.order)
+
+    def ranges(self, rows: np.ndarray) -> Tuple[np.ndarray, Optional[np.ndarray]]:
+        first, stop = (np.searchsorted(self.index.sequence, rows, side, sorter=self.order) for side in ("left", "right"))
+        return first, stop
+
+
+class Rows(Locator):
+    """rows.safetensors, mapped: where each row of a view is stored, and its attributes.
+
+    Entry n is length[n] steps of the source's block block[n], from start[n] on. See bload-dataset(5).
+
+    DamagedError: the file is damaged, or does not match the manifest.
+    """
+
+    def __init__(self, path: str, manifest: Manifest):
+        self.path, self.rows = path, manifest.rows
+        self.file = MappedFile(path)
+        self.header = read_header(self.file.read, self.file.size, path)
+        if self.header.metadata.get("bload_format") not in ("1", str(manifest.json["format"])):
+            raise DamagedError(f"format {self.header.metadata.get('bload_format')} differs from the manifest", path)
+        self.entries = self.count("block")
+        self.block = self.table("block", "I64", self.entries)
+        self.start = self.table("start", "I32", self.entries)
+        self.length = self.table("length", "I32", self.entries)
+        self.source_start = self.optional("source_start", self.entries)
+        self.row_ptr = self.optional("row_ptr", self.rows + 1)
+        if self.row_ptr is None and self.entries != self.rows:
+            raise DamagedError(f"it has {self.entries} entries and no row_ptr, but the manifest says {self.rows} rows", path)
+        self.renamed = self.optional("renamed", self.count("renamed"))
+        self.attributes: Dict[str, np.ndarray] = {
+            name: self.table(f"attribute.{name}", dtype, self.rows) for name, dtype in manifest.attributes.items()}
+
+    def count(self, name: str) -> int:
+        """The length of a table; 0 if it is missing."""
+        tensor = self.header.tensors.get(name)
+        return tensor.shape[0] if tensor and len(tensor.shape) == 1 else 0
+
+    def table(self, name: str, dtype: str, size: int) -> np.ndarray:
+        """A tensor of the file, without a copy. DamagedError: it is missing, or of another type or shape."""
+        tensor = expect(self.header, name, dtype, (size,), self.path)
+        return self.file.array(tensor.begin, DTYPES[dtype], (size,))
+
+    def optional(self, name: str, size: int) -> Optional[np.ndarray]:
+        """A table I64, or None if the file does not have it."""
+        return self.table(name, "I64", size) if name in self.header.tensors else None
+
+    def ranges(self, rows: np.ndarray) -> Tuple[np.ndarray, Optional[np.ndarray]]:
+        if len(rows) > 0 and not 0 <= rows.min() <= rows.max() < self.rows:
+            raise DamagedError(f"it has {self.rows} rows, but a plan refers to rows {rows.min()} to {rows.max()}", self.path)
+        if self.row_ptr is None:
+            return rows, None
+        first, stop = self.row_ptr[rows], self.row_ptr[rows + 1]
+        if not ((first >= 0) & (first <= stop) & (stop <= self.entries)).all():
+            raise DamagedError("its row_ptr is not ascending, or exceeds the table", self.path)
+        return first, stop

@@ -1,0 +1,157 @@
+"""A view: blocks of sequences that several datasets, its sources, store."""
+from __future__ import annotations
+
+import functools
+from bisect import bisect_right
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+import numpy as np
+
+from .base import BaseDataset
+from .blocks import Block
+from .compose import Composer
+from .dataset import Dataset
+from .epochs import Planned
+from .errors import DamagedError, FormatError, MissingError
+from .index import FILE as INDEX
+from .index import Pieces, Plan
+from .locator import ROWS, Rows
+from .manifest import Manifest, Source
+from .sequences import JoinedSequences
+from .shard import Shard
+from .stored import Places
+
+
+def shard_of(first: List[int], openers: List[Callable[[int], Shard]], number: int) -> Shard:
+    """Opens a shard by its number in a view. first: the number of each source's first one."""
+    source = bisect_right(first, number) - 1
+    return openers[source](number - first[source])
+
+
+def shard_from(shard: Callable[[int], Shard], first: int, number: int) -> Shard:
+    """A shard by its number in the source whose first one is `first`."""
+    return shard(first + number)
+
+
+class View(BaseDataset):
+    """A view written by bload view, as bload.open gives it. BaseDataset has its methods; its blocks are like those of a Dataset.
+
+    Rows of the table, in "sequence" too, count through the sources in order. sources: see Source.
+
+    Opening a view also opens its sources. MissingError: one is missing. DamagedError: one is not the dataset of which the view was made.
+    """
+
+    def __init__(self, path: str, info: Manifest, verify: bool, **options: Any):
+        super().__init__(path, info, verify, **options)
+        self.plan = Plan(self.check_file(INDEX), info)
+        self.plan.check_digest(info.plan_digest, verify)
+        self.rows = Rows(self.check_file(ROWS), info)
+        self.stores = [self.open_source(*source) for source in zip(info.sources, info.recorded)]
+        self.compressed = any(store.compressed for store in self.stores)
+        shards = np.cumsum([0, *(store.info.shards for store in self.stores)]).tolist()
+        self.first_row = np.array([source.first_row for source in info.sources])
+        self.first_shard: List[int] = shards[:-1]
+        # The same for arrays of sources: the first shard, and how many blocks a shard and steps a block has.
+        self.shards = np.array(self.first_shard)
+        self.blocks_per_shard, self.steps = (np.array([getattr(store.info, name) for store in self.stores]) for name in ("blocks_per_shard", "T"))
+        self.sound = np.zeros(self.rows.entries, np.bool_)  # which entries were compared with the source's index
+        together = min(self.open_shards, shards[-1])
+        openers = [store.opener(together) for store in self.stores]
+        # See Dataset; the sources use this cache instead of their own.
+        self.opened = functools.lru_cache(self.open_shards)(functools.partial(shard_of, self.first_shard, openers))
+        self.shard = self.opened
+        for store, first in zip(self.stores, self.first_shard):
+            store.shard = functools.partial(shard_from, self.opened, first)
+        self.composer = Composer(self, Planned(self.plan))
+
+    def open_source(self, source: Source, recorded: Dict[str, str]) -> Dataset:
+        """Opens a source. MissingError: it does not exist. DamagedError: it is another dataset. FormatError: it is a view."""
+        try:
+            info = Manifest(source.path)
+        except MissingError as error:
+            raise MissingError(f"{error.fault}; it is the source \"{source.name}\" of the view {self.path}", source.path) from None
+        if info.is_view:
+            raise FormatError(f"this is a view, but the sources of a view must be datasets; it is the source \"{source.name}\" of the view "
+                              f"{self.path}", source.path)
+        for name, told in recorded.items():
+            found = info.files[name].checksum if name in info.files else "missing"
+            if found != told:
+                raise DamagedError(f"the source \"{source.name}\" is not the dataset of which the view {self.path} was made: the checksum of "
+                                   f"{name} is {found}, the view has {told}; make the view anew", source.path)
+        for field in {**self.fields, **info.fields}.values():
+            own, other = self.fields.get(field.name), info.fields.get(field.name)
+            if own is None or other is None or (own.stored, own.shape, own.encoding) != (other.stored, other.shape, other.encoding):
+                raise DamagedError(f"field \"{field.name}\" of the source \"{source.name}\" is not as in the view {self.path}", source.path)
+        return Dataset(source.path, info, self.verify, fields=self.options.fields, ids=False, decode=self.options.decode,
+                       open_shards=self.open_shards)
+
+    def close(self) -> None:
+        self.closed = True
+        self.known = None
+        for store in self.stores:
+            store.close()
+        self.opened.cache_clear()
+
+    @property
+    def index(self) -> Plan:
+        return self.plan
+
+    @property
+    def sources(self) -> List[Source]:
+        """The sources, in the order of their rows."""
+        return list(self.info.sources)
+
+    def open_sequences(self) -> JoinedSequences:
+        tables = [(source, store.open_sequences()) for source, store in zip(self.info.sources, self.stores)]
+        return JoinedSequences(self.path, tables, self.rows.attributes, self.rows.renamed)
+
+    def block(self, i: int) -> Block:
+        return self.complete(self.composer.block(i))
+
+    # --- for blocks that are composed --------------------------------------------------------------------------------
+
+    def padding(self, name: str) -> Any:
+        return self.fields[name].pad
+
+    def places(self, pieces: Pieces, plan: str) -> Tuple[np.ndarray, Places, Optional[np.ndarray]]:
+        parts = self.rows.find(pieces, plan)
+        places = self.places_of(pieces.sequence[parts.piece], parts.entry, parts.skip, parts.start, parts.length)
+        return parts.piece, places, None
+
+    def stored(self, row: int) -> Tuple[Pieces, Places]:
+        entries = self.rows.of(row)
+        length, nothing = self.rows.length[entries], np.zeros(len(entries), np.int64)
+        pieces = Pieces(np.full(len(entries), row), self.rows.begin(entries), length, nothing)
+        return pieces, self.places_of(pieces.sequence, entries, nothing, nothing, length)
+
+    def places_of(self, row: np.ndarray, entry: np.ndarray, skip: np.ndarray, start: np.ndarray, length: np.ndarray) -> Places:
+        """Where `length` steps of entries are, after the first `skip`. DamagedError: the source does not store an entry as it says."""
+        source = np.searchsorted(self.first_row, row, "right") - 1
+        unknown = np.flatnonzero(~self.sound[entry])
+        if len(unknown) > 0:
+            self.check_entries(source[unknown], row[unknown], entry[unknown])
+            self.sound[entry] = True
+        shard, at = np.divmod(self.rows.block[entry], self.blocks_per_shard[source])
+        step = at * self.steps[source] + self.rows.start[entry] + skip
+        return Places(shard + self.shards[source], step, start, start + length)
+
+    def check_entries(self, source: np.ndarray, row: np.ndarray, entry: np.ndarray) -> None:
+        """DamagedError: the source of a row does not store an entry as rows.safetensors says."""
+        pieces = Pieces(row - self.first_row[source], self.rows.begin(entry), self.rows.length[entry], self.rows.start[entry])
+        for k in np.unique(source).tolist():
+            here = np.flatnonzero(source == k)
+            there = self.stores[k].index.has(self.rows.block[entry[here]], Pieces(*[table[here] for table in pieces[:4]]))
+            if not there.all():
+                raise DamagedError(f"row {row[here[~there]][0]} is not stored where it says, in the source \"{self.info.sources[k].name}\"",
+                                   self.rows.path)
+
+    def values(self, pieces: Pieces) -> Dict[str, Any]:
+        values = {"sequence": pieces.sequence, "length": pieces.length}
+        if self.info.source_start:
+            values["source_start"] = pieces.source_start
+        values.update((name, table[pieces.sequence]) for name, table in self.rows.attributes.items())
+        return values
+
+    def source_of(self, shard: int) -> Tuple[Dataset, int]:
+        source = bisect_right(self.first_shard, shard) - 1
+        return self.stores[source], shard - self.first_shard[source]

@@ -1,0 +1,255 @@
+# Views: other plans over what datasets store.
+# shellcheck shell=bash disable=SC2317
+
+# documents FILE SEED COUNT: arrays of ids, of 1 to 120 tokens.
+documents() {
+    awk -v seed="$2" -v n="$3" 'BEGIN {
+        srand(seed)
+        for (i = 0; i < n; i++) {
+            steps = 1 + int(rand() * 120)
+            printf "{\"input_ids\": [%d", i % 1000
+            for (t = 1; t < steps; t++) printf ", %d", int(rand() * 50000)
+            print "]}"
+        }
+    }' >"$1"
+}
+
+# of WORD MANIFEST
+of() {
+    word "$1" <"$2"
+}
+
+# damage FILE: other bytes near its end.
+damage() {
+    printf '\377\376\375' | dd of="$1" bs=1 seek=$(($(stat -c %s "$1") - 40)) conv=notrunc status=none
+}
+
+# stored NAME OPTION...: packs NAME.jsonl.
+stored() {
+    local name=$1
+    shift
+    bload pack -q "$name.jsonl" --kind text --key input_ids --pad-id 7 "$@"
+}
+
+test_a_view_is_a_small_directory_with_a_plan() {
+    documents a.jsonl 1 300
+    stored a -T 128 -o a
+    expect 0 bload view a -T 256 -o v
+    err_has 'bload: v: a view of 1 dataset, with its plan'
+    is 'index.safetensors manifest.json rows.safetensors' "$(files v | xargs)"
+    expect 0 bload verify v
+    err_has 'bload: v: verified, no errors: a view of 1 dataset'
+    expect 0 bload status v
+    out_has 'view        complete: 300 sequences'
+    expect 0 bload info v
+    out_has 'source      a (../a): 300 sequences of'
+    # What a direct pack plans, the view plans.
+    stored a -T 256 -o b
+    is "$(of plan_digest "b/manifest.json")" "$(of plan_digest "v/manifest.json")"
+    is 7 "$(of pad "v/manifest.json")"
+    expect 0 bload view a -T 256 -o v
+    err_has 'bload: v is already complete: nothing to do'
+    expect 2 bload view a -T 512 -o v
+    err_has 'v holds a view of another configuration: T is "256" there, not "512"'
+}
+
+test_sequences_in_pieces_are_joined() {
+    documents a.jsonl 2 200
+    stored a -T 128 -o whole
+    stored a -T 32 --oversize split -o split
+    stored a --store -o store
+    for dir in whole split store; do
+        bload view -q $dir -T 256 -o "view-$dir"
+        bload verify -q "view-$dir"
+        is "$(of plan_digest "view-whole/manifest.json")" "$(of plan_digest "view-$dir/manifest.json")"
+    done
+    # What was cut off is missing, and told; what a view cuts is counted.
+    stored a -T 32 --oversize truncate -o short || true
+    expect 0 bload view short -T 256 -o v
+    err_has 'sequences are not stored as a whole'
+    expect 1 bload view whole -T 64 -o w
+    err_has 'more than T = 64'
+    [ ! -e w ]
+    bload view -q whole -T 64 --oversize drop -o w
+    bload verify -q w
+}
+
+test_several_datasets() {
+    documents a.jsonl 3 400
+    documents b.jsonl 4 100
+    stored a -T 128 -o a
+    stored b -T 128 -o b --compress zstd
+    expect 0 bload view a b -T 256 --world-size 2 --batch-size 2 -o v
+    err_has 'bload: v: a view of 2 datasets, with its plan'
+    expect 0 bload verify v
+    # Each block has sequences of one dataset, and each batch their shares.
+    python3 - v 400 4 <<'END'
+import json, struct, sys
+data = open(sys.argv[1] + "/index.safetensors", "rb").read()
+n = struct.unpack("<Q", data[:8])[0]
+header = json.loads(data[8:8 + n])
+def table(name, code, size):
+    begin, end = header[name]["data_offsets"]
+    return struct.unpack("<%d%s" % ((end - begin) // size, code), data[8 + n + begin:8 + n + end])
+ptr, sequence = table("block_ptr", "q", 8), table("sequence", "q", 8)
+first, each = int(sys.argv[2]), int(sys.argv[3])
+of = [{row >= first for row in sequence[a:b]} for a, b in zip(ptr, ptr[1:])]
+assert all(len(block) == 1 for block in of)
+second = [sum(True in block for block in of[i:i + each]) for i in range(0, len(of), each)]
+assert max(second) - min(second) <= 1, second
+assert len(of) % each == 0 and sum(second) * 4 <= len(of) + each
+END
+    bload view -q a b -T 256 --mix random -o w
+    bload verify -q w
+    is "$(of steps "v/manifest.json")" "$(of steps "w/manifest.json")"
+    # An id of both gets the name of its dataset.
+    cp -r a c
+    bload view -q a c -T 256 -o x
+    bload verify -q x
+}
+
+test_weights() {
+    documents a.jsonl 5 400
+    documents b.jsonl 6 100
+    stored a -T 128 -o a
+    stored b -T 128 -o b
+    expect 0 bload view a=1 b=1 -T 256 --epochs 3 -o v
+    is 'index.safetensors manifest.json plans plans/epoch-00001.safetensors plans/epoch-00002.safetensors rows.safetensors' \
+        "$(files v | xargs)"
+    bload verify -q v
+    expect 0 bload info v
+    out_has ', weight 1'
+    # b is exhausted after one epoch, and goes on in the next; a is gone through once in about four.
+    expect 2 bload view a=1 b=1 -T 256 --epochs 3 --repeat-max 2 -o w
+    err_has 'more than --repeat-max 2'
+    [ ! -e w ]
+    bload view -q a=1 b=1 -T 256 --epoch-steps 1M --repeat-max 1000 -o w 2>/dev/null && fail 'a number has no suffix'
+    bload view -q a=1 b=1 -T 256 --epoch-steps 25600 -o w
+    is 100 "$(of blocks "w/manifest.json")"
+    bload verify -q w
+    for bad in 'a=0 b=1' 'a=1 b' 'a= b=1' 'a=1' 'a=-1 b=1' 'a=nan b=1'; do
+        # shellcheck disable=SC2086 # words
+        expect 2 bload view $bad -T 256 -o x
+    done
+    expect 2 bload view a=1 b=1 -T 256 --mix random -o x
+    expect 2 bload view a b -T 256 --epoch-steps 1000 -o x
+    expect 2 bload view a b -T 256 --order keep -o x
+    [ ! -e x ]
+}
+
+test_what_cannot_be_viewed() {
+    documents a.jsonl 7 50
+    stored a -T 128 -o a
+    bload pack -q a.jsonl --kind text --key input_ids --dtype u16 -T 128 -o b
+    bload view -q a -T 256 -o v
+    expect 2 bload view v -T 512 -o w
+    err_has 'v is a view itself: name its sources instead (from there: ../a)'
+    expect 2 bload view a b -T 256 -o w
+    err_has 'the fields of the sources differ: a has tokens I32 []; b has tokens U16 []'
+    expect 2 bload view a nothing -T 256 -o w
+    expect 2 bload view -T 256 -o w
+    expect 2 bload view a -T 256
+    expect 2 bload view a -o w
+    expect 2 bload view a -T 256 -o a
+    err_has 'a holds a dataset'
+    mkdir other
+    touch other/file
+    expect 2 bload view a -T 256 -o other
+    err_has 'other holds no view, but file'
+    expect 2 bload view a -T 256 --split x=50%,y=50% -o w
+    err_has 'make one view for each part'
+    expect 2 bload pack -q a.jsonl --kind text --key input_ids -T 128 -o v
+    [ ! -e w ]
+}
+
+test_a_source_that_changed_is_named() {
+    documents a.jsonl 8 50
+    documents b.jsonl 9 50
+    stored a -T 128 -o a
+    bload view -q a -T 256 -o v
+    # Together they can be moved, and plans of epochs change nothing.
+    mkdir there
+    mv a v there
+    bload plan -q --dataset there/a --epochs 2
+    bload verify -q there/v
+    mv there/a there/old
+    expect 1 bload verify there/v
+    err_has 'the source a: there/v/../a is not a finished dataset'
+    expect 1 bload status there/v
+    stored b -T 128 -o there/a
+    expect 1 bload verify there/v
+    err_has 'is not the one that the view was made of: its index.safetensors has the checksum'
+    rm -r there/a
+    mv there/old there/a
+    bload verify -q there/v
+    # Damage to its own files, and to the source's.
+    damage there/v/rows.safetensors
+    expect 1 bload verify there/v
+    err_has 'rows.safetensors: '
+    rm -r there/v
+    bload view -q there/a -T 256 -o there/v
+    damage there/v/index.safetensors
+    expect 1 bload verify there/v
+    err_has 'index.safetensors: '
+    rm -r there/v
+    bload view -q there/a -T 256 -o there/v
+    damage "$(find there/a -name '*00000000.safetensors')"
+    expect 1 bload verify there/v
+    err_has 'a: shards/'
+}
+
+test_subsets_and_parts() {
+    documents a.jsonl 10 500
+    stored a -T 128 -o a
+    bload view -q a -T 256 --split train=80%,val=20% --take train -o train
+    bload view -q a -T 256 --split train=80%,val=20% --take val -o val
+    is 500 $(($(of sequences "train/manifest.json") + $(of sequences "val/manifest.json")))
+    bload verify -q train
+    bload verify -q val
+    expect 0 bload view a -T 256 --where 'length > 60' --first 20 -o few
+    err_has 'bload: left out by --where'
+    is 20 "$(of sequences "few/manifest.json")"
+    bload verify -q few
+    expect 1 bload view a -T 256 --where 'length > 600' -o none
+    [ ! -e none ]
+}
+
+test_levels() {
+    documents a.jsonl 12 300
+    stored a -T 128 -o a
+    bload view -q a --levels 32,64,128 --batch-size 2 --world-size 2 -o v
+    is 'T-128 T-32 T-64 levels.tsv' "$(files v | grep -v / | xargs)"
+    is '8 4 2' "$(field batch_size <v/levels.tsv | xargs)"
+    is 300 "$(field sequences <v/levels.tsv | awk '{ n += $1 } END { print n }')"
+    for T in 32 64 128; do
+        bload verify -q v/T-$T
+        is "$T" "$(of T v/T-$T/manifest.json)"
+        is 0 "$(of deleted v/T-$T/manifest.json)"
+        longest=$(of longest v/T-$T/manifest.json)
+        [ "$longest" -le $T ] && [ "$longest" -gt $((T / 2)) ]
+    done
+    bload view -q a --levels 32,64,128 --batch-size 2 --world-size 2 -o v # nothing to do
+    for bad in 64 64,32 64,64 a,b '32,64,'; do
+        expect 2 bload view a --levels $bad -o w
+    done
+    expect 2 bload view a --levels 48,128 -o w
+    err_has 'which is no multiple of 48'
+    expect 2 bload view a -T 64 --levels 32,64 -o w
+    [ ! -e w ]
+}
+
+# Killed at any point, the next run makes the same bytes.
+test_a_killed_run_goes_on() {
+    documents a.jsonl 11 3000
+    stored a -T 128 -o a
+    bload view -q a -T 256 --epochs 30 -o v
+    for delay in 0.002 0.005 0.01 0.02 0.04 0.08; do
+        "$BLOAD" view -q a -T 256 --epochs 40 -o w & pid=$!
+        sleep $delay
+        kill -9 $pid 2>/dev/null || true
+        wait $pid 2>/dev/null || true
+        [ ! -e w/manifest.json ] || rm -r w
+    done
+    bload view -q a -T 256 --epochs 30 -o w
+    diff -r v w
+}

@@ -1,0 +1,319 @@
+/* Views and epochs: each step of their blocks is that of the stored sequence, whatever the form of the datasets. */
+#include "bload.h"
+#include "packing/view_make.h"
+#include "sample.h"
+#include "store/epochs.h"
+#include "store/verify_view.h"
+
+static const struct sample_kind kinds[] = {
+    {0},
+    {.compressed = true, .attributes = true, .frame_size = 4096},
+    {.split = true, .segment_ids = true, .attributes = true},
+    {.split = true, .compressed = true, .sound = true},
+    {.split = true, .attributes = true, .encoding = {.kind = BL_ENCODING_JPEG, .quality = 90}},
+    {.split = true, .compressed = true, .encoding = {.kind = BL_ENCODING_DELTA, .quality = 0}},
+};
+
+#define KINDS (sizeof kinds / sizeof *kinds)
+#define STEPS_MAX 40
+#define STEP_BYTES (60 + 8 + 24) /* of the three fields */
+
+/* What two sources store, by row of the view: its steps, as a reader of the dataset gets them. */
+struct content {
+    struct sample source[2];
+    bool stored[2 * SAMPLE_SEQUENCES];
+    uint8_t step[2 * SAMPLE_SEQUENCES][STEPS_MAX][STEP_BYTES];
+};
+
+static struct bload_dataset *open_directory(const char *dir)
+{
+    struct bload_dataset *dataset;
+    struct bload_error error;
+    ck_assert_msg(bload_dataset_open(dir, &dataset, &error) == BLOAD_OK, "%s", error.text);
+    return dataset;
+}
+
+/* Calls take for each step of each sequence in the blocks: its row, its number, and its bytes in all fields. */
+typedef void step_function(struct content *c, int64_t row, int64_t step, const uint8_t *bytes);
+
+static void each_step(struct bload_dataset *dataset, struct content *c, int64_t first_row, step_function *take)
+{
+    struct bload_error error;
+    struct bload_counts counts;
+    struct bload_tables tables;
+    struct bload_field field[3];
+    uint8_t *block[3], bytes[STEP_BYTES];
+    bload_dataset_counts(dataset, &counts);
+    for (int f = 0; f < 3; f++) {
+        ck_assert_int_eq(bload_dataset_field(dataset, f, &field[f], &error), BLOAD_OK);
+        ck_assert_ptr_nonnull(block[f] = malloc(field[f].block_bytes));
+    }
+    for (int64_t n = 0; n < counts.blocks; n++) {
+        int64_t b = counts.blocks - 1 - n;
+        for (int f = 0; f < 3; f++)
+            ck_assert_msg(bload_read_block(dataset, b, f, block[f], field[f].block_bytes, &error) == BLOAD_OK, "%s",
+                          error.text);
+        ck_assert_msg(bload_read_tables(dataset, b, &tables, &error) == BLOAD_OK, "%s", error.text);
+        for (int i = 0; i < tables.num_sequences; i++) {
+            for (int32_t t = 0; t < tables.length[i]; t++) {
+                size_t at = 0;
+                for (int f = 0; f < 3; f++) {
+                    size_t size = field[f].block_bytes / (size_t)counts.T;
+                    memcpy(bytes + at, block[f] + (size_t)(tables.cu_seqlens[i] + t) * size, size);
+                    at += size;
+                }
+                take(c, first_row + tables.sequence[i], tables.source_start[i] + t, bytes);
+            }
+        }
+        for (int64_t t = tables.cu_seqlens[counts.S]; t < counts.T; t++) /* padding */
+            ck_assert_uint_eq(block[1][t * 8], 0);
+    }
+    for (int f = 0; f < 3; f++)
+        free(block[f]);
+}
+
+static void step_keep(struct content *c, int64_t row, int64_t step, const uint8_t *bytes)
+{
+    ck_assert(row < 2 * SAMPLE_SEQUENCES && step < STEPS_MAX);
+    c->stored[row] = true;
+    memcpy(c->step[row][step], bytes, STEP_BYTES);
+}
+
+static int64_t compared;
+
+static void step_compare(struct content *c, int64_t row, int64_t step, const uint8_t *bytes)
+{
+    ck_assert(row < 2 * SAMPLE_SEQUENCES && step < STEPS_MAX);
+    ck_assert_msg(c->stored[row], "row %" PRId64 " has no steps to plan", row);
+    ck_assert_int_eq(memcmp(c->step[row][step], bytes, STEP_BYTES), 0);
+    compared++;
+}
+
+static struct content *content_make(struct sample_kind first, struct sample_kind second)
+{
+    struct content *c = calloc(1, sizeof *c);
+    ck_assert_ptr_nonnull(c);
+    for (int s = 0; s < 2; s++) {
+        sample_make(&c->source[s], s ? second : first);
+        struct bload_dataset *dataset = open_directory(c->source[s].dir);
+        each_step(dataset, c, s * SAMPLE_SEQUENCES, step_keep);
+        bload_dataset_close(dataset);
+    }
+    return c;
+}
+
+static void content_free(struct content *c)
+{
+    for (int s = 0; s < 2; s++)
+        sample_free(&c->source[s]);
+    free(c);
+}
+
+/* The plain options of a view of the first `count` sources. */
+struct viewing {
+    char out[80];
+    const char *dir[2];
+    double weight[2];
+    struct bl_plan_options options;
+    struct bl_subset_options subset;
+    struct bl_options given;
+    struct bl_view_request request;
+};
+
+static void viewing_begin(struct viewing *v, const struct content *c, int count)
+{
+    struct bl_error e = {0};
+    *v = (struct viewing){.dir = {c->source[0].dir, c->source[1].dir}};
+    unit_mkdir(v->out);
+    ck_assert_int_eq(bl_options_add(&v->given, NULL, bl_plan_option_table, &v->options, &e), 0);
+    ck_assert_int_eq(bl_options_add(&v->given, NULL, bl_plan_strategy_table, &v->options, &e), 0);
+    v->options.T = 50;
+    v->request = (struct bl_view_request){.tool = "0",
+                                          .output = v->out,
+                                          .dir = v->dir,
+                                          .weight = v->weight,
+                                          .count = count,
+                                          .subset = &v->subset,
+                                          .options = &v->options,
+                                          .given = &v->given,
+                                          .epochs = 2};
+}
+
+static void viewing_end(struct viewing *v)
+{
+    bl_options_free(&v->given);
+    sample_remove(v->out);
+}
+
+static void count_fault(void *context, const char *file, const char *text)
+{
+    printf("%s: %s\n", file, text);
+    ++*(int *)context;
+}
+
+static struct bl_cancel never;
+
+static int faults_of(const char *dir)
+{
+    struct bl_error e = {0};
+    int faults = 0;
+    ck_assert_msg(bl_verify_view(dir, &never, count_fault, count_fault, &faults, &e) == BL_OK, "%s", e.text);
+    return faults;
+}
+
+/* Makes the view and compares every step of both epochs. */
+static void view_check(struct viewing *v, struct content *c)
+{
+    struct bl_error e = {0};
+    struct bl_view_made made;
+    struct bload_error error;
+    ck_assert_msg(bl_view_make(&v->request, &made, &e) == BL_OK, "%s", e.text);
+    ck_assert(!made.existed);
+    struct bload_dataset *dataset = open_directory(v->out);
+    ck_assert_int_eq(bload_dataset_epoch_count(dataset), 2);
+    for (int64_t epoch = 0; epoch < 2; epoch++) {
+        compared = 0;
+        ck_assert_msg(bload_dataset_set_epoch(dataset, epoch, &error) == BLOAD_OK, "%s", error.text);
+        each_step(dataset, c, 0, step_compare);
+        if (!v->weight[0])
+            ck_assert_int_eq(compared, made.manifest.plan_info.steps - made.manifest.plan_info.deleted);
+        ck_assert_int_gt(compared, 0);
+    }
+    ck_assert_int_eq(bload_dataset_set_epoch(dataset, 2, &error), BLOAD_EUSAGE);
+    bload_dataset_close(dataset);
+    bl_view_made_free(&made);
+    ck_assert_int_eq(faults_of(v->out), 0);
+    ck_assert_msg(bl_view_make(&v->request, &made, &e) == BL_OK, "%s", e.text);
+    ck_assert(made.existed);
+    bl_view_made_free(&made);
+}
+
+START_TEST(steps_are_those_of_the_sources)
+{
+    struct sample_kind other = kinds[_i];
+    if (other.encoding.kind == BL_ENCODING_RAW)
+        other.compressed = !other.compressed;
+    other.frame_size = 0;
+    other.spare = 0.2;
+    struct content *c = content_make(kinds[_i], other);
+    for (int count = 1; count <= 2; count++) {
+        for (int mix = 0; mix < count; mix++) {
+            struct viewing v;
+            viewing_begin(&v, c, count);
+            v.options.world_size = 2;
+            v.request.mix = (enum bl_blending)mix;
+            view_check(&v, c);
+            viewing_end(&v);
+        }
+    }
+    content_free(c);
+}
+END_TEST
+
+START_TEST(a_shorter_T_cuts_what_is_longer)
+{
+    struct content *c = content_make(kinds[_i], kinds[_i]);
+    struct viewing v;
+    viewing_begin(&v, c, 2);
+    v.options.T = 13;
+    v.options.oversize = BL_OVERSIZE_SPLIT;
+    v.options.align = 4;
+    v.request.mix = BL_BLEND_RANDOM;
+    view_check(&v, c);
+    viewing_end(&v);
+    content_free(c);
+}
+END_TEST
+
+START_TEST(weights_go_through_each_source_at_its_own_pace)
+{
+    struct content *c = content_make(kinds[2], kinds[3]);
+    struct viewing v;
+    viewing_begin(&v, c, 2);
+    v.weight[0] = 3;
+    v.weight[1] = 1;
+    v.options.batch_size = 2;
+    v.request.epoch_steps = 50 * 40;
+    view_check(&v, c);
+    viewing_end(&v);
+    content_free(c);
+}
+END_TEST
+
+/* A dataset's own epochs, whose failed sequence is marked as in its blocks. */
+START_TEST(epochs_of_a_dataset)
+{
+    struct content *c = content_make(kinds[_i], kinds[_i]);
+    const struct bl_epochs epochs = {.dir = c->source[0].dir, .count = 2, .seed = 5};
+    struct bl_epochs_result result;
+    struct bl_error e = {0};
+    struct bload_error error;
+    int64_t stored = 0;
+    ck_assert_msg(bl_epochs_add(&epochs, &result, &e) == BL_OK, "%s", e.text);
+    struct bload_dataset *dataset = open_directory(c->source[0].dir);
+    for (int64_t epoch = 0; epoch < 3; epoch++) {
+        compared = 0;
+        ck_assert_msg(bload_dataset_set_epoch(dataset, epoch, &error) == BLOAD_OK, "%s", error.text);
+        each_step(dataset, c, 0, step_compare);
+        ck_assert(!epoch || compared == stored);
+        stored = compared;
+    }
+    ck_assert_int_eq(bload_dataset_set_epoch(dataset, 0, &error), BLOAD_OK);
+    bload_dataset_close(dataset);
+    content_free(c);
+}
+END_TEST
+
+/* Any changed byte of a view's files is a fault, and never a wrong step. */
+START_TEST(damage_is_noticed)
+{
+    static const char *const names[] = {"index.safetensors", "rows.safetensors", "manifest.json"};
+    struct content *c = content_make(kinds[2], kinds[2]);
+    struct bl_error e = {0};
+    struct bl_view_made made;
+    struct viewing v;
+    viewing_begin(&v, c, 2);
+    ck_assert_msg(bl_view_make(&v.request, &made, &e) == BL_OK, "%s", e.text);
+    bl_view_made_free(&made);
+    for (int n = 0; n < 3; n++) {
+        char path[160];
+        snprintf(path, sizeof path, "%s/%s", v.out, names[n]);
+        FILE *file = fopen(path, "r+b");
+        ck_assert_ptr_nonnull(file);
+        ck_assert_int_eq(fseek(file, 0, SEEK_END), 0);
+        long size = ftell(file);
+        for (long at = 16; at < size; at += size / 40 + 1) {
+            ck_assert_int_eq(fseek(file, at, SEEK_SET), 0);
+            int byte = fgetc(file);
+            ck_assert_int_eq(fseek(file, at, SEEK_SET), 0);
+            ck_assert_int_ne(fputc(byte ^ 0x41, file), EOF);
+            ck_assert_int_eq(fflush(file), 0);
+            struct bl_error why = {0};
+            int faults = 0;
+            int code = bl_verify_view(v.out, &never, count_fault, count_fault, &faults, &why);
+            ck_assert_msg(code || faults, "%s: byte %ld", names[n], at);
+            ck_assert_int_eq(fseek(file, at, SEEK_SET), 0);
+            ck_assert_int_ne(fputc(byte, file), EOF);
+            ck_assert_int_eq(fflush(file), 0);
+        }
+        fclose(file);
+    }
+    ck_assert_int_eq(faults_of(v.out), 0);
+    viewing_end(&v);
+    content_free(c);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_loop_test(tests, steps_are_those_of_the_sources, 0, KINDS);
+    tcase_add_loop_test(tests, a_shorter_T_cuts_what_is_longer, 0, KINDS);
+    tcase_add_test(tests, weights_go_through_each_source_at_its_own_pace);
+    tcase_add_loop_test(tests, epochs_of_a_dataset, 0, KINDS);
+    tcase_add_test(tests, damage_is_noticed);
+}
+
+int main(void)
+{
+    return unit_run("view", add);
+}
