@@ -41,7 +41,7 @@ struct bl_subset {
     struct bl_condition condition[BL_TEXTS_MAX];
     int conditions;
     int64_t no_number[BL_TEXTS_MAX]; /* values that are none, of each condition */
-    int64_t no_content; /* rows without a digest, for --dedup */
+    int64_t no_content;              /* rows without a digest, for --dedup */
 };
 
 void bl_subset_free(struct bl_subset *subset);
