@@ -62,8 +62,7 @@ const struct bl_kind bl_view_kind = {
     .extensions = (const char *const[]){NULL},
     .steps_of = view_steps,
     .scan = &(const struct bl_kind_scan){.chunk_bytes = 0},
-    .read =
-        &(const struct bl_kind_read){.fields = view_fields, .describe = view_describe, .versions = view_versions},
+    .read = &(const struct bl_kind_read){.fields = view_fields, .describe = view_describe, .versions = view_versions},
 };
 
 /* --- opening ---------------------------------------------------------------------------------------------------- */
@@ -96,7 +95,7 @@ int bl_from_view_open(struct bl_view *view, const char *dir, bool *found, struct
 static const char *const deciding[] = {"shard-size", "compress", "frame-size", "encode", "segment-ids", NULL};
 
 /* The others that may be given. */
-static const char *const allowed[] = {"output", "parents", "memory", "task", "repair", "config",
+static const char *const allowed[] = {"output", "parents", "memory", "task",         "repair", "config",
                                       "jobs",   "quiet",   "help",   "print-config", NULL};
 
 static bool name_is_listed(const char *const *list, const char *name)
@@ -140,8 +139,8 @@ int bl_from_view_check(const struct bl_view *view, const struct bl_options *give
     if (strcmp(bl_manifest_option(&view->manifest, "pad"), "repeat") == 0)
         options->pad = BL_PAD_REPEAT;
     if (options->encode.kind == BL_ENCODING_JPEG && options->compress.on)
-        return bl_error_set(e, BL_EUSAGE,
-                            "--compress: %s has JPEG files, which do not get smaller by it: leave it out", view->dir);
+        return bl_error_set(e, BL_EUSAGE, "--compress: %s has JPEG files, which do not get smaller by it: leave it out",
+                            view->dir);
     if (options->encode.kind == BL_ENCODING_DELTA && !options->compress.on)
         return bl_error_set(e, BL_EUSAGE, "%s has differences of frames, as large as the frames: give --compress zstd",
                             view->dir);

@@ -187,8 +187,8 @@ static int draft_make(struct bl_packing *p, struct bl_error *e)
                                       .format = &p->format,
                                       .plan_info = &p->plan_info,
                                       .identity = p->identity.data,
-                                      .simd = p->request.view ? p->request.view->manifest.simd
-                                                              : bl_simd_name(p->env.simd)};
+                                      .simd =
+                                          p->request.view ? p->request.view->manifest.simd : bl_simd_name(p->env.simd)};
     int code = bl_manifest_draft_make(&draft, &p->manifest, e);
     if (!code && p->repairing)
         code = bl_packing_compare_draft(p, e);
@@ -222,8 +222,8 @@ int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
         return code;
     struct bl_memory_shares shares = {.workers = p->workers, .run_blocks = p->env.isolation ? 1 : INT_MAX};
     int64_t reader = p->request.view ? bl_copier_memory(p->request.view) : p->request.inputs->kind->read->memory;
-    code = bl_memory_resolve(p->request.options->memory, &p->table, &p->plan, &p->format, reader, p->needed, &shares,
-                             e);
+    code =
+        bl_memory_resolve(p->request.options->memory, &p->table, &p->plan, &p->format, reader, p->needed, &shares, e);
     if (code)
         return code;
     p->workers = shares.workers;

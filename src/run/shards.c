@@ -82,8 +82,8 @@ static int pack_worker_open(void *context, void **worker, struct bl_error *e)
     struct worker *w = calloc(1, sizeof *w);
     if (!w)
         return bl_error_memory(e);
-    int code = pack->view ? bl_copier_open(&w->copier, pack, e)
-                          : bl_assembler_open(&w->assembler, pack, &run->memory, e);
+    int code =
+        pack->view ? bl_copier_open(&w->copier, pack, e) : bl_assembler_open(&w->assembler, pack, &run->memory, e);
     if (code)
         goto out;
     if (!pack->view)

@@ -207,7 +207,7 @@ test_damage_of_a_source_ends_the_run() {
 }
 
 test_killed_and_resumed_and_by_tasks() {
-    documents docs 2000
+    documents docs 8000
     expect 0 bload pack -q docs.jsonl --tokenizer bytes --store --shard-size 100K -o store
     expect 0 bload view -q store -T 256 -o view
     local options=(view --shard-size 20K)
@@ -238,7 +238,7 @@ test_killed_and_resumed_and_by_tasks() {
 # Of a part, the rows of the others are there, too; the shards are those of the part.
 test_a_part() {
     documents
-    local part=(--split train=70%,val=30% --take val)
+    local part=(--split 'train=70%,val=30%' --take val)
     expect 0 bload pack -q docs.jsonl --tokenizer bytes --store -o store
     expect 0 bload pack -q docs.jsonl --tokenizer bytes -T 256 "${part[@]}" -o direct
     expect 0 bload view -q store -T 256 "${part[@]}" -o view
