@@ -10,6 +10,7 @@
 
 struct bl_request {
     struct bl_row row;      /* as the scan left it; path is openable */
+    int64_t sequence;       /* the number of that row in the table */
     int64_t source_start;   /* first step wanted */
     int64_t steps;          /* how many; source_start + steps <= row.length, or followed */
     uint8_t *const *out;    /* for each field: steps * bl_field_step_bytes bytes, all of them to be written */

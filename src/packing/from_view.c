@@ -44,6 +44,44 @@ static void view_describe(const void *config, const struct bl_field *field, stru
     }
 }
 
+/* Reads stored steps in the order of the rows, to be scattered. */
+struct bl_reader {
+    struct bl_view view;
+};
+
+static int view_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                            struct bl_reader **reader, struct bl_error *e)
+{
+    struct bl_reader *r = calloc(1, sizeof *r);
+    (void)env;
+    (void)fields;
+    if (!r)
+        return bl_error_memory(e);
+    int code = bl_view_open(&r->view, ((const struct bl_view *)config)->dir, e);
+    if (code)
+        free(r);
+    else
+        *reader = r;
+    return code;
+}
+
+static int view_reader_piece(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
+                             struct bl_error *e)
+{
+    int64_t step = bl_places_begin(&r->view.places, request->sequence) + request->source_start;
+    int code = BL_OK;
+    (void)note;
+    for (int f = 0; f < r->view.manifest.format.fields.count && !code; f++)
+        code = bl_view_copy_steps(&r->view, request->sequence, step, request->steps, f, request->out[f], e);
+    return code;
+}
+
+static void view_reader_close(struct bl_reader *r)
+{
+    bl_view_close(&r->view);
+    free(r);
+}
+
 /* Of zstd the version counts that compresses now, if one does. */
 static void view_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version),
                           void *sink)
@@ -62,7 +100,12 @@ const struct bl_kind bl_view_kind = {
     .extensions = (const char *const[]){NULL},
     .steps_of = view_steps,
     .scan = &(const struct bl_kind_scan){.chunk_bytes = 0},
-    .read = &(const struct bl_kind_read){.fields = view_fields, .describe = view_describe, .versions = view_versions},
+    .read = &(const struct bl_kind_read){.fields = view_fields,
+                                         .open = view_reader_open,
+                                         .piece = view_reader_piece,
+                                         .close = view_reader_close,
+                                         .describe = view_describe,
+                                         .versions = view_versions},
 };
 
 /* --- opening ---------------------------------------------------------------------------------------------------- */
@@ -96,7 +139,7 @@ static const char *const deciding[] = {"shard-size", "compress", "frame-size", "
 
 /* The others that may be given. */
 static const char *const allowed[] = {"output", "parents", "memory", "task",         "repair", "config",
-                                      "jobs",   "quiet",   "help",   "print-config", NULL};
+                                      "jobs",   "quiet",   "help",   "print-config", "spool",  NULL};
 
 static bool name_is_listed(const char *const *list, const char *name)
 {
@@ -377,4 +420,26 @@ int bl_packing_view_attributes(struct bl_packing *p, struct bl_error *e)
             values->value[row * (size_t)values->count + (size_t)a] = view->places.attribute[a][row];
     }
     return BL_OK;
+}
+
+/* --- writing ---------------------------------------------------------------------------------------------------- */
+
+#define PIECES_OF_A_FRAME 4 /* which is decompressed for each of them */
+
+bool bl_packing_view_scatters(const struct bl_packing *p)
+{
+    const struct bl_view *view = p->request.view;
+    const struct bl_fields *fields = &p->format.fields;
+    int64_t placed = p->plan.steps - p->plan.deleted;
+    bool scatters = false;
+    for (size_t s = 0; s < view->sources; s++) {
+        const struct bl_format *stored = &view->source[s].manifest.format;
+        for (int f = 0; f < fields->count && stored->compressed; f++) {
+            int64_t step = (int64_t)bl_field_step_bytes(&fields->field[f]);
+            int64_t block = (int64_t)bl_format_block_bytes(stored, f), frame = (int64_t)bl_format_frame_size(stored);
+            frame = block < frame ? block : frame;
+            scatters |= frame / step > PIECES_OF_A_FRAME * (placed / (int64_t)p->plan.pieces + 1);
+        }
+    }
+    return scatters;
 }

@@ -153,6 +153,10 @@ int bl_packing_fill_view_table(struct bl_packing *p, struct bl_output *out, stru
 /* Takes the plan of the view, of its first epoch. */
 int bl_packing_read_view_plan(struct bl_packing *p, struct bl_error *e);
 
+/* Whether its sequences are better copied in the order in which they are stored, and scattered: a frame of a compressed
+ * source would be decompressed for each of many pieces. */
+bool bl_packing_view_scatters(const struct bl_packing *p);
+
 /* Takes the attributes of the view and their values. */
 int bl_packing_view_attributes(struct bl_packing *p, struct bl_error *e);
 

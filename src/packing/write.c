@@ -42,18 +42,31 @@ static void write_on_scatter_progress(void *sink, int64_t rows)
     bl_packing_progress_tick(p);
 }
 
-/* Scatters a spool that is larger than the remaining memory, so that it is not read at random. */
-static int write_scatter(struct bl_packing *p, struct bl_pack_params *pack, struct bl_error *e)
+/* Whether sequences are first scattered by shards: a spool that is larger than the remaining memory, so that it is not
+ * read at random, or what a view has of compressed sources. Says so. */
+static bool write_is_scattered(struct bl_packing *p, const struct bl_pack_params *pack)
 {
     char a[32], b[32];
-    int64_t bytes = p->request.inputs->kind->spool ? bl_scatter_bytes(pack) : 0;
-    if (bytes <= p->memory)
+    if (p->request.view && !bl_packing_view_scatters(p))
+        return false;
+    int64_t bytes = p->request.view || p->request.inputs->kind->spool ? bl_scatter_bytes(pack) : 0;
+    if (p->request.view)
+        bl_packing_message(p, false, "the sources are compressed: their sequences, %s, are first scattered by shards",
+                           bl_text_size(a, bytes));
+    else if (bytes > p->memory)
+        bl_packing_message(p, false,
+                           "the spool has %s, more than the remaining memory, %s: it is first scattered by shards",
+                           bl_text_size(a, bytes), bl_text_size(b, p->memory));
+    return p->request.view || bytes > p->memory;
+}
+
+static int write_scatter(struct bl_packing *p, struct bl_pack_params *pack, struct bl_error *e)
+{
+    const char *dir = p->request.view && !p->request.spool ? p->state.folder : p->env.spool;
+    if (!write_is_scattered(p, pack))
         return BL_OK;
-    bl_packing_message(p, false,
-                       "the spool has %s, more than the remaining memory, %s: it is first scattered by shards",
-                       bl_text_size(a, bytes), bl_text_size(b, p->memory));
     bl_packing_progress_begin(p, "scatter", "sequences", NULL, (int64_t)p->table.count);
-    int code = bl_scatter_make(&pack->scatter, pack, p->env.spool, p->memory, write_on_scatter_progress, p, e);
+    int code = bl_scatter_make(&pack->scatter, pack, dir, p->memory, write_on_scatter_progress, p, e);
     bl_packing_progress_end(p);
     return code;
 }

@@ -77,8 +77,11 @@ static int piece_read(struct bl_assembler *a, struct bl_block *block, int i, str
         out[f] = block->field[f] + (size_t)block->cu_seqlens[i] * bl_field_step_bytes(&fields->field[f]);
     if (bl_scatter_has(pack->scatter, piece))
         return bl_scatter_read(pack->scatter, piece, block->length[i], out, e);
-    struct bl_request request = {
-        .source_start = block->source_start[i], .steps = block->length[i], .out = out, .meter = meter};
+    struct bl_request request = {.sequence = sequence,
+                                 .source_start = block->source_start[i],
+                                 .steps = block->length[i],
+                                 .out = out,
+                                 .meter = meter};
     if (block->shared.data)
         request.memory = &block->shared;
     struct bl_note note = {0};

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/descriptors.h"
+#include "run/scatter.h"
 
 /* Shards that a copier keeps open, of all sources: of plain ones a descriptor is all there is to keep, of compressed
  * ones the frames that were read last. */
@@ -98,25 +99,41 @@ void bl_copier_close(struct bl_copier *c)
 
 /* --- pieces ----------------------------------------------------------------------------------------------------- */
 
-/* Takes steps that are stored together; at: the first of them in the block. */
-typedef int steps_function(struct bl_copier *c, const struct bl_view_steps *steps, int f, struct bl_block *block,
-                           int64_t at, struct bl_error *e);
-
-static int steps_copy(struct bl_copier *c, const struct bl_view_steps *steps, int f, struct bl_block *block, int64_t at,
-                      struct bl_error *e)
+/* The first step of a piece in its sequence. Its source_start counts from the first step that is stored. */
+static int64_t piece_step(const struct bl_copier *c, const struct bl_block *block, int i)
 {
-    size_t bytes = bl_field_step_bytes(&c->pack->format->fields.field[f]);
-    return bl_dataset_copy_steps(steps->source, steps->block, f, steps->first, steps->end,
-                                 block->field[f] + (size_t)at * bytes, e);
+    const struct bl_places *places = &c->view.places;
+    return block->source_start[i] + (places->source_start ? bl_places_begin(places, block->sequence[i]) : 0);
 }
 
-static int steps_copy_files(struct bl_copier *c, const struct bl_view_steps *steps, int f, struct bl_block *block,
-                            int64_t at, struct bl_error *e)
+/* A scattered piece is read with its first field. */
+static int piece_read_scattered(struct bl_copier *c, struct bl_block *block, int i, size_t piece, struct bl_error *e)
+{
+    const struct bl_fields *fields = &c->pack->format->fields;
+    uint8_t *out[BL_FIELDS_MAX];
+    for (int f = 0; f < fields->count; f++)
+        out[f] = block->field[f] + (size_t)block->cu_seqlens[i] * bl_field_step_bytes(&fields->field[f]);
+    return bl_scatter_read(c->pack->scatter, piece, block->length[i], out, e);
+}
+
+static int piece_copy(struct bl_copier *c, struct bl_block *block, int i, int f, struct bl_error *e)
+{
+    size_t bytes = bl_field_step_bytes(&c->pack->format->fields.field[f]);
+    size_t piece = (size_t)(c->pack->plan->block_ptr[block->index] + i);
+    if (bl_cancelled(c->pack->env->cancel))
+        return BL_ECANCEL;
+    if (bl_scatter_has(c->pack->scatter, piece))
+        return f ? BL_OK : piece_read_scattered(c, block, i, piece, e);
+    return bl_view_copy_steps(&c->view, block->sequence[i], piece_step(c, block, i), block->length[i], f,
+                              block->field[f] + (size_t)block->cu_seqlens[i] * bytes, e);
+}
+
+/* Appends the files of steps that are stored together; at: the first of them in the block. */
+static int files_append(struct bl_copier *c, const struct bl_view_steps *steps, int f, int64_t at, struct bl_error *e)
 {
     const int64_t *offsets;
     const uint8_t *bytes;
     int64_t n = steps->end - steps->first;
-    (void)block;
     int code = bl_dataset_copy_files(steps->source, steps->block, f, steps->first, steps->end, &offsets, &bytes, e);
     if (code)
         return code;
@@ -127,20 +144,16 @@ static int steps_copy_files(struct bl_copier *c, const struct bl_view_steps *ste
     return bl_buffer_check(&c->files, e);
 }
 
-/* Goes through the stored parts of a piece. Its source_start counts from the first step that is stored. */
-static int piece_each_part(struct bl_copier *c, struct bl_block *block, int i, int f, steps_function *take,
-                           struct bl_error *e)
+static int piece_copy_files(struct bl_copier *c, const struct bl_block *block, int i, int f, struct bl_error *e)
 {
-    int64_t row = block->sequence[i], done = 0, step = block->source_start[i];
-    if (c->view.places.source_start)
-        step += bl_places_begin(&c->view.places, row);
+    int64_t done = 0, step = piece_step(c, block, i);
     while (done < block->length[i]) {
         struct bl_view_steps steps;
         int code = bl_cancelled(c->pack->env->cancel) ? BL_ECANCEL : BL_OK;
         if (!code)
-            code = bl_view_find(&c->view, row, step + done, block->length[i] - done, &steps, e);
+            code = bl_view_find(&c->view, block->sequence[i], step + done, block->length[i] - done, &steps, e);
         if (!code)
-            code = take(c, &steps, f, block, block->cu_seqlens[i] + done, e);
+            code = files_append(c, &steps, f, block->cu_seqlens[i] + done, e);
         if (code)
             return code;
         done += steps.end - steps.first;
@@ -159,7 +172,7 @@ static int field_copy(struct bl_copier *c, struct bl_block *block, int f, struct
     int code = BL_OK;
     for (int i = 0; i < block->num_sequences && !code; i++) {
         bl_field_pad_between(field, block->field[f], at, (size_t)block->cu_seqlens[i], c->pack->pad_repeat);
-        code = piece_each_part(c, block, i, f, steps_copy, e);
+        code = piece_copy(c, block, i, f, e);
         at = (size_t)(block->cu_seqlens[i] + block->length[i]);
     }
     if (!code)
@@ -190,7 +203,7 @@ static int field_copy_files(struct bl_copier *c, struct bl_shard_writer *shard, 
     for (int i = 0; i < block->num_sequences && !code; i++) {
         code = files_pad(c, at, block->cu_seqlens[i], e);
         if (!code)
-            code = piece_each_part(c, block, i, f, steps_copy_files, e);
+            code = piece_copy_files(c, block, i, f, e);
         at = block->cu_seqlens[i] + block->length[i];
     }
     if (!code)

@@ -183,7 +183,7 @@ static int scatter_put_sequence(struct bl_scatter *s, struct bl_reader *reader, 
     int code = bl_row_reader_read(s->pack->table, row, text, e);
     if (code)
         return code;
-    struct bl_request request = {.row = text->row};
+    struct bl_request request = {.row = text->row, .sequence = (int64_t)row};
     char *path = bl_path_join(s->pack->base, text->row.path);
     if (!path)
         return bl_error_memory(e);

@@ -253,6 +253,25 @@ int bl_view_find(struct bl_view *view, int64_t row, int64_t step, int64_t steps,
     return BL_OK;
 }
 
+int bl_view_copy_steps(struct bl_view *view, int64_t row, int64_t step, int64_t steps, int f, void *out,
+                       struct bl_error *e)
+{
+    size_t bytes = bl_field_step_bytes(&view->manifest.format.fields.field[f]);
+    uint8_t *to = out;
+    int code = BL_OK;
+    while (steps > 0 && !code) {
+        struct bl_view_steps at;
+        code = bl_view_find(view, row, step, steps, &at, e);
+        if (code)
+            return code;
+        code = bl_dataset_copy_steps(at.source, at.block, f, at.first, at.end, to, e);
+        to += (size_t)(at.end - at.first) * bytes;
+        step += at.end - at.first;
+        steps -= at.end - at.first;
+    }
+    return code;
+}
+
 /* Copies the steps of a piece, which may be stored in several parts. */
 static int piece_read(struct bl_view *view, int i, int f, uint8_t *out, struct bl_error *e)
 {

@@ -61,6 +61,10 @@ struct bl_view_steps {
 int bl_view_find(struct bl_view *view, int64_t row, int64_t step, int64_t steps, struct bl_view_steps *found,
                  struct bl_error *e);
 
+/* Copies these steps of a row of field f as they are stored: see bl_dataset_copy_steps. */
+int bl_view_copy_steps(struct bl_view *view, int64_t row, int64_t step, int64_t steps, int f, void *out,
+                       struct bl_error *e);
+
 /* The tables of block b, valid until the next call. */
 int bl_view_tables(struct bl_view *view, int64_t b, const struct bl_block **block, struct bl_error *e);
 

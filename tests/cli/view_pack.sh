@@ -59,6 +59,12 @@ test_documents() {
     of_view 0 '-T 64 --oversize split --world-size 2' '--shard-size 4K --segment-ids' "${text[@]}"
     of_view 0 '-T 64 --strategy sample --seed 5' '--compress zstd --frame-size 4K' "${text[@]}"
     of_view 0 '-T 250 --align 8 --max-length 180' '--shard-size 10K' "${text[@]}"
+    STORE=(--compress zstd)
+    of_view 0 '-T 256 --seed 2' '--shard-size 10K' "${text[@]}"
+    expect 0 bload pack view --shard-size 20K -o e
+    err_has 'the sources are compressed: their sequences, 118.2 KiB, are first scattered by shards'
+    rm -r e
+    STORE=()
     of_view 0 '-T 256' '--shard-size 10K' "${text[@]}" --attributes docs.csv
     expect 0 bload pack -q view --shard-size 10K -o e --task 0/1
     expect 0 bload finish -q e
@@ -226,7 +232,7 @@ interrupted() {
 }
 
 test_killed_and_resumed_and_by_tasks() {
-    documents docs 2000
+    documents docs 8000
     expect 0 bload pack -q docs.jsonl --tokenizer bytes --store --shard-size 100K -o store
     expect 0 bload view -q store -T 256 -o view
     local options=(view --shard-size 4K)
