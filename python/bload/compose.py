@@ -13,7 +13,7 @@ from .errors import DamagedError
 from .index import Pieces
 from .stored import Stored
 
-LOCATED = 1 << 10  # pieces that are located at a time, if they are of neighbouring blocks: many cost little more than one
+LOCATED = 1 << 12  # pieces that are located at a time, if they are of neighbouring blocks: many cost little more than one
 KEPT = 1 << 20     # the most pieces whose places are kept, in about 60 bytes each
 NO_FILE = np.zeros(0, np.uint8)
 
@@ -63,6 +63,17 @@ def gaps_of(pointers: np.ndarray, pieces: Pieces, T: int) -> Tuple[np.ndarray, n
     return owner[there], gaps[:, there]
 
 
+def locate(dataset: Stored, layout: Layout, first: int, end: int) -> Page:
+    """The page of blocks first to end. DamagedError: one of them is damaged."""
+    pointers, pieces = layout.of(first, end)
+    block = np.repeat(np.arange(end - first), np.diff(pointers))
+    piece, places, number = dataset.places(pieces, layout.path)
+    order = np.lexsort((places.step, places.shard, block[piece]))
+    owner, gaps = gaps_of(pointers, pieces, dataset.T)
+    return Page(first, pointers.tolist(), pieces._replace(number=number), ends(block[piece], end - first), np.stack(places)[:, order],
+                ends(owner, end - first), gaps)
+
+
 class Composer:
     """Makes the blocks of a layout from what a dataset, or the sources of a view, store."""
 
@@ -70,20 +81,11 @@ class Composer:
         self.dataset, self.layout, self.options = dataset, layout, dataset.options
         self.sound = np.zeros(dataset.info.blocks, np.bool_)  # whether the stored blocks that block i needs were checked
         # Pages are kept for plans of which most fits, and for blocks that are read in order.
-        self.page = functools.lru_cache(max(2, KEPT // LOCATED))(self.locate)
+        self.located = functools.partial(locate, dataset, layout)
+        self.page = functools.lru_cache(max(2, KEPT // LOCATED))(self.located)
         self.small, self.last = dataset.index.pieces <= KEPT, -1
         self.warned = not dataset.compressed
         self.repeat = dataset.info.configuration.get("pad") == "repeat"
-
-    def locate(self, first: int, end: int) -> Page:
-        """The page of blocks first to end. DamagedError: one of them is damaged."""
-        pointers, pieces = self.layout.of(first, end)
-        block = np.repeat(np.arange(end - first), np.diff(pointers))
-        piece, places, number = self.dataset.places(pieces, self.layout.path)
-        order = np.lexsort((places.step, places.shard, block[piece]))
-        owner, gaps = gaps_of(pointers, pieces, self.dataset.T)
-        return Page(first, pointers.tolist(), pieces._replace(number=number), ends(block[piece], end - first), np.stack(places)[:, order],
-                    ends(owner, end - first), gaps)
 
     def page_of(self, i: int) -> Page:
         """A page that has block i. If the page would have damaged blocks, or blocks are not read in order, it has block i alone."""
@@ -94,7 +96,7 @@ class Composer:
                 return self.page(first, min(first + self.layout.together, self.dataset.info.blocks))
             except DamagedError:
                 pass
-        return self.locate(i, i + 1)
+        return self.located(i, i + 1)
 
     def block(self, i: int) -> Block:
         """Block i, without the entries that follow from its tables."""
@@ -106,7 +108,8 @@ class Composer:
             self.check(places)
             self.sound[i] = True
         here = slice(page.piece_ptr[k], page.piece_ptr[k + 1])
-        tables = self.tables(Pieces(*[None if table is None else table[here] for table in page.pieces]))
+        mine: List[Any] = [None if table is None else table[here] for table in page.pieces]
+        tables = self.tables(Pieces(*mine))
         gaps = list(zip(*page.gaps[:, page.gap_ptr[k]:page.gap_ptr[k + 1]].tolist()))
         block: Block = {self.dataset.key(name): self.field(name, places, gaps) for name in self.options.fields}
         block.update(tables)

@@ -11,10 +11,9 @@ from .base import BaseDataset
 from .blocks import Block
 from .encoding import DELTA, RAW, decode_jpeg, undelta
 from .errors import DamagedError, DependencyError
-from .index import FILE as INDEX
 from .index import Index, Pieces
 from .locator import IndexLocator
-from .manifest import Manifest
+from .manifest import INDEX, Manifest
 from .safetensors import bytes_of
 from .seekable import Frames
 from .sequences import FILE as SEQUENCES
@@ -189,11 +188,12 @@ class Dataset(BaseDataset):
         places = pieces.number - self.index.block_ptr[blocks]
         names = [name for name in self.table_names if name not in ("cu_seqlens", "num_sequences", "segment_ids")]
         values: Dict[str, Any] = {name: np.empty(len(blocks), self.table_types[name]) for name in names}
-        for k, (block, place) in enumerate(zip(blocks.tolist(), places.tolist())):
-            number, row = divmod(block, self.info.blocks_per_shard)
+        shards, rows = np.divmod(blocks, self.info.blocks_per_shard)
+        for number in np.unique(shards).tolist():
+            here = np.flatnonzero(shards == number)
             shard = self.shard(number)
             for name in names:
-                values[name][k] = shard.whole(name)[row, place]
+                values[name][here] = shard.whole(name)[rows[here], places[here]]
         return values
 
     def source_of(self, shard: int) -> Tuple["Dataset", int]:

@@ -8,10 +8,9 @@ import numpy as np
 
 from . import checksum
 from .errors import DamagedError
-from .manifest import INDEX as FILE
-from .manifest import Manifest
+from .manifest import INDEX, Manifest
 from .mapping import MappedFile
-from .safetensors import DTYPES, Header, expect, read_header
+from .safetensors import DTYPES, expect, read_header
 
 SCANNED = 1 << 20  # pieces searched at a time
 
@@ -28,13 +27,14 @@ class Pieces(NamedTuple):
     number: Optional[np.ndarray] = None
 
 
-def bisect(table: Any, low: np.ndarray, high: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """For each n the first of table[low[n]] to table[high[n] - 1], which ascend, that is larger than values[n]; or high[n]: I64 [n]."""
-    for _ in range(int((high - low).max(initial=0)).bit_length()):
-        middle = (low + high) >> 1
-        open_ = low < high
-        larger = table[np.where(open_, middle, 0)] > values
-        low, high = np.where(open_ & ~larger, middle + 1, low), np.where(open_ & larger, middle, high)
+def last_upto(table: Any, low: np.ndarray, high: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """For each n the last of table[low[n]] to table[high[n] - 1], which ascend, that is at most values[n]; or low[n]: I64 [n]."""
+    count = high - low
+    for _ in range(int(count.max(initial=1) - 1).bit_length()):
+        half = count >> 1
+        middle = low + half
+        low = np.where(table[middle] <= values, middle, low)
+        count = count - half
     return low
 
 
@@ -124,7 +124,7 @@ class Index(Plan):
     """The plan of the stored blocks, with block_checksum I64 [B, fields]."""
 
     def __init__(self, directory: str, manifest: Manifest):
-        super().__init__(os.path.join(directory, FILE), manifest)
+        super().__init__(os.path.join(directory, INDEX), manifest)
         self.block_checksum = self.table("block_checksum", "I64", self.blocks, len(manifest.fields))
 
     def has(self, block: np.ndarray, pieces: Pieces) -> np.ndarray:
@@ -134,8 +134,8 @@ class Index(Plan):
         low, high = self.block_ptr[block], self.block_ptr[block + 1]
         sound &= (low >= 0) & (low < high) & (high <= self.pieces)
         low, high = np.where(sound, low, 0), np.where(sound, high, 0)
-        found = np.maximum(bisect(self.start, low, high, pieces.start) - 1, low)
         if sound.any():
+            found = last_upto(self.start, low, high, pieces.start)
             for name in "sequence", "source_start", "length", "start":
                 sound &= getattr(self, name)[found] == getattr(pieces, name)
         return sound

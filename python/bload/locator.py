@@ -7,7 +7,7 @@ from typing import Any, Dict, NamedTuple, Optional, Tuple
 import numpy as np
 
 from .errors import DamagedError
-from .index import Index, Pieces, bisect
+from .index import Index, Pieces, last_upto
 from .manifest import Manifest
 from .mapping import MappedFile
 from .safetensors import DTYPES, expect, read_header
@@ -46,11 +46,13 @@ class Locator:
         """The entries of a row with at least one step: I64 [n]."""
         first, stop = self.ranges(np.array([row]))
         entries = np.arange(int(first[0]), int(first[0]) + 1 if stop is None else int(stop[0]))
-        return entries[self.length[entries] > 0]
+        stored: np.ndarray = entries[self.length[entries] > 0]
+        return stored
 
     def begin(self, entries: np.ndarray) -> np.ndarray:
         """The first step of entries in their sequences: I64 [n]."""
-        return np.zeros(len(entries), np.int64) if self.source_start is None else self.source_start[entries]
+        begin: np.ndarray = np.zeros(len(entries), np.int64) if self.source_start is None else self.source_start[entries]
+        return begin
 
     def find(self, pieces: Pieces, plan: str) -> Parts:
         """The parts of pieces, in order. plan: the file that has the pieces. DamagedError: some of their steps are not stored."""
@@ -71,15 +73,15 @@ class Locator:
     def spread(self, pieces: Pieces, plan: str, first: np.ndarray, stop: np.ndarray,
                end: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
         """The entries that have steps of each piece: for each the number of the piece, and the entry."""
-        if self.source_start is None:
-            last = entry = stop - 1
-        else:
-            entry = bisect(self.source_start, first, stop, pieces.source_start) - 1
-            last = bisect(self.source_start, np.maximum(entry, first), stop, end - 1) - 1
+        if (first >= stop).any():
+            self.fail(pieces, plan, np.flatnonzero(first >= stop))
+        last = entry = first
+        if self.source_start is not None:
+            entry = last_upto(self.source_start, first, stop, pieces.source_start)
+            last = last_upto(self.source_start, entry, stop, end - 1)
         count = last - entry + 1
-        absent = (entry < first) | (count < 1) | (count > pieces.length)
-        if absent.any():
-            self.fail(pieces, plan, np.flatnonzero(absent))
+        if (count > pieces.length).any():
+            self.fail(pieces, plan, np.flatnonzero(count > pieces.length))
         piece = np.arange(len(entry))
         if len(count) == 0 or count.max() == 1:
             return piece, entry

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from typing import List, Optional, Sequence, Tuple
 
@@ -40,7 +41,7 @@ class Frames:
         """The content of a frame, U8 [n], not to be written to."""
         frame = self.kept.pop((file.path, i), None)
         if frame is None:
-            frame = np.empty(int(file.content[i + 1] - file.content[i]), np.uint8)
+            frame = np.empty(file.content[i + 1] - file.content[i], np.uint8)
             file.decompress(i, frame)
         self.kept[file.path, i] = frame
         while len(self.kept) > self.most:
@@ -66,10 +67,10 @@ class SeekableFile:
         self.file = MappedFile(path, together)
         self.frames = frames or Frames(0)
         self.parse_table()
-        self.size = int(self.content[-1])
+        self.size = self.content[-1]
 
     def parse_table(self) -> None:
-        """Sets offset and content, I64 [frames + 1]: where each frame begins in the file and in the content, then the ends."""
+        """Sets offset and content, [frames + 1] each: where each frame begins in the file and in the content, then the ends."""
         size = self.file.size
         if size < HEAD + FOOTER:
             raise DamagedError("too short for a compressed shard", self.path)
@@ -80,20 +81,20 @@ class SeekableFile:
         if struct.unpack("<II", self.file.read(size - table, HEAD)) != (SKIPPABLE, table - HEAD):
             raise DamagedError("its seek table is damaged", self.path)
         entries = self.file.array(size - table + HEAD, np.dtype("<u4"), (frames, 3)).astype(np.int64)
-        self.offset = np.concatenate(([0], np.cumsum(entries[:, 0])))
-        self.content = np.concatenate(([0], np.cumsum(entries[:, 1])))
-        if self.offset[-1] != size - table or entries[:, 1].max(initial=1) > FRAME_MAX:
+        self.offset: List[int] = [0, *np.cumsum(entries[:, 0]).tolist()]
+        self.content: List[int] = [0, *np.cumsum(entries[:, 1]).tolist()]
+        if self.offset[-1] != size - table or (entries[:, 1] > FRAME_MAX).any():
             raise DamagedError("its seek table has invalid sizes", self.path)
 
     def checksums(self) -> List[int]:
         """The checksum of the bytes of each frame, then that of the bytes after the last one."""
-        ends = [*self.offset.tolist(), self.file.size]
+        ends = [*self.offset, self.file.size]
         return [checksum.xxh3(self.file.read(begin, end - begin)) for begin, end in zip(ends, ends[1:])]
 
     def decompress(self, i: int, out: np.ndarray) -> None:
         """Decompresses frame i to out, U8 [size of its content]. zstd verifies its checksum. DamagedError: the frame is damaged."""
-        offset = int(self.offset[i])
-        data = self.file.read(offset, int(self.offset[i + 1]) - offset)
+        offset = self.offset[i]
+        data = self.file.read(offset, self.offset[i + 1] - offset)
         try:
             # Checked first, because the decompressor trusts any size.
             if zstandard.frame_content_size(data) != len(out):
@@ -114,10 +115,8 @@ class SeekableFile:
         """
         if offset + len(out) > self.size:
             raise DamagedError(f"its content has {self.size} bytes, fewer than expected", self.path)
-        first = int(np.searchsorted(self.content, offset, "right")) - 1
-        last = int(np.searchsorted(self.content, offset + len(out), "left"))
-        for i in range(first, last):
-            begin, end = int(self.content[i]) - offset, int(self.content[i + 1]) - offset
+        for i in range(bisect_right(self.content, offset) - 1, bisect_left(self.content, offset + len(out))):
+            begin, end = self.content[i] - offset, self.content[i + 1] - offset
             if begin >= 0 and end <= len(out):
                 self.decompress(i, out[begin:end])
                 continue

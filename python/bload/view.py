@@ -13,10 +13,9 @@ from .compose import Composer
 from .dataset import Dataset
 from .epochs import Planned
 from .errors import DamagedError, FormatError, MissingError
-from .index import FILE as INDEX
 from .index import Pieces, Plan
 from .locator import ROWS, Rows
-from .manifest import Manifest, Source
+from .manifest import INDEX, Manifest, Source
 from .sequences import JoinedSequences
 from .shard import Shard
 from .stored import Places
@@ -53,7 +52,8 @@ class View(BaseDataset):
         self.first_shard: List[int] = shards[:-1]
         # The same for arrays of sources: the first shard, and how many blocks a shard and steps a block has.
         self.shards = np.array(self.first_shard)
-        self.blocks_per_shard, self.steps = (np.array([getattr(store.info, name) for store in self.stores]) for name in ("blocks_per_shard", "T"))
+        self.blocks_per_shard = np.array([store.info.blocks_per_shard for store in self.stores])
+        self.steps = np.array([store.T for store in self.stores])
         self.sound = np.zeros(self.rows.entries, np.bool_)  # which entries were compared with the source's index
         together = min(self.open_shards, shards[-1])
         openers = [store.opener(together) for store in self.stores]

@@ -1,6 +1,7 @@
 /* bload finish: turns the shards of several tasks into a dataset. */
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "cmd/cmd.h"
@@ -24,6 +25,7 @@ struct finishing {
     struct bl_plan_options plan_options;
     struct bl_finished finished;
     bool partial;
+    bool nothing_new;
 };
 
 /* --- the files in DIR/.bload ------------------------------------------------------------------------------------ */
@@ -128,6 +130,24 @@ static int finish_find(struct bl_cmd *cmd, struct finishing *f, bool *found)
     return BL_OK;
 }
 
+/* What tasks left that found nothing to pack is removed. */
+static int finish_discard(struct finishing *f, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    const char *table = f->state.sequences;
+    int code = bl_state_path(&f->state, BL_STATE_NOTHING_NEW, &path, e);
+    if (!code)
+        f->nothing_new = access(path.data, F_OK) == 0;
+    if (!code && f->nothing_new)
+        code = bl_sequences_open(&f->table, &table, 1, false, e);
+    if (!code && f->nothing_new) {
+        f->partial = !bl_sequences_is_clean(&f->table);
+        code = bl_state_discard(&f->state, e);
+    }
+    bl_buffer_free(&path);
+    return code;
+}
+
 static int finish_write(struct bl_cmd *cmd, struct finishing *f)
 {
     struct bl_error *e = &cmd->error;
@@ -140,6 +160,9 @@ static int finish_write(struct bl_cmd *cmd, struct finishing *f)
     int code = bl_state_adopt(&f->state, f->dir, e);
     if (code)
         goto out;
+    code = finish_discard(f, e);
+    if (code || f->nothing_new)
+        return code;
     code = finish_load(f, e);
     if (code)
         goto out;
@@ -167,7 +190,9 @@ static int finish_run(struct bl_cmd *cmd, struct finishing *f)
     code = finish_write(cmd, f);
     if (code)
         return code;
-    if (!cmd->common.quiet) {
+    if (f->nothing_new && !cmd->common.quiet)
+        bl_cmd_print("nothing new: %s is not written", f->dir);
+    else if (!cmd->common.quiet) {
         bl_summary_plan(&f->plan, &f->manifest.plan_info);
         bl_summary_dataset(f->dir, &f->manifest.format, &f->finished, 0, NULL);
         bl_summary_finished(&f->finished);

@@ -214,11 +214,15 @@ int bl_inputs_resolve_file(struct bl_inputs *inputs, struct bl_cmd *cmd)
     return inputs_resolve(inputs, NULL, 0, cmd);
 }
 
+const char *bl_inputs_base(const struct bl_inputs *inputs, const struct bl_options *options, const char *option)
+{
+    return option && bl_options_origin(options, option) == BL_ORIGIN_FILE ? inputs->config.directory : NULL;
+}
+
 int bl_inputs_resolve_path(const struct bl_inputs *inputs, const struct bl_options *options, const char *option,
                            const char *path, char **out, struct bl_error *e)
 {
-    bool from_file = option && bl_options_origin(options, option) == BL_ORIGIN_FILE;
-    *out = path ? bl_path_join(from_file ? inputs->config.directory : NULL, path) : NULL;
+    *out = path ? bl_path_join(bl_inputs_base(inputs, options, option), path) : NULL;
     return path && !*out ? bl_error_memory(e) : BL_OK;
 }
 
@@ -306,10 +310,9 @@ static int inputs_read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
         code = bl_error_set(e, BL_EUSAGE, "--attributes needs a file: standard input can be read only once");
     if (!code && inputs->attributes.path)
         code = bl_io_check_path(inputs->attributes.path, e);
-    bool from_file = bl_options_origin(&cmd->options, "exclude") == BL_ORIGIN_FILE;
     if (!code && inputs->excluded.count)
         code = bl_exclusion_open(&inputs->set.exclusion, inputs->excluded.text, inputs->excluded.count,
-                                 from_file ? inputs->config.directory : NULL, e);
+                                 bl_inputs_base(inputs, &cmd->options, "exclude"), e);
     if (!code)
         code = bl_files_read_lists(&inputs->set.files, inputs->set.kind, inputs->set.base, &cmd->cancel, e);
     if (!code && inputs->attributes.path)

@@ -42,6 +42,9 @@ int bl_inputs_resolve(struct bl_inputs *inputs, struct bl_cmd *cmd);
 /* The same for a command whose operands are not sources. */
 int bl_inputs_resolve_file(struct bl_inputs *inputs, struct bl_cmd *cmd);
 
+/* The directory that relative paths of an option count from: that of the YAML file if they come from there, or NULL. */
+const char *bl_inputs_base(const struct bl_inputs *inputs, const struct bl_options *options, const char *option);
+
 /* Resolves the path that an option gives: relative to the YAML file if it comes from there. option NULL: the path is
  * not from a file. The caller frees *out, which is NULL if path is. */
 int bl_inputs_resolve_path(const struct bl_inputs *inputs, const struct bl_options *options, const char *option,

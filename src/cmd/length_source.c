@@ -49,9 +49,10 @@ int bl_length_source_read(struct bl_length_source *lengths, const struct bl_plan
         return bl_error_set(&cmd->error, BL_EUSAGE, "--%s %s needs a table: a plain list has no columns",
                             columns.number[0].option, columns.number[0].name);
     if (lengths->list && bl_subset_is_given(&lengths->subset))
-        return bl_error_set(&cmd->error, BL_EUSAGE,
-                            "--where, --dedup, --split, --take, --share and --first need a table: a plain list has no "
-                            "columns");
+        return bl_error_set(
+            &cmd->error, BL_EUSAGE,
+            "--extend, --where, --dedup, --split, --take, --share and --first need a table: a plain list has no "
+            "columns");
     int code = lengths->list ? bl_io_check_path(lengths->list, &cmd->error) : BL_OK;
     for (int i = 0; i < o->operands && !code; i++)
         code = bl_io_check_path(o->operand[i], &cmd->error);

@@ -155,6 +155,7 @@ static int pack_resolve(struct bl_cmd *cmd, struct pack *p)
     code = bl_options_check(&cmd->options, &cmd->error);
     if (code)
         return code;
+    p->subset.extend_base = bl_inputs_base(&p->inputs, &cmd->options, "extend");
     code = bl_subset_check(&p->subset, &cmd->error);
     if (code)
         return code;
@@ -276,10 +277,10 @@ static int pack_build(struct pack *p, struct bl_error *e)
     if (code || bl_packing_is_complete(p->packing))
         return code;
     code = bl_packing_table(p->packing, e);
-    if (code)
+    if (code || bl_packing_is_complete(p->packing))
         return code;
     code = bl_packing_plan(p->packing, e);
-    if (code)
+    if (code || bl_packing_is_complete(p->packing))
         return code;
     code = bl_packing_write(p->packing, e);
     if (code)

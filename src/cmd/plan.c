@@ -272,7 +272,7 @@ static int directory_make_plan(struct bl_cmd *cmd, struct planning *p)
     if (code)
         return code;
     code = bl_packing_table(p->packing, e);
-    if (code)
+    if (code || bl_packing_is_complete(p->packing))
         return code;
     code = bl_packing_plan(p->packing, e);
     if (code || bl_packing_is_complete(p->packing))
@@ -344,6 +344,7 @@ static int plan_run(struct bl_cmd *cmd, struct planning *p)
     code = bl_options_check(&cmd->options, &cmd->error);
     if (code)
         return code;
+    p->lengths.subset.extend_base = bl_inputs_base(&p->inputs, &cmd->options, "extend");
     code = bl_subset_check(&p->lengths.subset, &cmd->error);
     if (code)
         return code;

@@ -21,6 +21,7 @@
 #include "run/signals.h"
 #include "run/state.h"
 #include "run/task.h"
+#include "scan/extend.h"
 #include "scan/scan.h"
 #include "scan/subset.h"
 
@@ -107,7 +108,10 @@ static void scan_print_unmatched(const struct scan *scan)
 static void scan_print_summary(const struct scan *scan)
 {
     char files[BL_PLURAL_SIZE];
+    const struct bl_scan_progress *f = &scan->found;
     scan_print_found(scan, bl_text_plural(files, (int64_t)scan->inputs.set.files.count, "file"));
+    if (scan->left_out.by[BL_LEFT_OUT_EXTEND] && f->rows == f->skipped + f->excluded)
+        bl_cmd_print("nothing new: the table has no sequence to pack");
     if (scan->unused.size)
         bl_cmd_print("%s", scan->unused.data);
     bl_inputs_print_ignored(&scan->inputs);
@@ -137,6 +141,8 @@ static int scan_prepare(struct bl_cmd *cmd, struct scan *scan)
     code = bl_input_set_header(&inputs->set, &header, e);
     if (!code)
         code = bl_subset_check_header(&scan->subset, header.data, "the table", e);
+    if (!code)
+        code = bl_extend_check(&scan->subset, inputs->set.kind->name, e);
     bl_buffer_free(&header);
     if (code)
         return code;
@@ -314,7 +320,7 @@ static int scan_make_part(struct bl_cmd *cmd, struct scan *scan, struct bl_buffe
     struct bl_error *e = &cmd->error;
     char what[96];
     bool found;
-    int code = bl_parts_agree(&scan->state, scan->task.count, &cmd->options, &scan->inputs.set, e);
+    int code = bl_parts_agree(&scan->state, scan->task.count, &cmd->options, &scan->inputs.set, &scan->subset, e);
     if (code)
         return code;
     if (!scan->env.spool)
@@ -342,7 +348,7 @@ static int scan_find_dataset(const struct bl_cmd *cmd, struct scan *scan, bool *
 {
     struct bl_fault_counts faults = {0};
     struct bl_buffer lines = {0};
-    int code = bl_identity_scan(&cmd->options, &scan->inputs.set, &lines, e);
+    int code = bl_identity_scan(&cmd->options, &scan->inputs.set, &scan->subset, &lines, e);
     if (!code)
         code = bl_identity_find(scan->dir, lines.data, found, &scan->partial, &faults, e);
     if (!code && *found && !cmd->common.quiet)
@@ -415,6 +421,7 @@ int bl_cmd_scan(int argc, char **argv)
     code = bl_options_check(&cmd.options, &cmd.error);
     if (code)
         goto out;
+    scan.subset.extend_base = bl_inputs_base(&scan.inputs, &cmd.options, "extend");
     code = bl_subset_check(&scan.subset, &cmd.error);
     if (code)
         goto out;

@@ -162,6 +162,7 @@ static int slurm_resolve_file(struct bl_cmd *cmd, struct bl_slurm *s, struct con
                             "%s: the chain plans before it knows the bytes of a step: for a store write strategy: "
                             "store, and a T",
                             s->config);
+    p->subset.extend_base = bl_inputs_base(&p->inputs, &cmd->options, "extend");
     code = bl_subset_check(&p->subset, e);
     if (!code)
         code = bl_pack_check_options(cmd, &p->options);

@@ -285,6 +285,9 @@ static int view_check(struct bl_cmd *cmd, struct viewing *v)
         code = bl_options_check(&cmd->options, e);
     if (!code && !v->output)
         code = bl_error_set(e, BL_EUSAGE, "-o must be given: the directory of the view");
+    if (!code && v->subset.extend.count)
+        code =
+            bl_error_set(e, BL_EUSAGE, "--extend is for what is not packed yet: a view of old and new data names both");
     if (!code)
         code = bl_subset_check(&v->subset, e);
     if (!code && v->subset.split.parts && !v->subset.take && !(v->group_by && strcmp(v->group_by, "split") == 0))

@@ -10,6 +10,7 @@
 /* The options, in the order in which they are applied. */
 enum bl_left_out {
     BL_LEFT_OUT_EXCLUDE,
+    BL_LEFT_OUT_EXTEND,
     BL_LEFT_OUT_WHERE,
     BL_LEFT_OUT_DEDUP,
     BL_LEFT_OUT_TAKE,

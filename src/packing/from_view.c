@@ -139,7 +139,7 @@ static const char *const deciding[] = {"shard-size", "compress", "frame-size", "
 
 /* The others that may be given. */
 static const char *const allowed[] = {"output", "parents", "memory", "task",         "repair", "config",
-                                      "jobs",   "quiet",   "help",   "print-config", "spool", NULL};
+                                      "jobs",   "quiet",   "help",   "print-config", "spool",  NULL};
 
 static bool name_is_listed(const char *const *list, const char *name)
 {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "kind/content.h"
 #include "run/state.h"
+#include "scan/extend.h"
 #include "store/checksum.h"
 #include "store/sequences.h"
 
@@ -114,12 +115,14 @@ int bl_identity_tables(const struct bl_input_set *inputs, struct bl_buffer *out,
     return code ? code : identity_add_lists(inputs, out, e);
 }
 
-int bl_identity_scan(const struct bl_options *options, const struct bl_input_set *inputs, struct bl_buffer *out,
-                     struct bl_error *e)
+int bl_identity_scan(const struct bl_options *options, const struct bl_input_set *inputs,
+                     const struct bl_subset_options *subset, struct bl_buffer *out, struct bl_error *e)
 {
     bl_options_identity_of(options, BL_AFFECTS_LENGTHS, out);
     bl_identity_inputs(inputs, true, out);
     int code = bl_identity_tables(inputs, out, e);
+    if (!code)
+        code = bl_extend_identify(subset, out, e);
     return code ? code : bl_buffer_check(out, e);
 }
 

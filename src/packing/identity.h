@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "packing/fault_counts.h"
 #include "packing/input_set.h"
+#include "scan/subset_options.h"
 #include "store/manifest.h"
 
 /* Appends the checksum of a file that decides something. path NULL: there is none, and no line. */
@@ -24,9 +25,10 @@ int bl_identity_tables(const struct bl_input_set *inputs, struct bl_buffer *out,
  * source's files, "contents 1: docs/ (0123456789abcdef)". */
 int bl_identity_contents(const struct bl_input_set *inputs, struct bl_buffer *out, struct bl_error *e);
 
-/* Appends everything that decides the table of a scan: the relevant options, and the lines above. */
-int bl_identity_scan(const struct bl_options *options, const struct bl_input_set *inputs, struct bl_buffer *out,
-                     struct bl_error *e);
+/* Appends everything that decides the table of a scan: the relevant options, the lines above, and those of the datasets
+ * that the subset names. */
+int bl_identity_scan(const struct bl_options *options, const struct bl_input_set *inputs,
+                     const struct bl_subset_options *subset, struct bl_buffer *out, struct bl_error *e);
 
 /* Appends the configuration in a manifest; at least an empty text. */
 int bl_identity_of_manifest(const struct bl_manifest *manifest, struct bl_buffer *out, struct bl_error *e);

@@ -103,6 +103,18 @@ int bl_packing_compare_stdin(const struct bl_packing *p, const struct bl_buffer 
 /* Checks that the inputs match the table. BL_EDATA names one that differs, and how. */
 int bl_packing_compare_inputs(const struct bl_packing *p, const struct bl_sequences *table, struct bl_error *e);
 
+/* --- nothing new (nothing_new.c) -------------------------------------------------------------------------------- */
+
+/* Whether the datasets of --extend hold all usable sequences of the table, but for those that other options of the
+ * subset leave out. */
+bool bl_packing_is_all_held(const struct bl_packing *p);
+
+/* The same with those that the plan drops by their lengths, for plans with blocks of T steps. */
+bool bl_packing_is_rest_dropped(const struct bl_packing *p, int64_t T);
+
+/* Says so, and makes the request complete without a dataset: removes the directory unless tasks share it. */
+int bl_packing_end_held(struct bl_packing *p, struct bl_error *e);
+
 /* --- attributes (attributes.c) ---------------------------------------------------------------------------------- */
 
 /* Checks that no column of the table of attributes has the name of a tensor in the shards. BL_EUSAGE. */

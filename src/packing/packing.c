@@ -6,6 +6,7 @@
 #include "kind/isolated/isolation.h"
 #include "packing/identity.h"
 #include "packing/internal.h"
+#include "scan/extend.h"
 #include "store/jpeg.h"
 
 int bl_packing_identify(const struct bl_packing_request *request, struct bl_buffer *lines, struct bl_error *e)
@@ -22,6 +23,9 @@ int bl_packing_identify(const struct bl_packing_request *request, struct bl_buff
     if (code)
         return code;
     code = bl_identity_tables(request->inputs, lines, e);
+    if (code)
+        return code;
+    code = bl_extend_identify(request->subset, lines, e);
     if (code)
         return code;
     code = bl_identity_file("plan", request->plan, lines, e);

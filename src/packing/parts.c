@@ -1,23 +1,25 @@
 #include "packing/parts.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "packing/identity.h"
 #include "run/task.h"
+#include "scan/extend.h"
 #include "scan/merge.h"
 #include "scan/subset_options.h"
 
 int bl_parts_agree(const struct bl_state *state, int64_t tasks, const struct bl_options *options,
-                   const struct bl_input_set *inputs, struct bl_error *e)
+                   const struct bl_input_set *inputs, const struct bl_subset_options *subset, struct bl_error *e)
 {
     struct bl_buffer lines = {0};
     bl_buffer_printf(&lines, "tasks: %" PRId64 "\n", tasks);
     int code = bl_identity_files(&inputs->files, &lines, e);
     if (code)
         goto out;
-    code = bl_identity_scan(options, inputs, &lines, e);
+    code = bl_identity_scan(options, inputs, subset, &lines, e);
     if (code)
         goto out;
     code = bl_state_agree(state, BL_STATE_SCAN, lines.data, e);
@@ -88,8 +90,32 @@ static int parts_check_option(void *context, const struct bl_option_group *group
     return code;
 }
 
-int bl_parts_check_subset(const struct bl_state *state, const struct bl_options *options, struct bl_error *e)
+/* The lines of the datasets are among those of the scan. */
+static int parts_check_extended(const struct bl_state *state, const struct bl_subset_options *subset,
+                                struct bl_error *e)
+{
+    struct bl_buffer lines = {0}, there = {0};
+    int code = bl_extend_identify(subset, &lines, e);
+    size_t at = 0, size;
+    const char *line;
+    for (int i = 1; !code && bl_text_next_line(lines.data, lines.size, &at, &line, &size); i++) {
+        char name[32];
+        size_t begin = (size_t)snprintf(name, sizeof name, "extend %d", i) + 2;
+        bl_buffer_clear(&there);
+        code = bl_state_value(state, BL_STATE_SCAN, name, &there, e);
+        if (!code && (there.size != size - begin || memcmp(there.data, line + begin, there.size) != 0))
+            code = bl_error_set(e, BL_EUSAGE, "%s was scanned with another dataset at --extend: %s there, not %.*s",
+                                state->dir, there.size ? there.data : "none", (int)(size - begin), line + begin);
+    }
+    bl_buffer_free(&lines);
+    bl_buffer_free(&there);
+    return code;
+}
+
+int bl_parts_check_subset(const struct bl_state *state, const struct bl_options *options,
+                          const struct bl_subset_options *subset, struct bl_error *e)
 {
     struct subset_check check = {state, e};
-    return bl_options_each(options, parts_check_option, &check);
+    int code = bl_options_each(options, parts_check_option, &check);
+    return code ? code : parts_check_extended(state, subset, e);
 }

@@ -110,6 +110,8 @@ static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
     int code = p->request.view ? bl_table_lengths_resolve(t, p->request.plan_options, e) : plan_resolve_T(p, &T, e);
     if (code)
         return code;
+    if (!p->request.plan && bl_packing_is_rest_dropped(p, T))
+        return bl_packing_end_held(p, e);
     /* A plan in DIR/.bload was made from this table with these options. */
     code = bl_saved_plan_load(&p->state, &p->plan, &p->plan_info, T, t->length, t->count, found, e);
     if (code || *found)
@@ -202,10 +204,13 @@ static int plan_plan_only(struct bl_packing *p, struct bl_error *e)
     int code = bl_state_agree(&p->state, BL_STATE_PLAN, p->identity.data, e);
     if (code)
         return code;
-    code = plan_get(p, &p->complete, e);
-    if (!code && p->complete)
-        bl_packing_message(p, false, "%s already has its plan: nothing to do", p->request.output);
-    return code;
+    bool found = false;
+    code = plan_get(p, &found, e);
+    if (code || !found)
+        return code;
+    p->complete = true;
+    bl_packing_message(p, false, "%s already has its plan: nothing to do", p->request.output);
+    return BL_OK;
 }
 
 int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
@@ -215,7 +220,7 @@ int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
         return plan_plan_only(p, e);
     bl_heartbeat_set_phase(&p->heartbeat, "plan");
     int code = plan_get(p, &found, e);
-    if (code)
+    if (code || p->complete)
         return code;
     code = format_make(p, e);
     if (code)

@@ -14,6 +14,7 @@
 #include "run/memory.h"
 #include "run/table_checksum.h"
 #include "scan/compare.h"
+#include "scan/extend.h"
 #include "scan/join.h"
 #include "scan/merge.h"
 #include "scan/scan.h"
@@ -354,9 +355,9 @@ static int table_plan_only(struct bl_packing *p, struct bl_error *e)
     if (code)
         return code;
     if (parts.tasks && p->request.inputs->sources)
-        code = bl_parts_agree(&p->state, parts.tasks, p->request.given, p->request.inputs, e);
+        code = bl_parts_agree(&p->state, parts.tasks, p->request.given, p->request.inputs, p->request.subset, e);
     else if (parts.tasks)
-        code = bl_parts_check_subset(&p->state, p->request.given, e);
+        code = bl_parts_check_subset(&p->state, p->request.given, p->request.subset, e);
     if (code)
         return code;
     if (access(p->state.sequences, F_OK) != 0)
@@ -365,7 +366,7 @@ static int table_plan_only(struct bl_packing *p, struct bl_error *e)
         return code;
     code = table_open(p, e);
     p->partial = !code && !bl_sequences_is_clean(&p->table);
-    return code;
+    return code || !bl_packing_is_all_held(p) ? code : bl_packing_end_held(p, e);
 }
 
 int bl_packing_table(struct bl_packing *p, struct bl_error *e)
@@ -382,6 +383,8 @@ int bl_packing_table(struct bl_packing *p, struct bl_error *e)
     code = table_get(p, &scanned, e);
     if (code)
         return code;
+    if (bl_packing_is_all_held(p))
+        return bl_packing_end_held(p, e);
     code = table_check(p, e);
     if (code)
         return code;
@@ -418,9 +421,13 @@ int bl_packing_check_inputs(const struct bl_packing_request *request, struct bl_
     struct bl_buffer header = {0};
     const struct bl_sequences_columns columns =
         bl_plan_columns_wanted(request->options->group_by, request->plan_options);
+    const struct bl_kind *kind = request->inputs->kind;
+    int code = bl_extend_check(request->subset, kind ? kind->name : NULL, e);
+    if (code)
+        return code;
     if (request->sequences)
         return bl_packing_check_attributes(request, e);
-    int code = bl_input_set_header(request->inputs, &header, e);
+    code = bl_input_set_header(request->inputs, &header, e);
     if (!code)
         code = bl_subset_check_header(request->subset, header.data, "the table of this scan", e);
     if (!code && request->subset->split.parts) {

@@ -391,6 +391,14 @@ out:
     return code;
 }
 
+int bl_state_discard(struct bl_state *s, struct bl_error *e)
+{
+    int code = bl_state_remove(s, e);
+    if (!code && rmdir(s->dir) != 0 && errno != ENOTEMPTY && errno != EEXIST && errno != EBUSY)
+        code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", s->dir);
+    return code;
+}
+
 int bl_state_remove_leftovers(const char *dir, struct bl_error *e)
 {
     struct bl_state s;

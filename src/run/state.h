@@ -70,6 +70,9 @@ int bl_state_recorded(const char *dir, const char *name, struct bl_buffer *value
 /* Removes DIR/.bload of a finished dataset. */
 int bl_state_remove(struct bl_state *state, struct bl_error *e);
 
+/* Removes DIR/.bload of a dataset that is not made after all, and DIR if nothing else is in it. */
+int bl_state_discard(struct bl_state *state, struct bl_error *e);
+
 /* Removes the rest of DIR/.bload if a run was killed at its end: the dataset in DIR is complete. */
 int bl_state_remove_leftovers(const char *dir, struct bl_error *e);
 void bl_state_close(struct bl_state *state);

@@ -155,8 +155,7 @@ static int same_folders(const char *const path[2], const struct bl_cancel *cance
 
 /* --- rows ------------------------------------------------------------------------------------------------------- */
 
-/* Of kinds whose files hold many sequences, content is a digest of the whole document. */
-static bool row_is_document(const struct bl_row *row)
+bool bl_same_content_is_document(const struct bl_row *row)
 {
     const struct bl_kind *kind = bl_kind_find(row->kind);
     return kind && kind->scan->chunk_bytes;
@@ -166,7 +165,7 @@ int bl_same_content(const struct bl_row *a, const struct bl_row *b, const char *
                     bool *same, struct bl_error *e)
 {
     *same = same_place(a, b);
-    if (*same && row_is_document(a))
+    if (*same && bl_same_content_is_document(a))
         *same = a->length == b->length;
     else if (*same && strcmp(a->path, b->path) != 0) {
         char *one = bl_path_join(base, a->path), *two = bl_path_join(base, b->path);

@@ -8,13 +8,15 @@
 #include "base/hash.h"
 #include "base/pipe_copy.h"
 #include "base/text.h"
+#include "scan/extend.h"
 #include "scan/same_content.h"
 #include "store/row_reader.h"
 
 #define SPLIT "split" /* the column */
 
-/* Marks are enum bl_left_out, or from here on the number of a condition. */
+/* Marks are enum bl_left_out, or from here on the number of a condition, then that of a dataset. */
 #define MARK_CONDITION BL_LEFT_OUT_OPTIONS
+#define MARK_HELD (MARK_CONDITION + BL_TEXTS_MAX)
 
 struct choosing {
     struct bl_subset *subset;
@@ -22,9 +24,17 @@ struct choosing {
     struct bl_row_reader text, twin;
     struct bl_buffer value;
     struct bl_hash seen; /* rows by their content */
-    uint8_t part;        /* of the last row, for --split */
+    struct bl_extend extend;
+    uint8_t part; /* of the last row, for --split */
     int64_t chosen;
 };
+
+static enum bl_left_out mark_option(uint8_t mark)
+{
+    if (mark >= MARK_HELD)
+        return BL_LEFT_OUT_EXTEND;
+    return mark < MARK_CONDITION ? (enum bl_left_out)mark : BL_LEFT_OUT_WHERE;
+}
 
 void bl_subset_free(struct bl_subset *s)
 {
@@ -116,6 +126,16 @@ static int choosing_value(struct choosing *c, const char *name, const char **val
 
 /* --- the choice ------------------------------------------------------------------------------------------------- */
 
+/* Rows that are not usable are looked up too: they have not vanished. */
+static int choosing_find_held(struct choosing *c, uint8_t *mark, struct bl_error *e)
+{
+    int dataset;
+    int code = bl_extend_find(&c->extend, &c->text.row, &dataset, e);
+    if (!code && dataset >= 0)
+        *mark = (uint8_t)(MARK_HELD + dataset);
+    return code;
+}
+
 static int choosing_check_conditions(struct choosing *c, uint8_t *mark, struct bl_error *e)
 {
     struct bl_subset *s = c->subset;
@@ -202,7 +222,9 @@ static int choosing_choose_row(struct choosing *c, size_t i, struct bl_buffer *p
 {
     const struct bl_subset_options *o = c->subset->options;
     uint8_t *mark = &c->subset->mark[i];
-    int code = choosing_check_conditions(c, mark, e);
+    int code = o->extend.count ? choosing_find_held(c, mark, e) : BL_OK;
+    if (!code)
+        code = choosing_check_conditions(c, mark, e);
     if (!code && !*mark && o->dedup)
         code = choosing_find_twin(c, i, mark, e);
     if (!code && (o->split.parts || o->take))
@@ -219,7 +241,7 @@ static int choosing_choose_row(struct choosing *c, size_t i, struct bl_buffer *p
         *mark = BL_LEFT_OUT_FIRST;
     c->chosen += !*mark;
     if (*mark)
-        c->subset->left_out.by[*mark < MARK_CONDITION ? *mark : BL_LEFT_OUT_WHERE]++;
+        c->subset->left_out.by[mark_option(*mark)]++;
     return BL_OK;
 }
 
@@ -229,11 +251,12 @@ static int choosing_choose_rows(struct choosing *c, struct bl_error *e)
     struct bl_buffer part = {0};
     int code = BL_OK;
     for (size_t i = 0; i < s->count && !code; i++) {
-        if (!c->table->length[i])
+        bool is_usable = c->table->length[i] > 0;
+        if (!is_usable && !s->options->extend.count)
             continue;
         code = s->cancel && bl_cancelled(s->cancel) ? BL_ECANCEL : bl_row_reader_read(c->table, i, &c->text, e);
         if (!code)
-            code = choosing_choose_row(c, i, &part, e);
+            code = is_usable ? choosing_choose_row(c, i, &part, e) : choosing_find_held(c, &s->mark[i], e);
     }
     bl_buffer_free(&part);
     return code;
@@ -242,11 +265,11 @@ static int choosing_choose_rows(struct choosing *c, struct bl_error *e)
 /* --- what is told ----------------------------------------------------------------------------------------------- */
 
 /* "no sequence is left: 3 left out by --where, 1 by --first" */
-static int subset_check_left(const struct choosing *c, struct bl_error *e)
+static int subset_check_left(const struct choosing *c, bool may_be_held, struct bl_error *e)
 {
     struct bl_buffer text = {0};
     char a[32];
-    if (c->chosen || !c->table->by_status[BL_ROW_OK])
+    if (c->chosen || !c->table->by_status[BL_ROW_OK] || (may_be_held && c->subset->left_out.by[BL_LEFT_OUT_EXTEND]))
         return BL_OK;
     for (int by = 0; by < BL_LEFT_OUT_OPTIONS; by++) {
         if (c->subset->left_out.by[by])
@@ -260,9 +283,13 @@ static int subset_check_left(const struct choosing *c, struct bl_error *e)
     return code;
 }
 
-static int subset_note(struct bl_subset *s, struct bl_error *e)
+static int subset_note(struct choosing *c, struct bl_error *e)
 {
+    struct bl_subset *s = c->subset;
     char a[BL_PLURAL_SIZE];
+    int code = s->options->extend.count ? bl_extend_note(&c->extend, &s->notes, e) : BL_OK;
+    if (code)
+        return code;
     for (int i = 0; i < s->conditions; i++) {
         if (s->no_number[i])
             bl_buffer_printf(&s->notes, "%s--where %s: %s, and left out", s->notes.size ? "\n" : "",
@@ -275,7 +302,8 @@ static int subset_note(struct bl_subset *s, struct bl_error *e)
     return bl_buffer_check(&s->notes, e);
 }
 
-static int subset_choose(struct bl_subset *s, const struct bl_sequences *t, struct bl_error *e)
+/* may_be_held: none need be left if a dataset holds some. */
+static int subset_choose(struct bl_subset *s, const struct bl_sequences *t, bool may_be_held, struct bl_error *e)
 {
     const struct bl_subset_options *o = s->options;
     struct choosing c = {.subset = s, .table = t};
@@ -289,16 +317,21 @@ static int subset_choose(struct bl_subset *s, const struct bl_sequences *t, stru
     s->part = o->split.parts ? calloc(t->count + 1, 1) : NULL;
     if (!code && (!s->mark || (o->split.parts && !s->part)))
         code = bl_error_memory(e);
-    if (code)
-        return code;
-    code = choosing_choose_rows(&c, e);
+    if (!code && o->extend.count)
+        code = bl_extend_open(&c.extend, o, t->kind, s->cancel, e);
+    if (!code)
+        code = choosing_choose_rows(&c, e);
+    if (!code)
+        code = subset_check_left(&c, may_be_held, e);
+    if (!code)
+        code = subset_note(&c, e);
     bl_row_reader_free(&c.text);
     bl_row_reader_free(&c.twin);
     bl_buffer_free(&c.value);
     bl_hash_free(&c.seen);
-    if (!code)
-        code = subset_check_left(&c, e);
-    return code ? code : subset_note(s, e);
+    if (o->extend.count)
+        bl_extend_close(&c.extend);
+    return code;
 }
 
 /* --- a table in memory ------------------------------------------------------------------------------------------ */
@@ -325,7 +358,7 @@ static int subset_open_paths(struct bl_subset *s, struct bl_sequences *t, const 
     bool by_part = s->options->split.parts && wanted.group_by && strcmp(wanted.group_by, SPLIT) == 0;
     for (int f = 0; f < whole.files; f++)
         by_part &= !columns_have(&whole.file[f].columns, SPLIT);
-    code = subset_choose(s, &whole, e);
+    code = subset_choose(s, &whole, false, e);
     bl_sequences_close(&whole);
     if (code)
         return code;
@@ -384,11 +417,13 @@ static int writing_drop(struct writing *w, size_t i, struct bl_error *e)
     const struct bl_subset_options *o = s->options;
     struct bl_row *row = &c->text.row;
     uint8_t mark = s->mark[i];
-    enum bl_left_out by = mark < MARK_CONDITION ? (enum bl_left_out)mark : BL_LEFT_OUT_WHERE;
+    enum bl_left_out by = mark_option(mark);
     int code = BL_OK;
     bl_buffer_clear(&w->reason);
     bl_buffer_printf(&w->reason, BL_LEFT_OUT "%s", bl_left_out_option(by));
-    if (by == BL_LEFT_OUT_WHERE)
+    if (by == BL_LEFT_OUT_EXTEND)
+        bl_buffer_printf(&w->reason, " %s", o->extend.text[mark - MARK_HELD]);
+    else if (by == BL_LEFT_OUT_WHERE)
         bl_buffer_printf(&w->reason, " %s", o->where.text[mark - MARK_CONDITION]);
     else if (by == BL_LEFT_OUT_TAKE)
         bl_buffer_printf(&w->reason, " %s", o->take);
@@ -477,7 +512,7 @@ int bl_subset_run(struct bl_subset *s, const char *dir, bl_subset_fill *fill, vo
     if (!code)
         code = bl_sequences_open(&table, &(const char *){whole.path}, 1, false, e);
     if (!code)
-        code = subset_choose(s, &table, e);
+        code = subset_choose(s, &table, true, e);
     if (!code)
         code = subset_write(s, &table, out, e);
     bl_sequences_close(&table);

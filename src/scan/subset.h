@@ -1,4 +1,5 @@
-/* Subsets: which of the usable sequences of a table are taken. In this order: conditions (--where), sequences with
+/* Subsets: which of the usable sequences of a table are taken. In this order: those that given datasets do not hold
+ * (--extend), conditions (--where), sequences with
  * another content than those before (--dedup), one part (--split, --take), a share by a hash (--share), the first
  * (--first). A row that is left out becomes dropped, with a reason that names the option.
  *
@@ -61,8 +62,8 @@ int bl_subset_open(struct bl_subset *subset, struct bl_sequences *table, const c
 typedef int bl_subset_fill(void *context, struct bl_output *out, struct bl_error *e);
 
 /* Has a table written, and writes it to out with the rows that are left out as dropped ones, and for --split with the
- * column split. dir: where the first table may wait, or NULL: $TMPDIR. Without options given, fill writes to out.
- * Errors as above. */
+ * column split. If --extend leaves out some, none need be left. dir: where the first table may wait, or NULL: $TMPDIR.
+ * Without options given, fill writes to out. Errors as above. */
 int bl_subset_run(struct bl_subset *subset, const char *dir, bl_subset_fill *fill, void *context, struct bl_output *out,
                   struct bl_error *e);
 

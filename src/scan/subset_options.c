@@ -112,6 +112,10 @@ static const struct bl_option_type split_type = {
     "names and percentages that are 100% together, such as train=95%,val=5%, at most 16"};
 
 const struct bl_option bl_subset_option_table[] = {
+    BL_OPTION_TEXTS("extend", struct bl_subset_options, extend, BL_AFFECTS_LENGTHS,
+                    "only sequences that this finished dataset does not store already, by id and content; may be given "
+                    "again: none of them does",
+                    .placeholder = "DIR", .unlisted = true),
     BL_OPTION_TEXTS("where", struct bl_subset_options, where, BL_AFFECTS_LENGTHS,
                     "only sequences whose column of the table fulfils this: COLUMN OP VALUE, with = != < <= > >= or ~ "
                     "(a glob), such as \"length >= 30\"; may be given again: all must hold",
@@ -135,7 +139,7 @@ const struct bl_option bl_subset_option_table[] = {
 
 bool bl_subset_is_given(const struct bl_subset_options *o)
 {
-    return o->where.count || o->dedup || o->split.parts || o->take || o->share || o->first;
+    return o->extend.count || o->where.count || o->dedup || o->split.parts || o->take || o->share || o->first;
 }
 
 static bool split_has(const struct bl_split *split, const char *name)

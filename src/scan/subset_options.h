@@ -21,6 +21,8 @@ struct bl_split {
 };
 
 struct bl_subset_options {
+    struct bl_texts extend;
+    const char *extend_base; /* directory that these count from where they are relative; NULL: the working directory */
     struct bl_texts where;
     bool dedup;
     struct bl_split split;

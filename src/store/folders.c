@@ -96,6 +96,7 @@ bool bl_folders_is_work_file(const char *name)
                                            BL_STATE_PLAN,
                                            BL_STATE_PLAN_INFO,
                                            BL_STATE_PLAN_FILE,
+                                           BL_STATE_NOTHING_NEW,
                                            BL_STATE_DRAFT,
                                            "shard-[0-9]*",
                                            "scan-[0-9]*",

@@ -17,7 +17,8 @@
 #define BL_STATE_PLAN "plan.configuration"          /* what decides a plan made before packing */
 #define BL_STATE_PLAN_INFO "plan.json"              /* the plan's plan_info */
 #define BL_STATE_PLAN_FILE "plan.safetensors"
-#define BL_STATE_DRAFT "draft.json" /* the manifest, as far as it is known before packing */
+#define BL_STATE_NOTHING_NEW "nothing-new" /* tasks found that --extend leaves nothing to pack */
+#define BL_STATE_DRAFT "draft.json"        /* the manifest, as far as it is known before packing */
 
 /* Makes DIR/.bload and DIR/shards unless they exist. */
 int bl_folders_prepare(const char *dir, struct bl_error *e);

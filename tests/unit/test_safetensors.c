@@ -104,7 +104,7 @@ static const struct {
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
      "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
      1, "not a JSON"},
-    {"{\"a name that is longer than forty-seven bytes, which is the most\":"
+    {"{\"a name that is longer than sixty-three bytes, which is the most that one has\":"
      "{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
      1, "name"},
 };

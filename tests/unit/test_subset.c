@@ -136,6 +136,7 @@ START_TEST(reasons_are_counted_by_option)
 {
     struct bl_left_out_counts counts = {0};
     static const char *const reasons[] = {"left out by --exclude",
+                                          "left out by --extend old",
                                           "left out by --where a>5",
                                           "left out by --where x",
                                           "left out by --dedup: the content of a",
@@ -144,7 +145,7 @@ START_TEST(reasons_are_counted_by_option)
                                           "left out by",
                                           "",
                                           "shorter than --min-length, 4 steps"};
-    static const int64_t expected[] = {1, 2, 1, 0, 0, 1};
+    static const int64_t expected[] = {1, 1, 2, 1, 0, 0, 1};
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         bl_left_out_count(&counts, reasons[i]);
     ck_assert_mem_eq(counts.by, expected, sizeof expected);

@@ -1,0 +1,310 @@
+#include "scan/extend.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "scan/same_content.h"
+#include "store/checksum.h"
+#include "store/manifest.h"
+
+#define NAMED 3 /* ids in a note */
+
+#define LOOKED_UP UINT64_C(1) /* in content */
+
+/* --- the datasets ----------------------------------------------------------------------------------------------- */
+
+static int extend_refuse_view(const struct bl_manifest *m, const char *name, struct bl_error *e)
+{
+    struct bl_buffer names = {0};
+    for (size_t s = 0; s < m->sources; s++)
+        bl_buffer_printf(&names, "%s%s", s ? ", " : "", m->source[s].path);
+    int code = bl_buffer_check(&names, e);
+    if (!code)
+        code = bl_error_set(e, BL_EUSAGE, "--extend %s is a view: name its datasets instead (from there: %s)", name,
+                            names.data);
+    bl_buffer_free(&names);
+    return code;
+}
+
+/* Finds what the manifest says of the table of dataset i. *path: of the table, to be freed. */
+static int extend_find_table(const struct bl_subset_options *o, int i, char **path, struct bl_manifest_file *file,
+                             struct bl_error *e)
+{
+    const char *name = o->extend.text[i];
+    struct bl_manifest m = {0};
+    char *dir = bl_path_join(o->extend_base, name);
+    int code = dir ? bl_manifest_read(&m, dir, e) : bl_error_memory(e);
+    if (code)
+        bl_error_prefix(e, "--extend");
+    if (!code && bl_manifest_is_view(&m))
+        code = extend_refuse_view(&m, name, e);
+    const struct bl_manifest_file *listed = code ? NULL : bl_manifest_find_file(&m, BL_SEQUENCES_FILE);
+    if (!code && !listed)
+        code = bl_error_set(e, BL_EFAIL, "--extend %s: its manifest does not list " BL_SEQUENCES_FILE, name);
+    if (!code) {
+        *file = (struct bl_manifest_file){.bytes = listed->bytes, .checksum = listed->checksum};
+        *path = bl_path_join(dir, BL_SEQUENCES_FILE);
+        code = *path ? BL_OK : bl_error_memory(e);
+    }
+    bl_manifest_free(&m);
+    free(dir);
+    return code;
+}
+
+/* A table without kinds is taken as it is. */
+static int extend_check_kind(const char *name, const char *there, const char *kind, struct bl_error *e)
+{
+    if (!kind || !*kind || !*there || strcmp(there, kind) == 0)
+        return BL_OK;
+    return bl_error_set(e, BL_EUSAGE, "--extend %s: its sequences are %s, those of the sources %s", name, there, kind);
+}
+
+int bl_extend_check(const struct bl_subset_options *o, const char *kind, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (int i = 0; i < o->extend.count && !code; i++) {
+        struct bl_buffer header = {0}, there = {0};
+        struct bl_manifest_file file;
+        char *path = NULL;
+        code = extend_find_table(o, i, &path, &file, e);
+        if (!code)
+            code = bl_sequences_peek(path, &header, &there, e);
+        if (!code)
+            code = extend_check_kind(o->extend.text[i], there.data, kind, e);
+        bl_buffer_free(&header);
+        bl_buffer_free(&there);
+        free(path);
+    }
+    return code;
+}
+
+int bl_extend_identify(const struct bl_subset_options *o, struct bl_buffer *lines, struct bl_error *e)
+{
+    char digest[BL_DIGEST_SIZE];
+    int code = BL_OK;
+    for (int i = 0; i < o->extend.count && !code; i++) {
+        struct bl_manifest_file file;
+        char *path = NULL;
+        code = extend_find_table(o, i, &path, &file, e);
+        free(path);
+        if (code)
+            return code;
+        bl_checksum_format(file.checksum, digest);
+        bl_buffer_printf(lines, "extend %d: ", i + 1);
+        bl_text_escape(lines, o->extend.text[i], strlen(o->extend.text[i]));
+        bl_buffer_printf(lines, " (%s)\n", digest);
+        code = bl_buffer_check(lines, e);
+    }
+    return code;
+}
+
+/* --- the rows of the datasets ----------------------------------------------------------------------------------- */
+
+/* A hash of the digests of additional fields: the columns NAME.content. */
+static uint64_t row_hash_fields(const struct bl_row *row)
+{
+    static const char end[] = ".content";
+    const size_t least = sizeof end - 1;
+    uint64_t hash = 0;
+    const char *name = row->columns, *value = row->extra;
+    while (name && value && *name && *value) {
+        size_t size = strcspn(++name, "\t"), bytes = strcspn(++value, "\t");
+        if (bytes && size > least && memcmp(name + size - least, end, least) == 0) {
+            const uint64_t parts[] = {hash, XXH3_64bits(name, size), XXH3_64bits(value, bytes)};
+            hash = XXH3_64bits(parts, sizeof parts);
+        }
+        name += size;
+        value += bytes;
+    }
+    return hash;
+}
+
+/* Of id and content. The size of the file counts only where its content is that of the row: documents stay what they
+ * are when others are added to their file. */
+static uint64_t row_hash(const struct bl_row *row)
+{
+    bool is_document = row->content && bl_same_content_is_document(row);
+    const uint64_t parts[] = {XXH3_64bits(row->id, strlen(row->id)), is_document ? 0 : (uint64_t)row->bytes,
+                              bl_same_content_hash(row), row_hash_fields(row)};
+    return (XXH3_64bits(parts, sizeof parts) | 2 * LOOKED_UP) & ~LOOKED_UP;
+}
+
+static int extend_dataset(const struct bl_extend *x, size_t row)
+{
+    int f = x->table.files - 1;
+    while (f && x->table.file[f].first > row)
+        f--;
+    return f;
+}
+
+static int extend_add_row(struct bl_extend *x, size_t i, const char *kind, struct bl_error *e)
+{
+    const struct bl_row *row = &x->text.row;
+    int code = bl_row_reader_read(&x->table, i, &x->text, e);
+    if (!code)
+        code = extend_check_kind(x->options->extend.text[extend_dataset(x, i)], row->kind, kind, e);
+    if (code)
+        return code;
+    x->content[i] = row_hash(row);
+    return bl_hash_add(&x->ids, XXH3_64bits(row->id, strlen(row->id)), i, e);
+}
+
+static int extend_add_rows(struct bl_extend *x, const char *kind, const struct bl_cancel *cancel, struct bl_error *e)
+{
+    int code = BL_OK;
+    if (x->table.count >= UINT32_MAX) /* the table's numbers */
+        return bl_error_set(e, BL_EFAIL, "--extend: the datasets have too many rows");
+    x->content = calloc(x->table.count + 1, sizeof *x->content);
+    if (!x->content)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < x->table.count && !code; i++) {
+        if (x->table.length[i])
+            code = cancel && bl_cancelled(cancel) ? BL_ECANCEL : extend_add_row(x, i, kind, e);
+    }
+    return code;
+}
+
+/* A table that was edited no longer says what is stored. */
+static int extend_check_table(const struct bl_subset_options *o, int i, char **path, struct bl_error *e)
+{
+    struct bl_manifest_file listed;
+    int64_t bytes;
+    uint64_t checksum;
+    int code = extend_find_table(o, i, path, &listed, e);
+    if (!code)
+        code = bl_checksum_file(*path, &bytes, &checksum, e);
+    if (!code && (bytes != listed.bytes || checksum != listed.checksum))
+        code = bl_error_set(e, BL_EFAIL, "--extend %s: its " BL_SEQUENCES_FILE " is not that of its manifest",
+                            o->extend.text[i]);
+    return code;
+}
+
+int bl_extend_open(struct bl_extend *x, const struct bl_subset_options *o, const char *kind,
+                   const struct bl_cancel *cancel, struct bl_error *e)
+{
+    const struct bl_sequences_columns columns = {.may_repeat = true};
+    size_t count = (size_t)o->extend.count;
+    x->options = o;
+    x->found = calloc(count, sizeof *x->found);
+    char **path = calloc(count, sizeof *path);
+    int code = x->found && path ? BL_OK : bl_error_memory(e);
+    for (int i = 0; i < o->extend.count && !code; i++)
+        code = extend_check_table(o, i, &path[i], e);
+    if (!code)
+        code = bl_sequences_open_columns(&x->table, (const char *const *)path, o->extend.count, &columns, e);
+    if (!code)
+        code = extend_add_rows(x, kind, cancel, e);
+    bl_path_free_all(path, count);
+    return code;
+}
+
+void bl_extend_close(struct bl_extend *x)
+{
+    for (int i = 0; x->found && i < x->options->extend.count; i++) {
+        bl_buffer_free(&x->found[i].changed.ids);
+        bl_buffer_free(&x->found[i].vanished.ids);
+    }
+    free(x->found);
+    free(x->content);
+    bl_hash_free(&x->ids);
+    bl_sequences_close(&x->table);
+    bl_row_reader_free(&x->text);
+    *x = (struct bl_extend){0};
+}
+
+/* --- looking up ------------------------------------------------------------------------------------------------- */
+
+static int rows_add(struct bl_extend_rows *rows, const char *id, struct bl_error *e)
+{
+    if (rows->count++ >= NAMED)
+        return BL_OK;
+    bl_buffer_text(&rows->ids, rows->ids.size ? ", " : "");
+    bl_text_escape(&rows->ids, id, strlen(id));
+    return bl_buffer_check(&rows->ids, e);
+}
+
+/* Whether row i of the datasets, found by a part of the id's hash, has the id. */
+static int extend_has_id(struct bl_extend *x, size_t i, const char *id, bool *has, struct bl_error *e)
+{
+    int code = bl_row_reader_read(&x->table, i, &x->text, e);
+    *has = !code && strcmp(x->text.row.id, id) == 0;
+    return code;
+}
+
+int bl_extend_find(struct bl_extend *x, const struct bl_row *row, int *dataset, struct bl_error *e)
+{
+    const uint64_t content = row_hash(row);
+    const bool is_usable = row->status == BL_ROW_OK;
+    int other = -1;
+    size_t i;
+    *dataset = -1;
+    struct bl_hash_probe probe = bl_hash_begin(&x->ids, XXH3_64bits(row->id, strlen(row->id)));
+    while (bl_hash_next(&x->ids, &probe, &i)) {
+        bool same = is_usable && (x->content[i] & ~LOOKED_UP) == content, has = true;
+        int code = same ? BL_OK : extend_has_id(x, i, row->id, &has, e);
+        if (code)
+            return code;
+        if (!has)
+            continue;
+        x->content[i] |= LOOKED_UP;
+        int at = extend_dataset(x, i);
+        if (same && (*dataset < 0 || at < *dataset))
+            *dataset = at;
+        other = at > other ? at : other;
+    }
+    if (*dataset >= 0) {
+        x->found[*dataset].held++;
+        x->no_content += !row->content;
+    } else if (is_usable && other >= 0) {
+        return rows_add(&x->found[other].changed, row->id, e);
+    }
+    return BL_OK;
+}
+
+/* --- what is told ----------------------------------------------------------------------------------------------- */
+
+static int extend_add_vanished(struct bl_extend *x, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t i = 0; i < x->table.count && !code; i++) {
+        if (!x->content[i] || x->content[i] & LOOKED_UP)
+            continue;
+        struct bl_extend_rows *rows = &x->found[extend_dataset(x, i)].vanished;
+        code = rows->count < NAMED ? bl_row_reader_read(&x->table, i, &x->text, e) : BL_OK;
+        if (!code)
+            code = rows_add(rows, x->text.row.id, e);
+    }
+    return code;
+}
+
+/* "changed since old was packed: a.mp4, b.mp4, c.mp4 and 1,231 more" */
+static void rows_note(const struct bl_extend_rows *rows, const char *what, const char *name, const char *after,
+                      struct bl_buffer *notes)
+{
+    char a[32];
+    if (!rows->count)
+        return;
+    bl_buffer_printf(notes, "%s%s %s%s: %s", notes->size ? "\n" : "", what, name, after, rows->ids.data);
+    if (rows->count > NAMED)
+        bl_buffer_printf(notes, " and %s more", bl_text_count(a, rows->count - NAMED));
+}
+
+int bl_extend_note(struct bl_extend *x, struct bl_buffer *notes, struct bl_error *e)
+{
+    char a[BL_PLURAL_SIZE];
+    int code = extend_add_vanished(x, e);
+    for (int i = 0; i < x->options->extend.count && !code; i++) {
+        const char *name = x->options->extend.text[i];
+        bl_buffer_printf(notes, "%sheld by %s: %s", notes->size ? "\n" : "", name,
+                         bl_text_plural(a, x->found[i].held, "sequence"));
+        rows_note(&x->found[i].changed, "changed since", name, " was packed", notes);
+        rows_note(&x->found[i].vanished, "no longer among the sources, but in", name, "", notes);
+    }
+    if (x->no_content)
+        bl_buffer_printf(notes, "\n--extend: %s, and held by id and size",
+                         bl_text_plural(a, x->no_content, "sequence has no digest|sequences have no digest"));
+    return code ? code : bl_buffer_check(notes, e);
+}
