@@ -47,17 +47,20 @@ static void write_on_scatter_progress(void *sink, int64_t rows)
 static bool write_is_scattered(struct bl_packing *p, const struct bl_pack_params *pack)
 {
     char a[32], b[32];
-    if (p->request.view && !bl_packing_view_scatters(p))
-        return false;
-    int64_t bytes = p->request.view || p->request.inputs->kind->spool ? bl_scatter_bytes(pack) : 0;
-    if (p->request.view)
+    if (p->request.view) {
+        if (!bl_packing_view_scatters(p))
+            return false;
         bl_packing_message(p, false, "the sources are compressed: their sequences, %s, are first scattered by shards",
-                           bl_text_size(a, bytes));
-    else if (bytes > p->memory)
-        bl_packing_message(p, false,
-                           "the spool has %s, more than the remaining memory, %s: it is first scattered by shards",
-                           bl_text_size(a, bytes), bl_text_size(b, p->memory));
-    return p->request.view || bytes > p->memory;
+                           bl_text_size(a, bl_scatter_bytes(pack)));
+        return true;
+    }
+    int64_t bytes = p->request.inputs->kind->spool ? bl_scatter_bytes(pack) : 0;
+    if (bytes <= p->memory)
+        return false;
+    bl_packing_message(p, false,
+                       "the spool has %s, more than the remaining memory, %s: it is first scattered by shards",
+                       bl_text_size(a, bytes), bl_text_size(b, p->memory));
+    return true;
 }
 
 static int write_scatter(struct bl_packing *p, struct bl_pack_params *pack, struct bl_error *e)

@@ -124,6 +124,33 @@ START_TEST(blocks_and_tables_come_out_as_they_went_in)
 END_TEST
 
 /* The value of each place is that of the sequence in it, 0 where there is none. */
+/* However many shards stay open, and in which order they are asked for. */
+START_TEST(shards_that_are_kept_open_are_the_same)
+{
+    struct sample s;
+    struct bl_dataset kept, other;
+    struct bl_error e = {0};
+    uint8_t a[16 * 60], b[16 * 60];
+    sample_make(&s, kinds[_i]);
+    for (int64_t keeps = 1; keeps <= 3; keeps++) {
+        ck_assert_int_eq(bl_dataset_open(&kept, s.dir, &e), 0);
+        ck_assert_int_eq(bl_dataset_open(&other, s.dir, &e), 0);
+        ck_assert_int_eq(bl_dataset_keep(&kept, keeps, &e), 0);
+        for (int64_t n = 0; n < 4 * s.format.blocks; n++) {
+            int64_t block = n * n % s.format.blocks;
+            int f = (int)(n % 3);
+            ck_assert_msg(bl_dataset_read(&kept, block, f, a, &e) == 0, "%s", e.text);
+            ck_assert_msg(bl_dataset_read(&other, block, f, b, &e) == 0, "%s", e.text);
+            ck_assert_mem_eq(a, b, bl_format_block_bytes(&s.format, f));
+        }
+        ck_assert_int_eq(bl_dataset_read(&kept, s.format.blocks, 0, a, &e), BL_EUSAGE);
+        bl_dataset_close(&kept);
+        bl_dataset_close(&other);
+    }
+    sample_free(&s);
+}
+END_TEST
+
 static void check_attribute(struct bload_dataset *dataset, const struct sample *s, int64_t b)
 {
     struct bload_tables tables;
@@ -573,6 +600,7 @@ static void add(TCase *tests)
 {
     tcase_add_loop_test(tests, counts_and_fields_are_told, 0, KINDS);
     tcase_add_loop_test(tests, blocks_and_tables_come_out_as_they_went_in, 0, KINDS);
+    tcase_add_loop_test(tests, shards_that_are_kept_open_are_the_same, 0, KINDS);
     tcase_add_loop_test(tests, attributes_are_those_of_the_sequences, 0, KINDS);
     tcase_add_loop_test(tests, blocks_are_mapped_unless_compressed, 0, KINDS);
     tcase_add_loop_test(tests, the_plan_is_read_back, 0, KINDS);
