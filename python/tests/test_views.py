@@ -9,6 +9,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 import numpy as np
 
 import bload
+import library
 from bload import mapping
 from harness import each, expand
 from sample import Sample, same
@@ -152,6 +153,58 @@ class Blocks(Views):
         fields = [call for call in decompress.call_args_list if call.args[1] > len(view.info.tables())]
         self.assertEqual(pieces, self.documents)
         self.assertLessEqual(len(fields), len(bload.open(source)))
+
+
+@expand
+class Command(Views):
+    """Views that the tool makes, read by the package and by the C library."""
+
+    def made(self, name):
+        ways, T, align = VIEWS[name]
+        out = self.path("made-" + name)
+        if not os.path.exists(out):
+            self.bload("view", "-q", *map(self.source, ways), "-T", T, "--align", align, "--oversize", "split", "--epochs", 3,
+                       "--world-size", 2, "--remainder", "pad", "-o", out)
+        return out
+
+    @each(VIEWS)
+    def test_blocks(self, name):
+        path = self.made(name)
+        truth, view = ViewTruth(path), bload.open(path, verify=True, **EXTRA)
+        for number in view.epochs:
+            for block, expected in zip(view.epoch(number), truth.blocks(number)):
+                same(self, block, expected)
+
+    @each(VIEWS)
+    def test_library(self, name):
+        """Of the same view, and of a dataset's epochs, the C library gives what the package does."""
+        stored = self.source(VIEWS[name][0][0])
+        if name == "text":
+            self.bload("plan", "-q", "--dataset", stored, "--epochs", 2)
+        for path in self.made(name), stored:
+            view, other = bload.open(path, ids=False), library.Dataset(path)
+            for number in view.epochs:
+                other.set_epoch(number)
+                for i, block in enumerate(view.epoch(number)):
+                    told = other.block(i)
+                    for array in told.keys() & block.keys():
+                        self.assertTrue(np.array_equal(told[array], block[array]), (path, number, i, array))
+            other.close()
+
+    @each(("plain", "compressed", "split", "store", "joined", "jpeg", "delta", "attributes", "aligned"))
+    def test_direct(self, way):
+        """The blocks of a direct pack with the view's options."""
+        T = ("--oversize", "error", "-T", 130)
+        direct = self.packed("plain" if way == "store" else way, *map(str, T), name="direct-" + way)
+        view = self.path("direct-view-" + way)
+        align = ("--align", 8) if way == "aligned" else ()
+        self.bload("view", "-q", self.source(way), *T, *align, "-o", view)
+        one, other = bload.open(view, ids=False), bload.open(direct, ids=False)
+        self.assertEqual(len(one), len(other))
+        for block, expected in zip(one, other):
+            expected.pop("segment_ids", None)
+            block.pop("segment_ids", None)
+            same(self, block, expected)
 
 
 class Interface(Views):
