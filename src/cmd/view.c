@@ -132,8 +132,6 @@ static int operands_parse(struct bl_cmd *cmd, struct viewing *v)
         return code;
     if (weighted && (weighted < o->operands || o->operands == 1))
         return bl_error_set(e, BL_EUSAGE, "weights are for several datasets, all of them: DIR=2 DIR2=1");
-    if (weighted && v->mix == BL_BLEND_RANDOM)
-        return bl_error_set(e, BL_EUSAGE, "weights need --mix batch");
     if (!weighted && (v->epoch_steps || v->repeat_max))
         return bl_error_set(e, BL_EUSAGE, "--%s needs weights: without them, an epoch is all sequences, once",
                             v->epoch_steps ? "epoch-steps" : "repeat-max");

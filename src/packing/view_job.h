@@ -3,6 +3,7 @@
 #define BL_VIEW_JOB_H
 
 #include "packing/view_make.h"
+#include "plan/mixture.h"
 #include "store/attribute_values.h"
 #include "store/dataset.h"
 #include "store/places.h"
@@ -17,8 +18,9 @@ struct bl_view_job {
     int64_t *first_row;        /* [count + 1] */
     struct bl_places places;
     struct bl_attribute_values values;
-    struct bl_planner planner; /* one of these two */
+    struct bl_planner planner; /* one of these three */
     struct bl_blend blend;
+    struct bl_mixture mixture;
     struct bl_plan plan; /* of the present epoch */
     bool is_new;         /* this run made the directory */
     int lock;

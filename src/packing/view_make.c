@@ -23,6 +23,12 @@ static bool view_is_blended(const struct bl_view_request *r)
     return r->count > 1 && r->mix == BL_BLEND_BATCH;
 }
 
+/* Whether sequences of all sources are drawn together by weight. */
+static bool view_is_mixture(const struct bl_view_request *r)
+{
+    return r->mix == BL_BLEND_RANDOM && r->weight[0] > 0;
+}
+
 /* --- sequences -------------------------------------------------------------------------------------------------- */
 
 /* Leaves out what belongs to the views of other levels. */
@@ -118,7 +124,7 @@ static int planner_prepare(struct bl_view_job *job, struct bl_error *e)
     int code = bl_table_lengths_resolve(t, o, e);
     if (!code)
         code = bl_table_lengths_check(t, o, e);
-    if (code || !view_is_blended(r))
+    if (code || !(view_is_blended(r) || view_is_mixture(r)))
         return code ? code : bl_planner_make(&job->planner, t->length, t->count, o, e);
     struct bl_blend_source *source = calloc((size_t)r->count, sizeof *source);
     if (!source)
@@ -126,8 +132,10 @@ static int planner_prepare(struct bl_view_job *job, struct bl_error *e)
     for (int s = 0; s < r->count; s++)
         source[s] = (struct bl_blend_source){(size_t)job->first_row[s],
                                              (size_t)(job->first_row[s + 1] - job->first_row[s]), r->weight[s]};
-    code = bl_blend_make(&job->blend, t->length, t->count, source, (size_t)r->count, o, &given, &at, e);
-    if (code && code != BL_EUSAGE)
+    code = view_is_mixture(r)
+               ? bl_mixture_make(&job->mixture, t->length, t->count, source, (size_t)r->count, o, &given, &at, e)
+               : bl_blend_make(&job->blend, t->length, t->count, source, (size_t)r->count, o, &given, &at, e);
+    if (code && at < (size_t)r->count)
         bl_error_prefix(e, "the source %s", r->dir[at]);
     free(source);
     return code;
@@ -139,6 +147,8 @@ static int plan_draw(struct bl_view_job *job, int64_t epoch, size_t least, struc
     bl_plan_free(&job->plan);
     if (view_is_blended(job->request))
         return bl_blend_draw(&job->blend, &job->plan, e);
+    if (view_is_mixture(job->request))
+        return bl_mixture_draw(&job->mixture, &job->plan, e);
     int code =
         bl_planner_draw(&job->planner, job->request->options->seed + (uint64_t)epoch, least, false, &job->plan, e);
     return code ? code : bl_plan_recount(&job->plan, t->length, t->count, e);
@@ -230,8 +240,8 @@ out:
 static int plans_most_blocks(struct bl_view_job *job, size_t *most, struct bl_error *e)
 {
     const struct bl_plan_options *o = job->request->options;
-    bool vary = !view_is_blended(job->request) && job->request->epochs > 1 && bl_strategies[o->strategy]->is_packed &&
-                bl_fills[o->fill]->is_random;
+    bool vary = !view_is_blended(job->request) && !view_is_mixture(job->request) && job->request->epochs > 1 &&
+                bl_strategies[o->strategy]->is_packed && bl_fills[o->fill]->is_random;
     int code = BL_OK;
     *most = 0;
     for (int64_t k = 0; vary && k < job->request->epochs && !code; k++) {
@@ -318,6 +328,7 @@ out:
     bl_attribute_values_free(&job.values);
     bl_planner_free(&job.planner);
     bl_blend_free(&job.blend);
+    bl_mixture_free(&job.mixture);
     bl_plan_free(&job.plan);
     free(job.first_row);
     made->plan.block_ptr = NULL; /* only its counts are of use */

@@ -87,12 +87,13 @@ static int blend_check_passes(const struct bl_blend *b, size_t *at, struct bl_er
     for (size_t s = 0; most && s < b->sources; s++) {
         const struct bl_blend_stream *stream = &b->stream[s];
         double passes = (double)stream->taken * (double)b->blend.epochs / (double)stream->each;
+        if (passes <= (double)most)
+            continue;
         *at = s;
-        if (passes > (double)most)
-            return bl_error_set(e, BL_EUSAGE,
-                                "%lld epochs of %zu blocks go through its %zu blocks %.2f times, more than "
-                                "--repeat-max %lld: fewer --epochs or --epoch-steps, or a smaller weight",
-                                (long long)b->blend.epochs, stream->taken, stream->each, passes, (long long)most);
+        return bl_error_set(e, BL_EUSAGE,
+                            "%lld epochs of %zu blocks go through its %zu blocks %.2f times, more than "
+                            "--repeat-max %lld: fewer --epochs or --epoch-steps, or a smaller weight",
+                            (long long)b->blend.epochs, stream->taken, stream->each, passes, (long long)most);
     }
     return BL_OK;
 }
@@ -174,7 +175,7 @@ int bl_blend_make(struct bl_blend *b, const int64_t *length, size_t count, const
                   size_t *at, struct bl_error *e)
 {
     *b = (struct bl_blend){.options = *options, .blend = *given, .length = length, .count = count, .sources = sources};
-    *at = 0;
+    *at = sources;
     int code = blend_check(options, e);
     if (!code)
         code = bl_plan_T(&b->T, length, count, options, e);
@@ -183,10 +184,14 @@ int bl_blend_make(struct bl_blend *b, const int64_t *length, size_t count, const
     b->stream = calloc(sources, sizeof *b->stream);
     if (!b->stream)
         return bl_error_memory(e);
-    for (; *at < sources && !code; *at += !code)
-        code = stream_make(&b->stream[*at], b, &source[*at], e);
-    if (!code)
+    for (size_t s = 0; s < sources && !code; s++) {
+        *at = s;
+        code = stream_make(&b->stream[s], b, &source[s], e);
+    }
+    if (!code) {
+        *at = sources;
         code = blend_size(b, at, e);
+    }
     if (code)
         bl_blend_free(b);
     return code;
@@ -312,8 +317,7 @@ static int plan_reorder(struct bl_plan *plan, const struct bl_plan *from, const 
     return BL_OK;
 }
 
-/* Counts a plan whose sequences may be there in part, or several times. */
-static int plan_count_placed(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
+int bl_plan_count_placed(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
 {
     uint8_t *seen = calloc(count / 4 + 1, 1); /* two bits each: it is there; it was cut */
     if (!seen)
@@ -325,11 +329,12 @@ static int plan_count_placed(struct bl_plan *plan, const int64_t *length, size_t
     }
     for (size_t p = 0; p < plan->pieces; p++) {
         uint32_t row = plan->sequence[p];
+        int64_t steps = bl_plan_piece_length(plan, length, p);
         int shift = (int)(row % 4) * 2;
         plan->sequences += !(seen[row / 4] >> shift & 1);
-        plan->cut += plan->length[p] < length[row] && !(seen[row / 4] >> shift & 2);
-        seen[row / 4] |= (uint8_t)((plan->length[p] < length[row] ? 3 : 1) << shift);
-        plan->steps += plan->length[p];
+        plan->cut += steps < length[row] && !(seen[row / 4] >> shift & 2);
+        seen[row / 4] |= (uint8_t)((steps < length[row] ? 3 : 1) << shift);
+        plan->steps += steps;
         plan->longest = length[row] > plan->longest ? length[row] : plan->longest;
     }
     free(seen);
@@ -358,7 +363,7 @@ static int blend_count(const struct bl_blend *b, struct bl_plan *plan, struct bl
     bool weighted = blend_is_weighted(b);
     blend_count_columns(b, plan);
     int code =
-        weighted ? plan_count_placed(plan, b->length, b->count, e) : bl_plan_recount(plan, b->length, b->count, e);
+        weighted ? bl_plan_count_placed(plan, b->length, b->count, e) : bl_plan_recount(plan, b->length, b->count, e);
     for (size_t s = 0; s < b->sources && !weighted; s++)
         bound += b->stream[s].pass.lower_bound;
     if (weighted)

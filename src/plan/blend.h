@@ -49,9 +49,8 @@ struct bl_blend {
 
 /* Without weights, a source without sequences gives no blocks. length: [count], must outlive the blend, as must what
  * the options point to. Sources follow each other. BL_EUSAGE: options that a blend does not have (a balance, an order),
- * or a source would be gone through more often than repeat_max: the message says which, and how many epochs there are.
- * Else errors of bl_planner_make, with the name of the source left to the caller: *at is its number. On error *blend is
- * empty. */
+ * or a source would be gone through more often than repeat_max. Else errors of bl_planner_make. *at: the number of the
+ * source that an error is about, whose name is left to the caller, or sources: of none. On error *blend is empty. */
 int bl_blend_make(struct bl_blend *blend, const int64_t *length, size_t count, const struct bl_blend_source *source,
                   size_t sources, const struct bl_plan_options *options, const struct bl_blend_options *given,
                   size_t *at, struct bl_error *e);
@@ -61,5 +60,9 @@ int bl_blend_make(struct bl_blend *blend, const int64_t *length, size_t count, c
 int bl_blend_draw(struct bl_blend *blend, struct bl_plan *plan, struct bl_error *e);
 
 void bl_blend_free(struct bl_blend *blend);
+
+/* Sets the counts of a plan whose sequences may be there in part, or several times; its bound is left alone. length:
+ * [count]. */
+int bl_plan_count_placed(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e);
 
 #endif

@@ -131,7 +131,12 @@ test_weights() {
         # shellcheck disable=SC2086 # words
         expect 2 bload view $bad -T 256 -o x
     done
-    expect 2 bload view a=1 b=1 -T 256 --mix random -o x
+    # Drawn together, any option of a plan holds.
+    expect 0 bload view a=1 b=1 -T 256 --mix random --epochs 3 --world-size 2 --balance quadratic --remainder pad -o r
+    err_has ' 50.'
+    bload verify -q r
+    expect 2 bload view a=1 b=1 -T 256 --mix random --epochs 3 --repeat-max 2 -o x
+    err_has 'the source b: 3 epochs go through its'
     expect 2 bload view a b -T 256 --epoch-steps 1000 -o x
     expect 2 bload view a b -T 256 --order keep -o x
     [ ! -e x ]

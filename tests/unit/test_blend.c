@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "plan/blend.h"
+#include "plan/mixture.h"
 #include "plan/random.h"
 #include "unit.h"
 
@@ -135,6 +136,51 @@ START_TEST(shares_and_pace)
 }
 END_TEST
 
+/* Drawn together: after every epoch, each source's steps are nearest to its share. */
+START_TEST(mixtures)
+{
+    struct bl_random random;
+    bl_random_seed(&random, 12, BL_STREAM_MIXTURE);
+    for (int round = 0; round < unit_times(200); round++) {
+        struct blending x;
+        struct bl_mixture mixture, again;
+        struct bl_error e = {0};
+        double taken[SOURCES_MAX] = {0}, sum = 0;
+        size_t at, blocks = 0;
+        blending_draw(&x, &random, true);
+        for (size_t s = 0; s < x.sources; s++)
+            sum += x.source[s].weight;
+        int code = bl_mixture_make(&mixture, x.length, x.count, x.source, x.sources, &x.options, &x.blend, &at, &e);
+        if (code) { /* an epoch of less than half a sequence */
+            ck_assert_ptr_nonnull(strstr(e.text, "plan"));
+            continue;
+        }
+        ck_assert_int_eq(bl_mixture_make(&again, x.length, x.count, x.source, x.sources, &x.options, &x.blend, &at, &e),
+                         0);
+        for (int64_t epoch = 0; epoch < x.blend.epochs; epoch++) {
+            struct bl_plan plan, same;
+            ck_assert_msg(bl_mixture_draw(&mixture, &plan, &e) == 0, "%s", e.text);
+            ck_assert_int_eq(bl_mixture_draw(&again, &same, &e), 0);
+            ck_assert(plan.pieces == same.pieces &&
+                      memcmp(plan.sequence, same.sequence, plan.pieces * sizeof *plan.sequence) == 0);
+            ck_assert(!epoch || plan.blocks == blocks);
+            blocks = plan.blocks;
+            for (size_t p = 0; p < plan.pieces; p++)
+                taken[source_of(&x, plan.sequence[p])] += (double)x.length[plan.sequence[p]];
+            for (size_t s = 0; s < x.sources; s++) {
+                double due = x.source[s].weight / sum * mixture.epoch_steps * (double)(epoch + 1);
+                ck_assert_msg(taken[s] - due <= 50 && due - taken[s] <= 50, "%g, not %g", taken[s], due);
+            }
+            ck_assert_int_eq((int64_t)plan.blocks * plan.T, plan.steps + plan.padding);
+            bl_plan_free(&plan);
+            bl_plan_free(&same);
+        }
+        bl_mixture_free(&mixture);
+        bl_mixture_free(&again);
+    }
+}
+END_TEST
+
 START_TEST(repetition_is_limited_on_request)
 {
     const int64_t length[] = {60, 60, 60, 60, 60, 60, 60};
@@ -182,6 +228,7 @@ END_TEST
 static void add(TCase *tests)
 {
     tcase_add_test(tests, shares_and_pace);
+    tcase_add_test(tests, mixtures);
     tcase_add_test(tests, repetition_is_limited_on_request);
     tcase_add_test(tests, what_a_blend_does_not_have_is_refused);
 }
