@@ -54,6 +54,8 @@ class Pages(Page):
         lines(self.at("corpus/a.jsonl"), *(json.dumps({"text": f"document {i} " * i}) for i in range(1, 300)))
         lines(self.at("corpus/b.jsonl"), *(json.dumps({"text": "long " * 3000}) for _ in range(2)))
         shutil.copy(self.at("corpus/a.jsonl"), self.at("chats.jsonl"))
+        for name, documents in ("web", 700), ("web-new", 60), ("code", 300):
+            lines(self.at(f"{name}.jsonl"), *(json.dumps({"text": f"{name} {i} " * (1 + i % 90)}) for i in range(1, documents)))
         lines(self.at("chats-tokenized.jsonl"), *(json.dumps({"input_ids": [5] * i, "labels": [-100] * i, "mask": [1] * i})
                                                   for i in range(1, 50)))
 
