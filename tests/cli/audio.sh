@@ -166,7 +166,7 @@ test_durations() {
     err_has 'T = 3,000, '
     expect 0 bload plan -T 20s --max-length 320000 t
     expect 2 bload plan -T 30q t
-    err_has '-T expects a number of steps from 1 to 2147483647, seconds such as 30s, or "longest", not "30q"'
+    err_has '-T expects a number of steps from 1 to 2147483647, seconds such as 30s, "longest", or "auto" for a store, not "30q"'
     expect 2 bload plan -T 200000s t
     err_has 'a duration of 3200000000 steps is out of bounds'
     bload scan -q "$(fixture h264-30.mp4)" -o v
