@@ -147,6 +147,8 @@ test_what_cannot_be_viewed() {
     expect 2 bload view a b -T 256 -o w
     err_has 'the fields of the sources differ: a has tokens I32 []; b has tokens U16 []'
     expect 2 bload view a nothing -T 256 -o w
+    expect 2 bload view a ./a -T 256 -o w
+    err_has 'a is named twice'
     expect 2 bload view -T 256 -o w
     expect 2 bload view a -T 256
     expect 2 bload view a -o w

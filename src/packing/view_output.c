@@ -1,0 +1,154 @@
+/* The directory of a view that is made: what decides the view, and whether the directory holds it already. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/identity_lines.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "packing/identity.h"
+#include "packing/view_job.h"
+#include "store/epochs.h"
+
+/* What decides the view: the options, the padding, and what the sources are. */
+static int view_identify(struct bl_view_job *job, struct bl_error *e)
+{
+    struct bl_buffer *lines = &job->identity;
+    const struct bl_manifest *m = job->manifest;
+    const char *pad = bl_manifest_option(&job->source[0].manifest, "pad");
+    bl_options_identity(job->request->given, lines);
+    if (*pad)
+        bl_buffer_printf(lines, "pad: %s\n", pad);
+    for (size_t s = 0; s < m->sources; s++) {
+        bl_buffer_printf(lines, "source %zu: ", s + 1);
+        bl_text_escape(lines, m->source[s].name, strlen(m->source[s].name));
+        for (int f = 0; f < BL_VIEW_SOURCE_FILES; f++)
+            bl_buffer_printf(lines, " %016" PRIx64, m->source[s].checksum[f]);
+        if (m->source[s].weight > 0)
+            bl_buffer_printf(lines, " weight %.17g", m->source[s].weight);
+        bl_buffer_byte(lines, '\n');
+    }
+    return bl_buffer_check(lines, e);
+}
+
+/* Whether an entry of the directory may be left by an earlier run of the same kind. */
+static bool entry_is_ours(const char *entry)
+{
+    static const char *const names[] = {BL_INDEX_FILE, BL_PLACES_FILE, BL_MANIFEST_FILE, BL_EPOCHS_DIR};
+    const char *part = strstr(entry, ".part-");
+    size_t size = part ? (size_t)(part - entry) : strlen(entry);
+    if (strcmp(entry, ".") == 0 || strcmp(entry, "..") == 0)
+        return true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strlen(names[i]) == size && strncmp(entry, names[i], size) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Refuses a directory that has other files, and removes what an interrupted run was writing. */
+static int output_check_entries(const char *dir, struct bl_error *e)
+{
+    DIR *entries = opendir(dir);
+    if (!entries)
+        return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", dir);
+    int code = BL_OK;
+    const struct dirent *entry;
+    while (!code && (entry = readdir(entries))) {
+        if (!entry_is_ours(entry->d_name))
+            code = bl_error_set(e, BL_EUSAGE, "%s holds no view, but %s: give another -o", dir, entry->d_name);
+        else if (strstr(entry->d_name, ".part-") && unlinkat(dirfd(entries), entry->d_name, 0) != 0 && errno != ENOENT)
+            code = bl_error_errno(e, BL_EFAIL, "cannot remove %s from %s", entry->d_name, dir);
+    }
+    closedir(entries);
+    return code;
+}
+
+/* Removes the plans of an interrupted run, which may have had more epochs. */
+static int output_sweep_plans(const char *dir, struct bl_error *e)
+{
+    const struct bl_manifest none = {0};
+    DIR *entries = NULL;
+    char *path = bl_path_join(dir, BL_EPOCHS_DIR);
+    int code = path ? bl_fs_opendir(path, &entries, e) : bl_error_memory(e);
+    const struct dirent *entry;
+    while (!code && entries && (entry = readdir(entries))) {
+        if (bl_epochs_is_leftover(&none, entry->d_name) && unlinkat(dirfd(entries), entry->d_name, 0) != 0 &&
+            errno != ENOENT)
+            code = bl_error_errno(e, BL_EFAIL, "cannot remove %s from %s", entry->d_name, path);
+    }
+    if (entries)
+        closedir(entries);
+    free(path);
+    return code;
+}
+
+/* The same view, complete, is left as it is. */
+static int output_compare(struct bl_view_job *job, bool *same, struct bl_error *e)
+{
+    const char *dir = job->request->output;
+    struct bl_manifest there;
+    struct bl_buffer lines = {0}, what = {0};
+    int code = bl_manifest_read(&there, dir, e);
+    if (code)
+        return code;
+    if (!bl_manifest_is_view(&there))
+        code = bl_error_set(e, BL_EUSAGE, "%s holds a dataset: give another -o", dir);
+    if (!code)
+        code = bl_identity_of_manifest(&there, &lines, e);
+    bl_buffer_printf(&what, "%s holds a view", dir);
+    if (!code)
+        code = bl_buffer_check(&what, e);
+    if (!code)
+        code = bl_identity_compare(lines.data, job->identity.data, what.data, e);
+    *same = !code;
+    bl_buffer_free(&lines);
+    bl_buffer_free(&what);
+    if (code) {
+        bl_manifest_free(&there);
+        return code;
+    }
+    bl_manifest_free(job->manifest);
+    *job->manifest = there;
+    return BL_OK;
+}
+
+/* Only one process at a time makes a view. On a file system without locks that protection is missing. */
+static int output_lock(struct bl_view_job *job, struct bl_error *e)
+{
+    const char *dir = job->request->output;
+    job->lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (job->lock < 0)
+        return bl_error_errno(e, errno == ENOTDIR ? BL_EUSAGE : BL_EFAIL, "cannot open %s", dir);
+    if (flock(job->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return bl_error_set(e, BL_EFAIL, "%s: another bload view is running there", dir);
+    return BL_OK;
+}
+
+int bl_view_job_open_output(struct bl_view_job *job, bool *same, struct bl_error *e)
+{
+    const char *dir = job->request->output;
+    bool there;
+    *same = false;
+    int code = view_identify(job, e);
+    if (code)
+        return code;
+    job->is_new = access(dir, F_OK) != 0;
+    code = job->is_new ? bl_fs_mkdirs(dir, e) : BL_OK;
+    if (!code)
+        code = output_lock(job, e);
+    if (!code)
+        code = bl_fs_find(dir, BL_MANIFEST_FILE, &there, e);
+    if (code)
+        return code;
+    if (there)
+        return output_compare(job, same, e);
+    code = output_check_entries(dir, e);
+    return code ? code : output_sweep_plans(dir, e);
+}

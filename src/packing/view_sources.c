@@ -1,0 +1,190 @@
+/* The sources of a view that is made: opened, compared, and listed in its manifest. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "packing/view_job.h"
+
+void bl_view_job_message(const struct bl_view_job *job, const char *format, ...)
+{
+    char text[1200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (job->request->message)
+        job->request->message(job->request->sink, text);
+}
+
+/* The name of a source: the last component of its path, or all of it where another source has the same. */
+static int source_name(const struct bl_view_request *r, int s, char **name, struct bl_error *e)
+{
+    char *path = realpath(r->dir[s], NULL);
+    if (!path)
+        return bl_error_errno(e, BL_EFAIL, "cannot resolve %s", r->dir[s]);
+    bool unique = true, twice = false;
+    for (int k = 0; k < r->count; k++) {
+        char *other = k == s ? NULL : realpath(r->dir[k], NULL);
+        unique &= !other || strcmp(bl_path_name(other), bl_path_name(path)) != 0;
+        twice |= other && strcmp(other, path) == 0;
+        free(other);
+    }
+    *name = strdup(unique ? bl_path_name(path) : r->dir[s]);
+    free(path);
+    if (!*name)
+        return bl_error_memory(e);
+    return twice ? bl_error_set(e, BL_EUSAGE, "%s is named twice: give it a larger weight instead", r->dir[s]) : BL_OK;
+}
+
+/* A view of a view would be read through both plans; its sources do as well. */
+static int source_refuse_view(const struct bl_manifest *m, const char *dir, struct bl_error *e)
+{
+    struct bl_buffer names = {0};
+    for (size_t s = 0; s < m->sources; s++)
+        bl_buffer_printf(&names, "%s%s", s ? ", " : "", m->source[s].path);
+    int code = bl_buffer_check(&names, e);
+    if (!code)
+        code = bl_error_set(e, BL_EUSAGE, "%s is a view itself: name its sources instead (from there: %s)", dir,
+                            names.data);
+    bl_buffer_free(&names);
+    return code;
+}
+
+static int source_open(struct bl_view_job *job, int s, struct bl_error *e)
+{
+    const char *dir = job->request->dir[s];
+    struct bl_manifest m;
+    int code = bl_manifest_read(&m, dir, e);
+    if (code)
+        return code;
+    if (bl_manifest_is_view(&m))
+        code = source_refuse_view(&m, dir, e);
+    bl_manifest_free(&m);
+    if (!code)
+        code = bl_dataset_open(&job->source[s], dir, e);
+    if (code)
+        return code;
+    struct bl_view_source *source = bl_manifest_append_source(job->manifest, e);
+    if (!source)
+        return BL_EFAIL;
+    source->weight = job->request->weight[s];
+    code = bl_view_source_identify(source, &job->source[s].manifest, e);
+    if (code)
+        return bl_error_prefix(e, "%s", dir), code;
+    return source_name(job->request, s, &source->name, e);
+}
+
+/* "video U8 [224, 224, 3], kept as jpeg" */
+static void field_describe(const struct bl_format *format, int f, struct bl_buffer *out)
+{
+    static const char *const kept[] = {
+        [BL_ENCODING_RAW] = "", [BL_ENCODING_JPEG] = " kept as JPEG", [BL_ENCODING_DELTA] = " kept as differences"};
+    const struct bl_field *field = &format->fields.field[f];
+    bl_buffer_printf(out, "%s %s [", field->name, bl_dtype_name(field->dtype));
+    for (int i = 0; i < field->rank; i++)
+        bl_buffer_printf(out, "%s%" PRId64, i ? ", " : "", field->shape[i]);
+    bl_buffer_printf(out, "]%s", kept[format->encoding[f].kind]);
+}
+
+static void fields_describe(const struct bl_format *format, struct bl_buffer *out)
+{
+    for (int f = 0; f < format->fields.count; f++) {
+        bl_buffer_text(out, f ? ", " : "");
+        field_describe(format, f, out);
+    }
+}
+
+/* The fields of two sources must agree in number, order, name, type, shape and kind of encoding. */
+static int fields_compare(const struct bl_view_job *job, int s, struct bl_error *e)
+{
+    struct bl_buffer one = {0}, two = {0};
+    fields_describe(&job->source[0].manifest.format, &one);
+    fields_describe(&job->source[s].manifest.format, &two);
+    int code = bl_buffer_check(&one, e);
+    if (!code)
+        code = bl_buffer_check(&two, e);
+    if (!code && strcmp(one.data, two.data) != 0)
+        code = bl_error_set(e, BL_EUSAGE, "the fields of the sources differ: %s has %s; %s has %s",
+                            job->request->dir[0], one.data, job->request->dir[s], two.data);
+    bl_buffer_free(&one);
+    bl_buffer_free(&two);
+    return code;
+}
+
+/* The type of an attribute in all sources; false: one of them lacks it. Integers and other numbers become F64. */
+static bool attribute_agree(const struct bl_view_job *job, struct bl_attribute *attribute)
+{
+    bool everywhere = true;
+    for (int s = 1; s < job->request->count && everywhere; s++) {
+        const struct bl_format *other = &job->source[s].manifest.format;
+        everywhere = false;
+        for (int a = 0; a < other->attributes && !everywhere; a++) {
+            everywhere = strcmp(other->attribute[a].name, attribute->name) == 0;
+            if (everywhere && other->attribute[a].dtype == BL_F64)
+                attribute->dtype = BL_F64;
+        }
+    }
+    return everywhere;
+}
+
+/* Attributes that some source lacks are left out, and named. */
+static void attributes_choose(struct bl_view_job *job)
+{
+    struct bl_format *format = &job->manifest->format;
+    struct bl_buffer left = {0};
+    format->attributes = 0;
+    for (int s = 0; s < job->request->count; s++) {
+        const struct bl_format *own = &job->source[s].manifest.format;
+        for (int a = 0; a < own->attributes; a++) {
+            struct bl_attribute attribute = own->attribute[a];
+            bool common = attribute_agree(job, &attribute);
+            if (s == 0 && common)
+                format->attribute[format->attributes++] = attribute;
+            else if (s == 0)
+                bl_buffer_printf(&left, "%s%s", left.size ? ", " : "", attribute.name);
+        }
+    }
+    if (left.size && !left.failed)
+        bl_view_job_message(job, "attributes that not all sources have are left out: %s", left.data);
+    bl_buffer_free(&left);
+}
+
+/* The fields, libraries and so on of the first source are the view's. */
+static int view_adopt(struct bl_view_job *job, struct bl_error *e)
+{
+    const struct bl_manifest *first = &job->source[0].manifest;
+    struct bl_manifest *m = job->manifest;
+    m->format = first->format;
+    m->format.compressed = false;
+    m->format.frame_size = 0;
+    int code = bl_manifest_text(&m->tool, job->request->tool, e);
+    if (!code)
+        code = bl_manifest_text(&m->simd, first->simd, e);
+    for (int f = 0; f < first->format.fields.count && !code; f++)
+        code = bl_manifest_text(&m->made[f], first->made[f], e);
+    for (size_t i = 0; i < first->libraries.count && !code; i++)
+        code = bl_manifest_pair(&m->libraries, first->libraries.pair[i].name, first->libraries.pair[i].value, e);
+    for (int s = 1; s < job->request->count && !code; s++) {
+        m->format.has_segment_ids &= job->source[s].manifest.format.has_segment_ids;
+        code = fields_compare(job, s, e);
+    }
+    if (!code)
+        attributes_choose(job);
+    return code;
+}
+
+int bl_view_job_open_sources(struct bl_view_job *job, struct bl_error *e)
+{
+    int count = job->request->count;
+    job->source = calloc((size_t)count, sizeof *job->source);
+    job->first_row = calloc((size_t)count + 1, sizeof *job->first_row);
+    for (int s = 0; job->source && s < count; s++)
+        job->source[s] = (struct bl_dataset){.shard = -1, .index.fd = -1, .file.fd = -1};
+    int code = job->source && job->first_row ? BL_OK : bl_error_memory(e);
+    for (int s = 0; s < count && !code; s++)
+        code = source_open(job, s, e);
+    return code ? code : view_adopt(job, e);
+}
