@@ -430,7 +430,7 @@ bool bl_packing_view_scatters(const struct bl_packing *p)
 {
     const struct bl_view *view = p->request.view;
     const struct bl_fields *fields = &p->format.fields;
-    int64_t placed = p->plan.steps - p->plan.deleted;
+    int64_t pieces = (int64_t)p->plan.pieces, mean = pieces ? (p->plan.steps - p->plan.deleted) / pieces + 1 : 1;
     bool scatters = false;
     for (size_t s = 0; s < view->sources; s++) {
         const struct bl_format *stored = &view->source[s].manifest.format;
@@ -438,7 +438,7 @@ bool bl_packing_view_scatters(const struct bl_packing *p)
             int64_t step = (int64_t)bl_field_step_bytes(&fields->field[f]);
             int64_t block = (int64_t)bl_format_block_bytes(stored, f), frame = (int64_t)bl_format_frame_size(stored);
             frame = block < frame ? block : frame;
-            scatters |= frame / step > PIECES_OF_A_FRAME * (placed / (int64_t)p->plan.pieces + 1);
+            scatters |= frame / step > PIECES_OF_A_FRAME * mean;
         }
     }
     return scatters;

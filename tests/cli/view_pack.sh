@@ -99,6 +99,10 @@ test_video() {
     err_has 'view has differences of frames, as large as the frames: give --compress zstd'
     expect 0 bload info d
     out_has '; kept as delta'
+    STORE=(--encode delta --compress zstd) # with frames of which many pieces have a part
+    of_view 0 '-T 4 --oversize split --seed 2' '--encode delta --compress zstd' v --size 32x24
+    expect 0 bload pack view -o e --compress zstd --task 0/1
+    err_has 'are first scattered by shards'
 }
 
 test_arrays_and_sound() {
