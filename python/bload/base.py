@@ -37,7 +37,7 @@ class BaseDataset(Blocks):
     path: the directory. info: its manifest.
     """
 
-    compressed: bool               # some of the shards are
+    has_large_frames: bool         # some of the shards are compressed in frames of whole blocks
     shard: Callable[[int], Shard]  # gives shards by number, and keeps the last ones open
 
     def __init__(self, path: str, info: Manifest, verify: bool, *, fields: Union[str, Iterable[str], None] = None, ids: bool = True,

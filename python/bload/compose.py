@@ -84,7 +84,7 @@ class Composer:
         self.located = functools.partial(locate, dataset, layout)
         self.page = functools.lru_cache(max(2, KEPT // LOCATED))(self.located)
         self.small, self.last = dataset.index.pieces <= KEPT, -1
-        self.warned = not dataset.compressed
+        self.warned = not dataset.has_large_frames
         self.repeat = dataset.info.configuration.get("pad") == "repeat"
 
     def page_of(self, i: int) -> Page:
@@ -119,8 +119,8 @@ class Composer:
         """Checks the stored blocks that have the places. DamagedError: one of them is damaged. Warns once if they are compressed."""
         if not self.warned:
             self.warned = True
-            warnings.warn(f"{self.dataset.path} is compressed: for every sequence of an epoch's block, bload decompresses the "
-                          "whole block that stores it, unless that is among the last ones", stacklevel=5)
+            warnings.warn(f"{self.dataset.path} is compressed: for every sequence of a block, bload decompresses the whole block that stores "
+                          "it, unless that is among the last ones; --frame-size 256K of bload pack avoids that", stacklevel=5)
         opened = -1
         for shard, step, _, _ in places:
             if shard != opened:

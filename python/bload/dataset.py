@@ -24,6 +24,7 @@ from .shards import read_checksums
 from .stored import Places
 from .tables import CHECKED, agree, planned
 
+LARGE_FRAME = 1 << 20  # bytes: larger frames cost much where only a part is needed
 # The most bytes of decompressed frames that a dataset keeps, and the most frames.
 FRAME_BYTES, FRAMES = 64 << 20, 1024
 
@@ -36,7 +37,7 @@ class Dataset(BaseDataset):
         self.check_file(INDEX)
         self.stored_plan = Index(self.path, self.info)
         self.stored_plan.check_digest(info.plan_digest, verify)
-        self.compressed = info.compressed
+        self.has_large_frames = info.compressed and info.frame_size > LARGE_FRAME
         self.locator: Optional[IndexLocator] = None
         self.found_padding: Optional[Dict[str, np.ndarray]] = None
         self.agreed = np.zeros(self.info.blocks, np.bool_)

@@ -51,7 +51,7 @@ class Stored(Protocol):
     """
     path: str
     verify: bool
-    compressed: bool
+    has_large_frames: bool
     info: Manifest
     options: BlockOptions
     table_types: Dict[str, Any]

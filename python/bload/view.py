@@ -46,7 +46,7 @@ class View(BaseDataset):
         self.plan.check_digest(info.plan_digest, verify)
         self.rows = Rows(self.check_file(ROWS), info)
         self.stores = [self.open_source(*source) for source in zip(info.sources, info.recorded)]
-        self.compressed = any(store.compressed for store in self.stores)
+        self.has_large_frames = any(store.has_large_frames for store in self.stores)
         shards = np.cumsum([0, *(store.info.shards for store in self.stores)]).tolist()
         self.first_row = np.array([source.first_row for source in info.sources])
         self.first_shard: List[int] = shards[:-1]

@@ -209,13 +209,14 @@ class Epochs(Sample):
                     self.assertLess(abs(np.corrcoef(places, np.roll(other, moved))[0, 1]), 0.3)
 
     def test_compressed(self):
-        """That sequences cost whole blocks is said once."""
-        epoch = bload.open(self.planned("compressed")).epoch(1)
+        """That sequences cost whole blocks is said once, and not where they do not."""
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            epoch[0], epoch[1]
+            for way in "frames", "compressed":
+                epoch = bload.open(self.planned(way)).epoch(1)
+                epoch[0], epoch[1]
         self.assertEqual(len(said), 1)
-        self.assertIn("for every sequence of an epoch's block, bload decompresses", str(said[0].message))
+        self.assertIn("compressed is compressed: for every sequence of a block, bload decompresses", str(said[0].message))
         self.assertEqual(said[0].filename.rpartition("/")[2], "test_epochs.py")
 
     def test_disagree(self):
