@@ -169,7 +169,7 @@ class Faults(Sample):
 
     @each(VIEWS)
     def test_elsewhere(self, way):
-        """Where a row is stored cannot be said wrongly, by so little that it is still a place in the source."""
+        """A place that is wrong by a little, but within the source, is noticed."""
         path, _ = self.broken(way)
         file = os.path.join(path, "rows.safetensors")
         tables = load_file(file)

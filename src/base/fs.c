@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -256,4 +257,16 @@ int bl_fs_rename_durable(const char *from, const char *to, struct bl_error *e)
 {
     int code = bl_fs_rename(from, to, e);
     return code ? code : bl_fs_sync_parent(to, e);
+}
+
+int bl_fs_lock_directory(const char *path, const char *what, int *fd, struct bl_error *e)
+{
+    *fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*fd < 0)
+        return bl_error_errno(e, errno == ENOTDIR ? BL_EUSAGE : BL_EFAIL, "cannot open %s", path);
+    if (flock(*fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return BL_OK;
+    close(*fd);
+    *fd = -1;
+    return bl_error_set(e, BL_EFAIL, "%s: another %s is running there", path, what);
 }

@@ -50,6 +50,10 @@ int bl_fs_find(const char *dir, const char *name, bool *found, struct bl_error *
 /* Makes a directory and its parents; an existing one is no error. */
 int bl_fs_mkdirs(const char *path, struct bl_error *e);
 
+/* Locks a directory that a process works on. *fd: to be closed, which ends the lock. BL_EFAIL: another process has it;
+ * the message says that `what` is running there. On a file system without locks the protection is missing. */
+int bl_fs_lock_directory(const char *path, const char *what, int *fd, struct bl_error *e);
+
 /* Syncs a directory, so that the names in it are durable. */
 int bl_fs_sync_directory(const char *path, struct bl_error *e);
 

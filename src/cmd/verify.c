@@ -14,6 +14,7 @@
 #include "run/verify_shards.h"
 #include "store/verify.h"
 #include "store/verify_view.h"
+#include "store/view.h"
 
 struct verifying {
     struct bl_verify dataset;
@@ -160,8 +161,12 @@ static int verify_sources(struct bl_cmd *cmd, struct verifying *v, const struct 
 static int verify_view(struct bl_cmd *cmd, struct verifying *v, const struct bl_manifest *m, const char *dir)
 {
     char sources[BL_PLURAL_SIZE], shards[BL_PLURAL_SIZE], size[32];
-    int code =
-        v->task.index ? BL_OK : bl_verify_view(dir, &cmd->cancel, verify_on_fault, verify_on_remark, v, &cmd->error);
+    struct bl_error why = {0};
+    int code = BL_OK;
+    if (!v->task.index)
+        code = bl_verify_view(dir, &cmd->cancel, verify_on_fault, verify_on_remark, v, &cmd->error);
+    else if (bl_view_check_sources(m, dir, &why)) /* else a task would verify another dataset, or none */
+        verify_on_fault(v, BL_MANIFEST_FILE, why.text);
     if (!code)
         code = verify_sources(cmd, v, m, dir);
     if (code || v->faults || cmd->common.quiet)

@@ -55,9 +55,8 @@ static void lengths_set_stored(struct bl_view_job *job)
         t->length[row] = stored;
     }
     if (missing)
-        bl_view_job_message(job, "%s %s not stored as a whole: %s steps are missing from the sources",
-                            bl_text_plural(a, missing, "sequence"), missing == 1 ? "is" : "are",
-                            bl_text_count(b, steps));
+        bl_view_job_message(job, "%s not stored as a whole: %s steps of them are missing from the sources",
+                            bl_text_plural(a, missing, "sequence is|sequences are"), bl_text_count(b, steps));
 }
 
 /* Opens the tables of the sources as one, whose rows are those of the subset. */

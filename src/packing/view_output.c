@@ -1,11 +1,9 @@
 /* The directory of a view that is made: what decides the view, and whether the directory holds it already. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -15,6 +13,7 @@
 #include "packing/identity.h"
 #include "packing/view_job.h"
 #include "store/epochs.h"
+#include "store/missing.h"
 
 /* What decides the view: the options, the padding, and what the sources are. */
 static int view_identify(struct bl_view_job *job, struct bl_error *e)
@@ -70,31 +69,37 @@ static int output_check_entries(const char *dir, struct bl_error *e)
     return code;
 }
 
-/* Removes the plans of an interrupted run, which may have had more epochs. */
-static int output_sweep_plans(const char *dir, struct bl_error *e)
+/* The sources of a view that was made before may lie elsewhere now: it gets their paths. */
+static int output_set_paths(const struct bl_view_job *job, struct bl_manifest *there, struct bl_error *e)
 {
-    const struct bl_manifest none = {0};
-    DIR *entries = NULL;
-    char *path = bl_path_join(dir, BL_EPOCHS_DIR);
-    int code = path ? bl_fs_opendir(path, &entries, e) : bl_error_memory(e);
-    const struct dirent *entry;
-    while (!code && entries && (entry = readdir(entries))) {
-        if (bl_epochs_is_leftover(&none, entry->d_name) && unlinkat(dirfd(entries), entry->d_name, 0) != 0 &&
-            errno != ENOENT)
-            code = bl_error_errno(e, BL_EFAIL, "cannot remove %s from %s", entry->d_name, path);
+    const char *dir = job->request->output;
+    bool moved = false;
+    int code = BL_OK;
+    for (size_t s = 0; s < there->sources && !code; s++) {
+        char *path = NULL;
+        code = bl_view_source_make_path(dir, job->request->dir[s], &path, e);
+        if (code || strcmp(path, there->source[s].path) == 0) {
+            free(path);
+            continue;
+        }
+        free(there->source[s].path);
+        there->source[s].path = path;
+        moved = true;
     }
-    if (entries)
-        closedir(entries);
-    free(path);
-    return code;
+    if (code || !moved)
+        return code;
+    bl_view_job_message(job, "%s: its datasets have moved, and it has their paths now", dir);
+    return bl_manifest_write(there, dir, e);
 }
 
-/* The same view, complete, is left as it is. */
+/* The same view is left as it is, unless files of it are missing or cut: then *same is false, and they are made again.
+ */
 static int output_compare(struct bl_view_job *job, bool *same, struct bl_error *e)
 {
     const char *dir = job->request->output;
     struct bl_manifest there;
     struct bl_buffer lines = {0}, what = {0};
+    struct bl_error missing = {0};
     int code = bl_manifest_read(&there, dir, e);
     if (code)
         return code;
@@ -107,10 +112,12 @@ static int output_compare(struct bl_view_job *job, bool *same, struct bl_error *
         code = bl_buffer_check(&what, e);
     if (!code)
         code = bl_identity_compare(lines.data, job->identity.data, what.data, e);
-    *same = !code;
+    *same = !code && bl_missing_check_files(dir, &there, &missing) == BL_OK;
+    if (*same)
+        code = output_set_paths(job, &there, e);
     bl_buffer_free(&lines);
     bl_buffer_free(&what);
-    if (code) {
+    if (code || !*same) {
         bl_manifest_free(&there);
         return code;
     }
@@ -119,20 +126,9 @@ static int output_compare(struct bl_view_job *job, bool *same, struct bl_error *
     return BL_OK;
 }
 
-/* Only one process at a time makes a view. On a file system without locks that protection is missing. */
-static int output_lock(struct bl_view_job *job, struct bl_error *e)
-{
-    const char *dir = job->request->output;
-    job->lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (job->lock < 0)
-        return bl_error_errno(e, errno == ENOTDIR ? BL_EUSAGE : BL_EFAIL, "cannot open %s", dir);
-    if (flock(job->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        return bl_error_set(e, BL_EFAIL, "%s: another bload view is running there", dir);
-    return BL_OK;
-}
-
 int bl_view_job_open_output(struct bl_view_job *job, bool *same, struct bl_error *e)
 {
+    const struct bl_manifest none = {0};
     const char *dir = job->request->output;
     bool there;
     *same = false;
@@ -142,13 +138,11 @@ int bl_view_job_open_output(struct bl_view_job *job, bool *same, struct bl_error
     job->is_new = access(dir, F_OK) != 0;
     code = job->is_new ? bl_fs_mkdirs(dir, e) : BL_OK;
     if (!code)
-        code = output_lock(job, e);
+        code = bl_fs_lock_directory(dir, "bload view", &job->lock, e);
     if (!code)
         code = bl_fs_find(dir, BL_MANIFEST_FILE, &there, e);
     if (code)
         return code;
-    if (there)
-        return output_compare(job, same, e);
-    code = output_check_entries(dir, e);
-    return code ? code : output_sweep_plans(dir, e);
+    code = there ? output_compare(job, same, e) : output_check_entries(dir, e);
+    return code || there ? code : bl_epochs_sweep(dir, job->lock, &none, e);
 }

@@ -43,8 +43,7 @@ static int source_name(const struct bl_view_request *r, int s, char **name, stru
 static int source_refuse_view(const struct bl_manifest *m, const char *dir, struct bl_error *e)
 {
     struct bl_buffer names = {0};
-    for (size_t s = 0; s < m->sources; s++)
-        bl_buffer_printf(&names, "%s%s", s ? ", " : "", m->source[s].path);
+    bl_manifest_append_paths(m, &names);
     int code = bl_buffer_check(&names, e);
     if (!code)
         code = bl_error_set(e, BL_EUSAGE, "%s is a view itself: name its sources instead (from there: %s)", dir,
@@ -100,18 +99,33 @@ static void fields_describe(const struct bl_format *format, struct bl_buffer *ou
 /* The fields of two sources must agree in number, order, name, type, shape and kind of encoding. */
 static int fields_compare(const struct bl_view_job *job, int s, struct bl_error *e)
 {
+    const struct bl_format *first = &job->source[0].manifest.format, *other = &job->source[s].manifest.format;
     struct bl_buffer one = {0}, two = {0};
-    fields_describe(&job->source[0].manifest.format, &one);
-    fields_describe(&job->source[s].manifest.format, &two);
+    if (bl_format_has_same_fields(first, other))
+        return BL_OK;
+    fields_describe(first, &one);
+    fields_describe(other, &two);
     int code = bl_buffer_check(&one, e);
     if (!code)
         code = bl_buffer_check(&two, e);
-    if (!code && strcmp(one.data, two.data) != 0)
+    if (!code)
         code = bl_error_set(e, BL_EUSAGE, "the fields of the sources differ: %s has %s; %s has %s",
                             job->request->dir[0], one.data, job->request->dir[s], two.data);
     bl_buffer_free(&one);
     bl_buffer_free(&two);
     return code;
+}
+
+/* Blocks have padding of their own, so a source may have another: that of the first is taken, which is told. */
+static void padding_compare(const struct bl_view_job *job, int s)
+{
+    const struct bl_manifest *first = &job->source[0].manifest, *other = &job->source[s].manifest;
+    bool same = strcmp(bl_manifest_option(first, "pad"), bl_manifest_option(other, "pad")) == 0;
+    for (int f = 0; f < first->format.fields.count; f++)
+        same &= first->format.fields.field[f].pad == other->format.fields.field[f].pad;
+    if (!same)
+        bl_view_job_message(job, "%s has another padding than %s: blocks are padded as those of %s",
+                            job->request->dir[s], job->request->dir[0], job->request->dir[0]);
 }
 
 /* The type of an attribute in all sources; false: one of them lacks it. Integers and other numbers become F64. */
@@ -170,6 +184,8 @@ static int view_adopt(struct bl_view_job *job, struct bl_error *e)
     for (int s = 1; s < job->request->count && !code; s++) {
         m->format.has_segment_ids &= job->source[s].manifest.format.has_segment_ids;
         code = fields_compare(job, s, e);
+        if (!code)
+            padding_compare(job, s);
     }
     if (!code)
         attributes_choose(job);

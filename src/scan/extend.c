@@ -19,8 +19,7 @@
 static int extend_refuse_view(const struct bl_manifest *m, const char *name, struct bl_error *e)
 {
     struct bl_buffer names = {0};
-    for (size_t s = 0; s < m->sources; s++)
-        bl_buffer_printf(&names, "%s%s", s ? ", " : "", m->source[s].path);
+    bl_manifest_append_paths(m, &names);
     int code = bl_buffer_check(&names, e);
     if (!code)
         code = bl_error_set(e, BL_EUSAGE, "--extend %s is a view: name its datasets instead (from there: %s)", name,

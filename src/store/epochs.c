@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -72,19 +72,13 @@ int64_t bl_epochs_count(const struct bl_manifest *m)
 
 /* --- the directory ---------------------------------------------------------------------------------------------- */
 
-/* Only one process at a time: two would each write a manifest without the other's plans. On a file system without locks
- * that protection is missing. Returns the descriptor or a code. */
-static int epochs_lock(const char *dir, struct bl_error *e)
+/* Only one process at a time: two would each write a manifest without the other's plans. */
+static int epochs_lock(const char *dir, int *fd, struct bl_error *e)
 {
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return errno == ENOENT || errno == ENOTDIR
-                   ? bl_error_set(e, BL_EUSAGE, "%s is not a finished dataset: it has no " BL_MANIFEST_FILE, dir)
-                   : bl_error_errno(e, BL_EFAIL, "cannot open %s", dir);
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-        return fd;
-    close(fd);
-    return bl_error_set(e, BL_EFAIL, "%s: another bload plan --dataset is running there", dir);
+    struct stat status;
+    if (stat(dir, &status) == 0 ? !S_ISDIR(status.st_mode) : errno == ENOENT || errno == ENOTDIR)
+        return bl_error_set(e, BL_EUSAGE, "%s is not a finished dataset: it has no " BL_MANIFEST_FILE, dir);
+    return bl_fs_lock_directory(dir, "bload plan --dataset", fd, e);
 }
 
 static bool entry_is_leftover_manifest(const struct bl_manifest *m, const char *entry)
@@ -112,7 +106,7 @@ static int epochs_sweep_folder(int fd, const char *dir, const struct bl_manifest
     return code;
 }
 
-static int epochs_sweep(const char *dir, int dir_fd, const struct bl_manifest *m, struct bl_error *e)
+int bl_epochs_sweep(const char *dir, int dir_fd, const struct bl_manifest *m, struct bl_error *e)
 {
     int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
@@ -430,23 +424,23 @@ int bl_epochs_add(const struct bl_epochs *epochs, struct bl_epochs_result *made,
     struct bl_manifest *m = &a.dataset.manifest;
     struct bl_error unimportant = {0};
     *made = (struct bl_epochs_result){0};
-    int fd = epochs_lock(epochs->dir, e);
-    if (fd < 0)
-        return fd;
+    int fd, code = epochs_lock(epochs->dir, &fd, e);
+    if (code)
+        return code;
     int64_t before = 0;
-    int code = bl_dataset_open(&a.dataset, epochs->dir, e);
+    code = bl_dataset_open(&a.dataset, epochs->dir, e);
     if (code)
         goto out;
     before = bl_epochs_count(m);
-    code = epochs_sweep(epochs->dir, fd, m, e);
+    code = bl_epochs_sweep(epochs->dir, fd, m, e);
     if (!code)
         code = epochs->count ? epochs_add(&a, e) : epochs_remove(m, epochs->dir, e);
     /* Removes what is not listed any more, or what an error left behind: unless the manifest on disk may already list
      * it. */
     if (!code && !epochs->count)
-        code = epochs_sweep(epochs->dir, fd, m, e);
+        code = bl_epochs_sweep(epochs->dir, fd, m, e);
     else if (code && !a.added)
-        epochs_sweep(epochs->dir, fd, m, &unimportant);
+        bl_epochs_sweep(epochs->dir, fd, m, &unimportant);
 out:
     *made = (struct bl_epochs_result){a.added, epochs->count ? 0 : before, code ? before : bl_epochs_count(m)};
     bl_planner_free(&a.planner);

@@ -47,6 +47,10 @@ int64_t bl_epochs_count(const struct bl_manifest *manifest);
 /* The number of the epoch whose plan has this name in the dataset's directory, or 0. */
 int64_t bl_epochs_number(const char *name);
 
+/* Removes what interrupted runs left: unfinished manifests, plans that the manifest does not list, and DIR/plans if it
+ * is empty. fd: the directory. */
+int bl_epochs_sweep(const char *dir, int fd, const struct bl_manifest *manifest, struct bl_error *e);
+
 /* Whether a file of this name in DIR/plans was left by an interrupted run: a plan that the manifest does not list, or
  * an incomplete one. */
 bool bl_epochs_is_leftover(const struct bl_manifest *manifest, const char *entry);

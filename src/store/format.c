@@ -199,6 +199,22 @@ size_t bl_format_frame_size(const struct bl_format *format)
     return format->frame_size ? format->frame_size : BL_FRAME_MAX;
 }
 
+static bool fields_are_same(const struct bl_field *a, const struct bl_field *b)
+{
+    bool same = strcmp(a->name, b->name) == 0 && a->dtype == b->dtype && a->rank == b->rank;
+    for (int i = 0; i < a->rank && same; i++)
+        same = a->shape[i] == b->shape[i];
+    return same;
+}
+
+bool bl_format_has_same_fields(const struct bl_format *a, const struct bl_format *b)
+{
+    bool same = a->fields.count == b->fields.count;
+    for (int f = 0; f < a->fields.count && same; f++)
+        same = fields_are_same(&a->fields.field[f], &b->fields.field[f]) && a->encoding[f].kind == b->encoding[f].kind;
+    return same;
+}
+
 int64_t bl_format_shards(const struct bl_format *format)
 {
     return (format->blocks - 1) / format->blocks_per_shard + 1;

@@ -63,6 +63,9 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e);
 /* Whether a table, attribute or field has the name, or no tensor may have it. */
 bool bl_format_has(const struct bl_format *format, const char *name);
 
+/* Whether both have the same fields in the same order: names, types, shapes of a step, and kinds of encoding. */
+bool bl_format_has_same_fields(const struct bl_format *a, const struct bl_format *b);
+
 /* Whether some field has the encoding. */
 bool bl_format_encodes(const struct bl_format *format, enum bl_encoding_kind kind);
 

@@ -85,6 +85,12 @@ int bl_manifest_index_fields(const struct bl_manifest *manifest)
     return bl_manifest_is_view(manifest) ? 0 : manifest->format.fields.count;
 }
 
+void bl_manifest_append_paths(const struct bl_manifest *manifest, struct bl_buffer *out)
+{
+    for (size_t s = 0; s < manifest->sources; s++)
+        bl_buffer_printf(out, "%s%s", s ? ", " : "", manifest->source[s].path);
+}
+
 struct bl_view_source *bl_manifest_append_source(struct bl_manifest *manifest, struct bl_error *e)
 {
     if (BL_ARRAY_RESIZE(manifest->source, manifest->sources + 1, e))

@@ -80,6 +80,9 @@ bool bl_manifest_is_blend(const struct bl_manifest *manifest);
 /* The fields that have checksums in the index: those of a dataset. */
 int bl_manifest_index_fields(const struct bl_manifest *manifest);
 
+/* Appends the paths of the sources: "../a, ../b". */
+void bl_manifest_append_paths(const struct bl_manifest *manifest, struct bl_buffer *out);
+
 /* Adds a source, all zero. NULL: out of memory. */
 struct bl_view_source *bl_manifest_append_source(struct bl_manifest *manifest, struct bl_error *e);
 

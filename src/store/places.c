@@ -20,6 +20,12 @@ static bool places_range(const struct bl_places *p, int64_t row, int64_t *first,
     return *first >= 0 && *first < *end && *end <= p->parts;
 }
 
+/* Whether a part has steps, at places whose sums cannot overflow. */
+static bool place_is_sound(const struct bl_place *place)
+{
+    return place->source_start >= 0 && place->source_start <= INT64_MAX / 2 && place->start >= 0 && place->length > 0;
+}
+
 int64_t bl_places_begin(const struct bl_places *p, int64_t row)
 {
     int64_t first, end;
@@ -31,8 +37,8 @@ int64_t bl_places_steps(const struct bl_places *p, int64_t row)
     int64_t first, end;
     if (!places_range(p, row, &first, &end))
         return 0;
-    const struct bl_place last = bl_places_get(p, end - 1);
-    return last.source_start + last.length - bl_places_get(p, first).source_start;
+    const struct bl_place begin = bl_places_get(p, first), last = bl_places_get(p, end - 1);
+    return place_is_sound(&begin) && place_is_sound(&last) ? last.source_start + last.length - begin.source_start : 0;
 }
 
 int64_t bl_places_find(const struct bl_places *p, int64_t row, int64_t step)
@@ -48,7 +54,8 @@ int64_t bl_places_find(const struct bl_places *p, int64_t row, int64_t step)
             high = middle;
     }
     const struct bl_place found = bl_places_get(p, low);
-    return step >= found.source_start && step - found.source_start < found.length ? low : -1;
+    bool has = place_is_sound(&found) && step >= found.source_start && step - found.source_start < found.length;
+    return has ? low : -1;
 }
 
 /* --- collecting ------------------------------------------------------------------------------------------------- */

@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,24 +14,6 @@
 #include "base/text.h"
 #include "store/dataset.h"
 #include "store/row_reader.h"
-
-/* Receives faults. */
-struct fault_sink {
-    bl_fault *fault;
-    void *context;
-};
-
-static void verify_report(const struct fault_sink *r, const char *file, const char *format, ...) BL_PRINTF(3, 4);
-
-static void verify_report(const struct fault_sink *r, const char *file, const char *format, ...)
-{
-    char text[1200];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    r->fault(r->context, file, text);
-}
 
 /* --- files ------------------------------------------------------------------------------------------------------ */
 
@@ -48,41 +29,24 @@ static unsigned verify_bit(const char *name)
     return 0;
 }
 
-static void verify_file(struct bl_verify *v, const struct bl_manifest_file *file, const struct fault_sink *r)
-{
-    struct bl_error e = {0};
-    int64_t bytes = 0;
-    uint64_t checksum = 0;
-    char *path = bl_path_join(v->dir, file->name);
-    int code = path ? bl_checksum_file(path, &bytes, &checksum, &e) : bl_error_memory(&e);
-    if (code)
-        verify_report(r, file->name, "%s", e.text);
-    else if (bytes != file->bytes)
-        verify_report(r, file->name, "has %" PRId64 " bytes, the manifest says %" PRId64, bytes, file->bytes);
-    else if (checksum != file->checksum)
-        verify_report(r, file->name, "checksum %016" PRIx64 ", the manifest says %016" PRIx64, checksum,
-                      file->checksum);
-    if (code || bytes < file->bytes)
-        v->cut |= verify_bit(file->name);
-    free(path);
-}
-
-static void verify_listed_files(struct bl_verify *v, const struct fault_sink *r)
+static void verify_listed_files(struct bl_verify *v, const struct bl_fault_sink *r)
 {
     for (size_t n = 0; n < sizeof needed / sizeof *needed; n++) {
         if (!bl_manifest_find_file(&v->manifest, needed[n]))
-            verify_report(r, BL_MANIFEST_FILE, "does not list %s", needed[n]);
+            bl_fault_report(r, BL_MANIFEST_FILE, "does not list %s", needed[n]);
     }
-    for (size_t i = 0; i < v->manifest.files; i++)
-        verify_file(v, &v->manifest.file[i], r);
+    for (size_t i = 0; i < v->manifest.files; i++) {
+        if (!bl_fault_check_file(r, v->dir, &v->manifest.file[i]))
+            v->cut |= verify_bit(v->manifest.file[i].name);
+    }
 }
 
 /* Of a file that was found to be missing or cut that is said already: what cannot be read for it is no other fault. */
-static void verify_report_unread(const struct bl_verify *v, const struct fault_sink *r, const char *file,
+static void verify_report_unread(const struct bl_verify *v, const struct bl_fault_sink *r, const char *file,
                                  const struct bl_error *e)
 {
     if (!(v->cut & verify_bit(file)))
-        verify_report(r, file, "%s", e->text);
+        bl_fault_report(r, file, "%s", e->text);
 }
 
 /* --- sequences -------------------------------------------------------------------------------------------------- */
@@ -111,7 +75,7 @@ static int verify_read_lengths(struct bl_verify *v, struct bl_error *e)
     return code;
 }
 
-static void verify_read_sequences(struct bl_verify *v, const struct fault_sink *r)
+static void verify_read_sequences(struct bl_verify *v, const struct bl_fault_sink *r)
 {
     struct bl_error e = {0};
     if (bl_sequences_open_dataset(&v->sequences, v->dir, NULL, &e) || verify_read_lengths(v, &e)) {
@@ -120,31 +84,32 @@ static void verify_read_sequences(struct bl_verify *v, const struct fault_sink *
     }
     v->has_sequences = true;
     if (bl_attribute_values_read(&v->values, &v->sequences, &v->manifest.format, &e))
-        verify_report(r, BL_SEQUENCES_FILE, "%s", e.text);
+        bl_fault_report(r, BL_SEQUENCES_FILE, "%s", e.text);
     else
         v->has_values = true;
 }
 
-static void verify_statuses(const struct bl_verify *v, const struct fault_sink *r)
+static void verify_statuses(const struct bl_verify *v, const struct bl_fault_sink *r)
 {
     const int64_t *by_status = v->sequences.by_status;
     if (v->has_sequences &&
         (by_status[BL_ROW_SKIPPED] != v->manifest.skipped || by_status[BL_ROW_FAILED] != v->manifest.failed))
-        verify_report(r, BL_SEQUENCES_FILE,
-                      "has %" PRId64 " skipped and %" PRId64 " failed rows, the manifest says %" PRId64 " and %" PRId64,
-                      by_status[BL_ROW_SKIPPED], by_status[BL_ROW_FAILED], v->manifest.skipped, v->manifest.failed);
+        bl_fault_report(r, BL_SEQUENCES_FILE,
+                        "has %" PRId64 " skipped and %" PRId64 " failed rows, the manifest says %" PRId64
+                        " and %" PRId64,
+                        by_status[BL_ROW_SKIPPED], by_status[BL_ROW_FAILED], v->manifest.skipped, v->manifest.failed);
 }
 
 /* --- the plan --------------------------------------------------------------------------------------------------- */
 
-static void verify_count(const struct fault_sink *r, const char *word, int64_t counted, int64_t listed)
+static void verify_count(const struct bl_fault_sink *r, const char *word, int64_t counted, int64_t listed)
 {
     if (counted != listed)
-        verify_report(r, BL_MANIFEST_FILE, "\"%s\" is %" PRId64 ", the plan has %" PRId64, word, listed, counted);
+        bl_fault_report(r, BL_MANIFEST_FILE, "\"%s\" is %" PRId64 ", the plan has %" PRId64, word, listed, counted);
 }
 
 /* Compares the manifest with the plan, recounted from index and sequences. */
-static void verify_plan_info(const struct bl_verify *v, const struct fault_sink *r)
+static void verify_plan_info(const struct bl_verify *v, const struct bl_fault_sink *r)
 {
     const struct bl_plan_info *w = &v->manifest.plan_info;
     const struct bl_plan *plan = &v->plan;
@@ -155,20 +120,20 @@ static void verify_plan_info(const struct bl_verify *v, const struct fault_sink 
     verify_count(r, "deleted", plan->deleted, w->deleted);
     verify_count(r, "cut", plan->cut, w->cut);
     if (w->lower_bound > w->blocks)
-        verify_report(r, BL_MANIFEST_FILE, "\"lower_bound\" is %" PRId64 " but %" PRId64 " blocks are enough",
-                      w->lower_bound, w->blocks);
+        bl_fault_report(r, BL_MANIFEST_FILE, "\"lower_bound\" is %" PRId64 " but %" PRId64 " blocks are enough",
+                        w->lower_bound, w->blocks);
     double wrong = w->efficiency - bl_plan_efficiency(plan);
     if (wrong > 1e-9 || wrong < -1e-9)
-        verify_report(r, BL_MANIFEST_FILE, "\"efficiency\" is %.12g, the plan's is %.12g", w->efficiency,
-                      bl_plan_efficiency(plan));
+        bl_fault_report(r, BL_MANIFEST_FILE, "\"efficiency\" is %.12g, the plan's is %.12g", w->efficiency,
+                        bl_plan_efficiency(plan));
     if (plan->max_sequences > v->manifest.format.S)
-        verify_report(r, BL_MANIFEST_FILE, "\"S\" is %" PRId64 ", but a block has %" PRId64 " sequences",
-                      v->manifest.format.S, plan->max_sequences);
+        bl_fault_report(r, BL_MANIFEST_FILE, "\"S\" is %" PRId64 ", but a block has %" PRId64 " sequences",
+                        v->manifest.format.S, plan->max_sequences);
     if (bl_plan_has_parts(plan) && !v->manifest.format.has_source_start)
-        verify_report(r, BL_MANIFEST_FILE, "\"source_start\" is false, but the plan has parts of sequences");
+        bl_fault_report(r, BL_MANIFEST_FILE, "\"source_start\" is false, but the plan has parts of sequences");
 }
 
-static void verify_open_index(struct bl_verify *v, const struct fault_sink *r)
+static void verify_open_index(struct bl_verify *v, const struct bl_fault_sink *r)
 {
     struct bl_error e = {0};
     v->has_index = !bl_index_open(&v->index, v->dir, v->manifest.format.blocks, v->manifest.format.fields.count, &e);
@@ -176,7 +141,7 @@ static void verify_open_index(struct bl_verify *v, const struct fault_sink *r)
         verify_report_unread(v, r, BL_INDEX_FILE, &e);
 }
 
-static void verify_plan(struct bl_verify *v, const struct fault_sink *r)
+static void verify_plan(struct bl_verify *v, const struct bl_fault_sink *r)
 {
     const struct bl_format *format = &v->manifest.format;
     struct bl_error e = {0};
@@ -184,26 +149,26 @@ static void verify_plan(struct bl_verify *v, const struct fault_sink *r)
     if (!v->has_index)
         return;
     if (bl_index_plan_digest(&v->index, format->T, digest, &e)) {
-        verify_report(r, BL_INDEX_FILE, "%s", e.text);
+        bl_fault_report(r, BL_INDEX_FILE, "%s", e.text);
         return;
     }
     if (strcmp(digest, format->plan_digest) != 0)
-        verify_report(r, BL_INDEX_FILE, "plan digest %s, the manifest says %s", digest, format->plan_digest);
+        bl_fault_report(r, BL_INDEX_FILE, "plan digest %s, the manifest says %s", digest, format->plan_digest);
     if (bl_index_read_plan(&v->index, format->T, bl_manifest_align(&v->manifest), &v->plan, &e)) {
-        verify_report(r, BL_INDEX_FILE, "%s", e.text);
+        bl_fault_report(r, BL_INDEX_FILE, "%s", e.text);
         return;
     }
     v->plan.is_store = bl_plan_info_is_store(&v->manifest.plan_info);
     if (!v->has_sequences)
         return;
     if (bl_plan_check(&v->plan, v->sequences.length, v->sequences.count, &e)) {
-        verify_report(r, BL_INDEX_FILE, "%s", e.text);
+        bl_fault_report(r, BL_INDEX_FILE, "%s", e.text);
         return;
     }
     int64_t dropped = v->sequences.by_status[BL_ROW_DROPPED] - v->sequences.excluded;
     if (v->plan.dropped != dropped)
-        verify_report(r, BL_SEQUENCES_FILE, "has %" PRId64 " dropped rows, the plan leaves %" PRId64 " out", dropped,
-                      v->plan.dropped);
+        bl_fault_report(r, BL_SEQUENCES_FILE, "has %" PRId64 " dropped rows, the plan leaves %" PRId64 " out", dropped,
+                        v->plan.dropped);
     verify_plan_info(v, r);
     /* A plan with more pieces in a block than S cannot be compared with the tables. */
     v->has_plan = v->plan.max_sequences <= format->S;
@@ -225,7 +190,7 @@ static bool verify_part_fits(const struct bl_verify *v)
     return true;
 }
 
-static void verify_read_part(struct bl_verify *v, int64_t first, int64_t end, const struct fault_sink *r)
+static void verify_read_part(struct bl_verify *v, int64_t first, int64_t end, const struct bl_fault_sink *r)
 {
     const struct bl_format *format = &v->manifest.format;
     struct bl_error e = {0};
@@ -235,9 +200,9 @@ static void verify_read_part(struct bl_verify *v, int64_t first, int64_t end, co
     int64_t last = end * format->blocks_per_shard;
     if (bl_index_read_part(&v->index, format->T, bl_manifest_align(&v->manifest), v->first_block,
                            last < format->blocks ? last : format->blocks, &v->plan, &e))
-        verify_report(r, BL_INDEX_FILE, "%s", e.text);
+        bl_fault_report(r, BL_INDEX_FILE, "%s", e.text);
     else if (!verify_part_fits(v))
-        verify_report(
+        bl_fault_report(
             r, BL_INDEX_FILE,
             "has blocks with more sequences than the manifest says, or sequences that are not in " BL_SEQUENCES_FILE);
     else
@@ -255,12 +220,12 @@ static bool name_is_shard(const struct bl_format *format, const char *file)
 }
 
 /* Checks DIR/shards, or a folder in it. */
-static void verify_folder(const struct bl_verify *v, const char *folder, bool inner, const struct fault_sink *r)
+static void verify_folder(const struct bl_verify *v, const char *folder, bool inner, const struct bl_fault_sink *r)
 {
     char *path = bl_path_join(v->dir, folder);
     DIR *entries = path ? opendir(path) : NULL;
     if (!entries)
-        verify_report(r, folder, "cannot be read: %s", strerror(errno));
+        bl_fault_report(r, folder, "cannot be read: %s", strerror(errno));
     const struct dirent *entry;
     while (entries && (entry = readdir(entries))) {
         struct stat status;
@@ -270,7 +235,7 @@ static void verify_folder(const struct bl_verify *v, const char *folder, bool in
         if (file && !inner && fstatat(dirfd(entries), entry->d_name, &status, 0) == 0 && S_ISDIR(status.st_mode))
             verify_folder(v, file, true, r);
         else if (file && !name_is_shard(&v->manifest.format, file))
-            verify_report(r, file, "belongs to no shard of the dataset");
+            bl_fault_report(r, file, "belongs to no shard of the dataset");
         free(file);
     }
     if (entries)
@@ -278,7 +243,7 @@ static void verify_folder(const struct bl_verify *v, const char *folder, bool in
     free(path);
 }
 
-static void verify_read_shard_table(struct bl_verify *v, const struct fault_sink *r)
+static void verify_read_shard_table(struct bl_verify *v, const struct bl_fault_sink *r)
 {
     struct bl_error e = {0};
     if (bl_shard_table_read(v->dir, &v->manifest.format, &v->shards, &e))
@@ -290,7 +255,7 @@ static void verify_read_shard_table(struct bl_verify *v, const struct fault_sink
 int bl_verify_open(struct bl_verify *v, const char *dir, const struct bl_cancel *cancel, bl_fault *fault, void *context,
                    struct bl_error *e)
 {
-    const struct fault_sink r = {fault, context};
+    const struct bl_fault_sink r = {fault, context};
     *v = (struct bl_verify){.dir = dir, .cancel = cancel, .index.fd = -1};
     struct bl_error why = {0};
     bool sound = false;
@@ -298,8 +263,8 @@ int bl_verify_open(struct bl_verify *v, const char *dir, const struct bl_cancel 
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", why.text);
     if (code || !sound)
-        verify_report(&r, BL_MANIFEST_FILE, "%s",
-                      code ? why.text : "wrong checksum: the file is damaged or was edited");
+        bl_fault_report(&r, BL_MANIFEST_FILE, "%s",
+                        code ? why.text : "wrong checksum: the file is damaged or was edited");
     if (code)
         return BL_OK;
     v->has_manifest = true;
@@ -308,7 +273,7 @@ int bl_verify_open(struct bl_verify *v, const char *dir, const struct bl_cancel 
 
 int bl_verify_files(struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
 {
-    const struct fault_sink r = {fault, context};
+    const struct bl_fault_sink r = {fault, context};
     if (!v->has_manifest)
         return BL_OK;
     verify_listed_files(v, &r);
@@ -327,7 +292,7 @@ int bl_verify_files(struct bl_verify *v, bl_fault *fault, bl_fault *remark, void
 /* The index has all that the tables of the shards are compared with, but failed sequences and attributes. */
 int bl_verify_prepare_part(struct bl_verify *v, int64_t first, int64_t end, bl_fault *fault, void *context)
 {
-    const struct fault_sink r = {fault, context};
+    const struct bl_fault_sink r = {fault, context};
     if (!v->has_manifest || first == end)
         return BL_OK;
     bool needs_sequences = v->manifest.failed || v->manifest.format.attributes;
@@ -347,10 +312,10 @@ int64_t bl_verify_shards(const struct bl_verify *v)
 
 void bl_verify_finish(const struct bl_verify *v, int64_t failed_steps, bl_fault *fault, void *context)
 {
-    const struct fault_sink r = {fault, context};
+    const struct bl_fault_sink r = {fault, context};
     if (v->has_plan && failed_steps != v->manifest.failed_steps)
-        verify_report(&r, BL_MANIFEST_FILE, "\"failed_steps\" is %" PRId64 ", the shards have %" PRId64,
-                      v->manifest.failed_steps, failed_steps);
+        bl_fault_report(&r, BL_MANIFEST_FILE, "\"failed_steps\" is %" PRId64 ", the shards have %" PRId64,
+                        v->manifest.failed_steps, failed_steps);
 }
 
 void bl_verify_close(struct bl_verify *v)

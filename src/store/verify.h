@@ -10,14 +10,12 @@
 #include "base/error.h"
 #include "kind/kind.h"
 #include "plan/plan.h"
+#include "store/fault.h"
 #include "store/index.h"
 #include "store/manifest.h"
 #include "store/sequences.h"
 #include "store/shard_table.h"
 #include "store/attribute_values.h"
-
-/* Called for each fault: the file, relative to the dataset's directory, and what is wrong. */
-typedef void bl_fault(void *context, const char *file, const char *text);
 
 /* What the shards are compared with: constant while they are verified. */
 struct bl_verify {

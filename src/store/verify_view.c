@@ -1,33 +1,17 @@
 #include "store/verify_view.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
 #include "store/epochs.h"
 #include "store/view.h"
 
 struct view_check {
     struct bl_view view;
-    bl_fault *fault;
-    void *context;
+    struct bl_fault_sink sink;
     int64_t most; /* sequences in a block of any plan */
 };
-
-static void check_report(const struct view_check *c, const char *file, const char *format, ...) BL_PRINTF(3, 4);
-
-static void check_report(const struct view_check *c, const char *file, const char *format, ...)
-{
-    char text[1200];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    c->fault(c->context, file, text);
-}
 
 /* --- places ----------------------------------------------------------------------------------------------------- */
 
@@ -54,7 +38,7 @@ static int check_places(const struct view_check *c, struct bl_error *e)
     if (!code)
         code = bl_places_collect(&made, index, first_row, m->sources, e);
     if (code == BL_EDATA) {
-        check_report(c, BL_PLACES_FILE, "%s", e->text);
+        bl_fault_report(&c->sink, BL_PLACES_FILE, "%s", e->text);
         bl_error_clear(e);
         code = BL_OK;
     } else if (!code && !(made.parts == its->parts && table_is_same(made.block, its->block, made.parts, 8) &&
@@ -62,7 +46,7 @@ static int check_places(const struct view_check *c, struct bl_error *e)
                           table_is_same(made.length, its->length, made.parts, 4) &&
                           table_is_same(made.source_start, its->source_start, made.parts, 8) &&
                           table_is_same(made.row_ptr, its->row_ptr, made.rows + 1, 8))) {
-        check_report(c, BL_PLACES_FILE, "differs from what the indexes of the sources say");
+        bl_fault_report(&c->sink, BL_PLACES_FILE, "differs from what the indexes of the sources say");
     }
     bl_places_free(&made);
     free(index);
@@ -81,8 +65,9 @@ static int64_t check_pieces(const struct view_check *c, const char *file, const 
         int64_t row = plan->sequence[p], first = plan->source_start ? plan->source_start[p] : 0;
         int64_t begin = bl_places_begin(places, row), steps = bl_places_steps(places, row);
         if (!steps || first < begin || plan->length[p] > begin + steps - first) {
-            check_report(c, file, "piece %zu: steps %" PRId64 " to %" PRId64 " of sequence %" PRId64 " are not stored",
-                         p, first, first + plan->length[p], row);
+            bl_fault_report(&c->sink, file,
+                            "piece %zu: steps %" PRId64 " to %" PRId64 " of sequence %" PRId64 " are not stored", p,
+                            first, first + plan->length[p], row);
             return -1;
         }
         placed += plan->length[p];
@@ -99,11 +84,11 @@ static void check_counts(const struct view_check *c, const struct bl_plan *plan,
     for (size_t s = 0; s < m->sources; s++)
         sum += m->source[s].steps;
     if (w->steps - w->deleted != placed || sum != placed)
-        check_report(c, BL_MANIFEST_FILE, "has %" PRId64 " steps, its sources %" PRId64 ", the plan %" PRId64,
-                     w->steps - w->deleted, sum, placed);
+        bl_fault_report(&c->sink, BL_MANIFEST_FILE, "has %" PRId64 " steps, its sources %" PRId64 ", the plan %" PRId64,
+                        w->steps - w->deleted, sum, placed);
     if (w->padding != (int64_t)plan->blocks * plan->T - placed)
-        check_report(c, BL_MANIFEST_FILE, "\"padding\" is %" PRId64 ", the plan has %" PRId64, w->padding,
-                     (int64_t)plan->blocks * plan->T - placed);
+        bl_fault_report(&c->sink, BL_MANIFEST_FILE, "\"padding\" is %" PRId64 ", the plan has %" PRId64, w->padding,
+                        (int64_t)plan->blocks * plan->T - placed);
 }
 
 static int check_plan(struct view_check *c, int64_t epoch, const char *file, struct bl_error *e)
@@ -119,7 +104,7 @@ static int check_plan(struct view_check *c, int64_t epoch, const char *file, str
     if (code)
         goto out;
     if (!epoch && strcmp(digest, format->plan_digest) != 0)
-        check_report(c, file, "plan digest %s, the manifest says %s", digest, format->plan_digest);
+        bl_fault_report(&c->sink, file, "plan digest %s, the manifest says %s", digest, format->plan_digest);
     int64_t placed = check_pieces(c, file, &plan);
     if (!epoch && placed >= 0)
         check_counts(c, &plan, placed);
@@ -130,7 +115,7 @@ static int check_plan(struct view_check *c, int64_t epoch, const char *file, str
 out:
     bl_plan_free(&plan);
     if (code == BL_EDATA || code == BL_EUSAGE) {
-        check_report(c, file, "%s", e->text);
+        bl_fault_report(&c->sink, file, "%s", e->text);
         bl_error_clear(e);
         return BL_OK;
     }
@@ -149,34 +134,17 @@ static int check_plans(struct view_check *c, const struct bl_cancel *cancel, str
             code = check_plan(c, epoch, m->file[i].name, e);
     }
     if (!code && c->most > m->format.S)
-        check_report(c, BL_MANIFEST_FILE, "\"S\" is %" PRId64 ", but a block has %" PRId64 " sequences", m->format.S,
-                     c->most);
+        bl_fault_report(&c->sink, BL_MANIFEST_FILE, "\"S\" is %" PRId64 ", but a block has %" PRId64 " sequences",
+                        m->format.S, c->most);
     return code;
 }
 
 /* --- all of it -------------------------------------------------------------------------------------------------- */
 
-static void check_file(const struct view_check *c, const char *dir, const struct bl_manifest_file *file)
-{
-    struct bl_error e = {0};
-    int64_t bytes = 0;
-    uint64_t checksum = 0;
-    char *path = bl_path_join(dir, file->name);
-    int code = path ? bl_checksum_file(path, &bytes, &checksum, &e) : bl_error_memory(&e);
-    if (code)
-        check_report(c, file->name, "%s", e.text);
-    else if (bytes != file->bytes || checksum != file->checksum)
-        check_report(c, file->name,
-                     "has %" PRId64 " bytes with checksum %016" PRIx64 ", the manifest says %" PRId64
-                     " with %016" PRIx64,
-                     bytes, checksum, file->bytes, file->checksum);
-    free(path);
-}
-
 int bl_verify_view(const char *dir, const struct bl_cancel *cancel, bl_fault *fault, bl_fault *remark, void *context,
                    struct bl_error *e)
 {
-    struct view_check c = {.view.index.fd = -1, .fault = fault, .context = context};
+    struct view_check c = {.view.index.fd = -1, .sink = {fault, context}};
     struct bl_error why = {0};
     struct bl_manifest m;
     bool sound = false;
@@ -184,11 +152,11 @@ int bl_verify_view(const char *dir, const struct bl_cancel *cancel, bl_fault *fa
     if (code)
         return code;
     for (size_t i = 0; i < m.files && !bl_cancelled(cancel); i++)
-        check_file(&c, dir, &m.file[i]);
+        bl_fault_check_file(&c.sink, dir, &m.file[i]);
     bl_manifest_free(&m);
     code = bl_view_open(&c.view, dir, &why);
     if (code) {
-        check_report(&c, BL_MANIFEST_FILE, "%s", why.text);
+        bl_fault_report(&c.sink, BL_MANIFEST_FILE, "%s", why.text);
         return BL_OK;
     }
     code = check_places(&c, e);

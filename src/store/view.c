@@ -10,8 +10,8 @@
 /* --- opening ---------------------------------------------------------------------------------------------------- */
 
 /* Opens the dataset of a source and compares it with what the view was made of. */
-static int source_open(const struct bl_view_source *source, const char *dir, struct bl_dataset *dataset,
-                       struct bl_error *e)
+static int source_open(const struct bl_manifest *view, const struct bl_view_source *source, const char *dir,
+                       struct bl_dataset *dataset, struct bl_error *e)
 {
     char *path = bl_path_join(dir, source->path);
     int code = path ? bl_dataset_open(dataset, path, e) : bl_error_memory(e);
@@ -19,6 +19,8 @@ static int source_open(const struct bl_view_source *source, const char *dir, str
         code = e->code = BL_EFAIL;
     if (!code)
         code = bl_view_source_compare(source, &dataset->manifest, path, e);
+    if (!code && !bl_format_has_same_fields(&view->format, &dataset->manifest.format))
+        code = bl_error_set(e, BL_EDATA, "its fields are not those of the view");
     if (code)
         bl_error_prefix(e, "%s: the source %s", dir, source->name);
     free(path);
@@ -30,7 +32,7 @@ int bl_view_check_sources(const struct bl_manifest *manifest, const char *dir, s
     int code = BL_OK;
     for (size_t s = 0; s < manifest->sources && !code; s++) {
         struct bl_dataset dataset = {.shard = -1, .index.fd = -1, .file.fd = -1};
-        code = source_open(&manifest->source[s], dir, &dataset, e);
+        code = source_open(manifest, &manifest->source[s], dir, &dataset, e);
         bl_dataset_close(&dataset);
     }
     return code ? e->code = BL_EDATA : BL_OK;
@@ -59,7 +61,7 @@ static int view_open_sources(struct bl_view *view, struct bl_error *e)
     if (!code)
         code = view_make_sources(view, m->sources, e);
     for (size_t s = 0; s < m->sources && !code; s++)
-        code = source_open(&m->source[s], view->dir, &view->source[s], e);
+        code = source_open(m, &m->source[s], view->dir, &view->source[s], e);
     return code;
 }
 
@@ -175,10 +177,11 @@ static int view_read_pieces(struct bl_view *view, int64_t first, int64_t n, stru
     return code;
 }
 
-/* Fills the unused places of the tables. */
+/* Fills the unused places of the tables. An end that is out of range becomes one that does not suit the last length. */
 static void block_end_tables(struct bl_block *block, int64_t n, int64_t S)
 {
-    int32_t end = n ? block->cu_seqlens[n - 1] + block->length[n - 1] : 0;
+    int64_t stop = n ? (int64_t)block->cu_seqlens[n - 1] + block->length[n - 1] : 0;
+    int32_t end = stop <= INT32_MAX ? (int32_t)stop : INT32_MAX;
     block->num_sequences = (int32_t)n;
     for (int64_t i = n; i < S; i++) {
         block->sequence[i] = -1;
@@ -237,8 +240,9 @@ int bl_view_tables(struct bl_view *view, int64_t b, const struct bl_block **out,
 int bl_view_find(struct bl_view *view, int64_t row, int64_t step, int64_t steps, struct bl_view_steps *found,
                  struct bl_error *e)
 {
-    if (row < 0 || row >= view->manifest.rows)
-        return bl_error_set(e, BL_EDATA, "%s: there is no sequence %" PRId64, view->index.path, row);
+    if (row < 0 || row >= view->manifest.rows || step < 0 || step > INT64_MAX - steps)
+        return bl_error_set(e, BL_EDATA, "%s: there is no step %" PRId64 " of a sequence %" PRId64, view->index.path,
+                            step, row);
     int64_t first_row, part = bl_places_find(&view->places, row, step);
     if (part < 0)
         return bl_error_set(e, BL_EDATA,
@@ -277,11 +281,11 @@ static int piece_read(struct bl_view *view, int i, int f, uint8_t *out, struct b
 {
     const struct bl_block *block = &view->block;
     size_t bytes = bl_field_step_bytes(&view->manifest.format.fields.field[f]);
-    int64_t step = block->source_start[i], end = step + block->length[i];
+    int64_t step = block->source_start[i], steps = block->length[i];
     int code = BL_OK;
-    while (step < end && !code) {
+    while (steps > 0 && !code) {
         struct bl_view_steps at;
-        code = bl_view_find(view, block->sequence[i], step, end - step, &at, e);
+        code = bl_view_find(view, block->sequence[i], step, steps, &at, e);
         if (code)
             return code;
         code = bl_dataset_read_steps(at.source, at.block, f, at.first, at.end, out, e);
@@ -289,6 +293,7 @@ static int piece_read(struct bl_view *view, int i, int f, uint8_t *out, struct b
             code = e->code = BL_EDATA;
         out += (size_t)(at.end - at.first) * bytes;
         step += at.end - at.first;
+        steps -= at.end - at.first;
     }
     return code;
 }

@@ -186,9 +186,22 @@ test_a_source_that_changed_is_named() {
     stored b -T 128 -o there/a
     expect 1 bload verify there/v
     err_has 'is not the one that the view was made of: its index.safetensors has the checksum'
+    for i in 0 1; do expect 1 bload verify there/v --task $i/2; done # or a task would verify another dataset
     rm -r there/a
+    for i in 0 1; do expect 1 bload verify there/v --task $i/2; done
     mv there/old there/a
     bload verify -q there/v
+    # Made again with the dataset elsewhere, it gets the new path; a file that is gone is made again.
+    mkdir away
+    mv there/a away
+    expect 0 bload view away/a -T 256 -o there/v
+    err_has 'there/v: its datasets have moved, and it has their paths now'
+    bload verify -q there/v
+    rm there/v/rows.safetensors
+    expect 0 bload view away/a -T 256 -o there/v
+    bload verify -q there/v
+    mv away/a there/a
+    bload view -q there/a -T 256 -o there/v
     # Damage to its own files, and to the source's.
     damage there/v/rows.safetensors
     expect 1 bload verify there/v

@@ -304,6 +304,85 @@ START_TEST(damage_is_noticed)
 }
 END_TEST
 
+/* Reads all blocks of a view that may be damaged: what counts is that it ends, with data or an error. */
+static void read_whatever(const char *dir)
+{
+    struct bload_dataset *dataset;
+    struct bload_error error;
+    struct bload_counts counts;
+    struct bload_tables tables;
+    static uint8_t block[50 * 60];
+    if (bload_dataset_open(dir, &dataset, &error) != BLOAD_OK)
+        return;
+    bload_dataset_counts(dataset, &counts);
+    for (int64_t b = 0; b < counts.blocks; b++) {
+        for (int f = 0; f < 3; f++)
+            bload_read_block(dataset, b, f, block, sizeof block, &error);
+        bload_read_tables(dataset, b, &tables, &error);
+    }
+    bload_dataset_close(dataset);
+}
+
+/* Extreme numbers in its tables are never taken for places in memory or files. */
+START_TEST(any_number_in_a_table_is_survived)
+{
+    static const int64_t extreme[] = {INT64_MIN, INT64_MAX, -1, INT64_MAX / 2, 0x7fffffff, INT64_C(0x8000000080000000)};
+    static const char *const names[] = {"index.safetensors", "rows.safetensors"};
+    struct content *c = content_make(kinds[2], kinds[2]);
+    struct bl_error e = {0};
+    struct bl_view_made made;
+    struct viewing v;
+    viewing_begin(&v, c, 2);
+    ck_assert_msg(bl_view_make(&v.request, &made, &e) == BL_OK, "%s", e.text);
+    bl_view_made_free(&made);
+    for (int n = 0; n < 2; n++) {
+        char path[160];
+        snprintf(path, sizeof path, "%s/%s", v.out, names[n]);
+        FILE *file = fopen(path, "r+b");
+        ck_assert_ptr_nonnull(file);
+        ck_assert_int_eq(fseek(file, 0, SEEK_END), 0);
+        long size = ftell(file);
+        for (long at = 4096, k = 0; at + 8 <= size; at += 8 * (1 + size / 8 / unit_times(400)), k++) {
+            int64_t was;
+            ck_assert_int_eq(fseek(file, at, SEEK_SET), 0);
+            ck_assert_uint_eq(fread(&was, sizeof was, 1, file), 1);
+            ck_assert_int_eq(fseek(file, at, SEEK_SET), 0);
+            ck_assert_uint_eq(fwrite(&extreme[k % 6], sizeof was, 1, file), 1);
+            ck_assert_int_eq(fflush(file), 0);
+            read_whatever(v.out);
+            ck_assert_int_eq(fseek(file, at, SEEK_SET), 0);
+            ck_assert_uint_eq(fwrite(&was, sizeof was, 1, file), 1);
+            ck_assert_int_eq(fflush(file), 0);
+        }
+        fclose(file);
+    }
+    ck_assert_int_eq(faults_of(v.out), 0);
+    viewing_end(&v);
+    content_free(c);
+}
+END_TEST
+
+/* A view whose manifest has other fields than its sources: their steps would not fit. */
+START_TEST(other_fields_are_refused)
+{
+    struct content *c = content_make(kinds[0], kinds[0]);
+    struct bl_error e = {0};
+    struct bload_error error;
+    struct bload_dataset *dataset;
+    struct bl_view_made made;
+    struct viewing v;
+    viewing_begin(&v, c, 1);
+    ck_assert_msg(bl_view_make(&v.request, &made, &e) == BL_OK, "%s", e.text);
+    made.manifest.format.fields.field[0].shape[0]--;
+    ck_assert_int_eq(bl_manifest_write(&made.manifest, v.out, &e), BL_OK);
+    ck_assert_int_eq(bload_dataset_open(v.out, &dataset, &error), BLOAD_EDATA);
+    ck_assert_ptr_nonnull(strstr(error.text, "its fields are not those of the view"));
+    bl_view_made_free(&made);
+    viewing_end(&v);
+    content_free(c);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
     tcase_add_loop_test(tests, steps_are_those_of_the_sources, 0, KINDS);
@@ -311,6 +390,8 @@ static void add(TCase *tests)
     tcase_add_test(tests, weights_go_through_each_source_at_its_own_pace);
     tcase_add_loop_test(tests, epochs_of_a_dataset, 0, KINDS);
     tcase_add_test(tests, damage_is_noticed);
+    tcase_add_test(tests, any_number_in_a_table_is_survived);
+    tcase_add_test(tests, other_fields_are_refused);
 }
 
 int main(void)
