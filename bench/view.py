@@ -4,11 +4,12 @@
     python3 -m venv build/bench-venv && build/bench-venv/bin/pip install numpy zstandard xxhash safetensors pillow torch
     build/bench-venv/bin/python3 bench/view.py [--quick]
 
-Needs ./bload. Each view has two sources of 32 MB in the page cache: tokens (U16) in pieces of 1 to 4 KiB, features (F32 [256]) in pieces
-of 8 to 64 KiB. "first" is the first reading after opening, "again" a second one of the same process. Each figure is the median of
-alternating rounds: GB per processor second, and in parentheses the part of what numpy reached in the same round. numpy makes the field
-alone, the view also the tables. Compressed views have no yardstick. Where torch is installed, columns of workers are GB/s of the field of
-at most 300 blocks, by torch's DataLoader."""
+Needs ./bload. Each view has two sources in the page cache: tokens (U16) in pieces of 1 to 4 KiB, features (F32 [256]) in pieces of 8 to
+64 KiB. Plain sources have 512 MB each; "resident" was opened with resident=2 << 30, so that pages stay mapped, as numpy's do. Compressed
+ones have 32 MB each, in frames of 256 KiB, all of which the reader keeps. "first" is the first reading after opening, "again" a second one
+of the same process. Each figure is the median of alternating rounds: GB per processor second, and in parentheses the part of what the
+baseline reached in the same round: numpy, which makes the field alone, without the tables; or zstandard, which decompresses all frames.
+Where torch is installed, columns of workers are GB/s of the field of at most 300 blocks, by torch's DataLoader."""
 import functools
 import json
 import os
@@ -22,9 +23,10 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "python/tests"), str(ROOT / "tests/readers")]
+sys.path.insert(0, str(ROOT / "python"))
 
 import bload  # noqa: E402
+from bload.seekable import SeekableFile  # noqa: E402
 
 try:
     import torch
@@ -33,28 +35,30 @@ except ImportError:
     DataLoader = None
 
 QUICK = "--quick" in sys.argv
-ROUNDS, SIZE = (1, 1 << 20) if QUICK else (3, 32 << 20)
+ROUNDS = 1 if QUICK else 3
+PLAIN, COMPRESSED = (1 << 20, 1 << 20) if QUICK else (512 << 20, 32 << 20)  # bytes of a source
 TOOL = os.environ.get("BLOAD", str(ROOT / "bload"))
 WORK = ROOT / "build/bench/view" / ("quick" if QUICK else "full")
 DTYPES = {"U16": "<u2", "F32": "<f4"}
 TEXT, ARRAYS = ("--tokenizer", "bytes", "--dtype", "u16", "-T", 65536), ("--kind", "array", "-T", 512)
-ZSTD = ("--compress", "zstd")
+ZSTD = ("--compress", "zstd", "--frame-size", "256K")
 
-# name: the kind of content, options of pack, T of the views.
-CASES = {"tokens": ("text", TEXT, (8192, 65536, 1 << 18)), "features": ("arrays", ARRAYS, (256, 4096)),
-         "tokens, zstd": ("text", (*TEXT, *ZSTD), (65536,)), "features, zstd": ("arrays", (*ARRAYS, *ZSTD), (4096,))}
+# name: the kind of content, its bytes, options of pack, T of the views.
+CASES = {"tokens": ("text", PLAIN, TEXT, (8192, 65536, 1 << 18)), "features": ("arrays", PLAIN, ARRAYS, (256, 4096)),
+         "tokens, zstd": ("text", COMPRESSED, (*TEXT, *ZSTD), (65536,)),
+         "features, zstd": ("arrays", COMPRESSED, (*ARRAYS, *ZSTD), (4096,))}
 
 
-def write_text(folder, random):
+def write_text(folder, size, random):
     letters = random.integers(97, 123, 1 << 22, dtype=np.uint8).tobytes().decode()
     with open(folder / "a.jsonl", "w") as file:
-        for _ in range(SIZE // 2560):
+        for _ in range(size // 2560):
             first, count = int(random.integers(0, 1 << 21)), int(random.integers(512, 2048))
             file.write(json.dumps({"text": letters[first:first + count]}) + "\n")
 
 
-def write_arrays(folder, random):
-    for i in range(SIZE // 36864):
+def write_arrays(folder, size, random):
+    for i in range(size // 36864):
         np.save(folder / f"{i}.npy", random.normal(size=(int(random.integers(8, 65)), 256)).astype("f4"))
 
 
@@ -71,26 +75,19 @@ def make(path, function):
     return path
 
 
-def source(kind, number):
+def source(kind, size, number):
     def write(folder):
         folder.mkdir(parents=True)
-        {"text": write_text, "arrays": write_arrays}[kind](folder, np.random.default_rng(number))
-    return make(WORK / f"{kind}-{number}", write)
+        {"text": write_text, "arrays": write_arrays}[kind](folder, size, np.random.default_rng(number))
+    return make(WORK / f"{kind}-{size >> 20}-{number}", write)
 
 
 def view(name, T):
-    """The directory of a view. Tools without the command have it made as the tests do."""
-    kind, options, _ = CASES[name]
-    stores = [make(WORK / f"{name}-{k}".replace(", ", "-"), lambda out: run(TOOL, "pack", "-q", source(kind, k), *options, "-o", out))
+    """The directory of a view."""
+    kind, size, options, _ = CASES[name]
+    stores = [make(WORK / f"{name}-{k}".replace(", ", "-"), lambda out: run(TOOL, "pack", "-q", source(kind, size, k), *options, "-o", out))
               for k in range(2)]
-
-    def write(out):
-        if subprocess.run([TOOL, "view", "--help"], capture_output=True).returncode == 0:
-            run(TOOL, "view", "-q", *stores, "-T", T, "-o", out)
-        else:
-            from views import write_view
-            write_view(str(out), {store.name: str(store) for store in stores}, T)
-    return make(WORK / f"{name}-view-{T}".replace(", ", "-"), write)
+    return make(WORK / f"{name}-view-{T}".replace(", ", "-"), lambda out: run(TOOL, "view", "-q", *stores, "-T", T, "-o", out))
 
 
 def tables(path):
@@ -148,6 +145,24 @@ class Copies:
         return out
 
 
+class Decompression:
+    """The baseline of compressed views: decompresses the frames of all shards of the sources, one by one."""
+
+    def __init__(self, path):
+        sources = json.loads((path / "manifest.json").read_text())["sources"]
+        self.files = [SeekableFile(str(file)) for source in sources for file in sorted((path / source["path"]).glob("shards/*/*.zst"))]
+
+    def rate(self):
+        """GB of content per processor second."""
+        begin, size = time.process_time(), 0
+        for file in self.files:
+            for i in range(len(file.content) - 1):
+                frame = np.empty(file.content[i + 1] - file.content[i], np.uint8)
+                file.decompress(i, frame)
+                size += len(frame)
+        return size / (time.process_time() - begin) / 1e9
+
+
 def tensor(block):
     """The field of a block as a tensor; some versions of torch have no U16."""
     array = np.asarray(next(iter(block.values())) if isinstance(block, dict) else block)
@@ -167,17 +182,19 @@ def rate(blocks, order, workers, size):
 
 
 def measure(path, plain, columns):
-    """The rows of figures by column: [(of the view, of numpy or None)] of each round."""
-    figures = {column: [] for column in columns}
-    makers = {"numpy": Copies(path).open, "view": functools.partial(bload.open, path, ids=False)} if plain else \
-        {"view": functools.partial(bload.open, path, ids=False)}
+    """The figures by reader and column: [(of the reader, of the baseline)] of each round."""
+    makers = {"view": functools.partial(bload.open, path, ids=False)}
+    if plain:
+        makers.update(numpy=Copies(path).open, resident=functools.partial(bload.open, path, ids=False, resident=2 << 30))
+    figures = {(maker, column): [] for maker in makers for column in columns}
+    decompression = None if plain else Decompression(path)
     with bload.open(path) as one:
         counts = len(one)
         size = sum(value.nbytes for name, value in one[0].items() if name in one.fields)
     orders = {"order": list(range(counts)), "shuffled": np.random.default_rng(0).permutation(counts).tolist()}
     for _ in range(ROUNDS):
         for how, order in orders.items():
-            found = {}
+            found = {} if plain else {("numpy", when): decompression.rate() for _, when in columns}
             for maker, function in makers.items():
                 blocks = function()
                 for workers in range(1, 3) if DataLoader else ():
@@ -185,8 +202,8 @@ def measure(path, plain, columns):
                 for when in "first", "again":
                     found[maker, when] = rate(blocks, order, 0, size)
             for (maker, when), value in found.items():
-                if maker == "view":
-                    figures[how, when].append((value, found.get(("numpy", when))))
+                if maker != "numpy":
+                    figures[maker, (how, when)].append((value, found["numpy", when]))
     return figures
 
 
@@ -195,20 +212,19 @@ def main():
     columns = [(how, when) for how in ("order", "shuffled") for when in ("first", "again", *(["1 workers", "2 workers"] if DataLoader else []))]
     print("| | pieces a block | KB a block | " + " | ".join(f"{how}, {when}" for how, when in columns) + " |")
     print("|---" * (len(columns) + 3) + "|")
-    for name, (_, _, sizes) in CASES.items():
+    for name, (*_, sizes) in CASES.items():
         for T in sizes:
             path = view(name, T)
             with bload.open(path) as one:
                 size = sum(value.nbytes for key, value in one[0].items() if key in one.fields)
                 pieces = one.index.pieces / len(one)
             figures = measure(path, "zstd" not in name, columns)
-            cells = []
-            for column in columns:
-                text = f"{np.median([value for value, _ in figures[column]]):.2f}"
-                if "zstd" not in name:
-                    text += f" ({np.median([value / other for value, other in figures[column]]):.2f})"
-                cells.append(text)
-            print(f"| {name}, T = {T} | {pieces:.0f} | {size / 1000:.0f} | " + " | ".join(cells) + " |", flush=True)
+            for maker in ("view", "resident")[:1 + ("zstd" not in name)]:
+                rows = [figures[maker, column] for column in columns]
+                cells = [f"{np.median([value for value, _ in row]):.2f} ({np.median([value / other for value, other in row]):.2f})"
+                         for row in rows]
+                print(f"| {name}, T = {T}{', resident' if maker == 'resident' else ''} | {pieces:.0f} | {size / 1000:.0f} | " +
+                      " | ".join(cells) + " |", flush=True)
 
 
 if __name__ == "__main__":

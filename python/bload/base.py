@@ -14,7 +14,7 @@ from .epochs import Epoch, epochs_of
 from .errors import DamagedError, MissingError, OptionError, SequenceError
 from .index import Pieces, Plan
 from .manifest import TABLES, Field, Manifest
-from .mapping import MappedFile
+from .mapping import RESIDENT, MappedFile
 from .safetensors import DTYPES
 from .sequences import Sequences
 from .shard import Shard
@@ -37,16 +37,18 @@ class BaseDataset(Blocks):
     path: the directory. info: its manifest.
     """
 
+    compressed: bool               # some of the shards are compressed
     has_large_frames: bool         # some of the shards are compressed in frames of whole blocks
     shard: Callable[[int], Shard]  # gives shards by number, and keeps the last ones open
 
     def __init__(self, path: str, info: Manifest, verify: bool, *, fields: Union[str, Iterable[str], None] = None, ids: bool = True,
                  segment_ids: bool = False, position_ids: bool = False, mask: bool = False, decode: bool = True, writable: bool = False,
-                 open_shards: int = OPEN_SHARDS):
+                 open_shards: int = OPEN_SHARDS, resident: int = RESIDENT):
         self.path, self.info = path, info
         self.verify = arguments.flag("verify", verify)
         self.writable = arguments.flag("writable", writable)
         self.open_shards = arguments.at_least("open_shards", open_shards, 1)
+        self.resident = arguments.at_least("resident", resident, 0)
         self.closed = False
         flags = (arguments.flag(name, value) for name, value in (
             ("ids", ids), ("segment_ids", segment_ids), ("position_ids", position_ids), ("mask", mask), ("decode", decode)))
@@ -68,7 +70,7 @@ class BaseDataset(Blocks):
 
     def given(self) -> Dict[str, Any]:
         """The options that it was opened with, except verify."""
-        return dict(self.options._asdict(), writable=self.writable, open_shards=self.open_shards)
+        return dict(self.options._asdict(), writable=self.writable, open_shards=self.open_shards, resident=self.resident)
 
     def __enter__(self: Self) -> Self:
         self.check_open()

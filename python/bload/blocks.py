@@ -67,14 +67,17 @@ class Blocks:
 
     def complete(self, block: Block) -> Block:
         """block, with the requested entries that follow from its tables: segment_ids, position_ids, mask, ids."""
-        used = int(block["num_sequences"])
-        places = block["cu_seqlens"][:used], block["length"][:used], self.dataset.T
-        if (self.options.segment_ids or self.dataset.info.segment_ids) and "segment_ids" not in block:
-            block["segment_ids"] = segments.segment_ids(*places)
-        if self.options.position_ids:
-            block["position_ids"] = segments.position_ids(*places)
-        if self.options.mask:
-            block["mask"] = segments.mask(*places)
-        if self.options.ids:
+        options = self.options
+        numbered = (options.segment_ids or self.dataset.info.segment_ids) and "segment_ids" not in block
+        if numbered or options.position_ids or options.mask:
+            used = int(block["num_sequences"])
+            places = block["cu_seqlens"][:used], block["length"][:used], self.dataset.T
+            if numbered:
+                block["segment_ids"] = segments.segment_ids(*places)
+            if options.position_ids:
+                block["position_ids"] = segments.position_ids(*places)
+            if options.mask:
+                block["mask"] = segments.mask(*places)
+        if options.ids:
             block["ids"] = self.dataset.sequences.ids(block["sequence"])
         return block

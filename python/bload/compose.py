@@ -14,7 +14,7 @@ from .index import Pieces
 from .stored import Stored
 
 LOCATED = 1 << 12  # pieces that are located at a time, if they are of neighbouring blocks: many cost little more than one
-KEPT = 1 << 20     # the most pieces whose places are kept, in about 60 bytes each
+KEPT = 1 << 20     # the most pieces whose places and values are kept, in about 80 bytes each
 NO_FILE = np.zeros(0, np.uint8)
 
 
@@ -31,12 +31,13 @@ class Layout(Protocol):
 class Page(NamedTuple):
     """What is known of some consecutive blocks. Block first + k has the entries ptr[k] to ptr[k + 1] - 1 of each group of tables.
 
-    pieces: in the order of their steps. places, I64 [4, n]: where their parts are stored, by shard and step; see Places. gaps, I64 [2, n]:
-    first step and end of padding.
+    start: the first step of each piece, ascending in a block. values: those of the tables of blocks, [n] each; see BaseDataset.values.
+    places, I64 [n, 4]: where their parts are stored; see Places. gaps, I64 [n, 2]: first step and end of padding.
     """
     first: int
     piece_ptr: List[int]
-    pieces: Pieces
+    start: np.ndarray
+    values: Dict[str, np.ndarray]
     place_ptr: List[int]
     places: np.ndarray
     gap_ptr: List[int]
@@ -50,7 +51,7 @@ def ends(owner: np.ndarray, count: int) -> List[int]:
 
 
 def gaps_of(pointers: np.ndarray, pieces: Pieces, T: int) -> Tuple[np.ndarray, np.ndarray]:
-    """The steps of blocks that belong to no piece: the block of each gap, ascending, and its first step and end, I64 [2, n]."""
+    """The steps of blocks that belong to no piece: the block of each gap, ascending, and its first step and end, I64 [n, 2]."""
     blocks = np.arange(len(pointers) - 1)
     at = pointers[1:] + blocks  # the places of T among the ends of gaps, as each block has a gap more than pieces
     begin, end = gaps = np.zeros((2, len(pieces.start) + len(blocks)), np.int64)
@@ -60,7 +61,7 @@ def gaps_of(pointers: np.ndarray, pieces: Pieces, T: int) -> Tuple[np.ndarray, n
     end[at], end[inner] = T, pieces.start
     begin[1:][inner[:-1]] = pieces.start + pieces.length
     there = np.flatnonzero(begin < end)
-    return owner[there], gaps[:, there]
+    return owner[there], gaps[:, there].T
 
 
 def locate(dataset: Stored, layout: Layout, first: int, end: int) -> Page:
@@ -68,10 +69,11 @@ def locate(dataset: Stored, layout: Layout, first: int, end: int) -> Page:
     pointers, pieces = layout.of(first, end)
     block = np.repeat(np.arange(end - first), np.diff(pointers))
     piece, places, number = dataset.places(pieces, layout.path)
-    order = np.lexsort((places.step, places.shard, block[piece]))
+    # In the order of the output, which is the fastest to write; but the parts of a compressed frame follow each other.
+    order = np.lexsort((places.step if dataset.compressed else places.start, places.shard, block[piece]))
     owner, gaps = gaps_of(pointers, pieces, dataset.T)
-    return Page(first, pointers.tolist(), pieces._replace(number=number), ends(block[piece], end - first), np.stack(places)[:, order],
-                ends(owner, end - first), gaps)
+    return Page(first, pointers.tolist(), pieces.start, dataset.values(pieces._replace(number=number)), ends(block[piece], end - first),
+                np.stack(places, 1)[order], ends(owner, end - first), gaps)
 
 
 class Composer:
@@ -79,6 +81,8 @@ class Composer:
 
     def __init__(self, dataset: Stored, layout: Layout):
         self.dataset, self.layout, self.options = dataset, layout, dataset.options
+        self.T, self.S = dataset.T, dataset.S
+        self.names = [(name, dataset.key(name)) for name in self.options.fields]
         self.sound = np.zeros(dataset.info.blocks, np.bool_)  # whether the stored blocks that block i needs were checked
         # Pages are kept for plans of which most fits, and for blocks that are read in order.
         self.located = functools.partial(locate, dataset, layout)
@@ -103,19 +107,16 @@ class Composer:
         self.dataset.check_open()
         page = self.page_of(i)
         k = i - page.first
-        places = list(zip(*page.places[:, page.place_ptr[k]:page.place_ptr[k + 1]].tolist()))
+        places = page.places[page.place_ptr[k]:page.place_ptr[k + 1]].tolist()
         if not self.sound[i]:
             self.check(places)
             self.sound[i] = True
-        here = slice(page.piece_ptr[k], page.piece_ptr[k + 1])
-        mine: List[Any] = [None if table is None else table[here] for table in page.pieces]
-        tables = self.tables(Pieces(*mine))
-        gaps = list(zip(*page.gaps[:, page.gap_ptr[k]:page.gap_ptr[k + 1]].tolist()))
-        block: Block = {self.dataset.key(name): self.field(name, places, gaps) for name in self.options.fields}
-        block.update(tables)
+        gaps = page.gaps[page.gap_ptr[k]:page.gap_ptr[k + 1]].tolist()
+        block: Block = {key: self.field(name, places, gaps) for name, key in self.names}
+        block.update(self.tables(page, page.piece_ptr[k], page.piece_ptr[k + 1]))
         return block
 
-    def check(self, places: List[Tuple[int, ...]]) -> None:
+    def check(self, places: List[List[int]]) -> None:
         """Checks the stored blocks that have the places. DamagedError: one of them is damaged. Warns once if they are compressed."""
         if not self.warned:
             self.warned = True
@@ -129,30 +130,35 @@ class Composer:
             if not agreed[first + step // T]:
                 source.check(first + step // T)
 
-    def tables(self, pieces: Pieces) -> Dict[str, Any]:
-        """The tables of a block, in the form of stored ones."""
-        S, n = self.dataset.S, len(pieces.start)
-        starts = np.empty(S + 1, np.int32)
-        starts[:n], starts[n:] = pieces.start, pieces.start[-1] + pieces.length[-1] if n else 0
+    def tables(self, page: Page, first: int, end: int) -> Dict[str, Any]:
+        """The tables of a block that has pieces first to end of a page, in the form of stored ones."""
+        n, types = end - first, self.dataset.table_types
+        starts = np.empty(self.S + 1, np.int32)
+        starts[:n], starts[n:] = page.start[first:end], page.start[end - 1] + page.values["length"][end - 1] if n else 0
         tables: Dict[str, Any] = {"cu_seqlens": starts, "num_sequences": np.int32(n)}
-        for name, values in self.dataset.values(pieces).items():
-            table = tables[name] = np.empty(S, self.dataset.table_types[name])
-            table[:n], table[n:] = values, -1 if name == "sequence" else 0
+        for name, values in page.values.items():
+            table = tables[name] = np.empty(self.S, types[name])
+            table[:n], table[n:] = values[first:end], -1 if name == "sequence" else 0
         return tables
 
-    def field(self, name: str, places: List[Tuple[int, ...]], gaps: List[Tuple[int, ...]]) -> Any:
+    def field(self, name: str, places: List[List[int]], gaps: List[List[int]]) -> Any:
         """A field of a block, [T, ...] or a list of T JPEG files: copies of the places, and padding."""
         dataset = self.dataset
-        field, T = dataset.fields[name], dataset.T
+        field, T = dataset.info.fields[name], self.T
         files = field.encoding == JPEG and not self.options.decode
         out: Any = [NO_FILE] * T if files else np.empty((T, *field.shape), field.dtype)
-        steps: Optional[np.ndarray] = None
+        memory: Optional[memoryview] = None
         opened = -1
         for shard, step, start, end in places:
             if shard != opened:
-                steps, opened = dataset.shard(shard).flat.get(name), shard
+                there, opened = dataset.shard(shard), shard
+                steps, begin = there.flat.get(name), there.begins.get(name)
             if steps is not None:
                 out[start:end] = steps[step:step + end - start]
+            elif begin is not None:
+                if memory is None:
+                    memory, size = out.reshape(-1).view(np.uint8).data, out.nbytes // T
+                there.file.fill(begin + step * size, memory[start * size:end * size])
             else:
                 source, number = dataset.source_of(shard)
                 source.fill(number, name, step, out, start, end)

@@ -37,6 +37,7 @@ class Dataset(BaseDataset):
         self.check_file(INDEX)
         self.stored_plan = Index(self.path, self.info)
         self.stored_plan.check_digest(info.plan_digest, verify)
+        self.compressed = info.compressed
         self.has_large_frames = info.compressed and info.frame_size > LARGE_FRAME
         self.locator: Optional[IndexLocator] = None
         self.found_padding: Optional[Dict[str, np.ndarray]] = None
@@ -46,14 +47,14 @@ class Dataset(BaseDataset):
             self.sound_shards = np.zeros(self.info.shards, np.bool_)
             self.sound_blocks = np.zeros((self.info.blocks, len(self.info.fields)), np.bool_)
         # This cache is bounded and thread-safe, and has no lock that a forked worker could inherit while it is held.
-        self.opened = functools.lru_cache(self.open_shards)(self.opener(min(self.open_shards, self.info.shards)))
+        self.opened = functools.lru_cache(self.open_shards)(self.opener(self.resident // min(self.open_shards, self.info.shards)))
         self.shard = self.opened
 
-    def opener(self, together: int) -> Callable[[int], Shard]:
-        """A function that opens shards by number. together: see MappedFile."""
+    def opener(self, share: int) -> Callable[[int], Shard]:
+        """A function that opens shards by number. share: see MappedFile."""
         largest = max(bytes_of(field.stored, (self.T, *field.shape)) for field in self.fields.values())
         frames = Frames(max(1, min(FRAMES, FRAME_BYTES // min(largest, self.info.frame_size))))
-        return functools.partial(Shard, self.path, self.info, frames, self.verify, together)
+        return functools.partial(Shard, self.path, self.info, frames, self.verify, share)
 
     def close(self) -> None:
         self.closed = True
@@ -134,12 +135,8 @@ class Dataset(BaseDataset):
 
     def fill(self, number: int, name: str, step: int, out: Any, start: int, end: int) -> None:
         """Copies steps of a field to steps start to end of out, [T, ...] or a list: those of shard `number` from `step` on."""
-        field = self.fields[name]
         row, first = divmod(step, self.T)
-        if field.encoding == RAW and not self.verify:
-            self.shard(number).fill(field, row, first, out[start:end])
-        else:
-            out[start:end] = self.steps(number * self.info.blocks_per_shard + row, name, first, first + end - start)
+        out[start:end] = self.steps(number * self.info.blocks_per_shard + row, name, first, first + end - start)
 
     def check_shard(self, shard: Shard, number: int) -> None:
         """Verifies a shard's header and tables, and all of a compressed shard. DamagedError: wrong checksum."""

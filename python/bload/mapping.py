@@ -12,11 +12,13 @@ from .errors import DamagedError, Error, MissingError
 
 # An object that holds bytes.
 Bytes = Union[bytes, memoryview]
+# Bytes that can be written to, U8 [n]; a slice of a memoryview takes half the time.
+Buffer = Union[np.ndarray, memoryview]
 
 # Below this size, a copy is faster than a mapping.
 WORTH_MAPPING = 4 << 20
 
-# The most bytes of open files that this process keeps mapped in memory at a time.
+# The most bytes of a dataset's open files that this process keeps mapped in memory at a time.
 RESIDENT = 512 << 20
 
 # Smaller parts of large files are copied, even for reading alone: touching a page makes the system map 16 pages around it.
@@ -26,23 +28,24 @@ WORTH_VIEWING = 64 << 10
 class MappedFile:
     """The bytes of a file, read-only. Arrays that view it keep the mapping alive.
 
-    together: how many files of this size are open at a time. If all of them exceed RESIDENT bytes, the mapping gives pages back after
-    use. Otherwise a process that reads a whole dataset would appear to need as much memory as the size of its open files.
+    share: the bytes of it that may stay mapped. The mapping of a larger file gives pages back after use. Otherwise a process that reads a
+    whole dataset would appear to need as much memory as the size of its open files.
 
     MissingError: no such file. DamagedError: the file is empty. Error: it cannot be read.
     """
 
-    def __init__(self, path: str, together: int = 1):
+    def __init__(self, path: str, share: int = RESIDENT):
         self.path = path
         self.looked_at = 0
-        self.share = RESIDENT // together
+        self.share = share
         try:
             self.file = open(path, "rb", buffering=0)
-            self.size = os.fstat(self.file.fileno()).st_size
+            self.descriptor = self.file.fileno()
+            self.size = os.fstat(self.descriptor).st_size
             if self.size == 0:
                 raise DamagedError("the file is empty", path)
             self.large = self.size > self.share and hasattr(os, "preadv") and hasattr(mmap, "MADV_DONTNEED")
-            self.memory = mmap.mmap(self.file.fileno(), self.size, access=mmap.ACCESS_READ)
+            self.memory = mmap.mmap(self.descriptor, self.size, access=mmap.ACCESS_READ)
         except FileNotFoundError:
             raise MissingError("no such file", path) from None
         except (OSError, ValueError) as error:
@@ -66,7 +69,7 @@ class MappedFile:
         self.look(size)
         return memoryview(self.memory)[offset:offset + size]
 
-    def fill(self, offset: int, out: np.ndarray) -> None:
+    def fill(self, offset: int, out: Buffer) -> None:
         """Copies bytes from offset on into out, U8 [n]. A large file is read directly into out, without mapping its pages.
 
         Error: it cannot be read. DamagedError: the file was truncated.
@@ -77,7 +80,7 @@ class MappedFile:
         done = 0
         while done < len(out):
             try:
-                count = os.preadv(self.file.fileno(), [out[done:].data], offset + done)
+                count = os.preadv(self.descriptor, (out[done:] if done else out,), offset + done)
             except OSError as error:
                 raise Error(f"cannot be read: {error}", self.path) from error
             if count == 0:
@@ -113,7 +116,7 @@ class MappedFile:
         if size >= WORTH_MAPPING:
             skip = offset % mmap.ALLOCATIONGRANULARITY
             try:
-                memory = mmap.mmap(self.file.fileno(), skip + size, access=mmap.ACCESS_COPY, offset=offset - skip)
+                memory = mmap.mmap(self.descriptor, skip + size, access=mmap.ACCESS_COPY, offset=offset - skip)
                 return array_of(memory, skip, dtype, shape)
             except ValueError as error:
                 raise DamagedError(f"truncated since it was opened: {error}", self.path) from None

@@ -8,6 +8,7 @@ from .base import OPEN_SHARDS
 from .dataset import Dataset
 from .errors import MissingError
 from .manifest import Manifest
+from .mapping import RESIDENT
 from .view import View
 
 
@@ -21,7 +22,8 @@ def directory(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"])
 
 def open(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"], verify: bool = False, *,
          fields: Union[str, Iterable[str], None] = None, ids: bool = True, segment_ids: bool = False, position_ids: bool = False,
-         mask: bool = False, decode: bool = True, writable: bool = False, open_shards: int = OPEN_SHARDS) -> Union[Dataset, View]:
+         mask: bool = False, decode: bool = True, writable: bool = False, open_shards: int = OPEN_SHARDS,
+         resident: int = RESIDENT) -> Union[Dataset, View]:
     """Opens a dataset or a view: gives a Dataset or a View, which are both a BaseDataset.
 
         with bload.open("dataset", fields="frames", mask=True) as dataset:
@@ -38,6 +40,8 @@ def open(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"], veri
     writable      the fields of blocks can be written to; the files never change. If false, the fields of a plain dataset are read-only,
                   and large ones are views of the mapped files. Those of a view can always be written to
     open_shards   the most shards to keep open at a time
+    resident      the most bytes of open shards that stay mapped, and count as memory of this process. With more than the size of the
+                  shards, views and epochs are read faster
 
     T, lengths and starts count steps: frames, samples or tokens. Opening reads only manifests and headers; everything else is read when
     it is used. Any number of threads can read. What was opened can be forked and pickled; the receiver of a pickled one opens it again.
@@ -50,4 +54,4 @@ def open(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"], veri
     info = Manifest(where)
     opened = View if info.is_view else Dataset
     return opened(where, info, verify, fields=fields, ids=ids, segment_ids=segment_ids, position_ids=position_ids, mask=mask,
-                  decode=decode, writable=writable, open_shards=open_shards)
+                  decode=decode, writable=writable, open_shards=open_shards, resident=resident)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import OrderedDict
 from typing import List, Optional, Sequence, Tuple
 
@@ -17,7 +17,7 @@ import numpy as np
 from . import checksum
 from .errors import DamagedError, DependencyError
 from .manifest import FRAME_MAX
-from .mapping import Bytes, MappedFile, array_of
+from .mapping import RESIDENT, Buffer, Bytes, MappedFile, array_of
 
 try:
     import zstandard
@@ -55,16 +55,16 @@ class Frames:
 class SeekableFile:
     """Random access to the content of a file in the seekable zstd format. Any number of threads can read.
 
-    together: see MappedFile. frames: keeps what was decompressed; by default nothing is kept.
+    share: see MappedFile. frames: keeps what was decompressed; by default nothing is kept.
 
     DependencyError: zstandard is not installed. DamagedError: the file is truncated or altered.
     """
 
-    def __init__(self, path: str, together: int = 1, frames: Optional[Frames] = None):
+    def __init__(self, path: str, share: int = RESIDENT, frames: Optional[Frames] = None):
         if zstandard is None:
             raise DependencyError("the dataset is compressed: pip install zstandard", path)
         self.path = path
-        self.file = MappedFile(path, together)
+        self.file = MappedFile(path, share)
         self.frames = frames or Frames(0)
         self.parse_table()
         self.size = self.content[-1]
@@ -91,7 +91,7 @@ class SeekableFile:
         ends = [*self.offset, self.file.size]
         return [checksum.xxh3(self.file.read(begin, end - begin)) for begin, end in zip(ends, ends[1:])]
 
-    def decompress(self, i: int, out: np.ndarray) -> None:
+    def decompress(self, i: int, out: Buffer) -> None:
         """Decompresses frame i to out, U8 [size of its content]. zstd verifies its checksum. DamagedError: the frame is damaged."""
         offset = self.offset[i]
         data = self.file.read(offset, self.offset[i + 1] - offset)
@@ -108,20 +108,23 @@ class SeekableFile:
         if count != len(out):
             raise DamagedError(f"frame {i} has {count} bytes, expected {len(out)}", self.path)
 
-    def fill(self, offset: int, out: np.ndarray) -> None:
+    def fill(self, offset: int, out: Buffer) -> None:
         """Copies the content from offset on to out, U8 [n]. Frames that fit are decompressed into out directly.
 
         DamagedError: the content ends before, or a frame is damaged.
         """
-        if offset + len(out) > self.size:
+        first, stop = offset, offset + len(out)
+        if stop > self.size:
             raise DamagedError(f"its content has {self.size} bytes, fewer than expected", self.path)
-        for i in range(bisect_right(self.content, offset) - 1, bisect_left(self.content, offset + len(out))):
-            begin, end = self.content[i] - offset, self.content[i + 1] - offset
-            if begin >= 0 and end <= len(out):
-                self.decompress(i, out[begin:end])
-                continue
-            taken = slice(max(begin, 0), min(end, len(out)))
-            out[taken] = self.frames.get(self, i)[taken.start - begin:taken.stop - begin]
+        i = bisect_right(self.content, offset) - 1
+        while offset < stop:
+            begin, end = self.content[i], min(self.content[i + 1], stop)
+            here = out[offset - first:end - first]
+            if offset == begin and end == self.content[i + 1]:
+                self.decompress(i, here)
+            else:
+                here[:] = self.frames.get(self, i)[offset - begin:end - begin]
+            offset, i = end, i + 1
 
     def read(self, offset: int, size: int) -> Bytes:
         """size bytes of the content from offset on."""

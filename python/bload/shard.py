@@ -19,18 +19,19 @@ from .seekable import Frames, SeekableFile
 class Shard:
     """A shard; row r of it is block first_block + r. Arrays are read-only; those of a plain shard are views of the mapped file.
 
-    frames: keeps frames of compressed shards. together: see MappedFile. checked: blocks are checked before use, so flat has no fields.
+    frames: keeps frames of compressed shards. share: see MappedFile. checked: blocks are checked before use, so flat and begins have no
+    fields.
 
     DamagedError: the file is damaged, or its header does not match the manifest.
     """
 
-    def __init__(self, directory: str, manifest: Manifest, frames: Frames, checked: bool, together: int, number: int):
+    def __init__(self, directory: str, manifest: Manifest, frames: Frames, checked: bool, share: int, number: int):
         self.path = os.path.join(directory, manifest.shard_name(number))
         first = number * manifest.blocks_per_shard
         self.blocks = min(manifest.blocks_per_shard, manifest.blocks - first)
         self.compressed = manifest.compressed
         self.file: Union[MappedFile, SeekableFile] = \
-            SeekableFile(self.path, together, frames) if self.compressed else MappedFile(self.path, together)
+            SeekableFile(self.path, share, frames) if self.compressed else MappedFile(self.path, share)
         header = read_header(self.file.read, self.file.size, self.path)
         expected = {"bload_format": str(manifest.json["format"]), "first_block": str(first), "plan_digest": manifest.plan_digest}
         expected.update((f"{field.name}_encoding", field.coding) for field in manifest.fields.values() if field.encoding != RAW)
@@ -46,13 +47,13 @@ class Shard:
                 name = f"{field.name}_offsets"
                 self.tensors[name] = expect(header, name, "I64", (self.blocks, manifest.T + 1), self.path)
             self.tensors[field.tensor] = expect(header, field.tensor, field.stored, shape, self.path)
-        # The steps of all blocks as [blocks * T, ...]: of raw fields, where touching the mapped file needs no account.
+        # Where the steps of raw fields begin; and as [blocks * T, ...], if touching them needs neither work nor account.
+        raw = [] if checked else [field for field in manifest.fields.values() if field.encoding == RAW]
+        self.begins = {field.name: self.tensors[field.name].begin for field in raw}
         self.flat: Dict[str, np.ndarray] = {}
-        if isinstance(self.file, MappedFile) and not self.file.large and not checked:
-            for field in manifest.fields.values():
-                if field.encoding == RAW:
-                    tensor = self.tensors[field.name]
-                    self.flat[field.name] = self.file.array(tensor.begin, field.dtype, (self.blocks * manifest.T, *field.shape))
+        if isinstance(self.file, MappedFile) and not self.file.large:
+            self.flat = {field.name: self.file.array(self.begins[field.name], field.dtype, (self.blocks * manifest.T, *field.shape))
+                         for field in raw}
         self.fields = [field.tensor for field in manifest.fields.values()]
         self.tables: Dict[str, np.ndarray] = {}
         self.row_bytes = sum(bytes_of(dtype, shape) for _, dtype, shape in manifest.tables())
@@ -101,10 +102,6 @@ class Shard:
         tensor = self.tensors[field.tensor]
         place = self.offset(tensor, row, first), DTYPES[tensor.dtype], (end - first, *tensor.shape[2:])
         return self.file.own(*place) if own else self.file.view(*place)
-
-    def fill(self, field: Field, row: int, first: int, out: np.ndarray) -> None:
-        """Copies steps of a raw field, from first on, to out [steps, ...]."""
-        self.file.fill(self.offset(self.tensors[field.tensor], row, first), out.reshape(-1).view(np.uint8))
 
     @staticmethod
     def offset(tensor: Tensor, row: int, step: int) -> int:

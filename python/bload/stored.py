@@ -51,6 +51,7 @@ class Stored(Protocol):
     """
     path: str
     verify: bool
+    compressed: bool
     has_large_frames: bool
     info: Manifest
     options: BlockOptions

@@ -46,6 +46,7 @@ class View(BaseDataset):
         self.plan.check_digest(info.plan_digest, verify)
         self.rows = Rows(self.check_file(ROWS), info)
         self.stores = [self.open_source(*source) for source in zip(info.sources, info.recorded)]
+        self.compressed = any(store.compressed for store in self.stores)
         self.has_large_frames = any(store.has_large_frames for store in self.stores)
         shards = np.cumsum([0, *(store.info.shards for store in self.stores)]).tolist()
         self.first_row = np.array([source.first_row for source in info.sources])
@@ -55,8 +56,7 @@ class View(BaseDataset):
         self.blocks_per_shard = np.array([store.info.blocks_per_shard for store in self.stores])
         self.steps = np.array([store.T for store in self.stores])
         self.sound = np.zeros(self.rows.entries, np.bool_)  # which entries were compared with the source's index
-        together = min(self.open_shards, shards[-1])
-        openers = [store.opener(together) for store in self.stores]
+        openers = [store.opener(self.resident // min(self.open_shards, shards[-1])) for store in self.stores]
         # See Dataset; the sources use this cache instead of their own.
         self.opened = functools.lru_cache(self.open_shards)(functools.partial(shard_of, self.first_shard, openers))
         self.shard = self.opened
@@ -83,7 +83,7 @@ class View(BaseDataset):
             if own is None or other is None or (own.stored, own.shape, own.encoding) != (other.stored, other.shape, other.encoding):
                 raise DamagedError(f"field \"{field.name}\" of the source \"{source.name}\" is not as in the view {self.path}", source.path)
         return Dataset(source.path, info, self.verify, fields=self.options.fields, ids=False, decode=self.options.decode,
-                       open_shards=self.open_shards)
+                       open_shards=self.open_shards, resident=self.resident)
 
     def close(self) -> None:
         self.closed = True
@@ -138,7 +138,7 @@ class View(BaseDataset):
     def check_entries(self, source: np.ndarray, row: np.ndarray, entry: np.ndarray) -> None:
         """DamagedError: the source of a row does not store an entry as rows.safetensors says."""
         pieces = Pieces(row - self.first_row[source], self.rows.begin(entry), self.rows.length[entry], self.rows.start[entry])
-        for k in np.unique(source).tolist():
+        for k in np.flatnonzero(np.bincount(source)).tolist():
             here = np.flatnonzero(source == k)
             there = self.stores[k].index.has(self.rows.block[entry[here]], Pieces(*[table[here] for table in pieces[:4]]))
             if not there.all():

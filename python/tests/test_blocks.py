@@ -165,8 +165,10 @@ class Interface(Sample):
         self.assertIn("mask", bload.open(path, mask=np.bool_(True))[0])
         for wrong in 0, -1:
             self.assertRaisesRegex(bload.OptionError, "open_shards must be at least 1", bload.open, path, open_shards=wrong)
+        self.assertRaisesRegex(bload.OptionError, "resident must be at least 0, not -1", bload.open, path, resident=-1)
         for wrong in None, 2.5, "4":
             self.assertRaisesRegex(TypeError, "open_shards must be an int, not ", bload.open, path, open_shards=wrong)
+            self.assertRaisesRegex(TypeError, "resident must be an int, not ", bload.open, path, resident=wrong)
         for arguments in ("1",), (1.0,), (None,), (1, 2.5), (1, "8"), (1, 8, "a"), (1, 8, 1.5):
             self.assertRaises(TypeError, self.dataset.epoch, *arguments)
         self.assertRaisesRegex(bload.OptionError, "seed needs a window", self.dataset.epoch, 1, seed=3)

@@ -1,11 +1,9 @@
 """Memory of a process that goes through datasets which are larger than it may seem to need."""
 import os
-import unittest.mock
 
 import numpy as np
 
 import bload
-from bload import mapping
 from harness import each, expand
 from sample import Sample, Truth, same
 
@@ -19,10 +17,6 @@ def resident():
     """Bytes of mapped files that count as this process's memory."""
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) << 10 for line in file if line.startswith("RssFile:"))
-
-
-def allowed(size):
-    return unittest.mock.patch.object(mapping, "RESIDENT", size)
 
 
 @expand
@@ -53,8 +47,7 @@ class Memory(Sample):
         """What was read does not stay in the process's memory, however it is read. Where all of it may, it does."""
         path = self.large(steps)
         whole, expected = self.grown(path, **options)
-        with allowed(ALLOWED):
-            grown, total = self.grown(path, **options)
+        grown, total = self.grown(path, resident=ALLOWED, **options)
         self.assertEqual(total, expected)
         self.assertLess(grown, SIZE // 4)
         if name not in ("mapped", "own"):
@@ -65,35 +58,32 @@ class Memory(Sample):
         """Large datasets are read in other ways than small ones, and give the same."""
         path = self.packed(way)
         truth = Truth(path)
-        with allowed(0):
-            for options in {}, dict(verify=True), dict(writable=True):
-                with bload.open(path, **options, **EXTRA) as dataset:
-                    for i, block in enumerate(dataset):
-                        same(self, block, truth.block(i))
-                        if "encod" not in str(dataset.manifest["fields"]):
-                            self.assertEqual({block[name].flags.writeable for name in dataset.fields}, {"writable" in options})
-            drawn = bload.open(path).epoch(2, window=3)
-            composed = [drawn[i] for i in range(len(drawn))]
-        for one, other in zip(composed, bload.open(path).epoch(2, window=3)):
+        for options in {}, dict(verify=True), dict(writable=True):
+            with bload.open(path, resident=0, **options, **EXTRA) as dataset:
+                for i, block in enumerate(dataset):
+                    same(self, block, truth.block(i))
+                    if "encod" not in str(dataset.manifest["fields"]):
+                        self.assertEqual({block[name].flags.writeable for name in dataset.fields}, {"writable" in options})
+        for one, other in zip(bload.open(path, resident=0).epoch(2, window=3), bload.open(path).epoch(2, window=3)):
             same(self, one, other)
 
     def test_views(self):
         """Views that are held while others are read stay right."""
         path = self.large(512)
-        with allowed(ALLOWED):
-            dataset = bload.open(path, ids=False)
-            held = [dataset[i]["array"] for i in range(len(dataset))]
-            sums = [int(array.sum()) for array in held]
-            self.assertEqual(sums, [int(array.sum()) for array in held])
+        dataset = bload.open(path, ids=False, resident=ALLOWED)
+        held = [dataset[i]["array"] for i in range(len(dataset))]
+        sums = [int(array.sum()) for array in held]
+        self.assertEqual(sums, [int(array.sum()) for array in held])
         self.assertEqual(sums, [int(block["array"].sum()) for block in bload.open(path)])
 
     def test_cut(self):
         """A file that was cut short is an error where it is read, and no signal."""
         path = self.pack("cut", "arrays", "--kind", "array", "-T", "64", cwd=self.directory)
-        with allowed(0):
-            dataset = bload.open(path)
-            dataset[0]
-            os.truncate(dataset.shard(0).path, os.path.getsize(dataset.shard(0).path) - 1)
-            last = bload.open(path, writable=True)
-            self.assertRaisesRegex(bload.DamagedError, "truncated|header says", last.__getitem__, -1)
-            self.assertRaisesRegex(bload.DamagedError, "truncated since it was opened", dataset.__getitem__, -1)
+        dataset = bload.open(path, resident=0)
+        dataset[0]
+        os.truncate(dataset.shard(0).path, os.path.getsize(dataset.shard(0).path) - 1)
+        last = bload.open(path, writable=True, resident=0)
+        self.assertRaisesRegex(bload.DamagedError, "truncated|header says", last.__getitem__, -1)
+        self.assertRaisesRegex(bload.DamagedError, "truncated since it was opened", dataset.__getitem__, -1)
+        os.truncate(dataset.shard(0).path, os.path.getsize(dataset.shard(0).path) // 2)
+        self.assertRaisesRegex(bload.DamagedError, "truncated since it was opened", list, dataset.epoch(1, window=len(dataset)))

@@ -10,7 +10,6 @@ import numpy as np
 
 import bload
 import library
-from bload import mapping
 from harness import each, expand
 from sample import Sample, same
 from views import ViewTruth, write_view
@@ -67,8 +66,8 @@ class Blocks(Views):
         """Without verify, in any order, from large files and with a single shard open."""
         path = self.view(name)
         expected = list(ViewTruth(path).blocks(0))
-        for resident in mapping.RESIDENT, 0:
-            with unittest.mock.patch.object(mapping, "RESIDENT", resident), bload.open(path, open_shards=1, **EXTRA) as view:
+        for options in {}, dict(resident=0):
+            with bload.open(path, open_shards=1, **options, **EXTRA) as view:
                 for i in np.random.default_rng(0).permutation(len(view)).tolist():
                     same(self, view[i], expected[i])
 

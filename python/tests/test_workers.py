@@ -17,7 +17,7 @@ def read(blocks):
 @expand
 class Workers(Sample):
     def opened(self, way):
-        return bload.open(self.packed(way), verify=True, mask=True, open_shards=2)
+        return bload.open(self.packed(way), verify=True, mask=True, open_shards=2, resident=1 << 20)
 
     @each(("shards", "compressed", "joined-zstd"))
     def test_pickle(self, way):
@@ -26,8 +26,8 @@ class Workers(Sample):
         expected = read(dataset)
         dataset.sequence(0)
         again = pickle.loads(pickle.dumps(dataset))
-        self.assertEqual((again.path, again.verify, again.options, again.open_shards),
-                         (dataset.path, dataset.verify, dataset.options, dataset.open_shards))
+        self.assertEqual((again.path, again.verify, again.options, again.open_shards, again.resident),
+                         (dataset.path, dataset.verify, dataset.options, 2, 1 << 20))
         for one, other in zip(again, expected):
             same(self, one, other)
 
