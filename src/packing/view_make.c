@@ -181,6 +181,7 @@ static int sources_count(struct bl_view_job *job, struct bl_error *e)
         return bl_error_memory(e);
     for (size_t p = 0; p < plan->pieces; p++) {
         uint32_t row = plan->sequence[p];
+        bl_plan_prefetch_length(plan, job->table.length, p);
         struct bl_view_source *source = &m->source[bl_view_source_of_row(m->source, m->sources, row) - m->source];
         int64_t length = bl_plan_piece_length(plan, job->table.length, p);
         source->sequences += !(seen[row / 8] >> row % 8 & 1);

@@ -8,6 +8,8 @@
 #include "plan/bound.h"
 #include "plan/plan.h"
 
+enum { AHEAD = 32 }; /* pieces whose sequences are prefetched: they are in random order */
+
 struct check {
     struct bl_plan *plan;
     const int64_t *length;
@@ -95,12 +97,22 @@ static int plan_check_piece(struct check *c, size_t block, size_t p)
     return BL_OK;
 }
 
+/* As bl_plan_prefetch_length, for sequences that were not checked. */
+static void plan_prefetch(const struct check *c, size_t p)
+{
+    if (p + AHEAD >= c->plan->pieces || c->plan->sequence[p + AHEAD] >= c->count)
+        return;
+    __builtin_prefetch(&c->length[c->plan->sequence[p + AHEAD]]);
+    __builtin_prefetch(&c->seen[c->plan->sequence[p + AHEAD] / 8], 1);
+}
+
 static int plan_check_block(struct check *c, size_t b)
 {
     struct bl_plan *plan = c->plan;
     size_t first = (size_t)plan->block_ptr[b], end = (size_t)plan->block_ptr[b + 1];
     int64_t start = 0, end_before = 0, steps = 0;
     for (size_t p = first; p < end; p++) {
+        plan_prefetch(c, p);
         int code = plan_check_piece(c, b, p);
         if (code)
             return code;

@@ -169,6 +169,14 @@ static inline int64_t bl_plan_piece_length(const struct bl_plan *plan, const int
     return plan->length ? plan->length[p] : length[plan->sequence[p]];
 }
 
+/* Lengths are accessed in random order: called for each piece p in turn, it prefetches that of a later piece. */
+static inline void bl_plan_prefetch_length(const struct bl_plan *plan, const int64_t *length, size_t p)
+{
+    enum { AHEAD = 32 };
+    if (!plan->length && p + AHEAD < plan->pieces)
+        __builtin_prefetch(&length[plan->sequence[p + AHEAD]]);
+}
+
 /* Returns the start of a piece that follows one of `length` steps at `start`. */
 static inline int64_t bl_plan_next_start(const struct bl_plan *plan, int64_t start, int64_t length)
 {

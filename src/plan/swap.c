@@ -54,6 +54,8 @@ static bool swapper_take_needs(struct swapper *s, uint32_t p, uint32_t q)
 /* Makes parcels of the sequences of a block, in random order: the last may be left alone. */
 static void swapper_set_block(struct swapper *s, uint32_t block, uint32_t begin, uint32_t end)
 {
+    for (uint32_t p = begin; p < end; p++)
+        __builtin_prefetch(&s->lengths->length[s->sequence[p]]);
     bl_random_shuffle_u32(&s->random, s->sequence + begin, end - begin);
     s->room[block] = s->T;
     for (int c = 0; s->needs && c < s->needs->count; c++) {

@@ -63,6 +63,8 @@ static int plan_serialize_table(enum bl_index_table table, const struct bl_plan 
     for (size_t p = 0; p < plan->pieces && !code;) {
         size_t n = 0;
         for (; n < CHUNK && p < plan->pieces; n++, p++) {
+            if (table == BL_INDEX_LENGTH || table == BL_INDEX_START)
+                bl_plan_prefetch_length(plan, length, p);
             int64_t value = plan_element(table, &at, plan, length, p);
             if (is_wide)
                 chunk.wide[n] = value;

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #define CHUNK 4096 /* pieces read at a time */
+#define AHEAD 32   /* rows are in random order: they are prefetched so many pieces before they are used */
 
 /* --- finding ---------------------------------------------------------------------------------------------------- */
 
@@ -128,6 +129,19 @@ static int chunk_read(struct pieces_chunk *chunk, const struct bl_index *index, 
     return code;
 }
 
+/* sequence: of the source whose rows are first_row to end_row - 1, as the index or an earlier chunk has it. */
+static void collected_prefetch(const struct collected *c, int64_t first_row, int64_t end_row, int64_t sequence)
+{
+    if (sequence < 0 || sequence >= end_row - first_row)
+        return;
+    __builtin_prefetch(&c->count[first_row + sequence], 1);
+    if (c->block && !c->row_ptr) {
+        __builtin_prefetch(&c->block[first_row + sequence], 1);
+        __builtin_prefetch(&c->start[first_row + sequence], 1);
+        __builtin_prefetch(&c->length[first_row + sequence], 1);
+    }
+}
+
 /* Goes through the pieces of an index, whose rows are first_row to end_row - 1 of the view. */
 static int index_each_piece(const struct bl_index *index, int64_t first_row, int64_t end_row, struct collected *c,
                             piece_function *take, struct bl_error *e)
@@ -147,6 +161,8 @@ static int index_each_piece(const struct bl_index *index, int64_t first_row, int
         }
         if (code)
             break;
+        if (i + AHEAD < CHUNK)
+            collected_prefetch(c, first_row, end_row, chunk->sequence[i + AHEAD]);
         const struct bl_place piece = {block, chunk->source_start[i], chunk->start[i], chunk->length[i]};
         if (chunk->sequence[i] < 0 || chunk->sequence[i] >= end_row - first_row || piece.length < 1 ||
             piece.source_start < 0 || piece.start < 0)

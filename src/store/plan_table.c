@@ -10,9 +10,8 @@
 #include "base/text.h"
 #include "plan/alignment.h"
 
-/* Rows are formatted into a chunk of memory, four digits at a time from a table: a plan may have billions of digits.
- * Lengths are accessed in random order, so they are prefetched some rows ahead. */
-enum { CHUNK = 1 << 18, ROW_MAX = 5 * 21, AHEAD = 256, FOURS = 10000 };
+/* Rows are formatted into a chunk of memory, four digits at a time from a table: a plan may have billions of digits. */
+enum { CHUNK = 1 << 18, ROW_MAX = 5 * 21, FOURS = 10000 };
 
 struct plan_writer {
     uint32_t *four; /* [FOURS] the four digits of each number, the first one in the lowest byte */
@@ -74,8 +73,7 @@ static int plan_writer_block(const struct plan_writer *w, char **at, const struc
     int64_t start = 0, end = plan->block_ptr[b + 1];
     int code = BL_OK;
     for (int64_t p = plan->block_ptr[b]; p < end && !code; p++) {
-        if (!plan->length && p + AHEAD < (int64_t)plan->pieces)
-            __builtin_prefetch(&length[plan->sequence[p + AHEAD]]);
+        bl_plan_prefetch_length(plan, length, (size_t)p);
         int64_t steps = bl_plan_piece_length(plan, length, (size_t)p);
         memcpy(to, number, sizeof number);
         to = digits_put(to + size, w->four, plan->sequence[p], '\t');
