@@ -52,14 +52,14 @@ test_differences_need_compression() {
     expect 0 bload info delta
     out_has '; kept as delta'
     expect 2 bload pack -q v -T 40 -o d --encode delta
-    err_has -- '--encode delta needs --compress zstd'
+    err_has '--encode delta needs --compress zstd'
     [ ! -e d ] || fail 'it began'
 }
 
 test_what_cannot_be_is_refused() {
     clips
     expect 2 bload pack -q v -T 40 -o d --encode jpeg --compress zstd
-    err_has -- '--encode jpeg or --compress, not both'
+    err_has '--encode jpeg or --compress, not both'
     for value in raw png jpeg: jpeg:0 jpeg:101 jpeg:x jpeg::444 jpeg:444: jpeg:90:422 jpeg:90:4444 delta:3; do
         expect 2 bload pack -q v -T 40 -o d --encode $value
         err_has 'none, jpeg, jpeg:1 to jpeg:100, jpeg:90:444, or delta'

@@ -197,10 +197,10 @@ test_streams_by_number() {
     expect 0 bload pack -q -c set.yaml -o set
     is '20 2 32000 3' "$(cut -f 2,9,13,14 set/sequences.tsv | tail -n 1 | tr '\t' ' ')"
     expect 2 bload scan two.mkv --stream -1
-    err_has -- '--stream expects best, or the number of a stream, from 0, not "-1"'
+    err_has '--stream expects best, or the number of a stream, from 0, not "-1"'
     echo text >text.txt
     expect 2 bload scan text.txt --tokenizer bytes --stream 1
-    err_has -- '--stream is for video and audio, and the inputs are text'
+    err_has '--stream is for video and audio, and the inputs are text'
     sed -i 's/kind: audio.*/kind: labels, stream: 1}/' set.yaml
     expect 2 bload pack -q -c set.yaml -o no
     err_has 'stream: labels has no streams'

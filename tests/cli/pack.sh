@@ -92,7 +92,7 @@ test_pack_is_scan_plan_and_pack() {
     same one/sequences.tsv two/sequences.tsv
     same one/index.safetensors two/index.safetensors
     expect 2 bload pack -q --plan plan.tsv v -T 45 -o three
-    err_has -- '--plan needs --sequences'
+    err_has '--plan needs --sequences'
     expect 2 bload pack -q --sequences sequences.tsv v -T 45 -o three
     err_has 'sources or --sequences, not both'
 }
@@ -275,7 +275,7 @@ test_groups_never_share_a_block() {
     expect 1 bload pack --sequences table.tsv --group-by shape -T 500 -o e
     err_has 'table.tsv:1: no column "shape" to group by'
     expect 2 bload pack v --group-by colour -T 500 -o f
-    err_has -- '--group-by colour: the scan gives no such column'
+    err_has '--group-by colour: the scan has no such column'
     [ ! -e f ] || fail 'f was made'
     printf '{"text": "one", "lang": "%s"}\n' en fr en fr >c.jsonl
     expect 0 bload pack -q c.jsonl --tokenizer bytes --keep lang --group-by lang -T 12 -o f
@@ -788,7 +788,7 @@ test_a_directory_above_that_is_missing() {
     expect 2 bload scan -q v -o mount/d --task 0/2
     err_has 'scan: -o mount/d: the directory mount does not exist'
     expect 2 bload pack -q v -T 45 -o d --spool mount/spool
-    err_has -- '--spool mount/spool: the directory mount does not exist'
+    err_has '--spool mount/spool: the directory mount does not exist'
     printf 'sources: [v]\nT: 45\n' >set.yaml
     expect 2 bload slurm -c set.yaml -o mount/d --tasks 2
     err_has '/mount/d: the directory '

@@ -83,7 +83,7 @@ test_damaged_shards_with_repair() {
     expect 3 bload pack v "${words[@]}" -o d --repair
     err_has 'd is already complete'
     expect 2 bload pack v "${words[@]}" -o e --repair
-    err_has -- '--repair: e holds no finished dataset'
+    err_has '--repair: e holds no finished dataset'
     [ ! -e e ] || fail 'e was made'
 }
 
