@@ -8,18 +8,14 @@
 #include <sys/mman.h>
 
 #include "plan/plan.h"
-#include "store/dataset.h"
+#include "store/blocks.h"
 #include "store/epochs.h"
-#include "store/view.h"
 
 /* Files hold numbers as memory does, and are mapped as they are. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bload needs a little-endian machine");
 
 struct bload_dataset {
-    struct bl_dataset dataset; /* empty for a view */
-    struct bl_view *view;      /* a view, or the dataset in another epoch; NULL: its own blocks */
-    bool is_view;
-    int64_t epoch;
+    struct bl_blocks blocks;
     struct bl_buffer value; /* the last result of bload_dataset_value */
     char encoding[BL_FIELDS_MAX][BL_ENCODING_NAME_MAX];
 };
@@ -46,45 +42,9 @@ static int error_export(int code, const struct bl_error *e, struct bload_error *
 
 /* --- datasets --------------------------------------------------------------------------------------------------- */
 
-static const struct bl_manifest *dataset_manifest(const struct bload_dataset *dataset)
-{
-    return dataset->is_view ? &dataset->view->manifest : &dataset->dataset.manifest;
-}
-
 static const struct bl_format *dataset_format(const struct bload_dataset *dataset)
 {
-    return &dataset_manifest(dataset)->format;
-}
-
-/* Opens the directory as a view, or as a view of itself. */
-static int view_open(struct bl_view **out, const char *directory, struct bl_error *e)
-{
-    struct bl_view *view = calloc(1, sizeof *view);
-    int code = view ? bl_view_open(view, directory, e) : bl_error_memory(e);
-    if (code)
-        free(view);
-    *out = code ? NULL : view;
-    return code;
-}
-
-static void view_close(struct bl_view *view)
-{
-    if (!view)
-        return;
-    bl_view_close(view);
-    free(view);
-}
-
-static int directory_open(struct bload_dataset *dataset, const char *directory, struct bl_error *e)
-{
-    struct bl_manifest manifest;
-    int code = bl_manifest_read(&manifest, directory, e);
-    if (code)
-        return code;
-    dataset->is_view = bl_manifest_is_view(&manifest);
-    bl_manifest_free(&manifest);
-    return dataset->is_view ? view_open(&dataset->view, directory, e)
-                            : bl_dataset_open(&dataset->dataset, directory, e);
+    return bl_blocks_format(&dataset->blocks);
 }
 
 int bload_dataset_open(const char *directory, struct bload_dataset **out, struct bload_error *error)
@@ -92,7 +52,7 @@ int bload_dataset_open(const char *directory, struct bload_dataset **out, struct
     struct bl_error e = {0};
     *out = NULL;
     struct bload_dataset *dataset = calloc(1, sizeof *dataset);
-    int code = dataset ? directory_open(dataset, directory, &e) : bl_error_memory(&e);
+    int code = dataset ? bl_blocks_open(&dataset->blocks, directory, &e) : bl_error_memory(&e);
     for (int f = 0; !code && f < dataset_format(dataset)->fields.count; f++)
         bl_encoding_name(&dataset_format(dataset)->encoding[f], dataset->encoding[f]);
     if (code)
@@ -106,54 +66,30 @@ void bload_dataset_close(struct bload_dataset *dataset)
 {
     if (!dataset)
         return;
-    view_close(dataset->view);
-    if (!dataset->is_view)
-        bl_dataset_close(&dataset->dataset);
+    bl_blocks_close(&dataset->blocks);
     bl_buffer_free(&dataset->value);
     free(dataset);
 }
 
 int64_t bload_dataset_epoch_count(const struct bload_dataset *dataset)
 {
-    return bl_epochs_count(dataset_manifest(dataset)) + 1;
+    return bl_epochs_count(bl_blocks_manifest(&dataset->blocks)) + 1;
 }
 
 int bload_dataset_set_epoch(struct bload_dataset *dataset, int64_t epoch, struct bload_error *error)
 {
     struct bl_error e = {0};
-    struct bl_view *view = dataset->view;
-    int code = BL_OK;
-    if (!view && epoch)
-        code = view_open(&view, dataset->dataset.dir, &e);
-    if (!code && view)
-        code = bl_view_set_epoch(view, epoch, &e);
-    if (code && !dataset->view)
-        view_close(view);
-    else if (!code)
-        dataset->view = view;
-    dataset->epoch = code ? dataset->epoch : epoch;
-    return error_export(code, &e, error);
-}
-
-/* Whether blocks are composed of stored sequences when they are read. */
-static bool dataset_is_composed(const struct bload_dataset *dataset)
-{
-    return dataset->is_view || dataset->epoch;
-}
-
-static const struct bl_index *dataset_index(const struct bload_dataset *dataset)
-{
-    return dataset_is_composed(dataset) ? &dataset->view->index : &dataset->dataset.index;
+    return error_export(bl_blocks_set_epoch(&dataset->blocks, epoch, &e), &e, error);
 }
 
 void bload_dataset_counts(const struct bload_dataset *dataset, struct bload_counts *counts)
 {
-    const struct bl_manifest *m = dataset_manifest(dataset);
+    const struct bl_manifest *m = bl_blocks_manifest(&dataset->blocks);
     *counts = (struct bload_counts){
         .T = m->plan_info.T,
         .S = m->format.S,
         .blocks = m->plan_info.blocks,
-        .pieces = dataset_index(dataset)->pieces,
+        .pieces = bl_blocks_index(&dataset->blocks)->pieces,
         .sequences = m->plan_info.sequences,
         .steps = m->plan_info.steps,
         .longest = m->plan_info.longest,
@@ -216,8 +152,7 @@ int bload_read_block(struct bload_dataset *dataset, int64_t block, int field, vo
     bool known = field >= 0 && field < format->fields.count; /* else reading reports it */
     int code = known ? size_check(size, bl_format_block_bytes(format, field), &e) : BL_OK;
     if (!code)
-        code = dataset_is_composed(dataset) ? bl_view_read(dataset->view, block, field, out, &e)
-                                            : bl_dataset_read(&dataset->dataset, block, field, out, &e);
+        code = bl_blocks_read(&dataset->blocks, block, field, out, &e);
     return error_export(code, &e, error);
 }
 
@@ -227,10 +162,10 @@ int bload_map_block(struct bload_dataset *dataset, int64_t block, int field, str
     struct bl_error e = {0};
     struct bload_mapping made = {0};
     int code = BL_OK;
-    if (dataset_is_composed(dataset))
+    if (bl_blocks_are_composed(&dataset->blocks))
         code = bl_error_set(&e, BL_EUSAGE, "blocks of views and further epochs can only be read, not mapped");
     else
-        code = bl_dataset_map(&dataset->dataset, block, field, &made.data, &made.address, &made.length, &e);
+        code = bl_dataset_map(&dataset->blocks.dataset, block, field, &made.data, &made.address, &made.length, &e);
     if (!code)
         made.size = bl_format_block_bytes(dataset_format(dataset), field);
     *mapping = code ? (struct bload_mapping){0} : made;
@@ -249,8 +184,7 @@ int bload_read_tables(struct bload_dataset *dataset, int64_t block, struct bload
 {
     struct bl_error e = {0};
     const struct bl_block *read = NULL;
-    int code = dataset_is_composed(dataset) ? bl_view_tables(dataset->view, block, &read, &e)
-                                            : bl_dataset_tables(&dataset->dataset, block, &read, &e);
+    int code = bl_blocks_tables(&dataset->blocks, block, &read, &e);
     *tables = (struct bload_tables){0};
     if (code)
         goto out;
@@ -266,10 +200,7 @@ out:
 int bload_dataset_row_count(struct bload_dataset *dataset, int64_t *count, struct bload_error *error)
 {
     struct bl_error e = {0};
-    const struct bl_sequences *sequences = NULL;
-    int code = dataset->is_view ? BL_OK : bl_dataset_sequences(&dataset->dataset, &sequences, &e);
-    *count = code ? 0 : dataset->is_view ? dataset->view->manifest.rows : (int64_t)sequences->count;
-    return error_export(code, &e, error);
+    return error_export(bl_blocks_rows(&dataset->blocks, count, &e), &e, error);
 }
 
 int bload_dataset_attribute_count(const struct bload_dataset *dataset)
@@ -307,24 +238,8 @@ int bload_read_attribute(struct bload_dataset *dataset, int64_t block, int attri
     struct bl_error e = {0};
     int code = size_check(size, (size_t)dataset_format(dataset)->S * sizeof(int64_t), &e);
     if (!code)
-        code = dataset_is_composed(dataset) ? bl_view_attribute(dataset->view, block, attribute, out, &e)
-                                            : bl_dataset_attribute(&dataset->dataset, block, attribute, out, &e);
+        code = bl_blocks_attribute(&dataset->blocks, block, attribute, out, &e);
     return error_export(code, &e, error);
-}
-
-/* Reads a row of sequences.tsv; valid until the next one is read. */
-static int dataset_read_row(struct bload_dataset *dataset, int64_t row, const struct bl_row **out, struct bl_error *e)
-{
-    const struct bl_sequences *sequences = NULL;
-    if (dataset->is_view)
-        return bl_view_row(dataset->view, row, out, e);
-    int code = bl_dataset_sequences(&dataset->dataset, &sequences, e);
-    if (code)
-        return code;
-    if (row < 0 || (uint64_t)row >= sequences->count)
-        return bl_error_set(e, BL_EUSAGE, "no sequence %" PRId64 ": the dataset has %zu", row, sequences->count);
-    *out = &dataset->dataset.row.row;
-    return bl_row_reader_read(sequences, (size_t)row, &dataset->dataset.row, e);
 }
 
 int bload_dataset_value(struct bload_dataset *dataset, int64_t row, const char *column, const char **text,
@@ -334,7 +249,7 @@ int bload_dataset_value(struct bload_dataset *dataset, int64_t row, const char *
     const struct bl_row *read = NULL;
     *text = NULL;
     bl_buffer_clear(&dataset->value);
-    int code = dataset_read_row(dataset, row, &read, &e);
+    int code = bl_blocks_row(&dataset->blocks, row, &read, &e);
     if (code)
         goto out;
     if (!bl_row_get_value(read, column, &dataset->value))
@@ -354,7 +269,7 @@ int bload_dataset_sequence(struct bload_dataset *dataset, int64_t row, struct bl
     struct bl_error e = {0};
     const struct bl_row *read = NULL;
     *out = (struct bload_sequence){0};
-    int code = dataset_read_row(dataset, row, &read, &e);
+    int code = bl_blocks_row(&dataset->blocks, row, &read, &e);
     if (code)
         goto out;
     *out = (struct bload_sequence){.id = read->id,
@@ -476,11 +391,12 @@ int bload_plan_make(const int64_t *length, size_t count, const struct bload_plan
 /* The counts come from the manifest. Reading the plan checks its tables against each other. */
 int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, struct bload_error *error)
 {
-    const struct bl_manifest *m = dataset_manifest(dataset);
+    const struct bl_manifest *m = bl_blocks_manifest(&dataset->blocks);
     struct bl_error e = {0};
     *out = NULL;
     struct bload_plan *plan = calloc(1, sizeof *plan);
-    int code = plan ? bl_index_read_plan(dataset_index(dataset), m->plan_info.T, bl_manifest_align(m), &plan->plan, &e)
+    int code = plan ? bl_index_read_plan(bl_blocks_index(&dataset->blocks), m->plan_info.T, bl_manifest_align(m),
+                                         &plan->plan, &e)
                     : bl_error_memory(&e);
     if (code) {
         free(plan);
