@@ -18,6 +18,7 @@ static const struct {
     {"compare", bl_cmd_compare, "show every strategy side by side"},
     {"pack", bl_cmd_pack, "turn sources into a dataset of fixed-size blocks"},
     {"view", bl_cmd_view, "plan what datasets store anew, without writing it again"},
+    {"export", bl_cmd_export, "write blocks in the formats of other loaders"},
     {"finish", bl_cmd_finish, "complete the dataset of several tasks"},
     {"verify", bl_cmd_verify, "check every byte and every table of a dataset"},
     {"info", bl_cmd_info, "show what is in a dataset"},

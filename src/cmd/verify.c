@@ -5,10 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/progress_bar.h"
+#include "export/description.h"
+#include "export/verify.h"
 #include "run/signals.h"
 #include "run/task.h"
 #include "run/verify_shards.h"
@@ -18,13 +21,21 @@
 
 struct verifying {
     struct bl_verify dataset;
-    const char *source; /* of a view, while its dataset is verified; NULL: the directory itself */
+    const char *against; /* of an export: the dataset that it was made of */
+    const char *source;  /* of a view, while its dataset is verified; NULL: the directory itself */
     struct bl_task task;
     struct bl_progress progress;
     struct bl_progress_bar bar;
     int64_t begin, end; /* shards to verify */
     int64_t faults, failed_steps;
     int64_t shards, bytes; /* verified in all sources */
+};
+
+static const struct bl_option against_table[] = {
+    BL_OPTION_STRING("against", struct verifying, against, BL_AFFECTS_NOTHING,
+                     "compare an export with the dataset or view that it was made of, byte for byte",
+                     .placeholder = "DATASET", .command_line_only = true),
+    {0},
 };
 
 /* Returns the message about a file without the path that its reader put in front. */
@@ -178,6 +189,34 @@ static int verify_view(struct bl_cmd *cmd, struct verifying *v, const struct bl_
     return BL_OK;
 }
 
+static void verify_export_tick(void *context, const struct bl_progress *progress)
+{
+    struct verifying *v = context;
+    bl_progress_bar_tick(&v->bar, progress);
+}
+
+static int verify_export(struct bl_cmd *cmd, struct verifying *v, const char *dir)
+{
+    char files[BL_PLURAL_SIZE], size[32];
+    struct bl_export_verify request = {.dir = dir,
+                                       .against = v->against,
+                                       .workers = bl_cmd_workers(&cmd->common),
+                                       .cancel = &cmd->cancel,
+                                       .fault = verify_on_fault,
+                                       .tick = verify_export_tick,
+                                       .sink = v};
+    if (v->task.set)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "--task is for datasets, and %s is an export", dir);
+    int code = bl_export_verify_run(&request, &cmd->error);
+    bl_progress_bar_clear(&v->bar);
+    if (code || v->faults || cmd->common.quiet)
+        return code;
+    bl_text_size(size, request.bytes);
+    bl_cmd_print("%s: verified, no errors: %s, %s%s%s", dir, bl_text_plural(files, request.files, "file"), size,
+                 v->against ? ", equal to " : "", v->against ? v->against : "");
+    return BL_OK;
+}
+
 static int verify_run(struct bl_cmd *cmd, struct verifying *v)
 {
     char faults[BL_PLURAL_SIZE];
@@ -194,13 +233,21 @@ static int verify_run(struct bl_cmd *cmd, struct verifying *v)
     bl_signals_install(&cmd->cancel);
     v->bar.quiet = cmd->common.quiet;
     bool is_view = bl_manifest_inspect(&manifest, dir, &sound, &why) == BL_OK && bl_manifest_is_view(&manifest);
-    code = is_view ? verify_view(cmd, v, &manifest, dir) : verify_dataset(cmd, v, dir);
+    bool is_export = false;
+    code = bl_fs_find(dir, BL_EXPORT_FILE, &is_export, e);
+    if (!code && v->against && !is_export)
+        code =
+            bl_error_set(e, BL_EUSAGE, "--against is for what bload export wrote, and %s has no " BL_EXPORT_FILE, dir);
+    if (!code)
+        code = is_export ? verify_export(cmd, v, dir)
+               : is_view ? verify_view(cmd, v, &manifest, dir)
+                         : verify_dataset(cmd, v, dir);
     bl_manifest_free(&manifest);
     if (code)
         return code;
     if (v->faults)
         return bl_error_set(e, BL_EFAIL, "%s has %s", dir, bl_text_plural(faults, v->faults, "error"));
-    if (!cmd->common.quiet && !is_view)
+    if (!cmd->common.quiet && !is_view && !is_export)
         verify_print_summary(v, dir);
     return BL_OK;
 }
@@ -214,9 +261,11 @@ int bl_cmd_verify(int argc, char **argv)
                  "\n"
                  "Reads and checks all of a dataset: every checksum, and every table against the plan. Names every\n"
                  "fault; exit status 1 if there is one. With --task, each process verifies a range of the shards;\n"
-                 "task 0 also checks the other files."};
-    const struct bl_option_group groups[] = {
-        {"Tasks", bl_task_option_table, &v.task}, {"General", bl_common_threads_table, &cmd.common}, {0}};
+                 "task 0 also checks the other files. Of what bload export wrote: the checksums of its files."};
+    const struct bl_option_group groups[] = {{"Exports", against_table, &v},
+                                             {"Tasks", bl_task_option_table, &v.task},
+                                             {"General", bl_common_threads_table, &cmd.common},
+                                             {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (code || cmd.common.help)
         goto out;

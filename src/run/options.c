@@ -96,8 +96,8 @@ bool bl_tolerance_exceeded(const struct bl_tolerance *tolerance, int64_t failed,
                               : failed > tolerance->value;
 }
 
-static const struct bl_option_type compress_type = {"none|zstd[:LEVEL]", compress_parse, compress_format,
-                                                    "none, zstd or zstd:1 to zstd:22"};
+const struct bl_option_type bl_option_compress = {"none|zstd[:LEVEL]", compress_parse, compress_format,
+                                                  "none, zstd or zstd:1 to zstd:22"};
 static const struct bl_option_type frame_size_type = {"BYTES", frame_size_parse, frame_size_format,
                                                       "a number of bytes from 4K to 64M, such as 256K"};
 static const struct bl_option_type encode_type = {"none|jpeg[:QUALITY[:444]]|delta", encode_parse, encode_format,
@@ -122,8 +122,8 @@ const struct bl_option bl_pack_option_table[] = {
     BL_OPTION_BYTES("shard-size", struct bl_pack_options, shard_size, BL_AFFECTS_BYTES,
                     "bytes per shard before compression; at least one block goes into each", .initial = "256M",
                     .min = 1),
-    BL_OPTION_CUSTOM("compress", &compress_type, struct bl_compress, struct bl_pack_options, compress, BL_AFFECTS_BYTES,
-                     "plain safetensors, or each shard as seekable zstd", .initial = "none"),
+    BL_OPTION_CUSTOM("compress", &bl_option_compress, struct bl_compress, struct bl_pack_options, compress,
+                     BL_AFFECTS_BYTES, "plain safetensors, or each shard as seekable zstd", .initial = "none"),
     BL_OPTION_CUSTOM("frame-size", &frame_size_type, int64_t, struct bl_pack_options, frame_size, BL_AFFECTS_BYTES,
                      "with --compress zstd, compress at most this many bytes together: less is decompressed for a part "
                      "of a block",

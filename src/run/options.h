@@ -37,6 +37,8 @@ struct bl_pack_options {
     struct bl_tolerance max_failed;
 };
 
+extern const struct bl_option_type bl_option_compress; /* struct bl_compress: none, zstd, zstd:19 */
+
 extern const struct bl_option bl_pack_option_table[];
 
 /* The names of simd, "auto" first, ended by NULL. */

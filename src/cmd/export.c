@@ -1,0 +1,121 @@
+/* bload export: the blocks of a dataset or view in another format. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "bload.h"
+#include "cmd/cmd.h"
+#include "cmd/progress_bar.h"
+#include "export/export.h"
+#include "run/signals.h"
+
+struct export
+{
+    const char *output;
+    int to;
+    struct bl_compress compress;
+    int64_t shard_size;
+    struct bl_task task;
+    struct bl_progress_bar bar;
+};
+
+static const struct bl_option table[] = {
+    BL_OPTION_CHOICE("to", struct export, to, bl_export_format_names, BL_AFFECTS_NOTHING,
+                     "the format; required: mds is that of MosaicML Streaming, energon that of Megatron-Energon",
+                     .command_line_only = true),
+    BL_OPTION_STRING("output", struct export, output, BL_AFFECTS_NOTHING, "the directory to write; required",
+                     .letter = 'o', .placeholder = "DIR2", .command_line_only = true),
+    BL_OPTION_BYTES("shard-size", struct export, shard_size, BL_AFFECTS_NOTHING,
+                    "bytes per file before compression; at least one block goes into each [mds: 64M; else 256M]",
+                    .min = 1, .command_line_only = true),
+    BL_OPTION_CUSTOM("compress", &bl_option_compress, struct bl_compress, struct export, compress, BL_AFFECTS_NOTHING,
+                     "compress each file of mds", .initial = "none", .command_line_only = true),
+    {0},
+};
+
+static void export_tick(void *sink, const struct bl_progress *progress)
+{
+    bl_progress_bar_tick(sink, progress);
+}
+
+static void export_print_summary(const struct export *x, const struct bl_export_made *made)
+{
+    char blocks[BL_PLURAL_SIZE], files[BL_PLURAL_SIZE], size[32];
+    if (made->existed) {
+        bl_cmd_print("%s is already complete: nothing to do", x->output);
+        return;
+    }
+    bl_text_plural(blocks, made->blocks, "block");
+    bl_text_plural(files, made->parts, "file");
+    bl_text_size(size, made->bytes);
+    if (!x->task.set)
+        bl_cmd_print("%s: %s in %s, %s", x->output, blocks, files, size);
+    else if (made->missing)
+        bl_cmd_print("%s, task %" PRId64 " of %" PRId64 ": done; %" PRId64 " of %s are missing yet", x->output,
+                     x->task.index, x->task.count, made->missing, files);
+    else
+        bl_cmd_print("%s, task %" PRId64 " of %" PRId64 ": done; all of %s are there: run the command without --task "
+                     "to finish the export",
+                     x->output, x->task.index, x->task.count, files);
+}
+
+static int export_check(struct bl_cmd *cmd, struct export *x)
+{
+    struct bl_error *e = &cmd->error;
+    int code = BL_OK;
+    if (bl_options_origin(&cmd->options, "to") == BL_ORIGIN_DEFAULT)
+        code = bl_error_set(e, BL_EUSAGE, "--to must be given: mds, webdataset or energon");
+    else if (!x->output)
+        code = bl_error_set(e, BL_EUSAGE, "-o must be given: the directory of the export");
+    if (!code)
+        code = bl_task_resolve(&x->task, e);
+    return code ? code : bl_cmd_check_parent("-o", x->output, false, e);
+}
+
+static int export_run(struct bl_cmd *cmd, struct export *x)
+{
+    const char *dir;
+    struct bl_export_made made;
+    int code = bl_cmd_directory(cmd, &dir);
+    if (!code)
+        code = export_check(cmd, x);
+    if (code)
+        return code;
+    const struct bl_export_request request = {.dir = dir,
+                                              .output = x->output,
+                                              .tool = BLOAD_VERSION,
+                                              .format = bl_export_formats[x->to],
+                                              .compress = x->compress,
+                                              .shard_size = x->shard_size,
+                                              .task = x->task,
+                                              .workers = bl_cmd_workers(&cmd->common),
+                                              .cancel = &cmd->cancel,
+                                              .tick = export_tick,
+                                              .sink = &x->bar};
+    x->bar.quiet = cmd->common.quiet;
+    bl_signals_install(&cmd->cancel);
+    code = bl_export_run(&request, &made, &cmd->error);
+    bl_progress_bar_clear(&x->bar);
+    if (!code && !cmd->common.quiet)
+        export_print_summary(x, &made);
+    return code;
+}
+
+int bl_cmd_export(int argc, char **argv)
+{
+    struct export x = {0};
+    struct bl_cmd cmd = {.name = "export",
+                         .usage = "--to FORMAT [options] DIR -o DIR2\n"
+                                  "\n"
+                                  "Writes the blocks of a finished dataset, or of a view, in a format that other\n"
+                                  "loaders read. A run that was stopped goes on where it was."};
+    const struct bl_option_group groups[] = {{"Export", table, &x},
+                                             {"Tasks", bl_task_option_table, &x.task},
+                                             {"General", bl_common_threads_table, &cmd.common},
+                                             {0}};
+    int code = bl_cmd_parse(&cmd, groups, argc, argv);
+    if (!code && !cmd.common.help)
+        code = export_run(&cmd, &x);
+    return bl_cmd_end(&cmd, code, false);
+}

@@ -1,0 +1,114 @@
+#include "export/arrays.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int array_compare(const void *a, const void *b)
+{
+    return strcmp(((const struct bl_export_array *)a)->name, ((const struct bl_export_array *)b)->name);
+}
+
+static void arrays_add(struct bl_export_arrays *arrays, const struct bl_export_array *array)
+{
+    struct bl_export_array *added = &arrays->array[arrays->count++];
+    *added = *array;
+    added->bytes = bl_dtype_size(array->dtype);
+    for (int i = 0; i < array->rank; i++)
+        added->bytes *= (size_t)array->shape[i];
+    arrays->bytes += added->bytes;
+}
+
+static void arrays_add_field(struct bl_export_arrays *arrays, int f)
+{
+    const struct bl_field *field = &arrays->format.fields.field[f];
+    struct bl_export_array array = {.name = field->name,
+                                    .dtype = field->dtype,
+                                    .rank = field->rank + 1,
+                                    .shape = {arrays->format.T},
+                                    .field = f,
+                                    .table = -1};
+    memcpy(array.shape + 1, field->shape, (size_t)field->rank * sizeof *field->shape);
+    arrays_add(arrays, &array);
+}
+
+static void arrays_add_table(struct bl_export_arrays *arrays, int table)
+{
+    const struct bl_format *format = &arrays->format;
+    struct bl_export_array array = {.name = bl_format_table_name(format, table),
+                                    .dtype = bl_format_table_dtype(format, table),
+                                    .rank = 1,
+                                    .shape = {format->S},
+                                    .field = -1,
+                                    .table = table};
+    if (table == BL_TABLE_CU_SEQLENS)
+        array.shape[0]++;
+    else if (table == BL_TABLE_SEGMENT_IDS)
+        array.shape[0] = format->T;
+    else if (table == BL_TABLE_NUM_SEQUENCES)
+        array.rank = 0;
+    arrays_add(arrays, &array);
+}
+
+void bl_export_arrays_set(struct bl_export_arrays *arrays, const struct bl_blocks *blocks)
+{
+    *arrays = (struct bl_export_arrays){.format = *bl_blocks_format(blocks)};
+    for (int f = 0; f < arrays->format.fields.count; f++)
+        arrays_add_field(arrays, f);
+    for (int t = 0; t < BL_TABLES + arrays->format.attributes; t++) {
+        if (bl_format_has_table(&arrays->format, t))
+            arrays_add_table(arrays, t);
+    }
+    qsort(arrays->array, (size_t)arrays->count, sizeof *arrays->array, array_compare);
+}
+
+int bl_export_block_make(struct bl_export_block *block, const struct bl_export_arrays *arrays, struct bl_error *e)
+{
+    *block = (struct bl_export_block){.memory = malloc(arrays->bytes + (size_t)arrays->count * 64)};
+    if (!block->memory)
+        return bl_error_memory(e);
+    uint8_t *at = block->memory;
+    for (int a = 0; a < arrays->count; a++) {
+        block->data[a] = at;
+        at += (arrays->array[a].bytes + 63) / 64 * 64;
+    }
+    return BL_OK;
+}
+
+void bl_export_block_free(struct bl_export_block *block)
+{
+    free(block->memory);
+    *block = (struct bl_export_block){.memory = NULL};
+}
+
+static void table_copy(const struct bl_block *tables, const struct bl_export_arrays *arrays, int a, uint8_t *out)
+{
+    const struct bl_export_array *array = &arrays->array[a];
+    const void *const from[BL_TABLES] = {[BL_TABLE_CU_SEQLENS] = tables->cu_seqlens,
+                                         [BL_TABLE_NUM_SEQUENCES] = &tables->num_sequences,
+                                         [BL_TABLE_SEQUENCE] = tables->sequence,
+                                         [BL_TABLE_LENGTH] = tables->length,
+                                         [BL_TABLE_SOURCE_START] = tables->source_start};
+    if (array->table == BL_TABLE_SEGMENT_IDS)
+        bl_block_segment_ids(tables, &arrays->format, (int32_t *)(void *)out);
+    else
+        memcpy(out, from[array->table], array->bytes);
+}
+
+int bl_export_block_read(struct bl_export_block *block, const struct bl_export_arrays *arrays, struct bl_blocks *blocks,
+                         int64_t b, struct bl_error *e)
+{
+    const struct bl_block *tables;
+    int code = bl_blocks_tables(blocks, b, &tables, e);
+    for (int a = 0; a < arrays->count && !code; a++) {
+        if (arrays->array[a].table >= 0 && arrays->array[a].table < BL_TABLES)
+            table_copy(tables, arrays, a, block->data[a]);
+    }
+    for (int a = 0; a < arrays->count && !code; a++) {
+        const struct bl_export_array *array = &arrays->array[a];
+        if (array->field >= 0)
+            code = bl_blocks_read(blocks, b, array->field, block->data[a], e);
+        else if (array->table >= BL_TABLES)
+            code = bl_blocks_attribute(blocks, b, array->table - BL_TABLES, block->data[a], e);
+    }
+    return code;
+}

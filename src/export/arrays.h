@@ -1,0 +1,44 @@
+/* The arrays of a block that is exported: its fields and tables, in the order of their names. All blocks of a dataset
+ * have the same. */
+#ifndef BL_EXPORT_ARRAYS_H
+#define BL_EXPORT_ARRAYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "store/blocks.h"
+
+struct bl_export_array {
+    const char *name;    /* of the format */
+    enum bl_dtype dtype; /* BF16 and BOOL stay what they are: formats without them store their bytes as U16 and U8 */
+    int rank;            /* 0: a number */
+    int64_t shape[BL_FIELD_RANK_MAX + 1];
+    size_t bytes;
+    int field, table; /* where it comes from: a field, or a table or attribute of the format; the other one is -1 */
+};
+
+struct bl_export_arrays {
+    struct bl_format format; /* of the dataset */
+    int count;
+    struct bl_export_array array[BL_FIELDS_MAX + BL_TABLES_ALL];
+    size_t bytes; /* of all */
+};
+
+/* Sets the arrays of a dataset's or view's blocks; valid as long as it is open. */
+void bl_export_arrays_set(struct bl_export_arrays *arrays, const struct bl_blocks *blocks);
+
+/* The arrays of one block in memory. */
+struct bl_export_block {
+    uint8_t *memory;
+    uint8_t *data[BL_FIELDS_MAX + BL_TABLES_ALL]; /* by array */
+};
+
+int bl_export_block_make(struct bl_export_block *block, const struct bl_export_arrays *arrays, struct bl_error *e);
+void bl_export_block_free(struct bl_export_block *block);
+
+/* Reads block b. Errors as of bl_dataset_read. */
+int bl_export_block_read(struct bl_export_block *block, const struct bl_export_arrays *arrays, struct bl_blocks *blocks,
+                         int64_t b, struct bl_error *e);
+
+#endif

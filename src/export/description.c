@@ -1,0 +1,130 @@
+#include "export/description.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "base/path.h"
+#include "export/job.h"
+#include "store/jansson.h"
+
+#define DESCRIPTION_MAX ((size_t)1 << 30) /* bytes: a line for each part */
+
+int64_t bl_export_file_bytes(const struct bl_export_record *record)
+{
+    return record->zip_bytes ? record->zip_bytes : record->bytes;
+}
+
+uint64_t bl_export_file_checksum(const struct bl_export_record *record)
+{
+    return record->zip_bytes ? record->zip_checksum : record->checksum;
+}
+
+static json_t *checksum_text(uint64_t checksum)
+{
+    char digest[BL_DIGEST_SIZE];
+    bl_checksum_format(checksum, digest);
+    return json_string(digest);
+}
+
+/* NULL: out of memory. */
+static json_t *part_entry(const struct bl_export_job *job, int64_t part)
+{
+    const struct bl_export_record *record = &job->record[part];
+    char name[BL_EXPORT_NAME_MAX];
+    json_t *entry = json_object();
+    job->format->name_part(job, part, name);
+    bl_jansson_set(&entry, "name", json_string(name));
+    bl_jansson_set(&entry, "bytes", json_integer(record->bytes));
+    bl_jansson_set(&entry, "checksum", checksum_text(record->checksum));
+    if (record->zip_bytes) {
+        bl_jansson_set(&entry, "compressed_bytes", json_integer(record->zip_bytes));
+        bl_jansson_set(&entry, "compressed_checksum", checksum_text(record->zip_checksum));
+    }
+    return entry;
+}
+
+int bl_export_description_write(const struct bl_export_job *job, const char *configuration, const char *tool,
+                                struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    json_t *object = json_object(), *parts = json_array();
+    for (int64_t part = 0; part < job->parts; part++)
+        bl_jansson_push(&parts, part_entry(job, part));
+    bl_jansson_set(&object, "bload", json_string(tool));
+    bl_jansson_set(&object, "configuration", bl_jansson_escaped(configuration));
+    bl_jansson_set(&object, "blocks", json_integer(job->arrays.format.blocks));
+    bl_jansson_set(&object, "files", parts);
+    int code = bl_jansson_append(object, &text, e);
+    if (!code)
+        code = bl_export_write_file(job, BL_EXPORT_FILE, &text, e);
+    bl_buffer_free(&text);
+    return code;
+}
+
+static int part_read(struct bl_export_description *d, int64_t part, const json_t *entry, struct bl_error *e)
+{
+    struct bl_export_record *record = &d->record[part];
+    const char *name;
+    int code = bl_jansson_get_text(entry, "name", &name, e);
+    if (!code && (!*name || strchr(name, '/') || strlen(name) >= BL_EXPORT_NAME_MAX))
+        code = bl_error_set(e, BL_EDATA, "the name of a file is invalid");
+    if (!code)
+        snprintf(d->name[part], BL_EXPORT_NAME_MAX, "%s", name);
+    if (!code)
+        code = bl_jansson_get_integer(entry, "bytes", 1, INT64_MAX, &record->bytes, e);
+    if (!code)
+        code = bl_jansson_get_checksum(entry, "checksum", &record->checksum, e);
+    if (code || !json_object_get(entry, "compressed_bytes"))
+        return code;
+    code = bl_jansson_get_integer(entry, "compressed_bytes", 1, INT64_MAX, &record->zip_bytes, e);
+    return code ? code : bl_jansson_get_checksum(entry, "compressed_checksum", &record->zip_checksum, e);
+}
+
+static int description_parse(struct bl_export_description *d, const json_t *object, struct bl_error *e)
+{
+    const json_t *configuration = json_object_get(object, "configuration"), *files = json_object_get(object, "files");
+    if (!json_is_string(configuration) || !json_is_array(files))
+        return bl_error_set(e, BL_EDATA, "it has no configuration, or no files");
+    d->parts = (int64_t)json_array_size(files);
+    d->name = calloc((size_t)d->parts + 1, sizeof *d->name);
+    d->record = calloc((size_t)d->parts + 1, sizeof *d->record);
+    int code = d->name && d->record ? bl_jansson_unescaped(configuration, &d->configuration, e) : bl_error_memory(e);
+    for (int64_t part = 0; part < d->parts && !code; part++)
+        code = part_read(d, part, json_array_get(files, (size_t)part), e);
+    return code;
+}
+
+int bl_export_description_read(struct bl_export_description *d, const char *dir, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    char *path = bl_path_join(dir, BL_EXPORT_FILE);
+    json_t *object = NULL;
+    json_error_t why;
+    *d = (struct bl_export_description){.parts = 0};
+    int code = path ? bl_io_read_file(path, DESCRIPTION_MAX, &text, e) : bl_error_memory(e);
+    if (!code)
+        code = bl_buffer_check(&text, e);
+    if (code)
+        goto out;
+    object = json_loadb(text.data, text.size, 0, &why);
+    code = object ? description_parse(d, object, e) : bl_error_set(e, BL_EDATA, "line %d: %s", why.line, why.text);
+    if (code)
+        bl_error_prefix(e, "%s", path);
+out:
+    if (code)
+        bl_export_description_free(d);
+    json_decref(object);
+    bl_buffer_free(&text);
+    free(path);
+    return code;
+}
+
+void bl_export_description_free(struct bl_export_description *d)
+{
+    free(d->configuration);
+    free(d->name);
+    free(d->record);
+    *d = (struct bl_export_description){.parts = 0};
+}

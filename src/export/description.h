@@ -1,0 +1,29 @@
+/* export.json: what an export was made of, how, and its files; written last. */
+#ifndef BL_EXPORT_DESCRIPTION_H
+#define BL_EXPORT_DESCRIPTION_H
+
+#include <stdint.h>
+
+#include "export/format.h"
+
+#define BL_EXPORT_FILE "export.json"
+
+struct bl_export_description {
+    char *configuration; /* "name: value" lines of everything that decides the bytes */
+    int64_t parts;
+    char (*name)[BL_EXPORT_NAME_MAX]; /* [parts] of their files */
+    struct bl_export_record *record;  /* [parts] */
+};
+
+int bl_export_description_write(const struct bl_export_job *job, const char *configuration, const char *tool,
+                                struct bl_error *e);
+
+/* Reads DIR/export.json. BL_EDATA: damaged. On error *description is empty. */
+int bl_export_description_read(struct bl_export_description *description, const char *dir, struct bl_error *e);
+void bl_export_description_free(struct bl_export_description *description);
+
+/* Bytes of a part's file, and its checksum. */
+int64_t bl_export_file_bytes(const struct bl_export_record *record);
+uint64_t bl_export_file_checksum(const struct bl_export_record *record);
+
+#endif

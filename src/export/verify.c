@@ -1,0 +1,207 @@
+#include "export/verify.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/identity_lines.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "export/description.h"
+#include "export/job.h"
+#include "export/parts.h"
+
+struct verifying {
+    struct bl_export_verify *request;
+    struct bl_export_description there;
+    struct bl_export_job job;
+    struct bl_blocks blocks;
+    struct bl_progress progress;
+    char **fault; /* [parts] of each part, or NULL */
+};
+
+/* --- by checksums ----------------------------------------------------------------------------------------------- */
+
+static int part_check(struct verifying *v, int64_t part, struct bl_error *e)
+{
+    const struct bl_export_record *record = &v->there.record[part];
+    struct bl_error why = {0};
+    int64_t bytes = 0;
+    uint64_t checksum = 0;
+    char *path = bl_path_join(v->request->dir, v->there.name[part]);
+    if (!path)
+        return bl_error_memory(e);
+    if (bl_checksum_file(path, &bytes, &checksum, &why))
+        v->request->fault(v->request->sink, v->there.name[part], why.text);
+    else if (bytes != bl_export_file_bytes(record) || checksum != bl_export_file_checksum(record))
+        v->request->fault(v->request->sink, v->there.name[part], "wrong checksum: the file is damaged");
+    free(path);
+    return BL_OK;
+}
+
+static int parts_check(struct verifying *v, struct bl_error *e)
+{
+    int code = BL_OK;
+    bl_progress_start(&v->progress, "verify", "files", NULL, v->there.parts);
+    for (int64_t part = 0; part < v->there.parts && !code; part++) {
+        code = bl_cancelled(v->request->cancel) ? BL_ECANCEL : part_check(v, part, e);
+        v->progress.done++;
+        v->progress.bytes += bl_export_file_bytes(&v->there.record[part]);
+        v->request->tick(v->request->sink, &v->progress);
+    }
+    return code;
+}
+
+/* --- against the dataset ---------------------------------------------------------------------------------------- */
+
+static int part_open(void *context, int64_t number, struct bl_export_part *part, struct bl_error *e)
+{
+    const struct verifying *v = context;
+    struct bl_buffer path = {0};
+    int code = bl_export_part_path(&v->job, number, &path, e);
+    if (!code)
+        code = bl_export_part_compare(part, path.data, e) ? BL_EDATA : BL_OK;
+    bl_buffer_free(&path);
+    return code;
+}
+
+/* What is wrong with a part is a fault, and ends nothing. */
+static int part_close(void *context, int64_t number, struct bl_export_part *part, int code, struct bl_error *e)
+{
+    struct verifying *v = context;
+    if (!code)
+        code = bl_export_part_commit(part, e);
+    if (!code && (part->record.bytes != v->there.record[number].bytes ||
+                  part->record.checksum != v->there.record[number].checksum))
+        code = bl_error_set(e, BL_EDATA, "it is not as " BL_EXPORT_FILE " says");
+    if (code != BL_EDATA)
+        return code;
+    v->fault[number] = strdup(e->text);
+    bl_error_clear(e);
+    return v->fault[number] ? BL_OK : bl_error_memory(e);
+}
+
+static void parts_tick(void *context, int64_t blocks)
+{
+    struct verifying *v = context;
+    v->progress.done += blocks;
+    v->progress.bytes += blocks * (int64_t)v->job.arrays.bytes;
+    v->request->tick(v->request->sink, &v->progress);
+}
+
+/* The value of a line of the configuration; "" if there is none. */
+static int configuration_value(const struct verifying *v, const char *name, char *out, size_t size, struct bl_error *e)
+{
+    size_t length = 0;
+    const char *value = bl_identity_value(v->there.configuration, name, strlen(name), &length);
+    if (value && length >= size)
+        return bl_error_set(e, BL_EDATA, BL_EXPORT_FILE ": %s is invalid", name);
+    snprintf(out, size, "%.*s", (int)length, value ? value : "");
+    return BL_OK;
+}
+
+/* Sets the format and options that the export was made with. */
+static int job_restore(struct verifying *v, struct bl_error *e)
+{
+    char to[32], size[32], compress[32];
+    int64_t level = 0;
+    int code = configuration_value(v, "to", to, sizeof to, e);
+    if (!code)
+        code = configuration_value(v, "shard-size", size, sizeof size, e);
+    if (!code)
+        code = configuration_value(v, "compress", compress, sizeof compress, e);
+    if (code)
+        return code;
+    for (int f = 0; bl_export_format_names[f]; f++) {
+        if (strcmp(bl_export_format_names[f], to) == 0)
+            v->job.format = bl_export_formats[f];
+    }
+    bool is_compressed = strncmp(compress, "zstd:", 5) == 0;
+    if (!v->job.format || !bl_text_to_int(size, strlen(size), 1, INT64_MAX, &v->job.shard_size) ||
+        (*compress && !is_compressed) ||
+        (is_compressed && !bl_text_to_int(compress + 5, strlen(compress + 5), 1, 22, &level)))
+        return bl_error_set(e, BL_EDATA, BL_EXPORT_FILE ": this version does not know its configuration");
+    v->job.compress = (struct bl_compress){is_compressed, (int)level};
+    v->job.output = v->request->dir;
+    v->job.compares = true;
+    return BL_OK;
+}
+
+static int job_open(struct verifying *v, struct bl_error *e)
+{
+    char source[32];
+    int code = job_restore(v, e);
+    if (!code)
+        code = configuration_value(v, "source", source, sizeof source, e);
+    if (!code)
+        code = bl_blocks_open(&v->blocks, v->request->against, e);
+    if (code)
+        return code;
+    if (strcmp(source, bl_blocks_manifest(&v->blocks)->digest) != 0)
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s was not made of %s as it is now: the digest of its manifest is %s, not %s",
+                            v->request->dir, v->request->against, bl_blocks_manifest(&v->blocks)->digest, source);
+    code = bl_export_job_set(&v->job, &v->blocks, e);
+    if (!code && v->there.parts != v->job.parts)
+        code = bl_error_set(e, BL_EDATA, BL_EXPORT_FILE ": it lists %" PRId64 " files, not %" PRId64, v->there.parts,
+                            v->job.parts);
+    return code;
+}
+
+/* The files beside the parts. */
+static int files_compare(struct verifying *v, struct bl_error *e)
+{
+    for (int64_t part = 0; part < v->job.parts; part++)
+        v->job.record[part] = v->there.record[part];
+    int code = v->job.format->finish ? v->job.format->finish(&v->job, e) : BL_OK;
+    if (code != BL_EDATA)
+        return code;
+    v->request->fault(v->request->sink, v->request->dir, e->text);
+    bl_error_clear(e);
+    return BL_OK;
+}
+
+static int parts_compare(struct verifying *v, struct bl_error *e)
+{
+    struct bl_export_parts parts = {.job = &v->job,
+                                    .dir = v->request->against,
+                                    .end = v->job.parts,
+                                    .workers = v->request->workers,
+                                    .cancel = v->request->cancel,
+                                    .open = part_open,
+                                    .close = part_close,
+                                    .tick = parts_tick,
+                                    .context = v};
+    v->fault = calloc((size_t)v->job.parts, sizeof *v->fault);
+    if (!v->fault)
+        return bl_error_memory(e);
+    bl_progress_start(&v->progress, "verify", "blocks", NULL, v->job.arrays.format.blocks);
+    int code = bl_export_parts_run(&parts, e);
+    for (int64_t part = 0; part < v->job.parts && !code; part++) {
+        if (v->fault[part])
+            v->request->fault(v->request->sink, v->there.name[part], v->fault[part]);
+    }
+    return code ? code : files_compare(v, e);
+}
+
+int bl_export_verify_run(struct bl_export_verify *request, struct bl_error *e)
+{
+    struct verifying v = {.request = request};
+    int code = bl_export_description_read(&v.there, request->dir, e);
+    if (!code && request->against)
+        code = job_open(&v, e);
+    if (!code)
+        code = request->against ? parts_compare(&v, e) : parts_check(&v, e);
+    request->files = v.there.parts;
+    request->bytes = 0;
+    for (int64_t part = 0; part < v.there.parts; part++)
+        request->bytes += bl_export_file_bytes(&v.there.record[part]);
+    for (int64_t part = 0; v.fault && part < v.job.parts; part++)
+        free(v.fault[part]);
+    free(v.fault);
+    bl_export_job_free(&v.job);
+    bl_blocks_close(&v.blocks);
+    bl_export_description_free(&v.there);
+    return code;
+}
