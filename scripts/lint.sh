@@ -31,10 +31,10 @@ within() {
 only libav 'libav|libsw' src/kind
 only zimg 'zimg' src/kind
 only CUDA 'cuda|ffnvcodec' src/kind/video
-only zstd 'zstd' src/store src/base
+only zstd 'zstd' src/store src/base src/export
 only zlib 'zlib' src/base
 only turbojpeg 'turbojpeg' src/store src/kind/frames
-only jansson 'jansson' src/store src/kind/text src/kind/labels
+only jansson 'jansson' src/store src/kind/text src/kind/labels src/export
 only PCRE2 'pcre2' src/kind/text
 only kissfft 'kiss' src/kind/audio
 only soxr 'soxr\.h' src/kind/audio
@@ -48,6 +48,7 @@ within plan plan/ base/
 within kind kind/ base/
 within store store/ plan/ kind/ base/
 within scan scan/ kind/ store/ run/pipeline.h base/
+within export export/ run/ store/ kind/ base/
 within packing packing/ scan/ plan/ store/ run/ kind/ base/
 within run run/ store/ plan/ kind/ base/ bload.h
 grep -rnE '\b(printf|puts|putchar|perror|abort|exit|_exit|assert) *\(' src --include='*.[ch]' | grep -vE '^src/(cmd/|main\.c|run/signals\.c|kind/isolated/(fork_server|decoder_loop)\.c)|^[^:]*:[0-9]*: *(\*|/\*)' |

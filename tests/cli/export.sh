@@ -1,0 +1,127 @@
+# bload export: other formats, going on, tasks, and bload verify of what it wrote. The released loaders read them in tests/torch.
+# shellcheck shell=bash disable=SC2317
+
+# dataset [OPTION...]: 40 documents in blocks of 64 tokens, in d.
+dataset() {
+    awk 'BEGIN { for (i = 0; i < 40; i++) printf "{\"text\": \"%0*d\"}\n", 1 + i * 7919 % 60, i }' >docs.jsonl
+    expect 0 bload pack -q docs.jsonl --tokenizer bytes -T 64 "$@" -o d
+}
+
+test_each_format() {
+    dataset
+    for format in mds webdataset energon; do
+        expect 0 bload export --to $format d --shard-size 2K -o $format
+        err_has "$format: $(bload info d --json | sed -n 's/^ *"blocks": \([0-9]*\),/\1/p' | head -1) blocks in "
+        expect 0 bload verify $format
+        err_has "$format: verified, no errors: "
+        expect 0 bload verify $format --against d
+        err_has ", equal to d"
+        [ ! -e $format/.bload ] || fail ".bload is left"
+        before=$(cd $format && find . -type f -exec cksum {} + | sort)
+        expect 0 bload export --to $format d --shard-size 2K -o $format
+        err_has "$format is already complete: nothing to do"
+        expect 0 bload export -q -j 3 --to $format d --shard-size 2K -o again
+        is "$before" "$(cd again && find . -type f -exec cksum {} + | sort)"
+        rm -rf again
+    done
+    is "$(tar xOf webdataset/blocks-000000.tar 00000000.tokens.npy | tail -c 128 | cksum)" \
+        "$(tar xOf energon/blocks-000000.tar 00000000.tokens.npy | tail -c 128 | cksum)"
+}
+
+test_a_view_and_compression() {
+    dataset --store
+    expect 0 bload view -q d -T 64 -o v
+    expect 0 bload export -q --to mds v --compress zstd:7 -o z
+    # One frame with the size of its content, as the loader wants it.
+    is 1 "$(zstd -lv z/shard.00000.mds.zstd | sed -n 's/^# Zstandard Frames: //p')"
+    is "$(zstd -qdc z/shard.00000.mds.zstd | wc -c)" "$(zstd -lv z/shard.00000.mds.zstd | sed -n 's/^Decompressed Size:.*(\([0-9]*\) B)/\1/p')"
+    expect 0 bload verify z --against v
+    expect 2 bload verify z --against d
+    err_has 'z was not made of d as it is now'
+}
+
+test_lost_and_damaged_files() {
+    dataset
+    expect 0 bload export -q --to mds d --shard-size 1K -o e
+    cp -r e whole
+    printf X | dd of=e/shard.00001.mds bs=1 seek=700 conv=notrunc status=none
+    truncate -s 600 e/shard.00002.mds
+    rm e/shard.00003.mds
+    expect 1 bload verify e
+    err_has 'shard.00001.mds: wrong checksum: the file is damaged'
+    err_has 'shard.00003.mds: cannot open '
+    err_has 'e has 3 errors'
+    expect 1 bload verify e --against d
+    err_has 'shard.00001.mds: it differs from the dataset after '
+    err_has 'shard.00002.mds: it ends after 600 bytes of content'
+    # What is lost or cut is made again; what has its size, bload verify tells of.
+    expect 0 bload export -q --to mds d --shard-size 1K -o e
+    expect 1 bload verify e --against d
+    err_has 'e has 1 error'
+    rm e/shard.00001.mds
+    expect 0 bload export -q --to mds d --shard-size 1K -o e
+    diff -r e whole
+    sed -i s/xxh3_64/xxh3_65/ e/index.json
+    expect 1 bload verify e --against d
+    err_has 'index.json: it differs'
+    expect 0 bload verify e
+    echo x >e/export.json
+    expect 1 bload verify e
+    err_has 'e/export.json: line 1: '
+}
+
+test_going_on_and_tasks() {
+    dataset
+    expect 0 bload export -q --to energon d --shard-size 2K -o whole
+    for task in 2 0; do expect 0 bload export --task $task/3 --to energon d --shard-size 2K -o e; done
+    err_has 'e, task 0 of 3: done; '
+    err_has ' are missing yet'
+    expect 2 bload export --task 1/3 --to energon d --shard-size 3K -o e
+    err_has 'shard-size is "2048" there'
+    expect 0 bload export --task 1/3 --to energon d --shard-size 2K -o e
+    err_has 'run the command without --task to finish the export'
+    [ ! -e e/export.json ] || fail "a task finished it"
+    # A file without its record, and a record without its file, are made again.
+    rm e/.bload/shard-00000001.record e/blocks-000002.tar
+    cp d/manifest.json e/blocks-000001.tar
+    expect 0 bload export -q --to energon d --shard-size 2K -o e
+    diff -r e whole
+}
+
+test_what_is_refused() {
+    dataset
+    expect 2 bload export d -o e
+    err_has '--to must be given'
+    expect 2 bload export --to mds d
+    err_has '-o must be given'
+    expect 2 bload export --to parquet d -o e
+    expect 2 bload export --to webdataset --compress zstd d -o e
+    err_has 'readers of webdataset take plain files only'
+    expect 2 bload export --to mds docs.jsonl -o e
+    expect 2 bload export --to mds d -o d
+    err_has 'd holds a dataset or a view: give another -o'
+    mkdir other
+    touch other/notes.txt
+    expect 2 bload export --to mds d -o other
+    err_has 'other holds notes.txt'
+    is notes.txt "$(ls -A other)"
+    expect 2 bload export --to mds d -o missing/e
+    expect 2 bload verify d --against d
+    err_has '--against is for what bload export wrote'
+    [ ! -e e ] || fail "e was made"
+    # Another export stays as it is.
+    expect 0 bload export -q --to mds d -o e
+    expect 2 bload export --to energon d -o e
+    err_has 'to is "mds" there, not "energon"'
+    expect 2 bload export --to mds --shard-size 1K d -o e
+    expect 0 bload verify -q e --against d
+}
+
+test_a_damaged_dataset_ends_it() {
+    dataset --compress zstd
+    shard=$(echo d/shards/*/*)
+    printf XXXX | dd of="$shard" bs=1 seek=100 conv=notrunc status=none
+    expect 1 bload export --to mds d -o e
+    err_has "$shard"
+    [ ! -e e/index.json ] || fail "e looks complete"
+}

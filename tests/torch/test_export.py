@@ -1,0 +1,68 @@
+"""What bload export writes, read by the released loaders of the formats: shuffled, on two ranks, each block once and equal."""
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import numpy as np
+
+import bload
+from export_job import digest
+from harness import each, expand
+from packed import PackedTest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+@expand
+class Exports(PackedTest):
+    def view(self):
+        """Of two datasets, with an attribute, and U8 pieces of another T."""
+        if not os.path.exists(self.path("view")):
+            for name in "one", "two":
+                os.makedirs(self.path(f"{name}-source"))
+                for i in range(12):
+                    np.save(self.path(f"{name}-source", f"{name}{i}.npy"), np.random.default_rng(i).integers(0, 9, (3 + i, 5)).astype("u1"))
+                with open(self.path(f"{name}.csv"), "w") as table:
+                    table.write("id,weight\n" + "".join(f"{name}{i}.npy,{i / 7}\n" for i in range(12)))
+                self.bload("pack", "-q", self.path(f"{name}-source"), "--kind", "array", "--store", "--attributes", self.path(f"{name}.csv"),
+                           "-o", self.path(name))
+            self.bload("view", "-q", self.path("one"), self.path("two"), "-T", 16, "--mix", "random", "--world-size", 2, "--batch-size", 2,
+                       "-o", self.path("view"))
+        return self.path("view")
+
+    def read(self, kind, directory):
+        """The digests of all blocks that two ranks read."""
+        port = free_port()
+        ranks = [subprocess.Popen([sys.executable, os.path.join(HERE, "export_job.py"), kind, directory, str(rank), "2", str(port)],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for rank in range(2)]
+        read = []
+        for rank in ranks:
+            out, err = rank.communicate(timeout=120)
+            self.assertEqual(rank.returncode, 0, err[-2000:])
+            read.append(json.loads(out.splitlines()[-1]))
+        self.assertEqual(len(read[0]), len(read[1]))
+        return read[0] + read[1]
+
+    def expected(self, kind, source):
+        blocks = []
+        for block in bload.open(source, ids=False):
+            # Energon's samples are tensors of types that all versions of torch have.
+            blocks.append(digest({name: np.asarray(value) for name, value in block.items()}))
+        return blocks
+
+    @each((("mds", "mds"), ("webdataset", "webdataset"), ("energon", "energon"), ("compressed", "mds", "--compress", "zstd:5")))
+    def test_two_ranks(self, _name, kind, *options):
+        for source in self.data, self.view():
+            out = self.path("-".join((kind, os.path.basename(source), *options)))
+            self.bload("export", "-q", "--to", kind, "--shard-size", "1500", *options, source, "-o", out)
+            self.assertGreater(sum(name.startswith(("shard.", "blocks-")) for name in os.listdir(out)), 2)
+            self.assertEqual(sorted(self.read(kind, out)), sorted(self.expected(kind, source)))
+            self.bload("verify", "-q", out, "--against", source)
