@@ -16,21 +16,27 @@ struct export
     int to;
     struct bl_compress compress;
     int64_t shard_size;
+    const char *field;
     struct bl_task task;
     struct bl_progress_bar bar;
 };
 
 static const struct bl_option table[] = {
     BL_OPTION_CHOICE("to", struct export, to, bl_export_format_names, BL_AFFECTS_NOTHING,
-                     "the format; required: mds is that of MosaicML Streaming, energon that of Megatron-Energon",
+                     "the format; required: mds is that of MosaicML Streaming, energon that of Megatron-Energon, "
+                     "megatron its .bin and .idx of tokens",
                      .command_line_only = true),
     BL_OPTION_STRING("output", struct export, output, BL_AFFECTS_NOTHING, "the directory to write; required",
                      .letter = 'o', .placeholder = "DIR2", .command_line_only = true),
     BL_OPTION_BYTES("shard-size", struct export, shard_size, BL_AFFECTS_NOTHING,
-                    "bytes per file before compression; at least one block goes into each [mds: 64M; else 256M]",
+                    "bytes per file before compression; at least one block goes into each [mds: 64M, webdataset and "
+                    "energon: 256M, megatron: all in one]",
                     .min = 1, .command_line_only = true),
     BL_OPTION_CUSTOM("compress", &bl_option_compress, struct bl_compress, struct export, compress, BL_AFFECTS_NOTHING,
                      "compress each file of mds", .initial = "none", .command_line_only = true),
+    BL_OPTION_STRING("field", struct export, field, BL_AFFECTS_NOTHING,
+                     "of megatron: the field with the tokens [the only one with an integer a step]",
+                     .placeholder = "NAME", .command_line_only = true),
     {0},
 };
 
@@ -65,7 +71,7 @@ static int export_check(struct bl_cmd *cmd, struct export *x)
     struct bl_error *e = &cmd->error;
     int code = BL_OK;
     if (bl_options_origin(&cmd->options, "to") == BL_ORIGIN_DEFAULT)
-        code = bl_error_set(e, BL_EUSAGE, "--to must be given: mds, webdataset or energon");
+        code = bl_error_set(e, BL_EUSAGE, "--to must be given: mds, webdataset, energon or megatron");
     else if (!x->output)
         code = bl_error_set(e, BL_EUSAGE, "-o must be given: the directory of the export");
     if (!code)
@@ -88,6 +94,7 @@ static int export_run(struct bl_cmd *cmd, struct export *x)
                                               .format = bl_export_formats[x->to],
                                               .compress = x->compress,
                                               .shard_size = x->shard_size,
+                                              .field = x->field,
                                               .task = x->task,
                                               .workers = bl_cmd_workers(&cmd->common),
                                               .cancel = &cmd->cancel,

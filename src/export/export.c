@@ -208,11 +208,14 @@ static int export_prepare(struct exporting *x, struct bl_error *e)
     int code = bl_blocks_open(&x->blocks, r->dir, e);
     if (code)
         return code;
-    x->job = (struct bl_export_job){
-        .format = r->format, .compress = r->compress, .output = r->output, .shard_size = r->shard_size};
+    x->job = (struct bl_export_job){.format = r->format,
+                                    .compress = r->compress,
+                                    .output = r->output,
+                                    .field = r->field,
+                                    .shard_size = r->shard_size};
     code = bl_export_job_set(&x->job, &x->blocks, e);
     if (!code)
-        code = bl_export_job_identify(&x->job, &x->blocks, &x->identity, e);
+        code = bl_export_job_identify(&x->job, &x->identity, e);
     x->done = code ? NULL : calloc((size_t)x->job.parts, 1);
     return code || x->done ? code : bl_error_memory(e);
 }
@@ -274,7 +277,7 @@ out:
     made->parts = x.job.parts;
     made->blocks = x.job.arrays.format.blocks;
     for (int64_t part = 0; part < x.job.parts && !code; part++)
-        made->bytes += x.job.format->bytes(&x.job, bl_export_blocks_of(&x.job, part));
+        made->bytes += bl_export_file_bytes(&x.job.record[part]);
     bl_state_close(&x.state);
     bl_blocks_close(&x.blocks);
     bl_buffer_free(&x.identity);

@@ -21,6 +21,7 @@ struct bl_export_request {
     const struct bl_export_format *format;
     struct bl_compress compress;
     int64_t shard_size; /* 0: the format's */
+    const char *field;  /* of megatron; NULL: the only one */
     struct bl_task task;
     int workers;
     struct bl_cancel *cancel;
@@ -29,7 +30,7 @@ struct bl_export_request {
 };
 
 struct bl_export_made {
-    int64_t parts, blocks, bytes; /* of the export; 0 bytes: parts are missing yet */
+    int64_t parts, blocks, bytes; /* of the export, and of its files that are there */
     int64_t missing;              /* parts that other tasks have to write */
     bool existed;                 /* it was complete before */
 };

@@ -19,6 +19,8 @@ struct bl_export_job {
     int64_t blocks_per_part; /* of all but the last */
     int64_t parts;
     const char *output;
+    const char *field;               /* --field; NULL: not given */
+    struct bl_blocks *blocks;        /* for the files beside the parts */
     struct bl_export_record *record; /* [parts]; zero of those that are not finished */
     bool compares;                   /* files are compared, and not written */
 };
@@ -29,8 +31,8 @@ struct bl_export_format {
     int64_t most;       /* bytes of a part */
     bool compresses;    /* whether --compress can be given */
     /* Checks what the format cannot hold. BL_EUSAGE names it. May be NULL. */
-    int (*check)(const struct bl_export_arrays *arrays, struct bl_error *e);
-    /* Bytes of a part with so many blocks. */
+    int (*check)(const struct bl_export_job *job, struct bl_error *e);
+    /* Bytes of a part with so many blocks, at most; if it can be compressed, exactly. */
     int64_t (*bytes)(const struct bl_export_job *job, int64_t blocks);
     void (*name_part)(const struct bl_export_job *job, int64_t part, char out[BL_EXPORT_NAME_MAX]);
     /* Puts what comes before, of, and after the blocks. begin and end may be NULL. */
@@ -42,7 +44,7 @@ struct bl_export_format {
     int (*finish)(const struct bl_export_job *job, struct bl_error *e);
 };
 
-extern const struct bl_export_format bl_export_mds, bl_export_webdataset, bl_export_energon;
+extern const struct bl_export_format bl_export_mds, bl_export_webdataset, bl_export_energon, bl_export_megatron;
 
 /* The names of all formats for an option, ended by NULL, and the formats in the same order. */
 extern const char *const bl_export_format_names[];

@@ -51,14 +51,17 @@ static int job_divide(struct bl_export_job *job, struct bl_error *e)
     return job->record ? BL_OK : bl_error_memory(e);
 }
 
-int bl_export_job_set(struct bl_export_job *job, const struct bl_blocks *blocks, struct bl_error *e)
+int bl_export_job_set(struct bl_export_job *job, struct bl_blocks *blocks, struct bl_error *e)
 {
     const struct bl_export_format *format = job->format;
+    job->blocks = blocks;
     bl_export_arrays_set(&job->arrays, blocks);
     job->shard_size = job->shard_size ? job->shard_size : format->shard_size;
     if (job->compress.on && !format->compresses)
         return bl_error_set(e, BL_EUSAGE, "--compress: readers of %s take plain files only", format->name);
-    int code = format->check ? format->check(&job->arrays, e) : BL_OK;
+    if (job->field && format != &bl_export_megatron)
+        return bl_error_set(e, BL_EUSAGE, "--field is for --to megatron; %s has all fields", format->name);
+    int code = format->check ? format->check(job, e) : BL_OK;
     return code ? code : job_divide(job, e);
 }
 
@@ -68,13 +71,14 @@ void bl_export_job_free(struct bl_export_job *job)
     job->record = NULL;
 }
 
-int bl_export_job_identify(const struct bl_export_job *job, const struct bl_blocks *blocks, struct bl_buffer *lines,
-                           struct bl_error *e)
+int bl_export_job_identify(const struct bl_export_job *job, struct bl_buffer *lines, struct bl_error *e)
 {
     bl_buffer_printf(lines, "to: %s\nsource: %s\nshard-size: %" PRId64 "\n", job->format->name,
-                     bl_blocks_manifest(blocks)->digest, job->shard_size);
+                     bl_blocks_manifest(job->blocks)->digest, job->shard_size);
     if (job->compress.on)
         bl_buffer_printf(lines, "compress: zstd:%d\n", job->compress.level);
+    if (job->field)
+        bl_buffer_printf(lines, "field: %s\n", job->field);
     return bl_buffer_check(lines, e);
 }
 
@@ -103,6 +107,20 @@ int bl_export_write_file(const struct bl_export_job *job, const char *name, cons
         code = job->compares ? file_compare(path, text, e) : bl_output_replace(path, text->data, text->size, e);
     if (code == BL_EDATA)
         bl_error_prefix(e, "%s", name);
+    free(path);
+    return code;
+}
+
+int bl_export_open_file(const struct bl_export_job *job, const char *name, struct bl_export_part *file,
+                        struct bl_error *e)
+{
+    const struct bl_compress plain = {0};
+    char *path = bl_path_join(job->output, name);
+    if (!path)
+        return bl_error_memory(e);
+    int code = !job->compares                          ? bl_export_part_open(file, path, &plain, 0, e)
+               : bl_export_part_compare(file, path, e) ? BL_EDATA
+                                                       : BL_OK;
     free(path);
     return code;
 }

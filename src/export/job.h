@@ -8,14 +8,13 @@
 #include "export/format.h"
 #include "store/blocks.h"
 
-/* Sets a job that is zero except for format, compress, shard_size (0: the format's) and output. BL_EUSAGE: the format
- * cannot hold the blocks. Valid as long as blocks is open; free with bl_export_job_free, also after an error. */
-int bl_export_job_set(struct bl_export_job *job, const struct bl_blocks *blocks, struct bl_error *e);
+/* Sets a job that is zero except for format, compress, shard_size (0: the format's), field and output. BL_EUSAGE: the
+ * format cannot hold the blocks. Valid as long as blocks is open; free with bl_export_job_free, also after an error. */
+int bl_export_job_set(struct bl_export_job *job, struct bl_blocks *blocks, struct bl_error *e);
 void bl_export_job_free(struct bl_export_job *job);
 
 /* Appends a "name: value" line for everything that decides the bytes of the export. */
-int bl_export_job_identify(const struct bl_export_job *job, const struct bl_blocks *blocks, struct bl_buffer *lines,
-                           struct bl_error *e);
+int bl_export_job_identify(const struct bl_export_job *job, struct bl_buffer *lines, struct bl_error *e);
 
 /* The first block of a part, and how many it has. */
 int64_t bl_export_first_block(const struct bl_export_job *job, int64_t part);
@@ -27,5 +26,11 @@ int bl_export_part_path(const struct bl_export_job *job, int64_t part, struct bl
 /* Writes one of the files beside the parts, OUTPUT/name, whose folder exists; or compares it. BL_EDATA: it differs. */
 int bl_export_write_file(const struct bl_export_job *job, const char *name, const struct bl_buffer *text,
                          struct bl_error *e);
+
+/* Opens one of them for what a buffer cannot hold. file: ended as a part. BL_EDATA: it is to be compared, and not
+ * there.
+ */
+int bl_export_open_file(const struct bl_export_job *job, const char *name, struct bl_export_part *file,
+                        struct bl_error *e);
 
 #endif

@@ -85,7 +85,8 @@ int bl_export_part_open(struct bl_export_part *part, const char *path, const str
 int bl_export_part_compare(struct bl_export_part *part, const char *path, struct bl_error *e)
 {
     part_begin(part);
-    return bl_instream_open(&part->in, path, 0, NULL, e);
+    part->path = strdup(path);
+    return part->path ? bl_instream_open(&part->in, part->path, 0, NULL, e) : bl_error_memory(e);
 }
 
 static int part_compare(struct bl_export_part *part, const uint8_t *data, size_t size, struct bl_error *e)
@@ -145,6 +146,8 @@ void bl_export_part_abort(struct bl_export_part *part)
     if (part->in)
         bl_instream_close(part->in);
     part->in = NULL;
+    free(part->path);
+    part->path = NULL;
     bl_output_abort(&part->out);
 }
 

@@ -27,6 +27,7 @@ struct bl_export_part {
     struct bl_output out;
     struct zstd *zstd;      /* NULL: not compressed */
     struct bl_instream *in; /* the file that is compared; NULL: it is written */
+    char *path;             /* of that file */
 };
 
 /* A part that is not open; aborting it is allowed. */
@@ -38,7 +39,7 @@ struct bl_export_part {
 /* Begins a file at path, which appears there when it is whole. bytes: how many will be put, before compression. */
 int bl_export_part_open(struct bl_export_part *part, const char *path, const struct bl_compress *compress,
                         int64_t bytes, struct bl_error *e);
-/* Opens an existing file, whose content has to be what is put. path must outlive the part. */
+/* Opens an existing file, whose content has to be what is put. */
 int bl_export_part_compare(struct bl_export_part *part, const char *path, struct bl_error *e);
 /* Puts data. BL_EDATA: the file that is compared has other data there. */
 int bl_export_part_put(struct bl_export_part *part, const void *data, size_t size, struct bl_error *e);

@@ -8,6 +8,8 @@
 struct going {
     const struct bl_export_parts *parts;
     int64_t next;
+    _Atomic int64_t done; /* blocks, by all workers */
+    int64_t told;         /* of them, to tick */
 };
 
 /* A worker's own view of the dataset, and room for a block. */
@@ -40,9 +42,10 @@ static int exporter_open(void *context, void **worker, struct bl_error *e)
     return code;
 }
 
-static int part_put_blocks(const struct bl_export_parts *parts, struct exporter *exporter, int64_t number,
-                           struct bl_export_part *part, struct bl_error *e)
+static int part_put_blocks(struct going *going, struct exporter *exporter, int64_t number, struct bl_export_part *part,
+                           struct bl_error *e)
 {
+    const struct bl_export_parts *parts = going->parts;
     const struct bl_export_job *job = parts->job;
     int64_t first = bl_export_first_block(job, number), blocks = bl_export_blocks_of(job, number);
     int code = job->format->begin ? job->format->begin(job, blocks, part, e) : BL_OK;
@@ -52,18 +55,20 @@ static int part_put_blocks(const struct bl_export_parts *parts, struct exporter 
         code = bl_export_block_read(&exporter->block, &job->arrays, &exporter->blocks, b, e);
         if (!code)
             code = job->format->block(job, b, &exporter->block, part, e);
+        going->done++;
     }
     return !code && job->format->end ? job->format->end(job, part, e) : code;
 }
 
 static int parts_work(void *context, void *worker, void *job, struct bl_error *e)
 {
-    const struct bl_export_parts *parts = ((const struct going *)context)->parts;
+    struct going *going = context;
+    const struct bl_export_parts *parts = going->parts;
     int64_t number = *(const int64_t *)job;
     struct bl_export_part part = BL_EXPORT_PART_NONE;
     int code = parts->open(parts->context, number, &part, e);
     if (!code)
-        code = part_put_blocks(parts, worker, number, &part, e);
+        code = part_put_blocks(going, worker, number, &part, e);
     code = parts->close(parts->context, number, &part, code, e);
     bl_export_part_abort(&part);
     return code;
@@ -87,9 +92,8 @@ static int parts_produce(void *context, void **job, struct bl_error *e)
 
 static int parts_consume(void *context, void *job, struct bl_error *e)
 {
-    const struct bl_export_parts *parts = ((const struct going *)context)->parts;
+    (void)context;
     (void)e;
-    parts->tick(parts->context, bl_export_blocks_of(parts->job, *(int64_t *)job));
     free(job);
     return BL_OK;
 }
@@ -102,8 +106,10 @@ static void parts_discard(void *context, void *job)
 
 static void parts_tick(void *context)
 {
-    const struct bl_export_parts *parts = ((const struct going *)context)->parts;
-    parts->tick(parts->context, 0);
+    struct going *going = context;
+    int64_t done = going->done;
+    going->parts->tick(going->parts->context, done - going->told);
+    going->told = done;
 }
 
 int bl_export_parts_run(const struct bl_export_parts *parts, struct bl_error *e)
@@ -115,6 +121,6 @@ int bl_export_parts_run(const struct bl_export_parts *parts, struct bl_error *e)
                                             .consume = parts_consume,
                                             .discard = parts_discard,
                                             .tick = parts_tick};
-    struct going going = {parts, parts->begin};
+    struct going going = {.parts = parts, .next = parts->begin};
     return bl_pipeline_run(&stages, &going, parts->workers, 2 * parts->workers, parts->cancel, e);
 }

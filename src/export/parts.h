@@ -19,7 +19,7 @@ struct bl_export_parts {
     int (*open)(void *context, int64_t number, struct bl_export_part *part, struct bl_error *e);
     /* Ends it, on the same thread. code: BL_OK, or what failed, with the error in e; what it returns is fatal. */
     int (*close)(void *context, int64_t number, struct bl_export_part *part, int code, struct bl_error *e);
-    /* After each part, in order, and several times a second with blocks 0: how many more blocks are done. */
+    /* Several times a second, on the caller's thread: how many more blocks are done. */
     void (*tick)(void *context, int64_t blocks);
     void *context;
 };

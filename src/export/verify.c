@@ -18,6 +18,7 @@ struct verifying {
     struct bl_export_job job;
     struct bl_blocks blocks;
     struct bl_progress progress;
+    char field[BL_FIELD_NAME_MAX];
     char **fault; /* [parts] of each part, or NULL */
 };
 
@@ -111,6 +112,8 @@ static int job_restore(struct verifying *v, struct bl_error *e)
         code = configuration_value(v, "shard-size", size, sizeof size, e);
     if (!code)
         code = configuration_value(v, "compress", compress, sizeof compress, e);
+    if (!code)
+        code = configuration_value(v, "field", v->field, sizeof v->field, e);
     if (code)
         return code;
     for (int f = 0; bl_export_format_names[f]; f++) {
@@ -124,6 +127,7 @@ static int job_restore(struct verifying *v, struct bl_error *e)
         return bl_error_set(e, BL_EDATA, BL_EXPORT_FILE ": this version does not know its configuration");
     v->job.compress = (struct bl_compress){is_compressed, (int)level};
     v->job.output = v->request->dir;
+    v->job.field = *v->field ? v->field : NULL;
     v->job.compares = true;
     return BL_OK;
 }

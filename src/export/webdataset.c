@@ -34,8 +34,9 @@ static int64_t sample_bytes(const struct bl_export_arrays *arrays)
     return bytes;
 }
 
-static int webdataset_check(const struct bl_export_arrays *arrays, struct bl_error *e)
+static int webdataset_check(const struct bl_export_job *job, struct bl_error *e)
 {
+    const struct bl_export_arrays *arrays = &job->arrays;
     char name[BL_TAR_NAME_MAX];
     for (int a = 0; a < arrays->count; a++) {
         const struct bl_export_array *array = &arrays->array[a];

@@ -9,7 +9,7 @@ dataset() {
 
 test_each_format() {
     dataset
-    for format in mds webdataset energon; do
+    for format in mds webdataset energon megatron; do
         expect 0 bload export --to $format d --shard-size 2K -o $format
         err_has "$format: $(bload info d --json | sed -n 's/^ *"blocks": \([0-9]*\),/\1/p' | head -1) blocks in "
         expect 0 bload verify $format

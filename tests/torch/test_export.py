@@ -1,4 +1,6 @@
 """What bload export writes, read by the released loaders of the formats: shuffled, on two ranks, each block once and equal."""
+import importlib.metadata
+import importlib.util
 import json
 import os
 import socket
@@ -8,7 +10,7 @@ import sys
 import numpy as np
 
 import bload
-from export_job import digest
+from export_job import digest, without
 from harness import each, expand
 from packed import PackedTest
 
@@ -19,6 +21,22 @@ def free_port():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]
+
+
+def indexed_dataset():
+    """Megatron's module of that name, without the rest of Megatron, which needs another torch."""
+    without("megatron.core.datasets.object_storage_utils", "S3Config", "ObjectStorageConfig")
+    for name in "cache_index_file", "dataset_exists", "get_index_cache_path", "get_object_storage_access", "is_object_storage_path", "parse_s3_path":
+        setattr(sys.modules["megatron.core.datasets.object_storage_utils"], name, lambda *_: False)
+    without("megatron.core.msc_utils", "MultiStorageClientFeature")
+    sys.modules["megatron.core.msc_utils"].MultiStorageClientFeature.is_enabled = staticmethod(lambda: False)
+    without("megatron.core.utils")
+    sys.modules["megatron.core.utils"].log_single_rank = lambda *_: None
+    path = next(file.locate() for file in importlib.metadata.files("megatron-core") if file.name == "indexed_dataset.py")
+    spec = importlib.util.spec_from_file_location("indexed_dataset", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @expand
@@ -66,3 +84,22 @@ class Exports(PackedTest):
             self.assertGreater(sum(name.startswith(("shard.", "blocks-")) for name in os.listdir(out)), 2)
             self.assertEqual(sorted(self.read(kind, out)), sorted(self.expected(kind, source)))
             self.bload("verify", "-q", out, "--against", source)
+
+    @each((("one",), ("several", "--shard-size", "1K")))
+    def test_megatron(self, name, *options):
+        """Each sequence as it lies in the blocks, and a document for each block."""
+        with open(self.path(f"{name}.jsonl"), "w") as file:
+            for i in range(40):
+                file.write(json.dumps({"text": chr(97 + i % 26) * (1 + i * 7 % 60)}) + "\n")
+        data, out = self.pack(f"{name}-tokens", self.path(f"{name}.jsonl"), "--tokenizer", "bytes", "--dtype", "u16", "-T", 64), self.path(name)
+        self.bload("export", "-q", "--to", "megatron", *options, data, "-o", out)
+        read, documents = [], []
+        for prefix in sorted(os.path.join(out, file[:-4]) for file in os.listdir(out) if file.endswith(".bin")):
+            dataset = indexed_dataset().IndexedDataset(prefix)
+            documents += np.diff(dataset.document_indices).tolist()
+            read += [dataset[i].tolist() for i in range(len(dataset))]
+        blocks = list(bload.open(data))
+        self.assertEqual(documents, [int(block["num_sequences"]) for block in blocks])
+        self.assertEqual(read, [block["tokens"][start:start + length].tolist() for block in blocks
+                                for start, length in zip(block["cu_seqlens"], block["length"]) if length])
+        self.bload("verify", "-q", out, "--against", data)
