@@ -6,10 +6,13 @@ import io
 import json
 import os
 import re
+import shlex
 import shutil
 import struct
 import subprocess
+import sys
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -40,8 +43,8 @@ CODECS = {camera: f"-c:v libx264 -preset veryfast -threads 1 -pix_fmt yuv420p {o
 BEGIN = np.concatenate([[0], np.cumsum(LENGTHS)])
 
 
-def run(*words, data=None):
-    return subprocess.run(words, input=data, check=True, capture_output=True, timeout=120).stdout
+def run(*words, data=None, cwd=None):
+    return subprocess.run(words, input=data, check=True, capture_output=True, timeout=120, cwd=cwd).stdout
 
 
 def encode(path, frames, fps, codec):
@@ -208,6 +211,19 @@ class Lerobot(Converting):
                     np.testing.assert_array_equal(got, frames[at:at + LENGTHS[episode]])
                     at += LENGTHS[episode]
 
+    def test_page(self):
+        """The commands of docs/formats.md, as they stand."""
+        with open(os.path.join(tool.ROOT, "docs/formats.md"), encoding="utf-8") as file:
+            commands = re.search(r"## LeRobot.*?```sh\n(.*?)```", file.read(), re.DOTALL).group(1)
+        os.mkdir(self.path("page"))
+        Made(self.path("page", "robot"), fractions.Fraction(30))
+        programs = {"python": sys.executable, "bload": os.path.abspath(tool.BLOAD), "pip": "true"}
+        script = "set -e\n" + "".join(f'{name}() {{ {shlex.quote(path)} "$@"; }}\n' for name, path in programs.items())
+        run("bash", "-c", script + commands, cwd=self.path("page"))
+        for name, fields in ("packed", 6), ("jpegs", 2):
+            dataset = bload.open(self.path("page", name))
+            self.assertEqual((len(dataset.fields), len(dataset.sequences), dataset.T), (fields, len(LENGTHS), 512))
+
     def test_images_and_chosen_columns(self):
         made = Made(self.path("of-images"), fractions.Fraction(10), images=True)
         said = self.convert(made, "images", "--columns", "picture,timestamp")
@@ -373,6 +389,10 @@ class Refused(Converting):
         said = self.convert(made, name + "-out", status=2 if name in WRONG_USE else 1)
         self.assertRegex(said, rf"^bload.lerobot: [^\n]*{re.escape(path)}: [^\n]*({words})[^\n]*\n$")
         self.assertFalse(os.path.exists(self.path(name + "-out", "fields.yaml")))
+
+    def test_without_pyarrow(self):
+        with unittest.mock.patch.dict(sys.modules, {"pyarrow": None}):
+            self.assertIn("pip install 'bload[lerobot]'", self.convert(self.sound, "none", status=1))
 
     def test_directories(self):
         os.mkdir(self.path("full"))
