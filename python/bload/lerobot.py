@@ -31,7 +31,7 @@ BOOKKEEPING = ("timestamp", "frame_index", "episode_index", "index", "task_index
 NUMERIC = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
 FIELD_MAX = 47  # bytes of a field's name
 ROWS, IMAGE_ROWS = 8192, 64  # that are read at once
-PICTURES = {b"\x89PNG\r\n\x1a\n": ".png", b"\xff\xd8\xff": ".jpg"}
+PICTURES = {b"\x89PNG\r\n\x1a\n": ".png", b"\xff\xd8\xff": ".jpg", b"II*\0": ".tiff", b"MM\0*": ".tiff"}
 CONVERTER = "convert_dataset_v21_to_v30"
 
 
@@ -126,13 +126,13 @@ def read_info(root: str) -> Info:
     return Info(path, float(fps), features, video_path, number(values, "total_episodes", path), number(values, "total_frames", path))
 
 
-def video_options(name: str, feature: Dict[str, Any], path: str) -> Tuple[str, ...]:
-    """The options of a camera's field: pictures of depth keep their numbers."""
+def camera_options(name: str, feature: Dict[str, Any], path: str) -> Tuple[str, ...]:
+    """The options of a camera's field: pictures of depth keep their numbers. FormatError: bload does not read them."""
     about = {**(feature.get("video_info") or {}), **(feature.get("info") or {})}
     if not (about.get("is_depth_map") or about.get("video.is_depth_map")):
         return ()
     pixels = str(about.get("video.pix_fmt"))
-    if not re.match(r"gray(9|1\d)", pixels):
+    if feature["dtype"] == "video" and not re.match(r"gray(9|1\d)", pixels):
         raise FormatError(f'"{name}" is depth in {pixels}, whose numbers bload does not read: leave it out with --columns', path)
     return ("pixels: gray16",)
 
@@ -155,7 +155,7 @@ def choose_features(info: Info, columns: Optional[Sequence[str]], notes: List[st
         if not isinstance(shape, list) or not all(type(size) is int and size > 0 for size in shape):
             raise DamagedError(f'the shape of "{name}" is {shape!r}', info.path)
         field = re.sub(r"[^A-Za-z0-9_-]", "_", name)
-        options = video_options(name, about, info.path) if dtype == "video" else ()
+        options = camera_options(name, about, info.path) if dtype in ("video", "image") else ()
         same = [other.name for other in chosen if other.field == field]
         if same or not 0 < len(field) <= FIELD_MAX:
             raise OptionError(f'the features "{same[0]}" and "{name}" would both be the field {field}: choose one by --columns' if same else
@@ -350,7 +350,7 @@ def save_picture(value: Any, folder: str, frame: int) -> None:
     data: bytes = (value or {}).get("bytes") or b""
     ending = next((ending for magic, ending in PICTURES.items() if data.startswith(magic)), None)
     if ending is None:
-        raise ValueError("its image is neither PNG nor JPEG" if data else "its image is not in the table")
+        raise ValueError("its image is neither PNG, JPEG nor TIFF" if data else "its image is not in the table")
     with open(os.path.join(folder, f"frame-{frame:06d}{ending}"), "xb") as file:
         file.write(data)
 

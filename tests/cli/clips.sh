@@ -246,7 +246,7 @@ test_clips_of_a_field_of_no_use() {
     clips_of_a_field
     printf 'id,path,start_frame,end_frame\nb,../v/gops.mp4,20,50\na,../v/none.mp4,51,61\nd,../v/vfr.mp4,2,11\n' >lists/c.csv
     expect 3 bload pack -c set.yaml -T 31 -o d
-    err_has 'skipped a.npy: top: lists/../v/none.mp4: lists/c.csv:3: lists/../v/none.mp4: file not found'
+    err_has 'skipped a.npy: top: lists/c.csv:3: lists/../v/none.mp4: file not found'
     err_has 'skipped b.npy: top: lists/../v/gops.mp4 has 30 frames, the array 31 rows (length-tolerance: 1 would accept it)'
     err_has 'skipped c.npy: top: lists/c.csv: no line has its id'
     printf 'id,path,start,label\na,../v/gops.mp4,1,3\n' >lists/c.csv

@@ -224,6 +224,22 @@ class Lerobot(Converting):
             dataset = bload.open(self.path("page", name))
             self.assertEqual((len(dataset.fields), len(dataset.sequences), dataset.T), (fields, len(LENGTHS), 512))
 
+    def test_depth(self):
+        made = Made(self.path("of-depth"), fractions.Fraction(30))
+        name, random, expected = "observation.images.wrist", np.random.default_rng(3), []
+        for number, members in enumerate(FILES[name]):
+            frames = random.integers(0, 4096, (sum(LENGTHS[episode] for episode in members), 64, 64), "<u2")
+            words = "-f rawvideo -pix_fmt gray12le -s 64x64 -r 30 -i - -c:v libx265 -x265-params log-level=none -pix_fmt gray12le".split()
+            run("ffmpeg", "-v", "error", "-y", *words, made.video(name, number), data=frames.tobytes())
+            raw = run("ffmpeg", "-v", "error", "-i", made.video(name, number), "-f", "rawvideo", "-pix_fmt", "gray12le", "-")
+            expected.append(np.frombuffer(raw, "<u2").reshape(-1, 64, 64, 1))
+        edit_feature(name, info={"is_depth_map": True, "video.pix_fmt": "gray12le"})(made)
+        self.convert(made, "depth", "--columns", name)
+        dataset = self.packed("depth")
+        got = [dataset.sequence(f"episode_{episode:06d}.npy")["observation_images_wrist"] for episode in range(len(LENGTHS))]
+        self.assertEqual(got[0].dtype, np.uint16)
+        np.testing.assert_array_equal(np.concatenate(got), np.concatenate(expected))
+
     def test_images_and_chosen_columns(self):
         made = Made(self.path("of-images"), fractions.Fraction(10), images=True)
         said = self.convert(made, "images", "--columns", "picture,timestamp")

@@ -129,15 +129,22 @@ static int clip_capture_missing(const struct bl_composite_part *part, struct bl_
                                 struct bl_error *e)
 {
     const char *unusable;
-    int code = bl_input_stat_content(part->kind, list, &unusable, e);
+    struct bl_buffer reason = {0};
+    bl_buffer_printf(&reason, "%s: no line has its id", part->path);
+    int code = bl_buffer_check(&reason, e);
+    if (!code)
+        code = bl_input_stat_content(part->kind, list, &unusable, e);
     const struct bl_row row = {.path = part->path,
                                .bytes = list->bytes,
                                .content = list->content,
                                .status = BL_ROW_SKIPPED,
-                               .reason = "no line has its id",
+                               .reason = reason.data,
                                .stream = -1,
                                .offset = -1};
-    return code ? code : clip_capture(found, 0, &row, e);
+    if (!code)
+        code = clip_capture(found, 0, &row, e);
+    bl_buffer_free(&reason);
+    return code;
 }
 
 /* Counts the clip that the companion's list has for the id. */
@@ -197,7 +204,8 @@ static void companion_compare(const struct bl_composite *composite, int p, const
     const struct bl_composite_part *part = &composite->part[p];
     const char *path = found->path.data;
     int64_t length = found->row.length, apart = length > row->length ? length - row->length : row->length - length;
-    if (!part->path && found->row.status != BL_ROW_OK)
+    bool named = part->clips || !part->path; /* the reason says where it is, or there is no file */
+    if (named && found->row.status != BL_ROW_OK)
         bl_buffer_printf(reason, "%s: %s", part->name, found->row.reason);
     else if (!part->path)
         return;
