@@ -90,7 +90,7 @@ def episode_id(episode: int) -> str:
 # --- what there is -----------------------------------------------------------------------------------------------------------------
 
 
-def number(values: Dict[str, Any], name: str, path: str) -> int:
+def read_count(values: Dict[str, Any], name: str, path: str) -> int:
     """A count in info.json."""
     value = values.get(name)
     if type(value) is not int or value < 0:
@@ -123,12 +123,15 @@ def read_info(root: str) -> Info:
     video_path = values.get("video_path") or ""
     if not isinstance(video_path, str):
         raise DamagedError(f'"video_path" is {video_path!r}', path)
-    return Info(path, float(fps), features, video_path, number(values, "total_episodes", path), number(values, "total_frames", path))
+    return Info(path, float(fps), features, video_path, read_count(values, "total_episodes", path),
+                read_count(values, "total_frames", path))
 
 
 def camera_options(name: str, feature: Dict[str, Any], path: str) -> Tuple[str, ...]:
     """The options of a camera's field: pictures of depth keep their numbers. FormatError: bload does not read them."""
-    about = {**(feature.get("video_info") or {}), **(feature.get("info") or {})}
+    about: Dict[str, Any] = {}
+    for key in "video_info", "info":
+        about.update(feature[key] if isinstance(feature.get(key), dict) else {})
     if not (about.get("is_depth_map") or about.get("video.is_depth_map")):
         return ()
     pixels = str(about.get("video.pix_fmt"))
@@ -247,13 +250,15 @@ def read_episodes(root: str, info: Info, cameras: Sequence[str]) -> Episodes:
     episodes = Episodes([], [], [], [], {camera: [] for camera in cameras})
     place = [(f"videos/{camera}/{name}") for camera in cameras for name in ("chunk_index", "file_index", "from_timestamp", "to_timestamp")]
     columns = ("episode_index", "length", "dataset_from_index", "dataset_to_index", "tasks", "data/chunk_index", "data/file_index", *place)
+    types = {column: float if column.endswith("timestamp") else list if column == "tasks" else int for column in columns}
     rows = 0
     for path in sorted(glob.glob(pattern)):
         for batch in read_batches(open_table(path), path, columns, ROWS):
             for row in zip(*(batch.column(column).to_pylist() for column in range(len(columns)))):
                 episode = len(episodes.length)
-                if None in row:
-                    raise DamagedError(f"episode {episode}: no {columns[row.index(None)]}", path)
+                for column, value in zip(columns, row):
+                    if type(value) is not types[column] or (column == "tasks" and not all(type(task) is str for task in value)):
+                        raise DamagedError(f"episode {episode}: {column} is {value!r}, not of the type {types[column].__name__}", path)
                 index, length, begin, end, tasks, chunk, file = row[:7]
                 if index != episode:
                     raise DamagedError(f"row {episode} is of episode {index}: the rows must be all episodes in their order", path)
@@ -265,8 +270,8 @@ def read_episodes(root: str, info: Info, cameras: Sequence[str]) -> Episodes:
                 episodes.begin.append(begin)
                 episodes.tasks.append(tasks)
                 episodes.data.append((chunk, file))
-                for number_, camera in enumerate(cameras):
-                    episodes.videos[camera].append(row[7 + 4 * number_:11 + 4 * number_])
+                for number, camera in enumerate(cameras):
+                    episodes.videos[camera].append(row[7 + 4 * number:11 + 4 * number])
     if len(episodes.length) != info.episodes or rows != info.frames:
         raise DamagedError(f"total_episodes {info.episodes} and total_frames {info.frames}, and the table of episodes has "
                            f"{len(episodes.length)} of {rows} frames", info.path)
@@ -347,7 +352,7 @@ def camera_clips(root: str, info: Info, episodes: Episodes, camera: str, notes: 
 
 def save_picture(value: Any, folder: str, frame: int) -> None:
     """Writes an image as it is. ValueError: it is not in the table, or neither PNG nor JPEG."""
-    data: bytes = (value or {}).get("bytes") or b""
+    data: bytes = (value.get("bytes") if isinstance(value, dict) else None) or b""
     ending = next((ending for magic, ending in PICTURES.items() if data.startswith(magic)), None)
     if ending is None:
         raise ValueError("its image is neither PNG, JPEG nor TIFF" if data else "its image is not in the table")
@@ -367,14 +372,14 @@ def check_numbers(values: np.ndarray, feature: Feature) -> None:
 class Episode:
     """The rows of an episode, which come in parts, on their way into files."""
 
-    def __init__(self, out: str, features: Sequence[Feature], number_: int, length: int):
-        self.out, self.features, self.number, self.length = out, features, number_, length
+    def __init__(self, out: str, features: Sequence[Feature], number: int, length: int):
+        self.out, self.features, self.number, self.length = out, features, number, length
         self.parts: Dict[str, List[np.ndarray]] = {feature.name: [] for feature in features}
         self.tasks: Dict[int, None] = {}
         self.rows = 0
         for feature in features:
             if feature.dtype == "image":
-                os.mkdir(os.path.join(out, "images", feature.field, episode_id(number_)))
+                os.mkdir(os.path.join(out, "images", feature.field, episode_id(number)))
 
     def add(self, columns: Dict[str, Any], info: Info, first: int) -> None:
         """Takes rows, the first of which has this number in the data. ValueError: they are of other frames, or of another form."""
@@ -450,25 +455,25 @@ def write_data(root: str, out: str, info: Info, episodes: Episodes, features: Se
     for path, columns in data_rows(root, info, episodes, features):
         at, rows = 0, len(columns["index"])
         while at < rows:
-            number_ = len(tasks)
-            if number_ == len(episodes.length):
+            number = len(tasks)
+            if number == len(episodes.length):
                 raise DamagedError(f"{rows - at} rows or more behind the last episode's", path)
             if current is None:
-                chunk, file = episodes.data[number_]
+                chunk, file = episodes.data[number]
                 if not path.endswith(os.sep + os.path.join(f"chunk-{chunk:03d}", f"file-{file:03d}.parquet")):
-                    raise DamagedError(f"episode {number_} begins in this file, and should in chunk {chunk}, file {file}: data files are "
+                    raise DamagedError(f"episode {number} begins in this file, and should in chunk {chunk}, file {file}: data files are "
                                        "missing, or have too many or too few rows", path)
-                current = Episode(out, features, number_, episodes.length[number_])
+                current = Episode(out, features, number, episodes.length[number])
             steps = min(rows - at, current.length - current.rows)
             try:
                 current.add({name: values[at:at + steps] for name, values in columns.items()}, info, row)
             except ValueError as error:
-                raise DamagedError(f"episode {number_}: {error}", path) from None
+                raise DamagedError(f"episode {number}: {error}", path) from None
             at, row = at + steps, row + steps
             if current.rows == current.length:
                 for name, count in current.save().items():
                     if count:
-                        missing.setdefault(name, []).append((number_, count))
+                        missing.setdefault(name, []).append((number, count))
                 tasks.append(list(current.tasks))
                 current = None
     if len(tasks) < len(episodes.length):

@@ -10,7 +10,7 @@ import numpy as np
 from .errors import DamagedError, FormatError, MissingError
 
 TABLES_MAX = 1 << 28  # bytes
-FRAMES_MAX = 1 << 26
+FRAMES_MAX = 1 << 24
 
 
 def boxes(data: bytes) -> Iterator[Tuple[bytes, bytes]]:
