@@ -250,7 +250,7 @@ def read_episodes(root: str, info: Info, cameras: Sequence[str]) -> Episodes:
     episodes = Episodes([], [], [], [], {camera: [] for camera in cameras})
     place = [(f"videos/{camera}/{name}") for camera in cameras for name in ("chunk_index", "file_index", "from_timestamp", "to_timestamp")]
     columns = ("episode_index", "length", "dataset_from_index", "dataset_to_index", "tasks", "data/chunk_index", "data/file_index", *place)
-    types = {column: float if column.endswith("timestamp") else list if column == "tasks" else int for column in columns}
+    types: Dict[str, Any] = {column: float if column.endswith("timestamp") else list if column == "tasks" else int for column in columns}
     rows = 0
     for path in sorted(glob.glob(pattern)):
         for batch in read_batches(open_table(path), path, columns, ROWS):
