@@ -123,17 +123,31 @@ static int extra_field_check_stream(struct bl_extra_field *field, struct bl_erro
     return BL_OK;
 }
 
+bool bl_extra_field_has_clips(const struct bl_extra_field *field)
+{
+    return field->path && !field->kind->follow && bl_kind_is_list(field->kind, field->path);
+}
+
+/* The path is that of a list of clips, or has a placeholder for the sequence's name. */
+static int extra_field_check_path(const struct bl_extra_field *field, struct bl_error *e)
+{
+    bool is_list = bl_extra_field_has_clips(field);
+    if (is_list && strpbrk(field->path, "{}"))
+        return bl_error_set(e, BL_EUSAGE, "\"%s\" is a list of inputs, not the file of one sequence", field->path);
+    if (is_list && field->per_step)
+        return bl_error_set(e, BL_EUSAGE, "per-step: not of clips, as \"%s\" lists", field->path);
+    return is_list ? BL_OK : bl_companion_check(field->path, e);
+}
+
 int bl_extra_field_check(struct bl_extra_field *field, struct bl_error *e)
 {
     int code = extra_field_check_name(field->name, e);
     if (code)
         return code;
     if (field->path) {
-        code = bl_companion_check(field->path, e);
+        code = extra_field_check_path(field, e);
         if (code)
             return code;
-        if (bl_kind_is_list(field->kind, field->path))
-            return bl_error_set(e, BL_EUSAGE, "\"%s\" is a list of inputs, not the file of one sequence", field->path);
     }
     code = extra_field_choose_kind(field, e);
     if (code)
@@ -155,16 +169,18 @@ void bl_extra_field_free(struct bl_extra_field *field)
     if (field->prepared && field->kind->options.release)
         field->kind->options.release(field->config);
     bl_options_free(&field->options);
+    bl_clip_list_free(&field->clips);
     free(field->config);
 }
 
-struct bl_composite_part bl_extra_field_part(const struct bl_extra_field *field)
+struct bl_composite_part bl_extra_field_part(struct bl_extra_field *field)
 {
     bool said = bl_options_origin(&field->options, "length-tolerance") != BL_ORIGIN_DEFAULT;
     return (struct bl_composite_part){.kind = field->kind,
                                       .config = field->config,
                                       .name = field->name,
                                       .path = field->path,
+                                      .clips = bl_extra_field_has_clips(field) ? &field->clips : NULL,
                                       .tolerance = said ? field->tolerance : -1};
 }
 

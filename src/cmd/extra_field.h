@@ -12,6 +12,7 @@ struct bl_extra_field {
     const struct bl_kind *kind;
     void *config;              /* options of the kind */
     struct bl_options options; /* the options above, and those of the kind */
+    struct bl_clip_list clips; /* of the list that path names, if it does: read by the user */
     bool prepared;
 };
 
@@ -23,8 +24,11 @@ int bl_extra_field_use_kind(struct bl_extra_field *field, struct bl_error *e);
 int bl_extra_field_check(struct bl_extra_field *field, struct bl_error *e);
 void bl_extra_field_free(struct bl_extra_field *field);
 
+/* Whether the path is that of a list of clips. */
+bool bl_extra_field_has_clips(const struct bl_extra_field *field);
+
 /* Returns the field as a part of a composite kind. */
-struct bl_composite_part bl_extra_field_part(const struct bl_extra_field *field);
+struct bl_composite_part bl_extra_field_part(struct bl_extra_field *field);
 
 /* Appends a "field NAME option: value" line for each option that affects something. */
 void bl_extra_field_identify(const struct bl_extra_field *field, struct bl_buffer *out);

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "kind/composite/make.h"
 #include "kind/stream_number.h"
+#include "scan/field_clips.h"
 
 #define FAULTS_MAX 10 /* faults printed in full, of empty rows or of one file */
 
@@ -238,14 +239,30 @@ static int inputs_prepare_kind(struct bl_inputs *inputs, const struct bl_options
     return code;
 }
 
+/* Reads the list of clips that is the path of a field, if it is. */
+static int inputs_read_clips(const struct bl_inputs *inputs, struct bl_extra_field *field,
+                             const struct bl_cancel *cancel, struct bl_error *e)
+{
+    if (!bl_extra_field_has_clips(field))
+        return BL_OK;
+    char *path = bl_path_join(inputs->config.directory, field->path);
+    int code =
+        path ? bl_field_clips_read(&field->clips, field->kind, path, field->path, cancel, e) : bl_error_memory(e);
+    free(path);
+    if (code)
+        bl_error_prefix(e, "field %s", field->name);
+    return code;
+}
+
 /* Joins the primary kind and the fields of the YAML file into one kind. */
-static int inputs_make_composite(struct bl_inputs *inputs, struct bl_error *e)
+static int inputs_make_composite(struct bl_inputs *inputs, const struct bl_cancel *cancel, struct bl_error *e)
 {
     struct bl_composite *joined = &inputs->joined;
     if (bl_files_have_list(&inputs->set.files, inputs->set.kind))
         return bl_error_set(
             e, BL_EUSAGE,
-            "fields cannot be joined to a list of clips or a manifest: its lines have no files of their own");
+            "fields cannot be joined to a list of clips or a manifest: its lines have no files of their own (the list "
+            "may be a field itself, of sources with a file for each sequence)");
     *joined = (struct bl_composite){.base = inputs->config.directory, .parts = 1};
     joined->part[0] = (struct bl_composite_part){.kind = inputs->set.kind, .config = inputs->set.kind_config};
     int code = BL_OK;
@@ -254,6 +271,8 @@ static int inputs_make_composite(struct bl_inputs *inputs, struct bl_error *e)
         joined->part[joined->parts++] = bl_extra_field_part(field);
         code = inputs_prepare_kind(inputs, &field->options, field->kind, field->config, e);
         field->prepared = true;
+        if (!code)
+            code = inputs_read_clips(inputs, field, cancel, e);
     }
     if (code)
         return code;
@@ -347,7 +366,7 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
     if (code)
         return code;
     if (inputs->config.fields)
-        code = inputs_make_composite(inputs, &cmd->error);
+        code = inputs_make_composite(inputs, &cmd->cancel, &cmd->error);
     if (code)
         return code;
     code = inputs_isolate(inputs, &cmd->error);

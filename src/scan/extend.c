@@ -102,16 +102,26 @@ int bl_extend_identify(const struct bl_subset_options *o, struct bl_buffer *line
 
 /* --- the rows of the datasets ----------------------------------------------------------------------------------- */
 
-/* A hash of the digests of additional fields: the columns NAME.content. */
+/* Whether a column says what an additional field has of which file. */
+static bool column_is_of_content(const char *name, size_t size)
+{
+    static const char *const ends[] = {".content", ".clip_begin", ".clip_end"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t least = strlen(ends[i]);
+        found |= size > least && memcmp(name + size - least, ends[i], least) == 0;
+    }
+    return found;
+}
+
+/* A hash of the digests of additional fields, the columns NAME.content, and of their clips. */
 static uint64_t row_hash_fields(const struct bl_row *row)
 {
-    static const char end[] = ".content";
-    const size_t least = sizeof end - 1;
     uint64_t hash = 0;
     const char *name = row->columns, *value = row->extra;
     while (name && value && *name && *value) {
         size_t size = strcspn(++name, "\t"), bytes = strcspn(++value, "\t");
-        if (bytes && size > least && memcmp(name + size - least, end, least) == 0) {
+        if (bytes && column_is_of_content(name, size)) {
             const uint64_t parts[] = {hash, XXH3_64bits(name, size), XXH3_64bits(value, bytes)};
             hash = XXH3_64bits(parts, sizeof parts);
         }

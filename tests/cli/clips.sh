@@ -191,9 +191,76 @@ test_headers_of_no_use() {
     err_has 'c.csv: a list of clips beside a manifest of speech: pack them separately'
     printf 'sources: [c.csv]\nkind: video\nT: 40\nfields:\n  - {name: l, path: "{id}.txt"}\n' >f.yaml
     expect 2 bload pack f.yaml -o d
-    err_has 'fields cannot be joined to a list of clips or a manifest: its lines have no files of their own'
+    err_has 'fields cannot be joined to a list of clips or a manifest: its lines have no files of their own (the list may be a field itself'
     expect 2 bload scan -q --kind video c.csv --fps 5 --fps-origin zero
     err_has '--fps-origin zero: the frames of a clip count from its first one'
+}
+
+# A field whose path is a list has a clip for each sequence, by its id. In a.npy and so on are as many steps as the clip has.
+clips_of_a_field() {
+    videos
+    mkdir a lists
+    python3 - 10 31 7 9 <<'END'
+import sys
+for name, steps in zip("abcd", map(int, sys.argv[1:])):
+    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({steps},), }}"
+    with open(f"a/{name}.npy", "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00\x76\x00" + header.ljust(117).encode() + b"\n" + bytes(range(steps)))
+END
+    printf 'id,path,start_frame,end_frame\nc,../v/b.mkv,43,\nb.npy,../v/gops.mp4,20,51\na,../v/gops.mp4,51,61\nd,../v/vfr.mp4,2,11\n' >lists/c.csv
+    printf 'sources: [a]\nkind: array\nT: 31\nfields:\n  - {name: top, kind: video, path: lists/c.csv, size: 64x48}\n' >set.yaml
+}
+
+test_clips_of_a_field() {
+    clips_of_a_field
+    expect 0 bload pack -q v --size 64x48 -T longest --strategy naive -o whole
+    expect 0 bload pack -q -c set.yaml -o d
+    expect 0 bload verify -q d
+    head -n 1 d/sequences.tsv | tr '\t' '\n' >columns
+    is 'top.path top.length top.clip_begin top.clip_end' "$(grep -E 'top.(path|length|clip_begin|clip_end)' columns | tr '\n' ' ' | sed 's/ $//')"
+    first=$(grep -n top.path columns | cut -d : -f 1)
+    is 'lists/../v/gops.mp4 51 61,lists/../v/gops.mp4 20 51,lists/../v/b.mkv 43 50,lists/../v/vfr.mp4 2 11,' \
+        "$(rows "$first,$((first + 6)),$((first + 7))" d/sequences.tsv | tr '\t\n' ' ,')"
+    # slices.py knows clips by these columns.
+    awk -F '\t' -v OFS='\t' -v p="$first" 'NR == 1 { $(p + 6) = "clip_begin"; $(p + 7) = "clip_end"; $4 = "file"; $p = "path" } 1' \
+        d/sequences.tsv | sed 's|lists/../||' >table
+    mv table d/sequences.tsv
+    is 4 "$(slices whole d frames=top)"
+    # Resumed and made by tasks it is the same; another list is another dataset.
+    expect 0 bload pack -q -c set.yaml --isolate off -j 1 -o e
+    for task in 0 1; do
+        expect 0 bload pack -q -c set.yaml --shard-size 100K --task $task/2 -o t
+    done
+    expect 0 bload finish -q t
+    is 4 "$(tail -n +2 t/sequences.tsv | wc -l)"
+    same d/shards/00000/shard-00000000.safetensors e/shards/00000/shard-00000000.safetensors
+    expect 0 bload pack -q -c set.yaml -o e
+    sed -i 's/51,61/52,62/' lists/c.csv
+    expect 0 bload pack -q -c set.yaml --extend e -o new
+    is a.npy "$(awk -F '\t' '$6 == "ok" { print $1 }' new/sequences.tsv)"
+    expect 2 bload pack -q -c set.yaml -o e
+    err_has 'holds a dataset of another configuration: field top clips is'
+}
+
+test_clips_of_a_field_of_no_use() {
+    clips_of_a_field
+    printf 'id,path,start_frame,end_frame\nb,../v/gops.mp4,20,50\na,../v/none.mp4,51,61\nd,../v/vfr.mp4,2,11\n' >lists/c.csv
+    expect 3 bload pack -c set.yaml -T 31 -o d
+    err_has 'skipped a.npy: top: lists/c.csv:3: lists/../v/none.mp4: file not found'
+    err_has 'skipped b.npy: top: lists/../v/gops.mp4 has 30 frames, the array 31 rows (length-tolerance: 1 would accept it)'
+    err_has 'skipped c.npy: top: lists/c.csv: no line has its id'
+    printf 'id,path,start,label\na,../v/gops.mp4,1,3\n' >lists/c.csv
+    expect 2 bload pack -c set.yaml -o e
+    err_has 'field top: lists/c.csv: the column "label": the clips of a field have no attributes'
+    printf 'id,path,start_frame\na,../v/gops.mp4,1\nb,../v/gops.mp4\n' >lists/c.csv
+    expect 2 bload pack -c set.yaml -o e
+    err_has 'field top: lists/c.csv:3: 2 values where the header has 3 columns'
+    printf 'id,path,start_frame\na,../v/gops.mp4,1\na,../v/gops.mp4,2\n' >lists/c.csv
+    expect 2 bload pack -c set.yaml -o e
+    err_has 'field top: lists/c.csv:3: the id a is that of line 2'
+    rm lists/c.csv
+    expect 2 bload pack -c set.yaml -o e
+    err_has 'lists/c.csv'
 }
 
 # Further columns are attributes, beside those of a table.

@@ -1,4 +1,5 @@
 """Compares the clips of a dataset with slices of the whole files in another one: slices.py WHOLE CLIPS FIELD [STRIDE].
+FIELD may be two, ONE=OTHER: those of the whole files and of the clips.
 
 Prints how many clips are equal, and the ids of those that are not. Both have been packed with the same options, so the
 frames or samples [clip_begin, clip_end) of a file are the clip."""
@@ -49,7 +50,7 @@ def sequences(directory, field):
 def main():
     whole, clips, field = sys.argv[1:4]
     stride = int(sys.argv[4]) if len(sys.argv) > 4 else 1
-    (files, step), (pieces, _) = sequences(whole, field), sequences(clips, field)
+    (files, step), (pieces, _) = sequences(whole, field.split("=")[0]), sequences(clips, field.split("=")[-1])
     by_path = {row["path"]: files.get(number) for number, row in enumerate(rows(whole))}
     equal, others = 0, []
     for number, row in enumerate(rows(clips)):

@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "kind/clip.h"
 #include "kind/content.h"
 
 enum placeholder { PLACEHOLDER_ID, PLACEHOLDER_STEM, PLACEHOLDER_NAME, PLACEHOLDERS };
@@ -65,12 +66,14 @@ static const char *file_column_name(const struct bl_composite_part *part, int co
     return name[column];
 }
 
-/* Appends the names of the kind's own columns, a tab before each. */
+/* Appends the names of the kind's own columns, and of those of clips, a tab before each. */
 static void kind_columns_append(const struct bl_composite_part *part, struct bl_buffer *out)
 {
     bl_buffer_text(out, "");
     if (part->kind->scan->columns)
         part->kind->scan->columns(part->config, false, out);
+    if (part->clips)
+        bl_buffer_text(out, BL_CLIP_COLUMNS);
 }
 
 void bl_companion_append_columns(const struct bl_composite_part *part, struct bl_buffer *out)
@@ -173,6 +176,21 @@ static int extra_columns_read(const struct bl_composite_part *part, const struct
     return code;
 }
 
+/* Sets what the row says of its clip. */
+static int clip_columns_read(struct bl_companion_row *out, struct bl_error *e)
+{
+    out->row.clip_begin = bl_row_get_number(&out->row, "clip_begin");
+    out->row.clip_end = bl_row_get_number(&out->row, "clip_end");
+    out->row.is_clip = true;
+    bl_buffer_clear(&out->seek);
+    bl_row_get_value(&out->row, "clip_seek", &out->seek);
+    bl_buffer_byte(&out->seek, '\0');
+    out->row.clip_seek = out->seek.data;
+    if (out->row.clip_begin < 0 || out->row.clip_end < out->row.clip_begin)
+        return bl_error_set(e, BL_EFAIL, "%s: an invalid number in the columns of its clips", out->row.id);
+    return bl_buffer_check(&out->seek, e);
+}
+
 static bool companion_parse_number(const char *text, int64_t missing, int64_t max, int64_t *value)
 {
     *value = missing;
@@ -203,6 +221,8 @@ int bl_companion_row_read(const struct bl_composite *composite, int p, const str
                                .extra = out->extra.data,
                                .columns = out->columns.data};
     out->path = NULL;
+    if (!code && part->clips)
+        code = clip_columns_read(out, e);
     if (code || !part->path)
         return code;
     for (int c = 0; c < FILE_COLUMNS && !code; c++)
@@ -231,6 +251,7 @@ void bl_companion_row_free(struct bl_companion_row *row)
     bl_buffer_free(&row->text);
     bl_buffer_free(&row->columns);
     bl_buffer_free(&row->extra);
+    bl_buffer_free(&row->seek);
     free(row->open_path);
     *row = (struct bl_companion_row){0};
 }

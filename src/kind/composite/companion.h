@@ -27,7 +27,7 @@ void bl_companion_append_damage(const struct bl_composite_part *part, const char
 struct bl_companion_row {
     struct bl_row row; /* path is openable */
     char *path;        /* in the table; NULL: it has no file */
-    struct bl_buffer text, columns, extra;
+    struct bl_buffer text, columns, extra, seek;
     char *open_path;
 };
 

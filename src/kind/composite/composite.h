@@ -1,20 +1,23 @@
 /* A composite: several kinds whose fields share the steps of a sequence, as one kind.
  *
  * The first part, the primary, decides which sequences there are and how many steps they have. Every other part, a
- * companion, has a file for each sequence, named after it, with as many steps; or it follows the primary, with a file
- * or without. The path of that file, and what the scan found in it, are extra columns of the row. */
+ * companion, has a file for each sequence, named after it, with as many steps; or a part of a file, a clip, by a list;
+ * or it follows the primary, with a file or without. The path of that file, and what the scan found in it, are extra
+ * columns of the row. */
 #ifndef BL_COMPOSITE_H
 #define BL_COMPOSITE_H
 
+#include "kind/composite/clip_list.h"
 #include "kind/kind.h"
 
 struct bl_composite_part {
     const struct bl_kind *kind;
     void *config;
     /* Of companions: */
-    const char *name;  /* of its field; of several fields, the prefix of their names */
-    const char *path;  /* of its files, with placeholders: see companion.h. NULL: it follows, without files */
-    int64_t tolerance; /* steps by which its length may differ; -1: not given */
+    const char *name;           /* of its field; of several fields, the prefix of their names */
+    const char *path;           /* of its files, with placeholders: see companion.h. NULL: it follows, without files */
+    int64_t tolerance;          /* steps by which its length may differ; -1: not given */
+    struct bl_clip_list *clips; /* path is that of a list, of these; or NULL */
 };
 
 /* Its members up to parts are set by the caller, who owns all that they point to; the others by bl_composite_make. */

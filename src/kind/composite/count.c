@@ -114,6 +114,67 @@ out:
     return code;
 }
 
+/* Copies the path of the row, which names a file in its turn: a clip's. */
+static int clip_capture(void *sink, int input, const struct bl_row *row, struct bl_error *e)
+{
+    struct found *found = sink;
+    bl_buffer_clear(&found->path);
+    bl_buffer_text(&found->path, row->path ? row->path : "");
+    int code = bl_buffer_check(&found->path, e);
+    return code ? code : found_capture(found, input, row, e);
+}
+
+/* The row of a sequence that the list has no clip for: what it names is the list itself. */
+static int clip_capture_missing(const struct bl_composite_part *part, struct bl_input *list, struct found *found,
+                                struct bl_error *e)
+{
+    const char *unusable;
+    struct bl_buffer reason = {0};
+    bl_buffer_printf(&reason, "%s: no line has its id", part->path);
+    int code = bl_buffer_check(&reason, e);
+    if (!code)
+        code = bl_input_stat_content(part->kind, list, &unusable, e);
+    const struct bl_row row = {.path = part->path,
+                               .bytes = list->bytes,
+                               .content = list->content,
+                               .status = BL_ROW_SKIPPED,
+                               .reason = reason.data,
+                               .stream = -1,
+                               .offset = -1};
+    if (!code)
+        code = clip_capture(found, 0, &row, e);
+    bl_buffer_free(&reason);
+    return code;
+}
+
+/* Counts the clip that the companion's list has for the id. */
+static int companion_count_clip(const struct counting *c, int p, const char *id, struct found *found,
+                                struct bl_error *e)
+{
+    const struct bl_composite_part *part = &c->composite->part[p];
+    struct bl_line line;
+    char *open_path = bl_path_join(c->composite->base, part->path);
+    if (!open_path)
+        return bl_error_memory(e);
+    struct bl_input input = {.path = open_path, .name = part->path, .id = id};
+    struct bl_chunk chunk = {.input = &input,
+                             .inputs = 1,
+                             .end = INT64_MAX,
+                             .base = c->composite->base,
+                             .list = true,
+                             .clips = true,
+                             .line = &line,
+                             .lines = 1};
+    int code = BL_OK;
+    if (bl_clip_list_find(part->clips, id, &line))
+        code = part->kind->scan->count(part->config, c->env, c->counter->part[p], &chunk, clip_capture, found, e);
+    else
+        code = clip_capture_missing(part, &input, found, e);
+    found->row.path = found->path.data;
+    free(open_path);
+    return code;
+}
+
 static int companion_count(const struct counting *c, int p, const char *id, const struct bl_row *followed,
                            struct found *found, struct bl_error *e)
 {
@@ -123,6 +184,8 @@ static int companion_count(const struct counting *c, int p, const char *id, cons
         struct bl_chunk chunk = {.input = &none, .inputs = 1, .end = INT64_MAX, .followed = followed};
         return part->kind->scan->count(part->config, c->env, c->counter->part[p], &chunk, found_capture, found, e);
     }
+    if (part->clips)
+        return companion_count_clip(c, p, id, found, e);
     bl_companion_append_path(part->path, id, &found->path);
     int code = bl_buffer_check(&found->path, e);
     if (code)
@@ -141,7 +204,8 @@ static void companion_compare(const struct bl_composite *composite, int p, const
     const struct bl_composite_part *part = &composite->part[p];
     const char *path = found->path.data;
     int64_t length = found->row.length, apart = length > row->length ? length - row->length : row->length - length;
-    if (!part->path && found->row.status != BL_ROW_OK)
+    bool named = part->clips || !part->path; /* the reason says where it is, or there is no file */
+    if (named && found->row.status != BL_ROW_OK)
         bl_buffer_printf(reason, "%s: %s", part->name, found->row.reason);
     else if (!part->path)
         return;

@@ -7,6 +7,7 @@
 #include "kind/composite/companion.h"
 #include "kind/composite/count.h"
 #include "kind/composite/read.h"
+#include "kind/content.h"
 #include "kind/input_stat.h"
 
 static const char *composite_steps(const void *config)
@@ -33,6 +34,11 @@ static void composite_identify(const void *config, struct bl_buffer *out)
         struct bl_buffer lines = {0};
         if (part->kind->options.identify)
             part->kind->options.identify(part->config, p ? &lines : out);
+        if (part->clips) {
+            bl_buffer_text(&lines, "clips: ");
+            bl_content_format(bl_clip_list_digest(part->clips), &lines);
+            bl_buffer_byte(&lines, '\n');
+        }
         identity_append_lines(part->name, lines.data, out);
         out->failed |= lines.failed;
         bl_buffer_free(&lines);
