@@ -185,7 +185,7 @@ static int export_compare(struct exporting *x, struct bl_error *e)
 static int export_find(struct exporting *x, bool *found, struct bl_error *e)
 {
     const char *dir = x->request->output;
-    int64_t missing;
+    int64_t missing = 0;
     int code = bl_fs_find(dir, BL_MANIFEST_FILE, found, e);
     if (!code && *found)
         return bl_error_set(e, BL_EUSAGE, "%s holds a dataset or a view: give another -o", dir);

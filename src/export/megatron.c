@@ -128,7 +128,7 @@ struct counts {
     int64_t sequences, documents, bytes;
 };
 
-/* Goes through the sequences of a part's blocks for one table; COUNTS: only counts. */
+/* Goes through the sequences of a part's blocks for one table; COUNTS: only counts, and puts nothing. */
 static int part_walk(const struct bl_export_job *job, int64_t part, enum index_table which, struct table *table,
                      struct counts *counts, struct bl_error *e)
 {
@@ -186,10 +186,11 @@ static int header_write(const struct bl_export_job *job, const struct counts *co
 static int index_write(const struct bl_export_job *job, int64_t part, struct bl_error *e)
 {
     struct bl_export_part file = BL_EXPORT_PART_NONE;
+    struct table none = {.part = &file};
     struct counts counts;
     char name[BL_EXPORT_NAME_MAX];
     part_name(job, part, "idx", name);
-    int code = part_walk(job, part, COUNTS, NULL, &counts, e);
+    int code = part_walk(job, part, COUNTS, &none, &counts, e);
     if (!code)
         code = bl_export_open_file(job, name, &file, e);
     if (!code)
