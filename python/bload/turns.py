@@ -98,7 +98,7 @@ class Template:
             raise Error("message 0 is of the assistant: where it begins is found by the prompt before it, and there is none")
         prompt = self.render(chat, before, add_generation_prompt=True)
         begin, end = len(prompt) if text.startswith(prompt) else -1, len(text)
-        if begin > 0 and prompt == self.render(chat, before):
+        if begin >= 0 and prompt == self.render(chat, before):
             self.check_header(chat, before, prompt, chat.messages[number].get("content"))
         if len(upto) < len(chat.messages):
             alone = self.render(chat, upto)
@@ -112,7 +112,8 @@ class Template:
         if begin < 0:
             shared = len(os.path.commonprefix([text, prompt]))
             raise Error(f"where message {number} begins cannot be proven: after {shared} characters the prompt before it goes on with "
-                        f"{prompt[shared:shared + 20]!r}, but the chat with {text[shared:shared + 20]!r}; --set may give the template a variable that makes both the same")
+                        f"{prompt[shared:shared + 20]!r}, but the chat with {text[shared:shared + 20]!r}; --set may give the template a "
+                        "variable that makes both the same")
         if end < 0:
             raise Error(f"where message {number} ends cannot be proven: the template renders the messages up to it in another way alone")
         check_calls(upto[-1], number, text[begin:end])
@@ -180,7 +181,7 @@ def check_written(messages: List[Message], text: str) -> None:
 
 
 def lost(message: Message, text: str) -> bool:
-    """Whether a content is not in the text, blanks aside, which templates change. Thoughts may be dropped, and so may texts beside calls."""
+    """Whether a content is not in the text. Templates change blanks, and may drop thoughts, and texts beside calls."""
     content = message.get("content")
     if not content or message.get("tool_calls") or message["role"] in ("tool", "function"):
         return False

@@ -15,7 +15,8 @@ MERGES = [("Ġ", "a"), ("Ġ", "t"), ("Ġt", "h"), ("Ċ", "Ċ"), ("i", "t"), ("."
 
 IM_PROMPT = "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
 CHATML = ("{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' }}{% if m.role == 'assistant' %}{% generation %}"
-          "{{ m.content + '<|im_end|>\\n' }}{% endgeneration %}{% else %}{{ m.content + '<|im_end|>\\n' }}{% endif %}{% endfor %}" + IM_PROMPT)
+          "{{ m.content + '<|im_end|>\\n' }}{% endgeneration %}{% else %}{{ m.content + '<|im_end|>\\n' }}{% endif %}{% endfor %}"
+          + IM_PROMPT)
 LLAMA3 = ("{{ bos_token + '<|start_header_id|>system<|end_header_id|>\\n\\nToday is ' + (day or strftime_now('%d %b %Y')) }}"
           "{% if messages[0].role == 'system' %}{{ '\\n' + messages[0].content }}{% endif %}<|eot_id|>"
           "{% for m in messages if m.role != 'system' %}{{ '<|start_header_id|>' + m.role + '<|end_header_id|>\\n\\n' }}"
@@ -34,7 +35,8 @@ GEMMA = ("{{ bos_token }}{% if messages[0].role == 'system' %}{{ raise_exception
 QWEN3 = ("{% set ns = namespace(last=0) %}{% for m in messages %}{% if m.role == 'user' %}{% set ns.last = loop.index0 %}{% endif %}"
          "{% endfor %}{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' }}{% if m.role == 'assistant' %}{% generation %}"
          "{% if loop.index0 > ns.last %}{{ '<think>\\n' + (m.reasoning_content or '') + '\\n</think>\\n\\n' }}{% endif %}"
-         "{{ m.content + '<|im_end|>\\n' }}{% endgeneration %}{% else %}{{ m.content + '<|im_end|>\\n' }}{% endif %}{% endfor %}" + IM_PROMPT)
+         "{{ m.content + '<|im_end|>\\n' }}{% endgeneration %}{% else %}{{ m.content + '<|im_end|>\\n' }}{% endif %}{% endfor %}"
+         + IM_PROMPT)
 DEEPSEEK = ("{{ bos_token }}{% for m in messages %}{% if m.role == 'system' %}{{ m.content }}{% endif %}{% endfor %}{% for m in messages %}"
             "{% if m.role == 'user' %}{{ '<｜User｜>' + m.content }}{% elif m.role == 'assistant' %}<｜Assistant｜>{% generation %}"
             "{{ m.content.split('</think>')[-1] + eos_token }}{% endgeneration %}{% endif %}{% endfor %}"

@@ -73,13 +73,14 @@ class Families(Models):
         ids = transformers.AutoTokenizer.from_pretrained(plain).apply_chat_template(chat["messages"], **options)["input_ids"]
         self.assertEqual(ids, wanted["input_ids"])
         ends = np.flatnonzero(np.diff([0, *wanted["assistant_masks"], 0]))
-        last = np.arange(len(ids)) >= ends[-2]
-        self.assertLess(0, np.sum(wanted["assistant_masks"]))
+        masks = {"assistant": wanted["assistant_masks"], "last": list(wanted["assistant_masks"] * (np.arange(len(ids)) >= ends[-2])),
+                 "all": [1] * len(ids)}
+        self.assertLess(0, np.sum(masks["assistant"]))
         for folder in marked, plain:
-            for train_on, mask in ("assistant", wanted["assistant_masks"]), ("last", wanted["assistant_masks"] * last), ("all", [1] * len(ids)):
+            for train_on, mask in masks.items():
                 got = self.converted(folder, chat, train_on)
                 self.assertEqual(got.ids, ids)
-                self.assertEqual(got.mask, list(mask), (folder, train_on))
+                self.assertEqual(got.mask, mask, (folder, train_on))
                 self.assertEqual((got.open_turns, got.straddling), (0, 0))
 
     @each(chats.FAMILIES)
@@ -115,18 +116,19 @@ class Refusals(Models):
 
     def test_other_end(self):
         """The last turn ends with another token than the others."""
-        template = chats.without(chats.CHATML).replace("m.content + '<|im_end|>\\n'", "m.content + ('</s>' if loop.last else '<|im_end|>')", 1)
-        folder = self.model(template)
+        end = "('</s>' if loop.last else '<|im_end|>')"
+        folder = self.model(chats.without(chats.CHATML).replace("'<|im_end|>\\n'", end, 1))
         self.assertIn("how turns end cannot be proven", self.refusal(folder, chats.LONG))
         self.assertEqual(self.learned(folder, chats.LONG, "last"), ["No.</s>"])
 
     def test_calls_not_written(self):
-        messages = chats.said("Add", "Yes", tool_calls=[chats.CALL])
-        self.assertIn("does not write the call of add in message 1", self.refusal(self.model(chats.without(chats.CHATML)), {"messages": messages}))
+        chat = {"messages": chats.said("Add", "Yes", tool_calls=[chats.CALL])}
+        for template in chats.CHATML, chats.without(chats.CHATML):
+            self.assertIn("does not write the call of add in message 1", self.refusal(self.model(template), chat))
 
     def test_parts(self):
         """A list of parts is for templates that know it; others would write Python's brackets, or nothing."""
-        chat = {"messages": [{"role": one["role"], "content": [{"type": "text", "text": one["content"]}]} for one in chats.LONG["messages"]]}
+        chat = {"messages": [{**one, "content": [{"type": "text", "text": one["content"]}]} for one in chats.LONG["messages"]]}
         plain = chats.without(chats.CHATML)
         folder = self.model(plain.replace("m.content", "m.content | string"))
         self.assertIn("knows no lists of parts, as message 0 has", self.refusal(folder, chat, "all"))
@@ -223,6 +225,12 @@ class Runs(Models):
     def setUp(self):
         self.folder = self.model(chats.without(chats.CHATML))
 
+    def packed(self, lines, name, *options, status=0):
+        """Packs what came out."""
+        done = subprocess.run([tool.BLOAD, "pack", "-", "-q", "--key", "input_ids", "-T", "256", *options, "-o", self.path(name)],
+                              input=lines, capture_output=True, cwd=self.directory)
+        self.assertEqual(done.returncode, status, done.stderr)
+
     def write(self, name, lines):
         with open(self.path(name), "w") as file:
             file.writelines(line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines)
@@ -242,9 +250,7 @@ class Command(Runs):
         self.assertEqual(out, self.chat("--model", self.folder, "--keep", "source", "--workers", 1, name)[0])
         rows = [json.loads(line) for line in out.splitlines()]
         self.assertEqual([(row["id"], row["source"]) for row in rows], [(one["id"], one["source"]) for one in many])
-        done = subprocess.run([tool.BLOAD, "pack", "-", "-q", "--key", "input_ids", "--field", "loss_mask=loss_mask:u8", "--keep", "chat=id",
-                               "-T", "256", "-o", self.path("packed")], input=out, capture_output=True, cwd=self.directory)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.packed(out, "packed", "--field", "loss_mask=loss_mask:u8", "--keep", "chat=id")
         dataset = bload.open(self.path("packed"))
         self.assertEqual(list(dataset.sequences["chat"]), [one["id"] for one in many])
         for number in 0, 57, 399:
@@ -255,16 +261,16 @@ class Command(Runs):
     def test_skipped(self):
         """Named by file and line, counted, status 3. Ids are places where the input has none."""
         name = self.write("some.jsonl", [chats.ONE, "\n", "x\n", chats.SYSTEM, {"messages": [{"role": "user", "content": "\ud83d"}]}])
-        place = os.path.getsize(self.path(name)) - len(json.dumps(chats.SYSTEM)) - 1
+        place = len(json.dumps(chats.ONE)) + len("\n\nx\n")
         for workers in 1, 3:
             out, err = self.chat("--model", self.folder, "--workers", workers, name, status=3)
-            place = len(json.dumps(chats.ONE)) + 1 + 1 + 2
             self.assertEqual([json.loads(line)["id"] for line in out.splitlines()], [f"{name}#0", f"{name}#{place}"])
             self.assertIn(f"skipped {name}:3: not JSON", err)
             self.assertIn(f"skipped {name}:5: ", err)
             self.assertIn("skipped: 2", err)
         gemma = self.model(chats.without(chats.GEMMA))
-        self.assertIn(f"skipped {name}:4: the chat template refuses: System role not supported", self.chat("--model", gemma, name, status=3)[1])
+        err = self.chat("--model", gemma, name, status=3)[1]
+        self.assertIn(f"skipped {name}:4: the chat template refuses: System role not supported", err)
 
     def test_too_many(self):
         """What came before the end is marked as incomplete, for bload pack too."""
@@ -274,9 +280,7 @@ class Command(Runs):
         for options in ("--max-failed", "1"), ("--max-failed", "19%"), ("--on-error", "fail"):
             out, err = self.chat("--model", self.folder, *options, name, status=1)
             self.assertIn("ended early", json.loads(out.splitlines()[-1])["error"])
-            done = subprocess.run([tool.BLOAD, "pack", "-", "--key", "input_ids", "-T", "99", "-o", self.path("cut" + options[1])], input=out,
-                                  capture_output=True, text=False, cwd=self.directory)
-            self.assertEqual(done.returncode, 3, done.stderr)
+            self.packed(out, "cut" + options[1], status=3)
 
     def test_inputs(self):
         """Standard input and gzip; damaged gzip gives what lies before the damage."""
@@ -306,7 +310,7 @@ class Command(Runs):
                 (("--model", self.folder, "nothing.jsonl"), "nothing.jsonl: no such file"),
                 (("--model", self.model(None), name), "there is no chat template, neither chat_template.jinja nor"),
                 (("--model", self.directory, name), "no tokenizer can be loaded"),
-                (("--model", self.folder, "--template", "tool_use", name), "there is no chat template tool_use: --template is one of default"),
+                (("--model", self.folder, "--template", "tool_use", name), "no chat template tool_use: --template is one of default"),
                 (("--model", several, name), "which chat template?: --template is one of rag, tool_use"),
                 (("--model", self.folder, "--set", "x", name), "argument --set: invalid"),
                 (("--model", self.folder, "--max-failed", "-1", name), "argument --max-failed: "),
@@ -321,7 +325,8 @@ class Processes(Runs):
     def test_no_package(self):
         code = "import sys; sys.modules['transformers'] = None; from bload.chat import main; sys.exit(main(sys.argv[1:]))"
         name = self.write("good.jsonl", [chats.ONE])
-        done = subprocess.run([sys.executable, "-c", code, "--model", self.folder, name], capture_output=True, text=True, cwd=self.directory)
+        done = subprocess.run([sys.executable, "-c", code, "--model", self.folder, name], capture_output=True, text=True,
+                              cwd=self.directory)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("need the package transformers: pip install 'bload[chat]'", done.stderr)
 
