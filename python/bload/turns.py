@@ -72,11 +72,9 @@ class Template:
         mask = list(found["assistant_masks"])
         if wanted != turns:
             # A mark does not say whose it is: it is a turn's from the end of the message before it, to that of the next turn's.
-            begins = {number: self.prefix(chat, text, number) for number in turns}
-            for number, following in zip(turns, turns[1:] + [None]):
-                if number not in wanted:
-                    end = len(text) if following is None else begins[following]
-                    mask = [0 if begins[number] <= begin < end else one for one, (begin, _) in zip(mask, found["offset_mapping"])]
+            ends = dict(zip(turns, turns[1:]))
+            spans = [(self.prefix(chat, text, one), self.prefix(chat, text, ends[one]) if one in ends else len(text)) for one in wanted]
+            mask = [int(one and any(begin <= at < end for begin, end in spans)) for one, (at, _) in zip(mask, found["offset_mapping"])]
         if not any(mask):
             raise Error("the chat template marks nothing that is to be trained on")
         return Tokens(found["input_ids"], mask)
@@ -96,16 +94,16 @@ class Template:
         before, upto = chat.messages[:number], chat.messages[:number + 1]
         if not before:
             raise Error("message 0 is of the assistant: where it begins is found by the prompt before it, and there is none")
-        prompt = self.render(chat, before, add_generation_prompt=True)
+        bare, prompt = self.render(chat, before), self.render(chat, before, add_generation_prompt=True)
         begin, end = len(prompt) if text.startswith(prompt) else -1, len(text)
-        if begin >= 0 and prompt == self.render(chat, before):
+        if begin >= 0 and prompt == bare:
             self.check_header(chat, before, prompt, chat.messages[number].get("content"))
         if len(upto) < len(chat.messages):
             alone = self.render(chat, upto)
             end = len(alone) if text.startswith(alone) else -1
         if begin < 0 or end < 0:
             head, tail = self.around(chat, chat.messages, number)
-            if begin < 0 and text.startswith(head) and prompt.startswith(head):
+            if begin < 0 and text.startswith(head) and (prompt.startswith(head) or self.opened(head, bare, prompt)):
                 begin = len(head)
             if end < 0 and text.endswith(tail):
                 end = len(text) - len(tail) + self.ending(tail, self.around(chat, upto, number)[1])
@@ -127,6 +125,11 @@ class Template:
         if not head.startswith(prompt) or head[len(prompt):].strip():
             raise Error("the chat template has no generation prompt, but writes "
                         f"{head[len(prompt):]!r} before what the assistant says: add it under add_generation_prompt, or marks")
+
+    def opened(self, head: str, bare: str, prompt: str) -> bool:
+        """Whether what is before a turn's content ends with all that the generation prompt adds, a special token among it."""
+        added = prompt[len(bare):] if prompt.startswith(bare) else ""
+        return head.endswith(added) and any(token in added for token in self.special)
 
     def ending(self, tail: str, alone: str) -> int:
         """How much of tail, what the text has after a turn's content, ends the turn; alone is what ends it as the last one."""

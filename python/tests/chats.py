@@ -70,7 +70,10 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "add", "arguments":
 CALLS = {"tools": [{"type": "function", "function": {"name": "add", "parameters": {"type": "object", "properties": {}}}}],
          "messages": [{"role": "user", "content": "Add"}, {"role": "assistant", "content": None, "tool_calls": [CALL]},
                       {"role": "tool", "content": "1", "tool_call_id": "c1"}, {"role": "assistant", "content": "One."}]}
-CHATS = {"one": ONE, "long": LONG, "open": OPEN, "system": SYSTEM, "thoughts": THOUGHTS, "inline": INLINE, "calls": CALLS}
+# The thought of the first call is dropped, as a question follows.
+AGENT = {"messages": [{"role": "user", "content": "Add"}, {"role": "assistant", "content": "add(1)", "reasoning_content": "sum"},
+                      {"role": "tool", "content": "1"}, {"role": "assistant", "content": "One."}, *said("And?", "No.")]}
+CHATS = {"agent": AGENT, "one": ONE, "long": LONG, "open": OPEN, "system": SYSTEM, "thoughts": THOUGHTS, "inline": INLINE, "calls": CALLS}
 
 # name: the template, and the chats that it takes
 FAMILIES = {
@@ -78,7 +81,7 @@ FAMILIES = {
     "llama3": (LLAMA3, "one long open system"),
     "mistral": (MISTRAL, "one long open"),
     "gemma": (GEMMA, "one long open"),
-    "qwen3": (QWEN3, "one long open system thoughts"),
+    "qwen3": (QWEN3, "one long open system thoughts agent"),
     "deepseek": (DEEPSEEK, "one long open system inline"),
     "phi": (PHI, "one long open system"),
     "tools": (TOOLS, "one long open system calls"),

@@ -109,10 +109,11 @@ class Refusals(Models):
 
     def test_earlier_text_changes(self):
         """What is written before a turn depends on what follows it."""
-        folder = self.model("{{ messages | length }}" + chats.without(chats.CHATML))
+        folder = self.model("{{ messages | length }}" + chats.without(chats.MISTRAL))
         self.assertIn("message 1 begins", self.refusal(folder, chats.LONG))
-        self.assertEqual(self.learned(folder, {"messages": chats.said("Ab", "c")}, name=None, train_on="all"),
-                         ["2<|im_start|>user\nAb<|im_end|>\n<|im_start|>assistant\nc<|im_end|>\n"])
+        self.assertEqual(self.learned(folder, chats.ONE, "all"), ["2<s>[INST] What is a block? [/INST] T steps.\n\nAnd its tables.</s>"])
+        folder = self.model("{{ messages | length }}" + chats.without(chats.CHATML))
+        self.assertEqual(self.learned(folder, chats.LONG), self.learned(self.model(chats.CHATML), chats.LONG))
 
     def test_other_end(self):
         """The last turn ends with another token than the others."""
