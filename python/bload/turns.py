@@ -11,7 +11,6 @@ another content of that turn: what the two texts have in common around it, is no
 """
 from __future__ import annotations
 
-import copy
 import os
 import re
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
@@ -41,11 +40,10 @@ class Template:
         self.name = choose(self.tokenizer.chat_template, name, folder)
         self.variables, self.train_on = variables, train_on
         self.special = sorted(filter(str.strip, self.tokenizer.get_added_vocab()), key=len, reverse=True)
-        # Post-processors of byte-level tokenizers take blanks from the offsets, which must be those of all that a token stands for.
+        # Of special tokens a template writes its own. The post-processor would take spaces from the offsets of byte-level tokenizers.
         from tokenizers.processors import ByteLevel
 
-        self.exact = copy.deepcopy(self.tokenizer)
-        self.exact.backend_tokenizer.post_processor = ByteLevel(trim_offsets=False)
+        self.tokenizer.backend_tokenizer.post_processor = ByteLevel(trim_offsets=False)
 
     def tokens(self, chat: Chat) -> Tokens:
         """Error: the template refuses the chat, or the mask cannot be proven."""
@@ -60,7 +58,7 @@ class Template:
             raise Error("there is no message of the assistant to train on")
         if MARK.search(self.tokenizer.get_chat_template(self.name, chat.tools)):
             return self.marked(chat, text, turns, wanted)
-        encoded = self.exact(text, add_special_tokens=False, return_offsets_mapping=True)
+        encoded = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
         spans = [self.turn(chat, text, number) for number in wanted]
         mask, straddling = masked(encoded["offset_mapping"], spans)
         return Tokens(encoded["input_ids"], mask, sum(not self.stops(text[begin:end]) for begin, end in spans), straddling)

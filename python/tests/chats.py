@@ -101,8 +101,9 @@ def model(folder, template, special=SPECIAL):
     tokenizer = Tokenizer(models.BPE(letters, MERGES))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.post_processor = processors.ByteLevel(trim_offsets=True)
     tokenizer.add_special_tokens(list(special))
+    begin = processors.TemplateProcessing("<s> $A", special_tokens=[("<s>", tokenizer.token_to_id("<s>"))])
+    tokenizer.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=True), begin])
     tokenizer.save(os.path.join(folder, "tokenizer.json"))
     config = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", "eos_token": "</s>", "model_max_length": 64}
     if isinstance(template, dict):
