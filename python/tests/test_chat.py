@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import unittest
 import unittest.mock
 
@@ -115,6 +114,14 @@ class Refusals(Models):
         folder = self.model("{{ messages | length }}" + chats.without(chats.CHATML))
         self.assertEqual(self.learned(folder, chats.LONG), self.learned(self.model(chats.CHATML), chats.LONG))
 
+    def test_tools_late(self):
+        """The tools are written before the last question."""
+        last = "{% set last = messages | selectattr('role', 'equalto', 'user') | list | last %}"
+        folder = self.model(last + chats.without(chats.MISTRAL).replace("'[INST] '", "('TOOLS' if m == last else '') + '[INST] '"))
+        self.assertIn("message 1 begins", self.refusal(folder, chats.LONG))
+        self.assertEqual(self.learned(folder, chats.LONG, "last"), [" No.</s>"])
+        self.assertEqual(self.learned(folder, chats.ONE), [" T steps.\n\nAnd its tables.</s>"])
+
     def test_other_end(self):
         """The last turn ends with another token than the others."""
         end = "('</s>' if loop.last else '<|im_end|>')"
@@ -142,6 +149,11 @@ class Refusals(Models):
         folder = self.model(chats.without(chats.CHATML).replace("m.content", "(m.content if m.role == 'user' else '')"))
         self.assertIn("does not write the content of message 0 (system): it may want a list", self.refusal(folder, chats.SYSTEM))
         self.assertIn("does not write the content of message 1 (assistant)", self.refusal(folder, {"messages": chats.said("Hi", "Other")}))
+        self.assertIn("does not write the content of message 1", self.refusal(folder, {"messages": chats.said("Hello", "Hello")}))
+
+    def test_content_twice(self):
+        folder = self.model(chats.without(chats.PHI).replace("m.content", "m.content + m.content"))
+        self.assertIn("does not write its content just once", self.refusal(folder, chats.LONG))
 
     def test_first_message(self):
         chat = {"messages": [{"role": "assistant", "content": "Hi"}, {"role": "user", "content": "Hello"}]}
@@ -156,12 +168,17 @@ class Refusals(Models):
         self.assertIn("marks nothing", self.refusal(self.model(chats.without(chats.CHATML) + unused), chats.ONE))
 
     def test_straddling(self):
-        """A token with a part of the prompt is not the assistant's."""
+        """A token with a part of the prompt, or of what follows, is not the assistant's."""
         folder = self.model("{% for m in messages %}{{ 'Q: ' + m.content + '\\n' if m.role == 'user' else 'A: ' + m.content + eos_token }}"
                             "{% endfor %}{% if add_generation_prompt %}{{ 'A: ' }}{% endif %}")
         chat = {"messages": chats.said("Why?", "the blocks")}
         self.assertEqual(self.converted(folder, chat).straddling, 1)
         self.assertEqual(self.learned(folder, chat), ["e blocks</s>"])
+        folder = self.model("{% for m in messages %}{{ '\\n\\nQ: ' + m.content + '\\nA:' if m.role == 'user' else ' ' + m.content }}"
+                            "{% endfor %}")
+        chat = {"messages": chats.said("Why?", "It is.\n", "And?", "No.")}
+        self.assertEqual(self.converted(folder, chat).straddling, 1)
+        self.assertEqual(self.learned(folder, chat), [" It is.", " No."])
 
     def test_open_turns(self):
         folder = self.model(chats.without(chats.CHATML).replace("<|im_end|>", "###"))
@@ -246,7 +263,8 @@ class Command(Runs):
         many = [{"id": f"chat-{i}", "source": "s" * (i % 3), "messages": chats.said(f"Say {i}", "x" * (i % 50 + 1), "Again", f"No {i}")}
                 for i in range(400)]
         name = self.write("many.jsonl", many)
-        out, err = self.chat("--model", self.folder, "--keep", "source", "--workers", 2, name)
+        with unittest.mock.patch("bload.lines.CHUNK", 5000):
+            out, err = self.chat("--model", self.folder, "--keep", "source", "--workers", 3, name)
         self.assertIn("chats: 400; tokens: ", err)
         self.assertEqual(out, self.chat("--model", self.folder, "--keep", "source", "--workers", 1, name)[0])
         rows = [json.loads(line) for line in out.splitlines()]
@@ -346,15 +364,15 @@ class Processes(Runs):
                 children = list(map(int, file.read().split()))
             self.assertEqual(len(children), 2)
             os.kill(children[0] if victim == "worker" else process.pid, signal.SIGKILL)
-            out = process.stdout.read()
+            try:
+                out = process.communicate(timeout=30)[0]    # which ends when all of them have
+            except subprocess.TimeoutExpired:
+                for one in [process.pid, *children]:
+                    os.kill(one, signal.SIGKILL)
+                raise
             if victim == "worker":
-                self.assertEqual(process.wait(60), 1)
+                self.assertEqual(process.returncode, 1)
                 self.assertIn("worker ended early", json.loads(out.splitlines()[-1])["error"])
-            process.wait(60)
-            until = time.monotonic() + 20
-            while any(os.path.exists(f"/proc/{child}") for child in children) and time.monotonic() < until:
-                time.sleep(0.05)
-            self.assertFalse([child for child in children if os.path.exists(f"/proc/{child}")])
 
 
 @expand
