@@ -22,6 +22,7 @@ from bload.messages import parse
 from bload.turns import Template
 from harness import each, expand
 
+os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"] = "1"
 try:
     import transformers
 except ImportError:
