@@ -1,0 +1,407 @@
+"""Chats become the ids of Transformers, and masks of what the assistant says."""
+import contextlib
+import glob
+import gzip
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import unittest
+import unittest.mock
+
+import numpy as np
+
+import bload
+import bload.lines
+import chats
+import tool
+from bload.chat import main
+from bload.messages import parse
+from bload.turns import Template
+from harness import each, expand
+
+os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"] = "1"
+try:
+    import transformers
+except ImportError:
+    transformers = None
+
+RELEASED = os.path.join(tool.SHARED, "chat-templates")
+
+
+class Models(tool.Tool):
+    @classmethod
+    def setUpClass(cls):
+        if transformers is None:
+            raise unittest.SkipTest("no package transformers")
+        super().setUpClass()
+
+    def model(self, template, name="model"):
+        """The folder of a model with that template, made anew."""
+        self.made = getattr(self, "made", 0) + 1
+        return chats.model(self.path(f"{self.id()}-{name}-{self.made}"), template)
+
+    def converted(self, folder, chat, train_on="assistant", name=None, **variables):
+        return Template(folder, name, variables, train_on).tokens(parse(json.dumps(chat).encode()))
+
+    def refusal(self, folder, chat, *rest, **variables):
+        with self.assertRaises(bload.Error) as caught:
+            self.converted(folder, chat, *rest, **variables)
+        return caught.exception.fault
+
+    def learned(self, folder, chat, *rest, **variables):
+        """The text of each run of tokens whose mask is 1."""
+        got = self.converted(folder, chat, *rest, **variables)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        edges = np.flatnonzero(np.diff([0, *got.mask, 0])).tolist()
+        return [tokenizer.decode(got.ids[begin:end]) for begin, end in zip(edges[::2], edges[1::2])]
+
+
+@expand
+class Families(Models):
+    """Templates without marks, beside Transformers with the marked ones."""
+
+    @each([(f"{family}_{name}", family, name) for family, (_, names) in chats.FAMILIES.items() for name in names.split()])
+    def test(self, _, family, name):
+        template, chat = chats.FAMILIES[family][0], chats.CHATS[name]
+        marked, plain = self.model(template, "marked"), self.model(chats.without(template), "plain")
+        options = {"tokenize": True, "return_dict": True, "tools": chat.get("tools")}
+        wanted = transformers.AutoTokenizer.from_pretrained(marked).apply_chat_template(
+            chat["messages"], return_assistant_tokens_mask=True, **options)
+        ids = transformers.AutoTokenizer.from_pretrained(plain).apply_chat_template(chat["messages"], **options)["input_ids"]
+        self.assertEqual(ids, wanted["input_ids"])
+        ends = np.flatnonzero(np.diff([0, *wanted["assistant_masks"], 0]))
+        masks = {"assistant": wanted["assistant_masks"], "last": list(wanted["assistant_masks"] * (np.arange(len(ids)) >= ends[-2])),
+                 "all": [1] * len(ids)}
+        self.assertLess(0, np.sum(masks["assistant"]))
+        for folder in marked, plain:
+            for train_on, mask in masks.items():
+                got = self.converted(folder, chat, train_on)
+                self.assertEqual(got.ids, ids)
+                self.assertEqual(got.mask, mask, (folder, train_on))
+                self.assertEqual((got.open_turns, got.straddling), (0, 0))
+
+    @each(chats.FAMILIES)
+    def test_weight(self, family):
+        """A message of the weight 0 is not trained on."""
+        template, messages = chats.FAMILIES[family][0], [dict(one) for one in chats.LONG["messages"]]
+        messages[3]["weight"] = 0
+        for text in template, chats.without(template):
+            learned = "".join(self.learned(self.model(text), {"messages": messages}))
+            self.assertIn("Hi.", learned)
+            self.assertNotIn("the line", learned)
+            self.assertIn("No.", learned)
+
+
+class Refusals(Models):
+    """What cannot be proven, or would be lost, is refused."""
+
+    def test_header(self):
+        """No generation prompt, but a header."""
+        template = chats.without(chats.CHATML).replace(chats.IM_PROMPT, "")
+        self.assertIn(r"writes '<|im_start|>assistant\n' before", self.refusal(self.model(template), chats.ONE))
+
+    def test_other_prompt(self):
+        template = chats.without(chats.CHATML).replace("assistant\\n' }}{% endif", "model\\n' }}{% endif")
+        self.assertIn("goes on with 'model\\n', but the chat with 'assistant\\n", self.refusal(self.model(template), chats.ONE))
+
+    def test_earlier_text_changes(self):
+        """What is written before a turn depends on what follows it."""
+        folder = self.model("{{ messages | length }}" + chats.without(chats.MISTRAL))
+        self.assertIn("message 1 begins", self.refusal(folder, chats.LONG))
+        self.assertEqual(self.learned(folder, chats.ONE, "all"), ["2<s>[INST] What is a block? [/INST] T steps.\n\nAnd its tables.</s>"])
+        folder = self.model("{{ messages | length }}" + chats.without(chats.CHATML))
+        self.assertEqual(self.learned(folder, chats.LONG), self.learned(self.model(chats.CHATML), chats.LONG))
+
+    def test_tools_late(self):
+        """The tools are written before the last question."""
+        last = "{% set last = messages | selectattr('role', 'equalto', 'user') | list | last %}"
+        folder = self.model(last + chats.without(chats.MISTRAL).replace("'[INST] '", "('TOOLS' if m == last else '') + '[INST] '"))
+        self.assertIn("message 1 begins", self.refusal(folder, chats.LONG))
+        self.assertEqual(self.learned(folder, chats.LONG, "last"), [" No.</s>"])
+        self.assertEqual(self.learned(folder, chats.ONE), [" T steps.\n\nAnd its tables.</s>"])
+
+    def test_other_end(self):
+        """The last turn ends with another token than the others."""
+        end = "('</s>' if loop.last else '<|im_end|>')"
+        folder = self.model(chats.without(chats.CHATML).replace("'<|im_end|>\\n'", end, 1))
+        self.assertIn("how turns end cannot be proven", self.refusal(folder, chats.LONG))
+        self.assertEqual(self.learned(folder, chats.LONG, "last"), ["No.</s>"])
+
+    def test_calls_not_written(self):
+        chat = {"messages": chats.said("Add", "Yes", tool_calls=[chats.CALL])}
+        for template in chats.CHATML, chats.without(chats.CHATML):
+            self.assertIn("does not write the call of add in message 1", self.refusal(self.model(template), chat))
+
+    def test_parts(self):
+        """A list of parts is for templates that know it; others would write Python's brackets, or nothing."""
+        chat = {"messages": [{**one, "content": [{"type": "text", "text": one["content"]}]} for one in chats.LONG["messages"]]}
+        plain = chats.without(chats.CHATML)
+        folder = self.model(plain.replace("m.content", "m.content | string"))
+        self.assertIn("knows no lists of parts, as message 0 has", self.refusal(folder, chat, "all"))
+        folder = self.model(plain.replace("m.content", "(m.content if m.content is string else '')"))
+        self.assertIn("does not write the content of message 0 (user): it may want a text", self.refusal(folder, chat, "all"))
+        folder = self.model(plain.replace("m.content", "m.content[0].text"))
+        self.assertEqual(self.learned(folder, chat), self.learned(self.model(plain), chats.LONG))
+
+    def test_content_not_written(self):
+        folder = self.model(chats.without(chats.CHATML).replace("m.content", "(m.content if m.role == 'user' else '')"))
+        self.assertIn("does not write the content of message 0 (system): it may want a list", self.refusal(folder, chats.SYSTEM))
+        self.assertIn("does not write the content of message 1 (assistant)", self.refusal(folder, {"messages": chats.said("Hi", "Other")}))
+        self.assertIn("does not write the content of message 1", self.refusal(folder, {"messages": chats.said("Hello", "Hello")}))
+
+    def test_content_twice(self):
+        folder = self.model(chats.without(chats.PHI).replace("m.content", "m.content + m.content"))
+        self.assertIn("does not write its content just once", self.refusal(folder, chats.LONG))
+
+    def test_first_message(self):
+        chat = {"messages": [{"role": "assistant", "content": "Hi"}, {"role": "user", "content": "Hello"}]}
+        self.assertIn("message 0 is of the assistant", self.refusal(self.model(chats.without(chats.CHATML)), chat))
+        self.assertEqual(self.learned(self.model(chats.CHATML), chat), ["Hi<|im_end|>\n"])
+
+    def test_nothing_to_learn(self):
+        chat = {"messages": chats.said("Hello")}
+        for template in chats.CHATML, chats.without(chats.CHATML):
+            self.assertIn("no message of the assistant", self.refusal(self.model(template), chat))
+        unused = "{% if false %}{% generation %}{% endgeneration %}{% endif %}"
+        self.assertIn("marks nothing", self.refusal(self.model(chats.without(chats.CHATML) + unused), chats.ONE))
+
+    def test_straddling(self):
+        """A token with a part of the prompt, or of what follows, is not the assistant's."""
+        folder = self.model("{% for m in messages %}{{ 'Q: ' + m.content + '\\n' if m.role == 'user' else 'A: ' + m.content + eos_token }}"
+                            "{% endfor %}{% if add_generation_prompt %}{{ 'A: ' }}{% endif %}")
+        chat = {"messages": chats.said("Why?", "the blocks")}
+        self.assertEqual(self.converted(folder, chat).straddling, 1)
+        self.assertEqual(self.learned(folder, chat), ["e blocks</s>"])
+        folder = self.model("{% for m in messages %}{{ '\\n\\nQ: ' + m.content + '\\nA:' if m.role == 'user' else ' ' + m.content }}"
+                            "{% endfor %}")
+        chat = {"messages": chats.said("Why?", "It is.\n", "And?", "No.")}
+        self.assertEqual(self.converted(folder, chat).straddling, 1)
+        self.assertEqual(self.learned(folder, chat), [" It is.", " No."])
+
+    def test_open_turns(self):
+        folder = self.model(chats.without(chats.CHATML).replace("<|im_end|>", "###"))
+        self.assertEqual(self.converted(folder, chats.LONG).open_turns, 3)
+
+    def test_variables(self):
+        folder = self.model(chats.without(chats.LLAMA3))
+        self.assertIn("Today is never", self.learned(folder, chats.ONE, "all", day="never")[0])
+
+
+class Messages(unittest.TestCase):
+    """Lines that are no chats."""
+
+    def test_forms(self):
+        given = {"conversations": [{"from": "system", "value": "s"}, {"from": "human", "value": "h"}, {"from": "gpt", "value": "g"},
+                                   {"from": "tool", "value": "t"}], "tools": "[{\"name\": \"f\"}]"}
+        chat = parse(json.dumps(given).encode())
+        self.assertEqual([(one["role"], one["content"]) for one in chat.messages],
+                         [("system", "s"), ("user", "h"), ("assistant", "g"), ("tool", "t")])
+        self.assertEqual(chat.tools, [{"name": "f"}])
+
+    def test_faults(self):
+        for line, fault in (
+                (b"x", "not JSON"), (b"\"\xff\"", "not UTF-8 at byte 1"), (b"[" * 100000, "not JSON"), (b"[]", "not an object"),
+                (b"{}", "neither \"messages\" nor"), (b"{\"messages\": {}}", "is no list"), (b"{\"messages\": []}", "without messages"),
+                (b"{\"messages\": [1]}", "message 0 is no object"),
+                (b"{\"messages\": [{\"role\": \"bot\", \"content\": \"\"}]}", "message 0 has the role \"bot\"; known are system"),
+                (b"{\"conversations\": [{\"from\": \"bard\"}]}", "has the role \"bard\"; known are system, human"),
+                (b"{\"messages\": [{\"role\": \"user\"}]}", "message 0 (user) has no content"),
+                (b"{\"messages\": [{\"role\": \"assistant\", \"content\": \"\"}]}", "message 0 (assistant) has no content"),
+                (b"{\"messages\": [{\"role\": \"user\", \"content\": 3}]}", "is neither a text nor"),
+                (b"{\"messages\": [{\"role\": \"user\", \"content\": [{\"type\": \"image\"}]}]}", "is neither a text nor"),
+                (b"{\"messages\": [{\"role\": \"user\", \"content\": \"\", \"weight\": 0.5}]}", "weight of message 0"),
+                (b"{\"messages\": [{\"role\": \"user\", \"content\": \"\"}], \"tools\": \"x\"}", "\"tools\" is no JSON"),
+                (b"{\"messages\": [{\"role\": \"user\", \"content\": \"\"}], \"tools\": [1]}", "\"tools\" is no list of objects")):
+            with self.assertRaises(bload.Error) as caught:
+                parse(line)
+            self.assertIn(fault, caught.exception.fault)
+
+
+class Runs(Models):
+
+    def start(self, *arguments):
+        return subprocess.Popen([sys.executable, "-m", "bload.chat", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                cwd=self.directory)
+
+    def chat(self, *arguments, status=0, given=b""):
+        """Runs it in this process, which has loaded the packages; gives its standard output and error."""
+        out, err, here = io.TextIOWrapper(io.BytesIO()), io.StringIO(), os.getcwd()
+        os.chdir(self.directory)
+        try:
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), \
+                    unittest.mock.patch("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(given)))):
+                got = main(list(map(str, arguments)))
+        except SystemExit as end:
+            got = end.code
+        finally:
+            os.chdir(here)
+        self.assertEqual(got, status, err.getvalue())
+        return out.buffer.getvalue(), err.getvalue()
+
+    def setUp(self):
+        self.folder = self.model(chats.without(chats.CHATML))
+
+    def packed(self, lines, name, *options, status=0):
+        """Packs what came out."""
+        done = subprocess.run([tool.BLOAD, "pack", "-", "-q", "--key", "input_ids", "-T", "256", *options, "-o", self.path(name)],
+                              input=lines, capture_output=True, cwd=self.directory)
+        self.assertEqual(done.returncode, status, done.stderr)
+
+    def write(self, name, lines):
+        with open(self.path(name), "w") as file:
+            file.writelines(line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines)
+        return name
+
+
+class Command(Runs):
+    """python -m bload.chat."""
+
+    def test_pack(self):
+        """As the guide has it: through bload pack, into blocks."""
+        many = [{"id": f"chat-{i}", "source": "s" * (i % 3), "messages": chats.said(f"Say {i}", "x" * (i % 50 + 1), "Again", f"No {i}")}
+                for i in range(400)]
+        name = self.write("many.jsonl", many)
+        with unittest.mock.patch("bload.lines.CHUNK", 5000):
+            out, err = self.chat("--model", self.folder, "--keep", "source", "--workers", 3, name)
+        self.assertIn("chats: 400; tokens: ", err)
+        self.assertEqual(out, self.chat("--model", self.folder, "--keep", "source", "--workers", 1, name)[0])
+        rows = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual([(row["id"], row["source"]) for row in rows], [(one["id"], one["source"]) for one in many])
+        self.packed(out, "packed", "--field", "loss_mask=loss_mask:u8", "--keep", "chat=id")
+        dataset = bload.open(self.path("packed"))
+        self.assertEqual(list(dataset.sequences["chat"]), [one["id"] for one in many])
+        for number in 0, 57, 399:
+            sequence = dataset.sequence(number)
+            self.assertEqual(sequence["tokens"].tolist(), rows[number]["input_ids"])
+            self.assertEqual(sequence["loss_mask"].tolist(), rows[number]["loss_mask"])
+
+    def test_skipped(self):
+        """Named by file and line, counted, status 3. Ids are places where the input has none."""
+        name = self.write("some.jsonl", [chats.ONE, "\n", "x\n", chats.SYSTEM, {"messages": [{"role": "user", "content": "\ud83d"}]}])
+        place = len(json.dumps(chats.ONE)) + len("\n\nx\n")
+        for workers in 1, 3:
+            out, err = self.chat("--model", self.folder, "--workers", workers, name, status=3)
+            self.assertEqual([json.loads(line)["id"] for line in out.splitlines()], [f"{name}#0", f"{name}#{place}"])
+            self.assertIn(f"skipped {name}:3: not JSON", err)
+            self.assertIn(f"skipped {name}:5: ", err)
+            self.assertIn("skipped: 2", err)
+        gemma = self.model(chats.without(chats.GEMMA))
+        err = self.chat("--model", gemma, name, status=3)[1]
+        self.assertIn(f"skipped {name}:4: the chat template refuses: System role not supported", err)
+
+    def test_too_many(self):
+        """What came before the end is marked as incomplete, for bload pack too."""
+        name = self.write("bad.jsonl", [chats.ONE] * 8 + ["x\n"] * 2)
+        self.chat("--model", self.folder, "--max-failed", "2", name, status=3)
+        self.chat("--model", self.folder, "--max-failed", "20%", name, status=3)
+        for options in ("--max-failed", "1"), ("--max-failed", "19%"), ("--on-error", "fail"):
+            out, err = self.chat("--model", self.folder, *options, name, status=1)
+            self.assertIn("ended early", json.loads(out.splitlines()[-1])["error"])
+            self.packed(out, "cut" + options[1], status=3)
+
+    def test_inputs(self):
+        """Standard input and gzip; damaged gzip gives what lies before the damage."""
+        text = "".join(json.dumps({"id": i, **chats.LONG}) + "\n" for i in range(900)).encode()
+        plain = self.chat("--model", self.folder, "-", given=text)[0]
+        packed = gzip.compress(text)
+        self.assertEqual(self.chat("--model", self.folder, "-", given=packed)[0], plain)
+        with open(self.path("cut.jsonl.gz"), "wb") as file:
+            file.write(packed[:len(packed) // 2])
+        out, err = self.chat("--model", self.folder, "cut.jsonl.gz", status=3)
+        self.assertTrue(out and plain.startswith(out))
+        self.assertIn("compressed data are damaged", err)
+
+    def test_long_line(self):
+        name = self.write("long.jsonl", ["a" * 50 + "\n", "b\n", "c" * 90])
+        with unittest.mock.patch("bload.lines.LONGEST", 40):
+            found = [line for chunk in bload.lines.chunks([self.path(name)]) for line in chunk]
+        self.assertEqual([(line.number, line.offset, line.text, line.fault[:19]) for line in found],
+                         [(1, 0, b"", "a line of 51 bytes:"), (2, 51, b"b\n", ""), (3, 53, b"", "a line of 90 bytes:")])
+
+    def test_usage(self):
+        """Status 2 before anything is read."""
+        name = self.write("good.jsonl", [chats.ONE])
+        several = self.model({"tool_use": chats.TOOLS, "rag": chats.CHATML})
+        for arguments, fault in (
+                (("--model", "nowhere", name), "nowhere: no such folder"),
+                (("--model", self.folder, "nothing.jsonl"), "nothing.jsonl: no such file"),
+                (("--model", self.model(None), name), "there is no chat template, neither chat_template.jinja nor"),
+                (("--model", self.directory, name), "no tokenizer can be loaded"),
+                (("--model", self.folder, "--template", "tool_use", name), "no chat template tool_use: --template is one of default"),
+                (("--model", several, name), "which chat template?: --template is one of rag, tool_use"),
+                (("--model", self.folder, "--set", "x", name), "argument --set: invalid"),
+                (("--model", self.folder, "--max-failed", "-1", name), "argument --max-failed: "),
+                (("--model", self.folder, "--workers", "0", name), "argument --workers: invalid")):
+            self.assertIn(fault, self.chat(*arguments, status=2)[1])
+        self.chat("--model", several, "--template", "tool_use", name)
+
+
+class Processes(Runs):
+    """The command as a process of its own."""
+
+    def test_no_package(self):
+        code = "import sys; sys.modules['transformers'] = None; from bload.chat import main; sys.exit(main(sys.argv[1:]))"
+        name = self.write("good.jsonl", [chats.ONE])
+        done = subprocess.run([sys.executable, "-c", code, "--model", self.folder, name], capture_output=True, text=True,
+                              cwd=self.directory)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("need the package transformers: pip install 'bload[chat]'", done.stderr)
+
+    def test_ends(self):
+        """A closed pipe ends the run with status 1; a killed worker, too; and workers end with the main process."""
+        name = self.write("endless.jsonl", [chats.LONG] * 20000)
+        process = self.start("--model", self.folder, "--workers", 2, name)
+        process.stdout.readline()
+        process.stdout.close()
+        self.assertEqual(process.wait(60), 1)
+        self.assertIn(b"nobody reads", process.stderr.read())
+        for victim in "worker", "main":
+            process = self.start("--model", self.folder, "--workers", 2, name)
+            process.stdout.readline()
+            with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
+                children = list(map(int, file.read().split()))
+            self.assertEqual(len(children), 2)
+            os.kill(children[0] if victim == "worker" else process.pid, signal.SIGKILL)
+            try:
+                out = process.communicate(timeout=30)[0]    # which ends when all of them have
+            except subprocess.TimeoutExpired:
+                for one in [process.pid, *children]:
+                    os.kill(one, signal.SIGKILL)
+                raise
+            if victim == "worker":
+                self.assertEqual(process.returncode, 1)
+                self.assertIn("worker ended early", json.loads(out.splitlines()[-1])["error"])
+
+
+@expand
+class Released(Models):
+    """Templates of released models, where there are any: NAME.jinja, and NAME_training.jinja with marks."""
+
+    @each([(os.path.basename(path)[:-6].replace(".", "_"), path) for path in sorted(glob.glob(os.path.join(RELEASED, "*.jinja")))]
+          or [("none", None)])
+    def test(self, _, path):
+        if path is None:
+            self.skipTest(f"no templates in {RELEASED}")
+        with open(path) as file:
+            folder = self.model(file.read())
+        tokenizer, proven = transformers.AutoTokenizer.from_pretrained(folder), 0
+        for chat in chats.CHATS.values():
+            try:
+                got = self.converted(folder, chat)
+            except bload.Error as error:
+                self.assertTrue(error.fault)
+                continue
+            ids = tokenizer.apply_chat_template(chat["messages"], tools=chat.get("tools"), tokenize=True, return_dict=True)["input_ids"]
+            self.assertEqual(got.ids, ids)
+            learned = "".join(self.learned(folder, chat))
+            for one in chat["messages"]:
+                if one["role"] == "assistant":
+                    said = (one["content"] or "").split("</think>")[-1]
+                    self.assertIn("".join(said.split()), "".join(learned.split()))
+                elif one["role"] == "user" and len(one["content"]) > 5:
+                    self.assertNotIn(one["content"], learned)
+            proven += 1
+        print(f"# {os.path.basename(path)}: {proven} of {len(chats.CHATS)} chats", file=sys.stderr)
