@@ -4,9 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "export/description.h"
 #include "packing/fault_counts.h"
+#include "run/state.h"
 #include "run/status.h"
 
 #define INDENT "            "
@@ -347,11 +350,30 @@ out:
     return code;
 }
 
+/* An export has no stages: says what to do with it. */
+static int status_refuse_export(const char *dir, struct bl_error *e)
+{
+    struct bl_buffer to = {0};
+    bool complete;
+    int code = bl_fs_find(dir, BL_EXPORT_FILE, &complete, e);
+    if (!code && complete)
+        code = bl_error_set(e, BL_EFAIL, "%s is an export, and finished: bload verify checks it", dir);
+    if (!code)
+        code = bl_state_recorded(dir, "to", &to, e);
+    if (!code && to.size)
+        code = bl_error_set(e, BL_EFAIL, "%s is an export to %s, not finished yet: the same bload export command goes on",
+                            dir, to.data);
+    bl_buffer_free(&to);
+    return code;
+}
+
 static int status_run(struct bl_cmd *cmd, struct showing *v)
 {
     struct bl_error *e = &cmd->error, why = {0};
     struct bl_buffer text = {0};
     int code = bl_cmd_directory(cmd, &v->dir);
+    if (!code)
+        code = status_refuse_export(v->dir, e);
     if (code)
         return code;
     code = bl_status_read(&v->status, v->dir, &why);

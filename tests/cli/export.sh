@@ -125,3 +125,15 @@ test_a_damaged_dataset_ends_it() {
     err_has "$shard"
     [ ! -e e/index.json ] || fail "e looks complete"
 }
+
+test_status() {
+    dataset
+    expect 0 bload export -q --task 0/2 --to mds d --shard-size 1K -o e
+    expect 1 bload status e
+    err_has 'e is an export to mds, not finished yet: the same bload export command goes on'
+    expect 0 bload export -q --to mds d --shard-size 1K -o e
+    expect 1 bload status e
+    err_has 'e is an export, and finished: bload verify checks it'
+    expect 1 bload info e
+    expect 2 bload pack -q docs.jsonl --tokenizer bytes -T 64 -o e
+}
