@@ -1,0 +1,198 @@
+"""Parquet files and files of Arrow, as Hugging Face's datasets have them: which they are, and their rows in batches.
+
+A source is a file, a pattern, or a folder: of Parquet files, as on the hub, or of the Arrow files that save_to_disk writes.
+"""
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .errors import DamagedError, Error, MissingError, OptionError
+
+ENDINGS = ".parquet", ".pq", ".arrow", ".feather"
+MEMBER = re.compile(r"^(.*)-(\d+)-of-(\d+)(\.[a-z]+)$")
+END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
+BATCH = 1 << 20      # bytes of a batch, about: larger ones do not stay in the processor's cache
+BATCH_ROWS = 1 << 16
+BUFFER = 1 << 20     # bytes read at once from a column of a row group
+
+
+class Group(NamedTuple):
+    """Rows of a file that are read by one thread: a row group of Parquet, or a whole file of Arrow. first: the number of its first row."""
+    file: "ArrowFile"
+    number: int
+    first: int
+
+    @property
+    def name(self) -> str:
+        return f"row group {self.number} of {self.file.path}" if self.file.metadata else self.file.path
+
+
+def natural(path: str) -> List[Tuple[bool, int, str]]:
+    """A key that sorts digits by their value."""
+    return [(not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in re.split(r"(\d+)", path)]
+
+
+def walk(folder: str) -> Iterator[str]:
+    """The files of a folder and those below it by their ending, in natural order. Hidden ones are left out.
+
+    Error: save_to_disk wrote the folder, and a file is missing, or rows are chosen by an index. DamagedError: its state.json is damaged.
+    """
+    state = os.path.join(folder, "state.json")
+    if os.path.exists(state):
+        yield from saved(folder, state)
+        return
+    entries = sorted((entry for entry in os.listdir(folder) if not entry.startswith(".")), key=natural)
+    for entry in entries:
+        path = os.path.join(folder, entry)
+        if os.path.isdir(path):
+            yield from walk(path)
+        elif entry.lower().endswith(ENDINGS):
+            yield path
+    check_members(folder, entries)
+
+
+def saved(folder: str, state: str) -> Iterator[str]:
+    """The files of a folder that save_to_disk wrote, as its state.json names them."""
+    try:
+        with open(state, "rb") as file:
+            told = json.load(file)
+        names = [os.path.basename(entry["filename"]) for entry in told["_data_files"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedError(f"it does not name the data files ({type(error).__name__})", state) from None
+    if told.get("_indices_data_files"):
+        raise Error("its rows are chosen by an index: save it with flatten_indices()", folder)
+    for name in names:
+        if not os.path.exists(os.path.join(folder, name)):
+            raise MissingError("state.json names it, but it is not there", os.path.join(folder, name))
+        yield os.path.join(folder, name)
+
+
+def check_members(folder: str, names: List[str]) -> None:
+    """MissingError: of files named NAME-00000-of-00003 some are not there."""
+    found: Dict[Tuple[str, int, str], List[int]] = {}
+    for name in names:
+        match = MEMBER.match(name)
+        if match:
+            found.setdefault((match[1], int(match[3]), match[4]), []).append(int(match[2]))
+    for (stem, count, ending), numbers in found.items():
+        lost = next((number for number in range(count) if number not in numbers), None)
+        if lost is not None:
+            raise MissingError(f"file {lost} of {stem}-*-of-{count:05}{ending} is not there: name the files to read without it", folder)
+
+
+def find(sources: List[str]) -> List[str]:
+    """The files of all sources, in their order. MissingError: a source has none. OptionError: a file is given twice."""
+    paths: List[str] = []
+    for source in sources:
+        if os.path.isdir(source):
+            found = list(walk(source))
+            fault = "no file below it ends in " + ", ".join(ENDINGS)
+        elif os.path.exists(source):
+            found, fault = [source], ""
+        else:
+            found = sorted(glob.glob(source, recursive=True), key=natural)
+            found = [path for one in found for path in (walk(one) if os.path.isdir(one) else [one])]
+            fault = "no such file or folder"
+        if not found:
+            raise MissingError(fault, source)
+        paths += found
+    known: Dict[str, str] = {}
+    for path in paths:
+        real = os.path.realpath(path)
+        if real in known:
+            raise OptionError(f"is read twice: it is {known[real]}, too", path)
+        known[real] = path
+    return paths
+
+
+class ArrowFile:
+    """A file of Parquet, or of Arrow as a stream or file. metadata: of Parquet; else None.
+
+    Opening reads its schema. DamagedError: it is of no such format, damaged, or cut short.
+    """
+
+    def __init__(self, path: str):
+        self.path = path
+        self.metadata: Optional[Any] = None
+        try:
+            with open(path, "rb") as file:
+                start = file.read(6)
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - 8))
+                end = file.read()
+        except OSError as error:
+            raise Error(f"cannot be read: {error.strerror}", path) from error
+        self.stream = start[:4] == END_OF_STREAM[:4]
+        if not self.stream and start != b"ARROW1" and start[:4] != b"PAR1":
+            raise DamagedError("neither Parquet nor Arrow" if size else "the file is empty", path)
+        if self.stream and end != END_OF_STREAM:
+            raise DamagedError("the file is cut short: the mark of its end is missing", path)
+        with faults(path):
+            if start[:4] == b"PAR1":
+                self.metadata = pq.read_metadata(path)
+                self.schema = self.metadata.schema.to_arrow_schema()
+            else:
+                with pa.OSFile(path) as source:
+                    self.schema = self.reader(source).schema
+
+    def reader(self, source: Any) -> Any:
+        return pa.ipc.open_stream(source) if self.stream else pa.ipc.open_file(source)
+
+    def groups(self) -> Iterator[Group]:
+        first = 0
+        for number in range(self.metadata.num_row_groups if self.metadata else 1):
+            yield Group(self, number, first)
+            first += self.metadata.row_group(number).num_rows if self.metadata else 0
+
+    def batches(self, number: int, columns: List[str]) -> Iterator[Any]:
+        """The rows of a group as record batches of about BATCH bytes, with these columns. DamagedError: they cannot be read."""
+        where = f"{self.path}: row group {number}" if self.metadata else self.path
+        with faults(where):
+            for batch in self.parquet(number, columns) if self.metadata else self.arrow(columns):
+                rows = max(1, min(BATCH_ROWS, batch.num_rows * BATCH // max(1, batch.nbytes)))
+                for first in range(0, batch.num_rows, rows):
+                    yield batch.slice(first, rows)
+
+    def parquet(self, number: int, columns: List[str]) -> Iterator[Any]:
+        assert self.metadata is not None
+        group = self.metadata.row_group(number)
+        stored = [group.column(i) for i in range(group.num_columns)]
+        wanted = tuple(f"{name}." for name in columns)
+        size = sum(column.total_uncompressed_size for column in stored if f"{column.path_in_schema}.".startswith(wanted))
+        rows = max(1, min(BATCH_ROWS, group.num_rows * BATCH // max(1, size)))
+        with pq.ParquetFile(self.path, metadata=self.metadata, buffer_size=BUFFER, pre_buffer=False,
+                            page_checksum_verification=True) as file:
+            read = 0
+            for batch in file.iter_batches(rows, [number], columns, use_threads=False):
+                read += batch.num_rows
+                yield batch.select(columns)
+        if read != group.num_rows:
+            raise pa.ArrowInvalid(f"it has {read} rows, the footer says {group.num_rows}")
+
+    def arrow(self, columns: List[str]) -> Iterator[Any]:
+        with pa.OSFile(self.path) as source:
+            reader = self.reader(source)
+            for batch in reader if self.stream else (reader.get_batch(i) for i in range(reader.num_record_batches)):
+                yield batch.select(columns)
+
+
+class faults:
+    """Turns errors of Arrow into a DamagedError that says where."""
+
+    def __init__(self, where: str):
+        self.where = where
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, (pa.ArrowException, OSError)) and not isinstance(error, Error):
+            said = " ".join(str(error).split())
+            raise DamagedError(f"cannot be read: {said[:300]}", self.where) from None

@@ -1,0 +1,161 @@
+"""Parquet and Hugging Face data for bload, and back: python -m bload.parquet.
+
+    python -m bload.parquet corpus/ --columns text,url | bload pack - --keep url --tokenizer tokenizer.json -T 2048 -o dataset
+    python -m bload.parquet sounds/ --columns audio,label --tar sounds.tar
+    python -m bload.parquet --write dataset -o packed
+
+Exit status: 0 done; 1 failed; 2 wrong usage; 3 done, but rows were skipped, and named.
+"""
+from __future__ import annotations
+
+import argparse
+import functools
+import os
+import signal
+import sys
+from typing import Any, Callable, Dict, List, Optional
+
+from .errors import DependencyError, Error, MissingError, OptionError
+
+try:
+    import pyarrow
+except ImportError:
+    pyarrow = None
+
+HELD = 2  # bytes of the last line that are written at the very end
+
+
+def say(text: str) -> None:
+    print(f"bload.parquet: {text}", file=sys.stderr, flush=True)
+
+
+def plural(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+class HeldOutput:
+    """Standard output whose last bytes come when all is done: however the program ends before that, the last line is no JSON.
+
+    A reader of a pipe cannot see the exit status; bload pack skips and names such a line.
+    """
+
+    def __init__(self, descriptor: int):
+        self.descriptor = descriptor
+        self.held = b""
+
+    def write(self, data: bytes) -> None:
+        if data:
+            self.send(self.held)
+            self.send(memoryview(data)[:-HELD])
+            self.held = data[-HELD:]
+
+    def finish(self) -> None:
+        self.send(self.held)
+
+    def send(self, data: Any) -> None:
+        left = memoryview(data)
+        while left:
+            left = left[os.write(self.descriptor, left):]
+
+
+class Tally:
+    """Counts rows, and those that were skipped, of which the first are named."""
+
+    def __init__(self) -> None:
+        self.rows, self.named = 0, 0
+        self.lost: Dict[str, int] = {}
+        self.nulls: Dict[str, int] = {}
+
+    def add(self, path: str, lines: Any) -> None:
+        from .arrow_rows import NAMED
+        self.rows += lines.rows
+        for key, row in lines.skipped[:NAMED - self.named]:
+            say(f"skipped row {row} of {path}: \"{key}\" is null")
+            self.named += 1
+        for counts, more in (self.lost, lines.lost), (self.nulls, lines.nulls):
+            for name, number in more.items():
+                counts[name] = counts.get(name, 0) + number
+
+    def tell(self, files: int, quiet: bool) -> int:
+        """Says what was done, skipped rows even if quiet; gives the exit status."""
+        if not quiet:
+            say(f"{plural(self.rows, 'row')} of {plural(files, 'file')}")
+            for name, number in self.nulls.items():
+                say(f"\"{name}\" is null in {plural(number, 'row')}")
+        for key, number in self.lost.items():
+            say(f"{plural(number, 'row')} skipped: \"{key}\" is null")
+        return 3 if self.lost else 0
+
+
+def to_lines(options: argparse.Namespace) -> int:
+    """Writes the rows of the sources as lines of JSON to standard output."""
+    from . import arrow_rows
+    files = open_files(options)
+    choice = arrow_rows.choose(files, arrow_rows.split_names("--columns", options.columns), arrow_rows.split_names("--key", options.key))
+    out, tally = HeldOutput(sys.stdout.fileno()), Tally()
+    groups = (group for file in files for group in file.groups())
+    for group, lines in arrow_rows.ordered(groups, functools.partial(arrow_rows.lines, choice=choice), options.jobs):
+        tally.add(group.file.path, lines)
+        out.write(lines.data)
+    out.finish()
+    return tally.tell(len(files), options.quiet)
+
+
+def open_files(options: argparse.Namespace) -> List[Any]:
+    from . import arrow_files
+    return [arrow_files.ArrowFile(path) for path in arrow_files.find(options.sources)]
+
+
+def number(least: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"not a number from {least}: {text}")
+        return int(text)
+    return parse
+
+
+def parser() -> argparse.ArgumentParser:
+    out = argparse.ArgumentParser(prog="python -m bload.parquet", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                  description=__doc__)
+    out.add_argument("sources", nargs="*", metavar="SOURCE", help="a file of Parquet or Arrow, a pattern, or a folder, also one that "
+                     "save_to_disk of Hugging Face's datasets wrote")
+    out.add_argument("--columns", metavar="NAME,...", help="the columns to take; all by default")
+    out.add_argument("--key", metavar="NAME,...", help="skip and count rows in which one of these is null; by default text, or the first "
+                     "of --columns")
+    out.add_argument("-j", "--jobs", metavar="N", type=number(1), default=len(os.sched_getaffinity(0)), help="row groups converted at "
+                     "once; by default as many as there are processors")
+    out.add_argument("-q", "--quiet", action="store_true", help="no summary; what is skipped is named all the same")
+    return out
+
+
+def run(arguments: Optional[List[str]]) -> int:
+    """The exit status of a command line. Error: it cannot be done."""
+    options = parser().parse_args(arguments)
+    if pyarrow is None:
+        raise DependencyError("it needs the package pyarrow: pip install 'bload[parquet]'")
+    if not options.sources:
+        raise OptionError("no sources: name files, folders or patterns")
+    return to_lines(options)
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """Runs a command line, says what is wrong with it, and gives the exit status."""
+    try:
+        return run(arguments)
+    except (OptionError, MissingError) as error:
+        say(str(error))
+        return 2
+    except Error as error:
+        say(str(error))
+    except OSError as error:
+        say(f"{error.filename or 'output'}: {error.strerror}")
+    except MemoryError:
+        say("memory is short: try -j 1")
+    return 1
+
+
+if __name__ == "__main__":
+    # A closed pipe and Ctrl-C end the program as they end others.
+    for ending in signal.SIGPIPE, signal.SIGINT:
+        signal.signal(ending, signal.SIG_DFL)
+    sys.exit(main())
