@@ -101,6 +101,21 @@ def to_lines(options: argparse.Namespace) -> int:
     return tally.tell(len(files), options.quiet)
 
 
+def to_packed(options: argparse.Namespace) -> int:
+    """Writes a dataset or view as packed Parquet."""
+    from . import packed_parquet
+    if not options.output:
+        raise OptionError("--write needs -o OUT, the folder to write")
+    done = packed_parquet.write(options.write, options.output, field=options.field, loss_mask=options.loss_mask,
+                                part_bytes=options.part_size)
+    if not options.quiet:
+        kept = f", {done.parts - done.made} from before" if done.made < done.parts else ""
+        say(f"{options.output}: {plural(done.rows, 'row')} of {plural(done.tokens, 'token')} in {plural(done.parts, 'file')}{kept}")
+        if done.left_out:
+            say(f"{plural(done.left_out, 'block')} left out, in which no sequence has two tokens")
+    return 0
+
+
 def open_files(options: argparse.Namespace) -> List[Any]:
     from . import arrow_files
     return [arrow_files.ArrowFile(path) for path in arrow_files.find(options.sources)]
@@ -114,6 +129,12 @@ def number(least: int) -> Callable[[str], int]:
     return parse
 
 
+def size(text: str) -> int:
+    """Bytes, with K, M or G for powers of 1024."""
+    unit = "KMG".find(text[-1:].upper()) + 1 if text[-1:] else 0
+    return number(1)(text[:-1] if unit else text) << (10 * unit)
+
+
 def parser() -> argparse.ArgumentParser:
     out = argparse.ArgumentParser(prog="python -m bload.parquet", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
                                   description=__doc__)
@@ -125,6 +146,12 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("-j", "--jobs", metavar="N", type=number(1), default=len(os.sched_getaffinity(0)), help="row groups converted at "
                      "once; by default as many as there are processors")
     out.add_argument("-q", "--quiet", action="store_true", help="no summary; what is skipped is named all the same")
+    packed = out.add_argument_group("packed Parquet for Megatron-Bridge")
+    packed.add_argument("--write", metavar="DIR", help="write this dataset or view of tokens, instead of reading sources")
+    packed.add_argument("-o", "--output", metavar="OUT", help="the folder; it gets its name when it is complete, and a stopped run goes on")
+    packed.add_argument("--field", metavar="NAME", default="tokens", help="the field with the tokens (tokens)")
+    packed.add_argument("--loss-mask", metavar="NAME", help="a field that is 1 where a token is to be learned, else 0; all are by default")
+    packed.add_argument("--part-size", metavar="BYTES", type=size, default=256 << 20, help="of a file, before compression (256M)")
     return out
 
 
@@ -133,6 +160,12 @@ def run(arguments: Optional[List[str]]) -> int:
     options = parser().parse_args(arguments)
     if pyarrow is None:
         raise DependencyError("it needs the package pyarrow: pip install 'bload[parquet]'")
+    if options.write is not None:
+        if options.sources or options.columns or options.key:
+            raise OptionError("--write takes a dataset, and neither sources nor --columns and --key")
+        return to_packed(options)
+    if options.output:
+        raise OptionError("-o is for --write: lines go to standard output")
     if not options.sources:
         raise OptionError("no sources: name files, folders or patterns")
     return to_lines(options)

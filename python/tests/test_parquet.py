@@ -199,9 +199,10 @@ class Faults(Parquet):
         self.assertEqual(len(output.splitlines()), 2000)
         with self.assertRaises(ValueError):
             json.loads(output.splitlines()[-1])
-        said = self.pipe([path], ["--tokenizer", "bytes", "-T", "longest", "-o", self.path("damaged", "out")], status=3)
+        pack = ["--tokenizer", "bytes", "-T", "longest", "-o"]
+        said = self.pipe([path], [*pack, self.path("damaged", "out")], status=3)
         self.assertIn("in the middle of this line", said)
-        said = self.pipe([path], ["--tokenizer", "bytes", "-T", "longest", "-o", self.path("damaged", "no"), "--on-error", "fail"], status=1)
+        self.pipe([path], [*pack, self.path("damaged", "no"), "--on-error", "fail"], status=1)
         self.assertFalse(os.path.exists(self.path("damaged", "no", "manifest.json")))
 
     def test_full(self):
