@@ -27,9 +27,9 @@ class Choice(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Rows of a batch as lines of JSON. skipped: key and number in the file of the first rows left out; lost: how many, by key.
+    """Rows of a batch as lines of JSON. skipped: why and which the first rows are that were left out; lost: how many, by the reason.
 
-    nulls: how many of the other values are null, by column.
+    Rows are counted from 0 in their file. nulls: how many of the other values are null, by column.
     """
     data: bytes
     rows: int
@@ -96,7 +96,7 @@ def differ(first: ArrowFile, file: ArrowFile, names: List[str], kinds: Dict[str,
 
 
 def key_nulls(batch: Any, keys: List[str]) -> Tuple[Optional[Any], List[Tuple[str, Any]]]:
-    """Which rows have all keys, or None for all; and for each key that is null somewhere, in which rows, without those of keys before."""
+    """Which rows have all keys, or None for all; and for each key that is null somewhere, what is wrong with which other rows."""
     sound: Optional[Any] = None
     missing = []
     for key in keys:
@@ -104,7 +104,7 @@ def key_nulls(batch: Any, keys: List[str]) -> Tuple[Optional[Any], List[Tuple[st
         if values.null_count == 0:
             continue
         null = pc.is_null(values)
-        missing.append((key, null if sound is None else pc.and_(null, sound)))
+        missing.append((f"\"{key}\" is null", null if sound is None else pc.and_(null, sound)))
         sound = pc.invert(null) if sound is None else pc.and_not(sound, null)
     return sound, missing
 
@@ -112,8 +112,8 @@ def key_nulls(batch: Any, keys: List[str]) -> Tuple[Optional[Any], List[Tuple[st
 def lines_of(batch: Any, first: int, choice: Choice) -> Lines:
     """A batch, whose first row has this number in its file, as lines."""
     sound, missing = key_nulls(batch, choice.keys)
-    skipped = [(key, first + row) for key, null in missing for row in pc.indices_nonzero(null)[:NAMED].to_pylist()]
-    lost = {key: pc.sum(null).as_py() or 0 for key, null in missing}
+    skipped = [(reason, first + row) for reason, null in missing for row in pc.indices_nonzero(null)[:NAMED].to_pylist()]
+    lost = {reason: pc.sum(null).as_py() or 0 for reason, null in missing}
     if sound is not None:
         batch = batch.filter(sound)
     nulls = {name: column.null_count for name, column in zip(batch.schema.names, batch.columns) if column.null_count}

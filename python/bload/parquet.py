@@ -69,8 +69,8 @@ class Tally:
     def add(self, path: str, lines: Any) -> None:
         from .arrow_rows import NAMED
         self.rows += lines.rows
-        for key, row in lines.skipped[:NAMED - self.named]:
-            say(f"skipped row {row} of {path}: \"{key}\" is null")
+        for reason, row in lines.skipped[:NAMED - self.named]:
+            say(f"skipped row {row} of {path}: {reason}")
             self.named += 1
         for counts, more in (self.lost, lines.lost), (self.nulls, lines.nulls):
             for name, number in more.items():
@@ -82,8 +82,8 @@ class Tally:
             say(f"{plural(self.rows, 'row')} of {plural(files, 'file')}")
             for name, number in self.nulls.items():
                 say(f"\"{name}\" is null in {plural(number, 'row')}")
-        for key, number in self.lost.items():
-            say(f"{plural(number, 'row')} skipped: \"{key}\" is null")
+        for reason, number in self.lost.items():
+            say(f"{plural(number, 'row')} skipped: {reason}")
         return 3 if self.lost else 0
 
 
@@ -98,6 +98,26 @@ def to_lines(options: argparse.Namespace) -> int:
         tally.add(group.file.path, lines)
         out.write(lines.data)
     out.finish()
+    return tally.tell(len(files), options.quiet)
+
+
+def to_tar(options: argparse.Namespace) -> int:
+    """Writes the binary columns of the sources as the members of a tar file."""
+    from . import arrow_rows, arrow_tar
+    files = open_files(options)
+    choice = arrow_rows.choose(files, arrow_rows.split_names("--columns", options.columns), [], arrow_tar.member_kind)
+    if "file" not in choice.kinds.values():
+        raise OptionError(f"no column is binary among {', '.join(choice.columns)}: leave out --tar", files[0].path)
+    tally, part = Tally(), options.tar + ".part"
+    groups = (group for file in files for group in file.groups())
+    with open(part, "wb") as file:
+        archive = arrow_tar.TarFile(file)
+        for group, members in arrow_rows.ordered(groups, functools.partial(arrow_tar.members, choice=choice), options.jobs):
+            tally.add(group.file.path, members.told)
+            for row in members.rows:
+                archive.add(row)
+        archive.finish()
+    os.replace(part, options.tar)
     return tally.tell(len(files), options.quiet)
 
 
@@ -146,6 +166,8 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("-j", "--jobs", metavar="N", type=number(1), default=len(os.sched_getaffinity(0)), help="row groups converted at "
                      "once; by default as many as there are processors")
     out.add_argument("-q", "--quiet", action="store_true", help="no summary; what is skipped is named all the same")
+    out.add_argument("--tar", metavar="FILE", help="write the bytes of binary columns, also those of the features Audio, Image and Video, "
+                     "to this tar file, and other columns beside them as JSON")
     packed = out.add_argument_group("packed Parquet for Megatron-Bridge")
     packed.add_argument("--write", metavar="DIR", help="write this dataset or view of tokens, instead of reading sources")
     packed.add_argument("-o", "--output", metavar="OUT", help="the folder; it gets its name when it is complete, and a stopped run goes on")
@@ -161,14 +183,16 @@ def run(arguments: Optional[List[str]]) -> int:
     if pyarrow is None:
         raise DependencyError("it needs the package pyarrow: pip install 'bload[parquet]'")
     if options.write is not None:
-        if options.sources or options.columns or options.key:
-            raise OptionError("--write takes a dataset, and neither sources nor --columns and --key")
+        if options.sources or options.columns or options.key or options.tar:
+            raise OptionError("--write takes a dataset, and neither sources nor --columns, --key and --tar")
         return to_packed(options)
     if options.output:
         raise OptionError("-o is for --write: lines go to standard output")
     if not options.sources:
         raise OptionError("no sources: name files, folders or patterns")
-    return to_lines(options)
+    if options.tar and options.key:
+        raise OptionError("--key is not for --tar: rows are skipped where a binary column is null")
+    return to_tar(options) if options.tar else to_lines(options)
 
 
 def main(arguments: Optional[List[str]] = None) -> int:

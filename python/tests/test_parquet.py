@@ -5,12 +5,15 @@ import os
 import random
 import subprocess
 import sys
+import tarfile
 import threading
 import unittest
 
 import datasets
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from PIL import Image
 
 import tool
 from bload import arrow_files, arrow_json, arrow_rows
@@ -277,6 +280,82 @@ class Folders(Parquet):
         whole.to_parquet(self.path("hub.parquet"), batch_size=100)
         output, _ = self.run_command(self.path("hub.parquet"))
         self.assertEqual([json.loads(line) for line in output.splitlines()], list(whole))
+
+
+class Tar(Parquet):
+    FILES = [b"\x89PNG....", b"RIFF\0\0\0\0WAVE", b"", b"\0\0\0\x18ftypisom", b"what?", b"x" * 3000]
+
+    def members(self, path):
+        with tarfile.open(path) as archive:
+            self.assertEqual({member.mtime for member in archive}, {0})
+            return {member.name: archive.extractfile(member).read() for member in archive}
+
+    def test_binary(self):
+        """Bytes, by the ending of their content; further columns as JSON; the same bytes with any number of threads."""
+        table = pa.table({"blob": self.FILES * 40, "label": [f"\"{i}\"" for i in range(240)]})
+        path = self.write("blobs/a.parquet", table, row_group_size=9)
+        for jobs in 1, 4:
+            self.assertEqual(self.run_command(path, "--tar", self.path(f"{jobs}.tar"), "-j", jobs)[0], b"")
+        with open(self.path("1.tar"), "rb") as one, open(self.path("4.tar"), "rb") as other:
+            self.assertEqual(one.read(), other.read())
+        expected = {}
+        for i in range(240):
+            expected[f"{i:09}." + ("png", "wav", "bin", "mp4", "bin", "bin")[i % 6]] = self.FILES[i % 6]
+            expected[f"{i:09}.json"] = json.dumps({"label": f"\"{i}\""}).encode() + b"\n"
+        self.assertEqual(self.members(self.path("1.tar")), expected)
+        self.assertEqual(list(self.members(self.path("1.tar"))), list(expected))
+        self.run_command(path, "--columns", "blob", "--tar", self.path("alone.tar"))
+        self.assertEqual(len(self.members(self.path("alone.tar"))), 240)
+
+    def test_features(self):
+        """Structs of bytes and path; rows without bytes are skipped and named; several binary columns."""
+        kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+        sounds = [{"bytes": b"RIFF", "path": "a/b.c.FLAC"}, {"bytes": None, "path": "c.wav"}, None, {"bytes": b"ID3", "path": None}]
+        path = self.write("features/a.parquet", {"audio": pa.array(sounds, kind), "more/s": pa.array([b"a"] * 4, pa.large_binary())})
+        _, said = self.run_command(path, "--tar", self.path("f.tar"), status=3)
+        self.assertEqual(self.members(self.path("f.tar")), {"000000000.audio.flac": b"RIFF", "000000000.more_s.bin": b"a",
+                                                            "000000001.audio.mp3": b"ID3", "000000001.more_s.bin": b"a"})
+        for words in f"skipped row 2 of {path}: \"audio\" is null", "1 row skipped: \"audio\" is null", "2 rows of 1 file":
+            self.assertIn(words, said)
+
+    def test_datasets(self):
+        """Pictures of datasets, saved as Parquet and to disk, are the files that they were; bload packs them."""
+        folder, random_ = self.path("pictures"), np.random.default_rng(1)
+        os.makedirs(folder)
+        for i in range(5):
+            Image.fromarray(random_.integers(0, 255, (8, 8, 3), "u1")).save(os.path.join(folder, f"{i}.png"))
+        names = sorted(os.listdir(folder))
+        made = datasets.Dataset.from_dict({"image": [os.path.join(folder, name) for name in names], "label": list(range(5))})
+        made = made.cast_column("image", datasets.Image())
+        made.to_parquet(self.path("paths.parquet"))
+        made.save_to_disk(self.path("pictures-saved"))
+        datasets.load_from_disk(self.path("pictures-saved")).to_parquet(self.path("pictures.parquet"))
+        _, said = self.run_command(self.path("paths.parquet"), "--tar", self.path("p.tar"), status=3)
+        self.assertIn("5 rows skipped: \"image\" has the path of a file, but not its bytes\n", said)
+        for source in "pictures.parquet", "pictures-saved":
+            self.run_command(self.path(source), "--tar", self.path("p.tar"))
+            found = self.members(self.path("p.tar"))
+            self.assertEqual(len(found), 10)
+            for i, name in enumerate(names):
+                with open(os.path.join(folder, name), "rb") as file:
+                    self.assertEqual(found[f"{i:09}.png"], file.read())
+        with tarfile.open(self.path("p.tar")) as archive:
+            archive.extractall(self.path("members"))
+        self.pack("frames", "members", "--kind", "frames", "-T", 5, cwd=self.directory)
+
+    def test_refused(self):
+        """No binary column, bytes within lists, and failures: nothing has the name then."""
+        path = self.write("refused/a.parquet", {"text": ["a"], "deep": pa.array([[b"a"]]), "blob": [b"a"]})
+        out = self.path("refused.tar")
+        for arguments, status, words in ((("--columns", "text"), 2, "no column is binary"), (("--key", "text"), 2, "--key"),
+                                         (("--columns", "deep,blob"), 1, "column \"deep\": binary has no form in JSON, and is no column")):
+            self.assertIn(words, self.run_command(path, "--tar", out, *arguments, status=status)[1])
+        with open(path, "rb") as file:
+            sound = file.read()
+        with open(path, "wb") as file:
+            file.write(sound[:4] + bytes(60) + sound[64:])
+        self.assertIn("row group 0", self.run_command(path, "--tar", out, "--columns", "blob,text", status=1)[1])
+        self.assertFalse(os.path.exists(out))
 
 
 class Threads(unittest.TestCase):
