@@ -18,7 +18,7 @@ from .errors import DamagedError, Error, MissingError, OptionError
 ENDINGS = ".parquet", ".pq", ".arrow", ".feather"
 MEMBER = re.compile(r"^(.*)-(\d+)-of-(\d+)(\.[a-z]+)$")
 END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
-BATCH = 1 << 20      # bytes of a batch, about: larger ones do not stay in the processor's cache
+BATCH = 1 << 18      # bytes of a batch, about: of larger ones, the system gives new memory for every copy
 BATCH_ROWS = 1 << 16
 BUFFER = 1 << 20     # bytes read at once from a column of a row group
 

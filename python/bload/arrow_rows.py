@@ -14,7 +14,7 @@ from .arrow_files import ArrowFile, Group
 from .errors import Error, OptionError
 
 NAMED = 10    # skipped rows that are named; all are counted
-AHEAD = 2     # results of each group that wait to be taken
+AHEAD = 8     # results of each group that wait to be taken
 
 Result = TypeVar("Result")
 
