@@ -87,6 +87,19 @@ def check_members(folder: str, names: List[str]) -> None:
             raise MissingError(f"file {lost} of {stem}-*-of-{count:05}{ending} is not there: name the files to read without it", folder)
 
 
+def splits_of(paths: List[str]) -> List[str]:
+    """The splits that files are of, by their names or, of a DatasetDict that save_to_disk wrote, by their folders."""
+    found: Dict[str, None] = {}
+    for path in paths:
+        folder, name = os.path.split(path)
+        match = MEMBER.match(name)
+        if os.path.exists(os.path.join(os.path.dirname(folder), "dataset_dict.json")):
+            found[os.path.basename(folder)] = None
+        elif match:
+            found[match[1]] = None
+    return list(found)
+
+
 def find(sources: List[str]) -> List[str]:
     """The files of all sources, in their order. MissingError: a source has none. OptionError: a file is given twice."""
     paths: List[str] = []

@@ -138,7 +138,11 @@ def to_packed(options: argparse.Namespace) -> int:
 
 def open_files(options: argparse.Namespace) -> List[Any]:
     from . import arrow_files
-    return [arrow_files.ArrowFile(path) for path in arrow_files.find(options.sources)]
+    paths = arrow_files.find(options.sources)
+    splits = arrow_files.splits_of(paths)
+    if len(splits) > 1:
+        say(f"the splits {', '.join(splits)} are read one after the other: to read one, name its folder, or its files by a pattern")
+    return [arrow_files.ArrowFile(path) for path in paths]
 
 
 def number(least: int) -> Callable[[str], int]:

@@ -253,6 +253,19 @@ class Folders(Parquet):
         self.assertIn("file 1 of train-*-of-00003.parquet is not there", said)
         self.run_command(self.path("lost/data/*.parquet"))
 
+    def test_splits(self):
+        """Several splits are read together only with a word."""
+        rows = datasets.Dataset.from_dict({"text": list("abcdefgh")})
+        rows.train_test_split(0.25, seed=1).save_to_disk(self.path("splits"))
+        for split in "train", "test":
+            rows.to_parquet(self.path(f"{split}-00000-of-00001.parquet"))
+        for source, count in (self.path("splits"), 8), (self.path("t*-00000-of-00001.parquet"), 16):
+            output, said = self.run_command(source)
+            self.assertEqual(len(output.splitlines()), count)
+            self.assertIn("the splits test, train are read one after the other", said)
+        for source in self.path("splits", "train"), self.path("train-*"):
+            self.assertNotIn("splits", self.run_command(source)[1].replace(self.path("splits"), ""))
+
     def test_streams(self):
         """Files of Arrow as streams and files, cut short too."""
         table = pa.table({"text": ["a", "b"] * 3000, "n": range(6000)})
