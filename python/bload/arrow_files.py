@@ -8,7 +8,7 @@ import glob
 import json
 import os
 import re
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,14 +24,46 @@ BUFFER = 1 << 20     # bytes read at once from a column of a row group
 
 
 class Group(NamedTuple):
-    """Rows of a file that are read by one thread: a row group of Parquet, or a whole file of Arrow. first: the number of its first row."""
+    """Rows of a file that are read by one thread: a row group of Parquet, or a whole file of Arrow.
+
+    first: the number of its first row. metadata: the footer of Parquet; None of Arrow.
+    """
     file: "ArrowFile"
     number: int
     first: int
+    metadata: Any
 
     @property
     def name(self) -> str:
-        return f"row group {self.number} of {self.file.path}" if self.file.metadata else self.file.path
+        return f"{self.file.path}: row group {self.number}" if self.file.parquet else self.file.path
+
+    def batches(self, columns: List[str]) -> Iterator[Any]:
+        """The rows as record batches of about BATCH bytes, with these columns. DamagedError: they cannot be read."""
+        with faults(self.name):
+            for batch in self.parquet(columns) if self.file.parquet else self.arrow(columns):
+                rows = max(1, min(BATCH_ROWS, batch.num_rows * BATCH // max(1, batch.nbytes)))
+                for first in range(0, batch.num_rows, rows):
+                    yield batch.slice(first, rows)
+
+    def parquet(self, columns: List[str]) -> Iterator[Any]:
+        group, wanted = self.metadata.row_group(self.number), tuple(f"{name}." for name in columns)
+        stored = [group.column(i) for i in range(group.num_columns)]
+        size = sum(column.total_uncompressed_size for column in stored if f"{column.path_in_schema}.".startswith(wanted))
+        rows = max(1, min(BATCH_ROWS, group.num_rows * BATCH // max(1, size)))
+        with pq.ParquetFile(self.file.path, metadata=self.metadata, buffer_size=BUFFER, pre_buffer=False,
+                            page_checksum_verification=True) as file:
+            read = 0
+            for batch in file.iter_batches(rows, [self.number], columns, use_threads=False):
+                read += batch.num_rows
+                yield batch.select(columns)
+        if read != group.num_rows:
+            raise pa.ArrowInvalid(f"it has {read} rows, the footer says {group.num_rows}")
+
+    def arrow(self, columns: List[str]) -> Iterator[Any]:
+        with pa.OSFile(self.file.path) as source:
+            reader = self.file.reader(source)
+            for batch in reader if self.file.stream else (reader.get_batch(i) for i in range(reader.num_record_batches)):
+                yield batch.select(columns)
 
 
 def natural(path: str) -> List[Tuple[bool, int, str]]:
@@ -126,14 +158,13 @@ def find(sources: List[str]) -> List[str]:
 
 
 class ArrowFile:
-    """A file of Parquet, or of Arrow as a stream or file. metadata: of Parquet; else None.
+    """A file of Parquet, or of Arrow as a stream or file. Footers, which may be large, are read again when rows are.
 
     Opening reads its schema. DamagedError: it is of no such format, damaged, or cut short.
     """
 
     def __init__(self, path: str):
         self.path = path
-        self.metadata: Optional[Any] = None
         try:
             with open(path, "rb") as file:
                 start = file.read(6)
@@ -142,58 +173,34 @@ class ArrowFile:
                 end = file.read()
         except OSError as error:
             raise Error(f"cannot be read: {error.strerror}", path) from error
-        self.stream = start[:4] == END_OF_STREAM[:4]
-        if not self.stream and start != b"ARROW1" and start[:4] != b"PAR1":
+        self.parquet, self.stream = start[:4] == b"PAR1", start[:4] == END_OF_STREAM[:4]
+        if not self.parquet and not self.stream and start != b"ARROW1":
             raise DamagedError("neither Parquet nor Arrow" if size else "the file is empty", path)
         if self.stream and end != END_OF_STREAM:
             raise DamagedError("the file is cut short: the mark of its end is missing", path)
-        with faults(path):
-            if start[:4] == b"PAR1":
-                self.metadata = pq.read_metadata(path)
-                self.schema = self.metadata.schema.to_arrow_schema()
-            else:
-                with pa.OSFile(path) as source:
-                    self.schema = self.reader(source).schema
+        self.schema, _ = self.read()
 
     def reader(self, source: Any) -> Any:
         return pa.ipc.open_stream(source) if self.stream else pa.ipc.open_file(source)
 
+    def read(self) -> Tuple[Any, Any]:
+        """The schema and, of Parquet, the footer."""
+        with faults(self.path):
+            if self.parquet:
+                metadata = pq.read_metadata(self.path)
+                return metadata.schema.to_arrow_schema(), metadata
+            with pa.OSFile(self.path) as source:
+                return self.reader(source).schema, None
+
     def groups(self) -> Iterator[Group]:
+        """The groups of rows. DamagedError: the file was replaced by another one since it was opened."""
+        schema, metadata = self.read()
+        if not schema.equals(self.schema):
+            raise DamagedError("its columns changed while files before it were read", self.path)
         first = 0
-        for number in range(self.metadata.num_row_groups if self.metadata else 1):
-            yield Group(self, number, first)
-            first += self.metadata.row_group(number).num_rows if self.metadata else 0
-
-    def batches(self, number: int, columns: List[str]) -> Iterator[Any]:
-        """The rows of a group as record batches of about BATCH bytes, with these columns. DamagedError: they cannot be read."""
-        where = f"{self.path}: row group {number}" if self.metadata else self.path
-        with faults(where):
-            for batch in self.parquet(number, columns) if self.metadata else self.arrow(columns):
-                rows = max(1, min(BATCH_ROWS, batch.num_rows * BATCH // max(1, batch.nbytes)))
-                for first in range(0, batch.num_rows, rows):
-                    yield batch.slice(first, rows)
-
-    def parquet(self, number: int, columns: List[str]) -> Iterator[Any]:
-        assert self.metadata is not None
-        group = self.metadata.row_group(number)
-        stored = [group.column(i) for i in range(group.num_columns)]
-        wanted = tuple(f"{name}." for name in columns)
-        size = sum(column.total_uncompressed_size for column in stored if f"{column.path_in_schema}.".startswith(wanted))
-        rows = max(1, min(BATCH_ROWS, group.num_rows * BATCH // max(1, size)))
-        with pq.ParquetFile(self.path, metadata=self.metadata, buffer_size=BUFFER, pre_buffer=False,
-                            page_checksum_verification=True) as file:
-            read = 0
-            for batch in file.iter_batches(rows, [number], columns, use_threads=False):
-                read += batch.num_rows
-                yield batch.select(columns)
-        if read != group.num_rows:
-            raise pa.ArrowInvalid(f"it has {read} rows, the footer says {group.num_rows}")
-
-    def arrow(self, columns: List[str]) -> Iterator[Any]:
-        with pa.OSFile(self.path) as source:
-            reader = self.reader(source)
-            for batch in reader if self.stream else (reader.get_batch(i) for i in range(reader.num_record_batches)):
-                yield batch.select(columns)
+        for number in range(metadata.num_row_groups if metadata else 1):
+            yield Group(self, number, first, metadata)
+            first += metadata.row_group(number).num_rows if metadata else 0
 
 
 class faults:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import collections
 import queue
+import re
 import threading
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple, TypeVar
 
@@ -64,8 +65,8 @@ def kinds_of(file: ArrowFile, columns: List[str], kind_of: Callable[[Any], str])
 
 
 def same_kind(one: str, other: str) -> bool:
-    """Whether two kinds agree; of columns of nulls, "any", nothing is known."""
-    return one == other or "any" in (one, other) or len(one.split("any")) != len(other.split("any"))
+    """Whether two kinds agree; of nulls alone, "any", nothing is known."""
+    return any(re.fullmatch(re.escape(known).replace("any", ".*"), kind) for known, kind in ((one, other), (other, one)))
 
 
 def choose(files: List[ArrowFile], columns: Optional[List[str]], keys: Optional[List[str]],
@@ -77,8 +78,7 @@ def choose(files: List[ArrowFile], columns: Optional[List[str]], keys: Optional[
     names = columns or list(files[0].schema.names)
     kinds = kinds_of(files[0], names, kind_of)
     for file in files[1:]:
-        own = kinds_of(file, columns or list(file.schema.names), kind_of) if columns else None
-        differ(files[0], file, names, kinds, own or kinds_of(file, list(file.schema.names), kind_of))
+        differ(files[0], file, kinds, kinds_of(file, columns or list(file.schema.names), kind_of))
     if keys is None:
         keys = ["text"] if "text" in names else names[:1] if columns else []
     for key in keys:
@@ -87,12 +87,13 @@ def choose(files: List[ArrowFile], columns: Optional[List[str]], keys: Optional[
     return Choice(names, keys, kinds)
 
 
-def differ(first: ArrowFile, file: ArrowFile, names: List[str], kinds: Dict[str, str], own: Dict[str, str]) -> None:
+def differ(first: ArrowFile, file: ArrowFile, kinds: Dict[str, str], own: Dict[str, str]) -> None:
     """Error: the columns of two files differ."""
-    for name in [*names, *(name for name in own if name not in kinds)]:
-        one, other = kinds.get(name, "no such column"), own.get(name, "no such column")
-        if not same_kind(one, other):
-            raise Error(f"column \"{name}\": {other}, but {one} in {first.path}; --columns chooses others", file.path)
+    for name in {**kinds, **own}:
+        one, other = kinds.get(name), own.get(name)
+        if one is None or other is None or not same_kind(one, other):
+            raise Error(f"column \"{name}\": {other or 'not there'}, but {one or 'not there'} in {first.path}; --columns chooses others",
+                        file.path)
 
 
 def key_nulls(batch: Any, keys: List[str]) -> Tuple[Optional[Any], List[Tuple[str, Any]]]:
@@ -123,7 +124,7 @@ def lines_of(batch: Any, first: int, choice: Choice) -> Lines:
 def lines(group: Group, choice: Choice) -> Iterator[Lines]:
     """The rows of a group as lines, in batches. Error: they cannot be read, or are no text."""
     first = group.first
-    for batch in group.file.batches(group.number, choice.columns):
+    for batch in group.batches(choice.columns):
         try:
             yield lines_of(batch, first, choice)
         except pa.ArrowException as error:

@@ -82,7 +82,7 @@ def members(group: Group, choice: Choice) -> Iterator[Members]:
     files = [name for name, kind in choice.kinds.items() if kind == "file"]
     others = [name for name in choice.columns if name not in files]
     first = group.first
-    for batch in group.file.batches(group.number, choice.columns):
+    for batch in group.batches(choice.columns):
         try:
             texts = arrow_json.encode(batch.select(others)).splitlines(keepends=True) if others else []
         except Error as error:
