@@ -1,0 +1,218 @@
+"""Parquet files and files of Arrow, as Hugging Face's datasets have them: which they are, and their rows in batches.
+
+A source is a file, a pattern, or a folder: of Parquet files, as on the hub, or of the Arrow files that save_to_disk writes.
+"""
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .errors import DamagedError, Error, MissingError, OptionError
+
+ENDINGS = ".parquet", ".pq", ".arrow", ".feather"
+MEMBER = re.compile(r"^(.*)-(\d+)-of-(\d+)(\.[a-z]+)$")
+END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
+BATCH = 1 << 18      # bytes of a batch, about: of larger ones, the system gives new memory for every copy
+BATCH_ROWS = 1 << 16
+BUFFER = 1 << 20     # bytes read at once from a column of a row group
+
+
+class Group(NamedTuple):
+    """Rows of a file that are read by one thread: a row group of Parquet, or a whole file of Arrow.
+
+    first: the number of its first row. metadata: the footer of Parquet; None of Arrow.
+    """
+    file: "ArrowFile"
+    number: int
+    first: int
+    metadata: Any
+
+    @property
+    def name(self) -> str:
+        return f"{self.file.path}: row group {self.number}" if self.file.parquet else self.file.path
+
+    def batches(self, columns: List[str]) -> Iterator[Any]:
+        """The rows as record batches of about BATCH bytes, with these columns. DamagedError: they cannot be read."""
+        with faults(self.name):
+            for batch in self.parquet(columns) if self.file.parquet else self.arrow(columns):
+                rows = max(1, min(BATCH_ROWS, batch.num_rows * BATCH // max(1, batch.nbytes)))
+                for first in range(0, batch.num_rows, rows):
+                    yield batch.slice(first, rows)
+
+    def parquet(self, columns: List[str]) -> Iterator[Any]:
+        group, wanted = self.metadata.row_group(self.number), tuple(f"{name}." for name in columns)
+        stored = [group.column(i) for i in range(group.num_columns)]
+        size = sum(column.total_uncompressed_size for column in stored if f"{column.path_in_schema}.".startswith(wanted))
+        rows = max(1, min(BATCH_ROWS, group.num_rows * BATCH // max(1, size)))
+        with pq.ParquetFile(self.file.path, metadata=self.metadata, buffer_size=BUFFER, pre_buffer=False,
+                            page_checksum_verification=True) as file:
+            read = 0
+            for batch in file.iter_batches(rows, [self.number], columns, use_threads=False):
+                read += batch.num_rows
+                yield batch.select(columns)
+        if read != group.num_rows:
+            raise pa.ArrowInvalid(f"it has {read} rows, the footer says {group.num_rows}")
+
+    def arrow(self, columns: List[str]) -> Iterator[Any]:
+        with pa.OSFile(self.file.path) as source:
+            reader = self.file.reader(source)
+            for batch in reader if self.file.stream else (reader.get_batch(i) for i in range(reader.num_record_batches)):
+                yield batch.select(columns)
+
+
+def natural(path: str) -> List[Tuple[bool, int, str]]:
+    """A key that sorts digits by their value."""
+    return [(not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in re.split(r"(\d+)", path)]
+
+
+def walk(folder: str) -> Iterator[str]:
+    """The files of a folder and those below it by their ending, in natural order. Hidden ones are left out.
+
+    Error: save_to_disk wrote the folder, and a file is missing, or rows are chosen by an index. DamagedError: its state.json is damaged.
+    """
+    state = os.path.join(folder, "state.json")
+    if os.path.exists(state):
+        yield from saved(folder, state)
+        return
+    entries = sorted((entry for entry in os.listdir(folder) if not entry.startswith(".")), key=natural)
+    for entry in entries:
+        path = os.path.join(folder, entry)
+        if os.path.isdir(path):
+            yield from walk(path)
+        elif entry.lower().endswith(ENDINGS):
+            yield path
+    check_members(folder, entries)
+
+
+def saved(folder: str, state: str) -> Iterator[str]:
+    """The files of a folder that save_to_disk wrote, as its state.json names them."""
+    try:
+        with open(state, "rb") as file:
+            told = json.load(file)
+        names = [os.path.basename(entry["filename"]) for entry in told["_data_files"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedError(f"it does not name the data files ({type(error).__name__})", state) from None
+    if told.get("_indices_data_files"):
+        raise Error("its rows are chosen by an index: save it with flatten_indices()", folder)
+    for name in names:
+        if not os.path.exists(os.path.join(folder, name)):
+            raise MissingError("state.json names it, but it is not there", os.path.join(folder, name))
+        yield os.path.join(folder, name)
+
+
+def check_members(folder: str, names: List[str]) -> None:
+    """MissingError: of files named NAME-00000-of-00003 some are not there."""
+    found: Dict[Tuple[str, int, str], List[int]] = {}
+    for name in names:
+        match = MEMBER.match(name)
+        if match:
+            found.setdefault((match[1], int(match[3]), match[4]), []).append(int(match[2]))
+    for (stem, count, ending), numbers in found.items():
+        lost = next((number for number in range(count) if number not in numbers), None)
+        if lost is not None:
+            raise MissingError(f"file {lost} of {stem}-*-of-{count:05}{ending} is not there: name the files to read without it", folder)
+
+
+def splits_of(paths: List[str]) -> List[str]:
+    """The splits that files are of, by their names or, of a DatasetDict that save_to_disk wrote, by their folders."""
+    found: Dict[str, None] = {}
+    for path in paths:
+        folder, name = os.path.split(path)
+        match = MEMBER.match(name)
+        if os.path.exists(os.path.join(os.path.dirname(folder), "dataset_dict.json")):
+            found[os.path.basename(folder)] = None
+        elif match:
+            found[match[1]] = None
+    return list(found)
+
+
+def find(sources: List[str]) -> List[str]:
+    """The files of all sources, in their order. MissingError: a source has none. OptionError: a file is given twice."""
+    paths: List[str] = []
+    for source in sources:
+        if os.path.isdir(source):
+            found = list(walk(source))
+            fault = "no file below it ends in " + ", ".join(ENDINGS)
+        elif os.path.exists(source):
+            found, fault = [source], ""
+        else:
+            found = sorted(glob.glob(source, recursive=True), key=natural)
+            found = [path for one in found for path in (walk(one) if os.path.isdir(one) else [one])]
+            fault = "no such file or folder"
+        if not found:
+            raise MissingError(fault, source)
+        paths += found
+    known: Dict[str, str] = {}
+    for path in paths:
+        real = os.path.realpath(path)
+        if real in known:
+            raise OptionError(f"is read twice: it is {known[real]}, too", path)
+        known[real] = path
+    return paths
+
+
+class ArrowFile:
+    """A file of Parquet, or of Arrow as a stream or file. Footers, which may be large, are read again when rows are.
+
+    Opening reads its schema. DamagedError: it is of no such format, damaged, or cut short.
+    """
+
+    def __init__(self, path: str):
+        self.path = path
+        try:
+            with open(path, "rb") as file:
+                start = file.read(6)
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - 8))
+                end = file.read()
+        except OSError as error:
+            raise Error(f"cannot be read: {error.strerror}", path) from error
+        self.parquet, self.stream = start[:4] == b"PAR1", start[:4] == END_OF_STREAM[:4]
+        if not self.parquet and not self.stream and start != b"ARROW1":
+            raise DamagedError("neither Parquet nor Arrow" if size else "the file is empty", path)
+        if self.stream and end != END_OF_STREAM:
+            raise DamagedError("the file is cut short: the mark of its end is missing", path)
+        self.schema, _ = self.read()
+
+    def reader(self, source: Any) -> Any:
+        return pa.ipc.open_stream(source) if self.stream else pa.ipc.open_file(source)
+
+    def read(self) -> Tuple[Any, Any]:
+        """The schema and, of Parquet, the footer."""
+        with faults(self.path):
+            if self.parquet:
+                metadata = pq.read_metadata(self.path)
+                return metadata.schema.to_arrow_schema(), metadata
+            with pa.OSFile(self.path) as source:
+                return self.reader(source).schema, None
+
+    def groups(self) -> Iterator[Group]:
+        """The groups of rows. DamagedError: the file was replaced by another one since it was opened."""
+        schema, metadata = self.read()
+        if not schema.equals(self.schema):
+            raise DamagedError("its columns changed while files before it were read", self.path)
+        first = 0
+        for number in range(metadata.num_row_groups if metadata else 1):
+            yield Group(self, number, first, metadata)
+            first += metadata.row_group(number).num_rows if metadata else 0
+
+
+class faults:
+    """Turns errors of Arrow into a DamagedError that says where."""
+
+    def __init__(self, where: str):
+        self.where = where
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, (pa.ArrowException, OSError)) and not isinstance(error, Error):
+            said = " ".join(str(error).split())
+            raise DamagedError(f"cannot be read: {said[:300]}", self.where) from None

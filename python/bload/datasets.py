@@ -1,0 +1,64 @@
+"""Blocks of tokens as a Dataset of Hugging Face's datasets, which TRL's SFTTrainer trains from."""
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional
+
+import numpy as np
+
+from . import contracts
+from .base import BaseDataset
+from .errors import DependencyError, Error, OptionError
+from .opening import open
+
+try:
+    import datasets
+except ImportError as error:
+    raise DependencyError("it needs the package datasets: pip install 'bload[datasets]'") from error
+
+
+class Examples:
+    """Makes examples of the numbers of blocks; the transform of a Dataset."""
+
+    def __init__(self, dataset: BaseDataset, field: str, labels: Optional[str], loss_mask: Optional[str]):
+        self.dataset, self.field, self.labels, self.loss_mask = dataset, field, labels, loss_mask
+
+    def __call__(self, rows: Dict[str, List[int]]) -> Dict[str, List[Any]]:
+        found = [contracts.trl(self.dataset[number], self.field, self.labels, loss_mask=self.loss_mask)[0] for number in rows["block"]]
+        return {name: [example[name] for example in found] for name in (found[0] if found else ())}
+
+
+def filled(dataset: BaseDataset) -> np.ndarray:
+    """The numbers of the blocks that have a sequence which did not fail while packing: I64 [n]."""
+    index, failed = dataset.index, dataset.manifest.get("failed", 0)
+    sound = np.ones(index.pieces, np.int64)
+    if failed:
+        rows = [row for row, status in enumerate(dataset.sequences["status"]) if status == "failed"]
+        sound[np.isin(index.sequence, rows)] = 0
+    before = np.concatenate(([0], np.cumsum(sound)))
+    return np.flatnonzero(before[index.block_ptr[1:]] > before[index.block_ptr[:-1]])
+
+
+def packed(path: Any, field: str = "tokens", labels: Optional[str] = None, *, loss_mask: Optional[str] = None) -> "datasets.Dataset":
+    """The blocks of a dataset or view, as the examples that SFTTrainer makes when it packs: a Dataset with a row for each block.
+
+        training = SFTConfig(padding_free=True, max_length=None, remove_unused_columns=False,
+                             dataset_kwargs={"skip_prepare_dataset": True})
+        SFTTrainer(model, training, train_dataset=bload.datasets.packed("dataset"))
+
+    A row has lists of int: input_ids, the tokens of the block's sequences without padding, and seq_lengths, which add up to as many. With
+    labels or loss_mask, names of fields with one value for each token, it also has labels, -100 where nothing is learned.
+
+    Rows are made when they are read, and nothing is copied before: with 8 bytes a block in memory. Such a Dataset can be shuffled,
+    selected from, pickled and read by workers; map() and save_to_disk() would write all of it. Blocks without a sequence are left out,
+    because SFTTrainer's collator fails on an empty row: rows then are fewer than blocks.
+
+    OptionError: no such field, or one that has not one integer a step. Error: no block has a sequence.
+    """
+    dataset = open(path, ids=False, fields=[name for name in (field, labels, loss_mask) if name])
+    for name, told in dataset.fields.items():
+        if name in dataset.options.fields and (told.shape or told.dtype.kind not in "iub"):
+            raise OptionError(f"field \"{name}\" is {told.dtype}{list(told.shape)}, not one integer a step", dataset.path)
+    numbers = filled(dataset)
+    if len(numbers) == 0:
+        raise Error("no block has a sequence", dataset.path)
+    return datasets.Dataset.from_dict({"block": numbers}).with_transform(Examples(dataset, field, labels, loss_mask))

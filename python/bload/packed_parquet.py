@@ -1,0 +1,237 @@
+"""Blocks of tokens as Megatron-Bridge's packed Parquet: a row for each block, without padding.
+
+    input_ids     list<int32>  the tokens of the block's sequences, one after the other
+    loss_mask     list<int8>   for each token 1 if the next one is to be learned; 0 at the end of each sequence
+    seq_start_id  list<int32>  where each sequence begins
+
+The reader drops the last token of each sequence, which is a label only, and takes the mask of the others for their labels: it is one step
+ahead of the masks that data has. A row without any label makes it fail, so blocks in which no sequence has two tokens are left out.
+"""
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .arguments import at_least
+from .base import BaseDataset
+from .errors import DamagedError, Error, OptionError
+from .opening import open as open_dataset
+
+RECORD = "bload.json"       # of what the files were made
+GROUP_ROWS = 500            # as in files that Megatron-Bridge writes
+GROUP_BYTES = 64 << 20      # at most, unless a block has more: the reader holds a row group
+STEP_BYTES = 5              # of input_ids and loss_mask
+PART_BYTES = 256 << 20
+
+
+class Written(NamedTuple):
+    """What was written: files, rows, tokens, and blocks that were left out. made: the files that this run made."""
+    parts: int
+    made: int
+    rows: int
+    tokens: int
+    left_out: int
+
+
+class Layout(NamedTuple):
+    """Rows of a row group, and blocks of a file."""
+    group: int
+    part: int
+
+
+def layout(T: int, part_bytes: int) -> Layout:
+    """Row groups and files by the blocks that they are made of, so that a run that goes on cuts them at the same places."""
+    group = max(1, min(GROUP_ROWS, GROUP_BYTES // (T * STEP_BYTES)))
+    return Layout(group, group * max(1, part_bytes // (group * T * STEP_BYTES)))
+
+
+def tokens_type(dataset: BaseDataset, field: str) -> Any:
+    """The type of the tokens. OptionError: the field has no tokens, or does not exist."""
+    if field not in dataset.fields:
+        raise OptionError(f"no field \"{field}\": {', '.join(dataset.fields)}", dataset.path)
+    dtype, shape = dataset.fields[field].dtype, dataset.fields[field].shape
+    if dtype.kind not in "iu" or shape:
+        raise OptionError(f"field \"{field}\" is {dtype}{list(shape)}, not one integer a step", dataset.path)
+    return pa.int32() if dtype.itemsize < 4 or dtype == np.int32 else pa.int64()
+
+
+def mask_ahead(dataset: BaseDataset, name: str, number: int, values: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """For each step the loss mask of the next one, 0 at the ends of sequences. Error: values other than 0 and 1."""
+    if not np.isin(values, (0, 1)).all():
+        odd = values[~np.isin(values, (0, 1))][0]
+        raise Error(f"block {number}: \"{name}\" has the value {odd}, but a loss mask has 0 and 1", dataset.path)
+    ahead = np.append(values[1:], 0).astype(np.int8)
+    ahead[ends - 1] = 0
+    return ahead
+
+
+class Rows:
+    """Rows of a row group, as they are collected."""
+
+    def __init__(self, dataset: BaseDataset, field: str, loss_mask: Optional[str]):
+        self.dataset, self.field, self.loss_mask = dataset, field, loss_mask
+        self.type = tokens_type(dataset, field)
+        self.columns: Dict[str, List[np.ndarray]] = {"input_ids": [], "loss_mask": [], "seq_start_id": []}
+
+    def add(self, number: int) -> None:
+        """Adds a block, unless no sequence has two tokens."""
+        block = self.dataset[number]
+        length = block["length"][:int(block["num_sequences"])].astype(np.int64)
+        start = block["cu_seqlens"][:len(length)].astype(np.int64)[length > 0]
+        length = length[length > 0]
+        if length.max(initial=0) < 2:
+            return
+        ends = np.cumsum(length)
+        steps = np.arange(ends[-1]) + np.repeat(start - (ends - length), length)
+        mask = block[self.loss_mask][steps] if self.loss_mask else np.ones(len(steps), np.int8)
+        self.columns["input_ids"].append(block[self.field][steps])
+        self.columns["loss_mask"].append(mask_ahead(self.dataset, str(self.loss_mask), number, mask, ends))
+        self.columns["seq_start_id"].append(ends - length)
+
+    def table(self) -> Any:
+        types = {"input_ids": self.type, "loss_mask": pa.int8(), "seq_start_id": pa.int32()}
+        arrays = {}
+        for name, rows in self.columns.items():
+            offsets = np.cumsum([0, *map(len, rows)])
+            values = np.concatenate(rows) if rows else np.zeros(0, np.int8)
+            if len(values) > np.iinfo(np.int32).max:
+                raise OptionError(f"blocks of {self.dataset.T} steps are too long for Parquet's lists", self.dataset.path)
+            arrays[name] = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(values).cast(types[name]))
+        return pa.table(arrays)
+
+
+def sync_folder(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def publish(path: str, write: Callable[[Any], None]) -> None:
+    """Makes a file that has its name only when it is whole and on the disk."""
+    with open(path + ".part", "wb") as file:
+        write(file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(path + ".part", path)
+    sync_folder(os.path.dirname(path))
+
+
+def record_of(dataset: BaseDataset, options: Dict[str, Any]) -> Dict[str, Any]:
+    return {"dataset": dataset.manifest["checksum"], "plan_digest": dataset.info.plan_digest, **options}
+
+
+def check_record(folder: str, record: Dict[str, Any], remedy: str) -> None:
+    """OptionError: the folder is not of this dataset and these options. remedy: what to do then."""
+    try:
+        with open(os.path.join(folder, RECORD), "rb") as file:
+            told = json.load(file)
+    except FileNotFoundError:
+        raise OptionError(f"holds something else, without {RECORD}: {remedy}", folder) from None
+    except ValueError as error:
+        raise DamagedError(f"damaged: {error}; {remedy}", os.path.join(folder, RECORD)) from None
+    differing = [name for name, value in record.items() if not isinstance(told, dict) or told.get(name) != value]
+    if differing:
+        raise OptionError(f"was made from another dataset or with other options ({', '.join(differing)} differ): {remedy}", folder)
+
+
+def write_part(rows: Iterator[Rows], path: str, schema: Any) -> None:
+    def write(file: Any) -> None:
+        with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+            for group in rows:
+                table = group.table()
+                if table.num_rows:
+                    writer.write_table(table, row_group_size=GROUP_ROWS)
+    publish(path, write)
+
+
+def write(path: str, out: str, *, field: str = "tokens", loss_mask: Optional[str] = None, part_bytes: int = PART_BYTES) -> Written:
+    """Writes a dataset or view of tokens into the folder out, in files of about part_bytes before compression, or one row group.
+
+    loss_mask: a field with 0 and 1, 1 where a token is to be learned; by default all are. Files are made in out.part, which is renamed
+    when all are there; a run that was stopped goes on after the last whole file. A folder that is complete is left as it is.
+
+    OptionError: out holds something else, or the dataset lacks a field. Error: the loss mask has other values, or another run is writing.
+    """
+    at_least("part_bytes", part_bytes, 1)
+    with open_dataset(path, ids=False) as dataset:
+        for name in (field, loss_mask) if loss_mask else (field,):
+            tokens_type(dataset, name)
+    with open_dataset(path, ids=False, fields=[field, loss_mask] if loss_mask else field) as dataset:
+        record = record_of(dataset, {"field": field, "loss_mask": loss_mask, "part_bytes": part_bytes})
+        out = os.path.abspath(out)
+        if os.path.lexists(out):
+            check_record(out, record, "name another folder")
+            return summary(out, dataset, part_bytes, 0)
+        making = out + ".part"
+        if not os.path.exists(os.path.join(making, RECORD)):
+            os.makedirs(making, exist_ok=True)
+            if os.listdir(making) not in ([], [RECORD + ".part"]):
+                check_record(making, record, "remove it, or name another folder")
+            publish(os.path.join(making, RECORD), lambda file: file.write(json.dumps(record, indent=1).encode()))
+        with open(os.path.join(making, RECORD), "rb") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise Error("another run is writing it", making) from None
+            check_record(making, record, "remove it, or name another folder")
+            made = write_parts(dataset, making, field, loss_mask, layout(dataset.T, part_bytes))
+            done = summary(making, dataset, part_bytes, made)
+            if done.rows == 0:
+                raise Error("no block has a sequence of two tokens", dataset.path)
+            os.rename(making, out)
+        sync_folder(os.path.dirname(out))
+        return done
+
+
+def part_names(dataset: BaseDataset, sizes: Layout) -> List[str]:
+    """The names of the files, whose order is that of the blocks also for readers that sort by letters."""
+    count = -(-len(dataset) // sizes.part)
+    return [f"part-{number:0{max(5, len(str(count - 1)))}}.parquet" for number in range(count)]
+
+
+def write_parts(dataset: BaseDataset, folder: str, field: str, loss_mask: Optional[str], sizes: Layout) -> int:
+    """Writes the files that are missing; gives how many."""
+    def groups(first: int) -> Iterator[Rows]:
+        end = min(first + sizes.part, len(dataset))
+        for begin in range(first, end, sizes.group):
+            rows = Rows(dataset, field, loss_mask)
+            for number in range(begin, min(begin + sizes.group, end)):
+                rows.add(number)
+            yield rows
+
+    names, made, schema = part_names(dataset, sizes), 0, Rows(dataset, field, loss_mask).table().schema
+    strange = sorted(set(os.listdir(folder)) - {RECORD, *names, *(name + ".part" for name in [RECORD, *names])})
+    if strange:
+        raise OptionError(f"holds something else: {strange[0]}", folder)
+    for number, name in enumerate(names):
+        path = os.path.join(folder, name)
+        if not os.path.exists(path):
+            write_part(groups(number * sizes.part), path, schema)
+            made += 1
+    for name in [RECORD, *names]:
+        if os.path.exists(os.path.join(folder, name + ".part")):
+            os.remove(os.path.join(folder, name + ".part"))
+    return made
+
+
+def summary(folder: str, dataset: BaseDataset, part_bytes: int, made: int) -> Written:
+    """Counts what a complete folder has. DamagedError: a file is missing or damaged."""
+    rows = tokens = 0
+    names = part_names(dataset, layout(dataset.T, part_bytes))
+    for name in names:
+        try:
+            metadata = pq.read_metadata(os.path.join(folder, name))
+        except (OSError, pa.ArrowException) as error:
+            raise DamagedError(f"missing or damaged: {str(error)[:200]}", os.path.join(folder, name)) from None
+        rows += metadata.num_rows
+        for group in range(metadata.num_row_groups):
+            tokens += metadata.row_group(group).column(0).num_values
+    return Written(len(names), made, rows, tokens, len(dataset) - rows)
