@@ -361,8 +361,9 @@ static int status_refuse_export(const char *dir, struct bl_error *e)
     if (!code)
         code = bl_state_recorded(dir, "to", &to, e);
     if (!code && to.size)
-        code = bl_error_set(e, BL_EFAIL, "%s is an export to %s, not finished yet: the same bload export command goes on",
-                            dir, to.data);
+        code =
+            bl_error_set(e, BL_EFAIL, "%s is an export to %s, not finished yet: the same bload export command goes on",
+                         dir, to.data);
     bl_buffer_free(&to);
     return code;
 }

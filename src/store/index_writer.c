@@ -17,25 +17,48 @@
 /* Receives the bytes of the plan's tables, in file order. */
 typedef int sink_function(void *sink, const void *data, size_t size, struct bl_error *e);
 
+/* A plan that is written: the digest in the header and the tables need all lengths twice each. */
+struct lengths {
+    const int64_t *length; /* by sequence, for bl_plan_piece_length */
+    int32_t *piece;        /* [P] looked up once, as that is in random order; NULL: in the plan, or no memory for it */
+};
+
+static struct lengths lengths_of(const struct bl_plan *plan, const int64_t *length)
+{
+    struct lengths lengths = {length, NULL};
+    if (!plan->length)
+        lengths.piece = malloc((plan->pieces + 1) * sizeof *lengths.piece);
+    for (size_t p = 0; lengths.piece && p < plan->pieces; p++) {
+        bl_plan_prefetch_length(plan, length, p);
+        lengths.piece[p] = (int32_t)bl_plan_piece_length(plan, length, p);
+    }
+    return lengths;
+}
+
+static int64_t piece_length(const struct lengths *lengths, const struct bl_plan *plan, size_t p)
+{
+    return lengths->piece ? lengths->piece[p] : bl_plan_piece_length(plan, lengths->length, p);
+}
+
 /* The start of a piece within its block depends on the pieces before it: a cursor over both. */
 struct cursor {
     int64_t block;
     int32_t start;
 };
 
-static int32_t cursor_next(struct cursor *at, const struct bl_plan *plan, const int64_t *length, size_t p)
+static int32_t cursor_next(struct cursor *at, const struct bl_plan *plan, const struct lengths *lengths, size_t p)
 {
     while (plan->block_ptr[at->block + 1] <= (int64_t)p) {
         at->block++;
         at->start = 0;
     }
     int32_t start = at->start;
-    at->start = (int32_t)bl_plan_next_start(plan, start, bl_plan_piece_length(plan, length, p));
+    at->start = (int32_t)bl_plan_next_start(plan, start, piece_length(lengths, plan, p));
     return start;
 }
 
 static int64_t plan_element(enum bl_index_table table, struct cursor *at, const struct bl_plan *plan,
-                            const int64_t *length, size_t p)
+                            const struct lengths *lengths, size_t p)
 {
     switch (table) {
     case BL_INDEX_SEQUENCE:
@@ -43,14 +66,14 @@ static int64_t plan_element(enum bl_index_table table, struct cursor *at, const 
     case BL_INDEX_SOURCE_START:
         return plan->source_start ? plan->source_start[p] : 0;
     case BL_INDEX_LENGTH:
-        return bl_plan_piece_length(plan, length, p);
+        return piece_length(lengths, plan, p);
     default:
-        return cursor_next(at, plan, length, p);
+        return cursor_next(at, plan, lengths, p);
     }
 }
 
 /* Writes one table of P elements. */
-static int plan_serialize_table(enum bl_index_table table, const struct bl_plan *plan, const int64_t *length,
+static int plan_serialize_table(enum bl_index_table table, const struct bl_plan *plan, const struct lengths *lengths,
                                 sink_function *take, void *sink, struct bl_error *e)
 {
     union {
@@ -63,9 +86,7 @@ static int plan_serialize_table(enum bl_index_table table, const struct bl_plan 
     for (size_t p = 0; p < plan->pieces && !code;) {
         size_t n = 0;
         for (; n < CHUNK && p < plan->pieces; n++, p++) {
-            if (table == BL_INDEX_LENGTH || table == BL_INDEX_START)
-                bl_plan_prefetch_length(plan, length, p);
-            int64_t value = plan_element(table, &at, plan, length, p);
+            int64_t value = plan_element(table, &at, plan, lengths, p);
             if (is_wide)
                 chunk.wide[n] = value;
             else
@@ -76,12 +97,12 @@ static int plan_serialize_table(enum bl_index_table table, const struct bl_plan 
     return code;
 }
 
-static int plan_serialize(const struct bl_plan *plan, const int64_t *length, sink_function *take, void *sink,
+static int plan_serialize(const struct bl_plan *plan, const struct lengths *lengths, sink_function *take, void *sink,
                           struct bl_error *e)
 {
     int code = take(sink, plan->block_ptr, (plan->blocks + 1) * sizeof *plan->block_ptr, e);
     for (int t = BL_INDEX_SEQUENCE; t < BL_INDEX_TABLES && !code; t++)
-        code = plan_serialize_table((enum bl_index_table)t, plan, length, take, sink, e);
+        code = plan_serialize_table((enum bl_index_table)t, plan, lengths, take, sink, e);
     return code;
 }
 
@@ -97,13 +118,22 @@ static int sink_to_output(void *sink, const void *data, size_t size, struct bl_e
     return bl_output_write(sink, data, size, e);
 }
 
-int bl_plan_digest(const struct bl_plan *plan, const int64_t *length, char digest[BL_DIGEST_SIZE], struct bl_error *e)
+static int plan_digest(const struct bl_plan *plan, const struct lengths *lengths, char digest[BL_DIGEST_SIZE],
+                       struct bl_error *e)
 {
     struct bl_checksum_state sum;
     bl_checksum_begin(&sum);
     bl_checksum_add(&sum, &plan->T, sizeof plan->T);
-    int code = plan_serialize(plan, length, sink_to_checksum, &sum, e);
+    int code = plan_serialize(plan, lengths, sink_to_checksum, &sum, e);
     bl_checksum_format(bl_checksum_end(&sum), digest);
+    return code;
+}
+
+int bl_plan_digest(const struct bl_plan *plan, const int64_t *length, char digest[BL_DIGEST_SIZE], struct bl_error *e)
+{
+    struct lengths lengths = lengths_of(plan, length);
+    int code = plan_digest(plan, &lengths, digest, e);
+    free(lengths.piece);
     return code;
 }
 
@@ -118,8 +148,8 @@ void bl_index_digest_lengths(const int64_t *length, size_t count, char digest[BL
 /* --- files ------------------------------------------------------------------------------------------------------ */
 
 /* For a plan alone: table is the digest of the lengths, plan_info JSON. For a dataset's index both are NULL. */
-static int index_write_header(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, int fields,
-                              const char *table, const char *plan_info, struct bl_error *e)
+static int index_write_header(struct bl_output *out, const struct bl_plan *plan, const struct lengths *lengths,
+                              int fields, const char *table, const char *plan_info, struct bl_error *e)
 {
     struct bl_tensor tensor[BL_INDEX_TABLES];
     const struct bl_tensor *order[BL_INDEX_TABLES];
@@ -134,7 +164,7 @@ static int index_write_header(struct bl_output *out, const struct bl_plan *plan,
     snprintf(align, sizeof align, "%" PRId64, plan->align ? plan->align : 1);
     if (code)
         goto out;
-    code = bl_plan_digest(plan, length, digest, e);
+    code = plan_digest(plan, lengths, digest, e);
     const struct bl_metadata with[] = {{"T", T},
                                        {"align", align},
                                        {"bload_format", version},
@@ -159,16 +189,18 @@ int bl_index_write(struct bl_output *out, const struct bl_plan *plan, const int6
 {
     char table[BL_DIGEST_SIZE];
     struct bl_buffer text = {0};
+    struct lengths lengths = lengths_of(plan, length);
     bl_index_digest_lengths(length, count, table);
     int code = bl_plan_info_format(plan_info, &text, e);
     if (code)
         goto out;
-    code = index_write_header(out, plan, length, 0, table, text.data, e);
+    code = index_write_header(out, plan, &lengths, 0, table, text.data, e);
     if (code)
         goto out;
-    code = plan_serialize(plan, length, sink_to_output, out, e);
+    code = plan_serialize(plan, &lengths, sink_to_output, out, e);
 out:
     bl_buffer_free(&text);
+    free(lengths.piece);
     return code;
 }
 
@@ -176,10 +208,14 @@ int bl_index_begin(struct bl_index_writer *writer, const char *dir, const struct
                    int fields, struct bl_error *e)
 {
     *writer = (struct bl_index_writer){.plan = plan, .length = length, .checksums_due = plan->blocks * (size_t)fields};
+    struct lengths lengths = lengths_of(plan, length);
     char *path = bl_path_join(dir, BL_INDEX_FILE);
     int code = path ? bl_output_own(&writer->out, path, e) : bl_error_memory(e);
+    if (!code)
+        code = index_write_header(&writer->out, plan, &lengths, fields, NULL, NULL, e);
     free(path);
-    return code ? code : index_write_header(&writer->out, plan, length, fields, NULL, NULL, e);
+    free(lengths.piece);
+    return code;
 }
 
 int bl_index_add_checksums(struct bl_index_writer *writer, const uint64_t *checksum, size_t count, struct bl_error *e)
@@ -194,7 +230,9 @@ int bl_index_finish(struct bl_index_writer *writer, struct bl_error *e)
 {
     if (writer->checksums_due)
         return bl_error_set(e, BL_EFAIL, "%zu block checksums are missing", writer->checksums_due);
-    int code = plan_serialize(writer->plan, writer->length, sink_to_output, &writer->out, e);
+    struct lengths lengths = lengths_of(writer->plan, writer->length);
+    int code = plan_serialize(writer->plan, &lengths, sink_to_output, &writer->out, e);
+    free(lengths.piece);
     return code ? code : bl_output_commit(&writer->out, e);
 }
 
