@@ -53,6 +53,7 @@ def convert(template: Template, keep: List[str], line: Line) -> Result:
 def work(connection: Any, others: List[Any], template: Template, keep: List[str]) -> None:
     """A worker: converts chunks until there are no more, or the main process is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for other in others:    # inherited, and would keep the other workers waiting if the main process died
         other.close()
     try:
@@ -199,20 +200,26 @@ def main(argv: Optional[List[str]] = None) -> int:
     try:
         try:
             skipped = write(template, arguments, out)
-        except (Error, OSError, MemoryError) as error:
+        except (Error, OSError, MemoryError, KeyboardInterrupt) as error:
             if not isinstance(error, BrokenPipeError):
                 # A reader of the pipe must not take what came for all.
-                out.write(json.dumps({"error": f"bload.chat ended early: {error}"}).encode() + b"\n")
+                why = str(error) or type(error).__name__
+                out.write(json.dumps({"error": f"bload.chat ended early: {why}"}).encode() + b"\n")
+                out.flush()
             raise
         out.flush()
         return 3 if skipped else 0
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())     # what is buffered has nowhere to go
         say("nobody reads the output any more")
+    except KeyboardInterrupt:
+        say("interrupted")
+        return 130
     except (Error, OSError, MemoryError) as error:
         say(str(error) or type(error).__name__)
     return 1
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main())

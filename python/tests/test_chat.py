@@ -375,6 +375,18 @@ class Processes(Runs):
                 self.assertEqual(process.returncode, 1)
                 self.assertIn("worker ended early", json.loads(out.splitlines()[-1])["error"])
 
+    def test_signals(self):
+        """What Ctrl-C or a batch system ends says so in its last line, without a traceback."""
+        name = self.write("endless.jsonl", [chats.LONG] * 20000)
+        for number in signal.SIGINT, signal.SIGTERM:
+            process = self.start("--model", self.folder, "--workers", 2, name)
+            process.stdout.readline()
+            process.send_signal(number)
+            out, err = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, err.decode().splitlines()[-1]), (130, "bload: interrupted"))
+            self.assertNotIn(b"Traceback", err)
+            self.assertIn("KeyboardInterrupt", json.loads(out.splitlines()[-1])["error"])
+
 
 @expand
 class Released(Models):
