@@ -198,6 +198,8 @@ static void script_append_command(struct bl_buffer *out, const struct bl_slurm *
         bl_buffer_text(out, "bload finish \"$dir\"\n");
         break;
     case BL_SLURM_VERIFY:
+        bl_buffer_text(out, "# Where nothing was new (--extend), there is no dataset after the finish.\n"
+                            "[ -e \"$dir\" ] || { echo \"$dir was not written: nothing was new\" >&2; exit 0; }\n");
         bl_buffer_printf(out, "bload verify --task \"$i/%" PRId64 "\" -j \"$cpus\" \"$dir\"\n", s->tasks);
         bl_buffer_printf(out, ": >\"$chain/verified-$(printf %%05d \"$i\")-of-%05" PRId64 "\"\n", s->tasks);
         break;

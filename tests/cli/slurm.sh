@@ -521,10 +521,11 @@ END
     is "scan -c set.yaml --task 1/3 -j 4 -o $PWD/out" "$(sh out.slurm/scan.sh 0 2>/dev/null)"
     is "plan -c set.yaml $PWD/out" "$(sh out.slurm/plan.sh 0 2>/dev/null)"
     is "finish $PWD/out" "$(sh out.slurm/finish.sh 0 2>/dev/null)"
+    mkdir out
     is "verify --task 1/3 -j 4 $PWD/out" "$(sh out.slurm/verify.sh 0 2>/dev/null)"
     [ -e out.slurm/verified-00001-of-00003 ]
     echo 'memory: 1G' >>set.yaml
-    rm -r out.slurm
+    rm -r out out.slurm
     bload slurm -q -c set.yaml -o out --tasks 3
     ! grep -q memory out.slurm/pack.sh || fail "the file's --memory is overruled"
 }
@@ -537,6 +538,7 @@ END
     echo 3 >"$SCRATCH/status"
     expect 0 sh out.slurm/finish.sh 0
     err_has 'done, but some inputs could not be used, or not wholly (status 3)'
+    mkdir out
     for status in 1 2 130; do
         echo $status >"$SCRATCH/status"
         expect $status sh out.slurm/verify.sh 0
@@ -667,6 +669,18 @@ test_a_chain_makes_what_pack_makes() {
     err_has 'bload: 1 input skipped: see out/sequences.tsv'
     grep -q 'done, but some inputs could not be used' out.slurm/logs/finish-*.log
     is 3 "$(find out.slurm -name 'verified-*' | wc -l)"
+}
+
+test_nothing_new() {
+    running_cluster
+    clips
+    expect 0 bload pack -q -c set.yaml -o older
+    echo 'extend: older' >>set.yaml
+    submit
+    grep -q 'nothing new: .*out is not written' out.slurm/logs/finish-*.log
+    is 3 "$(grep -l 'out was not written: nothing was new' out.slurm/logs/verify-*.log | wc -l)"
+    [ ! -e out ] || fail "out was made"
+    for job in "$SCRATCH"/status-*; do is 0 "$(cat "$job")"; done
 }
 
 test_shards_that_were_lost_are_packed_and_verified_again() {
