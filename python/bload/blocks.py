@@ -50,9 +50,10 @@ class Blocks:
         if isinstance(key, slice):
             return [self.block(i) for i in range(*key.indices(len(self)))]
         i = integer("a block index must be an int or a slice (for a sequence use sequence(id), for a field block[name])", key)
-        if not -len(self) <= i < len(self):
-            raise IndexError(f"no block {i}: there are {len(self)}")
-        return self.block(i % len(self))
+        count = len(self)
+        if not -count <= i < count:
+            raise IndexError(f"no block {i}: there are {count}")
+        return self.block(i % count)
 
     def __iter__(self) -> Iterator[Block]:
         return map(self.block, range(len(self)))

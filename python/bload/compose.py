@@ -31,12 +31,14 @@ class Layout(Protocol):
 class Page(NamedTuple):
     """What is known of some consecutive blocks. Block first + k has the entries ptr[k] to ptr[k + 1] - 1 of each group of tables.
 
-    start: the first step of each piece, ascending in a block. values: those of the tables of blocks, [n] each; see BaseDataset.values.
+    start: the first step of each piece, ascending in a block. stop: the end of the last piece of each block, or 0. values: those of the tables of blocks, [n] each; see BaseDataset.values.
     places, I64 [n, 4]: where their parts are stored; see Places. gaps, I64 [n, 2]: first step and end of padding.
     """
     first: int
+    end: int
     piece_ptr: List[int]
     start: np.ndarray
+    stop: List[int]
     values: Dict[str, np.ndarray]
     place_ptr: List[int]
     places: np.ndarray
@@ -72,7 +74,11 @@ def locate(dataset: Stored, layout: Layout, first: int, end: int) -> Page:
     # In the order of the output, which is the fastest to write; but the parts of a compressed frame follow each other.
     order = np.lexsort((places.step if dataset.compressed else places.start, places.shard, block[piece]))
     owner, gaps = gaps_of(pointers, pieces, dataset.T)
-    return Page(first, pointers.tolist(), pieces.start, dataset.values(pieces._replace(number=number)), ends(block[piece], end - first),
+    stop = np.zeros(end - first, np.int64)
+    used = np.flatnonzero(pointers[1:] > pointers[:-1])
+    last = pointers[used + 1] - 1
+    stop[used] = pieces.start[last] + pieces.length[last]
+    return Page(first, end, pointers.tolist(), pieces.start, stop.tolist(), dataset.values(pieces._replace(number=number)), ends(block[piece], end - first),
                 np.stack(places, 1)[order], ends(owner, end - first), gaps)
 
 
@@ -88,16 +94,22 @@ class Composer:
         self.located = functools.partial(locate, dataset, layout)
         self.page = functools.lru_cache(max(2, KEPT // LOCATED))(self.located)
         self.small, self.last = dataset.index.pieces <= KEPT, -1
+        self.recent: Optional[Page] = None  # the page of the last block; threads may replace it at any time
         self.warned = not dataset.has_large_frames
         self.repeat = dataset.info.configuration.get("pad") == "repeat"
 
     def page_of(self, i: int) -> Page:
         """A page that has block i. If the page would have damaged blocks, or blocks are not read in order, it has block i alone."""
+        recent = self.recent
+        if recent is not None and recent.first <= i < recent.end:
+            self.last = i
+            return recent
         follows, self.last = i == self.last + 1, i
         if follows or self.small:
             first = i - i % self.layout.together
             try:
-                return self.page(first, min(first + self.layout.together, self.dataset.info.blocks))
+                self.recent = page = self.page(first, min(first + self.layout.together, self.dataset.info.blocks))
+                return page
             except DamagedError:
                 pass
         return self.located(i, i + 1)
@@ -113,7 +125,7 @@ class Composer:
             self.sound[i] = True
         gaps = page.gaps[page.gap_ptr[k]:page.gap_ptr[k + 1]].tolist()
         block: Block = {key: self.field(name, places, gaps) for name, key in self.names}
-        block.update(self.tables(page, page.piece_ptr[k], page.piece_ptr[k + 1]))
+        block.update(self.tables(page, k))
         return block
 
     def check(self, places: List[List[int]]) -> None:
@@ -130,11 +142,12 @@ class Composer:
             if not agreed[first + step // T]:
                 source.check(first + step // T)
 
-    def tables(self, page: Page, first: int, end: int) -> Dict[str, Any]:
-        """The tables of a block that has pieces first to end of a page, in the form of stored ones."""
-        n, types = end - first, self.dataset.table_types
+    def tables(self, page: Page, k: int) -> Dict[str, Any]:
+        """The tables of block k of a page, in the form of stored ones."""
+        first, end, types = page.piece_ptr[k], page.piece_ptr[k + 1], self.dataset.table_types
+        n = end - first
         starts = np.empty(self.S + 1, np.int32)
-        starts[:n], starts[n:] = page.start[first:end], page.start[end - 1] + page.values["length"][end - 1] if n else 0
+        starts[:n], starts[n:] = page.start[first:end], page.stop[k]
         tables: Dict[str, Any] = {"cu_seqlens": starts, "num_sequences": np.int32(n)}
         for name, values in page.values.items():
             table = tables[name] = np.empty(self.S, types[name])
