@@ -1,7 +1,6 @@
 /* bload export: the blocks of a dataset or view in another format. */
 #include <inttypes.h>
 #include <stddef.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "bload.h"
@@ -10,8 +9,7 @@
 #include "export/export.h"
 #include "run/signals.h"
 
-struct export
-{
+struct exporting {
     const char *output;
     int to;
     struct bl_compress compress;
@@ -22,30 +20,30 @@ struct export
 };
 
 static const struct bl_option table[] = {
-    BL_OPTION_CHOICE("to", struct export, to, bl_export_format_names, BL_AFFECTS_NOTHING,
+    BL_OPTION_CHOICE("to", struct exporting, to, bl_export_format_names, BL_AFFECTS_NOTHING,
                      "the format; required: mds is that of MosaicML Streaming, energon that of Megatron-Energon, "
                      "megatron its .bin and .idx of tokens",
                      .command_line_only = true),
-    BL_OPTION_STRING("output", struct export, output, BL_AFFECTS_NOTHING, "the directory to write; required",
+    BL_OPTION_STRING("output", struct exporting, output, BL_AFFECTS_NOTHING, "the directory to write; required",
                      .letter = 'o', .placeholder = "DIR2", .command_line_only = true),
-    BL_OPTION_BYTES("shard-size", struct export, shard_size, BL_AFFECTS_NOTHING,
+    BL_OPTION_BYTES("shard-size", struct exporting, shard_size, BL_AFFECTS_NOTHING,
                     "bytes per file before compression; at least one block goes into each [mds: 64M, webdataset and "
                     "energon: 256M, megatron: all in one]",
                     .min = 1, .command_line_only = true),
-    BL_OPTION_CUSTOM("compress", &bl_option_compress, struct bl_compress, struct export, compress, BL_AFFECTS_NOTHING,
-                     "compress each file of mds", .initial = "none", .command_line_only = true),
-    BL_OPTION_STRING("field", struct export, field, BL_AFFECTS_NOTHING,
+    BL_OPTION_CUSTOM("compress", &bl_option_compress, struct bl_compress, struct exporting, compress,
+                     BL_AFFECTS_NOTHING, "compress each file of mds", .initial = "none", .command_line_only = true),
+    BL_OPTION_STRING("field", struct exporting, field, BL_AFFECTS_NOTHING,
                      "of megatron: the field with the tokens [the only one with an integer a step]",
                      .placeholder = "NAME", .command_line_only = true),
     {0},
 };
 
-static void export_tick(void *sink, const struct bl_progress *progress)
+static void export_show_progress(void *sink, const struct bl_progress *progress)
 {
     bl_progress_bar_tick(sink, progress);
 }
 
-static void export_print_summary(const struct export *x, const struct bl_export_made *made)
+static void export_print_summary(const struct exporting *x, const struct bl_export_made *made)
 {
     char blocks[BL_PLURAL_SIZE], files[BL_PLURAL_SIZE], size[32];
     if (made->existed) {
@@ -66,7 +64,7 @@ static void export_print_summary(const struct export *x, const struct bl_export_
                      x->output, x->task.index, x->task.count, files);
 }
 
-static int export_check(struct bl_cmd *cmd, struct export *x)
+static int export_check(struct bl_cmd *cmd, struct exporting *x)
 {
     struct bl_error *e = &cmd->error;
     int code = BL_OK;
@@ -79,7 +77,7 @@ static int export_check(struct bl_cmd *cmd, struct export *x)
     return code ? code : bl_cmd_check_parent("-o", x->output, false, e);
 }
 
-static int export_run(struct bl_cmd *cmd, struct export *x)
+static int export_run(struct bl_cmd *cmd, struct exporting *x)
 {
     const char *dir;
     struct bl_export_made made;
@@ -98,7 +96,7 @@ static int export_run(struct bl_cmd *cmd, struct export *x)
                                               .task = x->task,
                                               .workers = bl_cmd_workers(&cmd->common),
                                               .cancel = &cmd->cancel,
-                                              .tick = export_tick,
+                                              .tick = export_show_progress,
                                               .sink = &x->bar};
     x->bar.quiet = cmd->common.quiet;
     bl_signals_install(&cmd->cancel);
@@ -111,7 +109,7 @@ static int export_run(struct bl_cmd *cmd, struct export *x)
 
 int bl_cmd_export(int argc, char **argv)
 {
-    struct export x = {0};
+    struct exporting x = {0};
     struct bl_cmd cmd = {.name = "export",
                          .usage = "--to FORMAT [options] DIR -o DIR2\n"
                                   "\n"

@@ -80,7 +80,7 @@ void bl_export_block_free(struct bl_export_block *block)
     *block = (struct bl_export_block){.memory = NULL};
 }
 
-static void table_copy(const struct bl_block *tables, const struct bl_export_arrays *arrays, int a, uint8_t *out)
+static void array_copy_table(const struct bl_block *tables, const struct bl_export_arrays *arrays, int a, uint8_t *out)
 {
     const struct bl_export_array *array = &arrays->array[a];
     const void *const from[BL_TABLES] = {[BL_TABLE_CU_SEQLENS] = tables->cu_seqlens,
@@ -101,7 +101,7 @@ int bl_export_block_read(struct bl_export_block *block, const struct bl_export_a
     int code = bl_blocks_tables(blocks, b, &tables, e);
     for (int a = 0; a < arrays->count && !code; a++) {
         if (arrays->array[a].table >= 0 && arrays->array[a].table < BL_TABLES)
-            table_copy(tables, arrays, a, block->data[a]);
+            array_copy_table(tables, arrays, a, block->data[a]);
     }
     for (int a = 0; a < arrays->count && !code; a++) {
         const struct bl_export_array *array = &arrays->array[a];

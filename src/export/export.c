@@ -40,8 +40,8 @@ static int part_work_path(const struct exporting *x, int64_t part, const char *s
 /* --- the parts -------------------------------------------------------------------------------------------------- */
 
 /* The file gets its name, and then the record, without which it is written again. */
-static int part_publish(const struct exporting *x, int64_t number, const struct bl_export_record *record,
-                        const char *from, struct bl_error *e)
+static int part_give_name(const struct exporting *x, int64_t number, const struct bl_export_record *record,
+                          const char *from, struct bl_error *e)
 {
     struct bl_buffer path = {0}, text = {0};
     int code = bl_export_part_path(&x->job, number, &path, e);
@@ -61,7 +61,7 @@ static int part_publish(const struct exporting *x, int64_t number, const struct 
     return code;
 }
 
-static int part_open(void *context, int64_t number, struct bl_export_part *part, struct bl_error *e)
+static int part_open_written(void *context, int64_t number, struct bl_export_part *part, struct bl_error *e)
 {
     const struct exporting *x = context;
     const struct bl_export_job *job = &x->job;
@@ -74,7 +74,7 @@ static int part_open(void *context, int64_t number, struct bl_export_part *part,
     return code;
 }
 
-static int part_close(void *context, int64_t number, struct bl_export_part *part, int code, struct bl_error *e)
+static int part_close_written(void *context, int64_t number, struct bl_export_part *part, int code, struct bl_error *e)
 {
     struct exporting *x = context;
     struct bl_buffer path = {0};
@@ -83,7 +83,7 @@ static int part_close(void *context, int64_t number, struct bl_export_part *part
     if (!code)
         code = part_work_path(x, number, ".data", &path, e);
     if (!code)
-        code = part_publish(x, number, &part->record, path.data, e);
+        code = part_give_name(x, number, &part->record, path.data, e);
     x->job.record[number] = part->record;
     bl_buffer_free(&path);
     return code;
@@ -105,8 +105,8 @@ static int parts_write(struct exporting *x, struct bl_error *e)
                                     .skip = x->done,
                                     .workers = x->request->workers,
                                     .cancel = x->request->cancel,
-                                    .open = part_open,
-                                    .close = part_close,
+                                    .open = part_open_written,
+                                    .close = part_close_written,
                                     .tick = export_tick,
                                     .context = x};
     int64_t total = 0;
@@ -139,7 +139,7 @@ out:
 
 /* Notes which parts are finished: they have a record, or are listed by an export that has lost files since, and their
  * file is there with its size. */
-static int parts_find(struct exporting *x, int64_t *missing, struct bl_error *e)
+static int parts_find_done(struct exporting *x, int64_t *missing, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     struct stat status;
@@ -195,7 +195,7 @@ static int export_find(struct exporting *x, bool *found, struct bl_error *e)
         return code;
     code = export_compare(x, e);
     if (!code)
-        code = parts_find(x, &missing, e);
+        code = parts_find_done(x, &missing, e);
     *found = !code && !missing;
     return code || missing ? code : bl_state_remove_leftovers(dir, e);
 }
@@ -245,11 +245,11 @@ static int export_open_state(struct exporting *x, struct bl_error *e)
 
 static int export_write(struct exporting *x, struct bl_export_made *made, struct bl_error *e)
 {
-    int code = parts_find(x, &made->missing, e);
+    int code = parts_find_done(x, &made->missing, e);
     if (!code && made->missing)
         code = parts_write(x, e);
     if (!code)
-        code = parts_find(x, &made->missing, e);
+        code = parts_find_done(x, &made->missing, e);
     if (code || x->request->task.set)
         return code;
     if (made->missing)

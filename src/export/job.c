@@ -82,7 +82,7 @@ int bl_export_job_identify(const struct bl_export_job *job, struct bl_buffer *li
     return bl_buffer_check(lines, e);
 }
 
-static int file_compare(const char *path, const struct bl_buffer *text, struct bl_error *e)
+static int job_compare_file(const char *path, const struct bl_buffer *text, struct bl_error *e)
 {
     struct bl_buffer there = {0};
     int code = bl_io_check_path(path, e);
@@ -104,7 +104,7 @@ int bl_export_write_file(const struct bl_export_job *job, const char *name, cons
     if (!code && !path)
         code = bl_error_memory(e);
     if (!code)
-        code = job->compares ? file_compare(path, text, e) : bl_output_replace(path, text->data, text->size, e);
+        code = job->compares ? job_compare_file(path, text, e) : bl_output_replace(path, text->data, text->size, e);
     if (code == BL_EDATA)
         bl_error_prefix(e, "%s", name);
     free(path);

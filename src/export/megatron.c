@@ -26,7 +26,7 @@ static bool array_has_tokens(const struct bl_export_array *array)
 }
 
 /* The array of the tokens: --field names it, or it is the only one. -1: there is none, or several. */
-static int tokens_find(const struct bl_export_job *job)
+static int tokens_array(const struct bl_export_job *job)
 {
     int found = -1, count = 0;
     for (int a = 0; a < job->arrays.count; a++) {
@@ -49,7 +49,7 @@ static int array_find(const struct bl_export_job *job, int table)
 
 static int megatron_check(const struct bl_export_job *job, struct bl_error *e)
 {
-    if (tokens_find(job) >= 0)
+    if (tokens_array(job) >= 0)
         return BL_OK;
     return job->field
                ? bl_error_set(e, BL_EUSAGE, "--field %s: there is no such field with one integer a step", job->field)
@@ -61,12 +61,12 @@ static int megatron_check(const struct bl_export_job *job, struct bl_error *e)
 /* The most that a part can have: blocks without padding. */
 static int64_t megatron_bytes(const struct bl_export_job *job, int64_t blocks)
 {
-    return blocks * (int64_t)job->arrays.array[tokens_find(job)].bytes;
+    return blocks * (int64_t)job->arrays.array[tokens_array(job)].bytes;
 }
 
 static void part_name(const struct bl_export_job *job, int64_t part, const char *suffix, char out[BL_EXPORT_NAME_MAX])
 {
-    const char *name = job->arrays.array[tokens_find(job)].name;
+    const char *name = job->arrays.array[tokens_array(job)].name;
     if (job->parts == 1)
         snprintf(out, BL_EXPORT_NAME_MAX, "%s.%s", name, suffix);
     else
@@ -81,7 +81,7 @@ static void megatron_name_part(const struct bl_export_job *job, int64_t part, ch
 static int megatron_block(const struct bl_export_job *job, int64_t b, const struct bl_export_block *block,
                           struct bl_export_part *part, struct bl_error *e)
 {
-    int tokens = tokens_find(job);
+    int tokens = tokens_array(job);
     size_t size = bl_dtype_size(job->arrays.array[tokens].dtype);
     const int32_t *start = (const void *)block->data[array_find(job, BL_TABLE_CU_SEQLENS)];
     const int32_t *length = (const void *)block->data[array_find(job, BL_TABLE_LENGTH)];
@@ -113,7 +113,7 @@ static int table_flush(struct table *table, struct bl_error *e)
     return bl_export_part_put(table->part, &table->chunk, count * table->width, e);
 }
 
-static int table_put(struct table *table, int64_t value, struct bl_error *e)
+static int index_put(struct table *table, int64_t value, struct bl_error *e)
 {
     if (table->width == sizeof *table->chunk.narrow)
         table->chunk.narrow[table->count++] = (int32_t)value;
@@ -132,7 +132,7 @@ struct counts {
 static int part_walk(const struct bl_export_job *job, int64_t part, enum index_table which, struct table *table,
                      struct counts *counts, struct bl_error *e)
 {
-    int64_t size = (int64_t)bl_dtype_size(job->arrays.array[tokens_find(job)].dtype);
+    int64_t size = (int64_t)bl_dtype_size(job->arrays.array[tokens_array(job)].dtype);
     int64_t first = bl_export_first_block(job, part), end = first + bl_export_blocks_of(job, part);
     int code = BL_OK;
     *counts = (struct counts){0};
@@ -144,7 +144,7 @@ static int part_walk(const struct bl_export_job *job, int64_t part, enum index_t
             if (block->length[i] <= 0)
                 continue;
             if (which == LENGTHS || which == OFFSETS)
-                code = table_put(table, which == LENGTHS ? block->length[i] : counts->bytes, e);
+                code = index_put(table, which == LENGTHS ? block->length[i] : counts->bytes, e);
             counts->sequences++;
             counts->bytes += block->length[i] * size;
         }
@@ -152,17 +152,17 @@ static int part_walk(const struct bl_export_job *job, int64_t part, enum index_t
             continue;
         counts->documents++;
         if (!code && which == DOCUMENTS)
-            code = table_put(table, counts->sequences, e);
+            code = index_put(table, counts->sequences, e);
     }
     return code;
 }
 
-static int table_write(const struct bl_export_job *job, int64_t part, enum index_table which,
-                       struct bl_export_part *file, struct bl_error *e)
+static int index_write_table(const struct bl_export_job *job, int64_t part, enum index_table which,
+                             struct bl_export_part *file, struct bl_error *e)
 {
     struct table table = {.part = file, .width = which == LENGTHS ? 4 : 8};
     struct counts counts;
-    int code = which == DOCUMENTS ? table_put(&table, 0, e) : BL_OK;
+    int code = which == DOCUMENTS ? index_put(&table, 0, e) : BL_OK;
     if (!code)
         code = part_walk(job, part, which, &table, &counts, e);
     return code ? code : table_flush(&table, e);
@@ -172,7 +172,7 @@ static int header_write(const struct bl_export_job *job, const struct counts *co
                         struct bl_error *e)
 {
     uint64_t version = 1, sequences = (uint64_t)counts->sequences, entries = (uint64_t)counts->documents + 1;
-    uint8_t type = type_code(job->arrays.array[tokens_find(job)].dtype);
+    uint8_t type = type_code(job->arrays.array[tokens_array(job)].dtype);
     int code = bl_export_part_put(file, "MMIDIDX\0", 9, e);
     if (!code)
         code = bl_export_part_put(file, &version, sizeof version, e);
@@ -196,7 +196,7 @@ static int index_write(const struct bl_export_job *job, int64_t part, struct bl_
     if (!code)
         code = header_write(job, &counts, &file, e);
     for (int t = LENGTHS; t <= DOCUMENTS && !code; t++)
-        code = table_write(job, part, (enum index_table)t, &file, e);
+        code = index_write_table(job, part, (enum index_table)t, &file, e);
     if (!code)
         code = bl_export_part_commit(&file, e);
     if (code == BL_EDATA && job->compares)

@@ -56,7 +56,7 @@ static int parts_check(struct verifying *v, struct bl_error *e)
 
 /* --- against the dataset ---------------------------------------------------------------------------------------- */
 
-static int part_open(void *context, int64_t number, struct bl_export_part *part, struct bl_error *e)
+static int part_open_compared(void *context, int64_t number, struct bl_export_part *part, struct bl_error *e)
 {
     const struct verifying *v = context;
     struct bl_buffer path = {0};
@@ -68,7 +68,7 @@ static int part_open(void *context, int64_t number, struct bl_export_part *part,
 }
 
 /* What is wrong with a part is a fault, and ends nothing. */
-static int part_close(void *context, int64_t number, struct bl_export_part *part, int code, struct bl_error *e)
+static int part_close_compared(void *context, int64_t number, struct bl_export_part *part, int code, struct bl_error *e)
 {
     struct verifying *v = context;
     if (!code)
@@ -83,7 +83,7 @@ static int part_close(void *context, int64_t number, struct bl_export_part *part
     return v->fault[number] ? BL_OK : bl_error_memory(e);
 }
 
-static void parts_tick(void *context, int64_t blocks)
+static void compared_tick(void *context, int64_t blocks)
 {
     struct verifying *v = context;
     v->progress.done += blocks;
@@ -173,9 +173,9 @@ static int parts_compare(struct verifying *v, struct bl_error *e)
                                     .end = v->job.parts,
                                     .workers = v->request->workers,
                                     .cancel = v->request->cancel,
-                                    .open = part_open,
-                                    .close = part_close,
-                                    .tick = parts_tick,
+                                    .open = part_open_compared,
+                                    .close = part_close_compared,
+                                    .tick = compared_tick,
                                     .context = v};
     v->fault = calloc((size_t)v->job.parts, sizeof *v->fault);
     if (!v->fault)

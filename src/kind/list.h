@@ -1,4 +1,4 @@
-/* Counting the lines of a list of inputs: each becomes a row, which is skipped where the line is of no use. */
+/* Counting the lines of a list of inputs: each becomes a row, which is skipped where the line is unusable. */
 #ifndef BL_LIST_H
 #define BL_LIST_H
 
@@ -21,7 +21,7 @@ void bl_list_path_free(struct bl_list_path *path);
 
 /* How a kind counts lines. */
 struct bl_list_counting {
-    /* Fills in the row of a line. BL_EDATA: it is of no use; what is known of the row is set nevertheless. */
+    /* Fills in the row of a line. BL_EDATA: it is unusable; what is known of the row is set nevertheless. */
     int (*fill)(void *counter, const struct bl_chunk *chunk, const struct bl_line *line, struct bl_row *row,
                 struct bl_error *e);
     void *counter;

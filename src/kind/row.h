@@ -40,7 +40,7 @@ struct bl_row {
      * where to begin to decode; NULL or "": at the beginning. */
     int64_t clip_begin, clip_end;
     const char *clip_seek;
-    bool is_clip;        /* set by reading the table: it is of a list of clips, though perhaps of no use */
+    bool is_clip;        /* set by reading the table: it is of a list of clips, though perhaps unusable */
     const char *extra;   /* values of extra columns, a tab before each, escaped; or NULL */
     const char *columns; /* their names, a tab before each; or NULL: not known */
     /* Set by counting on request (bl_chunk.times): */

@@ -190,7 +190,7 @@ static int lines_set_member(struct bl_list_lines *l, const struct bl_json_value 
     return code;
 }
 
-/* A JSON line becomes a clip, or is of no use. */
+/* A JSON line becomes a clip, or is unusable. */
 static int lines_take_object(struct bl_list_lines *l, struct bl_error *e)
 {
     struct bl_json_value object, name, value;
