@@ -104,7 +104,7 @@ static int walk_entry(struct walking *w, const char *path, const char *name, uns
     struct stat status;
     bool is_folder = type == DT_DIR;
     if (name[0] == '.') {
-        bl_files_ignore(about->files, name);
+        bl_files_ignore(about->files, name, 1);
         return BL_OK;
     }
     /* All but folders are inputs by their names: the scan will skip dangling links, pipes and devices. */
@@ -120,8 +120,14 @@ static int walk_entry(struct walking *w, const char *path, const char *name, uns
     if (is_folder)
         return walk_folder(w, path, folder, e);
     const struct bl_kind *kind = about->kind ? about->kind : bl_kind_find_by_file(name);
+    if (bl_files_is_tar(kind, name)) {
+        int code = bl_files_add(about->files, path, w->id_offset, kind, true, e);
+        if (!code)
+            about->files->file[about->files->count - 1].tar = true;
+        return code;
+    }
     if (!kind || !bl_kind_has_extension(kind, name)) {
-        bl_files_ignore(about->files, name);
+        bl_files_ignore(about->files, name, 1);
         return BL_OK;
     }
     folder->is_input = kind->scan->stat_folder;
