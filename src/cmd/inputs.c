@@ -13,6 +13,7 @@
 #include "kind/composite/make.h"
 #include "kind/stream_number.h"
 #include "scan/field_clips.h"
+#include "scan/member_attributes.h"
 
 #define FAULTS_MAX 10 /* faults printed in full, of empty rows or of one file */
 
@@ -191,7 +192,10 @@ static int inputs_resolve(struct bl_inputs *inputs, const char *const *operand, 
         inputs->set.sources = inputs->config.sources;
         inputs->set.base = inputs->config.directory;
     }
-    if ((inputs->attributes.id || inputs->attributes.columns) && !inputs->attributes.path)
+    if (inputs->attributes_members && (inputs->attributes.path || inputs->attributes.id))
+        return bl_error_set(&cmd->error, BL_EUSAGE, "--attributes-members stands instead of a table with ids");
+    if ((inputs->attributes.id || inputs->attributes.columns) && !inputs->attributes.path &&
+        !inputs->attributes_members)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--attributes-%s needs --attributes FILE",
                             inputs->attributes.id ? "id" : "columns");
     inputs->set.attributes_path = inputs->attributes.path;
@@ -347,6 +351,11 @@ static int inputs_read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
         code = bl_files_read_lists(&inputs->set.files, inputs->set.kind, inputs->set.base, &cmd->cancel, e);
     if (!code && inputs->attributes.path)
         code = bl_attributes_open(&inputs->set.attributes, &inputs->attributes, &cmd->cancel, e);
+    const struct bl_member_attributes members = {.extensions = inputs->attributes_members,
+                                                 .columns = inputs->attributes.columns,
+                                                 .base = inputs->set.base};
+    if (!code && members.extensions)
+        code = bl_member_attributes_open(&inputs->set.attributes, &members, &inputs->set.files, &cmd->cancel, e);
     return code;
 }
 
@@ -462,7 +471,7 @@ void bl_inputs_print_ignored(const struct bl_inputs *inputs)
         bl_buffer_printf(&text, "%s%" PRId64 " %s", i ? ", " : "", files->ignored[i].count,
                          files->ignored[i].extension);
     if (text.size && !text.failed)
-        bl_cmd_print("ignored in folders: %s", text.data);
+        bl_cmd_print("ignored in %s: %s", files->tars ? "tars and folders" : "folders", text.data);
     bl_buffer_free(&text);
 }
 

@@ -26,12 +26,10 @@ int bl_files_add(struct bl_files *files, const char *path, size_t id_offset, con
     return BL_OK;
 }
 
-int bl_files_add_named(struct bl_files *files, const char *path, const char *id, const struct bl_kind *kind,
-                       const char *fault, struct bl_error *e)
+/* Sets the texts of a file to copies, which its path owns. */
+static int file_set_texts(struct bl_file *file, const char *path, const char *id, const char *fault, struct bl_error *e)
 {
     const size_t path_size = strlen(path) + 1, id_size = strlen(id) + 1, fault_size = fault ? strlen(fault) + 1 : 0;
-    if (BL_ARRAY_RESERVE(files->file, files->capacity, files->count + 1, e))
-        return BL_EFAIL;
     char *text = malloc(path_size + id_size + fault_size);
     if (!text)
         return bl_error_memory(e);
@@ -39,9 +37,32 @@ int bl_files_add_named(struct bl_files *files, const char *path, const char *id,
     memcpy(text + path_size, id, id_size);
     if (fault)
         memcpy(text + path_size + id_size, fault, fault_size);
-    files->file[files->count++] = (struct bl_file){
-        .path = text, .id = text + path_size, .kind = kind, .fault = fault ? text + path_size + id_size : NULL};
+    file->path = text;
+    file->id = text + path_size;
+    file->fault = fault ? text + path_size + id_size : NULL;
     return BL_OK;
+}
+
+int bl_files_add_named(struct bl_files *files, const char *path, const char *id, const struct bl_kind *kind,
+                       const char *fault, struct bl_error *e)
+{
+    struct bl_file file = {.kind = kind};
+    int code = BL_ARRAY_RESERVE(files->file, files->capacity, files->count + 1, e);
+    if (!code)
+        code = file_set_texts(&file, path, id, fault, e);
+    if (!code)
+        files->file[files->count++] = file;
+    return code;
+}
+
+int bl_files_set_fault(struct bl_files *files, size_t number, const char *fault, struct bl_error *e)
+{
+    struct bl_file *file = &files->file[number];
+    char *before = file->path;
+    int code = file_set_texts(file, before, file->id, fault, e);
+    if (!code)
+        free(before);
+    return code;
 }
 
 void bl_files_ignore(struct bl_files *files, const char *name, int64_t count)

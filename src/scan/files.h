@@ -57,6 +57,9 @@ int bl_files_add(struct bl_files *files, const char *path, size_t id_offset, con
 int bl_files_add_named(struct bl_files *files, const char *path, const char *id, const struct bl_kind *kind,
                        const char *fault, struct bl_error *e);
 
+/* Gives the file a fault, which is copied. */
+int bl_files_set_fault(struct bl_files *files, size_t number, const char *fault, struct bl_error *e);
+
 /* Reads the columns of the lists among them. base: directory that relative paths count from, or NULL. Errors as
  * bl_clip_columns_add's. */
 int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, const char *base,
