@@ -33,7 +33,8 @@ int bl_member_index_add(struct bl_member_index *index, const char *name, int64_t
     int code = BL_ARRAY_RESERVE(index->member, index->capacity, index->members + 1, e);
     if (code)
         return code;
-    code = bl_hash_add(&index->by_name, member_hash(tar, strlen(tar), name, key, name + key + (key > 0)), index->members, e);
+    code = bl_hash_add(&index->by_name, member_hash(tar, strlen(tar), name, key, name + key + (key > 0)),
+                       index->members, e);
     if (code)
         return code;
     index->member[index->members++] = (struct bl_member_entry){

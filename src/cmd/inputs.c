@@ -52,9 +52,10 @@ static const struct bl_option table[] = {
                      "its column of ids [id, else the first]", .placeholder = "COLUMN"),
     BL_OPTION_STRING("attributes-columns", struct bl_inputs, attributes.columns, BL_AFFECTS_LENGTHS,
                      "its columns to join [all others]", .placeholder = "A,B"),
-    BL_OPTION_STRING("attributes-members", struct bl_inputs, attributes_members, BL_AFFECTS_LENGTHS,
-                     "instead of a table: these members of each sample in a tar; the values of .json, the text of others",
-                     .placeholder = "EXTENSION,..."),
+    BL_OPTION_STRING(
+        "attributes-members", struct bl_inputs, attributes_members, BL_AFFECTS_LENGTHS,
+        "instead of a table: these members of each sample in a tar; the values of .json, the text of others",
+        .placeholder = "EXTENSION,..."),
     {0},
 };
 
@@ -274,11 +275,10 @@ static int inputs_make_composite(struct bl_inputs *inputs, const struct bl_cance
             e, BL_EUSAGE,
             "fields cannot be joined to a list of clips or a manifest: its lines have no files of their own (the list "
             "may be a field itself, of sources with a file for each sequence)");
-    *joined = (struct bl_composite){
-        .base = inputs->config.directory,
-        .sources_base = inputs->set.base,
-        .members = &inputs->set.files.members,
-        .parts = 1};
+    *joined = (struct bl_composite){.base = inputs->config.directory,
+                                    .sources_base = inputs->set.base,
+                                    .members = &inputs->set.files.members,
+                                    .parts = 1};
     joined->part[0] = (struct bl_composite_part){.kind = inputs->set.kind, .config = inputs->set.kind_config};
     int code = BL_OK;
     for (int f = 0; f < inputs->config.fields && !code; f++) {
@@ -351,9 +351,8 @@ static int inputs_read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
         code = bl_files_read_lists(&inputs->set.files, inputs->set.kind, inputs->set.base, &cmd->cancel, e);
     if (!code && inputs->attributes.path)
         code = bl_attributes_open(&inputs->set.attributes, &inputs->attributes, &cmd->cancel, e);
-    const struct bl_member_attributes members = {.extensions = inputs->attributes_members,
-                                                 .columns = inputs->attributes.columns,
-                                                 .base = inputs->set.base};
+    const struct bl_member_attributes members = {
+        .extensions = inputs->attributes_members, .columns = inputs->attributes.columns, .base = inputs->set.base};
     if (!code && members.extensions)
         code = bl_member_attributes_open(&inputs->set.attributes, &members, &inputs->set.files, &cmd->cancel, e);
     return code;

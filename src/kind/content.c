@@ -21,7 +21,8 @@ uint64_t bl_content_hash(const void *data, size_t size)
     return size ? content_digest(data, size) : content_digest("", 0);
 }
 
-static int content_digest_ends(const struct bl_input_file *file, const char *path, uint64_t *content, struct bl_error *e)
+static int content_digest_ends(const struct bl_input_file *file, const char *path, uint64_t *content,
+                               struct bl_error *e)
 {
     uint8_t data[8 + 2 * END];
     uint64_t size = (uint64_t)file->status.st_size;

@@ -88,8 +88,9 @@ int bl_input_set_unused(const struct bl_input_set *set, struct bl_buffer *text, 
     const char *id = "";
     int64_t line = 0, unused = set->attributes ? bl_attributes_unused(set->attributes, &id, &line) : 0;
     if (unused)
-        bl_buffer_printf(text, "%s: %s to no sequence, the first in line %" PRId64 " (\"%s\")", bl_attributes_path(set->attributes),
-                         bl_text_plural(a, unused, "row belongs|rows belong"), line, id);
+        bl_buffer_printf(text, "%s: %s to no sequence, the first in line %" PRId64 " (\"%s\")",
+                         bl_attributes_path(set->attributes), bl_text_plural(a, unused, "row belongs|rows belong"),
+                         line, id);
     return bl_buffer_check(text, e);
 }
 

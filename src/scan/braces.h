@@ -1,5 +1,5 @@
-/* Patterns with braces, as shells expand them: "data-{000..099}.tar", "{train,val}.tar". A shell does so before the tool
- * is called, but not in quotes, or in a file. */
+/* Patterns with braces, as shells expand them: "data-{000..099}.tar", "{train,val}.tar". A shell does so before the
+ * tool is called, but not in quotes, or in a file. */
 #ifndef BL_BRACES_H
 #define BL_BRACES_H
 

@@ -77,11 +77,10 @@ static int chunk_add_file(const struct bl_chunks *s, struct bl_chunk_files *out,
         return code;
     struct bl_input *input = out->input;
     out->chunk.input = input;
-    input[count] = (struct bl_input){
-        .path = bl_path_join(s->base, out->file[count].path),
-        .name = out->file[count].path,
-        .id = out->file[count].id,
-        .fault = out->file[count].fault};
+    input[count] = (struct bl_input){.path = bl_path_join(s->base, out->file[count].path),
+                                     .name = out->file[count].path,
+                                     .id = out->file[count].id,
+                                     .fault = out->file[count].fault};
     if (!input[count].path)
         return bl_error_memory(e);
     out->chunk.inputs++;

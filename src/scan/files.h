@@ -12,9 +12,9 @@
 #include "scan/clip_columns.h"
 
 struct bl_file {
-    char *path;                 /* as given, with what was found below it; owned, with the texts below */
-    const char *id;             /* path, or its part below the source folder; of a sample, that of its tar and its key */
-    const char *fault;          /* why it is known to be unusable; or NULL */
+    char *path;        /* as given, with what was found below it; owned, with the texts below */
+    const char *id;    /* path, or its part below the source folder; of a sample, that of its tar and its key */
+    const char *fault; /* why it is known to be unusable; or NULL */
     const struct bl_kind *kind; /* by its name; NULL, while the sources are listed: unknown */
     int line;                   /* of the @list that names it; 0: none does */
     unsigned source : 30;       /* number of the source that it is from */
@@ -36,11 +36,11 @@ struct bl_files {
     const struct bl_kind *kind;                /* of all of them */
     struct bl_ignored ignored[BL_IGNORED_MAX]; /* files in folders that are not inputs, by extension */
     int ignored_count;
-    char *empty_folder;           /* the first source folder without any input; or NULL */
-    int64_t empty_folders;        /* how many there are */
-    struct bl_clip_columns clips; /* of the lists among them */
+    char *empty_folder;             /* the first source folder without any input; or NULL */
+    int64_t empty_folders;          /* how many there are */
+    struct bl_clip_columns clips;   /* of the lists among them */
     struct bl_member_index members; /* of tars, beside the inputs: those that fields or columns were to be made of */
-    int64_t tars;                 /* whose samples are among them */
+    int64_t tars;                   /* whose samples are among them */
 };
 
 /* Counts so many files that are no inputs by the extension of their name; once the table is full, as "others". */

@@ -19,7 +19,7 @@ struct columns {
     struct bl_attributes *a;
     char *extension[EXTENSIONS_MAX]; /* owned */
     int extensions;
-    const char *member[BL_ATTRIBUTE_COLUMNS_MAX]; /* of each column, the extension */
+    const char *member[BL_ATTRIBUTE_COLUMNS_MAX];     /* of each column, the extension */
     struct bl_buffer value[BL_ATTRIBUTE_COLUMNS_MAX]; /* of the present sample, escaped */
     struct bl_buffer name, text, plain;
     struct bl_buffer rows; /* of each sample the values of the columns so far, a tab before each, and a NUL */

@@ -130,22 +130,28 @@ static const struct bl_kind *extension_kind(const struct sampling *s, size_t num
     return kind;
 }
 
-/* By their extensions. Those of a fallback kind, such as captions, are sequences only where nothing else is. */
+/* Whether sequences are of the one kind rather than of the other: captions and labels are beside them. */
+static bool kind_comes_before(const struct bl_kind *kind, const struct bl_kind *other)
+{
+    if (kind->is_fallback != other->is_fallback)
+        return other->is_fallback;
+    return kind->is_fallback && bl_kind_index(kind) < bl_kind_index(other);
+}
+
+/* By their extensions. */
 static int samples_choose_by_kind(struct sampling *s, struct bl_error *e)
 {
     const struct bl_kind *first = NULL;
-    bool primary = false, several = false;
+    bool several = false;
     for (size_t x = 0; x < s->members.extensions; x++) {
         s->kind[x] = extension_kind(s, x);
-        primary |= s->kind[x] && !s->kind[x]->is_fallback;
+        if (s->kind[x] && (!first || kind_comes_before(s->kind[x], first)))
+            first = s->kind[x];
     }
     for (size_t x = 0; x < s->members.extensions; x++) {
-        if (!s->kind[x] || (primary && s->kind[x]->is_fallback && !s->options->kind)) {
+        if (s->kind[x] && kind_comes_before(first, s->kind[x]))
             s->kind[x] = NULL;
-            continue;
-        }
-        first = first ? first : s->kind[x];
-        several |= s->kind[x] != first;
+        several |= s->kind[x] && s->kind[x] != first;
     }
     if (several)
         return extensions_refuse(s, "samples have members of several kinds", true,
@@ -373,8 +379,7 @@ static int samples_take(struct sampling *s, struct bl_error *e)
 
 int bl_samples_expand(struct bl_files *files, const struct bl_samples_options *options, struct bl_error *e)
 {
-    struct sampling s = {
-        .options = options, .file = files->file, .files = files->count, .out = files};
+    struct sampling s = {.options = options, .file = files->file, .files = files->count, .out = files};
     int code = samples_read(&s, e);
     if (!code && !s.tars && options->member)
         code = bl_error_set(e, BL_EUSAGE, "--member chooses members of tars, and no input is one");

@@ -10,8 +10,9 @@
 struct bl_samples_options {
     const char *member;         /* extensions of the sequences, with commas between; NULL: by kind */
     const struct bl_kind *kind; /* of the sequences; NULL: by extension */
-    const struct bl_texts *kept; /* extensions of members that others will ask for, as above: they go into files->members */
-    const char *base;           /* directory that relative paths count from, or NULL */
+    const struct bl_texts
+        *kept;        /* extensions of members that others will ask for, as above: they go into files->members */
+    const char *base; /* directory that relative paths count from, or NULL */
     const struct bl_cancel *cancel;
 };
 

@@ -30,23 +30,28 @@ struct listing {
 
 /* Which files of a folder are inputs: those of the highest rank. A tar beside what may have been packed in it is none;
  * nor is a readme beside tars. */
-static int file_rank(const struct bl_file *file)
+enum rank { RANK_DOCUMENT, RANK_TAR, RANK_FALLBACK, RANK_PRIMARY };
+
+static enum rank file_rank(const struct bl_file *file)
 {
     if (file->tar)
-        return 1;
-    return file->found && file->kind && file->kind->is_fallback ? 0 : 2;
+        return RANK_TAR;
+    if (!file->found || !file->kind || !file->kind->is_fallback)
+        return RANK_PRIMARY;
+    return file->kind->reads_stdin ? RANK_DOCUMENT : RANK_FALLBACK;
 }
 
 /* In a source folder with inputs of higher ranks, other files are ignored. Each source folder is judged by itself. */
 static void files_drop_secondary(struct bl_files *files, size_t first)
 {
     size_t kept = first;
-    int highest = 0;
+    enum rank highest = RANK_DOCUMENT;
     for (size_t i = first; i < files->count; i++)
         highest = file_rank(&files->file[i]) > highest ? file_rank(&files->file[i]) : highest;
     for (size_t i = first; i < files->count; i++) {
         struct bl_file *file = &files->file[i];
-        if (file_rank(file) == highest) {
+        enum rank rank = file_rank(file);
+        if (rank == highest || (rank == RANK_DOCUMENT && highest == RANK_FALLBACK)) {
             files->file[kept++] = *file;
             continue;
         }
@@ -130,8 +135,9 @@ static int path_refuse_compressed_tar(const char *path, struct bl_error *e)
 {
     static const struct {
         const char *suffix, *tool;
-    } names[] = {{".tar.gz", "gunzip"}, {".tgz", "gunzip"},      {".tar.zst", "unzstd --rm"}, {".tzst", "unzstd --rm"},
-                 {".tar.xz", "unxz"},   {".tar.bz2", "bunzip2"}, {".tbz2", "bunzip2"},        {".tar.lz4", "unlz4 --rm"}};
+    } names[] = {{".tar.gz", "gunzip"},    {".tgz", "gunzip"},        {".tar.zst", "unzstd --rm"},
+                 {".tzst", "unzstd --rm"}, {".tar.xz", "unxz"},       {".tar.bz2", "bunzip2"},
+                 {".tbz2", "bunzip2"},     {".tar.lz4", "unlz4 --rm"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (bl_path_has_suffix(path, names[i].suffix))
             return bl_error_set(e, BL_EUSAGE,

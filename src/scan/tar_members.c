@@ -33,10 +33,11 @@ static int members_add_extension(struct bl_tar_members *m, const char *text, con
         }
     }
     if (m->extensions == EXTENSIONS_MAX)
-        return bl_error_set(e, BL_EUSAGE,
-                            "%s: more than %d endings of names, such as \"%s\": the key of a sample ends at the first dot, "
-                            "so that keys must not have dots",
-                            shown, EXTENSIONS_MAX, text);
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "%s: more than %d endings of names, such as \"%s\": the key of a sample ends at the first dot, "
+            "so that keys must not have dots",
+            shown, EXTENSIONS_MAX, text);
     int code = BL_ARRAY_RESERVE(m->extension, m->extension_capacity, m->extensions + 1, e);
     if (!code)
         code = bl_hash_add(&m->by_text, hash, m->extensions, e);

@@ -7,8 +7,9 @@
 #include "base/io.h"
 #include "base/text.h"
 
-#define RECORDS_MAX (1 << 20)   /* bytes of a pax header, or of a long name */
-#define PADDING_MAX (256 << 10) /* bytes after the end that are looked at: tars are padded to a record, of 10 KiB mostly */
+#define RECORDS_MAX (1 << 20) /* bytes of a pax header, or of a long name */
+#define PADDING_MAX                                                                                                    \
+    (256 << 10) /* bytes after the end that are looked at: tars are padded to a record, of 10 KiB mostly */
 #define BYTES_MAX ((int64_t)1 << 60)
 
 struct span {
@@ -56,7 +57,7 @@ static bool field_number(const uint8_t *block, struct span field, int64_t *numbe
     const uint8_t *at = block + field.at, *end = at + field.size;
     *number = 0;
     if (*at == 0x80) {
-        while (++at < end && *number < BYTES_MAX >> 8)
+        while (++at<end && * number<BYTES_MAX>> 8)
             *number = *number << 8 | *at;
         return at == end;
     }
@@ -83,9 +84,7 @@ static bool block_is_header(const uint8_t *block)
 
 static int tar_cut(const struct bl_tar_reader *r, const char *name, struct bl_error *e)
 {
-    char size[32];
-    return bl_error_set(e, BL_EDATA, "cut short at byte %" PRId64 " (%s), in %.200s", r->bytes,
-                        bl_text_size(size, r->bytes), name);
+    return bl_error_set(e, BL_EDATA, "cut short at byte %" PRId64 ", in %.200s", r->bytes, name);
 }
 
 /* Appends what a header's own content is, which is small. */
@@ -230,10 +229,8 @@ static int tar_take_member(struct bl_tar_reader *r, const uint8_t *block, int64_
     size_t size = strlen(name);
     bytes = r->size >= 0 ? r->size : bytes;
     *is_folder = type == '5' || type == 'D' || (type == '\0' && size && name[size - 1] == '/');
-    *member = (struct bl_tar_member){.name = name,
-                                     .begin = r->at + BL_TAR_BLOCK,
-                                     .bytes = bytes,
-                                     .unusable = member_why_unusable(r, type, name)};
+    *member = (struct bl_tar_member){
+        .name = name, .begin = r->at + BL_TAR_BLOCK, .bytes = bytes, .unusable = member_why_unusable(r, type, name)};
     if (type >= '1' && type <= '6')
         bytes = 0; /* these have a size of what they name */
     if (bytes > r->bytes - member->begin)
@@ -261,13 +258,25 @@ static int tar_check_end(struct bl_tar_reader *r, struct bl_error *e)
     return code;
 }
 
-static int tar_refuse_block(const struct bl_tar_reader *r, const uint8_t *block, struct bl_error *e)
+static int tar_refuse_block(const struct bl_tar_reader *r, const uint8_t *block, size_t size, struct bl_error *e)
 {
-    const char *archive = r->at ? NULL : bl_archive_detect(block, BL_TAR_BLOCK);
+    const char *archive = r->at ? NULL : bl_archive_detect(block, size);
     if (archive)
         return bl_error_set(e, BL_EDATA, "no tar, but %s", archive);
     return r->at ? bl_error_set(e, BL_EDATA, "damaged: no header at byte %" PRId64, r->at)
                  : bl_error_set(e, BL_EDATA, "no tar archive");
+}
+
+/* No block is left. */
+static int tar_refuse_end(const struct bl_tar_reader *r, struct bl_error *e)
+{
+    uint8_t head[BL_TAR_BLOCK];
+    if (!r->bytes)
+        return bl_error_set(e, BL_EDATA, "empty file");
+    if (r->at)
+        return bl_error_set(e, BL_EDATA, "cut short at byte %" PRId64 ": it has no end", r->bytes);
+    int code = bl_io_pread(r->fd, head, (size_t)r->bytes, 0, r->path, e);
+    return code ? code : tar_refuse_block(r, head, (size_t)r->bytes, e);
 }
 
 int bl_tar_reader_next(struct bl_tar_reader *r, struct bl_tar_member *member, bool *found, struct bl_error *e)
@@ -279,17 +288,15 @@ int bl_tar_reader_next(struct bl_tar_reader *r, struct bl_tar_member *member, bo
     while (!code && is_folder) {
         const uint8_t *block;
         int64_t bytes;
-        if (!r->bytes)
-            return bl_error_set(e, BL_EDATA, "empty file");
         if (r->bytes - r->at < BL_TAR_BLOCK)
-            return bl_error_set(e, BL_EDATA, "cut short at byte %" PRId64 ": it has no end", r->bytes);
+            return tar_refuse_end(r, e);
         code = tar_read_block(r, r->at, &block, e);
         if (code)
             return code;
         if (block_is_zero(block))
             return tar_check_end(r, e);
         if (!block_is_header(block) || !field_number(block, field_size, &bytes))
-            return tar_refuse_block(r, block, e);
+            return tar_refuse_block(r, block, BL_TAR_BLOCK, e);
         char type = (char)block[FIELD_TYPE];
         if (type == 'L' || type == 'x' || type == 'X') {
             code = tar_take_description(r, type, bytes, e);

@@ -1,5 +1,5 @@
-/* The headers of a tar, one after the other: old, ustar, pax and GNU. What the members hold is skipped. Sources: POSIX.1,
- * pax, "ustar Interchange Format" and "pax Extended Header"; the manual of GNU tar, "Basic Tar Format". */
+/* The headers of a tar, one after the other: old, ustar, pax and GNU. What the members hold is skipped. Sources:
+ * POSIX.1, pax, "ustar Interchange Format" and "pax Extended Header"; the manual of GNU tar, "Basic Tar Format". */
 #ifndef BL_TAR_READER_H
 #define BL_TAR_READER_H
 

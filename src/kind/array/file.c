@@ -23,9 +23,8 @@ static int file_read_next(void *context, void *data, size_t size, struct bl_erro
         if ((int64_t)part > bytes - f->position)
             return bl_error_set(e, BL_EDATA, "truncated: it ends at byte %" PRId64, bytes);
         size_t got = part;
-        int code =
-            f->npz ? bl_npz_read(f->npz, to, part, &got, e) : bl_io_pread(f->input.fd, to, part, f->input.begin + f->position,
-                                                                    f->path, e);
+        int code = f->npz ? bl_npz_read(f->npz, to, part, &got, e)
+                          : bl_io_pread(f->input.fd, to, part, f->input.begin + f->position, f->path, e);
         if (code)
             return code;
         if (got < part)
