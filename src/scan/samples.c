@@ -328,7 +328,7 @@ static int tar_take(const struct sampling *s, struct tar *tar, struct bl_error *
         code = sample_add_file(s, tar, NULL, NULL, 0, NULL, "an empty tar", e);
     if (!code)
         code = tar_take_strays(s, tar, e);
-    if (code)
+    if (code || tar->first == tar->end)
         return code;
     struct bl_tar_entry *entry = s->members.entry;
     qsort_r(entry + tar->first, tar->end - tar->first, sizeof *entry, entry_compare, s->members.text.data);

@@ -202,7 +202,7 @@ test_damaged_tars() {
     # Cut after the scan.
     expect 0 bload scan whole.tar --kind array -o table.tsv
     truncate -s 5000 whole.tar
-    expect 1 bload pack whole.tar --kind array --sequences table.tsv -T 20 -o late
+    expect 1 bload pack --sequences table.tsv -T 20 -o late
     err_has 'whole.tar@'
 }
 
