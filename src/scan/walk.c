@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/input_file.h"
 #include "base/path.h"
 #include "kind/kinds.h"
 
@@ -42,7 +43,7 @@ int bl_walk_stat(const struct bl_walk *walk_folder, const char *path, struct sta
     char *open_path = bl_path_join(walk_folder->base, path);
     if (!open_path)
         return bl_error_memory(e);
-    *there = stat(open_path, status) == 0;
+    *there = bl_input_file_stat(open_path, status) == 0;
     int error = errno;
     free(open_path);
     errno = error;
