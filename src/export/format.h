@@ -27,6 +27,7 @@ struct bl_export_job {
 
 struct bl_export_format {
     const char *name;   /* of --to */
+    const char *reader; /* what reads it: the package, and its class */
     int64_t shard_size; /* without --shard-size */
     int64_t most;       /* bytes of a part */
     bool compresses;    /* whether --compress can be given */

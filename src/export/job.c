@@ -71,17 +71,6 @@ void bl_export_job_free(struct bl_export_job *job)
     job->record = NULL;
 }
 
-int bl_export_job_identify(const struct bl_export_job *job, struct bl_buffer *lines, struct bl_error *e)
-{
-    bl_buffer_printf(lines, "to: %s\nsource: %s\nshard-size: %" PRId64 "\n", job->format->name,
-                     bl_blocks_manifest(job->blocks)->digest, job->shard_size);
-    if (job->compress.on)
-        bl_buffer_printf(lines, "compress: zstd:%d\n", job->compress.level);
-    if (job->field)
-        bl_buffer_printf(lines, "field: %s\n", job->field);
-    return bl_buffer_check(lines, e);
-}
-
 static int job_compare_file(const char *path, const struct bl_buffer *text, struct bl_error *e)
 {
     struct bl_buffer there = {0};

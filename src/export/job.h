@@ -13,9 +13,6 @@
 int bl_export_job_set(struct bl_export_job *job, struct bl_blocks *blocks, struct bl_error *e);
 void bl_export_job_free(struct bl_export_job *job);
 
-/* Appends a "name: value" line for everything that decides the bytes of the export. */
-int bl_export_job_identify(const struct bl_export_job *job, struct bl_buffer *lines, struct bl_error *e);
-
 /* The first block of a part, and how many it has. */
 int64_t bl_export_first_block(const struct bl_export_job *job, int64_t part);
 int64_t bl_export_blocks_of(const struct bl_export_job *job, int64_t part);

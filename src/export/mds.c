@@ -149,6 +149,7 @@ static int mds_finish(const struct bl_export_job *job, struct bl_error *e)
 
 const struct bl_export_format bl_export_mds = {
     .name = "mds",
+    .reader = "MosaicML Streaming: streaming.StreamingDataset",
     .shard_size = (int64_t)64 << 20,
     .most = UINT32_MAX,
     .compresses = true,

@@ -168,5 +168,10 @@ static int energon_finish(const struct bl_export_job *job, struct bl_error *e)
     .shard_size = (int64_t)256 << 20, .most = INT64_MAX, .check = webdataset_check, .bytes = webdataset_bytes,         \
     .name_part = webdataset_name_part, .block = webdataset_block, .end = webdataset_end
 
-const struct bl_export_format bl_export_webdataset = {.name = "webdataset", COMMON};
-const struct bl_export_format bl_export_energon = {.name = "energon", .finish = energon_finish, COMMON};
+const struct bl_export_format bl_export_webdataset = {
+    .name = "webdataset", .reader = "WebDataset: webdataset.WebDataset", COMMON};
+const struct bl_export_format bl_export_energon = {
+    .name = "energon",
+    .reader = "Megatron-Energon: megatron.energon.get_train_dataset, bload.energon.BlockEncoder",
+    .finish = energon_finish,
+    COMMON};

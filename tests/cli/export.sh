@@ -133,7 +133,38 @@ test_status() {
     err_has 'e is an export to mds, not finished yet: the same bload export command goes on'
     expect 0 bload export -q --to mds d --shard-size 1K -o e
     expect 1 bload status e
-    err_has 'e is an export, and finished: bload verify checks it'
-    expect 1 bload info e
+    err_has 'e is an export, and finished: bload info describes it, bload verify checks it'
     expect 2 bload pack -q docs.jsonl --tokenizer bytes -T 64 -o e
+}
+
+test_info() {
+    dataset
+    expect 0 bload export -q --task 0/2 --to mds d --shard-size 1K -o e
+    expect 1 bload info e
+    err_has 'e is an export to mds, not finished yet: the same bload export command goes on'
+    expect 0 bload export -q --to mds d --shard-size 1K --compress zstd:5 -o z
+    digest=$(bload info --json d | sed -n 's/^  "checksum": "\(.*\)",/\1/p')
+    expect 0 bload info z
+    out_is <<END
+export      mds, read by MosaicML Streaming: streaming.StreamingDataset
+dataset     ../d, its manifest's checksum is $digest
+blocks      $(bload info --json d | word blocks) in $(find z -name 'shard.*' | wc -l) files
+size        13.0 KiB, zstd level 5: $(cat z/shard.* | wc -c | awk '{ printf "%.1f", $1 / 1024 }') KiB
+made by     $(bload --version)
+END
+    expect 0 bload info --json z
+    is "mds ../d $digest 5 null" \
+        "$(for name in export dataset dataset_checksum compress_level field; do word $name <"$OUT"; done | xargs)"
+    is "$(cat z/shard.* | wc -c) $(find z -name 'shard.*' | wc -l)" "$(word file_bytes <"$OUT") $(word files <"$OUT")"
+    expect 0 bload export -q --to megatron --field tokens d -o g
+    expect 0 bload info g
+    out_has 'field       tokens'
+    out_has ', not compressed'
+    # One that this version cannot describe is no dataset either.
+    sed -i 's/to: mds/to: wds/' z/export.json
+    expect 1 bload info z
+    err_has 'z/export.json: this version does not know its configuration'
+    sed -i 's/"dataset"/"data"/' z/export.json
+    expect 1 bload info z
+    err_has 'z/export.json: it has no configuration, or no dataset'
 }
