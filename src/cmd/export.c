@@ -15,6 +15,7 @@ struct exporting {
     struct bl_compress compress;
     int64_t shard_size;
     const char *field;
+    bool ids;
     struct bl_task task;
     struct bl_progress_bar bar;
 };
@@ -35,6 +36,9 @@ static const struct bl_option table[] = {
     BL_OPTION_STRING("field", struct exporting, field, BL_AFFECTS_NOTHING,
                      "of megatron: the field with the tokens [the only one with an integer a step]",
                      .placeholder = "NAME", .command_line_only = true),
+    BL_OPTION_FLAG("ids", struct exporting, ids, BL_AFFECTS_NOTHING,
+                   "of mds, webdataset and energon: also the ids of the sequences in each block, as JSON",
+                   .command_line_only = true),
     {0},
 };
 
@@ -93,6 +97,7 @@ static int export_run(struct bl_cmd *cmd, struct exporting *x)
                                               .compress = x->compress,
                                               .shard_size = x->shard_size,
                                               .field = x->field,
+                                              .ids = x->ids,
                                               .task = x->task,
                                               .workers = bl_cmd_workers(&cmd->common),
                                               .cancel = &cmd->cancel,

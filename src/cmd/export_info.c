@@ -18,8 +18,8 @@ static void export_info_format(const struct bl_export_info *info, struct bl_buff
         bl_text_append_masked(out, c->field);
         bl_buffer_byte(out, '\n');
     }
-    bl_buffer_printf(out, "blocks      %s in %s\n", bl_text_count(blocks, d->blocks),
-                     bl_text_plural(files, d->parts, "file"));
+    bl_buffer_printf(out, "blocks      %s%s in %s\n", bl_text_count(blocks, d->blocks),
+                     c->ids ? " with the ids of their sequences" : "", bl_text_plural(files, d->parts, "file"));
     bl_buffer_printf(out, "size        %s, ", bl_text_size(size, info->bytes));
     if (c->compress.on)
         bl_buffer_printf(out, "zstd level %d: %s\n", c->compress.level, bl_text_size(size, info->file_bytes));

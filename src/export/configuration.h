@@ -9,7 +9,8 @@ struct bl_export_configuration {
     struct bl_compress compress;
     int64_t shard_size;
     char field[BL_FIELD_NAME_MAX]; /* "": not given */
-    char source[BL_DIGEST_SIZE];   /* the digest of the dataset's manifest */
+    bool ids;
+    char source[BL_DIGEST_SIZE]; /* the digest of the dataset's manifest */
 };
 
 /* Appends the lines of a job. */

@@ -213,6 +213,8 @@ static int export_prepare(struct exporting *x, struct bl_error *e)
                                     .compress = r->compress,
                                     .output = r->output,
                                     .field = r->field,
+                                    .ids = r->ids,
+                                    .cancel = r->cancel,
                                     .shard_size = r->shard_size};
     code = bl_export_job_set(&x->job, &x->blocks, e);
     if (!code)

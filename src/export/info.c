@@ -38,6 +38,7 @@ int bl_export_info_json(const struct bl_export_info *info, struct bl_buffer *out
     bl_jansson_set(&object, "file_bytes", json_integer(info->file_bytes));
     bl_jansson_set(&object, "compress_level", c->compress.on ? json_integer(c->compress.level) : json_null());
     bl_jansson_set(&object, "field", *c->field ? bl_jansson_escaped(c->field) : json_null());
+    bl_jansson_set(&object, "ids", json_boolean(c->ids));
     bl_jansson_set(&object, "reader", json_string(c->format->reader));
     bl_jansson_set(&object, "bload", json_string(d->tool));
     return bl_jansson_append(object, out, e);

@@ -104,7 +104,9 @@ static int job_restore(struct verifying *v, struct bl_error *e)
     v->job.shard_size = c->shard_size;
     v->job.output = v->request->dir;
     v->job.field = *c->field ? c->field : NULL;
+    v->job.ids = c->ids;
     v->job.compares = true;
+    v->job.cancel = v->request->cancel;
     return BL_OK;
 }
 

@@ -40,6 +40,33 @@ test_a_view_and_compression() {
     err_has 'z was not made of d as it is now'
 }
 
+test_ids() {
+    dataset
+    for format in mds webdataset energon; do
+        expect 0 bload export -q --ids --to $format d --shard-size 8K -o $format
+        expect 0 bload verify $format --against d
+        for task in 1 0; do expect 0 bload export -q --ids --task $task/2 --to $format d --shard-size 8K -o again; done
+        expect 0 bload export -q --ids --to $format d --shard-size 8K -o again
+        diff -r $format again
+        expect 2 bload export -q --to $format d --shard-size 8K -o $format
+        err_has 'ids is "true" there, and not recorded here'
+        rm -rf again
+    done
+    is 'docs.jsonl#0' "$(tar xOf webdataset/blocks-000000.tar 00000000.ids.json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0])')"
+    expect 0 bload info mds
+    out_has 'with the ids of their sequences in '
+    expect 2 bload export --ids --to megatron d -o m
+    err_has '--ids: files of megatron have tokens alone, and no place for ids'
+    sed -i s/docs.jsonl#0/docs.jsonl#9/ mds/shard.00000.mds
+    expect 1 bload verify mds --against d
+    err_has 'shard.00000.mds: it differs from the dataset after '
+    awk -F '\t' 'BEGIN { print "id,ids" } NR > 1 { print $1 "," NR }' d/sequences.tsv >ids.csv
+    expect 0 bload pack -q docs.jsonl --tokenizer bytes -T 64 --attributes ids.csv -o named
+    expect 2 bload export --ids --to mds named -o m
+    err_has '--ids: the dataset has a field or attribute of the name ids already'
+    [ ! -e m ] || fail "m was made"
+}
+
 test_lost_and_damaged_files() {
     dataset
     expect 0 bload export -q --to mds d --shard-size 1K -o e
