@@ -155,7 +155,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def say(text: str) -> None:
-    print(f"bload: {text}", file=sys.stderr, flush=True)
+    print(f"bload.chat: {text}", file=sys.stderr, flush=True)
 
 
 def write(template: Template, arguments: argparse.Namespace, out: BinaryIO) -> int:

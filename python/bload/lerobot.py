@@ -595,6 +595,10 @@ def convert(root: str, out: str, columns: Optional[Sequence[str]] = None) -> Rep
     return Report(info.episodes, info.frames, [feature.field for feature in features], notes)
 
 
+def say(text: str) -> None:
+    print(f"bload.lerobot: {text}", file=sys.stderr, flush=True)
+
+
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bload.lerobot", description="Make a LeRobot dataset (v3) ready for bload pack -c "
                                      "DIR2/fields.yaml: arrays and lists of clips of its episodes.")
@@ -606,15 +610,15 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     try:
         report = convert(given.dataset, given.output, given.columns.split(",") if given.columns else None)
     except (OptionError, MissingError) as error:
-        print(f"bload.lerobot: {error}", file=sys.stderr)
+        say(str(error))
         return 2
     except (Error, OSError) as error:
-        print(f"bload.lerobot: {error}", file=sys.stderr)
+        say(str(error))
         return 1
     for note in report.notes:
-        print(f"bload.lerobot: {note}", file=sys.stderr)
-    print(f"bload.lerobot: {report.episodes} episodes of {report.frames} frames, fields {', '.join(report.fields)}; "
-          f"bload pack -c {os.path.join(given.output, 'fields.yaml')} -o OUT", file=sys.stderr)
+        say(note)
+    say(f"{report.episodes} episodes of {report.frames} frames, fields {', '.join(report.fields)}; "
+        f"bload pack -c {os.path.join(given.output, 'fields.yaml')} -o OUT")
     return 0
 
 

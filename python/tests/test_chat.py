@@ -383,7 +383,7 @@ class Processes(Runs):
             process.stdout.readline()
             process.send_signal(number)
             out, err = process.communicate(timeout=60)
-            self.assertEqual((process.returncode, err.decode().splitlines()[-1]), (130, "bload: interrupted"))
+            self.assertEqual((process.returncode, err.decode().splitlines()[-1]), (130, "bload.chat: interrupted"))
             self.assertNotIn(b"Traceback", err)
             self.assertIn("KeyboardInterrupt", json.loads(out.splitlines()[-1])["error"])
 
