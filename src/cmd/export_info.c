@@ -20,9 +20,9 @@ static void export_info_format(const struct bl_export_info *info, struct bl_buff
     }
     bl_buffer_printf(out, "blocks      %s%s in %s\n", bl_text_count(blocks, d->blocks),
                      c->ids ? " with the ids of their sequences" : "", bl_text_plural(files, d->parts, "file"));
-    bl_buffer_printf(out, "size        %s, ", bl_text_size(size, info->bytes));
+    bl_buffer_printf(out, "size        %s, ", bl_text_size(size, d->bytes));
     if (c->compress.on)
-        bl_buffer_printf(out, "zstd level %d: %s\n", c->compress.level, bl_text_size(size, info->file_bytes));
+        bl_buffer_printf(out, "zstd level %d: %s\n", c->compress.level, bl_text_size(size, d->file_bytes));
     else
         bl_buffer_text(out, "not compressed\n");
     bl_buffer_text(out, "made by     bload ");

@@ -75,7 +75,7 @@ static int part_read(struct bl_export_description *d, int64_t part, const json_t
     struct bl_export_record *record = &d->record[part];
     const char *name;
     int code = bl_jansson_get_text(entry, "name", &name, e);
-    if (!code && (!*name || strchr(name, '/') || strlen(name) >= BL_EXPORT_NAME_MAX))
+    if (!code && (!*name || *name == '.' || strchr(name, '/') || strlen(name) >= BL_EXPORT_NAME_MAX))
         code = bl_error_set(e, BL_EDATA, "the name of a file is invalid");
     if (!code)
         snprintf(d->name[part], BL_EXPORT_NAME_MAX, "%s", name);
@@ -120,8 +120,12 @@ static int description_read_parts(struct bl_export_description *d, const json_t 
     d->record = calloc((size_t)d->parts, sizeof *d->record);
     if (!d->name || !d->record)
         return bl_error_memory(e);
-    for (int64_t part = 0; part < d->parts && !code; part++)
+    for (int64_t part = 0; part < d->parts && !code; part++) {
         code = part_read(d, part, json_array_get(files, (size_t)part), e);
+        if (!code && (__builtin_add_overflow(d->bytes, d->record[part].bytes, &d->bytes) ||
+                      __builtin_add_overflow(d->file_bytes, bl_export_file_bytes(&d->record[part]), &d->file_bytes)))
+            code = bl_error_set(e, BL_EDATA, "its files have more bytes than there can be");
+    }
     return code;
 }
 

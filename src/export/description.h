@@ -13,6 +13,8 @@ struct bl_export_description {
     char *dataset;       /* where the dataset was, relative to the export */
     char *tool;          /* the version that wrote it */
     int64_t blocks;
+    int64_t bytes;      /* of all files, before compression */
+    int64_t file_bytes; /* as they are */
     int64_t parts;
     char (*name)[BL_EXPORT_NAME_MAX]; /* [parts] of their files */
     struct bl_export_record *record;  /* [parts] */

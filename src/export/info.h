@@ -8,8 +8,6 @@
 struct bl_export_info {
     struct bl_export_description description;
     struct bl_export_configuration configuration;
-    int64_t bytes;      /* of all files, before compression */
-    int64_t file_bytes; /* as they are */
 };
 
 /* Reads export.json, and none of the files. Errors as of bl_export_description_read. Free with bl_export_info_free. */

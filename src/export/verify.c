@@ -174,9 +174,7 @@ int bl_export_verify_run(struct bl_export_verify *request, struct bl_error *e)
     if (!code)
         code = request->against ? parts_compare(&v, e) : parts_check(&v, e);
     request->files = v.there.parts;
-    request->bytes = 0;
-    for (int64_t part = 0; part < v.there.parts; part++)
-        request->bytes += bl_export_file_bytes(&v.there.record[part]);
+    request->bytes = v.there.file_bytes;
     for (int64_t part = 0; v.fault && part < v.job.parts; part++)
         free(v.fault[part]);
     free(v.fault);

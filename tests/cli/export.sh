@@ -92,6 +92,13 @@ test_lost_and_damaged_files() {
     expect 1 bload verify e --against d
     err_has 'index.json: it differs'
     expect 0 bload verify e
+    cp e/export.json kept.json
+    sed 's/shard.00000.mds/../' kept.json >e/export.json
+    expect 1 bload verify e
+    err_has 'e/export.json: the name of a file is invalid'
+    sed 's/"bytes": [0-9]*/"bytes": 9223372036854775807/' kept.json >e/export.json
+    expect 1 bload info e
+    err_has 'e/export.json: its files have more bytes than there can be'
     echo x >e/export.json
     expect 1 bload verify e
     err_has 'e/export.json: line 1: '
