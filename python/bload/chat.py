@@ -59,7 +59,7 @@ def work(connection: Any, others: List[Any], template: Template, keep: List[str]
     try:
         while True:
             connection.send([convert(template, keep, line) for line in connection.recv()])
-    except (EOFError, BrokenPipeError):
+    except (EOFError, ConnectionError):
         pass
 
 
