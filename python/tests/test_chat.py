@@ -1,4 +1,5 @@
 """Chats become the ids of Transformers, and masks of what the assistant says."""
+import argparse
 import contextlib
 import glob
 import gzip
@@ -9,12 +10,14 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import unittest
 import unittest.mock
 
 import numpy as np
 
 import bload
+import bload.chat
 import bload.lines
 import chats
 import tool
@@ -349,6 +352,28 @@ class Command(Runs):
                 (("--model", self.folder, "--workers", "0", name), "argument --workers: invalid")):
             self.assertIn(fault, self.chat(*arguments, status=2)[1])
         self.chat("--model", several, "--template", "tool_use", name)
+
+
+class Order(unittest.TestCase):
+    def test(self):
+        """Results come in order, the other workers go on while one is slow, and what waits is bounded."""
+        read = []
+
+        def chunks(_):
+            for number in range(60):
+                read.append(number)
+                yield [bload.lines.Line("file", number, 0, b"")]
+
+        def convert(_, keep, line):
+            time.sleep(2 * (line.number == 0))
+            return bload.chat.Result(f"{line.number}", "")
+
+        with unittest.mock.patch("bload.chat.chunks", chunks), unittest.mock.patch("bload.chat.convert", convert):
+            results = bload.chat.results(None, argparse.Namespace(workers=3, files=[], keep=[]))
+            found = [next(results).line]
+            self.assertEqual(len(read), 2 * 3 + 1)
+            found += [result.line for result in results]
+        self.assertEqual(found, [str(number) for number in range(60)])
 
 
 class Processes(Runs):
