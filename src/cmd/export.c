@@ -60,12 +60,12 @@ static void export_print_summary(const struct exporting *x, const struct bl_expo
     if (!x->task.set)
         bl_cmd_print("%s: %s in %s, %s", x->output, blocks, files, size);
     else if (made->missing)
-        bl_cmd_print("%s, task %" PRId64 " of %" PRId64 ": done; %" PRId64 " of %s are missing yet", x->output,
-                     x->task.index, x->task.count, made->missing, files);
+        bl_cmd_print("%s, task %" PRId64 " of %" PRId64 ": done; %" PRId64 " of %s %s missing yet", x->output,
+                     x->task.index, x->task.count, made->missing, files, made->missing == 1 ? "is" : "are");
     else
-        bl_cmd_print("%s, task %" PRId64 " of %" PRId64 ": done; all of %s are there: run the command without --task "
-                     "to finish the export",
-                     x->output, x->task.index, x->task.count, files);
+        bl_cmd_print("%s, task %" PRId64 " of %" PRId64 ": done; no file is missing: run the command without --task to "
+                     "finish the export",
+                     x->output, x->task.index, x->task.count);
 }
 
 static int export_check(struct bl_cmd *cmd, struct exporting *x)

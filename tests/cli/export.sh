@@ -120,6 +120,13 @@ test_going_on_and_tasks() {
     cp d/manifest.json e/blocks-000001.tar
     expect 0 bload export -q --to energon d --shard-size 2K -o e
     diff -r e whole
+    # The one file of megatron is begun again.
+    expect 0 bload export -q --to megatron d -o one
+    expect 0 bload export --task 0/2 --to megatron d -o m
+    err_has '1 of 1 file is missing yet'
+    printf half >m/.bload/shard-00000000.data
+    expect 0 bload export -q --to megatron d -o m
+    diff -r m one
 }
 
 test_what_is_refused() {
