@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "store/jansson.h"
 
 /* NULL: out of memory. */
 static json_t *id_value(const char *id)
 {
-    json_t *value = json_string(id); /* NULL, too, if it is not UTF-8 */
-    return value ? value : bl_jansson_escaped(id);
+    size_t size = strlen(id);
+    return bl_utf8_valid(id, size) == size ? json_stringn(id, size) : bl_jansson_escaped(id);
 }
 
 /* Sets size[row] to the bytes of each id, with its quotes. */
