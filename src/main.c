@@ -24,6 +24,7 @@ static const struct {
     {"info", bl_cmd_info, "show what is in a dataset"},
     {"status", bl_cmd_status, "show the progress of a dataset"},
     {"slurm", bl_cmd_slurm, "make a dataset on a Slurm cluster"},
+    {"doctor", bl_cmd_doctor, "look at this machine: what is there, what to do"},
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)

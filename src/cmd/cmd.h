@@ -29,6 +29,7 @@ int bl_cmd_verify(int argc, char **argv);
 int bl_cmd_info(int argc, char **argv);
 int bl_cmd_status(int argc, char **argv);
 int bl_cmd_slurm(int argc, char **argv);
+int bl_cmd_doctor(int argc, char **argv);
 
 /* The options of every command. */
 struct bl_common {

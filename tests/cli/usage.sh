@@ -1,6 +1,6 @@
 # Wrong usage, help, and output that cannot be written.
 # shellcheck shell=bash disable=SC2317
-commands='scan plan compare pack finish verify info status slurm'
+commands='scan plan compare pack view export finish verify info status slurm doctor'
 
 test_no_command_shows_help_and_fails() {
     expect 2 bload
@@ -127,6 +127,7 @@ verify none
 verify --task 0/2 none
 status none
 slurm -c none.yaml -o d --tasks 2
+doctor none
 END
 }
 
