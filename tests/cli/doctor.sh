@@ -6,9 +6,13 @@ verdict() {
     grep -E "^  $1 +$2  +" "$OUT" | grep -qF -e "$3" || fail "no '$1 $2 $3' in: $(cat "$OUT" "$ERR")"
 }
 
+sanitizer_skip() {
+    case $BLOAD in */build/*san/*) skip "$1" ;; esac
+}
+
 # poor WHAT STATUS: the doctor on a machine that lacks that; see poor_machine.c.
 poor() {
-    case $BLOAD in */build/*san/*) skip 'a sanitizer is to be the first library' ;; esac
+    sanitizer_skip 'a sanitizer is to be the first library'
     mkdir -p dir
     [ -e poor.so ] || "${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o poor.so "$BLOAD_ROOT/tests/cli/poor_machine.c" -ldl
     expect "$2" env LD_PRELOAD="$PWD/poor.so" POOR="$1" "$BLOAD" doctor dir
@@ -97,7 +101,7 @@ test_few_descriptors() {
 }
 
 test_limits_of_addresses_and_files() {
-    case $BLOAD in */build/*san/*) skip 'a sanitizer takes terabytes of addresses' ;; esac
+    sanitizer_skip 'a sanitizer takes terabytes of addresses'
     mkdir dir
     (ulimit -v 200000 && no_slurm 1 bload doctor dir)
     verdict fault 'address space' 'at most 195.3 MiB: threads will not start: raise ulimit -v'
@@ -153,12 +157,14 @@ test_a_layer_of_a_container() {
 }
 
 test_a_container_without_proc_and_sys() {
+    sanitizer_skip 'a sanitizer needs /proc'
     own 'mount -t tmpfs tmpfs /proc; mount -t tmpfs tmpfs /sys' 0
     verdict warning 'control group' 'cannot be read (/proc/self/cgroup, /sys/fs/cgroup): limits of a container or job are not seen'
     verdict ok 'decoder process' started
 }
 
 test_limits_of_a_container() {
+    sanitizer_skip 'a sanitizer needs /proc'
     local group='mount -t tmpfs tmpfs /proc; mount -t tmpfs tmpfs /sys; mkdir -p /proc/self /sys/fs/cgroup; echo 0::/ >/proc/self/cgroup'
     own "$group; echo 100000000 >/sys/fs/cgroup/memory.max; echo 50000 100000 >/sys/fs/cgroup/cpu.max" 1
     verdict fault memory '95.4 MiB, the limit of the control group: a worker that decodes video takes 128.0 MiB and its blocks: give more'
@@ -191,6 +197,16 @@ test_a_poor_sandbox() {
     poor processes 1
     verdict ok 'shared memory' memfd
     verdict fault 'decoder process' 'cannot start a process: Resource temporarily unavailable'
+}
+
+# See gpu_fake.sh.
+test_a_gpu_of_test_doubles() {
+    [ -n "${FAKE_DRIVER-}" ] || skip 'built without CUDA'
+    mkdir dir
+    LD_LIBRARY_PATH=$FAKE_DRIVER FAKE_REPORT=report no_slurm 0 bload doctor dir
+    verdict ok build 'with CUDA '
+    verdict ok NVDEC 'decodes H.264, HEVC'
+    is 0 "$(awk '$1 == "contexts" { print $3 }' report)"
 }
 
 test_slurm() {
