@@ -119,7 +119,11 @@ int bl_cmd_doctor(int argc, char **argv)
                  "Looks at the machine, and at a directory that is to hold datasets (the working directory, if none\n"
                  "is named): versions, decoders, limits, isolation, the file system and how fast it writes, GPUs,\n"
                  "Slurm. Says of each point that it is ok, or what to do. Status 1: something that bload needs is\n"
-                 "missing."};
+                 "missing.",
+        .usual = "json quiet h help",
+        .examples = "-q .\n"
+                    "--json datasets",
+        .operands = "directories"};
     const struct bl_option_group groups[] = {{"Output", table, &x}, {"General", bl_common_table, &cmd.common}, {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (code || cmd.common.help)
