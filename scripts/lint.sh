@@ -50,6 +50,7 @@ within store store/ plan/ kind/ base/
 within scan scan/ kind/ store/ run/pipeline.h base/
 within export export/ run/ store/ kind/ base/
 within packing packing/ scan/ plan/ store/ run/ kind/ base/
+within doctor doctor/ run/ store/ plan/ kind/ base/ bload.h
 within run run/ store/ plan/ kind/ base/ bload.h
 grep -rnE '\b(printf|puts|putchar|perror|abort|exit|_exit|assert) *\(' src --include='*.[ch]' | grep -vE '^src/(cmd/|main\.c|run/signals\.c|kind/isolated/(fork_server|decoder_loop)\.c)|^[^:]*:[0-9]*: *(\*|/\*)' |
     report "only src/cmd prints, nobody ends the process"

@@ -8,11 +8,9 @@
 #include "bload.h"
 #include "cmd/cmd.h"
 
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *summary;
-} commands[] = {
+static int command_complete(int argc, char **argv);
+
+static const struct bl_command commands[] = {
     {"scan", bl_cmd_scan, "list sources and the exact length of every sequence in them"},
     {"plan", bl_cmd_plan, "decide which sequence goes into which block, and where"},
     {"compare", bl_cmd_compare, "show every strategy side by side"},
@@ -24,9 +22,17 @@ static const struct {
     {"info", bl_cmd_info, "show what is in a dataset"},
     {"status", bl_cmd_status, "show the progress of a dataset"},
     {"slurm", bl_cmd_slurm, "make a dataset on a Slurm cluster"},
+    {"doctor", bl_cmd_doctor, "look at this machine: what is there, what to do"},
+    {"completion", command_complete, "print a script by which a shell completes these commands"},
+    {0},
 };
 
-#define COMMANDS (sizeof commands / sizeof *commands)
+#define COMMANDS (sizeof commands / sizeof *commands - 1)
+
+static int command_complete(int argc, char **argv)
+{
+    return bl_cmd_completion(commands, argc, argv);
+}
 
 static void help_print(FILE *out)
 {
@@ -37,8 +43,9 @@ static void help_print(FILE *out)
         "no deadlock.\n\ncommands:\n",
         out);
     for (size_t i = 0; i < COMMANDS; i++)
-        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
-    fputs("\n  bload help COMMAND      its options, as bload COMMAND --help\n  bload --version, -V     the version\n\n"
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("\n  bload COMMAND -h        its usual options, and examples\n"
+          "  bload help COMMAND      all of them, as bload COMMAND --help\n  bload --version, -V     the version\n\n"
           "The first dataset: bload pack videos/ --size 224x224 -T longest -o dataset\n",
           out);
 }

@@ -44,6 +44,11 @@ bool bl_options_find(const struct bl_options *o, const char *name, size_t size, 
     return option_find(o, name, size, 0, false, match);
 }
 
+bool bl_options_find_flag(const struct bl_options *o, const char *name, size_t size, struct bl_option_match *match)
+{
+    return option_find(o, name, size, 0, true, match);
+}
+
 /* Returns ": did you mean --strategy?", or see if no name is near. flags: suggest only flags of this command. */
 static const char *option_suggest(const struct bl_options *o, const char *name, size_t size, bool flags,
                                   const char *see, char text[OPTION_SUGGESTION_SIZE])

@@ -163,6 +163,9 @@ struct bl_option_match {
 /* Finds an option by a name of size bytes. */
 bool bl_options_find(const struct bl_options *o, const char *name, size_t size, struct bl_option_match *match);
 
+/* The same among the flags of this command. */
+bool bl_options_find_flag(const struct bl_options *o, const char *name, size_t size, struct bl_option_match *match);
+
 /* Whether the named option may be given more than once. */
 bool bl_options_repeats(const struct bl_options *o, const char *name);
 

@@ -41,7 +41,8 @@ static void help_append_wrapped(struct bl_buffer *out, const char *text, int col
     }
 }
 
-static void option_append_help(const struct bl_option *option, struct bl_buffer *out)
+/* size: bytes of its help. */
+static void option_append_help(const struct bl_option *option, size_t size, struct bl_buffer *out)
 {
     const int column = 30;
     size_t start = out->size;
@@ -52,7 +53,7 @@ static void option_append_help(const struct bl_option *option, struct bl_buffer 
     else
         bl_buffer_printf(out, "%*s", column - used, "");
     struct bl_buffer text = {0};
-    bl_buffer_text(&text, option->help);
+    bl_buffer_append(&text, option->help, size);
     if (option->initial && option->type != &bl_option_flag)
         bl_buffer_printf(&text, " [%s]", option->initial);
     help_append_wrapped(out, text.data ? text.data : "", column);
@@ -68,6 +69,18 @@ void bl_options_help(const struct bl_options *o, struct bl_buffer *out)
             continue;
         bl_buffer_printf(out, "\n%s:\n", o->group[g].title);
         for (const struct bl_option *option = o->group[g].options; option->name; option++)
-            option_append_help(option, out);
+            option_append_help(option, strlen(option->help), out);
     }
+}
+
+int bl_options_help_some(const struct bl_options *o, const char *names, struct bl_buffer *out, struct bl_error *e)
+{
+    struct bl_option_match match;
+    for (size_t size; *names; names += size + (names[size] == ' ')) {
+        size = strcspn(names, " ");
+        if (!bl_options_find_flag(o, names, size, &match))
+            return bl_error_set(e, BL_EFAIL, "there is no option %.*s", (int)size, names);
+        option_append_help(match.option, strcspn(match.option->help, ";"), out);
+    }
+    return BL_OK;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/option_completion.h"
 #include "base/option_help.h"
 #include "base/output.h"
 #include "base/path.h"
@@ -23,8 +24,9 @@
 #define COMMON                                                                                                         \
     BL_OPTION_FLAG("quiet", struct bl_common, quiet, BL_AFFECTS_NOTHING,                                               \
                    "no progress and no summary; faults are always reported", .letter = 'q'),                           \
-        BL_OPTION_FLAG("help", struct bl_common, help, BL_AFFECTS_NOTHING, "this text", .letter = 'h',                 \
-                       .command_line_only = true)
+        BL_OPTION_FLAG("h", struct bl_common, usual, BL_AFFECTS_NOTHING, "the usual options, and examples",            \
+                       .letter = 'h', .command_line_only = true),                                                      \
+        BL_OPTION_FLAG("help", struct bl_common, help, BL_AFFECTS_NOTHING, "all options", .command_line_only = true)
 
 const struct bl_option bl_common_table[] = {COMMON, {0}};
 
@@ -109,11 +111,55 @@ int bl_cmd_write_masked(struct bl_buffer *text, struct bl_error *e)
     return bl_cmd_write(NULL, text, e);
 }
 
+static void help_append_all(struct bl_cmd *cmd, struct bl_buffer *text)
+{
+    bl_buffer_printf(text, "usage: bload %s %s\n", cmd->name, cmd->usage);
+    bl_options_help(&cmd->options, text);
+}
+
+/* The ways to call it, without what it does; the usual options; examples. */
+static int help_append_usual(struct bl_cmd *cmd, struct bl_buffer *text)
+{
+    const char *does = strstr(cmd->usage, "\n\n");
+    int ways = does ? (int)(does - cmd->usage) : (int)strlen(cmd->usage);
+    bl_buffer_printf(text, "usage: bload %s %.*s\n\n", cmd->name, ways, cmd->usage);
+    int code = bl_options_help_some(&cmd->options, cmd->usual, text, &cmd->error);
+    bl_buffer_text(text, "\nexamples:\n");
+    for (const char *line = cmd->examples; *line;) {
+        int size = (int)strcspn(line, "\n");
+        bl_buffer_printf(text, "  bload %s %.*s\n", cmd->name, size, line);
+        line += size + (line[size] == '\n');
+    }
+    bl_buffer_printf(text, "\nAll options: bload %s --help, man bload-%s\n", cmd->name, cmd->name);
+    return code;
+}
+
 static int cmd_print_help(struct bl_cmd *cmd)
 {
     struct bl_buffer text = {0};
-    bl_buffer_printf(&text, "usage: bload %s %s\n", cmd->name, cmd->usage);
-    bl_options_help(&cmd->options, &text);
+    int code = BL_OK;
+    if (cmd->common.help)
+        help_append_all(cmd, &text);
+    else
+        code = help_append_usual(cmd, &text);
+    cmd->common.help = true;
+    if (!code)
+        code = bl_cmd_write(NULL, &text, &cmd->error);
+    bl_buffer_free(&text);
+    return code;
+}
+
+static int cmd_print_completion(struct bl_cmd *cmd, const char *name)
+{
+    int shell = 0;
+    struct bl_buffer text = {0};
+    while (bl_shell_names[shell] && strcmp(bl_shell_names[shell], name) != 0)
+        shell++;
+    if (!bl_shell_names[shell])
+        return bl_error_set(&cmd->error, BL_EUSAGE, "unknown shell \"%s\" (see bload completion --help)", name);
+    bl_options_completion(&cmd->options, (enum bl_shell)shell, cmd->name, cmd->operands ? cmd->operands : "files",
+                          &text);
+    cmd->common.help = true;
     int code = bl_cmd_write(NULL, &text, &cmd->error);
     bl_buffer_free(&text);
     return code;
@@ -130,11 +176,14 @@ int bl_cmd_options(struct bl_cmd *cmd, const struct bl_option_group *groups)
 int bl_cmd_parse(struct bl_cmd *cmd, const struct bl_option_group *groups, int argc, char **argv)
 {
     int code = bl_cmd_options(cmd, groups);
+    const size_t size = sizeof BL_COMPLETION_FLAG - 1;
     if (code)
         return code;
+    if (argc == 2 && strncmp(argv[1], BL_COMPLETION_FLAG, size) == 0)
+        return cmd_print_completion(cmd, argv[1] + size);
     code = bl_options_parse(&cmd->options, argc - 1, argv + 1, &cmd->error);
     /* A user who asks for help in a wrong command line gets help. */
-    return cmd->common.help ? cmd_print_help(cmd) : code;
+    return cmd->common.help || cmd->common.usual ? cmd_print_help(cmd) : code;
 }
 
 int bl_cmd_directory(struct bl_cmd *cmd, const char **dir)

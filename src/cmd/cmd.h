@@ -29,10 +29,22 @@ int bl_cmd_verify(int argc, char **argv);
 int bl_cmd_info(int argc, char **argv);
 int bl_cmd_status(int argc, char **argv);
 int bl_cmd_slurm(int argc, char **argv);
+int bl_cmd_doctor(int argc, char **argv);
+
+struct bl_command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+};
+
+/* bload completion. commands: all of them, ended by one without a name. */
+int bl_cmd_completion(const struct bl_command *commands, int argc, char **argv);
 
 /* The options of every command. */
 struct bl_common {
-    bool help, quiet;
+    bool help;  /* some help was asked for, and printed */
+    bool usual; /* that of the usual options */
+    bool quiet;
     int64_t jobs; /* threads; 0: one per processor, see bl_cmd_workers */
 };
 
@@ -43,8 +55,11 @@ int bl_cmd_workers(const struct bl_common *common);
 
 /* The state of a command. */
 struct bl_cmd {
-    const char *name;  /* "scan" */
-    const char *usage; /* "SOURCE... [options]" and what the command does, for --help */
+    const char *name;     /* "scan" */
+    const char *usage;    /* "SOURCE... [options]" and what the command does, for --help */
+    const char *usual;    /* names of the options that -h shows, in this order, separated by spaces */
+    const char *examples; /* for -h: lines without "bload NAME " */
+    const char *operands; /* for completion: see bl_options_completion; NULL: "files" */
     struct bl_options options;
     struct bl_common common;
     struct bl_cancel cancel;
@@ -63,8 +78,11 @@ int bl_cmd_check_file(const char *path, const char *advice, struct bl_error *e);
  */
 int bl_cmd_options(struct bl_cmd *cmd, const struct bl_option_group *groups);
 
-/* Adds the groups and parses the command line. If common.help is set after it, the help is printed and the command must
- * end. */
+/* Asks a command for its part of a script of completion: "--completion=bash", alone. Only bload completion does. */
+#define BL_COMPLETION_FLAG "--completion="
+
+/* Adds the groups and parses the command line. If common.help is set after it, the help, or what completion asks for,
+ * is printed, and the command must end. */
 int bl_cmd_parse(struct bl_cmd *cmd, const struct bl_option_group *groups, int argc, char **argv);
 
 /* Sets *dir to the only operand, which must exist. BL_EUSAGE. */

@@ -158,7 +158,10 @@ int bl_cmd_compare(int argc, char **argv)
                  "       bload compare -T N [options] --lengths FILE\n"
                  "\n"
                  "Plans the same sequences by every strategy and fill, and shows blocks, padding, deletions, and who\n"
-                 "meets again under the next seed side by side."};
+                 "meets again under the next seed side by side.",
+        .usual = "T oversize lengths world-size batch-size json",
+        .examples = "-T longest sequences.tsv\n"
+                    "-T 128 --world-size 8 --lengths lengths.txt"};
     const struct bl_option_group groups[] = {
         {"Lengths", bl_length_source_options, &c.lengths}, {"Subset", bl_subset_option_table, &c.lengths.subset},
         {"Planning", bl_plan_option_table, &c.options},    {"Output", table, &c},

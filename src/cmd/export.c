@@ -119,7 +119,11 @@ int bl_cmd_export(int argc, char **argv)
                          .usage = "--to FORMAT [options] DIR -o DIR2\n"
                                   "\n"
                                   "Writes the blocks of a finished dataset, or of a view, in a format that other\n"
-                                  "loaders read. A run that was stopped goes on where it was."};
+                                  "loaders read. A run that was stopped goes on where it was.",
+                         .usual = "to output shard-size task jobs",
+                         .examples = "dataset --to webdataset -o tars\n"
+                                     "dataset --to mds --compress zstd -o mds",
+                         .operands = "directories"};
     const struct bl_option_group groups[] = {{"Export", table, &x},
                                              {"Tasks", bl_task_option_table, &x.task},
                                              {"General", bl_common_threads_table, &cmd.common},

@@ -209,7 +209,11 @@ int bl_cmd_finish(int argc, char **argv)
         .usage = "[options] DIR\n"
                  "\n"
                  "Completes a dataset from what the tasks of bload pack --task left in DIR/.bload: writes the tables,\n"
-                 "the index and, last, the manifest; then removes DIR/.bload."};
+                 "the index and, last, the manifest; then removes DIR/.bload.",
+        .usual = "quiet h help",
+        .examples = "dataset\n"
+                    "-q dataset",
+        .operands = "directories"};
     const struct bl_option_group groups[] = {{"General", bl_common_table, &cmd.common}, {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (code || cmd.common.help)

@@ -275,7 +275,11 @@ int bl_cmd_info(int argc, char **argv)
             "\n"
             "Shows the plan and its padding, what the plans of epochs repeat, the fields, the shards, skipped, failed\n"
             "and dropped sequences, and a histogram of lengths. Reads the manifest, the tables and the plans, not\n"
-            "the shards. Of what bload export wrote it shows the format, what it was made of, and sizes."};
+            "the shards. Of what bload export wrote it shows the format, what it was made of, and sizes.",
+        .usual = "json h help",
+        .examples = "dataset\n"
+                    "--json dataset",
+        .operands = "directories"};
     const struct bl_option_group groups[] = {{"Output", table, &i}, {"General", bl_common_table, &cmd.common}, {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (code || cmd.common.help)

@@ -341,7 +341,10 @@ int bl_cmd_pack(int argc, char **argv)
                  "       bload pack -o DIR [options] VIEW\n"
                  "\n"
                  "Turns sources into a dataset directory. After an interruption, the same command resumes.\n"
-                 "With --task i/N, one of N processes that share the work; bload finish comes last."};
+                 "With --task i/N, one of N processes that share the work; bload finish comes last.",
+        .usual = "output T oversize size tokenizer world-size config",
+        .examples = "videos/ -T longest --size 224x224 --world-size 2 -o dataset\n"
+                    "texts/ --tokenizer bytes -T 2048 --oversize split -o tokens"};
     const struct bl_option_group output[] = {{"Output", bl_pack_option_table, &p.options}, {0}};
     const struct bl_option_group others[] = {
         {"Subset", bl_subset_option_table, &p.subset},

@@ -432,7 +432,10 @@ int bl_cmd_plan(int argc, char **argv)
                  "standard output (block sequence start length source_start), a summary to standard error.\n"
                  "Given a directory with the parts of bload scan --task, merges them into its table and keeps the\n"
                  "plan there, for bload pack --task.\n"
-                 "With --dataset, adds plans for further epochs to a finished dataset; --epochs 0 removes them."};
+                 "With --dataset, adds plans for further epochs to a finished dataset; --epochs 0 removes them.",
+        .usual = "T oversize lengths world-size batch-size output epochs",
+        .examples = "-T longest sequences.tsv -o plan.tsv\n"
+                    "-T 128 --oversize split --world-size 8 --lengths lengths.txt"};
     const struct bl_option_group groups[] = {
         {NULL, bl_pack_option_table, &p.pack_options},
         {"Configuration", config_table, &p},

@@ -397,7 +397,10 @@ int bl_cmd_scan(int argc, char **argv)
                  "\n"
                  "Writes a table of all sequences in files, folders, globs, @lists or a YAML file, with their exact\n"
                  "lengths. The columns are id length kind path bytes status reason sampling stream content.\n"
-                 "With --task, counts a share of the inputs; bload plan DIR merges the parts."};
+                 "With --task, counts a share of the inputs; bload plan DIR merges the parts.",
+        .usual = "output config fps tokenizer where task jobs",
+        .examples = "videos/ -o sequences.tsv\n"
+                    "'clips/*.mp4' --fps 5 --where 'length >= 5' -o sequences.tsv"};
     bool partial = false;
     const struct bl_option_group groups[] = {{NULL, bl_pack_option_table, &scan.pack_options},
                                              {NULL, bl_plan_option_table, &scan.plan_options},

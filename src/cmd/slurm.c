@@ -437,7 +437,11 @@ int bl_cmd_slurm(int argc, char **argv)
                  "\n"
                  "Writes the jobs of a dataset into DIR.slurm: an array of tasks that scan, a job that plans, an\n"
                  "array that packs, a job that finishes, and an array that verifies. The same command again submits\n"
-                 "only what is missing."};
+                 "only what is missing.",
+        .usual = "config output tasks submit at-once",
+        .examples = "-c dataset.yaml -o dataset --tasks 16\n"
+                    "-c dataset.yaml -o dataset --tasks 16 --submit -- --time=2:00:00",
+        .operands = "nothing"};
     /* The YAML file may contain all options of pack, none of which is a flag here. */
     const struct bl_option_group output[] = {{NULL, bl_pack_option_table, &p.options}, {0}};
     const struct bl_option_group others[] = {

@@ -80,6 +80,10 @@ int bl_slurm_state_path(const struct bl_slurm *s, const char *name, struct bl_bu
 /* Whether DIR holds a complete dataset. */
 bool bl_slurm_is_finished(const struct bl_slurm *s);
 
+/* Asks squeue for jobs, by their numbers: "12,13". said: a line for each one it knows. It may know none. BL_EFAIL: it
+ * does not answer. */
+int bl_slurm_ask_queue(const char *ids, struct bl_buffer *said, int *status, struct bl_error *e);
+
 /* Finds which tasks are done, from the files in DIR and DIR.slurm, and which are queued or running, from DIR.slurm/jobs
  * and squeue. Then decides what to submit and what to cancel. *blind: jobs were submitted, but squeue is not
  * available. */

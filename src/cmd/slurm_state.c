@@ -359,6 +359,13 @@ static int squeue_check(const struct bl_buffer *said, int status, struct bl_erro
     return bl_error_set(e, BL_EFAIL, "squeue cannot list the jobs: %.*s", (int)strcspn(text, "\n"), text);
 }
 
+int bl_slurm_ask_queue(const char *ids, struct bl_buffer *said, int *status, struct bl_error *e)
+{
+    const char *argv[] = {"squeue", "-h", "-r", "-t", "all", "-o", "%i %T %r", "-j", ids, NULL};
+    int code = bl_process_run(argv, said, status, e);
+    return code ? code : squeue_check(said, *status, e);
+}
+
 static int squeue_run(struct bl_slurm *s, struct bl_error *e)
 {
     struct bl_buffer ids = {0}, said = {0};
@@ -368,11 +375,8 @@ static int squeue_run(struct bl_slurm *s, struct bl_error *e)
         bl_buffer_int(&ids, s->job[j].id);
     }
     int code = bl_buffer_check(&ids, e);
-    const char *argv[] = {"squeue", "-h", "-r", "-t", "all", "-o", "%i %T %r", "-j", ids.data, NULL};
     if (!code)
-        code = bl_process_run(argv, &said, &status, e);
-    if (!code)
-        code = squeue_check(&said, status, e);
+        code = bl_slurm_ask_queue(ids.data, &said, &status, e);
     char *rest = said.data, *line;
     while (!code && status == 0 && (line = strsep(&rest, "\n")))
         code = entry_parse(s, line, e);

@@ -389,7 +389,11 @@ int bl_cmd_status(int argc, char **argv)
                  "\n"
                  "Shows the progress of a dataset that one process or many tasks make: what is done in each stage,\n"
                  "which tasks are running, what failed and why, the rate and the time left, and which command\n"
-                 "continues. Exit status 1 if a task failed or is silent."};
+                 "continues. Exit status 1 if a task failed or is silent.",
+        .usual = "json h help",
+        .examples = "dataset\n"
+                    "--json dataset",
+        .operands = "directories"};
     const struct bl_option_group groups[] = {{"Output", table, &v}, {"General", bl_common_table, &cmd.common}, {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (!code && !cmd.common.help)

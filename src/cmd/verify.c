@@ -261,7 +261,11 @@ int bl_cmd_verify(int argc, char **argv)
                  "\n"
                  "Reads and checks all of a dataset: every checksum, and every table against the plan. Names every\n"
                  "fault; exit status 1 if there is one. With --task, each process verifies a range of the shards;\n"
-                 "task 0 also checks the other files. Of what bload export wrote: the checksums of its files."};
+                 "task 0 also checks the other files. Of what bload export wrote: the checksums of its files.",
+        .usual = "against task jobs",
+        .examples = "dataset\n"
+                    "mds --against dataset",
+        .operands = "directories"};
     const struct bl_option_group groups[] = {{"Exports", against_table, &v},
                                              {"Tasks", bl_task_option_table, &v.task},
                                              {"General", bl_common_threads_table, &cmd.common},

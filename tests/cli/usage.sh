@@ -1,6 +1,6 @@
 # Wrong usage, help, and output that cannot be written.
 # shellcheck shell=bash disable=SC2317
-commands='scan plan compare pack finish verify info status slurm'
+commands='scan plan compare pack view export finish verify info status slurm doctor completion'
 
 test_no_command_shows_help_and_fails() {
     expect 2 bload
@@ -66,16 +66,64 @@ test_help_of_each_command() {
         expect 0 bload $command --help
         err_is </dev/null
         out_has "usage: bload $command "
-        out_has '  -h, --help'
+        out_has '  -h  '
+        out_has '      --help  '
         mv "$OUT" "$SCRATCH/long"
-        expect 0 bload $command -h
-        same "$OUT" "$SCRATCH/long"
         expect 0 bload help $command
         same "$OUT" "$SCRATCH/long"
         # Someone who asks for help next to a mistake wants help.
         expect 0 bload $command --help --wrong
         same "$OUT" "$SCRATCH/long"
     done
+}
+
+# Of each command: one screen, options that --help has too, two examples.
+test_usual_help() {
+    for command in $commands; do
+        expect 0 bload $command -h
+        err_is </dev/null
+        out_has "usage: bload $command "
+        awk -v c=$command 'length($0) > 80 { print c ": " $0; wide = 1 } END { if (NR > 24) print c ": " NR " lines"; exit wide || NR > 24 }' "$OUT"
+        is 2 "$(sed '1,/^examples:/d' "$OUT" | grep -c "^  bload $command ")"
+        out_has "All options: bload $command --help, man bload-$command"
+        sed -n 's/^  \(-.\|   \),\{0,1\} *\(--[a-z-]*\)\{0,1\}  *.*/\1 \2/p' "$OUT" >"$SCRATCH/usual"
+        [ -s "$SCRATCH/usual" ] || fail "no options of $command"
+        cp "$OUT" "$SCRATCH/short"
+        expect 0 bload $command --help
+        while read -r flag; do out_has "$flag"; done < <(grep -oE -- '--[a-z-]+' "$SCRATCH/usual")
+        expect 0 bload $command -h --help
+        out_has 'General:'
+        expect 0 bload $command -h --wrong
+        same "$OUT" "$SCRATCH/short"
+    done
+}
+
+test_examples_of_usual_help_run() {
+    local example
+    export HOME=$PWD PATH=$PWD/bin:$PATH
+    mkdir -p bin videos clips texts datasets .config/fish/completions
+    ln -s "$BLOAD" bin/bload
+    printf '#!/bin/sh\necho 7\n' >bin/sbatch
+    printf '#!/bin/sh\n' >bin/squeue
+    chmod +x bin/*
+    cp "$(fixture h264-30.mp4)" "$(fixture mpeg4-40.avi)" videos
+    cp videos/*.mp4 clips
+    seq 5000 >texts/numbers.txt
+    seq 5 60 >lengths.txt
+    printf 'sources: [%s]\nT: longest\nsize: 32x32\n' "$PWD/videos" >dataset.yaml
+    bload pack -q videos -T 60 --size 224x224 -o more
+    for command in scan plan compare pack view export verify info status finish slurm doctor completion; do
+        if [ $command = finish ]; then
+            rm -r dataset
+            bload pack -q -c dataset.yaml -o dataset --task 0/1
+        fi
+        [ $command != slurm ] || rm -r dataset
+        bload $command -h | sed -n '/^examples:/,$s/^  bload/bload/p' >"$SCRATCH/examples"
+        while read -r example; do
+            expect 0 bash -c "$example"
+        done <"$SCRATCH/examples"
+    done
+    [ -s .config/fish/completions/bload.fish ]
 }
 
 test_what_is_named_and_is_not_there_is_wrong_usage() {
@@ -127,6 +175,7 @@ verify none
 verify --task 0/2 none
 status none
 slurm -c none.yaml -o d --tasks 2
+doctor none
 END
 }
 

@@ -16,7 +16,8 @@ struct bl_spawn {
     int fd;
 };
 
-/* The work of a process, in it: channel is its end of the socket to whoever spawned it. It does not return. */
+/* The work of a process, in it: channel is its end of the socket to whoever spawned it. The process ends when it
+ * returns. */
 typedef void bl_fork_main(const void *context, const struct bl_spawn *spawn, int channel);
 
 struct bl_fork_server {

@@ -1,0 +1,21 @@
+/* Completion of options in shells. */
+#ifndef BL_OPTION_COMPLETION_H
+#define BL_OPTION_COMPLETION_H
+
+#include "base/option.h"
+
+enum bl_shell { BL_SHELL_BASH, BL_SHELL_ZSH, BL_SHELL_FISH };
+
+extern const char *const bl_shell_names[]; /* ended by NULL */
+
+/* Appends a command's part of a shell's script: its flags, what the value of each may be, and of bash and zsh what
+ * operands may be: "files", "directories", "nothing", or words separated by spaces. Parts of bash and zsh are arms of
+ * "case", in a function that has set option to the word before the present one; they set flags and operands, and where
+ * that word takes a value, take to files, directories, words or nothing, and values to words that it may be. */
+void bl_options_completion(const struct bl_options *o, enum bl_shell shell, const char *command, const char *operands,
+                           struct bl_buffer *out);
+
+/* Appends text in single quotes, for any of these shells. */
+void bl_shell_quote(struct bl_buffer *out, enum bl_shell shell, const char *text, size_t size);
+
+#endif

@@ -1,0 +1,135 @@
+/* bload doctor: looks at the machine before long work, and says of each point that it is ok, or what to do. */
+#include <inttypes.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/io.h"
+#include "base/text.h"
+#include "cmd/cmd.h"
+#include "cmd/doctor_slurm.h"
+#include "doctor/doctor.h"
+#include "run/signals.h"
+
+struct examining {
+    bool json;
+    const char *dir;
+    struct bl_findings findings;
+};
+
+static const struct bl_option table[] = {
+    BL_OPTION_FLAG("json", struct examining, json, BL_AFFECTS_NOTHING, "print JSON, with figures",
+                   .command_line_only = true),
+    {0},
+};
+
+static int doctor_resolve_directory(struct bl_cmd *cmd, struct examining *x)
+{
+    struct stat status;
+    if (cmd->options.operands > 1)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "expects one directory at most (see bload doctor --help)");
+    x->dir = cmd->options.operands ? cmd->options.operand[0] : ".";
+    int code = bl_io_check_path(x->dir, &cmd->error);
+    if (!code && (stat(x->dir, &status) != 0 || !S_ISDIR(status.st_mode)))
+        code = bl_error_set(&cmd->error, BL_EUSAGE, "%s is not a directory: name one that is to hold datasets", x->dir);
+    return code;
+}
+
+/* The sandbox comes before all that may start threads. */
+static int doctor_examine(struct bl_cmd *cmd, struct examining *x)
+{
+    struct bl_findings *f = &x->findings;
+    bl_doctor_versions(f);
+    bl_doctor_decoders(f);
+    bl_doctor_limits(f);
+    bl_doctor_sandbox(f);
+    bl_doctor_disk(f, x->dir, &cmd->cancel);
+    if (bl_cancelled(&cmd->cancel))
+        return BL_ECANCEL;
+    bl_doctor_gpus(f);
+    bl_doctor_slurm(f);
+    if (bl_cancelled(&cmd->cancel))
+        return BL_ECANCEL;
+    return bl_findings_check(f, &cmd->error);
+}
+
+static void findings_format(const struct bl_findings *f, bool quiet, struct bl_buffer *out)
+{
+    const char *group = "";
+    for (size_t i = 0; i < f->count; i++) {
+        const struct bl_finding *finding = &f->finding[i];
+        if (quiet && finding->verdict <= BL_VERDICT_NOTE)
+            continue;
+        if (strcmp(group, finding->group) != 0)
+            bl_buffer_printf(out, "%s\n", finding->group);
+        group = finding->group;
+        bl_buffer_printf(out, "  %-8s %-16s ", bl_verdict_name(finding->verdict), finding->name);
+        bl_text_append_masked(out, finding->text);
+        bl_buffer_byte(out, '\n');
+    }
+}
+
+static int doctor_print(struct bl_cmd *cmd, const struct examining *x)
+{
+    struct bl_buffer text = {0};
+    int code = BL_OK;
+    if (x->json)
+        code = bl_findings_json(&x->findings, x->dir, &text, &cmd->error);
+    else
+        findings_format(&x->findings, cmd->common.quiet, &text);
+    if (!code)
+        code = x->json ? bl_cmd_write(NULL, &text, &cmd->error) : bl_cmd_write_masked(&text, &cmd->error);
+    bl_buffer_free(&text);
+    return code;
+}
+
+static int doctor_run(struct bl_cmd *cmd, struct examining *x)
+{
+    char faults[BL_PLURAL_SIZE], warnings[BL_PLURAL_SIZE];
+    int code = doctor_resolve_directory(cmd, x);
+    if (code)
+        return code;
+    bl_signals_install(&cmd->cancel);
+    signal(SIGXFSZ, SIG_IGN); /* writing beyond the limit of a file's size is then an error */
+    code = doctor_examine(cmd, x);
+    if (code)
+        return code;
+    code = doctor_print(cmd, x);
+    if (code)
+        return code;
+    int64_t fault = bl_findings_count(&x->findings, BL_VERDICT_FAULT);
+    int64_t warning = bl_findings_count(&x->findings, BL_VERDICT_WARNING);
+    bl_text_plural(faults, fault, "fault");
+    bl_text_plural(warnings, warning, "warning");
+    if (fault)
+        return bl_error_set(&cmd->error, BL_EFAIL, "%s, %s", faults, warnings);
+    if (!cmd->common.quiet)
+        bl_cmd_print("doctor: no faults, %s", warnings);
+    return BL_OK;
+}
+
+int bl_cmd_doctor(int argc, char **argv)
+{
+    struct examining x = {0};
+    struct bl_cmd cmd = {
+        .name = "doctor",
+        .usage = "[options] [DIR]\n"
+                 "\n"
+                 "Looks at the machine, and at a directory that is to hold datasets (the working directory, if none\n"
+                 "is named): versions, decoders, limits, isolation, the file system and how fast it writes, GPUs,\n"
+                 "Slurm. Says of each point that it is ok, or what to do. Status 1: something that bload needs is\n"
+                 "missing.",
+        .usual = "json quiet h help",
+        .examples = "-q .\n"
+                    "--json datasets",
+        .operands = "directories"};
+    const struct bl_option_group groups[] = {{"Output", table, &x}, {"General", bl_common_table, &cmd.common}, {0}};
+    int code = bl_cmd_parse(&cmd, groups, argc, argv);
+    if (code || cmd.common.help)
+        goto out;
+    code = doctor_run(&cmd, &x);
+out:
+    bl_findings_free(&x.findings);
+    return bl_cmd_end(&cmd, code, false);
+}

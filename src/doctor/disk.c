@@ -1,0 +1,249 @@
+/* A directory for datasets: what a run does there with its files, done once with an empty one.
+ *
+ * That file loses its names before anything is written to it; what is written vanishes with the descriptor. While it
+ * has a name, signals wait. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/direct.h"
+#include "base/fs.h"
+#include "base/publish.h"
+#include "base/temporary.h"
+#include "base/text.h"
+#include "doctor/doctor.h"
+#include "doctor/file_system_type.h"
+#include "doctor/write_rate.h"
+#include "run/machine.h"
+
+#define MIB ((int64_t)1 << 20)
+#define ROOM_MAX (4096 * MIB)   /* of what is written */
+#define SPACE_USUAL (256 * MIB) /* a shard of the default size */
+#define RATE_SLOW (10 * MIB)    /* bytes a second */
+
+struct disk {
+    struct bl_findings *f;
+    const char *dir;
+    struct bl_buffer name, other; /* of the file, one after the other */
+    int fd, direct;               /* -1: none */
+    int64_t free;                 /* bytes; INT64_MAX: not known */
+    bool may_be_memory;           /* where files are */
+};
+
+/* --- what the system says ----------------------------------------------------------------------------------------- */
+
+static void disk_add_type(struct disk *d)
+{
+    struct statfs status;
+    if (statfs(d->dir, &status) != 0) {
+        struct bl_error e = {0};
+        bl_error_errno(&e, BL_EFAIL, "cannot be told");
+        bl_findings_add(d->f, BL_VERDICT_WARNING, "file system", "%s", e.text);
+        return;
+    }
+    const struct bl_file_system_type *type = bl_file_system_type((int64_t)status.f_type);
+    d->may_be_memory = !type || type->may_be_memory;
+    if (type)
+        bl_findings_add(d->f, type->note ? BL_VERDICT_NOTE : BL_VERDICT_OK, "file system", "%s%s%s", type->name,
+                        type->note ? ": " : "", type->note ? type->note : "");
+    else
+        bl_findings_add(d->f, BL_VERDICT_NOTE, "file system", "of a type that is not known here (%#" PRIx64 ")",
+                        (int64_t)status.f_type);
+}
+
+static void disk_add_space(struct disk *d)
+{
+    char size[32], files[32];
+    struct statvfs disk;
+    d->free = INT64_MAX;
+    if (statvfs(d->dir, &disk) != 0 || disk.f_blocks == 0) {
+        bl_findings_add(d->f, BL_VERDICT_NOTE, "free space", "not told by the file system: runs cannot check it");
+        return;
+    }
+    d->free = (int64_t)(disk.f_bavail * disk.f_frsize);
+    bl_text_size(size, d->free);
+    bl_text_count(files, (int64_t)disk.f_favail);
+    if (disk.f_files > 0 && disk.f_favail == 0)
+        bl_findings_add(d->f, BL_VERDICT_FAULT, "free space", "%s, but no more files (inodes): remove some", size);
+    else if (d->free == 0)
+        bl_findings_add(d->f, BL_VERDICT_FAULT, "free space", "none: free some");
+    else if (d->free < SPACE_USUAL)
+        bl_findings_add(d->f, BL_VERDICT_WARNING, "free space", "%s: a shard of the default size does not fit", size);
+    else if (disk.f_files > 0)
+        bl_findings_add(d->f, BL_VERDICT_OK, "free space", "%s, %s files", size, files);
+    else
+        bl_findings_add(d->f, BL_VERDICT_OK, "free space", "%s", size);
+    bl_findings_value(d->f, "bytes", d->free);
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+static int disk_create(struct disk *d)
+{
+    struct bl_error e = {0};
+    bl_buffer_printf(&d->name, "%s/bload-doctor", d->dir);
+    bl_buffer_printf(&d->other, "%s/bload-doctor-other", d->dir);
+    struct bl_buffer base = d->name, other = d->other;
+    d->name = d->other = (struct bl_buffer){0};
+    int code = bl_buffer_check(&base, &e);
+    if (!code)
+        code = bl_temporary_name(base.data, &d->name, &e);
+    if (!code)
+        code = bl_buffer_check(&other, &e);
+    if (!code)
+        code = bl_temporary_name(other.data, &d->other, &e);
+    if (!code) {
+        d->fd = bl_fs_create(d->name.data, O_RDWR, &e);
+        code = d->fd < 0 ? BL_EFAIL : BL_OK;
+    }
+    bl_buffer_free(&base);
+    bl_buffer_free(&other);
+    if (code)
+        bl_findings_add(d->f, BL_VERDICT_FAULT, "files",
+                        "%s; give bload a directory in which you can make files: what follows was not tried", e.text);
+    else
+        bl_findings_add(d->f, BL_VERDICT_OK, "files", "can be made");
+    return code;
+}
+
+static void disk_try_direct(struct disk *d)
+{
+    d->direct = bl_direct_open(d->name.data);
+    if (d->direct >= 0)
+        bl_findings_add(d->f, BL_VERDICT_OK, "direct writes", "O_DIRECT");
+    else
+        bl_findings_add(d->f, BL_VERDICT_NOTE, "direct writes", "none (O_DIRECT): shards go through the page cache");
+}
+
+/* Another open file must not get the lock. */
+static void disk_try_lock(struct disk *d)
+{
+    static const char advice[] = "nothing keeps two runs from working in one directory: start one at a time";
+    struct bl_error e = {0};
+    if (flock(d->fd, LOCK_EX | LOCK_NB) != 0) {
+        bl_error_errno(&e, BL_EFAIL, "none (flock)");
+        bl_findings_add(d->f, BL_VERDICT_WARNING, "locks", "%s; %s", e.text, advice);
+        return;
+    }
+    int fd = bl_fs_open_lock(d->name.data, &e);
+    if (fd < 0)
+        bl_findings_add(d->f, BL_VERDICT_WARNING, "locks", "%s", e.text);
+    else if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        bl_findings_add(d->f, BL_VERDICT_WARNING, "locks", "not kept (flock gives one twice); %s", advice);
+    else
+        bl_findings_add(d->f, BL_VERDICT_OK, "locks", "flock");
+    if (fd >= 0)
+        close(fd);
+}
+
+/* Gives the file its other name, and the first one again as a published file gets it. */
+static void disk_try_rename(struct disk *d)
+{
+    struct bl_error e = {0};
+    struct stat status;
+    if (bl_fs_rename_durable(d->name.data, d->other.data, &e)) {
+        bl_findings_add(d->f, BL_VERDICT_FAULT, "rename", "%s: files get their names by it", e.text);
+        return;
+    }
+    bl_findings_add(d->f, BL_VERDICT_OK, "rename", "atomic, and the directory can be synced");
+    if (bl_publish_file(d->other.data, d->name.data, &e))
+        bl_findings_add(d->f, BL_VERDICT_FAULT, "links", "%s: tasks share files by it", e.text);
+    else if (fstat(d->fd, &status) == 0 && status.st_nlink > 1)
+        bl_findings_add(d->f, BL_VERDICT_OK, "links", "hard links");
+    else
+        bl_findings_add(d->f, BL_VERDICT_NOTE, "links", "no hard links: tasks share files by renaming them");
+}
+
+/* Removes the file's names; BL_EFAIL if one may be left. */
+static int disk_remove(struct disk *d)
+{
+    struct bl_error e = {0};
+    int first = bl_fs_remove(d->name.data, &e), second = bl_fs_remove(d->other.data, &e);
+    if (first || second)
+        bl_findings_add(d->f, BL_VERDICT_FAULT, "files", "%s: remove it", e.text);
+    return first ? first : second;
+}
+
+/* SIGQUIT ends the process all the same: a file server may not answer. */
+static int disk_try_names(struct disk *d)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    sigdelset(&all, SIGQUIT);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    int code = disk_create(d);
+    if (!code) {
+        disk_try_direct(d);
+        disk_try_lock(d);
+        disk_try_rename(d);
+        code = disk_remove(d);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return code;
+}
+
+/* --- bytes -------------------------------------------------------------------------------------------------------- */
+
+/* Bytes to write: neither the disk nor memory must become full, nor the file larger than it may be. */
+static int64_t disk_room(const struct disk *d)
+{
+    struct rlimit limit;
+    int64_t room = d->free / 8 < ROOM_MAX ? d->free / 8 : ROOM_MAX, memory = bl_machine_memory() / 16;
+    room = d->may_be_memory && memory < room ? memory : room;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < (rlim_t)room ? (int64_t)limit.rlim_cur : room;
+}
+
+static void disk_try_bytes(struct disk *d, const struct bl_cancel *cancel)
+{
+    char rate[32], written[32];
+    struct bl_error e = {0};
+    struct bl_write_rate measured;
+    int64_t room = disk_room(d);
+    /* A file system that is full tells so when it is written to. */
+    if (write(d->fd, "", 1) != 1 || fsync(d->fd) != 0) {
+        bl_error_errno(&e, BL_EFAIL, "cannot be written and synced");
+        bl_findings_add(d->f, BL_VERDICT_FAULT, "write rate", "%s", e.text);
+        return;
+    }
+    if (room < MIB) {
+        bl_findings_add(d->f, BL_VERDICT_NOTE, "write rate", "not measured: too little may be written");
+        return;
+    }
+    int code = bl_write_rate_measure(&measured, d->fd, d->direct, room, d->dir, cancel, &e);
+    if (code == BL_ECANCEL)
+        return;
+    if (code) {
+        bl_findings_add(d->f, BL_VERDICT_FAULT, "write rate", "%s", e.text);
+        return;
+    }
+    int64_t bytes = (int64_t)((double)measured.bytes / (measured.seconds > 0 ? measured.seconds : 1));
+    bl_findings_add(d->f, bytes < RATE_SLOW ? BL_VERDICT_WARNING : BL_VERDICT_OK, "write rate",
+                    "%s/s%s (%s in %.1f s, with syncs)", bl_text_size(rate, bytes),
+                    bytes < RATE_SLOW ? ", which is slow" : "", bl_text_size(written, measured.bytes),
+                    measured.seconds);
+    bl_findings_value(d->f, "bytes/s", bytes);
+}
+
+void bl_doctor_disk(struct bl_findings *f, const char *dir, const struct bl_cancel *cancel)
+{
+    struct disk d = {.f = f, .dir = dir, .fd = -1, .direct = -1, .may_be_memory = true};
+    f->group = "directory";
+    disk_add_type(&d);
+    disk_add_space(&d);
+    if (!disk_try_names(&d))
+        disk_try_bytes(&d, cancel);
+    if (d.direct >= 0)
+        close(d.direct);
+    if (d.fd >= 0)
+        close(d.fd); /* what was written to it is to be lost */
+    bl_buffer_free(&d.name);
+    bl_buffer_free(&d.other);
+}
