@@ -8,9 +8,11 @@ import re
 import shlex
 import subprocess
 import sys
+import tarfile
 import wave
 
 import bload
+import numpy as np
 import chats
 import tool
 from harness import each, expand
@@ -20,11 +22,12 @@ PACKAGES = {"bload.parquet": "pyarrow", "bload.chat": "transformers"}
 
 
 def sections():
-    """[(title, its commands)] of those that have some."""
+    """[(title, its commands, its files [(name, content)])] of those that have commands."""
     with open(os.path.join(tool.ROOT, "docs/formats.md"), encoding="utf-8") as file:
         parts = re.split(r"^##+ ", file.read(), flags=re.MULTILINE)[1:]
     codes = [(part.split("\n")[0], "".join(re.findall(r"^```sh\n(.*?)^```", part, re.DOTALL | re.MULTILINE))) for part in parts]
-    return [(title, title, code) for title, code in codes if code and title not in ELSEWHERE]
+    files = [re.findall(r"^```yaml\n# (\S+)\n(.*?)^```", part, re.DOTALL | re.MULTILINE) for part in parts]
+    return [(title, title, code, named) for (title, code), named in zip(codes, files) if code and title not in ELSEWHERE]
 
 
 def sound(seconds):
@@ -55,6 +58,20 @@ TUNING = [{"input_ids": list(range(i, 3 * i)), "loss_mask": [0] * i + [1] * i} f
 
 @expand
 class Formats(tool.Tool):
+    def make_tars_and_webdataset(self, here):
+        video = subprocess.run([os.path.join(tool.ROOT, "fixtures/media"), "h264-30.mp4"], capture_output=True, text=True, check=True).stdout
+        with open(video.strip(), "rb") as file:
+            video = file.read()
+        pose = io.BytesIO()
+        np.save(pose, np.zeros((30, 17, 2), "f4"))
+        for shard in range(4):
+            with tarfile.open(os.path.join(here, f"data-{shard:03}.tar"), "w") as tar:
+                for number in range(3):
+                    for extension, content in (("mp4", video), ("json", b'{"caption": "a street"}'), ("cls", b"3"), ("pose.npy", pose.getvalue())):
+                        member = tarfile.TarInfo(f"{number:04}.{extension}")
+                        member.size = len(content)
+                        tar.addfile(member, io.BytesIO(content))
+
     def make_text_and_token_ids(self, here):
         for part in range(2):
             write_parquet(os.path.join(here, f"fineweb/train-{part:05}-of-00002.parquet"),
@@ -82,13 +99,16 @@ class Formats(tool.Tool):
             self.bload("pack", "-q", "docs.jsonl", "--tokenizer", "bytes", "-T", T, "-o", name, cwd=here)
 
     @each(sections())
-    def test(self, _, title, code):
+    def test(self, _, title, code, files):
         for command, package in PACKAGES.items():
             if command in code and not importlib.util.find_spec(package):
                 self.skipTest(f"no package {package}")
         here = self.path(title)
         os.mkdir(here)
         getattr(self, "make_" + "_".join(re.findall(r"\w+", title.lower())))(here)
+        for name, content in files:
+            with open(os.path.join(here, name), "w") as file:
+                file.write(content)
         programs = {"python": sys.executable, "bload": os.path.abspath(tool.BLOAD), "pip": "true"}
         script = "set -e\n" + "".join(f'{name}() {{ {shlex.quote(path)} "$@"; }}\n' for name, path in programs.items())
         done = subprocess.run(["bash", "-c", script + code], cwd=here, capture_output=True, text=True, timeout=120)
