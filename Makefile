@@ -125,6 +125,12 @@ demo-audio:
 	@$(MAKE) --no-print-directory all
 	@scripts/demo_audio.sh
 
+# The pictures of the README. A test compares them with what its commands draw.
+.PHONY: pictures
+pictures: all
+	@BLOAD=./bload scripts/picture.py >docs/packing.svg
+	@seq 3 2 47 | ./bload plan -q -T 96 --lengths - -o /dev/null --plot docs/plan.svg
+
 .PHONY: clean help
 clean:
 	rm -rf build bload
@@ -150,6 +156,7 @@ help:
 	@echo 'make asan tsan valgrind    the tests under a sanitizer (asan: undefined behaviour, too)'
 	@echo 'make lint         layering, format, static checks, manual pages'
 	@echo 'make format       put the sources into the house format (clang-format)'
+	@echo 'make pictures     draw those of the README anew'
 	@echo 'make bench        measure; prints the tables that the documents quote'
 	@echo 'make bench-plan   blocks, time and memory of plans beside other packers (make bench-peers installs them; LARGEST=10000000)'
 	@echo 'make bench-programs  build what the benches run; make check does, too'

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws docs/packing.svg, the picture of the README: the same sequences padded, cut and packed.
 
-    BLOAD=./bload scripts/picture.py >docs/packing.svg
+    make pictures
 
 What is packed is the plan of `bload plan`; what is padded and cut are `naive` and `mix` of `bload compare`.
 """

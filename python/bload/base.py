@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, SupportsIndex,
 
 import numpy as np
 
-from . import arguments, checksum
+from . import arguments, checksum, notebook
 from .blocks import Blocks
 from .encoding import join
 from .epochs import Epoch, epochs_of
@@ -63,6 +63,18 @@ class BaseDataset(Blocks):
     def __repr__(self) -> str:
         fields = ", ".join(f"{field.name} {field.stored} {list(field.shape)}" for field in self.fields.values())
         return f"<bload.{type(self).__name__} {self.path}: {len(self)} blocks, T = {self.T}, S = {self.S}; {fields}>"
+
+    def _repr_html_(self) -> str:
+        facts = f"{len(self):,} blocks, T = {self.T:,}, S = {self.S:,}; world size {self.world_size}, batch size {self.batch_size}"
+        if len(self.epochs) > 1:
+            facts += f"; epochs 0 to {self.epochs[-1]}"
+        fields = ((field.name, field.kind, field.stored, list(field.shape), field.coding) for field in self.fields.values())
+        return notebook.page(f"bload.{type(self).__name__}", self.path, facts,
+                             notebook.table(("field", "kind", "stored", "shape of a step", "encoding"), fields), *self.more_html())
+
+    def more_html(self) -> List[str]:
+        """Further tables of what a notebook shows."""
+        return []
 
     def __reduce__(self) -> Tuple[Any, ...]:
         from .opening import open  # which imports this module

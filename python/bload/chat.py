@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import signal
 import sys
+from multiprocessing.connection import wait
 from typing import Any, BinaryIO, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from .errors import Error, MissingError
@@ -59,47 +60,67 @@ def work(connection: Any, others: List[Any], template: Template, keep: List[str]
     try:
         while True:
             connection.send([convert(template, keep, line) for line in connection.recv()])
-    except (EOFError, BrokenPipeError):
+    except (EOFError, ConnectionError):
         pass
 
 
 def results(template: Template, arguments: argparse.Namespace) -> Iterator[Result]:
-    """The results of all lines, in order. Each worker has one chunk at most, which bounds memory."""
+    """The results of all lines, in order."""
     if arguments.workers == 1:
         for chunk in chunks(arguments.files):
             for line in chunk:
                 yield convert(template, arguments.keep, line)
         return
+    idle = start(template, arguments.keep, arguments.workers)
+    busy: Dict[Any, int] = {}                   # which chunk a worker has: one, so that both never wait to send
+    done: Dict[int, List[Result]] = {}
+    first = 0                                   # the chunk whose results come next
+    for number, chunk in enumerate(chunks(arguments.files)):
+        # As many chunks as workers may wait for an earlier one, which bounds memory.
+        while not idle or number - first >= 2 * arguments.workers:
+            idle += collect(busy, done)
+            while first in done:
+                yield from done.pop(first)
+                first += 1
+        worker = idle.pop()
+        try:
+            worker.send(chunk)
+        except ConnectionError:
+            raise Error(LOST) from None
+        busy[worker] = number
+    while busy:
+        idle += collect(busy, done)
+    for number in sorted(done):
+        yield from done[number]
+    for worker in idle:
+        worker.close()
+
+
+def start(template: Template, keep: List[str], workers: int) -> List[Any]:
+    """The connections to so many workers."""
     fork = multiprocessing.get_context("fork")     # the tokenizer is loaded once
     connections: List[Any] = []
-    busy: List[bool] = []
-    for _ in range(arguments.workers):
+    for _ in range(workers):
         here, there = fork.Pipe()
-        fork.Process(target=work, args=(there, connections + [here], template, arguments.keep), daemon=True).start()
+        fork.Process(target=work, args=(there, connections + [here], template, keep), daemon=True).start()
         there.close()
         connections.append(here)
-        busy.append(False)
-    turn = 0
-    for chunk in chunks(arguments.files):
-        if busy[turn]:
-            yield from received(connections[turn])
-        try:
-            connections[turn].send(chunk)
-        except BrokenPipeError:
-            raise Error(LOST) from None
-        busy[turn] = True
-        turn = (turn + 1) % len(connections)
-    for at in [*range(turn, len(connections)), *range(turn)]:
-        if busy[at]:
-            yield from received(connections[at])
-        connections[at].close()
+    return connections
+
+
+def collect(busy: Dict[Any, int], done: Dict[int, List[Result]]) -> List[Any]:
+    """Waits until workers are done with their chunks; gives these workers. Error: one has ended."""
+    ready = wait(list(busy))
+    for worker in ready:
+        done[busy.pop(worker)] = received(worker)
+    return ready
 
 
 def received(connection: Any) -> List[Result]:
     try:
         found: List[Result] = connection.recv()
         return found
-    except (EOFError, ConnectionResetError):
+    except (EOFError, ConnectionError):
         raise Error(LOST) from None
 
 
@@ -155,7 +176,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def say(text: str) -> None:
-    print(f"bload: {text}", file=sys.stderr, flush=True)
+    print(f"bload.chat: {text}", file=sys.stderr, flush=True)
 
 
 def write(template: Template, arguments: argparse.Namespace, out: BinaryIO) -> int:

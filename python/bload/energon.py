@@ -7,10 +7,11 @@
                                 shuffle_buffer_size=100, max_samples_per_sequence=None, task_encoder=BlockEncoder())
     for batch in get_loader(dataset):
         batch.arrays["cu_seqlens"]       # [4, S + 1]
+        batch.ids                        # with --ids: 4 lists of S texts
 
 Needs the package megatron-energon.
 """
-from typing import Any, Dict
+from typing import Any, Dict, List, Optional
 
 import torch
 from megatron.energon import Cooker, DefaultTaskEncoder, Sample, basic_sample_keys, edataclass, stateless
@@ -18,20 +19,23 @@ from megatron.energon import Cooker, DefaultTaskEncoder, Sample, basic_sample_ke
 from .torch import tensor
 
 SUFFIX = ".npy"
+IDS = "ids.json"
 
 
 @edataclass
 class BlockSample(Sample):
-    """arrays: the fields and tables of a block by name, as tensors; [B, ...] in a batch."""
+    """arrays: the fields and tables of a block by name, as tensors; [B, ...] in a batch. ids: of the sequence in each place, "" where
+    there is none; None if they were not exported; in a batch a list of that."""
 
     arrays: Dict[str, torch.Tensor]
+    ids: Optional[List[str]] = None
 
 
 @stateless
 def cook(sample: Dict[str, Any]) -> BlockSample:
     """Makes a sample of the members of a tar file that share a key."""
     arrays = {name[:-len(SUFFIX)]: tensor(value) for name, value in sample.items() if name.endswith(SUFFIX)}
-    return BlockSample(**basic_sample_keys(sample), arrays=arrays)
+    return BlockSample(**basic_sample_keys(sample), arrays=arrays, ids=sample.get(IDS))
 
 
 class BlockEncoder(DefaultTaskEncoder):

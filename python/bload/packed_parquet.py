@@ -6,13 +6,15 @@
 
 The reader drops the last token of each sequence, which is a label only, and takes the mask of the others for their labels: it is one step
 ahead of the masks that data has. A row without any label makes it fail, so blocks in which no sequence has two tokens are left out.
+
+With pad_cu_seqlens, for CUDA graphs, all batches get the shape of the largest one: metadata.json tells the reader which that is.
 """
 from __future__ import annotations
 
 import fcntl
 import json
 import os
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +26,8 @@ from .errors import DamagedError, Error, OptionError
 from .opening import open as open_dataset
 
 RECORD = "bload.json"       # of what the files were made
+METADATA = "metadata.json"  # the reader's packed_metadata_path
+PACKING = b"bload.packing"  # the key of a file's Packing in its footer
 GROUP_ROWS = 500            # as in files that Megatron-Bridge writes
 GROUP_BYTES = 64 << 20      # at most, unless a block has more: the reader holds a row group
 STEP_BYTES = 5              # of input_ids and loss_mask
@@ -37,6 +41,32 @@ class Written(NamedTuple):
     rows: int
     tokens: int
     left_out: int
+
+
+class Packing(NamedTuple):
+    """How rows are filled. Steps are tokens without the last one of each sequence. most: sequences of a row. longest: steps of a sequence.
+    shortest: steps of a row."""
+    rows: int = 0
+    sequences: int = 0
+    steps: int = 0
+    most: int = 0
+    longest: int = 0
+    shortest: int = 1 << 62
+
+    def with_row(self, length: np.ndarray) -> Packing:
+        return self.joined(Packing(1, len(length), int(length.sum()) - len(length), len(length), int(length.max()) - 1,
+                                   int(length.sum()) - len(length)))
+
+    def joined(self, other: Packing) -> Packing:
+        return Packing(self.rows + other.rows, self.sequences + other.sequences, self.steps + other.steps, max(self.most, other.most),
+                       max(self.longest, other.longest), min(self.shortest, other.shortest))
+
+    def metadata(self, T: int) -> List[Dict[str, float]]:
+        """In Megatron-Bridge's words."""
+        return [{"dataset_max_seqlen": self.longest, "max_samples_per_bin": self.most,
+                 "packing_factor": round(self.sequences / self.rows, 2),
+                 "packing_efficiency": round(100 * self.steps / self.rows / T, 2),
+                 "pack_size": T, "min_packed_seqlen": self.shortest}]
 
 
 class Layout(NamedTuple):
@@ -77,6 +107,7 @@ class Rows:
     def __init__(self, dataset: BaseDataset, field: str, loss_mask: Optional[str]):
         self.dataset, self.field, self.loss_mask = dataset, field, loss_mask
         self.type = tokens_type(dataset, field)
+        self.packing = Packing()
         self.columns: Dict[str, List[np.ndarray]] = {"input_ids": [], "loss_mask": [], "seq_start_id": []}
 
     def add(self, number: int) -> None:
@@ -87,6 +118,7 @@ class Rows:
         length = length[length > 0]
         if length.max(initial=0) < 2:
             return
+        self.packing = self.packing.with_row(length)
         ends = np.cumsum(length)
         steps = np.arange(ends[-1]) + np.repeat(start - (ends - length), length)
         mask = block[self.loss_mask][steps] if self.loss_mask else np.ones(len(steps), np.int8)
@@ -144,11 +176,14 @@ def check_record(folder: str, record: Dict[str, Any], remedy: str) -> None:
 
 def write_part(rows: Iterator[Rows], path: str, schema: Any) -> None:
     def write(file: Any) -> None:
+        packing = Packing()
         with pq.ParquetWriter(file, schema, compression="zstd") as writer:
             for group in rows:
+                packing = packing.joined(group.packing)
                 table = group.table()
                 if table.num_rows:
                     writer.write_table(table, row_group_size=GROUP_ROWS)
+            writer.add_key_value_metadata({PACKING: json.dumps(packing)})
     publish(path, write)
 
 
@@ -169,7 +204,7 @@ def write(path: str, out: str, *, field: str = "tokens", loss_mask: Optional[str
         out = os.path.abspath(out)
         if os.path.lexists(out):
             check_record(out, record, "name another folder")
-            return summary(out, dataset, part_bytes, 0)
+            return summary(out, dataset, part_bytes, 0)[0]
         making = out + ".part"
         if not os.path.exists(os.path.join(making, RECORD)):
             os.makedirs(making, exist_ok=True)
@@ -183,9 +218,11 @@ def write(path: str, out: str, *, field: str = "tokens", loss_mask: Optional[str
                 raise Error("another run is writing it", making) from None
             check_record(making, record, "remove it, or name another folder")
             made = write_parts(dataset, making, field, loss_mask, layout(dataset.T, part_bytes))
-            done = summary(making, dataset, part_bytes, made)
+            done, packing = summary(making, dataset, part_bytes, made)
             if done.rows == 0:
                 raise Error("no block has a sequence of two tokens", dataset.path)
+            told = json.dumps(packing.metadata(dataset.T)).encode()
+            publish(os.path.join(making, METADATA), lambda file: file.write(told))
             os.rename(making, out)
         sync_folder(os.path.dirname(out))
         return done
@@ -208,7 +245,8 @@ def write_parts(dataset: BaseDataset, folder: str, field: str, loss_mask: Option
             yield rows
 
     names, made, schema = part_names(dataset, sizes), 0, Rows(dataset, field, loss_mask).table().schema
-    strange = sorted(set(os.listdir(folder)) - {RECORD, *names, *(name + ".part" for name in [RECORD, *names])})
+    own = [RECORD, METADATA, *names]
+    strange = sorted(set(os.listdir(folder)) - {*own, *(name + ".part" for name in own)})
     if strange:
         raise OptionError(f"holds something else: {strange[0]}", folder)
     for number, name in enumerate(names):
@@ -216,22 +254,23 @@ def write_parts(dataset: BaseDataset, folder: str, field: str, loss_mask: Option
         if not os.path.exists(path):
             write_part(groups(number * sizes.part), path, schema)
             made += 1
-    for name in [RECORD, *names]:
+    for name in own:
         if os.path.exists(os.path.join(folder, name + ".part")):
             os.remove(os.path.join(folder, name + ".part"))
     return made
 
 
-def summary(folder: str, dataset: BaseDataset, part_bytes: int, made: int) -> Written:
+def summary(folder: str, dataset: BaseDataset, part_bytes: int, made: int) -> Tuple[Written, Packing]:
     """Counts what a complete folder has. DamagedError: a file is missing or damaged."""
-    rows = tokens = 0
+    rows, tokens, packing = 0, 0, Packing()
     names = part_names(dataset, layout(dataset.T, part_bytes))
     for name in names:
         try:
             metadata = pq.read_metadata(os.path.join(folder, name))
-        except (OSError, pa.ArrowException) as error:
+            packing = packing.joined(Packing(*json.loads((metadata.metadata or {})[PACKING])))
+        except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
             raise DamagedError(f"missing or damaged: {str(error)[:200]}", os.path.join(folder, name)) from None
         rows += metadata.num_rows
         for group in range(metadata.num_row_groups):
             tokens += metadata.row_group(group).column(0).num_values
-    return Written(len(names), made, rows, tokens, len(dataset) - rows)
+    return Written(len(names), made, rows, tokens, len(dataset) - rows), packing

@@ -3,19 +3,33 @@ from __future__ import annotations
 
 import itertools
 import mmap
-from typing import Any, Dict, Iterable, Iterator, List, Optional, SupportsIndex, Tuple, Union, overload
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Optional, SupportsIndex, Tuple, Union, overload
 
 import numpy as np
 
+from . import notebook
 from .arguments import integer, kind
-from .errors import DamagedError, SequenceError
+from .errors import DamagedError, DependencyError, SequenceError
 from .manifest import Source
 from .mapping import MappedFile
 from .text import unescape
 
+if TYPE_CHECKING:
+    import pandas
+
 FILE = "sequences.tsv"
 SCANNED = 16 << 20  # bytes searched for newlines at a time
 ROWS = 1 << 14      # rows split at a time
+SHOWN = 8           # rows that a notebook shows
+COLUMNS = 10        # columns that it shows
+
+
+def is_number(text: str, whole: bool) -> bool:
+    """Whether a value of the table is a number: one that I64 holds, or any."""
+    try:
+        return -(1 << 63) <= int(text) < 1 << 63 if whole else float(text) == float(text)
+    except ValueError:
+        return False
 
 
 class Sequences:
@@ -29,6 +43,7 @@ class Sequences:
     table["column"]      any other column, as a list of strings
     id in table          whether there is a sequence with this id, stored or not
     table.find(id)       its row; table.id(7) is the id of row 7
+    table.to_pandas()    a DataFrame of all rows
 
     Arrays are read-only. SequenceError (a KeyError): no such column or id. IndexError: no such row. DamagedError: the file is damaged.
     """
@@ -53,6 +68,14 @@ class Sequences:
             return unescape(data)
         except ValueError as error:
             raise DamagedError(f"line {line}: {error}", self.path) from None
+
+    def _repr_html_(self) -> str:
+        columns = self.columns[:COLUMNS]
+        rows = ((k, *(row[name] for name in columns)) for k, row in enumerate(self[:SHOWN]))
+        hidden = [f"{count:,} more {noun}" for count, noun in ((len(self) - SHOWN, "rows"), (len(self.columns) - COLUMNS, "columns"))
+                  if count > 0]
+        facts = f"{len(self):,} rows, {len(self.columns)} columns{'; ' if hidden else ''}{', '.join(hidden)}"
+        return notebook.page("bload.Sequences", self.path, facts, notebook.table(("", *columns), rows))
 
     @property
     def offsets(self) -> np.ndarray:
@@ -118,6 +141,39 @@ class Sequences:
             numbers.flags.writeable = False
             self.numbers[column] = numbers
         return self.numbers[column]
+
+    def absent(self, column: str) -> np.ndarray:
+        """Which rows have no value in a column of numbers: BOOL [rows]."""
+        if column not in self.attributes:
+            return np.asarray(self.integers(column) < 0)
+        whole = self[column].dtype.kind == "i"
+        return np.fromiter((not is_number(text, whole) for text in self.values(column)), np.bool_, len(self))
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """All rows and columns as a DataFrame; its index is the row, the number that blocks have in "sequence".
+
+        Columns that table["column"] gives as arrays are int64, or Int64 where values are missing (pandas.NA), or float64 with NaN; the
+        others are strings, of dtype object, "" where the table has nothing. All of it is in memory.
+
+        DependencyError: pandas is not installed. DamagedError: the file is damaged.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise DependencyError("a DataFrame needs the package pandas: pip install 'bload[pandas]'") from None
+        columns = {}
+        for name in self.columns:
+            values = self[name]
+            if isinstance(values, list):
+                # Not pandas' own strings: those cannot hold the surrogates of bytes that are not UTF-8.
+                columns[name] = pandas.Series(values, dtype=object)
+                continue
+            absent = self.absent(name)
+            if values.dtype.kind == "f":
+                columns[name] = pandas.Series(np.where(absent, np.nan, values))
+            else:
+                columns[name] = pandas.Series(pandas.arrays.IntegerArray(values.copy(), absent) if absent.any() else values.copy())
+        return pandas.DataFrame(columns)
 
     @overload
     def __getitem__(self, key: str) -> Any: ...
@@ -252,6 +308,11 @@ class JoinedSequences(Sequences):
 
     def attribute(self, column: str) -> np.ndarray:
         return self.numbers[column]
+
+    def absent(self, column: str) -> np.ndarray:
+        if any(column in table.columns for _, table in self.tables):
+            return super().absent(column)
+        return np.zeros(len(self), np.bool_)  # the view's own: every row has a number
 
     def row(self, row: int) -> List[str]:
         rows = len(self)

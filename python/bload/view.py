@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import numpy as np
 
+from . import notebook
 from .base import BaseDataset
 from .blocks import Block
 from .compose import Composer
@@ -100,6 +101,10 @@ class View(BaseDataset):
     def sources(self) -> List[Source]:
         """The sources, in the order of their rows."""
         return list(self.info.sources)
+
+    def more_html(self) -> List[str]:
+        rows = ((one.name, one.path, f"{one.rows:,}", f"{one.steps:,}", f"{one.share:.2%}") for one in self.sources)
+        return [notebook.table(("source", "path", "rows", "steps", "share"), rows)]
 
     def open_sequences(self) -> JoinedSequences:
         tables = [(source, store.open_sequences()) for source, store in zip(self.info.sources, self.stores)]

@@ -1,19 +1,23 @@
 """Chats become the ids of Transformers, and masks of what the assistant says."""
+import argparse
 import contextlib
 import glob
 import gzip
+import importlib.util
 import io
 import json
 import os
 import signal
 import subprocess
 import sys
+import time
 import unittest
 import unittest.mock
 
 import numpy as np
 
 import bload
+import bload.chat
 import bload.lines
 import chats
 import tool
@@ -28,7 +32,18 @@ try:
 except ImportError:
     transformers = None
 
-RELEASED = os.path.join(tool.SHARED, "chat-templates")
+
+
+def released():
+    """[(name, path)] of the chat templates that TRL has, where it is installed: NAME.jinja, and NAME_training.jinja with marks."""
+    trl = importlib.util.find_spec("trl")
+    paths = glob.glob(os.path.join(os.path.dirname(trl.origin), "chat_templates/*.jinja")) if trl else []
+    return [(os.path.basename(path)[:-6], path) for path in sorted(paths)]
+
+
+# What released templates need that not all take: contents as lists of parts, and variables.
+PARTS = ("idefics3", "llava_next", "smolvlm")
+VARIABLES = {"nemotron_3": {"enable_thinking": False}}
 
 
 class Models(tool.Tool):
@@ -339,6 +354,28 @@ class Command(Runs):
         self.chat("--model", several, "--template", "tool_use", name)
 
 
+class Order(unittest.TestCase):
+    def test(self):
+        """Results come in order, the other workers go on while one is slow, and what waits is bounded."""
+        read = []
+
+        def chunks(_):
+            for number in range(60):
+                read.append(number)
+                yield [bload.lines.Line("file", number, 0, b"")]
+
+        def convert(_, keep, line):
+            time.sleep(2 * (line.number == 0))
+            return bload.chat.Result(f"{line.number}", "")
+
+        with unittest.mock.patch("bload.chat.chunks", chunks), unittest.mock.patch("bload.chat.convert", convert):
+            results = bload.chat.results(None, argparse.Namespace(workers=3, files=[], keep=[]))
+            found = [next(results).line]
+            self.assertEqual(len(read), 2 * 3 + 1)
+            found += [result.line for result in results]
+        self.assertEqual(found, [str(number) for number in range(60)])
+
+
 class Processes(Runs):
     """The command as a process of its own."""
 
@@ -383,32 +420,37 @@ class Processes(Runs):
             process.stdout.readline()
             process.send_signal(number)
             out, err = process.communicate(timeout=60)
-            self.assertEqual((process.returncode, err.decode().splitlines()[-1]), (130, "bload: interrupted"))
+            self.assertEqual((process.returncode, err.decode().splitlines()[-1]), (130, "bload.chat: interrupted"))
             self.assertNotIn(b"Traceback", err)
             self.assertIn("KeyboardInterrupt", json.loads(out.splitlines()[-1])["error"])
 
 
+def in_parts(chat):
+    return {**chat, "messages": [{**one, "content": [{"type": "text", "text": one["content"] or ""}]} for one in chat["messages"]]}
+
+
 @expand
 class Released(Models):
-    """Templates of released models, where there are any: NAME.jinja, and NAME_training.jinja with marks."""
+    """Templates of released models: each takes a chat at least, whose ids are those of Transformers."""
 
-    @each([(os.path.basename(path)[:-6].replace(".", "_"), path) for path in sorted(glob.glob(os.path.join(RELEASED, "*.jinja")))]
-          or [("none", None)])
-    def test(self, _, path):
+    @each([(name, name, path) for name, path in released()] or [("none", "none", None)])
+    def test(self, _, name, path):
         if path is None:
-            self.skipTest(f"no templates in {RELEASED}")
+            self.skipTest("no package trl, which has templates")
         with open(path) as file:
             folder = self.model(file.read())
+        variables = next((given for start, given in VARIABLES.items() if name.startswith(start)), {})
         tokenizer, proven = transformers.AutoTokenizer.from_pretrained(folder), 0
         for chat in chats.CHATS.values():
+            given = in_parts(chat) if name.startswith(PARTS) else chat
             try:
-                got = self.converted(folder, chat)
+                got = self.converted(folder, given, **variables)
             except bload.Error as error:
                 self.assertTrue(error.fault)
                 continue
-            ids = tokenizer.apply_chat_template(chat["messages"], tools=chat.get("tools"), tokenize=True, return_dict=True)["input_ids"]
-            self.assertEqual(got.ids, ids)
-            learned = "".join(self.learned(folder, chat))
+            ids = tokenizer.apply_chat_template(given["messages"], tools=chat.get("tools"), tokenize=True, return_dict=True, **variables)
+            self.assertEqual(got.ids, ids["input_ids"])
+            learned = "".join(self.learned(folder, given, **variables))
             for one in chat["messages"]:
                 if one["role"] == "assistant":
                     said = (one["content"] or "").split("</think>")[-1]
@@ -416,4 +458,5 @@ class Released(Models):
                 elif one["role"] == "user" and len(one["content"]) > 5:
                     self.assertNotIn(one["content"], learned)
             proven += 1
-        print(f"# {os.path.basename(path)}: {proven} of {len(chats.CHATS)} chats", file=sys.stderr)
+        print(f"# {name}: {proven} of {len(chats.CHATS)} chats", file=sys.stderr)
+        self.assertGreater(proven, 0)

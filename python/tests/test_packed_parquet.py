@@ -57,6 +57,23 @@ class Packed(tool.Tool):
             self.assertTrue((np.diff([*row["seq_start_id"], len(row["input_ids"])]) > 0).all())
         return rows
 
+    def check_metadata(self, out, rows, T):
+        """By it the reader with pad_cu_seqlens makes boundaries of one size, and a maximum that holds in all batches."""
+        with open(os.path.join(out, "metadata.json")) as file:
+            told, = json.load(file)
+        kept = [np.diff([*row["seq_start_id"], len(row["input_ids"])]) - 1 for row in rows]  # the last token is a label only
+        sequences, steps = sum(map(len, kept)), sum(int(lengths.sum()) for lengths in kept)
+        self.assertEqual(told, {"dataset_max_seqlen": max(max(lengths) for lengths in kept), "max_samples_per_bin": max(map(len, kept)),
+                                "packing_factor": round(sequences / len(kept), 2), "packing_efficiency": round(100 * steps / len(kept) / T, 2),
+                                "pack_size": T, "min_packed_seqlen": min(int(lengths.sum()) for lengths in kept)})
+        most = max(told["dataset_max_seqlen"], T - told["min_packed_seqlen"])
+        for lengths in kept:
+            boundaries = np.cumsum([0, *lengths]).tolist()
+            boundaries += [T] if boundaries[-1] != T else []
+            missing = told["max_samples_per_bin"] - len(boundaries) + 2
+            self.assertGreaterEqual(missing, 0)
+            self.assertLessEqual(np.diff(boundaries + [T] * missing).max(), most)
+
     def test_rows(self):
         """Rows, in several files, of every form of dataset: aligned, cut, 16 bits, compressed, with empty blocks; and with small groups."""
         for name, options in (("plain", ("-T", 64)), ("align", ("-T", 64, "--align", 8)), ("u16", ("-T", 80, "--dtype", "u16")),
@@ -72,6 +89,7 @@ class Packed(tool.Tool):
                 self.assertEqual((done.rows, done.left_out), (len(expected), truth.d.blocks - len(expected)))
                 self.assertEqual(done.tokens, sum(len(row["input_ids"]) for row in expected))
                 self.assertTrue(name != "empty" or done.left_out > 100)
+                self.check_metadata(out, expected, truth.d.manifest["T"])
 
     def test_view(self):
         dataset = self.packed("plain", "-T", 64)
@@ -87,7 +105,7 @@ class Packed(tool.Tool):
         self.assertEqual(packed_parquet.layout(1 << 30, 256 << 20), (1, 1))
         dataset = self.packed("small", "-T", 60)
         packed_parquet.write(dataset, self.path("groups"), part_bytes=1)
-        files = sorted(name for name in os.listdir(self.path("groups")) if name != packed_parquet.RECORD)
+        files = sorted(name for name in os.listdir(self.path("groups")) if name.endswith(".parquet"))
         self.assertEqual(files, ["part-00000.parquet"])
         before, packed_parquet.GROUP_ROWS = packed_parquet.GROUP_ROWS, 50
         try:

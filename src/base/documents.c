@@ -1,10 +1,9 @@
 #include "base/documents.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/input_file.h"
 #include "base/instream.h"
 #include "base/io.h"
 #include "base/archive.h"
@@ -135,8 +134,8 @@ static int documents_skip_to_separator(struct bl_documents *d, int64_t begin, st
 
 /* Moves *at back to where the text before it does not matter: no separator that begins earlier ends after it.
  * Separators may overlap, as in a row of dashes; then the ones found from the left count. */
-static int documents_find_independent(const struct bl_documents *d, int fd, const char *path, int64_t *at,
-                                      struct bl_error *e)
+static int documents_find_independent(const struct bl_documents *d, const struct bl_input_file *file, const char *path,
+                                      int64_t *at, struct bl_error *e)
 {
     int64_t size = (int64_t)d->rule.separator_size, low = INT64_MAX;
     for (;;) {
@@ -146,7 +145,7 @@ static int documents_find_independent(const struct bl_documents *d, int fd, cons
             low = from < low ? from : low;
             if (d->cancel && bl_cancelled(d->cancel))
                 return BL_ECANCEL;
-            int code = bl_io_pread(fd, d->data, (size_t)(*at - low + size - 1), low, path, e);
+            int code = bl_io_pread(file->fd, d->data, (size_t)(*at - low + size - 1), file->begin + low, path, e);
             if (code)
                 return code;
         }
@@ -169,11 +168,11 @@ static int documents_find_base(struct bl_documents *d, const char *path, int64_t
     d->base = begin > (int64_t)d->rule.separator_size ? begin - (int64_t)d->rule.separator_size : 0;
     if (!d->base || d->rule.separator_size == 1)
         return BL_OK;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    struct bl_input_file file;
+    if (bl_input_file_open(&file, path) != 0)
         return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
-    int code = documents_find_independent(d, fd, path, &d->base, e);
-    close(fd);
+    int code = documents_find_independent(d, &file, path, &d->base, e);
+    bl_input_file_close(&file);
     return code;
 }
 

@@ -13,6 +13,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "base/member.h"
+#include "base/opener.h"
 #include "base/path.h"
 
 #define CHUNK ((size_t)1 << 17)
@@ -34,6 +36,7 @@ struct bl_instream {
     uint8_t data[CHUNK];
     size_t at, end;
     int64_t offset; /* of data + end in the file */
+    int64_t left;   /* bytes of the file from there on: of a member of a tar; INT64_MAX: up to its end */
     z_stream gzip;
     ZSTD_DStream *zstd;
     size_t wanted;     /* compressed bytes up to the end of the present part of a zstd frame */
@@ -78,7 +81,8 @@ static int instream_refill(struct bl_instream *f, struct bl_error *e)
         instream_wait(f);
         if (instream_is_stopped(f))
             return BL_ECANCEL;
-        ssize_t n = read(f->fd, f->data + f->end, CHUNK - f->end);
+        size_t room = CHUNK - f->end;
+        ssize_t n = read(f->fd, f->data + f->end, f->left < (int64_t)room ? (size_t)f->left : room);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -88,6 +92,7 @@ static int instream_refill(struct bl_instream *f, struct bl_error *e)
             XXH3_64bits_update(f->sum, f->data + f->end, (size_t)n);
         f->end += (size_t)n;
         f->offset += n;
+        f->left -= n;
     }
     return BL_OK;
 }
@@ -118,15 +123,18 @@ int bl_instream_open(struct bl_instream **stream, const char *path, int64_t begi
     struct bl_instream *f = calloc(1, sizeof *f);
     if (!f)
         return bl_error_memory(e);
+    struct bl_member member = {.bytes = INT64_MAX};
     int code = BL_OK;
+    bool within = bl_member_parse(path, &member);
     f->offset = begin;
+    f->left = member.bytes > begin ? member.bytes - begin : 0;
     f->path = path;
     f->cancel = cancel;
-    f->fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    f->fd = strcmp(path, "-") == 0 ? STDIN_FILENO : bl_opener_open(path, O_RDONLY | O_CLOEXEC);
     if (f->fd < 0)
         code = bl_error_errno(e, bl_errno_is_system(errno) || errno == ENOENT ? BL_EFAIL : BL_EDATA, "cannot open %s",
                               path);
-    else if (begin && lseek(f->fd, begin, SEEK_SET) < 0)
+    else if ((begin || within) && lseek(f->fd, member.begin + begin, SEEK_SET) < 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot seek in %s", path);
     if (code)
         goto out;

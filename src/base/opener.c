@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/member.h"
+
 /* A role of the process, like its standard input: set once, when it has one thread. */
 static bl_opener *opener;
 static void *opener_context;
@@ -14,9 +16,16 @@ void bl_opener_set(bl_opener *function, void *context)
     opener_context = context;
 }
 
+int bl_opener_open(const char *path, int flags)
+{
+    char tar[PATH_MAX];
+    const char *file = bl_member_file(path, tar);
+    return file ? open(file, flags) : -1;
+}
+
 static int opener_open(const char *path, int flags)
 {
-    return opener ? opener(opener_context, path, flags) : open(path, flags);
+    return opener ? opener(opener_context, path, flags) : bl_opener_open(path, flags);
 }
 
 int bl_opener_file(const char *path)

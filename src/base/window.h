@@ -9,9 +9,10 @@
 
 #define BL_WINDOW_SIZE 4096
 
-/* Set the first four members; the others begin as {0}. */
+/* Set the first five members; the others begin as {0}. */
 struct bl_window {
     int fd;
+    int64_t begin; /* the file's first byte in fd */
     const char *path;
     int64_t size; /* of the file */
     struct bl_error *e;

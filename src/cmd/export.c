@@ -15,6 +15,7 @@ struct exporting {
     struct bl_compress compress;
     int64_t shard_size;
     const char *field;
+    bool ids;
     struct bl_task task;
     struct bl_progress_bar bar;
 };
@@ -35,6 +36,9 @@ static const struct bl_option table[] = {
     BL_OPTION_STRING("field", struct exporting, field, BL_AFFECTS_NOTHING,
                      "of megatron: the field with the tokens [the only one with an integer a step]",
                      .placeholder = "NAME", .command_line_only = true),
+    BL_OPTION_FLAG("ids", struct exporting, ids, BL_AFFECTS_NOTHING,
+                   "of mds, webdataset and energon: also the ids of the sequences in each block, as JSON",
+                   .command_line_only = true),
     {0},
 };
 
@@ -56,12 +60,12 @@ static void export_print_summary(const struct exporting *x, const struct bl_expo
     if (!x->task.set)
         bl_cmd_print("%s: %s in %s, %s", x->output, blocks, files, size);
     else if (made->missing)
-        bl_cmd_print("%s, task %" PRId64 " of %" PRId64 ": done; %" PRId64 " of %s are missing yet", x->output,
-                     x->task.index, x->task.count, made->missing, files);
+        bl_cmd_print("%s, task %" PRId64 " of %" PRId64 ": done; %" PRId64 " of %s %s missing yet", x->output,
+                     x->task.index, x->task.count, made->missing, files, made->missing == 1 ? "is" : "are");
     else
-        bl_cmd_print("%s, task %" PRId64 " of %" PRId64 ": done; all of %s are there: run the command without --task "
-                     "to finish the export",
-                     x->output, x->task.index, x->task.count, files);
+        bl_cmd_print("%s, task %" PRId64 " of %" PRId64 ": done; no file is missing: run the command without --task to "
+                     "finish the export",
+                     x->output, x->task.index, x->task.count);
 }
 
 static int export_check(struct bl_cmd *cmd, struct exporting *x)
@@ -93,6 +97,7 @@ static int export_run(struct bl_cmd *cmd, struct exporting *x)
                                               .compress = x->compress,
                                               .shard_size = x->shard_size,
                                               .field = x->field,
+                                              .ids = x->ids,
                                               .task = x->task,
                                               .workers = bl_cmd_workers(&cmd->common),
                                               .cancel = &cmd->cancel,

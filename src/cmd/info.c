@@ -1,4 +1,4 @@
-/* bload info: describes a dataset, for people or (--json) for programs. */
+/* bload info: describes a dataset or an export, for people or (--json) for programs. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/export_info.h"
 #include "packing/fault_counts.h"
 #include "store/info.h"
 
@@ -231,27 +232,33 @@ static void info_format_histogram(const struct bl_info *info, struct bl_buffer *
     }
 }
 
+static int info_format(struct informing *i, const char *dir, struct bl_buffer *text, struct bl_error *e)
+{
+    struct bl_error why = {0};
+    int code = bl_info_read(&i->info, dir, &why);
+    if (code) /* a directory without a dataset is no usage error */
+        return bl_error_set(e, BL_EFAIL, "%s", why.text);
+    if (i->json)
+        return bl_info_json(&i->info, text, e);
+    info_format_plan(&i->info, text);
+    info_format_fields(&i->info, text);
+    info_format_attributes(&i->info, text);
+    info_format_files(&i->info, text);
+    info_format_faults(&i->info, text);
+    info_format_histogram(&i->info, text);
+    return BL_OK;
+}
+
 static int info_run(struct bl_cmd *cmd, struct informing *i)
 {
-    struct bl_error *e = &cmd->error, why = {0};
+    struct bl_error *e = &cmd->error;
     struct bl_buffer text = {0};
     const char *dir;
     int code = bl_cmd_directory(cmd, &dir);
-    if (code)
-        return code;
-    code = bl_info_read(&i->info, dir, &why);
-    if (code) /* a directory without a dataset is no usage error */
-        return bl_error_set(e, BL_EFAIL, "%s", why.text);
-    if (i->json) {
-        code = bl_info_json(&i->info, &text, e);
-    } else {
-        info_format_plan(&i->info, &text);
-        info_format_fields(&i->info, &text);
-        info_format_attributes(&i->info, &text);
-        info_format_files(&i->info, &text);
-        info_format_faults(&i->info, &text);
-        info_format_histogram(&i->info, &text);
-    }
+    if (!code)
+        code = bl_cmd_export_info(dir, i->json, &text, e);
+    if (!code && !text.size)
+        code = info_format(i, dir, &text, e);
     if (!code)
         code = i->json ? bl_cmd_write(NULL, &text, e) : bl_cmd_write_masked(&text, e);
     bl_buffer_free(&text);
@@ -268,7 +275,7 @@ int bl_cmd_info(int argc, char **argv)
             "\n"
             "Shows the plan and its padding, what the plans of epochs repeat, the fields, the shards, skipped, failed\n"
             "and dropped sequences, and a histogram of lengths. Reads the manifest, the tables and the plans, not\n"
-            "the shards.",
+            "the shards. Of what bload export wrote it shows the format, what it was made of, and sizes.",
         .usual = "json h help",
         .examples = "dataset\n"
                     "--json dataset",

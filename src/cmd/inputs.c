@@ -9,9 +9,11 @@
 #include "base/identity_lines.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "kind/composite/companion.h"
 #include "kind/composite/make.h"
 #include "kind/stream_number.h"
 #include "scan/field_clips.h"
+#include "scan/member_attributes.h"
 
 #define FAULTS_MAX 10 /* faults printed in full, of empty rows or of one file */
 
@@ -21,6 +23,9 @@ static const struct bl_option table[] = {
                      .command_line_only = true),
     BL_OPTION_CHOICE("kind", struct bl_inputs, kind_option, bl_kind_choices, BL_AFFECTS_LENGTHS,
                      "kind of the sources, if their names do not show it", .initial = "auto"),
+    BL_OPTION_STRING("member", struct bl_inputs, member, BL_AFFECTS_LENGTHS,
+                     "the member of each sample in a tar that is the sequence, by what follows its key [by kind]",
+                     .placeholder = "EXTENSION,..."),
     BL_OPTION_TEXTS("exclude", struct bl_inputs, excluded, BL_AFFECTS_NOTHING,
                     "leave out the sequence with this id, all of the file with this id, or all ids that FILE lists, "
                     "one a line; may be given again",
@@ -47,6 +52,10 @@ static const struct bl_option table[] = {
                      "its column of ids [id, else the first]", .placeholder = "COLUMN"),
     BL_OPTION_STRING("attributes-columns", struct bl_inputs, attributes.columns, BL_AFFECTS_LENGTHS,
                      "its columns to join [all others]", .placeholder = "A,B"),
+    BL_OPTION_STRING(
+        "attributes-members", struct bl_inputs, attributes_members, BL_AFFECTS_LENGTHS,
+        "instead of a table: these members of each sample in a tar; the values of .json, the text of others",
+        .placeholder = "EXTENSION,..."),
     {0},
 };
 
@@ -184,7 +193,10 @@ static int inputs_resolve(struct bl_inputs *inputs, const char *const *operand, 
         inputs->set.sources = inputs->config.sources;
         inputs->set.base = inputs->config.directory;
     }
-    if ((inputs->attributes.id || inputs->attributes.columns) && !inputs->attributes.path)
+    if (inputs->attributes_members && (inputs->attributes.path || inputs->attributes.id))
+        return bl_error_set(&cmd->error, BL_EUSAGE, "--attributes-members stands instead of a table with ids");
+    if ((inputs->attributes.id || inputs->attributes.columns) && !inputs->attributes.path &&
+        !inputs->attributes_members)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--attributes-%s needs --attributes FILE",
                             inputs->attributes.id ? "id" : "columns");
     inputs->set.attributes_path = inputs->attributes.path;
@@ -263,7 +275,10 @@ static int inputs_make_composite(struct bl_inputs *inputs, const struct bl_cance
             e, BL_EUSAGE,
             "fields cannot be joined to a list of clips or a manifest: its lines have no files of their own (the list "
             "may be a field itself, of sources with a file for each sequence)");
-    *joined = (struct bl_composite){.base = inputs->config.directory, .parts = 1};
+    *joined = (struct bl_composite){.base = inputs->config.directory,
+                                    .sources_base = inputs->set.base,
+                                    .members = &inputs->set.files.members,
+                                    .parts = 1};
     joined->part[0] = (struct bl_composite_part){.kind = inputs->set.kind, .config = inputs->set.kind_config};
     int code = BL_OK;
     for (int f = 0; f < inputs->config.fields && !code; f++) {
@@ -336,6 +351,10 @@ static int inputs_read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
         code = bl_files_read_lists(&inputs->set.files, inputs->set.kind, inputs->set.base, &cmd->cancel, e);
     if (!code && inputs->attributes.path)
         code = bl_attributes_open(&inputs->set.attributes, &inputs->attributes, &cmd->cancel, e);
+    const struct bl_member_attributes members = {
+        .extensions = inputs->attributes_members, .columns = inputs->attributes.columns, .base = inputs->set.base};
+    if (!code && members.extensions)
+        code = bl_member_attributes_open(&inputs->set.attributes, &members, &inputs->set.files, &cmd->cancel, e);
     return code;
 }
 
@@ -378,14 +397,31 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
     return inputs_read_tables(inputs, cmd);
 }
 
+/* Lists the members of tars that will be asked for. */
+static void inputs_list_kept(struct bl_inputs *inputs)
+{
+    inputs->kept.count = 0;
+    if (inputs->attributes_members)
+        inputs->kept.text[inputs->kept.count++] = inputs->attributes_members;
+    for (int f = 0; f < inputs->config.fields; f++) {
+        const char *path = inputs->config.field[f].path, *extension = path ? bl_companion_extension(path) : NULL;
+        if (extension)
+            inputs->kept.text[inputs->kept.count++] = extension;
+    }
+}
+
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
+    inputs_list_kept(inputs);
     const struct bl_kind *kind = inputs->kind_option ? bl_kinds[inputs->kind_option - 1] : NULL;
     const struct bl_sources sources = {.source = inputs->set.source,
                                        .count = inputs->set.sources,
                                        .file = inputs->config_path,
                                        .base = inputs->set.base,
-                                       .kind = kind};
+                                       .kind = kind,
+                                       .member = inputs->member,
+                                       .kept = &inputs->kept,
+                                       .cancel = &cmd->cancel};
     const struct bl_files *files = &inputs->set.files;
     char count[BL_PLURAL_SIZE];
     int code = bl_sources_list(&inputs->set.files, &sources, &cmd->error);
@@ -434,7 +470,7 @@ void bl_inputs_print_ignored(const struct bl_inputs *inputs)
         bl_buffer_printf(&text, "%s%" PRId64 " %s", i ? ", " : "", files->ignored[i].count,
                          files->ignored[i].extension);
     if (text.size && !text.failed)
-        bl_cmd_print("ignored in folders: %s", text.data);
+        bl_cmd_print("ignored in %s: %s", files->tars ? "tars and folders" : "folders", text.data);
     bl_buffer_free(&text);
 }
 

@@ -22,6 +22,9 @@ struct bl_inputs {
     int stream;                             /* option, as of bl_option_stream_number */
     const char *spool;                      /* option */
     struct bl_attributes_source attributes; /* options: the table of attributes */
+    const char *member;                     /* option: of tars, the extensions of sequences */
+    const char *attributes_members;         /* option: of tars, the extensions of members that columns are made of */
+    struct bl_texts kept;                   /* extensions of members that become fields or columns */
     struct bl_texts excluded;               /* option */
     int64_t empty;                          /* printed rows that have no fault and no steps */
     struct bl_buffer faulty;                /* path of the file whose faults were printed last */

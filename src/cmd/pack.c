@@ -176,7 +176,8 @@ static int pack_peek_table(const struct pack *p, const struct bl_kind **kind, st
         goto out;
     *kind = name.size ? bl_kind_find(name.data) : given;
     /* The table of attributes, or --split, may add the column: then it is checked when the tables are joined. */
-    if (group_by && !p->inputs.attributes.path && !p->subset.split.parts && bl_columns_find(header.data, group_by) < 0)
+    if (group_by && !p->inputs.attributes.path && !p->inputs.attributes_members && !p->subset.split.parts &&
+        bl_columns_find(header.data, group_by) < 0)
         code = bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", p->request.sequences, group_by);
     else if (name.size && !*kind)
         code =

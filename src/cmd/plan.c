@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cmd/events.h"
 #include "cmd/length_source.h"
+#include "cmd/plan_plot.h"
 #include "cmd/summary.h"
 #include "packing/table_lengths.h"
 #include "plan/planner.h"
@@ -24,7 +25,7 @@
 enum { COMPARED_MAX = 1 << 20 }; /* sequences */
 
 struct planning {
-    const char *config_path, *output, *report, *dataset;
+    const char *config_path, *output, *report, *plot, *dataset;
     int64_t epochs;
     struct bl_length_source lengths;
     struct bl_plan_options options;
@@ -65,6 +66,10 @@ static const struct bl_option table[] = {
         .placeholder = "DIR", .command_line_only = true),
     BL_OPTION_STRING("report", struct planning, report, BL_AFFECTS_NOTHING, "write the counts there as JSON",
                      .placeholder = "FILE.json", .command_line_only = true),
+    BL_OPTION_STRING("plot", struct planning, plot, BL_AFFECTS_NOTHING,
+                     "draw the blocks there as bars of their sequences, of many the first; with --epochs numbered as "
+                     "the plans",
+                     .placeholder = "FILE.svg", .command_line_only = true),
     {0},
 };
 
@@ -120,11 +125,47 @@ static bool plan_is_compared(const struct planning *p)
     return p->is_told && bl_strategy_has_fill(&p->options) && p->planner.pieces.count <= COMPARED_MAX;
 }
 
-/* Writes the plan of an epoch: of several, number 3 goes to "plan-00003.tsv" for "plan.tsv". */
+/* Makes the path of an epoch's file: of several, that of number 3 is "plan-00003.tsv" for "plan.tsv". */
+static int epoch_make_path(const struct planning *p, const char *path, int64_t k, struct bl_buffer *out,
+                           struct bl_error *e)
+{
+    int stem = (int)bl_path_stem(path);
+    bl_buffer_clear(out);
+    if (p->epochs == 1)
+        bl_buffer_text(out, path);
+    else
+        bl_buffer_printf(out, "%.*s-%05" PRId64 "%s", stem, path, k + 1, path + stem);
+    return bl_buffer_check(out, e);
+}
+
+/* Writes the plan of an epoch, and its picture. */
+static int epoch_write_files(const struct planning *p, int64_t k, struct bl_error *e)
+{
+    const struct bl_plan_plot plot = {.plan = &p->plan,
+                                      .plan_info = &p->plan_info,
+                                      .table = &p->lengths.table,
+                                      .group_by = p->lengths.group_by,
+                                      .epoch = k + 1,
+                                      .epochs = p->epochs};
+    struct bl_buffer path = {0};
+    int code = epoch_make_path(p, p->output ? p->output : "-", k, &path, e);
+    if (code)
+        goto out;
+    code = plan_write(p, path.data, e);
+    if (code || !p->plot)
+        goto out;
+    code = epoch_make_path(p, p->plot, k, &path, e);
+    if (code)
+        goto out;
+    code = bl_plan_plot_write(&plot, path.data, e);
+out:
+    bl_buffer_free(&path);
+    return code;
+}
+
 static int epoch_write(struct planning *p, int64_t k, size_t least, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->lengths.table;
-    struct bl_buffer path = {0};
     bool last = k + 1 == p->epochs && !plan_is_compared(p);
     bl_plan_free(&p->plan);
     int code = bl_planner_draw(&p->planner, p->options.seed + (uint64_t)k, least, last, &p->plan, e);
@@ -136,15 +177,7 @@ static int epoch_write(struct planning *p, int64_t k, size_t least, struct bl_er
     p->S = p->plan.max_sequences > p->S ? p->plan.max_sequences : p->S;
     bl_plan_info_make(&p->plan_info, &p->plan, &p->options);
     p->plan_info.seed += (uint64_t)k;
-    if (p->epochs == 1)
-        return plan_write(p, p->output, e);
-    int stem = (int)bl_path_stem(p->output);
-    bl_buffer_printf(&path, "%.*s-%05" PRId64 "%s", stem, p->output, k + 1, p->output + stem);
-    code = bl_buffer_check(&path, e);
-    if (!code)
-        code = plan_write(p, path.data, e);
-    bl_buffer_free(&path);
-    return code;
+    return epoch_write_files(p, k, e);
 }
 
 /* Makes the plans of all epochs from a table or list of lengths. */
@@ -172,6 +205,23 @@ static int plan_make_epochs(struct planning *p, struct bl_error *e)
     return code;
 }
 
+/* Checks before long work that the picture has a file of its own. */
+static int plan_check_plot(const struct planning *p, struct bl_error *e)
+{
+    struct stat status;
+    if (!p->plot)
+        return BL_OK;
+    if (p->epochs > 1 && strcmp(p->plot, "-") == 0)
+        return bl_error_set(e, BL_EUSAGE, "several pictures need --plot FILE");
+    if (strcmp(p->plot, "-") == 0 && (!p->output || strcmp(p->output, "-") == 0))
+        return bl_error_set(e, BL_EUSAGE, "--plot - needs -o FILE: else standard output has the plan");
+    if (strcmp(p->plot, p->output ? p->output : "-") == 0 || (p->report && strcmp(p->plot, p->report) == 0))
+        return bl_error_set(e, BL_EUSAGE, "--plot %s: another output goes there too", p->plot);
+    if (p->epochs == 1 && stat(p->plot, &status) == 0 && S_ISDIR(status.st_mode))
+        return bl_error_set(e, BL_EUSAGE, "--plot %s is a directory: a file is expected", p->plot);
+    return BL_OK;
+}
+
 static int plan_run_table(struct bl_cmd *cmd, struct planning *p)
 {
     struct bl_error *e = &cmd->error;
@@ -183,6 +233,9 @@ static int plan_run_table(struct bl_cmd *cmd, struct planning *p)
     if (p->epochs > 1 && (!p->output || strcmp(p->output, "-") == 0))
         return bl_error_set(e, BL_EUSAGE, "several plans need -o FILE");
     code = p->epochs == 1 ? bl_cmd_check_file(p->output, "", e) : BL_OK;
+    if (code)
+        return code;
+    code = plan_check_plot(p, e);
     if (code)
         return code;
     code = bl_length_source_read(&p->lengths, &p->options, cmd);
@@ -301,9 +354,10 @@ static int directory_plan(struct bl_cmd *cmd, struct planning *p)
                                                .workers = 1,
                                                .cancel = &cmd->cancel,
                                                .events = bl_event_printer_events(&p->printer)};
-    if (p->output || p->lengths.list || p->epochs != 1)
+    if (p->output || p->plot || p->lengths.list || p->epochs != 1)
         return bl_error_set(&cmd->error, BL_EUSAGE,
-                            "-o, --lengths and --epochs are for tables: a directory has one plan, which stays in it");
+                            "-o, --plot, --lengths and --epochs are for tables: a directory has one plan, which stays "
+                            "in it");
     int code = bl_length_source_require_T(cmd);
     if (code)
         return code;

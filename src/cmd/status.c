@@ -7,9 +7,9 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/export_info.h"
 #include "export/description.h"
 #include "packing/fault_counts.h"
-#include "run/state.h"
 #include "run/status.h"
 
 #define INDENT "            "
@@ -353,19 +353,12 @@ out:
 /* An export has no stages: says what to do with it. */
 static int status_refuse_export(const char *dir, struct bl_error *e)
 {
-    struct bl_buffer to = {0};
     bool complete;
     int code = bl_fs_find(dir, BL_EXPORT_FILE, &complete, e);
     if (!code && complete)
-        code = bl_error_set(e, BL_EFAIL, "%s is an export, and finished: bload verify checks it", dir);
-    if (!code)
-        code = bl_state_recorded(dir, "to", &to, e);
-    if (!code && to.size)
-        code =
-            bl_error_set(e, BL_EFAIL, "%s is an export to %s, not finished yet: the same bload export command goes on",
-                         dir, to.data);
-    bl_buffer_free(&to);
-    return code;
+        return bl_error_set(e, BL_EFAIL,
+                            "%s is an export, and finished: bload info describes it, bload verify checks it", dir);
+    return code ? code : bl_cmd_refuse_unfinished_export(dir, e);
 }
 
 static int status_run(struct bl_cmd *cmd, struct showing *v)

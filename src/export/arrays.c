@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/ids.h"
+
 static int array_compare(const void *a, const void *b)
 {
     return strcmp(((const struct bl_export_array *)a)->name, ((const struct bl_export_array *)b)->name);
@@ -49,7 +51,25 @@ static void arrays_add_table(struct bl_export_arrays *arrays, int table)
     arrays_add(arrays, &array);
 }
 
-void bl_export_arrays_set(struct bl_export_arrays *arrays, const struct bl_blocks *blocks)
+static int arrays_add_ids(struct bl_export_arrays *arrays, size_t bytes, struct bl_error *e)
+{
+    for (int a = 0; a < arrays->count; a++) {
+        if (strcmp(arrays->array[a].name, BL_EXPORT_IDS_NAME) == 0)
+            return bl_error_set(
+                e, BL_EUSAGE, "--ids: the dataset has a field or attribute of the name " BL_EXPORT_IDS_NAME " already");
+    }
+    arrays_add(arrays, &(struct bl_export_array){.name = BL_EXPORT_IDS_NAME,
+                                                 .dtype = BL_U8,
+                                                 .rank = 1,
+                                                 .shape = {(int64_t)bytes},
+                                                 .field = -1,
+                                                 .table = -1,
+                                                 .is_ids = true});
+    return BL_OK;
+}
+
+int bl_export_arrays_set(struct bl_export_arrays *arrays, const struct bl_blocks *blocks, size_t ids_bytes,
+                         struct bl_error *e)
 {
     *arrays = (struct bl_export_arrays){.format = *bl_blocks_format(blocks)};
     for (int f = 0; f < arrays->format.fields.count; f++)
@@ -58,7 +78,9 @@ void bl_export_arrays_set(struct bl_export_arrays *arrays, const struct bl_block
         if (bl_format_has_table(&arrays->format, t))
             arrays_add_table(arrays, t);
     }
+    int code = ids_bytes ? arrays_add_ids(arrays, ids_bytes, e) : BL_OK;
     qsort(arrays->array, (size_t)arrays->count, sizeof *arrays->array, array_compare);
+    return code;
 }
 
 int bl_export_block_make(struct bl_export_block *block, const struct bl_export_arrays *arrays, struct bl_error *e)
@@ -77,6 +99,7 @@ int bl_export_block_make(struct bl_export_block *block, const struct bl_export_a
 void bl_export_block_free(struct bl_export_block *block)
 {
     free(block->memory);
+    bl_buffer_free(&block->text);
     *block = (struct bl_export_block){.memory = NULL};
 }
 
@@ -100,8 +123,11 @@ int bl_export_block_read(struct bl_export_block *block, const struct bl_export_a
     const struct bl_block *tables;
     int code = bl_blocks_tables(blocks, b, &tables, e);
     for (int a = 0; a < arrays->count && !code; a++) {
-        if (arrays->array[a].table >= 0 && arrays->array[a].table < BL_TABLES)
+        const struct bl_export_array *array = &arrays->array[a];
+        if (array->table >= 0 && array->table < BL_TABLES)
             array_copy_table(tables, arrays, a, block->data[a]);
+        else if (array->is_ids)
+            code = bl_export_ids_read(blocks, tables, &block->text, block->data[a], array->bytes, e);
     }
     for (int a = 0; a < arrays->count && !code; a++) {
         const struct bl_export_array *array = &arrays->array[a];

@@ -3,11 +3,15 @@
 #ifndef BL_EXPORT_ARRAYS_H
 #define BL_EXPORT_ARRAYS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "store/blocks.h"
+
+#define BL_EXPORT_ARRAYS_MAX (BL_FIELDS_MAX + BL_TABLES_ALL + 1)
 
 struct bl_export_array {
     const char *name;    /* of the format */
@@ -16,22 +20,26 @@ struct bl_export_array {
     int64_t shape[BL_FIELD_RANK_MAX + 1];
     size_t bytes;
     int field, table; /* where it comes from: a field, or a table or attribute of the format; the other one is -1 */
+    bool is_ids;      /* both are -1: it is the text of export/ids.h, as U8 */
 };
 
 struct bl_export_arrays {
     struct bl_format format; /* of the dataset */
     int count;
-    struct bl_export_array array[BL_FIELDS_MAX + BL_TABLES_ALL];
+    struct bl_export_array array[BL_EXPORT_ARRAYS_MAX];
     size_t bytes; /* of all */
 };
 
-/* Sets the arrays of a dataset's or view's blocks; valid as long as it is open. */
-void bl_export_arrays_set(struct bl_export_arrays *arrays, const struct bl_blocks *blocks);
+/* Sets the arrays of a dataset's or view's blocks; valid as long as it is open. ids_bytes: of the text of their ids; 0:
+ * without. BL_EUSAGE: another array has their name. */
+int bl_export_arrays_set(struct bl_export_arrays *arrays, const struct bl_blocks *blocks, size_t ids_bytes,
+                         struct bl_error *e);
 
 /* The arrays of one block in memory. */
 struct bl_export_block {
     uint8_t *memory;
-    uint8_t *data[BL_FIELDS_MAX + BL_TABLES_ALL]; /* by array */
+    uint8_t *data[BL_EXPORT_ARRAYS_MAX]; /* by array */
+    struct bl_buffer text;
 };
 
 int bl_export_block_make(struct bl_export_block *block, const struct bl_export_arrays *arrays, struct bl_error *e);

@@ -9,16 +9,26 @@
 #define BL_EXPORT_FILE "export.json"
 
 struct bl_export_description {
-    char *configuration; /* "name: value" lines of everything that decides the bytes */
+    char *configuration; /* see export/configuration.h */
+    char *dataset;       /* where the dataset was, relative to the export */
+    char *tool;          /* the version that wrote it */
+    int64_t blocks;
+    int64_t bytes;      /* of all files, before compression */
+    int64_t file_bytes; /* as they are */
     int64_t parts;
     char (*name)[BL_EXPORT_NAME_MAX]; /* [parts] of their files */
     struct bl_export_record *record;  /* [parts] */
 };
 
-int bl_export_description_write(const struct bl_export_job *job, const char *configuration, const char *tool,
+/* dataset: the directory of the dataset or view. */
+int bl_export_description_write(const struct bl_export_job *job, const char *configuration, const char *dataset,
+                                const char *tool, struct bl_error *e);
+
+/* Parses the text of export.json. BL_EDATA: damaged. On error *description is empty. */
+int bl_export_description_parse(struct bl_export_description *description, const char *text, size_t size,
                                 struct bl_error *e);
 
-/* Reads DIR/export.json. BL_EDATA: damaged. On error *description is empty. */
+/* Reads DIR/export.json. Errors as of bl_export_description_parse. */
 int bl_export_description_read(struct bl_export_description *description, const char *dir, struct bl_error *e);
 void bl_export_description_free(struct bl_export_description *description);
 

@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "export/configuration.h"
 #include "export/description.h"
 #include "export/job.h"
 #include "export/parts.h"
@@ -212,10 +213,12 @@ static int export_prepare(struct exporting *x, struct bl_error *e)
                                     .compress = r->compress,
                                     .output = r->output,
                                     .field = r->field,
+                                    .ids = r->ids,
+                                    .cancel = r->cancel,
                                     .shard_size = r->shard_size};
     code = bl_export_job_set(&x->job, &x->blocks, e);
     if (!code)
-        code = bl_export_job_identify(&x->job, &x->identity, e);
+        code = bl_export_configuration_append(&x->job, &x->identity, e);
     x->done = code ? NULL : calloc((size_t)x->job.parts, 1);
     return code || x->done ? code : bl_error_memory(e);
 }
@@ -257,7 +260,7 @@ static int export_write(struct exporting *x, struct bl_export_made *made, struct
                             x->request->output);
     code = x->job.format->finish ? x->job.format->finish(&x->job, e) : BL_OK;
     if (!code)
-        code = bl_export_description_write(&x->job, x->identity.data, x->request->tool, e);
+        code = bl_export_description_write(&x->job, x->identity.data, x->request->dir, x->request->tool, e);
     return code ? code : bl_state_remove(&x->state, e);
 }
 

@@ -22,6 +22,7 @@ struct bl_export_request {
     struct bl_compress compress;
     int64_t shard_size; /* 0: the format's */
     const char *field;  /* of megatron; NULL: the only one */
+    bool ids;           /* also the ids of the sequences */
     struct bl_task task;
     int workers;
     struct bl_cancel *cancel;

@@ -20,16 +20,20 @@ struct bl_export_job {
     int64_t parts;
     const char *output;
     const char *field;               /* --field; NULL: not given */
+    bool ids;                        /* --ids */
     struct bl_blocks *blocks;        /* for the files beside the parts */
     struct bl_export_record *record; /* [parts]; zero of those that are not finished */
     bool compares;                   /* files are compared, and not written */
+    struct bl_cancel *cancel;
 };
 
 struct bl_export_format {
     const char *name;   /* of --to */
+    const char *reader; /* what reads it: the package, and its class */
     int64_t shard_size; /* without --shard-size */
     int64_t most;       /* bytes of a part */
     bool compresses;    /* whether --compress can be given */
+    bool has_ids;       /* whether --ids can be given */
     /* Checks what the format cannot hold. BL_EUSAGE names it. May be NULL. */
     int (*check)(const struct bl_export_job *job, struct bl_error *e);
     /* Bytes of a part with so many blocks, at most; if it can be compressed, exactly. */

@@ -7,6 +7,7 @@
 #include "base/io.h"
 #include "base/output.h"
 #include "base/path.h"
+#include "export/ids.h"
 
 int64_t bl_export_first_block(const struct bl_export_job *job, int64_t part)
 {
@@ -55,13 +56,19 @@ int bl_export_job_set(struct bl_export_job *job, struct bl_blocks *blocks, struc
 {
     const struct bl_export_format *format = job->format;
     job->blocks = blocks;
-    bl_export_arrays_set(&job->arrays, blocks);
     job->shard_size = job->shard_size ? job->shard_size : format->shard_size;
     if (job->compress.on && !format->compresses)
         return bl_error_set(e, BL_EUSAGE, "--compress: readers of %s take plain files only", format->name);
     if (job->field && format != &bl_export_megatron)
         return bl_error_set(e, BL_EUSAGE, "--field is for --to megatron; %s has all fields", format->name);
-    int code = format->check ? format->check(job, e) : BL_OK;
+    if (job->ids && !format->has_ids)
+        return bl_error_set(e, BL_EUSAGE, "--ids: files of %s have tokens alone, and no place for ids", format->name);
+    size_t ids = 0;
+    int code = job->ids ? bl_export_ids_size(blocks, job->cancel, &ids, e) : BL_OK;
+    if (!code)
+        code = bl_export_arrays_set(&job->arrays, blocks, ids, e);
+    if (!code && format->check)
+        code = format->check(job, e);
     return code ? code : job_divide(job, e);
 }
 
@@ -69,17 +76,6 @@ void bl_export_job_free(struct bl_export_job *job)
 {
     free(job->record);
     job->record = NULL;
-}
-
-int bl_export_job_identify(const struct bl_export_job *job, struct bl_buffer *lines, struct bl_error *e)
-{
-    bl_buffer_printf(lines, "to: %s\nsource: %s\nshard-size: %" PRId64 "\n", job->format->name,
-                     bl_blocks_manifest(job->blocks)->digest, job->shard_size);
-    if (job->compress.on)
-        bl_buffer_printf(lines, "compress: zstd:%d\n", job->compress.level);
-    if (job->field)
-        bl_buffer_printf(lines, "field: %s\n", job->field);
-    return bl_buffer_check(lines, e);
 }
 
 static int job_compare_file(const char *path, const struct bl_buffer *text, struct bl_error *e)

@@ -8,13 +8,11 @@
 #include "export/format.h"
 #include "store/blocks.h"
 
-/* Sets a job that is zero except for format, compress, shard_size (0: the format's), field and output. BL_EUSAGE: the
- * format cannot hold the blocks. Valid as long as blocks is open; free with bl_export_job_free, also after an error. */
+/* Sets a job that is zero except for format, compress, shard_size (0: the format's), field, ids, output and cancel.
+ * BL_EUSAGE: the format cannot hold the blocks. Valid as long as blocks is open; free with bl_export_job_free, also
+ * after an error. */
 int bl_export_job_set(struct bl_export_job *job, struct bl_blocks *blocks, struct bl_error *e);
 void bl_export_job_free(struct bl_export_job *job);
-
-/* Appends a "name: value" line for everything that decides the bytes of the export. */
-int bl_export_job_identify(const struct bl_export_job *job, struct bl_buffer *lines, struct bl_error *e);
 
 /* The first block of a part, and how many it has. */
 int64_t bl_export_first_block(const struct bl_export_job *job, int64_t part);

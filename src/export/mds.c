@@ -41,7 +41,7 @@ static json_t *configuration(const struct bl_export_job *job)
     for (int a = 0; a < job->arrays.count; a++) {
         const struct bl_export_array *array = &job->arrays.array[a];
         bl_jansson_push(&names, bl_jansson_escaped(array->name));
-        bl_jansson_push(&encodings, encoding_of(array));
+        bl_jansson_push(&encodings, array->is_ids ? json_string("json") : encoding_of(array));
         bl_jansson_push(&sizes, json_integer((json_int_t)array->bytes));
     }
     bl_jansson_push(&hashes, json_string(HASH));
@@ -149,9 +149,11 @@ static int mds_finish(const struct bl_export_job *job, struct bl_error *e)
 
 const struct bl_export_format bl_export_mds = {
     .name = "mds",
+    .reader = "MosaicML Streaming: streaming.StreamingDataset",
     .shard_size = (int64_t)64 << 20,
     .most = UINT32_MAX,
     .compresses = true,
+    .has_ids = true,
     .bytes = mds_bytes,
     .name_part = mds_name_part,
     .begin = mds_begin,

@@ -215,6 +215,7 @@ static int megatron_finish(const struct bl_export_job *job, struct bl_error *e)
 
 const struct bl_export_format bl_export_megatron = {
     .name = "megatron",
+    .reader = "Megatron: megatron.core.datasets.indexed_dataset.IndexedDataset",
     .shard_size = INT64_MAX,
     .most = INT64_MAX,
     .check = megatron_check,

@@ -35,6 +35,8 @@ static int exporter_open(void *context, void **worker, struct bl_error *e)
     int code = bl_export_block_make(&exporter->block, &parts->job->arrays, e);
     if (!code)
         code = bl_blocks_open(&exporter->blocks, parts->dir, e);
+    if (!code)
+        bl_blocks_lend_rows(parts->job->blocks, &exporter->blocks);
     if (code)
         exporter_close(exporter);
     else

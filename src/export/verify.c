@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/identity_lines.h"
 #include "base/path.h"
-#include "base/text.h"
+#include "export/configuration.h"
 #include "export/description.h"
 #include "export/job.h"
 #include "export/parts.h"
@@ -15,10 +14,10 @@
 struct verifying {
     struct bl_export_verify *request;
     struct bl_export_description there;
+    struct bl_export_configuration configuration;
     struct bl_export_job job;
     struct bl_blocks blocks;
     struct bl_progress progress;
-    char field[BL_FIELD_NAME_MAX];
     char **fault; /* [parts] of each part, or NULL */
 };
 
@@ -91,53 +90,30 @@ static void compared_tick(void *context, int64_t blocks)
     v->request->tick(v->request->sink, &v->progress);
 }
 
-/* The value of a line of the configuration; "" if there is none. */
-static int configuration_value(const struct verifying *v, const char *name, char *out, size_t size, struct bl_error *e)
-{
-    size_t length = 0;
-    const char *value = bl_identity_value(v->there.configuration, name, strlen(name), &length);
-    if (value && length >= size)
-        return bl_error_set(e, BL_EDATA, BL_EXPORT_FILE ": %s is invalid", name);
-    snprintf(out, size, "%.*s", (int)length, value ? value : "");
-    return BL_OK;
-}
-
 /* Sets the format and options that the export was made with. */
 static int job_restore(struct verifying *v, struct bl_error *e)
 {
-    char to[32], size[32], compress[32];
-    int64_t level = 0;
-    int code = configuration_value(v, "to", to, sizeof to, e);
-    if (!code)
-        code = configuration_value(v, "shard-size", size, sizeof size, e);
-    if (!code)
-        code = configuration_value(v, "compress", compress, sizeof compress, e);
-    if (!code)
-        code = configuration_value(v, "field", v->field, sizeof v->field, e);
-    if (code)
+    const struct bl_export_configuration *c = &v->configuration;
+    int code = bl_export_configuration_parse(&v->configuration, v->there.configuration, e);
+    if (code) {
+        bl_error_prefix(e, BL_EXPORT_FILE);
         return code;
-    for (int f = 0; bl_export_format_names[f]; f++) {
-        if (strcmp(bl_export_format_names[f], to) == 0)
-            v->job.format = bl_export_formats[f];
     }
-    bool is_compressed = strncmp(compress, "zstd:", 5) == 0;
-    if (!v->job.format || !bl_text_to_int(size, strlen(size), 1, INT64_MAX, &v->job.shard_size) ||
-        (*compress && !is_compressed) ||
-        (is_compressed && !bl_text_to_int(compress + 5, strlen(compress + 5), 1, 22, &level)))
-        return bl_error_set(e, BL_EDATA, BL_EXPORT_FILE ": this version does not know its configuration");
-    v->job.compress = (struct bl_compress){is_compressed, (int)level};
+    v->job.format = c->format;
+    v->job.compress = c->compress;
+    v->job.shard_size = c->shard_size;
     v->job.output = v->request->dir;
-    v->job.field = *v->field ? v->field : NULL;
+    v->job.field = *c->field ? c->field : NULL;
+    v->job.ids = c->ids;
     v->job.compares = true;
+    v->job.cancel = v->request->cancel;
     return BL_OK;
 }
 
 static int job_open(struct verifying *v, struct bl_error *e)
 {
-    char source[32];
+    const char *source = v->configuration.source;
     int code = job_restore(v, e);
-    if (!code)
-        code = configuration_value(v, "source", source, sizeof source, e);
     if (!code)
         code = bl_blocks_open(&v->blocks, v->request->against, e);
     if (code)
@@ -198,9 +174,7 @@ int bl_export_verify_run(struct bl_export_verify *request, struct bl_error *e)
     if (!code)
         code = request->against ? parts_compare(&v, e) : parts_check(&v, e);
     request->files = v.there.parts;
-    request->bytes = 0;
-    for (int64_t part = 0; part < v.there.parts; part++)
-        request->bytes += bl_export_file_bytes(&v.there.record[part]);
+    request->bytes = v.there.file_bytes;
     for (int64_t part = 0; v.fault && part < v.job.parts; part++)
         free(v.fault[part]);
     free(v.fault);

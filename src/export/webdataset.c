@@ -19,7 +19,13 @@
 
 static void member_name(const struct bl_export_array *array, int64_t b, char out[BL_TAR_NAME_MAX])
 {
-    snprintf(out, BL_TAR_NAME_MAX, KEY ".%s.npy", b, array->name);
+    snprintf(out, BL_TAR_NAME_MAX, KEY ".%s.%s", b, array->name, array->is_ids ? "json" : "npy");
+}
+
+/* What comes before the bytes of an array in its member. */
+static size_t member_header(char out[BL_NPY_HEADER_MAX], const struct bl_export_array *array)
+{
+    return array->is_ids ? 0 : bl_npy_header(out, array);
 }
 
 /* Bytes of the members of one block, with their headers. */
@@ -28,7 +34,7 @@ static int64_t sample_bytes(const struct bl_export_arrays *arrays)
     char header[BL_NPY_HEADER_MAX];
     int64_t bytes = 0;
     for (int a = 0; a < arrays->count; a++) {
-        int64_t size = (int64_t)(bl_npy_header(header, &arrays->array[a]) + arrays->array[a].bytes);
+        int64_t size = (int64_t)(member_header(header, &arrays->array[a]) + arrays->array[a].bytes);
         bytes += BL_TAR_UNIT + size + (int64_t)bl_tar_padding(size);
     }
     return bytes;
@@ -72,7 +78,7 @@ static int webdataset_block(const struct bl_export_job *job, int64_t b, const st
     int code = BL_OK;
     for (int a = 0; a < job->arrays.count && !code; a++) {
         const struct bl_export_array *array = &job->arrays.array[a];
-        size_t begin = bl_npy_header(npy, array);
+        size_t begin = member_header(npy, array);
         int64_t size = (int64_t)(begin + array->bytes);
         member_name(array, b, name);
         bl_tar_header(header, name, size);
@@ -165,8 +171,13 @@ static int energon_finish(const struct bl_export_job *job, struct bl_error *e)
 }
 
 #define COMMON                                                                                                         \
-    .shard_size = (int64_t)256 << 20, .most = INT64_MAX, .check = webdataset_check, .bytes = webdataset_bytes,         \
-    .name_part = webdataset_name_part, .block = webdataset_block, .end = webdataset_end
+    .shard_size = (int64_t)256 << 20, .most = INT64_MAX, .has_ids = true, .check = webdataset_check,                   \
+    .bytes = webdataset_bytes, .name_part = webdataset_name_part, .block = webdataset_block, .end = webdataset_end
 
-const struct bl_export_format bl_export_webdataset = {.name = "webdataset", COMMON};
-const struct bl_export_format bl_export_energon = {.name = "energon", .finish = energon_finish, COMMON};
+const struct bl_export_format bl_export_webdataset = {
+    .name = "webdataset", .reader = "WebDataset: webdataset.WebDataset", COMMON};
+const struct bl_export_format bl_export_energon = {
+    .name = "energon",
+    .reader = "Megatron-Energon: megatron.energon.get_train_dataset, bload.energon.BlockEncoder",
+    .finish = energon_finish,
+    COMMON};

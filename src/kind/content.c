@@ -2,12 +2,10 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <xxhash.h>
 
+#include "base/input_file.h"
 #include "base/io.h"
-#include "base/opener.h"
 
 #define END ((size_t)64 << 10)
 #define DIGITS 16
@@ -23,20 +21,18 @@ uint64_t bl_content_hash(const void *data, size_t size)
     return size ? content_digest(data, size) : content_digest("", 0);
 }
 
-static int content_digest_ends(int fd, const char *path, uint64_t *content, struct bl_error *e)
+static int content_digest_ends(const struct bl_input_file *file, const char *path, uint64_t *content,
+                               struct bl_error *e)
 {
     uint8_t data[8 + 2 * END];
-    struct stat status;
-    if (fstat(fd, &status) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
-    uint64_t size = (uint64_t)status.st_size;
+    uint64_t size = (uint64_t)file->status.st_size;
     size_t first = size < END ? (size_t)size : END, last = size - first < END ? (size_t)size - first : END;
     for (int i = 0; i < 8; i++)
         data[i] = (uint8_t)(size >> 8 * i);
-    int code = bl_io_pread(fd, data + 8, first, 0, path, e);
+    int code = bl_io_pread(file->fd, data + 8, first, file->begin, path, e);
     if (code)
         return code;
-    code = bl_io_pread(fd, data + 8 + first, last, (int64_t)(size - last), path, e);
+    code = bl_io_pread(file->fd, data + 8 + first, last, file->begin + (int64_t)(size - last), path, e);
     if (code)
         return code;
     *content = content_digest(data, 8 + first + last);
@@ -46,13 +42,11 @@ static int content_digest_ends(int fd, const char *path, uint64_t *content, stru
 int bl_content_hash_file(const char *path, uint64_t *content, struct bl_error *e)
 {
     *content = 0;
-    int fd = bl_opener_file(path);
-    if (fd < 0 && bl_errno_is_system(errno))
-        return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
-    if (fd < 0)
-        return BL_OK;
-    int code = content_digest_ends(fd, path, content, e);
-    close(fd);
+    struct bl_input_file file;
+    if (bl_input_file_open(&file, path) != 0)
+        return bl_errno_is_system(errno) ? bl_error_errno(e, BL_EFAIL, "cannot open %s", path) : BL_OK;
+    int code = content_digest_ends(&file, path, content, e);
+    bl_input_file_close(&file);
     return code;
 }
 

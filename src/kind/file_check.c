@@ -4,13 +4,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/input_file.h"
 #include "kind/content.h"
 
 /* Sets a file's size and time; false: it does not exist. */
 static bool file_check_stat(const char *path, int64_t *bytes, int64_t *modified)
 {
     struct stat status;
-    if (stat(path, &status) != 0)
+    if (bl_input_file_stat(path, &status) != 0)
         return false;
     *bytes = status.st_size;
     *modified = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/input_file.h"
 #include "base/archive.h"
 #include "kind/content.h"
 
@@ -47,14 +48,16 @@ int bl_input_stat(const struct bl_kind *kind, struct bl_input *input, const char
     input->content = 0;
     if (strcmp(input->path, "-") == 0)
         return BL_OK;
-    if (stat(input->path, &status) != 0) {
+    if (bl_input_file_stat(input->path, &status) != 0) {
         if (bl_errno_is_system(errno))
             return bl_error_errno(e, BL_EFAIL, "cannot stat %s", input->path);
-        *unusable = errno == ENOENT ? "file not found" : strerror(errno);
+        *unusable = input->fault ? input->fault : errno == ENOENT ? "file not found" : strerror(errno);
         return BL_OK;
     }
     bool folders = kind_takes_folders(kind);
-    if (S_ISDIR(status.st_mode) && access(input->path, R_OK | X_OK) != 0)
+    if (input->fault)
+        *unusable = input->fault;
+    else if (S_ISDIR(status.st_mode) && access(input->path, R_OK | X_OK) != 0)
         *unusable = "the folder cannot be read";
     else if (folders ? !S_ISDIR(status.st_mode) : !S_ISREG(status.st_mode))
         *unusable = folders ? input_describe_file(input->path, &status) : "not a regular file";

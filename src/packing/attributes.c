@@ -57,7 +57,7 @@ int bl_packing_check_attributes(const struct bl_packing_request *request, struct
         if (bl_format_has(&format, name[c]))
             return bl_error_set(e, BL_EUSAGE,
                                 "%s: the column \"%s\" has the name of a tensor of the shards: rename it%s",
-                                listed ? "a list of clips" : inputs->attributes_path, name[c],
+                                listed ? "a list of clips" : bl_attributes_path(inputs->attributes), name[c],
                                 listed ? "" : ", or leave it out with --attributes-columns");
     }
     return BL_OK;

@@ -108,6 +108,10 @@ int bl_identity_tables(const struct bl_input_set *inputs, struct bl_buffer *out,
 {
     char digest[BL_DIGEST_SIZE];
     int code = bl_identity_file("attributes", inputs->attributes_path, out, e);
+    if (inputs->attributes && !inputs->attributes_path) {
+        bl_checksum_format(bl_attributes_digest(inputs->attributes), digest);
+        bl_buffer_printf(out, "attributes of members: %s\n", digest);
+    }
     if (inputs->exclusion) {
         bl_checksum_format(bl_exclusion_digest(inputs->exclusion), digest);
         bl_buffer_printf(out, "exclude: %zu (%s)\n", bl_exclusion_count(inputs->exclusion), digest);

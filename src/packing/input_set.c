@@ -56,7 +56,7 @@ int bl_input_set_header(const struct bl_input_set *set, struct bl_buffer *header
             return bl_error_set(e, BL_EUSAGE,
                                 "%s: the scan already has a column \"%s\": rename it, or leave it out with "
                                 "--attributes-columns",
-                                set->attributes_path, name);
+                                bl_attributes_path(set->attributes), name);
     }
     bl_attributes_columns(set->attributes, header);
     return bl_buffer_check(header, e);
@@ -88,8 +88,9 @@ int bl_input_set_unused(const struct bl_input_set *set, struct bl_buffer *text, 
     const char *id = "";
     int64_t line = 0, unused = set->attributes ? bl_attributes_unused(set->attributes, &id, &line) : 0;
     if (unused)
-        bl_buffer_printf(text, "%s: %s to no sequence, the first in line %" PRId64 " (\"%s\")", set->attributes_path,
-                         bl_text_plural(a, unused, "row belongs|rows belong"), line, id);
+        bl_buffer_printf(text, "%s: %s to no sequence, the first in line %" PRId64 " (\"%s\")",
+                         bl_attributes_path(set->attributes), bl_text_plural(a, unused, "row belongs|rows belong"),
+                         line, id);
     return bl_buffer_check(text, e);
 }
 

@@ -94,6 +94,15 @@ int bl_attributes_check_name(const char *name, const char *path, int64_t line, c
     return BL_OK;
 }
 
+static int attributes_keep_name(struct bl_attributes *a, const char *name, struct bl_error *e)
+{
+    char *copy = strdup(name);
+    if (!copy)
+        return bl_error_memory(e);
+    a->name[a->count++] = copy;
+    return BL_OK;
+}
+
 static int column_add(struct reading *r, size_t column, struct bl_error *e)
 {
     struct bl_attributes *a = r->a;
@@ -107,12 +116,8 @@ static int column_add(struct reading *r, size_t column, struct bl_error *e)
                                         "rename the column, or leave it out with --attributes-columns", e);
     if (code)
         return code;
-    char *copy = strdup(r->records.value[column]);
-    if (!copy)
-        return bl_error_memory(e);
     r->column[a->count] = column;
-    a->name[a->count++] = copy;
-    return BL_OK;
+    return attributes_keep_name(a, r->records.value[column], e);
 }
 
 /* "A,B": the names of columns. */
@@ -155,8 +160,7 @@ static int table_read_header(struct reading *r, const struct bl_attributes_sourc
     if (!found)
         return bl_error_set(e, BL_EFAIL, "%s is empty: its first line has the names of the columns", source->path);
     r->columns = r->records.values;
-    r->a->name = calloc(BL_ATTRIBUTE_COLUMNS_MAX, sizeof *r->a->name);
-    code = r->a->name ? column_find_id(r, source->id, e) : bl_error_memory(e);
+    code = column_find_id(r, source->id, e);
     if (code)
         return code;
     code = source->columns ? column_add_listed(r, source->columns, e) : column_add_all(r, e);
@@ -203,6 +207,22 @@ static int table_check_kept(const struct reading *r, struct bl_error *e)
                         a->path, r->records.line, a->text.size >> 20, bl_csv_file_bytes(&r->records) >> 10);
 }
 
+/* Adds a row with its id; its values are to follow. */
+static int attributes_begin_row(struct bl_attributes *a, const char *id, int64_t line, struct bl_error *e)
+{
+    int code = BL_ARRAY_RESERVE(a->row, a->capacity, a->rows + 1, e);
+    if (code)
+        return code;
+    code = bl_hash_add(&a->by_id, XXH3_64bits(id, strlen(id)), a->rows, e);
+    if (code)
+        return code;
+    struct row *row = &a->row[a->rows++];
+    row->offset = a->text.size;
+    atomic_init(&row->line, (uint64_t)line);
+    bl_buffer_append(&a->text, id, strlen(id) + 1);
+    return bl_buffer_check(&a->text, e);
+}
+
 static int table_add_row(struct reading *r, struct bl_error *e)
 {
     struct bl_attributes *a = r->a;
@@ -219,16 +239,9 @@ static int table_add_row(struct reading *r, struct bl_error *e)
     if (same)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": duplicate id \"%s\", first on line %" PRId64, a->path,
                             r->records.line, id, row_line(same));
-    int code = BL_ARRAY_RESERVE(a->row, a->capacity, a->rows + 1, e);
+    int code = attributes_begin_row(a, id, r->records.line, e);
     if (code)
         return code;
-    code = bl_hash_add(&a->by_id, XXH3_64bits(id, strlen(id)), a->rows, e);
-    if (code)
-        return code;
-    struct row *row = &a->row[a->rows++];
-    row->offset = a->text.size;
-    atomic_init(&row->line, (uint64_t)r->records.line);
-    bl_buffer_append(&a->text, id, strlen(id) + 1);
     for (int c = 0; c < a->count; c++) {
         bl_buffer_byte(&a->text, '\t');
         bl_text_escape(&a->text, value[r->column[c]], strlen(value[r->column[c]]));
@@ -262,16 +275,31 @@ out:
     return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
 }
 
-int bl_attributes_open(struct bl_attributes **attributes, const struct bl_attributes_source *source,
-                       const struct bl_cancel *cancel, struct bl_error *e)
+int bl_attributes_make(struct bl_attributes **attributes, const char *path, struct bl_error *e)
 {
     struct bl_attributes *a = calloc(1, sizeof *a);
     if (!a)
         return bl_error_memory(e);
-    a->path = source->path;
-    a->file = bl_path_name(source->path);
+    a->path = path;
+    a->file = bl_path_name(path);
+    a->name = calloc(BL_ATTRIBUTE_COLUMNS_MAX, sizeof *a->name);
+    if (!a->name) {
+        bl_attributes_close(a);
+        return bl_error_memory(e);
+    }
+    *attributes = a;
+    return BL_OK;
+}
+
+int bl_attributes_open(struct bl_attributes **attributes, const struct bl_attributes_source *source,
+                       const struct bl_cancel *cancel, struct bl_error *e)
+{
+    struct bl_attributes *a = NULL;
+    int code = bl_attributes_make(&a, source->path, e);
+    if (code)
+        return code;
     struct reading r = {.a = a};
-    int code = table_read(&r, source, cancel, e);
+    code = table_read(&r, source, cancel, e);
     bl_csv_close(&r.records);
     if (code)
         bl_attributes_close(a);
@@ -291,6 +319,42 @@ void bl_attributes_close(struct bl_attributes *a)
     bl_hash_free(&a->by_id);
     bl_buffer_free(&a->text);
     free(a);
+}
+
+/* --- tables without a file ---------------------------------------------------------------------------------------- */
+
+int bl_attributes_find(const struct bl_attributes *a, const char *name)
+{
+    int column = a->count - 1;
+    while (column >= 0 && strcmp(a->name[column], name) != 0)
+        column--;
+    return column;
+}
+
+int bl_attributes_add_column(struct bl_attributes *a, const char *name, int *column, struct bl_error *e)
+{
+    if (a->count == BL_ATTRIBUTE_COLUMNS_MAX)
+        return bl_error_set(e, BL_EUSAGE, "%s: more than %d columns: choose some with --attributes-columns", a->path,
+                            BL_ATTRIBUTE_COLUMNS_MAX);
+    *column = a->count;
+    return attributes_keep_name(a, name, e);
+}
+
+int bl_attributes_add_row(struct bl_attributes *a, const char *id, const char *values, struct bl_error *e)
+{
+    int code = attributes_begin_row(a, id, (int64_t)a->rows + 1, e);
+    if (code)
+        return code;
+    bl_buffer_append(&a->text, values, strlen(values) + 1);
+    return bl_buffer_check(&a->text, e);
+}
+
+uint64_t bl_attributes_digest(const struct bl_attributes *a)
+{
+    uint64_t digest = XXH3_64bits(a->text.data, a->text.size);
+    for (int c = 0; c < a->count; c++)
+        digest = XXH3_64bits_withSeed(a->name[c], strlen(a->name[c]), digest);
+    return digest;
 }
 
 /* --- joining ---------------------------------------------------------------------------------------------------- */

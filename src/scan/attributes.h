@@ -34,6 +34,24 @@ int bl_attributes_open(struct bl_attributes **attributes, const struct bl_attrib
 
 void bl_attributes_close(struct bl_attributes *attributes);
 
+/* Makes a table that has no file, without columns and rows yet. path: what it is made of, for messages; it must outlive
+ * the table. */
+int bl_attributes_make(struct bl_attributes **attributes, const char *path, struct bl_error *e);
+
+/* Adds a column, and sets its number. BL_EUSAGE: too many; the name is
+ * checked by the caller. */
+int bl_attributes_add_column(struct bl_attributes *attributes, const char *name, int *column, struct bl_error *e);
+
+/* The number of the column of that name, or -1. */
+int bl_attributes_find(const struct bl_attributes *attributes, const char *name);
+
+/* Adds a row with the next number as its line. values: as in bl_attributes_claim, after all columns are added. No
+ * other row has the id. */
+int bl_attributes_add_row(struct bl_attributes *attributes, const char *id, const char *values, struct bl_error *e);
+
+/* A digest of ids, names and values, once all rows are added. */
+uint64_t bl_attributes_digest(const struct bl_attributes *attributes);
+
 /* Checks that a column can have this name in the table of sequences, where some mean something to the tool, and as a
  * tensor. advice: what to do about it. BL_EUSAGE, after path and line. */
 int bl_attributes_check_name(const char *name, const char *path, int64_t line, const char *advice, struct bl_error *e);

@@ -30,7 +30,7 @@ static int64_t file_bytes(const struct bl_chunks *s, const struct bl_file *file)
 {
     struct bl_error ignored = {0};
     const char *unusable;
-    struct bl_input input = {.path = bl_path_join(s->base, file->path)};
+    struct bl_input input = {.path = bl_path_join(s->base, file->path), .fault = file->fault};
     int code = input.path ? bl_input_stat(s->kind, &input, &unusable, &ignored) : BL_EFAIL;
     free((char *)input.path);
     if (code || unusable)
@@ -77,8 +77,10 @@ static int chunk_add_file(const struct bl_chunks *s, struct bl_chunk_files *out,
         return code;
     struct bl_input *input = out->input;
     out->chunk.input = input;
-    input[count] = (struct bl_input){
-        .path = bl_path_join(s->base, out->file[count].path), .name = out->file[count].path, .id = out->file[count].id};
+    input[count] = (struct bl_input){.path = bl_path_join(s->base, out->file[count].path),
+                                     .name = out->file[count].path,
+                                     .id = out->file[count].id,
+                                     .fault = out->file[count].fault};
     if (!input[count].path)
         return bl_error_memory(e);
     out->chunk.inputs++;

@@ -9,6 +9,11 @@
 #include "kind/clip.h"
 #include "kind/kinds.h"
 
+bool bl_files_is_tar(const struct bl_kind *kind, const char *name)
+{
+    return bl_path_has_suffix(name, ".tar") && (!kind || !kind->scan->stat_folder);
+}
+
 int bl_files_add(struct bl_files *files, const char *path, size_t id_offset, const struct bl_kind *kind, bool found,
                  struct bl_error *e)
 {
@@ -21,7 +26,46 @@ int bl_files_add(struct bl_files *files, const char *path, size_t id_offset, con
     return BL_OK;
 }
 
-void bl_files_ignore(struct bl_files *files, const char *name)
+/* Sets the texts of a file to copies, which its path owns. */
+static int file_set_texts(struct bl_file *file, const char *path, const char *id, const char *fault, struct bl_error *e)
+{
+    const size_t path_size = strlen(path) + 1, id_size = strlen(id) + 1, fault_size = fault ? strlen(fault) + 1 : 0;
+    char *text = malloc(path_size + id_size + fault_size);
+    if (!text)
+        return bl_error_memory(e);
+    memcpy(text, path, path_size);
+    memcpy(text + path_size, id, id_size);
+    if (fault)
+        memcpy(text + path_size + id_size, fault, fault_size);
+    file->path = text;
+    file->id = text + path_size;
+    file->fault = fault ? text + path_size + id_size : NULL;
+    return BL_OK;
+}
+
+int bl_files_add_named(struct bl_files *files, const char *path, const char *id, const struct bl_kind *kind,
+                       const char *fault, struct bl_error *e)
+{
+    struct bl_file file = {.kind = kind};
+    int code = BL_ARRAY_RESERVE(files->file, files->capacity, files->count + 1, e);
+    if (!code)
+        code = file_set_texts(&file, path, id, fault, e);
+    if (!code)
+        files->file[files->count++] = file;
+    return code;
+}
+
+int bl_files_set_fault(struct bl_files *files, size_t number, const char *fault, struct bl_error *e)
+{
+    struct bl_file *file = &files->file[number];
+    char *before = file->path;
+    int code = file_set_texts(file, before, file->id, fault, e);
+    if (!code)
+        free(before);
+    return code;
+}
+
+void bl_files_ignore(struct bl_files *files, const char *name, int64_t count)
 {
     const char *dot = strrchr(name, '.');
     const char *label = name[0] == '.' ? "hidden" : dot && dot[1] && strlen(dot) < 15 ? dot : "no extension";
@@ -29,13 +73,13 @@ void bl_files_ignore(struct bl_files *files, const char *name)
         label = "others";
     for (int i = 0; i < files->ignored_count; i++) {
         if (strcmp(files->ignored[i].extension, label) == 0) {
-            files->ignored[i].count++;
+            files->ignored[i].count += count;
             return;
         }
     }
     struct bl_ignored *entry = &files->ignored[files->ignored_count++];
     snprintf(entry->extension, sizeof entry->extension, "%s", label);
-    entry->count = 1;
+    entry->count = count;
 }
 
 bool bl_files_have_list(const struct bl_files *files, const struct bl_kind *kind)
@@ -84,6 +128,7 @@ void bl_files_free(struct bl_files *files)
         free(files->file[i].path);
     free(files->file);
     bl_clip_columns_free(&files->clips);
+    bl_member_index_free(&files->members);
     free(files->empty_folder);
     *files = (struct bl_files){0};
 }

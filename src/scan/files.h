@@ -7,15 +7,18 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/member_index.h"
 #include "kind/kind.h"
 #include "scan/clip_columns.h"
 
 struct bl_file {
-    char *path;                 /* as given, with what was found below it; owned */
-    const char *id;             /* path, or its part below the source folder: points into path */
+    char *path;        /* as given, with what was found below it; owned, with the texts below */
+    const char *id;    /* path, or its part below the source folder; of a sample, that of its tar and its key */
+    const char *fault; /* why it is known to be unusable; or NULL */
     const struct bl_kind *kind; /* by its name; NULL, while the sources are listed: unknown */
     int line;                   /* of the @list that names it; 0: none does */
-    unsigned source : 31;       /* number of the source that it is from */
+    unsigned source : 30;       /* number of the source that it is from */
+    unsigned tar : 1;           /* while the sources are listed: a tar, whose samples are the inputs (scan/samples.h) */
     unsigned found : 1;         /* in a folder, by its extension */
 };
 
@@ -33,17 +36,29 @@ struct bl_files {
     const struct bl_kind *kind;                /* of all of them */
     struct bl_ignored ignored[BL_IGNORED_MAX]; /* files in folders that are not inputs, by extension */
     int ignored_count;
-    char *empty_folder;           /* the first source folder without any input; or NULL */
-    int64_t empty_folders;        /* how many there are */
-    struct bl_clip_columns clips; /* of the lists among them */
+    char *empty_folder;             /* the first source folder without any input; or NULL */
+    int64_t empty_folders;          /* how many there are */
+    struct bl_clip_columns clips;   /* of the lists among them */
+    struct bl_member_index members; /* of tars, beside the inputs: those that fields or columns were to be made of */
+    int64_t tars;                   /* whose samples are among them */
 };
 
-/* Counts a file that is not an input by its extension; once the table is full, as "others". */
-void bl_files_ignore(struct bl_files *files, const char *name);
+/* Counts so many files that are no inputs by the extension of their name; once the table is full, as "others". */
+void bl_files_ignore(struct bl_files *files, const char *name, int64_t count);
+
+/* Whether a file of that name is a tar with samples, of the kind if that is not NULL. */
+bool bl_files_is_tar(const struct bl_kind *kind, const char *name);
 
 /* Adds a file. Its path is copied; its id begins at id_offset of it. Errors: BL_EFAIL, no memory. */
 int bl_files_add(struct bl_files *files, const char *path, size_t id_offset, const struct bl_kind *kind, bool found,
                  struct bl_error *e);
+
+/* The same with an id and a fault, or NULL, which are copied. */
+int bl_files_add_named(struct bl_files *files, const char *path, const char *id, const struct bl_kind *kind,
+                       const char *fault, struct bl_error *e);
+
+/* Gives the file a fault, which is copied. */
+int bl_files_set_fault(struct bl_files *files, size_t number, const char *fault, struct bl_error *e);
 
 /* Reads the columns of the lists among them. base: directory that relative paths count from, or NULL. Errors as
  * bl_clip_columns_add's. */

@@ -7,8 +7,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/input_file.h"
 #include "base/io.h"
-#include "base/opener.h"
 #include "base/path.h"
 #include "kind/kinds.h"
 
@@ -52,30 +52,19 @@ static bool same_place(const struct bl_row *a, const struct bl_row *b)
 
 /* --- files ------------------------------------------------------------------------------------------------------ */
 
-static int same_open(const char *path, int *fd, int64_t *size, struct bl_error *e)
-{
-    struct stat status;
-    *fd = bl_opener_file(path);
-    if (*fd < 0)
-        return bl_error_errno(e, BL_EFAIL, "--dedup compares files, and cannot open %s", path);
-    if (fstat(*fd, &status) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
-    *size = status.st_size;
-    return BL_OK;
-}
-
-static int same_bytes(const int fd[2], const char *const path[2], int64_t size, const struct bl_cancel *cancel,
+static int same_bytes(const struct bl_input_file file[2], const char *const path[2], const struct bl_cancel *cancel,
                       bool *same, struct bl_error *e)
 {
+    const int64_t size = file[0].status.st_size;
     char one[PIECE], two[PIECE];
     *same = true;
     for (int64_t at = 0; at < size && *same; at += (int64_t)PIECE) {
         size_t piece = size - at < (int64_t)PIECE ? (size_t)(size - at) : PIECE;
         if (cancel && bl_cancelled(cancel))
             return BL_ECANCEL;
-        int code = bl_io_pread(fd[0], one, piece, at, path[0], e);
+        int code = bl_io_pread(file[0].fd, one, piece, file[0].begin + at, path[0], e);
         if (!code)
-            code = bl_io_pread(fd[1], two, piece, at, path[1], e);
+            code = bl_io_pread(file[1].fd, two, piece, file[1].begin + at, path[1], e);
         if (code)
             return code;
         *same = memcmp(one, two, piece) == 0;
@@ -85,18 +74,17 @@ static int same_bytes(const int fd[2], const char *const path[2], int64_t size, 
 
 static int same_files(const char *const path[2], const struct bl_cancel *cancel, bool *same, struct bl_error *e)
 {
-    int fd[2] = {-1, -1};
-    int64_t size[2];
+    struct bl_input_file file[2] = {{.fd = -1}, {.fd = -1}};
+    int code = BL_OK;
     *same = false;
-    int code = same_open(path[0], &fd[0], &size[0], e);
-    if (!code)
-        code = same_open(path[1], &fd[1], &size[1], e);
-    if (!code && size[0] == size[1])
-        code = same_bytes(fd, path, size[0], cancel, same, e);
-    for (int i = 0; i < 2; i++) {
-        if (fd[i] >= 0)
-            close(fd[i]);
+    for (int i = 0; i < 2 && !code; i++) {
+        if (bl_input_file_open(&file[i], path[i]) != 0)
+            code = bl_error_errno(e, BL_EFAIL, "--dedup compares files, and cannot open %s", path[i]);
     }
+    if (!code && file[0].status.st_size == file[1].status.st_size)
+        code = same_bytes(file, path, cancel, same, e);
+    for (int i = 0; i < 2; i++)
+        bl_input_file_close(&file[i]);
     return code;
 }
 

@@ -12,10 +12,13 @@
 #include "base/path.h"
 #include "base/lines.h"
 #include "base/text.h"
+#include "scan/braces.h"
+#include "scan/samples.h"
 #include "scan/walk.h"
 #include "kind/kinds.h"
 
 #define NAME_MAX_SIZE ((size_t)64 << 10) /* bytes of a name in a list: more than any system opens */
+#define SOURCES_MAX (INT_MAX >> 1)
 
 struct listing {
     struct bl_walk walk; /* its kind is that of the current source */
@@ -25,30 +28,34 @@ struct listing {
 
 /* --- kinds ------------------------------------------------------------------------------------------------------ */
 
-/* Whether one of the inputs, from this one on, is of a kind that is no fallback. */
-static bool files_have_primary(const struct bl_files *files, size_t first)
+/* Which files of a folder are inputs: those of the highest rank. A tar beside what may have been packed in it is none;
+ * nor is a readme beside tars. */
+enum rank { RANK_DOCUMENT, RANK_TAR, RANK_FALLBACK, RANK_PRIMARY };
+
+static enum rank file_rank(const struct bl_file *file)
 {
-    for (size_t i = first; i < files->count; i++) {
-        if (files->file[i].kind && !files->file[i].kind->is_fallback)
-            return true;
-    }
-    return false;
+    if (file->tar)
+        return RANK_TAR;
+    if (!file->found || !file->kind || !file->kind->is_fallback)
+        return RANK_PRIMARY;
+    return file->kind->reads_stdin ? RANK_DOCUMENT : RANK_FALLBACK;
 }
 
-/* In a source folder with inputs of other kinds, files of fallback kinds are ignored. Each source folder is judged by
- * itself. */
+/* In a source folder with inputs of higher ranks, other files are ignored. Each source folder is judged by itself. */
 static void files_drop_secondary(struct bl_files *files, size_t first)
 {
     size_t kept = first;
-    if (!files_have_primary(files, first))
-        return;
+    enum rank highest = RANK_DOCUMENT;
+    for (size_t i = first; i < files->count; i++)
+        highest = file_rank(&files->file[i]) > highest ? file_rank(&files->file[i]) : highest;
     for (size_t i = first; i < files->count; i++) {
         struct bl_file *file = &files->file[i];
-        if (!file->found || !file->kind->is_fallback) {
+        enum rank rank = file_rank(file);
+        if (rank == highest || (rank == RANK_DOCUMENT && highest == RANK_FALLBACK)) {
             files->file[kept++] = *file;
             continue;
         }
-        bl_files_ignore(files, bl_path_name(file->path));
+        bl_files_ignore(files, bl_path_name(file->path), 1);
         free(file->path);
     }
     files->count = kept;
@@ -123,6 +130,37 @@ static bool listing_exists(const struct listing *l, const char *path, bool there
     return there;
 }
 
+/* A member of a compressed tar has no place in the file. */
+static int path_refuse_compressed_tar(const char *path, struct bl_error *e)
+{
+    static const struct {
+        const char *suffix, *tool;
+    } names[] = {{".tar.gz", "gunzip"},    {".tgz", "gunzip"},        {".tar.zst", "unzstd --rm"},
+                 {".tzst", "unzstd --rm"}, {".tar.xz", "unxz"},       {".tar.bz2", "bunzip2"},
+                 {".tbz2", "bunzip2"},     {".tar.lz4", "unlz4 --rm"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (bl_path_has_suffix(path, names[i].suffix))
+            return bl_error_set(e, BL_EUSAGE,
+                                "%s: members of a compressed tar cannot be read in place: decompress it first (%s %s)",
+                                path, names[i].tool, path);
+    }
+    return BL_OK;
+}
+
+/* Adds a file that was named itself; of a tar, the id is its name. */
+static int listing_add_file(struct listing *l, const char *path, struct bl_error *e)
+{
+    struct bl_files *files = l->walk.files;
+    const struct bl_kind *kind = l->walk.kind ? l->walk.kind : bl_kind_find_by_file(path);
+    bool tar = bl_files_is_tar(kind, path);
+    int code = path_refuse_compressed_tar(path, e);
+    if (!code)
+        code = bl_files_add(files, path, tar ? (size_t)(bl_path_name(path) - path) : 0, kind, false, e);
+    if (!code)
+        files->file[files->count - 1].tar = tar;
+    return code;
+}
+
 /* Adds a folder, or a file that was named itself. */
 static int listing_add_path(struct listing *l, const char *path, bool must_exist, struct bl_error *e)
 {
@@ -138,12 +176,10 @@ static int listing_add_path(struct listing *l, const char *path, bool must_exist
     }
     if (code)
         goto out;
-    code = folder ? listing_add_folder(l, path, e)
-                  : bl_files_add(l->walk.files, path, 0, l->walk.kind ? l->walk.kind : bl_kind_find_by_file(path),
-                                 false, e);
+    code = folder ? listing_add_folder(l, path, e) : listing_add_file(l, path, e);
 out:
     for (size_t i = first; i < l->walk.files->count; i++) {
-        l->walk.files->file[i].source = (unsigned)l->source & INT_MAX;
+        l->walk.files->file[i].source = (unsigned)l->source & SOURCES_MAX;
         l->walk.files->file[i].line = l->line;
     }
     return code;
@@ -215,6 +251,13 @@ static int listing_add_glob(struct listing *l, const char *pattern, struct bl_er
     return code;
 }
 
+/* A name that a pattern with braces gave, which may be a pattern of other kinds. */
+static int listing_add_expanded(void *context, const char *name, struct bl_error *e)
+{
+    struct listing *l = context;
+    return strpbrk(name, "*?[") ? listing_add_glob(l, name, e) : listing_add_path(l, name, true, e);
+}
+
 static int listing_add_source(struct listing *l, const struct bl_source *source, struct bl_error *e)
 {
     const char *path = source->path;
@@ -224,11 +267,13 @@ static int listing_add_source(struct listing *l, const struct bl_source *source,
     if (path[0] == '@')
         return listing_add_list(l, path + 1, e);
     /* A file may be called "what?.mp4": only a name that does not exist is a pattern. */
-    bool there = true;
-    int code = strpbrk(path, "*?[") ? bl_walk_stat(&l->walk, path, &status, &there, e) : BL_OK;
+    bool there = true, braces = bl_braces_are_in(path);
+    int code = braces || strpbrk(path, "*?[") ? bl_walk_stat(&l->walk, path, &status, &there, e) : BL_OK;
     if (code)
         return code;
-    return there ? listing_add_path(l, path, true, e) : listing_add_glob(l, path, e);
+    if (there)
+        return listing_add_path(l, path, true, e);
+    return braces ? bl_braces_expand(path, listing_add_expanded, l, e) : listing_add_glob(l, path, e);
 }
 
 /* --- ids -------------------------------------------------------------------------------------------------------- */
@@ -321,6 +366,13 @@ int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, st
         l.walk.kind = source->kind ? source->kind : sources->kind;
         code = listing_add_source(&l, source, e);
     }
+    const struct bl_samples_options samples = {.member = sources->member,
+                                               .kind = sources->kind,
+                                               .kept = sources->kept,
+                                               .base = sources->base,
+                                               .cancel = sources->cancel};
+    if (!code)
+        code = bl_samples_expand(files, &samples, e);
     if (code)
         goto out;
     if (files->count)

@@ -2,6 +2,7 @@
 #ifndef BL_SOURCES_H
 #define BL_SOURCES_H
 
+#include "base/option.h"
 #include "scan/files.h"
 
 /* One thing that the user named: a file, a folder, a glob or an @list. */
@@ -14,13 +15,17 @@ struct bl_source {
 struct bl_sources {
     const struct bl_source *source;
     int count;
-    const char *file;           /* the YAML file that names them, or NULL */
-    const char *base;           /* directory that relative paths count from, or NULL: the working directory */
-    const struct bl_kind *kind; /* --kind of all sources, or NULL */
+    const char *file;               /* the YAML file that names them, or NULL */
+    const char *base;               /* directory that relative paths count from, or NULL: the working directory */
+    const struct bl_kind *kind;     /* --kind of all sources, or NULL */
+    const char *member;             /* of tars: see scan/samples.h; or NULL */
+    const struct bl_texts *kept;    /* the same */
+    const struct bl_cancel *cancel; /* or NULL */
 };
 
 /* Lists the sources. Errors: BL_EUSAGE for a source that is not found, a glob that matches nothing, mixed kinds
- * (with counts) and duplicate ids (both named); BL_EFAIL for a directory that cannot be read. */
+ * (with counts) and duplicate ids (both named), compressed tars, and what samples.h says of tars; BL_EFAIL for a
+ * directory that cannot be read. */
 int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, struct bl_error *e);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/input_file.h"
 #include "base/path.h"
 #include "kind/kinds.h"
 
@@ -42,7 +43,7 @@ int bl_walk_stat(const struct bl_walk *walk_folder, const char *path, struct sta
     char *open_path = bl_path_join(walk_folder->base, path);
     if (!open_path)
         return bl_error_memory(e);
-    *there = stat(open_path, status) == 0;
+    *there = bl_input_file_stat(open_path, status) == 0;
     int error = errno;
     free(open_path);
     errno = error;
@@ -104,7 +105,7 @@ static int walk_entry(struct walking *w, const char *path, const char *name, uns
     struct stat status;
     bool is_folder = type == DT_DIR;
     if (name[0] == '.') {
-        bl_files_ignore(about->files, name);
+        bl_files_ignore(about->files, name, 1);
         return BL_OK;
     }
     /* All but folders are inputs by their names: the scan will skip dangling links, pipes and devices. */
@@ -120,8 +121,14 @@ static int walk_entry(struct walking *w, const char *path, const char *name, uns
     if (is_folder)
         return walk_folder(w, path, folder, e);
     const struct bl_kind *kind = about->kind ? about->kind : bl_kind_find_by_file(name);
+    if (bl_files_is_tar(kind, name)) {
+        int code = bl_files_add(about->files, path, w->id_offset, kind, true, e);
+        if (!code)
+            about->files->file[about->files->count - 1].tar = true;
+        return code;
+    }
     if (!kind || !bl_kind_has_extension(kind, name)) {
-        bl_files_ignore(about->files, name);
+        bl_files_ignore(about->files, name, 1);
         return BL_OK;
     }
     folder->is_input = kind->scan->stat_folder;

@@ -120,3 +120,11 @@ int bl_blocks_row(struct bl_blocks *blocks, int64_t row, const struct bl_row **o
     *out = &blocks->dataset.row.row;
     return bl_row_reader_read(sequences, (size_t)row, &blocks->dataset.row, e);
 }
+
+void bl_blocks_lend_rows(const struct bl_blocks *from, struct bl_blocks *to)
+{
+    if (!from->is_view)
+        bl_dataset_lend_sequences(&from->dataset, &to->dataset);
+    for (size_t s = 0; from->is_view && s < from->view->sources; s++)
+        bl_dataset_lend_sequences(&from->view->source[s], &to->view->source[s]);
+}

@@ -41,5 +41,8 @@ int bl_blocks_attribute(struct bl_blocks *blocks, int64_t b, int a, void *out, s
 int bl_blocks_rows(struct bl_blocks *blocks, int64_t *rows, struct bl_error *e);
 /* A row of it, valid until the next call. BL_EUSAGE: no such row. */
 int bl_blocks_row(struct bl_blocks *blocks, int64_t row, const struct bl_row **out, struct bl_error *e);
+/* Gives to, the same dataset or view, the tables that from has read, so that they are in memory once; to must be closed
+ * first. */
+void bl_blocks_lend_rows(const struct bl_blocks *from, struct bl_blocks *to);
 
 #endif

@@ -78,7 +78,7 @@ void bl_dataset_close(struct bl_dataset *dataset)
     bl_index_close(&dataset->index);
     bl_manifest_free(&dataset->manifest);
     bl_block_free(&dataset->block);
-    if (dataset->has_sequences)
+    if (dataset->has_sequences && !dataset->has_lent)
         bl_sequences_close(&dataset->sequences);
     bl_row_reader_free(&dataset->row);
     bl_jpeg_decoder_close(dataset->decoder);
@@ -431,4 +431,10 @@ int bl_dataset_sequences(struct bl_dataset *dataset, const struct bl_sequences *
     int code = bl_sequences_open_dataset(&dataset->sequences, dataset->dir, NULL, e);
     dataset->has_sequences = !code;
     return code;
+}
+
+void bl_dataset_lend_sequences(const struct bl_dataset *from, struct bl_dataset *to)
+{
+    to->sequences = from->sequences;
+    to->has_sequences = to->has_lent = from->has_sequences;
 }

@@ -38,7 +38,7 @@ struct bl_dataset {
     int64_t *offsets;                /* [T + 1] */
     uint8_t *bytes;                  /* the encoded steps of one block */
     size_t bytes_capacity;
-    bool has_sequences;
+    bool has_sequences, has_lent;  /* lent: they are another's */
     struct bl_sequences sequences; /* read when first needed */
     struct bl_row_reader row;
 };
@@ -81,5 +81,8 @@ int bl_dataset_attribute(struct bl_dataset *dataset, int64_t b, int a, void *out
 
 /* The rows of sequences.tsv, read when first needed. */
 int bl_dataset_sequences(struct bl_dataset *dataset, const struct bl_sequences **sequences, struct bl_error *e);
+
+/* Gives to, the same dataset, the rows that from has read; it must be closed first. */
+void bl_dataset_lend_sequences(const struct bl_dataset *from, struct bl_dataset *to);
 
 #endif

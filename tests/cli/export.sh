@@ -40,6 +40,33 @@ test_a_view_and_compression() {
     err_has 'z was not made of d as it is now'
 }
 
+test_ids() {
+    dataset
+    for format in mds webdataset energon; do
+        expect 0 bload export -q --ids --to $format d --shard-size 8K -o $format
+        expect 0 bload verify $format --against d
+        for task in 1 0; do expect 0 bload export -q --ids --task $task/2 --to $format d --shard-size 8K -o again; done
+        expect 0 bload export -q --ids --to $format d --shard-size 8K -o again
+        diff -r $format again
+        expect 2 bload export -q --to $format d --shard-size 8K -o $format
+        err_has 'ids is "true" there, and not recorded here'
+        rm -rf again
+    done
+    is 'docs.jsonl#0' "$(tar xOf webdataset/blocks-000000.tar 00000000.ids.json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0])')"
+    expect 0 bload info mds
+    out_has 'with the ids of their sequences in '
+    expect 2 bload export --ids --to megatron d -o m
+    err_has '--ids: files of megatron have tokens alone, and no place for ids'
+    sed -i s/docs.jsonl#0/docs.jsonl#9/ mds/shard.00000.mds
+    expect 1 bload verify mds --against d
+    err_has 'shard.00000.mds: it differs from the dataset after '
+    awk -F '\t' 'BEGIN { print "id,ids" } NR > 1 { print $1 "," NR }' d/sequences.tsv >ids.csv
+    expect 0 bload pack -q docs.jsonl --tokenizer bytes -T 64 --attributes ids.csv -o named
+    expect 2 bload export --ids --to mds named -o m
+    err_has '--ids: the dataset has a field or attribute of the name ids already'
+    [ ! -e m ] || fail "m was made"
+}
+
 test_lost_and_damaged_files() {
     dataset
     expect 0 bload export -q --to mds d --shard-size 1K -o e
@@ -65,6 +92,13 @@ test_lost_and_damaged_files() {
     expect 1 bload verify e --against d
     err_has 'index.json: it differs'
     expect 0 bload verify e
+    cp e/export.json kept.json
+    sed 's/shard.00000.mds/../' kept.json >e/export.json
+    expect 1 bload verify e
+    err_has 'e/export.json: the name of a file is invalid'
+    sed 's/"bytes": [0-9]*/"bytes": 9223372036854775807/' kept.json >e/export.json
+    expect 1 bload info e
+    err_has 'e/export.json: its files have more bytes than there can be'
     echo x >e/export.json
     expect 1 bload verify e
     err_has 'e/export.json: line 1: '
@@ -86,6 +120,13 @@ test_going_on_and_tasks() {
     cp d/manifest.json e/blocks-000001.tar
     expect 0 bload export -q --to energon d --shard-size 2K -o e
     diff -r e whole
+    # The one file of megatron is begun again.
+    expect 0 bload export -q --to megatron d -o one
+    expect 0 bload export --task 0/2 --to megatron d -o m
+    err_has '1 of 1 file is missing yet'
+    printf half >m/.bload/shard-00000000.data
+    expect 0 bload export -q --to megatron d -o m
+    diff -r m one
 }
 
 test_what_is_refused() {
@@ -133,7 +174,38 @@ test_status() {
     err_has 'e is an export to mds, not finished yet: the same bload export command goes on'
     expect 0 bload export -q --to mds d --shard-size 1K -o e
     expect 1 bload status e
-    err_has 'e is an export, and finished: bload verify checks it'
-    expect 1 bload info e
+    err_has 'e is an export, and finished: bload info describes it, bload verify checks it'
     expect 2 bload pack -q docs.jsonl --tokenizer bytes -T 64 -o e
+}
+
+test_info() {
+    dataset
+    expect 0 bload export -q --task 0/2 --to mds d --shard-size 1K -o e
+    expect 1 bload info e
+    err_has 'e is an export to mds, not finished yet: the same bload export command goes on'
+    expect 0 bload export -q --to mds d --shard-size 1K --compress zstd:5 -o z
+    digest=$(bload info --json d | sed -n 's/^  "checksum": "\(.*\)",/\1/p')
+    expect 0 bload info z
+    out_is <<END
+export      mds, read by MosaicML Streaming: streaming.StreamingDataset
+dataset     ../d, its manifest's checksum is $digest
+blocks      $(bload info --json d | word blocks) in $(find z -name 'shard.*' | wc -l) files
+size        13.0 KiB, zstd level 5: $(cat z/shard.* | wc -c | awk '{ printf "%.1f", $1 / 1024 }') KiB
+made by     $(bload --version)
+END
+    expect 0 bload info --json z
+    is "mds ../d $digest 5 null" \
+        "$(for name in export dataset dataset_checksum compress_level field; do word $name <"$OUT"; done | xargs)"
+    is "$(cat z/shard.* | wc -c) $(find z -name 'shard.*' | wc -l)" "$(word file_bytes <"$OUT") $(word files <"$OUT")"
+    expect 0 bload export -q --to megatron --field tokens d -o g
+    expect 0 bload info g
+    out_has 'field       tokens'
+    out_has ', not compressed'
+    # One that this version cannot describe is no dataset either.
+    sed -i 's/to: mds/to: wds/' z/export.json
+    expect 1 bload info z
+    err_has 'z/export.json: this version does not know its configuration'
+    sed -i 's/"dataset"/"data"/' z/export.json
+    expect 1 bload info z
+    err_has 'z/export.json: it has no configuration, or no dataset'
 }

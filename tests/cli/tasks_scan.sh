@@ -222,7 +222,7 @@ test_directories_that_are_none() {
     err_has 'empty holds no unfinished dataset: begin one with bload scan --task i/N -o empty ...'
     is '' "$(files empty)"
     expect 2 bload plan -T 5 -o p.tsv empty
-    err_has '-o, --lengths and --epochs are for tables'
+    err_has '-o, --plot, --lengths and --epochs are for tables'
     clips
 }
 

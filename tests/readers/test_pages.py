@@ -1,5 +1,5 @@
 """Every command of the README, the tutorial and the page of fields, in order, in one directory: each succeeds, gives the fields that its
-comment claims, and leaves nothing out. The picture of the README is what its script draws."""
+comment claims, and leaves nothing out. Its pictures are what its script and its command draw."""
 import json
 import os
 import shutil
@@ -74,6 +74,7 @@ class Pages(Page):
             found = self.run_blocks(self.read(page), self.at())
             self.assertFalse(set(found) & set(claimed), "a dataset's name that another page uses")
             claimed.update(found)
+        self.assertEqual(self.read(self.at("plan.svg")), self.read("docs/plan.svg"))
         self.assertGreaterEqual(len(claimed), 20)
         self.check(claimed, self.at())
 

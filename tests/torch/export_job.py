@@ -34,7 +34,8 @@ def mds(directory, _rank, _size):
     dataset = StreamingDataset(local=directory, shuffle=True, batch_size=2, validate_hash="xxh3_64")
     for batch in DataLoader(dataset, batch_size=2, num_workers=1):
         for k in range(len(batch["num_sequences"])):
-            yield {name: values[k] for name, values in batch.items()}
+            # Stock collation makes of lists of texts one list for each place.
+            yield {name: [place[k] for place in values] if name == "ids" else values[k] for name, values in batch.items()}
 
 
 def webdataset(directory, _rank, _size):
@@ -42,7 +43,7 @@ def webdataset(directory, _rank, _size):
     files = [os.path.join(directory, name) for name in sorted(os.listdir(directory)) if name.endswith(".tar")]
     dataset = wds.WebDataset(files, shardshuffle=100, nodesplitter=wds.split_by_node, seed=1).shuffle(8).decode()
     for sample in wds.WebLoader(dataset, batch_size=None, num_workers=1):
-        yield {name[:-4]: value for name, value in sample.items() if name.endswith(".npy")}
+        yield {name.rpartition(".")[0]: value for name, value in sample.items() if name.endswith((".npy", ".json"))}
 
 
 def energon(directory, rank, size):
@@ -53,7 +54,8 @@ def energon(directory, rank, size):
                                 shuffle_buffer_size=8, max_samples_per_sequence=None, repeat=False, task_encoder=BlockEncoder())
     for batch in get_loader(dataset):
         for k in range(len(batch.arrays["num_sequences"])):
-            yield {name: values[k] for name, values in batch.arrays.items()}
+            block = {name: values[k] for name, values in batch.arrays.items()}
+            yield block if batch.ids[k] is None else {**block, "ids": batch.ids[k]}
 
 
 def main():

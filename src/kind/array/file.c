@@ -1,11 +1,8 @@
 #include "kind/array/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/io.h"
 #include "base/archive.h"
@@ -26,8 +23,8 @@ static int file_read_next(void *context, void *data, size_t size, struct bl_erro
         if ((int64_t)part > bytes - f->position)
             return bl_error_set(e, BL_EDATA, "truncated: it ends at byte %" PRId64, bytes);
         size_t got = part;
-        int code =
-            f->npz ? bl_npz_read(f->npz, to, part, &got, e) : bl_io_pread(f->fd, to, part, f->position, f->path, e);
+        int code = f->npz ? bl_npz_read(f->npz, to, part, &got, e)
+                          : bl_io_pread(f->input.fd, to, part, f->input.begin + f->position, f->path, e);
         if (code)
             return code;
         if (got < part)
@@ -45,7 +42,7 @@ int bl_array_file_rewind(struct bl_array_file *f, struct bl_error *e)
     f->npz = NULL;
     f->position = 0;
     f->in_order = true;
-    return bl_npz_open(&f->npz, f->fd, f->bytes, f->path, f->member, f->cancel, e);
+    return bl_npz_open(&f->npz, &f->input, f->bytes, f->path, f->member, f->cancel, e);
 }
 
 /* Tells by the first bytes what the file is. */
@@ -55,7 +52,7 @@ static int file_open_content(struct bl_array_file *f, struct bl_error *e)
     size_t size = f->bytes < (int64_t)sizeof head ? (size_t)f->bytes : sizeof head;
     if (!size)
         return bl_error_set(e, BL_EDATA, "empty file");
-    int code = bl_io_pread(f->fd, head, size, 0, f->path, e);
+    int code = bl_io_pread(f->input.fd, head, size, f->input.begin, f->path, e);
     if (code)
         return code;
     if (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0)
@@ -70,17 +67,14 @@ static int file_open_content(struct bl_array_file *f, struct bl_error *e)
 
 static int file_open_regular(struct bl_array_file *f, int64_t bytes, struct bl_error *e)
 {
-    struct stat status;
-    f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
-    if (f->fd < 0 && (bytes >= 0 || bl_errno_is_system(errno)))
-        return bl_error_errno(e, BL_EFAIL, "%s: cannot be opened", f->path);
-    if (f->fd < 0)
+    if (bl_input_file_open(&f->input, f->path) != 0) {
+        if (bytes >= 0 || bl_errno_is_system(errno))
+            return bl_error_errno(e, BL_EFAIL, "%s: cannot be opened", f->path);
         return bl_error_errno(e, BL_EDATA, "cannot be opened");
-    if (fstat(f->fd, &status) != 0)
-        return bl_error_errno(e, BL_EFAIL, "%s: cannot be examined", f->path);
-    if (!S_ISREG(status.st_mode))
+    }
+    if (!S_ISREG(f->input.status.st_mode))
         return bl_error_set(e, BL_EDATA, "not a regular file");
-    f->bytes = status.st_size;
+    f->bytes = f->input.status.st_size;
     if (bytes >= 0 && f->bytes != bytes)
         return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: %" PRId64 " bytes then, %" PRId64 " now", f->path,
                             bytes, f->bytes);
@@ -104,7 +98,7 @@ static int file_read_header(struct bl_array_file *f, struct bl_error *e)
 int bl_array_file_open(struct bl_array_file *f, const char *path, int64_t bytes, const char *member,
                        const struct bl_cancel *cancel, struct bl_error *e)
 {
-    *f = (struct bl_array_file){.path = path, .member = member, .cancel = cancel, .fd = -1};
+    *f = (struct bl_array_file){.path = path, .member = member, .cancel = cancel, .input.fd = -1};
     int code = file_open_regular(f, bytes, e);
     if (code)
         goto out;
@@ -122,10 +116,8 @@ void bl_array_file_close(struct bl_array_file *f)
 {
     if (f->npz)
         bl_npz_close(f->npz);
-    if (f->fd >= 0)
-        close(f->fd); /* read only: nothing can be lost by it */
+    bl_input_file_close(&f->input);
     f->npz = NULL;
-    f->fd = -1;
 }
 
 /* Goes to a place in an archive. */

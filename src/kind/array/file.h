@@ -3,6 +3,7 @@
 #ifndef BL_ARRAY_FILE_H
 #define BL_ARRAY_FILE_H
 
+#include "base/input_file.h"
 #include "kind/array/npz.h"
 #include "kind/npy.h"
 
@@ -17,7 +18,7 @@ struct bl_array_copy {
 struct bl_array_file {
     const char *path, *member; /* the caller's */
     const struct bl_cancel *cancel;
-    int fd;
+    struct bl_input_file input;
     int64_t bytes;      /* of the file */
     struct bl_npz *npz; /* NULL: an NPY file */
     struct bl_npy npy;

@@ -19,10 +19,10 @@ struct bl_npz {
     zip_file_t *file;
     const struct bl_cancel *cancel;
     const char *path;
-    int fd;
-    int64_t bytes, offset; /* of the archive; where the next read begins */
-    int system_errno;      /* of the read that failed, or 0; ESTALE: the file ended early */
-    zip_error_t error;     /* the same for libzip */
+    struct bl_input_file input; /* its descriptor is the caller's */
+    int64_t bytes, offset;      /* of the archive; where the next read begins */
+    int system_errno;           /* of the read that failed, or 0; ESTALE: the file ended early */
+    zip_error_t error;          /* the same for libzip */
     int64_t member_bytes;
     bool is_stored;
 };
@@ -33,8 +33,8 @@ static zip_int64_t npz_source_read(struct bl_npz *z, void *data, size_t size)
 {
     ssize_t got = -1;
     errno = ECANCELED;
-    while (!bl_cancelled(z->cancel) && (got = pread(z->fd, data, size, z->offset)) < 0 && errno == EINTR)
-        ;
+    if (!bl_cancelled(z->cancel))
+        got = bl_input_file_pread(&z->input, data, size, z->offset);
     if (got < 0 || (got == 0 && size && z->offset < z->bytes)) {
         z->system_errno = got < 0 ? errno : ESTALE;
         zip_error_set(&z->error, ZIP_ER_READ, z->system_errno);
@@ -186,14 +186,14 @@ static int npz_check_member(struct bl_npz *z, zip_uint64_t member, struct bl_err
     return BL_OK;
 }
 
-int bl_npz_open(struct bl_npz **npz, int fd, int64_t bytes, const char *path, const char *name,
-                const struct bl_cancel *cancel, struct bl_error *e)
+int bl_npz_open(struct bl_npz **npz, const struct bl_input_file *input, int64_t bytes, const char *path,
+                const char *name, const struct bl_cancel *cancel, struct bl_error *e)
 {
     zip_int64_t member = -1;
     struct bl_npz *z = calloc(1, sizeof *z);
     if (!z)
         return bl_error_memory(e);
-    *z = (struct bl_npz){.cancel = cancel, .path = path, .fd = fd, .bytes = bytes};
+    *z = (struct bl_npz){.cancel = cancel, .path = path, .input = *input, .bytes = bytes};
     zip_error_init(&z->error);
     int code = npz_open_archive(z, e);
     if (code)

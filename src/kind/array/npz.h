@@ -9,14 +9,15 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/input_file.h"
 
 struct bl_npz;
 
-/* Opens the archive in fd, which stays the caller's, and finds the array of that name; NULL: the only one. path: for
+/* Opens the archive in input, which stays the caller's, and finds the array of that name; NULL: the only one. path: for
  * messages. BL_EDATA: no archive, no such array, or one of an impossible size; BL_EFAIL: it cannot be read, or ends
  * before `bytes`; BL_ECANCEL. */
-int bl_npz_open(struct bl_npz **npz, int fd, int64_t bytes, const char *path, const char *name,
-                const struct bl_cancel *cancel, struct bl_error *e);
+int bl_npz_open(struct bl_npz **npz, const struct bl_input_file *input, int64_t bytes, const char *path,
+                const char *name, const struct bl_cancel *cancel, struct bl_error *e);
 void bl_npz_close(struct bl_npz *npz);
 
 /* Bytes of the NPY file, by the archive's directory. */

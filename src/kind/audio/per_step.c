@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/input_file.h"
+#include "base/member.h"
 #include "kind/audio/audio.h"
 #include "kind/audio/count.h"
 #include "kind/audio/options.h"
@@ -85,19 +87,29 @@ static void per_step_config_sampling(const void *values, struct bl_buffer *out)
 
 /* --- counting --------------------------------------------------------------------------------------------------- */
 
+/* Whether both are the same file; of members of one tar, the same one. */
+static int per_step_is_same(const char *path, const char *other_path, bool *same, struct bl_error *e)
+{
+    struct stat one, other;
+    struct bl_member member = {0}, other_member = {0};
+    if (bl_input_file_stat(path, &one) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot examine %s", path);
+    if (bl_input_file_stat(other_path, &other) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot examine %s", other_path);
+    (void)bl_member_parse(path, &member);
+    (void)bl_member_parse(other_path, &other_member);
+    *same = one.st_dev == other.st_dev && one.st_ino == other.st_ino && member.begin == other_member.begin;
+    return BL_OK;
+}
+
 /* Seconds from the sound's first sample to the first step; 0 unless both are of one file, with its clock. */
 static int per_step_find_lead(const char *path, double origin, const struct bl_row *followed, double *lead,
                               struct bl_error *e)
 {
-    struct stat one, other;
-    *lead = 0;
-    if (stat(path, &one) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot examine %s", path);
-    if (stat(followed->path, &other) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot examine %s", followed->path);
-    if (one.st_dev == other.st_dev && one.st_ino == other.st_ino && !isnan(origin))
-        *lead = followed->origin - origin;
-    return BL_OK;
+    bool same = false;
+    int code = per_step_is_same(path, followed->path, &same, e);
+    *lead = same && !isnan(origin) ? followed->origin - origin : 0;
+    return code;
 }
 
 /* Sums up which samples are in steps. BL_EDATA: the sound is unusable. */

@@ -16,7 +16,7 @@ bool bl_wave_read(const struct bl_demux *d, struct bl_wave *wave)
     uint8_t chunk[8];
     if (memcmp(d->file.head, "RIFF", 4) != 0 || memcmp(d->file.head + 8, "WAVE", 4) != 0)
         return false;
-    for (int i = 0; i < CHUNKS_MAX && pread(d->file.fd, chunk, sizeof chunk, at) == sizeof chunk; i++) {
+    for (int i = 0; i < CHUNKS_MAX && bl_media_file_read(&d->file, chunk, sizeof chunk, at) == sizeof chunk; i++) {
         int64_t size = read_le32(chunk + 4);
         at += (int64_t)sizeof chunk;
         if (memcmp(chunk, "data", 4) == 0) {

@@ -8,6 +8,8 @@
 #include "kind/clip.h"
 #include "kind/content.h"
 
+#define KEY "{key}."
+
 enum placeholder { PLACEHOLDER_ID, PLACEHOLDER_STEM, PLACEHOLDER_NAME, PLACEHOLDERS };
 
 static const char *const placeholder_text[PLACEHOLDERS] = {"{id}", "{stem}", "{name}"};
@@ -22,8 +24,25 @@ static enum placeholder placeholder_find(const char *text)
     return (enum placeholder)placeholder;
 }
 
+const char *bl_companion_extension(const char *path)
+{
+    return strncmp(path, KEY, strlen(KEY)) == 0 && path[strlen(KEY)] ? path + strlen(KEY) : NULL;
+}
+
+const char *bl_companion_base(const struct bl_composite *composite, const struct bl_composite_part *part)
+{
+    return bl_companion_extension(part->path) ? composite->sources_base : composite->base;
+}
+
 int bl_companion_check(const char *path, struct bl_error *e)
 {
+    const char *extension = bl_companion_extension(path);
+    if (extension && !strpbrk(extension, "{}/,"))
+        return BL_OK;
+    if (strstr(path, "{key}"))
+        return bl_error_set(e, BL_EUSAGE,
+                            "\"%s\": {key} begins the name of a member beside the sequence in its tar: \"{key}.npy\"",
+                            path);
     bool found = false;
     for (const char *at = path; (at = strpbrk(at, "{}")); found = true) {
         enum placeholder placeholder = placeholder_find(at);
@@ -242,7 +261,7 @@ int bl_companion_row_read(const struct bl_composite *composite, int p, const str
     out->row.stream = (int)stream;
     out->path = out->text.data + at[FILE_PATH];
     free(out->open_path);
-    out->row.path = out->open_path = bl_path_join(composite->base, out->path);
+    out->row.path = out->open_path = bl_path_join(bl_companion_base(composite, part), out->path);
     return out->open_path ? BL_OK : bl_error_memory(e);
 }
 

@@ -5,8 +5,15 @@
 #include "kind/composite/composite.h"
 
 /* Checks the path of a companion's files, which has a placeholder: {id}: the sequence's id without its extension;
- * {stem}: that without folders; or {name}: the whole id. BL_EUSAGE: none of them, or another. */
+ * {stem}: that without folders; or {name}: the whole id. Or it is "{key}." and an extension: the member beside the
+ * sequence in its tar. BL_EUSAGE: none of them, or another. */
 int bl_companion_check(const char *path, struct bl_error *e);
+
+/* The extension of such a member, within path; NULL: it is the path of a file. */
+const char *bl_companion_extension(const char *path);
+
+/* The directory that the paths of a companion's files refer to, or NULL. */
+const char *bl_companion_base(const struct bl_composite *composite, const struct bl_composite_part *part);
 
 /* Appends the path of a sequence's file. */
 void bl_companion_append_path(const char *path, const char *id, struct bl_buffer *out);

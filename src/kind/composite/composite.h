@@ -7,6 +7,7 @@
 #ifndef BL_COMPOSITE_H
 #define BL_COMPOSITE_H
 
+#include "base/member_index.h"
 #include "kind/composite/clip_list.h"
 #include "kind/kind.h"
 
@@ -23,6 +24,8 @@ struct bl_composite_part {
 /* Its members up to parts are set by the caller, who owns all that they point to; the others by bl_composite_make. */
 struct bl_composite {
     const char *base;                             /* directory that companions' relative paths refer to, or NULL */
+    const char *sources_base;                     /* the same for those of the sources */
+    const struct bl_member_index *members;        /* of tars, for companions that are beside the sequence in one */
     struct bl_composite_part part[BL_FIELDS_MAX]; /* the primary first */
     int parts;
     struct bl_rational rate; /* of the primary's steps; den 0: unknown */

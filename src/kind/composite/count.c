@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/member.h"
 #include "base/path.h"
 #include "kind/composite/companion.h"
 #include "kind/input_stat.h"
@@ -175,9 +176,35 @@ static int companion_count_clip(const struct counting *c, int p, const char *id,
     return code;
 }
 
-static int companion_count(const struct counting *c, int p, const char *id, const struct bl_row *followed,
+/* Sets the path of the companion's file. *fault: why it is known that there is none; or NULL. */
+static int companion_find(const struct counting *c, const struct bl_composite_part *part, int input,
+                          struct bl_buffer *path, const char **fault, struct bl_error *e)
+{
+    const struct bl_input *primary = &c->chunk->input[input];
+    const char *extension = bl_companion_extension(part->path);
+    struct bl_member within;
+    *fault = NULL;
+    if (!extension) {
+        bl_companion_append_path(part->path, primary->id, path);
+        return bl_buffer_check(path, e);
+    }
+    const struct bl_member_entry *entry = bl_member_index_beside(c->composite->members, primary->name, extension);
+    if (entry) {
+        bl_member_index_append(c->composite->members, entry, path);
+    } else if (bl_member_parse(primary->name, &within)) {
+        bl_buffer_printf(path, "%.*s.%s", (int)bl_member_key(within.name), within.name, extension);
+        *fault = "the sample has no such member";
+    } else {
+        bl_buffer_text(path, part->path);
+        *fault = "the sequence is no member of a tar";
+    }
+    return bl_buffer_check(path, e);
+}
+
+static int companion_count(const struct counting *c, int p, int number, const struct bl_row *followed,
                            struct found *found, struct bl_error *e)
 {
+    const char *id = c->chunk->input[number].id, *fault;
     const struct bl_composite_part *part = &c->composite->part[p];
     if (!part->path) {
         struct bl_input none = {.path = "", .id = id};
@@ -186,12 +213,11 @@ static int companion_count(const struct counting *c, int p, const char *id, cons
     }
     if (part->clips)
         return companion_count_clip(c, p, id, found, e);
-    bl_companion_append_path(part->path, id, &found->path);
-    int code = bl_buffer_check(&found->path, e);
+    int code = companion_find(c, part, number, &found->path, &fault, e);
     if (code)
         return code;
-    char *open_path = bl_path_join(c->composite->base, found->path.data);
-    struct bl_input input = {.path = open_path, .id = id};
+    char *open_path = bl_path_join(bl_companion_base(c->composite, part), found->path.data);
+    struct bl_input input = {.path = open_path, .fault = fault, .id = id};
     code = open_path ? companion_count_file(c, p, &input, followed, found, e) : bl_error_memory(e);
     free(open_path);
     return code;
@@ -234,7 +260,7 @@ static void row_texts_free(struct row_texts *texts)
 }
 
 /* Counts companion p's file for the row, and adds its texts. */
-static int row_add_companion(const struct counting *c, int p, const char *id, const struct bl_row *row,
+static int row_add_companion(const struct counting *c, int p, int input, const struct bl_row *row,
                              struct row_texts *texts, struct bl_error *e)
 {
     const struct bl_composite_part *part = &c->composite->part[p];
@@ -242,7 +268,7 @@ static int row_add_companion(const struct counting *c, int p, const char *id, co
     struct bl_row followed = *row;
     if (!bl_composite_needs_times(c->composite, p))
         followed.times = NULL;
-    int code = companion_count(c, p, id, &followed, &found, e);
+    int code = companion_count(c, p, input, &followed, &found, e);
     bl_companion_append_values(part, !code && found.rows ? &found.row : NULL, &texts->extra);
     if (code)
         goto out;
@@ -309,7 +335,7 @@ static int composite_emit(void *sink, int input, const struct bl_row *given, str
     bl_buffer_text(&texts.form, row.form ? row.form : "");
     for (int p = 1; p < c->composite->parts && !code; p++) {
         if (row.status == BL_ROW_OK && !texts.reason.size)
-            code = row_add_companion(c, p, c->chunk->input[input].id, &followed, &texts, e);
+            code = row_add_companion(c, p, input, &followed, &texts, e);
         else
             bl_companion_append_values(&c->composite->part[p], NULL, &texts.extra);
     }

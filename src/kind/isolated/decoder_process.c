@@ -1,3 +1,4 @@
+#include "base/opener.h"
 #include "kind/isolated/decoder_process.h"
 
 #include <errno.h>
@@ -104,7 +105,7 @@ static int process_serve_file(struct bl_decoder_process *p, const struct bl_deco
     int flags = (int)bl_message_get_int(&p->answer), fd[BL_MESSAGE_FDS] = BL_MESSAGE_FDS_NONE, error = EPERM;
     if (path && !(flags & ~flags_allowed) && call_may_open(call, path)) {
         process_remember_path(loss, path);
-        fd[BL_ISOLATED_FILE] = open(path, flags | O_CLOEXEC);
+        fd[BL_ISOLATED_FILE] = bl_opener_open(path, flags | O_CLOEXEC);
         error = fd[BL_ISOLATED_FILE] < 0 ? errno : 0;
     }
     bl_message_put_int(&data, error);
@@ -236,7 +237,7 @@ static void call_open_files(const struct bl_decoder_call *call, const struct bl_
     int count = call->paths > 1 ? call->paths : 0;
     if (atomic_fetch_add(&start->files->open, count) + count <= start->files->most) {
         for (int i = 0; i < call->paths; i++)
-            fd[i] = open(call->path[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+            fd[i] = bl_opener_open(call->path[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     }
 }
 

@@ -5,10 +5,6 @@
 #include <libavutil/mem.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "base/opener.h"
 
 #define IO_BUFFER (64 << 10)
 #define TAG_HEAD 10         /* bytes: name, version, flags, size */
@@ -17,11 +13,7 @@
 
 ssize_t bl_media_file_read(const struct bl_media_file *file, void *buffer, size_t size, int64_t offset)
 {
-    ssize_t got;
-    do
-        got = pread(file->fd, buffer, size, offset);
-    while (got < 0 && errno == EINTR);
-    return got;
+    return bl_input_file_pread(&file->input, buffer, size, offset);
 }
 
 /* How many bytes an ID3 tag claims (ID3v2.4, 3.1), with its head; 0: it is none. */
@@ -92,20 +84,17 @@ int bl_media_file_open(struct bl_media_file *file, const char *path, int64_t byt
                        struct bl_error *e)
 {
     *file = (struct bl_media_file){.path = path, .cancel = cancel};
-    file->fd = bl_opener_file(file->path);
-    if (file->fd < 0 && (bytes >= 0 || bl_errno_is_system(errno)))
-        return bl_error_errno(e, BL_EFAIL, "%s: cannot be opened", file->path);
-    if (file->fd < 0)
+    if (bl_input_file_open(&file->input, path) != 0) {
+        if (bytes >= 0 || bl_errno_is_system(errno))
+            return bl_error_errno(e, BL_EFAIL, "%s: cannot be opened", file->path);
         return bl_error_errno(e, BL_EDATA, "cannot be opened");
-    struct stat status;
-    if (fstat(file->fd, &status) < 0)
-        return bl_error_errno(e, BL_EFAIL, "%s: cannot be examined", file->path);
-    if (!S_ISREG(status.st_mode))
+    }
+    if (!S_ISREG(file->input.status.st_mode))
         return bl_error_set(e, BL_EDATA, "not a regular file");
-    if (bytes >= 0 && status.st_size != bytes)
+    file->bytes = file->input.status.st_size;
+    if (bytes >= 0 && file->bytes != bytes)
         return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: %lld bytes then, %lld now", file->path,
-                            (long long)bytes, (long long)status.st_size);
-    file->bytes = status.st_size;
+                            (long long)bytes, (long long)file->bytes);
     if (file->bytes == 0)
         return bl_error_set(e, BL_EDATA, "empty file");
     ssize_t got = bl_media_file_read(file, file->head, sizeof file->head, 0);
@@ -133,7 +122,5 @@ void bl_media_file_close(struct bl_media_file *file)
     if (file->io)
         av_freep(&file->io->buffer);
     avio_context_free(&file->io);
-    if (file->fd >= 0)
-        close(file->fd);
-    file->fd = -1;
+    bl_input_file_close(&file->input);
 }

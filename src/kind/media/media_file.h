@@ -9,11 +9,12 @@
 #include "base/archive.h"
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/input_file.h"
 
 struct bl_media_file {
     const char *path; /* the caller's */
     const struct bl_cancel *cancel;
-    int fd;
+    struct bl_input_file input;
     int64_t bytes;
     int64_t offset;                /* of the next read */
     int system_errno;              /* of the read that failed, or 0; ESTALE: the file ended before its size */

@@ -220,7 +220,8 @@ static void claims_read_boxes(struct claims *c, int64_t at, int64_t end, int dep
 
 int bl_mov_claims_count(const struct bl_media_file *file, int64_t *count, struct bl_error *e)
 {
-    struct claims c = {.window = {.fd = file->fd, .path = file->path, .size = file->bytes, .e = e}};
+    struct claims c = {
+        .window = {.fd = file->input.fd, .begin = file->input.begin, .path = file->path, .size = file->bytes, .e = e}};
     claims_read_boxes(&c, 0, file->bytes, 0);
     track_end(&c);
     *count = c.count;

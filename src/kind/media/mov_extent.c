@@ -182,7 +182,8 @@ static void film_read_tracks(struct film *f, int64_t at, int64_t end, int64_t tr
 int bl_extent_read_mov(const struct bl_media_file *file, int64_t track, bool *plain, struct bl_extent *extent,
                        struct bl_error *e)
 {
-    struct film f = {.window = {.fd = file->fd, .path = file->path, .size = file->bytes, .e = e}};
+    struct film f = {
+        .window = {.fd = file->input.fd, .begin = file->input.begin, .path = file->path, .size = file->bytes, .e = e}};
     struct bl_mov_box box;
     int64_t at = 0;
     *plain = false;

@@ -144,7 +144,9 @@ int bl_extent_read_ogg(const struct bl_media_file *file, int index, const AVCode
                        struct bl_extent *extent, struct bl_error *e)
 {
     struct pages p = {
-        .window = {.fd = file->fd, .path = file->path, .size = file->bytes, .e = e}, .head = -1, .position = -1};
+        .window = {.fd = file->input.fd, .begin = file->input.begin, .path = file->path, .size = file->bytes, .e = e},
+        .head = -1,
+        .position = -1};
     *extent = (struct bl_extent){0};
     if (parameters->codec_id != AV_CODEC_ID_VORBIS || parameters->sample_rate < 1 || parameters->extradata_size < 1)
         return BL_OK;

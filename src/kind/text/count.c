@@ -1,13 +1,12 @@
 #include "kind/text/count.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <xxhash.h>
 
+#include "base/input_file.h"
 #include "base/instream.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -68,12 +67,12 @@ int bl_text_divisible(const void *values, const struct bl_input *input, bool *di
     *divisible = false;
     if (format != BL_TEXT_JSONL && (format != BL_TEXT_PLAIN || config->prepared.rule.by == BL_DIVISION_FILE))
         return BL_OK;
-    int fd = open(input->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
-    if (fd < 0)
+    struct bl_input_file file;
+    if (bl_input_file_open(&file, input->path) != 0)
         return BL_OK; /* counting reports why */
-    ssize_t n = pread(fd, head, sizeof head, 0);
+    ssize_t n = bl_input_file_pread(&file, head, sizeof head, 0);
     int code = n < 0 ? bl_error_errno(e, BL_EFAIL, "cannot read %s", input->path) : BL_OK;
-    close(fd);
+    bl_input_file_close(&file);
     *divisible = !code && !bl_instream_is_compressed(head, (size_t)n) && !bl_archive_detect(head, (size_t)n) &&
                  !bl_utf8_other_mark(head, (size_t)n);
     return code;

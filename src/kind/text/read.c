@@ -1,3 +1,4 @@
+#include "base/input_file.h"
 #include "kind/text/read.h"
 
 #include <errno.h>
@@ -70,7 +71,7 @@ static int reader_open_spool(struct bl_reader *r, size_t chunk, struct bl_error 
 static int row_report_mismatch(const struct bl_row *row, bool found, int64_t length, struct bl_error *e)
 {
     struct stat status;
-    if (strcmp(row->path, "-") != 0 && stat(row->path, &status) != 0)
+    if (strcmp(row->path, "-") != 0 && bl_input_file_stat(row->path, &status) != 0)
         return bl_error_errno(e, BL_EFAIL, "%s is gone since the scan", row->path);
     if (strcmp(row->path, "-") != 0 && row->bytes >= 0 && status.st_size != row->bytes)
         return bl_error_set(e, BL_EFAIL, "%s changed since the scan: it has %" PRId64 " bytes, the table says %" PRId64,

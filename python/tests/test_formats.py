@@ -1,0 +1,103 @@
+"""The commands of docs/formats.md run as they stand, those of each section in a directory of its own with small inputs."""
+import gzip
+import importlib.util
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import wave
+
+import bload
+import chats
+import tool
+from harness import each, expand
+
+ELSEWHERE = {"LeRobot"}  # tests/readers/test_lerobot.py runs its commands
+PACKAGES = {"bload.parquet": "pyarrow", "bload.chat": "transformers"}
+
+
+def sections():
+    """[(title, its commands)] of those that have some."""
+    with open(os.path.join(tool.ROOT, "docs/formats.md"), encoding="utf-8") as file:
+        parts = re.split(r"^##+ ", file.read(), flags=re.MULTILINE)[1:]
+    codes = [(part.split("\n")[0], "".join(re.findall(r"^```sh\n(.*?)^```", part, re.DOTALL | re.MULTILINE))) for part in parts]
+    return [(title, title, code) for title, code in codes if code and title not in ELSEWHERE]
+
+
+def sound(seconds):
+    """A WAV file of 8000 samples a second."""
+    out = io.BytesIO()
+    with wave.open(out, "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(8000)
+        file.writeframes(bytes(range(200)) * int(80 * seconds))
+    return out.getvalue()
+
+
+def write_lines(path, rows):
+    with open(path, "w") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+
+
+def write_parquet(path, rows):
+    import pyarrow
+    import pyarrow.parquet
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+
+
+TUNING = [{"input_ids": list(range(i, 3 * i)), "loss_mask": [0] * i + [1] * i} for i in range(1, 60)]
+
+
+@expand
+class Formats(tool.Tool):
+    def make_text_and_token_ids(self, here):
+        for part in range(2):
+            write_parquet(os.path.join(here, f"fineweb/train-{part:05}-of-00002.parquet"),
+                          [{"id": f"{part}-{i}", "text": f"document {i} " * i, "url": "x"} for i in range(1, 90)])
+        write_parquet(os.path.join(here, "sft/train.parquet"), TUNING)
+        chats.model(os.path.join(here, "model"), None)
+        os.rename(os.path.join(here, "model/tokenizer.json"), os.path.join(here, "tokenizer.json"))
+
+    def make_sounds_pictures_and_videos(self, here):
+        write_parquet(os.path.join(here, "speech/train.parquet"),
+                      [{"audio": {"bytes": sound(i / 10), "path": f"{i}.wav"}, "text": f"number {i}"} for i in range(1, 20)])
+
+    def make_packed_parquet_for_megatron_bridge(self, here):
+        write_lines(os.path.join(here, "sft.jsonl"), TUNING)
+        self.bload("pack", "-q", "sft.jsonl", "--key", "input_ids", "--field", "loss_mask:u8", "-T", 128, "-o", "sft-dataset", cwd=here)
+
+    def make_chats(self, here):
+        chats.model(os.path.join(here, "MODEL"), chats.CHATML)
+        with gzip.open(os.path.join(here, "chats.jsonl.gz"), "wt") as file:
+            file.writelines(json.dumps(chats.LONG) + "\n" for _ in range(30))
+
+    def make_mosaicml_streaming_webdataset_megatron_energon_megatron(self, here):
+        write_lines(os.path.join(here, "docs.jsonl"), [{"text": "a" * i} for i in range(1, 60)])
+        for name, T in ("packed", 64), ("tokens", 128):
+            self.bload("pack", "-q", "docs.jsonl", "--tokenizer", "bytes", "-T", T, "-o", name, cwd=here)
+
+    @each(sections())
+    def test(self, _, title, code):
+        for command, package in PACKAGES.items():
+            if command in code and not importlib.util.find_spec(package):
+                self.skipTest(f"no package {package}")
+        here = self.path(title)
+        os.mkdir(here)
+        getattr(self, "make_" + "_".join(re.findall(r"\w+", title.lower())))(here)
+        programs = {"python": sys.executable, "bload": os.path.abspath(tool.BLOAD), "pip": "true"}
+        script = "set -e\n" + "".join(f'{name}() {{ {shlex.quote(path)} "$@"; }}\n' for name, path in programs.items())
+        done = subprocess.run(["bash", "-c", script + code], cwd=here, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        outputs = re.findall(r"^(?!set ).* -o (\S+)", code, re.MULTILINE)
+        self.assertTrue(outputs)
+        for name in outputs:
+            self.assertTrue(os.listdir(os.path.join(here, name)))
+            if os.path.exists(os.path.join(here, name, "manifest.json")):
+                dataset = bload.open(os.path.join(here, name), verify=True)
+                self.assertGreater(sum(int(block["num_sequences"]) for block in dataset), 0)
+                self.assertEqual({row["status"] for row in dataset.sequences}, {"ok"})

@@ -1,0 +1,310 @@
+#include "scan/member_attributes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/input_file.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "base/member.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "scan/samples.h"
+
+#define MEMBER_MAX (1 << 20) /* bytes: more than a label or a description has */
+#define EXTENSIONS_MAX 16
+
+struct columns {
+    const struct bl_member_attributes *source;
+    struct bl_attributes *a;
+    char *extension[EXTENSIONS_MAX]; /* owned */
+    int extensions;
+    const char *member[BL_ATTRIBUTE_COLUMNS_MAX];     /* of each column, the extension */
+    struct bl_buffer value[BL_ATTRIBUTE_COLUMNS_MAX]; /* of the present sample, escaped */
+    struct bl_buffer name, text, plain;
+    struct bl_buffer rows; /* of each sample the values of the columns so far, a tab before each, and a NUL */
+};
+
+/* --- values ------------------------------------------------------------------------------------------------------ */
+
+/* Finds or adds the column. *column: -1: it is left out. */
+static int columns_find(struct columns *c, const char *name, const char *extension, int *column, struct bl_error *e)
+{
+    *column = -1;
+    if (c->source->columns && !bl_samples_list_has(c->source->columns, name))
+        return BL_OK;
+    *column = bl_attributes_find(c->a, name);
+    if (*column >= 0 && strcmp(c->member[*column], extension) != 0)
+        return bl_error_set(e, BL_EUSAGE, "the column \"%s\" would be of two members, %s and %s", name,
+                            c->member[*column], extension);
+    if (*column >= 0)
+        return BL_OK;
+    int code = bl_attributes_check_name(name, extension, 1, "leave it out with --attributes-columns", e);
+    if (!code)
+        code = bl_attributes_add_column(c->a, name, column, e);
+    if (!code)
+        c->member[*column] = extension;
+    return code;
+}
+
+/* Sets a value of the sample. */
+static int columns_set(struct columns *c, const char *name, const char *extension, const char *text, size_t size,
+                       struct bl_error *e)
+{
+    int column, code = columns_find(c, name, extension, &column, e);
+    if (code || column < 0)
+        return code;
+    bl_buffer_clear(&c->value[column]);
+    bl_text_escape(&c->value[column], text, size);
+    return bl_buffer_check(&c->value[column], e);
+}
+
+/* Sets the value of a key: a text, or what the JSON has; nothing for null. */
+static int columns_set_json(struct columns *c, const struct bl_json_value *name, const struct bl_json_value *value,
+                            const char *extension, struct bl_error *e)
+{
+    size_t lone;
+    bl_buffer_clear(&c->name);
+    bl_buffer_clear(&c->plain);
+    bl_json_unescape(name, &c->name, &lone);
+    bl_buffer_text(&c->name, "");
+    bool is_text = value->type == BL_JSON_STRING, is_null = value->type == BL_JSON_WORD && *value->text == 'n';
+    if (is_text)
+        bl_json_unescape(value, &c->plain, &lone);
+    else
+        bl_buffer_append(&c->plain, value->text, is_null ? 0 : value->size);
+    if (c->name.failed || c->plain.failed)
+        return bl_error_memory(e);
+    return columns_set(c, c->name.data, extension, c->plain.data, c->plain.size, e);
+}
+
+static int columns_read_json(struct columns *c, const char *extension, struct bl_error *e)
+{
+    struct bl_json_value object, name, value;
+    struct bl_json_fault fault;
+    int code = BL_OK;
+    for (size_t i = 0; i < c->text.size; i++) /* one line: in texts they are escaped */
+        c->text.data[i] = c->text.data[i] == '\n' ? ' ' : c->text.data[i];
+    if (!bl_clip_columns_object(c->text.data, c->text.size, &object, &fault))
+        return bl_error_set(e, BL_EDATA, "not a JSON object: %s at byte %zu", fault.what, fault.at);
+    for (size_t at = 0; !code && bl_json_next_member(&object, &at, &name, &value);)
+        code = columns_set_json(c, &name, &value, extension, e);
+    return code;
+}
+
+static int columns_read_text(struct columns *c, const char *extension, struct bl_error *e)
+{
+    const char *begin = c->text.data, *end = begin + c->text.size;
+    while (begin < end && strchr(" \t\r\n", *begin))
+        begin++;
+    while (end > begin && strchr(" \t\r\n", end[-1]))
+        end--;
+    if (memchr(begin, 0, (size_t)(end - begin)))
+        return bl_error_set(e, BL_EDATA, "it has zero bytes: no text");
+    return columns_set(c, extension, extension, begin, (size_t)(end - begin), e);
+}
+
+/* --- members ------------------------------------------------------------------------------------------------------ */
+
+static int member_load_open(struct columns *c, const struct bl_input_file *file, const char *path, struct bl_error *e)
+{
+    const int64_t bytes = file->status.st_size;
+    bl_buffer_clear(&c->text);
+    if (bytes > MEMBER_MAX)
+        return bl_error_set(e, BL_EDATA, "more than %d KiB", MEMBER_MAX >> 10);
+    if (!bl_buffer_reserve(&c->text, (size_t)bytes + 1))
+        return bl_error_memory(e);
+    c->text.size = (size_t)bytes;
+    c->text.data[bytes] = '\0';
+    return bl_io_pread(file->fd, c->text.data, c->text.size, file->begin, path, e);
+}
+
+/* Reads the content of the member at that place. */
+static int member_load(struct columns *c, const char *place, struct bl_error *e)
+{
+    struct bl_input_file file;
+    char *path = bl_path_join(c->source->base, place);
+    if (!path)
+        return bl_error_memory(e);
+    int code = BL_OK;
+    if (bl_input_file_open(&file, path) != 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+    if (!code)
+        code = member_load_open(c, &file, path, e);
+    bl_input_file_close(&file);
+    free(path);
+    return code;
+}
+
+static int member_read(struct columns *c, const struct bl_files *files, const struct bl_file *file,
+                       const char *extension, struct bl_error *e)
+{
+    struct bl_buffer place = {0};
+    const struct bl_member_entry *entry = bl_member_index_beside(&files->members, file->path, extension);
+    if (!entry)
+        return bl_error_set(e, BL_EDATA, "the sample has no such member");
+    bl_member_index_append(&files->members, entry, &place);
+    int code = bl_buffer_check(&place, e);
+    if (!code)
+        code = member_load(c, place.data, e);
+    bl_buffer_free(&place);
+    if (code)
+        return code;
+    bool json = strcmp(extension, "json") == 0 || bl_path_has_suffix(extension, ".json");
+    return json ? columns_read_json(c, extension, e) : columns_read_text(c, extension, e);
+}
+
+/* --- samples ------------------------------------------------------------------------------------------------------ */
+
+/* Reads the members of a sample, and keeps their values; or gives its file a fault. */
+static int sample_read(struct columns *c, struct bl_files *files, size_t number, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (int column = 0; column < bl_attributes_count(c->a); column++)
+        bl_buffer_clear(&c->value[column]);
+    for (int x = 0; x < c->extensions && !code; x++) {
+        struct bl_error fault = {0};
+        code = member_read(c, files, &files->file[number], c->extension[x], &fault);
+        if (code)
+            bl_error_prefix(&fault, "%s", c->extension[x]);
+        if (code == BL_EDATA)
+            return bl_files_set_fault(files, number, fault.text, e);
+        if (code)
+            return bl_error_set(e, code, "%s: %s", files->file[number].path, fault.text);
+    }
+    for (int column = 0; column < bl_attributes_count(c->a); column++) {
+        bl_buffer_byte(&c->rows, '\t');
+        bl_buffer_append(&c->rows, c->value[column].size ? c->value[column].data : "", c->value[column].size);
+    }
+    bl_buffer_byte(&c->rows, '\0');
+    return bl_buffer_check(&c->rows, e);
+}
+
+/* Whether the file is a sample that has values. */
+static bool file_has_values(const struct bl_file *file)
+{
+    struct bl_member member;
+    return !file->fault && bl_member_parse(file->path, &member);
+}
+
+static int samples_read_values(struct columns *c, struct bl_files *files, const struct bl_cancel *cancel,
+                               struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t i = 0; i < files->count && !code; i++) {
+        if (bl_cancelled(cancel))
+            return BL_ECANCEL;
+        if (file_has_values(&files->file[i]))
+            code = sample_read(c, files, i, e);
+    }
+    return code;
+}
+
+/* Makes the rows: columns that came up later are empty in those before. */
+static int rows_add(struct columns *c, const struct bl_files *files, struct bl_error *e)
+{
+    struct bl_buffer values = {0};
+    const char *row = c->rows.data;
+    int code = BL_OK;
+    for (size_t i = 0; i < files->count && !code; i++) {
+        if (!file_has_values(&files->file[i]))
+            continue;
+        int columns = 0;
+        for (const char *tab = row; (tab = strchr(tab, '\t')); tab++)
+            columns++;
+        bl_buffer_clear(&values);
+        bl_buffer_text(&values, row);
+        while (columns++ < bl_attributes_count(c->a))
+            bl_buffer_byte(&values, '\t');
+        code = bl_buffer_check(&values, e);
+        if (!code)
+            code = bl_attributes_add_row(c->a, files->file[i].id, values.data, e);
+        row += strlen(row) + 1;
+    }
+    bl_buffer_free(&values);
+    return code;
+}
+
+/* Each column that was asked for must be there. */
+static int columns_check(const struct columns *c, struct bl_error *e)
+{
+    const char *list = c->source->columns;
+    while (list) {
+        size_t size = strcspn(list, ",");
+        bool found = false;
+        for (int column = 0; column < bl_attributes_count(c->a); column++) {
+            const char *name = bl_attributes_name(c->a, column);
+            found |= strlen(name) == size && memcmp(name, list, size) == 0;
+        }
+        if (!found)
+            return bl_error_set(e, BL_EUSAGE, "--attributes-columns: no member %s has \"%.*s\"", c->source->extensions,
+                                (int)size, list);
+        list = list[size] ? list + size + 1 : NULL;
+    }
+    return BL_OK;
+}
+
+/* Whether some member has the extension. */
+static bool index_has(const struct bl_member_index *index, const char *extension)
+{
+    for (size_t i = 0; i < index->members; i++) {
+        const char *name = index->text.data + index->member[i].name;
+        if (strcmp(name + bl_member_key(name) + 1, extension) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int extensions_split(struct columns *c, struct bl_error *e)
+{
+    for (const char *list = c->source->extensions; list;) {
+        size_t size = strcspn(list, ",");
+        if (!size || c->extensions == EXTENSIONS_MAX)
+            return bl_error_set(e, BL_EUSAGE, "--attributes-members: 1 to %d extensions, with commas between",
+                                EXTENSIONS_MAX);
+        c->extension[c->extensions] = strndup(list, size);
+        if (!c->extension[c->extensions++])
+            return bl_error_memory(e);
+        list = list[size] ? list + size + 1 : NULL;
+    }
+    return BL_OK;
+}
+
+static void columns_free(struct columns *c)
+{
+    for (int x = 0; x < c->extensions; x++)
+        free(c->extension[x]);
+    for (int column = 0; column < BL_ATTRIBUTE_COLUMNS_MAX; column++)
+        bl_buffer_free(&c->value[column]);
+    bl_buffer_free(&c->name);
+    bl_buffer_free(&c->text);
+    bl_buffer_free(&c->plain);
+    bl_buffer_free(&c->rows);
+}
+
+int bl_member_attributes_open(struct bl_attributes **attributes, const struct bl_member_attributes *source,
+                              struct bl_files *files, const struct bl_cancel *cancel, struct bl_error *e)
+{
+    struct columns c = {.source = source};
+    if (!files->tars)
+        return bl_error_set(e, BL_EUSAGE, "--attributes-members reads members of tars, and no input is one");
+    int code = bl_attributes_make(&c.a, source->extensions, e);
+    if (!code)
+        code = extensions_split(&c, e);
+    for (int x = 0; x < c.extensions && !code; x++) {
+        if (!index_has(&files->members, c.extension[x]))
+            code = bl_error_set(e, BL_EUSAGE, "--attributes-members: no sample has a member %s", c.extension[x]);
+    }
+    if (!code)
+        code = samples_read_values(&c, files, cancel, e);
+    if (!code)
+        code = columns_check(&c, e);
+    if (!code)
+        code = rows_add(&c, files, e);
+    columns_free(&c);
+    if (code)
+        bl_attributes_close(c.a);
+    else
+        *attributes = c.a;
+    return code;
+}

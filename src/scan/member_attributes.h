@@ -1,0 +1,21 @@
+/* Attributes out of members of tars: what is beside the sequences, as columns. */
+#ifndef BL_MEMBER_ATTRIBUTES_H
+#define BL_MEMBER_ATTRIBUTES_H
+
+#include "scan/attributes.h"
+#include "scan/files.h"
+
+struct bl_member_attributes {
+    const char *extensions; /* of the members: "json,cls". Of .json, each key of its object is a column; of others, the
+                               text is one, named like the extension, without white space around it */
+    const char *columns;    /* names, with commas between them; NULL: all */
+    const char *base;       /* directory that relative paths count from, or NULL */
+};
+
+/* Reads them for all files that are in files->members. A sample that lacks one, or has one that cannot be used, becomes
+ * unusable itself: its file gets a fault. BL_EUSAGE: no input is a member of a tar; columns that are missing, too many,
+ * of two members, or whose names a table of sequences cannot have. BL_EFAIL: the system fails. BL_ECANCEL. */
+int bl_member_attributes_open(struct bl_attributes **attributes, const struct bl_member_attributes *source,
+                              struct bl_files *files, const struct bl_cancel *cancel, struct bl_error *e);
+
+#endif

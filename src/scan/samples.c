@@ -1,0 +1,406 @@
+#include "scan/samples.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/member.h"
+#include "base/path.h"
+#include "kind/kinds.h"
+#include "scan/tar_members.h"
+
+#define NAMED_MAX 8 /* extensions in a message */
+
+/* The members of one tar. */
+struct tar {
+    const struct bl_file *file;
+    size_t first, end; /* among all entries */
+    char *fault;       /* why not all of it can be used; or NULL */
+};
+
+struct sampling {
+    const struct bl_samples_options *options;
+    struct bl_tar_members members;
+    struct tar *tar;
+    size_t tars;
+    const struct bl_kind **kind; /* [extensions]: of those that sequences have; NULL: the others */
+    bool *kept;                  /* [extensions] */
+    struct bl_file *file;        /* the inputs that were listed */
+    size_t files;
+    struct bl_files *out; /* the inputs with the samples */
+};
+
+static const char *extension_text(const struct sampling *s, size_t number)
+{
+    return s->members.text.data + s->members.extension[number].text;
+}
+
+static const char *entry_name(const struct sampling *s, const struct bl_tar_entry *entry)
+{
+    return s->members.text.data + entry->name;
+}
+
+bool bl_samples_list_has(const char *list, const char *extension)
+{
+    size_t wanted = strlen(extension);
+    while (list) {
+        size_t size = strcspn(list, ",");
+        if (size == wanted && memcmp(list, extension, size) == 0)
+            return true;
+        list = list[size] ? list + size + 1 : NULL;
+    }
+    return false;
+}
+
+/* --- reading ----------------------------------------------------------------------------------------------------- */
+
+static int tar_read(struct sampling *s, struct tar *tar, struct bl_error *e)
+{
+    struct bl_error fault = {0};
+    char *path = bl_path_join(s->options->base, tar->file->path);
+    if (!path)
+        return bl_error_memory(e);
+    tar->first = s->members.entries;
+    int code = bl_tar_members_read(&s->members, path, tar->file->path, &fault, e);
+    tar->end = s->members.entries;
+    free(path);
+    if (!code && fault.code && !(tar->fault = strdup(fault.text)))
+        return bl_error_memory(e);
+    return code;
+}
+
+static int samples_read(struct sampling *s, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t i = 0; i < s->files; i++)
+        s->tars += s->file[i].tar;
+    s->tar = calloc(s->tars + 1, sizeof *s->tar);
+    if (!s->tar)
+        return bl_error_memory(e);
+    size_t t = 0;
+    for (size_t i = 0; i < s->files && !code; i++) {
+        if (!s->file[i].tar)
+            continue;
+        s->tar[t].file = &s->file[i];
+        code = s->options->cancel && bl_cancelled(s->options->cancel) ? BL_ECANCEL : tar_read(s, &s->tar[t++], e);
+    }
+    return code;
+}
+
+/* --- which members are sequences --------------------------------------------------------------------------------- */
+
+/* "3 mp4, 2 json": the extensions that sequences have, or all. */
+static void extensions_print(const struct sampling *s, bool of_sequences, struct bl_buffer *out)
+{
+    int printed = 0;
+    for (size_t x = 0; x < s->members.extensions; x++) {
+        if (of_sequences && !s->kind[x])
+            continue;
+        if (printed++ == NAMED_MAX)
+            bl_buffer_text(out, "...");
+        else if (printed <= NAMED_MAX)
+            bl_buffer_printf(out, "%s%s", printed > 1 ? ", " : "", extension_text(s, x));
+    }
+    bl_buffer_text(out, printed ? "" : "nothing");
+}
+
+/* Ends a message with the extensions. */
+static int extensions_refuse(const struct sampling *s, const char *what, bool of_sequences, const char *advice,
+                             struct bl_error *e)
+{
+    struct bl_buffer names = {0};
+    extensions_print(s, of_sequences, &names);
+    int code = bl_buffer_check(&names, e);
+    if (!code)
+        code = bl_error_set(e, BL_EUSAGE, "%s (%s): %s", what, names.data, advice);
+    bl_buffer_free(&names);
+    return code;
+}
+
+static const struct bl_kind *extension_kind(const struct sampling *s, size_t number)
+{
+    struct bl_buffer name = {0};
+    const struct bl_kind *wanted = s->options->kind, *kind = NULL;
+    bl_buffer_printf(&name, "x.%s", extension_text(s, number));
+    if (name.data && (!wanted || bl_kind_has_extension(wanted, name.data)))
+        kind = wanted ? wanted : bl_kind_find_by_file(name.data);
+    bl_buffer_free(&name);
+    return kind;
+}
+
+/* Whether sequences are of the one kind rather than of the other: captions and labels are beside them. */
+static bool kind_comes_before(const struct bl_kind *kind, const struct bl_kind *other)
+{
+    if (kind->is_fallback != other->is_fallback)
+        return other->is_fallback;
+    return kind->is_fallback && bl_kind_index(kind) < bl_kind_index(other);
+}
+
+/* By their extensions. */
+static int samples_choose_by_kind(struct sampling *s, struct bl_error *e)
+{
+    const struct bl_kind *first = NULL;
+    bool several = false;
+    for (size_t x = 0; x < s->members.extensions; x++) {
+        s->kind[x] = extension_kind(s, x);
+        if (s->kind[x] && (!first || kind_comes_before(s->kind[x], first)))
+            first = s->kind[x];
+    }
+    for (size_t x = 0; x < s->members.extensions; x++) {
+        if (s->kind[x] && kind_comes_before(first, s->kind[x]))
+            s->kind[x] = NULL;
+        several |= s->kind[x] && s->kind[x] != first;
+    }
+    if (several)
+        return extensions_refuse(s, "samples have members of several kinds", true,
+                                 "choose the sequences with --member EXTENSION", e);
+    if (!first && s->members.extensions)
+        return extensions_refuse(s, "no member of the tars has a name of a known kind", false,
+                                 "choose the sequences with --member EXTENSION and --kind KIND (images alone are no "
+                                 "sequences: unpack folders of them, and --kind frames)",
+                                 e);
+    return BL_OK;
+}
+
+/* By --member: "mp4,webm". */
+static int samples_choose_named(struct sampling *s, struct bl_error *e)
+{
+    bool found = false;
+    for (size_t x = 0; x < s->members.extensions; x++) {
+        const char *text = extension_text(s, x);
+        if (!bl_samples_list_has(s->options->member, text))
+            continue;
+        found = true;
+        s->kind[x] = s->options->kind ? s->options->kind : extension_kind(s, x);
+        if (!s->kind[x])
+            return bl_error_set(e, BL_EUSAGE, "--member %s: of which kind it is, --kind must say", text);
+    }
+    if (found || !s->members.extensions)
+        return BL_OK;
+    struct bl_error what = {0};
+    bl_error_set(&what, BL_EUSAGE, "--member %s: the tars have no such members", s->options->member);
+    return extensions_refuse(s, what.text, false, "name an extension that they have", e);
+}
+
+static int samples_choose(struct sampling *s, struct bl_error *e)
+{
+    const size_t extensions = s->members.extensions;
+    s->kind = calloc(extensions + 1, sizeof *s->kind);
+    s->kept = calloc(extensions + 1, sizeof *s->kept);
+    if (!s->kind || !s->kept)
+        return bl_error_memory(e);
+    for (int k = 0; s->options->kept && k < s->options->kept->count; k++) {
+        for (size_t x = 0; x < extensions; x++)
+            s->kept[x] |= bl_samples_list_has(s->options->kept->text[k], extension_text(s, x));
+    }
+    return s->options->member ? samples_choose_named(s, e) : samples_choose_by_kind(s, e);
+}
+
+/* --- samples ----------------------------------------------------------------------------------------------------- */
+
+/* By key, then by what follows it, then by place. */
+static int entry_compare(const void *a, const void *b, void *texts)
+{
+    const struct bl_tar_entry *x = a, *y = b;
+    const char *one = (const char *)texts + x->name, *two = (const char *)texts + y->name;
+    int order = memcmp(one, two, x->key < y->key ? x->key : y->key);
+    if (!order)
+        order = x->key < y->key ? -1 : x->key > y->key;
+    if (!order)
+        order = strcmp(one, two);
+    return order ? order : x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* Adds an input of the tar: a member, or without one the tar itself. name: what its id ends with. */
+static int sample_add_file(const struct sampling *s, const struct tar *tar, const struct bl_tar_entry *entry,
+                           const char *name, size_t size, const struct bl_kind *kind, const char *fault,
+                           struct bl_error *e)
+{
+    struct bl_buffer path = {0}, id = {0};
+    if (entry)
+        bl_member_append(&path, tar->file->path, entry->begin, entry->bytes, entry_name(s, entry));
+    else
+        bl_buffer_text(&path, tar->file->path);
+    bl_buffer_append(&id, tar->file->id, bl_path_stem(tar->file->id));
+    if (entry)
+        bl_buffer_printf(&id, "/%.*s", size < INT_MAX ? (int)size : INT_MAX, name);
+    int code = path.failed || id.failed ? bl_error_memory(e) : BL_OK;
+    if (!code)
+        code = bl_files_add_named(s->out, path.data, id.data, kind, fault, e);
+    if (!code) {
+        s->out->file[s->out->count - 1].source = tar->file->source;
+        s->out->file[s->out->count - 1].line = tar->file->line;
+    }
+    bl_buffer_free(&path);
+    bl_buffer_free(&id);
+    return code;
+}
+
+/* A member that was made unusable: its id has its place, as another one may have its name. */
+static int sample_add_fault(const struct sampling *s, const struct tar *tar, const struct bl_tar_entry *entry,
+                            const char *fault, struct bl_error *e)
+{
+    struct bl_buffer name = {0};
+    bl_buffer_printf(&name, "%s#%" PRId64, entry_name(s, entry), entry->begin);
+    int code = bl_buffer_check(&name, e);
+    if (!code)
+        code = sample_add_file(s, tar, entry, name.data, name.size, NULL, fault, e);
+    bl_buffer_free(&name);
+    return code;
+}
+
+/* The sample has no sequence. */
+static int sample_add_missing(const struct sampling *s, const struct tar *tar, const struct bl_tar_entry *entry,
+                              struct bl_error *e)
+{
+    struct bl_buffer fault = {0};
+    bl_buffer_text(&fault, "the sample has no member that is a sequence (");
+    extensions_print(s, true, &fault);
+    bl_buffer_text(&fault, ")");
+    int code = bl_buffer_check(&fault, e);
+    if (!code)
+        code = sample_add_file(s, tar, entry, entry_name(s, entry), entry->key, NULL, fault.data, e);
+    bl_buffer_free(&fault);
+    return code;
+}
+
+static int sample_refuse(const struct sampling *s, const struct tar *tar, const struct bl_tar_entry *entry,
+                         const struct bl_tar_entry *other, struct bl_error *e)
+{
+    return bl_error_set(e, BL_EUSAGE,
+                        "%s: the sample %.*s has several members that can be the sequence (%s, %s): choose with "
+                        "--member EXTENSION",
+                        tar->file->path, (int)entry->key, entry_name(s, entry), extension_text(s, entry->extension),
+                        extension_text(s, other->extension));
+}
+
+/* Makes an input of the entries of one key. */
+static int sample_take(const struct sampling *s, const struct tar *tar, const struct bl_tar_entry *entry, size_t count,
+                       struct bl_error *e)
+{
+    const struct bl_tar_entry *chosen = NULL;
+    int code = BL_OK;
+    for (size_t i = 0; i < count && !code; i++) {
+        const struct bl_tar_entry *this = &entry[i];
+        if (i && this->extension == this[-1].extension) {
+            code = sample_add_fault(s, tar, this, "a second member of this name: the first one is taken", e);
+            continue;
+        }
+        if (s->kept[this->extension])
+            code = bl_member_index_add(&s->out->members, entry_name(s, this), this->begin, this->bytes, e);
+        if (!code && s->kind[this->extension] && chosen)
+            code = sample_refuse(s, tar, chosen, this, e);
+        chosen = s->kind[this->extension] ? this : chosen;
+    }
+    if (code)
+        return code;
+    if (!chosen)
+        return sample_add_missing(s, tar, entry, e);
+    return sample_add_file(s, tar, chosen, entry_name(s, chosen), chosen->key, s->kind[chosen->extension], NULL, e);
+}
+
+/* Adds what is no part of a sample; the rest of the entries moves to the front. */
+static int tar_take_strays(const struct sampling *s, struct tar *tar, struct bl_error *e)
+{
+    size_t kept = tar->first;
+    int code = BL_OK;
+    for (size_t i = tar->first; i < tar->end && !code; i++) {
+        const struct bl_tar_entry *entry = &s->members.entry[i];
+        if (entry->unusable)
+            code = sample_add_fault(s, tar, entry, entry->unusable, e);
+        else if (!entry->key)
+            bl_files_ignore(s->out, bl_path_name(entry_name(s, entry)), 1);
+        else
+            s->members.entry[kept++] = *entry;
+    }
+    tar->end = code ? tar->end : kept;
+    return code;
+}
+
+static int tar_take(const struct sampling *s, struct tar *tar, struct bl_error *e)
+{
+    int code = bl_member_index_add_tar(&s->out->members, tar->file->path, e);
+    if (!code && tar->fault)
+        code = sample_add_file(s, tar, NULL, NULL, 0, NULL, tar->fault, e);
+    else if (!code && tar->first == tar->end)
+        code = sample_add_file(s, tar, NULL, NULL, 0, NULL, "an empty tar", e);
+    if (!code)
+        code = tar_take_strays(s, tar, e);
+    if (code || tar->first == tar->end)
+        return code;
+    struct bl_tar_entry *entry = s->members.entry;
+    qsort_r(entry + tar->first, tar->end - tar->first, sizeof *entry, entry_compare, s->members.text.data);
+    for (size_t i = tar->first, next; i < tar->end && !code; i = next) {
+        for (next = i + 1; next < tar->end && entry[next].key == entry[i].key; next++) {
+            if (memcmp(entry_name(s, &entry[next]), entry_name(s, &entry[i]), entry[i].key) != 0)
+                break;
+        }
+        code = sample_take(s, tar, &entry[i], next - i, e);
+    }
+    return code;
+}
+
+/* Counts the members that nothing asked for. */
+static void samples_ignore_rest(const struct sampling *s)
+{
+    struct bl_buffer name = {0};
+    for (size_t x = 0; x < s->members.extensions; x++) {
+        bl_buffer_clear(&name);
+        bl_buffer_printf(&name, "x.%s", extension_text(s, x));
+        if (!s->kind[x] && !s->kept[x] && name.data)
+            bl_files_ignore(s->out, name.data, s->members.extension[x].members);
+    }
+    bl_buffer_free(&name);
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
+
+static int samples_take(struct sampling *s, struct bl_error *e)
+{
+    int code = BL_OK;
+    size_t t = 0;
+    for (size_t i = 0; i < s->files && !code; i++) {
+        if (s->file[i].tar) {
+            code = tar_take(s, &s->tar[t++], e);
+            continue;
+        }
+        code = BL_ARRAY_RESERVE(s->out->file, s->out->capacity, s->out->count + 1, e);
+        if (!code) {
+            s->out->file[s->out->count++] = s->file[i];
+            s->file[i].path = NULL; /* it has moved */
+        }
+    }
+    if (!code)
+        samples_ignore_rest(s);
+    return code;
+}
+
+int bl_samples_expand(struct bl_files *files, const struct bl_samples_options *options, struct bl_error *e)
+{
+    struct sampling s = {.options = options, .file = files->file, .files = files->count, .out = files};
+    int code = samples_read(&s, e);
+    if (!code && !s.tars && options->member)
+        code = bl_error_set(e, BL_EUSAGE, "--member chooses members of tars, and no input is one");
+    if (code || !s.tars)
+        goto out;
+    code = samples_choose(&s, e);
+    if (code)
+        goto out;
+    files->tars = (int64_t)s.tars;
+    files->file = NULL;
+    files->count = files->capacity = 0;
+    code = samples_take(&s, e);
+    for (size_t i = 0; i < s.files; i++)
+        free(s.file[i].path);
+    free(s.file);
+out:
+    for (size_t t = 0; t < s.tars && s.tar; t++)
+        free(s.tar[t].fault);
+    free(s.tar);
+    free(s.kind);
+    free(s.kept);
+    bl_tar_members_free(&s.members);
+    return code;
+}

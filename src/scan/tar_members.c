@@ -1,0 +1,101 @@
+#include "scan/tar_members.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/array.h"
+#include "base/input_file.h"
+#include "base/member.h"
+#include "scan/tar_reader.h"
+
+#define EXTENSIONS_MAX 4096 /* samples have a few; keys with dots make one each */
+
+static int members_add_text(struct bl_tar_members *m, const char *text, size_t *at, struct bl_error *e)
+{
+    *at = m->text.size;
+    bl_buffer_append(&m->text, text, strlen(text) + 1);
+    return bl_buffer_check(&m->text, e);
+}
+
+/* Counts the extension, and sets its number. */
+static int members_add_extension(struct bl_tar_members *m, const char *text, const char *shown, uint32_t *number,
+                                 struct bl_error *e)
+{
+    const uint64_t hash = XXH3_64bits(text, strlen(text));
+    size_t there;
+    for (struct bl_hash_probe probe = bl_hash_begin(&m->by_text, hash); bl_hash_next(&m->by_text, &probe, &there);) {
+        if (strcmp(m->text.data + m->extension[there].text, text) == 0) {
+            m->extension[there].members++;
+            *number = (uint32_t)there;
+            return BL_OK;
+        }
+    }
+    if (m->extensions == EXTENSIONS_MAX)
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "%s: more than %d endings of names, such as \"%s\": the key of a sample ends at the first dot, "
+            "so that keys must not have dots",
+            shown, EXTENSIONS_MAX, text);
+    int code = BL_ARRAY_RESERVE(m->extension, m->extension_capacity, m->extensions + 1, e);
+    if (!code)
+        code = bl_hash_add(&m->by_text, hash, m->extensions, e);
+    if (code)
+        return code;
+    *number = (uint32_t)m->extensions;
+    struct bl_extension *extension = &m->extension[m->extensions++];
+    extension->members = 1;
+    return members_add_text(m, text, &extension->text, e);
+}
+
+static int members_add(struct bl_tar_members *m, const struct bl_tar_member *member, const char *shown,
+                       struct bl_error *e)
+{
+    int code = BL_ARRAY_RESERVE(m->entry, m->entry_capacity, m->entries + 1, e);
+    if (code)
+        return code;
+    struct bl_tar_entry *entry = &m->entry[m->entries++];
+    *entry = (struct bl_tar_entry){.begin = member->begin,
+                                   .bytes = member->bytes,
+                                   .key = (uint32_t)bl_member_key(member->name),
+                                   .unusable = member->unusable};
+    code = members_add_text(m, member->name, &entry->name, e);
+    if (!code && entry->key && !entry->unusable)
+        code = members_add_extension(m, member->name + entry->key + 1, shown, &entry->extension, e);
+    return code;
+}
+
+int bl_tar_members_read(struct bl_tar_members *m, const char *path, const char *shown, struct bl_error *fault,
+                        struct bl_error *e)
+{
+    struct bl_input_file file;
+    fault->text[0] = '\0';
+    if (bl_input_file_open(&file, path) != 0) {
+        if (bl_errno_is_system(errno))
+            return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+        bl_error_errno(fault, BL_EDATA, "cannot be opened");
+        return BL_OK;
+    }
+    struct bl_tar_reader reader = {.fd = file.fd, .bytes = file.status.st_size, .path = path};
+    bool found = S_ISREG(file.status.st_mode);
+    int code = found ? BL_OK : bl_error_set(fault, BL_EDATA, "not a regular file");
+    while (!code && found) {
+        struct bl_tar_member member;
+        code = bl_tar_reader_next(&reader, &member, &found, fault);
+        if (!code && found)
+            code = members_add(m, &member, shown, fault);
+    }
+    bl_tar_reader_free(&reader);
+    bl_input_file_close(&file);
+    return code && code != BL_EDATA ? bl_error_set(e, code, "%s", fault->text) : BL_OK;
+}
+
+void bl_tar_members_free(struct bl_tar_members *m)
+{
+    bl_buffer_free(&m->text);
+    free(m->entry);
+    free(m->extension);
+    bl_hash_free(&m->by_text);
+    *m = (struct bl_tar_members){0};
+}

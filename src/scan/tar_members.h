@@ -1,0 +1,43 @@
+/* The members of the tars that are inputs: their places, keys and extensions (base/member.h). */
+#ifndef BL_TAR_MEMBERS_H
+#define BL_TAR_MEMBERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/hash.h"
+
+/* What follows the key: "mp4", "seg.npy". */
+struct bl_extension {
+    size_t text; /* offset in the texts of all members */
+    int64_t members;
+};
+
+struct bl_tar_entry {
+    size_t name; /* offset in the texts */
+    int64_t begin, bytes;
+    uint32_t key;         /* bytes of the name; 0: it has none */
+    uint32_t extension;   /* its number */
+    const char *unusable; /* why it cannot be read; or NULL */
+};
+
+/* Begin with {0}. */
+struct bl_tar_members {
+    struct bl_buffer text; /* of names and extensions, each with a NUL */
+    struct bl_tar_entry *entry;
+    size_t entries, entry_capacity;
+    struct bl_extension *extension;
+    size_t extensions, extension_capacity;
+    struct bl_hash by_text;
+};
+
+/* Adds the members of a tar. path: to open; shown: for messages. *fault: why not all of it can be used, of which the
+ * text stays empty otherwise: it is damaged, or cannot be opened. BL_EUSAGE: its members have no common extensions;
+ * BL_EFAIL: the system fails. */
+int bl_tar_members_read(struct bl_tar_members *m, const char *path, const char *shown, struct bl_error *fault,
+                        struct bl_error *e);
+void bl_tar_members_free(struct bl_tar_members *m);
+
+#endif

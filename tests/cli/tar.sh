@@ -1,0 +1,317 @@
+# Members of tars as inputs: samples in place, what is skipped by name, their members as fields and columns.
+# shellcheck shell=bash disable=SC2317
+
+# npy FILE N [FIRST]: an array of N steps of one U8, which count on from FIRST.
+npy() {
+    python3 - "$@" <<'END'
+import sys
+n, first = int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 0
+header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({n},), }}".ljust(117).encode() + b"\n"
+with open(sys.argv[1], "wb") as file:
+    file.write(b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header + bytes((first + i) % 256 for i in range(n)))
+END
+}
+
+# samples FOLDER N FIRST: N (at most 10) samples of an array, a second one, labels and a description.
+samples() {
+    mkdir -p "$1"
+    for ((i = 0; i < $2; i++)); do
+        npy "$1/s$i.x.npy" $((5 + i)) $(($3 + i))
+        npy "$1/s$i.y.npy" $((5 + i)) $(($3 + 100))
+        seq $((5 + i)) | tr -d '\n' | sed 's/./a\n/g' | head -n $((5 + i)) >"$1/s$i.labels.txt"
+        printf '{"caption": "c\\t%d",\n "width": %d, "none": null}\n' "$i" "$i" >"$1/s$i.json"
+        printf '%d\n' $((i % 2)) >"$1/s$i.cls"
+    done
+}
+
+# make_tar FILE FORMAT FOLDER: what is in the folder, in the order that WebDataset wants.
+make_tar() {
+    tar --format="$2" --sort=name -C "$3" -cf "$1" .
+}
+
+test_each_format_equals_the_files() {
+    samples long/"$(printf 'folder-%060d/%060d' 1 2)" 3 0
+    samples plain 9 40
+    for format in v7 ustar gnu oldgnu posix; do
+        rm -rf tars files
+        mkdir -p tars files
+        cp -r plain files/a
+        make_tar tars/a.tar $format plain
+        if [ $format != v7 ]; then
+            cp -r long files/b
+            make_tar tars/b.tar $format long
+        fi
+        expect 0 bload pack -q --kind array tars --member x.npy -T 20 -o "$format"
+        find files ! -name '*.x.npy' -type f -delete
+        expect 0 bload pack -q --kind array files -T 20 -o "$format-files"
+        same "$format/shards/00000/shard-00000000.safetensors" "$format-files/shards/00000/shard-00000000.safetensors"
+        is "$(field id <"$format-files/sequences.tsv" | sed 's/\.x\.npy//')" "$(field id <"$format/sequences.tsv")"
+        expect 0 bload verify -q "$format"
+    done
+    # The place is where the bytes are.
+    path=$(field path 2 <posix/sequences.tsv)
+    expr "$path" : 'tars/a.tar@[0-9]*+[0-9]*/s1.x.npy$' >/dev/null || fail "$path"
+    place=${path#*@} place=${place%%/*}
+    dd if=tars/a.tar bs=1 skip="${place%+*}" count="${place#*+}" status=none | cmp - plain/s1.x.npy
+}
+
+test_which_member_is_the_sequence() {
+    samples in 2 0
+    make_tar a.tar ustar in
+    expect 2 bload scan a.tar
+    err_is <<'END'
+bload: scan: a.tar: the sample s0 has several members that can be the sequence (x.npy, y.npy): choose with --member EXTENSION
+END
+    expect 0 bload scan a.tar --member y.npy
+    is a/s0 "$(field id 1 <"$OUT")"
+    err_has 'ignored in tars and folders: 2 .cls, 2 .json, 2 .npy, 2 .txt'
+    expect 2 bload scan a.tar --member z.npy
+    err_has '--member z.npy: the tars have no such members (cls, json, labels.txt, x.npy, y.npy)'
+    expect 2 bload scan a.tar --member cls
+    err_has '--member cls: of which kind it is, --kind must say'
+    expect 2 bload scan in --kind array --member y.npy
+    err_has '--member chooses members of tars, and no input is one'
+    rm in/*.npy
+    cp "$(fixture tone-44100-stereo.flac)" in/s0.flac
+    make_tar b.tar ustar in
+    # Sound comes before text, and a sample without it is named.
+    expect 3 bload scan b.tar
+    err_has 'skipped b/s1: the sample has no member that is a sequence (flac)'
+    is audio "$(field kind 1 <"$OUT")"
+    cp in/s0.flac in/s0.mp4
+    make_tar c.tar ustar in
+    expect 2 bload scan c.tar
+    err_has 'samples have members of several kinds (flac, mp4): choose the sequences with --member EXTENSION'
+    touch in/s0.jpg
+    tar -cf d.tar -C in s0.jpg s0.cls
+    expect 2 bload scan d.tar
+    err_has 'no member of the tars has a name of a known kind (jpg, cls)'
+}
+
+test_patterns_and_folders() {
+    samples in 2 0
+    rm in/*.y.npy
+    mkdir t
+    for i in 07 08 09 10; do make_tar t/d-$i.tar ustar in; done
+    expect 0 bload scan 't/d-{08..10}.tar' --member x.npy
+    is "d-08/s0 d-08/s1 d-09/s0 d-09/s1 d-10/s0 d-10/s1" "$(field id <"$OUT" | xargs)"
+    cp "$OUT" wanted
+    expect 0 bload scan 't/d-{10,08,09}.tar' --member x.npy
+    same wanted "$OUT"
+    expect 2 bload scan 't/d-{08..11}.tar' --member x.npy
+    err_has 't/d-11.tar: No such file or directory'
+    expect 2 bload scan 't/{0..1000}-{0..1000}.tar'
+    err_has 't/0-0.tar: No such file or directory'
+    # A tar beside other inputs is none; a readme beside tars is none.
+    echo hello >t/README.txt
+    expect 0 bload scan t --member x.npy
+    err_has 'ignored in tars and folders: '
+    is 8 "$(field id <"$OUT" | wc -l)"
+    rm t/README.txt
+    cp in/s0.x.npy t/x.npy
+    expect 0 bload scan t
+    err_has 'ignored in folders: 4 .tar'
+    is x.npy "$(field id <"$OUT")"
+    # Two tars of one name.
+    expect 2 bload scan t/d-07.tar in/../t/d-07.tar --member x.npy
+    err_has 'two inputs have the id "d-07/s0"'
+    gzip -k t/d-07.tar
+    expect 2 bload scan t/d-07.tar.gz
+    err_is <<'END'
+bload: scan: t/d-07.tar.gz: members of a compressed tar cannot be read in place: decompress it first (gunzip t/d-07.tar.gz)
+END
+    mv t/d-07.tar.gz t/z.tar
+    expect 3 bload scan t/z.tar
+    err_has 'skipped z: no tar, but compressed by gzip: unpack it first'
+}
+
+test_what_is_skipped_by_name() {
+    mkdir in
+    npy in/a.npy 5
+    npy in/z.npy 6
+    ln -s a.npy in/link.npy
+    ln in/a.npy in/sama.npy
+    mkfifo in/pipe.npy
+    truncate -s 1M in/hole.npy
+    echo end >>in/hole.npy
+    npy in/noext 5
+    npy in/.hidden.npy 5
+    tar --format=gnu --sparse --sort=name -C in -cf a.tar .
+    npy ../abs.npy 5 2>/dev/null || npy abs.npy 5
+    tar -P -rf a.tar "$PWD/in/z.npy"
+    tar -P -rf a.tar in/../in/z.npy
+    tar -rf a.tar -C in a.npy
+    expect 3 bload scan --kind array a.tar
+    sed -n 's/#[0-9]*: /: /p; /files/p' "$ERR" | sed "s|$PWD|HERE|" | sort >got
+    diff - got <<'END'
+bload: 9 files: 2 sequences of 11 steps; 7 skipped
+bload: skipped a/HERE/in/z.npy: an absolute path
+bload: skipped a/a.npy: a second member of this name: the first one is taken
+bload: skipped a/hole.npy: a sparse file
+bload: skipped a/in/../in/z.npy: a path that leads out of its folder
+bload: skipped a/link.npy: a symbolic link
+bload: skipped a/pipe.npy: a device or a pipe
+bload: skipped a/sama.npy: a hard link
+END
+    err_has 'ignored in tars and folders: 1 hidden, 1 no extension'
+    is "a/a a/z" "$(awk -F '\t' '$6 == "ok" { print $1 }' "$OUT" | xargs)"
+    tar --format=posix --sparse --sort=name -C in -cf b.tar hole.npy a.npy
+    expect 3 bload scan --kind array b.tar
+    err_has 'skipped b/hole.npy#'
+    err_has ': a sparse file'
+}
+
+test_damaged_tars() {
+    samples in 6 0
+    rm in/*.y.npy in/*.txt in/*.json
+    make_tar whole.tar ustar in
+    refuse() { # FILE SEQUENCES MESSAGE
+        expect 3 bload scan "$1" --kind array
+        err_has "skipped ${1%.tar}: $3"
+        is "$2" "$(awk -F '\t' '$6 == "ok"' "$OUT" | wc -l)"
+        expect 3 bload pack -q --kind array "$1" -T 20 -o "d-$1"
+    }
+    bytes=$(stat -c %s whole.tar)
+    head -c 5000 whole.tar >cut.tar
+    refuse cut.tar 2 'cut short at byte 5000: it has no end'
+    place=$(bload scan whole.tar --kind array 2>/dev/null | field path 2)
+    place=${place#*@} place=${place%%/*}
+    head -c $((${place%+*} + 50)) whole.tar >inside.tar
+    refuse inside.tar 1 "cut short at byte $((${place%+*} + 50)), in s1.x.npy"
+    edge=$(((${place%+*} + ${place#*+} + 511) / 512 * 512))
+    head -c $edge whole.tar >edge.tar
+    refuse edge.tar 2 "cut short at byte $edge: it has no end"
+    cp whole.tar flip.tar
+    printf X | dd of=flip.tar bs=1 seek=$((512 + 1024 + 1024 + 3)) conv=notrunc status=none
+    expect 3 bload scan flip.tar --kind array
+    err_has 'skipped flip: damaged: no header at byte 2560'
+    cat whole.tar whole.tar >joined.tar
+    refuse joined.tar 6 'its end is at byte '
+    expect 3 bload scan joined.tar --kind array
+    err_has ", but more follows at byte $bytes, which is not read (were archives joined?)"
+    truncate -s 10240 zero.tar
+    expect 3 bload scan zero.tar
+    err_has 'skipped zero: an empty tar'
+    : >empty.tar
+    expect 3 bload scan empty.tar
+    err_has 'skipped empty: empty file'
+    echo 'not a tar, though it is called so' >text.tar
+    truncate -s 2000 text.tar
+    expect 3 bload scan text.tar
+    err_has 'skipped text: no tar archive'
+    # Cut after the scan.
+    expect 0 bload scan whole.tar --kind array -o table.tsv
+    truncate -s 5000 whole.tar
+    expect 1 bload pack --sequences table.tsv -T 20 -o late
+    err_has 'whole.tar@'
+}
+
+test_members_become_columns() {
+    samples in 5 0
+    rm in/*.y.npy
+    make_tar a.tar ustar in
+    expect 0 bload pack -q a.tar --kind array -T 20 --attributes-members json,cls -o d
+    is 'c\t0 c\t1' "$(field caption <d/sequences.tsv | head -n 2 | xargs -d '\n')"
+    is '0 1 2 3 4' "$(field width <d/sequences.tsv | xargs)"
+    is '0 1 0 1 0' "$(field cls <d/sequences.tsv | xargs)"
+    expect 0 bload info d
+    out_has 'cls '
+    # Another content of a member is another dataset.
+    printf '7' >in/s1.cls
+    make_tar a.tar ustar in
+    expect 2 bload pack -q a.tar --kind array -T 20 --attributes-members json,cls -o d
+    expect 0 bload pack -q a.tar --kind array -T 20 --attributes-members json --attributes-columns width --where 'width > 2' -o e
+    is '' "$(field caption <e/sequences.tsv 2>/dev/null || true)"
+    expect 2 bload scan a.tar --kind array --attributes-members json --attributes-columns widht
+    err_has '--attributes-columns: no member json has "widht"'
+    expect 2 bload scan a.tar --kind array --attributes-members jsn
+    err_has '--attributes-members: no sample has a member jsn'
+    expect 2 bload scan in --kind array --attributes-members json
+    err_has '--attributes-members reads members of tars, and no input is one'
+    printf '{"width": 1, "length": 2}' >in/s2.json
+    make_tar b.tar ustar in
+    expect 2 bload scan b.tar --kind array --attributes-members json
+    err_has '"length" is reserved in the table of sequences: leave it out with --attributes-columns'
+    printf '{"width": ' >in/s2.json
+    rm in/s3.json
+    make_tar c.tar ustar in
+    expect 3 bload scan c.tar --kind array --attributes-members json
+    err_has 'skipped c/s2: json: not a JSON object: '
+    err_has 'skipped c/s3: json: the sample has no such member'
+}
+
+test_members_become_fields() {
+    samples in 6 0
+    rm in/s4.y.npy
+    npy in/s5.y.npy 3
+    mkdir -p conf data
+    make_tar data/a.tar posix in
+    cat >conf/set.yaml <<'END'
+sources: [../data/a.tar]
+member: x.npy
+fields:
+  - {name: y, path: '{key}.y.npy'}
+  - {name: labels, path: '{key}.labels.txt', kind: labels}
+END
+    printf 'a\n' >conf/map.txt
+    sed -i "s/kind: labels/kind: labels, mapping: map.txt/" conf/set.yaml
+    expect 3 bload pack -c conf/set.yaml -T 30 -o d
+    err_has 'skipped a/s4: y: s4.y.npy: the sample has no such member'
+    err_has 'skipped a/s5: y: ../data/a.tar@'
+    err_has '/s5.y.npy has 3 rows, the array 10 rows'
+    is 4 "$(awk -F '\t' '$6 == "ok"' d/sequences.tsv | wc -l)"
+    # Where sources are named on the command line, members are where they are.
+    expect 3 bload pack -q -c conf/set.yaml data/a.tar -T 30 -o e
+    same d/shards/00000/shard-00000000.safetensors e/shards/00000/shard-00000000.safetensors
+    sed '/member/d' conf/set.yaml >conf/files.yaml
+    rm in/*.y.npy
+    expect 3 bload scan -c conf/files.yaml in --kind array
+    err_has 'skipped s0.x.npy: y: {key}.y.npy: the sequence is no member of a tar'
+    sed -i "s/{key}.y.npy/x{key}.y.npy/" conf/set.yaml
+    expect 2 bload pack -c conf/set.yaml -T 30 -o g
+    err_has '"x{key}.y.npy": {key} begins the name of a member beside the sequence in its tar'
+}
+
+test_isolated_in_tasks_and_going_on() {
+    mkdir in
+    for name in h264-30.mp4 hevc-open-60.mp4; do cp "$(fixture $name)" in/; done
+    for i in 1 2 3 4; do cp in/h264-30.mp4 "in/k$i.mp4"; done
+    make_tar a.tar gnu in
+    expect 0 bload pack -q a.tar --size 32x32 -T longest -o d
+    expect 0 bload pack -q in --size 32x32 -T longest -o f
+    same d/shards/00000/shard-00000000.safetensors f/shards/00000/shard-00000000.safetensors
+    expect 0 bload pack -q a.tar --size 32x32 -T longest --isolate off -o o
+    same d/shards/00000/shard-00000000.safetensors o/shards/00000/shard-00000000.safetensors
+    expect 0 bload scan a.tar -o t.tsv
+    for t in 0/2 1/2; do expect 0 bload pack -q --sequences t.tsv --size 32x32 -T longest --task $t --shard-size 200K -o tasks; done
+    expect 0 bload finish tasks
+    expect 0 bload verify -q tasks
+    is "$(field path <d/sequences.tsv)" "$(field path <tasks/sequences.tsv)"
+    # Another tar at its place.
+    expect 0 bload pack -q a.tar --size 32x32 -T longest -o r
+    rm in/k1.mp4
+    make_tar a.tar gnu in
+    expect 2 bload pack -q a.tar --size 32x32 -T longest -o r
+}
+
+test_text_and_sound() {
+    mkdir in
+    for i in 1 2 3; do
+        seq 1 $((i * 30)) >"in/$i.txt"
+        cp "$(fixture tone-48000.mp3)" "in/$i.mp3"
+    done
+    tar -C in -cf text.tar 1.txt 2.txt 3.txt
+    tar -C in -cf sound.tar 1.mp3 2.mp3 3.mp3
+    expect 0 bload pack -q text.tar --tokenizer bytes -T 512 -o t
+    expect 0 bload pack -q in --kind text --tokenizer bytes -T 512 -o tf
+    same t/shards/00000/shard-00000000.safetensors tf/shards/00000/shard-00000000.safetensors
+    expect 0 bload pack -q text.tar --documents line --tokenizer bytes -T 512 -o l
+    expect 0 bload pack -q in --kind text --documents line --tokenizer bytes -T 512 -o lf
+    same l/shards/00000/shard-00000000.safetensors lf/shards/00000/shard-00000000.safetensors
+    expect 0 bload pack -q sound.tar --rate 8000 -T longest -o s
+    rm in/*.txt
+    expect 0 bload pack -q in --kind audio --rate 8000 -T longest -o sf
+    same s/shards/00000/shard-00000000.safetensors sf/shards/00000/shard-00000000.safetensors
+    expect 0 bload scan sound.tar --dedup
+    is 1 "$(awk -F '\t' '$6 == "ok"' "$OUT" | wc -l)"
+}
