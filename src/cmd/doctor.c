@@ -31,9 +31,13 @@ static int doctor_resolve_directory(struct bl_cmd *cmd, struct examining *x)
         return bl_error_set(&cmd->error, BL_EUSAGE, "expects one directory at most (see bload doctor --help)");
     x->dir = cmd->options.operands ? cmd->options.operand[0] : ".";
     int code = bl_io_check_path(x->dir, &cmd->error);
-    if (!code && (stat(x->dir, &status) != 0 || !S_ISDIR(status.st_mode)))
-        code = bl_error_set(&cmd->error, BL_EUSAGE, "%s is not a directory: name one that is to hold datasets", x->dir);
-    return code;
+    if (code)
+        return code;
+    if (stat(x->dir, &status) != 0)
+        return bl_error_errno(&cmd->error, BL_EFAIL, "cannot stat %s", x->dir);
+    if (S_ISDIR(status.st_mode))
+        return BL_OK;
+    return bl_error_set(&cmd->error, BL_EUSAGE, "%s is not a directory: name one that is to hold datasets", x->dir);
 }
 
 /* The sandbox comes before all that may start threads. */
