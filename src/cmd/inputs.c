@@ -421,6 +421,7 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
                                        .kind = kind,
                                        .member = inputs->member,
                                        .kept = &inputs->kept,
+                                       .workers = bl_cmd_workers(&cmd->common),
                                        .cancel = &cmd->cancel};
     const struct bl_files *files = &inputs->set.files;
     char count[BL_PLURAL_SIZE];

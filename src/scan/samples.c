@@ -9,6 +9,7 @@
 #include "base/member.h"
 #include "base/path.h"
 #include "kind/kinds.h"
+#include "run/pipeline.h"
 #include "scan/tar_members.h"
 
 #define NAMED_MAX 8 /* extensions in a message */
@@ -24,7 +25,7 @@ struct sampling {
     const struct bl_samples_options *options;
     struct bl_tar_members members;
     struct tar *tar;
-    size_t tars;
+    size_t tars, next;           /* next: to be read */
     const struct bl_kind **kind; /* [extensions]: of those that sequences have; NULL: the others */
     bool *kept;                  /* [extensions] */
     struct bl_file *file;        /* the inputs that were listed */
@@ -56,37 +57,79 @@ bool bl_samples_list_has(const char *list, const char *extension)
 
 /* --- reading ----------------------------------------------------------------------------------------------------- */
 
-static int tar_read(struct sampling *s, struct tar *tar, struct bl_error *e)
+/* A tar whose members are read: on slow file systems, most of the time goes by waiting for one header after the other.
+ */
+struct reading {
+    struct tar *tar;
+    struct bl_tar_members members;
+    struct bl_error fault;
+};
+
+static int reading_produce(void *context, void **job, struct bl_error *e)
 {
-    struct bl_error fault = {0};
-    char *path = bl_path_join(s->options->base, tar->file->path);
+    struct sampling *s = context;
+    if (s->next == s->tars)
+        return BL_OK;
+    struct reading *r = calloc(1, sizeof *r);
+    if (!r)
+        return bl_error_memory(e);
+    r->tar = &s->tar[s->next++];
+    *job = r;
+    return BL_OK;
+}
+
+static int reading_work(void *context, void *worker, void *job, struct bl_error *e)
+{
+    const struct sampling *s = context;
+    struct reading *r = job;
+    (void)worker;
+    char *path = bl_path_join(s->options->base, r->tar->file->path);
     if (!path)
         return bl_error_memory(e);
-    tar->first = s->members.entries;
-    int code = bl_tar_members_read(&s->members, path, tar->file->path, &fault, e);
-    tar->end = s->members.entries;
+    int code = bl_tar_members_read(&r->members, path, r->tar->file->path, s->options->cancel, &r->fault, e);
     free(path);
-    if (!code && fault.code && !(tar->fault = strdup(fault.text)))
-        return bl_error_memory(e);
+    return code;
+}
+
+static void reading_discard(void *context, void *job)
+{
+    struct reading *r = job;
+    (void)context;
+    bl_tar_members_free(&r->members);
+    free(r);
+}
+
+static int reading_consume(void *context, void *job, struct bl_error *e)
+{
+    struct sampling *s = context;
+    const struct reading *r = job;
+    r->tar->first = s->members.entries;
+    int code = bl_tar_members_append(&s->members, &r->members, r->tar->file->path, e);
+    r->tar->end = s->members.entries;
+    if (!code && r->fault.code && !(r->tar->fault = strdup(r->fault.text)))
+        code = bl_error_memory(e);
+    reading_discard(context, job);
     return code;
 }
 
 static int samples_read(struct sampling *s, struct bl_error *e)
 {
-    int code = BL_OK;
+    static const struct bl_stages stages = {
+        .produce = reading_produce, .work = reading_work, .consume = reading_consume, .discard = reading_discard};
     for (size_t i = 0; i < s->files; i++)
         s->tars += s->file[i].tar;
-    s->tar = calloc(s->tars + 1, sizeof *s->tar);
+    if (!s->tars)
+        return BL_OK;
+    s->tar = calloc(s->tars, sizeof *s->tar);
     if (!s->tar)
         return bl_error_memory(e);
     size_t t = 0;
-    for (size_t i = 0; i < s->files && !code; i++) {
-        if (!s->file[i].tar)
-            continue;
-        s->tar[t].file = &s->file[i];
-        code = s->options->cancel && bl_cancelled(s->options->cancel) ? BL_ECANCEL : tar_read(s, &s->tar[t++], e);
+    for (size_t i = 0; i < s->files; i++) {
+        if (s->file[i].tar)
+            s->tar[t++].file = &s->file[i];
     }
-    return code;
+    const int workers = s->options->workers;
+    return bl_pipeline_run(&stages, s, workers, 4 * workers, s->options->cancel, e);
 }
 
 /* --- which members are sequences --------------------------------------------------------------------------------- */

@@ -13,7 +13,8 @@ struct bl_samples_options {
     const struct bl_texts
         *kept;        /* extensions of members that others will ask for, as above: they go into files->members */
     const char *base; /* directory that relative paths count from, or NULL */
-    const struct bl_cancel *cancel;
+    int workers;      /* threads that read headers */
+    struct bl_cancel *cancel;
 };
 
 /* Whether "mp4,webm" has the extension. */

@@ -370,6 +370,7 @@ int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, st
                                                .kind = sources->kind,
                                                .kept = sources->kept,
                                                .base = sources->base,
+                                               .workers = sources->workers ? sources->workers : 1,
                                                .cancel = sources->cancel};
     if (!code)
         code = bl_samples_expand(files, &samples, e);

@@ -19,15 +19,15 @@ static int members_add_text(struct bl_tar_members *m, const char *text, size_t *
     return bl_buffer_check(&m->text, e);
 }
 
-/* Counts the extension, and sets its number. */
-static int members_add_extension(struct bl_tar_members *m, const char *text, const char *shown, uint32_t *number,
-                                 struct bl_error *e)
+/* Counts so many members of the extension, and sets its number. */
+static int members_add_extension(struct bl_tar_members *m, const char *text, int64_t members, const char *shown,
+                                 uint32_t *number, struct bl_error *e)
 {
     const uint64_t hash = XXH3_64bits(text, strlen(text));
     size_t there;
     for (struct bl_hash_probe probe = bl_hash_begin(&m->by_text, hash); bl_hash_next(&m->by_text, &probe, &there);) {
         if (strcmp(m->text.data + m->extension[there].text, text) == 0) {
-            m->extension[there].members++;
+            m->extension[there].members += members;
             *number = (uint32_t)there;
             return BL_OK;
         }
@@ -45,7 +45,7 @@ static int members_add_extension(struct bl_tar_members *m, const char *text, con
         return code;
     *number = (uint32_t)m->extensions;
     struct bl_extension *extension = &m->extension[m->extensions++];
-    extension->members = 1;
+    extension->members = members;
     return members_add_text(m, text, &extension->text, e);
 }
 
@@ -62,15 +62,14 @@ static int members_add(struct bl_tar_members *m, const struct bl_tar_member *mem
                                    .unusable = member->unusable};
     code = members_add_text(m, member->name, &entry->name, e);
     if (!code && entry->key && !entry->unusable)
-        code = members_add_extension(m, member->name + entry->key + 1, shown, &entry->extension, e);
+        code = members_add_extension(m, member->name + entry->key + 1, 1, shown, &entry->extension, e);
     return code;
 }
 
-int bl_tar_members_read(struct bl_tar_members *m, const char *path, const char *shown, struct bl_error *fault,
-                        struct bl_error *e)
+int bl_tar_members_read(struct bl_tar_members *m, const char *path, const char *shown, const struct bl_cancel *cancel,
+                        struct bl_error *fault, struct bl_error *e)
 {
     struct bl_input_file file;
-    fault->text[0] = '\0';
     if (bl_input_file_open(&file, path) != 0) {
         if (bl_errno_is_system(errno))
             return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
@@ -82,13 +81,39 @@ int bl_tar_members_read(struct bl_tar_members *m, const char *path, const char *
     int code = found ? BL_OK : bl_error_set(fault, BL_EDATA, "not a regular file");
     while (!code && found) {
         struct bl_tar_member member;
-        code = bl_tar_reader_next(&reader, &member, &found, fault);
+        code = bl_cancelled(cancel) ? BL_ECANCEL : bl_tar_reader_next(&reader, &member, &found, fault);
         if (!code && found)
             code = members_add(m, &member, shown, fault);
     }
     bl_tar_reader_free(&reader);
     bl_input_file_close(&file);
     return code && code != BL_EDATA ? bl_error_set(e, code, "%s", fault->text) : BL_OK;
+}
+
+int bl_tar_members_append(struct bl_tar_members *m, const struct bl_tar_members *other, const char *shown,
+                          struct bl_error *e)
+{
+    uint32_t *number = calloc(other->extensions + 1, sizeof *number);
+    int code =
+        number ? BL_ARRAY_RESERVE(m->entry, m->entry_capacity, m->entries + other->entries + 1, e) : bl_error_memory(e);
+    for (size_t x = 0; x < other->extensions && !code; x++)
+        code = members_add_extension(m, other->text.data + other->extension[x].text, other->extension[x].members, shown,
+                                     &number[x], e);
+    if (code)
+        goto out;
+    const size_t base = m->text.size;
+    if (other->text.size)
+        bl_buffer_append(&m->text, other->text.data, other->text.size);
+    code = bl_buffer_check(&m->text, e);
+    for (size_t i = 0; i < other->entries && !code; i++) {
+        struct bl_tar_entry *entry = &m->entry[m->entries++];
+        *entry = other->entry[i];
+        entry->name += base;
+        entry->extension = number[entry->extension];
+    }
+out:
+    free(number);
+    return code;
 }
 
 void bl_tar_members_free(struct bl_tar_members *m)

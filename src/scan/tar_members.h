@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/hash.h"
 
@@ -35,9 +36,13 @@ struct bl_tar_members {
 
 /* Adds the members of a tar. path: to open; shown: for messages. *fault: why not all of it can be used, of which the
  * text stays empty otherwise: it is damaged, or cannot be opened. BL_EUSAGE: its members have no common extensions;
- * BL_EFAIL: the system fails. */
-int bl_tar_members_read(struct bl_tar_members *m, const char *path, const char *shown, struct bl_error *fault,
-                        struct bl_error *e);
+ * BL_EFAIL: the system fails.
+ * BL_ECANCEL. */
+int bl_tar_members_read(struct bl_tar_members *m, const char *path, const char *shown, const struct bl_cancel *cancel,
+                        struct bl_error *fault, struct bl_error *e);
+/* Appends all of the other's. BL_EUSAGE as above. */
+int bl_tar_members_append(struct bl_tar_members *m, const struct bl_tar_members *other, const char *shown,
+                          struct bl_error *e);
 void bl_tar_members_free(struct bl_tar_members *m);
 
 #endif

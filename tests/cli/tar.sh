@@ -170,6 +170,7 @@ test_damaged_tars() {
         err_has "skipped ${1%.tar}: $3"
         is "$2" "$(awk -F '\t' '$6 == "ok"' "$OUT" | wc -l)"
         expect 3 bload pack -q --kind array "$1" -T 20 -o "d-$1"
+        expect 3 bload pack -q --kind array "$1" -T 20 -o "d-$1" # nothing has changed since
     }
     bytes=$(stat -c %s whole.tar)
     head -c 5000 whole.tar >cut.tar
