@@ -119,7 +119,7 @@ extern const struct bl_option_type bl_option_dimensions; /* struct bl_dimensions
         .affects = (affects_), .help = __VA_ARGS__                                                                     \
     }
 
-#define BL_OPTION_GROUPS_MAX 16
+#define BL_OPTION_GROUPS_MAX 20
 
 struct bl_option_group {
     const char *title; /* in --help; NULL: options of another command, accepted in YAML but not as flags */

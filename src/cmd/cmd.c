@@ -37,6 +37,13 @@ const struct bl_option bl_common_threads_table[] = {
     {0},
 };
 
+const struct bl_option bl_common_faults_table[] = {
+    BL_OPTION_FLAG("skipped-ok", struct bl_common, skipped_ok, BL_AFFECTS_NOTHING,
+                   "exit status 0, not 3, where all that is wrong is unusable inputs, which are reported as ever",
+                   .command_line_only = true),
+    {0},
+};
+
 int bl_cmd_workers(const struct bl_common *common)
 {
     return common->jobs ? (int)common->jobs : bl_machine_processors();
@@ -194,19 +201,19 @@ int bl_cmd_directory(struct bl_cmd *cmd, const char **dir)
     return bl_io_check_path(*dir, &cmd->error);
 }
 
-static int cmd_exit_status(int code, bool partial)
+static int cmd_exit_status(const struct bl_cmd *cmd, int code, bool partial)
 {
     if (code == BL_EUSAGE)
         return BL_EXIT_USAGE;
     if (code)
         return BL_EXIT_FAILED;
-    return partial ? BL_EXIT_PARTIAL : BL_EXIT_DONE;
+    return partial && !cmd->common.skipped_ok ? BL_EXIT_PARTIAL : BL_EXIT_DONE;
 }
 
 void bl_cmd_end_heartbeat(struct bl_cmd *cmd, struct bl_heartbeat *heartbeat, int code, bool partial)
 {
     int caught = code ? bl_signals_caught(&cmd->cancel) : 0;
-    bl_heartbeat_end(heartbeat, caught ? 128 + caught : cmd_exit_status(code, partial),
+    bl_heartbeat_end(heartbeat, caught ? 128 + caught : cmd_exit_status(cmd, code, partial),
                      code && !caught ? cmd->error.text : NULL);
     char times[BL_PLURAL_SIZE];
     if (heartbeat->missed)
@@ -226,5 +233,5 @@ int bl_cmd_end(struct bl_cmd *cmd, int code, bool partial)
     bl_options_free(&cmd->options);
     if (code && caught)
         bl_signals_reraise(caught);
-    return cmd_exit_status(code, partial);
+    return cmd_exit_status(cmd, code, partial);
 }

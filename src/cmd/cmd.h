@@ -45,11 +45,13 @@ struct bl_common {
     bool help;  /* some help was asked for, and printed */
     bool usual; /* that of the usual options */
     bool quiet;
-    int64_t jobs; /* threads; 0: one per processor, see bl_cmd_workers */
+    bool skipped_ok; /* faults of inputs are no exit status of their own */
+    int64_t jobs;    /* threads; 0: one per processor, see bl_cmd_workers */
 };
 
 extern const struct bl_option bl_common_table[];         /* --help, --quiet */
 extern const struct bl_option bl_common_threads_table[]; /* and -j */
+extern const struct bl_option bl_common_faults_table[];  /* of commands that skip inputs */
 
 int bl_cmd_workers(const struct bl_common *common);
 
@@ -89,7 +91,7 @@ int bl_cmd_parse(struct bl_cmd *cmd, const struct bl_option_group *groups, int a
 int bl_cmd_directory(struct bl_cmd *cmd, const char **dir);
 
 /* Ends a command: prints the error, frees memory, and returns the exit status for the code. partial: BL_OK becomes
- * BL_EXIT_PARTIAL. Raises a caught signal again. */
+ * BL_EXIT_PARTIAL, unless --skipped-ok is given. Raises a caught signal again. */
 int bl_cmd_end(struct bl_cmd *cmd, int code, bool partial);
 
 /* Ends the heartbeat with the code and partial of bl_cmd_end, which the caller calls next. The lock must still be held.

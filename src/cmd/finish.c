@@ -214,7 +214,8 @@ int bl_cmd_finish(int argc, char **argv)
         .examples = "dataset\n"
                     "-q dataset",
         .operands = "directories"};
-    const struct bl_option_group groups[] = {{"General", bl_common_table, &cmd.common}, {0}};
+    const struct bl_option_group groups[] = {
+        {"Faults", bl_common_faults_table, &cmd.common}, {"General", bl_common_table, &cmd.common}, {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (code || cmd.common.help)
         goto out;

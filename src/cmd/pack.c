@@ -352,6 +352,7 @@ int bl_cmd_pack(int argc, char **argv)
         {"Strategy", bl_plan_strategy_table, &p.plan_options},
         {"Tasks", bl_task_option_table, &p.request.task},
         {"Configuration", table, &p},
+        {"Faults", bl_common_faults_table, &cmd.common},
         {"General", bl_common_threads_table, &cmd.common},
         {0},
     };

@@ -444,6 +444,7 @@ int bl_cmd_plan(int argc, char **argv)
         {"Planning", bl_plan_option_table, &p.options},
         {"Strategy", bl_plan_strategy_table, &p.options},
         {"Output", table, &p},
+        {"Faults", bl_common_faults_table, &cmd.common},
         {"General", bl_common_table, &cmd.common},
         {NULL, bl_common_threads_table, &p.common}, /* plan has no -j, but the file may set it */
         {0},

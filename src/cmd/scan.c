@@ -408,6 +408,7 @@ int bl_cmd_scan(int argc, char **argv)
                                              {"Subset", bl_subset_option_table, &scan.subset},
                                              {"Output", table, &scan},
                                              {"Tasks", bl_task_option_table, &scan.task},
+                                             {"Faults", bl_common_faults_table, &cmd.common},
                                              {"General", bl_common_threads_table, &cmd.common},
                                              {0}};
     int code = bl_inputs_add_options(&scan.inputs, &cmd);
