@@ -8,10 +8,12 @@ import re
 import shlex
 import subprocess
 import sys
+import tarfile
 import wave
 
 import bload
 import chats
+import clips
 import tool
 from harness import each, expand
 
@@ -55,6 +57,17 @@ TUNING = [{"input_ids": list(range(i, 3 * i)), "loss_mask": [0] * i + [1] * i} f
 
 @expand
 class Formats(tool.Tool):
+    def make_tars_and_webdataset(self, here):
+        with open(clips.clip("h264.mp4"), "rb") as file:
+            video = file.read()
+        for shard in range(4):
+            with tarfile.open(os.path.join(here, f"data-{shard:03}.tar"), "w") as tar:
+                for i in range(2):
+                    for ending, data in ("mp4", video), ("json", b'{"caption": "a clip"}'), ("cls", b"3"):
+                        about = tarfile.TarInfo(f"{shard}{i:03}.{ending}")
+                        about.size = len(data)
+                        tar.addfile(about, io.BytesIO(data))
+
     def make_text_and_token_ids(self, here):
         for part in range(2):
             write_parquet(os.path.join(here, f"fineweb/train-{part:05}-of-00002.parquet"),
