@@ -24,7 +24,7 @@ struct bl_export_job {
     struct bl_blocks *blocks;        /* for the files beside the parts */
     struct bl_export_record *record; /* [parts]; zero of those that are not finished */
     bool compares;                   /* files are compared, and not written */
-    struct bl_cancel *cancel;
+    struct bl_cancel *cancel;        /* ends the reading of ids */
 };
 
 struct bl_export_format {
