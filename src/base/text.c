@@ -119,6 +119,18 @@ bool bl_text_next_line(const char *text, size_t size, size_t *at, const char **l
     return true;
 }
 
+bool bl_text_list_has(const char *list, const char *word)
+{
+    const size_t wanted = strlen(word);
+    while (list) {
+        size_t size = strcspn(list, ",");
+        if (size == wanted && memcmp(list, word, size) == 0)
+            return true;
+        list = list[size] ? list + size + 1 : NULL;
+    }
+    return false;
+}
+
 bool bl_text_is_blank(const char *line, size_t size)
 {
     size_t blank = 0;

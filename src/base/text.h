@@ -26,6 +26,9 @@ int bl_text_natural(const char *a, const char *b);
  * the end. */
 bool bl_text_next_line(const char *text, size_t size, size_t *at, const char **line, size_t *line_size);
 
+/* Whether a list of words, with commas between, has the word. */
+bool bl_text_list_has(const char *list, const char *word);
+
 /* Whether a line has nothing but spaces, tabs and carriage returns. */
 bool bl_text_is_blank(const char *line, size_t size);
 

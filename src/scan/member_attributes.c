@@ -9,7 +9,6 @@
 #include "base/member.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "scan/samples.h"
 
 #define MEMBER_MAX (1 << 20) /* bytes: more than a label or a description has */
 #define EXTENSIONS_MAX 16
@@ -31,7 +30,7 @@ struct columns {
 static int columns_find(struct columns *c, const char *name, const char *extension, int *column, struct bl_error *e)
 {
     *column = -1;
-    if (c->source->columns && !bl_samples_list_has(c->source->columns, name))
+    if (c->source->columns && !bl_text_list_has(c->source->columns, name))
         return BL_OK;
     *column = bl_attributes_find(c->a, name);
     if (*column >= 0 && strcmp(c->member[*column], extension) != 0)
@@ -201,7 +200,7 @@ static int samples_read_values(struct columns *c, struct bl_files *files, const 
 }
 
 /* Makes the rows: columns that came up later are empty in those before. */
-static int rows_add(struct columns *c, const struct bl_files *files, struct bl_error *e)
+static int samples_add_rows(struct columns *c, const struct bl_files *files, struct bl_error *e)
 {
     struct bl_buffer values = {0};
     const char *row = c->rows.data;
@@ -300,7 +299,7 @@ int bl_member_attributes_open(struct bl_attributes **attributes, const struct bl
     if (!code)
         code = columns_check(&c, e);
     if (!code)
-        code = rows_add(&c, files, e);
+        code = samples_add_rows(&c, files, e);
     columns_free(&c);
     if (code)
         bl_attributes_close(c.a);

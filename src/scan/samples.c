@@ -8,11 +8,9 @@
 #include "base/array.h"
 #include "base/member.h"
 #include "base/path.h"
-#include "kind/kinds.h"
 #include "run/pipeline.h"
+#include "scan/member_choice.h"
 #include "scan/tar_members.h"
-
-#define NAMED_MAX 8 /* extensions in a message */
 
 /* The members of one tar. */
 struct tar {
@@ -25,34 +23,16 @@ struct sampling {
     const struct bl_samples_options *options;
     struct bl_tar_members members;
     struct tar *tar;
-    size_t tars, next;           /* next: to be read */
-    const struct bl_kind **kind; /* [extensions]: of those that sequences have; NULL: the others */
-    bool *kept;                  /* [extensions] */
-    struct bl_file *file;        /* the inputs that were listed */
+    size_t tars, next; /* next: to be read */
+    struct bl_member_choice choice;
+    struct bl_file *file; /* the inputs that were listed */
     size_t files;
     struct bl_files *out; /* the inputs with the samples */
 };
 
-static const char *extension_text(const struct sampling *s, size_t number)
-{
-    return s->members.text.data + s->members.extension[number].text;
-}
-
 static const char *entry_name(const struct sampling *s, const struct bl_tar_entry *entry)
 {
     return s->members.text.data + entry->name;
-}
-
-bool bl_samples_list_has(const char *list, const char *extension)
-{
-    size_t wanted = strlen(extension);
-    while (list) {
-        size_t size = strcspn(list, ",");
-        if (size == wanted && memcmp(list, extension, size) == 0)
-            return true;
-        list = list[size] ? list + size + 1 : NULL;
-    }
-    return false;
 }
 
 /* --- reading ----------------------------------------------------------------------------------------------------- */
@@ -132,119 +112,10 @@ static int samples_read(struct sampling *s, struct bl_error *e)
     return bl_pipeline_run(&stages, s, workers, 4 * workers, s->options->cancel, e);
 }
 
-/* --- which members are sequences --------------------------------------------------------------------------------- */
-
-/* "3 mp4, 2 json": the extensions that sequences have, or all. */
-static void extensions_print(const struct sampling *s, bool of_sequences, struct bl_buffer *out)
-{
-    int printed = 0;
-    for (size_t x = 0; x < s->members.extensions; x++) {
-        if (of_sequences && !s->kind[x])
-            continue;
-        if (printed++ == NAMED_MAX)
-            bl_buffer_text(out, "...");
-        else if (printed <= NAMED_MAX)
-            bl_buffer_printf(out, "%s%s", printed > 1 ? ", " : "", extension_text(s, x));
-    }
-    bl_buffer_text(out, printed ? "" : "nothing");
-}
-
-/* Ends a message with the extensions. */
-static int extensions_refuse(const struct sampling *s, const char *what, bool of_sequences, const char *advice,
-                             struct bl_error *e)
-{
-    struct bl_buffer names = {0};
-    extensions_print(s, of_sequences, &names);
-    int code = bl_buffer_check(&names, e);
-    if (!code)
-        code = bl_error_set(e, BL_EUSAGE, "%s (%s): %s", what, names.data, advice);
-    bl_buffer_free(&names);
-    return code;
-}
-
-static const struct bl_kind *extension_kind(const struct sampling *s, size_t number)
-{
-    struct bl_buffer name = {0};
-    const struct bl_kind *wanted = s->options->kind, *kind = NULL;
-    bl_buffer_printf(&name, "x.%s", extension_text(s, number));
-    if (name.data && (!wanted || bl_kind_has_extension(wanted, name.data)))
-        kind = wanted ? wanted : bl_kind_find_by_file(name.data);
-    bl_buffer_free(&name);
-    return kind;
-}
-
-/* Whether sequences are of the one kind rather than of the other: captions and labels are beside them. */
-static bool kind_comes_before(const struct bl_kind *kind, const struct bl_kind *other)
-{
-    if (kind->is_fallback != other->is_fallback)
-        return other->is_fallback;
-    return kind->is_fallback && bl_kind_index(kind) < bl_kind_index(other);
-}
-
-/* By their extensions. */
-static int samples_choose_by_kind(struct sampling *s, struct bl_error *e)
-{
-    const struct bl_kind *first = NULL;
-    bool several = false;
-    for (size_t x = 0; x < s->members.extensions; x++) {
-        s->kind[x] = extension_kind(s, x);
-        if (s->kind[x] && (!first || kind_comes_before(s->kind[x], first)))
-            first = s->kind[x];
-    }
-    for (size_t x = 0; x < s->members.extensions; x++) {
-        if (s->kind[x] && kind_comes_before(first, s->kind[x]))
-            s->kind[x] = NULL;
-        several |= s->kind[x] && s->kind[x] != first;
-    }
-    if (several)
-        return extensions_refuse(s, "samples have members of several kinds", true,
-                                 "choose the sequences with --member EXTENSION", e);
-    if (!first && s->members.extensions)
-        return extensions_refuse(s, "no member of the tars has a name of a known kind", false,
-                                 "choose the sequences with --member EXTENSION and --kind KIND (images alone are no "
-                                 "sequences: unpack folders of them, and --kind frames)",
-                                 e);
-    return BL_OK;
-}
-
-/* By --member: "mp4,webm". */
-static int samples_choose_named(struct sampling *s, struct bl_error *e)
-{
-    bool found = false;
-    for (size_t x = 0; x < s->members.extensions; x++) {
-        const char *text = extension_text(s, x);
-        if (!bl_samples_list_has(s->options->member, text))
-            continue;
-        found = true;
-        s->kind[x] = s->options->kind ? s->options->kind : extension_kind(s, x);
-        if (!s->kind[x])
-            return bl_error_set(e, BL_EUSAGE, "--member %s: of which kind it is, --kind must say", text);
-    }
-    if (found || !s->members.extensions)
-        return BL_OK;
-    struct bl_error what = {0};
-    bl_error_set(&what, BL_EUSAGE, "--member %s: the tars have no such members", s->options->member);
-    return extensions_refuse(s, what.text, false, "name an extension that they have", e);
-}
-
-static int samples_choose(struct sampling *s, struct bl_error *e)
-{
-    const size_t extensions = s->members.extensions;
-    s->kind = calloc(extensions + 1, sizeof *s->kind);
-    s->kept = calloc(extensions + 1, sizeof *s->kept);
-    if (!s->kind || !s->kept)
-        return bl_error_memory(e);
-    for (int k = 0; s->options->kept && k < s->options->kept->count; k++) {
-        for (size_t x = 0; x < extensions; x++)
-            s->kept[x] |= bl_samples_list_has(s->options->kept->text[k], extension_text(s, x));
-    }
-    return s->options->member ? samples_choose_named(s, e) : samples_choose_by_kind(s, e);
-}
-
 /* --- samples ----------------------------------------------------------------------------------------------------- */
 
 /* By key, then by what follows it, then by place. */
-static int entry_compare(const void *a, const void *b, void *texts)
+static int entry_compare_names(const void *a, const void *b, void *texts)
 {
     const struct bl_tar_entry *x = a, *y = b;
     const char *one = (const char *)texts + x->name, *two = (const char *)texts + y->name;
@@ -300,7 +171,7 @@ static int sample_add_missing(const struct sampling *s, const struct tar *tar, c
 {
     struct bl_buffer fault = {0};
     bl_buffer_text(&fault, "the sample has no member that is a sequence (");
-    extensions_print(s, true, &fault);
+    bl_member_choice_print(&s->choice, false, &fault);
     bl_buffer_text(&fault, ")");
     int code = bl_buffer_check(&fault, e);
     if (!code)
@@ -315,8 +186,9 @@ static int sample_refuse(const struct sampling *s, const struct tar *tar, const 
     return bl_error_set(e, BL_EUSAGE,
                         "%s: the sample %.*s has several members that can be the sequence (%s, %s): choose with "
                         "--member EXTENSION",
-                        tar->file->path, (int)entry->key, entry_name(s, entry), extension_text(s, entry->extension),
-                        extension_text(s, other->extension));
+                        tar->file->path, (int)entry->key, entry_name(s, entry),
+                        bl_tar_members_extension(&s->members, entry->extension),
+                        bl_tar_members_extension(&s->members, other->extension));
 }
 
 /* Makes an input of the entries of one key. */
@@ -331,17 +203,18 @@ static int sample_take(const struct sampling *s, const struct tar *tar, const st
             code = sample_add_fault(s, tar, this, "a second member of this name: the first one is taken", e);
             continue;
         }
-        if (s->kept[this->extension])
+        if (s->choice.kept[this->extension])
             code = bl_member_index_add(&s->out->members, entry_name(s, this), this->begin, this->bytes, e);
-        if (!code && s->kind[this->extension] && chosen)
+        if (!code && s->choice.kind[this->extension] && chosen)
             code = sample_refuse(s, tar, chosen, this, e);
-        chosen = s->kind[this->extension] ? this : chosen;
+        chosen = s->choice.kind[this->extension] ? this : chosen;
     }
     if (code)
         return code;
     if (!chosen)
         return sample_add_missing(s, tar, entry, e);
-    return sample_add_file(s, tar, chosen, entry_name(s, chosen), chosen->key, s->kind[chosen->extension], NULL, e);
+    return sample_add_file(s, tar, chosen, entry_name(s, chosen), chosen->key, s->choice.kind[chosen->extension], NULL,
+                           e);
 }
 
 /* Adds what is no part of a sample; the rest of the entries moves to the front. */
@@ -374,7 +247,7 @@ static int tar_take(const struct sampling *s, struct tar *tar, struct bl_error *
     if (code || tar->first == tar->end)
         return code;
     struct bl_tar_entry *entry = s->members.entry;
-    qsort_r(entry + tar->first, tar->end - tar->first, sizeof *entry, entry_compare, s->members.text.data);
+    qsort_r(entry + tar->first, tar->end - tar->first, sizeof *entry, entry_compare_names, s->members.text.data);
     for (size_t i = tar->first, next; i < tar->end && !code; i = next) {
         for (next = i + 1; next < tar->end && entry[next].key == entry[i].key; next++) {
             if (memcmp(entry_name(s, &entry[next]), entry_name(s, &entry[i]), entry[i].key) != 0)
@@ -391,8 +264,8 @@ static void samples_ignore_rest(const struct sampling *s)
     struct bl_buffer name = {0};
     for (size_t x = 0; x < s->members.extensions; x++) {
         bl_buffer_clear(&name);
-        bl_buffer_printf(&name, "x.%s", extension_text(s, x));
-        if (!s->kind[x] && !s->kept[x] && name.data)
+        bl_buffer_printf(&name, "x.%s", bl_tar_members_extension(&s->members, x));
+        if (!s->choice.kind[x] && !s->choice.kept[x] && name.data)
             bl_files_ignore(s->out, name.data, s->members.extension[x].members);
     }
     bl_buffer_free(&name);
@@ -428,7 +301,7 @@ int bl_samples_expand(struct bl_files *files, const struct bl_samples_options *o
         code = bl_error_set(e, BL_EUSAGE, "--member chooses members of tars, and no input is one");
     if (code || !s.tars)
         goto out;
-    code = samples_choose(&s, e);
+    code = bl_member_choice_make(&s.choice, &s.members, options->member, options->kind, options->kept, e);
     if (code)
         goto out;
     files->tars = (int64_t)s.tars;
@@ -442,8 +315,7 @@ out:
     for (size_t t = 0; t < s.tars && s.tar; t++)
         free(s.tar[t].fault);
     free(s.tar);
-    free(s.kind);
-    free(s.kept);
+    bl_member_choice_free(&s.choice);
     bl_tar_members_free(&s.members);
     return code;
 }

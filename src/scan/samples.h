@@ -11,14 +11,11 @@ struct bl_samples_options {
     const char *member;         /* extensions of the sequences, with commas between; NULL: by kind */
     const struct bl_kind *kind; /* of the sequences; NULL: by extension */
     const struct bl_texts
-        *kept;        /* extensions of members that others will ask for, as above: they go into files->members */
+        *kept;        /* extensions of members that others will ask for, in lists, too: they go into files->members */
     const char *base; /* directory that relative paths count from, or NULL */
     int workers;      /* threads that read headers */
     struct bl_cancel *cancel;
 };
-
-/* Whether "mp4,webm" has the extension. */
-bool bl_samples_list_has(const char *list, const char *extension);
 
 /* Replaces each tar among the files by its samples, whose ids are those of the tar, without its extension, and the key.
  * What cannot be used becomes a file with a fault, for the scan to skip: a sample without a sequence, a link, a second

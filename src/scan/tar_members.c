@@ -26,7 +26,7 @@ static int members_add_extension(struct bl_tar_members *m, const char *text, int
     const uint64_t hash = XXH3_64bits(text, strlen(text));
     size_t there;
     for (struct bl_hash_probe probe = bl_hash_begin(&m->by_text, hash); bl_hash_next(&m->by_text, &probe, &there);) {
-        if (strcmp(m->text.data + m->extension[there].text, text) == 0) {
+        if (strcmp(bl_tar_members_extension(m, there), text) == 0) {
             m->extension[there].members += members;
             *number = (uint32_t)there;
             return BL_OK;
@@ -90,6 +90,11 @@ int bl_tar_members_read(struct bl_tar_members *m, const char *path, const char *
     return code && code != BL_EDATA ? bl_error_set(e, code, "%s", fault->text) : BL_OK;
 }
 
+const char *bl_tar_members_extension(const struct bl_tar_members *m, size_t number)
+{
+    return m->text.data + m->extension[number].text;
+}
+
 int bl_tar_members_append(struct bl_tar_members *m, const struct bl_tar_members *other, const char *shown,
                           struct bl_error *e)
 {
@@ -97,7 +102,7 @@ int bl_tar_members_append(struct bl_tar_members *m, const struct bl_tar_members 
     int code =
         number ? BL_ARRAY_RESERVE(m->entry, m->entry_capacity, m->entries + other->entries + 1, e) : bl_error_memory(e);
     for (size_t x = 0; x < other->extensions && !code; x++)
-        code = members_add_extension(m, other->text.data + other->extension[x].text, other->extension[x].members, shown,
+        code = members_add_extension(m, bl_tar_members_extension(other, x), other->extension[x].members, shown,
                                      &number[x], e);
     if (code)
         goto out;

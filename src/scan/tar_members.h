@@ -40,6 +40,9 @@ struct bl_tar_members {
  * BL_ECANCEL. */
 int bl_tar_members_read(struct bl_tar_members *m, const char *path, const char *shown, const struct bl_cancel *cancel,
                         struct bl_error *fault, struct bl_error *e);
+/* The text of an extension. */
+const char *bl_tar_members_extension(const struct bl_tar_members *m, size_t number);
+
 /* Appends all of the other's. BL_EUSAGE as above. */
 int bl_tar_members_append(struct bl_tar_members *m, const struct bl_tar_members *other, const char *shown,
                           struct bl_error *e);
