@@ -100,31 +100,31 @@ test_archives() {
     mkdir v images only
     cp "$(fixture h264-50.mkv)" v/good.mkv
     tar --format=v7 -cf v/tar.mp4 v/good.mkv
-    tar cf x.tar v/good.mkv
+    tar cf x.dat v/good.mkv
     gzip -c v/good.mkv >v/gzip.mkv
     printf 'PK\3\4\24\0\0\0\10\0' >v/zip.mp4
-    soon 3 scan --kind video v x.tar
+    soon 3 scan --kind video v x.dat
     reasons >table
     diff -u - table <<'END'
 good.mkv: ok
 gzip.mkv: compressed by gzip: unpack it first
 tar.mp4: a tar archive: unpack it first
 zip.mp4: a zip archive: unpack it first
-x.tar: a tar archive: unpack it first
+x.dat: a tar archive: unpack it first
 END
-    err_has 'bload: skipped x.tar: a tar archive: unpack it first'
-    soon 3 scan x.tar # no name of any kind
+    err_has 'bload: skipped x.dat: a tar archive: unpack it first'
+    soon 3 scan x.dat # no name of any kind
     is 'a tar archive: unpack it first' "$(field reason 1 <"$OUT")"
     for kind in video audio text array frames; do
-        soon 3 scan --kind $kind x.tar
+        soon 3 scan --kind $kind x.dat
         is 'a tar archive: unpack it first' "$(field reason <"$OUT")"
     done
     cp v/zip.mp4 images/1.jpg
     soon 3 pack --kind frames --size 8x8 -T longest -o set images
     err_has '1.jpg: a zip archive: unpack it first'
-    cp x.tar only/
+    cp x.dat only/
     soon 1 scan only
-    err_has 'bload: ignored in folders: 1 .tar'
+    err_has 'bload: ignored in folders: 1 .dat'
     err_has 'archives: unpack them first'
 }
 
