@@ -16,19 +16,28 @@
 #include "run/task.h"
 #include "run/verify_shards.h"
 #include "store/verify.h"
+#include "store/verify_report.h"
 #include "store/verify_view.h"
 #include "store/view.h"
 
 struct verifying {
     struct bl_verify dataset;
-    const char *against; /* of an export: the dataset that it was made of */
-    const char *source;  /* of a view, while its dataset is verified; NULL: the directory itself */
+    bool json;
+    struct bl_verify_report report; /* for --json */
+    const char *against;            /* of an export: the dataset that it was made of */
+    const char *source;             /* of a view, while its dataset is verified; NULL: the directory itself */
     struct bl_task task;
     struct bl_progress progress;
     struct bl_progress_bar bar;
     int64_t begin, end; /* shards to verify */
     int64_t faults, failed_steps;
     int64_t shards, bytes; /* verified in all sources */
+};
+
+static const struct bl_option output_table[] = {
+    BL_OPTION_FLAG("json", struct verifying, json, BL_AFFECTS_NOTHING, "print JSON, with every fault",
+                   .command_line_only = true),
+    {0},
 };
 
 static const struct bl_option against_table[] = {
@@ -53,6 +62,8 @@ static void verify_on_fault(void *context, const char *file, const char *text)
     v->faults++;
     bl_progress_bar_clear(&v->bar);
     text = v->dataset.dir ? fault_skip_path(v->dataset.dir, file, text) : text;
+    if (v->json)
+        bl_verify_report_add(&v->report, v->source, file, text);
     if (v->source)
         bl_cmd_print("%s: %s: %s", v->source, file, text);
     else
@@ -180,6 +191,9 @@ static int verify_view(struct bl_cmd *cmd, struct verifying *v, const struct bl_
         verify_on_fault(v, BL_MANIFEST_FILE, why.text);
     if (!code)
         code = verify_sources(cmd, v, m, dir);
+    v->report.kind = "view";
+    v->report.files = v->shards;
+    v->report.bytes = v->bytes;
     if (code || v->faults || cmd->common.quiet)
         return code;
     bl_text_size(size, v->bytes);
@@ -209,12 +223,34 @@ static int verify_export(struct bl_cmd *cmd, struct verifying *v, const char *di
         return bl_error_set(&cmd->error, BL_EUSAGE, "--task is for datasets, and %s is an export", dir);
     int code = bl_export_verify_run(&request, &cmd->error);
     bl_progress_bar_clear(&v->bar);
+    v->report.kind = "export";
+    v->report.files = request.files;
+    v->report.bytes = request.bytes;
     if (code || v->faults || cmd->common.quiet)
         return code;
     bl_text_size(size, request.bytes);
     bl_cmd_print("%s: verified, no errors: %s, %s%s%s", dir, bl_text_plural(files, request.files, "file"), size,
                  v->against ? ", equal to " : "", v->against ? v->against : "");
     return BL_OK;
+}
+
+static int verify_print_json(struct verifying *v, const char *dir, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    v->report.dir = dir;
+    v->report.against = v->against;
+    v->report.task = v->task.index;
+    v->report.tasks = v->task.set ? v->task.count : 0;
+    if (!v->report.kind) {
+        v->report.kind = "dataset";
+        v->report.files = v->progress.done;
+        v->report.bytes = v->progress.bytes;
+    }
+    int code = bl_verify_report_json(&v->report, &text, e);
+    if (!code)
+        code = bl_cmd_write(NULL, &text, e);
+    bl_buffer_free(&text);
+    return code;
 }
 
 static int verify_run(struct bl_cmd *cmd, struct verifying *v)
@@ -243,6 +279,8 @@ static int verify_run(struct bl_cmd *cmd, struct verifying *v)
                : is_view ? verify_view(cmd, v, &manifest, dir)
                          : verify_dataset(cmd, v, dir);
     bl_manifest_free(&manifest);
+    if (!code && v->json)
+        code = verify_print_json(v, dir, e);
     if (code)
         return code;
     if (v->faults)
@@ -262,11 +300,12 @@ int bl_cmd_verify(int argc, char **argv)
                  "Reads and checks all of a dataset: every checksum, and every table against the plan. Names every\n"
                  "fault; exit status 1 if there is one. With --task, each process verifies a range of the shards;\n"
                  "task 0 also checks the other files. Of what bload export wrote: the checksums of its files.",
-        .usual = "against task jobs",
+        .usual = "against json task jobs",
         .examples = "dataset\n"
                     "mds --against dataset",
         .operands = "directories"};
-    const struct bl_option_group groups[] = {{"Exports", against_table, &v},
+    const struct bl_option_group groups[] = {{"Output", output_table, &v},
+                                             {"Exports", against_table, &v},
                                              {"Tasks", bl_task_option_table, &v.task},
                                              {"General", bl_common_threads_table, &cmd.common},
                                              {0}};
@@ -276,5 +315,6 @@ int bl_cmd_verify(int argc, char **argv)
     code = verify_run(&cmd, &v);
 out:
     bl_verify_close(&v.dataset);
+    bl_verify_report_free(&v.report);
     return bl_cmd_end(&cmd, code, false);
 }

@@ -108,3 +108,34 @@ test_the_environment_tells_the_task() {
     expect 2 bload verify --task 3/3 d
     err_has '--task expects i/N with i from 0 to N-1'
 }
+
+test_json() {
+    awk 'BEGIN { for (i = 0; i < 40; i++) printf "{\"text\": \"%0*d\"}\n", 1 + i * 7919 % 60, i }' >docs.jsonl
+    expect 0 bload pack -q docs.jsonl --tokenizer bytes -T 64 --shard-size 1K --store -o d
+    expect 0 bload view -q d -T 128 -o v
+    expect 0 bload export -q --to mds d -o m
+    member() { # PYTHON
+        python3 -c "import json; o = json.load(open('$OUT')); print($1)"
+    }
+    expect 0 bload verify d --json
+    is "dataset True [] None" "$(member "o['kind'], o['verified'], o['faults'], o['task']" | tr -d "(',)")"
+    is "$(find d/shards -name '*.safetensors' | wc -l)" "$(member "o['shards']")"
+    is "$(find d/shards -name '*.safetensors' -printf '%s\n' | awk '{ sum += $1 } END { print sum }')" "$(member "o['bytes']")"
+    expect 0 bload verify v --json
+    is view "$(member "o['kind']")"
+    expect 0 bload verify m --against d --json
+    is "export 1 d" "$(member "' '.join(map(str, (o['kind'], o['files'], o['against'])))")"
+    expect 0 bload verify d --json --task 1/2
+    is "{'index': 1, 'tasks': 2}" "$(member "o['task']")"
+    shard=$(cd d && find shards -name '*.safetensors' | sort | head -n 1)
+    printf X | dd of="d/$shard" bs=1 seek=700 conv=notrunc status=none
+    echo more >>d/shards.tsv
+    expect 1 bload verify d --json
+    is False "$(member "o['verified']")"
+    is "$(grep -c ": " "$ERR")" "$(member "len(o['faults']) + 1")"
+    is "True True" "$(member "' '.join(str(any(f['file'] == name for f in o['faults'])) for name in ('shards.tsv', '$shard'))")"
+    expect 1 bload verify v --json
+    is d "$(member "next(f['source'] for f in o['faults'] if f['file'] == '$shard')")"
+    expect 1 bload verify docs.jsonl --json
+    is '' "$(cat "$OUT")"
+}
