@@ -1,7 +1,6 @@
 #include "scan/samples.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,19 +126,19 @@ static int entry_compare_names(const void *a, const void *b, void *texts)
     return order ? order : x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-/* Adds an input of the tar: a member, or without one the tar itself. name: what its id ends with. */
+/* Adds an input of the tar: a member, or without one the tar itself. name: what its id ends with, and the path of one
+ * with a fault, which so has no extension that has a meaning. */
 static int sample_add_file(const struct sampling *s, const struct tar *tar, const struct bl_tar_entry *entry,
-                           const char *name, size_t size, const struct bl_kind *kind, const char *fault,
-                           struct bl_error *e)
+                           const char *name, const struct bl_kind *kind, const char *fault, struct bl_error *e)
 {
     struct bl_buffer path = {0}, id = {0};
     if (entry)
-        bl_member_append(&path, tar->file->path, entry->begin, entry->bytes, entry_name(s, entry));
+        bl_member_append(&path, tar->file->path, entry->begin, entry->bytes, fault ? name : entry_name(s, entry));
     else
         bl_buffer_text(&path, tar->file->path);
     bl_buffer_append(&id, tar->file->id, bl_path_stem(tar->file->id));
     if (entry)
-        bl_buffer_printf(&id, "/%.*s", size < INT_MAX ? (int)size : INT_MAX, name);
+        bl_buffer_printf(&id, "/%s", name);
     int code = path.failed || id.failed ? bl_error_memory(e) : BL_OK;
     if (!code)
         code = bl_files_add_named(s->out, path.data, id.data, kind, fault, e);
@@ -152,6 +151,19 @@ static int sample_add_file(const struct sampling *s, const struct tar *tar, cons
     return code;
 }
 
+/* The same with the entry's key for a name. */
+static int sample_add_key(const struct sampling *s, const struct tar *tar, const struct bl_tar_entry *entry,
+                          const struct bl_kind *kind, const char *fault, struct bl_error *e)
+{
+    struct bl_buffer key = {0};
+    bl_buffer_append(&key, entry_name(s, entry), entry->key);
+    int code = bl_buffer_check(&key, e);
+    if (!code)
+        code = sample_add_file(s, tar, entry, key.data, kind, fault, e);
+    bl_buffer_free(&key);
+    return code;
+}
+
 /* A member that was made unusable: its id has its place, as another one may have its name. */
 static int sample_add_fault(const struct sampling *s, const struct tar *tar, const struct bl_tar_entry *entry,
                             const char *fault, struct bl_error *e)
@@ -160,7 +172,7 @@ static int sample_add_fault(const struct sampling *s, const struct tar *tar, con
     bl_buffer_printf(&name, "%s#%" PRId64, entry_name(s, entry), entry->begin);
     int code = bl_buffer_check(&name, e);
     if (!code)
-        code = sample_add_file(s, tar, entry, name.data, name.size, NULL, fault, e);
+        code = sample_add_file(s, tar, entry, name.data, NULL, fault, e);
     bl_buffer_free(&name);
     return code;
 }
@@ -175,7 +187,7 @@ static int sample_add_missing(const struct sampling *s, const struct tar *tar, c
     bl_buffer_text(&fault, ")");
     int code = bl_buffer_check(&fault, e);
     if (!code)
-        code = sample_add_file(s, tar, entry, entry_name(s, entry), entry->key, NULL, fault.data, e);
+        code = sample_add_key(s, tar, entry, NULL, fault.data, e);
     bl_buffer_free(&fault);
     return code;
 }
@@ -213,8 +225,7 @@ static int sample_take(const struct sampling *s, const struct tar *tar, const st
         return code;
     if (!chosen)
         return sample_add_missing(s, tar, entry, e);
-    return sample_add_file(s, tar, chosen, entry_name(s, chosen), chosen->key, s->choice.kind[chosen->extension], NULL,
-                           e);
+    return sample_add_key(s, tar, chosen, s->choice.kind[chosen->extension], NULL, e);
 }
 
 /* Adds what is no part of a sample; the rest of the entries moves to the front. */
@@ -239,9 +250,9 @@ static int tar_take(const struct sampling *s, struct tar *tar, struct bl_error *
 {
     int code = bl_member_index_add_tar(&s->out->members, tar->file->path, e);
     if (!code && tar->fault)
-        code = sample_add_file(s, tar, NULL, NULL, 0, NULL, tar->fault, e);
+        code = sample_add_file(s, tar, NULL, NULL, NULL, tar->fault, e);
     else if (!code && tar->first == tar->end)
-        code = sample_add_file(s, tar, NULL, NULL, 0, NULL, "an empty tar", e);
+        code = sample_add_file(s, tar, NULL, NULL, NULL, "an empty tar", e);
     if (!code)
         code = tar_take_strays(s, tar, e);
     if (code || tar->first == tar->end)

@@ -75,6 +75,14 @@ END
     cp "$(fixture tone-44100-stereo.flac)" in/s0.flac
     make_tar b.tar ustar in
     # Sound comes before text, and a sample without it is named.
+    printf 'id,bytes\na,1\n' >in/s2.tsv # no list, though it is called so
+    ln -s s2.tsv in/s3.csv
+    make_tar b.tar ustar in
+    expect 3 bload scan b.tar --kind audio
+    err_has 'skipped b/s2: the sample has no member that is a sequence (flac)'
+    err_has 'skipped b/s3.csv#'
+    rm in/s[23].*
+    make_tar b.tar ustar in
     expect 3 bload scan b.tar
     err_has 'skipped b/s1: the sample has no member that is a sequence (flac)'
     is audio "$(field kind 1 <"$OUT")"
