@@ -4,6 +4,7 @@ import subprocess
 import wave
 
 import numpy as np
+from PIL import Image
 
 import bload
 import tool
@@ -57,6 +58,28 @@ class Datasets(Cats):
         with wave.open(io.BytesIO(cat(path, self.path("in.wav")))) as file:
             self.assertEqual(file.getparams()[:4], (2, 2, 8000, 5001))
             self.assertEqual(file.readframes(9999), sound.tobytes())
+
+
+# name: shape of a step and type.
+PICTURES = {"rgb": ((9, 7, 3), "u1"), "rgba": ((9, 7, 4), "u1"), "grey": ((9, 7), "u1"), "one": ((9, 7, 1), "u1"), "deep": ((9, 7), "u2")}
+
+
+@expand
+class Pictures(tool.Tool):
+    @each(PICTURES)
+    def test_png(self, name):
+        """The pixels as Pillow reads them: of a single picture, and of all in a folder."""
+        shape, dtype = PICTURES[name]
+        frames = np.random.default_rng(1).integers(0, np.iinfo(dtype).max, (5, *shape), dtype, endpoint=True)
+        np.save(self.path(name + ".npy"), frames)
+        path = self.pack("p-" + name, self.path(name + ".npy"), "--kind", "array", "--name", "frames", "-T", "3", "--oversize", "split")
+        one = np.array(Image.open(io.BytesIO(cat(path, self.path(name + ".npy"), "--as", "png", "--step", "3"))))
+        np.testing.assert_array_equal(one, frames[3].squeeze())
+        folder = self.path("made-" + name)
+        self.bload("cat", path, self.path(name + ".npy"), "--as", "png", "--steps", "1..", "-o", folder)
+        self.assertEqual(tool.files_of(folder), [f"00000{k}.png" for k in range(1, 5)])
+        for k in range(1, 5):
+            np.testing.assert_array_equal(np.array(Image.open(f"{folder}/00000{k}.png")), frames[k].squeeze())
 
 
 # name: the datasets, and T of the view.

@@ -13,7 +13,9 @@
 
 struct cat {
     const char *field, *steps, *output;
-    int as; /* enum bl_sequence_form */
+    int as;       /* enum bl_sequence_form */
+    int64_t step; /* the only one */
+    bool has_step;
 };
 
 static const struct bl_option table[] = {
@@ -26,8 +28,11 @@ static const struct bl_option table[] = {
     BL_OPTION_STRING("steps", struct cat, steps, BL_AFFECTS_NOTHING,
                      "only steps A to B - 1, from 0; either may be left out", .placeholder = "A..B",
                      .command_line_only = true),
-    BL_OPTION_STRING("output", struct cat, output, BL_AFFECTS_NOTHING, "the file to write [standard output]",
-                     .letter = 'o', .placeholder = "FILE", .command_line_only = true),
+    BL_OPTION_INT("step", struct cat, step, BL_AFFECTS_NOTHING, "only this one, as a single picture with --as png",
+                  .command_line_only = true),
+    BL_OPTION_STRING("output", struct cat, output, BL_AFFECTS_NOTHING,
+                     "the file to write, or the directory of pictures [standard output]", .letter = 'o',
+                     .placeholder = "FILE", .command_line_only = true),
     {0},
 };
 
@@ -47,6 +52,25 @@ static int range_parse(const char *text, struct bl_step_range *range, struct bl_
         return BL_OK;
     return bl_error_set(e, BL_EUSAGE, "--steps %s: expects A..B, steps A to B - 1 from 0, as 0..100, 100.. or ..100",
                         text);
+}
+
+static int range_set(const struct cat *c, struct bl_step_range *range, struct bl_error *e)
+{
+    if (!c->has_step)
+        return range_parse(c->steps, range, e);
+    *range = (struct bl_step_range){.first = c->step, .end = c->step + 1, .is_given = true};
+    return c->steps ? bl_error_set(e, BL_EUSAGE, "--step and --steps exclude each other") : BL_OK;
+}
+
+/* Where the output goes must suit its form. */
+static int output_check(const struct cat *c, const struct bl_sequence_job *job, struct bl_error *e)
+{
+    if (job->form == BL_FORM_PNG && !c->has_step && (!c->output || strcmp(c->output, "-") == 0))
+        return bl_error_set(e, BL_EUSAGE, "--as png: --step N writes one picture, -o DIR all of them into a directory");
+    if (!c->output && !bl_sequence_form_is_text(job->form) && isatty(STDOUT_FILENO))
+        return bl_error_set(e, BL_EUSAGE, "standard output is a terminal, and %s is not for people: use -o FILE",
+                            bl_sequence_form_names[job->form]);
+    return job->is_folder ? BL_OK : bl_cmd_check_file(c->output, "", e);
 }
 
 /* The names of the fields: "frames, labels". */
@@ -94,15 +118,16 @@ static int cat_write(struct bl_cmd *cmd, const struct cat *c, struct bl_view *vi
     int code = field_find(&view->manifest.format.fields, c->field, &field, e);
     if (code)
         return code;
+    const enum bl_sequence_form form =
+        c->as ? (enum bl_sequence_form)c->as : bl_sequence_form_of(&view->manifest, field);
     const struct bl_sequence_job job = {.sequence = &sequence,
-                                        .form = c->as ? (enum bl_sequence_form)c->as
-                                                      : bl_sequence_form_of(&view->manifest, field),
+                                        .form = form,
                                         .path = c->output,
+                                        .is_folder = form == BL_FORM_PNG && !c->has_step,
                                         .cancel = &cmd->cancel};
-    if (!c->output && !bl_sequence_form_is_text(job.form) && isatty(STDOUT_FILENO))
-        return bl_error_set(e, BL_EUSAGE, "standard output is a terminal, and %s is not for people: use -o FILE",
-                            bl_sequence_form_names[job.form]);
-    code = range_parse(c->steps, &range, e);
+    code = output_check(c, &job, e);
+    if (!code)
+        code = range_set(c, &range, e);
     if (!code)
         code = bl_sequence_id_find(view, cmd->options.operand[1], &cmd->cancel, &row, e);
     if (!code)
@@ -110,17 +135,16 @@ static int cat_write(struct bl_cmd *cmd, const struct cat *c, struct bl_view *vi
     return code ? code : bl_sequence_write(&job, e);
 }
 
-static int cat_run(struct bl_cmd *cmd, const struct cat *c)
+static int cat_run(struct bl_cmd *cmd, struct cat *c)
 {
     struct bl_view view;
     if (cmd->options.operands != 2)
         return bl_error_set(&cmd->error, BL_EUSAGE,
                             "expects a dataset directory and the id of a sequence (see bload cat --help)");
     int code = bl_io_check_path(cmd->options.operand[0], &cmd->error);
-    if (!code)
-        code = bl_cmd_check_file(c->output, "", &cmd->error);
     if (code)
         return code;
+    c->has_step = bl_options_origin(&cmd->options, "step") != BL_ORIGIN_DEFAULT;
     if (c->output) /* else there is nothing to clean up, and a filter ends with its reader */
         bl_signals_install(&cmd->cancel);
     code = bl_view_open(&view, cmd->options.operand[0], &cmd->error);
@@ -139,9 +163,10 @@ int bl_cmd_cat(int argc, char **argv)
                                   "\n"
                                   "Writes one sequence of a finished dataset, or of a view, to standard output.\n"
                                   "ID is as in sequences.tsv.",
-                         .usual = "field as steps output",
+                         .usual = "field as steps step output",
                          .examples = "dataset swim.mp4 -o swim.npy\n"
-                                     "dataset swim.mp4 --steps 0..16 -o start.npy",
+                                     "dataset swim.mp4 --steps 0..16 -o start.npy\n"
+                                     "dataset swim.mp4 --as png -o pictures",
                          .operands = "directories"};
     const struct bl_option_group groups[] = {{"Cat", table, &c}, {"General", bl_common_table, &cmd.common}, {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);

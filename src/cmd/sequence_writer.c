@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/new_folder.h"
 #include "base/output.h"
 #include "export/tar.h"
 #include "kind/audio/wave_header.h"
+#include "kind/frames/png.h"
 
 #define CHUNK ((size_t)1 << 20) /* bytes of steps at a time; at least one step */
 
-const char *const bl_sequence_form_names[] = {"auto", "npy", "wav", "ids", NULL};
+const char *const bl_sequence_form_names[] = {"auto", "npy", "wav", "ids", "png", NULL};
 
 /* What is being written. */
 struct writer {
@@ -21,7 +23,9 @@ struct writer {
     const char *made;
     int64_t steps; /* in all */
     struct bl_output out;
+    struct bl_new_folder folder; /* in its place, if the job has one */
     struct bl_buffer text;
+    struct bl_png *png;
 };
 
 typedef int writer_begin(struct writer *w, struct bl_error *e);
@@ -108,6 +112,30 @@ static int ids_put(struct writer *w, const uint8_t *data, int64_t steps, struct 
     return code ? code : bl_output_write(&w->out, w->text.data, w->text.size, e);
 }
 
+/* --- png -------------------------------------------------------------------------------------------------------- */
+
+static int pictures_begin(struct writer *w, struct bl_error *e)
+{
+    return bl_png_open(&w->png, w->field, e);
+}
+
+static int pictures_put(struct writer *w, const uint8_t *data, int64_t steps, struct bl_error *e)
+{
+    int64_t number = w->job->sequence->next - steps;
+    char name[32];
+    int code = BL_OK;
+    for (int64_t i = 0; i < steps && !code; i++, data += bl_field_step_bytes(w->field)) {
+        const uint8_t *file;
+        size_t size;
+        snprintf(name, sizeof name, "%06" PRId64 ".png", number + i);
+        code = bl_cancelled(w->job->cancel) ? BL_ECANCEL : bl_png_encode(w->png, data, &file, &size, e);
+        if (!code)
+            code = w->job->is_folder ? bl_new_folder_add(&w->folder, name, file, size, e)
+                                     : bl_output_write(&w->out, file, size, e);
+    }
+    return code;
+}
+
 /* --- all -------------------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -116,7 +144,8 @@ static const struct {
     bool is_text;
 } forms[] = {[BL_FORM_NPY] = {npy_begin, raw_put, false},
              [BL_FORM_WAV] = {wav_begin, raw_put, false},
-             [BL_FORM_IDS] = {ids_begin, ids_put, true}};
+             [BL_FORM_IDS] = {ids_begin, ids_put, true},
+             [BL_FORM_PNG] = {pictures_begin, pictures_put, false}};
 
 enum bl_sequence_form bl_sequence_form_of(const struct bl_manifest *manifest, int f)
 {
@@ -157,13 +186,15 @@ int bl_sequence_write(const struct bl_sequence_job *job, struct bl_error *e)
                        .field = &m->format.fields.field[s->field],
                        .made = m->made[s->field],
                        .steps = s->end - s->next};
-    int code = bl_output_open(&w.out, job->path, e);
+    int code = job->is_folder ? bl_new_folder_open(&w.folder, job->path, e) : bl_output_open(&w.out, job->path, e);
     if (!code)
         code = forms[job->form].begin(&w, e);
     if (!code)
         code = writer_put_all(&w, e);
     if (!code)
-        code = bl_output_commit(&w.out, e);
+        code = job->is_folder ? bl_new_folder_commit(&w.folder, e) : bl_output_commit(&w.out, e);
+    bl_new_folder_abort(&w.folder);
+    bl_png_close(w.png);
     bl_output_abort(&w.out);
     bl_buffer_free(&w.text);
     return code;

@@ -2,13 +2,14 @@
 #ifndef BL_SEQUENCE_WRITER_H
 #define BL_SEQUENCE_WRITER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/cancel.h"
 #include "base/error.h"
 #include "store/stored_sequence.h"
 
-enum bl_sequence_form { BL_FORM_AUTO, BL_FORM_NPY, BL_FORM_WAV, BL_FORM_IDS };
+enum bl_sequence_form { BL_FORM_AUTO, BL_FORM_NPY, BL_FORM_WAV, BL_FORM_IDS, BL_FORM_PNG };
 
 /* Their names, by number, ended by NULL. */
 extern const char *const bl_sequence_form_names[];
@@ -23,10 +24,12 @@ struct bl_sequence_job {
     struct bl_stored_sequence *sequence; /* begun */
     enum bl_sequence_form form;          /* not BL_FORM_AUTO */
     const char *path;                    /* NULL: standard output */
+    bool is_folder;                      /* path is one, with a file for each step, 000000.png and so on: of png */
     const struct bl_cancel *cancel;
 };
 
-/* BL_EUSAGE: the field has no such form. BL_EDATA: steps are damaged; a file does not get its name then. */
+/* BL_EUSAGE: the field has no such form, or the folder is not empty. BL_EDATA: steps are damaged; a file or folder does
+ * not get its name then. */
 int bl_sequence_write(const struct bl_sequence_job *job, struct bl_error *e);
 
 #endif

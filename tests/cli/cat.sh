@@ -129,6 +129,36 @@ test_fields() {
     is $((128 + 2 * 32 * 24 * 3)) "$(stat -c %s two.npy)"
 }
 
+test_pictures() {
+    expect 0 bload pack -q "$(fixture h264-30.mp4)" -T 20 --oversize split --size 32x24 -o d
+    id=$(field id 1 <d/sequences.tsv)
+    expect 2 bload cat d "$id" --as png
+    err_is <<<'bload: cat: --as png: --step N writes one picture, -o DIR all of them into a directory'
+    expect 2 bload cat d "$id" --as png -o -
+    expect 2 bload cat d "$id" --step 3 --steps 3..4
+    err_is <<<'bload: cat: --step and --steps exclude each other'
+    expect 0 bload cat d "$id" --as png -o all/
+    is 30 "$(files all | wc -l)"
+    expect 0 bload cat d "$id" --as png --step 29 -o one.png
+    same one.png all/000029.png
+    expect 2 bload cat d "$id" --as png -o all
+    err_is <<<'bload: cat: all is not empty: name a new directory'
+    expect 2 bload cat d "$id" --as png -o one.png
+    err_is <<<'bload: cat: one.png is no directory'
+    expect 2 bload cat d "$id" --as png --step 29 -o all
+    err_has '-o all is a directory'
+    mkdir empty
+    expect 0 bload cat d "$id" --as png --steps ..2 -o empty
+    is "000000.png 000001.png" "$(files empty | xargs)"
+    damage d/$shard
+    expect 1 bload cat d "$id" --as png -o more
+    is "all d empty one.png" "$(echo *)" # nothing is left
+    rm -r d
+    lines
+    expect 2 bload cat d t.jsonl#0 --as png --step 0
+    err_has '--as png: the steps of tokens are no pictures'
+}
+
 # damage FILE: other bytes in the last block of its last field: before the seek table, where it has one.
 damage() {
     python3 - "$1" <<'END'
