@@ -7,12 +7,13 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/field_tokenizer.h"
 #include "cmd/sequence_writer.h"
 #include "run/signals.h"
 #include "store/sequence_id.h"
 
 struct cat {
-    const char *field, *steps, *output;
+    const char *field, *steps, *output, *tokenizer;
     int as;       /* enum bl_sequence_form */
     int64_t step; /* the only one */
     bool has_step;
@@ -23,7 +24,12 @@ static const struct bl_option table[] = {
                      "which one; required where the dataset has several", .placeholder = "NAME",
                      .command_line_only = true),
     BL_OPTION_CHOICE("as", struct cat, as, bl_sequence_form_names, BL_AFFECTS_NOTHING,
-                     "the form; auto: wav for sound, ids (one a line) for tokens, npy for all else",
+                     "the form; auto: wav for sound, text for tokens if their tokenizer is bytes or given, else ids, "
+                     "one a line; npy for "
+                     "all else",
+                     .command_line_only = true),
+    BL_OPTION_STRING("tokenizer", struct cat, tokenizer, BL_AFFECTS_NOTHING,
+                     "that which made the tokens, to decode them to text", .placeholder = "FILE",
                      .command_line_only = true),
     BL_OPTION_STRING("steps", struct cat, steps, BL_AFFECTS_NOTHING,
                      "only steps A to B - 1, from 0; either may be left out", .placeholder = "A..B",
@@ -67,6 +73,8 @@ static int output_check(const struct cat *c, const struct bl_sequence_job *job, 
 {
     if (job->form == BL_FORM_PNG && !c->has_step && (!c->output || strcmp(c->output, "-") == 0))
         return bl_error_set(e, BL_EUSAGE, "--as png: --step N writes one picture, -o DIR all of them into a directory");
+    if (c->tokenizer && job->form != BL_FORM_TEXT)
+        return bl_error_set(e, BL_EUSAGE, "--tokenizer is for --as text");
     if (!c->output && !bl_sequence_form_is_text(job->form) && isatty(STDOUT_FILENO))
         return bl_error_set(e, BL_EUSAGE, "standard output is a terminal, and %s is not for people: use -o FILE",
                             bl_sequence_form_names[job->form]);
@@ -108,6 +116,13 @@ static int field_find(const struct bl_fields *fields, const char *name, int *fou
     return fields_refuse(fields, name, e);
 }
 
+static enum bl_sequence_form form_choose(const struct cat *c, const struct bl_view *view, int field)
+{
+    if (c->as)
+        return (enum bl_sequence_form)c->as;
+    return c->tokenizer ? BL_FORM_TEXT : bl_sequence_form_of(&view->manifest, field);
+}
+
 static int cat_write(struct bl_cmd *cmd, const struct cat *c, struct bl_view *view)
 {
     struct bl_error *e = &cmd->error;
@@ -118,13 +133,9 @@ static int cat_write(struct bl_cmd *cmd, const struct cat *c, struct bl_view *vi
     int code = field_find(&view->manifest.format.fields, c->field, &field, e);
     if (code)
         return code;
-    const enum bl_sequence_form form =
-        c->as ? (enum bl_sequence_form)c->as : bl_sequence_form_of(&view->manifest, field);
-    const struct bl_sequence_job job = {.sequence = &sequence,
-                                        .form = form,
-                                        .path = c->output,
-                                        .is_folder = form == BL_FORM_PNG && !c->has_step,
-                                        .cancel = &cmd->cancel};
+    struct bl_sequence_job job = {
+        .sequence = &sequence, .form = form_choose(c, view, field), .path = c->output, .cancel = &cmd->cancel};
+    job.is_folder = job.form == BL_FORM_PNG && !c->has_step;
     code = output_check(c, &job, e);
     if (!code)
         code = range_set(c, &range, e);
@@ -132,7 +143,12 @@ static int cat_write(struct bl_cmd *cmd, const struct cat *c, struct bl_view *vi
         code = bl_sequence_id_find(view, cmd->options.operand[1], &cmd->cancel, &row, e);
     if (!code)
         code = bl_stored_sequence_begin(&sequence, view, row, field, &range, e);
-    return code ? code : bl_sequence_write(&job, e);
+    if (!code && job.form == BL_FORM_TEXT)
+        code = bl_field_tokenizer_open(&view->manifest, field, c->tokenizer, &job.detokenizer, e);
+    if (!code)
+        code = bl_sequence_write(&job, e);
+    bl_detokenizer_close(job.detokenizer);
+    return code;
 }
 
 static int cat_run(struct bl_cmd *cmd, struct cat *c)
@@ -163,7 +179,7 @@ int bl_cmd_cat(int argc, char **argv)
                                   "\n"
                                   "Writes one sequence of a finished dataset, or of a view, to standard output.\n"
                                   "ID is as in sequences.tsv.",
-                         .usual = "field as steps step output",
+                         .usual = "field as tokenizer steps step output",
                          .examples = "dataset swim.mp4 -o swim.npy\n"
                                      "dataset swim.mp4 --steps 0..16 -o start.npy\n"
                                      "dataset swim.mp4 --as png -o pictures",

@@ -7,13 +7,14 @@
 
 #include "base/new_folder.h"
 #include "base/output.h"
+#include "cmd/field_tokenizer.h"
 #include "export/tar.h"
 #include "kind/audio/wave_header.h"
 #include "kind/frames/png.h"
 
 #define CHUNK ((size_t)1 << 20) /* bytes of steps at a time; at least one step */
 
-const char *const bl_sequence_form_names[] = {"auto", "npy", "wav", "ids", "png", NULL};
+const char *const bl_sequence_form_names[] = {"auto", "npy", "wav", "ids", "png", "text", NULL};
 
 /* What is being written. */
 struct writer {
@@ -112,6 +113,24 @@ static int ids_put(struct writer *w, const uint8_t *data, int64_t steps, struct 
     return code ? code : bl_output_write(&w->out, w->text.data, w->text.size, e);
 }
 
+/* --- text ------------------------------------------------------------------------------------------------------- */
+
+static int decoded_begin(struct writer *w, struct bl_error *e)
+{
+    (void)w, (void)e;
+    return BL_OK;
+}
+
+static int decoded_put(struct writer *w, const uint8_t *data, int64_t steps, struct bl_error *e)
+{
+    size_t size = bl_field_step_bytes(w->field);
+    int code = BL_OK;
+    bl_buffer_clear(&w->text);
+    for (int64_t i = 0; i < steps && !code; i++, data += size)
+        code = bl_detokenizer_append(w->job->detokenizer, element_get(w->field->dtype, data), &w->text, e);
+    return code ? code : bl_output_write(&w->out, w->text.data, w->text.size, e);
+}
+
 /* --- png -------------------------------------------------------------------------------------------------------- */
 
 static int pictures_begin(struct writer *w, struct bl_error *e)
@@ -145,7 +164,8 @@ static const struct {
 } forms[] = {[BL_FORM_NPY] = {npy_begin, raw_put, false},
              [BL_FORM_WAV] = {wav_begin, raw_put, false},
              [BL_FORM_IDS] = {ids_begin, ids_put, true},
-             [BL_FORM_PNG] = {pictures_begin, pictures_put, false}};
+             [BL_FORM_PNG] = {pictures_begin, pictures_put, false},
+             [BL_FORM_TEXT] = {decoded_begin, decoded_put, true}};
 
 enum bl_sequence_form bl_sequence_form_of(const struct bl_manifest *manifest, int f)
 {
@@ -153,6 +173,8 @@ enum bl_sequence_form bl_sequence_form_of(const struct bl_manifest *manifest, in
     bool is_sound = field->dtype == BL_I16 || field->dtype == BL_F32;
     if (is_sound && field_rate(field, manifest->made[f]))
         return BL_FORM_WAV;
+    if (bl_field_tokenizer_is_bytes(manifest, f))
+        return BL_FORM_TEXT;
     return strcmp(field->kind, "text") == 0 && field_is_integer(field) ? BL_FORM_IDS : BL_FORM_NPY;
 }
 

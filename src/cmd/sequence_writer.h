@@ -7,14 +7,15 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "kind/text/detokenizer.h"
 #include "store/stored_sequence.h"
 
-enum bl_sequence_form { BL_FORM_AUTO, BL_FORM_NPY, BL_FORM_WAV, BL_FORM_IDS, BL_FORM_PNG };
+enum bl_sequence_form { BL_FORM_AUTO, BL_FORM_NPY, BL_FORM_WAV, BL_FORM_IDS, BL_FORM_PNG, BL_FORM_TEXT };
 
 /* Their names, by number, ended by NULL. */
 extern const char *const bl_sequence_form_names[];
 
-/* The form that suits a field if none is asked for. */
+/* The form that suits a field if none is asked for, and no tokenizer is given. */
 enum bl_sequence_form bl_sequence_form_of(const struct bl_manifest *manifest, int field);
 
 /* Whether people can read it. */
@@ -25,6 +26,7 @@ struct bl_sequence_job {
     enum bl_sequence_form form;          /* not BL_FORM_AUTO */
     const char *path;                    /* NULL: standard output */
     bool is_folder;                      /* path is one, with a file for each step, 000000.png and so on: of png */
+    struct bl_detokenizer *detokenizer;  /* of text */
     const struct bl_cancel *cancel;
 };
 

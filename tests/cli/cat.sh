@@ -29,6 +29,53 @@ test_ids() {
     same expected file
 }
 
+# A tokenizer.json of bytes, and an end of documents, which FILE has with the id ID.
+tokenizer() {
+    PYTHONPATH=$BLOAD_ROOT/tests/readers python3 -c 'import sys, text; print(text.small_tokenizer(sys.argv[1]))' "$2" >"$1"
+}
+
+test_text() {
+    lines
+    expect 0 bload cat d t.jsonl#29
+    is 0123456789abcdefghij "$(cat "$OUT")"
+    tokenizer one.json '<|end|>'
+    tokenizer other.json '<|stop|>'
+    printf '{"text": "caf\u00e9 in pieces"}\n' >t.jsonl
+    expect 0 bload pack -q t.jsonl --tokenizer one.json --eos '<|end|>' -T 4 --oversize split -o e
+    expect 0 bload cat e t.jsonl#0 --tokenizer one.json
+    is 'café in pieces<|end|>' "$(cat "$OUT")"
+    expect 0 bload cat e t.jsonl#0 --as text --tokenizer one.json --steps 3..6
+    is 'é ' "$(cat "$OUT")"
+    expect 0 bload cat e t.jsonl#0 --tokenizer one.json --steps 4..5 # half a character
+    printf '\251' | out_is
+    expect 0 bload view -q e -T 40 -o v
+    expect 0 bload cat v t.jsonl#0 --tokenizer one.json
+    is 'café in pieces<|end|>' "$(cat "$OUT")"
+    expect 0 bload cat e t.jsonl#0 --steps ..1
+    out_is <<<99 # ids: the tokenizer is not known
+    for name in other.json bytes; do
+        expect 2 bload cat e t.jsonl#0 --tokenizer $name
+        err_has "--tokenizer $name has the digest "
+        err_has ', the ids are of one.json, digest '
+        out_is </dev/null
+    done
+    expect 2 bload cat e t.jsonl#0 --as text
+    err_is <<<'bload: cat: --as text needs --tokenizer FILE, that of the ids: one.json'
+    expect 2 bload cat e t.jsonl#0 --as npy --tokenizer one.json
+    err_is <<<'bload: cat: --tokenizer is for --as text'
+    expect 2 bload cat e t.jsonl#0 --tokenizer none.json
+    printf '{"input_ids": [7, 8]}\n' >i.jsonl
+    expect 0 bload pack -q i.jsonl --key input_ids -T 8 -o f
+    expect 2 bload cat f i.jsonl#0 --tokenizer one.json
+    err_has 'tokens cannot be decoded to text: it does not have the ids of a tokenizer that packed it'
+    printf '{"text": "ab", "mask": [1, 0]}\n' >m.jsonl
+    expect 0 bload pack -q m.jsonl --tokenizer bytes --field mask=mask:i32 -T 8 -o g
+    expect 0 bload cat g m.jsonl#0 --field tokens
+    is ab "$(cat "$OUT")"
+    expect 0 bload cat g m.jsonl#0 --field mask
+    printf '1\n0\n' | out_is
+}
+
 test_steps_that_are_none() {
     lines
     for steps in 3..3 4..3 .. 3 a..b -1..2 1..2..3 ..0; do
