@@ -13,6 +13,8 @@
 #include "store/codec.h"
 #include "store/delta.h"
 
+#define SUM_CHUNK ((int64_t)1 << 20) /* bytes that are read at a time for a checksum */
+
 int bl_dataset_open(struct bl_dataset *dataset, const char *dir, struct bl_error *e)
 {
     *dataset = (struct bl_dataset){.shard = -1, .index.fd = -1, .file.fd = -1};
@@ -330,6 +332,51 @@ int bl_dataset_read_steps(struct bl_dataset *dataset, int64_t b, int f, int64_t 
 int bl_dataset_read(struct bl_dataset *dataset, int64_t b, int f, void *out, struct bl_error *e)
 {
     return bl_dataset_read_steps(dataset, b, f, 0, dataset->manifest.format.T, out, e);
+}
+
+/* The checksum of a part of the open shard. */
+static int dataset_sum(struct bl_dataset *dataset, int64_t offset, int64_t size, uint64_t *checksum, struct bl_error *e)
+{
+    struct bl_checksum_state sum;
+    uint8_t *chunk = malloc(SUM_CHUNK);
+    int code = chunk ? BL_OK : bl_error_memory(e);
+    bl_checksum_begin(&sum);
+    for (int64_t at = 0; at < size && !code; at += SUM_CHUNK) {
+        int64_t part = size - at < SUM_CHUNK ? size - at : SUM_CHUNK;
+        code = bl_shard_reader_read(&dataset->file, offset + at, part, chunk, e);
+        if (!code)
+            bl_checksum_add(&sum, chunk, (size_t)part);
+    }
+    *checksum = bl_checksum_end(&sum);
+    free(chunk);
+    return code;
+}
+
+int bl_dataset_check_block(struct bl_dataset *dataset, int64_t b, int f, struct bl_error *e)
+{
+    const struct bl_format *format = &dataset->manifest.format;
+    int64_t offset = 0, size = 0, listed = 0;
+    uint64_t checksum = 0;
+    int code = dataset_seek_field(dataset, b, f, &offset, &size, e);
+    if (!code && format->encoding[f].kind == BL_ENCODING_JPEG) {
+        const struct bl_shard_tensor *tensor = bl_layout_field(dataset->layout, f);
+        code = dataset_read_offsets(dataset, f, b - dataset->layout->first_block,
+                                    tensor->tensor.end - tensor->tensor.begin, e);
+        if (!code) {
+            offset = bl_layout_offset(dataset->layout, tensor, 0) + dataset->offsets[0];
+            size = dataset->offsets[format->T] - dataset->offsets[0];
+        }
+    }
+    if (!code)
+        code = dataset_sum(dataset, offset, size, &checksum, e);
+    if (!code)
+        code = bl_index_read(&dataset->index, BL_INDEX_BLOCK_CHECKSUM, b * format->fields.count + f, 1, &listed, e);
+    if (!code && (uint64_t)listed != checksum)
+        code = bl_error_set(e, BL_EDATA,
+                            "%s is damaged: block %" PRId64 " of %s has the checksum %016" PRIx64
+                            ", the index says %016" PRIx64,
+                            dataset->file.path, b, format->fields.field[f].name, checksum, (uint64_t)listed);
+    return code;
 }
 
 int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **data, void **address, size_t *length,

@@ -68,6 +68,10 @@ int bl_dataset_copy_steps(struct bl_dataset *dataset, int64_t b, int f, int64_t 
 int bl_dataset_copy_files(struct bl_dataset *dataset, int64_t b, int f, int64_t first, int64_t end,
                           const int64_t **offsets, const uint8_t **bytes, struct bl_error *e);
 
+/* Compares the stored bytes of block b of field f with their checksum in the index, a MiB at a time. BL_EDATA: they
+ * differ. */
+int bl_dataset_check_block(struct bl_dataset *dataset, int64_t b, int f, struct bl_error *e);
+
 /* Maps block b of field f: *data lies in the mapping, which munmap(*address, *length) releases. BL_EUSAGE: the shard is
  * compressed or the field encoded. */
 int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **data, void **address, size_t *length,

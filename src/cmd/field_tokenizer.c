@@ -1,0 +1,77 @@
+#include "cmd/field_tokenizer.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "store/checksum.h"
+
+#define DIGEST_MARK ", digest "
+
+/* The text behind "tokens of" in the manifest; NULL: the field does not have the ids of a tokenizer. Fields beside the
+ * tokens, such as loss masks, have the same words, and come after them. */
+static const char *field_origin(const struct bl_manifest *m, int f)
+{
+    static const char begin[] = "tokens of ";
+    const struct bl_field *field = m->format.fields.field;
+    if (strcmp(field[f].kind, "text") != 0 || strncmp(m->made[f], begin, sizeof begin - 1) != 0)
+        return NULL;
+    for (int i = 0; i < f; i++) {
+        if (strcmp(field[i].kind, "text") == 0 && strcmp(m->made[i], m->made[f]) == 0)
+            return NULL;
+    }
+    return m->made[f] + sizeof begin - 1;
+}
+
+bool bl_field_tokenizer_is_bytes(const struct bl_manifest *m, int f)
+{
+    static const char bytes[] = "bytes (256 ids,";
+    const char *origin = field_origin(m, f);
+    return origin && strncmp(origin, bytes, sizeof bytes - 1) == 0;
+}
+
+/* The tokenizer by the options that were recorded with it. */
+static int tokenizer_open_recorded(const struct bl_manifest *m, const char *path, struct bl_tokenizer **tokenizer,
+                                   struct bl_error *e)
+{
+    const char *pattern = bl_manifest_option(m, "pattern"), *lowercase = bl_manifest_option(m, "lowercase");
+    const struct bl_tokenizer_options options = {.path = path,
+                                                 .pattern = *pattern ? pattern : NULL,
+                                                 .lowercase = strcmp(lowercase, "yes") == 0  ? BL_LOWERCASE_YES
+                                                              : strcmp(lowercase, "no") == 0 ? BL_LOWERCASE_NO
+                                                                                             : BL_LOWERCASE_AUTO};
+    return bl_tokenizer_open(tokenizer, &options, e);
+}
+
+static int tokenizer_check_digest(const struct bl_tokenizer *tokenizer, const char *origin, struct bl_error *e)
+{
+    char digest[BL_DIGEST_SIZE];
+    const char *listed = strstr(origin, DIGEST_MARK);
+    listed = listed ? listed + sizeof DIGEST_MARK - 1 : "";
+    bl_checksum_format(bl_tokenizer_digest(tokenizer), digest);
+    if (strncmp(listed, digest, BL_DIGEST_SIZE - 1) == 0)
+        return BL_OK;
+    return bl_error_set(e, BL_EUSAGE, "--tokenizer %s has the digest %s, the ids are of %.*s, digest %.16s",
+                        bl_tokenizer_name(tokenizer), digest, (int)strcspn(origin, " "), origin, listed);
+}
+
+int bl_field_tokenizer_open(const struct bl_manifest *m, int f, const char *path, struct bl_detokenizer **detokenizer,
+                            struct bl_error *e)
+{
+    const char *origin = field_origin(m, f);
+    struct bl_tokenizer *tokenizer = NULL;
+    *detokenizer = NULL;
+    if (!origin)
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s cannot be decoded to text: it does not have the ids of a tokenizer that packed it (%s)",
+                            m->format.fields.field[f].name, m->made[f]);
+    if (!path && !bl_field_tokenizer_is_bytes(m, f))
+        return bl_error_set(e, BL_EUSAGE, "--as text needs --tokenizer FILE, that of the ids: %.*s",
+                            (int)strcspn(origin, " "), origin);
+    int code = tokenizer_open_recorded(m, path ? path : "bytes", &tokenizer, e);
+    if (!code)
+        code = tokenizer_check_digest(tokenizer, origin, e);
+    if (!code)
+        code = bl_detokenizer_open(detokenizer, tokenizer, e);
+    bl_tokenizer_close(tokenizer);
+    return code;
+}

@@ -1,0 +1,21 @@
+/* Pictures as PNG files, by FFmpeg's encoder. */
+#ifndef BL_PNG_H
+#define BL_PNG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kind/field.h"
+
+struct bl_png;
+
+/* For steps of this field: U8 [H, W], [H, W, 1], 3 or 4, or U16 grey. BL_EUSAGE: its steps are no such pictures. */
+int bl_png_open(struct bl_png **png, const struct bl_field *field, struct bl_error *e);
+/* NULL is accepted. */
+void bl_png_close(struct bl_png *png);
+
+/* Encodes a step. *data: the file, until the next call. */
+int bl_png_encode(struct bl_png *png, const uint8_t *step, const uint8_t **data, size_t *size, struct bl_error *e);
+
+#endif

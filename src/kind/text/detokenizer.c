@@ -1,0 +1,195 @@
+#include "kind/text/detokenizer.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "kind/text/tokenizer_parts.h"
+
+#define UNKNOWN_TEXT " \xe2\x81\x87 " /* what SentencePiece gives for an unknown character: U+2047 */
+
+/* Of an id, in the bytes of all; size -1: it has no text. */
+struct id_text {
+    size_t offset;
+    int64_t size;
+};
+
+struct bl_detokenizer {
+    int64_t ids;
+    struct id_text *text; /* [ids] */
+    struct bl_buffer bytes;
+    bool is_marked;    /* the text began with a space of the tokenizer's own */
+    bool is_wordpiece; /* tokens are words, or go on with one: then they have the prefix */
+    char prefix[BL_WORDPIECE_PREFIX_MAX];
+    size_t prefix_size;
+    bool began;
+};
+
+/* Sets the text of an id, unless it has one. */
+static void texts_set(struct bl_detokenizer *d, int64_t id, const void *bytes, size_t size)
+{
+    if (id < 0 || id >= d->ids || d->text[id].size >= 0)
+        return;
+    d->text[id] = (struct id_text){d->bytes.size, (int64_t)size};
+    bl_buffer_append(&d->bytes, bytes, size);
+}
+
+static void texts_set_added(struct bl_detokenizer *d, const struct bl_added *added)
+{
+    for (size_t i = 0; i < added->count; i++)
+        texts_set(d, added->token[i].id, added->text.data + added->token[i].offset, added->token[i].size);
+}
+
+/* The pieces of Unigram are in a trie alone: each is spelled from its end. */
+static void texts_set_pieces(struct bl_detokenizer *d, const struct bl_trie *trie)
+{
+    uint8_t piece[4096];
+    for (size_t i = 1; i < trie->count; i++) {
+        if (trie->node[i].parent == BL_TRIE_NONE || trie->node[i].value == BL_TRIE_NONE)
+            continue;
+        size_t at = sizeof piece;
+        for (size_t n = i; n && at; n = trie->node[n].parent)
+            piece[--at] = (uint8_t)(n ^ trie->node[trie->node[n].parent].base);
+        if (at)
+            texts_set(d, trie->node[i].value, piece + at, sizeof piece - at);
+    }
+}
+
+/* The byte that a token such as "<0x0A>" stands for, or -1. */
+static int byte_of_name(const uint8_t *text, int64_t size)
+{
+    if (size != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>')
+        return -1;
+    int high = bl_text_hex_digit((char)text[3]), low = bl_text_hex_digit((char)text[4]);
+    return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
+/* Makes names of bytes bytes, where the tokenizer writes unknown characters so. */
+static void texts_set_bytes(struct bl_detokenizer *d, const struct bl_tokenizer *t)
+{
+    int64_t high = bl_vocabulary_find(&t->vocabulary, "\x80", 1);
+    bool is_used =
+        t->model == BL_MODEL_UNIGRAM ? t->unigram.byte != NULL : high >= 0 && t->vocabulary.token[high].id >= 0;
+    for (int64_t id = 0; is_used && id < d->ids; id++) {
+        int byte = byte_of_name((const uint8_t *)d->bytes.data + d->text[id].offset, d->text[id].size);
+        if (byte < 0)
+            continue;
+        d->bytes.data[d->text[id].offset] = (char)byte;
+        d->text[id].size = 1;
+    }
+}
+
+static int texts_make(struct bl_detokenizer *d, const struct bl_tokenizer *t, struct bl_error *e)
+{
+    d->ids = t->size;
+    d->text = malloc((size_t)(t->size + 1) * sizeof *d->text);
+    if (!d->text)
+        return bl_error_memory(e);
+    for (int64_t id = 0; id < d->ids; id++)
+        d->text[id] = (struct id_text){.size = -1};
+    for (int i = 0; t->model == BL_MODEL_BYTES && i < 256; i++)
+        texts_set(d, i, &(uint8_t){(uint8_t)i}, 1);
+    if (t->normalizers && t->normalizer[0].kind == BL_NORMALIZER_SENTENCEPIECE)
+        texts_set(d, t->model == BL_MODEL_UNIGRAM ? t->unigram.unknown : t->bpe.unknown, UNKNOWN_TEXT,
+                  sizeof UNKNOWN_TEXT - 1);
+    if (t->model != BL_MODEL_BYTES) {
+        texts_set_added(d, &t->raw);
+        texts_set_added(d, &t->normal);
+    }
+    if (t->model == BL_MODEL_UNIGRAM)
+        texts_set_pieces(d, &t->unigram.trie);
+    for (size_t i = 0; t->model != BL_MODEL_UNIGRAM && i < t->vocabulary.count; i++)
+        texts_set(d, t->vocabulary.token[i].id, bl_vocabulary_bytes(&t->vocabulary, i), t->vocabulary.token[i].size);
+    if (t->alphabet.kind == BL_ALPHABET_SPACES)
+        texts_set_bytes(d, t);
+    return bl_buffer_check(&d->bytes, e);
+}
+
+/* Whether the tokenizer puts a space before every text. */
+static bool tokenizer_marks_begin(const struct bl_tokenizer *t)
+{
+    for (int i = 0; i < t->normalizers; i++) {
+        const struct bl_normalizer *n = &t->normalizer[i];
+        if (n->kind == BL_NORMALIZER_PREPEND || (n->kind == BL_NORMALIZER_SENTENCEPIECE && n->sentencepiece->prefix))
+            return true;
+    }
+    for (int i = 0; i < t->splits; i++) {
+        if (t->split[i].prefix != BL_PREFIX_NEVER || t->split[i].rewrite == BL_REWRITE_WORDS)
+            return true;
+    }
+    return false;
+}
+
+/* NULL: its tokens can be joined. */
+static const char *tokenizer_refusal(const struct bl_tokenizer *t)
+{
+    bool is_sentencepiece = t->normalizers && t->normalizer[0].kind == BL_NORMALIZER_SENTENCEPIECE;
+    if (t->model == BL_MODEL_WORDLEVEL)
+        return "its words do not tell what was between them";
+    if (*t->alphabet.suffix || (is_sentencepiece && t->normalizer[0].sentencepiece->suffix))
+        return "its tokens have the mark of a word at the end";
+    if (t->model == BL_MODEL_UNIGRAM || (t->model == BL_MODEL_BPE && t->bpe.known))
+        return t->alphabet.kind == BL_ALPHABET_SPACES ? NULL : "its tokens have neither bytes nor marks for spaces";
+    return NULL;
+}
+
+int bl_detokenizer_open(struct bl_detokenizer **out, const struct bl_tokenizer *t, struct bl_error *e)
+{
+    const char *refusal = tokenizer_refusal(t);
+    *out = NULL;
+    if (refusal)
+        return bl_error_set(e, BL_EUSAGE, "the ids of %s cannot be decoded here: %s; use --as ids",
+                            bl_tokenizer_name(t), refusal);
+    struct bl_detokenizer *d = calloc(1, sizeof *d);
+    int code = d ? texts_make(d, t, e) : bl_error_memory(e);
+    if (code) {
+        bl_detokenizer_close(d);
+        return code;
+    }
+    d->is_marked = t->alphabet.kind == BL_ALPHABET_SPACES && tokenizer_marks_begin(t);
+    d->is_wordpiece = t->model == BL_MODEL_WORDPIECE;
+    d->prefix_size = t->wordpiece.prefix_size;
+    memcpy(d->prefix, t->wordpiece.prefix, sizeof d->prefix);
+    *out = d;
+    return BL_OK;
+}
+
+void bl_detokenizer_close(struct bl_detokenizer *d)
+{
+    if (!d)
+        return;
+    bl_buffer_free(&d->bytes);
+    free(d->text);
+    free(d);
+}
+
+/* Whether no space comes before a word: BERT's decoder. */
+static bool word_is_close(const char *word, size_t size)
+{
+    static const char *const close[] = {".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re"};
+    for (size_t i = 0; i < sizeof close / sizeof *close; i++) {
+        size_t length = strlen(close[i]);
+        if (size >= length && !memcmp(word, close[i], length))
+            return true;
+    }
+    return false;
+}
+
+int bl_detokenizer_append(struct bl_detokenizer *d, int64_t id, struct bl_buffer *out, struct bl_error *e)
+{
+    if (id < 0 || id >= d->ids || d->text[id].size < 0)
+        return bl_error_set(e, BL_EDATA, "the tokenizer has no token with the id %" PRId64, id);
+    const char *text = d->bytes.data + d->text[id].offset;
+    size_t size = (size_t)d->text[id].size, left_out = 0;
+    bool goes_on = d->is_wordpiece && size >= d->prefix_size && !memcmp(text, d->prefix, d->prefix_size);
+    if (goes_on && d->began)
+        left_out = d->prefix_size;
+    else if (d->is_wordpiece && d->began && !word_is_close(text, size))
+        bl_buffer_byte(out, ' ');
+    else if (d->is_marked && !d->began && size && *text == ' ')
+        left_out = 1;
+    d->began = true;
+    bl_buffer_append(out, text + left_out, size - left_out);
+    return bl_buffer_check(out, e);
+}
