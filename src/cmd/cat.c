@@ -180,8 +180,7 @@ int bl_cmd_cat(int argc, char **argv)
                                   "Writes one sequence of a finished dataset, or of a view, to standard output.\n"
                                   "ID is as in sequences.tsv.",
                          .usual = "field as tokenizer steps step output",
-                         .examples = "dataset swim.mp4 -o swim.npy\n"
-                                     "dataset swim.mp4 --steps 0..16 -o start.npy\n"
+                         .examples = "dataset swim.mp4 --steps 0..16 -o start.npy\n"
                                      "dataset swim.mp4 --as png -o pictures",
                          .operands = "directories"};
     const struct bl_option_group groups[] = {{"Cat", table, &c}, {"General", bl_common_table, &cmd.common}, {0}};
