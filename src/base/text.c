@@ -236,6 +236,19 @@ char *bl_text_size(char *buffer, int64_t bytes)
     return buffer;
 }
 
+void bl_text_append_duration(struct bl_buffer *out, double seconds)
+{
+    int64_t s = seconds < 1e15 ? (int64_t)(seconds + 0.5) : (int64_t)1e15;
+    if (s < 60)
+        bl_buffer_printf(out, "%" PRId64 " s", s);
+    else if (s < 3600)
+        bl_buffer_printf(out, "%" PRId64 " min", s / 60);
+    else if (s < 86400)
+        bl_buffer_printf(out, "%" PRId64 " h %" PRId64 " min", s / 3600, s / 60 % 60);
+    else
+        bl_buffer_printf(out, "%" PRId64 " d %" PRId64 " h", s / 86400, s / 3600 % 24);
+}
+
 /* "y" after a consonant becomes "ies", a sibilant gets "es", all others "s". */
 static const char *plural_ending(const char *noun, size_t *size)
 {

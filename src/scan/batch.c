@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "kind/input_stat.h"
+#include "run/progress.h"
 
 #define BATCHES_PER_WORKER 32 /* at least: the last ones must not keep a worker for long when the others have ended */
 
@@ -94,6 +95,10 @@ static void batch_run_set_meter(struct batch_run *run, struct bl_chunk *chunk)
     if (chunk->inputs == 1 && bytes > 0)
         run->meter.weight = (int64_t)((double)PARTS * (double)run->meter.whole / (double)bytes + 0.5);
     chunk->meter = chunk->list ? NULL : &run->meter;
+    if (run->meter.item && !chunk->list) {
+        atomic_store(&run->meter.item->since, (long long)(bl_progress_now() * 1000));
+        atomic_store(&run->meter.item->name, run->chunk[0]->files.file->path);
+    }
 }
 
 static int batch_run_count(struct batch_run *run, const struct bl_scan *scan, const struct bl_kind_env *env,
