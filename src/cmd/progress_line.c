@@ -75,7 +75,7 @@ static void field_append_file(struct bl_buffer *out, const char *path, int colum
         size_t length = bl_utf8_length(from, strlen(from));
         from += length ? length : 1;
     }
-    bl_buffer_text(out, from == path ? "at " : "at ...");
+    bl_buffer_text(out, from == path ? "waits for " : "waits for ...");
     bl_text_append_masked(out, from);
 }
 

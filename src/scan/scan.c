@@ -98,7 +98,7 @@ static int scan_produce(void *context, void **batch_, struct bl_error *e)
     return code;
 }
 
-/* While no file is finished: the file that has been under way for longest, if that is long. */
+/* While no file is finished: the file that has been under way for longest, if that is long, and it is one of many. */
 static const char *scan_find_holdup(struct scanning *s)
 {
     double now = bl_progress_now();
@@ -107,8 +107,9 @@ static const char *scan_find_holdup(struct scanning *s)
         s->files = s->progress->files;
         s->grown = now;
     }
+    bool is_stuck = s->scan->files->count > 1 && now - s->grown >= HOLDUP_SECONDS;
     long long longest = (long long)((now - HOLDUP_SECONDS) * 1000);
-    for (int w = 0; w < s->scan->workers && now - s->grown >= HOLDUP_SECONDS; w++) {
+    for (int w = 0; w < s->scan->workers && is_stuck; w++) {
         const char *at = atomic_load(&s->item[w].name);
         long long since = atomic_load(&s->item[w].since);
         if (at && since <= longest) {
