@@ -46,8 +46,9 @@ END_TEST
 START_TEST(a_file_that_holds_up_is_named)
 {
     progress.file = "videos/a/rather/long/path/to/some/\xe4\xb8\xad\xe6\x96\x87.mp4";
-    ck_assert_str_eq(bar(105), "pack 2 min left, 34 %, 12 of 34 blocks, 1,234 frames/s, waits for ...r/long/path/to/some/"
-                               "\xe4\xb8\xad\xe6\x96\x87.mp4");
+    ck_assert_str_eq(bar(105),
+                     "pack 2 min left, 34 %, 12 of 34 blocks, 1,234 frames/s, waits for ...r/long/path/to/some/"
+                     "\xe4\xb8\xad\xe6\x96\x87.mp4");
     progress.file = "a\"\\\n\xff.mp4";
     struct bl_buffer out = {0};
     bl_progress_line_json(&view, &out);
