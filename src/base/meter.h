@@ -6,12 +6,21 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 /* The item that a worker is at. The name must live until no one looks at it any more. */
 struct bl_meter_item {
     _Atomic(const char *) name; /* or NULL */
-    atomic_llong since;         /* milliseconds of the clock of whoever sets it */
+    atomic_llong since;         /* bl_meter_clock */
 };
+
+/* Milliseconds of a monotonic clock. */
+static inline long long bl_meter_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
 
 struct bl_meter {
     atomic_llong *sum;          /* weights of finished items and finished shares of the others, of all workers */

@@ -58,15 +58,6 @@ static void line_add(struct line *line, const char *before, struct bl_buffer *fi
     bl_buffer_free(field);
 }
 
-static void field_append_rate(struct bl_buffer *out, double rate, const char *what)
-{
-    char count[32];
-    if (rate < 10)
-        bl_buffer_printf(out, "%.1f %s/s", rate, what);
-    else
-        bl_buffer_printf(out, "%s %s/s", bl_text_count(count, (int64_t)rate), what);
-}
-
 /* The end of a long name says more than its beginning. */
 static void field_append_file(struct bl_buffer *out, const char *path, int columns_max)
 {
@@ -102,7 +93,7 @@ static void line_add_state(struct line *line, const struct bl_progress_view *v, 
     bl_buffer_printf(&field, " %s", p->unit);
     line_add(line, first, &field);
     if (v->rate > 0)
-        field_append_rate(&field, v->rate, bl_progress_rate_of(p));
+        bl_text_append_rate(&field, v->rate, bl_progress_rate_of(p));
     line_add(line, next, &field);
     if (p->file)
         field_append_file(&field, p->file, name_max);

@@ -61,7 +61,6 @@ static void status_format_host(struct bl_buffer *out, const struct bl_beat *b)
 static void status_format_doing(struct bl_buffer *out, const struct bl_status_task *t)
 {
     const struct bl_beat *b = t->beat;
-    char rate[32];
     if (!b->doing[0])
         return;
     bl_buffer_text(out, ", ");
@@ -70,8 +69,10 @@ static void status_format_doing(struct bl_buffer *out, const struct bl_status_ta
         bl_buffer_byte(out, ' ');
         status_format_ratio(out, b->done, b->total, b->unit);
     }
-    if (t->rate > 0)
-        bl_buffer_printf(out, ", %s %s/s", bl_text_count(rate, (int64_t)t->rate), b->step[0] ? b->step : b->unit);
+    if (t->rate > 0) {
+        bl_buffer_text(out, ", ");
+        bl_text_append_rate(out, t->rate, b->step[0] ? b->step : b->unit);
+    }
     if (t->left >= 0) {
         bl_buffer_text(out, ", ");
         bl_text_append_duration(out, t->left);
@@ -205,10 +206,10 @@ static void status_format_next(struct bl_buffer *out, const struct showing *v)
 
 static void status_format_rate(struct bl_buffer *out, const struct bl_status_stage *stage)
 {
-    char rate[32];
     if (!(stage->rate > 0))
         return;
-    bl_buffer_printf(out, "rate        %s %s/s", bl_text_count(rate, (int64_t)stage->rate), stage->rate_of);
+    bl_buffer_text(out, "rate        ");
+    bl_text_append_rate(out, stage->rate, stage->rate_of);
     if (stage->left >= 0) {
         bl_buffer_text(out, ", ");
         bl_text_append_duration(out, stage->left);

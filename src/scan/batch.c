@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "kind/input_stat.h"
-#include "run/progress.h"
 
 #define BATCHES_PER_WORKER 32 /* at least: the last ones must not keep a worker for long when the others have ended */
 
@@ -96,7 +95,7 @@ static void batch_run_set_meter(struct batch_run *run, struct bl_chunk *chunk)
         run->meter.weight = (int64_t)((double)PARTS * (double)run->meter.whole / (double)bytes + 0.5);
     chunk->meter = chunk->list ? NULL : &run->meter;
     if (run->meter.item && !chunk->list) {
-        atomic_store(&run->meter.item->since, (long long)(bl_progress_now() * 1000));
+        atomic_store(&run->meter.item->since, bl_meter_clock());
         atomic_store(&run->meter.item->name, run->chunk[0]->files.file->path);
     }
 }

@@ -5,7 +5,6 @@
 
 #include "kind/reservation.h"
 #include "run/pipeline.h"
-#include "run/progress.h"
 #include "scan/batch.h"
 #include "store/row_reader.h"
 
@@ -17,7 +16,7 @@
 #define WORKER_MEMORY_MAX ((int64_t)64 << 20)
 
 /* Without a finished file for so long, and under way for so long, a file holds the scan up. */
-#define HOLDUP_SECONDS 5.0
+#define HOLDUP 5000 /* milliseconds */
 
 struct scanning {
     const struct bl_scan *scan;
@@ -36,7 +35,7 @@ struct scanning {
     struct bl_meter_item *item; /* [workers] */
     atomic_int opened;          /* workers */
     int64_t files;              /* progress->files when it last grew, */
-    double grown;               /* at that time, in seconds */
+    long long grown;            /* at that time (bl_meter_clock) */
 };
 
 /* The kind may have no counter. */
@@ -101,14 +100,14 @@ static int scan_produce(void *context, void **batch_, struct bl_error *e)
 /* While no file is finished: the file that has been under way for longest, if that is long, and it is one of many. */
 static const char *scan_find_holdup(struct scanning *s)
 {
-    double now = bl_progress_now();
+    long long now = bl_meter_clock();
     const char *name = NULL;
-    if (s->files != s->progress->files || s->grown <= 0) {
+    if (s->files != s->progress->files || !s->grown) {
         s->files = s->progress->files;
         s->grown = now;
     }
-    bool is_stuck = s->scan->files->count > 1 && now - s->grown >= HOLDUP_SECONDS;
-    long long longest = (long long)((now - HOLDUP_SECONDS) * 1000);
+    bool is_stuck = s->scan->files->count > 1 && now - s->grown >= HOLDUP;
+    long long longest = now - HOLDUP;
     for (int w = 0; w < s->scan->workers && is_stuck; w++) {
         const char *at = atomic_load(&s->item[w].name);
         long long since = atomic_load(&s->item[w].since);

@@ -1,5 +1,5 @@
 # Progress: its forms, what a terminal shows, and the signals.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2154
 
 # slow SECONDS: a list of documents as JSON lines, the first half at once, the other after so many seconds.
 slow() {
