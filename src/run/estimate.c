@@ -56,8 +56,10 @@ void bl_estimate_add(struct bl_estimate *e, double seconds, double done, double 
         e->left = fmin(e->left, guess);
     else
         e->left += (guess - e->left) * follow;
-    if (left == 0) /* exactly, as it is counted */
+    if (left == 0) { /* exactly, as it is counted */
         e->left = 0;
+        e->known = true;
+    }
 }
 
 double bl_estimate_left(const struct bl_estimate *e)

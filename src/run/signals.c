@@ -65,6 +65,13 @@ static void signal_catch(int signal_number, const struct sigaction *action)
         sigaction(signal_number, action, NULL);
 }
 
+void bl_signals_install_question(void)
+{
+    struct sigaction ask = {.sa_handler = signal_ask, .sa_flags = SA_RESTART};
+    sigemptyset(&ask.sa_mask);
+    signal_catch(SIGUSR2, &ask);
+}
+
 void bl_signals_install(struct bl_cancel *cancel)
 {
     target = cancel;
@@ -73,9 +80,7 @@ void bl_signals_install(struct bl_cancel *cancel)
     static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
         signal_catch(caught[i], &action);
-    struct sigaction ask = {.sa_handler = signal_ask, .sa_flags = SA_RESTART};
-    sigemptyset(&ask.sa_mask);
-    signal_catch(SIGUSR2, &ask);
+    bl_signals_install_question();
     action.sa_handler = signal_time_out;
     sigaction(SIGALRM, &action, NULL);
     struct sigaction ignore = {.sa_handler = SIG_IGN};

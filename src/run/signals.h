@@ -15,6 +15,9 @@ void bl_signals_install(struct bl_cancel *cancel);
 /* Returns the signal that was caught, or 0. */
 int bl_signals_caught(const struct bl_cancel *cancel);
 
+/* Only has SIGUSR2 ask for the progress: for a command that signals end at once. */
+void bl_signals_install_question(void);
+
 /* Whether SIGUSR2 came since the last call: the user asks for the present progress. Its handler only sets a flag, and
  * system calls go on. */
 bool bl_signals_take_question(void);

@@ -63,6 +63,9 @@ test_json_lines_are_strict_and_grow() {
     grep -q '"unit": "shards", "bytes": [1-9]' said || fail "$(cat said)"
     bload export --progress json d --to webdataset -o e 2>said
     check_json said export
+    bload view --progress json d -T 32 --oversize split --epochs 3 -o w 2>said
+    check_json said plan
+    grep -q '^{"stage": "plan", "done": 3, "total": 3, "unit": "plans", .*"seconds_left": 0.0' said || fail "$(cat said)"
 }
 
 test_forms_are_named() {

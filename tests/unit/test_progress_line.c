@@ -15,7 +15,7 @@ static struct bl_progress progress = {.what = "pack",
                                       .bytes = 3 << 20};
 
 static struct bl_progress_view view = {
-    .progress = &progress, .seconds = 61.5, .left = 125, .rate = 1234.5, .byte_rate = 1 << 20};
+    .progress = &progress, .seconds = 61.5, .left = 125, .rate = 1234, .byte_rate = 1 << 20};
 
 static const char *bar(int width)
 {
