@@ -46,7 +46,7 @@ END
 }
 
 test_json_lines_are_strict_and_grow() {
-    scan_slowly 2 --progress json 2>said
+    scan_slowly 1.3 --progress json 2>said
     check_json said scan
     [ "$(grep -c '^{' said)" -ge 3 ] || fail "$(cat said)"
     is '"total": 1' "$(grep '^{' said | tail -n 1 | grep -o '"total": 1')"
@@ -75,7 +75,7 @@ test_forms_are_named() {
     expect 0 bload scan --progress off --kind text --tokenizer bytes c.txt
     ! grep -q '%' "$ERR" || fail "$(cat "$ERR")"
     # Of the forms, the bar can be had in a file, too.
-    expect 0 scan_slowly 1 --progress bar
+    expect 0 scan_slowly 0.5 --progress bar
     grep -q $'\r\e\\[Kscan ' "$ERR" || fail "$(cat -v "$ERR")"
 }
 
@@ -94,6 +94,7 @@ test_plain_lines_for_logs() {
 
 # v: videos that take some seconds with one thread.
 videos() {
+    case $BLOAD in */build/*san/*) skip 'minutes with a sanitizer' ;; esac
     mkdir v
     for i in 1 2 3; do cp "$(fixture h264-hd-400.mp4)" v/$i.mp4; done
 }
@@ -142,7 +143,7 @@ test_sigusr2_shows_the_progress() {
     for options in '' -q '--progress plain'; do
         rm -f t.tsv
         # shellcheck disable=SC2086 # words
-        start "$BLOAD" scan - --kind text --tokenizer bytes -j 2 -o t.tsv $options < <(slow 2)
+        start "$BLOAD" scan - --kind text --tokenizer bytes -j 2 -o t.tsv $options < <(slow 1.5)
         at_work 't.tsv.*'
         ask 1
         ask 2
