@@ -69,8 +69,9 @@ static bool instream_is_stopped(const struct bl_instream *f)
 static void instream_wait(const struct bl_instream *f)
 {
     struct pollfd input = {.fd = f->fd, .events = POLLIN};
-    while (f->fd == STDIN_FILENO && !instream_is_stopped(f) && poll(&input, 1, WAIT) == 0)
-        ;
+    int ready = f->fd == STDIN_FILENO ? 0 : 1;
+    while (!instream_is_stopped(f) && (ready == 0 || (ready < 0 && errno == EINTR)))
+        ready = poll(&input, 1, WAIT);
 }
 
 /* Reads more of the file; f->at == f->end. */

@@ -4,14 +4,31 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <time.h>
+
+/* The item that a worker is at. The name must live until no one looks at it any more. */
+struct bl_meter_item {
+    _Atomic(const char *) name; /* or NULL */
+    atomic_llong since;         /* bl_meter_clock */
+};
+
+/* Milliseconds of a monotonic clock. */
+static inline long long bl_meter_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
 
 struct bl_meter {
-    atomic_llong *sum;        /* weights of finished items and finished shares of the others, of all workers */
-    int64_t whole;            /* the item's size; 0: unknown, so the item counts only when it is finished */
-    int64_t weight;           /* the item's share of sum */
-    int64_t reported;         /* the part of weight already in sum */
-    void (*tick)(void *sink); /* or NULL: called by a worker that is the only thread */
+    atomic_llong *sum;          /* weights of finished items and finished shares of the others, of all workers */
+    int64_t whole;              /* the item's size; 0: unknown, so the item counts only when it is finished */
+    int64_t weight;             /* the item's share of sum */
+    int64_t reported;           /* the part of weight already in sum */
+    struct bl_meter_item *item; /* or NULL: nobody wants to know it */
+    void (*tick)(void *sink);   /* or NULL: called by a worker that is the only thread */
     void *sink;
 };
 
@@ -39,6 +56,8 @@ static inline void bl_meter_end(struct bl_meter *meter)
 {
     atomic_fetch_add_explicit(meter->sum, meter->weight - meter->reported, memory_order_relaxed);
     meter->reported = meter->weight;
+    if (meter->item)
+        atomic_store(&meter->item->name, NULL);
 }
 
 #endif

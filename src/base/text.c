@@ -1,6 +1,7 @@
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -234,6 +235,28 @@ char *bl_text_size(char *buffer, int64_t bytes)
     }
     snprintf(buffer, 32, u ? "%.1f %s" : "%.0f %s", size, unit[u]);
     return buffer;
+}
+
+void bl_text_append_duration(struct bl_buffer *out, double seconds)
+{
+    int64_t s = seconds < 1e15 ? (int64_t)(seconds + 0.5) : (int64_t)1e15;
+    if (s < 60)
+        bl_buffer_printf(out, "%" PRId64 " s", s);
+    else if (s < 3600)
+        bl_buffer_printf(out, "%" PRId64 " min", s / 60);
+    else if (s < 86400)
+        bl_buffer_printf(out, "%" PRId64 " h %" PRId64 " min", s / 3600, s / 60 % 60);
+    else
+        bl_buffer_printf(out, "%" PRId64 " d %" PRId64 " h", s / 86400, s / 3600 % 24);
+}
+
+void bl_text_append_rate(struct bl_buffer *out, double rate, const char *of)
+{
+    char count[32];
+    if (rate < 9.95)
+        bl_buffer_printf(out, "%.1f %s/s", rate, of);
+    else
+        bl_buffer_printf(out, "%s %s/s", bl_text_count(count, (int64_t)fmin(rate + 0.5, 1e18)), of);
 }
 
 /* "y" after a consonant becomes "ies", a sibilant gets "es", all others "s". */

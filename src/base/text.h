@@ -54,6 +54,12 @@ void bl_text_append_masked(struct bl_buffer *out, const char *text);
 char *bl_text_count(char *buffer, int64_t value);
 char *bl_text_size(char *buffer, int64_t bytes);
 
+/* Appends "45 s", "7 min", "3 h 12 min", "2 d 4 h". */
+void bl_text_append_duration(struct bl_buffer *out, double seconds);
+
+/* Appends "1,234 frames/s", or "1.5 files/s" below ten. */
+void bl_text_append_rate(struct bl_buffer *out, double rate, const char *of);
+
 #define BL_PLURAL_SIZE 96 /* bytes: a count and a noun of up to 63 */
 
 /* "1 file", "1,234 files": a count and its noun. The noun is a singular, which gets the regular ending ("entry" ->

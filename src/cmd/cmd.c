@@ -28,11 +28,22 @@
                        .letter = 'h', .command_line_only = true),                                                      \
         BL_OPTION_FLAG("help", struct bl_common, help, BL_AFFECTS_NOTHING, "all options", .command_line_only = true)
 
+static const char *const progress_names[] = {"auto", "bar", "plain", "json", "off", NULL};
+
+#define PROGRESS                                                                                                       \
+    BL_OPTION_CHOICE("progress", struct bl_common, progress, progress_names, BL_AFFECTS_NOTHING,                       \
+                     "how progress is shown on standard error; auto: a bar on a terminal, else plain lines, which "    \
+                     "become rarer; off with -q",                                                                      \
+                     .initial = "auto", .command_line_only = true)
+
 const struct bl_option bl_common_table[] = {COMMON, {0}};
+
+const struct bl_option bl_common_progress_table[] = {PROGRESS, COMMON, {0}};
 
 const struct bl_option bl_common_threads_table[] = {
     BL_OPTION_INT("jobs", struct bl_common, jobs, BL_AFFECTS_NOTHING, "threads [one per processor]", .letter = 'j',
                   .min = 1, .max = 1024),
+    PROGRESS,
     COMMON,
     {0},
 };

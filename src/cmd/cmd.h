@@ -41,18 +41,23 @@ struct bl_command {
 /* bload completion. commands: all of them, ended by one without a name. */
 int bl_cmd_completion(const struct bl_command *commands, int argc, char **argv);
 
+/* --progress. */
+enum bl_progress_form { BL_PROGRESS_AUTO, BL_PROGRESS_BAR, BL_PROGRESS_PLAIN, BL_PROGRESS_JSON, BL_PROGRESS_OFF };
+
 /* The options of every command. */
 struct bl_common {
     bool help;  /* some help was asked for, and printed */
     bool usual; /* that of the usual options */
     bool quiet;
+    int progress;    /* enum bl_progress_form */
     bool skipped_ok; /* faults of inputs are no exit status of their own */
     int64_t jobs;    /* threads; 0: one per processor, see bl_cmd_workers */
 };
 
-extern const struct bl_option bl_common_table[];         /* --help, --quiet */
-extern const struct bl_option bl_common_threads_table[]; /* and -j */
-extern const struct bl_option bl_common_faults_table[];  /* of commands that skip inputs */
+extern const struct bl_option bl_common_table[];          /* --help, --quiet */
+extern const struct bl_option bl_common_progress_table[]; /* and --progress */
+extern const struct bl_option bl_common_threads_table[];  /* and --progress, -j */
+extern const struct bl_option bl_common_faults_table[];   /* of commands that skip inputs */
 
 int bl_cmd_workers(const struct bl_common *common);
 

@@ -16,7 +16,7 @@ static void printer_on_progress(void *sink, const struct bl_progress *progress)
 static void printer_on_progress_end(void *sink)
 {
     struct bl_event_printer *printer = sink;
-    bl_progress_bar_clear(&printer->bar);
+    bl_progress_bar_end(&printer->bar);
 }
 
 static void printer_on_message(void *sink, bool important, const char *text)

@@ -103,10 +103,10 @@ static int export_run(struct bl_cmd *cmd, struct exporting *x)
                                               .cancel = &cmd->cancel,
                                               .tick = export_show_progress,
                                               .sink = &x->bar};
-    x->bar.quiet = cmd->common.quiet;
+    x->bar = bl_progress_bar_make(&cmd->common);
     bl_signals_install(&cmd->cancel);
     code = bl_export_run(&request, &made, &cmd->error);
-    bl_progress_bar_clear(&x->bar);
+    bl_progress_bar_end(&x->bar);
     if (!code && !cmd->common.quiet)
         export_print_summary(x, &made);
     return code;

@@ -300,7 +300,7 @@ static int pack_run(struct bl_cmd *cmd, struct pack *p)
     if (p->print_config)
         return pack_print_config(cmd, p);
     bl_signals_install(&cmd->cancel);
-    p->printer = (struct bl_event_printer){.inputs = &p->inputs, .bar.quiet = cmd->common.quiet};
+    p->printer = (struct bl_event_printer){.inputs = &p->inputs, .bar = bl_progress_bar_make(&cmd->common)};
     p->request.output = p->output;
     p->request.inputs = &p->inputs.set;
     p->request.sequences = p->sequences ? bl_pipe_copy_path(&p->copy, p->sequences) : NULL;

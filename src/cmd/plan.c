@@ -255,7 +255,7 @@ static int plan_run_table(struct bl_cmd *cmd, struct planning *p)
 static int plan_check_flag(void *context, const struct bl_option_group *group, const struct bl_option *option)
 {
     static const char *const taken[] = {"dataset", "epochs",     "seed", "world-size", "batch-size", "balance",
-                                        "cost",    "accumulate", "sync", "config",     "quiet"};
+                                        "cost",    "accumulate", "sync", "config",     "quiet",      "progress"};
     struct bl_cmd *cmd = context;
     (void)group;
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
@@ -343,7 +343,7 @@ static int directory_make_plan(struct bl_cmd *cmd, struct planning *p)
 
 static int directory_plan(struct bl_cmd *cmd, struct planning *p)
 {
-    p->printer = (struct bl_event_printer){.inputs = &p->inputs, .bar.quiet = cmd->common.quiet};
+    p->printer = (struct bl_event_printer){.inputs = &p->inputs, .bar = bl_progress_bar_make(&cmd->common)};
     const struct bl_packing_request request = {.output = p->dir,
                                                .inputs = &p->inputs.set,
                                                .options = &p->pack_options,
@@ -445,7 +445,7 @@ int bl_cmd_plan(int argc, char **argv)
         {"Strategy", bl_plan_strategy_table, &p.options},
         {"Output", table, &p},
         {"Faults", bl_common_faults_table, &cmd.common},
-        {"General", bl_common_table, &cmd.common},
+        {"General", bl_common_progress_table, &cmd.common},
         {NULL, bl_common_threads_table, &p.common}, /* plan has no -j, but the file may set it */
         {0},
     };

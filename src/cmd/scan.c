@@ -72,6 +72,9 @@ static void scan_on_progress(void *sink, const struct bl_scan_progress *found)
     struct scan *scan = sink;
     scan->progress.done = scan->progress.total ? found->files : found->rows;
     scan->progress.parts = scan->progress.total ? found->parts : 0;
+    scan->progress.steps = found->steps;
+    scan->progress.steps_left = -1;
+    scan->progress.file = found->file;
     bl_progress_bar_tick(&scan->bar, &scan->progress);
     bl_heartbeat_tick(&scan->heartbeat, &scan->progress);
 }
@@ -193,8 +196,9 @@ static void scan_start_progress(const struct bl_cmd *cmd, struct scan *scan)
         files = (files - scan->task.index + scan->task.count - 1) / scan->task.count;
     else if (scan->task.set || lists)
         files = 0;
-    scan->bar.quiet = cmd->common.quiet;
-    bl_progress_start(&scan->progress, "scan", files ? "files" : "sequences", NULL, files);
+    scan->bar = bl_progress_bar_make(&cmd->common);
+    bl_progress_start(&scan->progress, "scan", files ? "files" : "sequences",
+                      bl_kind_steps(scan->inputs.set.kind, scan->inputs.set.kind_config), files);
 }
 
 /* --- the whole scan --------------------------------------------------------------------------------------------- */
@@ -209,7 +213,7 @@ static int scan_fill(void *context, struct bl_output *out, struct bl_error *e)
     struct filling *f = context;
     struct scan *scan = f->scan;
     int code = bl_scan_run(f->job, out, &scan->found, e);
-    bl_progress_bar_clear(&scan->bar);
+    bl_progress_bar_end(&scan->bar);
     scan->left_out.by[BL_LEFT_OUT_EXCLUDE] = scan->found.excluded;
     return code;
 }
@@ -310,7 +314,7 @@ static int scan_make_task_part(struct bl_cmd *cmd, struct scan *scan, const char
     code = bl_isolation_start(scan->env.isolation, &cmd->error);
     if (!code)
         code = bl_scan_part(&job, &part, &scan->found, &cmd->error);
-    bl_progress_bar_clear(&scan->bar);
+    bl_progress_bar_end(&scan->bar);
     bl_part_abort(&part);
     return code;
 }

@@ -28,20 +28,6 @@ static const struct bl_option table[] = {
 
 /* --- words ------------------------------------------------------------------------------------------------------ */
 
-/* "45 s", "7 min", "3 h 12 min", "2 d 4 h" */
-static void status_format_duration(struct bl_buffer *out, double seconds)
-{
-    int64_t s = seconds < 1e15 ? (int64_t)(seconds + 0.5) : (int64_t)1e15;
-    if (s < 60)
-        bl_buffer_printf(out, "%" PRId64 " s", s);
-    else if (s < 3600)
-        bl_buffer_printf(out, "%" PRId64 " min", s / 60);
-    else if (s < 86400)
-        bl_buffer_printf(out, "%" PRId64 " h %" PRId64 " min", s / 3600, s / 60 % 60);
-    else
-        bl_buffer_printf(out, "%" PRId64 " d %" PRId64 " h", s / 86400, s / 3600 % 24);
-}
-
 static void status_format_ratio(struct bl_buffer *out, int64_t done, int64_t all, const char *what)
 {
     char a[32], b[32];
@@ -75,7 +61,6 @@ static void status_format_host(struct bl_buffer *out, const struct bl_beat *b)
 static void status_format_doing(struct bl_buffer *out, const struct bl_status_task *t)
 {
     const struct bl_beat *b = t->beat;
-    char rate[32];
     if (!b->doing[0])
         return;
     bl_buffer_text(out, ", ");
@@ -84,11 +69,13 @@ static void status_format_doing(struct bl_buffer *out, const struct bl_status_ta
         bl_buffer_byte(out, ' ');
         status_format_ratio(out, b->done, b->total, b->unit);
     }
-    if (t->rate > 0)
-        bl_buffer_printf(out, ", %s %s/s", bl_text_count(rate, (int64_t)t->rate), b->step[0] ? b->step : b->unit);
+    if (t->rate > 0) {
+        bl_buffer_text(out, ", ");
+        bl_text_append_rate(out, t->rate, b->step[0] ? b->step : b->unit);
+    }
     if (t->left >= 0) {
         bl_buffer_text(out, ", ");
-        status_format_duration(out, t->left);
+        bl_text_append_duration(out, t->left);
         bl_buffer_text(out, " left");
     }
 }
@@ -99,20 +86,20 @@ static void status_format_state(struct bl_buffer *out, const struct bl_status *s
     switch (t->state) {
     case BL_TASK_SILENT:
         bl_buffer_text(out, "silent for ");
-        status_format_duration(out, (double)t->age);
+        bl_text_append_duration(out, (double)t->age);
         break;
     case BL_TASK_RUNNING:
         bl_buffer_text(out, "running for ");
-        status_format_duration(out, s->now > b->began ? (double)(s->now - b->began) : 0);
+        bl_text_append_duration(out, s->now > b->began ? (double)(s->now - b->began) : 0);
         break;
     case BL_TASK_STOPPED:
         bl_buffer_printf(out, "stopped by %s ", strsignal((int)(b->status - 128)));
-        status_format_duration(out, (double)t->age);
+        bl_text_append_duration(out, (double)t->age);
         bl_buffer_text(out, " ago");
         break;
     default:
         bl_buffer_text(out, "failed ");
-        status_format_duration(out, (double)t->age);
+        bl_text_append_duration(out, (double)t->age);
         bl_buffer_text(out, " ago");
     }
 }
@@ -219,13 +206,13 @@ static void status_format_next(struct bl_buffer *out, const struct showing *v)
 
 static void status_format_rate(struct bl_buffer *out, const struct bl_status_stage *stage)
 {
-    char rate[32];
     if (!(stage->rate > 0))
         return;
-    bl_buffer_printf(out, "rate        %s %s/s", bl_text_count(rate, (int64_t)stage->rate), stage->rate_of);
+    bl_buffer_text(out, "rate        ");
+    bl_text_append_rate(out, stage->rate, stage->rate_of);
     if (stage->left >= 0) {
         bl_buffer_text(out, ", ");
-        status_format_duration(out, stage->left);
+        bl_text_append_duration(out, stage->left);
         bl_buffer_text(out, " left");
     }
     bl_buffer_byte(out, '\n');

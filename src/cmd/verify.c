@@ -110,8 +110,10 @@ static int verify_read_shards(struct bl_cmd *cmd, struct verifying *v)
                                    .tick = verify_tick,
                                    .sink = v};
     bl_progress_start(&v->progress, "verify", "shards", NULL, v->end - v->begin);
+    for (int64_t shard = v->begin; v->dataset.shards && shard < v->end; shard++)
+        v->progress.bytes_total += v->dataset.shards[shard].bytes;
     int code = bl_verify_shards_run(&job, &cmd->error);
-    bl_progress_bar_clear(&v->bar);
+    bl_progress_bar_end(&v->bar);
     return code;
 }
 
@@ -222,7 +224,7 @@ static int verify_export(struct bl_cmd *cmd, struct verifying *v, const char *di
     if (v->task.set)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--task is for datasets, and %s is an export", dir);
     int code = bl_export_verify_run(&request, &cmd->error);
-    bl_progress_bar_clear(&v->bar);
+    bl_progress_bar_end(&v->bar);
     v->report.kind = "export";
     v->report.files = request.files;
     v->report.bytes = request.bytes;
@@ -267,7 +269,7 @@ static int verify_run(struct bl_cmd *cmd, struct verifying *v)
     if (code)
         return code;
     bl_signals_install(&cmd->cancel);
-    v->bar.quiet = cmd->common.quiet;
+    v->bar = bl_progress_bar_make(&cmd->common);
     bool is_view = bl_manifest_inspect(&manifest, dir, &sound, &why) == BL_OK && bl_manifest_is_view(&manifest);
     bool is_export = false;
     code = bl_fs_find(dir, BL_EXPORT_FILE, &is_export, e);

@@ -14,8 +14,10 @@
 #include "bload.h"
 #include "cmd/cmd.h"
 #include "cmd/length_source.h"
+#include "cmd/progress_bar.h"
 #include "cmd/summary.h"
 #include "packing/view_make.h"
+#include "run/signals.h"
 
 #define LEVELS_MAX 16
 
@@ -36,6 +38,7 @@ struct viewing {
     double *weight;
     struct bl_view_made made;
     bool quiet;
+    struct bl_progress_bar bar;
 };
 
 /* Parses "8192,32768,131072". */
@@ -140,9 +143,16 @@ static int operands_parse(struct bl_cmd *cmd, struct viewing *v)
 
 static void view_print_message(void *sink, const char *text)
 {
-    const struct viewing *v = sink;
+    struct viewing *v = sink;
+    bl_progress_bar_clear(&v->bar);
     if (!v->quiet)
         bl_cmd_print("%s", text);
+}
+
+static void view_show_progress(void *sink, const struct bl_progress *progress)
+{
+    struct viewing *v = sink;
+    bl_progress_bar_tick(&v->bar, progress);
 }
 
 static void view_print_left_out(void *sink, const struct bl_subset *subset)
@@ -193,9 +203,11 @@ static int view_make(struct bl_cmd *cmd, struct viewing *v, const char *output, 
                                             .up_to = up_to,
                                             .message = view_print_message,
                                             .left_out = view_print_left_out,
+                                            .tick = view_show_progress,
                                             .sink = v};
     bl_view_made_free(&v->made);
     int code = bl_view_make(&request, &v->made, &cmd->error);
+    bl_progress_bar_end(&v->bar);
     if (!code && !v->quiet)
         view_print_summary(v, output);
     return code;
@@ -300,9 +312,11 @@ static int view_check(struct bl_cmd *cmd, struct viewing *v)
 static int view_run(struct bl_cmd *cmd, struct viewing *v)
 {
     v->quiet = cmd->common.quiet;
+    v->bar = bl_progress_bar_make(&cmd->common);
     int code = view_check(cmd, v);
     if (code)
         return code;
+    bl_signals_install_question();
     return v->levels.count ? levels_run(cmd, v) : view_make(cmd, v, v->output, 0, 0);
 }
 
@@ -327,7 +341,7 @@ int bl_cmd_view(int argc, char **argv)
                                              {"Subset", bl_subset_option_table, &v.subset},
                                              {"Planning", bl_plan_option_table, &v.options},
                                              {"Strategy", bl_plan_strategy_table, &v.options},
-                                             {"General", bl_common_table, &cmd.common},
+                                             {"General", bl_common_progress_table, &cmd.common},
                                              {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (!code && !cmd.common.help)

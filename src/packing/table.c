@@ -39,6 +39,9 @@ static void table_on_progress(void *sink, const struct bl_scan_progress *found)
     struct bl_packing *p = sink;
     p->progress.done = p->progress.total ? found->files : found->rows;
     p->progress.parts = p->progress.total ? found->parts : 0;
+    p->progress.steps = found->steps;
+    p->progress.steps_left = -1;
+    p->progress.file = found->file;
     bl_packing_progress_tick(p);
 }
 
@@ -70,7 +73,9 @@ static int table_run_scan(struct bl_packing *p, struct bl_output *out, struct bl
                            .tick = table_on_progress,
                            .sink = p};
     bool lists = bl_files_have_list(&inputs->files, inputs->kind); /* the number of their lines is unknown */
-    bl_packing_progress_begin(p, "scan", lists ? "sequences" : "files", NULL, lists ? 0 : (int64_t)inputs->files.count);
+    bl_packing_progress_begin(p, "scan", lists ? "sequences" : "files",
+                              bl_kind_steps(inputs->kind, inputs->kind_config),
+                              lists ? 0 : (int64_t)inputs->files.count);
     int code = bl_scan_run(&scan, out, &found, e);
     bl_packing_progress_end(p);
     p->suppressed = found.suppressed;

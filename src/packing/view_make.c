@@ -251,15 +251,25 @@ static int plans_most_blocks(struct bl_view_job *job, size_t *most, struct bl_er
     return code;
 }
 
+static void plans_tick(const struct bl_view_job *job, struct bl_progress *progress, int64_t done)
+{
+    progress->done = done;
+    if (job->request->tick)
+        job->request->tick(job->request->sink, progress);
+}
+
 static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struct bl_error *e)
 {
     struct bl_format *format = &job->manifest->format;
     char name[BL_EPOCHS_NAME_MAX] = BL_INDEX_FILE;
     size_t least = 0;
+    struct bl_progress progress;
+    bl_progress_start(&progress, "plan", "plans", NULL, job->request->epochs);
     int code = plans_most_blocks(job, &least, e);
     format->S = 1;
     format->has_source_start = false;
     for (int64_t k = 0; k < job->request->epochs && !code; k++) {
+        plans_tick(job, &progress, k);
         if (k > 0)
             bl_epochs_name(k, name);
         code = plan_draw(job, k, least, e);
@@ -273,6 +283,8 @@ static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struc
             code = plan_write(job, name, k, e);
         format->S = job->plan.max_sequences > format->S ? job->plan.max_sequences : format->S;
     }
+    if (!code)
+        plans_tick(job, &progress, job->request->epochs);
     return code;
 }
 

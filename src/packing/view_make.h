@@ -9,6 +9,7 @@
 #include "base/option.h"
 #include "plan/blend.h"
 #include "plan/options.h"
+#include "run/progress.h"
 #include "scan/subset.h"
 #include "store/manifest.h"
 
@@ -29,6 +30,7 @@ struct bl_view_request {
     int64_t longer_than, up_to;                    /* steps: only such sequences are in the view; 0: no limit */
     void (*message)(void *sink, const char *text); /* what a user should know; or NULL */
     void (*left_out)(void *sink, const struct bl_subset *subset); /* what the subset left out; or NULL */
+    void (*tick)(void *sink, const struct bl_progress *progress); /* before and after each plan; or NULL */
     void *sink;
 };
 

@@ -32,18 +32,18 @@ struct bl_beat {
     int64_t task, tasks; /* 0 of 1: one process does all */
     char host[65];
     int64_t pid;
-    char job[64];           /* Slurm's job: "77", "77_3"; "" without Slurm */
-    int64_t began, updated; /* seconds since 1970, by the writer's clock */
-    int64_t state;          /* enum bl_beat_state */
-    int64_t status;         /* exit status, or 128 + the signal; -1 while it runs */
-    char doing[16];         /* the present phase: "scan", "plan", "scatter", "pack" */
-    char unit[16];          /* "files", "blocks" */
-    int64_t done, total;    /* units; total 0: unknown */
-    char step[16];          /* "frames", or "" */
-    int64_t steps, steps_left;
-    int64_t parts;        /* thousandths of units, including those in progress; 0: unknown */
-    int64_t milliseconds; /* since the phase began: the time for done and steps */
-    int64_t bytes;        /* written in this run */
+    char job[64];              /* Slurm's job: "77", "77_3"; "" without Slurm */
+    int64_t began, updated;    /* seconds since 1970, by the writer's clock */
+    int64_t state;             /* enum bl_beat_state */
+    int64_t status;            /* exit status, or 128 + the signal; -1 while it runs */
+    char doing[16];            /* the present phase: "scan", "plan", "scatter", "pack" */
+    char unit[16];             /* "files", "blocks" */
+    int64_t done, total;       /* units; total 0: unknown */
+    char step[16];             /* "frames", or "" */
+    int64_t steps, steps_left; /* steps_left negative: unknown */
+    int64_t parts;             /* thousandths of units, including those in progress; 0: unknown */
+    int64_t milliseconds;      /* since the phase began: the time for done and steps */
+    int64_t bytes;             /* written in this run */
     char error[1024];
 };
 

@@ -14,7 +14,8 @@
 
 /* A handler takes no argument, so these globals are unavoidable. */
 static struct bl_cancel *target;
-static atomic_int first; /* the first signal */
+static atomic_int first;     /* the first signal */
+static atomic_bool is_asked; /* SIGUSR2 came */
 
 /* Every function below is async-signal-safe on Linux. POSIX does not list setitimer, but on Linux it is only a system
  * call. */
@@ -45,18 +46,41 @@ static void signal_handle(int signal_number)
     errno = kept;
 }
 
+static void signal_ask(int signal_number)
+{
+    (void)signal_number;
+    atomic_store(&is_asked, true); /* lock-free, therefore safe here */
+}
+
+bool bl_signals_take_question(void)
+{
+    return atomic_load_explicit(&is_asked, memory_order_relaxed) && atomic_exchange(&is_asked, false);
+}
+
+/* Shells that start background jobs, and nohup, have signals ignored; those stay so. */
+static void signal_catch(int signal_number, const struct sigaction *action)
+{
+    struct sigaction before;
+    if (sigaction(signal_number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(signal_number, action, NULL);
+}
+
+void bl_signals_install_question(void)
+{
+    struct sigaction ask = {.sa_handler = signal_ask, .sa_flags = SA_RESTART};
+    sigemptyset(&ask.sa_mask);
+    signal_catch(SIGUSR2, &ask);
+}
+
 void bl_signals_install(struct bl_cancel *cancel)
 {
     target = cancel;
     struct sigaction action = {.sa_handler = signal_handle};
     sigemptyset(&action.sa_mask);
     static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
-    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
-        struct sigaction before;
-        /* nohup and shells that start background jobs ignore signals; leave those ignored. */
-        if (sigaction(caught[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            sigaction(caught[i], &action, NULL);
-    }
+    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
+        signal_catch(caught[i], &action);
+    bl_signals_install_question();
     action.sa_handler = signal_time_out;
     sigaction(SIGALRM, &action, NULL);
     struct sigaction ignore = {.sa_handler = SIG_IGN};

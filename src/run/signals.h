@@ -1,7 +1,9 @@
 /* Signals: SIGINT, SIGTERM, SIGHUP and SIGUSR1 (a batch system's warning that a job will end) raise a cancel flag. The
- * run unwinds and then raises the signal again. */
+ * run unwinds and then raises the signal again. SIGUSR2 asks for the progress, and ends nothing. */
 #ifndef BL_SIGNALS_H
 #define BL_SIGNALS_H
+
+#include <stdbool.h>
 
 #include "kind/kind.h"
 
@@ -12,6 +14,13 @@ void bl_signals_install(struct bl_cancel *cancel);
 
 /* Returns the signal that was caught, or 0. */
 int bl_signals_caught(const struct bl_cancel *cancel);
+
+/* Only has SIGUSR2 ask for the progress: for a command that signals end at once. */
+void bl_signals_install_question(void);
+
+/* Whether SIGUSR2 came since the last call: the user asks for the present progress. Its handler only sets a flag, and
+ * system calls go on. */
+bool bl_signals_take_question(void);
 
 /* Ends the process by the signal, so that its parent sees the signal in the exit status. */
 _Noreturn void bl_signals_reraise(int signal_number);

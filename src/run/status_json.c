@@ -33,7 +33,7 @@ static void json_put_beat(json_t **object, const struct bl_beat *b)
     bl_jansson_set(object, "total", json_count_or_null(b->total > 0, b->total));
     bl_jansson_set(object, "step", json_text_or_null(b->step));
     bl_jansson_set(object, "steps", json_integer(b->steps));
-    bl_jansson_set(object, "steps_left", json_integer(b->steps_left));
+    bl_jansson_set(object, "steps_left", json_count_or_null(b->steps_left >= 0, b->steps_left));
     bl_jansson_set(object, "bytes", json_integer(b->bytes));
     bl_jansson_set(object, "status", json_count_or_null(b->status >= 0, b->status));
     bl_jansson_set(object, "error", json_text_or_null(b->error));

@@ -55,10 +55,10 @@ static void task_judge(struct bl_status_task *t)
     double units = fmax((double)b->done, (double)b->parts / 1000);
     if (b->milliseconds > 0)
         t->rate = (b->step[0] ? (double)b->steps : units) * 1000 / (double)b->milliseconds;
-    if (t->rate > 0 && b->step[0])
+    if (t->rate > 0 && b->step[0] && b->steps_left >= 0)
         t->left = (double)b->steps_left / t->rate;
-    else if (t->rate > 0 && b->total)
-        t->left = fmax((double)b->total - units, 0) / t->rate;
+    else if (units > 0 && b->total)
+        t->left = fmax((double)b->total - units, 0) / units * (double)b->milliseconds / 1000;
 }
 
 /* Reads the heartbeat of a task. task->beat stays NULL if the file is gone or invalid. */

@@ -94,6 +94,10 @@ static void batch_run_set_meter(struct batch_run *run, struct bl_chunk *chunk)
     if (chunk->inputs == 1 && bytes > 0)
         run->meter.weight = (int64_t)((double)PARTS * (double)run->meter.whole / (double)bytes + 0.5);
     chunk->meter = chunk->list ? NULL : &run->meter;
+    if (run->meter.item && !chunk->list) {
+        atomic_store(&run->meter.item->since, bl_meter_clock());
+        atomic_store(&run->meter.item->name, run->chunk[0]->files.file->path);
+    }
 }
 
 static int batch_run_count(struct batch_run *run, const struct bl_scan *scan, const struct bl_kind_env *env,

@@ -16,6 +16,7 @@ struct bl_scan_progress {
     int64_t adjusted;         /* rows with a field that was brought to their length */
     struct bl_totals totals;  /* of the usable rows */
     int64_t parts;            /* thousandths of files, including files under way */
+    const char *file;         /* that holds the scan up, while it does; or NULL */
     uint64_t drained;         /* checksum of standard input, if it is an input */
     int64_t suppressed;       /* faults that were not reported: a chunk had too many */
     int64_t needed;           /* bytes: what decoding one input takes at most, if that is more than a reader's */

@@ -15,6 +15,9 @@
 #define WORKER_MEMORY_MIN ((int64_t)16 << 20)
 #define WORKER_MEMORY_MAX ((int64_t)64 << 20)
 
+/* Without a finished file for so long, and under way for so long, a file holds the scan up. */
+#define HOLDUP 5000 /* milliseconds */
+
 struct scanning {
     const struct bl_scan *scan;
     struct bl_output *out;       /* of the table, or NULL */
@@ -28,7 +31,11 @@ struct scanning {
     struct bl_memory_budget memory;
     struct bl_forms forms;
     struct bl_scan_progress *progress;
-    atomic_llong parts; /* thousandths of files: workers add them, as files may take long */
+    atomic_llong parts;         /* thousandths of files: workers add them, as files may take long */
+    struct bl_meter_item *item; /* [workers] */
+    atomic_int opened;          /* workers */
+    int64_t files;              /* progress->files when it last grew, */
+    long long grown;            /* at that time (bl_meter_clock) */
 };
 
 /* The kind may have no counter. */
@@ -37,6 +44,7 @@ struct worker {
     struct bl_kind_env env;
     struct bl_reservation reservation;
     struct bl_counter *counter;
+    struct bl_meter_item *item; /* the scan's */
 };
 
 static void scan_discard(void *context, void *batch)
@@ -89,10 +97,33 @@ static int scan_produce(void *context, void **batch_, struct bl_error *e)
     return code;
 }
 
+/* While no file is finished: the file that has been under way for longest, if that is long, and it is one of many. */
+static const char *scan_find_holdup(struct scanning *s)
+{
+    long long now = bl_meter_clock();
+    const char *name = NULL;
+    if (s->files != s->progress->files || !s->grown) {
+        s->files = s->progress->files;
+        s->grown = now;
+    }
+    bool is_stuck = s->scan->files->count > 1 && now - s->grown >= HOLDUP;
+    long long longest = now - HOLDUP;
+    for (int w = 0; w < s->scan->workers && is_stuck; w++) {
+        const char *at = atomic_load(&s->item[w].name);
+        long long since = atomic_load(&s->item[w].since);
+        if (at && since <= longest) {
+            longest = since;
+            name = at;
+        }
+    }
+    return name;
+}
+
 static void scan_tick(void *context)
 {
     struct scanning *s = context;
     s->progress->parts = atomic_load_explicit(&s->parts, memory_order_relaxed);
+    s->progress->file = scan_find_holdup(s);
     if (s->scan->tick)
         s->scan->tick(s->scan->sink, s->progress);
 }
@@ -122,6 +153,7 @@ static int worker_open(void *context, void **worker, struct bl_error *e)
     if (!w)
         return bl_error_memory(e);
     w->kind = scan->kind;
+    w->item = &s->item[atomic_fetch_add(&s->opened, 1)];
     w->env = *scan->env;
     w->env.reservation = &w->reservation;
     w->reservation = (struct bl_reservation){.cancel = scan->env->cancel, .included = scan->kind->read->memory};
@@ -145,7 +177,7 @@ static int scan_work(void *context, void *worker, void *batch_, struct bl_error 
     struct scanning *s = context;
     struct worker *w = worker;
     struct bl_batch *batch = batch_;
-    struct bl_meter meter = {.sum = &s->parts};
+    struct bl_meter meter = {.sum = &s->parts, .item = w->item};
     if (s->scan->workers <= 1) {
         meter.tick = scan_tick;
         meter.sink = s;
@@ -290,13 +322,16 @@ static int scan_run(struct scanning *s, struct bl_error *e)
     s->worker_memory = scan_worker_memory(scan);
     bl_memory_budget_init(&s->memory, scan->memory - scan->workers * s->worker_memory);
     s->capacity = bl_batch_capacity(scan);
-    int code = scan_make_rules(s, e);
+    s->item = calloc(scan->workers > 1 ? (size_t)scan->workers : 1, sizeof *s->item);
+    int code = s->item ? scan_make_rules(s, e) : bl_error_memory(e);
     if (code)
         goto out;
     code = scan_write_header(s, e);
     if (!code)
         code = bl_pipeline_run(&stages, s, scan->workers, scan->workers * SLOTS_PER_WORKER, scan->env->cancel, e);
 out:
+    s->progress->file = NULL;
+    free(s->item);
     bl_memory_budget_free(&s->memory);
     bl_chunks_close(&s->chunks);
     bl_buffer_free(&s->rules.sampling);

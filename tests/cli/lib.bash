@@ -128,3 +128,26 @@ ended_by() {
 own_mounts() {
     if [ "$(id -u)" = 0 ]; then unshare -m "$@"; else unshare -r -m "$@"; fi
 }
+
+# on_terminal COLUMNS[,COLUMNS...] COMMAND...: stderr is a terminal so wide, and after each second as wide as the next says; what it is
+# told comes to the file screen, a line for each time the cursor went back to the first column. TERMINAL: its TERM, xterm by default.
+on_terminal() {
+    TERM=${TERMINAL:-xterm} python3 - "$@" >screen <<'END'
+import fcntl, os, pty, select, struct, subprocess, sys, termios, time
+widths = [int(width) for width in sys.argv[1].split(",")]
+ours, theirs = pty.openpty()
+def resize():
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, widths.pop(0), 0, 0))
+resize()
+running = subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=theirs, stdin=subprocess.DEVNULL)
+told, due = b"", time.monotonic() + 1
+while running.poll() is None or select.select([ours], [], [], 0)[0]:
+    if widths and time.monotonic() > due:
+        resize()
+        due += 1
+    if select.select([ours], [], [], 0.05)[0]:
+        told += os.read(ours, 65536)
+print(told.decode().replace("\r\n", "\n").replace("\r", "\n"))
+sys.exit(running.wait())
+END
+}

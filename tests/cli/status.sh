@@ -182,8 +182,14 @@ test_parts_of_a_scan() {
     out_has 'dataset     being scanned'
     out_has 'scan        2 of 4 parts'
     out_has 'tasks       4: 1 silent, 1 running, 2 done'
-    out_has 'task 2 of 4: running for 10 min on node (pid 77), scan 10 of 12 files, 1 files/s, 2 s left'
+    out_has 'task 2 of 4: running for 10 min on node (pid 77), scan 10 of 12 files, 1.0 files/s, 2 s left'
     out_has 'next        run the same bload scan --task I/4 command for I = 3'
+    # The rate is in steps, and files foretell the time: how many steps they have is not known.
+    beat scan-task-00002 5 'doing: scan' 'unit: files' 'step: frames' 'steps: 700' 'steps left: -1' 'total: 12' 'done: 10'
+    expect 1 bload status m
+    out_has 'scan 10 of 12 files, 70 frames/s, 2 s left'
+    expect 1 bload status --json m
+    out_has '"steps_left": null'
     : >m/.bload/scan-00002
     : >m/.bload/scan-00003
     expect 0 bload status m

@@ -26,8 +26,27 @@ START_TEST(a_handler_leaves_errno_as_it_was)
 }
 END_TEST
 
+START_TEST(a_question_ends_nothing)
+{
+    struct bl_cancel cancel = {0};
+    struct sigaction ask;
+    bl_signals_install(&cancel);
+    ck_assert(!bl_signals_take_question());
+    ck_assert_int_eq(raise(SIGUSR2), 0);
+    ck_assert_int_eq(atomic_load(&cancel.raised), 0);
+    ck_assert(bl_signals_take_question());
+    ck_assert(!bl_signals_take_question());
+    /* Unlike the others, it does not interrupt system calls. */
+    ck_assert_int_eq(sigaction(SIGUSR2, NULL, &ask), 0);
+    ck_assert(ask.sa_flags & SA_RESTART);
+    ck_assert_int_eq(sigaction(SIGUSR1, NULL, &ask), 0);
+    ck_assert(!(ask.sa_flags & SA_RESTART));
+}
+END_TEST
+
 static void add(TCase *tests)
 {
+    tcase_add_test(tests, a_question_ends_nothing);
     tcase_add_test(tests, a_handler_leaves_errno_as_it_was);
 }
 
