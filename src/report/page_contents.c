@@ -84,8 +84,8 @@ void bl_page_contents(const struct bl_report *r, struct bl_buffer *out)
         bl_page_fact(out, "blocks", "%s of T = %s steps", bl_text_count(a, w->blocks), bl_text_count(b, w->T));
     bl_page_fact(out, "inputs", "%s", bl_text_plural(a, r->rows, "row"));
     if (r->files)
-        bl_page_fact(out, "source files", "%s, %s", bl_text_plural(a, r->files, "file"),
-                     bl_text_size(b, r->file_bytes));
+        bl_page_fact(out, "source files", "%s%s%s", bl_text_plural(a, r->files, "file"), r->file_bytes ? ", " : "",
+                     r->file_bytes ? bl_text_size(b, r->file_bytes) : "");
     if (info->shards)
         bl_page_fact(out, "shards", "%s, %s", bl_text_plural(a, info->shards, "shard"), bl_text_size(b, info->bytes));
     bl_page_end_table(out);

@@ -27,7 +27,7 @@ static void sources_append_entry(const struct bl_tally_entry *entry, struct bl_b
     char size[32];
     bl_page_number(out, entry->rows);
     bl_page_number(out, entry->steps);
-    bl_page_number_text(out, bl_text_size(size, entry->bytes));
+    bl_page_number_text(out, entry->bytes ? bl_text_size(size, entry->bytes) : "-"); /* a table may lack them */
     bl_buffer_text(out, "</tr>\n");
 }
 
