@@ -36,7 +36,7 @@ static int report_refuse_export(const char *dir, struct bl_error *e)
 /* A dataset in the making has no manifest that says what is in it. */
 static int report_refuse_unfinished(const char *dir, struct bl_error *e)
 {
-    bool is_there, is_begun;
+    bool is_there = false, is_begun = false;
     int code = bl_fs_find(dir, BL_MANIFEST_FILE, &is_there, e);
     if (!code && !is_there)
         code = bl_fs_find(dir, ".bload", &is_begun, e);

@@ -31,10 +31,20 @@ static void sources_append_entry(const struct bl_tally_entry *entry, struct bl_b
     bl_buffer_text(out, "</tr>\n");
 }
 
-static void sources_append_folders(const struct bl_tally *t, struct bl_buffer *out)
+/* Folders or files. Where there are too many, those with most steps are known of the first ones only. */
+static void sources_append_places(const struct bl_tally *t, const char *noun, struct bl_buffer *out)
 {
     size_t shown = t->count < SOURCES_SHOWN ? t->count : SOURCES_SHOWN;
-    bl_page_begin_table(out, "Folders with most steps", "folder|#rows|#steps|#bytes");
+    char caption[96], head[64], first[32] = "", many[BL_PLURAL_SIZE];
+    if (!shown)
+        return;
+    if (t->rest.rows)
+        bl_text_count(first, (int64_t)t->count);
+    bl_text_plural(many, 2, noun);
+    snprintf(caption, sizeof caption, "Most steps by %s%s%s%s%s", noun, *first ? ", of the first " : "", first,
+             *first ? " " : "", *first ? strchr(many, ' ') + 1 : "");
+    snprintf(head, sizeof head, "%s|#rows|#steps|#bytes", noun);
+    bl_page_begin_table(out, caption, head);
     for (size_t i = 0; i < shown; i++) {
         bl_buffer_text(out, "<tr><th scope=\"row\" class=\"w\">");
         bl_xml_append_name(out, t->entry[i].key);
@@ -42,7 +52,7 @@ static void sources_append_folders(const struct bl_tally *t, struct bl_buffer *o
         sources_append_entry(&t->entry[i], out);
     }
     bl_page_end_table(out);
-    sources_append_rest(t, shown, "folder", out);
+    sources_append_rest(t, shown, noun, out);
 }
 
 /* Rows by "kind TAB sampling TAB decoder". */
@@ -61,7 +71,7 @@ static void sources_append_made(const struct bl_tally *t, struct bl_buffer *out)
         bl_buffer_append(&text, sampling, decoder > sampling ? (size_t)(decoder - 1 - sampling) : 0);
         bl_buffer_text(out, "<tr><th scope=\"row\">");
         bl_xml_append_text(out, text.failed ? "" : text.data);
-        bl_buffer_text(out, "</th><td>");
+        bl_buffer_text(out, "</th><td class=\"w\">");
         bl_xml_append_text(out, text.failed ? "" : text.data + at);
         bl_buffer_text(out, "</td><td>");
         bl_xml_append_text(out, *decoder ? decoder : "-");
@@ -128,7 +138,8 @@ void bl_page_sources(const struct bl_report *r, struct bl_buffer *out)
     struct bl_buffer faults = {0};
     bl_buffer_text(out, "<h2>Sources</h2>\n");
     sources_append_view(&info->manifest, out);
-    sources_append_folders(&r->folders, out);
+    sources_append_places(&r->folders, "folder", out);
+    sources_append_places(&r->sources, "file", out);
     sources_append_made(&r->made, out);
     bl_buffer_text(out, "<h2>What was left out</h2>\n<p>");
     if (info->fault_count)

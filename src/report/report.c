@@ -15,6 +15,7 @@ void bl_report_free(struct bl_report *report)
     bl_info_free(&report->info);
     bl_tally_free(&report->reasons);
     bl_tally_free(&report->folders);
+    bl_tally_free(&report->sources);
     bl_tally_free(&report->made);
     *report = (struct bl_report){0};
 }
@@ -36,19 +37,19 @@ static void report_fill_of_plan(struct bl_report *r, const struct bl_plan *plan,
     }
 }
 
-/* Reads the lengths of the stored plan's pieces, some blocks at a time. */
-static int report_fill_of_index(struct bl_report *r, const char *dir, struct bl_error *e)
+/* Reads the stored plan, some blocks at a time. */
+static int report_fill_of_index(struct bl_report *r, const int64_t *length, struct bl_error *e)
 {
     enum { BLOCKS = 4096 };
     const struct bl_manifest *m = &r->info.manifest;
     struct bl_index index = {.fd = -1};
-    int code = bl_index_open(&index, dir, m->format.blocks, bl_manifest_index_fields(m), e);
+    int code = bl_index_open(&index, r->path, m->format.blocks, bl_manifest_index_fields(m), e);
     for (int64_t first = 0; !code && first < index.blocks; first += BLOCKS) {
         int64_t end = first + BLOCKS < index.blocks ? first + BLOCKS : index.blocks;
         struct bl_plan part = {0};
         code = bl_index_read_part(&index, m->format.T, bl_manifest_align(m), first, end, &part, e);
         if (!code)
-            report_fill_of_plan(r, &part, NULL);
+            report_fill_of_plan(r, &part, length);
         bl_plan_free(&part);
     }
     bl_index_close(&index);
@@ -154,6 +155,8 @@ static int report_read_table(struct bl_report *r, const struct bl_sequences *t, 
         code = report_compare(r, t, e);
     if (!code && r->is_table)
         report_describe_table(r, t);
+    else if (!code)
+        code = report_fill_of_index(r, t->length, e);
     return code;
 }
 
@@ -162,8 +165,6 @@ int bl_report_read(struct bl_report *report, const char *path, bool is_table, st
     struct bl_sequences table = {0};
     *report = (struct bl_report){.path = path, .is_table = is_table};
     int code = is_table ? BL_OK : bl_info_read(&report->info, path, e);
-    if (!code && !is_table)
-        code = report_fill_of_index(report, path, e);
     if (code)
         return code;
     code = report_open_rows(report, &table, e);

@@ -23,7 +23,8 @@ struct bl_report {
     int rows_compared;                 /* 0: of views, whose plans take parts of their sources */
     int64_t fill[BL_REPORT_FILLS + 1]; /* blocks by their steps of T: range i of 20, and those that are full */
     struct bl_tally reasons;           /* status, tab, reason with "N" for numbers */
-    struct bl_tally folders, made;     /* made: kind, sampling, decoder */
+    struct bl_tally folders, sources;  /* rows by folder, and by file */
+    struct bl_tally made;              /* ok rows by kind, tab, sampling, tab, decoder */
 };
 
 /* Reads it. path: a directory, or a table. BL_EFAIL: it is none of them, unfinished, or cannot be read. Free with

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "kind/left_out.h"
 #include "store/row_reader.h"
 
 struct rows_reading {
@@ -11,16 +12,24 @@ struct rows_reading {
     struct bl_buffer key, last; /* last: path of the row before */
 };
 
-/* Appends a reason with "N" for every number, so that those which differ in numbers alone are one. */
+/* Appends a reason with "N" for every number, so that those which differ in numbers alone are one. Names such as h264
+ * are no numbers, and what was asked for is the same for all rows. */
 static void rows_append_reason(struct bl_buffer *out, const char *reason)
 {
-    while (*reason) {
-        if (!isdigit((unsigned char)*reason)) {
-            bl_buffer_byte(out, *reason++);
+    bool is_name = false;
+    if (strncmp(reason, BL_LEFT_OUT, strlen(BL_LEFT_OUT)) == 0) {
+        bl_buffer_text(out, reason);
+        return;
+    }
+    for (char last = ' '; *reason; last = *reason++) {
+        if (!isalnum((unsigned char)last))
+            is_name = isalpha((unsigned char)*reason);
+        if (is_name || !isdigit((unsigned char)*reason)) {
+            bl_buffer_byte(out, *reason);
             continue;
         }
-        while (isdigit((unsigned char)*reason) ||
-               ((*reason == '.' || *reason == ',') && isdigit((unsigned char)reason[1])))
+        while (isdigit((unsigned char)reason[1]) ||
+               ((reason[1] == '.' || reason[1] == ',') && isdigit((unsigned char)reason[2])))
             reason++;
         bl_buffer_byte(out, 'N');
     }
@@ -48,21 +57,28 @@ static int rows_add_reason(struct rows_reading *r, const struct bl_row *row, str
     return code ? code : bl_tally_add_example(entry, r->key.data, e);
 }
 
-/* Counts a row under its folder. */
-static int rows_add_folder(struct rows_reading *r, const struct bl_row *row, int64_t bytes, struct bl_error *e)
+static int rows_add_place(struct bl_tally *tally, const char *key, const struct bl_row *row, int64_t bytes,
+                          struct bl_error *e)
 {
-    const char *path = *row->path ? row->path : row->id, *slash = strrchr(path, '/');
     struct bl_tally_entry *entry;
-    bl_buffer_clear(&r->key);
-    bl_buffer_append(&r->key, slash ? path : ".", slash ? (size_t)(slash - path) + (slash == path) : 1);
-    int code = bl_buffer_check(&r->key, e);
-    if (!code)
-        code = bl_tally_add(&r->report->folders, r->key.data, &entry, e);
+    int code = bl_tally_add(tally, key, &entry, e);
     if (code)
         return code;
     entry->steps += row->status == BL_ROW_OK ? row->length : 0;
     entry->bytes += bytes;
     return BL_OK;
+}
+
+/* Counts a row under its file and its folder. */
+static int rows_add_source(struct rows_reading *r, const struct bl_row *row, int64_t bytes, struct bl_error *e)
+{
+    const char *path = *row->path ? row->path : row->id, *slash = strrchr(path, '/');
+    bl_buffer_clear(&r->key);
+    bl_buffer_append(&r->key, slash ? path : ".", slash ? (size_t)(slash - path) + (slash == path) : 1);
+    int code = bl_buffer_check(&r->key, e);
+    if (!code)
+        code = rows_add_place(&r->report->folders, r->key.data, row, bytes, e);
+    return code || !*row->path ? code : rows_add_place(&r->report->sources, path, row, bytes, e);
 }
 
 /* Counts an ok row under what its steps were made by. */
@@ -97,7 +113,7 @@ static int rows_add(struct rows_reading *r, const struct bl_row *row, struct bl_
     }
     int code = bl_buffer_check(&r->last, e);
     if (!code)
-        code = rows_add_folder(r, row, bytes, e);
+        code = rows_add_source(r, row, bytes, e);
     if (!code)
         code = rows_add_made(r, row, bytes, e);
     return code ? code : rows_add_reason(r, row, e);
@@ -114,6 +130,7 @@ int bl_report_read_rows(struct bl_report *report, const struct bl_sequences *tab
     }
     bl_tally_sort(&report->reasons);
     bl_tally_sort(&report->folders);
+    bl_tally_sort(&report->sources);
     bl_tally_sort(&report->made);
     bl_row_reader_free(&r.text);
     bl_buffer_free(&r.key);

@@ -50,12 +50,15 @@ def bars_of(root, name):
     return [(label, int(number.replace(",", ""))) for label, number in zip(texts[::2], texts[1::2])]
 
 
-def check_info(info, root, facts):
+def check_info(info, root, cells, facts):
     for name, value in (("sequences", info["sequences"]), ("steps", info["steps"]), ("lower bound", info["lower_bound"]), ("padding", info["padding"]),
                         ("deleted", info["deleted"]), ("cut", info["cut"]), ("dropped", info["dropped"]), ("ranks", info["world_size"])):
         assert facts[name].split(" ")[0] == f"{value:,}", (name, facts[name], value)
     assert facts["efficiency"] == f"{100 * info['efficiency']:.2f} %", facts["efficiency"]
     assert facts["blocks"] == f"{info['blocks']:,} of T = {info['T']:,} steps", facts["blocks"]
+    assert facts.get("hours") == (f"{info['hours']:.3f}" if info["hours"] else None), facts.get("hours")
+    faults = [row for row in cells if row[0] in ("skipped", "failed", "damaged") and row[1] != "empty document"]
+    assert sum(int(row[2].replace(",", "")) for row in faults) == info["fault_count"], faults
     assert [n for _, n in bars_of(root, "lengths")] == [bar["sequences"] for bar in info["lengths"]]
     assert sum(n for _, n in bars_of(root, "fill")) == info["blocks"]
     for field in info["fields"]:
@@ -97,7 +100,7 @@ def main():
         if "rows" in data and isinstance(data["rows"], list):
             check_compare(data["rows"], root, cells)
         else:
-            check_info(data, root, facts)
+            check_info(data, root, cells, facts)
 
 
 main()

@@ -30,6 +30,19 @@ test_numbers_are_those_of_info_and_compare() {
     grep -q '^oversize: split$' page.html || fail 'no configuration'
 }
 
+# Files that released software wrote: videos, of which some are damaged, one is none, and one is left out.
+test_media() {
+    mkdir v v/more
+    cp "$(fixture h264-30.mp4)" "$(fixture mpeg4-40.avi)" "$(fixture damaged-30.mp4)" v
+    cp "$(fixture ffv1-9.mkv)" "$(fixture h264-1.mp4)" v/more
+    echo text >v/text.mp4
+    expect 3 bload pack -q v --size 16x16 --fps 30 --where 'length > 1' -T longest -o d
+    bload info --json d >info.json
+    paged d info.json
+    grep -qF '<td class="w">left out by --where length &gt; 1</td>' page.html || fail 'not dropped'
+    grep -qF 'fps=30</td>' page.html || fail 'no sampling'
+}
+
 test_views() {
     lines_packed 50 other
     lines_packed 64 d
@@ -66,11 +79,11 @@ test_tables() {
 test_reasons_are_grouped() {
     {
         printf 'id\tlength\tpath\tstatus\treason\nok\t5\tf/ok\tok\t\n'
-        seq 1 500 | awk '{ print "f/" $1 "\t0\tf/" $1 "\tskipped\tpacket " $1 " at " $1 ".5 s is damaged" }'
+        seq 1 500 | awk '{ print "f/" $1 "\t0\tf/" $1 "\tskipped\th264 packet " $1 " at " $1 ".5 s of " $1 "x" $1 " is damaged" }'
         printf 'd\t3\tg/d\tok\tdamaged at 7\ne\t0\tg/e\tdropped\tleft out by --where\n'
     } >t.tsv
     paged t.tsv
-    python3 "$BLOAD_ROOT/tests/cli/page.py" page.html 'skipped|packet N at N s is damaged|500|f/1: packet 1 at 1.5 s is damagedf/2: packet 2 at 2.5 s is damagedf/3: packet 3 at 3.5 s is damaged' \
+    python3 "$BLOAD_ROOT/tests/cli/page.py" page.html 'skipped|h264 packet N at N s of NxN is damaged|500|f/1: h264 packet 1 at 1.5 s of 1x1 is damagedf/2: h264 packet 2 at 2.5 s of 2x2 is damagedf/3: h264 packet 3 at 3.5 s of 3x3 is damaged' \
         'damaged|damaged at N|1|d: damaged at 7' 'dropped|left out by --where|1|e' 'f|501|5|-' 'g|2|3|-'
     grep -qF '500 inputs skipped, 1 damaged; 1 dropped by request, 0 empty.' page.html || fail 'counts'
 }
