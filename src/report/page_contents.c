@@ -1,6 +1,7 @@
 /* What is in it, and how to make it again. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "bload.h"
@@ -60,6 +61,8 @@ static void contents_append_lengths(const struct bl_info *info, struct bl_buffer
         bl_text_count(from, i * info->bar_width + 1);
         bl_text_count(to, (i + 1) * info->bar_width);
         snprintf(bar[i].label, sizeof bar[i].label, info->bar_width > 1 ? "%s–%s" : "%s", from, to);
+        if (strlen(from) + strlen(to) >= 17) /* there is no room for both */
+            snprintf(bar[i].label, sizeof bar[i].label, "to %s", to);
         bar[i].value[0] = info->bar[i];
     }
     bl_buffer_text(out, "<h2>Lengths</h2>\n<p>Sequences by their number of steps.</p>\n");

@@ -101,7 +101,7 @@ static int rows_add_made(struct rows_reading *r, const struct bl_row *row, int64
     return BL_OK;
 }
 
-static int rows_add(struct rows_reading *r, const struct bl_row *row, struct bl_error *e)
+static int rows_count_row(struct rows_reading *r, const struct bl_row *row, struct bl_error *e)
 {
     bool is_new = !*row->path || !r->last.size || strcmp(r->last.data, row->path) != 0;
     int64_t bytes = is_new && row->bytes > 0 ? row->bytes : 0;
@@ -126,7 +126,7 @@ int bl_report_read_rows(struct bl_report *report, const struct bl_sequences *tab
     for (size_t i = 0; i < table->count && !code; i++) {
         code = bl_row_reader_read(table, i, &r.text, e);
         if (!code)
-            code = rows_add(&r, &r.text.row, e);
+            code = rows_count_row(&r, &r.text.row, e);
     }
     bl_tally_sort(&report->reasons);
     bl_tally_sort(&report->folders);

@@ -88,6 +88,12 @@ test_reasons_are_grouped() {
     grep -qF '500 inputs skipped, 1 damaged; 1 dropped by request, 0 empty.' page.html || fail 'counts'
 }
 
+test_long_sequences_have_room() {
+    printf 'id\tlength\na\t2000000000\nb\t5\n' >t.tsv
+    paged t.tsv
+    grep -qF '>to 2,000,000,000</text>' page.html || fail 'a label'
+}
+
 test_names_cannot_do_harm() {
     {
         printf 'id\tlength\tkind\tpath\tstatus\treason\n'
