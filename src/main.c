@@ -21,6 +21,7 @@ static const struct bl_command commands[] = {
     {"finish", bl_cmd_finish, "complete the dataset of several tasks"},
     {"verify", bl_cmd_verify, "check every byte and every table of a dataset"},
     {"info", bl_cmd_info, "show what is in a dataset"},
+    {"report", bl_cmd_report, "make a page about a dataset or a table"},
     {"status", bl_cmd_status, "show the progress of a dataset"},
     {"slurm", bl_cmd_slurm, "make a dataset on a Slurm cluster"},
     {"doctor", bl_cmd_doctor, "look at this machine: what is there, what to do"},

@@ -28,6 +28,7 @@ int bl_cmd_cat(int argc, char **argv);
 int bl_cmd_finish(int argc, char **argv);
 int bl_cmd_verify(int argc, char **argv);
 int bl_cmd_info(int argc, char **argv);
+int bl_cmd_report(int argc, char **argv);
 int bl_cmd_status(int argc, char **argv);
 int bl_cmd_slurm(int argc, char **argv);
 int bl_cmd_doctor(int argc, char **argv);

@@ -2,25 +2,20 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/length_source.h"
+#include "packing/compare_row.h"
 #include "packing/table_lengths.h"
-#include "plan/fill.h"
-#include "plan/planner.h"
-#include "plan/strategy.h"
 #include "store/plan_columns.h"
 #include "store/plan_info.h"
-
-#define ROWS (BL_STRATEGY_BLOCK + BL_FILL_COUNT)
 
 struct comparing {
     bool json;
     struct bl_length_source lengths;
     struct bl_plan_options options;
-    struct bl_plan_info row[ROWS];
+    struct bl_plan_info row[BL_COMPARE_ROWS];
     int rows;
 };
 
@@ -29,52 +24,13 @@ static const struct bl_option table[] = {
     {0},
 };
 
-/* Sets the strategy and fill of row i: first the strategies that do not pack, then the fills of block, the default
- * last. */
-static void compare_set_row(int i, struct bl_plan_options *o)
-{
-    o->strategy = i < BL_STRATEGY_BLOCK ? (enum bl_strategy)i : BL_STRATEGY_BLOCK;
-    o->fill = i < BL_STRATEGY_BLOCK ? BL_FILL_OPTIMAL : (enum bl_fill)(ROWS - 1 - i);
-}
-
-static double compare_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static int compare_make_row(struct comparing *c, int i, struct bl_error *e)
 {
     struct bl_plan_options options = c->options;
-    compare_set_row(i, &options);
-    struct bl_plan_info *row = &c->row[c->rows];
+    bl_compare_row_set(i, &options);
     if (options.max_column.count && options.fill != BL_FILL_OPTIMAL)
         return BL_OK; /* it knows no maxima */
-    /* Drops options that a row does not support: a random fill keeps no order, and a single clip cannot be spread. */
-    bool packed = bl_strategies[options.strategy]->is_packed;
-    if (!packed && options.remainder == BL_REMAINDER_SPREAD)
-        options.remainder = BL_REMAINDER_PAD;
-    if (packed && bl_fills[options.fill]->is_random)
-        options.order = BL_KEEP_NOTHING;
-    struct bl_planner planner;
-    struct bl_plan plan = {0};
-    double begun = compare_seconds();
-    int code = bl_planner_make(&planner, c->lengths.table.length, c->lengths.table.count, &options, e);
-    if (!code)
-        code = bl_planner_draw(&planner, options.seed, 0, false, &plan, e);
-    if (code) {
-        bl_error_prefix(e, "%s", bl_strategy_name(options.strategy));
-        goto out;
-    }
-    bl_plan_info_make(row, &plan, &options);
-    row->seconds = compare_seconds() - begun;
-    code = bl_planner_measure_company(&planner, &plan, &row->company, e);
-    c->rows++;
-out:
-    bl_plan_free(&plan);
-    bl_planner_free(&planner);
-    return code;
+    return bl_compare_row_make(&c->row[c->rows++], c->lengths.table.length, c->lengths.table.count, &options, NULL, e);
 }
 
 static void compare_format_table(const struct comparing *c, struct bl_buffer *out)
@@ -115,7 +71,7 @@ static int compare_make_rows(struct comparing *c, struct bl_error *e)
                                                             .T = o->T,
                                                             .max_column = o->max_column},
                                   e);
-    for (int i = 0; i < ROWS && !code; i++)
+    for (int i = 0; i < BL_COMPARE_ROWS && !code; i++)
         code = compare_make_row(c, i, e);
     return code;
 }

@@ -12,18 +12,21 @@
 
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "report/style.h"
+#include "report/xml.h"
 #include "store/row_reader.h"
 
 enum { WIDTH = 560, MARGIN = 16, BAR_LEFT = 64, BAR_WIDTH = 420, BAR_HEIGHT = 18, ROW = 22, TEXT_LINE = 18 };
-enum { LINE_CHARACTERS = 64, LINES_MAX = 8, BLOCKS_MAX = 48, MARKS_MAX = 6000, NAME_MAX_BYTES = 64, COLOURS = 12 };
+enum { LINE_CHARACTERS = 64, LINES_MAX = 8, BLOCKS_MAX = 48, MARKS_MAX = 6000, COLOURS = 12 };
 #define NARROW 3.0 /* a piece is drawn by itself from this width on */
 #define LINE_SIZE 256
 #define DIGIT 7.5 /* width of a character at the size of labels, at most */
 
 /* Fills that have a contrast of 3 and more to both backgrounds, and of 4.5 to white letters on them; neighbours in
  * number differ in hue and lightness. */
-static const char *const plot_colour[COLOURS] = {"#2f6fb5", "#a8521c", "#27784a", "#a33b6e", "#6a5fc4", "#76681a",
-                                                 "#177a86", "#b83a3a", "#4f7a1f", "#9243a8", "#8a5a35", "#4a6a8f"};
+static const char *const plot_colour[COLOURS] = {BL_STYLE_BLUE, BL_STYLE_BROWN, "#27784a", "#a33b6e",
+                                                 "#6a5fc4",     "#76681a",      "#177a86", "#b83a3a",
+                                                 "#4f7a1f",     "#9243a8",      "#8a5a35", "#4a6a8f"};
 
 /* A picture in the making. */
 struct plot {
@@ -38,41 +41,6 @@ struct plot {
 };
 
 /* --- text ------------------------------------------------------------------------------------------------------- */
-
-/* Appends text from a table as XML: escaped as in tables, and what still would not be seen is "?". */
-static void plot_append_text(struct bl_buffer *out, const char *text)
-{
-    struct bl_buffer escaped = {0}, masked = {0};
-    bl_text_escape(&escaped, text, strlen(text));
-    bl_text_append_masked(&masked, escaped.data && !escaped.failed ? escaped.data : "");
-    out->failed |= escaped.failed || masked.failed;
-    for (size_t i = 0; i < masked.size; i++) {
-        char c = masked.data[i];
-        if (c == '&')
-            bl_buffer_text(out, "&amp;");
-        else if (c == '<')
-            bl_buffer_text(out, "&lt;");
-        else if (c == '>')
-            bl_buffer_text(out, "&gt;");
-        else
-            bl_buffer_byte(out, c);
-    }
-    bl_buffer_free(&escaped);
-    bl_buffer_free(&masked);
-}
-
-/* Appends a name, of a long one its end, which tells more of a path. */
-static void plot_append_name(struct bl_buffer *out, const char *name)
-{
-    size_t size = strlen(name);
-    if (size > NAME_MAX_BYTES) {
-        bl_buffer_text(out, "…");
-        name += size - NAME_MAX_BYTES;
-        while ((*name & 0xc0) == 0x80)
-            name++;
-    }
-    plot_append_text(out, name);
-}
 
 /* Adds a phrase to the title, in a new line where the last one has no room. */
 static void plot_add_phrase(struct plot *p, const char *phrase)
@@ -167,9 +135,9 @@ static int plot_append_group(struct plot *p, size_t b, struct bl_error *e)
     if (code)
         return code;
     bl_buffer_text(&p->out, "; ");
-    plot_append_name(&p->out, column);
+    bl_xml_append_name(&p->out, column);
     bl_buffer_text(&p->out, " ");
-    plot_append_name(&p->out, p->group.data ? p->group.data : "");
+    bl_xml_append_name(&p->out, p->group.data ? p->group.data : "");
     return BL_OK;
 }
 
@@ -276,7 +244,7 @@ static int plot_append_piece(struct plot *p, const struct plot_mark *mark, int y
         return code;
     if (found) {
         bl_buffer_text(&p->out, ": ");
-        plot_append_name(&p->out, p->row.row.id);
+        bl_xml_append_name(&p->out, p->row.row.id);
     }
     bl_buffer_printf(&p->out, "; %s", bl_text_plural(a, mark->steps, "step"));
     if (mark->steps < all)
@@ -391,18 +359,21 @@ static void plot_append_legend(struct plot *p, int y)
 
 static void plot_append_style(struct plot *p)
 {
-    bl_buffer_text(&p->out,
-                   "<style>\n"
-                   "svg{font:12px sans-serif;max-width:100%;height:auto}\n"
-                   ".b{fill:#fff}text{fill:#1f2328}.h{font-size:15px;font-weight:bold}.w{font-size:13px}\n"
-                   ".e{text-anchor:end}.t,.n{text-anchor:middle}.n{font-size:11px;fill:#fff;pointer-events:none}\n"
-                   ".g{stroke:#d0d7de}.p{fill:url(#padding);stroke:#8c959f}.s{stroke:#fff}.m{fill:url(#narrow)}\n"
-                   ".k{fill:#f6f8fa}.l{stroke:#8c959f}.o{fill:#57606a}.q{stroke:#d0d7de}\n");
+    bl_buffer_text(
+        &p->out,
+        "<style>\n"
+        "svg{font:12px sans-serif;max-width:100%;height:auto}\n"
+        ".b{fill:" BL_STYLE_PAPER "}text{fill:" BL_STYLE_INK "}.h{font-size:15px;font-weight:bold}.w{font-size:13px}\n"
+        ".e{text-anchor:end}.t,.n{text-anchor:middle}.n{font-size:11px;fill:#fff;pointer-events:none}\n"
+        ".g{stroke:" BL_STYLE_LINE "}.p{fill:url(#padding);stroke:#8c959f}.s{stroke:#fff}.m{fill:url(#narrow)}\n"
+        ".k{fill:" BL_STYLE_SHADE "}.l{stroke:#8c959f}.o{fill:#57606a}.q{stroke:#d0d7de}\n");
     for (int c = 0; c < COLOURS; c++)
         bl_buffer_printf(&p->out, ".c%d{fill:%s}", c, plot_colour[c]);
     bl_buffer_text(&p->out,
-                   "\n@media (prefers-color-scheme:dark){.b{fill:#0d1117}text{fill:#d7dde4}.n{fill:#fff}\n"
-                   ".g{stroke:#30363d}.p{stroke:#6e7681}.s{stroke:#0d1117}.k{fill:#161b22}.l{stroke:#6e7681}}\n"
+                   "\n@media (prefers-color-scheme:dark){.b{fill:" BL_STYLE_DARK_PAPER "}text{fill:" BL_STYLE_DARK_INK
+                   "}.n{fill:#fff}\n"
+                   ".g{stroke:" BL_STYLE_DARK_LINE "}.p{stroke:#6e7681}.s{stroke:" BL_STYLE_DARK_PAPER
+                   "}.k{fill:" BL_STYLE_DARK_SHADE "}.l{stroke:#6e7681}}\n"
                    "</style>\n"
                    "<defs><pattern id=\"padding\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
                    "<rect class=\"k\" width=\"6\" height=\"6\"/><path class=\"l\" d=\"M-1 1l2 -2M0 6l6 -6M5 7l2 -2\"/>"

@@ -1,6 +1,6 @@
 # Wrong usage, help, and output that cannot be written.
 # shellcheck shell=bash disable=SC2317
-commands='scan plan compare pack view export cat finish verify info status slurm doctor completion'
+commands='scan plan compare pack view export cat finish verify info report status slurm doctor completion'
 
 test_no_command_shows_help_and_fails() {
     expect 2 bload
@@ -113,7 +113,7 @@ test_examples_of_usual_help_run() {
     seq 5 60 >lengths.txt
     printf 'sources: [%s]\nT: longest\nsize: 32x32\n' "$PWD/videos" >dataset.yaml
     bload pack -q videos -T 60 --size 224x224 -o more
-    for command in scan plan compare pack view export cat verify info status finish slurm doctor completion; do
+    for command in scan plan compare pack view export cat verify info report status finish slurm doctor completion; do
         if [ $command = finish ]; then
             rm -r dataset
             bload pack -q -c dataset.yaml -o dataset --task 0/1
@@ -173,6 +173,7 @@ pack --sequences t.tsv --plan none -T 9 -o d
 pack x.mp4 --size 32x32 --attributes none -T 9 -o d
 cat none x
 info none
+report none
 verify none
 verify --task 0/2 none
 status none

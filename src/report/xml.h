@@ -1,0 +1,14 @@
+/* Text of tables in XML and HTML: what pictures and pages show of names that others chose. */
+#ifndef BL_XML_H
+#define BL_XML_H
+
+#include "base/buffer.h"
+
+/* Appends text escaped as in tables, and then for XML, in elements and in quoted attributes; what still would not be
+ * seen is "?". */
+void bl_xml_append_text(struct bl_buffer *out, const char *text);
+
+/* The same for a name, of a long one its end, which tells more of a path. */
+void bl_xml_append_name(struct bl_buffer *out, const char *name);
+
+#endif
