@@ -76,6 +76,15 @@ test_tables() {
     grep -qF '<td class="w">no video stream</td>' page.html || fail 'no reason'
 }
 
+test_fill_of_blocks() {
+    printf '1234567890\n1234567890\n123456\n' >lines.txt
+    expect 0 bload pack -q lines.txt --tokenizer bytes --documents line -T 10 -o d
+    for path in d d/sequences.tsv; do
+        paged $path
+        grep -qF ': full: 2; 60–65 %: 1.</desc>' page.html || fail "$path"
+    done
+}
+
 test_reasons_are_grouped() {
     {
         printf 'id\tlength\tpath\tstatus\treason\nok\t5\tf/ok\tok\t\n'
