@@ -113,6 +113,14 @@ test_names_cannot_do_harm() {
     is 0 "$(grep -c -e '<script' -e '<img' -e '<b ' -e '<i>' page.html)"
 }
 
+test_long_texts_are_cut() {
+    awk 'BEGIN { for (i = 0; i < 2000; i++) s = s "é&"; print "id\tlength\tkind\tpath\tstatus\treason"
+        for (i = 0; i < 100; i++) print i s "\t0\t" s "\t" i s "/f\tskipped\t" sprintf("%c", 65 + i % 26) s "7"; print "ok" s "\t3\t" s i "\tp" s "\tok\t" }' >t.tsv
+    paged t.tsv
+    [ "$(stat -c %s page.html)" -lt 300000 ] || fail 'large'
+    grep -qF '…</td><td class="n">4</td>' page.html || fail 'not cut'
+}
+
 # Bounded, however many sequences and folders.
 test_large_tables() {
     awk 'BEGIN { print "id\tlength\tpath\tstatus\treason"
