@@ -70,11 +70,11 @@ static void sources_append_made(const struct bl_tally *t, struct bl_buffer *out)
         size_t at = text.size;
         bl_buffer_append(&text, sampling, decoder > sampling ? (size_t)(decoder - 1 - sampling) : 0);
         bl_buffer_text(out, "<tr><th scope=\"row\">");
-        bl_xml_append_text(out, text.failed ? "" : text.data);
+        bl_xml_append_name(out, text.failed ? "" : text.data);
         bl_buffer_text(out, "</th><td class=\"w\">");
-        bl_xml_append_text(out, text.failed ? "" : text.data + at);
+        bl_xml_append_name(out, text.failed ? "" : text.data + at);
         bl_buffer_text(out, "</td><td>");
-        bl_xml_append_text(out, *decoder ? decoder : "-");
+        bl_xml_append_name(out, *decoder ? decoder : "-");
         bl_buffer_text(out, "</td>");
         sources_append_entry(&t->entry[i], out);
         out->failed |= text.failed;

@@ -35,6 +35,18 @@ static void rows_append_reason(struct bl_buffer *out, const char *reason)
     }
 }
 
+/* Cuts a text that would fill the page. */
+static void rows_cut_text(struct bl_buffer *text)
+{
+    enum { BYTES_MAX = 400 };
+    if (text->size <= BYTES_MAX)
+        return;
+    text->size = BYTES_MAX;
+    while (text->size && (text->data[text->size] & 0xc0) == 0x80)
+        text->size--;
+    bl_buffer_text(text, "…");
+}
+
 /* Counts why a row was not used, or not all of it. */
 static int rows_add_reason(struct rows_reading *r, const struct bl_row *row, struct bl_error *e)
 {
@@ -45,14 +57,16 @@ static int rows_add_reason(struct rows_reading *r, const struct bl_row *row, str
     bl_buffer_printf(&r->key, "%s\t", row->status == BL_ROW_OK ? "damaged" : bl_row_status_name(row->status));
     size_t begin = r->key.size;
     rows_append_reason(&r->key, row->reason);
+    bool has_numbers = !r->key.failed && strcmp(r->key.data + begin, row->reason) != 0;
+    rows_cut_text(&r->key);
     int code = bl_buffer_check(&r->key, e);
     if (!code)
         code = bl_tally_add(&r->report->reasons, r->key.data, &entry, e);
     if (code || entry->examples == BL_TALLY_EXAMPLES)
         return code;
-    bool has_numbers = strcmp(r->key.data + begin, row->reason) != 0;
     bl_buffer_clear(&r->key);
     bl_buffer_printf(&r->key, "%s%s%s", row->id, has_numbers ? ": " : "", has_numbers ? row->reason : "");
+    rows_cut_text(&r->key);
     code = bl_buffer_check(&r->key, e);
     return code ? code : bl_tally_add_example(entry, r->key.data, e);
 }

@@ -76,6 +76,15 @@ test_tables() {
     grep -qF '<td class="w">no video stream</td>' page.html || fail 'no reason'
 }
 
+test_fill_of_blocks() {
+    printf '1234567890\n1234567890\n123456\n' >lines.txt
+    expect 0 bload pack -q lines.txt --tokenizer bytes --documents line -T 10 -o d
+    for path in d d/sequences.tsv; do
+        paged $path
+        grep -qF ': full: 2; 60–65 %: 1.</desc>' page.html || fail "$path"
+    done
+}
+
 test_reasons_are_grouped() {
     {
         printf 'id\tlength\tpath\tstatus\treason\nok\t5\tf/ok\tok\t\n'
@@ -102,6 +111,14 @@ test_names_cannot_do_harm() {
     } >'t<&".tsv'
     paged 't<&".tsv' 'skipped|<img src="http://x">&\xFF|1|<script>alert(1)</script>' '"<&>\xFF??|1|4|-'
     is 0 "$(grep -c -e '<script' -e '<img' -e '<b ' -e '<i>' page.html)"
+}
+
+test_long_texts_are_cut() {
+    awk 'BEGIN { for (i = 0; i < 2000; i++) s = s "é&"; print "id\tlength\tkind\tpath\tstatus\treason"
+        for (i = 0; i < 100; i++) print i s "\t0\t" s "\t" i s "/f\tskipped\t" sprintf("%c", 65 + i % 26) s "7"; print "ok" s "\t3\t" s i "\tp" s "\tok\t" }' >t.tsv
+    paged t.tsv
+    [ "$(stat -c %s page.html)" -lt 300000 ] || fail 'large'
+    grep -qF '…</td><td class="n">4</td>' page.html || fail 'not cut'
 }
 
 # Bounded, however many sequences and folders.
