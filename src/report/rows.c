@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/member.h"
 #include "kind/left_out.h"
 #include "store/row_reader.h"
 
@@ -83,12 +84,16 @@ static int rows_add_place(struct bl_tally *tally, const char *key, const struct 
     return BL_OK;
 }
 
-/* Counts a row under its file and its folder. */
+/* Counts a row under its file and its folder, which for a member of a tar is the tar. */
 static int rows_add_source(struct rows_reading *r, const struct bl_row *row, int64_t bytes, struct bl_error *e)
 {
     const char *path = *row->path ? row->path : row->id, *slash = strrchr(path, '/');
+    struct bl_member member;
     bl_buffer_clear(&r->key);
-    bl_buffer_append(&r->key, slash ? path : ".", slash ? (size_t)(slash - path) + (slash == path) : 1);
+    if (bl_member_parse(path, &member))
+        bl_buffer_append(&r->key, path, member.tar);
+    else
+        bl_buffer_append(&r->key, slash ? path : ".", slash ? (size_t)(slash - path) + (slash == path) : 1);
     int code = bl_buffer_check(&r->key, e);
     if (!code)
         code = rows_add_place(&r->report->folders, r->key.data, row, bytes, e);

@@ -225,6 +225,8 @@ test_members_become_columns() {
     is '0 1 0 1 0' "$(field cls <d/sequences.tsv | xargs)"
     expect 0 bload info d
     out_has 'cls '
+    expect 0 bload report d
+    out_has '>a.tar<'
     # Another content of a member is another dataset.
     printf '7' >in/s1.cls
     make_tar a.tar ustar in
