@@ -24,8 +24,14 @@ struct finishing {
     struct bl_plan plan;
     struct bl_plan_options plan_options;
     struct bl_finished finished;
-    bool partial;
+    bool partial, json;
     bool nothing_new;
+};
+
+static const struct bl_option output_table[] = {
+    BL_OPTION_FLAG("json", struct finishing, json, BL_AFFECTS_NOTHING,
+                   "print the dataset as bload info --json does, once it is complete", .command_line_only = true),
+    {0},
 };
 
 /* --- the files in DIR/.bload ------------------------------------------------------------------------------------ */
@@ -210,16 +216,20 @@ int bl_cmd_finish(int argc, char **argv)
                  "\n"
                  "Completes a dataset from what the tasks of bload pack --task left in DIR/.bload: writes the tables,\n"
                  "the index and, last, the manifest; then removes DIR/.bload.",
-        .usual = "quiet h help",
+        .usual = "json quiet h help",
         .examples = "dataset\n"
                     "-q dataset",
         .operands = "directories"};
-    const struct bl_option_group groups[] = {
-        {"Faults", bl_common_faults_table, &cmd.common}, {"General", bl_common_table, &cmd.common}, {0}};
+    const struct bl_option_group groups[] = {{"Output", output_table, &f},
+                                             {"Faults", bl_common_faults_table, &cmd.common},
+                                             {"General", bl_common_table, &cmd.common},
+                                             {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (code || cmd.common.help)
         goto out;
     code = finish_run(&cmd, &f);
+    if (!code && f.json)
+        code = bl_cmd_write_info(f.dir, &cmd.error);
 out:
     bl_state_close(&f.state);
     bl_plan_free(&f.plan);

@@ -2,8 +2,11 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/export_info.h"
@@ -247,6 +250,24 @@ static int info_format(struct informing *i, const char *dir, struct bl_buffer *t
     info_format_faults(&i->info, text);
     info_format_histogram(&i->info, text);
     return BL_OK;
+}
+
+int bl_cmd_write_info(const char *dir, struct bl_error *e)
+{
+    struct informing i = {.json = true};
+    struct bl_buffer text = {0};
+    char *manifest = bl_path_join(dir, BL_MANIFEST_FILE);
+    int code = manifest ? BL_OK : bl_error_memory(e);
+    if (!code && access(manifest, F_OK) != 0)
+        bl_buffer_text(&text, "null\n");
+    else if (!code)
+        code = info_format(&i, dir, &text, e);
+    if (!code)
+        code = bl_cmd_write(NULL, &text, e);
+    free(manifest);
+    bl_buffer_free(&text);
+    bl_info_free(&i.info);
+    return code;
 }
 
 static int info_run(struct bl_cmd *cmd, struct informing *i)

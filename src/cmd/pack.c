@@ -19,7 +19,7 @@
 #include "store/seekable.h"
 
 struct pack {
-    bool print_config;
+    bool print_config, json;
     struct bl_packing_request request; /* its task and repair are options */
     struct bl_view view;               /* the only source, if it is one: then request.view */
     struct bl_pack_options options;
@@ -35,6 +35,8 @@ struct pack {
 static const struct bl_option table[] = {
     BL_OPTION_FLAG("print-config", struct pack, print_config, BL_AFFECTS_NOTHING,
                    "print the resulting configuration as YAML, and do nothing else", .command_line_only = true),
+    BL_OPTION_FLAG("json", struct pack, json, BL_AFFECTS_NOTHING,
+                   "print the dataset as bload info --json does, once it is complete", .command_line_only = true),
     BL_OPTION_FLAG("repair", struct pack, request.repair, BL_AFFECTS_NOTHING,
                    "verify a finished dataset, and make damaged shards again", .command_line_only = true),
     {0},
@@ -159,6 +161,9 @@ static int pack_resolve(struct bl_cmd *cmd, struct pack *p)
     code = bl_subset_check(&p->subset, &cmd->error);
     if (code)
         return code;
+    if (p->json && p->request.task.set)
+        return bl_error_set(&cmd->error, BL_EUSAGE,
+                            "--json prints a complete dataset, which tasks do not make: bload finish --json does");
     code = p->print_config ? BL_OK : pack_check(cmd, p);
     return code ? code : bl_task_resolve(&p->request.task, &cmd->error);
 }
@@ -314,7 +319,9 @@ static int pack_run(struct bl_cmd *cmd, struct pack *p)
     p->request.cancel = &cmd->cancel;
     p->request.events = bl_event_printer_events(&p->printer);
     code = pack_find_inputs(cmd, p);
-    return code ? code : pack_build(p, &cmd->error);
+    if (!code)
+        code = pack_build(p, &cmd->error);
+    return code || !p->json ? code : bl_cmd_write_info(p->output, &cmd->error);
 }
 
 static void pack_free(struct pack *p)

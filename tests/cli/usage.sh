@@ -358,3 +358,17 @@ test_skipped_inputs_may_be_no_failure() {
     rm v/h264-30.mp4
     expect 1 bload pack -q v -T 30 --size 16x16 --skipped-ok -o e
 }
+
+test_the_dataset_as_json_when_it_is_complete() {
+    printf '{"text": "a"}\n{"text": "bcd"}\n' >a.jsonl
+    expect 0 bload pack -q a.jsonl --tokenizer bytes -T 4 --json -o d
+    bload info d --json | cmp - "$OUT"
+    expect 0 bload pack -q a.jsonl --tokenizer bytes -T 4 --json -o d # complete already
+    bload info d --json | cmp - "$OUT"
+    expect 0 bload pack -q a.jsonl --tokenizer bytes -T 4 --json --extend d -o new
+    is null "$(cat "$OUT")"
+    expect 2 bload pack -q a.jsonl --tokenizer bytes -T 4 --json --task 0/1 -o t
+    expect 0 bload pack -q a.jsonl --tokenizer bytes -T 4 --task 0/1 -o t
+    expect 0 bload finish -q t --json
+    bload info t --json | cmp - "$OUT"
+}
