@@ -3,7 +3,6 @@
 #include <libavcodec/avcodec.h>
 #include <libavutil/mem.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "fuzz.h"
@@ -53,11 +52,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     const uint8_t *body = data + 2 + headers;
     size_t bytes = size - 2 - headers;
-    struct bl_media_file file = {.path = "fuzz", .fd = memfd_create("fuzz", 0), .bytes = (int64_t)bytes};
-    if (file.fd < 0 || write(file.fd, body, bytes) != (ssize_t)bytes)
+    struct bl_media_file file = {.path = "fuzz", .bytes = (int64_t)bytes};
+    char path[64];
+    int fd = fuzz_file(body, bytes, path);
+    if (bl_input_file_open(&file.input, path) != 0)
         abort();
     read_mov(&file);
     read_ogg(&file, data + 2, headers);
-    close(file.fd);
+    bl_input_file_close(&file.input);
+    close(fd);
     return 0;
 }
