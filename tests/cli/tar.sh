@@ -319,6 +319,12 @@ test_text_and_sound() {
     expect 0 bload pack -q text.tar --documents line --tokenizer bytes -T 512 -o l
     expect 0 bload pack -q in --kind text --documents line --tokenizer bytes -T 512 -o lf
     same l/shards/00000/shard-00000000.safetensors lf/shards/00000/shard-00000000.safetensors
+    # Compressed members.
+    printf '{"text": "abc"}\n{"text": "de"}\n' | gzip >in/4.jsonl.gz
+    tar -C in -cf packed.tar 4.jsonl.gz
+    expect 0 bload pack -q packed.tar --tokenizer bytes -T 8 -o g
+    is "packed/4#0 packed/4#16" "$(field id <g/sequences.tsv | xargs)"
+    is de "$(bload cat g 'packed/4#16')"
     expect 0 bload pack -q sound.tar --rate 8000 -T longest -o s
     rm in/*.txt
     expect 0 bload pack -q in --kind audio --rate 8000 -T longest -o sf
