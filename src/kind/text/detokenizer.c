@@ -164,6 +164,11 @@ void bl_detokenizer_close(struct bl_detokenizer *d)
     free(d);
 }
 
+void bl_detokenizer_restart(struct bl_detokenizer *d)
+{
+    d->began = false;
+}
+
 /* Whether no space comes before a word: BERT's decoder. */
 static bool word_is_close(const char *word, size_t size)
 {

@@ -22,4 +22,7 @@ void bl_detokenizer_close(struct bl_detokenizer *detokenizer);
 /* Appends the text of the next id, which may end within a character. BL_EDATA: it has none. */
 int bl_detokenizer_append(struct bl_detokenizer *detokenizer, int64_t id, struct bl_buffer *out, struct bl_error *e);
 
+/* The next id begins another text. */
+void bl_detokenizer_restart(struct bl_detokenizer *detokenizer);
+
 #endif
