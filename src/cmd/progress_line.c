@@ -12,7 +12,7 @@
 
 #define CELLS 24      /* of the bar */
 #define CELLS_FROM 72 /* columns: a narrower terminal has no bar */
-#define NAME_MAX_BAR 28
+#define NAME_MAX_BAR 31
 
 /* A line that is made field by field, the most important first; from the first one without room on all are left out. */
 struct line {

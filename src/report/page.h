@@ -12,4 +12,7 @@ void bl_page_origin(const struct bl_report *report, struct bl_buffer *out);
 void bl_page_plan(const struct bl_report *report, struct bl_buffer *out);
 void bl_page_sources(const struct bl_report *report, struct bl_buffer *out);
 
+/* Some blocks, evenly spread, as pictures. */
+int bl_page_blocks(struct bl_report *report, const struct bl_cancel *cancel, struct bl_buffer *out, struct bl_error *e);
+
 #endif

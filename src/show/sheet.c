@@ -144,7 +144,7 @@ int bl_sheet_make(struct bl_sheet *s, struct bl_view *view, const struct bl_shee
         return code;
     sheet_lay_out(s);
     code = bl_sheet_find_spans(s, e);
-    if (!code)
+    if (!code && !subject->without_texts)
         code = bl_sheet_read_texts(s, e);
     return code ? code : bl_sheet_draw_lanes(s, e);
 }

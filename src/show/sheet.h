@@ -65,6 +65,7 @@ struct bl_sheet_subject {
     int64_t row;   /* of the sequence */
     int field;     /* -1: all of them */
     int64_t epoch;
+    bool without_texts;
     const char *mask;      /* the field whose steps shade tokens; NULL: one of the usual name, if there is one */
     const char *tokenizer; /* file; NULL: ids are decoded only if they are bytes */
     const struct bl_cancel *cancel;
