@@ -221,10 +221,9 @@ static void text_begin(void *to)
 static void text_put(void *to, const char *text, size_t size, bool is_shaded)
 {
     struct writer *w = to;
-    size_t from = w->out->size;
     if (is_shaded && w->terminal->colours)
         bl_buffer_text(w->out, "\033[7m");
-    from = w->out->size;
+    const size_t from = w->out->size;
     bl_buffer_append(w->out, text, size);
     if (!w->out->failed && !w->terminal->has_utf8)
         w->out->size = from + ascii_mask(w->out->data + from, size);
