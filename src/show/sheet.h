@@ -76,6 +76,7 @@ struct bl_sheet {
     struct bl_sheet_subject subject;
     struct bl_sheet_look look;
     int64_t steps;                /* of the axis */
+    int64_t drawn;                /* of these: what follows is padding */
     struct bl_sheet_piece *piece; /* by start */
     size_t pieces, capacity;
     struct bl_sheet_span *span; /* in the order of the axis; none is narrower than a pixel */

@@ -155,7 +155,7 @@ static void scale_put(struct writer *w, int line)
 {
     const struct bl_sheet *s = w->sheet;
     const int64_t first = line * s->line_steps, tick = bl_sheet_tick(s, TICK);
-    int64_t end = first + s->line_steps < s->steps ? first + s->line_steps : s->steps;
+    int64_t end = first + s->line_steps < s->drawn ? first + s->line_steps : s->drawn;
     int used = 0;
     for (int64_t step = first; step < end; step = (step / tick + 1) * tick) {
         char count[32];
@@ -207,6 +207,8 @@ static void axis_put(struct writer *w)
         for (int l = 0; l < s->lanes; l++)
             lane_put(w, &s->lane[l], line);
     }
+    if (s->drawn < s->steps)
+        bl_buffer_printf(w->out, "padding to step %" PRId64 "\n", s->steps - 1);
 }
 
 /* --- texts ------------------------------------------------------------------------------------------------------ */
