@@ -163,7 +163,8 @@ static int lane_add(struct bl_sheet *s, int f, enum bl_lane_form form, struct bl
     *lane = (struct bl_lane){.field = f, .form = form};
     const struct bl_field *field = bl_sheet_field(s, lane);
     const int64_t rate = bl_manifest_sample_rate(&s->view->manifest, f);
-    lane->is_sound = rate > 0;
+    lane->parts = form == BL_LANE_CURVE ? bl_manifest_step_samples(&s->view->manifest, f) : 1;
+    lane->is_sound = rate > 0 || lane->parts > 1;
     lane->damaged = calloc(s->pieces + 1, sizeof *lane->damaged);
     int code = lane->damaged ? BL_OK : bl_error_memory(e);
     if (!code)
@@ -187,6 +188,8 @@ int bl_sheet_draw_lanes(struct bl_sheet *s, struct bl_error *e)
             code = lane_add(s, f, BL_LANE_CURVE, e);
             if (!code)
                 code = lane_add(s, f, BL_LANE_SPECTRUM, e);
+        } else if (bl_manifest_step_samples(&s->view->manifest, f) > 1) {
+            code = lane_add(s, f, BL_LANE_CURVE, e);
         } else if (bl_png_can_encode(field)) {
             code = lane_add(s, f, BL_LANE_PICTURES, e);
         } else if (field->rank) {
