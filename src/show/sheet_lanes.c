@@ -40,6 +40,13 @@ bool bl_sheet_note_damage(struct bl_sheet *sheet, int code, struct bl_error *e)
 
 /* --- pictures --------------------------------------------------------------------------------------------------- */
 
+/* The step that stands for a cell. */
+static int64_t cell_middle(const struct bl_sheet *s, int64_t cell)
+{
+    int64_t first = cell * s->cell_steps, end = first + s->cell_steps < s->steps ? first + s->cell_steps : s->steps;
+    return first + (end - first - 1) / 2;
+}
+
 /* Draws the cells whose middle is in the piece. */
 static int pictures_draw_piece(struct bl_sheet *s, struct bl_lane *lane, const struct bl_sheet_piece *piece,
                                struct bl_stored_sequence *stored, uint8_t *step, struct bl_error *e)
@@ -50,8 +57,7 @@ static int pictures_draw_piece(struct bl_sheet *s, struct bl_lane *lane, const s
     int64_t steps;
     int code = bl_sheet_begin_piece(s, piece, lane->field, stored, e);
     for (int64_t cell = piece->start / s->cell_steps; !code && cell < cells; cell++) {
-        int64_t first = cell * s->cell_steps, end = first + s->cell_steps < s->steps ? first + s->cell_steps : s->steps;
-        int64_t middle = first + (end - first - 1) / 2;
+        int64_t middle = cell_middle(s, cell);
         if (middle < piece->start)
             continue;
         if (middle >= piece->end)
@@ -64,6 +70,18 @@ static int pictures_draw_piece(struct bl_sheet *s, struct bl_lane *lane, const s
                            field, step);
     }
     return code;
+}
+
+/* Takes back what was drawn before the damage was found. */
+static void pictures_erase_piece(struct bl_sheet *s, struct bl_lane *lane, const struct bl_sheet_piece *piece)
+{
+    const int64_t cells = (s->steps - 1) / s->cell_steps + 1;
+    for (int64_t cell = piece->start / s->cell_steps; cell < cells && cell_middle(s, cell) < piece->end; cell++) {
+        if (cell_middle(s, cell) >= piece->start)
+            bl_canvas_fill(&lane->canvas,
+                           (struct bl_area){(int)cell * s->cell_width, 0, s->cell_width, lane->canvas.height},
+                           BL_COLOUR_PAPER);
+    }
 }
 
 static int lane_draw_pictures(struct bl_sheet *s, struct bl_lane *lane, struct bl_error *e)
@@ -80,6 +98,7 @@ static int lane_draw_pictures(struct bl_sheet *s, struct bl_lane *lane, struct b
             continue;
         code = BL_OK;
         stored = (struct bl_stored_sequence){0};
+        pictures_erase_piece(s, lane, &s->piece[i]);
     }
     free(step);
     return code;
@@ -102,6 +121,16 @@ static int painter_put_piece(struct bl_painter *p, const struct bl_sheet_piece *
     return code;
 }
 
+/* Takes back what was put of a piece before its damage was found. */
+static void painter_take_back(struct bl_painter *p, const struct bl_sheet_piece *piece, int64_t strange)
+{
+    int first, end, next;
+    bl_painter_cover(p, piece->start, &first, &next);
+    bl_painter_cover(p, piece->end - 1, &next, &end);
+    p->method->erase(p, first, end);
+    p->strange = strange;
+}
+
 static int painter_put_all(struct bl_painter *p, struct bl_sheet *s, struct bl_error *e)
 {
     const size_t step = bl_field_step_bytes(p->field);
@@ -111,6 +140,7 @@ static int painter_put_all(struct bl_painter *p, struct bl_sheet *s, struct bl_e
     int code = data ? BL_OK : bl_error_memory(e);
     for (size_t i = 0; i < s->pieces && !code; i++) {
         const struct bl_sheet_piece *piece = &s->piece[i];
+        const int64_t strange = p->strange;
         if (piece->failed)
             continue;
         code = painter_put_piece(p, piece, &stored, data, most, e);
@@ -121,7 +151,7 @@ static int painter_put_all(struct bl_painter *p, struct bl_sheet *s, struct bl_e
             continue;
         code = BL_OK;
         stored = (struct bl_stored_sequence){0};
-        p->method->erase(p, bl_sheet_pixel(s, piece->start), bl_sheet_pixel(s, piece->end));
+        painter_take_back(p, piece, strange);
     }
     free(data);
     return code;
