@@ -459,7 +459,7 @@ test_a_damaged_block() {
         # shellcheck disable=SC2086 # words
         clips $options
         shown 0 d --block 1
-        colours_are x.png "$lane 118 119" 1f2328 c8c800
+        [[ $options = *jpeg ]] || colours_are x.png "$lane 118 119" 1f2328 c8c800
         damage d/$shard*
         shown 1 d --block 1
         err_has 'bload: show: d/'
@@ -476,7 +476,8 @@ test_a_damaged_block() {
         # The other block is drawn.
         if [[ $options != *zstd ]]; then
             shown 0 d --block 0
-            colours_are x.png '18 57 580 119' c80000 ffffff
+            [[ $options = *jpeg ]] || colours_are x.png '18 57 580 119' c80000 ffffff
+            ! grep -qE '^(b83a3a|f7e1e1)$' colours || fail 'marked as damaged'
         fi
     done
 }
