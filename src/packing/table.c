@@ -71,7 +71,8 @@ static int table_run_scan(struct bl_packing *p, struct bl_output *out, struct bl
                            .memory_is_strict = memory > 0,
                            .fault = table_on_fault,
                            .tick = table_on_progress,
-                           .sink = p};
+                           .sink = p,
+                           .work = &p->request.times->scan};
     bool lists = bl_files_have_list(&inputs->files, inputs->kind); /* the number of their lines is unknown */
     bl_packing_progress_begin(p, "scan", lists ? "sequences" : "files",
                               bl_kind_steps(inputs->kind, inputs->kind_config),

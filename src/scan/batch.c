@@ -48,6 +48,7 @@ struct batch_run {
     int rows; /* what keeps the run from its end is due to the chunk after so many */
     struct bl_input input[BL_BATCH_MAX];
     struct bl_meter meter;
+    long long milliseconds; /* that counting took */
 };
 
 static int batch_chunk_emit(struct bl_batch_chunk *c, int input, const struct bl_row *row, struct bl_error *e)
@@ -113,7 +114,9 @@ static int batch_run_count(struct batch_run *run, const struct bl_scan *scan, co
         chunk.inputs = run->chunks;
     }
     batch_run_set_meter(run, &chunk);
+    long long begun = bl_meter_clock();
     int code = scan->kind->scan->count(scan->config, env, counter, &chunk, batch_run_emit, run, e);
+    run->milliseconds = bl_meter_clock() - begun;
     first->receipt = chunk.receipt;
     first->drained = chunk.drained;
     for (int i = 0; i < chunk.inputs && !code; i++) {
@@ -141,6 +144,15 @@ static int batch_run_fill(struct batch_run *run, struct bl_batch *b, const struc
     return BL_OK;
 }
 
+static void batch_note_slowest(struct bl_batch *b, const struct batch_run *run)
+{
+    double seconds = (double)run->milliseconds / 1000;
+    if (run->chunks != 1 || run->chunk[0]->files.chunk.inputs != 1 || seconds <= b->slowest_seconds)
+        return;
+    b->slowest = run->chunk[0]->files.file->path;
+    b->slowest_seconds = seconds;
+}
+
 static int batch_count_run(struct bl_batch *b, const struct bl_scan *scan, const struct bl_kind_env *env,
                            struct bl_counter *counter, const struct bl_meter *meter)
 {
@@ -150,6 +162,7 @@ static int batch_count_run(struct bl_batch *b, const struct bl_scan *scan, const
     bl_error_memory_watch();
     int checked = batch_run_fill(&run, b, scan, &next, &unchecked);
     int code = run.chunks ? batch_run_count(&run, scan, env, counter, &b->error) : BL_OK;
+    batch_note_slowest(b, &run);
     b->done = code ? (int)(run.chunk[run.rows < run.chunks ? run.rows : run.chunks - 1] - b->chunk) : next;
     if (!code && checked)
         code = bl_error_set(&b->error, checked, "%s", unchecked.text);

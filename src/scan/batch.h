@@ -21,9 +21,11 @@ struct bl_batch_chunk {
 
 struct bl_batch {
     int chunks;
-    int done;                      /* chunks that were counted */
-    int code;                      /* BL_OK, or why the next one was not */
-    int64_t needed;                /* bytes, by the worker's reservation */
+    int done;            /* chunks that were counted */
+    int code;            /* BL_OK, or why the next one was not */
+    int64_t needed;      /* bytes, by the worker's reservation */
+    const char *slowest; /* path of the file that took longest, of those that were counted alone; or NULL */
+    double slowest_seconds;
     struct bl_error error;         /* of the code */
     struct bl_batch_chunk chunk[]; /* [capacity] */
 };

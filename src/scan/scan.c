@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kind/isolated/isolation.h"
 #include "kind/reservation.h"
 #include "run/pipeline.h"
 #include "scan/batch.h"
@@ -250,6 +251,8 @@ static int scan_consume(void *context, void *batch_, struct bl_error *e)
     }
     if (!code && batch->code)
         code = bl_error_set(e, batch->code, "%s", batch->error.text);
+    if (!code && s->scan->work && batch->slowest)
+        code = bl_work_note_file(s->scan->work, batch->slowest, batch->slowest_seconds, e);
     bl_batch_free(batch);
     return code;
 }
@@ -303,14 +306,16 @@ static int scan_write_header(struct scanning *s, struct bl_error *e)
 
 static int scan_run(struct scanning *s, struct bl_error *e)
 {
-    static const struct bl_stages stages = {.produce = scan_produce,
-                                            .open = worker_open,
-                                            .close = worker_close,
-                                            .work = scan_work,
-                                            .consume = scan_consume,
-                                            .discard = scan_discard,
-                                            .tick = scan_tick};
     const struct bl_scan *scan = s->scan;
+    const struct bl_stages stages = {.produce = scan_produce,
+                                     .open = worker_open,
+                                     .close = worker_close,
+                                     .work = scan_work,
+                                     .consume = scan_consume,
+                                     .discard = scan_discard,
+                                     .tick = scan_tick,
+                                     .work_times = scan->work};
+    struct bl_processor_time before = bl_isolation_processor_time(scan->env->isolation);
     *s->progress = (struct bl_scan_progress){0};
     s->chunks = (struct bl_chunks){.files = scan->files,
                                    .base = scan->base,
@@ -331,6 +336,10 @@ static int scan_run(struct scanning *s, struct bl_error *e)
         code = bl_pipeline_run(&stages, s, scan->workers, scan->workers * SLOTS_PER_WORKER, scan->env->cancel, e);
 out:
     s->progress->file = NULL;
+    if (scan->work) {
+        bl_work_add_decoders(scan->work, &before, bl_isolation_processor_time(scan->env->isolation));
+        scan->work->reserved += s->memory.waited;
+    }
     free(s->item);
     bl_memory_budget_free(&s->memory);
     bl_chunks_close(&s->chunks);
