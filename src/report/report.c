@@ -121,13 +121,20 @@ static int report_open_rows(const struct bl_report *r, struct bl_sequences *tabl
     return code;
 }
 
+double bl_report_hours(const struct bl_sequences *t)
+{
+    const struct bl_kind *kind = t->kind ? bl_kind_find(t->kind) : NULL;
+    int64_t num, den;
+    if (!kind || !bl_kind_rate(kind, t->sampling, &num, &den))
+        return 0;
+    return (double)t->steps * (double)den / (double)num / 3600;
+}
+
 /* Sets of info what a table tells. The histogram is that of bl_info_read. */
 static void report_describe_table(struct bl_report *r, const struct bl_sequences *t)
 {
     struct bl_info *info = &r->info;
     const struct bl_plan_info *w = &info->manifest.plan_info;
-    const struct bl_kind *kind = t->kind ? bl_kind_find(t->kind) : NULL;
-    int64_t num, den;
     info->damaged = t->damaged;
     info->dropped = t->by_status[BL_ROW_DROPPED];
     info->fault_count = bl_sequences_unusable(t) + t->damaged;
@@ -135,8 +142,7 @@ static void report_describe_table(struct bl_report *r, const struct bl_sequences
     info->manifest.failed = t->by_status[BL_ROW_FAILED];
     if (!w->blocks)
         return;
-    if (kind && bl_kind_rate(kind, t->sampling, &num, &den))
-        info->hours = (double)w->steps * (double)den / (double)num / 3600;
+    info->hours = bl_report_hours(t);
     info->bar_width = (w->longest - 1) / BL_INFO_BARS + 1;
     info->bars = (int)((w->longest - 1) / info->bar_width + 1);
     for (size_t i = 0; i < t->count; i++) {

@@ -32,6 +32,9 @@ struct bl_report {
 int bl_report_read(struct bl_report *report, const char *path, bool is_table, struct bl_error *e);
 void bl_report_free(struct bl_report *report);
 
+/* How long the ok rows of a table last, if they have a rate; else 0. */
+double bl_report_hours(const struct bl_sequences *table);
+
 /* Appends the page: HTML with inline style and pictures, without scripts and requests. */
 int bl_report_format(const struct bl_report *report, struct bl_buffer *out, struct bl_error *e);
 
