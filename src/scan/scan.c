@@ -32,7 +32,8 @@ struct scanning {
     struct bl_memory_budget memory;
     struct bl_forms forms;
     struct bl_scan_progress *progress;
-    atomic_llong parts;         /* thousandths of files: workers add them, as files may take long */
+    struct bl_weights weights;  /* of the files */
+    atomic_llong weight;        /* finished: workers add it, as files may take long */
     struct bl_meter_item *item; /* [workers] */
     atomic_int opened;          /* workers */
     int64_t files;              /* progress->files when it last grew, */
@@ -123,7 +124,7 @@ static const char *scan_find_holdup(struct scanning *s)
 static void scan_tick(void *context)
 {
     struct scanning *s = context;
-    s->progress->parts = atomic_load_explicit(&s->parts, memory_order_relaxed);
+    s->progress->parts = bl_weights_parts(&s->weights, atomic_load_explicit(&s->weight, memory_order_relaxed));
     s->progress->file = scan_find_holdup(s);
     if (s->scan->tick)
         s->scan->tick(s->scan->sink, s->progress);
@@ -178,12 +179,12 @@ static int scan_work(void *context, void *worker, void *batch_, struct bl_error 
     struct scanning *s = context;
     struct worker *w = worker;
     struct bl_batch *batch = batch_;
-    struct bl_meter meter = {.sum = &s->parts, .item = w->item};
+    struct bl_meter meter = {.sum = &s->weight, .item = w->item};
     if (s->scan->workers <= 1) {
         meter.tick = scan_tick;
         meter.sink = s;
     }
-    bl_batch_count(batch, s->scan, &w->env, w->counter, &meter);
+    bl_batch_count(batch, s->scan, &w->env, w->counter, &meter, &s->weights);
     batch->needed = s->is_limited ? 0 : w->reservation.needed;
     bl_reservation_release(&w->reservation);
     return BL_OK;
@@ -331,6 +332,8 @@ static int scan_run(struct scanning *s, struct bl_error *e)
     int code = s->item ? scan_make_rules(s, e) : bl_error_memory(e);
     if (code)
         goto out;
+    if (scan->tick)
+        bl_weights_init(&s->weights, scan->files, scan->kind, scan->base, scan->task, scan->tasks ? scan->tasks : 1);
     code = scan_write_header(s, e);
     if (!code)
         code = bl_pipeline_run(&stages, s, scan->workers, scan->workers * SLOTS_PER_WORKER, scan->env->cancel, e);
