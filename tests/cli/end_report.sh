@@ -35,6 +35,41 @@ test_a_long_video_that_holds_a_run_up_is_named() {
     is True "$(run '0 < run["waited_for"]["seconds"] <= run["seconds"]["writing"]')"
 }
 
+# slowly PART MILLISECONDS COMMAND...: each read of files whose names have the part takes so long; see tests/laws/preload.c.
+slowly() {
+    case $BLOAD in */build/*san/*) skip 'a sanitizer is to be the first library' ;; esac
+    [ -e slow.so ] || "${CC:-cc}" -std=gnu17 -D_GNU_SOURCE -O1 -shared -fPIC -o slow.so "$BLOAD_ROOT/tests/laws/preload.c" -ldl
+    LD_PRELOAD=$PWD/slow.so LAWS_PATH=$1 LAWS_SLOW=$2 "$BLOAD" "${@:3}"
+}
+
+test_a_slow_disk_is_told_from_a_slow_decoder() {
+    mkdir v
+    for i in 1 2 3; do cp "$(fixture h264-30.mp4)" v/$i.mp4; done
+    expect 0 slowly .mp4 120 pack v -T 30 --size 16x16 -j 1 --json -o d
+    is reading "$(run 'run["limit"]')"
+    is True "$(run 'run["limit_share"] > 0.7')"
+    # What a machine cannot tell apart is called so, see base/processor_time.c.
+    cp "$(fixture h264-hd-400.mp4)" v/long.mp4
+    expect 0 bload pack v -T longest --size 64x64 -j 1 --json -o e
+    case $(run 'run["limit"]') in decoder | inputs) ;; *) fail "$(cat "$OUT")" ;; esac
+}
+
+# While a video is read from a slow disk, pack says that it waits for it; in the end, how long.
+test_pack_names_the_file_that_it_waits_for() {
+    mkdir v
+    cp "$(fixture h264-30.mp4)" v/slow.mp4
+    for i in 1 2 3; do cp "$(fixture h264-30.mp4)" v/$i.mp4; done
+    bload scan -q v -o t.tsv
+    expect 0 slowly slow.mp4 1400 pack --sequences t.tsv -T 30 --size 16x16 -j 2 --progress json --json -o d
+    grep -q '^{"stage": "pack", .*"file": "v/slow.mp4"}' "$ERR" || fail "$(cat "$ERR")"
+    ! grep -q '^{"stage": "pack", .*"file": "v/[123]' "$ERR" || fail "$(cat "$ERR")"
+    grep -q '^{"stage": "pack", "done": 4,.*"file": null}' "$ERR" || fail "$(cat "$ERR")"
+    is 'file v/slow.mp4' "$(run 'run["limit"] + " " + run["waited_for"]["file"]')"
+    is True "$(run '6 < run["waited_for"]["seconds"] <= run["seconds"]["writing"]')"
+    grep -qE '^bload: time: .*[0-9.]+ s writing' "$ERR" || fail "$(cat "$ERR")"
+    grep -qE '^bload: limit: waiting for single files, [0-9]+ % of the time; waited for v/slow.mp4, which took [67]\.[0-9] s$' "$ERR" || fail "$(cat "$ERR")"
+}
+
 test_compressing_may_be_the_limit() {
     cp "$(fixture h264-30.mp4)" a.mp4
     expect 0 bload pack a.mp4 --size 256x256 -T 30 -j 1 --compress zstd:19 --json -o d
