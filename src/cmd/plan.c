@@ -189,7 +189,7 @@ static void plan_tick(void *planning)
     struct planning *p = planning;
     if (p->progress.total)
         p->progress.done = atomic_load(&p->made);
-    if (bl_progress_seconds(&p->progress) >= BL_PROGRESS_PLAN)
+    if (bl_progress_seconds(&p->progress) >= BL_PROGRESS_LATE)
         bl_progress_bar_tick(&p->printer.bar, &p->progress);
 }
 

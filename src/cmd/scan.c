@@ -262,14 +262,29 @@ static int scan_fill(void *context, struct bl_output *out, struct bl_error *e)
     return code;
 }
 
+static void scan_on_choice(void *sink, int64_t row, int64_t rows)
+{
+    struct scan *scan = sink;
+    if (!row)
+        bl_progress_start(&scan->progress, "choose", "sequences", NULL, rows);
+    scan->progress.done = row;
+    if (bl_progress_seconds(&scan->progress) >= BL_PROGRESS_LATE)
+        bl_progress_bar_tick(&scan->bar, &scan->progress);
+}
+
 /* Writes the table, or the subset of it; then the counts are those of the subset. */
 static int scan_write(const struct bl_cmd *cmd, struct scan *scan, const struct bl_scan *job, struct bl_output *out,
                       struct bl_error *e)
 {
     struct filling filling = {scan, job};
-    struct bl_subset subset = {
-        .options = &scan->subset, .base = job->base, .kind = job->kind, .cancel = job->env->cancel};
+    struct bl_subset subset = {.options = &scan->subset,
+                               .base = job->base,
+                               .kind = job->kind,
+                               .cancel = job->env->cancel,
+                               .tick = scan_on_choice,
+                               .sink = scan};
     int code = bl_subset_run(&subset, NULL, scan_fill, &filling, out, e);
+    bl_progress_bar_end(&scan->bar);
     if (code || !bl_subset_is_given(&scan->subset))
         goto out;
     subset.found.totals.total = scan->found.totals.total;

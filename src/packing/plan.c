@@ -102,7 +102,7 @@ static int plan_resolve_T(struct bl_packing *p, int64_t *T, struct bl_error *e)
 static void plan_tick(void *packing)
 {
     struct bl_packing *p = packing;
-    if (bl_progress_seconds(&p->progress) >= BL_PROGRESS_PLAN)
+    if (bl_progress_seconds(&p->progress) >= BL_PROGRESS_LATE)
         bl_packing_progress_tick(p);
 }
 

@@ -60,12 +60,22 @@ static void lengths_set_stored(struct bl_view_job *job)
                             bl_text_plural(a, missing, "sequence is|sequences are"), bl_text_count(b, steps));
 }
 
+static void table_on_choice(void *view_job, int64_t row, int64_t rows)
+{
+    struct bl_view_job *job = view_job;
+    if (!row)
+        bl_progress_start(&job->progress, "choose", "sequences", NULL, rows);
+    job->progress.done = row;
+    if (job->request->tick && bl_progress_seconds(&job->progress) >= BL_PROGRESS_LATE)
+        job->request->tick(job->request->sink, &job->progress);
+}
+
 /* Opens the tables of the sources as one, whose rows are those of the subset. */
 static int table_open(struct bl_view_job *job, struct bl_error *e)
 {
     const struct bl_view_request *r = job->request;
     struct bl_sequences_columns columns = bl_plan_columns_wanted(r->group_by, r->options);
-    struct bl_subset subset = {.options = r->subset};
+    struct bl_subset subset = {.options = r->subset, .tick = table_on_choice, .sink = job};
     size_t count = (size_t)r->count;
     columns.may_repeat = true;
     char **path = calloc(count, sizeof *path);
@@ -153,7 +163,7 @@ static int planner_make(void *view_job, struct bl_error *e)
 static void planner_tick(void *view_job)
 {
     struct bl_view_job *job = view_job;
-    if (bl_progress_seconds(&job->progress) >= BL_PROGRESS_PLAN)
+    if (bl_progress_seconds(&job->progress) >= BL_PROGRESS_LATE)
         plans_tick(job, 0);
 }
 

@@ -20,8 +20,8 @@ struct bl_progress {
     double started;      /* start time in seconds of a monotonic clock */
 };
 
-/* Seconds after which a plan is shown to be under way. */
-#define BL_PROGRESS_PLAN 1.0
+/* Seconds after which a stage is shown that mostly takes less: a plan, a subset. */
+#define BL_PROGRESS_LATE 1.0
 
 void bl_progress_start(struct bl_progress *progress, const char *what, const char *unit, const char *step,
                        int64_t total);

@@ -70,6 +70,16 @@ test_pack_names_the_file_that_it_waits_for() {
     grep -qE '^bload: limit: waiting for single files, [0-9]+ % of the time; waited for v/slow.mp4, which took [67]\.[0-9] s$' "$ERR" || fail "$(cat "$ERR")"
 }
 
+# The files of --dedup are compared whole; while that lasts, it is shown.
+test_choosing_sequences_shows_how_far_it_is() {
+    for i in 1 2 3; do cp "$(fixture h264-hd-400.mp4)" $i.mp4; done
+    expect 0 slowly 2.mp4 8 scan . --dedup -o t.tsv --progress json
+    grep -q '^{"stage": "choose", "done": 2, "total": 3, "unit": "sequences",' "$ERR" || fail "$(cat "$ERR")"
+    is 2 "$(grep -c dropped t.tsv)"
+    expect 0 bload scan 1.mp4 2.mp4 --dedup -o t.tsv --progress json
+    ! grep -q choose "$ERR" || fail "$(cat "$ERR")"
+}
+
 test_compressing_may_be_the_limit() {
     cp "$(fixture h264-30.mp4)" a.mp4
     expect 0 bload pack a.mp4 --size 256x256 -T 30 -j 1 --compress zstd:19 --json -o d
