@@ -116,6 +116,7 @@ static int plan_make(struct bl_packing *p, struct bl_error *e)
     bl_packing_progress_begin(p, "plan", "plans", NULL, 0);
     int code = bl_aside_run(&aside, e);
     bl_packing_progress_end(p);
+    bl_heartbeat_set_phase(&p->heartbeat, "plan"); /* what follows reports no progress, and may take long */
     return code;
 }
 
