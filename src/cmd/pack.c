@@ -296,7 +296,9 @@ static int pack_step(struct pack *p, enum bl_run_stage stage, int (*step)(struct
 static int pack_build(struct pack *p, struct bl_error *e)
 {
     bl_run_times_set_kind(&p->times, p->inputs.set.kind, p->inputs.set.kind_config);
+    double begun = bl_progress_now();
     int code = bl_packing_open(&p->packing, &p->request, e);
+    p->times.stage[p->request.repair ? BL_RUN_VERIFYING : BL_RUN_LISTING] += bl_progress_now() - begun;
     if (code || bl_packing_is_complete(p->packing))
         return code;
     code = pack_step(p, BL_RUN_SCANNING, bl_packing_table, e);

@@ -11,17 +11,17 @@ static const struct {
 } limits[BL_LIMITS] = {
     [BL_LIMIT_NONE] = {NULL, "nothing"},
     [BL_LIMIT_LISTING] = {"listing", "listing the inputs"},
-    [BL_LIMIT_READING] = {"reading", "reading the inputs"},
+    [BL_LIMIT_READING] = {"reading", "reading"},
     [BL_LIMIT_DECODER] = {"decoder", "decoding"},
     [BL_LIMIT_TOKENIZER] = {"tokenizer", "tokenizing"},
-    [BL_LIMIT_PROCESSOR] = {"processor", "the processor"},
-    [BL_LIMIT_INPUTS] = {"inputs", "reading and decoding the inputs"},
+    [BL_LIMIT_PROCESSOR] = {"processor", "computing"},
+    [BL_LIMIT_INPUTS] = {"inputs", "reading and decoding"},
     [BL_LIMIT_ENCODER] = {"encoder", "encoding and compressing"},
     [BL_LIMIT_MEMORY] = {"memory", "waiting for memory to decode with"},
     [BL_LIMIT_FILE] = {"file", "waiting for single files"},
     [BL_LIMIT_BLOCK] = {"block", "waiting for single blocks"},
     [BL_LIMIT_DISK] = {"disk", "writing to the disk"},
-    [BL_LIMIT_TABLE] = {"table", "making the table"},
+    [BL_LIMIT_TABLE] = {"table", "tables"},
     [BL_LIMIT_SCATTER] = {"scatter", "scattering sequences by shards"},
     [BL_LIMIT_PLANNING] = {"planning", "planning"},
     [BL_LIMIT_FINISHING] = {"finishing", "finishing"},
@@ -39,7 +39,7 @@ const char *bl_limit_text(enum bl_limit limit)
 
 const char *bl_run_stage_name(enum bl_run_stage stage)
 {
-    static const char *const names[] = {"listing", "scanning", "planning", "writing", "finishing"};
+    static const char *const names[] = {"listing", "scanning", "planning", "writing", "finishing", "verifying"};
     return names[stage];
 }
 
@@ -64,6 +64,7 @@ void bl_run_times_free(struct bl_run_times *times)
 {
     bl_work_free(&times->scan);
     bl_work_free(&times->write);
+    bl_work_free(&times->verify);
 }
 
 /* Takes what there is of it from *left. */
@@ -116,6 +117,8 @@ struct bl_bottleneck bl_bottleneck_find(const struct bl_run_times *t)
     sum[BL_LIMIT_FINISHING] = stage[BL_RUN_FINISHING];
     double scan = limits_add_stage(sum, stage[BL_RUN_SCANNING], &t->scan, BL_LIMIT_TABLE, BL_LIMIT_TABLE);
     double write = limits_add_stage(sum, stage[BL_RUN_WRITING], &t->write, BL_LIMIT_DISK, BL_LIMIT_SCATTER);
+    double verify = limits_add_stage(sum, stage[BL_RUN_VERIFYING], &t->verify, BL_LIMIT_PROCESSOR, BL_LIMIT_TABLE);
+    limits_add_work(sum, verify, &t->verify, BL_LIMIT_PROCESSOR, false);
     limits_add_work(sum, scan, &t->scan, t->scan_computes, t->on_gpu);
     limits_add_work(sum, write, &t->write, t->write_computes, t->on_gpu);
     for (int limit = BL_LIMIT_NONE + 1; limit < BL_LIMITS; limit++) {

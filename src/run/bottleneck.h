@@ -5,7 +5,15 @@
 #include "base/work.h"
 #include "kind/kind.h"
 
-enum bl_run_stage { BL_RUN_LISTING, BL_RUN_SCANNING, BL_RUN_PLANNING, BL_RUN_WRITING, BL_RUN_FINISHING, BL_RUN_STAGES };
+enum bl_run_stage {
+    BL_RUN_LISTING,
+    BL_RUN_SCANNING,
+    BL_RUN_PLANNING,
+    BL_RUN_WRITING,
+    BL_RUN_FINISHING,
+    BL_RUN_VERIFYING,
+    BL_RUN_STAGES
+};
 
 enum bl_limit {
     BL_LIMIT_NONE,
@@ -30,7 +38,7 @@ enum bl_limit {
 /* Seconds; begin with {0}, end with bl_run_times_free. */
 struct bl_run_times {
     double stage[BL_RUN_STAGES];
-    struct bl_work scan, write;                  /* of the pipelines of these stages */
+    struct bl_work scan, write, verify;          /* of the pipelines of these stages */
     enum bl_limit scan_computes, write_computes; /* what their workers need a processor for */
     bool on_gpu;                                 /* where decoders wait, they wait for a GPU */
 };

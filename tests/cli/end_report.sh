@@ -18,12 +18,13 @@ pack_slowly() {
 }
 
 test_one_slow_file_is_named() {
-    expect 0 pack_slowly 1.2 d -j 2 --json
+    expect 0 pack_slowly 2.5 d -j 2 --json
     is 'file -' "$(run 'run["limit"] + " " + run["waited_for"]["file"]')"
-    is True "$(run '1.1 < run["waited_for"]["seconds"] <= run["seconds"]["scanning"] and run["limit_share"] > 0.5')"
+    is True "$(run '2 < run["waited_for"]["seconds"] <= run["seconds"]["scanning"] + 0.01')"
     # A single worker reads, or waits; on a machine that does not tell which, that is all that is said.
-    expect 0 pack_slowly 1.2 e -j 1 --json
-    is True "$(run 'run["limit"] in ("reading", "inputs") and not run["waited_for"]')"
+    expect 0 pack_slowly 2.5 e -j 1 --json
+    case $(run 'run["limit"]') in reading | inputs) ;; *) fail "$(cat "$OUT")" ;; esac
+    is None "$(run 'run["waited_for"]')"
 }
 
 test_a_long_video_that_holds_a_run_up_is_named() {

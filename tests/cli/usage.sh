@@ -369,7 +369,7 @@ assert made == info, made
 assert list(run) == ["seconds", "limit", "limit_share", "waited_for"], run
 seconds = run["seconds"]
 total = seconds.pop("all")
-assert list(seconds) == ["listing", "scanning", "planning", "writing", "finishing"], seconds
+assert list(seconds) == ["listing", "scanning", "planning", "writing", "finishing", "verifying"], seconds
 assert abs(sum(seconds.values()) - total) < 0.01, run
 for stage, time in seconds.items():
     assert time >= 0 and (stage in sys.argv[2:] or not time), run

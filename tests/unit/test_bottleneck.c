@@ -112,8 +112,8 @@ END_TEST
 
 START_TEST(whole_stages_may_be_the_limit)
 {
-    static const enum bl_limit limits[] = {BL_LIMIT_LISTING, BL_LIMIT_TABLE, BL_LIMIT_PLANNING, BL_LIMIT_SCATTER,
-                                           BL_LIMIT_FINISHING};
+    static const enum bl_limit limits[] = {BL_LIMIT_LISTING, BL_LIMIT_TABLE,     BL_LIMIT_PLANNING,
+                                           BL_LIMIT_SCATTER, BL_LIMIT_FINISHING, BL_LIMIT_TABLE};
     for (int stage = 0; stage < BL_RUN_STAGES; stage++) {
         struct bl_run_times t = {0};
         check(&t, BL_LIMIT_NONE, 0);
