@@ -4,6 +4,7 @@
 #define BL_REPORT_H
 
 #include "packing/compare_row.h"
+#include "report/rank_table.h"
 #include "report/tally.h"
 #include "store/info.h"
 #include "store/sequences.h"
@@ -22,6 +23,7 @@ struct bl_report {
     struct bl_plan_info row[BL_REPORT_ROWS];
     int rows_compared;                 /* 0: of views, whose plans take parts of their sources */
     int64_t fill[BL_REPORT_FILLS + 1]; /* blocks by their steps of T: range i of 20, and those that are full */
+    struct bl_rank_table ranks;        /* of a dataset or view with several; else without ranks */
     struct bl_tally reasons;           /* status, tab, reason with "N" for numbers */
     struct bl_tally folders, sources;  /* rows by folder, and by file */
     struct bl_tally made;              /* ok rows by kind, tab, sampling, tab, decoder */
