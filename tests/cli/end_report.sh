@@ -36,14 +36,19 @@ test_a_long_video_that_holds_a_run_up_is_named() {
     is True "$(run '0 < run["waited_for"]["seconds"] <= run["seconds"]["writing"]')"
 }
 
+# Makes the library of the next one.
+slow_reads() {
+    case $BLOAD in */build/*san/*) skip 'a sanitizer is to be the first library' ;; esac
+    "${CC:-cc}" -std=gnu17 -D_GNU_SOURCE -O1 -shared -fPIC -o slow.so "$BLOAD_ROOT/tests/laws/preload.c" -ldl
+}
+
 # slowly PART MILLISECONDS COMMAND...: each read of files whose names have the part takes so long; see tests/laws/preload.c.
 slowly() {
-    case $BLOAD in */build/*san/*) skip 'a sanitizer is to be the first library' ;; esac
-    [ -e slow.so ] || "${CC:-cc}" -std=gnu17 -D_GNU_SOURCE -O1 -shared -fPIC -o slow.so "$BLOAD_ROOT/tests/laws/preload.c" -ldl
     LD_PRELOAD=$PWD/slow.so LAWS_PATH=$1 LAWS_SLOW=$2 "$BLOAD" "${@:3}"
 }
 
 test_a_slow_disk_is_told_from_a_slow_decoder() {
+    slow_reads
     mkdir v
     for i in 1 2 3; do cp "$(fixture h264-30.mp4)" v/$i.mp4; done
     expect 0 slowly .mp4 120 pack v -T 30 --size 16x16 -j 1 --json -o d
@@ -57,6 +62,7 @@ test_a_slow_disk_is_told_from_a_slow_decoder() {
 
 # While a video is read from a slow disk, pack says that it waits for it; in the end, how long.
 test_pack_names_the_file_that_it_waits_for() {
+    slow_reads
     mkdir v
     cp "$(fixture h264-30.mp4)" v/slow.mp4
     for i in 1 2 3; do cp "$(fixture h264-30.mp4)" v/$i.mp4; done
@@ -73,6 +79,7 @@ test_pack_names_the_file_that_it_waits_for() {
 
 # The files of --dedup are compared whole; while that lasts, it is shown.
 test_choosing_sequences_shows_how_far_it_is() {
+    slow_reads
     for i in 1 2 3; do cp "$(fixture h264-hd-400.mp4)" $i.mp4; done
     expect 0 slowly 2.mp4 8 scan . --dedup -o t.tsv --progress json
     grep -q '^{"stage": "choose", "done": 2, "total": 3, "unit": "sequences",' "$ERR" || fail "$(cat "$ERR")"
