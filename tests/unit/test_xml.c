@@ -1,4 +1,4 @@
-#include "report/xml.h"
+#include "show/xml.h"
 
 #include <string.h>
 
@@ -70,5 +70,5 @@ static void add(TCase *tests)
 
 int main(void)
 {
-    return unit_run("report_xml", add);
+    return unit_run("xml", add);
 }

@@ -53,5 +53,5 @@ static void add(TCase *tests)
 
 int main(void)
 {
-    return unit_run("report_rank_table", add);
+    return unit_run("rank_table", add);
 }

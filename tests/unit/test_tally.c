@@ -72,5 +72,5 @@ static void add(TCase *tests)
 
 int main(void)
 {
-    return unit_run("report_tally", add);
+    return unit_run("tally", add);
 }
