@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/pipe_copy.h"
 #include "base/text.h"
+#include "cmd/end_report.h"
 #include "cmd/events.h"
 #include "cmd/length_source.h"
 #include "cmd/summary.h"
@@ -30,6 +31,7 @@ struct pack {
     struct bl_pipe_copy copy;                /* of the table given by --sequences, if that is a pipe */
     struct bl_event_printer printer;
     struct bl_packing *packing;
+    struct bl_run_times times;
 };
 
 static const struct bl_option table[] = {
@@ -234,7 +236,7 @@ static void pack_print_summary(const struct pack *p, const struct bl_packing_res
         bl_cmd_print("%.3f hours, read at %.0f times real time",
                      (double)(r->plan->steps - r->plan->deleted) * (double)den / (double)num / 3600,
                      r->rate * (double)den / (double)num);
-    bl_summary_finished(r->finished);
+    bl_summary_finished(r->finished, p->output);
     bl_inputs_print_suppressed(&p->inputs, r->finished->empty, r->suppressed);
     bl_summary_left_out(&r->table->left_out);
     if (r->attributes)
@@ -273,25 +275,42 @@ static void pack_print_result(const struct pack *p)
         pack_print_task(p, &result, steps);
     else
         pack_print_summary(p, &result, steps);
+    bl_end_report_print_times(&p->times);
+    if (p->request.task.set && !result.repaired)
+        bl_end_report_print_next("finish", p->output, " when all tasks are done, which bload status shows");
+    else if (!result.repaired)
+        bl_end_report_print_next("verify", p->output, "");
 }
 
 /* --- the command ------------------------------------------------------------------------------------------------ */
 
+static int pack_step(struct pack *p, enum bl_run_stage stage, int (*step)(struct bl_packing *, struct bl_error *),
+                     struct bl_error *e)
+{
+    double begun = bl_progress_now();
+    int code = step(p->packing, e);
+    p->times.stage[stage] += bl_progress_now() - begun;
+    return code;
+}
+
 static int pack_build(struct pack *p, struct bl_error *e)
 {
+    bl_run_times_set_kind(&p->times, p->inputs.set.kind, p->inputs.set.kind_config);
+    double begun = bl_progress_now();
     int code = bl_packing_open(&p->packing, &p->request, e);
+    p->times.stage[p->request.repair ? BL_RUN_VERIFYING : BL_RUN_LISTING] += bl_progress_now() - begun;
     if (code || bl_packing_is_complete(p->packing))
         return code;
-    code = bl_packing_table(p->packing, e);
+    code = pack_step(p, BL_RUN_SCANNING, bl_packing_table, e);
     if (code || bl_packing_is_complete(p->packing))
         return code;
-    code = bl_packing_plan(p->packing, e);
+    code = pack_step(p, BL_RUN_PLANNING, bl_packing_plan, e);
     if (code || bl_packing_is_complete(p->packing))
         return code;
-    code = bl_packing_write(p->packing, e);
+    code = pack_step(p, BL_RUN_WRITING, bl_packing_write, e);
     if (code)
         return code;
-    code = bl_packing_finish(p->packing, e);
+    code = pack_step(p, BL_RUN_FINISHING, bl_packing_finish, e);
     if (!code && !p->printer.bar.quiet)
         pack_print_result(p);
     return code;
@@ -318,10 +337,13 @@ static int pack_run(struct bl_cmd *cmd, struct pack *p)
     p->request.workers = bl_cmd_workers(&cmd->common);
     p->request.cancel = &cmd->cancel;
     p->request.events = bl_event_printer_events(&p->printer);
+    p->request.times = &p->times;
+    double begun = bl_progress_now();
     code = pack_find_inputs(cmd, p);
+    p->times.stage[BL_RUN_LISTING] = bl_progress_now() - begun;
     if (!code)
         code = pack_build(p, &cmd->error);
-    return code || !p->json ? code : bl_cmd_write_info(p->output, &cmd->error);
+    return code || !p->json ? code : bl_cmd_write_info(p->output, &p->times, &cmd->error);
 }
 
 static void pack_free(struct pack *p)
@@ -330,6 +352,7 @@ static void pack_free(struct pack *p)
     bl_inputs_free(&p->inputs);
     bl_pipe_copy_close(&p->copy);
     bl_view_close(&p->view);
+    bl_run_times_free(&p->times);
     free(p->output);
     free(p->sequences);
     free(p->plan);

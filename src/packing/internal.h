@@ -54,6 +54,7 @@ struct bl_packing {
     struct bl_progress progress; /* of the present stage */
     struct bl_progress run;      /* of the whole run, for its rate */
     int64_t steps;               /* read in this run */
+    struct bl_run_times times;   /* if the request has none */
 };
 
 /* --- events (report.c) ----------------------------------------------------------------------------------------- */

@@ -133,6 +133,8 @@ int bl_packing_open(struct bl_packing **packing, const struct bl_packing_request
     if (!p)
         return bl_error_memory(e);
     p->request = *request;
+    if (!p->request.times)
+        p->request.times = &p->times;
     p->state = (struct bl_state)BL_STATE_NONE;
     p->workers = request->workers;
     p->env.cancel = request->cancel;
@@ -168,6 +170,7 @@ void bl_packing_close(struct bl_packing *p)
     bl_buffer_free(&p->unused);
     bl_sequences_close(&p->table);
     bl_buffer_free(&p->identity);
+    bl_run_times_free(&p->times);
     free(p->failed);
     free(p);
 }

@@ -13,6 +13,7 @@
 #include "base/option.h"
 #include "packing/input_set.h"
 #include "plan/options.h"
+#include "run/bottleneck.h"
 #include "run/finish.h"
 #include "run/heartbeat.h"
 #include "run/options.h"
@@ -51,6 +52,7 @@ struct bl_packing_request {
     int workers;
     struct bl_cancel *cancel;
     struct bl_packing_events events;
+    struct bl_run_times *times; /* where the time of workers goes is added here; or NULL */
 };
 
 struct bl_packing;
