@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "packing/fault_counts.h"
 
 /* From these on a run is long. */
 #define LONG_BYTES ((int64_t)1 << 30)
@@ -97,6 +98,17 @@ static void forecast_print_time(const struct bl_forecast *f)
     forecast_print_line(&line);
 }
 
+/* What the scan found; more may fail when it is read. */
+static void forecast_print_faults(const struct bl_forecast *f)
+{
+    const struct bl_fault_counts counts = {.skipped = f->fault_count - f->damaged, .damaged = f->damaged};
+    struct bl_buffer line = {0};
+    bl_fault_counts_append(&line, &counts);
+    if (line.size)
+        bl_buffer_text(&line, ": a run would end with status 3");
+    forecast_print_line(&line);
+}
+
 void bl_forecast_print(const char *dir, const struct bl_forecast *f)
 {
     char a[BL_PLURAL_SIZE], b[32], c[32];
@@ -108,6 +120,7 @@ void bl_forecast_print(const char *dir, const struct bl_forecast *f)
     forecast_print_time(f);
     if (f->sample_failed)
         bl_cmd_print("%s of the sample could not be read", bl_text_plural(a, f->sample_failed, "sequence"));
+    forecast_print_faults(f);
     bl_cmd_print("a dry run: %s",
                  f->begun ? "nothing was written; a run would resume what is there" : "nothing was written");
 }

@@ -291,17 +291,6 @@ static void pack_print_result(const struct pack *p)
 
 /* --- the command ------------------------------------------------------------------------------------------------ */
 
-/* What the scan found; more may fail when it is read. */
-static void pack_print_faults(const struct bl_sequences *table)
-{
-    const struct bl_fault_counts counts = bl_fault_counts_of(table);
-    struct bl_buffer text = {0};
-    bl_fault_counts_append(&text, &counts);
-    if (text.size && !text.failed)
-        bl_cmd_print("%s: a run would end with status 3", text.data);
-    bl_buffer_free(&text);
-}
-
 /* A dry run's answer. */
 static int pack_forecast(struct pack *p, struct bl_error *e)
 {
@@ -314,7 +303,6 @@ static int pack_forecast(struct pack *p, struct bl_error *e)
     if (!p->printer.bar.quiet) {
         bl_summary_plan(r.plan, r.plan_info);
         bl_forecast_print(p->output, &forecast);
-        pack_print_faults(r.table);
         pack_print_table(p, &r, 0);
     }
     code = p->json ? bl_forecast_write_json(&forecast, e) : BL_OK;
