@@ -116,6 +116,7 @@ static struct bl_pack_params forecast_params(struct bl_packing *p)
                                    .format = &p->format,
                                    .values = &p->values,
                                    .pad_repeat = p->request.options->pad == BL_PAD_REPEAT,
+                                   .workers = p->workers > 1 ? p->workers : 1,
                                    .memory = p->memory,
                                    .view = p->request.view,
                                    .env = &p->env};

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "run/assembler.h"
-#include "run/copier.h"
+#include "run/pipeline.h"
 #include "run/progress.h"
+#include "run/shard_worker.h"
 #include "store/folders.h"
 #include "store/layout.h"
 #include "store/shard_writer.h"
@@ -17,7 +17,15 @@
 #define BLOCK_BYTES ((int64_t)16 << 20)
 #define BLOCK_STEPS 64
 
-#define SAMPLE_BYTES ((int64_t)256 << 20) /* of all blocks, at most */
+#define SAMPLE_BYTES ((int64_t)512 << 20) /* of all blocks, at most */
+
+/* A block under way. They are of a fixed pool, one for each worker. */
+struct sample_job {
+    struct bl_block block;
+    struct bl_sample_block taken;
+    struct bl_outcomes outcomes;
+    struct sample_job *next;
+};
 
 /* What taking a sample needs. */
 struct sampling {
@@ -31,13 +39,18 @@ struct sampling {
     int bits;       /* so many */
     double begun, seconds;
     struct bl_memory_budget memory;
-    struct bl_assembler *assembler; /* these two, */
-    struct bl_codec *codec;
-    struct bl_copier *copier; /* or this one */
-    struct bl_compressor *compressor;
-    struct bl_block block;
-    struct bl_outcomes outcomes;
-    atomic_llong read; /* steps; nobody asks for them */
+    struct sample_job *job; /* [workers] */
+    struct sample_job *free;
+    /* A round: */
+    struct bl_shard_writer *shard; /* or NULL: there is nothing to encode */
+    size_t next;                   /* block */
+    atomic_llong read;             /* steps; nobody asks for them */
+};
+
+/* A worker; its first block takes longer. */
+struct sample_worker {
+    struct bl_shard_worker *worker;
+    bool is_warm;
 };
 
 bool bl_sample_is_needed_for_bytes(const struct bl_format *format)
@@ -111,7 +124,8 @@ static int64_t sample_step_bytes(const struct bl_format *format)
 static void sample_set_format(struct sampling *s)
 {
     const struct bl_plan *all = s->of->plan;
-    int64_t T = BLOCK_BYTES / sample_step_bytes(s->of->format);
+    int64_t most = SAMPLE_BYTES / s->of->workers;
+    int64_t T = (most < BLOCK_BYTES ? most : BLOCK_BYTES) / sample_step_bytes(s->of->format);
     T = T > BLOCK_STEPS ? T : BLOCK_STEPS;
     s->format = *s->of->format;
     s->format.T = all->T < T ? all->T : T;
@@ -124,14 +138,18 @@ static void sample_set_format(struct sampling *s)
         s->bits++;
 }
 
-static int sample_open_worker(struct sampling *s, struct bl_error *e)
+static int sample_make_pool(struct sampling *s, struct bl_error *e)
 {
-    const struct bl_pack_params *pack = &s->pack;
-    int code = pack->view ? bl_copier_open(&s->copier, pack, e) : bl_assembler_open(&s->assembler, pack, &s->memory, e);
-    if (!code && !pack->view)
-        code = bl_codec_open(pack->format, pack->pad_repeat, &s->codec, e);
-    if (!code && pack->format->compressed)
-        code = bl_compressor_open(pack->format->level, &s->compressor, e);
+    s->job = calloc((size_t)s->pack.workers, sizeof *s->job);
+    int code = s->job ? BL_OK : bl_error_memory(e);
+    for (int i = 0; i < s->pack.workers && !code; i++) {
+        struct sample_job *job = &s->job[i];
+        code = s->pack.env->isolation ? bl_block_make_shared(&job->block, &s->format, e)
+                                      : bl_block_make(&job->block, &s->format, true, e);
+        job->block.values = s->pack.values;
+        job->next = s->free;
+        s->free = job;
+    }
     return code;
 }
 
@@ -141,96 +159,143 @@ static int sample_open(struct sampling *s, struct bl_error *e)
     s->pack = *s->of;
     s->pack.plan = &s->plan;
     s->pack.format = &s->format;
-    s->pack.workers = 1;
     s->pack.scatter = NULL;
     bl_memory_budget_init(&s->memory, s->pack.memory);
     int code = plan_make_room(s, e);
-    if (code)
-        return code;
-    code = s->pack.env->isolation ? bl_block_make_shared(&s->block, &s->format, e)
-                                  : bl_block_make(&s->block, &s->format, true, e);
-    s->block.values = s->pack.values;
-    return code ? code : sample_open_worker(s, e);
+    return code ? code : sample_make_pool(s, e);
 }
 
 static void sample_close(struct sampling *s)
 {
-    bl_assembler_close(s->assembler);
-    bl_codec_close(s->codec);
-    bl_copier_close(s->copier);
-    if (s->compressor)
-        bl_compressor_close(s->compressor);
-    bl_block_free(&s->block);
-    bl_outcomes_free(&s->outcomes);
+    for (int i = 0; s->job && i < s->pack.workers; i++) {
+        bl_block_free(&s->job[i].block);
+        bl_outcomes_free(&s->job[i].outcomes);
+    }
+    free(s->job);
     bl_plan_free(&s->plan);
     bl_memory_budget_free(&s->memory);
 }
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
 
-static int block_fill(struct sampling *s, struct bl_shard_writer *shard, struct bl_error *e)
+static void sample_worker_close(void *worker)
 {
-    struct bl_meter meter = {.sum = &s->read};
-    if (s->copier)
-        return bl_copier_fill(s->copier, shard, &s->block, 1, &meter, e);
-    int code = bl_assembler_fill(s->assembler, &s->block, 1, &meter, &s->outcomes, e);
-    return code || !shard ? code : bl_shard_writer_encode_block(shard, &s->block, s->codec, e);
+    struct sample_worker *w = worker;
+    if (w->worker)
+        bl_shard_worker_close(w->worker);
+    free(w);
 }
 
-static int block_take(struct sampling *s, struct bl_shard_writer *shard, int64_t b, struct bl_error *e)
+static int sample_worker_open(void *context, void **worker, struct bl_error *e)
 {
-    struct bl_sample *sample = s->sample;
-    struct bl_sample_block *taken = &sample->block[sample->blocks++];
-    *taken = (struct bl_sample_block){0};
-    bl_block_plan(&s->block, &s->format, &s->plan, s->of->table->length, b);
-    if (shard)
-        bl_shard_writer_place_blocks(shard, &s->block, 1);
-    for (int i = 0; i < s->block.num_sequences; i++)
-        taken->steps += s->block.length[i];
-    taken->stored = s->pack.pad_repeat ? s->format.T : taken->steps;
-    sample->sequences += s->block.num_sequences;
-    sample->steps += taken->steps;
-    double begun = bl_progress_now();
-    int code = block_fill(s, shard, e);
-    if (!code && shard)
-        code = bl_shard_writer_put_blocks(shard, &s->block, 1, s->compressor, e);
-    taken->seconds = bl_progress_now() - begun;
-    if (!code && shard)
-        taken->bytes = bl_shard_writer_block_bytes(shard, &s->block);
+    struct sampling *s = context;
+    struct sample_worker *w = calloc(1, sizeof *w);
+    int code = w ? bl_shard_worker_open(&w->worker, &s->pack, &s->memory, e) : bl_error_memory(e);
+    if (code)
+        free(w);
+    else
+        *worker = w;
     return code;
+}
+
+static int sample_produce(void *context, void **job_, struct bl_error *e)
+{
+    struct sampling *s = context;
+    (void)e;
+    if (s->next == s->plan.blocks)
+        return BL_OK;
+    struct sample_job *job = s->free;
+    s->free = job->next;
+    bl_block_plan(&job->block, &s->format, &s->plan, s->of->table->length, (int64_t)s->next++);
+    if (s->shard)
+        bl_shard_writer_place_blocks(s->shard, &job->block, 1);
+    *job_ = job;
+    return BL_OK;
+}
+
+static int sample_work(void *context, void *worker, void *job_, struct bl_error *e)
+{
+    struct sampling *s = context;
+    struct sample_worker *w = worker;
+    struct sample_job *job = job_;
+    struct bl_meter meter = {.sum = &s->read};
+    job->taken = (struct bl_sample_block){.is_first = !w->is_warm};
+    for (int i = 0; i < job->block.num_sequences; i++)
+        job->taken.steps += job->block.length[i];
+    job->taken.stored = s->pack.pad_repeat ? s->format.T : job->taken.steps;
+    double begun = bl_progress_now();
+    int code = bl_shard_worker_fill(w->worker, s->shard, &job->block, 1, &meter, &job->outcomes, e);
+    if (!code && s->shard)
+        code = bl_shard_writer_put_blocks(s->shard, &job->block, 1, w->worker->compressor, e);
+    job->taken.seconds = bl_progress_now() - begun;
+    if (!code && s->shard)
+        job->taken.bytes = bl_shard_writer_block_bytes(s->shard, &job->block);
+    w->is_warm = true;
+    return code;
+}
+
+static void sample_discard(void *context, void *job_)
+{
+    struct sampling *s = context;
+    struct sample_job *job = job_;
+    bl_outcomes_free(&job->outcomes);
+    job->next = s->free;
+    s->free = job;
+}
+
+static int sample_consume(void *context, void *job_, struct bl_error *e)
+{
+    struct sampling *s = context;
+    struct sample_job *job = job_;
+    (void)e;
+    s->sample->block[s->sample->blocks++] = job->taken;
+    s->sample->sequences += job->block.num_sequences;
+    s->sample->steps += job->taken.steps;
+    for (size_t i = 0; i < job->outcomes.count; i++)
+        s->sample->failed += job->outcomes.outcome[i].failed;
+    sample_discard(s, job);
+    return BL_OK;
 }
 
 /* --- rounds ----------------------------------------------------------------------------------------------------- */
 
-static int round_compress_header(struct sampling *s, struct bl_error *e)
+static int round_compress_header(struct sampling *s, struct bl_compressor *compressor, struct bl_error *e)
 {
     struct bl_layout layout;
     struct bl_frame frame = {0};
     int code = bl_layout_make(&layout, &s->format, 0, e);
     if (code)
         return code;
-    code = bl_compressor_frame(s->compressor, layout.header.data, layout.header.size, &frame, e);
+    code = bl_compressor_frame(compressor, layout.header.data, layout.header.size, &frame, e);
     s->sample->header = code ? 0 : frame.size;
     bl_frame_free(&frame);
     bl_layout_free(&layout);
     return code;
 }
 
-static int round_finish(struct sampling *s, struct bl_shard_writer *shard, int first, struct bl_error *e)
+/* Makes the shard, whose size tells what compressed tables take. */
+static int round_finish(struct sampling *s, int first, struct bl_error *e)
 {
     struct bl_shard_record record = {0};
-    int code = bl_shard_writer_finish(shard, s->compressor, NULL, 0, &record, e);
-    if (!code && s->compressor)
-        code = round_compress_header(s, e);
-    s->sample->tables += s->compressor ? record.bytes - s->sample->header : 0;
-    for (int b = first; b < s->sample->blocks && s->compressor; b++)
+    struct bl_compressor *compressor = NULL;
+    if (!s->format.compressed)
+        return BL_OK;
+    int code = bl_compressor_open(s->format.level, &compressor, e);
+    if (code)
+        return code;
+    code = bl_shard_writer_finish(s->shard, compressor, NULL, 0, &record, e);
+    if (!code)
+        code = round_compress_header(s, compressor, e);
+    s->sample->tables += record.bytes - s->sample->header;
+    for (int b = first; b < s->sample->blocks; b++)
         s->sample->tables -= s->sample->block[b].bytes;
+    bl_compressor_close(compressor);
     bl_shard_record_free(&record);
     return code;
 }
 
 /* Each round has a folder of its own. */
-static int round_open_shard(struct sampling *s, struct bl_shard_writer **shard, struct bl_error *e)
+static int round_open_shard(struct sampling *s, struct bl_error *e)
 {
     char name[32];
     if (!bl_sample_is_needed_for_bytes(&s->format))
@@ -239,45 +304,56 @@ static int round_open_shard(struct sampling *s, struct bl_shard_writer **shard, 
     char *dir = bl_path_join(s->of->dir, name);
     int code = dir ? bl_folders_prepare(dir, e) : bl_error_memory(e);
     if (!code)
-        code = bl_shard_writer_open(&s->format, dir, 0, shard, e);
+        code = bl_shard_writer_open(&s->format, dir, 0, &s->shard, e);
     free(dir);
     return code;
 }
 
-static int round_run(struct sampling *s, int blocks, struct bl_error *e)
+static void round_plan(struct sampling *s, int blocks)
 {
-    struct bl_shard_writer *shard = NULL;
-    int first = s->sample->blocks;
-    s->plan.blocks = s->plan.pieces = 0;
+    s->plan.blocks = s->plan.pieces = s->next = 0;
     for (int b = 0; b < blocks; b++) {
-        int64_t next = sample_next_block(s);
-        if (next < 0)
+        int64_t block = sample_next_block(s);
+        if (block < 0)
             break;
-        plan_add_block(s, next);
+        plan_add_block(s, block);
     }
     s->format.blocks = s->format.blocks_per_shard = (int64_t)s->plan.blocks;
+}
+
+static int round_run(struct sampling *s, int blocks, struct bl_error *e)
+{
+    static const struct bl_stages stages = {.produce = sample_produce,
+                                            .open = sample_worker_open,
+                                            .close = sample_worker_close,
+                                            .work = sample_work,
+                                            .consume = sample_consume,
+                                            .discard = sample_discard};
+    int first = s->sample->blocks;
+    round_plan(s, blocks);
     if (!s->plan.blocks)
         return BL_OK;
-    int code = round_open_shard(s, &shard, e);
-    for (size_t b = 0; b < s->plan.blocks && !code; b++)
-        code = bl_cancelled(s->pack.env->cancel) ? BL_ECANCEL : block_take(s, shard, (int64_t)b, e);
-    if (!code && shard)
-        code = round_finish(s, shard, first, e);
-    bl_shard_writer_free(shard);
+    int code = round_open_shard(s, e);
+    if (!code)
+        code = bl_pipeline_run(&stages, s, s->pack.workers, s->pack.workers, s->pack.env->cancel, e);
+    if (!code && s->shard)
+        code = round_finish(s, first, e);
+    bl_shard_writer_free(s->shard);
+    s->shard = NULL;
     return code;
 }
 
-/* As many blocks as before, or what the time and the disk have room for. */
+/* One for each worker, then twice as many, or what the time and the disk have room for. */
 static int round_blocks(const struct sampling *s)
 {
     const struct bl_sample *sample = s->sample;
     double left = s->seconds - (bl_progress_now() - s->begun), spent = 0;
-    int64_t block = s->format.T * sample_step_bytes(&s->format);
-    int64_t blocks = sample->blocks ? sample->blocks : 1, room = SAMPLE_BYTES / (block ? block : 1) - sample->blocks;
+    int64_t block = s->format.T * sample_step_bytes(&s->format), workers = s->pack.workers;
+    int64_t blocks = sample->blocks ? 2 * sample->blocks : workers, room = SAMPLE_BYTES / block - sample->blocks;
     for (int b = 0; b < sample->blocks; b++)
         spent += sample->block[b].seconds;
-    if (sample->blocks && (double)blocks * spent / sample->blocks > left)
-        blocks = (int64_t)(left / (spent / sample->blocks));
+    if (sample->blocks && (double)blocks * spent / sample->blocks > left * (double)workers)
+        blocks = (int64_t)(left * (double)workers / (spent / sample->blocks));
     blocks = blocks < room || !sample->blocks ? blocks : room;
     blocks = blocks < BL_SAMPLE_BLOCKS - sample->blocks ? blocks : BL_SAMPLE_BLOCKS - sample->blocks;
     return left > 0 && blocks > 0 ? (int)blocks : 0;
@@ -287,16 +363,13 @@ int bl_sample_take(struct bl_sample *sample, const struct bl_pack_params *pack, 
 {
     struct sampling s = {.of = pack, .sample = sample, .begun = bl_progress_now(), .seconds = seconds};
     *sample = (struct bl_sample){0};
-    int code = sample_open(&s, e);
-    while (!code) {
-        int before = sample->blocks, blocks = before ? round_blocks(&s) : 1;
-        code = blocks ? round_run(&s, blocks, e) : BL_OK;
-        if (sample->blocks == before)
-            break;
+    int code = sample_open(&s, e), blocks = round_blocks(&s), before = -1;
+    while (!code && blocks && sample->blocks > before) {
+        before = sample->blocks;
+        code = round_run(&s, blocks, e);
+        blocks = round_blocks(&s);
     }
     sample->is_whole = sample->blocks == s.filled && s.format.T == pack->plan->T;
-    for (size_t i = 0; i < s.outcomes.count; i++)
-        sample->failed += s.outcomes.outcome[i].failed;
     sample_close(&s);
     return code;
 }

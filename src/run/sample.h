@@ -13,7 +13,8 @@
 struct bl_sample {
     int blocks;
     struct bl_sample_block {
-        double seconds; /* of one thread */
+        double seconds; /* of one thread, while all work */
+        bool is_first;  /* of its worker, which opens files and libraries */
         int64_t steps;  /* of sequences, */
         int64_t stored; /* with padding that repeats a step, */
         int64_t bytes;  /* and of its fields, encoded or compressed; else 0 */
@@ -27,8 +28,9 @@ struct bl_sample {
 /* Whether the size of shards of this format is known only once they are written. */
 bool bl_sample_is_needed_for_bytes(const struct bl_format *format);
 
-/* Reads blocks of the plan until `seconds` are over, at least one. pack: of all shards; its dir is the temporary
- * folder, where folders appear which the caller removes. Errors as of reading; content that does not decode is none. */
+/* Reads blocks of the plan with pack->workers until `seconds` are over, at least one. pack: of all shards; its dir is
+ * the temporary folder, where folders appear which the caller removes. Errors as of reading; content that does not
+ * decode is none. */
 int bl_sample_take(struct bl_sample *sample, const struct bl_pack_params *pack, double seconds, struct bl_error *e);
 
 /* An estimate and how sure it is: the true value lies between low and high in about 19 of 20 cases, as far as the

@@ -4,7 +4,7 @@
 #include "run/sample.h"
 
 #define ONE_SAMPLE 0.5 /* a single sample has no spread: it may be half or one and a half of the truth */
-#define WARM_BLOCKS 4  /* with so many, the first one, which opens files and libraries, is left out */
+#define WARM_BLOCKS 4  /* with so many others, the first ones, which open files and libraries, are left out */
 
 /* Student's t for 95 % and n - 1 degrees of freedom, by an approximation that is right to 3 % from n = 3 on. */
 static double student(int n)
@@ -31,14 +31,23 @@ struct bl_range bl_sample_ratio(const double *part, const double *whole, int n)
 
 struct bl_range bl_sample_seconds(const struct bl_sample *sample, double *warm)
 {
-    double part[BL_SAMPLE_BLOCKS] = {0}, whole[BL_SAMPLE_BLOCKS] = {0};
-    int n = 0, from = sample->blocks >= WARM_BLOCKS;
-    for (int b = from; b < sample->blocks; b++) {
+    double part[BL_SAMPLE_BLOCKS] = {0}, whole[BL_SAMPLE_BLOCKS] = {0}, more = 0;
+    int n = 0, firsts = 0;
+    for (int b = 0; b < sample->blocks; b++)
+        firsts += sample->block[b].is_first;
+    bool skips = sample->blocks - firsts >= WARM_BLOCKS;
+    for (int b = 0; b < sample->blocks; b++) {
+        if (skips && sample->block[b].is_first)
+            continue;
         part[n] = sample->block[b].seconds;
         whole[n++] = (double)sample->block[b].steps;
     }
     struct bl_range seconds = bl_sample_ratio(part, whole, n);
-    *warm = from ? fmax(sample->block[0].seconds - seconds.mid * (double)sample->block[0].steps, 0) : 0;
+    for (int b = 0; b < sample->blocks; b++)
+        more += sample->block[b].is_first
+                    ? fmax(sample->block[b].seconds - seconds.mid * (double)sample->block[b].steps, 0)
+                    : 0;
+    *warm = skips && firsts ? more / firsts : 0;
     return seconds;
 }
 
