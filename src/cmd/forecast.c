@@ -27,8 +27,8 @@ static void forecast_append_shards(const struct bl_forecast *f, struct bl_buffer
         return;
     }
     bl_buffer_printf(out, "%s%s", f->bytes_low < f->bytes_high ? "about " : "", bl_text_size(a, f->bytes));
-    if (f->bytes_low < f->bytes_high)
-        bl_buffer_printf(out, " (%s to %s)", bl_text_size(b, f->bytes_low), bl_text_size(c, f->bytes_high));
+    if (strcmp(bl_text_size(b, f->bytes_low), bl_text_size(c, f->bytes_high)) != 0)
+        bl_buffer_printf(out, " (%s to %s)", b, c);
     if (f->bytes < f->bytes_raw / 10 * 9)
         bl_buffer_printf(out, " of %s", bl_text_size(b, f->bytes_raw));
 }

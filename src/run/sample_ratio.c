@@ -3,8 +3,10 @@
 
 #include "run/sample.h"
 
-#define ONE_SAMPLE 0.5 /* a single sample has no spread: it may be half or one and a half of the truth */
-#define WARM_BLOCKS 4  /* with so many others, the first ones, which open files and libraries, are left out */
+#define ONE_SAMPLE 0.5    /* a single sample has no spread: it may be half or one and a half of the truth */
+#define TABLES_MARGIN 0.2 /* of their bytes: they are compressed for a whole shard, however many blocks that has */
+#define WHOLE_MARGIN 0.01 /* of the rest: seek tables and headers differ a little */
+#define WARM_BLOCKS 4     /* with so many others, the first ones, which open files and libraries, are left out */
 
 /* Student's t for 95 % and n - 1 degrees of freedom, by an approximation that is right to 3 % from n = 3 on. */
 static double student(int n)
@@ -64,5 +66,6 @@ struct bl_range bl_sample_bytes(const struct bl_sample *sample)
     double tables = stored > 0 ? (double)sample->tables / stored : 0;
     if (sample->is_whole)
         bytes.low = bytes.high = bytes.mid;
-    return (struct bl_range){bytes.low + tables, bytes.mid + tables, bytes.high + tables};
+    double margin = tables * TABLES_MARGIN + bytes.mid * WHOLE_MARGIN;
+    return (struct bl_range){bytes.low + tables - margin, bytes.mid + tables, bytes.high + tables + margin};
 }
