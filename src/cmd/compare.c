@@ -165,8 +165,7 @@ int bl_cmd_compare(int argc, char **argv)
                  "meets again under the next seed side by side.",
         .usual = "T oversize lengths world-size batch-size json",
         .examples = "-T longest sequences.tsv\n"
-                    "-T 1024,2048,4096 --oversize split --step-bytes 4 sequences.tsv\n"
-                    "-T 128 --world-size 8 --lengths lengths.txt"};
+                    "-T 64,128,256 --world-size 8 --lengths lengths.txt"};
     const struct bl_option_group groups[] = {
         {"Lengths", bl_length_source_options, &c.lengths},
         {"Subset", bl_subset_option_table, &c.lengths.subset},
