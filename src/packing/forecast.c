@@ -24,7 +24,7 @@
 /* The sample sees one thread of an idle machine, for seconds. What it cannot see: other programs, threads that share
  * memory and disk, and the end of a run. */
 #define UNSEEN_FASTER 0.9
-#define UNSEEN_SLOWER 1.35
+#define UNSEEN_SLOWER 1.5
 
 /* --- bytes ------------------------------------------------------------------------------------------------------ */
 

@@ -17,6 +17,10 @@
 #define BLOCK_BYTES ((int64_t)16 << 20)
 #define BLOCK_STEPS 64
 
+/* Fewer blocks say little: for these the sample may take some times longer. */
+#define BLOCKS_ENOUGH 32
+#define PATIENCE 3
+
 #define SAMPLE_BYTES ((int64_t)512 << 20) /* of all blocks, at most */
 
 /* A block under way. They are of a fixed pool, one for each worker. */
@@ -347,7 +351,8 @@ static int round_run(struct sampling *s, int blocks, struct bl_error *e)
 static int round_blocks(const struct sampling *s)
 {
     const struct bl_sample *sample = s->sample;
-    double left = s->seconds - (bl_progress_now() - s->begun), spent = 0;
+    double most = sample->blocks < BLOCKS_ENOUGH ? s->seconds * PATIENCE : s->seconds;
+    double left = most - (bl_progress_now() - s->begun), spent = 0;
     int64_t block = s->format.T * sample_step_bytes(&s->format), workers = s->pack.workers;
     int64_t blocks = sample->blocks ? 2 * sample->blocks : workers, room = SAMPLE_BYTES / block - sample->blocks;
     for (int b = 0; b < sample->blocks; b++)

@@ -237,7 +237,7 @@ test_compare_several_T() {
     expect 0 bload compare -T 50,60 --lengths lengths --step-bytes 4K
     is 2 "$(grep -c ' bytes$' "$OUT")"
     out_has ' 5.1 MiB'
-    for wrong in 60, ,60 60,x '60 70' 60,0; do expect 2 bload compare -T "$wrong" --lengths lengths; done
+    for wrong in '60,' ,60 60,x '60 70' 60,0; do expect 2 bload compare -T "$wrong" --lengths lengths; done
     expect 1 bload compare -T 60,40 --lengths lengths
     err_has 'T = 40'
     expect 2 bload compare -T 60 --lengths lengths --step-bytes 0
