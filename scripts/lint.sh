@@ -49,7 +49,8 @@ within kind kind/ base/
 within store store/ plan/ kind/ base/
 within scan scan/ kind/ store/ run/pipeline.h base/
 within export export/ run/ store/ kind/ base/
-within report report/ packing/ plan/ store/ kind/ base/ bload.h
+within show show/ store/ plan/ kind/ base/ bload.h
+within report report/ show/ packing/ plan/ store/ kind/ base/ bload.h
 within packing packing/ scan/ plan/ store/ run/ kind/ base/
 within doctor doctor/ run/ store/ plan/ kind/ base/ bload.h
 within run run/ store/ plan/ kind/ base/ bload.h

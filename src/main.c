@@ -17,6 +17,7 @@ static const struct bl_command commands[] = {
     {"pack", bl_cmd_pack, "turn sources into a dataset of fixed-size blocks"},
     {"view", bl_cmd_view, "plan what datasets store anew, without writing it again"},
     {"export", bl_cmd_export, "write blocks in the formats of other loaders"},
+    {"show", bl_cmd_show, "draw a block or a sequence of a dataset"},
     {"cat", bl_cmd_cat, "write one sequence of a dataset, for other programs"},
     {"finish", bl_cmd_finish, "complete the dataset of several tasks"},
     {"verify", bl_cmd_verify, "check every byte and every table of a dataset"},

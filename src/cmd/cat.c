@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/nearest.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
-#include "cmd/field_tokenizer.h"
+#include "cmd/field_choice.h"
+#include "store/field_tokenizer.h"
 #include "cmd/sequence_writer.h"
 #include "run/signals.h"
 #include "store/sequence_id.h"
@@ -81,41 +81,6 @@ static int output_check(const struct cat *c, const struct bl_sequence_job *job, 
     return job->is_folder ? BL_OK : bl_cmd_check_file(c->output, "", e);
 }
 
-/* The names of the fields: "frames, labels". */
-static int fields_refuse(const struct bl_fields *fields, const char *name, struct bl_error *e)
-{
-    struct bl_buffer names = {0};
-    struct bl_nearest nearest = {.word = name ? name : "", .size = name ? strlen(name) : 0};
-    for (int f = 0; f < fields->count; f++) {
-        bl_buffer_printf(&names, "%s%s", f ? ", " : "", fields->field[f].name);
-        bl_nearest_offer(&nearest, fields->field[f].name);
-    }
-    int code = bl_buffer_check(&names, e);
-    if (!code && !name)
-        code = bl_error_set(e, BL_EUSAGE, "--field must be given, one of: %s", names.data);
-    else if (!code && nearest.best)
-        code = bl_error_set(e, BL_EUSAGE, "--field %s: there is none, did you mean %s? All are: %s", name, nearest.best,
-                            names.data);
-    else if (!code)
-        code = bl_error_set(e, BL_EUSAGE, "--field %s: there is none, but: %s", name, names.data);
-    bl_buffer_free(&names);
-    return code;
-}
-
-static int field_find(const struct bl_fields *fields, const char *name, int *found, struct bl_error *e)
-{
-    *found = 0;
-    if (!name)
-        return fields->count == 1 ? BL_OK : fields_refuse(fields, NULL, e);
-    for (int f = 0; f < fields->count; f++) {
-        if (strcmp(fields->field[f].name, name) == 0) {
-            *found = f;
-            return BL_OK;
-        }
-    }
-    return fields_refuse(fields, name, e);
-}
-
 static enum bl_sequence_form form_choose(const struct cat *c, const struct bl_view *view, int field)
 {
     if (c->as)
@@ -130,7 +95,7 @@ static int cat_write(struct bl_cmd *cmd, const struct cat *c, struct bl_view *vi
     struct bl_step_range range;
     int64_t row;
     int field;
-    int code = field_find(&view->manifest.format.fields, c->field, &field, e);
+    int code = bl_field_choose(&view->manifest.format.fields, c->field, &field, e);
     if (code)
         return code;
     struct bl_sequence_job job = {

@@ -12,21 +12,15 @@
 
 #include "base/text.h"
 #include "cmd/cmd.h"
-#include "report/style.h"
-#include "report/xml.h"
+#include "show/style.h"
+#include "show/xml.h"
 #include "store/row_reader.h"
 
 enum { WIDTH = 560, MARGIN = 16, BAR_LEFT = 64, BAR_WIDTH = 420, BAR_HEIGHT = 18, ROW = 22, TEXT_LINE = 18 };
-enum { LINE_CHARACTERS = 64, LINES_MAX = 8, BLOCKS_MAX = 48, MARKS_MAX = 6000, COLOURS = 12 };
+enum { LINE_CHARACTERS = 64, LINES_MAX = 8, BLOCKS_MAX = 48, MARKS_MAX = 6000 };
 #define NARROW 3.0 /* a piece is drawn by itself from this width on */
 #define LINE_SIZE 256
 #define DIGIT 7.5 /* width of a character at the size of labels, at most */
-
-/* Fills that have a contrast of 3 and more to both backgrounds, and of 4.5 to white letters on them; neighbours in
- * number differ in hue and lightness. */
-static const char *const plot_colour[COLOURS] = {BL_STYLE_BLUE, BL_STYLE_BROWN, "#27784a", "#a33b6e",
-                                                 "#6a5fc4",     "#76681a",      "#177a86", "#b83a3a",
-                                                 "#4f7a1f",     "#9243a8",      "#8a5a35", "#4a6a8f"};
 
 /* A picture in the making. */
 struct plot {
@@ -236,7 +230,7 @@ static int plot_append_piece(struct plot *p, const struct plot_mark *mark, int y
     int64_t from = plan->source_start ? plan->source_start[mark->first] : 0, all = p->what->table->length[sequence];
     char class[16], a[BL_PLURAL_SIZE];
     bool found;
-    snprintf(class, sizeof class, "s c%d", (int)(sequence % COLOURS));
+    snprintf(class, sizeof class, "s c%d", (int)(sequence % BL_STYLE_COLOURS));
     plot_append_bar(p, class, mark->start, mark->end, y);
     bl_buffer_printf(&p->out, "<title>sequence %zu", sequence);
     int code = plot_read_row(p, sequence, &found, e);
@@ -367,8 +361,8 @@ static void plot_append_style(struct plot *p)
         ".e{text-anchor:end}.t,.n{text-anchor:middle}.n{font-size:11px;fill:#fff;pointer-events:none}\n"
         ".g{stroke:" BL_STYLE_LINE "}.p{fill:url(#padding);stroke:#8c959f}.s{stroke:#fff}.m{fill:url(#narrow)}\n"
         ".k{fill:" BL_STYLE_SHADE "}.l{stroke:#8c959f}.o{fill:#57606a}.q{stroke:#d0d7de}\n");
-    for (int c = 0; c < COLOURS; c++)
-        bl_buffer_printf(&p->out, ".c%d{fill:%s}", c, plot_colour[c]);
+    for (int c = 0; c < BL_STYLE_COLOURS; c++)
+        bl_buffer_printf(&p->out, ".c%d{fill:#%06" PRIx32 "}", c, bl_style_colour((uint64_t)c));
     bl_buffer_text(&p->out,
                    "\n@media (prefers-color-scheme:dark){.b{fill:" BL_STYLE_DARK_PAPER "}text{fill:" BL_STYLE_DARK_INK
                    "}.n{fill:#fff}\n"

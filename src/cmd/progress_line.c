@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text_columns.h"
 #include "base/text.h"
-#include "base/utf8.h"
 
 #define CELLS 24      /* of the bar */
 #define CELLS_FROM 72 /* columns: a narrower terminal has no bar */
-#define NAME_MAX_BAR 28
+#define NAME_MAX_BAR 31
 
 /* A line that is made field by field, the most important first; from the first one without room on all are left out. */
 struct line {
@@ -26,27 +26,11 @@ const char *bl_progress_rate_of(const struct bl_progress *p)
     return p->step && p->steps ? p->step : p->unit;
 }
 
-/* Columns of a text, at most: characters of some scripts take two. */
-static int text_columns(const char *text)
-{
-    int columns = 0;
-    size_t size = strlen(text);
-    for (size_t at = 0, length; at < size; at += length) {
-        uint32_t point = 0;
-        length = bl_utf8_length(text + at, size - at);
-        if (length)
-            bl_utf8_decode(text + at, &point);
-        columns += point >= 0x1100 ? 2 : 1;
-        length = length ? length : 1;
-    }
-    return columns;
-}
-
 /* Adds a field if it fits, and empties it. */
 static void line_add(struct line *line, const char *before, struct bl_buffer *field)
 {
     if (field->size && !field->failed && !line->full) {
-        int columns = text_columns(before) + text_columns(field->data);
+        int columns = bl_columns_of(before) + bl_columns_of(field->data);
         line->full = columns > line->room - line->used;
         if (!line->full) {
             bl_buffer_text(line->out, before);
@@ -56,18 +40,6 @@ static void line_add(struct line *line, const char *before, struct bl_buffer *fi
     }
     line->out->failed |= field->failed;
     bl_buffer_free(field);
-}
-
-/* The end of a long name says more than its beginning. */
-static void field_append_file(struct bl_buffer *out, const char *path, int columns_max)
-{
-    const char *from = path;
-    while (text_columns(from) > columns_max) {
-        size_t length = bl_utf8_length(from, strlen(from));
-        from += length ? length : 1;
-    }
-    bl_buffer_text(out, from == path ? "waits for " : "waits for ...");
-    bl_text_append_masked(out, from);
 }
 
 static void line_add_state(struct line *line, const struct bl_progress_view *v, const char *first, int name_max)
@@ -95,8 +67,10 @@ static void line_add_state(struct line *line, const struct bl_progress_view *v, 
     if (v->rate > 0)
         bl_text_append_rate(&field, v->rate, bl_progress_rate_of(p));
     line_add(line, next, &field);
-    if (p->file)
-        field_append_file(&field, p->file, name_max);
+    if (p->file) {
+        bl_buffer_text(&field, "waits for ");
+        bl_columns_append_end(&field, p->file, "...", name_max);
+    }
     line_add(line, next, &field);
     if (v->byte_rate >= 1)
         bl_buffer_printf(&field, "%s/s", bl_text_size(a, (int64_t)v->byte_rate));

@@ -10,9 +10,11 @@
 #include "cmd/cmd.h"
 #include "cmd/export_info.h"
 #include "export/description.h"
+#include "run/signals.h"
 
 struct reporting {
     const char *output;
+    int64_t blocks;
     struct bl_report report;
 };
 
@@ -20,6 +22,8 @@ static const struct bl_option table[] = {
     BL_OPTION_STRING("output", struct reporting, output, BL_AFFECTS_NOTHING,
                      "write the page to this file instead of standard output", .letter = 'o', .placeholder = "FILE",
                      .command_line_only = true),
+    BL_OPTION_INT("blocks", struct reporting, blocks, BL_AFFECTS_NOTHING,
+                  "draw so many blocks, evenly spread; 0: none, and no shard is read", .command_line_only = true),
     {0},
 };
 
@@ -72,12 +76,14 @@ static int report_make(struct bl_cmd *cmd, struct reporting *r, struct bl_buffer
     code = bl_report_read(&r->report, path, is_table, &why);
     if (code) /* a directory without a dataset is no usage error */
         return bl_error_set(e, BL_EFAIL, "%s", why.text);
-    return bl_report_format(&r->report, page, e);
+    r->report.sheets = r->blocks;
+    bl_signals_install(&cmd->cancel);
+    return bl_report_format(&r->report, &cmd->cancel, page, e);
 }
 
 int bl_cmd_report(int argc, char **argv)
 {
-    struct reporting r = {0};
+    struct reporting r = {.blocks = 2};
     struct bl_buffer page = {0};
     struct bl_cmd cmd = {
         .name = "report",
@@ -85,8 +91,8 @@ int bl_cmd_report(int argc, char **argv)
                  "\n"
                  "Makes a page (HTML, no scripts, nothing loaded) of a dataset, a view or a sequences.tsv: fields,\n"
                  "lengths, efficiency beside the bound and the other strategies, fill of blocks, ranks, sources, what\n"
-                 "was left out and why, and how to make it again. Reads the manifest, the tables and the plans.",
-        .usual = "output h help",
+                 "was left out and why, some blocks as pictures, and how to make it again.",
+        .usual = "output blocks h help",
         .examples = "dataset -o report.html\n"
                     "dataset/sequences.tsv -o report.html",
         .operands = "files"};
@@ -97,6 +103,8 @@ int bl_cmd_report(int argc, char **argv)
     code = report_make(&cmd, &r, &page);
     if (!code)
         code = bl_cmd_write(r.output, &page, &cmd.error);
+    if (!code && r.report.damage.code) /* the page says so too */
+        code = bl_error_set(&cmd.error, BL_EFAIL, "%s", r.report.damage.text);
 out:
     bl_buffer_free(&page);
     bl_report_free(&r.report);

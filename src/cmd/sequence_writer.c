@@ -7,9 +7,10 @@
 
 #include "base/new_folder.h"
 #include "base/output.h"
-#include "cmd/field_tokenizer.h"
+#include "store/field_tokenizer.h"
 #include "export/tar.h"
 #include "kind/audio/wave_header.h"
+#include "kind/element.h"
 #include "kind/frames/png.h"
 
 #define CHUNK ((size_t)1 << 20) /* bytes of steps at a time; at least one step */
@@ -49,20 +50,12 @@ static int raw_put(struct writer *w, const uint8_t *data, int64_t steps, struct 
 
 /* --- wav -------------------------------------------------------------------------------------------------------- */
 
-/* The rate of a field whose steps are samples; 0: they are something else. */
-static int64_t field_rate(const struct bl_field *field, const char *made)
-{
-    int64_t rate;
-    bool is_sound = strcmp(field->kind, "audio") == 0 && field->rank <= 1 && !strstr(made, " in frames of ");
-    return is_sound && sscanf(made, "samples at %" SCNd64 " Hz", &rate) == 1 ? rate : 0;
-}
-
 static int wav_begin(struct writer *w, struct bl_error *e)
 {
     char header[BL_WAVE_HEADER_MAX];
     size_t size;
     const struct bl_wave_header h = {.dtype = w->field->dtype,
-                                     .rate = field_rate(w->field, w->made),
+                                     .rate = bl_manifest_sample_rate(w->manifest, w->job->sequence->field),
                                      .channels = w->field->rank ? w->field->shape[0] : 1,
                                      .samples = w->steps};
     if (!h.rate)
@@ -74,27 +67,11 @@ static int wav_begin(struct writer *w, struct bl_error *e)
 
 /* --- ids -------------------------------------------------------------------------------------------------------- */
 
-static bool field_is_integer(const struct bl_field *field)
-{
-    return !field->rank && field->dtype != BL_F16 && field->dtype != BL_BF16 && field->dtype != BL_F32 &&
-           field->dtype != BL_F64;
-}
-
 static int ids_begin(struct writer *w, struct bl_error *e)
 {
-    if (field_is_integer(w->field))
+    if (bl_element_is_integer(w->field))
         return BL_OK;
     return bl_error_set(e, BL_EUSAGE, "--as ids: %s does not have one integer a step: use --as npy", w->field->name);
-}
-
-/* An element of the field, which is little-endian as the machine; of U64 the bits. */
-static int64_t element_get(enum bl_dtype dtype, const uint8_t *data)
-{
-    uint64_t bits = 0;
-    size_t size = bl_dtype_size(dtype);
-    memcpy(&bits, data, size);
-    bool is_negative = (dtype == BL_I8 || dtype == BL_I16 || dtype == BL_I32) && bits >> (size * 8 - 1) != 0;
-    return (int64_t)(is_negative ? bits | UINT64_MAX << size * 8 : bits);
 }
 
 static int ids_put(struct writer *w, const uint8_t *data, int64_t steps, struct bl_error *e)
@@ -102,7 +79,7 @@ static int ids_put(struct writer *w, const uint8_t *data, int64_t steps, struct 
     size_t size = bl_field_step_bytes(w->field);
     bl_buffer_clear(&w->text);
     for (int64_t i = 0; i < steps; i++, data += size) {
-        int64_t id = element_get(w->field->dtype, data);
+        int64_t id = bl_element_integer(w->field->dtype, data);
         if (w->field->dtype == BL_U64)
             bl_buffer_printf(&w->text, "%" PRIu64, (uint64_t)id);
         else
@@ -127,7 +104,7 @@ static int decoded_put(struct writer *w, const uint8_t *data, int64_t steps, str
     int code = BL_OK;
     bl_buffer_clear(&w->text);
     for (int64_t i = 0; i < steps && !code; i++, data += size)
-        code = bl_detokenizer_append(w->job->detokenizer, element_get(w->field->dtype, data), &w->text, e);
+        code = bl_detokenizer_append(w->job->detokenizer, bl_element_integer(w->field->dtype, data), &w->text, e);
     return code ? code : bl_output_write(&w->out, w->text.data, w->text.size, e);
 }
 
@@ -171,11 +148,11 @@ enum bl_sequence_form bl_sequence_form_of(const struct bl_manifest *manifest, in
 {
     const struct bl_field *field = &manifest->format.fields.field[f];
     bool is_sound = field->dtype == BL_I16 || field->dtype == BL_F32;
-    if (is_sound && field_rate(field, manifest->made[f]))
+    if (is_sound && bl_manifest_sample_rate(manifest, f))
         return BL_FORM_WAV;
     if (bl_field_tokenizer_is_bytes(manifest, f))
         return BL_FORM_TEXT;
-    return strcmp(field->kind, "text") == 0 && field_is_integer(field) ? BL_FORM_IDS : BL_FORM_NPY;
+    return strcmp(field->kind, "text") == 0 && bl_element_is_integer(field) ? BL_FORM_IDS : BL_FORM_NPY;
 }
 
 bool bl_sequence_form_is_text(enum bl_sequence_form form)

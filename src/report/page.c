@@ -1,97 +1,25 @@
 #include "report/page.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
+#include "show/sheet_svg.h"
 
-#include "base/text.h"
-#include "report/style.h"
-#include "report/xml.h"
-
-void bl_page_begin_table(struct bl_buffer *out, const char *caption, const char *head)
+int bl_report_format(struct bl_report *report, const struct bl_cancel *cancel, struct bl_buffer *out,
+                     struct bl_error *e)
 {
-    bl_buffer_printf(out,
-                     "<div class=\"t\" role=\"region\" tabindex=\"0\" aria-label=\"%s\"><table><caption>%s</caption>\n"
-                     "<thead><tr>",
-                     caption, caption);
-    while (*head) {
-        size_t size = strcspn(head, "|");
-        bool is_number = *head == '#';
-        bl_buffer_printf(out, "<th scope=\"col\"%s>%.*s</th>", is_number ? " class=\"n\"" : "", (int)(size - is_number),
-                         head + is_number);
-        head += size + (head[size] == '|');
-    }
-    bl_buffer_text(out, "</tr></thead>\n<tbody>\n");
-}
-
-void bl_page_end_table(struct bl_buffer *out)
-{
-    bl_buffer_text(out, "</tbody></table></div>\n");
-}
-
-void bl_page_fact(struct bl_buffer *out, const char *name, const char *format, ...)
-{
-    char text[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    int size = vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    bl_buffer_printf(out, "<tr><th scope=\"row\">%s</th><td>", name);
-    bl_xml_append_text(out, size < 0 ? "" : text);
-    bl_buffer_text(out, "</td></tr>\n");
-}
-
-void bl_page_number(struct bl_buffer *out, int64_t value)
-{
-    char count[32];
-    bl_page_number_text(out, bl_text_count(count, value));
-}
-
-void bl_page_number_text(struct bl_buffer *out, const char *text)
-{
-    bl_buffer_printf(out, "<td class=\"n\">%s</td>", text);
-}
-
-static void page_append_style(struct bl_buffer *out)
-{
-    bl_buffer_text(
-        out,
-        "<style>\n"
-        ":root{color-scheme:light dark;--paper:" BL_STYLE_PAPER ";--ink:" BL_STYLE_INK ";--line:" BL_STYLE_LINE
-        ";--shade:" BL_STYLE_SHADE "}\n"
-        "@media (prefers-color-scheme:dark){:root{--paper:" BL_STYLE_DARK_PAPER ";--ink:" BL_STYLE_DARK_INK
-        ";--line:" BL_STYLE_DARK_LINE ";--shade:" BL_STYLE_DARK_SHADE "}}\n"
-        "body{margin:0 auto;padding:1rem;max-width:60rem;background:var(--paper);color:var(--ink);"
-        "font:1rem/1.5 sans-serif;overflow-wrap:anywhere}\n"
-        "h1{font-size:1.5rem}h2{font-size:1.2rem;border-top:1px solid var(--line);padding-top:1rem;margin-top:2rem}\n"
-        ".t{overflow-x:auto;margin:1rem 0}table{border-collapse:collapse}caption{text-align:left;font-weight:bold}\n"
-        "th,td{padding:.25rem .6rem .25rem 0;border-bottom:1px solid var(--line);text-align:left;"
-        "vertical-align:top;overflow-wrap:normal}\n"
-        "th:last-child,td:last-child{padding-right:0}tbody "
-        "th{font-weight:normal}.n{text-align:right;white-space:nowrap}\n"
-        ".w{overflow-wrap:anywhere;min-width:9rem}\n"
-        "pre{overflow-x:auto;background:var(--shade);padding:.75rem;white-space:pre-wrap}\n"
-        "svg{display:block;width:100%;max-width:36rem;height:auto;font:11px sans-serif}svg text{fill:var(--ink)}\n"
-        ".e{text-anchor:end}.v0{fill:" BL_STYLE_BLUE "}.v1{fill:" BL_STYLE_BROWN "}\n"
-        ".k{display:inline-block;width:.8em;height:.8em;margin:0 .3em 0 .8em}.k0{background:" BL_STYLE_BLUE
-        "}.k1{background:" BL_STYLE_BROWN "}\n"
-        "</style>\n");
-}
-
-int bl_report_format(const struct bl_report *report, struct bl_buffer *out, struct bl_error *e)
-{
-    bl_buffer_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
-    bl_xml_append_name(out, report->path);
-    bl_buffer_text(out, " - bload report</title>\n");
-    page_append_style(out);
-    bl_buffer_text(out, "</head>\n<body>\n<main>\n<h1>");
-    bl_xml_append_text(out, report->path);
-    bl_buffer_text(out, "</h1>\n");
+    struct bl_buffer style = {0};
+    bl_sheet_append_style(&style);
+    int code = bl_buffer_check(&style, e);
+    if (!code)
+        bl_page_begin(out, report->path, "bload report", style.data);
+    bl_buffer_free(&style);
+    if (code)
+        return code;
     bl_page_contents(report, out);
     bl_page_plan(report, out);
+    code = bl_page_blocks(report, cancel, out, e);
+    if (code)
+        return code;
     bl_page_sources(report, out);
     bl_page_origin(report, out);
-    bl_buffer_text(out, "</main>\n</body>\n</html>\n");
+    bl_page_end(out);
     return bl_buffer_check(out, e);
 }

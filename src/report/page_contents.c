@@ -7,7 +7,7 @@
 #include "bload.h"
 #include "report/chart.h"
 #include "report/page.h"
-#include "report/xml.h"
+#include "show/xml.h"
 
 static const char *contents_what(const struct bl_report *r)
 {

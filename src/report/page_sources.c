@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "packing/fault_counts.h"
 #include "report/page.h"
-#include "report/xml.h"
+#include "show/xml.h"
 
 enum { SOURCES_SHOWN = 25, REASONS_SHOWN = 50 };
 

@@ -1,8 +1,10 @@
 /* What `bload report` shows of a dataset, a view or a table of sequences, gathered from the manifest, the tables and
- * the index, but from no shard. Memory: that of the table and one plan, and bounded tallies. */
+ * the index; of the shards only blocks that are drawn are read. Memory: that of the table and one plan, bounded
+ * tallies, and the pictures. */
 #ifndef BL_REPORT_H
 #define BL_REPORT_H
 
+#include "base/cancel.h"
 #include "packing/compare_row.h"
 #include "report/tally.h"
 #include "store/info.h"
@@ -25,6 +27,8 @@ struct bl_report {
     struct bl_tally reasons;           /* status, tab, reason with "N" for numbers */
     struct bl_tally folders, sources;  /* rows by folder, and by file */
     struct bl_tally made;              /* ok rows by kind, tab, sampling, tab, decoder */
+    int64_t sheets;                    /* blocks to draw; of a table none */
+    struct bl_error damage;            /* the first that drawing them found; code 0: none */
 };
 
 /* Reads it. path: a directory, or a table. BL_EFAIL: it is none of them, unfinished, or cannot be read. Free with
@@ -32,7 +36,8 @@ struct bl_report {
 int bl_report_read(struct bl_report *report, const char *path, bool is_table, struct bl_error *e);
 void bl_report_free(struct bl_report *report);
 
-/* Appends the page: HTML with inline style and pictures, without scripts and requests. */
-int bl_report_format(const struct bl_report *report, struct bl_buffer *out, struct bl_error *e);
+/* Appends the page: HTML with inline style and pictures, without scripts and requests. Sets damage. */
+int bl_report_format(struct bl_report *report, const struct bl_cancel *cancel, struct bl_buffer *out,
+                     struct bl_error *e);
 
 #endif

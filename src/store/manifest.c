@@ -1,5 +1,7 @@
 #include "store/manifest.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +70,24 @@ int64_t bl_manifest_align(const struct bl_manifest *manifest)
     const char *text = bl_manifest_option(manifest, "align");
     int64_t align;
     return bl_text_to_int(text, strlen(text), 2, BL_T_MAX, &align) ? align : 0;
+}
+
+int64_t bl_manifest_sample_rate(const struct bl_manifest *manifest, int f)
+{
+    const struct bl_field *field = &manifest->format.fields.field[f];
+    const char *made = manifest->made[f];
+    int64_t rate;
+    bool is_sound = strcmp(field->kind, "audio") == 0 && field->rank <= 1 && !strstr(made, " in frames of ");
+    return is_sound && sscanf(made, "samples at %" SCNd64 " Hz", &rate) == 1 ? rate : 0;
+}
+
+int64_t bl_manifest_step_samples(const struct bl_manifest *manifest, int f)
+{
+    const struct bl_field *field = &manifest->format.fields.field[f];
+    int64_t samples;
+    bool has_several = strcmp(field->kind, "audio") == 0 && field->rank &&
+                       sscanf(manifest->made[f], "for each step %" SCNd64 " samples", &samples) == 1;
+    return has_several && samples == field->shape[0] ? samples : 1;
 }
 
 bool bl_manifest_is_view(const struct bl_manifest *manifest)

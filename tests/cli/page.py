@@ -7,8 +7,8 @@ import sys
 import xml.etree.ElementTree as tree
 from html.parser import HTMLParser
 
-TAGS = set("html head meta title style body main h1 h2 h3 p div table caption thead tbody tr th td pre ul li br span".split()) | {"svg", "desc", "text", "rect"}
-ATTRIBUTES = set("lang charset name content class role tabindex aria-label aria-labelledby id scope".split()) | {"viewbox", "x", "y", "width", "height"}
+TAGS = set("html head meta title style body main h1 h2 h3 p div table caption thead tbody tr th td pre ul li br span code strong section mark".split()) | set("svg desc text rect defs pattern path image".split())
+ATTRIBUTES = set("lang charset name content class role tabindex aria-label aria-labelledby id scope".split()) | set("viewbox x y width height xmlns d fill stroke patternunits href style".split())
 
 
 class Page(HTMLParser):
@@ -20,6 +20,8 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         assert tag in TAGS and ATTRIBUTES.issuperset(name for name, _ in attrs), (tag, attrs)
+        href = dict(attrs).get("href", "data:image/png;base64,")
+        assert href.startswith("data:image/png;base64,"), href
         if tag not in ("meta", "br"):
             self.open.append(tag)
 

@@ -27,6 +27,11 @@ static enum AVPixelFormat field_pixels(const struct bl_field *field)
                            : AV_PIX_FMT_NONE;
 }
 
+bool bl_png_can_encode(const struct bl_field *field)
+{
+    return field_pixels(field) != AV_PIX_FMT_NONE && field->shape[0] <= INT16_MAX && field->shape[1] <= INT16_MAX;
+}
+
 static int png_check(int code, struct bl_error *e)
 {
     if (code >= 0)
@@ -59,7 +64,7 @@ int bl_png_open(struct bl_png **out, const struct bl_field *field, struct bl_err
 {
     enum AVPixelFormat pixels = field_pixels(field);
     *out = NULL;
-    if (pixels == AV_PIX_FMT_NONE || field->shape[0] > INT16_MAX || field->shape[1] > INT16_MAX)
+    if (!bl_png_can_encode(field))
         return bl_error_set(e, BL_EUSAGE,
                             "--as png: the steps of %s are no pictures, U8 [H, W, 1, 3 or 4] or U16 [H, W], of up to "
                             "%d pixels a side: use --as npy",

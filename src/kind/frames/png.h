@@ -2,6 +2,7 @@
 #ifndef BL_PNG_H
 #define BL_PNG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,7 +11,11 @@
 
 struct bl_png;
 
-/* For steps of this field: U8 [H, W], [H, W, 1], 3 or 4, or U16 grey. BL_EUSAGE: its steps are no such pictures. */
+/* Whether steps of the field are pictures: U8 [H, W], [H, W, 1], 3 or 4, or U16 grey, of up to INT16_MAX pixels a side.
+ */
+bool bl_png_can_encode(const struct bl_field *field);
+
+/* For steps of this field. BL_EUSAGE: its steps are no such pictures. */
 int bl_png_open(struct bl_png **png, const struct bl_field *field, struct bl_error *e);
 /* NULL is accepted. */
 void bl_png_close(struct bl_png *png);

@@ -1,4 +1,4 @@
-#include "cmd/field_tokenizer.h"
+#include "store/field_tokenizer.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -7,19 +7,25 @@
 
 #define DIGEST_MARK ", digest "
 
-/* The text behind "tokens of" in the manifest; NULL: the field does not have the ids of a tokenizer. Fields beside the
- * tokens, such as loss masks, have the same words, and come after them. */
+/* Fields beside the tokens, such as loss masks, have the same words in the manifest, and come after them. */
+bool bl_field_tokenizer_has_ids(const struct bl_manifest *m, int f)
+{
+    const struct bl_field *field = m->format.fields.field;
+    if (strcmp(field[f].kind, "text") != 0 || field[f].rank)
+        return false;
+    for (int i = 0; i < f; i++) {
+        if (strcmp(field[i].kind, "text") == 0 && strcmp(m->made[i], m->made[f]) == 0)
+            return false;
+    }
+    return true;
+}
+
+/* The text behind "tokens of" in the manifest; NULL: the field does not have the ids of a tokenizer. */
 static const char *field_origin(const struct bl_manifest *m, int f)
 {
     static const char begin[] = "tokens of ";
-    const struct bl_field *field = m->format.fields.field;
-    if (strcmp(field[f].kind, "text") != 0 || strncmp(m->made[f], begin, sizeof begin - 1) != 0)
-        return NULL;
-    for (int i = 0; i < f; i++) {
-        if (strcmp(field[i].kind, "text") == 0 && strcmp(m->made[i], m->made[f]) == 0)
-            return NULL;
-    }
-    return m->made[f] + sizeof begin - 1;
+    bool is_made_so = strncmp(m->made[f], begin, sizeof begin - 1) == 0;
+    return is_made_so && bl_field_tokenizer_has_ids(m, f) ? m->made[f] + sizeof begin - 1 : NULL;
 }
 
 bool bl_field_tokenizer_is_bytes(const struct bl_manifest *m, int f)

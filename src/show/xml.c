@@ -1,4 +1,4 @@
-#include "report/xml.h"
+#include "show/xml.h"
 
 #include <string.h>
 
@@ -6,14 +6,10 @@
 
 enum { NAME_MAX_BYTES = 64 };
 
-void bl_xml_append_text(struct bl_buffer *out, const char *text)
+void bl_xml_append_plain(struct bl_buffer *out, const char *text, size_t size)
 {
-    struct bl_buffer escaped = {0}, masked = {0};
-    bl_text_escape(&escaped, text, strlen(text));
-    bl_text_append_masked(&masked, escaped.data && !escaped.failed ? escaped.data : "");
-    out->failed |= escaped.failed || masked.failed;
-    for (size_t i = 0; i < masked.size; i++) {
-        char c = masked.data[i];
+    for (size_t i = 0; i < size; i++) {
+        char c = text[i];
         if (c == '&')
             bl_buffer_text(out, "&amp;");
         else if (c == '<')
@@ -25,6 +21,15 @@ void bl_xml_append_text(struct bl_buffer *out, const char *text)
         else
             bl_buffer_byte(out, c);
     }
+}
+
+void bl_xml_append_text(struct bl_buffer *out, const char *text)
+{
+    struct bl_buffer escaped = {0}, masked = {0};
+    bl_text_escape(&escaped, text, strlen(text));
+    bl_text_append_masked(&masked, escaped.data && !escaped.failed ? escaped.data : "");
+    out->failed |= escaped.failed || masked.failed;
+    bl_xml_append_plain(out, masked.data, masked.size);
     bl_buffer_free(&escaped);
     bl_buffer_free(&masked);
 }

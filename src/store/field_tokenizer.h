@@ -8,6 +8,9 @@
 #include "kind/text/detokenizer.h"
 #include "store/manifest.h"
 
+/* Whether the field has the ids of documents, whoever made them, and not what goes with each id. */
+bool bl_field_tokenizer_has_ids(const struct bl_manifest *manifest, int field);
+
 /* Whether the field has the ids of the tokenizer "bytes", for which no file is needed. */
 bool bl_field_tokenizer_is_bytes(const struct bl_manifest *manifest, int field);
 

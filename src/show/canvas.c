@@ -1,0 +1,138 @@
+#include "show/canvas.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kind/frames/png.h"
+
+enum { HATCH = 6 }; /* pixels from line to line */
+
+int bl_canvas_make(struct bl_canvas *canvas, int width, int height, bl_colour colour, struct bl_error *e)
+{
+    *canvas = (struct bl_canvas){.width = width, .height = height};
+    canvas->pixel = malloc((size_t)width * (size_t)height * 3);
+    if (!canvas->pixel)
+        return bl_error_memory(e);
+    bl_canvas_fill(canvas, (struct bl_area){0, 0, width, height}, colour);
+    return BL_OK;
+}
+
+void bl_canvas_free(struct bl_canvas *canvas)
+{
+    free(canvas->pixel);
+    *canvas = (struct bl_canvas){0};
+}
+
+static uint8_t *canvas_at(const struct bl_canvas *c, int x, int y)
+{
+    return c->pixel + ((size_t)y * (size_t)c->width + (size_t)x) * 3;
+}
+
+static void pixel_set(uint8_t *pixel, bl_colour colour)
+{
+    pixel[0] = (uint8_t)(colour >> 16);
+    pixel[1] = (uint8_t)(colour >> 8);
+    pixel[2] = (uint8_t)colour;
+}
+
+/* The part of an area that is on the canvas. */
+static struct bl_area area_clip(const struct bl_canvas *c, struct bl_area a)
+{
+    int right = a.x + a.width < c->width ? a.x + a.width : c->width;
+    int bottom = a.y + a.height < c->height ? a.y + a.height : c->height;
+    a.x = a.x > 0 ? a.x : 0;
+    a.y = a.y > 0 ? a.y : 0;
+    a.width = right > a.x ? right - a.x : 0;
+    a.height = bottom > a.y ? bottom - a.y : 0;
+    return a;
+}
+
+void bl_canvas_fill(struct bl_canvas *canvas, struct bl_area area, bl_colour colour)
+{
+    area = area_clip(canvas, area);
+    for (int y = area.y; y < area.y + area.height; y++) {
+        for (int x = area.x; x < area.x + area.width; x++)
+            pixel_set(canvas_at(canvas, x, y), colour);
+    }
+}
+
+void bl_canvas_hatch(struct bl_canvas *canvas, struct bl_area area, bl_colour line, bl_colour ground)
+{
+    area = area_clip(canvas, area);
+    for (int y = area.y; y < area.y + area.height; y++) {
+        for (int x = area.x; x < area.x + area.width; x++)
+            pixel_set(canvas_at(canvas, x, y), (x + y) % HATCH ? ground : line);
+    }
+}
+
+/* The mean of channel k over rows y0 to y1 - 1 and columns x0 to x1 - 1 of a step. */
+static uint8_t step_mean(const struct bl_field *field, const uint8_t *step, const int y[2], const int x[2], int k)
+{
+    const size_t channels = field->rank == 3 ? (size_t)field->shape[2] : 1, row = (size_t)field->shape[1] * channels;
+    const bool is_wide = field->dtype == BL_U16; /* little-endian: the high byte is the second */
+    uint64_t sum = 0, count = (uint64_t)(y[1] - y[0]) * (uint64_t)(x[1] - x[0]);
+    for (int v = y[0]; v < y[1]; v++) {
+        for (int u = x[0]; u < x[1]; u++) {
+            size_t at = (size_t)v * row + (size_t)u * channels + (channels > 1 ? (size_t)k : 0);
+            sum += is_wide ? step[2 * at + 1] : step[at];
+        }
+    }
+    return (uint8_t)((sum + count / 2) / count);
+}
+
+/* The pixels of a step, of so many in a line, that pixel i of `size` covers: at least one. */
+static void step_cover(int i, int size, int64_t pixels, int cover[2])
+{
+    cover[0] = (int)(i * pixels / size);
+    cover[1] = (int)((i + 1) * pixels / size);
+    if (cover[1] == cover[0])
+        cover[1]++;
+}
+
+void bl_canvas_draw(struct bl_canvas *canvas, struct bl_area area, const struct bl_field *field, const uint8_t *step)
+{
+    const struct bl_area seen = area_clip(canvas, area);
+    for (int y = seen.y; y < seen.y + seen.height; y++) {
+        int rows[2], columns[2];
+        step_cover(y - area.y, area.height, field->shape[0], rows);
+        for (int x = seen.x; x < seen.x + seen.width; x++) {
+            step_cover(x - area.x, area.width, field->shape[1], columns);
+            for (int k = 0; k < 3; k++)
+                canvas_at(canvas, x, y)[k] = step_mean(field, step, rows, columns, k);
+        }
+    }
+}
+
+void bl_canvas_copy(const struct bl_canvas *from, struct bl_area area, struct bl_canvas *to, int x, int y)
+{
+    area = area_clip(from, area);
+    const struct bl_area room = area_clip(to, (struct bl_area){x, y, area.width, area.height});
+    for (int row = room.y; row < room.y + room.height; row++)
+        memcpy(canvas_at(to, room.x, row), canvas_at(from, area.x + room.x - x, area.y + row - y),
+               (size_t)room.width * 3);
+}
+
+int bl_canvas_append_png(const struct bl_canvas *canvas, struct bl_area area, struct bl_buffer *out, struct bl_error *e)
+{
+    const struct bl_field field = {
+        .name = "the picture", .dtype = BL_U8, .rank = 3, .shape = {area.height, area.width, 3}};
+    struct bl_canvas part = {0};
+    struct bl_png *png = NULL;
+    const uint8_t *file;
+    size_t size;
+    int code = bl_canvas_make(&part, area.width, area.height, 0, e);
+    if (code)
+        goto out;
+    bl_canvas_copy(canvas, area, &part, 0, 0);
+    code = bl_png_open(&png, &field, e);
+    if (!code)
+        code = bl_png_encode(png, part.pixel, &file, &size, e);
+    if (code)
+        goto out;
+    bl_buffer_append(out, file, size);
+    code = bl_buffer_check(out, e);
+out:
+    bl_png_close(png);
+    bl_canvas_free(&part);
+    return code;
+}

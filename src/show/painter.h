@@ -1,0 +1,52 @@
+/* Draws the steps of a field, as they are read, into the canvas of its lane; all forms but pictures. */
+#ifndef BL_PAINTER_H
+#define BL_PAINTER_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "show/sheet.h"
+
+struct bl_painter {
+    const struct bl_sheet *sheet;
+    struct bl_lane *lane;
+    const struct bl_field *field;
+    const struct bl_painter_method *method;
+    void *state;     /* of the method */
+    int columns;     /* of pixels: those of the canvas */
+    int64_t strange; /* values that are no numbers, or infinite */
+};
+
+/* A form. The functions may be NULL, but put and finish. */
+struct bl_painter_method {
+    int (*begin)(struct bl_painter *p, struct bl_error *e);
+    /* Takes the next steps, which begin at this step of the axis. */
+    int (*put)(struct bl_painter *p, int64_t at, const uint8_t *data, int64_t steps, struct bl_error *e);
+    /* The piece ends before this step. */
+    void (*end_piece)(struct bl_painter *p, int64_t end);
+    /* Forgets what was drawn in columns first to end - 1. */
+    void (*erase)(struct bl_painter *p, int first, int end);
+    /* Draws, and sets the note. */
+    int (*finish)(struct bl_painter *p, struct bl_error *e);
+    void (*close)(struct bl_painter *p);
+};
+
+extern const struct bl_painter_method bl_painter_curve, bl_painter_spectrum, bl_painter_map, bl_painter_strip;
+
+/* The columns of pixels that a part of a step covers, at least one. part: counted from the beginning of the axis;
+ * parts: of a step, 1 for all of it. */
+void bl_painter_cover(const struct bl_painter *p, int64_t part, int64_t parts, int *first, int *end);
+
+/* An element of the field as a number; NaN, which is counted as strange, for one that is none. */
+double bl_painter_value(struct bl_painter *p, const uint8_t *element);
+
+/* The mean of so many bytes of values, such as channels. */
+double bl_painter_mean(struct bl_painter *p, const uint8_t *data, size_t bytes);
+
+/* A colour of the scale from 0, dark, to 1, bright, that does not lie in colour-blind eyes either: viridis. */
+bl_colour bl_painter_scale(double share);
+
+/* Sets the note to the range of the values, if low <= high, and tells the lane what is strange. */
+void bl_painter_note(struct bl_painter *p, double low, double high);
+
+#endif

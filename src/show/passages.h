@@ -1,0 +1,44 @@
+/* The text of a field of tokens: what the ids of each piece decode to, or the ids themselves, in runs. */
+#ifndef BL_PASSAGES_H
+#define BL_PASSAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "kind/text/detokenizer.h"
+
+/* Text of one piece that is shaded, or is not. */
+struct bl_passage_run {
+    size_t piece;
+    size_t end; /* in the text, which begins where the run before ends */
+    bool is_shaded;
+};
+
+struct bl_passages {
+    int field;
+    bool is_text;          /* else the ids, with spaces between */
+    bool *damaged;         /* [pieces]: these have no runs */
+    struct bl_buffer text; /* UTF-8; of what cannot be seen only line ends and tabs */
+    struct bl_passage_run *run;
+    size_t runs, capacity;
+
+    /* Of the piece that is being added: */
+    struct bl_buffer bytes;
+    size_t *mark, marks, marks_capacity; /* where in bytes the shading changes: on, off, on... */
+    bool is_shaded;
+};
+
+/* Adds an id of a piece. detokenizer may be NULL. BL_EDATA: it decodes to nothing. */
+int bl_passages_add(struct bl_passages *passages, struct bl_detokenizer *detokenizer, int64_t id, bool is_shaded,
+                    struct bl_error *e);
+/* Ends the piece: its runs are there. */
+int bl_passages_end(struct bl_passages *passages, size_t piece, struct bl_error *e);
+/* Forgets what was added of the piece. */
+void bl_passages_drop(struct bl_passages *passages);
+
+void bl_passages_free(struct bl_passages *passages);
+
+#endif

@@ -1,0 +1,122 @@
+/* What `bload show` draws: the steps of a block, or of a sequence, on an axis, with a lane for each field.
+ *
+ * The axis is broken into lines, as a text is, of the same number of steps each. A lane is drawn on one canvas, on
+ * which the lines lie side by side: step s is at pixel s * width / line_steps. So lanes know nothing of lines, and the
+ * writers (sheet_svg.h, sheet_raster.h, sheet_terminal.h) cut lines out of the canvases.
+ *
+ * All that is drawn was compared with its checksum; a piece of which something is damaged is not drawn at all. */
+#ifndef BL_SHEET_H
+#define BL_SHEET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cancel.h"
+#include "show/canvas.h"
+#include "show/passages.h"
+#include "store/view.h"
+
+/* A sequence of the block; or, where a sequence is shown, a part of it. */
+struct bl_sheet_piece {
+    int64_t start, end; /* steps of the axis */
+    int64_t row;
+    int64_t source_start, length; /* its first step within the sequence; steps that this has */
+    int64_t block, block_start;   /* where the plan has it */
+    bool failed;                  /* while packing: its steps are zeros */
+    char *id;
+};
+
+/* What lies on one line of the axis without a break. */
+struct bl_sheet_span {
+    int line, x, width; /* pixels of the line */
+    int64_t piece;      /* -1: padding; of a sequence: what is not stored */
+    bool begins;        /* the piece does, and does not go on from the line before */
+};
+
+/* How a lane draws its field. */
+enum bl_lane_form {
+    BL_LANE_PICTURES, /* the step in the middle of each cell */
+    BL_LANE_CURVE,    /* least and greatest value of each column of pixels */
+    BL_LANE_SPECTRUM, /* of sound, from 0 Hz at the bottom to half the rate */
+    BL_LANE_MAP,      /* means of the values of a step, one above the other */
+    BL_LANE_STRIP     /* a colour for each integer; 0 is paper */
+};
+
+struct bl_lane {
+    int field;
+    enum bl_lane_form form;
+    struct bl_canvas canvas; /* [height, lines * width] */
+    bool is_sound;           /* samples: around 0 */
+    int64_t parts;           /* of a step that lie on the axis, one after the other: 1, or its samples */
+    bool *damaged;           /* [pieces] */
+    char note[72];           /* the range of the values; "" for pictures */
+    int64_t strange;         /* values that are no numbers, or infinite */
+};
+
+/* The sizes that a writer wants. */
+struct bl_sheet_look {
+    int width;             /* of a line, at most, pixels */
+    int cell;              /* width of a picture; if there are few, up to twice that */
+    int pictures, lines;   /* at most; lines: without pictures */
+    int curve, map, strip; /* heights */
+};
+
+struct bl_sheet_subject {
+    int64_t block; /* -1: the sequence */
+    int64_t row;   /* of the sequence */
+    int field;     /* -1: all of them */
+    int64_t epoch;
+    bool without_texts;
+    const char *mask;      /* the field whose steps shade tokens; NULL: one of the usual name, if there is one */
+    const char *tokenizer; /* file; NULL: ids are decoded only if they are bytes */
+    const struct bl_cancel *cancel;
+};
+
+struct bl_sheet {
+    struct bl_view *view; /* not owned */
+    struct bl_sheet_subject subject;
+    struct bl_sheet_look look;
+    int64_t steps;                /* of the axis */
+    int64_t drawn;                /* of these: what follows is padding */
+    struct bl_sheet_piece *piece; /* by start */
+    size_t pieces, capacity;
+    struct bl_sheet_span *span; /* in the order of the axis; none is narrower than a pixel */
+    size_t spans, spans_capacity;
+    int64_t line_steps;
+    int lines, width;   /* width: of a line, pixels */
+    int64_t cell_steps; /* of pictures; 0: there are none */
+    int cell_width;
+    struct bl_lane lane[2 * BL_FIELDS_MAX];
+    int lanes;
+    struct bl_passages passages[BL_FIELDS_MAX]; /* of fields with tokens */
+    int texts;
+    struct bl_error damage; /* the first that was found; code 0: none */
+};
+
+/* Reads and draws. BL_EUSAGE: there is no such block, epoch or mask; or the sequence is not stored. Damaged steps are
+ * no error of this function. Free with bl_sheet_free, also after errors. */
+int bl_sheet_make(struct bl_sheet *sheet, struct bl_view *view, const struct bl_sheet_subject *subject,
+                  const struct bl_sheet_look *look, struct bl_error *e);
+void bl_sheet_free(struct bl_sheet *sheet);
+
+/* The pixel at which a step begins, on a lane's canvas. */
+int bl_sheet_pixel(const struct bl_sheet *sheet, int64_t step);
+
+/* The width of a line in pixels: of the last one it may be less. */
+int bl_sheet_line_width(const struct bl_sheet *sheet, int line);
+
+/* The fewest steps of 1, 2 or 5 times a power of ten that take at least so many pixels. */
+int64_t bl_sheet_tick(const struct bl_sheet *sheet, int pixels);
+
+/* Appends a title, "block 3 of 120", and a sentence of what is in it. Ids are as they are: the caller escapes or masks
+ * them. */
+void bl_sheet_append_title(const struct bl_sheet *sheet, struct bl_buffer *out);
+void bl_sheet_append_summary(const struct bl_sheet *sheet, struct bl_buffer *out);
+
+/* Appends what a piece is called on the axis: its id, or the block that has it. */
+void bl_sheet_append_label(const struct bl_sheet *sheet, const struct bl_sheet_piece *piece, struct bl_buffer *out);
+
+/* The field of a lane. */
+const struct bl_field *bl_sheet_field(const struct bl_sheet *sheet, const struct bl_lane *lane);
+
+#endif

@@ -1,0 +1,172 @@
+/* Where the steps of the axis come from: the pieces of a block by the plan, or those that a sequence has in blocks. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "show/sheet_parts.h"
+#include "store/stored_sequence.h"
+
+enum { CHUNK = 1 << 16 }; /* pieces at a time */
+
+/* Appends piece i of the plan, which block has. */
+static int pieces_append(struct bl_sheet *s, int64_t i, int64_t block, struct bl_error *e)
+{
+    const struct bl_index *index = &s->view->index;
+    const struct bl_row *row;
+    int32_t start, length;
+    int64_t source_start, sequence;
+    int code = bl_index_read(index, BL_INDEX_SEQUENCE, i, 1, &sequence, e);
+    if (!code)
+        code = bl_index_read(index, BL_INDEX_START, i, 1, &start, e);
+    if (!code)
+        code = bl_index_read(index, BL_INDEX_LENGTH, i, 1, &length, e);
+    if (!code)
+        code = bl_index_read(index, BL_INDEX_SOURCE_START, i, 1, &source_start, e);
+    if (!code)
+        code = bl_view_row(s->view, sequence, &row, e);
+    if (!code)
+        code = BL_ARRAY_RESERVE(s->piece, s->capacity, s->pieces + 1, e);
+    if (code)
+        return code;
+    struct bl_sheet_piece *p = &s->piece[s->pieces++];
+    *p = (struct bl_sheet_piece){.start = start,
+                                 .end = (int64_t)start + length,
+                                 .row = sequence,
+                                 .source_start = source_start,
+                                 .length = row->length,
+                                 .block = block,
+                                 .block_start = start,
+                                 .failed = row->status != BL_ROW_OK,
+                                 .id = strdup(row->id)};
+    return p->id ? BL_OK : bl_error_memory(e);
+}
+
+static int pieces_of_block(struct bl_sheet *s, struct bl_error *e)
+{
+    const struct bl_block *block; /* its tables are checked, but do not name what failed */
+    int64_t ptr[2] = {0};
+    int code = bl_view_tables(s->view, s->subject.block, &block, e);
+    if (!code)
+        code = bl_index_read(&s->view->index, BL_INDEX_BLOCK_PTR, s->subject.block, 2, ptr, e);
+    for (int64_t i = ptr[0]; !code && i < ptr[1]; i++)
+        code = pieces_append(s, i, s->subject.block, e);
+    s->steps = s->view->manifest.format.T;
+    return code;
+}
+
+/* The block that has piece i. */
+static int block_of_piece(const struct bl_index *index, int64_t i, int64_t *block, struct bl_error *e)
+{
+    int64_t low = 0, high = index->blocks;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2, first;
+        int code = bl_index_read(index, BL_INDEX_BLOCK_PTR, middle, 1, &first, e);
+        if (code)
+            return code;
+        if (first <= i)
+            low = middle;
+        else
+            high = middle;
+    }
+    *block = low;
+    return BL_OK;
+}
+
+static int piece_compare(const void *a, const void *b)
+{
+    const struct bl_sheet_piece *p = a, *q = b;
+    if (p->source_start != q->source_start)
+        return p->source_start < q->source_start ? -1 : 1;
+    return p->block < q->block ? -1 : p->block > q->block;
+}
+
+/* Puts the pieces of a sequence on an axis that begins with the first of their steps. A view may have some twice. */
+static void pieces_join(struct bl_sheet *s)
+{
+    size_t kept = 0;
+    qsort(s->piece, s->pieces, sizeof *s->piece, piece_compare);
+    for (size_t i = 0; i < s->pieces; i++) {
+        if (kept && s->piece[i].source_start == s->piece[kept - 1].source_start)
+            free(s->piece[i].id);
+        else
+            s->piece[kept++] = s->piece[i];
+    }
+    s->pieces = kept;
+    for (size_t i = 0; i < kept; i++) {
+        struct bl_sheet_piece *p = &s->piece[i];
+        int64_t steps = p->end - p->start;
+        p->start = p->source_start - s->piece[0].source_start;
+        p->end = p->start + steps;
+    }
+    s->steps = s->piece[kept - 1].end;
+}
+
+static int pieces_of_sequence(struct bl_sheet *s, struct bl_error *e)
+{
+    const struct bl_index *index = &s->view->index;
+    const struct bl_step_range all = {.end = -1};
+    struct bl_stored_sequence stored;
+    const struct bl_row *row;
+    int64_t block;
+    int code = bl_view_row(s->view, s->subject.row, &row, e);
+    if (!code && row->status != BL_ROW_OK) /* refused, with the reason */
+        code = bl_stored_sequence_begin(&stored, s->view, s->subject.row, 0, &all, e);
+    int64_t *sequence = malloc(CHUNK * sizeof *sequence);
+    if (!code && !sequence)
+        code = bl_error_memory(e);
+    for (int64_t first = 0; !code && first < index->pieces; first += CHUNK) {
+        int64_t count = index->pieces - first < CHUNK ? index->pieces - first : CHUNK;
+        code = bl_cancelled(s->subject.cancel) ? BL_ECANCEL
+                                               : bl_index_read(index, BL_INDEX_SEQUENCE, first, count, sequence, e);
+        for (int64_t i = 0; !code && i < count; i++) {
+            if (sequence[i] != s->subject.row)
+                continue;
+            code = block_of_piece(index, first + i, &block, e);
+            if (!code)
+                code = pieces_append(s, first + i, block, e);
+        }
+    }
+    free(sequence);
+    if (!code && !s->pieces)
+        code = bl_error_set(e, BL_EUSAGE, "%s: the plan of epoch %" PRId64 " does not have this sequence", s->view->dir,
+                            s->subject.epoch);
+    if (!code)
+        pieces_join(s);
+    return code;
+}
+
+int bl_sheet_find_pieces(struct bl_sheet *sheet, struct bl_error *e)
+{
+    return sheet->subject.block >= 0 ? pieces_of_block(sheet, e) : pieces_of_sequence(sheet, e);
+}
+
+/* Adds the spans of steps from `from` to `to` - 1, one for each line. */
+static int spans_append(struct bl_sheet *s, int64_t piece, int64_t from, int64_t to, struct bl_error *e)
+{
+    int x = bl_sheet_pixel(s, from);
+    const int end = bl_sheet_pixel(s, to);
+    for (bool begins = true; x < end; begins = false) {
+        int line = x / s->width, stop = end < (line + 1) * s->width ? end : (line + 1) * s->width;
+        int code = BL_ARRAY_RESERVE(s->span, s->spans_capacity, s->spans + 1, e);
+        if (code)
+            return code;
+        s->span[s->spans++] = (struct bl_sheet_span){
+            .line = line, .x = x - line * s->width, .width = stop - x, .piece = piece, .begins = begins};
+        x = stop;
+    }
+    return BL_OK;
+}
+
+int bl_sheet_find_spans(struct bl_sheet *s, struct bl_error *e)
+{
+    int64_t at = 0;
+    int code = BL_OK;
+    for (size_t i = 0; i < s->pieces && !code; i++) {
+        code = spans_append(s, -1, at, s->piece[i].start, e);
+        if (!code)
+            code = spans_append(s, (int64_t)i, s->piece[i].start, s->piece[i].end, e);
+        at = s->piece[i].end;
+    }
+    return code ? code : spans_append(s, -1, at, s->drawn, e);
+}

@@ -1,0 +1,314 @@
+#include "show/sheet_svg.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/text_columns.h"
+#include "base/text.h"
+#include "show/sheet_geometry.h"
+#include "show/style.h"
+#include "show/text_lines.h"
+#include "show/xml.h"
+
+/* LEFT: of the axis, with the names of the lanes before it. No text is measured: these fit in any usual font. */
+enum { LEFT = 104, LETTER = 7, NAME_COLUMNS = 14, TICK = 90, HEAD = 64, TEXT_LINE = 16, TEXT_COLUMNS = 132 };
+
+static void svg_append_tick(const struct bl_sheet *s, int line, int64_t step, int y, struct bl_buffer *out)
+{
+    char count[32];
+    int x = LEFT + bl_sheet_pixel(s, step) - line * s->width;
+    bl_buffer_printf(out, "<path class=\"g\" d=\"M%d %dv4\"/><text x=\"%d\" y=\"%d\">%s</text>\n", x,
+                     y + BL_SHEET_SCALE - 4, x + 3, y + BL_SHEET_SCALE - 5, bl_text_count(count, step));
+}
+
+/* The first step of the line, and round ones that have room. */
+static void svg_append_scale(const struct bl_sheet *s, int line, int y, struct bl_buffer *out)
+{
+    const int64_t first = line * s->line_steps, tick = bl_sheet_tick(s, TICK);
+    int64_t end = first + s->line_steps < s->drawn ? first + s->line_steps : s->drawn;
+    svg_append_tick(s, line, first, y, out);
+    for (int64_t step = (first / tick + 1) * tick; step < end; step += tick) {
+        int x = bl_sheet_pixel(s, step) - line * s->width;
+        if (x >= TICK / 2 && x <= s->width - TICK / 2)
+            svg_append_tick(s, line, step, y, out);
+    }
+}
+
+/* The words of a piece, for those who point at it, or do not see it. */
+static void svg_append_tip(const struct bl_sheet *s, const struct bl_sheet_piece *piece, struct bl_buffer *out)
+{
+    char a[BL_PLURAL_SIZE];
+    struct bl_buffer label = {0};
+    bl_sheet_append_label(s, piece, &label);
+    bl_buffer_text(out, "<title>");
+    bl_xml_append_text(out, label.data ? label.data : "");
+    bl_buffer_printf(out, ": from step %" PRId64 ", %s", piece->start,
+                     bl_text_plural(a, piece->end - piece->start, "step"));
+    if (piece->end - piece->start < piece->length)
+        bl_buffer_printf(out, ", %" PRId64 " to %" PRId64 " of %" PRId64, piece->source_start,
+                         piece->source_start + (piece->end - piece->start) - 1, piece->length);
+    bl_buffer_printf(out, "%s</title>", piece->failed ? ", failed while packing" : "");
+    out->failed |= label.failed;
+    bl_buffer_free(&label);
+}
+
+static void svg_append_label(const struct bl_sheet *s, const struct bl_sheet_span *span, int y, struct bl_buffer *out)
+{
+    struct bl_buffer label = {0}, fitted = {0};
+    int columns = (span->width - 8) / LETTER;
+    bl_sheet_append_label(s, &s->piece[span->piece], &label);
+    if (columns >= 2) {
+        bl_columns_append_end(&fitted, label.data ? label.data : "", "…", columns);
+        bl_buffer_printf(out, "<text class=\"w\" x=\"%d\" y=\"%d\">", LEFT + span->x + 5, y + BL_SHEET_BAR - 6);
+        bl_xml_append_text(out, fitted.data ? fitted.data : "");
+        bl_buffer_text(out, "</text>");
+    }
+    out->failed |= label.failed || fitted.failed;
+    bl_buffer_free(&label);
+    bl_buffer_free(&fitted);
+}
+
+static void svg_append_span(const struct bl_sheet *s, const struct bl_sheet_span *span, const char *id, int y,
+                            struct bl_buffer *out)
+{
+    bl_buffer_printf(out, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"", LEFT + span->x, y, span->width,
+                     BL_SHEET_BAR);
+    if (span->piece < 0) {
+        bl_buffer_printf(out, " fill=\"url(#%s-none)\"><title>%s</title></rect>\n", id,
+                         s->subject.block < 0 ? "not stored" : "padding");
+        return;
+    }
+    bl_buffer_printf(out, " fill=\"#%06" PRIx32 "\">", bl_style_colour((uint64_t)span->piece));
+    svg_append_tip(s, &s->piece[span->piece], out);
+    bl_buffer_text(out, "</rect>");
+    svg_append_label(s, span, y, out);
+    bl_buffer_byte(out, '\n');
+}
+
+/* What hides a lane: padding, a sequence that failed, damage. */
+static void svg_append_cover(const struct bl_sheet *s, const struct bl_lane *lane, const struct bl_sheet_span *span,
+                             const char *id, int y, struct bl_buffer *out)
+{
+    const char *what = span->piece < 0                ? s->subject.block < 0 ? "not stored" : "padding"
+                       : s->piece[span->piece].failed ? "failed while packing"
+                       : lane->damaged[span->piece]   ? "damaged"
+                                                      : NULL;
+    if (!what)
+        return;
+    bool is_damage = *what == 'd';
+    bl_buffer_printf(
+        out, "<rect x=\"%d\" y=\"%d.5\" width=\"%d\" height=\"%d\" fill=\"url(#%s-%s)\"><title>%s</title></rect>",
+        LEFT + span->x, y - 1, span->width, lane->canvas.height + 1, id, is_damage ? "bad" : "none", what);
+    if (is_damage && span->width >= (int)sizeof "damaged" * LETTER)
+        bl_buffer_printf(out, "<text class=\"d\" x=\"%d\" y=\"%d\">damaged</text>", LEFT + span->x + 4,
+                         y + lane->canvas.height / 2 + 4);
+    bl_buffer_byte(out, '\n');
+}
+
+static int svg_append_lane(const struct bl_sheet *s, const struct bl_lane *lane, const char *id, int line, int y,
+                           struct bl_buffer *out, struct bl_error *e)
+{
+    const struct bl_field *field = bl_sheet_field(s, lane);
+    const struct bl_area area = {line * s->width, 0, bl_sheet_line_width(s, line), lane->canvas.height};
+    struct bl_buffer png = {0}, name = {0};
+    char strange[32];
+    int code = bl_canvas_append_png(&lane->canvas, area, &png, e);
+    if (code)
+        goto out;
+    bl_columns_append_end(&name, field->name, "…", NAME_COLUMNS);
+    bl_buffer_printf(out, "<text class=\"e\" x=\"%d\" y=\"%d\">", LEFT - 6, y + 11);
+    bl_xml_append_text(out, name.data ? name.data : "");
+    bl_buffer_printf(out, "</text>");
+    if (lane->canvas.height >= 2 * TEXT_LINE)
+        bl_buffer_printf(out, "<text class=\"e s\" x=\"%d\" y=\"%d\">%s</text>", LEFT - 6, y + 25, lane->note);
+    if (lane->strange && lane->canvas.height >= 3 * TEXT_LINE)
+        bl_buffer_printf(out, "<text class=\"e s\" x=\"%d\" y=\"%d\">%s not finite</text>", LEFT - 6, y + 38,
+                         bl_text_count(strange, lane->strange));
+    bl_buffer_printf(out, "<image x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" href=\"data:image/png;base64,", LEFT, y,
+                     area.width, area.height);
+    bl_base64_append(out, png.data, png.size);
+    bl_buffer_text(out, "\"/>\n");
+    for (size_t i = 0; i < s->spans; i++) {
+        if (s->span[i].line == line)
+            svg_append_cover(s, lane, &s->span[i], id, y, out);
+    }
+out:
+    bl_buffer_free(&png);
+    bl_buffer_free(&name);
+    return code;
+}
+
+static int svg_append_line(const struct bl_sheet *s, const char *id, int line, int y, struct bl_buffer *out,
+                           struct bl_error *e)
+{
+    const int bar = y + BL_SHEET_SCALE;
+    int code = BL_OK;
+    svg_append_scale(s, line, y, out);
+    for (int lane = 0; lane < s->lanes && !code; lane++)
+        code = svg_append_lane(s, &s->lane[lane], id, line, y + bl_sheet_lane_top(s, lane), out, e);
+    for (size_t i = 0; i < s->spans; i++) {
+        if (s->span[i].line != line)
+            continue;
+        svg_append_span(s, &s->span[i], id, bar, out);
+        if (s->span[i].begins)
+            bl_buffer_printf(out, "<path class=\"b\" d=\"M%d %dv%d\"/>\n", LEFT + s->span[i].x + 1, bar,
+                             bl_sheet_line_height(s) - BL_SHEET_LINE_GAP - BL_SHEET_SCALE);
+    }
+    return code;
+}
+
+static int svg_append_lines(const struct bl_sheet *s, const char *id, int y, struct bl_buffer *out, struct bl_error *e)
+{
+    char end[32];
+    int code = BL_OK;
+    bl_buffer_printf(
+        out,
+        "<defs><pattern id=\"%s-none\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
+        "<rect class=\"k\" width=\"6\" height=\"6\"/><path class=\"l\" d=\"M-1 1l2 -2M0 6l6 -6M5 7l2 -2\"/>"
+        "</pattern><pattern id=\"%s-bad\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
+        "<rect width=\"6\" height=\"6\" fill=\"#%06x\"/><path stroke=\"#%06x\" "
+        "d=\"M-1 1l2 -2M0 6l6 -6M5 7l2 -2\"/></pattern></defs>\n",
+        id, id, BL_COLOUR_PINK, BL_COLOUR_RED);
+    for (int line = 0; line < s->lines && !code; line++)
+        code = svg_append_line(s, id, line, y + line * bl_sheet_line_height(s), out, e);
+    if (s->drawn < s->steps)
+        bl_buffer_printf(out, "<text x=\"%d\" y=\"%d\">padding to step %s</text>\n", LEFT,
+                         y + s->lines * bl_sheet_line_height(s), bl_text_count(end, s->steps - 1));
+    return code;
+}
+
+static void svg_append_open(const struct bl_sheet *s, const char *id, int height, struct bl_buffer *out)
+{
+    const int width = LEFT + s->look.width + BL_SHEET_MARGIN;
+    struct bl_buffer words = {0};
+    bl_buffer_printf(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"sheet\" width=\"%d\" height=\"%d\" viewBox=\"0 0 "
+        "%d %d\" role=\"img\" aria-labelledby=\"%s-title %s-words\">\n<title id=\"%s-title\">",
+        width, height, width, height, id, id, id);
+    bl_sheet_append_title(s, &words);
+    bl_xml_append_text(out, words.data ? words.data : "");
+    bl_buffer_printf(out, "</title>\n<desc id=\"%s-words\">", id);
+    bl_buffer_clear(&words);
+    bl_sheet_append_summary(s, &words);
+    bl_xml_append_text(out, words.data ? words.data : "");
+    bl_buffer_text(out, "</desc>\n");
+    out->failed |= words.failed;
+    bl_buffer_free(&words);
+}
+
+void bl_sheet_append_style(struct bl_buffer *out)
+{
+    bl_buffer_text(
+        out,
+        ".sheet{font:12px sans-serif;min-width:40rem;max-width:100%;height:auto}.sheet text{fill:" BL_STYLE_INK "}\n"
+        ".sheet .e{text-anchor:end}.sheet .s{font-size:10px}\n"
+        ".sheet text.w{fill:#fff;pointer-events:none}.sheet text.d{fill:" BL_STYLE_INK "}\n"
+        ".sheet .g{stroke:#8c959f}.sheet .b{stroke:" BL_STYLE_INK ";stroke-width:2}\n"
+        ".sheet .k{fill:" BL_STYLE_SHADE "}.sheet .l{stroke:#8c959f}\n"
+        "@media (prefers-color-scheme:dark){.sheet text{fill:" BL_STYLE_DARK_INK "}.sheet .b{stroke:" BL_STYLE_DARK_INK
+        "}.sheet .k{fill:" BL_STYLE_DARK_SHADE "}.sheet .l{stroke:#6e7681}}\n");
+}
+
+int bl_sheet_append_axis(const struct bl_sheet *s, const char *id, struct bl_buffer *out, struct bl_error *e)
+{
+    svg_append_open(s, id, 2 * BL_SHEET_MARGIN + s->lines * bl_sheet_line_height(s), out);
+    int code = svg_append_lines(s, id, BL_SHEET_MARGIN, out, e);
+    bl_buffer_text(out, "</svg>\n");
+    return code ? code : bl_buffer_check(out, e);
+}
+
+/* --- alone ------------------------------------------------------------------------------------------------------ */
+
+struct svg_text {
+    struct bl_buffer *out;
+    int y;
+};
+
+static void svg_begin_text_line(void *to)
+{
+    struct svg_text *t = to;
+    bl_buffer_printf(t->out, "<text class=\"p\" x=\"%d\" y=\"%d\">", BL_SHEET_MARGIN + 12, t->y += TEXT_LINE);
+}
+
+static void svg_put_text(void *to, const char *text, size_t size, bool is_shaded)
+{
+    struct bl_buffer *out = ((struct svg_text *)to)->out;
+    bl_buffer_printf(out, "<tspan%s>", is_shaded ? " class=\"m\"" : "");
+    bl_xml_append_plain(out, text, size);
+    bl_buffer_text(out, "</tspan>");
+}
+
+static void svg_end_text_line(void *to)
+{
+    bl_buffer_text(((struct svg_text *)to)->out, "</text>\n");
+}
+
+/* Appends the texts below the axis, from *y on, which is advanced. */
+static void svg_append_passages(const struct bl_sheet *s, const struct bl_passages *p, int *y, struct bl_buffer *out)
+{
+    struct svg_text text = {.out = out, .y = *y};
+    const struct bl_text_lines lines = {.begin = svg_begin_text_line,
+                                        .put = svg_put_text,
+                                        .end = svg_end_text_line,
+                                        .to = &text,
+                                        .columns = TEXT_COLUMNS};
+    struct bl_buffer label = {0};
+    for (size_t i = 0; i < s->pieces; i++) {
+        bl_buffer_clear(&label);
+        bl_sheet_append_label(s, &s->piece[i], &label);
+        text.y += TEXT_LINE + 6;
+        bl_buffer_printf(out,
+                         "<rect x=\"%d\" y=\"%d\" width=\"8\" height=\"8\" fill=\"#%06" PRIx32
+                         "\"/><text class=\"h\" x=\"%d\" y=\"%d\">",
+                         BL_SHEET_MARGIN, text.y - 9, bl_style_colour(i), BL_SHEET_MARGIN + 12, text.y);
+        bl_xml_append_text(out, label.data ? label.data : "");
+        bl_buffer_printf(out, ", from step %" PRId64 "%s</text>\n", s->piece[i].start,
+                         s->piece[i].failed ? ": failed while packing"
+                         : p->damaged[i]    ? ": damaged"
+                                            : "");
+        bl_text_lines_put(&lines, p, i);
+    }
+    *y = text.y;
+    out->failed |= label.failed;
+    bl_buffer_free(&label);
+}
+
+static void svg_append_words(const struct bl_sheet *s, struct bl_buffer *out)
+{
+    struct bl_buffer words = {0};
+    bl_sheet_append_title(s, &words);
+    bl_buffer_printf(out, "<text class=\"t\" x=\"%d\" y=\"%d\">", BL_SHEET_MARGIN, BL_SHEET_MARGIN + 14);
+    bl_xml_append_text(out, words.data ? words.data : "");
+    bl_buffer_clear(&words);
+    bl_sheet_append_summary(s, &words);
+    bl_buffer_printf(out, "</text>\n<text x=\"%d\" y=\"%d\">", BL_SHEET_MARGIN, BL_SHEET_MARGIN + 34);
+    bl_xml_append_text(out, words.data ? words.data : "");
+    bl_buffer_text(out, "</text>\n");
+    out->failed |= words.failed;
+    bl_buffer_free(&words);
+}
+
+int bl_sheet_append_svg(const struct bl_sheet *s, struct bl_buffer *out, struct bl_error *e)
+{
+    struct bl_buffer texts = {0};
+    int y = HEAD + s->lines * bl_sheet_line_height(s);
+    for (int i = 0; i < s->texts; i++)
+        svg_append_passages(s, &s->passages[i], &y, &texts);
+    svg_append_open(s, "sheet", y + BL_SHEET_MARGIN, out);
+    bl_buffer_text(out, "<style>\n");
+    bl_sheet_append_style(out);
+    bl_buffer_text(out, ".paper{fill:" BL_STYLE_PAPER "}.t{font-size:16px;font-weight:bold}.h{font-weight:bold}\n"
+                        ".p{font:12px monospace;white-space:pre}.m{text-decoration:underline;font-weight:bold}\n"
+                        "@media (prefers-color-scheme:dark){.paper{fill:" BL_STYLE_DARK_PAPER "}}\n</style>\n"
+                        "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n");
+    svg_append_words(s, out);
+    int code = svg_append_lines(s, "sheet", HEAD, out, e);
+    bl_buffer_append(out, texts.data, texts.size);
+    bl_buffer_text(out, "</svg>\n");
+    out->failed |= texts.failed;
+    bl_buffer_free(&texts);
+    return code ? code : bl_buffer_check(out, e);
+}
