@@ -1,5 +1,6 @@
 #include "run/sample.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,14 @@
 
 /* Of a block so many bytes are read, but not fewer steps than these: the beginning of a file costs more than the rest.
  * zstd finds no more in larger blocks. */
-#define BLOCK_BYTES ((int64_t)16 << 20)
+#define BLOCK_BYTES ((int64_t)8 << 20)
 #define BLOCK_STEPS 64
 
 /* Fewer blocks say little: for these the sample may take some times longer. */
 #define BLOCKS_ENOUGH 32
 #define PATIENCE 3
+
+#define GOLDEN 0.6180339887498949 /* its multiples spread evenly over 0 to 1, less their whole parts */
 
 #define SAMPLE_BYTES ((int64_t)512 << 20) /* of all blocks, at most */
 
@@ -77,27 +80,50 @@ static int64_t sample_next_block(struct sampling *s)
     return -1;
 }
 
-static void plan_add_piece(struct sampling *s, int64_t piece, int64_t steps)
+static void plan_add_piece(struct sampling *s, int64_t piece, int64_t skip, int64_t steps)
 {
     const struct bl_plan *all = s->of->plan;
     struct bl_plan *plan = &s->plan;
     plan->sequence[plan->pieces] = all->sequence[piece];
     plan->length[plan->pieces] = steps;
-    plan->source_start[plan->pieces++] = all->source_start ? all->source_start[piece] : 0;
+    plan->source_start[plan->pieces++] = skip + (all->source_start ? all->source_start[piece] : 0);
 }
 
-/* Adds a block, or as many of its pieces as fit. Planners put long pieces first: those of a part begin at another
- * place in each block. */
+static int64_t block_steps(const struct sampling *s, int64_t b)
+{
+    const struct bl_plan *all = s->of->plan;
+    int64_t steps = 0;
+    for (int64_t p = all->block_ptr[b]; p < all->block_ptr[b + 1]; p++)
+        steps += bl_plan_piece_length(all, s->of->table->length, (size_t)p);
+    return steps;
+}
+
+/* Where the part of a block begins, of all places where it may. */
+static int64_t block_part(const struct sampling *s, int64_t b)
+{
+    int64_t places = s->format.T < s->of->plan->T ? block_steps(s, b) - s->format.T : 0;
+    double turn = (double)(s->sample->blocks + (int64_t)s->plan.blocks + 1) * GOLDEN;
+    return places > 0 ? (int64_t)((double)places * (turn - floor(turn))) : 0;
+}
+
+/* Adds a block, or a part of it. What is read from its beginning costs as much as in a run; but of what is encoded, all
+ * parts of sequences must be alike. */
 static void plan_add_block(struct sampling *s, int64_t b)
 {
     const struct bl_plan *all = s->of->plan;
-    int64_t first = all->block_ptr[b], count = all->block_ptr[b + 1] - first, at = 0;
-    int64_t skip = s->format.T < all->T ? (int64_t)s->plan.blocks * 7 % count : 0;
-    for (int64_t i = 0; i < count && at < s->format.T; i++) {
-        int64_t piece = first + (skip + i) % count;
-        int64_t steps = bl_plan_piece_length(all, s->of->table->length, (size_t)piece), left = s->format.T - at;
-        plan_add_piece(s, piece, steps < left ? steps : left);
-        at = bl_plan_next_start(all, at, steps < left ? steps : left);
+    int64_t skip = block_part(s, b), at = 0;
+    bool cuts = bl_sample_is_needed_for_bytes(&s->format);
+    for (int64_t p = all->block_ptr[b]; p < all->block_ptr[b + 1] && at < s->format.T; p++) {
+        int64_t steps = bl_plan_piece_length(all, s->of->table->length, (size_t)p), left = s->format.T - at;
+        int64_t from = cuts ? skip : 0;
+        if (skip >= steps) {
+            skip -= steps;
+            continue;
+        }
+        skip = 0;
+        steps = steps - from < left ? steps - from : left;
+        plan_add_piece(s, p, from, steps);
+        at = bl_plan_next_start(all, at, steps);
     }
     s->plan.block_ptr[++s->plan.blocks] = (int64_t)s->plan.pieces;
 }
