@@ -49,6 +49,7 @@ struct bl_packing_request {
     struct bl_task task;
     bool plan_only; /* only open, table and plan, from the parts of tasks' scans in DIR */
     bool repair;    /* read a finished dataset to find damaged shards */
+    bool dry_run;   /* only open, table, plan and forecast (packing/forecast.h): output stays as it is */
     int workers;
     struct bl_cancel *cancel;
     struct bl_packing_events events;

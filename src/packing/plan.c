@@ -252,5 +252,7 @@ int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
     p->slots = shares.slots;
     p->run_blocks = shares.run_blocks;
     p->memory = shares.rest;
+    p->memory_needed = shares.needed;
+    p->memory_limit = shares.limit;
     return draft_make(p, e);
 }

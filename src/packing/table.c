@@ -274,7 +274,8 @@ static int table_check(const struct bl_packing *p, struct bl_error *e)
 {
     if (!p->table.kind)
         return bl_error_set(e, BL_EFAIL, "no usable input: there is nothing to pack%s%s",
-                            p->table.count ? "; the reasons are in " : "", p->table.count ? p->state.sequences : "");
+                            p->table.count && !p->request.dry_run ? "; the reasons are in " : "",
+                            p->table.count && !p->request.dry_run ? p->state.sequences : "");
     if (p->request.view)
         return BL_OK;
     if (!p->request.inputs->kind)
@@ -395,9 +396,10 @@ int bl_packing_table(struct bl_packing *p, struct bl_error *e)
     bool scanned = false;
     if (p->request.plan_only)
         return table_plan_only(p, e);
-    p->env.spool = p->request.spool ? p->request.spool : p->state.spool;
+    if (!p->request.dry_run) /* which needs the tokens of a few inputs only: see token_sample.c */
+        p->env.spool = p->request.spool ? p->request.spool : p->state.spool;
     p->env.shared = p->request.task.set;
-    int code = p->request.spool ? bl_fs_mkdirs(p->request.spool, e) : BL_OK;
+    int code = p->env.spool && p->request.spool ? bl_fs_mkdirs(p->request.spool, e) : BL_OK;
     if (code)
         return code;
     code = table_get(p, &scanned, e);
@@ -417,7 +419,7 @@ int bl_packing_table(struct bl_packing *p, struct bl_error *e)
         return code;
     if (!p->request.task.index)
         table_report_unmatched(p);
-    if (scanned || !inputs->kind->spool)
+    if (scanned || !inputs->kind->spool || p->request.dry_run)
         return BL_OK;
     /* Readers need the spool. If the table existed before, the spool may be missing or incomplete. */
     if (p->request.sequences)

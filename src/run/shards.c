@@ -4,10 +4,10 @@
 
 #include "kind/isolated/isolation.h"
 #include "run/assembler.h"
-#include "run/copier.h"
 #include "run/pipeline.h"
 #include "run/progress.h"
 #include "run/scatter.h"
+#include "run/shard_worker.h"
 #include "store/block.h"
 #include "store/row_reader.h"
 #include "store/seekable.h"
@@ -59,13 +59,6 @@ struct shards_run {
     long long grown;            /* at that time (bl_meter_clock) */
 };
 
-struct worker {
-    struct bl_assembler *assembler; /* these two, */
-    struct bl_codec *codec;
-    struct bl_copier *copier; /* or this one */
-    struct bl_compressor *compressor;
-};
-
 /* While no block is finished: the sequence of which a piece has been read for longest, if that is long, and there are
  * others. The table is read only when it is another. */
 static const char *shards_find_holdup(struct shards_run *run)
@@ -104,51 +97,16 @@ static void shards_tick(void *context)
 
 static void pack_worker_close(void *worker)
 {
-    struct worker *w = worker;
-    bl_assembler_close(w->assembler);
-    bl_codec_close(w->codec);
-    bl_copier_close(w->copier);
-    if (w->compressor)
-        bl_compressor_close(w->compressor);
-    free(w);
+    bl_shard_worker_close(worker);
 }
 
 static int pack_worker_open(void *context, void **worker, struct bl_error *e)
 {
     struct shards_run *run = context;
-    const struct bl_pack_params *pack = run->pack;
-    struct worker *w = calloc(1, sizeof *w);
-    if (!w)
-        return bl_error_memory(e);
-    int code = pack->view ? bl_copier_open(&w->copier, pack, e)
-                          : bl_assembler_open(&w->assembler, pack, &run->memory,
-                                              &run->reading[atomic_fetch_add(&run->opened, 1)], e);
-    if (code)
-        goto out;
-    if (!pack->view)
-        code = bl_codec_open(pack->format, pack->pad_repeat, &w->codec, e);
-    if (code)
-        goto out;
-    if (pack->format->compressed)
-        code = bl_compressor_open(pack->format->level, &w->compressor, e);
+    struct bl_reading *reading = &run->reading[atomic_fetch_add(&run->opened, 1)];
+    struct bl_shard_worker *w = NULL;
+    int code = bl_shard_worker_open(&w, run->pack, &run->memory, reading, e);
     *worker = w;
-out:
-    if (code)
-        pack_worker_close(w);
-    return code;
-}
-
-/* Fills the blocks of a job with encoded steps. */
-static int job_fill(struct worker *w, struct run_job *job, const struct bl_meter *meter, struct bl_error *e)
-{
-    if (w->copier)
-        return bl_copier_fill(w->copier, job->shard->shard, job->block, job->blocks, meter, e);
-    int code = bl_assembler_fill(w->assembler, job->block, job->blocks, meter, &job->outcomes, e);
-    job->slowest = bl_assembler_slowest(w->assembler, &job->slowest_seconds);
-    double filled = bl_progress_now();
-    for (int b = 0; b < job->blocks && !code; b++)
-        code = bl_shard_writer_encode_block(job->shard->shard, &job->block[b], w->codec, e);
-    job->encoded += bl_progress_now() - filled;
     return code;
 }
 
@@ -156,16 +114,16 @@ static int shards_work_run(void *context, void *worker, void *job_, struct bl_er
 {
     struct shards_run *run = context;
     const struct bl_pack_params *pack = run->pack;
-    struct worker *w = worker;
+    struct bl_shard_worker *w = worker;
     struct run_job *job = job_;
     struct bl_meter meter = {.sum = &run->steps};
     if (pack->workers <= 1) {
         meter.tick = shards_tick;
         meter.sink = run;
     }
-    job->slowest = -1;
-    job->encoded = 0;
-    int code = job_fill(w, job, &meter, e);
+    int code = bl_shard_worker_fill(w, job->shard->shard, job->block, job->blocks, &meter, &job->outcomes, e);
+    job->slowest = w->assembler ? bl_assembler_slowest(w->assembler, &job->slowest_seconds) : -1;
+    job->encoded = w->encoded;
     if (code || !w->compressor)
         return code;
     double filled = bl_progress_now();
