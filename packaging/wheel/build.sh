@@ -19,7 +19,7 @@ export SOURCE_DATE_EPOCH LC_ALL=C
 
 "$here/chroot.sh" "$chroot"
 "$here/fetch.sh" "$cache" "$chroot"
-cp "$here/libraries.sh" "$here/tool.sh" "$chroot/build/"
+cp "$here/libraries.sh" "$here/tool.sh" "$here/glibc.h" "$chroot/build/"
 echo "libraries"
 chroot "$chroot" /build/libraries.sh
 

@@ -6,7 +6,8 @@
 set -eu
 prefix=/opt/bload
 jobs=-j$(nproc)
-export PKG_CONFIG_PATH=$prefix/lib/pkgconfig CFLAGS='-O2 -fPIC' CXXFLAGS='-O2 -fPIC' SOURCE_DATE_EPOCH=1
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig SOURCE_DATE_EPOCH=1
+export CFLAGS='-O2 -fPIC -include /build/glibc.h' CXXFLAGS='-O2 -fPIC -include /build/glibc.h'
 mkdir -p $prefix/lib/pkgconfig $prefix/include $prefix/configured
 
 # library NAME: builds it once; build_NAME runs in its folder.
@@ -112,7 +113,7 @@ build_ffmpeg() {
     with_configure --disable-autodetect --disable-everything --disable-network --disable-programs --disable-doc --disable-debug \
         --disable-avdevice --disable-avfilter --disable-swscale --enable-shared --disable-static --enable-pic \
         --enable-demuxers --enable-decoders --enable-parsers --enable-bsfs --enable-encoder=png \
-        --enable-zlib --enable-bzlib --enable-libdav1d --extra-cflags="-I$prefix/include" --extra-ldflags="-L$prefix/lib" \
+        --enable-zlib --enable-bzlib --enable-libdav1d --extra-cflags="-I$prefix/include -include /build/glibc.h" --extra-ldflags="-L$prefix/lib" \
         --extra-ldsoflags=-static-libgcc
 }
 

@@ -134,6 +134,8 @@ static int decoder_receive_frame(struct bl_audio_decoder *s, AVFrame *frame, boo
         code = avcodec_receive_frame(s->codec, frame);
         if (code == 0)
             bl_cancel_beat(s->demux.file.cancel);
+        if (code == 0 && bl_compat_is_lead_in(s->codec, frame))
+            continue;
         if (code == 0 && frame->nb_samples > 0 && !(frame->flags & AV_FRAME_FLAG_DISCARD)) {
             frame->sample_rate = s->codec->sample_rate; /* in frames of MPEG audio it is the previous frame's */
             *got = true;

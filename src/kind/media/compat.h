@@ -4,11 +4,13 @@
 
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
+#include <libavutil/intreadwrite.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #define BL_COMPAT_6_0 (LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 0, 100))
 #define BL_COMPAT_6_1 (LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 100))
+#define BL_COMPAT_7_0 (LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 3, 100))
 
 /* A profile of H.264 by its name there: BASELINE, HIGH_10. */
 #if BL_COMPAT_6_1
@@ -67,6 +69,21 @@ static inline const uint8_t *bl_compat_side_data(const AVStream *stream, enum AV
 #else
 #define bl_compat_add_side_data av_stream_add_side_data
 #endif
+
+/* Whether a frame is what Vorbis has before its first sample. Until 6.1 nothing came of its first packet, which has no
+ * window to overlap with; now a frame comes, to be skipped, where samples are skipped by hand, too. */
+static inline bool bl_compat_is_lead_in(const AVCodecContext *codec, const AVFrame *frame)
+{
+#if BL_COMPAT_7_0
+    if (codec->codec_id != AV_CODEC_ID_VORBIS || !(codec->flags2 & AV_CODEC_FLAG2_SKIP_MANUAL))
+        return false;
+    const AVFrameSideData *skip = av_frame_get_side_data(frame, AV_FRAME_DATA_SKIP_SAMPLES);
+    return skip && skip->size >= 4 && AV_RL32(skip->data) == (uint32_t)frame->nb_samples;
+#else
+    (void)codec, (void)frame;
+    return false;
+#endif
+}
 
 /* Before a decoder is opened whose frames are asked for their packets' positions; and before each packet is sent. */
 static inline void bl_compat_keep_positions(AVCodecContext *codec)
