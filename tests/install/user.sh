@@ -1,3 +1,4 @@
+#!/bin/sh
 # What a plain user does in a bare system, in the folder with videos, documents.jsonl and the line that installs: sh user.sh
 set -eu
 cd "$HOME"
