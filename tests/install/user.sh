@@ -21,10 +21,10 @@ bload pack -q documents.jsonl --tokenizer bytes -T 2048 -o tokens
 bload verify -q frames
 bload verify -q tokens
 python read.py "${version#bload }"
-python - began "$began" "$installed" "$(now)" <<'END'
-import sys
-began, installed, ended = map(float, sys.argv[2:])
-print(f"pip: {installed - began:.1f} s, packing and reading: {ended - installed:.1f} s")
-print(f"seconds {ended - began:.1f}")
-END
+python -c "print(f'pip: {$installed - $began:.1f} s by the clock, packing and reading: {$(now) - $installed:.1f} s')"
+times >times
+python -c '
+import re
+minutes = re.findall(r"(\d+)m([\d.]+)s", open("times").read())
+print(f"seconds {sum(60 * int(m) + float(s) for m, s in minutes):.1f}")'
 echo "all done"
