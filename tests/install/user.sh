@@ -22,9 +22,9 @@ bload verify -q frames
 bload verify -q tokens
 python read.py "${version#bload }"
 python -c "print(f'pip: {$installed - $began:.1f} s by the clock, packing and reading: {$(now) - $installed:.1f} s')"
-times >times
+times >spent
 python -c '
 import re
-minutes = re.findall(r"(\d+)m([\d.]+)s", open("times").read())
+minutes = re.findall(r"(\d+)m([\d.]+)s", open("spent").read())
 print(f"seconds {sum(60 * int(m) + float(s) for m, s in minutes):.1f}")'
 echo "all done"
