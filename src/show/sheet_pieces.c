@@ -168,5 +168,5 @@ int bl_sheet_find_spans(struct bl_sheet *s, struct bl_error *e)
             code = spans_append(s, (int64_t)i, s->piece[i].start, s->piece[i].end, e);
         at = s->piece[i].end;
     }
-    return code ? code : spans_append(s, -1, at, s->steps, e);
+    return code ? code : spans_append(s, -1, at, s->drawn, e);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/process.h"
+#include "base/processor_time.h"
 #include "kind/reservation.h"
 
 /* --- beginning and end -------------------------------------------------------------------------------------------- */
@@ -50,10 +51,21 @@ static int process_reap(struct bl_decoder_process *p, const struct bl_decoder_st
     return bl_fork_server_reap(start->server, pid, status, e);
 }
 
+static void process_count_time(const struct bl_decoder_process *p, struct bl_decoder_times *times)
+{
+    struct bl_processor_time t = bl_processor_time_of(p->pid);
+    atomic_fetch_add(&times->run, (long long)(t.run * 1e9));
+    atomic_fetch_add(&times->queued, (long long)(t.queued * 1e9));
+    if (t.is_partly)
+        atomic_store(&times->is_partly, true);
+}
+
 void bl_decoder_process_end(struct bl_decoder_process *p, const struct bl_decoder_start *start)
 {
     struct bl_error none = {0};
     int status;
+    if (p->pid && start->times)
+        process_count_time(p, start->times);
     if (p->pid)
         (void)process_reap(p, start, &status, &none); /* nobody waits for it any more */
 }
