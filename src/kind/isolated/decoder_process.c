@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "base/processor_time.h"
 #include "kind/reservation.h"
 
@@ -189,9 +190,9 @@ static int process_lose(struct bl_decoder_process *p, const struct bl_decoder_st
         return process_report_memory(p, call, loss, e);
     loss->lost = true;
     loss->killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-    const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
+    const char *name = WIFSIGNALED(status) ? bl_process_signal(WTERMSIG(status)) : NULL;
     if (name)
-        snprintf(loss->how, sizeof loss->how, "SIG%s", name);
+        snprintf(loss->how, sizeof loss->how, "%s", name);
     else if (WIFSIGNALED(status))
         snprintf(loss->how, sizeof loss->how, "signal %d", WTERMSIG(status));
     else
