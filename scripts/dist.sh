@@ -14,12 +14,12 @@ target=$folder/$name.tar.gz
 
 # A repository around an unpacked tarball is not its own.
 if [ -e .git ]; then
-    files() { git ls-files -z --cached --others --exclude-standard; }
+    files() { git ls-files -z; }
     moment() { git log -1 --format=%ct; }
     changed=$(git status --porcelain)
     [ -z "$changed" ] || printf 'dist: the tree is not as committed, and so is the tarball:\n%s\n' "$changed" >&2
 else
-    files() { find . \( -path ./build -o -name __pycache__ \) -prune -o -path ./bload -o -type f -printf '%P\0'; }
+    files() { find . \( -path ./build -o -path ./dist -o -name __pycache__ \) -prune -o -path ./bload -o -type f -printf '%P\0'; }
     moment() { stat -c %Y CHANGELOG.md; }
 fi
 
