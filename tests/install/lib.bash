@@ -1,5 +1,6 @@
 # What the ways to install have in common; sourced. They set way, the word that their tests' names begin with.
 # shellcheck shell=bash disable=SC2154 # set by who sources this
+# shellcheck source=tests/install/system.bash
 source "$(dirname "${BASH_SOURCE[0]}")/system.bash"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -37,6 +37,10 @@ built() {
         system_run "$builder" env "$@" make -C "$folder/bload-$version" deb
 }
 
+no_git() {
+    ! system_run "$builder" sh -c 'command -v git'
+}
+
 results() {
     echo "$builder/root/$1/bload-$version/build/deb"
 }
@@ -60,6 +64,7 @@ take_packages() {
 debs() {
     [ -e "build/dist/bload-$version.tar.gz" ] || make --no-print-directory dist
     needed "packages: a system to build them in" builder_is_there
+    check "packages: no git there" no_git
     needed "packages: built, with unit tests; lintian has nothing against them" built one
     needed "packages: built elsewhere" built two/deeper DEB_BUILD_OPTIONS=nocheck TZ=Asia/Tokyo LANG=C
     check "packages: the two are equal" same_packages
