@@ -14,4 +14,5 @@ check-install:
 
 release-check:
 	@scripts/deps.sh build deb install
+	@$(MAKE) --no-print-directory all
 	@SUITE_TIMEOUT=7200 $(SUITE) release tests/release/run

@@ -126,6 +126,8 @@ needs_deb() {
 needs_install() {
     need debootstrap test -x /usr/sbin/debootstrap
     need autopkgtest has autopkgtest
+    need ffmpeg has ffmpeg
+    need jq has jq
     need ca-certificates test -s /etc/ssl/certs/ca-certificates.crt
 }
 
