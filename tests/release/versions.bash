@@ -33,8 +33,7 @@ in_manuals() {
 in_manifests() {
     local folder
     wrong=
-    seq 3 2 9 | awk '{ printf "%s", "{\"ids\": [1"; for (i = 1; i < $1; i++) printf ", 1"; print "]}" }' >"$work/ids.jsonl"
-    ./bload pack -q "$work/ids.jsonl" --ids ids --vocab-size 10 -T 9 -o "$work/dataset"
+    ./bload pack -q "$(fixtures/media h264-30.mp4)" -T 30 --size 16x16 -o "$work/dataset"
     for folder in "$work/dataset" "$systems/deb/home/user/dataset"; do
         is_version "$folder" "$(jq -r .tool "$folder/manifest.json" | sed 's/^bload //')"
     done
