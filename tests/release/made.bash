@@ -2,10 +2,11 @@
 # shellcheck shell=bash disable=SC2154 # set by who sources this
 builder=$systems/builder
 
+# The other is of a clone, whose files are of now and nobody else's: so it is of what is committed.
 tarball_twice() {
-    rm -rf build/dist && make --no-print-directory dist && cp "build/dist/bload-$version.tar.gz" "$work/first.tar.gz" &&
-        (umask 077 && TZ=Asia/Tokyo LC_ALL=C.UTF-8 make --no-print-directory dist) &&
-        cmp "$work/first.tar.gz" "build/dist/bload-$version.tar.gz"
+    rm -rf build/dist && make --no-print-directory dist && (umask 077 && git clone -q . "$work/clone") &&
+        TZ=Asia/Tokyo LC_ALL=C.UTF-8 make --no-print-directory -C "$work/clone" dist &&
+        cmp "$work/clone/build/dist/bload-$version.tar.gz" "build/dist/bload-$version.tar.gz"
 }
 
 # Owners, times and order say nothing of who made it; what is made is not in it.
