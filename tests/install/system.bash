@@ -1,6 +1,6 @@
 # Bare Debian systems in folders below build/systems, for tests of an installation; sourced. They need root.
 #
-# The first is made by debootstrap, the others are copies of it. Packages come from BLOAD_MIRROR, else from where this machine has
+# The first is made by debootstrap, the others are copies of it. Packages come from DEBIAN_MIRROR, else from where this machine has
 # them. Nothing stays mounted: what runs in a system has namespaces of its own, in which /proc is mounted.
 # shellcheck shell=bash
 install_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -8,8 +8,8 @@ systems=$install_root/build/systems
 
 # system_sources SUITE: the lines of its sources.list.
 system_sources() {
-    if [ -n "${BLOAD_MIRROR-}" ]; then
-        echo "deb $BLOAD_MIRROR $1 main"
+    if [ -n "${DEBIAN_MIRROR-}" ]; then
+        echo "deb $DEBIAN_MIRROR $1 main"
     else
         # shellcheck disable=SC2016 # apt's own variables
         apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
@@ -24,7 +24,7 @@ system_base() {
     [ "$(id -u)" = 0 ] || { echo "systems need root" >&2; return 1; }
     sources=$(system_sources "$suite")
     mirror=$(awk -v suite="$suite" '$3 == suite { print $2; exit }' <<<"$sources")
-    [ -n "$mirror" ] || { echo "no mirror has $suite: set BLOAD_MIRROR to the address of one" >&2; return 1; }
+    [ -n "$mirror" ] || { echo "no mirror has $suite: set DEBIAN_MIRROR to the address of one" >&2; return 1; }
     rm -rf "$base"
     mkdir -p "$systems"
     debootstrap --variant=minbase "$suite" "$base" "$mirror" >"$systems/$suite.log" 2>&1 ||
