@@ -99,7 +99,7 @@ ALL_LDFLAGS = -pthread $(SANITIZE) $(LDFLAGS)
 ALL_LIBS = $(MODULE_LIBS) $(LDLIBS) -lm
 comma := ,
 
-include mk/build.mk mk/test.mk mk/bench.mk mk/install.mk mk/package.mk
+include mk/build.mk mk/test.mk mk/bench.mk mk/install.mk mk/package.mk mk/release.mk
 
 # --- set-up, demo ---------------------------------------------------------------------------------------------------
 
@@ -164,7 +164,10 @@ help:
 	@echo 'make bench-scale  how time and memory grow with sequences, shards, files and tasks (ten minutes; QUICK=--quick: one or two)'
 	@echo 'make bench-paper  train on padded, sampled, cut and packed sequences: time, padding, accuracy (half an hour; torch from Debian)'
 	@echo 'make wheel        what pip installs, into dist: a system of Debian 11 to build in, FFmpeg from source (root; 15 minutes, later two)'
-	@echo 'make check-install  the wheel in bare systems of Debian 11, 12, 13 (root, the network)'
 	@echo 'make install      to PREFIX=$(PREFIX), below DESTDIR; LIBDIR, BINDIR, MANDIR too'
+	@echo 'make dist         the tarball of a release, build/dist/bload-$(VERSION).tar.gz'
+	@echo 'make deb          packages for Debian, build/deb/*.deb, of that tarball'
+	@echo 'make check-install  the installation lines of README.md, each in a bare Debian below build/ (root; a mirror of Debian)'
+	@echo 'make release-check  all that is released: built twice and compared, installed, tried; one version everywhere (root; half an hour)'
 	@echo 'make uninstall clean help'
 	@echo 'CC=clang, CFLAGS, CPPFLAGS, LDFLAGS and WERROR= are respected; VARIANT=asan|tsan|cover builds beside the release; V=1 shows commands.'

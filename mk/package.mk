@@ -2,10 +2,6 @@
 
 # The wheel: the folder keeps the system that it is built in, and FFmpeg, from one time to the next.
 WHEEL_CACHE ?= build/wheel
-.PHONY: wheel check-install
+.PHONY: wheel
 wheel:
 	@packaging/wheel/build.sh $(WHEEL_CACHE) dist
-
-# The wheel in bare systems, as a user without rights; root, and the network.
-check-install:
-	@WHEEL_CACHE=$(abspath $(WHEEL_CACHE)) tests/install/run
