@@ -179,7 +179,8 @@ class FarShard(FarFile):
         self.block_checksum = block_checksum.astype(np.uint64)
         self.first = number * manifest.blocks_per_shard
         self.fields = {field.tensor: field for field in manifest.fields.values()}
-        tables = sum(bytes_of(dtype, shape) for _, dtype, shape in manifest.tables()) * len(block_checksum)
+        offsets = sum(bytes_of("I64", (manifest.T + 1,)) for field in manifest.fields.values() if field.encoding == JPEG)
+        tables = (offsets + sum(bytes_of(dtype, shape) for _, dtype, shape in manifest.tables())) * len(block_checksum)
         self.expected = min(self.size, HEADER + tables)
         self.whole = self.size <= max(unit, self.expected)
         data = self.load_head()

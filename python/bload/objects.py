@@ -62,7 +62,7 @@ class StoredObjects:
         if not self.system.async_impl:
             return bytes(self.system.cat_file(path, start=begin, end=end))
         limit = self.timeout + (end - (begin or 0) if end else 0) / SLOWEST
-        return bytes(fsspec.asyn.sync(self.system.loop, self.system._cat_file, path, begin, end, timeout=limit))
+        return bytes(fsspec.asyn.sync(self.system.loop, self.system._cat_file, path, start=begin, end=end, timeout=limit))
 
     def check_size(self, path: str, size: Optional[int]) -> None:
         """Changed: the object has another size."""

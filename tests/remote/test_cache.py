@@ -1,4 +1,5 @@
 """The cache: shared by processes, bounded, checked, and whole whatever is killed."""
+import contextlib
 import multiprocessing
 import os
 import random
@@ -7,7 +8,7 @@ import time
 
 import bload
 from bload.cache import FOOTER, Cache
-from remote import Far, bytes_below, same
+from remote import Far, same
 
 KILLS = 10 if os.environ.get("QUICK") else 50
 
@@ -32,7 +33,14 @@ def keep_on(url, cache, size, seed):
 
 
 def total(cache):
-    return bytes_below(os.path.join(cache, "pieces")) + bytes_below(os.path.join(cache, "making"))
+    """The bytes of all pieces, and of those that are being written; each is counted once."""
+    found = {}
+    for folder in "making", "pieces":
+        for where, _, names in os.walk(os.path.join(cache, folder)):
+            for name in names:
+                with contextlib.suppress(FileNotFoundError):
+                    found[name.partition(".")[0]] = os.path.getsize(os.path.join(where, name))
+    return sum(found.values())
 
 
 class Shared(Far):
@@ -55,8 +63,11 @@ class Shared(Far):
         for process in pool:
             process.start()
         most = 0
+        cache = Cache(self.cache, size)
         while any(process.is_alive() for process in pool):
-            most = max(most, bytes_below(os.path.join(self.cache, "pieces")))
+            with cache.locked("total"):  # while the files are counted none is added
+                most = max(most, total(self.cache))
+            time.sleep(0.02)
         self.assertEqual([process.exitcode for process in pool], [0] * 4)
         self.assertGreater(most, size / 2)
         self.assertLessEqual(most, size)
@@ -121,8 +132,8 @@ class Shared(Far):
 
     def test_nothing(self):
         """Without a cache nothing is written."""
-        before = {os.path.join(folder, name) for folder, _, names in os.walk(self.directory) for name in names}
         path = self.packed("plain")
+        before = {os.path.join(folder, name) for folder, _, names in os.walk(self.directory) for name in names}
         list(self.far(path, cache=None))
-        after = {os.path.join(folder, name) for folder, _, names in os.walk(self.directory) for name in names if "packed-" not in folder}
+        after = {os.path.join(folder, name) for folder, _, names in os.walk(self.directory) for name in names}
         self.assertEqual(after - before, set())
