@@ -1,7 +1,10 @@
 """bload show, against what is drawn here of the same blocks, as the package reads them."""
 import base64
 import io
+import json
+import os
 import re
+import struct
 import subprocess
 import wave
 import xml.etree.ElementTree as tree
@@ -469,3 +472,55 @@ class Sequences(Shows):
         self.assertEqual(len(one.spans), 13)
         ends = sorted(parts[-1][1] for parts in one.spans.values())
         self.assertEqual(ends, [axis.pixel(min(100 * k, 1234)) for k in range(1, 14)])
+
+
+# name: type and shape of a step.
+DAMAGED = {"curve": ("f4", ()), "map": ("f4", (3,)), "strip": ("i4", ()), "pictures": ("u1", (4, 4, 3))}
+
+
+@expand
+class Damage(Shows):
+    """A piece of a view that lies in several stored blocks, of which the last is damaged: nothing of it is drawn or counted."""
+
+    def spoil(self, path, name, block):
+        """Changes the last byte of a block in the only shard."""
+        shard = os.path.join(path, "shards/00000/shard-00000000.safetensors")
+        with open(shard, "r+b") as file:
+            size = struct.unpack("<Q", file.read(8))[0]
+            tensor = json.loads(file.read(size))[name]
+            first, end = tensor["data_offsets"]
+            at = 8 + size + first + (end - first) // tensor["shape"][0] * (block + 1) - 1
+            file.seek(at)
+            byte = file.read(1)[0]
+            file.seek(at)
+            file.write(bytes([byte ^ 255]))
+
+    @each(DAMAGED)
+    def test_part(self, name):
+        dtype, shape = DAMAGED[name]
+        random = np.random.default_rng(1)
+        large, small = random.integers(150, 250, (250, *shape)).astype(dtype), random.integers(10, 90, (60, *shape)).astype(dtype)
+        if dtype == "f4":
+            large[3] = np.nan
+        for file, array in (("a", large), ("b", small)):
+            np.save(self.path(file + ".npy"), array)
+        path = self.pack("d", self.path("a.npy"), self.path("b.npy"), "--kind", "array", "--name", "data", "-T", 100, "--oversize", "split")
+        blocks = [b for b, block in enumerate(bload.open(path)) if block["num_sequences"] == 1 and block["source_start"][0] == 100]
+        view = self.path("view")
+        subprocess.run(["rm", "-rf", view], check=True)
+        self.bload("view", "-q", path, "-T", 320, "-o", view)
+        self.spoil(path, "data", blocks[0])
+        for form in "svg", "html":
+            self.bload("show", view, "-o", self.path("x." + form), status=1)
+        axis = Axis(320, name == "pictures")
+        drawn, (order,) = Drawn(self.path("x.svg"), axis), [list(block["ids"][:2]) for block in bload.open(view, ids=True)]
+        first, start = (0, 250) if order[0].endswith("a.npy") else (60, 0)
+        edge = CELL if name == "pictures" else 3 # cells of pictures have several steps, and pixels here a third of one
+        damaged = drawn.lane[0][:, axis.pixel(first) + edge:axis.pixel(first + 250) - edge]
+        other = drawn.lane[0][:, axis.pixel(start) + edge:axis.pixel(start + 60) - edge]
+        self.assertTrue((damaged == PAPER).all())
+        self.assertLess((other == PAPER).all((0, 2)).mean(), 0.02) # between cells
+        with open(self.path("x.html"), encoding="utf-8") as file:
+            self.page = file.read()
+        if name != "pictures":
+            self.assertNotIn("not finite", self.assertRange("data", small.min(), small.max()))

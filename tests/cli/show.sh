@@ -300,6 +300,20 @@ test_sequences_in_pieces() {
     out_has 01234567
 }
 
+# A part of a sequence that begins later: the axis begins with it.
+test_a_part_of_a_sequence() {
+    printf '{"text": "0123456789abcdefghij"}\n{"text": "x"}\n' >t.jsonl
+    expect 0 bload pack -q t.jsonl --tokenizer bytes -T 8 --strategy sample --seed 1 -o d
+    shown 0 d --sequence t.jsonl#0
+    first=$(($(sed -n 's/^tokens: \([0-9]*\) to .*/\1/p' "$OUT") - 48))
+    [ "$first" -gt 0 ] || fail 'from the beginning'
+    steps=$(sed -n 's/^sequence t.jsonl#0: \([0-9]*\) of 20 steps, in 1 piece$/\1/p' "$OUT")
+    text=0123456789abcdefghij
+    text=${text:first:steps}
+    is "$text" "$(sed -n '/, from step 0$/{n;p;}' "$OUT")"
+    page_is_sound x.html "t.jsonl#0|0|${#text}|$first|20|0|ok"
+}
+
 test_sequences_that_are_not_stored() {
     lines
     expect 2 bload show d --sequence t.jsonl#16
