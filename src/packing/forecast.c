@@ -14,9 +14,12 @@
 #include "run/space.h"
 #include "run/write_rate.h"
 #include "store/index.h"
+#include "store/row_reader.h"
 #include "store/shard_table.h"
 
 #define SECONDS 3.0 /* of reading the sample */
+
+#define FINISH_ROWS 20000 /* of the table, by which the rest is timed */
 
 #define DISK_BYTES ((int64_t)256 << 20) /* of shards, from which on the disk is measured, */
 #define DISK_ROOM ((int64_t)64 << 20)   /* by a file of so many */
@@ -206,20 +209,42 @@ out:
     free(above);
 }
 
+/* Seconds in which the table is written once more, at the end, by one thread. */
+static int forecast_finish(const struct bl_packing *p, double *seconds, struct bl_error *e)
+{
+    struct bl_row_reader row = {0};
+    struct bl_buffer line = {0};
+    size_t rows = p->table.count < FINISH_ROWS ? p->table.count : FINISH_ROWS;
+    int code = BL_OK;
+    double begun = bl_progress_now();
+    for (size_t i = 0; i < rows && !code; i++) {
+        code = bl_row_reader_read(&p->table, i, &row, e);
+        bl_buffer_clear(&line);
+        if (!code)
+            bl_row_format(&row.row, &line);
+    }
+    *seconds = rows ? (bl_progress_now() - begun) / (double)rows * (double)p->table.count : 0;
+    bl_row_reader_free(&row);
+    bl_buffer_free(&line);
+    return code;
+}
+
 /* Workers read while others write: what takes longer decides. */
-static void forecast_seconds(const struct bl_packing *p, const struct bl_sample *sample, struct bl_forecast *f)
+static void forecast_seconds(const struct bl_packing *p, const struct bl_sample *sample, double finish,
+                             struct bl_forecast *f)
 {
     double warm, disk = f->write_rate > 0 ? (double)f->bytes / f->write_rate : 0;
     struct bl_range r = bl_sample_seconds(sample, &warm);
     int64_t workers = p->workers < (int64_t)p->plan.blocks ? p->workers : (int64_t)p->plan.blocks;
     double steps = (double)(p->plan.steps - p->plan.deleted) / (double)(workers > 1 ? workers : 1);
-    f->seconds_low = UNSEEN_FASTER * (f->prepare_seconds + fmax(warm + r.low * steps, disk));
-    f->seconds_high = UNSEEN_SLOWER * (f->prepare_seconds + fmax(warm + r.high * steps, disk));
+    f->seconds_low = UNSEEN_FASTER * (f->prepare_seconds + fmax(warm + r.low * steps, disk) + finish);
+    f->seconds_high = UNSEEN_SLOWER * (f->prepare_seconds + fmax(warm + r.high * steps, disk) + finish);
 }
 
 int bl_packing_forecast(struct bl_packing *p, struct bl_forecast *f, struct bl_error *e)
 {
     struct bl_sample *sample = calloc(1, sizeof *sample);
+    double finish = 0;
     const struct bl_pack_params pack = forecast_params(p);
     int code = sample ? bl_packing_forecast_plan(p, f, e) : bl_error_memory(e);
     if (code)
@@ -238,7 +263,10 @@ int bl_packing_forecast(struct bl_packing *p, struct bl_forecast *f, struct bl_e
     if (code)
         goto out;
     forecast_measure_disk(p, f);
-    forecast_seconds(p, sample, f);
+    code = forecast_finish(p, &finish, e);
+    if (code)
+        goto out;
+    forecast_seconds(p, sample, finish, f);
     f->sample_blocks = sample->blocks;
     f->sample_sequences = sample->sequences;
     f->sample_steps = sample->steps;
