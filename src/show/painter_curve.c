@@ -1,4 +1,5 @@
-/* The least and the greatest value of each column: what a long signal looks like from afar. */
+/* The least and the greatest value of each column: what a long signal looks like from afar. Steps of sound that goes on
+ * from one to the next have many parts each. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -33,12 +34,13 @@ static void curve_erase(struct bl_painter *p, int first, int end)
 static int curve_put(struct bl_painter *p, int64_t at, const uint8_t *data, int64_t steps, struct bl_error *e)
 {
     struct curve *c = p->state;
-    const size_t size = bl_field_step_bytes(p->field);
+    const int64_t parts = p->lane->parts;
+    const size_t size = bl_field_step_bytes(p->field) / (size_t)parts;
     (void)e;
-    for (int64_t i = 0; i < steps; i++, data += size) {
+    for (int64_t i = 0; i < steps * parts; i++, data += size) {
         int first, end;
-        double value = bl_painter_mean(p, data);
-        bl_painter_cover(p, at + i, &first, &end);
+        double value = bl_painter_mean(p, data, size);
+        bl_painter_cover(p, at * parts + i, parts, &first, &end);
         for (int x = first; x < end; x++) {
             c->low[x] = fmin(c->low[x], value); /* the number, if the other is none */
             c->high[x] = fmax(c->high[x], value);

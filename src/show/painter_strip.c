@@ -55,7 +55,7 @@ static int strip_put(struct bl_painter *p, int64_t at, const uint8_t *data, int6
         double value = bl_painter_value(p, data);
         s->piece_low = fmin(s->piece_low, value);
         s->piece_high = fmax(s->piece_high, value);
-        bl_painter_cover(p, at + i, &first, &end);
+        bl_painter_cover(p, at + i, 1, &first, &end);
         first = first > s->drawn ? first : s->drawn;
         if (first >= end)
             continue;

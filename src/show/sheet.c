@@ -19,7 +19,7 @@ int bl_sheet_pixel(const struct bl_sheet *sheet, int64_t step)
 
 int bl_sheet_line_width(const struct bl_sheet *s, int line)
 {
-    int left = bl_sheet_pixel(s, s->steps) - line * s->width;
+    int left = bl_sheet_pixel(s, s->drawn) - line * s->width;
     return left < 1 ? 1 : left < s->width ? left : s->width;
 }
 
@@ -47,6 +47,15 @@ static bool sheet_has_pictures(const struct bl_sheet *s)
 static int64_t divide_up(int64_t a, int64_t b)
 {
     return (a - 1) / b + 1;
+}
+
+/* Of lines with nothing but padding the first is enough. */
+static void sheet_leave_out_padding(struct bl_sheet *s)
+{
+    int64_t end = s->pieces ? s->piece[s->pieces - 1].end : 0;
+    int64_t lines = (end ? divide_up(end, s->line_steps) : 0) + 1;
+    s->lines = lines < s->lines ? (int)lines : s->lines;
+    s->drawn = s->lines * s->line_steps < s->steps ? s->lines * s->line_steps : s->steps;
 }
 
 /* Cells of pictures decide the lines; without pictures a line has about as many steps as pixels. */
@@ -143,6 +152,7 @@ int bl_sheet_make(struct bl_sheet *s, struct bl_view *view, const struct bl_shee
     if (code)
         return code;
     sheet_lay_out(s);
+    sheet_leave_out_padding(s);
     code = bl_sheet_find_spans(s, e);
     if (!code && !subject->without_texts)
         code = bl_sheet_read_texts(s, e);

@@ -46,7 +46,8 @@ struct bl_lane {
     int field;
     enum bl_lane_form form;
     struct bl_canvas canvas; /* [height, lines * width] */
-    bool is_sound;           /* samples in a row */
+    bool is_sound;           /* samples: around 0 */
+    int64_t parts;           /* of a step that lie on the axis, one after the other: 1, or its samples */
     bool *damaged;           /* [pieces] */
     char note[72];           /* the range of the values; "" for pictures */
     int64_t strange;         /* values that are no numbers, or infinite */
@@ -76,6 +77,7 @@ struct bl_sheet {
     struct bl_sheet_subject subject;
     struct bl_sheet_look look;
     int64_t steps;                /* of the axis */
+    int64_t drawn;                /* of these: what follows is padding */
     struct bl_sheet_piece *piece; /* by start */
     size_t pieces, capacity;
     struct bl_sheet_span *span; /* in the order of the axis; none is narrower than a pixel */

@@ -125,8 +125,8 @@ static int painter_put_piece(struct bl_painter *p, const struct bl_sheet_piece *
 static void painter_take_back(struct bl_painter *p, const struct bl_sheet_piece *piece, int64_t strange)
 {
     int first, end, next;
-    bl_painter_cover(p, piece->start, &first, &next);
-    bl_painter_cover(p, piece->end - 1, &next, &end);
+    bl_painter_cover(p, piece->start, 1, &first, &next);
+    bl_painter_cover(p, piece->end - 1, 1, &next, &end);
     p->method->erase(p, first, end);
     p->strange = strange;
 }
@@ -203,7 +203,8 @@ static int lane_add(struct bl_sheet *s, int f, enum bl_lane_form form, struct bl
     *lane = (struct bl_lane){.field = f, .form = form};
     const struct bl_field *field = bl_sheet_field(s, lane);
     const int64_t rate = bl_manifest_sample_rate(&s->view->manifest, f);
-    lane->is_sound = rate > 0;
+    lane->parts = form == BL_LANE_CURVE ? bl_manifest_step_samples(&s->view->manifest, f) : 1;
+    lane->is_sound = rate > 0 || lane->parts > 1;
     lane->damaged = calloc(s->pieces + 1, sizeof *lane->damaged);
     int code = lane->damaged ? BL_OK : bl_error_memory(e);
     if (!code)
@@ -227,6 +228,8 @@ int bl_sheet_draw_lanes(struct bl_sheet *s, struct bl_error *e)
             code = lane_add(s, f, BL_LANE_CURVE, e);
             if (!code)
                 code = lane_add(s, f, BL_LANE_SPECTRUM, e);
+        } else if (bl_manifest_step_samples(&s->view->manifest, f) > 1) {
+            code = lane_add(s, f, BL_LANE_CURVE, e);
         } else if (bl_png_can_encode(field)) {
             code = lane_add(s, f, BL_LANE_PICTURES, e);
         } else if (field->rank) {

@@ -45,11 +45,11 @@ static int pieces_append(struct bl_sheet *s, int64_t i, int64_t block, struct bl
 static int pieces_of_block(struct bl_sheet *s, struct bl_error *e)
 {
     const struct bl_block *block; /* its tables are checked, but do not name what failed */
-    int64_t ptr[2];
+    int64_t ptr[2] = {0};
     int code = bl_view_tables(s->view, s->subject.block, &block, e);
     if (!code)
         code = bl_index_read(&s->view->index, BL_INDEX_BLOCK_PTR, s->subject.block, 2, ptr, e);
-    for (int64_t i = code ? 0 : ptr[0]; !code && i < ptr[1]; i++)
+    for (int64_t i = ptr[0]; !code && i < ptr[1]; i++)
         code = pieces_append(s, i, s->subject.block, e);
     s->steps = s->view->manifest.format.T;
     return code;
@@ -168,5 +168,5 @@ int bl_sheet_find_spans(struct bl_sheet *s, struct bl_error *e)
             code = spans_append(s, (int64_t)i, s->piece[i].start, s->piece[i].end, e);
         at = s->piece[i].end;
     }
-    return code ? code : spans_append(s, -1, at, s->steps, e);
+    return code ? code : spans_append(s, -1, at, s->drawn, e);
 }

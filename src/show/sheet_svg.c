@@ -27,7 +27,7 @@ static void svg_append_tick(const struct bl_sheet *s, int line, int64_t step, in
 static void svg_append_scale(const struct bl_sheet *s, int line, int y, struct bl_buffer *out)
 {
     const int64_t first = line * s->line_steps, tick = bl_sheet_tick(s, TICK);
-    int64_t end = first + s->line_steps < s->steps ? first + s->line_steps : s->steps;
+    int64_t end = first + s->line_steps < s->drawn ? first + s->line_steps : s->drawn;
     svg_append_tick(s, line, first, y, out);
     for (int64_t step = (first / tick + 1) * tick; step < end; step += tick) {
         int x = bl_sheet_pixel(s, step) - line * s->width;
@@ -161,6 +161,7 @@ static int svg_append_line(const struct bl_sheet *s, const char *id, int line, i
 
 static int svg_append_lines(const struct bl_sheet *s, const char *id, int y, struct bl_buffer *out, struct bl_error *e)
 {
+    char end[32];
     int code = BL_OK;
     bl_buffer_printf(
         out,
@@ -172,6 +173,9 @@ static int svg_append_lines(const struct bl_sheet *s, const char *id, int y, str
         id, id, BL_COLOUR_PINK, BL_COLOUR_RED);
     for (int line = 0; line < s->lines && !code; line++)
         code = svg_append_line(s, id, line, y + line * bl_sheet_line_height(s), out, e);
+    if (s->drawn < s->steps)
+        bl_buffer_printf(out, "<text x=\"%d\" y=\"%d\">padding to step %s</text>\n", LEFT,
+                         y + s->lines * bl_sheet_line_height(s), bl_text_count(end, s->steps - 1));
     return code;
 }
 
@@ -200,7 +204,7 @@ void bl_sheet_append_style(struct bl_buffer *out)
     bl_buffer_text(
         out,
         ".sheet{font:12px sans-serif;min-width:40rem;max-width:100%;height:auto}.sheet text{fill:" BL_STYLE_INK "}\n"
-        ".sheet image{image-rendering:pixelated}.sheet .e{text-anchor:end}.sheet .s{font-size:10px}\n"
+        ".sheet .e{text-anchor:end}.sheet .s{font-size:10px}\n"
         ".sheet text.w{fill:#fff;pointer-events:none}.sheet text.d{fill:" BL_STYLE_INK "}\n"
         ".sheet .g{stroke:#8c959f}.sheet .b{stroke:" BL_STYLE_INK ";stroke-width:2}\n"
         ".sheet .k{fill:" BL_STYLE_SHADE "}.sheet .l{stroke:#8c959f}\n"
@@ -210,7 +214,7 @@ void bl_sheet_append_style(struct bl_buffer *out)
 
 int bl_sheet_append_axis(const struct bl_sheet *s, const char *id, struct bl_buffer *out, struct bl_error *e)
 {
-    svg_append_open(s, id, 2 * BL_SHEET_MARGIN + s->lines * bl_sheet_line_height(s) - BL_SHEET_LINE_GAP, out);
+    svg_append_open(s, id, 2 * BL_SHEET_MARGIN + s->lines * bl_sheet_line_height(s), out);
     int code = svg_append_lines(s, id, BL_SHEET_MARGIN, out, e);
     bl_buffer_text(out, "</svg>\n");
     return code ? code : bl_buffer_check(out, e);

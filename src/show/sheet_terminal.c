@@ -164,7 +164,7 @@ static void scale_put(struct writer *w, int line)
 {
     const struct bl_sheet *s = w->sheet;
     const int64_t first = line * s->line_steps, tick = bl_sheet_tick(s, TICK);
-    int64_t end = first + s->line_steps < s->steps ? first + s->line_steps : s->steps;
+    int64_t end = first + s->line_steps < s->drawn ? first + s->line_steps : s->drawn;
     int used = 0;
     for (int64_t step = first; step < end; step = (step / tick + 1) * tick) {
         char count[32];
@@ -216,6 +216,8 @@ static void axis_put(struct writer *w)
         for (int l = 0; l < s->lanes; l++)
             lane_put(w, &s->lane[l], line);
     }
+    if (s->drawn < s->steps)
+        bl_buffer_printf(w->out, "padding to step %" PRId64 "\n", s->steps - 1);
 }
 
 /* --- texts ------------------------------------------------------------------------------------------------------ */
@@ -230,10 +232,9 @@ static void text_begin(void *to)
 static void text_put(void *to, const char *text, size_t size, bool is_shaded)
 {
     struct writer *w = to;
-    size_t from = w->out->size;
     if (is_shaded && w->terminal->colours)
         bl_buffer_text(w->out, "\033[7m");
-    from = w->out->size;
+    const size_t from = w->out->size;
     bl_buffer_append(w->out, text, size);
     if (!w->out->failed && !w->terminal->has_utf8)
         w->out->size = from + ascii_mask(w->out->data + from, size);

@@ -70,8 +70,9 @@ static int reading_add_piece(struct reading *r, const struct bl_sheet_piece *pie
     if (r->detokenizer)
         bl_detokenizer_restart(r->detokenizer);
     while (!code && steps) {
-        code = bl_cancelled(r->sheet->subject.cancel) ? BL_ECANCEL
-                                                      : bl_stored_sequence_read(&r->stored_ids, CHUNK, r->ids, &steps, e);
+        code = bl_cancelled(r->sheet->subject.cancel)
+                   ? BL_ECANCEL
+                   : bl_stored_sequence_read(&r->stored_ids, CHUNK, r->ids, &steps, e);
         /* Both fields are stored in the same parts. */
         if (!code && steps && r->mask >= 0)
             code = bl_stored_sequence_read(&r->stored_mask, steps, r->shading, &shades, e);

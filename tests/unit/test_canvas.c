@@ -27,8 +27,9 @@ static bool area_has(struct bl_area a, int x, int y)
 }
 
 /* Areas within, across every edge, outside, and empty ones. */
-static const struct bl_area areas[] = {{2, 1, 3, 4},  {-3, -2, 6, 5}, {8, 5, 9, 9},  {0, 0, 11, 7}, {-5, -5, 40, 40}, {20, 2, 3, 3},
-                                       {2, -9, 3, 4}, {4, 4, 0, 2},   {4, 4, 2, 0},  {-9, 3, 9, 1}, {10, 6, 1, 1},    {11, 0, 1, 7}};
+static const struct bl_area areas[] = {{2, 1, 3, 4},     {-3, -2, 6, 5}, {8, 5, 9, 9},  {0, 0, 11, 7},
+                                       {-5, -5, 40, 40}, {20, 2, 3, 3},  {2, -9, 3, 4}, {4, 4, 0, 2},
+                                       {4, 4, 2, 0},     {-9, 3, 9, 1},  {10, 6, 1, 1}, {11, 0, 1, 7}};
 enum { AREAS = sizeof areas / sizeof *areas };
 
 START_TEST(fills_are_clipped)
@@ -82,7 +83,8 @@ static void step_make(const struct bl_field *field, uint8_t *step)
 static int expected_mean(const struct bl_field *field, const uint8_t *step, struct bl_area a, int x, int y, int k)
 {
     const int channels = field->rank == 3 ? (int)field->shape[2] : 1, bytes = field->dtype == BL_U16 ? 2 : 1;
-    int x0 = x * WIDE / a.width, x1 = (x + 1) * WIDE / a.width, y0 = y * HIGH / a.height, y1 = (y + 1) * HIGH / a.height;
+    int x0 = x * WIDE / a.width, x1 = (x + 1) * WIDE / a.width, y0 = y * HIGH / a.height,
+        y1 = (y + 1) * HIGH / a.height;
     double sum = 0;
     int count = 0;
     for (int v = y0; v < (y1 > y0 ? y1 : y0 + 1); v++) {
@@ -95,9 +97,9 @@ static int expected_mean(const struct bl_field *field, const uint8_t *step, stru
 }
 
 static const struct bl_field fields[] = {
-    {.dtype = BL_U8, .rank = 2, .shape = {HIGH, WIDE}},     {.dtype = BL_U8, .rank = 3, .shape = {HIGH, WIDE, 1}},
-    {.dtype = BL_U8, .rank = 3, .shape = {HIGH, WIDE, 3}},  {.dtype = BL_U8, .rank = 3, .shape = {HIGH, WIDE, 4}},
-    {.dtype = BL_U16, .rank = 2, .shape = {HIGH, WIDE}},    {.dtype = BL_U16, .rank = 3, .shape = {HIGH, WIDE, 1}}};
+    {.dtype = BL_U8, .rank = 2, .shape = {HIGH, WIDE}},    {.dtype = BL_U8, .rank = 3, .shape = {HIGH, WIDE, 1}},
+    {.dtype = BL_U8, .rank = 3, .shape = {HIGH, WIDE, 3}}, {.dtype = BL_U8, .rank = 3, .shape = {HIGH, WIDE, 4}},
+    {.dtype = BL_U16, .rank = 2, .shape = {HIGH, WIDE}},   {.dtype = BL_U16, .rank = 3, .shape = {HIGH, WIDE, 1}}};
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 static void draw_is_right(const struct bl_field *field, struct bl_area area)
@@ -119,7 +121,8 @@ static void draw_is_right(const struct bl_field *field, struct bl_area area)
 
 START_TEST(steps_are_scaled)
 {
-    static const struct bl_area into[] = {{3, 2, WIDE, HIGH}, {1, 1, 18, 10}, {2, 3, 4, 2}, {0, 0, 1, 1}, {5, 0, 13, 3}, {0, 0, 23, 15}};
+    static const struct bl_area into[] = {{3, 2, WIDE, HIGH}, {1, 1, 18, 10}, {2, 3, 4, 2},
+                                          {0, 0, 1, 1},       {5, 0, 13, 3},  {0, 0, 23, 15}};
     for (int f = 0; f < FIELDS; f++) {
         for (size_t i = 0; i < sizeof into / sizeof *into; i++)
             draw_is_right(&fields[f], into[i]);
@@ -129,7 +132,8 @@ END_TEST
 
 START_TEST(steps_are_clipped)
 {
-    static const struct bl_area into[] = {{-4, -3, 18, 10}, {20, 12, 18, 10}, {-90, 0, 9, 9}, {3, 40, 5, 5}, {-5, -5, 60, 60}};
+    static const struct bl_area into[] = {
+        {-4, -3, 18, 10}, {20, 12, 18, 10}, {-90, 0, 9, 9}, {3, 40, 5, 5}, {-5, -5, 60, 60}};
     for (size_t i = 0; i < sizeof into / sizeof *into; i++)
         draw_is_right(&fields[2], into[i]);
 }
@@ -163,7 +167,8 @@ START_TEST(copies_are_clipped)
             for (int y = 0; y < 8; y++) {
                 for (int x = 0; x < 12; x++) {
                     int u = left + x - places[k][0], v = top + y - places[k][1];
-                    bool is_there = x >= places[k][0] && y >= places[k][1] && u < 11 && v < 7 && area_has(areas[i], u, v);
+                    bool is_there =
+                        x >= places[k][0] && y >= places[k][1] && u < 11 && v < 7 && area_has(areas[i], u, v);
                     ck_assert_uint_eq(at(&to, x, y), is_there ? at(&from, u, v) : GROUND);
                 }
             }

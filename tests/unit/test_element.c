@@ -75,9 +75,9 @@ START_TEST(integers)
     static const struct {
         enum bl_dtype dtype;
         int64_t least, greatest;
-    } known[] = {{BL_U8, 0, UINT8_MAX},        {BL_I8, INT8_MIN, INT8_MAX},    {BL_BOOL, 0, 1},
+    } known[] = {{BL_U8, 0, UINT8_MAX},          {BL_I8, INT8_MIN, INT8_MAX},    {BL_BOOL, 0, 1},
                  {BL_I16, INT16_MIN, INT16_MAX}, {BL_U16, 0, UINT16_MAX},        {BL_I32, INT32_MIN, INT32_MAX},
-                 {BL_U32, 0, UINT32_MAX},      {BL_I64, INT64_MIN, INT64_MAX}, {BL_U64, 0, -1}};
+                 {BL_U32, 0, UINT32_MAX},        {BL_I64, INT64_MIN, INT64_MAX}, {BL_U64, 0, -1}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         uint8_t bytes[9] = {0};
         for (int greatest = 0; greatest < 2; greatest++) {

@@ -73,15 +73,21 @@ START_TEST(characters_are_whole)
     text_becomes("\xc3\xa9z", "x", "0:[\xc3\xa9]|0:z|");
     text_becomes("\xc3\xa9z", " xx", "0:\xc3\xa9|0:[z]|");
     text_becomes("\xf0\x9f\x99\x82", "x x ", "0:[\xf0\x9f\x99\x82]|");
-    text_becomes("a\xf0\x9f\x99\x82" "b", "  x xx", "0:a\xf0\x9f\x99\x82|0:[b]|");
+    text_becomes("a\xf0\x9f\x99\x82"
+                 "b",
+                 "  x xx", "0:a\xf0\x9f\x99\x82|0:[b]|");
 }
 END_TEST
 
 START_TEST(what_is_no_text_is_replaced)
 {
-    text_becomes("a\xff" "b", "", "0:a\xef\xbf\xbd" "b|");
-    text_becomes("\xa9", "", "0:\xef\xbf\xbd|");             /* begins within a character */
-    text_becomes("caf\xc3", "", "0:caf\xef\xbf\xbd|");       /* ends within one */
+    text_becomes("a\xff"
+                 "b",
+                 "",
+                 "0:a\xef\xbf\xbd"
+                 "b|");
+    text_becomes("\xa9", "", "0:\xef\xbf\xbd|");                                 /* begins within a character */
+    text_becomes("caf\xc3", "", "0:caf\xef\xbf\xbd|");                           /* ends within one */
     text_becomes("\xed\xa0\x80", "", "0:\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd|"); /* half of a pair of UTF-16 */
 }
 END_TEST
@@ -91,7 +97,9 @@ START_TEST(controls_are_masked)
 {
     text_becomes("a\033[31mb\rc\x7f", "", "0:a?[31mb?c?|");
     text_becomes("line\n\tnext", "", "0:line\n\tnext|");
-    text_becomes("\xe2\x80\xae" "abc\xc2\x9b", "", "0:?abc?|"); /* right to left; CSI of C1 */
+    text_becomes("\xe2\x80\xae"
+                 "abc\xc2\x9b",
+                 "", "0:?abc?|"); /* right to left; CSI of C1 */
     struct bl_error e = {0};
     struct bl_passages p = {0};
     for (int i = 0; i < 3; i++)
@@ -107,11 +115,15 @@ START_TEST(pieces_are_apart)
     struct bl_error e = {0};
     struct bl_passages p = {0};
     piece_add(&p, 0, "ab\xc3", "xxx"); /* neither the character nor the shading goes on in the next */
-    piece_add(&p, 1, "\xa9" "c", "");
+    piece_add(&p, 1,
+              "\xa9"
+              "c",
+              "");
     ck_assert_int_eq(bl_passages_add(&p, detokenizer, 'x', true, &e), BL_OK);
     bl_passages_drop(&p);
     piece_add(&p, 3, "de", " x");
-    runs_are(&p, "0:[ab\xef\xbf\xbd]|1:\xef\xbf\xbd" "c|3:d|3:[e]|");
+    runs_are(&p, "0:[ab\xef\xbf\xbd]|1:\xef\xbf\xbd"
+                 "c|3:d|3:[e]|");
     bl_passages_free(&p);
 }
 END_TEST

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "kind/text/alphabet.h"
 #include "kind/text/tokenizer_parts.h"
 
 #define UNKNOWN_TEXT " \xe2\x81\x87 " /* what SentencePiece gives for an unknown character: U+2047 */
@@ -20,7 +21,11 @@ struct bl_detokenizer {
     struct id_text *text; /* [ids] */
     struct bl_buffer bytes;
     bool is_marked;    /* the text began with a space of the tokenizer's own */
+    int64_t unknown;   /* the id of UNKNOWN_TEXT, whose space is none of these; -1: none */
     bool is_wordpiece; /* tokens are words, or go on with one: then they have the prefix */
+    bool is_words;     /* tokens are words */
+    bool is_suffixed;  /* the last token of a word ends with BL_WORD_END */
+    bool is_word_end;  /* the last one did */
     char prefix[BL_WORDPIECE_PREFIX_MAX];
     size_t prefix_size;
     bool began;
@@ -80,6 +85,34 @@ static void texts_set_bytes(struct bl_detokenizer *d, const struct bl_tokenizer 
     }
 }
 
+/* Whether tokens are written in the byte-level alphabet, by a step of the pre-tokenizer that the model knows nothing
+ * of. */
+static bool tokenizer_rewrites_bytes(const struct bl_tokenizer *t)
+{
+    for (int i = 0; i < t->splits; i++) {
+        if (t->split[i].rewrite == BL_REWRITE_BYTES)
+            return true;
+    }
+    return false;
+}
+
+static void texts_set_vocabulary(struct bl_detokenizer *d, const struct bl_tokenizer *t)
+{
+    const struct bl_alphabet bytes = {.kind = BL_ALPHABET_BYTES};
+    const bool is_rewritten = t->alphabet.kind == BL_ALPHABET_TEXT && tokenizer_rewrites_bytes(t);
+    struct bl_buffer token = {0};
+    for (size_t i = 0; i < t->vocabulary.count; i++) {
+        const void *text = bl_vocabulary_bytes(&t->vocabulary, i);
+        size_t size = t->vocabulary.token[i].size;
+        if (is_rewritten && bl_alphabet_decode(&bytes, text, size, &token))
+            texts_set(d, t->vocabulary.token[i].id, token.data, token.size);
+        else
+            texts_set(d, t->vocabulary.token[i].id, text, size);
+    }
+    d->bytes.failed |= token.failed;
+    bl_buffer_free(&token);
+}
+
 static int texts_make(struct bl_detokenizer *d, const struct bl_tokenizer *t, struct bl_error *e)
 {
     d->ids = t->size;
@@ -90,17 +123,21 @@ static int texts_make(struct bl_detokenizer *d, const struct bl_tokenizer *t, st
         d->text[id] = (struct id_text){.size = -1};
     for (int i = 0; t->model == BL_MODEL_BYTES && i < 256; i++)
         texts_set(d, i, &(uint8_t){(uint8_t)i}, 1);
-    if (t->normalizers && t->normalizer[0].kind == BL_NORMALIZER_SENTENCEPIECE)
-        texts_set(d, t->model == BL_MODEL_UNIGRAM ? t->unigram.unknown : t->bpe.unknown, UNKNOWN_TEXT,
-                  sizeof UNKNOWN_TEXT - 1);
+    d->unknown = -1;
+    if (t->normalizers && t->normalizer[0].kind == BL_NORMALIZER_SENTENCEPIECE) {
+        d->unknown = t->model == BL_MODEL_UNIGRAM     ? t->unigram.unknown
+                     : t->model == BL_MODEL_WORDLEVEL ? t->unknown
+                                                      : t->bpe.unknown;
+        texts_set(d, d->unknown, UNKNOWN_TEXT, sizeof UNKNOWN_TEXT - 1);
+    }
     if (t->model != BL_MODEL_BYTES) {
         texts_set_added(d, &t->raw);
         texts_set_added(d, &t->normal);
     }
     if (t->model == BL_MODEL_UNIGRAM)
         texts_set_pieces(d, &t->unigram.trie);
-    for (size_t i = 0; t->model != BL_MODEL_UNIGRAM && i < t->vocabulary.count; i++)
-        texts_set(d, t->vocabulary.token[i].id, bl_vocabulary_bytes(&t->vocabulary, i), t->vocabulary.token[i].size);
+    else
+        texts_set_vocabulary(d, t);
     if (t->alphabet.kind == BL_ALPHABET_SPACES)
         texts_set_bytes(d, t);
     return bl_buffer_check(&d->bytes, e);
@@ -125,11 +162,9 @@ static bool tokenizer_marks_begin(const struct bl_tokenizer *t)
 static const char *tokenizer_refusal(const struct bl_tokenizer *t)
 {
     bool is_sentencepiece = t->normalizers && t->normalizer[0].kind == BL_NORMALIZER_SENTENCEPIECE;
-    if (t->model == BL_MODEL_WORDLEVEL)
-        return "its words do not tell what was between them";
-    if (*t->alphabet.suffix || (is_sentencepiece && t->normalizer[0].sentencepiece->suffix))
+    if (is_sentencepiece && t->normalizer[0].sentencepiece->suffix)
         return "its tokens have the mark of a word at the end";
-    if (t->model == BL_MODEL_UNIGRAM || (t->model == BL_MODEL_BPE && t->bpe.known))
+    if (t->model == BL_MODEL_UNIGRAM || (t->model == BL_MODEL_BPE && t->bpe.known && !tokenizer_rewrites_bytes(t)))
         return t->alphabet.kind == BL_ALPHABET_SPACES ? NULL : "its tokens have neither bytes nor marks for spaces";
     return NULL;
 }
@@ -148,6 +183,8 @@ int bl_detokenizer_open(struct bl_detokenizer **out, const struct bl_tokenizer *
         return code;
     }
     d->is_marked = t->alphabet.kind == BL_ALPHABET_SPACES && tokenizer_marks_begin(t);
+    d->is_words = t->model == BL_MODEL_WORDLEVEL && t->alphabet.kind != BL_ALPHABET_SPACES;
+    d->is_suffixed = *t->alphabet.suffix != '\0';
     d->is_wordpiece = t->model == BL_MODEL_WORDPIECE;
     d->prefix_size = t->wordpiece.prefix_size;
     memcpy(d->prefix, t->wordpiece.prefix, sizeof d->prefix);
@@ -166,7 +203,7 @@ void bl_detokenizer_close(struct bl_detokenizer *d)
 
 void bl_detokenizer_restart(struct bl_detokenizer *d)
 {
-    d->began = false;
+    d->began = d->is_word_end = false;
 }
 
 /* Whether no space comes before a word: BERT's decoder. */
@@ -192,9 +229,12 @@ int bl_detokenizer_append(struct bl_detokenizer *d, int64_t id, struct bl_buffer
         left_out = d->prefix_size;
     else if (d->is_wordpiece && d->began && !word_is_close(text, size))
         bl_buffer_byte(out, ' ');
-    else if (d->is_marked && !d->began && size && *text == ' ')
+    else if (d->is_marked && !d->began && size && *text == ' ' && id != d->unknown)
         left_out = 1;
+    else if (d->began && (d->is_words || d->is_word_end))
+        bl_buffer_byte(out, ' ');
+    d->is_word_end = d->is_suffixed && size && text[size - 1] == (char)BL_WORD_END;
     d->began = true;
-    bl_buffer_append(out, text + left_out, size - left_out);
+    bl_buffer_append(out, text + left_out, size - left_out - d->is_word_end);
     return bl_buffer_check(out, e);
 }

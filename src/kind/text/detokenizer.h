@@ -2,8 +2,8 @@
  *
  * Byte-level tokens are joined as they are. Where words begin with a mark, marks become spaces, and the one that was
  * put before the text is left out; pieces of bytes become bytes. WordPiece's tokens get spaces between them, but not
- * before "##", and before few marks of punctuation, as in BERT's decoder. What the tokenizer's normalizer changed stays
- * changed. */
+ * before "##", and before few marks of punctuation, as in BERT's decoder; words of WordLevel get them all, and tokens
+ * with the mark of the end of a word before the next one. What the tokenizer's normalizer changed stays changed. */
 #ifndef BL_DETOKENIZER_H
 #define BL_DETOKENIZER_H
 
