@@ -4,6 +4,7 @@
 shard=shards/00000/shard-00000000.safetensors
 
 # lines: three documents; the second is empty, and the third is in pieces of blocks of 8.
+# shellcheck disable=SC2120 # options, of some tests
 lines() {
     printf '{"text": "abc"}\n{"text": ""}\n{"text": "0123456789abcdefghij"}\n' >t.jsonl
     expect 0 bload pack -q t.jsonl --tokenizer bytes -T 8 --oversize split "$@" -o d
@@ -416,7 +417,7 @@ test_fields() {
     for cell in 0 1 2 3 4 5 6 7; do
         drawn colours x.png $((18 + 120 * cell)) 182 110 16
     done | awk '!name[$1] { name[$1] = ++n } { printf $1 == "ffffff" ? "0" : name[$1] }' >strip
-    is 11013033 "$(<strip)"
+    is 11013033 "$(cat strip)"
     shown 0 d --field marks
     ! grep -q frames "$OUT" words || fail 'frames'
     expect 2 bload show d --field mark
@@ -456,6 +457,7 @@ test_stopped() {
         for form in html svg png; do
             ended_by $signal d/manifest.json bload show d -o x.$form
             [ $status -gt 128 ] || fail "status $status"
+            # shellcheck disable=SC2154 # set by ended_by
             [ "$took" -le 2 ] || fail "$took s"
             is 'd long.txt' "$(echo *)"
         done
