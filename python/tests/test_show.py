@@ -38,7 +38,8 @@ def up(a, b):
 class Axis:
     """Where the steps of a block are."""
 
-    def __init__(self, steps, has_pictures):
+    def __init__(self, steps, has_pictures, stored=None):
+        """stored: where the last piece ends; of lines of padding behind it only the first is drawn."""
         self.steps, self.cell = steps, 0
         if not has_pictures:
             self.width, self.line_steps = WIDTH, up(steps, min(up(steps, WIDTH), LINES))
@@ -47,8 +48,10 @@ class Axis:
             per_line = min(up(steps, self.cell), WIDTH // CELL)
             self.cell_width = min(WIDTH // per_line, 2 * CELL)
             self.width, self.line_steps = self.cell_width * per_line, self.cell * per_line
-        self.lines = up(steps, self.line_steps)
-        self.end = self.pixel(steps)
+        stored = steps if stored is None else stored
+        self.lines = min(up(steps, self.line_steps), (up(stored, self.line_steps) if stored else 0) + 1)
+        self.drawn = min(steps, self.lines * self.line_steps)
+        self.end = self.pixel(self.drawn)
 
     def pixel(self, step):
         return step * self.width // self.line_steps
@@ -125,7 +128,7 @@ class Shows(tool.Tool):
     def draw(self, path, b, has_pictures, *options):
         self.dataset = bload.open(path, verify=True)
         self.block = self.dataset[b]
-        self.axis = Axis(self.dataset.T, has_pictures)
+        self.axis = Axis(self.dataset.T, has_pictures, max([end for _, end in pieces_of(self.block)], default=0))
         self.bload("show", path, "--block", b, *options, "-o", self.path("x.svg"))
         self.bload("show", path, "--block", b, *options, "-o", self.path("x.png"))
         self.bload("show", path, "--block", b, *options, "-o", self.path("x.html"))
@@ -141,7 +144,7 @@ class Shows(tool.Tool):
         """Each piece is where it must be, to the pixel, and so are the marks."""
         axis, ids, at, expected, marks = self.axis, self.block["ids"], 0, {}, []
         pieces = pieces_of(self.block)
-        for k, (start, end) in enumerate([*pieces, (axis.steps, axis.steps)]):
+        for k, (start, end) in enumerate([*pieces, (axis.drawn, axis.drawn)]):
             named = [("padding", at, start)]
             if k < len(pieces):
                 whole = int(self.dataset.sequences[int(self.block["sequence"][k])]["length"])
@@ -202,7 +205,7 @@ class Shows(tool.Tool):
         height = min(axis.cell_width * frames.shape[1] // frames.shape[2], 2 * axis.cell_width)
         self.assertEqual(made.shape[0], max(height, 2))
         width = axis.cell_width - (axis.cell_width >= 40)
-        for cell in range(up(axis.steps, axis.cell)):
+        for cell in range(up(axis.drawn, axis.cell)):
             first, end = cell * axis.cell, min((cell + 1) * axis.cell, axis.steps)
             middle = first + (end - first - 1) // 2
             there = made[:, cell * axis.cell_width:cell * axis.cell_width + width]

@@ -352,7 +352,7 @@ test_blocks_and_epochs() {
             expect 0 bload show v --block $block --epoch $epoch
             sed -n '/, from step/{n;p;}' "$OUT"
         done | LC_ALL=C sort | xargs >all
-        is '0123456789abcdefghij abc' "$(<all)"
+        is '0123456789abcdefghij abc' "$(cat all)"
     done
     expect 0 bload show v --block 1 --epoch 1 -o x.svg
     [ "$(drawn words x.svg | head -n 1)" = 'block 1 of 2, epoch 1' ] || fail 'no epoch'

@@ -23,7 +23,7 @@ static int64_t pieces_make(struct bl_sheet *s, struct bl_sheet_piece *piece, siz
 /* The axis as the layout makes it: as few lines as all steps need. */
 static void axis_make(struct bl_sheet *s, int64_t steps, int lines, int width)
 {
-    s->steps = steps;
+    s->steps = s->drawn = steps;
     s->width = width;
     s->line_steps = (steps - 1) / lines + 1;
     s->lines = (int)((steps - 1) / s->line_steps + 1);
@@ -46,11 +46,11 @@ END_TEST
 
 START_TEST(the_last_line_may_be_short)
 {
-    struct bl_sheet s = {.steps = 25, .line_steps = 10, .lines = 3, .width = 40};
+    struct bl_sheet s = {.steps = 25, .drawn = 25, .line_steps = 10, .lines = 3, .width = 40};
     ck_assert_int_eq(bl_sheet_line_width(&s, 0), 40);
     ck_assert_int_eq(bl_sheet_line_width(&s, 1), 40);
     ck_assert_int_eq(bl_sheet_line_width(&s, 2), 20);
-    s = (struct bl_sheet){.steps = 1001, .line_steps = 1000, .lines = 2, .width = 40};
+    s = (struct bl_sheet){.steps = 1001, .drawn = 1001, .line_steps = 1000, .lines = 2, .width = 40};
     ck_assert_int_eq(bl_sheet_line_width(&s, 1), 1); /* no picture is empty */
 }
 END_TEST
@@ -120,7 +120,7 @@ START_TEST(known_spans)
     struct bl_sheet_piece piece[] = {{.start = 0, .end = 15}, {.start = 15, .end = 16}, {.start = 20, .end = 30}};
     static const struct bl_sheet_span expected[] = {{0, 0, 5, 0, true},  {1, 0, 2, 0, false}, {1, 2, 1, 1, true},
                                                     {1, 3, 2, -1, true}, {2, 0, 5, 2, true},  {3, 0, 1, -1, true}};
-    struct bl_sheet s = {.piece = piece, .pieces = 3, .steps = 33, .line_steps = 10, .lines = 4, .width = 5};
+    struct bl_sheet s = {.piece = piece, .pieces = 3, .steps = 33, .drawn = 33, .line_steps = 10, .lines = 4, .width = 5};
     struct bl_error e = {0};
     ck_assert_int_eq(bl_sheet_find_spans(&s, &e), BL_OK);
     ck_assert_uint_eq(s.spans, sizeof expected / sizeof *expected);
