@@ -416,8 +416,8 @@ test_fields() {
     colours_are x.png '618 57 110 119' 00c800
     for cell in 0 1 2 3 4 5 6 7; do
         drawn colours x.png $((18 + 120 * cell)) 182 110 16
-    done | awk '!name[$1] { name[$1] = ++n } { printf $1 == "ffffff" ? "0" : name[$1] }' >strip
-    is 11013033 "$(cat strip)"
+    done | awk '!name[$1] { name[$1] = ++n } { printf $1 == "ffffff" ? "0" : name[$1] }' >seen
+    is 11013033 "$(cat seen)"
     shown 0 d --field marks
     ! grep -q frames "$OUT" words || fail 'frames'
     expect 2 bload show d --field mark
