@@ -120,7 +120,8 @@ START_TEST(known_spans)
     struct bl_sheet_piece piece[] = {{.start = 0, .end = 15}, {.start = 15, .end = 16}, {.start = 20, .end = 30}};
     static const struct bl_sheet_span expected[] = {{0, 0, 5, 0, true},  {1, 0, 2, 0, false}, {1, 2, 1, 1, true},
                                                     {1, 3, 2, -1, true}, {2, 0, 5, 2, true},  {3, 0, 1, -1, true}};
-    struct bl_sheet s = {.piece = piece, .pieces = 3, .steps = 33, .drawn = 33, .line_steps = 10, .lines = 4, .width = 5};
+    struct bl_sheet s = {
+        .piece = piece, .pieces = 3, .steps = 33, .drawn = 33, .line_steps = 10, .lines = 4, .width = 5};
     struct bl_error e = {0};
     ck_assert_int_eq(bl_sheet_find_spans(&s, &e), BL_OK);
     ck_assert_uint_eq(s.spans, sizeof expected / sizeof *expected);
