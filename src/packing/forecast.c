@@ -150,9 +150,12 @@ static int forecast_sample_tokens(struct bl_packing *p, struct bl_forecast *f, s
     pack.env = &tokens.env;
     code = bl_sample_take(sample, &pack, SECONDS, e);
     sample->is_whole = false;
+    double tokens_seconds =
+        tokens.seconds * (double)p->plan.steps / (double)tokens.plan.steps / (p->workers > 1 ? p->workers : 1);
     if (p->request.sequences)
-        f->prepare_seconds +=
-            tokens.seconds * (double)p->plan.steps / (double)tokens.plan.steps / (p->workers > 1 ? p->workers : 1);
+        f->prepare_seconds += tokens_seconds;
+    else /* a run also writes them */
+        f->prepare_seconds = fmax(f->prepare_seconds, tokens_seconds);
 out:
     bl_token_sample_free(&tokens);
     return code;
