@@ -3,7 +3,7 @@
 .PHONY: install uninstall
 COMPLETIONS := share/bash-completion/completions/bload share/zsh/site-functions/_bload share/fish/vendor_completions.d/bload.fish
 
-# The tool prints them: it has to run where it is built.
+# The tool prints completions: it has to run where it is built. The manual pages get the version, which their last line shows.
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)
 	install -m 755 bload $(DESTDIR)$(BINDIR)/bload
@@ -15,8 +15,8 @@ install: all
 	for file in $(COMPLETIONS); do shell=$${file#share/} && shell=$${shell%%[/-]*} && \
 		./bload completion $$shell >build/completion.$$shell && \
 		install -D -m 644 build/completion.$$shell $(DESTDIR)$(PREFIX)/$$file || exit 1; done
-	for page in $(MANUALS); do \
-		install -D -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit 1; done
+	for page in $(MANUALS); do sed 's/^\.Os$$/.Os bload $(VERSION)/' $$page | \
+		install -D -m 644 /dev/stdin $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit 1; done
 
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/bload $(DESTDIR)$(INCLUDEDIR)/bload.h $(DESTDIR)$(LIBDIR)/libbload.a

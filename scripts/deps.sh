@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing for the named purposes, and nothing else: deps.sh build [check] [demo] [torch] [bench] [slurm] [ci]
+# Installs what is missing for the named purposes, and nothing else: deps.sh build [check] [demo] [torch] [bench] [slurm] [deb] [install] [ci]
 #
 # Each need is a question that pkg-config or the shell can answer, and the Debian package to install when the answer is no. Without
 # a "no" nothing is run. Root installs directly, others through sudo; the command is printed first. Where neither is possible, or
@@ -111,6 +111,26 @@ needs_slurm() {
     need munge test -x /usr/sbin/munged
 }
 
+installed() {
+    dpkg-query -W -f '${Status}' "$1" | grep -q 'ok installed'
+}
+
+# What `make deb` uses: the build dependencies of packaging/debian/control beyond those of the tool.
+needs_deb() {
+    for package in dpkg-dev debhelper dh-python pybuild-plugin-pyproject python3-all python3-setuptools check ffmpeg lintian; do
+        need "$package" installed "$package"
+    done
+}
+
+# What `make check-install` makes systems with, and `make release-check` tests packages with.
+needs_install() {
+    need debootstrap test -x /usr/sbin/debootstrap
+    need autopkgtest has autopkgtest
+    need ffmpeg has ffmpeg
+    need jq has jq
+    need ca-certificates test -s /etc/ssl/certs/ca-certificates.crt
+}
+
 # What `make lint valgrind fuzz` use beyond that.
 needs_ci() {
     need clang has clang
@@ -140,9 +160,11 @@ for purpose in "$@"; do
     torch) needs_torch ;;
     bench) needs_bench ;;
     slurm) needs_slurm ;;
+    deb) needs_deb ;;
+    install) needs_install ;;
     ci) needs_ci ;;
     *)
-        echo "deps.sh: no such purpose: $purpose (build, check, demo, torch, bench, slurm, ci)" >&2
+        echo "deps.sh: no such purpose: $purpose (build, check, demo, torch, bench, slurm, deb, install, ci)" >&2
         exit 2
         ;;
     esac

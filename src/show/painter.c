@@ -5,10 +5,11 @@
 
 #include "kind/element.h"
 
-void bl_painter_cover(const struct bl_painter *p, int64_t step, int *first, int *end)
+void bl_painter_cover(const struct bl_painter *p, int64_t part, int64_t parts, int *first, int *end)
 {
-    *first = bl_sheet_pixel(p->sheet, step);
-    *end = bl_sheet_pixel(p->sheet, step + 1);
+    const int64_t line = p->sheet->line_steps * parts;
+    *first = (int)(part * p->sheet->width / line);
+    *end = (int)((part + 1) * p->sheet->width / line);
     *first = *first < p->columns ? *first : p->columns - 1;
     *end = *end > *first ? *end : *first + 1;
     *end = *end < p->columns ? *end : p->columns;
@@ -23,12 +24,12 @@ double bl_painter_value(struct bl_painter *p, const uint8_t *element)
     return NAN;
 }
 
-double bl_painter_mean(struct bl_painter *p, const uint8_t *step)
+double bl_painter_mean(struct bl_painter *p, const uint8_t *data, size_t all)
 {
-    const size_t size = bl_dtype_size(p->field->dtype), all = bl_field_step_bytes(p->field);
+    const size_t size = bl_dtype_size(p->field->dtype);
     double sum = 0;
     for (size_t at = 0; at < all; at += size)
-        sum += bl_painter_value(p, step + at);
+        sum += bl_painter_value(p, data + at);
     return sum * (double)size / (double)all;
 }
 

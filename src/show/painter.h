@@ -24,7 +24,7 @@ struct bl_painter_method {
     int (*put)(struct bl_painter *p, int64_t at, const uint8_t *data, int64_t steps, struct bl_error *e);
     /* The piece ends before this step. */
     void (*end_piece)(struct bl_painter *p, int64_t end);
-    /* Forgets what was drawn in columns first to end - 1. */
+    /* Forgets the piece that ended, which is in columns first to end - 1. */
     void (*erase)(struct bl_painter *p, int first, int end);
     /* Draws, and sets the note. */
     int (*finish)(struct bl_painter *p, struct bl_error *e);
@@ -33,14 +33,15 @@ struct bl_painter_method {
 
 extern const struct bl_painter_method bl_painter_curve, bl_painter_spectrum, bl_painter_map, bl_painter_strip;
 
-/* The columns of pixels that a step covers: at least one. */
-void bl_painter_cover(const struct bl_painter *p, int64_t step, int *first, int *end);
+/* The columns of pixels that a part of a step covers, at least one. part: counted from the beginning of the axis;
+ * parts: of a step, 1 for all of it. */
+void bl_painter_cover(const struct bl_painter *p, int64_t part, int64_t parts, int *first, int *end);
 
 /* An element of the field as a number; NaN, which is counted as strange, for one that is none. */
 double bl_painter_value(struct bl_painter *p, const uint8_t *element);
 
-/* The mean of the values of a step, such as channels. */
-double bl_painter_mean(struct bl_painter *p, const uint8_t *step);
+/* The mean of so many bytes of values, such as channels. */
+double bl_painter_mean(struct bl_painter *p, const uint8_t *data, size_t bytes);
 
 /* A colour of the scale from 0, dark, to 1, bright, that does not lie in colour-blind eyes either: viridis. */
 bl_colour bl_painter_scale(double share);

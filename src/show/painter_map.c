@@ -38,7 +38,7 @@ static void map_put_step(struct bl_painter *p, int64_t at, const uint8_t *data)
     const int64_t rows = (int64_t)(bl_field_step_bytes(p->field) / size), height = p->lane->canvas.height;
     const bool from_bottom = strcmp(p->field->kind, "audio") == 0;
     int first, end;
-    bl_painter_cover(p, at, &first, &end);
+    bl_painter_cover(p, at, 1, &first, &end);
     for (int64_t r = 0; r < rows; r++, data += size) {
         double value = bl_painter_value(p, data);
         if (isnan(value))

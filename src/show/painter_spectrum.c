@@ -110,7 +110,7 @@ static int spectrum_put(struct bl_painter *p, int64_t at, const uint8_t *data, i
             s->next++;
     }
     for (int64_t i = 0; i < steps; i++, data += size) {
-        double value = bl_painter_mean(p, data) * scale;
+        double value = bl_painter_mean(p, data, size) * scale;
         s->sample[s->samples++] = isnan(value) ? 0 : (float)value;
     }
     spectrum_draw_all(p, INT64_MAX);

@@ -46,7 +46,8 @@ struct bl_lane {
     int field;
     enum bl_lane_form form;
     struct bl_canvas canvas; /* [height, lines * width] */
-    bool is_sound;           /* samples in a row */
+    bool is_sound;           /* samples: around 0 */
+    int64_t parts;           /* of a step that lie on the axis, one after the other: 1, or its samples */
     bool *damaged;           /* [pieces] */
     char note[72];           /* the range of the values; "" for pictures */
     int64_t strange;         /* values that are no numbers, or infinite */

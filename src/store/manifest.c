@@ -81,6 +81,15 @@ int64_t bl_manifest_sample_rate(const struct bl_manifest *manifest, int f)
     return is_sound && sscanf(made, "samples at %" SCNd64 " Hz", &rate) == 1 ? rate : 0;
 }
 
+int64_t bl_manifest_step_samples(const struct bl_manifest *manifest, int f)
+{
+    const struct bl_field *field = &manifest->format.fields.field[f];
+    int64_t samples;
+    bool has_several = strcmp(field->kind, "audio") == 0 && field->rank &&
+                       sscanf(manifest->made[f], "for each step %" SCNd64 " samples", &samples) == 1;
+    return has_several && samples == field->shape[0] ? samples : 1;
+}
+
 bool bl_manifest_is_view(const struct bl_manifest *manifest)
 {
     return manifest->sources > 0;

@@ -74,6 +74,10 @@ int64_t bl_manifest_align(const struct bl_manifest *manifest);
 /* The rate in Hz of a field whose steps are samples of sound; 0: they are something else. */
 int64_t bl_manifest_sample_rate(const struct bl_manifest *manifest, int field);
 
+/* The samples of sound that each step of the field has, first of its shape; 1: its steps are no such pieces of sound.
+ */
+int64_t bl_manifest_step_samples(const struct bl_manifest *manifest, int field);
+
 /* Whether it describes a view. */
 bool bl_manifest_is_view(const struct bl_manifest *manifest);
 
