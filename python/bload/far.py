@@ -70,7 +70,7 @@ class FarFile(MappedFile):
         self.fetcher, self.name, self.size, self.unit = fetcher, name, entry.bytes, unit
         self.path, self.checksum = fetcher.locate(name), entry.checksum
         self.large, self.share, self.looked_at = True, 0, 0
-        self.last = -2  # the segment that was read last
+        self.last, self.run = -2, 0  # the segment that was read last, and how many before it were read in order
         # Segment k goes from begins[k] to begins[k + 1]. inside[k]: where in the head it begins; -1: it is a part of its own.
         self.begins: List[int] = [0, self.size]
         self.inside: List[int] = [0]
@@ -104,9 +104,11 @@ class FarFile(MappedFile):
         if self.inside[k] >= 0:
             return self.fetcher.piece(self.name, self.size, self.head), self.inside[k]
         more: List[Part] = []
-        if k == self.last + 1 and self.last >= 0:  # read in order: small ones that follow come with the same request
-            end = k + 1
-            while end < len(self.inside) and self.inside[end] < 0 and self.begins[end + 1] - self.begins[k] <= WORTH_MAPPING:
+        if k != self.last:
+            self.run = self.run + 1 if k == self.last + 1 else 0
+        if self.run > 0:  # read in order: small ones that follow come with the same request, the more the longer it lasts
+            end, most = k + 1, k + (1 << min(self.run, 16))
+            while end < min(most, len(self.inside)) and self.inside[end] < 0 and self.begins[end + 1] - self.begins[k] <= WORTH_MAPPING:
                 more.append(self.part(end))
                 end += 1
         self.last = k

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 def opened(path: str) -> Tuple[Union[bload.Dataset, bload.View], int]:
     dataset = bload.open(pathlib.Path(path), verify=True, fields=None, ids=True, segment_ids=True, position_ids=True, mask=True,
-                         decode=True, writable=False, open_shards=8, resident=1 << 20)
+                         decode=True, writable=False, open_shards=8, resident=1 << 20, cache=None, cache_size=None, read_ahead=1 << 20,
+                         connections=4, timeout=10, retries=3, storage_options={"anon": True})
     base: bload.BaseDataset = dataset
     sizes: List[int] = [len(base), base.T, base.S, base.world_size, base.batch_size, *base.epochs]
     fields: Dict[str, bload.Field] = base.fields

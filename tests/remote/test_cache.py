@@ -125,6 +125,19 @@ class Shared(Far):
         self.assertEqual(os.listdir(os.path.join(self.cache, "making")), [])
         self.assertLessEqual(total(self.cache), size)
 
+    def test_left(self):
+        """What a process leaves that is killed while it writes does not stay, and does not count, and others are left alone."""
+        cache, pid = Cache(self.cache, 10_000), os.fork()
+        if pid == 0:
+            cache.reserve(os.path.join(self.cache, "making", "killed.1.1"), 9_000)
+            os.kill(os.getpid(), signal.SIGKILL)
+        os.waitpid(pid, 0)
+        descriptor = cache.reserve(os.path.join(self.cache, "making", "alive.1.1"), 900)
+        self.assertTrue(Cache(self.cache, 10_000).keep("new-0-8000", bytes(8_000)))
+        self.assertEqual(os.listdir(os.path.join(self.cache, "making")), ["alive.1.1"])
+        self.assertFalse(cache.keep("more-0-8000", bytes(9_200)))
+        os.close(descriptor)
+
     def test_unusable(self):
         with open(self.path("file"), "w"):
             pass

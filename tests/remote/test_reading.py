@@ -58,6 +58,44 @@ class Forms(Far):
             pass
         self.assertLess(taken, 0.6 * sum(end - begin for begin, end in self.asked("/shards/0")))
 
+    def large(self):
+        """A dataset whose compressed shards are fetched in parts."""
+        path = self.path("large")
+        if not os.path.exists(path):
+            os.makedirs(self.path("noise"))
+            for i in range(12):
+                np.save(self.path("noise", f"{i}.npy"), np.random.default_rng(i).integers(0, 256, (120, 16, 16, 3), "u1"))
+            self.bload("pack", "-q", self.path("noise"), "--kind", "array", "-T", 30, "--oversize", "split", "--compress", "zstd", "--frame-size", "4K",
+                       "-o", path)
+        return path
+
+    def test_frames(self):
+        """A compressed shard in parts: only the frames that are needed; wrong ones are noticed."""
+        path = self.large()
+        local, far = bload.open(path), self.far(path, cache=None)
+        same(self, far[5], local[5])
+        self.assertLess(sum(end - begin for begin, end in self.asked("/shards/0")), 0.7 * bytes_below(path + "/shards"))
+        for cache in None, self.cache:
+            far = self.far(path, cache=cache)
+            for i in np.random.default_rng(1).permutation(len(local)).tolist():
+                same(self, far[i], local[i])
+        far = self.far(path, cache=None)
+        far[0]
+        self.server.faults = lambda path, begin, end, number: "wrong"
+        with self.assertRaisesRegex(bload.DamagedError, r"shard-00000000.safetensors.zst: (cannot decompress )?frame \d+.*fetched 3 times"):
+            far[7]
+
+    def test_in_order(self):
+        """Small blocks that are read in order come many at a time, also where none is kept."""
+        path = self.packed("split", "--shard-size", "1M", name="one-shard")
+        local = bload.open(path)
+        for options in {"cache": None}, {"cache_size": 20_000}:
+            self.server.forget()
+            far = self.far(path, ids=False, **options)
+            for i in range(len(local)):
+                self.assertEqual(far[i]["tokens"].tobytes(), local[i]["tokens"].tobytes())
+            self.assertLess(len(self.asked("/shards/0")), len(local) / 4)
+
     def test_once(self):
         """With a cache every byte of shards comes once, and a second reader asks for the manifest alone."""
         path = self.packed("shards")
