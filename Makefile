@@ -1,6 +1,6 @@
-# bload: variables and flags; the rules are in mk/build.mk, mk/test.mk, mk/bench.mk, mk/install.mk and mk/release.mk. `make help` lists the targets.
+# bload: variables and flags; the rules are in the files of mk/. `make help` lists the targets.
 #
-# Everything that is made lies under build/, except the tool itself, ./bload. Each VARIANT (release, asan, tsan, cover)
+# Everything that is made lies under build/, except the tool itself, ./bload, and dist, for the wheel. Each VARIANT (release, asan, tsan, cover)
 # has its own folder of objects, build/VARIANT; a change of compiler or flags rebuilds that folder. All objects but main.o go into
 # one archive: the tool, every test program and the library are linked from it and take what they need.
 
@@ -99,7 +99,7 @@ ALL_LDFLAGS = -pthread $(SANITIZE) $(LDFLAGS)
 ALL_LIBS = $(MODULE_LIBS) $(LDLIBS) -lm
 comma := ,
 
-include mk/build.mk mk/test.mk mk/bench.mk mk/install.mk mk/release.mk
+include mk/build.mk mk/test.mk mk/bench.mk mk/install.mk mk/package.mk mk/release.mk
 
 # --- set-up, demo ---------------------------------------------------------------------------------------------------
 
@@ -146,6 +146,7 @@ help:
 	@echo 'make check-tokenizers  tokenizers against the released engines, every code point: half an hour'
 	@echo 'make check-torch  datasets under PyTorch, Lightning and Accelerate (installs torch from Debian, 547 MB)'
 	@echo 'make check-ddp    real data-parallel training on packed videos (installs torch from Debian, 547 MB)'
+	@echo 'make check-remote datasets read from S3 and HTTP servers that fail (installs torch from Debian, moto and s3fs from PyPI)'
 	@echo 'make check-trainers  Transformers, Accelerate, Lightning, TRL, JAX, Grain, TensorFlow as released now (8 GB from PyPI; ten minutes)'
 	@echo 'make check-slurm  packing on a Slurm cluster of three nodes on this machine (installs Slurm from Debian, 13 MB; root or sudo)'
 	@echo 'make check-gpu    decoding on a GPU beside the processor: values, faults, memory, speed (make gpu-kit packs it for another machine)'
@@ -163,6 +164,7 @@ help:
 	@echo 'make bench-read   blocks a second of the Python package beside other loaders, which it installs (ROUNDS=5)'
 	@echo 'make bench-scale  how time and memory grow with sequences, shards, files and tasks (ten minutes; QUICK=--quick: one or two)'
 	@echo 'make bench-paper  train on padded, sampled, cut and packed sequences: time, padding, accuracy (half an hour; torch from Debian)'
+	@echo 'make wheel        what pip installs, into dist: a system of Debian 11 to build in, FFmpeg from source (root; 15 minutes, later two)'
 	@echo 'make install      to PREFIX=$(PREFIX), below DESTDIR; LIBDIR, BINDIR, MANDIR too'
 	@echo 'make dist         the tarball of a release, build/dist/bload-$(VERSION).tar.gz'
 	@echo 'make deb          packages for Debian, build/deb/*.deb, of that tarball'

@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 
 import bload  # noqa: E402
+from bload.mapping import MappedFile  # noqa: E402
 from bload.seekable import SeekableFile  # noqa: E402
 
 try:
@@ -150,7 +151,7 @@ class Decompression:
 
     def __init__(self, path):
         sources = json.loads((path / "manifest.json").read_text())["sources"]
-        self.files = [SeekableFile(str(file)) for source in sources for file in sorted((path / source["path"]).glob("shards/*/*.zst"))]
+        self.files = [SeekableFile(MappedFile(str(file))) for source in sources for file in sorted((path / source["path"]).glob("shards/*/*.zst"))]
 
     def rate(self):
         """GB of content per processor second."""

@@ -10,7 +10,7 @@ deb:
 
 check-install:
 	@scripts/deps.sh install
-	@SUITE_TIMEOUT=3600 $(SUITE) install tests/install/run
+	@WHEEL_CACHE=$(abspath $(WHEEL_CACHE)) SUITE_TIMEOUT=3600 $(SUITE) install tests/install/run
 
 release-check:
 	@scripts/deps.sh build deb install

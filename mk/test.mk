@@ -98,6 +98,16 @@ check-ddp: all
 check-trainers: all
 	@SUITE_TIMEOUT=3600 $(SUITE) $(PREFIXED)trainers tests/trainers/run
 
+# Datasets read from servers that fail: moto's S3 and one of our own. The quick part has fewer kills.
+.PHONY: check-remote check-remote-quick
+check-remote: all
+	@scripts/deps.sh torch || true
+	@$(SUITE) $(PREFIXED)remote tests/remote/run
+
+check-remote-quick: all
+	@scripts/deps.sh torch || true
+	@QUICK=1 $(SUITE) $(PREFIXED)remote-quick tests/remote/run
+
 # A cluster of three Slurm nodes on this machine; its packages as those of check-torch.
 .PHONY: check-slurm
 check-slurm: all

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from typing import Any, Callable, Dict, Iterable, List, Optional, SupportsIndex, Tuple, TypeVar, Union
 
 import numpy as np
@@ -11,7 +10,7 @@ from . import arguments, checksum, notebook
 from .blocks import Blocks
 from .encoding import join
 from .epochs import Epoch, epochs_of
-from .errors import DamagedError, MissingError, OptionError, SequenceError
+from .errors import DamagedError, OptionError, SequenceError
 from .index import Pieces, Plan
 from .manifest import TABLES, Field, Manifest
 from .mapping import RESIDENT, MappedFile
@@ -44,7 +43,7 @@ class BaseDataset(Blocks):
     def __init__(self, path: str, info: Manifest, verify: bool, *, fields: Union[str, Iterable[str], None] = None, ids: bool = True,
                  segment_ids: bool = False, position_ids: bool = False, mask: bool = False, decode: bool = True, writable: bool = False,
                  open_shards: int = OPEN_SHARDS, resident: int = RESIDENT):
-        self.path, self.info = path, info
+        self.path, self.info, self.storage = path, info, info.storage
         self.verify = arguments.flag("verify", verify)
         self.writable = arguments.flag("writable", writable)
         self.open_shards = arguments.at_least("open_shards", open_shards, 1)
@@ -82,7 +81,8 @@ class BaseDataset(Blocks):
 
     def given(self) -> Dict[str, Any]:
         """The options that it was opened with, except verify."""
-        return dict(self.options._asdict(), writable=self.writable, open_shards=self.open_shards, resident=self.resident)
+        return dict(self.options._asdict(), writable=self.writable, open_shards=self.open_shards, resident=self.resident,
+                    **self.storage.given())
 
     def __enter__(self: Self) -> Self:
         self.check_open()
@@ -117,28 +117,27 @@ class BaseDataset(Blocks):
             if getattr(self.options, name) and (name in self.options.fields or name in self.info.attributes):
                 raise OptionError(f"it has a field \"{name}\": leave it out of fields=, or use {name}=False", self.path)
 
-    def check_file(self, name: str) -> str:
-        """The path of a file that the manifest lists, after checking its size and, with verify, its checksum.
+    def open_file(self, name: str) -> MappedFile:
+        """A file that the manifest lists, after checking its size and, with verify, its checksum.
 
         MissingError: it does not exist. DamagedError: the manifest does not list it, or it differs from the manifest.
         """
-        path = os.path.join(self.path, *name.split("/"))
         entry = self.info.files.get(name)
         if entry is None:
             raise DamagedError(f"it does not list {name}", self.info.path)
-        try:
-            size = os.stat(path).st_size
-        except OSError as error:
-            raise MissingError(f"cannot be found: {error.strerror}", path) from None
-        if size != entry.bytes:
-            raise DamagedError(f"it has {size} bytes, the manifest says {entry.bytes}", path)
-        if self.verify and checksum.digest(checksum.xxh3(MappedFile(path).memory)) != entry.checksum:
-            raise DamagedError("its checksum differs from the manifest", path)
-        return path
+        file = self.storage.whole(name, entry)
+        if self.verify and checksum.digest(checksum.xxh3(file.memory)) != entry.checksum:
+            raise DamagedError("its checksum differs from the manifest", file.path)
+        return file
 
     @property
     def index(self) -> Plan:
         """The plan of the blocks."""
+        raise NotImplementedError
+
+    @property
+    def far(self) -> bool:
+        """Whether some of it lies far away, so that it is worth to read ahead."""
         raise NotImplementedError
 
     @property

@@ -1,11 +1,11 @@
 """Fixed-size blocks: the common interface of a stored dataset and its other epochs."""
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, SupportsIndex, Union, overload
+from typing import Any, Dict, Iterator, List, SupportsIndex, Tuple, Union, overload
 
 from . import segments
 from .arguments import integer
-from .stored import BlockOptions, Stored
+from .stored import BlockOptions, Store, Stored
 
 # A block: arrays by name, and the list "ids".
 Block = Dict[str, Any]
@@ -64,6 +64,10 @@ class Blocks:
 
     def block(self, i: int) -> Block:
         """Block i; 0 <= i < len(self)."""
+        raise NotImplementedError
+
+    def needs(self, i: int) -> List[Tuple[Store, int]]:
+        """The stored blocks that block i is made of, each with the dataset that has it."""
         raise NotImplementedError
 
     def complete(self, block: Block) -> Block:

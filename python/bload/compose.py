@@ -11,7 +11,7 @@ from .blocks import Block
 from .encoding import JPEG
 from .errors import DamagedError
 from .index import Pieces
-from .stored import Stored
+from .stored import Store, Stored
 
 LOCATED = 1 << 12  # pieces that are located at a time, if they are of neighbouring blocks: many cost little more than one
 KEPT = 1 << 20     # the most pieces whose places and values are kept, in about 80 bytes each
@@ -106,9 +106,8 @@ class Composer:
             return recent
         follows, self.last = i == self.last + 1, i
         if follows or self.small:
-            first = i - i % self.layout.together
             try:
-                self.recent = page = self.page(first, min(first + self.layout.together, self.dataset.info.blocks))
+                self.recent = page = self.page(*self.around(i))
                 return page
             except DamagedError:
                 pass
@@ -127,6 +126,22 @@ class Composer:
         block: Block = {key: self.field(name, places, gaps) for name, key in self.names}
         block.update(self.tables(page, k))
         return block
+
+    def needs(self, i: int) -> List[Tuple[Store, int]]:
+        """As Blocks.needs."""
+        page = self.page(*self.around(i)) if self.small else self.located(i, i + 1)
+        k = i - page.first
+        needed: Dict[Tuple[int, int], Tuple[Store, int]] = {}
+        for shard, step, _, _ in page.places[page.place_ptr[k]:page.place_ptr[k + 1]].tolist():
+            source, number = self.dataset.source_of(shard)
+            row = step // source.T
+            needed[shard, row] = source, number * source.info.blocks_per_shard + row
+        return list(needed.values())
+
+    def around(self, i: int) -> Tuple[int, int]:
+        """The first block of the page that has block i, and the end of its blocks."""
+        first = i - i % self.layout.together
+        return first, min(first + self.layout.together, self.dataset.info.blocks)
 
     def check(self, places: List[List[int]]) -> None:
         """Checks the stored blocks that have the places. DamagedError: one of them is damaged. Warns once if they are compressed."""

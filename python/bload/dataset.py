@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from .sequences import FILE as SEQUENCES
 from .sequences import Sequences
 from .shard import Shard
 from .shards import FILE as SHARDS
-from .shards import read_checksums
-from .stored import Places
+from .shards import read_entries
+from .stored import Places, Store
 from .tables import CHECKED, agree, planned
 
 LARGE_FRAME = 1 << 20  # bytes: larger frames cost much where only a part is needed
@@ -34,8 +34,7 @@ class Dataset(BaseDataset):
 
     def __init__(self, path: str, info: Manifest, verify: bool, **options: Any):
         super().__init__(path, info, verify, **options)
-        self.check_file(INDEX)
-        self.stored_plan = Index(self.path, self.info)
+        self.stored_plan = Index(self.open_file(INDEX), info)
         self.stored_plan.check_digest(info.plan_digest, verify)
         self.compressed = info.compressed
         self.has_large_frames = info.compressed and info.frame_size > LARGE_FRAME
@@ -43,7 +42,7 @@ class Dataset(BaseDataset):
         self.found_padding: Optional[Dict[str, np.ndarray]] = None
         self.agreed = np.zeros(self.info.blocks, np.bool_)
         if verify:
-            self.shard_checksums = read_checksums(self.check_file(SHARDS), self.info)
+            self.shard_checksums = [entry.checksum for entry in read_entries(self.open_file(SHARDS), info)]
             self.sound_shards = np.zeros(self.info.shards, np.bool_)
             self.sound_blocks = np.zeros((self.info.blocks, len(self.info.fields)), np.bool_)
         # This cache is bounded and thread-safe, and has no lock that a forked worker could inherit while it is held.
@@ -54,11 +53,13 @@ class Dataset(BaseDataset):
         """A function that opens shards by number. share: see MappedFile."""
         largest = max(bytes_of(field.stored, (self.T, *field.shape)) for field in self.fields.values())
         frames = Frames(max(1, min(FRAMES, FRAME_BYTES // min(largest, self.info.frame_size))))
-        return functools.partial(Shard, self.path, self.info, frames, self.verify, share)
+        opener = self.storage.shards(self.info, self.index.block_checksum, list(self.options.fields))
+        return functools.partial(Shard, opener, self.info, frames, self.verify, share)
 
     def close(self) -> None:
         self.closed = True
         self.known = None
+        self.storage.close()
         self.opened.cache_clear()
 
     @property
@@ -66,7 +67,20 @@ class Dataset(BaseDataset):
         return self.stored_plan
 
     def open_sequences(self) -> Sequences:
-        return Sequences(self.check_file(SEQUENCES), self.info.attributes)
+        return Sequences(self.open_file(SEQUENCES), self.info.attributes)
+
+    @property
+    def far(self) -> bool:
+        return self.storage.far
+
+    def needs(self, i: int) -> List[Tuple[Store, int]]:
+        return [(self, i)]
+
+    def prepare(self, i: int) -> None:
+        """Brings here what block i has of the fields that are read."""
+        number, row = divmod(i, self.info.blocks_per_shard)
+        for name in self.options.fields:
+            self.shard(number).prepare(self.fields[name], row)
 
     # --- reading --------------------------------------------------------------------------------------------------
 

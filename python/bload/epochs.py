@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import Any, Iterable, Optional, Tuple, Union
+from typing import Any, Iterable, List, Optional, Tuple, Union
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from .blocks import Block, Blocks
 from .compose import LOCATED, Composer
 from .errors import DamagedError, EpochError
 from .index import Pieces, Plan
-from .stored import Stored
+from .stored import Store, Stored
 
 NAME = re.compile(r"plans/epoch-([0-9]{5,})\.safetensors")
 OPEN_WINDOWS = 16
@@ -36,7 +36,7 @@ def planned_epoch(dataset: Stored, number: int) -> Planned:
     name = f"plans/epoch-{number:05d}.safetensors"
     if name not in dataset.info.files:
         raise EpochError(f"no plan for epoch {number}: make one with bload plan --dataset, or use a window", dataset.path)
-    plan = Plan(dataset.check_file(name), dataset.info)
+    plan = Plan(dataset.open_file(name), dataset.info)
     if dataset.info.is_blend:  # each epoch goes on with other sequences
         return Planned(plan)
     if plan.pieces != dataset.index.pieces:
@@ -168,3 +168,6 @@ class Epoch(Blocks):
 
     def block(self, i: int) -> Block:
         return self.complete(self.composer.block(i))
+
+    def needs(self, i: int) -> List[Tuple[Store, int]]:
+        return self.composer.needs(i)

@@ -1,14 +1,13 @@
 """index.safetensors: the plan of the stored blocks, and the checksum of each block of each field."""
 from __future__ import annotations
 
-import os
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
 from . import checksum
 from .errors import DamagedError
-from .manifest import INDEX, Manifest
+from .manifest import Manifest
 from .mapping import MappedFile
 from .safetensors import DTYPES, expect, read_header
 
@@ -46,10 +45,10 @@ class Plan:
     DamagedError: the file is damaged, or does not match the manifest.
     """
 
-    def __init__(self, path: str, manifest: Manifest):
-        self.path = path
+    def __init__(self, file: MappedFile, manifest: Manifest):
+        self.path = path = file.path
         self.T, self.S, self.blocks = manifest.T, manifest.S, manifest.blocks
-        self.file = MappedFile(path)
+        self.file = file
         self.header = read_header(self.file.read, self.file.size, path)
         version = self.header.metadata.get("bload_format")
         if version not in ("1", str(manifest.json["format"])):
@@ -123,8 +122,8 @@ class Plan:
 class Index(Plan):
     """The plan of the stored blocks, with block_checksum I64 [B, fields]."""
 
-    def __init__(self, directory: str, manifest: Manifest):
-        super().__init__(os.path.join(directory, INDEX), manifest)
+    def __init__(self, file: MappedFile, manifest: Manifest):
+        super().__init__(file, manifest)
         self.block_checksum = self.table("block_checksum", "I64", self.blocks, len(manifest.fields))
 
     def has(self, block: np.ndarray, pieces: Pieces) -> np.ndarray:

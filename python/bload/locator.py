@@ -127,9 +127,9 @@ class Rows(Locator):
     DamagedError: the file is damaged, or does not match the manifest.
     """
 
-    def __init__(self, path: str, manifest: Manifest):
-        self.path, self.rows = path, manifest.rows
-        self.file = MappedFile(path)
+    def __init__(self, file: MappedFile, manifest: Manifest):
+        path = file.path
+        self.path, self.rows, self.file = path, manifest.rows, file
         self.header = read_header(self.file.read, self.file.size, path)
         if self.header.metadata.get("bload_format") not in ("1", str(manifest.json["format"])):
             raise DamagedError(f"format {self.header.metadata.get('bload_format')} differs from the manifest", path)

@@ -1,21 +1,19 @@
 """manifest.json: the description of a dataset or a view, checked before use."""
 from __future__ import annotations
 
-import os
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
 from . import checksum
 from .encoding import DELTA, JPEG, RAW
-from .errors import DamagedError, Error, FormatError, MissingError
+from .errors import DamagedError, FormatError
 from .safetensors import DTYPES, is_size, parse_json
+from .storage import MANIFEST, SIZE_MAX, FileEntry, Storage
 from .text import unescape
 
-FILE = "manifest.json"
 INDEX = "index.safetensors"
 DATASET, VIEW = 1, 2  # formats
-SIZE_MAX = 64 << 20
 FRAME_MAX = 64 << 20  # bytes of a frame of compressed shards
 STEPS_MAX = (1 << 31) - 1
 FOLDER_SHARDS = 1000
@@ -60,35 +58,16 @@ class Source(NamedTuple):
     weight: Optional[float]
 
 
-class FileEntry(NamedTuple):
-    """A file that the manifest lists: its size, and its checksum as 16 hexadecimal digits."""
-    bytes: int
-    checksum: str
-
-
-def absence(path: str) -> str:
-    """Why a path is not a dataset, and which directory may be meant."""
-    if not os.path.exists(path):
-        return "no such dataset"
-    parent = os.path.dirname(path)
-    while parent != os.path.dirname(parent):
-        if os.path.exists(os.path.join(parent, FILE)) and os.path.isdir(os.path.join(parent, "shards")):
-            return f"part of a dataset: open {parent}"
-        parent = os.path.dirname(parent)
-    if os.path.isdir(path):
-        return f"not a finished dataset: it has no {FILE}"
-    return f"this is a file, but a dataset is a directory with a {FILE}"
-
-
 class Manifest:
-    """The manifest of the dataset in a directory. json: its content as read; names are still escaped.
+    """The manifest of the dataset in a storage. json: its content as read; names are still escaped.
 
     MissingError: no dataset. DamagedError: invalid or altered. FormatError: a format that this version does not support.
     """
 
-    def __init__(self, directory: str):
-        self.path = os.path.join(directory, FILE)
-        text = self.slurp(directory)
+    def __init__(self, storage: Storage):
+        self.storage = storage
+        self.path = storage.locate(MANIFEST)
+        text = self.slurp()
         try:
             self.json: Dict[str, Any] = parse_json(text)
         except ValueError as error:
@@ -101,21 +80,15 @@ class Manifest:
         self.fields = self.read_fields()
         self.attributes = self.read_attributes()
         if self.is_view:
-            self.read_sources(directory)
+            self.read_sources()
         else:
             self.is_blend = False
             self.read_layout()
         self.files = self.read_files()
 
-    def slurp(self, directory: str) -> bytes:
+    def slurp(self) -> bytes:
         """The bytes of the file."""
-        try:
-            with open(self.path, "rb") as file:
-                text = file.read(SIZE_MAX + 1)
-        except (FileNotFoundError, NotADirectoryError):
-            raise MissingError(absence(directory), directory) from None
-        except OSError as error:
-            raise Error(f"cannot be read: {error}", self.path) from error
+        text = self.storage.manifest()
         if len(text) > SIZE_MAX:
             raise self.damaged("too large")
         return text
@@ -226,7 +199,7 @@ class Manifest:
             raise self.damaged(f"field \"{name}\" has an invalid \"pad\"")
         return pad if "pad" in members or self.is_view else None
 
-    def read_sources(self, directory: str) -> None:
+    def read_sources(self) -> None:
         """The sources of a view, and the checksums of their files by name, as the view's manifest has them."""
         self.rows = self.number("rows", 0)
         self.sources: List[Source] = []
@@ -234,7 +207,7 @@ class Manifest:
         entries, first = self.json.get("sources"), 0
         for entry in entries if isinstance(entries, list) else [None]:
             members: Dict[str, Any] = entry if isinstance(entry, dict) else {}
-            source = self.read_source(members, directory)
+            source = self.read_source(members)
             if source.first_row != first or any(source.name == other.name for other in self.sources):
                 raise self.damaged(f"source \"{source.name}\" is there twice, or its rows do not follow those of the one before")
             first += source.rows
@@ -244,7 +217,7 @@ class Manifest:
             raise self.damaged(f"\"sources\" is empty, or has {first} rows instead of {self.rows}")
         self.is_blend = self.sources[0].weight is not None  # its sources have weights
 
-    def read_source(self, members: Dict[str, Any], directory: str) -> Source:
+    def read_source(self, members: Dict[str, Any]) -> Source:
         """A source from its entry. DamagedError: the entry is invalid."""
         fault = self.damaged("\"sources\" is missing or invalid")
         name, path, files, weight = (members.get(member) for member in ("name", "path", "files", "weight"))
@@ -262,8 +235,7 @@ class Manifest:
             raise fault from None
         if "\0" in path:
             raise fault
-        where = os.path.normpath(os.path.join(os.path.realpath(directory), path))
-        return Source(name, where, int(rows or 0), int(first or 0), int(steps or 0), float(share or 0), weight)
+        return Source(name, self.storage.source(path), int(rows or 0), int(first or 0), int(steps or 0), float(share or 0), weight)
 
     def read_attributes(self) -> Dict[str, str]:
         """The types of the attributes by name, "I64" or "F64"; empty if the manifest lists none."""

@@ -31,8 +31,12 @@ class MappedFile:
     share: the bytes of it that may stay mapped. The mapping of a larger file gives pages back after use. Otherwise a process that reads a
     whole dataset would appear to need as much memory as the size of its open files.
 
+    far: a part that is needed may have to be fetched first; see Storage.
+
     MissingError: no such file. DamagedError: the file is empty. Error: it cannot be read.
     """
+
+    far = False
 
     def __init__(self, path: str, share: int = RESIDENT):
         self.path = path
@@ -68,6 +72,9 @@ class MappedFile:
         """size bytes from offset on, which must be within the file."""
         self.look(size)
         return memoryview(self.memory)[offset:offset + size]
+
+    def prepare(self, offset: int, size: int) -> None:
+        """Brings bytes here that will be read soon."""
 
     def fill(self, offset: int, out: Buffer) -> None:
         """Copies bytes from offset on into out, U8 [n]. A large file is read directly into out, without mapping its pages.

@@ -3,20 +3,75 @@ from __future__ import annotations
 
 import functools
 import operator
+import os
 import warnings
-from typing import Any, Dict, Iterator, List, Mapping, Optional, SupportsIndex, Tuple, Union, overload
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, SupportsIndex, Tuple, Union, overload
 
 import numpy as np
 
+from .ahead import Ahead
 from .arguments import flag, integer, kind
 from .base import BaseDataset
 from .blocks import Block, Blocks
 from .epochs import scatter
 from .errors import SamplerError
+from .remote import UNIT
+from .safetensors import bytes_of
 
 OPEN_EPOCHS = 4
 
 REMAINDERS = ("error", "pad", "drop")
+
+
+class Order(NamedTuple):
+    """What determines the numbers that an iteration of a BlockSampler gives, so that a worker can know those that it will be asked for.
+
+    begin: blocks of the epoch that were consumed before. left: how many numbers there are, for all ranks. first: the number of the epoch's
+    first block. rank: whose numbers these are, or None. ranks, batch: of the sampler.
+    """
+    blocks: int
+    seed: int
+    epoch: int
+    shuffle: bool
+    begin: int
+    left: int
+    first: int
+    rank: Optional[int]
+    ranks: int
+    batch: int
+
+    def all(self) -> np.ndarray:
+        """The numbers for all ranks: I64 [left]."""
+        blocks = order(self.blocks, self.seed, self.epoch) if self.shuffle else np.arange(self.blocks)
+        return np.resize(blocks[self.begin:], self.left) + self.first
+
+    def total(self) -> int:
+        """How many numbers an iteration gives."""
+        return self.left if self.rank is None else self.left // self.ranks
+
+    def number(self, place: int) -> int:
+        """The number in a place, from 0."""
+        return int(numbers_of(self)[place if self.rank is None else place * self.ranks + self.rank])
+
+
+@functools.lru_cache(2)
+def numbers_of(given: Order) -> np.ndarray:
+    return given.all()
+
+
+class Placed(int):
+    """The number of a block that knows its place in an order; for blocks that lie far away. A worker gets it as it is."""
+
+    order: Order
+    place: int
+
+    def __new__(cls, number: int, order: Order, place: int) -> "Placed":
+        made = super().__new__(cls, number)
+        made.order, made.place = order, place
+        return made
+
+    def __reduce__(self) -> Any:
+        return Placed, (int(self), self.order, self.place)
 
 
 class EpochBlocks:
@@ -42,6 +97,7 @@ class EpochBlocks:
         self.seed = integer("the seed for windows must be an int", seed)
         # A cache for each object, as in Dataset. It has no lock that a forked worker could inherit while it is held.
         self.epoch = functools.lru_cache(OPEN_EPOCHS)(self.open)
+        self.aheads: Dict[int, Ahead] = {}  # by process: a fork has none of the threads
 
     def __reduce__(self) -> Any:
         return EpochBlocks, (self.dataset, self.window, self.seed)
@@ -65,8 +121,25 @@ class EpochBlocks:
         number = integer("a block index must be an int or a slice", key)
         if number < -len(self) or len(self) == 0:
             raise IndexError(f"no block {number}: there are {len(self)}")
+        if isinstance(key, Placed):
+            self.ahead().seen(key.order, key.place)
         epoch, block = divmod(number, len(self)) if number >= 0 else (0, number)
         return self.epoch(epoch)[block]
+
+    def ahead(self) -> Ahead:
+        """What reads ahead in this process."""
+        own = self.aheads.get(os.getpid())
+        if own is None:
+            options, info = self.dataset.storage.options, self.dataset.info
+            size = sum(bytes_of(info.fields[name].stored, (info.T, *info.fields[name].shape)) for name in self.dataset.options.fields)
+            own = Ahead(self.needs, max(2, options.read_ahead // max(size, UNIT)), max(1, options.access.connections - 1))
+            self.aheads = {os.getpid(): own}
+        return own
+
+    def needs(self, number: int) -> List[Callable[[], None]]:
+        """What brings here the stored blocks that a block is made of."""
+        epoch, block = divmod(number, len(self))
+        return [functools.partial(store.prepare, stored) for store, stored in self.epoch(epoch).needs(block)]
 
     def __iter__(self) -> Iterator[Block]:
         return iter(self.dataset)
@@ -215,15 +288,16 @@ class BlockSampler:
     def numbers(self) -> np.ndarray:
         """The block numbers left in the epoch, for all ranks: I64 [n], n a multiple of num_replicas * batch_size."""
         excess = self.excess(self.begin)
-        blocks = order(len(self.source), self.seed, self.epoch) if self.shuffle else np.arange(len(self.source))
-        left = blocks[self.begin:]
         if excess:
             what = f"{self.padded} blocks are read twice" if self.padded else f"{self.dropped} blocks are left out"
             self.warn(f"{what} in epoch {self.epoch}, so that {self.num_replicas} ranks with batches of {self.batch_size} have equally "
                       "many", 4)
-            left = np.resize(left, len(left) + self.padded - self.dropped)
-        first: int = self.source.first(self.epoch)
-        return left + first
+        return self.ordered().all()
+
+    def ordered(self) -> Order:
+        """What determines the numbers that are left in the epoch."""
+        return Order(len(self.source), self.seed, self.epoch, self.shuffle, self.begin, self.left() + self.padded - self.dropped,
+                     self.source.first(self.epoch), self.rank, self.num_replicas, self.batch_size)
 
     def warn(self, what: str, level: int) -> None:
         warnings.warn(f"{self.source.dataset.path}: {what}", stacklevel=level)
@@ -240,14 +314,15 @@ class BlockSampler:
             self.begin, self.finished = 0, False
         if self.left() > 0:
             self.over = None
-        numbers = self.numbers()
+        numbers, ordered = self.numbers(), self.ordered()
+        ahead = self.source.dataset.far and self.source.dataset.storage.options.read_ahead > 0
         begin, each = self.begin, 1
         if self.rank is not None:
             numbers, each = numbers[self.rank::self.num_replicas], self.num_replicas
         self.position = begin
         for taken, number in enumerate(numbers.tolist(), 1):
             self.position = begin + taken * each
-            yield number
+            yield Placed(number, ordered, taken - 1) if ahead else number
         self.finished = begin < len(self.source)  # if nothing was left, iterating again gives nothing either
 
     # --- the state ------------------------------------------------------------------------------------------------

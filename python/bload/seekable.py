@@ -10,14 +10,14 @@ import math
 import struct
 from bisect import bisect_right
 from collections import OrderedDict
-from typing import List, Optional, Sequence, Tuple
+from typing import Callable, List, Optional, Sequence, Tuple
 
 import numpy as np
 
 from . import checksum
 from .errors import DamagedError, DependencyError
 from .manifest import FRAME_MAX
-from .mapping import RESIDENT, Buffer, Bytes, MappedFile, array_of
+from .mapping import Buffer, Bytes, MappedFile, array_of
 
 try:
     import zstandard
@@ -26,6 +26,55 @@ except ImportError:
 
 HEAD, ENTRY, FOOTER = 8, 12, 9
 SKIPPABLE, SEEKABLE, CHECKSUMS = 0x184D2A5E, 0x8F92EAB1, 0x80
+
+
+def can_decompress(path: str) -> None:
+    """DependencyError: zstandard is not installed."""
+    if zstandard is None:
+        raise DependencyError("the dataset is compressed: pip install zstandard", path)
+
+
+def table_size(tail: Bytes) -> int:
+    """The size that the table at the end of a file has, by its last bytes; large if they are no table."""
+    frames, descriptor, magic = struct.unpack("<IBI", tail[-FOOTER:])
+    return HEAD + frames * ENTRY + FOOTER if (magic, descriptor) == (SEEKABLE, CHECKSUMS) else 1 << 62
+
+
+def read_table(read: Callable[[int, int], Bytes], size: int, path: str) -> Tuple[List[int], List[int]]:
+    """Offset and content, [frames + 1] each: where each frame begins in a file of size bytes and in the content, then the ends.
+
+    read(offset, size) gives bytes of the file. DamagedError: the table is damaged.
+    """
+    if size < HEAD + FOOTER:
+        raise DamagedError("too short for a compressed shard", path)
+    table = table_size(read(size - FOOTER, FOOTER))
+    frames = (table - HEAD - FOOTER) // ENTRY
+    if table > size:
+        raise DamagedError("no seek table at the end: truncated or altered", path)
+    data = read(size - table, table)
+    if struct.unpack("<II", data[:HEAD]) != (SKIPPABLE, table - HEAD):
+        raise DamagedError("its seek table is damaged", path)
+    entries = np.frombuffer(data, "<u4", frames * 3, HEAD).reshape(frames, 3).astype(np.int64)
+    offset: List[int] = [0, *np.cumsum(entries[:, 0]).tolist()]
+    content: List[int] = [0, *np.cumsum(entries[:, 1]).tolist()]
+    if offset[-1] != size - table or (entries[:, 1] > FRAME_MAX).any():
+        raise DamagedError("its seek table has invalid sizes", path)
+    return offset, content
+
+
+def decompress_into(data: Bytes, out: Buffer) -> Optional[str]:
+    """Decompresses a frame to out, U8 [size of its content]. zstd verifies its checksum. What is wrong with the frame; None: nothing."""
+    try:
+        # Checked first, because the decompressor trusts any size.
+        if zstandard.frame_content_size(data) != len(out):
+            return "the size of {} differs from the seek table"
+        with zstandard.ZstdDecompressor().stream_reader(data) as reader:
+            count = reader.readinto(out) if len(out) else 0
+            # zstd verifies the checksum only on a read after the content.
+            count += len(reader.read(1))
+    except zstandard.ZstdError as error:
+        return f"cannot decompress {{}}: {error}"
+    return None if count == len(out) else f"{{}} has {count} bytes, expected {len(out)}"
 
 
 class Frames:
@@ -55,36 +104,23 @@ class Frames:
 class SeekableFile:
     """Random access to the content of a file in the seekable zstd format. Any number of threads can read.
 
-    share: see MappedFile. frames: keeps what was decompressed; by default nothing is kept.
+    frames: keeps what was decompressed; by default nothing is kept.
 
     DependencyError: zstandard is not installed. DamagedError: the file is truncated or altered.
     """
 
-    def __init__(self, path: str, share: int = RESIDENT, frames: Optional[Frames] = None):
-        if zstandard is None:
-            raise DependencyError("the dataset is compressed: pip install zstandard", path)
-        self.path = path
-        self.file = MappedFile(path, share)
+    def __init__(self, file: MappedFile, frames: Optional[Frames] = None):
+        self.path, self.file = file.path, file
+        can_decompress(self.path)
         self.frames = frames or Frames(0)
-        self.parse_table()
+        self.offset, self.content = read_table(self.file.read, self.file.size, self.path)
         self.size = self.content[-1]
 
-    def parse_table(self) -> None:
-        """Sets offset and content, [frames + 1] each: where each frame begins in the file and in the content, then the ends."""
-        size = self.file.size
-        if size < HEAD + FOOTER:
-            raise DamagedError("too short for a compressed shard", self.path)
-        frames, descriptor, magic = struct.unpack("<IBI", self.file.read(size - FOOTER, FOOTER))
-        table = HEAD + frames * ENTRY + FOOTER
-        if magic != SEEKABLE or descriptor != CHECKSUMS or table > size:
-            raise DamagedError("no seek table at the end: truncated or altered", self.path)
-        if struct.unpack("<II", self.file.read(size - table, HEAD)) != (SKIPPABLE, table - HEAD):
-            raise DamagedError("its seek table is damaged", self.path)
-        entries = self.file.array(size - table + HEAD, np.dtype("<u4"), (frames, 3)).astype(np.int64)
-        self.offset: List[int] = [0, *np.cumsum(entries[:, 0]).tolist()]
-        self.content: List[int] = [0, *np.cumsum(entries[:, 1]).tolist()]
-        if self.offset[-1] != size - table or (entries[:, 1] > FRAME_MAX).any():
-            raise DamagedError("its seek table has invalid sizes", self.path)
+    def prepare(self, offset: int, size: int) -> None:
+        """Brings the frames here that have size bytes of content from offset on."""
+        if size > 0 and offset + size <= self.size:
+            first, last = bisect_right(self.content, offset) - 1, bisect_right(self.content, offset + size - 1) - 1
+            self.file.prepare(self.offset[first], self.offset[last + 1] - self.offset[first])
 
     def checksums(self) -> List[int]:
         """The checksum of the bytes of each frame, then that of the bytes after the last one."""
@@ -95,18 +131,9 @@ class SeekableFile:
         """Decompresses frame i to out, U8 [size of its content]. zstd verifies its checksum. DamagedError: the frame is damaged."""
         offset = self.offset[i]
         data = self.file.read(offset, self.offset[i + 1] - offset)
-        try:
-            # Checked first, because the decompressor trusts any size.
-            if zstandard.frame_content_size(data) != len(out):
-                raise DamagedError(f"the size of frame {i} differs from the seek table", self.path)
-            with zstandard.ZstdDecompressor().stream_reader(data) as reader:
-                count = reader.readinto(out) if len(out) else 0
-                # zstd verifies the checksum only on a read after the content.
-                count += len(reader.read(1))
-        except zstandard.ZstdError as error:
-            raise DamagedError(f"cannot decompress frame {i}: {error}", self.path) from None
-        if count != len(out):
-            raise DamagedError(f"frame {i} has {count} bytes, expected {len(out)}", self.path)
+        fault = decompress_into(data, out)
+        if fault is not None:
+            raise DamagedError(fault.format(f"frame {i}"), self.path)
 
     def fill(self, offset: int, out: Buffer) -> None:
         """Copies the content from offset on to out, U8 [n]. Frames that fit are decompressed into out directly.

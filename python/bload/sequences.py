@@ -48,10 +48,10 @@ class Sequences:
     Arrays are read-only. SequenceError (a KeyError): no such column or id. IndexError: no such row. DamagedError: the file is damaged.
     """
 
-    def __init__(self, path: str, attributes: Optional[Dict[str, str]] = None):
-        self.path = path
+    def __init__(self, file: Union[str, MappedFile], attributes: Optional[Dict[str, str]] = None):
+        self.file = MappedFile(file) if isinstance(file, str) else file
+        self.path = path = self.file.path
         self.attributes = attributes or {}
-        self.file = MappedFile(path)
         end = self.file.memory.find(b"\n")
         header = bytes(self.file.read(0, max(end, 0)))
         self.columns: Tuple[str, ...] = tuple(self.text(name, 1) for name in header.split(b"\t"))

@@ -1,37 +1,37 @@
 """An open shard: gives rows of its tables and fields."""
 from __future__ import annotations
 
-import os
-import struct
 from typing import Any, Dict, List, Union
 
 import numpy as np
 
-from . import checksum
 from .encoding import JPEG, RAW
 from .errors import DamagedError
 from .manifest import Field, Manifest
 from .mapping import MappedFile
+from .regions import checksums, digest_of
 from .safetensors import DTYPES, Tensor, bytes_of, expect, read_header
 from .seekable import Frames, SeekableFile
+from .storage import Opener
 
 
 class Shard:
     """A shard; row r of it is block first_block + r. Arrays are read-only; those of a plain shard are views of the mapped file.
 
-    frames: keeps frames of compressed shards. share: see MappedFile. checked: blocks are checked before use, so flat and begins have no
+    opener, share: see Storage.shards. frames: keeps frames of compressed shards. checked: blocks are checked before use, so flat and begins have no
     fields.
 
     DamagedError: the file is damaged, or its header does not match the manifest.
     """
 
-    def __init__(self, directory: str, manifest: Manifest, frames: Frames, checked: bool, share: int, number: int):
-        self.path = os.path.join(directory, manifest.shard_name(number))
+    def __init__(self, opener: Opener, manifest: Manifest, frames: Frames, checked: bool, share: int, number: int):
+        file = opener(number, share)
+        self.path = file.path
         first = number * manifest.blocks_per_shard
         self.blocks = min(manifest.blocks_per_shard, manifest.blocks - first)
         self.compressed = manifest.compressed
         self.file: Union[MappedFile, SeekableFile] = \
-            SeekableFile(self.path, share, frames) if self.compressed else MappedFile(self.path, share)
+            SeekableFile(file, frames) if self.compressed else file
         header = read_header(self.file.read, self.file.size, self.path)
         expected = {"bload_format": str(manifest.json["format"]), "first_block": str(first), "plan_digest": manifest.plan_digest}
         expected.update((f"{field.name}_encoding", field.coding) for field in manifest.fields.values() if field.encoding != RAW)
@@ -51,7 +51,7 @@ class Shard:
         raw = [] if checked else [field for field in manifest.fields.values() if field.encoding == RAW]
         self.begins = {field.name: self.tensors[field.name].begin for field in raw}
         self.flat: Dict[str, np.ndarray] = {}
-        if isinstance(self.file, MappedFile) and not self.file.large:
+        if isinstance(self.file, MappedFile) and not self.file.large and not self.file.far:
             self.flat = {field.name: self.file.array(self.begins[field.name], field.dtype, (self.blocks * manifest.T, *field.shape))
                          for field in raw}
         self.fields = [field.tensor for field in manifest.fields.values()]
@@ -63,19 +63,9 @@ class Shard:
 
         block_checksum, I64 [blocks, fields]: the known checksums of the blocks of fields in a plain shard, which are not read again.
         """
-        sums = self.file.checksums() if isinstance(self.file, SeekableFile) else self.checksums(block_checksum.astype(np.uint64))
-        return checksum.digest(checksum.xxh3(struct.pack(f"<{len(sums)}Q", *sums)))
-
-    def checksums(self, block_checksum: np.ndarray) -> List[int]:
-        """The checksums of a plain shard's regions: the header, each table (offsets included) and each block of each field."""
-        tensors = sorted(self.tensors.items(), key=lambda item: item[1].begin)
-        sums = [checksum.xxh3(self.file.read(0, tensors[0][1].begin))]
-        for name, tensor in tensors:
-            if name in self.fields:
-                sums += block_checksum[:, self.fields.index(name)].tolist()
-            else:
-                sums.append(checksum.xxh3(self.file.read(tensor.begin, tensor.end - tensor.begin)))
-        return sums
+        if isinstance(self.file, SeekableFile):
+            return digest_of(self.file.checksums())
+        return digest_of(checksums(self.file.read, self.tensors, self.fields, block_checksum))
 
     def whole(self, name: str) -> np.ndarray:
         """A table with the rows of all blocks: of a compressed shard, a row would often cost the whole frame."""
@@ -102,6 +92,17 @@ class Shard:
         tensor = self.tensors[field.tensor]
         place = self.offset(tensor, row, first), DTYPES[tensor.dtype], (end - first, *tensor.shape[2:])
         return self.file.own(*place) if own else self.file.view(*place)
+
+    def prepare(self, field: Field, row: int) -> None:
+        """Brings here what is stored of a field of a block."""
+        tensor = self.tensors[field.tensor]
+        if field.encoding == JPEG:
+            begin, end = self.whole(f"{field.name}_offsets")[row, [0, -1]].tolist()
+            begin, end = tensor.begin + begin, tensor.begin + end
+        else:
+            begin, end = self.offset(tensor, row, 0), self.offset(tensor, row + 1, 0)
+        if tensor.begin <= begin < end <= tensor.end:
+            self.file.prepare(begin, end - begin)
 
     @staticmethod
     def offset(tensor: Tensor, row: int, step: int) -> int:

@@ -19,7 +19,7 @@ from .locator import ROWS, Rows
 from .manifest import INDEX, Manifest, Source
 from .sequences import JoinedSequences
 from .shard import Shard
-from .stored import Places
+from .stored import Places, Store
 
 
 def shard_of(first: List[int], openers: List[Callable[[int], Shard]], number: int) -> Shard:
@@ -43,9 +43,9 @@ class View(BaseDataset):
 
     def __init__(self, path: str, info: Manifest, verify: bool, **options: Any):
         super().__init__(path, info, verify, **options)
-        self.plan = Plan(self.check_file(INDEX), info)
+        self.plan = Plan(self.open_file(INDEX), info)
         self.plan.check_digest(info.plan_digest, verify)
-        self.rows = Rows(self.check_file(ROWS), info)
+        self.rows = Rows(self.open_file(ROWS), info)
         self.stores = [self.open_source(*source) for source in zip(info.sources, info.recorded)]
         self.compressed = any(store.compressed for store in self.stores)
         self.has_large_frames = any(store.has_large_frames for store in self.stores)
@@ -68,7 +68,7 @@ class View(BaseDataset):
     def open_source(self, source: Source, recorded: Dict[str, str]) -> Dataset:
         """Opens a source. MissingError: it does not exist. DamagedError: it is another dataset. FormatError: it is a view."""
         try:
-            info = Manifest(source.path)
+            info = Manifest(self.storage.at(source.path))
         except MissingError as error:
             raise MissingError(f"{error.fault}; it is the source \"{source.name}\" of the view {self.path}", source.path) from None
         if info.is_view:
@@ -91,6 +91,7 @@ class View(BaseDataset):
         self.known = None
         for store in self.stores:
             store.close()
+        self.storage.close()
         self.opened.cache_clear()
 
     @property
@@ -112,6 +113,13 @@ class View(BaseDataset):
 
     def block(self, i: int) -> Block:
         return self.complete(self.composer.block(i))
+
+    def needs(self, i: int) -> List[Tuple[Store, int]]:
+        return self.composer.needs(i)
+
+    @property
+    def far(self) -> bool:
+        return any(store.far for store in self.stores)
 
     # --- for blocks that are composed --------------------------------------------------------------------------------
 

@@ -141,8 +141,7 @@ class Interface(Sample):
         with open(self.path("x.safetensors"), "wb"):
             pass
         for wrong, said in ((self.path("x.safetensors"), "x.safetensors: this is a file, but a dataset is a directory with a manifest.json"),
-                            ("https://a.b/dataset", "^https://a.b/dataset: this is a URL, but datasets are read from directories: copy"),
-                            ("s3://bucket/dataset", "^s3://bucket/dataset: this is a URL"), (self.path("text"), "not a finished dataset"),
+                            (self.path("text"), "not a finished dataset"),
                             (self.path("nowhere"), "no such dataset"), (self.path("x.safetensors/y"), "no such dataset")):
             for error in bload.MissingError, FileNotFoundError:
                 self.assertRaisesRegex(error, said, bload.open, wrong)

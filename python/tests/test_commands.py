@@ -2,9 +2,11 @@
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 
+import bload
 import tool
 from harness import each, expand
 
@@ -21,7 +23,29 @@ class Commands(tool.Tool):
             with open(path) as file:
                 if '__name__ == "__main__"' in file.read():
                     found.add(os.path.basename(path)[:-3])
-        self.assertEqual(found, set(FAILING))
+        self.assertEqual(found, {*FAILING, "__main__"})
+
+    def tool(self, package, path):
+        """(status, output, messages) of python -m bload --version, of the package in that folder, with that PATH."""
+        done = subprocess.run([sys.executable, "-m", "bload", "--version"], capture_output=True, text=True, cwd=self.directory,
+                              env={**os.environ, "PYTHONPATH": package, "PATH": path})
+        return done.returncode, done.stdout, done.stderr
+
+    def test_tool(self):
+        """Without a name after bload it is the tool: that in the package, else that on the PATH."""
+        source, here = os.path.dirname(PACKAGE), os.path.dirname(os.path.abspath(tool.BLOAD))
+        self.assertEqual(self.tool(source, here), (0, f"bload {bload.__version__}\n", ""))
+        status, output, messages = self.tool(source, self.directory)
+        self.assertEqual((status, output), (1, ""))
+        self.assertRegex(messages, r"\Apython -m bload: the tool is neither in the package nor on the PATH: install .*\n\Z")
+        package = self.path("package")
+        shutil.copytree(PACKAGE, os.path.join(package, "bload"), ignore=shutil.ignore_patterns("__pycache__"))
+        os.mkdir(os.path.join(package, "bload", "bin"))
+        program = os.path.join(package, "bload", "bin", "bload")
+        with open(program, "w") as file:
+            file.write('#!/bin/sh\necho "inside: $*"\n')
+        os.chmod(program, 0o755)
+        self.assertEqual(self.tool(package, here), (0, "inside: --version\n", ""))
 
     @each([(name, name) for name in FAILING])
     def test_prefix(self, _, name):

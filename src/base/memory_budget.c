@@ -24,14 +24,17 @@ void bl_memory_budget_free(struct bl_memory_budget *b)
 /* Waits with the lock held, but not for ever. */
 static void budget_wait(struct bl_memory_budget *b)
 {
-    struct timespec until;
+    struct timespec until, since;
     clock_gettime(CLOCK_MONOTONIC, &until);
+    since = until;
     until.tv_nsec += POLL_NS;
     if (until.tv_nsec >= 1000000000) {
         until.tv_nsec -= 1000000000;
         until.tv_sec++;
     }
     pthread_cond_timedwait(&b->given, &b->lock, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    b->waited += (double)(until.tv_sec - since.tv_sec) + (double)(until.tv_nsec - since.tv_nsec) * 1e-9;
 }
 
 int bl_memory_budget_take(struct bl_memory_budget *b, int64_t *bytes, const struct bl_cancel *cancel,

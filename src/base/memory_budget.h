@@ -14,6 +14,7 @@ struct bl_memory_budget {
     pthread_cond_t given;
     int64_t total, left; /* left: less than 0 where some was charged */
     uint64_t came, went; /* numbers of those who wait: they are served in turn */
+    double waited;       /* seconds, of all who did */
 };
 
 /* A total may be less than 0; there is always one byte to take turns for. Needs bl_memory_budget_free afterwards. */

@@ -13,4 +13,7 @@ bool bl_process_found(const char *name);
  * start. */
 int bl_process_run(const char *const argv[], struct bl_buffer *out, int *status, struct bl_error *e);
 
+/* "SIGSEGV", or NULL for a signal that hardly ends a process. */
+const char *bl_process_signal(int signal);
+
 #endif

@@ -6,10 +6,10 @@
 
 #include "base/buffer.h"
 
-/* Of a character: those of some scripts take two. */
+/* Of a character: those of some scripts take two; Latin and Greek letters with marks, and punctuation, do not. */
 static inline int bl_columns_of_point(uint32_t point)
 {
-    return point >= 0x1100 ? 2 : 1;
+    return point >= 0x1100 && (point < 0x1e00 || point > 0x206f) ? 2 : 1;
 }
 
 /* Of a text, at most; a byte that is not UTF-8 takes one. */

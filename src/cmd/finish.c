@@ -5,6 +5,7 @@
 
 #include "base/fs.h"
 #include "cmd/cmd.h"
+#include "cmd/end_report.h"
 #include "cmd/summary.h"
 #include "packing/recorded_options.h"
 #include "packing/table_lengths.h"
@@ -24,6 +25,7 @@ struct finishing {
     struct bl_plan plan;
     struct bl_plan_options plan_options;
     struct bl_finished finished;
+    struct bl_run_times times;
     bool partial, json;
     bool nothing_new;
 };
@@ -193,7 +195,9 @@ static int finish_run(struct bl_cmd *cmd, struct finishing *f)
     code = finish_find(cmd, f, &found);
     if (code || found)
         return code;
+    double begun = bl_progress_now();
     code = finish_write(cmd, f);
+    f->times.stage[BL_RUN_FINISHING] = bl_progress_now() - begun;
     if (code)
         return code;
     if (f->nothing_new && !cmd->common.quiet)
@@ -201,8 +205,10 @@ static int finish_run(struct bl_cmd *cmd, struct finishing *f)
     else if (!cmd->common.quiet) {
         bl_summary_plan(&f->plan, &f->manifest.plan_info);
         bl_summary_dataset(f->dir, &f->manifest.format, &f->finished, 0, NULL);
-        bl_summary_finished(&f->finished);
+        bl_summary_finished(&f->finished, f->dir);
         bl_summary_left_out(&f->table.left_out);
+        bl_end_report_print_times(&f->times);
+        bl_end_report_print_next("verify", f->dir, "");
     }
     return BL_OK;
 }
@@ -229,7 +235,7 @@ int bl_cmd_finish(int argc, char **argv)
         goto out;
     code = finish_run(&cmd, &f);
     if (!code && f.json)
-        code = bl_cmd_write_info(f.dir, &cmd.error);
+        code = bl_cmd_write_info(f.dir, &f.times, &cmd.error);
 out:
     bl_state_close(&f.state);
     bl_plan_free(&f.plan);

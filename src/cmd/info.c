@@ -17,6 +17,7 @@
 
 struct informing {
     bool json;
+    const struct bl_run_times *times; /* of the run that made the dataset, for JSON; or NULL */
     struct bl_info info;
 };
 
@@ -241,8 +242,11 @@ static int info_format(struct informing *i, const char *dir, struct bl_buffer *t
     int code = bl_info_read(&i->info, dir, &why);
     if (code) /* a directory without a dataset is no usage error */
         return bl_error_set(e, BL_EFAIL, "%s", why.text);
-    if (i->json)
-        return bl_info_json(&i->info, text, e);
+    struct json_t *run = NULL;
+    if (i->json && i->times)
+        code = bl_run_times_json(i->times, &run, e);
+    if (code || i->json)
+        return code ? code : bl_info_json(&i->info, run, text, e);
     info_format_plan(&i->info, text);
     info_format_fields(&i->info, text);
     info_format_attributes(&i->info, text);
@@ -252,9 +256,9 @@ static int info_format(struct informing *i, const char *dir, struct bl_buffer *t
     return BL_OK;
 }
 
-int bl_cmd_write_info(const char *dir, struct bl_error *e)
+int bl_cmd_write_info(const char *dir, const struct bl_run_times *times, struct bl_error *e)
 {
-    struct informing i = {.json = true};
+    struct informing i = {.json = true, .times = times};
     struct bl_buffer text = {0};
     char *manifest = bl_path_join(dir, BL_MANIFEST_FILE);
     int code = manifest ? BL_OK : bl_error_memory(e);

@@ -10,16 +10,19 @@
 #include "base/path.h"
 #include "base/pipe_copy.h"
 #include "base/text.h"
+#include "cmd/end_report.h"
 #include "cmd/events.h"
+#include "cmd/forecast.h"
 #include "cmd/length_source.h"
 #include "cmd/summary.h"
+#include "packing/forecast.h"
 #include "packing/from_view.h"
 #include "plan/options.h"
 #include "run/signals.h"
 #include "store/seekable.h"
 
 struct pack {
-    bool print_config, json;
+    bool print_config, json;           /* dry_run is an option of the request */
     struct bl_packing_request request; /* its task and repair are options */
     struct bl_view view;               /* the only source, if it is one: then request.view */
     struct bl_pack_options options;
@@ -30,6 +33,7 @@ struct pack {
     struct bl_pipe_copy copy;                /* of the table given by --sequences, if that is a pipe */
     struct bl_event_printer printer;
     struct bl_packing *packing;
+    struct bl_run_times times;
 };
 
 static const struct bl_option table[] = {
@@ -37,6 +41,9 @@ static const struct bl_option table[] = {
                    "print the resulting configuration as YAML, and do nothing else", .command_line_only = true),
     BL_OPTION_FLAG("json", struct pack, json, BL_AFFECTS_NOTHING,
                    "print the dataset as bload info --json does, once it is complete", .command_line_only = true),
+    BL_OPTION_FLAG("dry-run", struct pack, request.dry_run, BL_AFFECTS_NOTHING,
+                   "scan, plan and read a sample; tell what a run would write and take, and write nothing",
+                   .command_line_only = true),
     BL_OPTION_FLAG("repair", struct pack, request.repair, BL_AFFECTS_NOTHING,
                    "verify a finished dataset, and make damaged shards again", .command_line_only = true),
     {0},
@@ -164,6 +171,9 @@ static int pack_resolve(struct bl_cmd *cmd, struct pack *p)
     if (p->json && p->request.task.set)
         return bl_error_set(&cmd->error, BL_EUSAGE,
                             "--json prints a complete dataset, which tasks do not make: bload finish --json does");
+    if (p->request.dry_run && (p->request.task.set || p->request.repair))
+        return bl_error_set(&cmd->error, BL_EUSAGE, "--dry-run or --%s, not both: it is about a whole run",
+                            p->request.repair ? "repair" : "task");
     code = p->print_config ? BL_OK : pack_check(cmd, p);
     return code ? code : bl_task_resolve(&p->request.task, &cmd->error);
 }
@@ -224,6 +234,18 @@ static int pack_print_config(struct bl_cmd *cmd, const struct pack *p)
     return code;
 }
 
+/* What was noticed about the inputs. empty: documents without text. */
+static void pack_print_table(const struct pack *p, const struct bl_packing_result *r, int64_t empty)
+{
+    bl_inputs_print_suppressed(&p->inputs, empty, r->suppressed);
+    bl_summary_left_out(&r->table->left_out);
+    if (r->attributes)
+        bl_cmd_print("attributes: %s", r->attributes);
+    if (r->unused)
+        bl_cmd_print("%s", r->unused);
+    bl_inputs_print_ignored(&p->inputs);
+}
+
 static void pack_print_summary(const struct pack *p, const struct bl_packing_result *r, const char *steps)
 {
     const struct bl_kind *kind = p->inputs.set.kind;
@@ -234,14 +256,8 @@ static void pack_print_summary(const struct pack *p, const struct bl_packing_res
         bl_cmd_print("%.3f hours, read at %.0f times real time",
                      (double)(r->plan->steps - r->plan->deleted) * (double)den / (double)num / 3600,
                      r->rate * (double)den / (double)num);
-    bl_summary_finished(r->finished);
-    bl_inputs_print_suppressed(&p->inputs, r->finished->empty, r->suppressed);
-    bl_summary_left_out(&r->table->left_out);
-    if (r->attributes)
-        bl_cmd_print("attributes: %s", r->attributes);
-    if (r->unused)
-        bl_cmd_print("%s", r->unused);
-    bl_inputs_print_ignored(&p->inputs);
+    bl_summary_finished(r->finished, p->output);
+    pack_print_table(p, r, r->finished->empty);
 }
 
 static void pack_print_task(const struct pack *p, const struct bl_packing_result *r, const char *steps)
@@ -273,25 +289,79 @@ static void pack_print_result(const struct pack *p)
         pack_print_task(p, &result, steps);
     else
         pack_print_summary(p, &result, steps);
+    bl_end_report_print_times(&p->times);
+    if (p->request.task.set && !result.repaired)
+        bl_end_report_print_next("finish", p->output, " when all tasks are done, which bload status shows");
+    else if (!result.repaired)
+        bl_end_report_print_next("verify", p->output, "");
 }
 
 /* --- the command ------------------------------------------------------------------------------------------------ */
 
-static int pack_build(struct pack *p, struct bl_error *e)
+static int pack_step(struct pack *p, enum bl_run_stage stage, int (*step)(struct bl_packing *, struct bl_error *),
+                     struct bl_error *e)
 {
-    int code = bl_packing_open(&p->packing, &p->request, e);
-    if (code || bl_packing_is_complete(p->packing))
-        return code;
-    code = bl_packing_table(p->packing, e);
-    if (code || bl_packing_is_complete(p->packing))
-        return code;
-    code = bl_packing_plan(p->packing, e);
-    if (code || bl_packing_is_complete(p->packing))
-        return code;
-    code = bl_packing_write(p->packing, e);
+    double begun = bl_progress_now();
+    int code = step(p->packing, e);
+    p->times.stage[stage] += bl_progress_now() - begun;
+    return code;
+}
+
+/* A dry run's answer. */
+static int pack_forecast(struct pack *p, struct bl_error *e)
+{
+    struct bl_forecast forecast;
+    struct bl_packing_result r;
+    int code = bl_packing_forecast(p->packing, &forecast, e);
     if (code)
         return code;
-    code = bl_packing_finish(p->packing, e);
+    bl_packing_result(p->packing, &r);
+    if (!p->printer.bar.quiet) {
+        bl_summary_plan(r.plan, r.plan_info);
+        bl_forecast_print(p->output, &forecast);
+        pack_print_table(p, &r, 0);
+    }
+    code = p->json ? bl_forecast_write_json(&forecast, e) : BL_OK;
+    return code ? code : bl_forecast_check_room(p->output, &forecast, e);
+}
+
+/* What is worth knowing while the run can still be stopped. Tasks would all say the same. */
+static int pack_announce(const struct pack *p, struct bl_error *e)
+{
+    struct bl_forecast forecast;
+    struct bl_packing_result r;
+    bl_packing_result(p->packing, &r);
+    if (p->request.task.set || r.repaired)
+        return BL_OK;
+    int code = bl_packing_forecast_plan(p->packing, &forecast, e);
+    if (!code)
+        bl_forecast_announce(p->output, &forecast, p->printer.bar.quiet);
+    return code;
+}
+
+static int pack_build(struct pack *p, struct bl_error *e)
+{
+    bl_run_times_set_kind(&p->times, p->inputs.set.kind, p->inputs.set.kind_config);
+    double begun = bl_progress_now();
+    int code = bl_packing_open(&p->packing, &p->request, e);
+    p->times.stage[p->request.repair ? BL_RUN_VERIFYING : BL_RUN_LISTING] += bl_progress_now() - begun;
+    if (code || bl_packing_is_complete(p->packing))
+        return code;
+    code = pack_step(p, BL_RUN_SCANNING, bl_packing_table, e);
+    if (code || bl_packing_is_complete(p->packing))
+        return code;
+    code = pack_step(p, BL_RUN_PLANNING, bl_packing_plan, e);
+    if (code || bl_packing_is_complete(p->packing))
+        return code;
+    if (p->request.dry_run)
+        return pack_forecast(p, e);
+    code = pack_announce(p, e);
+    if (code)
+        return code;
+    code = pack_step(p, BL_RUN_WRITING, bl_packing_write, e);
+    if (code)
+        return code;
+    code = pack_step(p, BL_RUN_FINISHING, bl_packing_finish, e);
     if (!code && !p->printer.bar.quiet)
         pack_print_result(p);
     return code;
@@ -318,10 +388,14 @@ static int pack_run(struct bl_cmd *cmd, struct pack *p)
     p->request.workers = bl_cmd_workers(&cmd->common);
     p->request.cancel = &cmd->cancel;
     p->request.events = bl_event_printer_events(&p->printer);
+    p->request.times = &p->times;
+    double begun = bl_progress_now();
     code = pack_find_inputs(cmd, p);
+    p->times.stage[BL_RUN_LISTING] = bl_progress_now() - begun;
     if (!code)
         code = pack_build(p, &cmd->error);
-    return code || !p->json ? code : bl_cmd_write_info(p->output, &cmd->error);
+    bool is_told = p->request.dry_run && p->packing && !bl_packing_is_complete(p->packing);
+    return code || !p->json || is_told ? code : bl_cmd_write_info(p->output, &p->times, &cmd->error);
 }
 
 static void pack_free(struct pack *p)
@@ -330,6 +404,7 @@ static void pack_free(struct pack *p)
     bl_inputs_free(&p->inputs);
     bl_pipe_copy_close(&p->copy);
     bl_view_close(&p->view);
+    bl_run_times_free(&p->times);
     free(p->output);
     free(p->sequences);
     free(p->plan);

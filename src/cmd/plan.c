@@ -1,5 +1,6 @@
 /* bload plan: turns lengths into plan.tsv, or plans an unfinished dataset. */
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "cmd/summary.h"
 #include "packing/table_lengths.h"
 #include "plan/planner.h"
+#include "run/aside.h"
 #include "run/signals.h"
 #include "plan/strategy.h"
 #include "store/epochs.h"
@@ -34,6 +36,8 @@ struct planning {
     struct bl_plan_info plan_info; /* of that plan, with the seed of the first epoch */
     int64_t S;                     /* of all epochs */
     bool is_told;                  /* a summary or a report is due */
+    atomic_llong made;             /* plans, by the thread that makes them */
+    struct bl_progress progress;
     /* The options of scan and pack, accepted in the YAML file so that one file serves all commands. */
     struct bl_inputs inputs;
     struct bl_pack_options pack_options;
@@ -180,9 +184,19 @@ static int epoch_write(struct planning *p, int64_t k, size_t least, struct bl_er
     return epoch_write_files(p, k, e);
 }
 
-/* Makes the plans of all epochs from a table or list of lengths. */
-static int plan_make_epochs(struct planning *p, struct bl_error *e)
+static void plan_tick(void *planning)
 {
+    struct planning *p = planning;
+    if (p->progress.total)
+        p->progress.done = atomic_load(&p->made);
+    if (bl_progress_seconds(&p->progress) >= BL_PROGRESS_LATE)
+        bl_progress_bar_tick(&p->printer.bar, &p->progress);
+}
+
+/* Makes the plans of all epochs from a table or list of lengths. */
+static int plan_make_epochs(void *planning, struct bl_error *e)
+{
+    struct planning *p = planning;
     const struct bl_sequences *t = &p->lengths.table;
     size_t least = 0;
     bl_plan_columns_set(&p->options, t->group, t->number);
@@ -196,12 +210,25 @@ static int plan_make_epochs(struct planning *p, struct bl_error *e)
     if (code)
         return code;
     code = epoch_max_blocks(p, &least, e);
-    for (int64_t k = 0; k < p->epochs && !code; k++)
+    for (int64_t k = 0; k < p->epochs && !code; k++) {
         code = epoch_write(p, k, least, e);
+        atomic_fetch_add(&p->made, 1);
+    }
     if (!code && plan_is_compared(p))
         code = bl_planner_measure_company(&p->planner, &p->plan, &p->plan_info.company, e);
     p->plan.max_sequences = p->S;
     p->plan_info.seed = p->options.seed;
+    return code;
+}
+
+static int plan_make_aside(struct bl_cmd *cmd, struct planning *p)
+{
+    const struct bl_aside aside = {plan_make_epochs, p, plan_tick, p, &cmd->cancel};
+    bl_signals_install_question();
+    p->printer.bar = bl_progress_bar_make(&cmd->common);
+    bl_progress_start(&p->progress, "plan", "plans", NULL, p->epochs > 1 ? p->epochs : 0);
+    int code = bl_aside_run(&aside, &cmd->error);
+    bl_progress_bar_end(&p->printer.bar);
     return code;
 }
 
@@ -242,7 +269,7 @@ static int plan_run_table(struct bl_cmd *cmd, struct planning *p)
     if (code)
         return code;
     p->is_told = p->report || !cmd->common.quiet;
-    code = plan_make_epochs(p, e);
+    code = plan_make_aside(cmd, p);
     if (code)
         return code;
     code = plan_report(p, e);

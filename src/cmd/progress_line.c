@@ -54,6 +54,12 @@ static void line_add_state(struct line *line, const struct bl_progress_view *v, 
         line_add(line, first, &field);
         first = next;
     }
+    if (!p->total && !p->done) { /* how long is all there is to tell */
+        bl_buffer_text(&field, "for ");
+        bl_text_append_duration(&field, v->seconds);
+        line_add(line, first, &field);
+        return;
+    }
     if (p->total) {
         bl_buffer_printf(&field, "%d %%", (int)(100 * bl_progress_fraction(p)));
         line_add(line, first, &field);

@@ -4,17 +4,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/output.h"
 #include "base/fs.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/end_report.h"
 #include "packing/identity.h"
 #include "cmd/inputs.h"
 #include "cmd/summary.h"
 #include "packing/parts.h"
 #include "plan/options.h"
+#include "report/table_json.h"
 #include "run/heartbeat.h"
 #include "run/options.h"
 #include "cmd/progress_bar.h"
@@ -27,7 +30,7 @@
 
 struct scan {
     const char *output;
-    bool parents;
+    bool parents, json;
     struct bl_inputs inputs;
     struct bl_kind_env env;
     char *spool; /* from --spool, owned; or NULL */
@@ -42,6 +45,7 @@ struct scan {
     struct bl_heartbeat heartbeat;
     struct bl_buffer unused; /* rows of the table of attributes that match no sequence */
     bool partial;            /* BL_OK gives exit status 3 */
+    struct bl_run_times times;
     /* The options that pack's YAML file may contain besides the sources, so that one file serves both commands. */
     struct bl_pack_options pack_options;
     struct bl_plan_options plan_options;
@@ -54,6 +58,9 @@ static const struct bl_option table[] = {
         .letter = 'o', .placeholder = "FILE", .command_line_only = true),
     BL_OPTION_FLAG("parents", struct scan, parents, BL_AFFECTS_NOTHING,
                    "also make missing directories above that of --task and --spool; without it they are an error",
+                   .command_line_only = true),
+    BL_OPTION_FLAG("json", struct scan, json, BL_AFFECTS_NOTHING,
+                   "print what the table has as JSON; it needs -o FILE, since the table goes to standard output else",
                    .command_line_only = true),
     {0},
 };
@@ -118,9 +125,39 @@ static void scan_print_summary(const struct scan *scan)
     if (scan->unused.size)
         bl_cmd_print("%s", scan->unused.data);
     bl_inputs_print_ignored(&scan->inputs);
+    bl_end_report_print_times(&scan->times);
+    if (scan->output && strcmp(scan->output, "-") != 0)
+        bl_end_report_print_next("plan -T N", scan->output, "");
+}
+
+static int scan_print_json(const struct scan *scan, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    struct json_t *run = NULL;
+    int code = bl_run_times_json(&scan->times, &run, e);
+    if (!code)
+        code = bl_table_json(scan->output, run, &text, e);
+    if (!code)
+        code = bl_cmd_write(NULL, &text, e);
+    bl_buffer_free(&text);
+    return code;
 }
 
 /* --- inputs ----------------------------------------------------------------------------------------------------- */
+
+/* What is printed is read from the table, which must be a file, and a whole one. */
+static int scan_check_json(const struct scan *scan, struct bl_error *e)
+{
+    struct stat status;
+    if (scan->task.set)
+        return bl_error_set(e, BL_EUSAGE, "--json sums up a whole table, which tasks do not make");
+    if (!scan->output || strcmp(scan->output, "-") == 0)
+        return bl_error_set(e, BL_EUSAGE,
+                            "--json prints on standard output, where the table goes: name a file for that, -o FILE");
+    if (stat(scan->output, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
+        return bl_error_set(e, BL_EUSAGE, "--json reads the table again: -o %s is no regular file", scan->output);
+    return BL_OK;
+}
 
 /* Lists the inputs, finds their kind, and makes it ready. */
 static int scan_prepare(struct bl_cmd *cmd, struct scan *scan)
@@ -130,17 +167,23 @@ static int scan_prepare(struct bl_cmd *cmd, struct scan *scan)
     struct bl_buffer header = {0}; /* only checked */
     if (!inputs->set.sources)
         return bl_error_set(e, BL_EUSAGE, "no source given (see bload scan --help)");
+    int json = scan->json ? scan_check_json(scan, e) : BL_OK;
+    if (json)
+        return json;
     if (!scan->task.set) {
         int code = bl_cmd_check_file(scan->output, " (--task i/N puts a part into a directory)", e);
         if (code)
             return code;
     }
+    double begun = bl_progress_now();
     int code = bl_inputs_list(inputs, cmd);
     if (code)
         return code;
     code = bl_inputs_use(inputs, inputs->set.files.kind, cmd);
     if (code)
         return code;
+    scan->times.stage[BL_RUN_LISTING] = bl_progress_now() - begun;
+    bl_run_times_set_kind(&scan->times, inputs->set.kind, inputs->set.kind_config);
     code = bl_input_set_header(&inputs->set, &header, e);
     if (!code)
         code = bl_subset_check_header(&scan->subset, header.data, "the table", e);
@@ -184,7 +227,8 @@ static struct bl_scan scan_make_job(const struct bl_cmd *cmd, struct scan *scan)
                             .tasks = scan->task.count,
                             .fault = scan_on_fault,
                             .tick = scan_on_progress,
-                            .sink = scan};
+                            .sink = scan,
+                            .work = &scan->times.scan};
 }
 
 /* The total is known only if each file is one chunk. For lists, lines count instead. */
@@ -218,14 +262,29 @@ static int scan_fill(void *context, struct bl_output *out, struct bl_error *e)
     return code;
 }
 
+static void scan_on_choice(void *sink, int64_t row, int64_t rows)
+{
+    struct scan *scan = sink;
+    if (!row)
+        bl_progress_start(&scan->progress, "choose", "sequences", NULL, rows);
+    scan->progress.done = row;
+    if (bl_progress_seconds(&scan->progress) >= BL_PROGRESS_LATE)
+        bl_progress_bar_tick(&scan->bar, &scan->progress);
+}
+
 /* Writes the table, or the subset of it; then the counts are those of the subset. */
 static int scan_write(const struct bl_cmd *cmd, struct scan *scan, const struct bl_scan *job, struct bl_output *out,
                       struct bl_error *e)
 {
     struct filling filling = {scan, job};
-    struct bl_subset subset = {
-        .options = &scan->subset, .base = job->base, .kind = job->kind, .cancel = job->env->cancel};
+    struct bl_subset subset = {.options = &scan->subset,
+                               .base = job->base,
+                               .kind = job->kind,
+                               .cancel = job->env->cancel,
+                               .tick = scan_on_choice,
+                               .sink = scan};
     int code = bl_subset_run(&subset, NULL, scan_fill, &filling, out, e);
+    bl_progress_bar_end(&scan->bar);
     if (code || !bl_subset_is_given(&scan->subset))
         goto out;
     subset.found.totals.total = scan->found.totals.total;
@@ -252,6 +311,7 @@ static int scan_run_all(struct bl_cmd *cmd, struct scan *scan)
         goto out;
     bl_signals_install(&cmd->cancel);
     scan_start_progress(cmd, scan);
+    double begun = bl_progress_now();
     code = bl_isolation_start(scan->env.isolation, &cmd->error);
     if (!code)
         code = scan_write(cmd, scan, &job, &out, &cmd->error);
@@ -263,9 +323,12 @@ static int scan_run_all(struct bl_cmd *cmd, struct scan *scan)
     code = bl_output_commit(&out, &cmd->error);
     if (code)
         goto out;
+    scan->times.stage[BL_RUN_SCANNING] = bl_progress_now() - begun;
     scan_print_unmatched(scan);
     if (!cmd->common.quiet)
         scan_print_summary(scan);
+    if (scan->json)
+        code = scan_print_json(scan, &cmd->error);
 out:
     bl_output_abort(&out);
     return code;
@@ -311,9 +374,11 @@ static int scan_make_task_part(struct bl_cmd *cmd, struct scan *scan, const char
     if (code)
         return code;
     scan_start_progress(cmd, scan);
+    double begun = bl_progress_now();
     code = bl_isolation_start(scan->env.isolation, &cmd->error);
     if (!code)
         code = bl_scan_part(&job, &part, &scan->found, &cmd->error);
+    scan->times.stage[BL_RUN_SCANNING] = bl_progress_now() - begun;
     bl_progress_bar_end(&scan->bar);
     bl_part_abort(&part);
     return code;
@@ -342,8 +407,11 @@ static int scan_make_part(struct bl_cmd *cmd, struct scan *scan, struct bl_buffe
     scan->left_out.by[BL_LEFT_OUT_EXCLUDE] = scan->found.excluded;
     snprintf(what, sizeof what, "task %" PRId64 "/%" PRId64, scan->task.index, scan->task.count);
     scan_print_found(scan, what);
-    if (!found)
-        bl_inputs_print_ignored(&scan->inputs);
+    if (found)
+        return BL_OK;
+    bl_inputs_print_ignored(&scan->inputs);
+    bl_end_report_print_times(&scan->times);
+    bl_end_report_print_next("plan -T N", scan->dir, " when all tasks are done");
     return BL_OK;
 }
 
@@ -443,6 +511,7 @@ out:
     bl_state_close(&scan.state);
     bl_inputs_free(&scan.inputs);
     bl_buffer_free(&scan.unused);
+    bl_run_times_free(&scan.times);
     free(scan.spool);
     free(scan.dir);
     return bl_cmd_end(&cmd, code, partial);

@@ -65,7 +65,7 @@ static void status_format_doing(struct bl_buffer *out, const struct bl_status_ta
         return;
     bl_buffer_text(out, ", ");
     bl_text_append_masked(out, b->doing);
-    if (b->unit[0]) {
+    if (b->unit[0] && (b->done || b->total)) {
         bl_buffer_byte(out, ' ');
         status_format_ratio(out, b->done, b->total, b->unit);
     }

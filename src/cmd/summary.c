@@ -136,12 +136,15 @@ void bl_summary_complete(const char *dir, const struct bl_fault_counts *faults)
     bl_buffer_free(&path);
 }
 
-void bl_summary_finished(const struct bl_finished *f)
+void bl_summary_finished(const struct bl_finished *f, const char *dir)
 {
     const struct bl_fault_counts counts = {
         .skipped = f->skipped, .failed = f->failed, .damaged = f->damaged, .failed_steps = f->failed_steps};
-    if (bl_finished_partial(f))
-        bl_summary_faults(&counts, "sequences.tsv");
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/sequences.tsv", dir);
+    if (bl_finished_partial(f) && !path.failed)
+        bl_summary_faults(&counts, path.data);
+    bl_buffer_free(&path);
     bl_inputs_print_adjusted(f->adjusted);
     bl_inputs_print_totals(&f->totals);
 }

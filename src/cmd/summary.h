@@ -28,7 +28,8 @@ void bl_summary_notes(const struct bl_buffer *notes);
 /* Reports that a dataset is complete. faults, or NULL: why the exit status is 3 nevertheless. */
 void bl_summary_complete(const char *dir, const struct bl_fault_counts *faults);
 
-/* Reports inputs that were unusable or only partly usable, and their fields and steps, if there are any. */
-void bl_summary_finished(const struct bl_finished *finished);
+/* Reports inputs that were unusable or only partly usable, where they are listed, and their fields and steps, if there
+ * are any. */
+void bl_summary_finished(const struct bl_finished *finished, const char *dir);
 
 #endif

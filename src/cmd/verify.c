@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/end_report.h"
 #include "cmd/progress_bar.h"
 #include "export/description.h"
 #include "export/verify.h"
@@ -32,6 +33,7 @@ struct verifying {
     int64_t begin, end; /* shards to verify */
     int64_t faults, failed_steps;
     int64_t shards, bytes; /* verified in all sources */
+    struct bl_run_times times;
 };
 
 static const struct bl_option output_table[] = {
@@ -108,11 +110,13 @@ static int verify_read_shards(struct bl_cmd *cmd, struct verifying *v)
                                    .fault = verify_on_shard_fault,
                                    .done = verify_on_shard,
                                    .tick = verify_tick,
-                                   .sink = v};
+                                   .sink = v,
+                                   .work = &v->times.verify};
     bl_progress_start(&v->progress, "verify", "shards", NULL, v->end - v->begin);
     for (int64_t shard = v->begin; v->dataset.shards && shard < v->end; shard++)
         v->progress.bytes_total += v->dataset.shards[shard].bytes;
     int code = bl_verify_shards_run(&job, &cmd->error);
+    v->times.stage[BL_RUN_VERIFYING] += bl_progress_seconds(&v->progress);
     bl_progress_bar_end(&v->bar);
     return code;
 }
@@ -281,6 +285,9 @@ static int verify_run(struct bl_cmd *cmd, struct verifying *v)
                : is_view ? verify_view(cmd, v, &manifest, dir)
                          : verify_dataset(cmd, v, dir);
     bl_manifest_free(&manifest);
+    if (!code && !cmd->common.quiet)
+        bl_end_report_print_times(&v->times);
+    bl_run_times_free(&v->times);
     if (!code && v->json)
         code = verify_print_json(v, dir, e);
     if (code)

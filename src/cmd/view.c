@@ -157,7 +157,8 @@ static void view_show_progress(void *sink, const struct bl_progress *progress)
 
 static void view_print_left_out(void *sink, const struct bl_subset *subset)
 {
-    const struct viewing *v = sink;
+    struct viewing *v = sink;
+    bl_progress_bar_end(&v->bar);
     if (v->quiet)
         return;
     bl_summary_notes(&subset->notes);

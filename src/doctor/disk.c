@@ -21,7 +21,7 @@
 #include "base/text.h"
 #include "doctor/doctor.h"
 #include "doctor/file_system_type.h"
-#include "doctor/write_rate.h"
+#include "run/write_rate.h"
 #include "run/machine.h"
 
 #define MIB ((int64_t)1 << 20)

@@ -66,7 +66,7 @@ static int dataset_compare(struct bl_packing *p, const char *what, struct bl_err
     p->complete = !p->repairing;
     p->partial = !bl_sequences_is_clean(&table);
     p->existing = bl_fault_counts_of(&table);
-    if (p->complete && !p->request.task.set)
+    if (p->complete && !p->request.task.set && !p->request.dry_run)
         code = bl_state_remove_leftovers(p->request.output, e);
 out:
     bl_sequences_close(&table);

@@ -138,8 +138,9 @@ int bl_from_view_open(struct bl_view *view, const char *dir, bool *found, struct
 static const char *const deciding[] = {"shard-size", "compress", "frame-size", "encode", "segment-ids", NULL};
 
 /* The others that may be given. */
-static const char *const allowed[] = {"output", "parents", "memory", "task",         "repair", "config",
-                                      "jobs",   "quiet",   "help",   "print-config", "spool",  NULL};
+static const char *const allowed[] = {"output",   "parents",    "memory", "task",  "repair",       "config",
+                                      "jobs",     "quiet",      "help",   "spool", "print-config", "dry-run",
+                                      "progress", "skipped-ok", "json",   NULL};
 
 static bool name_is_listed(const char *const *list, const char *name)
 {

@@ -23,6 +23,8 @@ struct bl_packing {
     bool repairing;                  /* the dataset is finished, but these shards are missing: */
     struct bl_missing missing;
     struct bl_state state;
+    char *scratch; /* of a dry run: a temporary folder, in which state is; or NULL */
+    bool begun;    /* of a dry run: output holds an unfinished dataset of this request */
     struct bl_heartbeat heartbeat;
 
     /* table: */
@@ -40,6 +42,7 @@ struct bl_packing {
     struct bl_manifest manifest;       /* its draft */
     int workers, slots, run_blocks;
     int64_t memory; /* bytes left for large inputs and the page cache */
+    int64_t memory_needed, memory_limit;
 
     /* write: */
     int64_t shard_begin, shard_end; /* of this task, or all */
@@ -54,6 +57,7 @@ struct bl_packing {
     struct bl_progress progress; /* of the present stage */
     struct bl_progress run;      /* of the whole run, for its rate */
     int64_t steps;               /* read in this run */
+    struct bl_run_times times;   /* if the request has none */
 };
 
 /* --- events (report.c) ----------------------------------------------------------------------------------------- */
@@ -79,6 +83,15 @@ int bl_packing_follow_simd(struct bl_packing *p, bool *changed, struct bl_error 
 
 /* Looks for a finished dataset (existing.c) and sets complete or repairing. BL_EUSAGE: it is a different one. */
 int bl_packing_find_dataset(struct bl_packing *p, struct bl_error *e);
+
+/* --- a dry run (scratch.c) -------------------------------------------------------------------------------------- */
+
+/* Makes the state in a temporary folder: below --spool if that exists, or else in $TMPDIR or /tmp. Looks whether the
+ * output has one, which then would be resumed. Errors as of bl_state_open. */
+int bl_packing_enter_scratch(struct bl_packing *p, struct bl_error *e);
+
+/* Removes the folder, and says so if that fails. */
+void bl_packing_leave_scratch(struct bl_packing *p);
 
 /* --- standard input (stdin.c) ----------------------------------------------------------------------------------- */
 

@@ -50,5 +50,7 @@ int bl_packing_end_held(struct bl_packing *p, struct bl_error *e)
     p->partial = !bl_sequences_is_clean(&p->table);
     bl_packing_message(p, false, "nothing new: %s is not written%s", p->request.output,
                        shared ? " (bload finish removes what the tasks left there)" : "");
+    if (p->request.dry_run)
+        return BL_OK; /* there is only its temporary folder */
     return shared ? packing_note_held(p, e) : packing_discard(p, e);
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/identity_lines.h"
+#include "base/text.h"
 #include "kind/audio/resampler.h"
 #include "kind/isolated/isolation.h"
 #include "packing/identity.h"
@@ -85,11 +86,13 @@ static int packing_open_whole(struct bl_packing *p, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE,
                             "--repair: %s holds no finished dataset; without --repair, bload pack makes or resumes one",
                             p->request.output);
-    if (p->complete)
+    if (p->complete || (p->repairing && p->request.dry_run))
         return BL_OK;
     p->env.isolation = p->request.inputs->isolation;
     code = bl_isolation_start(p->env.isolation, e);
-    return code ? code : packing_enter(p, e);
+    if (code)
+        return code;
+    return p->request.dry_run ? bl_packing_enter_scratch(p, e) : packing_enter(p, e);
 }
 
 /* Plans only in a directory that tasks have begun: a mistyped directory stays unchanged. */
@@ -115,6 +118,18 @@ static int packing_open_plan(struct bl_packing *p, struct bl_error *e)
     return bl_state_share(&p->state, p->request.output, e);
 }
 
+/* A dry run goes no further where a finished dataset lacks shards. */
+static void packing_report_missing(struct bl_packing *p)
+{
+    char a[BL_PLURAL_SIZE], b[32];
+    int64_t bytes = 0;
+    for (int64_t i = p->shard_begin; i < p->shard_end; i++)
+        bytes += p->missing.is_missing[i] ? p->missing.row[i].bytes : 0;
+    bl_packing_message(p, false, "a run would make %s again, %s", bl_text_plural(a, p->missing.count, "shard"),
+                       bl_text_size(b, bytes));
+    p->complete = true;
+}
+
 /* Explains why the exit status is 3 again: some inputs were unusable. */
 static void packing_report_complete(const struct bl_packing *p)
 {
@@ -133,13 +148,17 @@ int bl_packing_open(struct bl_packing **packing, const struct bl_packing_request
     if (!p)
         return bl_error_memory(e);
     p->request = *request;
+    if (!p->request.times)
+        p->request.times = &p->times;
     p->state = (struct bl_state)BL_STATE_NONE;
     p->workers = request->workers;
     p->env.cancel = request->cancel;
     p->env.decoder_memory = request->inputs ? request->inputs->decoder_memory : 0;
     bl_progress_start(&p->run, "run", "runs", NULL, 0);
     int code = request->plan_only ? packing_open_plan(p, e) : packing_open_whole(p, e);
-    if (!code && p->complete)
+    if (!code && p->repairing && p->request.dry_run)
+        packing_report_missing(p);
+    else if (!code && p->complete)
         packing_report_complete(p);
     return code;
 }
@@ -160,6 +179,7 @@ void bl_packing_close(struct bl_packing *p)
         return;
     bl_heartbeat_free(&p->heartbeat);
     bl_state_close(&p->state);
+    bl_packing_leave_scratch(p);
     bl_plan_free(&p->plan);
     bl_manifest_free(&p->manifest);
     bl_missing_free(&p->missing);
@@ -168,6 +188,7 @@ void bl_packing_close(struct bl_packing *p)
     bl_buffer_free(&p->unused);
     bl_sequences_close(&p->table);
     bl_buffer_free(&p->identity);
+    bl_run_times_free(&p->times);
     free(p->failed);
     free(p);
 }

@@ -13,6 +13,7 @@
 #include "base/option.h"
 #include "packing/input_set.h"
 #include "plan/options.h"
+#include "run/bottleneck.h"
 #include "run/finish.h"
 #include "run/heartbeat.h"
 #include "run/options.h"
@@ -48,9 +49,11 @@ struct bl_packing_request {
     struct bl_task task;
     bool plan_only; /* only open, table and plan, from the parts of tasks' scans in DIR */
     bool repair;    /* read a finished dataset to find damaged shards */
+    bool dry_run;   /* only open, table, plan and forecast (packing/forecast.h): output stays as it is */
     int workers;
     struct bl_cancel *cancel;
     struct bl_packing_events events;
+    struct bl_run_times *times; /* where the time of workers goes is added here; or NULL */
 };
 
 struct bl_packing;

@@ -5,6 +5,7 @@
 #include "packing/internal.h"
 #include "packing/table_lengths.h"
 #include "plan/plan.h"
+#include "run/aside.h"
 #include "run/copier.h"
 #include "run/fields.h"
 #include "run/manifest_draft.h"
@@ -68,8 +69,9 @@ static int plan_set_store_T(struct bl_packing *p, struct bl_error *e)
 
 /* --- the plan --------------------------------------------------------------------------------------------------- */
 
-static int plan_compute(struct bl_packing *p, struct bl_error *e)
+static int plan_compute(void *packing, struct bl_error *e)
 {
+    struct bl_packing *p = packing;
     const struct bl_sequences *t = &p->table;
     int code = bl_plan_make(&p->plan, t->length, t->count, p->request.plan_options, e);
     if (code)
@@ -96,11 +98,26 @@ static int plan_resolve_T(struct bl_packing *p, int64_t *T, struct bl_error *e)
     return code ? code : bl_plan_T(T, t->length, t->count, options, e);
 }
 
+/* Most plans are made at once, and nobody is to read of them. */
+static void plan_tick(void *packing)
+{
+    struct bl_packing *p = packing;
+    if (bl_progress_seconds(&p->progress) >= BL_PROGRESS_LATE)
+        bl_packing_progress_tick(p);
+}
+
 static int plan_make(struct bl_packing *p, struct bl_error *e)
 {
+    const struct bl_aside aside = {plan_compute, p, plan_tick, p, p->request.cancel};
     if (p->request.view)
         return bl_packing_read_view_plan(p, e);
-    return p->request.plan ? bl_packing_read_plan(p, e) : plan_compute(p, e);
+    if (p->request.plan)
+        return bl_packing_read_plan(p, e);
+    bl_packing_progress_begin(p, "plan", "plans", NULL, 0);
+    int code = bl_aside_run(&aside, e);
+    bl_packing_progress_end(p);
+    bl_heartbeat_set_phase(&p->heartbeat, "plan"); /* what follows reports no progress, and may take long */
+    return code;
 }
 
 static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
@@ -235,5 +252,7 @@ int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
     p->slots = shares.slots;
     p->run_blocks = shares.run_blocks;
     p->memory = shares.rest;
+    p->memory_needed = shares.needed;
+    p->memory_limit = shares.limit;
     return draft_make(p, e);
 }

@@ -59,7 +59,8 @@ static int repair_verify_shards(struct checking *c, const struct bl_verify *data
                                       .fault = repair_on_shard_fault,
                                       .done = repair_on_shard,
                                       .tick = repair_tick,
-                                      .sink = c};
+                                      .sink = c,
+                                      .work = &p->request.times->verify};
     bl_packing_progress_begin(p, "verify", "shards", NULL, p->shard_end - p->shard_begin);
     int code = bl_verify_shards_run(&verify, e);
     bl_packing_progress_end(p);

@@ -71,7 +71,8 @@ static int table_run_scan(struct bl_packing *p, struct bl_output *out, struct bl
                            .memory_is_strict = memory > 0,
                            .fault = table_on_fault,
                            .tick = table_on_progress,
-                           .sink = p};
+                           .sink = p,
+                           .work = &p->request.times->scan};
     bool lists = bl_files_have_list(&inputs->files, inputs->kind); /* the number of their lines is unknown */
     bl_packing_progress_begin(p, "scan", lists ? "sequences" : "files",
                               bl_kind_steps(inputs->kind, inputs->kind_config),
@@ -129,15 +130,29 @@ static int table_fill(void *packing, struct bl_output *out, struct bl_error *e)
     return table_copy(p, out, e);
 }
 
+static void table_on_choice(void *sink, int64_t row, int64_t rows)
+{
+    struct bl_packing *p = sink;
+    if (!row)
+        bl_packing_progress_begin(p, "choose", "sequences", NULL, rows);
+    p->progress.done = row;
+    if (bl_progress_seconds(&p->progress) >= BL_PROGRESS_LATE)
+        bl_packing_progress_tick(p);
+}
+
 /* Writes the subset of the table that fill writes. */
 static int table_choose(struct bl_packing *p, bl_subset_fill *fill, void *context, struct bl_output *out,
                         struct bl_error *e)
 {
     size_t at = 0, size;
     const char *line;
-    struct bl_subset subset = {
-        .options = p->request.subset, .base = p->request.inputs->base, .cancel = p->request.cancel};
+    struct bl_subset subset = {.options = p->request.subset,
+                               .base = p->request.inputs->base,
+                               .cancel = p->request.cancel,
+                               .tick = table_on_choice,
+                               .sink = p};
     int code = bl_subset_run(&subset, p->state.folder, fill, context, out, e);
+    bl_packing_progress_end(p);
     while (!code && bl_text_next_line(subset.notes.data, subset.notes.size, &at, &line, &size))
         bl_packing_message(p, false, "%.*s", (int)size, line);
     bl_subset_free(&subset);
@@ -259,7 +274,8 @@ static int table_check(const struct bl_packing *p, struct bl_error *e)
 {
     if (!p->table.kind)
         return bl_error_set(e, BL_EFAIL, "no usable input: there is nothing to pack%s%s",
-                            p->table.count ? "; the reasons are in " : "", p->table.count ? p->state.sequences : "");
+                            p->table.count && !p->request.dry_run ? "; the reasons are in " : "",
+                            p->table.count && !p->request.dry_run ? p->state.sequences : "");
     if (p->request.view)
         return BL_OK;
     if (!p->request.inputs->kind)
@@ -380,9 +396,10 @@ int bl_packing_table(struct bl_packing *p, struct bl_error *e)
     bool scanned = false;
     if (p->request.plan_only)
         return table_plan_only(p, e);
-    p->env.spool = p->request.spool ? p->request.spool : p->state.spool;
+    if (!p->request.dry_run) /* which needs the tokens of a few inputs only: see token_sample.c */
+        p->env.spool = p->request.spool ? p->request.spool : p->state.spool;
     p->env.shared = p->request.task.set;
-    int code = p->request.spool ? bl_fs_mkdirs(p->request.spool, e) : BL_OK;
+    int code = p->env.spool && p->request.spool ? bl_fs_mkdirs(p->request.spool, e) : BL_OK;
     if (code)
         return code;
     code = table_get(p, &scanned, e);
@@ -402,7 +419,7 @@ int bl_packing_table(struct bl_packing *p, struct bl_error *e)
         return code;
     if (!p->request.task.index)
         table_report_unmatched(p);
-    if (scanned || !inputs->kind->spool)
+    if (scanned || !inputs->kind->spool || p->request.dry_run)
         return BL_OK;
     /* Readers need the spool. If the table existed before, the spool may be missing or incomplete. */
     if (p->request.sequences)

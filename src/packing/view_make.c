@@ -13,6 +13,7 @@
 #include "packing/view_job.h"
 #include "plan/fill.h"
 #include "plan/strategy.h"
+#include "run/aside.h"
 #include "store/epochs.h"
 #include "store/plan_columns.h"
 #include "store/view.h"
@@ -59,12 +60,22 @@ static void lengths_set_stored(struct bl_view_job *job)
                             bl_text_plural(a, missing, "sequence is|sequences are"), bl_text_count(b, steps));
 }
 
+static void table_on_choice(void *view_job, int64_t row, int64_t rows)
+{
+    struct bl_view_job *job = view_job;
+    if (!row)
+        bl_progress_start(&job->progress, "choose", "sequences", NULL, rows);
+    job->progress.done = row;
+    if (job->request->tick && bl_progress_seconds(&job->progress) >= BL_PROGRESS_LATE)
+        job->request->tick(job->request->sink, &job->progress);
+}
+
 /* Opens the tables of the sources as one, whose rows are those of the subset. */
 static int table_open(struct bl_view_job *job, struct bl_error *e)
 {
     const struct bl_view_request *r = job->request;
     struct bl_sequences_columns columns = bl_plan_columns_wanted(r->group_by, r->options);
-    struct bl_subset subset = {.options = r->subset};
+    struct bl_subset subset = {.options = r->subset, .tick = table_on_choice, .sink = job};
     size_t count = (size_t)r->count;
     columns.may_repeat = true;
     char **path = calloc(count, sizeof *path);
@@ -112,8 +123,16 @@ static int sequences_read(struct bl_view_job *job, struct bl_error *e)
 
 /* --- plans ------------------------------------------------------------------------------------------------------ */
 
-static int planner_prepare(struct bl_view_job *job, struct bl_error *e)
+static void plans_tick(struct bl_view_job *job, int64_t done)
 {
+    job->progress.done = done;
+    if (job->request->tick)
+        job->request->tick(job->request->sink, &job->progress);
+}
+
+static int planner_make(void *view_job, struct bl_error *e)
+{
+    struct bl_view_job *job = view_job;
     const struct bl_view_request *r = job->request;
     const struct bl_sequences *t = &job->table;
     struct bl_plan_options *o = r->options;
@@ -138,6 +157,23 @@ static int planner_prepare(struct bl_view_job *job, struct bl_error *e)
         bl_error_prefix(e, "the source %s", r->dir[at]);
     free(source);
     return code;
+}
+
+/* Most searches take no time, and nobody is to read of them. */
+static void planner_tick(void *view_job)
+{
+    struct bl_view_job *job = view_job;
+    if (bl_progress_seconds(&job->progress) >= BL_PROGRESS_LATE)
+        plans_tick(job, 0);
+}
+
+/* The search for plans is what may take long; drawing them does not. */
+static int planner_prepare(struct bl_view_job *job, struct bl_error *e)
+{
+    struct bl_cancel none = {0}; /* signals end a view at once */
+    const struct bl_aside aside = {planner_make, job, planner_tick, job, &none};
+    bl_progress_start(&job->progress, "plan", "plans", NULL, job->request->epochs);
+    return bl_aside_run(&aside, e);
 }
 
 static int plan_draw(struct bl_view_job *job, int64_t epoch, size_t least, struct bl_error *e)
@@ -251,25 +287,16 @@ static int plans_most_blocks(struct bl_view_job *job, size_t *most, struct bl_er
     return code;
 }
 
-static void plans_tick(const struct bl_view_job *job, struct bl_progress *progress, int64_t done)
-{
-    progress->done = done;
-    if (job->request->tick)
-        job->request->tick(job->request->sink, progress);
-}
-
 static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struct bl_error *e)
 {
     struct bl_format *format = &job->manifest->format;
     char name[BL_EPOCHS_NAME_MAX] = BL_INDEX_FILE;
     size_t least = 0;
-    struct bl_progress progress;
-    bl_progress_start(&progress, "plan", "plans", NULL, job->request->epochs);
     int code = plans_most_blocks(job, &least, e);
     format->S = 1;
     format->has_source_start = false;
     for (int64_t k = 0; k < job->request->epochs && !code; k++) {
-        plans_tick(job, &progress, k);
+        plans_tick(job, k);
         if (k > 0)
             bl_epochs_name(k, name);
         code = plan_draw(job, k, least, e);
@@ -284,7 +311,7 @@ static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struc
         format->S = job->plan.max_sequences > format->S ? job->plan.max_sequences : format->S;
     }
     if (!code)
-        plans_tick(job, &progress, job->request->epochs);
+        plans_tick(job, job->request->epochs);
     return code;
 }
 

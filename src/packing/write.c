@@ -32,6 +32,7 @@ static void write_on_progress(void *sink, const struct bl_pack_progress *progres
     p->progress.steps_left = progress->steps_left;
     p->progress.steps_found = progress->steps_found;
     p->progress.bytes = progress->bytes;
+    p->progress.file = progress->file;
     bl_packing_progress_tick(p);
 }
 
@@ -134,7 +135,8 @@ int bl_packing_write(struct bl_packing *p, struct bl_error *e)
                                   .env = &p->env,
                                   .outcome = write_on_outcome,
                                   .tick = write_on_progress,
-                                  .sink = p};
+                                  .sink = p,
+                                  .work = &p->request.times->write};
     bl_task_range(&p->request.task, bl_format_shards(&p->format), &pack.shard_begin, &pack.shard_end);
     p->shard_begin = pack.shard_begin;
     p->shard_end = pack.shard_end;

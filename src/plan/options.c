@@ -69,6 +69,36 @@ static void steps_format(const struct bl_option *option, const void *value, stru
         bl_buffer_text(out, "longest");
 }
 
+/* Parses one of them, or several with commas between them. */
+static bool T_list_parse(const struct bl_option *option, const char *text, void *value)
+{
+    struct bl_plan_T_list *list = value;
+    char one[32];
+    *list = (struct bl_plan_T_list){.count = 0};
+    for (;;) {
+        size_t size = strcspn(text, ",");
+        if (list->count == BL_PLAN_T_LIST_MAX || size >= sizeof one)
+            return false;
+        memcpy(one, text, size);
+        one[size] = '\0';
+        if (!steps_parse(option, one, &list->T[list->count++]))
+            return false;
+        if (!text[size])
+            return true;
+        text += size + 1;
+    }
+}
+
+static void T_list_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    const struct bl_plan_T_list *list = value;
+    for (int i = 0; i < list->count; i++) {
+        if (i)
+            bl_buffer_byte(out, ',');
+        steps_format(option, &list->T[i], out);
+    }
+}
+
 /* Parses a limit on lengths: steps or seconds; 0: none. */
 static bool limit_parse(const struct bl_option *option, const char *text, void *value)
 {
@@ -85,6 +115,9 @@ static void limit_format(const struct bl_option *option, const void *value, stru
 static const struct bl_option_type steps = {
     "N|SECONDSs|longest|auto", steps_parse, steps_format,
     "a number of steps from 1 to 2147483647, seconds such as 30s, \"longest\", or \"auto\" for a store"};
+const struct bl_option_type bl_option_T_list = {
+    "N|SECONDSs|longest|auto", T_list_parse, T_list_format,
+    "a number of steps from 1 to 2147483647, seconds such as 30s, or \"longest\"; or several with commas between them"};
 static const struct bl_option_type limit = {"N|SECONDSs", limit_parse, limit_format,
                                             "a whole number of at least 1, or seconds such as 0.5s"};
 
@@ -243,6 +276,8 @@ const struct bl_option bl_plan_option_table[] = {
                   .max = BL_EFFORT_MAX, .only = "strategy=block"),
     {0},
 };
+
+const struct bl_option *const bl_plan_option_table_rest = bl_plan_option_table + 1;
 
 const struct bl_option bl_plan_strategy_table[] = {
     BL_OPTION_CHOICE(

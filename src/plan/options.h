@@ -8,6 +8,18 @@
 /* Over struct bl_plan_options. -T has no default: callers use bl_options_origin to find out whether it was given. */
 extern const struct bl_option bl_plan_option_table[];
 
+#define BL_PLAN_T_LIST_MAX 64
+
+/* Several T, side by side. */
+struct bl_plan_T_list {
+    int64_t T[BL_PLAN_T_LIST_MAX]; /* each as in struct bl_plan_options */
+    int count;
+};
+
+/* For a command that takes them: the type of its -T, and bl_plan_option_table without -T. */
+extern const struct bl_option_type bl_option_T_list; /* struct bl_plan_T_list */
+extern const struct bl_option *const bl_plan_option_table_rest;
+
 /* --strategy and --fill, over the same struct, for commands that make one plan. */
 extern const struct bl_option bl_plan_strategy_table[];
 

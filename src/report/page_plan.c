@@ -6,6 +6,8 @@
 #include "report/chart.h"
 #include "report/page.h"
 
+enum { RANKS_SHOWN = 64 };
+
 static void plan_append_efficiency(const struct bl_report *r, struct bl_buffer *out)
 {
     const struct bl_plan_info *w = &r->info.manifest.plan_info;
@@ -126,6 +128,45 @@ static void plan_append_ranks(const struct bl_report *r, struct bl_buffer *out)
     bl_page_end_table(out);
 }
 
+/* "3 – 4.5 – 7": the least, the mean and the most. */
+static void plan_append_range(const struct bl_rank_range *range, int64_t steps, struct bl_buffer *out)
+{
+    char a[32], b[32], text[96];
+    snprintf(text, sizeof text, "%s – %.1f – %s", bl_text_count(a, range->least), range->sum / (double)steps,
+             bl_text_count(b, range->most));
+    bl_page_number_text(out, text);
+}
+
+static void plan_append_rank_table(const struct bl_rank_table *t, struct bl_buffer *out)
+{
+    char text[32];
+    int64_t shown = t->world_size < RANKS_SHOWN ? t->world_size : RANKS_SHOWN;
+    if (!t->steps)
+        return;
+    bl_page_begin_table(out, "Ranks by step of training: least, mean and most",
+                        "rank|#sequences|#steps|#attention, of the mean|#dearest step, of the mean");
+    double mean = t->costs / (double)t->steps;
+    for (int64_t r = 0; r < shown; r++) {
+        const struct bl_rank *rank = &t->rank[r];
+        bl_buffer_printf(out, "<tr><th scope=\"row\">%" PRId64 "</th>", r);
+        plan_append_range(&rank->sequences, t->steps, out);
+        plan_append_range(&rank->steps, t->steps, out);
+        snprintf(text, sizeof text, "%.3f", mean > 0 ? rank->cost.sum / (double)t->steps / mean : 0);
+        bl_page_number_text(out, text);
+        snprintf(text, sizeof text, "%.3f", mean > 0 ? (double)rank->cost.most / mean : 0);
+        bl_page_number_text(out, text);
+        bl_buffer_text(out, "</tr>\n");
+    }
+    bl_page_end_table(out);
+    bl_buffer_printf(out,
+                     "<p>Attention costs the sum of the squared lengths: the dearest rank of a step costs %.2f %% more "
+                     "than the mean of the ranks",
+                     100 * bl_rank_table_imbalance(t));
+    if (t->world_size > shown)
+        bl_buffer_printf(out, "; %" PRId64 " more ranks are not shown", t->world_size - shown);
+    bl_buffer_text(out, ".</p>\n");
+}
+
 void bl_page_plan(const struct bl_report *r, struct bl_buffer *out)
 {
     if (!r->info.manifest.plan_info.blocks)
@@ -134,4 +175,5 @@ void bl_page_plan(const struct bl_report *r, struct bl_buffer *out)
     plan_append_strategies(r, out);
     plan_append_fill(r, out);
     plan_append_ranks(r, out);
+    plan_append_rank_table(&r->ranks, out);
 }

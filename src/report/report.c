@@ -13,6 +13,7 @@
 void bl_report_free(struct bl_report *report)
 {
     bl_info_free(&report->info);
+    bl_rank_table_free(&report->ranks);
     bl_tally_free(&report->reasons);
     bl_tally_free(&report->folders);
     bl_tally_free(&report->sources);
@@ -30,10 +31,15 @@ static void report_count_fill(struct bl_report *r, int64_t steps, int64_t T)
 static void report_fill_of_plan(struct bl_report *r, const struct bl_plan *plan, const int64_t *length)
 {
     for (size_t b = 0; b < plan->blocks; b++) {
-        int64_t steps = 0;
-        for (int64_t p = plan->block_ptr[b]; p < plan->block_ptr[b + 1]; p++)
-            steps += bl_plan_piece_length(plan, length, (size_t)p);
+        int64_t steps = 0, squares = 0;
+        for (int64_t p = plan->block_ptr[b]; p < plan->block_ptr[b + 1]; p++) {
+            int64_t piece = bl_plan_piece_length(plan, length, (size_t)p);
+            steps += piece;
+            squares += piece * piece;
+        }
         report_count_fill(r, steps, plan->T);
+        if (r->ranks.rank)
+            bl_rank_table_add(&r->ranks, plan->block_ptr[b + 1] - plan->block_ptr[b], steps, squares);
     }
 }
 
@@ -43,7 +49,12 @@ static int report_fill_of_index(struct bl_report *r, const int64_t *length, stru
     enum { BLOCKS = 4096 };
     const struct bl_manifest *m = &r->info.manifest;
     struct bl_index index = {.fd = -1};
-    int code = bl_index_open(&index, r->path, m->format.blocks, bl_manifest_index_fields(m), e);
+    int code = m->plan_info.world_size > 1
+                   ? bl_rank_table_open(&r->ranks, m->plan_info.world_size, m->plan_info.batch_size, e)
+                   : BL_OK;
+    if (code)
+        return code;
+    code = bl_index_open(&index, r->path, m->format.blocks, bl_manifest_index_fields(m), e);
     for (int64_t first = 0; !code && first < index.blocks; first += BLOCKS) {
         int64_t end = first + BLOCKS < index.blocks ? first + BLOCKS : index.blocks;
         struct bl_plan part = {0};
@@ -121,13 +132,20 @@ static int report_open_rows(const struct bl_report *r, struct bl_sequences *tabl
     return code;
 }
 
+double bl_report_hours(const struct bl_sequences *t)
+{
+    const struct bl_kind *kind = t->kind ? bl_kind_find(t->kind) : NULL;
+    int64_t num, den;
+    if (!kind || !bl_kind_rate(kind, t->sampling, &num, &den))
+        return 0;
+    return (double)t->steps * (double)den / (double)num / 3600;
+}
+
 /* Sets of info what a table tells. The histogram is that of bl_info_read. */
 static void report_describe_table(struct bl_report *r, const struct bl_sequences *t)
 {
     struct bl_info *info = &r->info;
     const struct bl_plan_info *w = &info->manifest.plan_info;
-    const struct bl_kind *kind = t->kind ? bl_kind_find(t->kind) : NULL;
-    int64_t num, den;
     info->damaged = t->damaged;
     info->dropped = t->by_status[BL_ROW_DROPPED];
     info->fault_count = bl_sequences_unusable(t) + t->damaged;
@@ -135,8 +153,7 @@ static void report_describe_table(struct bl_report *r, const struct bl_sequences
     info->manifest.failed = t->by_status[BL_ROW_FAILED];
     if (!w->blocks)
         return;
-    if (kind && bl_kind_rate(kind, t->sampling, &num, &den))
-        info->hours = (double)w->steps * (double)den / (double)num / 3600;
+    info->hours = bl_report_hours(t);
     info->bar_width = (w->longest - 1) / BL_INFO_BARS + 1;
     info->bars = (int)((w->longest - 1) / info->bar_width + 1);
     for (size_t i = 0; i < t->count; i++) {

@@ -6,6 +6,7 @@
 
 #include "base/cancel.h"
 #include "packing/compare_row.h"
+#include "report/rank_table.h"
 #include "report/tally.h"
 #include "store/info.h"
 #include "store/sequences.h"
@@ -24,6 +25,7 @@ struct bl_report {
     struct bl_plan_info row[BL_REPORT_ROWS];
     int rows_compared;                 /* 0: of views, whose plans take parts of their sources */
     int64_t fill[BL_REPORT_FILLS + 1]; /* blocks by their steps of T: range i of 20, and those that are full */
+    struct bl_rank_table ranks;        /* of a dataset or view with several; else without ranks */
     struct bl_tally reasons;           /* status, tab, reason with "N" for numbers */
     struct bl_tally folders, sources;  /* rows by folder, and by file */
     struct bl_tally made;              /* ok rows by kind, tab, sampling, tab, decoder */
@@ -35,6 +37,9 @@ struct bl_report {
  * bl_report_free, also after errors. */
 int bl_report_read(struct bl_report *report, const char *path, bool is_table, struct bl_error *e);
 void bl_report_free(struct bl_report *report);
+
+/* How long the ok rows of a table last, if they have a rate; else 0. */
+double bl_report_hours(const struct bl_sequences *table);
 
 /* Appends the page: HTML with inline style and pictures, without scripts and requests. Sets damage. */
 int bl_report_format(struct bl_report *report, const struct bl_cancel *cancel, struct bl_buffer *out,

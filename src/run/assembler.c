@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "kind/file_check.h"
 #include "kind/reservation.h"
+#include "run/progress.h"
 #include "run/scatter.h"
 #include "store/row_reader.h"
 
@@ -16,6 +17,9 @@ struct bl_assembler {
     struct bl_reader *reader;
     struct bl_file_check look;
     struct bl_row_reader row;
+    struct bl_reading *reading;
+    int64_t slowest; /* row, or -1 */
+    double slowest_seconds;
 };
 
 void bl_assembler_close(struct bl_assembler *a)
@@ -30,12 +34,13 @@ void bl_assembler_close(struct bl_assembler *a)
 }
 
 int bl_assembler_open(struct bl_assembler **assembler, const struct bl_pack_params *pack,
-                      struct bl_memory_budget *memory, struct bl_error *e)
+                      struct bl_memory_budget *memory, struct bl_reading *reading, struct bl_error *e)
 {
     struct bl_assembler *a = calloc(1, sizeof *a);
     if (!a)
         return bl_error_memory(e);
     a->pack = pack;
+    a->reading = reading;
     a->env = *pack->env;
     a->env.reservation = &a->reservation;
     a->reservation =
@@ -131,6 +136,23 @@ static void block_pad(const struct bl_pack_params *pack, struct bl_block *block)
 
 /* ---------------------------------------------------------------------------------------------------------------- */
 
+/* Reads a piece, and measures how long that takes. */
+static int piece_read_alone(struct bl_assembler *a, struct bl_block *block, int i, struct bl_meter *meter,
+                            struct bl_outcomes *outcomes, struct bl_error *e)
+{
+    double begun = bl_progress_now();
+    atomic_store(&a->reading->since, bl_meter_clock());
+    atomic_store(&a->reading->sequence, block->sequence[i] + 1);
+    int code = piece_read(a, block, i, meter, outcomes, e);
+    double seconds = bl_progress_now() - begun;
+    atomic_store(&a->reading->sequence, 0);
+    if (seconds > a->slowest_seconds) {
+        a->slowest = block->sequence[i];
+        a->slowest_seconds = seconds;
+    }
+    return code;
+}
+
 /* *left: steps of these pieces that meter->sum has not got yet. */
 static int block_fill(struct bl_assembler *a, struct bl_block *block, const struct bl_meter *meter,
                       struct bl_outcomes *outcomes, bool is_alone, int64_t *left, struct bl_error *e)
@@ -139,7 +161,12 @@ static int block_fill(struct bl_assembler *a, struct bl_block *block, const stru
     for (int i = 0; i < block->num_sequences && !code; i++) {
         struct bl_meter piece = *meter;
         piece.whole = piece.weight = block->length[i];
-        code = bl_cancelled(a->env.cancel) ? BL_ECANCEL : piece_read(a, block, i, &piece, outcomes, e);
+        if (bl_cancelled(a->env.cancel))
+            code = BL_ECANCEL;
+        else if (is_alone)
+            code = piece_read_alone(a, block, i, &piece, outcomes, e);
+        else
+            code = piece_read(a, block, i, &piece, outcomes, e);
         if (is_alone)
             bl_meter_end(&piece);
         else
@@ -155,10 +182,18 @@ int bl_assembler_fill(struct bl_assembler *a, struct bl_block *block, int blocks
 {
     int code = BL_OK;
     int64_t left = 0;
+    a->slowest = -1;
+    a->slowest_seconds = 0;
     for (int b = 0; b < blocks && !code; b++)
         code = block_fill(a, &block[b], meter, outcomes, blocks == 1, &left, e);
     /* At once: many workers that each add a few steps wait for the counter's cache line. */
     if (left)
         atomic_fetch_add_explicit(meter->sum, left, memory_order_relaxed);
     return code;
+}
+
+int64_t bl_assembler_slowest(const struct bl_assembler *a, double *seconds)
+{
+    *seconds = a->slowest_seconds;
+    return a->slowest;
 }

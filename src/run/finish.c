@@ -177,6 +177,27 @@ static int finish_write_manifest(const struct bl_finish *f, const struct bl_outc
     return code ? code : bl_manifest_write(m, f->dir, e);
 }
 
+/* What is added to the draft has about this length. */
+int bl_finish_manifest_bytes(struct bl_manifest *draft, int64_t *bytes, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    size_t before = draft->files;
+    int code = BL_OK;
+    for (int i = 0; files[i] && !code; i++) {
+        struct bl_manifest_file *file = bl_manifest_append_file(draft, files[i], e);
+        code = file ? BL_OK : BL_EFAIL;
+        if (file)
+            file->bytes = 100000;
+    }
+    if (!code)
+        code = bl_manifest_format(draft, &text, e);
+    *bytes = (int64_t)text.size;
+    bl_buffer_free(&text);
+    while (draft->files > before)
+        free(draft->file[--draft->files].name);
+    return code;
+}
+
 bool bl_finished_partial(const struct bl_finished *f)
 {
     return f->skipped > f->empty || f->failed || f->damaged;

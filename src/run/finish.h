@@ -35,6 +35,9 @@ bool bl_finished_partial(const struct bl_finished *finished);
 
 int bl_finish_run(const struct bl_finish *finish, struct bl_finished *result, struct bl_error *e);
 
+/* About the size that the manifest will have, of which this is the draft: its files are not in it yet. */
+int bl_finish_manifest_bytes(struct bl_manifest *draft, int64_t *bytes, struct bl_error *e);
+
 /* Removes incomplete files that a killed finish left in DIR. The caller must hold the lock. */
 int bl_finish_sweep(const char *dir, struct bl_error *e);
 

@@ -97,6 +97,8 @@ int bl_memory_resolve(int64_t limit, const struct bl_sequences *table, const str
     memory_share(&n, limit, shares);
     int64_t needed = memory_needed(&n, shares);
     shares->rest = limit - needed + n.input;
+    shares->needed = needed;
+    shares->limit = limit;
     if (given ? needed <= limit : shares->rest >= 0)
         return BL_OK;
     char a[32], b[32], c[32], d[64] = "";

@@ -10,10 +10,11 @@
 int64_t bl_memory_for_inputs(int64_t limit);
 
 struct bl_memory_shares {
-    int workers;    /* given: the most */
-    int slots;      /* jobs in progress */
-    int run_blocks; /* blocks of a job; given: the most */
-    int64_t rest;   /* bytes left for inputs that need more than a reader takes, and for the page cache */
+    int workers;           /* given: the most */
+    int slots;             /* jobs in progress */
+    int run_blocks;        /* blocks of a job; given: the most */
+    int64_t rest;          /* bytes left for inputs that need more than a reader takes, and for the page cache */
+    int64_t needed, limit; /* bytes that the run takes, and may take */
 };
 
 /* Decides how many workers and blocks fit. reader: bytes of a worker's reader. input: bytes that the largest input

@@ -2,6 +2,7 @@
 #ifndef BL_PACK_PARAMS_H
 #define BL_PACK_PARAMS_H
 
+#include "base/work.h"
 #include "kind/kind.h"
 #include "plan/plan.h"
 #include "run/outcome.h"
@@ -16,6 +17,7 @@ struct bl_pack_progress {
     int64_t steps_left;
     int64_t steps_found; /* read by an earlier run */
     int64_t bytes;       /* of the shards that this run has finished */
+    const char *file;    /* that holds it up, while it does; or NULL */
 };
 
 struct bl_scatter;
@@ -45,6 +47,7 @@ struct bl_pack_params {
     /* Called several times a second. */
     void (*tick)(void *sink, const struct bl_pack_progress *progress);
     void *sink;
+    struct bl_work *work; /* where the time goes is added here */
 };
 
 /* Returns the blocks of these shards: from *begin to *end - 1. */

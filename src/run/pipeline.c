@@ -5,10 +5,13 @@
 #include "run/pipeline.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "run/progress.h"
 
 struct entry {
     void *job;
@@ -32,28 +35,100 @@ struct pipeline {
     struct bl_error open_error; /* of a worker whose open failed */
     pthread_mutex_t lock;
     pthread_cond_t has_work, has_writing, has_result;
+
+    /* For the times: */
+    struct bl_work times;
+    int workers, idle;           /* idle: without a job */
+    size_t in_work, in_write;    /* jobs */
+    const struct entry *awaited; /* that the caller's thread waits for; NULL: it is busy */
+    double counted;              /* when the times were last brought up to date */
 };
+
+/* --- times ------------------------------------------------------------------------------------------------------ */
+
+/* What the workers without a job wait for. If results are about to be written, and more of them than are waiting for
+ * their turn, it is the disk. Call with the lock held. */
+static enum bl_wait pipeline_what_is_awaited(const struct pipeline *p)
+{
+    if (!p->awaited)
+        return BL_WAIT_ORDER;
+    size_t finished = p->produced - p->consumed - p->in_work - p->in_write;
+    return p->in_write > finished ? BL_WAIT_WRITE : BL_WAIT_JOB;
+}
+
+/* Counts the time since the last call, before something changes. Where one job is waited for, its worker has one.
+ * Call with the lock held. */
+static void pipeline_count_time(struct pipeline *p)
+{
+    if (!p->stages->work_times)
+        return;
+    double now = bl_progress_now(), passed = now - p->counted;
+    enum bl_wait wait = pipeline_what_is_awaited(p);
+    int could = wait == BL_WAIT_JOB && p->workers > 1 ? p->workers - 1 : p->workers;
+    double lost = passed * fmin((double)p->idle / could, 1);
+    p->counted = now;
+    p->times.lost[wait] += lost;
+    if (wait == BL_WAIT_JOB)
+        p->times.held += lost;
+}
+
+static double pipeline_now(const struct pipeline *p)
+{
+    return p->stages->work_times ? bl_progress_now() : 0;
+}
+
+/* The processor time of this thread, which it began with `before`. Call with the lock held. */
+static void pipeline_add_processor_time(struct pipeline *p, const struct bl_processor_time *before)
+{
+    if (!p->stages->work_times)
+        return;
+    struct bl_processor_time t = bl_processor_time_self();
+    t.run -= before->run;
+    t.queued -= before->queued;
+    bl_processor_time_add(&p->times.processor, &t);
+}
+
+/* Adds the times of this run to the caller's. */
+static void pipeline_report_times(const struct pipeline *p, double seconds)
+{
+    struct bl_work *sum = p->stages->work_times;
+    if (!sum)
+        return;
+    sum->wall += seconds;
+    sum->worked += p->times.worked;
+    for (int wait = 0; wait < BL_WAITS; wait++)
+        sum->lost[wait] += p->times.lost[wait];
+    bl_processor_time_add(&sum->processor, &p->times.processor);
+}
 
 /* --- workers and writers ---------------------------------------------------------------------------------------- */
 
 /* Waits for a job. NULL: no more jobs. Called and returns with the lock held. */
 static struct entry *worker_take(struct pipeline *p)
 {
+    pipeline_count_time(p);
+    p->idle++;
     while (p->taken == p->produced && !p->closed)
         pthread_cond_wait(&p->has_work, &p->lock);
     if (p->taken == p->produced)
-        return NULL;
+        return NULL; /* it stays idle until all have ended */
+    pipeline_count_time(p);
+    p->idle--;
+    p->in_work++;
     return &p->ring[p->taken++ % p->slots];
 }
 
 /* Call with the lock held. */
 static void pipeline_pass_on(struct pipeline *p, struct entry *entry)
 {
+    pipeline_count_time(p);
+    p->in_work--;
     if (!p->stages->write || entry->code) {
         entry->done = true;
         pthread_cond_signal(&p->has_result);
         return;
     }
+    p->in_write++;
     entry->next = NULL;
     *p->worked_end = entry;
     p->worked_end = &entry->next;
@@ -66,10 +141,13 @@ static void worker_work(struct pipeline *p, void *worker)
     pthread_mutex_lock(&p->lock);
     while ((entry = worker_take(p))) {
         pthread_mutex_unlock(&p->lock);
+        double begun = pipeline_now(p);
         /* After a fatal error the remaining jobs of the ring pass through without work. */
         entry->code =
             bl_cancelled(p->cancel) ? BL_ECANCEL : p->stages->work(p->context, worker, entry->job, &entry->error);
+        double ended = pipeline_now(p);
         pthread_mutex_lock(&p->lock);
+        p->times.worked += ended - begun;
         pipeline_pass_on(p, entry);
     }
     pthread_mutex_unlock(&p->lock);
@@ -80,6 +158,7 @@ static void *worker_main(void *argument)
     struct pipeline *p = argument;
     void *worker = NULL;
     struct bl_error e = {0};
+    const struct bl_processor_time none = {0};
     int code = p->stages->open ? p->stages->open(p->context, &worker, &e) : BL_OK;
     if (code) {
         pthread_mutex_lock(&p->lock);
@@ -95,6 +174,7 @@ static void *worker_main(void *argument)
             p->stages->close(worker);
     }
     pthread_mutex_lock(&p->lock);
+    pipeline_add_processor_time(p, &none);
     p->working--;
     pthread_cond_broadcast(&p->has_writing);
     pthread_mutex_unlock(&p->lock);
@@ -121,6 +201,8 @@ static void *writer_main(void *argument)
         pthread_mutex_unlock(&p->lock);
         entry->code = bl_cancelled(p->cancel) ? BL_ECANCEL : p->stages->write(p->context, entry->job, &entry->error);
         pthread_mutex_lock(&p->lock);
+        pipeline_count_time(p);
+        p->in_write--;
         entry->done = true;
         pthread_cond_signal(&p->has_result);
     }
@@ -161,10 +243,14 @@ static bool pipeline_wait_oldest(struct pipeline *p, int *code, struct bl_error 
     }
     pthread_mutex_lock(&p->lock);
     struct entry *oldest = &p->ring[p->consumed % p->slots];
+    pipeline_count_time(p);
+    p->awaited = oldest;
     int waited = 0;
     while (!oldest->done && !p->open_code && waited == 0)
         waited = pthread_cond_timedwait(&p->has_result, &p->lock, &until);
     bool done = oldest->done;
+    pipeline_count_time(p);
+    p->awaited = NULL;
     if (!done && p->open_code) {
         *code = p->open_code;
         bl_error_set(e, p->open_error.code, "%s", p->open_error.text);
@@ -183,6 +269,9 @@ static int pipeline_consume_oldest(struct pipeline *p, struct bl_error *e)
     entry->done = false;
     entry->job = NULL;
     p->consumed++;
+    if (p->stages->work_times)
+        p->stages->work_times->held = p->times.held;
+    p->times.held = 0;
     if (code) {
         p->stages->discard(p->context, job);
         return code;
@@ -241,6 +330,7 @@ static int pipeline_start(struct pipeline *p, pthread_t *thread, int workers, in
 
 static int pipeline_run_threads(struct pipeline *p, int workers, struct bl_error *e)
 {
+    double begun = p->counted = pipeline_now(p);
     int code = BL_OK, threads = 0, none = 0;
     pthread_t *thread = calloc(2 * (size_t)workers, sizeof *thread);
     p->ring = calloc(p->slots, sizeof *p->ring);
@@ -258,35 +348,58 @@ out:
         atomic_compare_exchange_strong(&p->cancel->raised, &none, -1);
     if (thread && p->ring)
         pipeline_join(p, thread, threads);
+    pipeline_report_times(p, pipeline_now(p) - begun);
     free(thread);
     free(p->ring);
+    return code;
+}
+
+/* A job from its making to its end. *left: there was one. */
+static int pipeline_run_job(struct pipeline *p, void *worker, bool *left, struct bl_error *e)
+{
+    const struct bl_stages *s = p->stages;
+    void *job = NULL;
+    double begun = pipeline_now(p);
+    int code = s->produce(p->context, &job, e);
+    *left = !code && job;
+    if (!*left)
+        return code;
+    double made = pipeline_now(p);
+    code = bl_cancelled(p->cancel) ? BL_ECANCEL : s->work(p->context, worker, job, e);
+    double worked = pipeline_now(p);
+    if (!code && s->write)
+        code = s->write(p->context, job, e);
+    double written = pipeline_now(p);
+    if (code)
+        s->discard(p->context, job);
+    else
+        code = s->consume(p->context, job, e);
+    p->times.worked += worked - made;
+    p->times.lost[BL_WAIT_WRITE] += written - worked;
+    p->times.lost[BL_WAIT_ORDER] += made - begun + pipeline_now(p) - written;
     return code;
 }
 
 static int pipeline_run_single(struct pipeline *p, struct bl_error *e)
 {
     const struct bl_stages *s = p->stages;
+    const struct bl_processor_time none = {0};
+    struct bl_processor_time before = s->work_times ? bl_processor_time_self() : none;
+    double begun = pipeline_now(p);
     void *worker = NULL;
+    bool left = true;
     int code = s->open ? s->open(p->context, &worker, e) : BL_OK;
     if (code)
         return code;
-    while (!code) {
-        void *job = NULL;
-        code = s->produce(p->context, &job, e);
-        if (code || !job)
-            break;
-        code = bl_cancelled(p->cancel) ? BL_ECANCEL : s->work(p->context, worker, job, e);
-        if (!code && s->write)
-            code = s->write(p->context, job, e);
-        if (code)
-            s->discard(p->context, job);
-        else
-            code = s->consume(p->context, job, e);
-        if (s->tick)
+    while (!code && left) {
+        code = pipeline_run_job(p, worker, &left, e);
+        if (left && s->tick)
             s->tick(p->context);
     }
     if (s->close)
         s->close(worker);
+    pipeline_add_processor_time(p, &before);
+    pipeline_report_times(p, pipeline_now(p) - begun);
     if (code)
         return code;
     return bl_cancelled(p->cancel) ? BL_ECANCEL : BL_OK;
@@ -295,8 +408,11 @@ static int pipeline_run_single(struct pipeline *p, struct bl_error *e)
 int bl_pipeline_run(const struct bl_stages *stages, void *context, int workers, int slots, struct bl_cancel *cancel,
                     struct bl_error *e)
 {
-    struct pipeline p = {
-        .stages = stages, .context = context, .cancel = cancel, .slots = (size_t)(slots < workers ? workers : slots)};
+    struct pipeline p = {.stages = stages,
+                         .context = context,
+                         .cancel = cancel,
+                         .slots = (size_t)(slots < workers ? workers : slots),
+                         .workers = workers};
     if (workers <= 1)
         return pipeline_run_single(&p, e);
     pthread_condattr_t monotonic;

@@ -10,6 +10,7 @@
 #define BL_PIPELINE_H
 
 #include "base/error.h"
+#include "base/work.h"
 #include "kind/kind.h"
 
 struct bl_stages {
@@ -29,6 +30,7 @@ struct bl_stages {
     void (*discard)(void *context, void *job);
     /* Called several times a second while waiting, and after every job; may be NULL. */
     void (*tick)(void *context);
+    struct bl_work *work_times; /* where the time goes is added here; NULL: nobody asks */
 };
 
 /* Runs all jobs. BL_ECANCEL: cancel was raised from outside (a signal). A thread that cannot start is BL_EFAIL. */

@@ -24,7 +24,7 @@ void bl_progress_work(const struct bl_progress *p, double *done, double *left)
         *done = (double)p->bytes;
         *left = fmax((double)p->bytes_total - *done, 0);
     } else {
-        *done = fmax((double)p->done, (double)p->parts / 1000);
+        *done = p->parts ? (double)p->parts / 1000 : (double)p->done;
         *left = p->total ? fmax((double)p->total - *done, 0) : -1;
     }
 }

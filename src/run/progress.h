@@ -13,12 +13,15 @@ struct bl_progress {
     int64_t steps;       /* done in this run, for the rate and the estimate of the time left */
     int64_t steps_left;  /* not done yet; negative: unknown, then units foretell the time left */
     int64_t steps_found; /* done by earlier runs */
-    int64_t parts;       /* thousandths of units, including those in progress; 0: unknown */
+    int64_t parts;       /* thousandths of units, by their weights, including those in progress; 0: unknown */
     int64_t bytes;       /* written, or read and checked, in this run */
     int64_t bytes_total; /* 0: unknown; else they foretell the time left, where there are no steps */
     const char *file;    /* the one that holds the stage up, as far as that is known; or NULL */
     double started;      /* start time in seconds of a monotonic clock */
 };
+
+/* Seconds after which a stage is shown that mostly takes less: a plan, a subset. */
+#define BL_PROGRESS_LATE 1.0
 
 void bl_progress_start(struct bl_progress *progress, const char *what, const char *unit, const char *step,
                        int64_t total);

@@ -4,9 +4,10 @@
 
 #include "kind/isolated/isolation.h"
 #include "run/assembler.h"
-#include "run/copier.h"
 #include "run/pipeline.h"
+#include "run/progress.h"
 #include "run/scatter.h"
+#include "run/shard_worker.h"
 #include "store/block.h"
 #include "store/row_reader.h"
 #include "store/seekable.h"
@@ -14,6 +15,9 @@
 #include "store/shard_writer.h"
 
 #define RUNS_LEFT 4 /* for each worker, toward the end */
+
+/* Without a finished block for so long, and being read for so long, a file holds the run up. */
+#define HOLDUP 5000 /* milliseconds */
 
 /* A shard in progress; it collects the outcomes of its blocks until it is finished. */
 struct open_shard {
@@ -30,6 +34,9 @@ struct run_job {
     int blocks;
     struct open_shard *shard;
     struct bl_outcomes outcomes;
+    int64_t slowest; /* row of the sequence that took longest to read, or -1 */
+    double slowest_seconds;
+    double encoded; /* seconds */
     struct run_job *next;
 };
 
@@ -45,20 +52,44 @@ struct shards_run {
     int64_t steps_found;
     atomic_llong steps; /* read so far; workers count them, since blocks and pieces may take long */
     struct bl_memory_budget memory;
+    struct bl_reading *reading; /* [workers] */
+    atomic_int opened;          /* workers */
+    struct bl_row_reader row;   /* of the sequence that is named */
+    int64_t finished;           /* blocks_done when it last grew, */
+    long long grown;            /* at that time (bl_meter_clock) */
 };
 
-struct worker {
-    struct bl_assembler *assembler; /* these two, */
-    struct bl_codec *codec;
-    struct bl_copier *copier; /* or this one */
-    struct bl_compressor *compressor;
-};
+/* While no block is finished: the sequence of which a piece has been read for longest, if that is long, and there are
+ * others. The table is read only when it is another. */
+static const char *shards_find_holdup(struct shards_run *run)
+{
+    long long now = bl_meter_clock(), longest = now - HOLDUP;
+    int64_t row = -1;
+    if (run->finished != run->blocks_done || !run->grown) {
+        run->finished = run->blocks_done;
+        run->grown = now;
+    }
+    bool is_stuck = run->pack->table->count > 1 && run->pack->workers > 1 && now - run->grown >= HOLDUP;
+    for (int w = 0; w < run->pack->workers && is_stuck; w++) {
+        int64_t sequence = atomic_load(&run->reading[w].sequence);
+        long long since = atomic_load(&run->reading[w].since);
+        if (sequence && since <= longest) {
+            longest = since;
+            row = sequence - 1;
+        }
+    }
+    struct bl_error ignored = {0};
+    if (row < 0 || bl_row_reader_read(run->pack->table, (size_t)row, &run->row, &ignored))
+        return NULL;
+    return run->row.row.path;
+}
 
 static void shards_tick(void *context)
 {
     struct shards_run *run = context;
     int64_t steps = atomic_load_explicit(&run->steps, memory_order_relaxed);
-    struct bl_pack_progress progress = {run->blocks_done, steps, run->steps_due - steps, run->steps_found, run->bytes};
+    struct bl_pack_progress progress = {run->blocks_done, steps,      run->steps_due - steps,
+                                        run->steps_found, run->bytes, shards_find_holdup(run)};
     run->pack->tick(run->pack->sink, &progress);
 }
 
@@ -66,47 +97,16 @@ static void shards_tick(void *context)
 
 static void pack_worker_close(void *worker)
 {
-    struct worker *w = worker;
-    bl_assembler_close(w->assembler);
-    bl_codec_close(w->codec);
-    bl_copier_close(w->copier);
-    if (w->compressor)
-        bl_compressor_close(w->compressor);
-    free(w);
+    bl_shard_worker_close(worker);
 }
 
 static int pack_worker_open(void *context, void **worker, struct bl_error *e)
 {
     struct shards_run *run = context;
-    const struct bl_pack_params *pack = run->pack;
-    struct worker *w = calloc(1, sizeof *w);
-    if (!w)
-        return bl_error_memory(e);
-    int code =
-        pack->view ? bl_copier_open(&w->copier, pack, e) : bl_assembler_open(&w->assembler, pack, &run->memory, e);
-    if (code)
-        goto out;
-    if (!pack->view)
-        code = bl_codec_open(pack->format, pack->pad_repeat, &w->codec, e);
-    if (code)
-        goto out;
-    if (pack->format->compressed)
-        code = bl_compressor_open(pack->format->level, &w->compressor, e);
+    struct bl_reading *reading = &run->reading[atomic_fetch_add(&run->opened, 1)];
+    struct bl_shard_worker *w = NULL;
+    int code = bl_shard_worker_open(&w, run->pack, &run->memory, reading, e);
     *worker = w;
-out:
-    if (code)
-        pack_worker_close(w);
-    return code;
-}
-
-/* Fills the blocks of a job with encoded steps. */
-static int job_fill(struct worker *w, struct run_job *job, const struct bl_meter *meter, struct bl_error *e)
-{
-    if (w->copier)
-        return bl_copier_fill(w->copier, job->shard->shard, job->block, job->blocks, meter, e);
-    int code = bl_assembler_fill(w->assembler, job->block, job->blocks, meter, &job->outcomes, e);
-    for (int b = 0; b < job->blocks && !code; b++)
-        code = bl_shard_writer_encode_block(job->shard->shard, &job->block[b], w->codec, e);
     return code;
 }
 
@@ -114,17 +114,22 @@ static int shards_work_run(void *context, void *worker, void *job_, struct bl_er
 {
     struct shards_run *run = context;
     const struct bl_pack_params *pack = run->pack;
-    struct worker *w = worker;
+    struct bl_shard_worker *w = worker;
     struct run_job *job = job_;
     struct bl_meter meter = {.sum = &run->steps};
     if (pack->workers <= 1) {
         meter.tick = shards_tick;
         meter.sink = run;
     }
-    int code = job_fill(w, job, &meter, e);
+    int code = bl_shard_worker_fill(w, job->shard->shard, job->block, job->blocks, &meter, &job->outcomes, e);
+    job->slowest = w->assembler ? bl_assembler_slowest(w->assembler, &job->slowest_seconds) : -1;
+    job->encoded = w->encoded;
     if (code || !w->compressor)
         return code;
-    return bl_shard_writer_put_blocks(job->shard->shard, job->block, job->blocks, w->compressor, e);
+    double filled = bl_progress_now();
+    code = bl_shard_writer_put_blocks(job->shard->shard, job->block, job->blocks, w->compressor, e);
+    job->encoded += bl_progress_now() - filled;
+    return code;
 }
 
 /* Blocks of uncompressed shards go to the disk; those of a compressed shard stay in memory until the shard is
@@ -313,6 +318,17 @@ out:
     return code;
 }
 
+/* Notes where the time of a job went, and which file took longest. */
+static int shards_note_times(struct shards_run *run, const struct run_job *job, struct bl_error *e)
+{
+    struct bl_work *work = run->pack->work;
+    work->encoded += job->encoded;
+    if (job->slowest < 0 || work->held <= work->slowest_held)
+        return BL_OK;
+    int code = bl_row_reader_read(run->pack->table, (size_t)job->slowest, &run->row, e);
+    return code ? code : bl_work_note_file(work, run->row.row.path, job->slowest_seconds, e);
+}
+
 static int shards_consume(void *context, void *job_, struct bl_error *e)
 {
     struct shards_run *run = context;
@@ -322,7 +338,9 @@ static int shards_consume(void *context, void *job_, struct bl_error *e)
     run->blocks_done += job->blocks;
     for (int b = 0; b < job->blocks; b++)
         bl_scatter_end_block(run->pack->scatter, job->block[b].index);
-    int code = shards_report_outcomes(run->pack, &job->outcomes, e);
+    int code = shards_note_times(run, job, e);
+    if (!code)
+        code = shards_report_outcomes(run->pack, &job->outcomes, e);
     for (size_t i = 0; i < job->outcomes.count && !code; i++) {
         const struct bl_outcome *o = &job->outcomes.outcome[i];
         code = bl_outcomes_add(&open->outcomes, o->row, o->failed, o->steps, o->text, e);
@@ -378,7 +396,8 @@ int bl_shards_write(const struct bl_pack_params *pack, struct bl_error *e)
                                .write = shards_write_run,
                                .consume = shards_consume,
                                .discard = shards_discard,
-                               .tick = shards_tick};
+                               .tick = shards_tick,
+                               .work_times = pack->work};
     int64_t begin, end;
     bl_pack_params_block_range(pack, &begin, &end);
     struct shards_run run = {.pack = pack,
@@ -390,12 +409,18 @@ int bl_shards_write(const struct bl_pack_params *pack, struct bl_error *e)
     if (pack->run_blocks > 1)
         stages.writers = 1;
     bl_memory_budget_init(&run.memory, pack->memory);
-    int code = shards_make_pool(&run, pack->slots, e);
+    struct bl_processor_time before = bl_isolation_processor_time(pack->env->isolation);
+    run.reading = calloc((size_t)pack->workers, sizeof *run.reading);
+    int code = run.reading ? shards_make_pool(&run, pack->slots, e) : bl_error_memory(e);
     if (!code)
         code = bl_pipeline_run(&stages, &run, pack->workers, pack->slots, pack->env->cancel, e);
     while (run.open)
         shard_close(&run, run.open);
     shards_free_pool(&run, pack->slots);
+    bl_work_add_decoders(pack->work, &before, bl_isolation_processor_time(pack->env->isolation));
+    pack->work->reserved += run.memory.waited;
     bl_memory_budget_free(&run.memory);
+    bl_row_reader_free(&run.row);
+    free(run.reading);
     return code;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/path.h"
@@ -40,15 +41,28 @@ static int space_of_shard(const struct bl_format *format, int64_t shard, int64_t
     return BL_OK;
 }
 
-/* Adds the shards that do not have their names yet. All but the last have one size. */
+/* All but the last have one size. */
+static int space_of_ends(const struct bl_format *format, int64_t *first, int64_t *last, struct bl_error *e)
+{
+    int code = space_of_shard(format, 0, first, e);
+    return code ? code : space_of_shard(format, bl_format_shards(format) - 1, last, e);
+}
+
+int bl_space_of_shards(const struct bl_format *format, int64_t *bytes, struct bl_error *e)
+{
+    int64_t first, last;
+    int code = space_of_ends(format, &first, &last, e);
+    if (!code)
+        *bytes = first * (bl_format_shards(format) - 1) + last;
+    return code;
+}
+
+/* Adds the shards that do not have their names yet. */
 static int space_add_new(const struct bl_pack_params *pack, struct need *need, struct bl_error *e)
 {
     const struct bl_format *format = pack->format;
     int64_t shards = bl_format_shards(format), first_bytes, last_bytes;
-    int code = space_of_shard(format, 0, &first_bytes, e);
-    if (code)
-        return code;
-    code = space_of_shard(format, shards - 1, &last_bytes, e);
+    int code = space_of_ends(format, &first_bytes, &last_bytes, e);
     if (code)
         return code;
     for (int64_t first = 0; first < shards && !code; first += BL_SHARDS_PER_FOLDER) {
@@ -86,33 +100,62 @@ static int space_taken(const char *dir, int64_t *bytes, struct bl_error *e)
     return BL_OK;
 }
 
+char *bl_space_folder(const char *dir)
+{
+    char *path = strdup(dir);
+    while (path && *path && access(path, F_OK) != 0) {
+        size_t size = strlen(path);
+        while (size && path[size - 1] == '/')
+            size--;
+        while (size && path[size - 1] != '/')
+            size--;
+        path[size] = '\0';
+    }
+    if (path && !*path) {
+        free(path);
+        path = strdup(".");
+    }
+    return path;
+}
+
+int bl_space_free(const char *dir, int64_t *bytes, struct bl_error *e)
+{
+    struct statvfs disk;
+    char *path = bl_space_folder(dir);
+    if (!path)
+        return bl_error_memory(e);
+    int code = statvfs(path, &disk) ? bl_error_errno(e, BL_EFAIL, "cannot read the free space of %s", dir) : BL_OK;
+    /* A file system that does not report its size has no blocks. */
+    if (!code)
+        *bytes = disk.f_blocks ? (int64_t)((double)disk.f_bavail * (double)disk.f_frsize) : -1;
+    free(path);
+    return code;
+}
+
 /* Reads the free space first: data that other tasks write in between then counts twice, in favour of continuing. */
 int bl_space_check(const struct bl_pack_params *pack, struct bl_error *e)
 {
-    struct statvfs disk;
     struct need need = {0};
-    int64_t others = 0;
+    int64_t left, others = 0;
     bool again = pack->missing && pack->missing->is_missing;
     if (pack->format->compressed && !again)
         return BL_OK;
-    if (statvfs(pack->dir, &disk) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot read the free space of %s", pack->dir);
-    if (disk.f_blocks == 0) /* the file system does not report its size */
-        return BL_OK;
+    int code = bl_space_free(pack->dir, &left, e);
+    if (code || left < 0)
+        return code;
     if (again)
         space_add_missing(pack, &need);
-    int code = again ? BL_OK : space_add_new(pack, &need, e);
+    code = again ? BL_OK : space_add_new(pack, &need, e);
     if (code)
         return code;
     code = space_taken(pack->dir, &others, e);
     if (code)
         return code;
-    double left = (double)disk.f_bavail * (double)disk.f_frsize;
-    if ((double)need.bytes <= left + (double)others)
+    if ((double)need.bytes <= (double)left + (double)others)
         return BL_OK;
     char shards[32], bytes[32], room[32];
     errno = ENOSPC;
     return bl_error_errno(e, BL_EFAIL, "%s: %s of shards (%s) are still to be written, but only %s are free", pack->dir,
                           bl_text_size(bytes, need.bytes), bl_text_count(shards, need.shards),
-                          bl_text_size(room, (int64_t)left));
+                          bl_text_size(room, left));
 }

@@ -240,6 +240,35 @@ int bl_state_open(struct bl_state *s, const char *dir, const char *identity, str
     return code;
 }
 
+/* Without a finished shard, another configuration would replace the one that is there. */
+static int state_examine_begun(const struct bl_state *s, const char *identity, bool *begun, struct bl_error *e)
+{
+    struct bl_error differs = {0};
+    int code = state_check_identity(s, identity, &differs);
+    if (code == BL_EUSAGE && bl_state_has_shards(s, begun, e))
+        return BL_EFAIL;
+    if (code == BL_EUSAGE && !*begun)
+        return BL_OK;
+    *begun = !code;
+    return code ? bl_error_set(e, code, "%s", differs.text) : BL_OK;
+}
+
+int bl_state_examine(const char *dir, const char *identity, bool *begun, struct bl_error *e)
+{
+    struct bl_state s;
+    *begun = false;
+    int code = state_make_names(&s, dir, e);
+    if (code)
+        goto out;
+    if (access(s.folder, F_OK) == 0)
+        code = state_examine_begun(&s, identity, begun, e);
+    else if (access(dir, F_OK) == 0)
+        code = state_check_empty(dir, e);
+out:
+    bl_state_close(&s);
+    return code;
+}
+
 /* The first of a machine's tasks removes incomplete files; the others wait for it. Per machine, since on some file
  * systems a lock is not visible to other machines. */
 static int state_join_host(struct bl_state *s, struct bl_error *e)

@@ -33,8 +33,13 @@ struct bl_state {
  * (the message names the difference); BL_EFAIL: another run is using it. */
 int bl_state_open(struct bl_state *state, const char *dir, const char *identity, struct bl_error *e);
 
-/* The same for a task: other tasks may run there too, but not a run that needs DIR alone. Removes the incomplete files
- * of tasks killed on this machine if no other task is running on it. Does not check the configuration. */
+/* Looks at DIR as bl_state_open does, but changes nothing and takes no lock. *begun: DIR holds an unfinished dataset of
+ * this configuration. BL_EUSAGE: what bl_state_open would refuse. */
+int bl_state_examine(const char *dir, const char *identity, bool *begun, struct bl_error *e);
+
+/* The same as bl_state_open for a task: other tasks may run there too, but not a run that needs DIR alone. Removes the
+ * incomplete files of tasks killed on this machine if no other task is running on it. Does not check the configuration.
+ */
 int bl_state_share(struct bl_state *state, const char *dir, struct bl_error *e);
 
 /* Writes DIR/.bload/name, once. BL_EFAIL: the file exists and differs. */

@@ -52,7 +52,7 @@ static void task_judge(struct bl_status_task *t)
         return;
     }
     t->state = BL_TASK_RUNNING;
-    double units = fmax((double)b->done, (double)b->parts / 1000);
+    double units = b->parts ? (double)b->parts / 1000 : (double)b->done;
     if (b->milliseconds > 0)
         t->rate = (b->step[0] ? (double)b->steps : units) * 1000 / (double)b->milliseconds;
     if (t->rate > 0 && b->step[0] && b->steps_left >= 0)

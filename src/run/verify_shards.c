@@ -77,11 +77,12 @@ static void verify_shards_tick(void *context)
 
 int bl_verify_shards_run(const struct bl_verify_shards *verify, struct bl_error *e)
 {
-    static const struct bl_stages stages = {.produce = verify_shards_produce,
-                                            .work = verify_shards_work,
-                                            .consume = verify_shards_consume,
-                                            .discard = verify_shards_discard,
-                                            .tick = verify_shards_tick};
+    const struct bl_stages stages = {.produce = verify_shards_produce,
+                                     .work = verify_shards_work,
+                                     .consume = verify_shards_consume,
+                                     .discard = verify_shards_discard,
+                                     .tick = verify_shards_tick,
+                                     .work_times = verify->work};
     struct verifying v = {verify, verify->begin};
     return bl_pipeline_run(&stages, &v, verify->workers, 2 * verify->workers, verify->cancel, e);
 }

@@ -2,6 +2,7 @@
 #ifndef BL_VERIFY_SHARDS_H
 #define BL_VERIFY_SHARDS_H
 
+#include "base/work.h"
 #include "store/verify.h"
 
 /* The functions run on the caller's thread, in the order of the shards. */
@@ -16,6 +17,7 @@ struct bl_verify_shards {
     void (*done)(void *sink, int64_t shard, int64_t failed_steps);
     void (*tick)(void *sink); /* called several times a second */
     void *sink;
+    struct bl_work *work; /* where the time goes is added here; or NULL */
 };
 
 int bl_verify_shards_run(const struct bl_verify_shards *verify, struct bl_error *e);

@@ -6,8 +6,6 @@
 
 #define BATCHES_PER_WORKER 32 /* at least: the last ones must not keep a worker for long when the others have ended */
 
-#define PARTS 1000 /* of a file: enough for a progress bar */
-
 struct bl_batch *bl_batch_make(int capacity)
 {
     struct bl_batch *batch = NULL;
@@ -48,6 +46,7 @@ struct batch_run {
     int rows; /* what keeps the run from its end is due to the chunk after so many */
     struct bl_input input[BL_BATCH_MAX];
     struct bl_meter meter;
+    long long milliseconds; /* that counting took */
 };
 
 static int batch_chunk_emit(struct bl_batch_chunk *c, int input, const struct bl_row *row, struct bl_error *e)
@@ -82,17 +81,18 @@ static int batch_chunk_check(struct bl_batch_chunk *c, const struct bl_scan *sca
     return *usable ? BL_OK : batch_chunk_emit(c, 0, &row, e);
 }
 
-/* Sets which share of its files the run is. The lines of a list may name any files: they count when they are done. */
-static void batch_run_set_meter(struct batch_run *run, struct bl_chunk *chunk)
+/* Sets what the run weighs: its share of a file, or its files. The lines of a list may name any files: they count when
+ * they are done. */
+static void batch_run_set_meter(struct batch_run *run, struct bl_chunk *chunk, struct bl_weights *weights)
 {
-    int64_t bytes = 0;
+    int64_t bytes = 0, opens = chunk->begin ? 0 : chunk->inputs;
     for (int i = 0; i < chunk->inputs; i++)
         bytes += chunk->input[i].bytes;
     int64_t end = chunk->end < bytes ? chunk->end : bytes;
     run->meter.whole = end - chunk->begin;
-    run->meter.weight = PARTS * chunk->inputs;
-    if (chunk->inputs == 1 && bytes > 0)
-        run->meter.weight = (int64_t)((double)PARTS * (double)run->meter.whole / (double)bytes + 0.5);
+    run->meter.weight = bl_weights_of(weights, run->meter.whole, opens);
+    if (opens)
+        bl_weights_begin(weights, bl_weights_of(weights, bytes, opens), opens);
     chunk->meter = chunk->list ? NULL : &run->meter;
     if (run->meter.item && !chunk->list) {
         atomic_store(&run->meter.item->since, bl_meter_clock());
@@ -101,7 +101,7 @@ static void batch_run_set_meter(struct batch_run *run, struct bl_chunk *chunk)
 }
 
 static int batch_run_count(struct batch_run *run, const struct bl_scan *scan, const struct bl_kind_env *env,
-                           struct bl_counter *counter, struct bl_error *e)
+                           struct bl_counter *counter, struct bl_weights *weights, struct bl_error *e)
 {
     struct bl_chunk *first = &run->chunk[0]->files.chunk, chunk = *first;
     for (int i = 0; i < run->chunks; i++) {
@@ -112,8 +112,10 @@ static int batch_run_count(struct batch_run *run, const struct bl_scan *scan, co
         chunk.input = run->input;
         chunk.inputs = run->chunks;
     }
-    batch_run_set_meter(run, &chunk);
+    batch_run_set_meter(run, &chunk, weights);
+    long long begun = bl_meter_clock();
     int code = scan->kind->scan->count(scan->config, env, counter, &chunk, batch_run_emit, run, e);
+    run->milliseconds = bl_meter_clock() - begun;
     first->receipt = chunk.receipt;
     first->drained = chunk.drained;
     for (int i = 0; i < chunk.inputs && !code; i++) {
@@ -124,9 +126,18 @@ static int batch_run_count(struct batch_run *run, const struct bl_scan *scan, co
     return code;
 }
 
+/* Files that are not counted are finished. */
+static void batch_pass_over(const struct bl_batch_chunk *c, struct bl_meter *meter, struct bl_weights *weights)
+{
+    const struct bl_chunk *chunk = &c->files.chunk;
+    int64_t weight = bl_weights_of(weights, 0, chunk->begin ? 0 : chunk->inputs);
+    bl_weights_begin(weights, weight, chunk->begin ? 0 : chunk->inputs);
+    atomic_fetch_add_explicit(meter->sum, weight, memory_order_relaxed);
+}
+
 /* Takes up chunks, from `first` on, that are to be counted at once. *next: what follows them. */
 static int batch_run_fill(struct batch_run *run, struct bl_batch *b, const struct bl_scan *scan, int *next,
-                          struct bl_error *e)
+                          struct bl_weights *weights, struct bl_error *e)
 {
     int most = scan->kind->scan->inputs_max > 1 ? scan->kind->scan->inputs_max : 1;
     while (*next < b->chunks && run->chunks < most) {
@@ -136,20 +147,32 @@ static int batch_run_fill(struct batch_run *run, struct bl_batch *b, const struc
             return code;
         if (usable)
             run->chunk[run->chunks++] = &b->chunk[*next];
+        else
+            batch_pass_over(&b->chunk[*next], &run->meter, weights);
         ++*next;
     }
     return BL_OK;
 }
 
+static void batch_note_slowest(struct bl_batch *b, const struct batch_run *run)
+{
+    double seconds = (double)run->milliseconds / 1000;
+    if (run->chunks != 1 || run->chunk[0]->files.chunk.inputs != 1 || seconds <= b->slowest_seconds)
+        return;
+    b->slowest = run->chunk[0]->files.file->path;
+    b->slowest_seconds = seconds;
+}
+
 static int batch_count_run(struct bl_batch *b, const struct bl_scan *scan, const struct bl_kind_env *env,
-                           struct bl_counter *counter, const struct bl_meter *meter)
+                           struct bl_counter *counter, const struct bl_meter *meter, struct bl_weights *weights)
 {
     struct batch_run run = {.meter = *meter};
     struct bl_error unchecked = {0};
     int next = b->done;
     bl_error_memory_watch();
-    int checked = batch_run_fill(&run, b, scan, &next, &unchecked);
-    int code = run.chunks ? batch_run_count(&run, scan, env, counter, &b->error) : BL_OK;
+    int checked = batch_run_fill(&run, b, scan, &next, weights, &unchecked);
+    int code = run.chunks ? batch_run_count(&run, scan, env, counter, weights, &b->error) : BL_OK;
+    batch_note_slowest(b, &run);
     b->done = code ? (int)(run.chunk[run.rows < run.chunks ? run.rows : run.chunks - 1] - b->chunk) : next;
     if (!code && checked)
         code = bl_error_set(&b->error, checked, "%s", unchecked.text);
@@ -162,8 +185,8 @@ static int batch_count_run(struct bl_batch *b, const struct bl_scan *scan, const
 }
 
 void bl_batch_count(struct bl_batch *b, const struct bl_scan *scan, const struct bl_kind_env *env,
-                    struct bl_counter *counter, const struct bl_meter *meter)
+                    struct bl_counter *counter, const struct bl_meter *meter, struct bl_weights *weights)
 {
     while (b->done < b->chunks && !b->code)
-        b->code = bl_cancelled(env->cancel) ? BL_ECANCEL : batch_count_run(b, scan, env, counter, meter);
+        b->code = bl_cancelled(env->cancel) ? BL_ECANCEL : batch_count_run(b, scan, env, counter, meter, weights);
 }

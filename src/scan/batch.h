@@ -8,6 +8,7 @@
 #include "scan/chunk_rows.h"
 #include "scan/part.h"
 #include "scan/scan.h"
+#include "scan/weights.h"
 
 #define BL_BATCH_MAX 16 /* chunks */
 
@@ -21,9 +22,11 @@ struct bl_batch_chunk {
 
 struct bl_batch {
     int chunks;
-    int done;                      /* chunks that were counted */
-    int code;                      /* BL_OK, or why the next one was not */
-    int64_t needed;                /* bytes, by the worker's reservation */
+    int done;            /* chunks that were counted */
+    int code;            /* BL_OK, or why the next one was not */
+    int64_t needed;      /* bytes, by the worker's reservation */
+    const char *slowest; /* path of the file that took longest, of those that were counted alone; or NULL */
+    double slowest_seconds;
     struct bl_error error;         /* of the code */
     struct bl_batch_chunk chunk[]; /* [capacity] */
 };
@@ -36,9 +39,9 @@ void bl_batch_free(struct bl_batch *batch);
 /* How many chunks a batch may have, so that each worker gets many. */
 int bl_batch_capacity(const struct bl_scan *scan);
 
-/* Counts the chunks. env: the worker's. meter: where their progress is reported; its size and weight are set for them.
- */
+/* Counts the chunks. env: the worker's. meter: where their progress is reported; its size and weight are set for them,
+ * by the weights of the scan. */
 void bl_batch_count(struct bl_batch *batch, const struct bl_scan *scan, const struct bl_kind_env *env,
-                    struct bl_counter *counter, const struct bl_meter *meter);
+                    struct bl_counter *counter, const struct bl_meter *meter, struct bl_weights *weights);
 
 #endif

@@ -15,7 +15,7 @@ struct bl_scan_progress {
     int64_t empty;            /* skipped rows without a fault */
     int64_t adjusted;         /* rows with a field that was brought to their length */
     struct bl_totals totals;  /* of the usable rows */
-    int64_t parts;            /* thousandths of files, including files under way */
+    int64_t parts;            /* thousandths of files, by their weights, including files under way */
     const char *file;         /* that holds the scan up, while it does; or NULL */
     uint64_t drained;         /* checksum of standard input, if it is an input */
     int64_t suppressed;       /* faults that were not reported: a chunk had too many */

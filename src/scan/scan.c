@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kind/isolated/isolation.h"
 #include "kind/reservation.h"
 #include "run/pipeline.h"
 #include "scan/batch.h"
@@ -31,7 +32,8 @@ struct scanning {
     struct bl_memory_budget memory;
     struct bl_forms forms;
     struct bl_scan_progress *progress;
-    atomic_llong parts;         /* thousandths of files: workers add them, as files may take long */
+    struct bl_weights weights;  /* of the files */
+    atomic_llong weight;        /* finished: workers add it, as files may take long */
     struct bl_meter_item *item; /* [workers] */
     atomic_int opened;          /* workers */
     int64_t files;              /* progress->files when it last grew, */
@@ -122,7 +124,7 @@ static const char *scan_find_holdup(struct scanning *s)
 static void scan_tick(void *context)
 {
     struct scanning *s = context;
-    s->progress->parts = atomic_load_explicit(&s->parts, memory_order_relaxed);
+    s->progress->parts = bl_weights_parts(&s->weights, atomic_load_explicit(&s->weight, memory_order_relaxed));
     s->progress->file = scan_find_holdup(s);
     if (s->scan->tick)
         s->scan->tick(s->scan->sink, s->progress);
@@ -177,12 +179,12 @@ static int scan_work(void *context, void *worker, void *batch_, struct bl_error 
     struct scanning *s = context;
     struct worker *w = worker;
     struct bl_batch *batch = batch_;
-    struct bl_meter meter = {.sum = &s->parts, .item = w->item};
+    struct bl_meter meter = {.sum = &s->weight, .item = w->item};
     if (s->scan->workers <= 1) {
         meter.tick = scan_tick;
         meter.sink = s;
     }
-    bl_batch_count(batch, s->scan, &w->env, w->counter, &meter);
+    bl_batch_count(batch, s->scan, &w->env, w->counter, &meter, &s->weights);
     batch->needed = s->is_limited ? 0 : w->reservation.needed;
     bl_reservation_release(&w->reservation);
     return BL_OK;
@@ -250,6 +252,8 @@ static int scan_consume(void *context, void *batch_, struct bl_error *e)
     }
     if (!code && batch->code)
         code = bl_error_set(e, batch->code, "%s", batch->error.text);
+    if (!code && s->scan->work && batch->slowest)
+        code = bl_work_note_file(s->scan->work, batch->slowest, batch->slowest_seconds, e);
     bl_batch_free(batch);
     return code;
 }
@@ -303,14 +307,16 @@ static int scan_write_header(struct scanning *s, struct bl_error *e)
 
 static int scan_run(struct scanning *s, struct bl_error *e)
 {
-    static const struct bl_stages stages = {.produce = scan_produce,
-                                            .open = worker_open,
-                                            .close = worker_close,
-                                            .work = scan_work,
-                                            .consume = scan_consume,
-                                            .discard = scan_discard,
-                                            .tick = scan_tick};
     const struct bl_scan *scan = s->scan;
+    const struct bl_stages stages = {.produce = scan_produce,
+                                     .open = worker_open,
+                                     .close = worker_close,
+                                     .work = scan_work,
+                                     .consume = scan_consume,
+                                     .discard = scan_discard,
+                                     .tick = scan_tick,
+                                     .work_times = scan->work};
+    struct bl_processor_time before = bl_isolation_processor_time(scan->env->isolation);
     *s->progress = (struct bl_scan_progress){0};
     s->chunks = (struct bl_chunks){.files = scan->files,
                                    .base = scan->base,
@@ -326,11 +332,17 @@ static int scan_run(struct scanning *s, struct bl_error *e)
     int code = s->item ? scan_make_rules(s, e) : bl_error_memory(e);
     if (code)
         goto out;
+    if (scan->tick)
+        bl_weights_init(&s->weights, scan->files, scan->kind, scan->base, scan->task, scan->tasks ? scan->tasks : 1);
     code = scan_write_header(s, e);
     if (!code)
         code = bl_pipeline_run(&stages, s, scan->workers, scan->workers * SLOTS_PER_WORKER, scan->env->cancel, e);
 out:
     s->progress->file = NULL;
+    if (scan->work) {
+        bl_work_add_decoders(scan->work, &before, bl_isolation_processor_time(scan->env->isolation));
+        scan->work->reserved += s->memory.waited;
+    }
     free(s->item);
     bl_memory_budget_free(&s->memory);
     bl_chunks_close(&s->chunks);

@@ -3,6 +3,7 @@
 #define BL_SCAN_H
 
 #include "base/output.h"
+#include "base/work.h"
 #include "kind/kind.h"
 #include "scan/attributes.h"
 #include "scan/exclusion.h"
@@ -26,6 +27,7 @@ struct bl_scan {
     bl_scan_fault *fault;
     void (*tick)(void *sink, const struct bl_scan_progress *progress); /* or NULL */
     void *sink;                                                        /* of fault and tick */
+    struct bl_work *work;                                              /* where the time goes is added here; or NULL */
 };
 
 /* Writes the table, header line first. out NULL: the table exists already, and only what counting keeps in the spool is

@@ -13,6 +13,7 @@
 #include "store/row_reader.h"
 
 #define SPLIT "split" /* the column */
+#define TICK_ROWS 64  /* between two looks at the clock, where a row takes no time */
 
 /* Marks are enum bl_left_out, or from here on the number of a condition, then that of a dataset. */
 #define MARK_CONDITION BL_LEFT_OUT_OPTIONS
@@ -252,6 +253,8 @@ static int choosing_choose_rows(struct choosing *c, struct bl_error *e)
     int code = BL_OK;
     for (size_t i = 0; i < s->count && !code; i++) {
         bool is_usable = c->table->length[i] > 0;
+        if (s->tick && (s->options->dedup || i % TICK_ROWS == 0))
+            s->tick(s->sink, (int64_t)i, (int64_t)s->count);
         if (!is_usable && !s->options->extend.count)
             continue;
         code = s->cancel && bl_cancelled(s->cancel) ? BL_ECANCEL : bl_row_reader_read(c->table, i, &c->text, e);

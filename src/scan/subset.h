@@ -27,6 +27,8 @@ struct bl_subset {
     const char *base;               /* directory that the table's relative paths count from, or NULL */
     const struct bl_kind *kind;     /* of the rows, for their totals; or NULL */
     const struct bl_cancel *cancel; /* or NULL */
+    void (*tick)(void *sink, int64_t row, int64_t rows); /* before a row is looked at, of all with --dedup; or NULL */
+    void *sink;
 
     struct bl_left_out_counts left_out; /* rows that these options leave out */
     struct bl_buffer

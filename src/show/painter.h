@@ -24,7 +24,7 @@ struct bl_painter_method {
     int (*put)(struct bl_painter *p, int64_t at, const uint8_t *data, int64_t steps, struct bl_error *e);
     /* The piece ends before this step. */
     void (*end_piece)(struct bl_painter *p, int64_t end);
-    /* Forgets what was drawn in columns first to end - 1. */
+    /* Forgets the piece that ended, which is in columns first to end - 1. */
     void (*erase)(struct bl_painter *p, int first, int end);
     /* Draws, and sets the note. */
     int (*finish)(struct bl_painter *p, struct bl_error *e);

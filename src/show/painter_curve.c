@@ -7,7 +7,7 @@
 #include "show/style.h"
 
 struct curve {
-    float *low, *high; /* [columns]; NaN: no value */
+    double *low, *high; /* [columns]; NaN: no value */
 };
 
 static int curve_begin(struct bl_painter *p, struct bl_error *e)
@@ -39,11 +39,11 @@ static int curve_put(struct bl_painter *p, int64_t at, const uint8_t *data, int6
     (void)e;
     for (int64_t i = 0; i < steps * parts; i++, data += size) {
         int first, end;
-        float value = (float)bl_painter_mean(p, data, size);
+        double value = bl_painter_mean(p, data, size);
         bl_painter_cover(p, at * parts + i, parts, &first, &end);
         for (int x = first; x < end; x++) {
-            c->low[x] = fminf(c->low[x], value); /* the number, if the other is none */
-            c->high[x] = fmaxf(c->high[x], value);
+            c->low[x] = fmin(c->low[x], value); /* the number, if the other is none */
+            c->high[x] = fmax(c->high[x], value);
         }
     }
     return BL_OK;
@@ -54,23 +54,24 @@ static int curve_finish(struct bl_painter *p, struct bl_error *e)
     const struct curve *c = p->state;
     const bool is_sound = p->lane->is_sound;
     const int height = p->lane->canvas.height;
-    float low = INFINITY, high = -INFINITY;
+    double low = INFINITY, high = -INFINITY;
     (void)e;
     for (int x = 0; x < p->columns; x++) {
-        low = fminf(low, c->low[x]);
-        high = fmaxf(high, c->high[x]);
+        low = fmin(low, c->low[x]);
+        high = fmax(high, c->high[x]);
     }
     bl_painter_note(p, low, high);
     if (is_sound) { /* silence is in the middle */
-        high = fmaxf(fabsf(low), fabsf(high));
+        high = fmax(fabs(low), fabs(high));
         low = -high;
     }
-    const double scale = high > low ? (height - 1) / ((double)high - (double)low) : 0;
+    const double scale = high > low ? (height - 1) / (high - low) : 0;
+    const bool is_flat = !isnormal(scale); /* or the range is beyond doubles */
     for (int x = 0; x < p->columns; x++) {
         if (isnan(c->low[x]))
             continue;
-        int top = scale > 0 ? (int)lround(((double)high - (double)c->high[x]) * scale) : height / 2;
-        int bottom = scale > 0 ? (int)lround(((double)high - (double)c->low[x]) * scale) : height / 2;
+        int top = is_flat ? height / 2 : (int)lround((high - c->high[x]) * scale);
+        int bottom = is_flat ? height / 2 : (int)lround((high - c->low[x]) * scale);
         bl_canvas_fill(&p->lane->canvas, (struct bl_area){x, top, 1, bottom - top + 1}, BL_COLOUR_BLUE);
     }
     return BL_OK;

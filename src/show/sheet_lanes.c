@@ -18,8 +18,14 @@ int bl_sheet_begin_piece(const struct bl_sheet *sheet, const struct bl_sheet_pie
 {
     const struct bl_step_range range = {
         .first = piece->source_start, .end = piece->source_start + (piece->end - piece->start), .is_given = true};
+    const struct bl_dataset *checked = sequence->checked;
+    const int64_t checked_block = sequence->checked_block;
     int code = bl_stored_sequence_begin(sequence, sheet->view, piece->row, field, &range, e);
-    return code == BL_EUSAGE ? (e->code = BL_EDATA) : code; /* the plan has steps that are not there */
+    if (code)
+        return code == BL_EUSAGE ? (e->code = BL_EDATA) : code; /* the plan has steps that are not there */
+    sequence->checked = checked;
+    sequence->checked_block = checked_block;
+    return BL_OK;
 }
 
 bool bl_sheet_note_damage(struct bl_sheet *sheet, int code, struct bl_error *e)
@@ -34,25 +40,30 @@ bool bl_sheet_note_damage(struct bl_sheet *sheet, int code, struct bl_error *e)
 
 /* --- pictures --------------------------------------------------------------------------------------------------- */
 
+/* The step that stands for a cell. */
+static int64_t cell_middle(const struct bl_sheet *s, int64_t cell)
+{
+    int64_t first = cell * s->cell_steps, end = first + s->cell_steps < s->steps ? first + s->cell_steps : s->steps;
+    return first + (end - first - 1) / 2;
+}
+
 /* Draws the cells whose middle is in the piece. */
 static int pictures_draw_piece(struct bl_sheet *s, struct bl_lane *lane, const struct bl_sheet_piece *piece,
-                               uint8_t *step, struct bl_error *e)
+                               struct bl_stored_sequence *stored, uint8_t *step, struct bl_error *e)
 {
     const struct bl_field *field = bl_sheet_field(s, lane);
     const int64_t cells = (s->steps - 1) / s->cell_steps + 1;
     const int gap = s->cell_width >= GAP_FROM;
-    struct bl_stored_sequence stored;
     int64_t steps;
-    int code = bl_sheet_begin_piece(s, piece, lane->field, &stored, e);
+    int code = bl_sheet_begin_piece(s, piece, lane->field, stored, e);
     for (int64_t cell = piece->start / s->cell_steps; !code && cell < cells; cell++) {
-        int64_t first = cell * s->cell_steps, end = first + s->cell_steps < s->steps ? first + s->cell_steps : s->steps;
-        int64_t middle = first + (end - first - 1) / 2;
+        int64_t middle = cell_middle(s, cell);
         if (middle < piece->start)
             continue;
         if (middle >= piece->end)
             break;
-        stored.next = piece->source_start + (middle - piece->start);
-        code = bl_cancelled(s->subject.cancel) ? BL_ECANCEL : bl_stored_sequence_read(&stored, 1, step, &steps, e);
+        stored->next = piece->source_start + (middle - piece->start);
+        code = bl_cancelled(s->subject.cancel) ? BL_ECANCEL : bl_stored_sequence_read(stored, 1, step, &steps, e);
         if (!code)
             bl_canvas_draw(&lane->canvas,
                            (struct bl_area){(int)cell * s->cell_width, 0, s->cell_width - gap, lane->canvas.height},
@@ -61,16 +72,33 @@ static int pictures_draw_piece(struct bl_sheet *s, struct bl_lane *lane, const s
     return code;
 }
 
+/* Takes back what was drawn before the damage was found. */
+static void pictures_erase_piece(struct bl_sheet *s, struct bl_lane *lane, const struct bl_sheet_piece *piece)
+{
+    const int64_t cells = (s->steps - 1) / s->cell_steps + 1;
+    for (int64_t cell = piece->start / s->cell_steps; cell < cells && cell_middle(s, cell) < piece->end; cell++) {
+        if (cell_middle(s, cell) >= piece->start)
+            bl_canvas_fill(&lane->canvas,
+                           (struct bl_area){(int)cell * s->cell_width, 0, s->cell_width, lane->canvas.height},
+                           BL_COLOUR_PAPER);
+    }
+}
+
 static int lane_draw_pictures(struct bl_sheet *s, struct bl_lane *lane, struct bl_error *e)
 {
+    struct bl_stored_sequence stored = {0};
     uint8_t *step = malloc(bl_field_step_bytes(bl_sheet_field(s, lane)));
     int code = step ? BL_OK : bl_error_memory(e);
     for (size_t i = 0; i < s->pieces && !code; i++) {
         if (s->piece[i].failed)
             continue;
-        code = pictures_draw_piece(s, lane, &s->piece[i], step, e);
+        code = pictures_draw_piece(s, lane, &s->piece[i], &stored, step, e);
         lane->damaged[i] = bl_sheet_note_damage(s, code, e);
-        code = lane->damaged[i] ? BL_OK : code;
+        if (!lane->damaged[i])
+            continue;
+        code = BL_OK;
+        stored = (struct bl_stored_sequence){0};
+        pictures_erase_piece(s, lane, &s->piece[i]);
     }
     free(step);
     return code;
@@ -78,15 +106,14 @@ static int lane_draw_pictures(struct bl_sheet *s, struct bl_lane *lane, struct b
 
 /* --- other forms ------------------------------------------------------------------------------------------------ */
 
-static int painter_put_piece(struct bl_painter *p, const struct bl_sheet_piece *piece, uint8_t *data, int64_t most,
-                             struct bl_error *e)
+static int painter_put_piece(struct bl_painter *p, const struct bl_sheet_piece *piece,
+                             struct bl_stored_sequence *stored, uint8_t *data, int64_t most, struct bl_error *e)
 {
-    struct bl_stored_sequence stored;
     int64_t at = piece->start, steps = 1;
-    int code = bl_sheet_begin_piece(p->sheet, piece, p->lane->field, &stored, e);
+    int code = bl_sheet_begin_piece(p->sheet, piece, p->lane->field, stored, e);
     while (!code && steps) {
         code = bl_cancelled(p->sheet->subject.cancel) ? BL_ECANCEL
-                                                      : bl_stored_sequence_read(&stored, most, data, &steps, e);
+                                                      : bl_stored_sequence_read(stored, most, data, &steps, e);
         if (!code && steps)
             code = p->method->put(p, at, data, steps, e);
         at += steps;
@@ -94,24 +121,37 @@ static int painter_put_piece(struct bl_painter *p, const struct bl_sheet_piece *
     return code;
 }
 
+/* Takes back what was put of a piece before its damage was found. */
+static void painter_take_back(struct bl_painter *p, const struct bl_sheet_piece *piece, int64_t strange)
+{
+    int first, end, next;
+    bl_painter_cover(p, piece->start, 1, &first, &next);
+    bl_painter_cover(p, piece->end - 1, 1, &next, &end);
+    p->method->erase(p, first, end);
+    p->strange = strange;
+}
+
 static int painter_put_all(struct bl_painter *p, struct bl_sheet *s, struct bl_error *e)
 {
     const size_t step = bl_field_step_bytes(p->field);
     const int64_t most = step < CHUNK ? (int64_t)(CHUNK / step) : 1;
+    struct bl_stored_sequence stored = {0};
     uint8_t *data = malloc((size_t)most * step);
     int code = data ? BL_OK : bl_error_memory(e);
     for (size_t i = 0; i < s->pieces && !code; i++) {
         const struct bl_sheet_piece *piece = &s->piece[i];
+        const int64_t strange = p->strange;
         if (piece->failed)
             continue;
-        code = painter_put_piece(p, piece, data, most, e);
+        code = painter_put_piece(p, piece, &stored, data, most, e);
         if (p->method->end_piece)
             p->method->end_piece(p, piece->end);
         p->lane->damaged[i] = bl_sheet_note_damage(s, code, e);
         if (!p->lane->damaged[i])
             continue;
         code = BL_OK;
-        p->method->erase(p, bl_sheet_pixel(s, piece->start), bl_sheet_pixel(s, piece->end));
+        stored = (struct bl_stored_sequence){0};
+        painter_take_back(p, piece, strange);
     }
     free(data);
     return code;

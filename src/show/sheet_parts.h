@@ -17,7 +17,9 @@ int bl_sheet_draw_lanes(struct bl_sheet *sheet, struct bl_error *e);
 /* Reads the fields of tokens. BL_EUSAGE: the tokenizer or the mask does not suit them. */
 int bl_sheet_read_texts(struct bl_sheet *sheet, struct bl_error *e);
 
-/* Begins to read the steps of a piece that has not failed. BL_EDATA: they are not stored. */
+/* Begins to read the steps of a piece that has not failed. *sequence: of the piece before, which was not damaged, of
+ * the same field, so that the block that both are in is compared with its checksum only once; or {0}. BL_EDATA: they
+ * are not stored. */
 int bl_sheet_begin_piece(const struct bl_sheet *sheet, const struct bl_sheet_piece *piece, int field,
                          struct bl_stored_sequence *sequence, struct bl_error *e);
 

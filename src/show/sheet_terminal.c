@@ -65,6 +65,15 @@ static size_t ascii_mask(char *text, size_t size)
     return to;
 }
 
+/* Appends a name, or words with one, as the terminal can show it. */
+static void name_put(struct writer *w, const char *name)
+{
+    const size_t from = w->out->size;
+    bl_text_append_masked(w->out, name);
+    if (!w->terminal->has_utf8 && !w->out->failed && w->out->size > from)
+        w->out->size = from + ascii_mask(w->out->data + from, w->out->size - from);
+}
+
 /* --- lanes ------------------------------------------------------------------------------------------------------ */
 
 static bl_colour lane_pixel(const struct bl_lane *lane, int x, int y)
@@ -138,7 +147,7 @@ static void lane_put(struct writer *w, const struct bl_lane *lane, int line)
 {
     char strange[BL_PLURAL_SIZE];
     if (line == 0) {
-        bl_text_append_masked(w->out, bl_sheet_field(w->sheet, lane)->name);
+        name_put(w, bl_sheet_field(w->sheet, lane)->name);
         bl_buffer_printf(w->out, "%s%s", *lane->note ? ": " : "", lane->note);
         if (lane->strange)
             bl_buffer_printf(w->out, ", %s not finite", bl_text_plural(strange, lane->strange, "value"));
@@ -256,7 +265,7 @@ static void texts_put(struct writer *w, const struct bl_passages *p)
         bl_buffer_byte(w->out, '\n');
         colour_set(w, true, bl_style_colour(i));
         colour_set(w, false, BL_COLOUR_PAPER);
-        bl_text_append_masked(w->out, label.data ? label.data : "");
+        name_put(w, label.data ? label.data : "");
         colour_end(w);
         bl_buffer_printf(w->out, ", from step %" PRId64 "%s\n", s->piece[i].start,
                          s->piece[i].failed ? ": failed while packing"
@@ -282,7 +291,7 @@ static void pieces_put(struct writer *w)
             is_damaged |= s->lane[l].damaged[i];
         bl_sheet_append_label(s, p, &label);
         bl_buffer_printf(w->out, "%10" PRId64 " %10" PRId64 "  ", p->start, p->end - p->start);
-        bl_text_append_masked(w->out, label.data ? label.data : "");
+        name_put(w, label.data ? label.data : "");
         if (s->subject.block >= 0 && p->end - p->start < p->length)
             bl_buffer_printf(w->out, " from its step %" PRId64, p->source_start);
         bl_buffer_printf(w->out, "%s\n", p->failed ? " (failed while packing)" : is_damaged ? " (damaged)" : "");
@@ -299,7 +308,7 @@ int bl_sheet_append_terminal(const struct bl_sheet *s, const struct bl_terminal 
     bl_sheet_append_title(s, &words);
     bl_buffer_text(&words, ": ");
     bl_sheet_append_summary(s, &words);
-    bl_text_append_masked(out, words.data ? words.data : "");
+    name_put(&w, words.data ? words.data : "");
     bl_buffer_byte(out, '\n');
     axis_put(&w);
     for (int i = 0; i < s->texts; i++)

@@ -19,6 +19,7 @@ struct reading {
     int mask;               /* the field; -1: none */
     bool is_labels;         /* the mask has labels: -100 is off */
     uint8_t *ids, *shading; /* [CHUNK] steps of each field */
+    struct bl_stored_sequence stored_ids, stored_mask;
 };
 
 /* Finds the field that shades: the one that was named, or one of a name that says so. */
@@ -62,19 +63,19 @@ static int reading_put(struct reading *r, int64_t steps, struct bl_error *e)
 
 static int reading_add_piece(struct reading *r, const struct bl_sheet_piece *piece, struct bl_error *e)
 {
-    struct bl_stored_sequence ids, mask = {0};
     int64_t steps = 1, shades;
-    int code = bl_sheet_begin_piece(r->sheet, piece, r->passages->field, &ids, e);
+    int code = bl_sheet_begin_piece(r->sheet, piece, r->passages->field, &r->stored_ids, e);
     if (!code && r->mask >= 0)
-        code = bl_sheet_begin_piece(r->sheet, piece, r->mask, &mask, e);
+        code = bl_sheet_begin_piece(r->sheet, piece, r->mask, &r->stored_mask, e);
     if (r->detokenizer)
         bl_detokenizer_restart(r->detokenizer);
     while (!code && steps) {
-        code = bl_cancelled(r->sheet->subject.cancel) ? BL_ECANCEL
-                                                      : bl_stored_sequence_read(&ids, CHUNK, r->ids, &steps, e);
+        code = bl_cancelled(r->sheet->subject.cancel)
+                   ? BL_ECANCEL
+                   : bl_stored_sequence_read(&r->stored_ids, CHUNK, r->ids, &steps, e);
         /* Both fields are stored in the same parts. */
         if (!code && steps && r->mask >= 0)
-            code = bl_stored_sequence_read(&mask, steps, r->shading, &shades, e);
+            code = bl_stored_sequence_read(&r->stored_mask, steps, r->shading, &shades, e);
         if (!code)
             code = reading_put(r, steps, e);
     }
@@ -92,6 +93,7 @@ static int reading_add_all(struct reading *r, struct bl_error *e)
         r->passages->damaged[i] = bl_sheet_note_damage(s, code, e);
         if (r->passages->damaged[i]) {
             bl_passages_drop(r->passages);
+            r->stored_ids = r->stored_mask = (struct bl_stored_sequence){0};
             code = BL_OK;
         } else if (!code) {
             code = bl_passages_end(r->passages, i, e);

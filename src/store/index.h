@@ -55,6 +55,9 @@ int bl_index_add_checksums(struct bl_index_writer *writer, const uint64_t *check
 int bl_index_finish(struct bl_index_writer *writer, struct bl_error *e);
 void bl_index_abort(struct bl_index_writer *writer);
 
+/* The size of the file that this makes of a plan with that digest. */
+int bl_index_bytes(const struct bl_plan *plan, const char *digest, int fields, int64_t *bytes, struct bl_error *e);
+
 /* An index opened for reading. */
 struct bl_index {
     int fd;

@@ -148,13 +148,13 @@ void bl_index_digest_lengths(const int64_t *length, size_t count, char digest[BL
 /* --- files ------------------------------------------------------------------------------------------------------ */
 
 /* For a plan alone: table is the digest of the lengths, plan_info JSON. For a dataset's index both are NULL. */
-static int index_write_header(struct bl_output *out, const struct bl_plan *plan, const struct lengths *lengths,
-                              int fields, const char *table, const char *plan_info, struct bl_error *e)
+/* Makes the header, and the places of the tables. */
+static int index_make_header(const struct bl_plan *plan, const char *digest, int fields, const char *table,
+                             const char *plan_info, struct bl_tensor tensor[BL_INDEX_TABLES], struct bl_buffer *header,
+                             struct bl_error *e)
 {
-    struct bl_tensor tensor[BL_INDEX_TABLES];
     const struct bl_tensor *order[BL_INDEX_TABLES];
-    char version[16], T[24], align[24], digest[BL_DIGEST_SIZE];
-    struct bl_buffer header = {0};
+    char version[16], T[24], align[24];
     int code = bl_index_place(tensor, (int64_t)plan->blocks, (int64_t)plan->pieces, fields, e),
         skip = bl_index_first_table(fields);
     for (int t = 0; t < BL_INDEX_TABLES; t++)
@@ -162,9 +162,6 @@ static int index_write_header(struct bl_output *out, const struct bl_plan *plan,
     snprintf(version, sizeof version, "%d", BL_FORMAT_VERSION);
     snprintf(T, sizeof T, "%" PRId64, plan->T);
     snprintf(align, sizeof align, "%" PRId64, plan->align ? plan->align : 1);
-    if (code)
-        goto out;
-    code = plan_digest(plan, lengths, digest, e);
     const struct bl_metadata with[] = {{"T", T},
                                        {"align", align},
                                        {"bload_format", version},
@@ -173,13 +170,33 @@ static int index_write_header(struct bl_output *out, const struct bl_plan *plan,
                                        {"words", plan_info}};
     const struct bl_metadata without[] = {{"T", T}, {"bload_format", version}, {"plan_digest", digest}};
     if (code)
-        goto out;
-    code =
-        bl_safetensors_header(order + skip, BL_INDEX_TABLES - skip, table ? with : without, table ? 6 : 3, &header, e);
-    if (code)
-        goto out;
-    code = bl_output_write(out, header.data, header.size, e);
-out:
+        return code;
+    return bl_safetensors_header(order + skip, BL_INDEX_TABLES - skip, table ? with : without, table ? 6 : 3, header,
+                                 e);
+}
+
+static int index_write_header(struct bl_output *out, const struct bl_plan *plan, const struct lengths *lengths,
+                              int fields, const char *table, const char *plan_info, struct bl_error *e)
+{
+    struct bl_tensor tensor[BL_INDEX_TABLES];
+    char digest[BL_DIGEST_SIZE];
+    struct bl_buffer header = {0};
+    int code = plan_digest(plan, lengths, digest, e);
+    if (!code)
+        code = index_make_header(plan, digest, fields, table, plan_info, tensor, &header, e);
+    if (!code)
+        code = bl_output_write(out, header.data, header.size, e);
+    bl_buffer_free(&header);
+    return code;
+}
+
+int bl_index_bytes(const struct bl_plan *plan, const char *digest, int fields, int64_t *bytes, struct bl_error *e)
+{
+    struct bl_tensor tensor[BL_INDEX_TABLES];
+    struct bl_buffer header = {0};
+    int code = index_make_header(plan, digest, fields, NULL, NULL, tensor, &header, e);
+    if (!code)
+        *bytes = (int64_t)header.size + tensor[BL_INDEX_TABLES - 1].end;
     bl_buffer_free(&header);
     return code;
 }

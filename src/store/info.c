@@ -177,7 +177,7 @@ static void info_add_company(const struct bl_epochs_company *company, json_t **o
     bl_jansson_set(object, "met_again_each_pair", any ? json_boolean(company->each_pair) : json_null());
 }
 
-int bl_info_json(const struct bl_info *info, struct bl_buffer *out, struct bl_error *e)
+int bl_info_json(const struct bl_info *info, struct json_t *run, struct bl_buffer *out, struct bl_error *e)
 {
     json_t *object = bl_manifest_to_json(&info->manifest);
     bl_jansson_set(&object, "checksum", json_string(info->manifest.digest));
@@ -190,5 +190,7 @@ int bl_info_json(const struct bl_info *info, struct bl_buffer *out, struct bl_er
     bl_jansson_set(&object, "lengths", info_histogram_json(info));
     bl_jansson_set(&object, "fault_count", json_integer(info->fault_count));
     bl_jansson_set(&object, "faults", info_faults_json(info));
+    if (run)
+        bl_jansson_set(&object, "run", run);
     return bl_jansson_append(object, out, e);
 }

@@ -38,7 +38,9 @@ struct bl_info {
 int bl_info_read(struct bl_info *info, const char *dir, struct bl_error *e);
 void bl_info_free(struct bl_info *info);
 
-/* Appends it as JSON: the manifest, and the members above by their names. */
-int bl_info_json(const struct bl_info *info, struct bl_buffer *out, struct bl_error *e);
+/* Appends it as JSON: the manifest, and the members above by their names. run: a last member of that name, which it
+ * frees; or NULL. */
+struct json_t;
+int bl_info_json(const struct bl_info *info, struct json_t *run, struct bl_buffer *out, struct bl_error *e);
 
 #endif

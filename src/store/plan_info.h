@@ -25,6 +25,7 @@ struct bl_plan_info {
     int64_t lower_bound;      /* blocks; gap and optimal follow from it */
     int64_t world_size, batch_size;
     int64_t batches_per_rank;
+    int64_t bytes;                  /* of the fields' arrays; in JSON if they are known, and not 0 */
     double seconds;                 /* to make the plan; in JSON if it was measured */
     struct bl_plan_balance balance; /* in JSON if it is measured */
     struct bl_company company;      /* beside another plan; in JSON if it is measured */
@@ -55,6 +56,16 @@ int bl_plan_info_read(struct bl_plan_info *plan_info, const char *path, struct b
 /* Appends {"rows": [...]}: the output of `compare --json`. */
 int bl_plan_info_format_rows(const struct bl_plan_info *plan_info, int count, struct bl_buffer *out,
                              struct bl_error *e);
+
+/* Plans of the same sequences with one T. */
+struct bl_plan_info_set {
+    int64_t T;
+    const struct bl_plan_info *row;
+    int rows;
+};
+
+/* Appends {"sets": [{"T": 1024, "rows": [...]}, ...]}: the same for several T. */
+int bl_plan_info_format_sets(const struct bl_plan_info_set *set, int count, struct bl_buffer *out, struct bl_error *e);
 
 /* Whether it is of a store. */
 bool bl_plan_info_is_store(const struct bl_plan_info *plan_info);

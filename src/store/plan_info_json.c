@@ -109,6 +109,8 @@ void bl_plan_info_to_json(const struct bl_plan_info *w, json_t **object)
     bl_jansson_set(object, "world_size", json_integer(w->world_size));
     bl_jansson_set(object, "batch_size", json_integer(w->batch_size));
     bl_jansson_set(object, "batches_per_rank", json_integer(w->batches_per_rank));
+    if (w->bytes > 0)
+        bl_jansson_set(object, "bytes", json_integer(w->bytes));
     if (w->seconds > 0)
         bl_jansson_set(object, "seconds", json_real(w->seconds));
     plan_info_add_balance(&w->balance, object);
@@ -220,14 +222,33 @@ out:
     return code;
 }
 
-int bl_plan_info_format_rows(const struct bl_plan_info *plan_info, int count, struct bl_buffer *out, struct bl_error *e)
+static json_t *plan_info_rows_json(const struct bl_plan_info *plan_info, int count)
 {
-    json_t *rows = json_array(), *object = json_object();
+    json_t *rows = json_array();
     for (int i = 0; i < count; i++) {
         json_t *row = json_object();
         bl_plan_info_to_json(&plan_info[i], &row);
         bl_jansson_push(&rows, row);
     }
-    bl_jansson_set(&object, "rows", rows);
+    return rows;
+}
+
+int bl_plan_info_format_rows(const struct bl_plan_info *plan_info, int count, struct bl_buffer *out, struct bl_error *e)
+{
+    json_t *object = json_object();
+    bl_jansson_set(&object, "rows", plan_info_rows_json(plan_info, count));
+    return bl_jansson_append(object, out, e);
+}
+
+int bl_plan_info_format_sets(const struct bl_plan_info_set *set, int count, struct bl_buffer *out, struct bl_error *e)
+{
+    json_t *sets = json_array(), *object = json_object();
+    for (int i = 0; i < count; i++) {
+        json_t *one = json_object();
+        bl_jansson_set(&one, "T", json_integer(set[i].T));
+        bl_jansson_set(&one, "rows", plan_info_rows_json(set[i].row, set[i].rows));
+        bl_jansson_push(&sets, one);
+    }
+    bl_jansson_set(&object, "sets", sets);
     return bl_jansson_append(object, out, e);
 }

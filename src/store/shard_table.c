@@ -19,14 +19,37 @@ int bl_shard_table_open(struct bl_output *out, const char *dir, struct bl_error 
     return code ? code : bl_output_write(out, HEADER "\n", sizeof HEADER, e);
 }
 
+#define LINE_MAX_SIZE (BL_SHARD_NAME_MAX + 96)
+
+static int shard_table_line(const struct bl_format *format, const struct bl_shard_record *record,
+                            char line[LINE_MAX_SIZE])
+{
+    char name[BL_SHARD_NAME_MAX];
+    return snprintf(line, LINE_MAX_SIZE, "%s\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%016" PRIx64 "\n",
+                    bl_format_shard_name(format, record->shard, name), record->first_block, record->blocks,
+                    record->bytes, record->checksum);
+}
+
 int bl_shard_table_add(struct bl_output *out, const struct bl_format *format, const struct bl_shard_record *record,
                        struct bl_error *e)
 {
-    char line[BL_SHARD_NAME_MAX + 96], name[BL_SHARD_NAME_MAX];
-    int size = snprintf(line, sizeof line, "%s\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%016" PRIx64 "\n",
-                        bl_format_shard_name(format, record->shard, name), record->first_block, record->blocks,
-                        record->bytes, record->checksum);
+    char line[LINE_MAX_SIZE];
+    int size = shard_table_line(format, record, line);
     return bl_output_write(out, line, (size_t)size, e);
+}
+
+int64_t bl_shard_table_bytes(const struct bl_format *format, int64_t shard_bytes)
+{
+    char line[LINE_MAX_SIZE];
+    int64_t bytes = (int64_t)sizeof HEADER;
+    for (int64_t i = 0; i < bl_format_shards(format); i++) {
+        const struct bl_shard_record record = {.shard = i,
+                                               .first_block = bl_format_first_block(format, i),
+                                               .blocks = bl_format_blocks_of(format, i),
+                                               .bytes = shard_bytes};
+        bytes += shard_table_line(format, &record, line);
+    }
+    return bytes;
 }
 
 /* The beginning of a row, "name<tab>first<tab>blocks<tab>", follows from the format. */

@@ -16,6 +16,9 @@ int bl_shard_table_open(struct bl_output *out, const char *dir, struct bl_error 
 int bl_shard_table_add(struct bl_output *out, const struct bl_format *format, const struct bl_shard_record *record,
                        struct bl_error *e);
 
+/* The size of the file where every shard has about shard_bytes. */
+int64_t bl_shard_table_bytes(const struct bl_format *format, int64_t shard_bytes);
+
 struct bl_shard_row {
     char file[BL_SHARD_NAME_MAX];
     int64_t first_block, blocks, bytes;

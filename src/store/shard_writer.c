@@ -376,6 +376,20 @@ int bl_shard_writer_put_blocks(struct bl_shard_writer *shard, const struct bl_bl
     return BL_OK;
 }
 
+int64_t bl_shard_writer_block_bytes(struct bl_shard_writer *shard, const struct bl_block *block)
+{
+    const struct bl_format *format = shard->format;
+    int64_t bytes = 0, row = block->index - shard->layout.first_block;
+    for (int f = 0; f < format->fields.count; f++) {
+        size_t frames = bl_frames_of(bl_format_block_bytes(format, f), bl_format_frame_size(format));
+        if (shard->offsets[f])
+            bytes += shard_offsets(shard, f, row)[format->T];
+        for (size_t i = 0; i < frames && format->compressed; i++)
+            bytes += bl_shard_contents_frames(shard, f, row)[i].size;
+    }
+    return bytes;
+}
+
 /* --- finishing -------------------------------------------------------------------------------------------------- */
 
 void bl_shard_writer_expect(struct bl_shard_writer *shard, int64_t bytes, uint64_t checksum)

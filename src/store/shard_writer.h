@@ -50,6 +50,9 @@ int bl_shard_writer_put_files(struct bl_shard_writer *shard, const struct bl_blo
 int bl_shard_writer_put_blocks(struct bl_shard_writer *shard, const struct bl_block *block, int blocks,
                                struct bl_compressor *compressor, struct bl_error *e);
 
+/* Bytes of the JPEG files and the compressed fields of a block that was put. */
+int64_t bl_shard_writer_block_bytes(struct bl_shard_writer *shard, const struct bl_block *block);
+
 /* Writes the tables and the rest, syncs, writes the record, and publishes the file. All blocks have been put, and their
  * writes are visible to this thread. user_data: text for the record (failures, say), which bl_shard_find returns; or
  * NULL. *record (not NULL) is filled; free it. */

@@ -218,6 +218,32 @@ test_compare_as_json_has_the_words_of_the_report() {
     is "$rows" "$(sed 1d "$OUT" | wc -l)"
 }
 
+# Each T has the rows that it has alone, but for the seconds; bytes are those of all blocks.
+test_compare_several_T() {
+    seq 1 50 >lengths
+    for T in 60 50 200; do
+        expect 0 bload compare -T $T --lengths lengths --json --step-bytes 10
+        sed '/"seconds"/d; s/^ *//' "$OUT" | sed -n '/"strategy"/,/"met_again_random"/p' >>alone
+        awk -F '[:,]' '/"T"/ { T = $2 } /"blocks"/ { blocks = $2 } /"bytes"/ { if ($2 != T * blocks * 10) exit 1; n++ } END { exit !n }' "$OUT"
+        expect 0 bload compare -T $T --lengths lengths
+        cut -c -154 "$OUT" >>texts
+    done
+    expect 0 bload compare -T 60,longest,200 --lengths lengths --json --step-bytes 10
+    sed '/"seconds"/d; s/^ *//' "$OUT" | sed -n '/"strategy"/,/"met_again_random"/p' | diff alone -
+    is '60 50 200' "$(sed -n 's/^      "T": \(.*\),/\1/p' "$OUT" | xargs)"
+    expect 0 bload compare -T 60,longest,200 --lengths lengths
+    grep -v '^T = \|^$' "$OUT" | cut -c -154 | diff texts -
+    is 'T = 60 T = 50 T = 200' "$(grep '^T = ' "$OUT" | xargs)"
+    expect 0 bload compare -T 50,60 --lengths lengths --step-bytes 4K
+    is 2 "$(grep -c ' bytes$' "$OUT")"
+    out_has ' 5.1 MiB'
+    for wrong in '60,' ,60 60,x '60 70' 60,0; do expect 2 bload compare -T "$wrong" --lengths lengths; done
+    expect 1 bload compare -T 60,40 --lengths lengths
+    err_has 'T = 40'
+    expect 2 bload compare -T 60 --lengths lengths --step-bytes 0
+    expect 2 bload plan -T 60,50 --lengths lengths -o p.tsv
+}
+
 # Prints the share of the pairs in the blocks of the first plan that share a block in the second, counted one by one.
 meetings() {
     awk -F '\t' 'FNR == 1 || $2 < 0 { next }

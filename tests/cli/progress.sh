@@ -68,6 +68,25 @@ test_json_lines_are_strict_and_grow() {
     grep -q '^{"stage": "plan", "done": 3, "total": 3, "unit": "plans", .*"seconds_left": 0.0' said || fail "$(cat said)"
 }
 
+# A plan that takes some seconds shows that it goes on; one that is made at once has no progress.
+test_a_long_plan_shows_how_long_it_takes() {
+    python3 -c '
+import random
+random.seed(1)
+for i in range(300000): print(random.randint(1000, 60000))' >lengths
+    bload plan -q -T 100000 --lengths lengths -o plan.tsv --progress json 2>said
+    check_json said plan
+    [ "$(grep -c '"done": 0, "total": null, "unit": "plans"' said)" -ge 1 ] || fail "$(cat said)"
+    bload plan -q -T 100000 --lengths lengths -o plan.tsv --progress bar 2>said
+    grep -q $'\r\e\\[Kplan for [0-9]* s' said || fail "$(cat -v said)"
+    bload plan -q -T 100000 --lengths lengths -o p.tsv --epochs 3 --progress json 2>said
+    check_json said plan
+    grep -q '"done": 3, "total": 3, "unit": "plans".*"seconds_left": 0.0' said || fail "$(cat said)"
+    head -n 9 lengths >few
+    expect 0 bload plan -q -T 100000 --lengths few -o plan.tsv --progress json
+    err_is </dev/null
+}
+
 test_forms_are_named() {
     expect 2 bload scan --progress xml .
     err_has 'auto'

@@ -165,3 +165,37 @@ test_where_it_goes() {
     expect 1 sh -c '"$BLOAD" report d >/dev/full'
     err_has 'No space left on device'
 }
+
+# What each rank gets, by the plan table of the same blocks: rank r has every second block, in steps of two blocks.
+test_each_rank_has_a_row() {
+    lines_packed 64 d
+    expect 0 bload report d -o page.html
+    bload plan -q -T 64 --oversize split --world-size 2 --seed 3 d/sequences.tsv -o plan.tsv
+    python3 - page.html plan.tsv <<'END'
+import csv, html, re, sys
+page = open(sys.argv[1], encoding="utf-8").read()
+table = re.search(r"Ranks by step of training.*?</table>(.*?)</p>", page, re.S)
+rows = [[html.unescape(re.sub("<.*?>", "", c)) for c in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)]
+        for row in re.findall(r"<tr>(.*?)</tr>", table.group(0), re.S)]
+rows = [row for row in rows if row and row[0].isdigit()]
+blocks = {}
+for row in csv.DictReader(open(sys.argv[2]), delimiter="\t"):
+    blocks.setdefault(int(row["block"]), []).append(int(row["length"]))
+order = [blocks[b] for b in sorted(blocks)]
+assert len(rows) == 2 and len(order) % 2 == 0, (rows, len(order))
+costs = [[sum(n * n for n in b) for b in order[r::2]] for r in (0, 1)]
+mean = sum(map(sum, costs)) / len(order)
+for r in (0, 1):
+    mine = order[r::2]
+    def text(values):
+        return f"{min(values):,} – {sum(values) / len(values):.1f} – {max(values):,}"
+    expected = [str(r), text([len(b) for b in mine]), text([sum(b) for b in mine]),
+                f"{sum(costs[r]) / len(mine) / mean:.3f}", f"{max(costs[r]) / mean:.3f}"]
+    assert rows[r] == expected, (rows[r], expected)
+lost = sum(max(a, b) for a, b in zip(*costs)) / sum((a + b) / 2 for a, b in zip(*costs)) - 1
+assert f"costs {100 * lost:.2f} % more" in table.group(1), (table.group(1), lost)
+END
+    expect 0 bload pack -q lines.txt --tokenizer bytes --documents line -T 64 -o one
+    expect 0 bload report one -o page.html
+    ! grep -q 'Ranks by step' page.html || fail 'ranks where there is one'
+}

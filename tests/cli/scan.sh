@@ -456,3 +456,54 @@ test_shared_media_counts() {
           compared++ }
         END { if (!compared) { print "nothing compared"; bad = 1 } exit bad }' "$OUT" "$media/MANIFEST.tsv"
 }
+
+test_the_summary_as_json() {
+    mkdir v
+    cp "$(fixture h264-30.mp4)" "$(fixture mpeg4-40.avi)" v
+    : >v/empty.mp4
+    for i in 1 2 3 4; do echo no >v/bad$i.mp4; done
+    expect 3 bload scan v --exclude mpeg4-40.avi -o t.tsv --json
+    err_has 'bload: next: bload plan -T N t.tsv'
+    python3 - "$OUT" v <<'END'
+import json, os, sys
+made = json.load(open(sys.argv[1]))
+assert list(made) == ("table kind files bytes sequences steps longest hours skipped empty failed damaged dropped "
+                      "fault_count reasons run").split(), list(made)
+assert made["table"] == "t.tsv" and made["kind"] == "video" and made["hours"] is None, made
+assert made["files"] == 7 and made["sequences"] == 1 and made["steps"] == made["longest"] == 30, made
+assert made["skipped"] == made["fault_count"] == 5 and made["dropped"] == 1, made
+assert not made["empty"] and not made["failed"] and not made["damaged"], made
+rows = [(r["status"], r["rows"], len(r["first"])) for r in made["reasons"]]
+assert sorted(rows) == [("dropped", 1, 1), ("skipped", 1, 1), ("skipped", 4, 3)], rows
+assert made["reasons"][0]["reason"].startswith("not a media file"), made
+assert made["run"]["seconds"]["scanning"] > 0 and not made["run"]["seconds"]["writing"], made
+total = sum(os.path.getsize(os.path.join(sys.argv[2], n)) for n in os.listdir(sys.argv[2]))
+assert made["bytes"] == total, (made, total)
+END
+    # Documents of one file are one file; those of a subset are counted, and the others as dropped.
+    seq 20 | sed 's/.*/{"text": "number &"}/' >a.jsonl
+    expect 0 bload scan -q a.jsonl --tokenizer bytes --first 3 -o a.tsv --json --skipped-ok
+    err_is </dev/null
+    python3 -c '
+import json, sys
+made = json.load(open(sys.argv[1]))
+assert made["files"] == 1 and made["sequences"] == 3 and made["dropped"] == 17 and made["longest"] == 8, made
+assert made["reasons"][0]["rows"] == 17 and made["reasons"][0]["status"] == "dropped", made
+' "$OUT"
+}
+
+test_json_needs_a_table_in_a_file() {
+    cp "$(fixture h264-1.mp4)" x.mp4
+    for flags in '' '-o -'; do
+        # shellcheck disable=SC2086 # words
+        expect 2 bload scan x.mp4 --json $flags
+        err_is <<<'bload: scan: --json prints on standard output, where the table goes: name a file for that, -o FILE'
+        out_is </dev/null
+    done
+    mkfifo pipe
+    expect 2 bload scan x.mp4 --json -o pipe
+    err_is <<<'bload: scan: --json reads the table again: -o pipe is no regular file'
+    expect 2 bload scan x.mp4 --json --task 0/1 -o d
+    err_is <<<'bload: scan: --json sums up a whole table, which tasks do not make'
+    [ ! -e d ]
+}

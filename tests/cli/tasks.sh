@@ -167,7 +167,7 @@ test_failures_of_tasks_come_to_the_finish() {
     done
     is 1 $bad
     expect 3 bload finish many
-    err_has '1 input failed (20 steps are zeros): see sequences.tsv'
+    err_has '1 input failed (20 steps are zeros): see many/sequences.tsv'
     diff -r one many
     expect 3 bload finish many
     err_has 'already complete'

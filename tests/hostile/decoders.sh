@@ -197,7 +197,7 @@ test_crashes_among_many_files() {
     awk -F '\t' -v OFS='\t' -v bad="^($bad)[.]wav$" '
         $1 ~ bad { $2 = 0; $6 = "skipped"; $7 = "the decoder crashed (SIG" ($1 ~ /^10/ ? "ABRT" : "SEGV") ")"; $9 = "" } { print }' reference.tsv >expected.tsv
     for workers in 1 2 8; do
-        expect 3 hostile "$BLOAD" scan in -o out.tsv -j $workers
+        expect 3 hostile "$BLOAD" scan -q in -o out.tsv -j $workers
         is 18 "$(evidence 1)" # of each file once, and once more
         same expected.tsv out.tsv
         [ $workers != 1 ] || cp "$ERR" messages
@@ -239,10 +239,10 @@ test_crashes_among_many_folders() {
     cp -r in/100 in/250-sub
     echo text >in/150/1.png
     rm in/170/1.png
-    expect 3 "$BLOAD" scan --kind frames in/* -o reference.tsv --isolate off
+    expect 3 "$BLOAD" scan -q --kind frames in/* -o reference.tsv --isolate off
     cp "$ERR" messages
     for i in 1 2 8; do
-        expect 3 hostile "$BLOAD" scan --kind frames in/* -o out.tsv -j $i
+        expect 3 hostile "$BLOAD" scan -q --kind frames in/* -o out.tsv -j $i
         same reference.tsv out.tsv
         err_is <messages
     done

@@ -3,6 +3,7 @@
 
 #include <libavcodec/avcodec.h>
 
+#include "kind/media/compat.h"
 #include "kind/video/decode.h"
 #include "unit.h"
 
@@ -14,7 +15,7 @@ static double seconds_at(int64_t time, int64_t first, int64_t duration, int64_t 
     AVFrame *frame = av_frame_alloc();
     ck_assert_ptr_nonnull(frame);
     frame->best_effort_timestamp = first;
-    frame->pkt_duration = duration;
+    bl_compat_set_duration(frame, duration);
     bl_clock_note(&clock, frame, before);
     av_frame_free(&frame);
     return bl_clock_seconds(&clock, time);
@@ -54,7 +55,7 @@ START_TEST(ends_of_frames)
     ck_assert(d.codec && frame);
     for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
         frame->best_effort_timestamp = frames[i].start;
-        frame->pkt_duration = frames[i].duration;
+        bl_compat_set_duration(frame, frames[i].duration);
         ck_assert_int_eq(bl_decode_time_end(&d, frame), frames[i].end);
     }
     av_frame_free(&frame);

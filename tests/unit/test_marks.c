@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "kind/audio/marks.h"
+#include "kind/media/compat.h"
 #include "unit.h"
 
 /* Adds frames [first, behind); each sample is its number. */
@@ -17,7 +18,7 @@ static void add_frames(struct bl_marks *marks, int first, int behind, float wron
         frame->sample_rate = 100;
         frame->nb_samples = 10;
         frame->pts = 10 * f;
-        frame->pkt_pos = 1000 + f / 2; /* two packets of a page */
+        bl_compat_set_position(frame, 1000 + f / 2); /* two packets of a page */
         av_channel_layout_default(&frame->ch_layout, 1);
         frame->data[0] = (uint8_t *)samples;
         frame->extended_data = frame->data;

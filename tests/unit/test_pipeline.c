@@ -272,6 +272,117 @@ START_TEST(a_clock_that_is_set_back_is_not_waited_for)
 }
 END_TEST
 
+/* --- times ------------------------------------------------------------------------------------------------------ */
+
+enum { TIMED_JOBS = 40 };
+
+/* Jobs that take these milliseconds in each stage; the first one longer in work. */
+struct timed {
+    int first, work, write, consume;
+    int made, taken;
+    double held_by_first;
+    struct bl_work times;
+};
+
+static void rest(int milliseconds)
+{
+    struct timespec pause = {0, (long)milliseconds * 1000000};
+    if (milliseconds)
+        nanosleep(&pause, NULL);
+}
+
+static int first_job, other_job;
+
+static int timed_produce(void *context, void **job, struct bl_error *e)
+{
+    struct timed *t = context;
+    (void)e;
+    if (t->made < TIMED_JOBS)
+        *job = t->made++ ? &other_job : &first_job;
+    return BL_OK;
+}
+
+static int timed_work(void *context, void *worker, void *job, struct bl_error *e)
+{
+    struct timed *t = context;
+    (void)worker, (void)e;
+    rest(job == &first_job ? t->first : t->work);
+    return BL_OK;
+}
+
+static int timed_write(void *context, void *job, struct bl_error *e)
+{
+    (void)job, (void)e;
+    rest(((struct timed *)context)->write);
+    return BL_OK;
+}
+
+static int timed_consume(void *context, void *job, struct bl_error *e)
+{
+    struct timed *t = context;
+    (void)job, (void)e;
+    if (!t->taken++)
+        t->held_by_first = t->times.held;
+    rest(t->consume);
+    return BL_OK;
+}
+
+static void time_jobs(struct timed *t, int workers)
+{
+    const struct bl_stages stages = {.produce = timed_produce,
+                                     .work = timed_work,
+                                     .write = timed_write,
+                                     .writers = 1,
+                                     .consume = timed_consume,
+                                     .discard = discard_nothing,
+                                     .work_times = &t->times};
+    struct bl_cancel cancel = {0};
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_pipeline_run(&stages, t, workers, 2 * workers, &cancel, &e), 0);
+}
+
+/* The share of the time in which workers had nothing to do for that reason is between these. */
+static void check_lost(const struct timed *t, enum bl_wait wait, double least, double most)
+{
+    double share = t->times.lost[wait] / t->times.wall;
+    ck_assert_msg(share >= least && share <= most, "%.3f of the time is lost to %d, not %.3f to %.3f", share, wait,
+                  least, most);
+}
+
+START_TEST(workers_that_are_busy_lose_nothing)
+{
+    struct timed t = {.first = 10, .work = 10};
+    time_jobs(&t, 4);
+    ck_assert_double_gt(t.times.worked, 0.01 * TIMED_JOBS - 0.001);
+    for (int wait = 0; wait < BL_WAITS; wait++)
+        check_lost(&t, (enum bl_wait)wait, 0, 0.3);
+}
+END_TEST
+
+START_TEST(time_is_lost_to_one_long_job)
+{
+    struct timed t = {.first = 300, .work = 1};
+    time_jobs(&t, 4);
+    check_lost(&t, BL_WAIT_JOB, 0.7, 1);
+    ck_assert_double_gt(t.held_by_first, 0.2);
+    ck_assert_double_lt(t.times.lost[BL_WAIT_WRITE] + t.times.lost[BL_WAIT_ORDER], 0.3 * t.times.wall);
+}
+END_TEST
+
+START_TEST(time_is_lost_to_writers_and_to_the_thread_that_takes_results)
+{
+    for (int workers = 1; workers <= 4; workers += 3) {
+        struct timed writes = {.first = 1, .work = 1, .write = 8}, consumes = {.first = 1, .work = 1, .consume = 8};
+        time_jobs(&writes, workers);
+        check_lost(&writes, BL_WAIT_WRITE, 0.6, 1);
+        check_lost(&writes, BL_WAIT_JOB, 0, 0.1);
+        time_jobs(&consumes, workers);
+        check_lost(&consumes, BL_WAIT_ORDER, 0.6, 1);
+        check_lost(&consumes, BL_WAIT_WRITE, 0, 0.1);
+    }
+}
+END_TEST
+
 static void add(TCase *tests)
 {
     tcase_add_test(tests, results_come_in_order);
@@ -280,6 +391,9 @@ static void add(TCase *tests)
     tcase_add_test(tests, a_worker_that_cannot_open_ends_the_run);
     tcase_add_test(tests, a_signal_ends_the_run);
     tcase_add_test(tests, a_clock_that_is_set_back_is_not_waited_for);
+    tcase_add_test(tests, workers_that_are_busy_lose_nothing);
+    tcase_add_test(tests, time_is_lost_to_one_long_job);
+    tcase_add_test(tests, time_is_lost_to_writers_and_to_the_thread_that_takes_results);
 }
 
 int main(void)

@@ -1,7 +1,13 @@
 #include "base/process.h"
 
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/descriptors.h"
 #include "unit.h"
 
 static int run(const char *script, struct bl_buffer *out, int *status)
@@ -48,11 +54,53 @@ START_TEST(programs_are_found_in_path)
 }
 END_TEST
 
+START_TEST(signals_have_their_names)
+{
+    ck_assert_str_eq(bl_process_signal(SIGSEGV), "SIGSEGV");
+    ck_assert_str_eq(bl_process_signal(SIGSYS), "SIGSYS");
+    ck_assert_ptr_null(bl_process_signal(SIGCHLD));
+    ck_assert_ptr_null(bl_process_signal(0));
+    ck_assert_ptr_null(bl_process_signal(SIGRTMAX));
+}
+END_TEST
+
+static void close_in_child(void close_all(int first, int last), int lowest)
+{
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        close_all(lowest + 1, lowest + 2);
+        bool right = fcntl(lowest, F_GETFD) >= 0 && fcntl(lowest + 1, F_GETFD) < 0 && fcntl(lowest + 2, F_GETFD) < 0 &&
+                     fcntl(lowest + 3, F_GETFD) >= 0;
+        close_all(lowest + 2, lowest + 1); /* none */
+        close_all(lowest, INT_MAX);
+        right = right && fcntl(lowest, F_GETFD) < 0 && fcntl(lowest + 3, F_GETFD) < 0 && fcntl(2, F_GETFD) >= 0;
+        _exit(right ? 0 : 1);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+}
+
+START_TEST(descriptors_are_closed)
+{
+    int lowest = 500;
+    for (int fd = lowest; fd < lowest + 4; fd++)
+        ck_assert_int_eq(dup2(2, fd), fd);
+    close_in_child(bl_descriptors_close, lowest);
+    close_in_child(bl_descriptors_close_each, lowest);
+    for (int fd = lowest; fd < lowest + 4; fd++)
+        close(fd);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
     tcase_add_test(tests, what_it_says_and_how_it_ends);
     tcase_add_test(tests, more_than_a_pipe_holds);
     tcase_add_test(tests, programs_are_found_in_path);
+    tcase_add_test(tests, signals_have_their_names);
+    tcase_add_test(tests, descriptors_are_closed);
 }
 
 int main(void)

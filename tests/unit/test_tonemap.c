@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kind/media/compat.h"
 #include "kind/video/decode.h"
 #include "unit.h"
 
@@ -265,7 +266,7 @@ static void write_bright(const char *path, unsigned nits)
     ck_assert_ptr_nonnull(level);
     level->MaxCLL = nits;
     level->MaxFALL = 100;
-    ck_assert_int_ge(av_stream_add_side_data(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL, (uint8_t *)level, size), 0);
+    ck_assert_int_ge(bl_compat_add_side_data(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL, (uint8_t *)level, size), 0);
     ck_assert_int_ge(avio_open(&format->pb, path, AVIO_FLAG_WRITE), 0);
     ck_assert_int_ge(avformat_write_header(format, NULL), 0);
     ck_assert_int_ge(av_new_packet(packet, SIDE * SIDE * 3 / 2), 0);

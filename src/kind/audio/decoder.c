@@ -5,6 +5,8 @@
 
 #include "kind/audio/frame.h"
 #include "kind/audio/lanes.h"
+#include "kind/media/allowlist.h"
+#include "kind/media/compat.h"
 
 #define PASSED_MAX (1LL << 40) /* ticks: what comes later is no delay */
 #define SILENCE 4096           /* samples that are filled in at once */
@@ -63,6 +65,7 @@ static int decoder_open_codec(struct bl_audio_decoder *s, struct bl_error *e)
     if (code)
         return code;
     s->codec->thread_count = 1;
+    bl_compat_keep_positions(s->codec);
     if (s->extent.scale && !decoder_knows_delay(s))
         s->codec->flags2 |= AV_CODEC_FLAG2_SKIP_MANUAL;
     s->codec->pkt_timebase = stream->time_base; /* needed for libav to remove the encoder's delay */
@@ -108,6 +111,7 @@ static int decoder_send_packet(struct bl_audio_decoder *s, struct bl_error *e)
     s->draining = !got;
     s->packets += got;
     s->broken_off = s->broken_off || s->demux.end_error;
+    bl_compat_tell_position(s->packet);
     code = avcodec_send_packet(s->codec, got ? s->packet : NULL);
     av_packet_unref(s->packet);
     if (bl_demux_is_memory(code))
@@ -130,6 +134,8 @@ static int decoder_receive_frame(struct bl_audio_decoder *s, AVFrame *frame, boo
         code = avcodec_receive_frame(s->codec, frame);
         if (code == 0)
             bl_cancel_beat(s->demux.file.cancel);
+        if (code == 0 && bl_compat_is_lead_in(s->codec, frame))
+            continue;
         if (code == 0 && frame->nb_samples > 0 && !(frame->flags & AV_FRAME_FLAG_DISCARD)) {
             frame->sample_rate = s->codec->sample_rate; /* in frames of MPEG audio it is the previous frame's */
             *got = true;
@@ -417,7 +423,9 @@ int bl_audio_decoder_seek(struct bl_audio_decoder *s, int64_t sample, int64_t *a
 static bool decoder_seeks_bytes(const struct bl_audio_decoder *s)
 {
     const AVInputFormat *format = s->demux.format->iformat;
-    return strcmp(format->name, "mp3") == 0 || (format->raw_codec_id && !(format->flags & AVFMT_NO_BYTE_SEEK));
+    return strcmp(format->name, "mp3") == 0 ||
+           (bl_allowlist_has("aac,ac3,dts,dtshd,eac3,flac,gsm,loas,mlp,shn,tak,truehd", format->name) &&
+            !(format->flags & AVFMT_NO_BYTE_SEEK));
 }
 
 /* Sends the packet at that position; *found is false where none begins there. */
@@ -429,6 +437,7 @@ static int decoder_send_at(struct bl_audio_decoder *s, int64_t position, bool *f
         if (code)
             return code;
         *found = got && s->packet->pos == position;
+        bl_compat_tell_position(s->packet);
         if (*found && avcodec_send_packet(s->codec, s->packet) < 0)
             *found = false;
         bool passed = !got || s->packet->pos >= position;
@@ -444,9 +453,9 @@ static int decoder_await_frame(struct bl_audio_decoder *s, int64_t position, boo
     *found = false;
     while (!*found) {
         int code = decoder_fill_queue(s, e);
-        if (code || !s->queued || s->queue[0]->pkt_pos > position)
+        if (code || !s->queued || bl_compat_position(s->queue[0]) > position)
             return code;
-        *found = s->queue[0]->pkt_pos == position;
+        *found = bl_compat_position(s->queue[0]) == position;
         if (*found)
             break;
         AVFrame *first = s->queue[0];

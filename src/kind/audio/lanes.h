@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/shuffle.h"
+
 #define BL_LANES 4
 
 typedef float bl_lanes __attribute__((vector_size(4 * BL_LANES)));
@@ -34,10 +36,10 @@ static inline bl_lanes bl_lanes_max(bl_lanes a, bl_lanes b)
 /* The sums of the four floats in a, b, c and d, each added as (0 + 1) + (2 + 3). */
 static inline bl_lanes bl_lanes_sum_each(bl_lanes a, bl_lanes b, bl_lanes c, bl_lanes d)
 {
-    bl_lanes ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-    bl_lanes AB = __builtin_shufflevector(a, b, 2, 6, 3, 7), CD = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-    bl_lanes low = __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
-    bl_lanes high = __builtin_shufflevector(AB, CD, 0, 1, 4, 5) + __builtin_shufflevector(AB, CD, 2, 3, 6, 7);
+    bl_lanes ab = BL_SHUFFLE(a, b, 0, 4, 1, 5), cd = BL_SHUFFLE(c, d, 0, 4, 1, 5);
+    bl_lanes AB = BL_SHUFFLE(a, b, 2, 6, 3, 7), CD = BL_SHUFFLE(c, d, 2, 6, 3, 7);
+    bl_lanes low = BL_SHUFFLE(ab, cd, 0, 1, 4, 5) + BL_SHUFFLE(ab, cd, 2, 3, 6, 7);
+    bl_lanes high = BL_SHUFFLE(AB, CD, 0, 1, 4, 5) + BL_SHUFFLE(AB, CD, 2, 3, 6, 7);
     return low + high;
 }
 

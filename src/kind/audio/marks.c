@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "kind/content.h"
+#include "kind/media/compat.h"
 
 #define SPANS 2 /* between marks, in a second at most */
 
@@ -44,18 +45,19 @@ int bl_marks_add(struct bl_marks *m, const AVFrame *frame, struct bl_error *e)
 {
     if (!m->state && !(m->state = XXH3_createState()))
         return bl_error_memory(e);
+    int64_t position = bl_compat_position(frame);
     bool due = !m->count || m->end - m->mark[m->count - 1].sample >= frame->sample_rate / SPANS;
-    if (due && frame->pkt_pos >= 0 && (!m->count || frame->pkt_pos != m->position)) {
+    if (due && position >= 0 && (!m->count || position != m->position)) {
         bl_marks_end(m);
         if (BL_ARRAY_RESERVE(m->mark, m->capacity, m->count + 1, e))
             return BL_EFAIL;
-        m->mark[m->count++] = (struct bl_mark){.position = frame->pkt_pos, .time = frame->pts, .sample = m->end};
+        m->mark[m->count++] = (struct bl_mark){.position = position, .time = frame->pts, .sample = m->end};
         XXH3_64bits_reset(m->state);
     }
     if (m->count)
         marks_hash_frame(m->state, frame);
     m->end += frame->nb_samples;
-    m->position = frame->pkt_pos;
+    m->position = position;
     return BL_OK;
 }
 

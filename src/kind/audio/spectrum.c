@@ -89,8 +89,8 @@ static void spectrum_load_bins(const kiss_fft_cpx *at, bl_lanes *real, bl_lanes 
 {
     const float *values = (const float *)(const void *)at;
     bl_lanes a = bl_lanes_load(values), b = bl_lanes_load(values + BL_LANES);
-    *real = __builtin_shufflevector(a, b, 0, 2, 4, 6);
-    *imaginary = __builtin_shufflevector(a, b, 1, 3, 5, 7);
+    *real = BL_SHUFFLE(a, b, 0, 2, 4, 6);
+    *imaginary = BL_SHUFFLE(a, b, 1, 3, 5, 7);
 }
 
 /* From the FFT of pairs of samples, taken for complex numbers, to the power of that of the samples: its even part E and
@@ -102,8 +102,8 @@ static void spectrum_compute_power(struct bl_spectrum *s, int half, const kiss_f
         bl_lanes ar, ai, br, bi, cosine = bl_lanes_load(s->cosine + k), sine = bl_lanes_load(s->sine + k);
         spectrum_load_bins(bin + k, &ar, &ai);
         spectrum_load_bins(bin + half - k - (BL_LANES - 1), &br, &bi);
-        br = __builtin_shufflevector(br, br, 3, 2, 1, 0);
-        bi = __builtin_shufflevector(bi, bi, 3, 2, 1, 0);
+        br = BL_SHUFFLE(br, br, 3, 2, 1, 0);
+        bi = BL_SHUFFLE(bi, bi, 3, 2, 1, 0);
         bl_lanes odd_r = ai + bi, odd_i = br - ar;
         bl_lanes real = ar + br + (odd_r * cosine + odd_i * sine);
         bl_lanes imaginary = ai - bi + (odd_i * cosine - odd_r * sine);

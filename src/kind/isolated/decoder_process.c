@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/process.h"
+#include "base/processor_time.h"
 #include "kind/reservation.h"
 
 /* --- beginning and end -------------------------------------------------------------------------------------------- */
@@ -49,10 +51,21 @@ static int process_reap(struct bl_decoder_process *p, const struct bl_decoder_st
     return bl_fork_server_reap(start->server, pid, status, e);
 }
 
+static void process_count_time(const struct bl_decoder_process *p, struct bl_decoder_times *times)
+{
+    struct bl_processor_time t = bl_processor_time_of(p->pid);
+    atomic_fetch_add(&times->run, (long long)(t.run * 1e9));
+    atomic_fetch_add(&times->queued, (long long)(t.queued * 1e9));
+    if (t.is_partly)
+        atomic_store(&times->is_partly, true);
+}
+
 void bl_decoder_process_end(struct bl_decoder_process *p, const struct bl_decoder_start *start)
 {
     struct bl_error none = {0};
     int status;
+    if (p->pid && start->times)
+        process_count_time(p, start->times);
     if (p->pid)
         (void)process_reap(p, start, &status, &none); /* nobody waits for it any more */
 }
@@ -177,9 +190,9 @@ static int process_lose(struct bl_decoder_process *p, const struct bl_decoder_st
         return process_report_memory(p, call, loss, e);
     loss->lost = true;
     loss->killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-    const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
+    const char *name = WIFSIGNALED(status) ? bl_process_signal(WTERMSIG(status)) : NULL;
     if (name)
-        snprintf(loss->how, sizeof loss->how, "SIG%s", name);
+        snprintf(loss->how, sizeof loss->how, "%s", name);
     else if (WIFSIGNALED(status))
         snprintf(loss->how, sizeof loss->how, "signal %d", WTERMSIG(status));
     else

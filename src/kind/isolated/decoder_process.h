@@ -30,12 +30,19 @@ struct bl_decoder_files {
     int most;
 };
 
+/* Processor time of the processes that have ended, in nanoseconds. */
+struct bl_decoder_times {
+    atomic_llong run, queued;
+    atomic_bool is_partly; /* as in bl_processor_time */
+};
+
 /* How processes are started and watched. */
 struct bl_decoder_start {
     const struct bl_fork_server *server;
     struct bl_spawn spawn; /* but for fd */
     int64_t stall;         /* seconds of processor time without progress that are its end */
     struct bl_decoder_files *files;
+    struct bl_decoder_times *times; /* or NULL */
 };
 
 /* What a process is asked to do. */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -9,6 +10,8 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/descriptors.h"
 
 #define WAIT_MICROSECONDS 100000
 
@@ -125,9 +128,8 @@ static void server_detach(int socket)
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 0; fd <= 2 && null >= 0; fd++)
         (void)dup2(null, fd);
-    if (socket > 3)
-        (void)close_range(3, (unsigned)socket - 1, 0);
-    (void)close_range((unsigned)socket + 1, ~0U, 0);
+    bl_descriptors_close(3, socket - 1);
+    bl_descriptors_close(socket + 1, INT_MAX);
 }
 
 int bl_fork_server_start(struct bl_fork_server *server, bl_fork_main *main, const void *context, struct bl_error *e)

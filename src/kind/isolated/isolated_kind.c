@@ -41,7 +41,8 @@ static struct bl_decoder_start client_start(const struct client *c)
                                                       [BL_DECODER_SIMD] = c->env->simd,
                                                       [BL_DECODER_MEMORY] = c->env->decoder_memory},
                                      .stall = c->isolation->options.stall,
-                                     .files = &c->env->isolation->files};
+                                     .files = &c->env->isolation->files,
+                                     .times = &c->env->isolation->times};
 }
 
 static void client_free(struct client *c)

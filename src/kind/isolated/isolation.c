@@ -73,6 +73,15 @@ int bl_isolation_start(struct bl_isolation *isolation, struct bl_error *e)
     return code;
 }
 
+struct bl_processor_time bl_isolation_processor_time(const struct bl_isolation *isolation)
+{
+    if (!isolation)
+        return (struct bl_processor_time){0};
+    return (struct bl_processor_time){.run = (double)atomic_load(&isolation->times.run) * 1e-9,
+                                      .queued = (double)atomic_load(&isolation->times.queued) * 1e-9,
+                                      .is_partly = atomic_load(&isolation->times.is_partly)};
+}
+
 void bl_isolation_stop(struct bl_isolation *isolation)
 {
     for (int p = 0; p < isolation->parts; p++)

@@ -11,6 +11,7 @@
 #ifndef BL_ISOLATION_H
 #define BL_ISOLATION_H
 
+#include "base/processor_time.h"
 #include "kind/isolated/decoder_process.h"
 
 enum bl_isolate { BL_ISOLATE_AUTO, BL_ISOLATE_ON, BL_ISOLATE_OFF };
@@ -41,6 +42,7 @@ struct bl_isolation {
     struct bl_decoder_context context;
     struct bl_fork_server server;
     struct bl_decoder_files files;
+    struct bl_decoder_times times;
 };
 
 /* Call it for all kinds of a run, before any is added: a GPU's driver has threads, and a process with threads must not
@@ -61,6 +63,10 @@ const char *bl_isolation_warning(const struct bl_isolation *isolation);
 /* Starts the fork server, if anything is isolated: before the first thread, once all kinds are added, and before they
  * count or read. */
 int bl_isolation_start(struct bl_isolation *isolation, struct bl_error *e);
+
+/* Processor time of the processes that have ended so far: those of counters and readers end with these. isolation may
+ * be NULL. */
+struct bl_processor_time bl_isolation_processor_time(const struct bl_isolation *isolation);
 
 /* Ends all processes; nobody counts or reads any more. */
 void bl_isolation_stop(struct bl_isolation *isolation);

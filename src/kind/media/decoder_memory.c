@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
+#include "kind/media/compat.h"
 
 #define ALIGNED 64                  /* pixels: decoders make pictures larger by up to this, to the right and below */
 #define OURS 2                      /* pictures that we hold: the current and the previous one */
@@ -61,14 +62,14 @@ static enum AVPixelFormat format_by_depth(int chroma, int depth)
 static enum AVPixelFormat format_of_h264(int profile)
 {
     switch (profile & 0xff) {
-    case FF_PROFILE_H264_BASELINE:
-    case FF_PROFILE_H264_MAIN:
-    case FF_PROFILE_H264_EXTENDED:
-    case FF_PROFILE_H264_HIGH:
+    case BL_COMPAT_H264(BASELINE):
+    case BL_COMPAT_H264(MAIN):
+    case BL_COMPAT_H264(EXTENDED):
+    case BL_COMPAT_H264(HIGH):
         return AV_PIX_FMT_YUV420P;
-    case FF_PROFILE_H264_HIGH_10:
+    case BL_COMPAT_H264(HIGH_10):
         return AV_PIX_FMT_YUV420P16;
-    case FF_PROFILE_H264_HIGH_422:
+    case BL_COMPAT_H264(HIGH_422):
         return AV_PIX_FMT_YUV422P16;
     default:
         return AV_PIX_FMT_YUV444P16;

@@ -3,6 +3,7 @@
 #include <libavutil/avutil.h>
 #include <libavutil/common.h>
 
+#include "kind/media/compat.h"
 #include "kind/video/decode.h"
 
 void bl_clock_note(struct bl_clock *clock, const AVFrame *frame, int64_t before)
@@ -11,7 +12,7 @@ void bl_clock_note(struct bl_clock *clock, const AVFrame *frame, int64_t before)
     if (clock->origin != AV_NOPTS_VALUE || time == AV_NOPTS_VALUE)
         return;
     int64_t past; /* a damaged file may claim any time */
-    if (__builtin_mul_overflow(before, FFMAX(frame->pkt_duration, 0), &past) ||
+    if (__builtin_mul_overflow(before, FFMAX(bl_compat_duration(frame), 0), &past) ||
         __builtin_sub_overflow(time, past, &clock->origin))
         clock->origin = time;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/shuffle.h"
 #include "kind/video/channels.h"
 
 #define GROUP 32                                     /* pixels converted at a time */
@@ -138,12 +139,12 @@ static INLINE void group_weave(uint8_t in[3][GROUP], int at, uint8_t *rgb)
     memcpy(&r, in[0] + at, sizeof(r));
     memcpy(&g, in[1] + at, sizeof(g));
     memcpy(&b, in[2] + at, sizeof(b));
-    rg[0] = __builtin_shufflevector(r, g, 0, 16, 0, 1, 17, 0, 2, 18, 0, 3, 19, 0, 4, 20, 0, 5);
-    rg[1] = __builtin_shufflevector(r, g, 21, 0, 6, 22, 0, 7, 23, 0, 8, 24, 0, 9, 25, 0, 10, 26);
-    rg[2] = __builtin_shufflevector(r, g, 0, 11, 27, 0, 12, 28, 0, 13, 29, 0, 14, 30, 0, 15, 31, 0);
-    out[0] = __builtin_shufflevector(rg[0], b, 0, 1, 16, 3, 4, 17, 6, 7, 18, 9, 10, 19, 12, 13, 20, 15);
-    out[1] = __builtin_shufflevector(rg[1], b, 0, 21, 2, 3, 22, 5, 6, 23, 8, 9, 24, 11, 12, 25, 14, 15);
-    out[2] = __builtin_shufflevector(rg[2], b, 26, 1, 2, 27, 4, 5, 28, 7, 8, 29, 10, 11, 30, 13, 14, 31);
+    rg[0] = BL_SHUFFLE(r, g, 0, 16, 0, 1, 17, 0, 2, 18, 0, 3, 19, 0, 4, 20, 0, 5);
+    rg[1] = BL_SHUFFLE(r, g, 21, 0, 6, 22, 0, 7, 23, 0, 8, 24, 0, 9, 25, 0, 10, 26);
+    rg[2] = BL_SHUFFLE(r, g, 0, 11, 27, 0, 12, 28, 0, 13, 29, 0, 14, 30, 0, 15, 31, 0);
+    out[0] = BL_SHUFFLE(rg[0], b, 0, 1, 16, 3, 4, 17, 6, 7, 18, 9, 10, 19, 12, 13, 20, 15);
+    out[1] = BL_SHUFFLE(rg[1], b, 0, 21, 2, 3, 22, 5, 6, 23, 8, 9, 24, 11, 12, 25, 14, 15);
+    out[2] = BL_SHUFFLE(rg[2], b, 26, 1, 2, 27, 4, 5, 28, 7, 8, 29, 10, 11, 30, 13, 14, 31);
     memcpy(rgb, out, sizeof(out));
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "kind/media/compat.h"
 #include "kind/media/demux_seek.h"
 #include "kind/video/entry.h"
 #include "kind/video/geometry.h"
@@ -261,7 +262,7 @@ static int frame_add_light(const struct bl_decode *d, AVFrame *frame, struct bl_
                  {AV_PKT_DATA_MASTERING_DISPLAY_METADATA, AV_FRAME_DATA_MASTERING_DISPLAY_METADATA}};
     for (int i = 0; i < 2 && frame->color_trc == AVCOL_TRC_SMPTE2084; i++) {
         size_t size = 0;
-        const uint8_t *data = av_stream_get_side_data(d->demux.stream, kinds[i].of_stream, &size);
+        const uint8_t *data = bl_compat_side_data(d->demux.stream, kinds[i].of_stream, &size);
         if (!data || av_frame_get_side_data(frame, kinds[i].of_frame))
             continue;
         AVFrameSideData *side = av_frame_new_side_data(frame, kinds[i].of_frame, size);
@@ -283,6 +284,8 @@ int bl_decode_next(struct bl_decode *d, AVFrame *frame, bool *got, struct bl_err
             return code;
         if (received == 0)
             bl_cancel_beat(d->demux.file.cancel);
+        if (received == 0 && d->session)
+            bl_session_guess_time(d->session, frame);
         *got = received == 0 && !(frame->flags & AV_FRAME_FLAG_DISCARD);
         if (*got)
             break;
@@ -300,7 +303,7 @@ int bl_decode_next(struct bl_decode *d, AVFrame *frame, bool *got, struct bl_err
     if (frame->best_effort_timestamp == AV_NOPTS_VALUE)
         frame->best_effort_timestamp = d->time_end;
     d->time_end = bl_decode_time_end(d, frame);
-    d->unusual = d->unusual || frame->interlaced_frame || bl_decode_is_damaged(frame);
+    d->unusual = d->unusual || bl_compat_is_interlaced(frame) || bl_decode_is_damaged(frame);
     /* FFmpeg crops surfaces only at the right and the bottom; their readers start at crop_left and crop_top. */
     if (frame->hw_frames_ctx) {
         frame->width -= (int)frame->crop_left;
@@ -321,7 +324,7 @@ int64_t bl_decode_time(const AVFrame *frame)
 
 int64_t bl_decode_time_end(const struct bl_decode *d, const AVFrame *frame)
 {
-    int64_t start = bl_decode_time(frame), duration = frame->pkt_duration;
+    int64_t start = bl_decode_time(frame), duration = bl_compat_duration(frame);
     if (duration <= 0 && d->codec->framerate.num > 0 && d->codec->framerate.den > 0)
         duration = av_rescale_q(1, av_inv_q(d->codec->framerate), d->demux.stream->time_base);
     if (start == AV_NOPTS_VALUE || duration > INT64_MAX - FFMAX(start, 0))

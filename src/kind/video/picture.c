@@ -3,6 +3,8 @@
 #include <libavcodec/avcodec.h>
 #include <libavutil/pixdesc.h>
 
+#include "kind/media/compat.h"
+
 struct bl_convert_options bl_picture_options(const struct bl_video_config *config, enum bl_simd simd)
 {
     return (struct bl_convert_options){.simd = simd,
@@ -32,7 +34,7 @@ static int picture_make_geometry(const struct bl_video_config *config, int width
 static const int32_t *stream_matrix(const AVStream *stream)
 {
     size_t size = 0;
-    const uint8_t *data = av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
+    const uint8_t *data = bl_compat_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
     return data && size >= 9 * sizeof(int32_t) ? (const int32_t *)(const void *)data : NULL;
 }
 

@@ -10,6 +10,8 @@
 #include <libavutil/mem.h>
 #include <string.h>
 
+#include "base/shuffle.h"
+
 #define GROUP 16 /* words that are processed at a time */
 #define AHEAD 4  /* lines to prefetch, which is up to 10 % faster: the near caches have lost what the decoder wrote */
 #define INLINE inline __attribute__((always_inline))
@@ -154,8 +156,8 @@ static INLINE void eight_upsample(const uint16_t *restrict in, int phase, uint16
     }
     memcpy(&a, even, sizeof(a));
     memcpy(&b, odd, sizeof(b));
-    low = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-    high = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+    low = BL_SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+    high = BL_SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
     memcpy(out, &low, sizeof(low));
     memcpy(out + 8, &high, sizeof(high));
 }

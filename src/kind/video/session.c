@@ -72,13 +72,32 @@ void bl_session_ready(struct bl_session *s, AVRational time_base, AVRational rat
     AVCodecContext *codec = s->codec;
     if (s->streams && !session_is_spliced(s))
         avcodec_flush_buffers(codec);
-    codec->pts_correction_num_faulty_pts = codec->pts_correction_num_faulty_dts = 0;
-    codec->pts_correction_last_pts = codec->pts_correction_last_dts = INT64_MIN;
+    s->times = (struct bl_session_times){.last_pts = INT64_MIN, .last_dts = INT64_MIN};
     codec->pkt_timebase = time_base;
     codec->framerate = s->streams ? s->rate : (AVRational){0, 1};
     s->container_rate = rate;
     s->resent = 0;
     s->started = false;
+}
+
+void bl_session_guess_time(struct bl_session *s, AVFrame *frame)
+{
+    struct bl_session_times *t = &s->times;
+    int64_t pts = frame->pts, dts = frame->pkt_dts;
+    if (dts != AV_NOPTS_VALUE) {
+        t->faulty_dts += dts <= t->last_dts;
+        t->last_dts = dts;
+    } else if (pts != AV_NOPTS_VALUE) {
+        t->last_dts = pts;
+    }
+    if (pts != AV_NOPTS_VALUE) {
+        t->faulty_pts += pts <= t->last_pts;
+        t->last_pts = pts;
+    } else if (dts != AV_NOPTS_VALUE) {
+        t->last_pts = dts;
+    }
+    bool by_pts = (t->faulty_pts <= t->faulty_dts || dts == AV_NOPTS_VALUE) && pts != AV_NOPTS_VALUE;
+    frame->best_effort_timestamp = by_pts ? pts : dts;
 }
 
 /* Whether the packet resets the decoder, and has no headers besides those of the container. */

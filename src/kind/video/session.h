@@ -23,6 +23,12 @@ struct bl_session_state {
     AVRational aspect;
 };
 
+/* Which of a stream's times were in order so far. */
+struct bl_session_times {
+    int64_t last_pts, last_dts;     /* INT64_MIN: none yet */
+    int64_t faulty_pts, faulty_dts; /* that were not later than the one before */
+};
+
 struct bl_session {
     AVCodecContext *codec;           /* its owner opens and closes it */
     AVCodecParameters *parameters;   /* of the stream that it was made for; owned */
@@ -31,6 +37,7 @@ struct bl_session {
     AVRational rate;                 /* frames per second by the stream's own header, or 0/1 */
     AVRational container_rate;       /* the same by the container */
     int streams;                     /* so far */
+    struct bl_session_times times;   /* of the current stream's frames */
     int resent;                      /* how often `opening` was sent again */
     bool started;                    /* a packet of the current stream was sent */
 
@@ -53,6 +60,10 @@ void bl_session_ready(struct bl_session *session, AVRational time_base, AVRation
  * all frames and call it with NULL again. clean: the decoder reported nothing unusual so far. Returns as
  * avcodec_send_packet. */
 int bl_session_send(struct bl_session *session, AVPacket *packet, bool clean, bool *ended);
+
+/* Sets the best effort timestamp of each frame in the order in which they come, as libavcodec does: its own knows the
+ * streams before, of which it cannot be told to forget. */
+void bl_session_guess_time(struct bl_session *session, AVFrame *frame);
 
 /* Ends a stream that was read as far as needed; returns whether another may follow. clean: as above. */
 bool bl_session_finish(struct bl_session *session, bool clean);

@@ -1,4 +1,4 @@
-#include "doctor/write_rate.h"
+#include "run/write_rate.h"
 
 #include <stdlib.h>
 #include <string.h>

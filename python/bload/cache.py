@@ -1,0 +1,223 @@
+"""A directory with pieces of far files, which all processes of a node share.
+
+    CACHE/pieces/3f/NAME          a piece, and at its end MAGIC, its size and its checksum (24 bytes)
+    CACHE/making/NAME.PID.N       a piece while it is written; its writer holds a lock on it
+    CACHE/locks/000 to 3ff        who fetches a piece locks the file that its name falls to
+    CACHE/total                   how many bytes there are, those of pieces being written included; locked to change it
+
+A piece gets its name when it is whole, never changes, and can be removed at any time: those who have it open go on reading it. Names begin
+with the checksum of the file that they are of, so that no piece is mistaken for one of another dataset. A process that is killed leaves a
+file without a lock, which is removed when room is made, and a total that is too high, which is counted anew then.
+"""
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import itertools
+import os
+import struct
+import zlib
+from typing import Dict, Iterator, List, Optional, Tuple
+
+from . import checksum
+from .errors import Error
+from .pieces import StoredPiece
+
+MAGIC = b"bloadpc1"
+FOOTER = struct.Struct("<8sQQ")
+LOCKS = 1024
+KNOWN = 1 << 16    # pieces that a process remembers to have checked
+SPARE = 0.95       # what is left of the limit when room was made
+
+
+class Cache:
+    """directory: made if missing. limit: the most bytes of pieces, or None. Any number of threads and processes can use it.
+
+    Error: the directory cannot be used.
+    """
+
+    def __init__(self, directory: str, limit: Optional[int]):
+        self.directory, self.limit = directory, limit
+        self.checked: Dict[str, int] = {}  # the inodes of pieces whose checksums were right
+        self.numbers = itertools.count()
+        try:
+            os.makedirs(os.path.join(directory, "pieces"), exist_ok=True)
+            os.makedirs(os.path.join(directory, "locks"), exist_ok=True)
+            os.makedirs(os.path.join(directory, "making"), exist_ok=True)
+            with self.locked("total"):
+                self.making()
+        except OSError as error:
+            raise Error(f"cannot be used as a cache: {error.strerror}", directory) from None
+
+    def path(self, key: str) -> str:
+        return os.path.join(self.directory, "pieces", key[:2], key)
+
+    def has(self, key: str) -> bool:
+        """Whether there is a piece of this name, checked or not."""
+        return os.path.exists(self.path(key))
+
+    def find(self, key: str) -> Optional[StoredPiece]:
+        """The piece of this name; None if it is not there. One that is damaged is removed. Marks it as just used."""
+        path = self.path(key)
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise Error(f"cannot be read: {error.strerror}", path) from error
+        status = os.fstat(descriptor)
+        piece = StoredPiece(path, descriptor, status.st_size - FOOTER.size)
+        with contextlib.suppress(OSError):
+            os.utime(descriptor)
+        if self.checked.get(key) != status.st_ino:
+            if not self.is_sound(piece):
+                self.remove(key)
+                return None
+            if len(self.checked) >= KNOWN:
+                self.checked.clear()
+            self.checked[key] = status.st_ino
+        return piece
+
+    @staticmethod
+    def is_sound(piece: StoredPiece) -> bool:
+        """Compares a piece with the checksum at its end."""
+        if piece.size < 0:
+            return False
+        data = os.pread(piece.descriptor, piece.size + FOOTER.size, 0)
+        if len(data) != piece.size + FOOTER.size:
+            return False
+        content = memoryview(data)[:piece.size]
+        return FOOTER.unpack_from(data, piece.size) == (MAGIC, piece.size, checksum.xxh3(content))
+
+    def remove(self, key: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.path(key))
+
+    # --- fetching ---------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def fetching(self, key: str, wait: bool = True) -> Iterator[bool]:
+        """While it lasts, nobody else fetches this piece. Without wait it gives False if somebody does."""
+        with self.locked(f"locks/{zlib.crc32(key.encode()) % LOCKS:03x}", wait) as descriptor:
+            yield descriptor >= 0
+
+    @contextlib.contextmanager
+    def locked(self, name: str, wait: bool = True) -> Iterator[int]:
+        """The descriptor of a file that is locked while it lasts. Without wait it may not be locked, but -1."""
+        path, descriptor = os.path.join(self.directory, name), -1
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            got = True
+        except OSError as error:
+            got = False
+            if wait or error.errno not in (errno.EAGAIN, errno.EACCES):
+                raise Error(f"cannot be locked: {error.strerror}", path) from error
+        try:
+            yield descriptor if got else -1
+        finally:
+            if got:
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # also for a child that was forked meanwhile
+            os.close(descriptor)
+
+    def keep(self, key: str, data: bytes) -> bool:
+        """Writes a piece. False: there is no room for it."""
+        whole = len(data) + FOOTER.size
+        path = self.path(key)
+        making = os.path.join(self.directory, "making", f"{key}.{os.getpid()}.{next(self.numbers)}")
+        descriptor = self.reserve(making, whole)
+        if descriptor is None:
+            return False
+        try:
+            with open(descriptor, "wb", buffering=0) as file:
+                for part in data, FOOTER.pack(MAGIC, len(data), checksum.xxh3(data)):
+                    view = memoryview(part)
+                    while view:
+                        view = view[file.write(view):]
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                os.rename(making, path)
+                self.checked[key] = os.fstat(file.fileno()).st_ino
+        except OSError:  # a full disk: the piece is used, but not kept
+            with contextlib.suppress(OSError):
+                os.unlink(making)
+            return False
+        return True
+
+    # --- the limit --------------------------------------------------------------------------------------------------
+
+    def reserve(self, making: str, size: int) -> Optional[int]:
+        """The descriptor of a new file, locked and as large as it will be; None: there is no room."""
+        if self.limit is not None and size > self.limit * SPARE:
+            return None
+        with self.locked("total") as total:
+            there = int.from_bytes(os.pread(total, 8, 0), "little")
+            if self.limit is not None and there + size > self.limit:
+                there = self.make_room(size)
+                if there + size > self.limit:
+                    return None
+            try:
+                descriptor = os.open(making, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            except OSError:
+                return None
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            try:
+                os.posix_fallocate(descriptor, 0, size)
+                os.pwrite(total, (there + size).to_bytes(8, "little"), 0)
+            except OSError:  # a full disk
+                os.close(descriptor)
+                os.unlink(making)
+                return None
+            return descriptor
+
+    def make_room(self, size: int) -> int:
+        """Removes what was not used for longest, until there is some more room than for size bytes. The bytes that are left."""
+        assert self.limit is not None
+        there = self.making()  # first: what gets its name meanwhile is counted twice, not left out
+        pieces = self.scan()
+        there += sum(size_there for _, size_there, _ in pieces)
+        least = max(0, min(int(self.limit * SPARE), self.limit - size))
+        for _, size_there, path in sorted(pieces):
+            if there <= least:
+                break
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+            there -= size_there
+        return there
+
+    def scan(self) -> List[Tuple[int, int, str]]:
+        """When each piece was last used, its bytes, and its path."""
+        found = []
+        root = os.path.join(self.directory, "pieces")
+        for folder in os.listdir(root):
+            with os.scandir(os.path.join(root, folder)) as entries:
+                for entry in entries:
+                    with contextlib.suppress(FileNotFoundError):
+                        status = entry.stat()
+                        found.append((status.st_mtime_ns, status.st_size, entry.path))
+        return found
+
+    def making(self) -> int:
+        """The bytes of pieces that are being written. What killed processes left is removed. The total must be locked."""
+        there = 0
+        folder = os.path.join(self.directory, "making")
+        for name in os.listdir(folder):
+            path = os.path.join(folder, name)
+            with contextlib.suppress(FileNotFoundError):
+                if is_being_written(path):
+                    there += os.stat(path).st_size
+                else:
+                    os.unlink(path)
+        return there
+
+
+def is_being_written(path: str) -> bool:
+    """Whether a process holds the lock of a file. FileNotFoundError: it has its final name by now."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

@@ -1,0 +1,369 @@
+"""Far shards: read as mapped files are, from pieces that were fetched and checked. Which bytes are a piece follows from the shard alone."""
+from __future__ import annotations
+
+import functools
+import struct
+from bisect import bisect_left, bisect_right
+from typing import Callable, Iterator, List, NamedTuple, Optional, Protocol, Sequence, Tuple
+
+import numpy as np
+
+from . import checksum
+from .encoding import JPEG
+from .errors import DamagedError
+from .manifest import Manifest
+from .mapping import WORTH_MAPPING, WORTH_VIEWING, Buffer, Bytes, MappedFile
+from .pieces import Piece, size_of
+from .regions import checksums, digest_of
+from .safetensors import HEADER_MAX, PREFIX, Header, bytes_of, read_header
+from .seekable import can_decompress, decompress_into, read_table, table_size
+from .storage import FileEntry
+
+# The first request for a shard has its header, and the tables, unless these are larger than expected.
+HEADER = 4 << 10
+TAIL = 64 << 10
+# Frames of compressed shards are never fetched in smaller pieces.
+LEAST_FRAMES = 64 << 10
+
+
+class Wrong(Exception):
+    """Bytes that came cannot be right."""
+
+
+class Part(NamedTuple):
+    """A piece of a file: what is fetched, checked and kept as one. key: its name in the cache. begin, end: which bytes of the file it has.
+
+    check: says what is wrong with the bytes, None: nothing. get: fetches them, where they are not simply those from begin to end.
+    """
+    key: str
+    begin: int
+    end: int
+    check: Callable[[Bytes], Optional[str]]
+    get: Optional[Callable[[], bytes]] = None
+
+
+class Fetcher(Protocol):
+    """What brings parts here; see remote.RemoteStorage."""
+
+    def piece(self, name: str, size: int, part: Part, more: Sequence[Part] = ()) -> Piece:
+        """A part of a file of size bytes. more: parts right behind it, to be fetched with it if it is not here."""
+        ...
+
+    def prepare(self, name: str, size: int, part: Part) -> None:
+        """Brings a part here that is needed soon."""
+        ...
+
+    def request(self, name: str, begin: int, end: int, size: int) -> bytes: ...
+
+    def locate(self, name: str) -> str: ...
+
+
+class FarFile(MappedFile):
+    """A shard that is fetched in parts. It consists of segments: each is a part, or belongs to the head, a part that is fetched first.
+
+    unit: the size that parts shall have, if they consist of smaller things.
+    """
+
+    far = True
+
+    def __init__(self, fetcher: Fetcher, name: str, entry: FileEntry, unit: int):
+        self.fetcher, self.name, self.size, self.unit = fetcher, name, entry.bytes, unit
+        self.path, self.checksum = fetcher.locate(name), entry.checksum
+        self.large, self.share, self.looked_at = True, 0, 0
+        self.last = -2  # the segment that was read last
+        # Segment k goes from begins[k] to begins[k + 1]. inside[k]: where in the head it begins; -1: it is a part of its own.
+        self.begins: List[int] = [0, self.size]
+        self.inside: List[int] = [0]
+
+    @property
+    def head(self) -> Part:
+        """The part without which the others are not known."""
+        raise NotImplementedError
+
+    def load_head(self) -> Bytes:
+        piece = self.fetcher.piece(self.name, self.size, self.head)
+        return piece.array(0, np.dtype(np.uint8), (piece.size,)).data
+
+    def __del__(self) -> None:
+        """Nothing is open here."""
+
+    def look(self, size: int) -> None:
+        """Nothing of it is mapped as a whole."""
+
+    def part(self, k: int) -> Part:
+        """Segment k as a part."""
+        begin, end = self.begins[k], self.begins[k + 1]
+        return Part(f"{self.checksum}-{begin:x}-{end:x}", begin, end, functools.partial(self.check, k))
+
+    def check(self, k: int, data: Bytes) -> Optional[str]:
+        """What is wrong with the bytes of segment k; None: nothing."""
+        raise NotImplementedError
+
+    def segment(self, k: int) -> Tuple[Piece, int]:
+        """The piece that has segment k, and where in it the segment begins."""
+        if self.inside[k] >= 0:
+            return self.fetcher.piece(self.name, self.size, self.head), self.inside[k]
+        more: List[Part] = []
+        if k == self.last + 1 and self.last >= 0:  # read in order: small ones that follow come with the same request
+            end = k + 1
+            while end < len(self.inside) and self.inside[end] < 0 and self.begins[end + 1] - self.begins[k] <= WORTH_MAPPING:
+                more.append(self.part(end))
+                end += 1
+        self.last = k
+        return self.fetcher.piece(self.name, self.size, self.part(k), more), 0
+
+    def pieces(self, offset: int, size: int) -> Iterator[Tuple[Piece, int, int]]:
+        """The pieces that have bytes from offset on: for each where in it to begin, and how many bytes."""
+        k = bisect_right(self.begins, offset) - 1
+        while size > 0:
+            piece, at = self.segment(k)
+            inside = offset - self.begins[k]
+            count = min(size, self.begins[k + 1] - offset)
+            yield piece, at + inside, count
+            offset, size, k = offset + count, size - count, k + 1
+
+    def prepare(self, offset: int, size: int) -> None:
+        if size > 0:
+            for k in range(bisect_right(self.begins, offset) - 1, bisect_right(self.begins, offset + size - 1)):
+                if self.inside[k] < 0:
+                    self.fetcher.prepare(self.name, self.size, self.part(k))
+
+    def fill(self, offset: int, out: Buffer) -> None:
+        if offset + len(out) > self.size:
+            raise DamagedError(f"it has {self.size} bytes, fewer than expected", self.path)
+        done = 0
+        for piece, at, count in self.pieces(offset, len(out)):
+            piece.fill(at, out[done:done + count])
+            done += count
+
+    def read(self, offset: int, size: int) -> Bytes:
+        out = np.empty(size, np.uint8)
+        self.fill(offset, out)
+        return out.data
+
+    def array(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
+        size = size_of(dtype, shape)
+        k = bisect_right(self.begins, offset) - 1
+        # Small arrays are copied, so that they keep no piece open.
+        if size >= WORTH_VIEWING and offset + size <= self.begins[k + 1]:
+            (piece, at, _), = self.pieces(offset, size)
+            return piece.array(at, dtype, shape)
+        array = self.copy(offset, dtype, shape)
+        array.flags.writeable = False
+        return array
+
+    view = array
+
+    def own(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
+        return self.copy(offset, dtype, shape)
+
+
+def groups(starts: np.ndarray, unit: int) -> np.ndarray:
+    """Where parts begin, of things of which thing r goes from starts[r] to starts[r + 1]: one a part, or as many as have unit bytes."""
+    begins = starts[:-1]
+    if unit > 0 and len(begins) > 0:
+        number = (begins - begins[0]) // unit
+        begins = begins[np.append(True, number[1:] != number[:-1])]
+    return np.unique(begins[begins < starts[-1]])
+
+
+class FarShard(FarFile):
+    """A plain shard. Its head is the header with all tables, which the shard's checksum covers; each other part is some blocks of a field,
+    which have checksums in the index. A small shard is all head.
+
+    block_checksum: of the shard's blocks, I64 [blocks, fields]. unit: as many blocks as have this size are a part, but at least one.
+    """
+
+    def __init__(self, fetcher: Fetcher, manifest: Manifest, number: int, entry: FileEntry, unit: int, block_checksum: np.ndarray):
+        super().__init__(fetcher, manifest.shard_name(number), entry, unit)
+        self.block_checksum = block_checksum.astype(np.uint64)
+        self.first = number * manifest.blocks_per_shard
+        self.fields = {field.tensor: field for field in manifest.fields.values()}
+        offsets = sum(bytes_of("I64", (manifest.T + 1,)) for field in manifest.fields.values() if field.encoding == JPEG)
+        tables = (offsets + sum(bytes_of(dtype, shape) for _, dtype, shape in manifest.tables())) * len(block_checksum)
+        self.expected = min(self.size, HEADER + tables)
+        self.whole = self.size <= max(unit, self.expected)
+        data = self.load_head()
+        header = self.header_of(data)
+        self.ranges = self.ranges_of(header)
+        if not self.whole:
+            self.lay_out(header, data)
+
+    @property
+    def head(self) -> Part:
+        if self.whole:
+            return Part(f"{self.checksum}-0-{self.size:x}", 0, self.size, self.check_head)
+        return Part(f"{self.checksum}-head", 0, 0, self.check_head, self.get_head)
+
+    def header_of(self, data: Bytes) -> Header:
+        """The header, from the bytes of the head or more. DamagedError: it is damaged."""
+        return read_header(lambda offset, size: data[offset:offset + size], self.size, self.path)
+
+    def ranges_of(self, header: Header) -> List[Tuple[int, int]]:
+        """The bytes of the file that the head has: as few ranges as possible."""
+        if self.whole:
+            return [(0, self.size)]
+        ranges = [(0, min(tensor.begin for tensor in header.tensors.values()))]
+        for begin, end in sorted((tensor.begin, tensor.end) for name, tensor in header.tensors.items() if name not in self.fields):
+            if begin == ranges[-1][1]:
+                ranges[-1] = ranges[-1][0], end
+            elif begin < end:
+                ranges.append((begin, end))
+        return ranges
+
+    def get_head(self) -> bytes:
+        """Fetches the head: with one request, if the header is not much larger than expected, and fields are no larger than tables."""
+        data = self.fetcher.request(self.name, 0, self.expected, self.size)
+        need = PREFIX + int.from_bytes(data[:PREFIX], "little")
+        if need > self.size or need > HEADER_MAX:
+            raise Wrong("its header is damaged")
+        if need > len(data):
+            data += self.fetcher.request(self.name, len(data), need, self.size)
+        try:
+            ranges = self.ranges_of(self.header_of(data))
+        except DamagedError as error:
+            raise Wrong(error.fault) from None
+        parts = []
+        for begin, end in ranges:
+            parts.append(data[begin:end])
+            if end > len(data):
+                parts.append(self.fetcher.request(self.name, max(begin, len(data)), end, self.size))
+        return b"".join(parts)
+
+    def check_head(self, data: Bytes) -> Optional[str]:
+        try:
+            header = self.header_of(data)
+        except DamagedError as error:
+            return error.fault
+        ranges = self.ranges_of(header)
+        if sum(end - begin for begin, end in ranges) != len(data):
+            return "its header has another size than expected"
+        if self.whole:
+            fault = next(filter(None, (self.check_blocks(name, starts, data, 0) for name, starts in self.starts_of(header, data))), None)
+            if fault is not None:
+                return fault
+        read = functools.partial(read_ranges, data, ranges)
+        if digest_of(checksums(read, header.tensors, list(self.fields), self.block_checksum)) != self.checksum:
+            return "wrong checksum of its header and tables"
+        return None
+
+    def starts_of(self, header: Header, head: Bytes) -> Iterator[Tuple[str, np.ndarray]]:
+        """Of each field's tensor, in the order of the file, where its blocks begin, and the end: I64 [blocks + 1]."""
+        count = len(self.block_checksum)
+        for name, tensor in sorted(header.tensors.items(), key=lambda item: item[1].begin):
+            field = self.fields.get(name)
+            if field is None:
+                continue
+            if field.encoding == JPEG:
+                offsets = header.tensors.get(f"{field.name}_offsets", tensor)
+                table = np.frombuffer(read_ranges(head, self.ranges_of(header), offsets.begin, offsets.end - offsets.begin), np.uint8)
+                if offsets is tensor or len(offsets.shape) != 2 or offsets.dtype != "I64" or offsets.shape[0] != count:
+                    raise DamagedError(f"no offsets of {name}", self.path)
+                starts = np.append(table.view("<i8").reshape(offsets.shape)[:, 0], tensor.end - tensor.begin)
+                if (np.diff(starts) < 0).any() or starts[0] != 0:
+                    raise DamagedError(f"the offsets of {name} are not ascending or exceed it", self.path)
+            else:
+                starts = np.arange(count + 1) * ((tensor.end - tensor.begin) // count)
+            yield name, starts + tensor.begin
+
+    def lay_out(self, header: Header, head: Bytes) -> None:
+        """Sets the segments."""
+        self.starts = dict(self.starts_of(header, head))
+        inside = 0
+        places = []
+        for begin, end in self.ranges:
+            places.append((begin, inside))
+            inside += end - begin
+        for starts in self.starts.values():
+            places += [(begin, -1) for begin in groups(starts, self.unit).tolist()]
+        places.sort()
+        self.begins = [begin for begin, _ in places] + [self.size]
+        self.inside = [inside for _, inside in places]
+
+    def check(self, k: int, data: Bytes) -> Optional[str]:
+        begin = self.begins[k]
+        name = next(name for name, starts in self.starts.items() if starts[0] <= begin < starts[-1])
+        return self.check_blocks(name, self.starts[name], data, begin)
+
+    def check_blocks(self, name: str, starts: np.ndarray, data: Bytes, begin: int) -> Optional[str]:
+        """Compares the blocks of a field that are in the bytes from begin on with their checksums."""
+        column, end = list(self.fields).index(name), begin + len(data)
+        first, stop = np.searchsorted(starts, begin), np.searchsorted(starts, end, "right") - 1
+        view = memoryview(data)
+        for row in range(int(first), int(stop)):
+            block = view[int(starts[row]) - begin:int(starts[row + 1]) - begin]
+            if checksum.xxh3(block) != int(self.block_checksum[row, column]):
+                return f"block {self.first + row} of {self.fields[name].name}: wrong checksum"
+        return None
+
+
+def read_ranges(data: Bytes, ranges: Sequence[Tuple[int, int]], offset: int, size: int) -> Bytes:
+    """Bytes of a file, of which data has some ranges. size may be 0."""
+    inside = 0
+    for begin, end in ranges:
+        if begin <= offset and offset + size <= end:
+            return data[inside + offset - begin:inside + offset - begin + size]
+        inside += end - begin
+    raise DamagedError("its tables are not where they belong")
+
+
+class FarFrames(FarFile):
+    """A compressed shard. Its head is the seek table at its end; each other part is some frames, which have checksums. A small shard is all head."""
+
+    def __init__(self, fetcher: Fetcher, manifest: Manifest, number: int, entry: FileEntry, unit: int):
+        super().__init__(fetcher, manifest.shard_name(number), entry, max(unit, LEAST_FRAMES))
+        can_decompress(self.path)
+        self.whole = self.size <= self.unit
+        data = self.load_head()
+        self.offset, self.content = self.table_of(data)
+        if not self.whole:
+            frames = groups(np.array(self.offset, np.int64), self.unit).tolist()
+            self.begins = [*frames, self.offset[-1], self.size]
+            self.inside = [-1] * len(frames) + [0]
+
+    @property
+    def head(self) -> Part:
+        if self.whole:
+            return Part(f"{self.checksum}-0-{self.size:x}", 0, self.size, self.check_head)
+        return Part(f"{self.checksum}-tail", 0, 0, self.check_head, self.get_head)
+
+    def table_of(self, data: Bytes) -> Tuple[List[int], List[int]]:
+        """The seek table, from the last bytes of the file."""
+        first = self.size - len(data)
+        return read_table(lambda offset, size: data[offset - first:offset - first + size] if offset >= first else b"", self.size, self.path)
+
+    def get_head(self) -> bytes:
+        data = self.fetcher.request(self.name, max(0, self.size - TAIL), self.size, self.size)
+        size = table_size(data)
+        if size > self.size:
+            raise Wrong("no seek table at the end")
+        if size > len(data):
+            data = self.fetcher.request(self.name, self.size - size, self.size - len(data), self.size) + data
+        return data[len(data) - size:]
+
+    def check_head(self, data: Bytes) -> Optional[str]:
+        try:
+            offset, content = self.table_of(data)
+        except (DamagedError, struct.error) as error:
+            return str(getattr(error, "fault", "its seek table is damaged"))
+        if not self.whole:
+            return None
+        ends = [*offset, self.size]
+        if digest_of([checksum.xxh3(data[begin:end]) for begin, end in zip(ends, ends[1:])]) == self.checksum:
+            return None
+        return self.check_frames(data, 0, offset, content) or "wrong checksum"
+
+    def check(self, k: int, data: Bytes) -> Optional[str]:
+        return self.check_frames(data, self.begins[k], self.offset, self.content)
+
+    @staticmethod
+    def check_frames(data: Bytes, begin: int, offset: List[int], content: List[int]) -> Optional[str]:
+        """Decompresses the frames that are in the bytes from begin on, and compares them with their checksums."""
+        view = memoryview(data)
+        first, stop = bisect_left(offset, begin), bisect_right(offset, begin + len(data)) - 1
+        for i in range(first, stop):
+            out = np.empty(content[i + 1] - content[i], np.uint8)
+            fault = decompress_into(view[offset[i] - begin:offset[i + 1] - begin], out)
+            if fault is not None:
+                return fault.format(f"frame {i}")
+        return None

@@ -1,0 +1,80 @@
+"""Objects of any file system that fsspec knows: S3, Google's and Azure's stores, and many more."""
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+from typing import Any, Dict, Optional
+
+from .errors import DependencyError, Error, MissingError, OptionError
+from .web import Changed, Passing, Reply
+
+try:
+    import fsspec
+    import fsspec.asyn
+except ImportError:
+    fsspec = None
+
+# Classes of exceptions that another try does not help, by name, as their packages may not be installed.
+LASTING = {"NoCredentialsError", "PartialCredentialsError", "ProfileNotFound", "DefaultCredentialsError", "InvalidRegionError"}
+SLOWEST = 50 << 10  # bytes a second: what is slower counts as stalled
+
+
+class StoredObjects:
+    """Objects below a URL, as WebObjects has them. options: of the file system's class."""
+
+    def __init__(self, url: str, timeout: float, options: Optional[Dict[str, Any]] = None):
+        if fsspec is None:
+            raise DependencyError("reading from object stores needs fsspec: pip install 'bload[remote]'", url)
+        self.url, self.timeout = url, timeout
+        try:
+            # A file system of our own: those that fsspec keeps must not be used after a fork.
+            self.system, self.root = fsspec.core.url_to_fs(url, skip_instance_cache=True, **(options or {}))
+        except ImportError as error:
+            raise DependencyError(f"a package is needed for this kind of URL: {error}", url) from None
+        except (ValueError, TypeError) as error:
+            raise OptionError(f"fsspec cannot open it: {error}", url) from None
+
+    def locate(self, name: str) -> str:
+        return f"{self.url.rstrip('/')}/{name}"
+
+    def get(self, name: str, begin: int, end: Optional[int], size: Optional[int]) -> Reply:
+        """As WebObjects.get."""
+        path = f"{self.root.rstrip('/')}/{name}"
+        try:
+            data = self.cat(path, begin if end is not None else None, end)
+        except FileNotFoundError:
+            raise MissingError("no such object", self.locate(name)) from None
+        except PermissionError as error:
+            raise Error(f"access denied: {error}: check credentials, and the permission to read", self.locate(name)) from None
+        except (TimeoutError, asyncio.TimeoutError, concurrent.futures.TimeoutError):
+            raise Passing("the request stalled") from None
+        except Exception as error:  # each file system has classes of its own
+            if type(error).__name__ in LASTING or isinstance(error, (TypeError, NotImplementedError, ImportError)):
+                raise Error(f"cannot be read: {error}", self.locate(name)) from error
+            self.check_size(path, size)
+            raise Passing(f"{type(error).__name__}: {error}") from None
+        if end is not None and len(data) != end - begin:
+            self.check_size(path, size)
+            raise Passing(f"{len(data)} of {end - begin} bytes came")
+        return Reply(data)
+
+    def cat(self, path: str, begin: Optional[int], end: Optional[int]) -> bytes:
+        if not self.system.async_impl:
+            return bytes(self.system.cat_file(path, start=begin, end=end))
+        limit = self.timeout + (end - (begin or 0) if end else 0) / SLOWEST
+        return bytes(fsspec.asyn.sync(self.system.loop, self.system._cat_file, path, start=begin, end=end, timeout=limit))
+
+    def check_size(self, path: str, size: Optional[int]) -> None:
+        """Changed: the object has another size."""
+        if size is None:
+            return
+        try:
+            self.system.invalidate_cache()
+            found = self.system.info(path).get("size")
+        except Exception:  # what failed before says more
+            return
+        if found is not None and found != size:
+            raise Changed(f"it has {found} bytes, {size} were expected")
+
+    def close(self) -> None:
+        """Nothing is held that the file system does not close itself."""

@@ -1,0 +1,209 @@
+"""The storage of datasets that lie far away: fetches, checks and keeps what is read."""
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import functools
+import os
+import posixpath
+import threading
+import zlib
+from typing import Dict, List, Optional, Sequence, Tuple
+from urllib.parse import quote, unquote, urlsplit
+
+import numpy as np
+
+from . import checksum
+from .cache import Cache
+from .errors import DamagedError, MissingError
+from .far import FarFrames, FarShard, Part, Wrong
+from .manifest import Manifest
+from .mapping import Bytes, MappedFile
+from .pieces import HeldFile, HeldPiece, OpenPieces, Piece, StoredFile, StoredPiece
+from .shards import FILE as SHARDS
+from .shards import read_entries
+from .storage import MANIFEST, FileEntry, Opener, Storage
+from .transfer import FarOptions, Transfer, pause
+
+UNIT = 4 << 20        # the size of pieces where the cache holds the whole dataset; else they are as small as possible
+REQUEST = 8 << 20     # the most bytes of one request for a whole file
+OPEN, HELD = 128, 64 << 20  # pieces that stay open, and the bytes of those in memory
+WRONG_TRIES = 3       # how often wrong bytes are fetched
+
+
+def is_url(path: str) -> bool:
+    return "://" in path and not os.path.exists(path)
+
+
+def storage_of(path: str, options: FarOptions) -> Storage:
+    """The storage for a directory, or for a URL."""
+    if path.startswith("file://"):
+        path = unquote(urlsplit(path).path)
+    if is_url(path):
+        return RemoteStorage(path.rstrip("/"), options)
+    return Storage(path, options, storage_of)
+
+
+class Here:
+    """What a process must not share with those that it forks: open pieces, and locks."""
+
+    def __init__(self, options: FarOptions):
+        self.open = OpenPieces(OPEN, HELD if options.cache else max(HELD, 2 * options.read_ahead))
+        self.locks = [threading.Lock() for _ in range(64)]
+
+
+class RemoteStorage(Storage):
+    """The objects below a URL. Every byte that is read was compared with a checksum of the dataset.
+
+    A missing manifest means that the dataset is not there, or not complete: it is uploaded last.
+    """
+
+    far = True
+
+    def __init__(self, url: str, options: FarOptions):
+        super().__init__(url, options, storage_of)
+        checksum.xxh3(b"")  # raises an error if the package is missing
+        self.transfer = Transfer(url, options.access)
+        self.cache = Cache(options.cache, options.cache_size) if options.cache else None
+        self.heres: Dict[int, Here] = {}
+
+    def here(self) -> Here:
+        own = self.heres.get(os.getpid())
+        if own is None:
+            own = Here(self.options)
+            self.heres = {os.getpid(): own}
+        return own
+
+    def close(self) -> None:
+        self.here().open.clear()
+        self.transfer.close()
+
+    def locate(self, name: str) -> str:
+        return self.transfer.locate(name)
+
+    def source(self, path: str) -> str:
+        if "://" in path or os.path.isabs(path):
+            return path
+        parts = urlsplit(self.path)
+        return parts._replace(path=posixpath.normpath(posixpath.join(parts.path or "/", quote(path)))).geturl()
+
+    # --- the seam ---------------------------------------------------------------------------------------------------
+
+    def manifest(self) -> bytes:
+        try:
+            return self.transfer.fetch(MANIFEST)
+        except MissingError as error:
+            raise MissingError(f"no such dataset, or it is not complete: it has no {MANIFEST} ({error.fault})", self.path) from None
+
+    def whole(self, name: str, entry: FileEntry) -> MappedFile:
+        def check(data: Bytes) -> Optional[str]:
+            return None if checksum.digest(checksum.xxh3(data)) == entry.checksum else "its checksum differs from the manifest"
+        part = Part(f"{entry.checksum}-0-{entry.bytes:x}", 0, entry.bytes, check, functools.partial(self.get_whole, name, entry.bytes))
+        piece = self.bring(name, entry.bytes, part, ())
+        if isinstance(piece, StoredPiece):
+            return StoredFile(self.locate(name), piece)
+        assert isinstance(piece, HeldPiece)
+        return HeldFile(self.locate(name), piece.data)
+
+    def get_whole(self, name: str, size: int) -> bytes:
+        """All bytes of a file, by several requests at once if it is large."""
+        if size == 0:
+            return b""
+        ranges = [(begin, min(begin + REQUEST, size)) for begin in range(0, size, REQUEST)]
+        if len(ranges) == 1:
+            return self.request(name, 0, size, size)
+        with concurrent.futures.ThreadPoolExecutor(self.options.access.connections) as threads:
+            return b"".join(threads.map(lambda ends: self.request(name, ends[0], ends[1], size), ranges))
+
+    def shards(self, manifest: Manifest, block_checksum: np.ndarray, fields: List[str]) -> Opener:
+        if SHARDS not in manifest.files:
+            raise DamagedError(f"it does not list {SHARDS}", manifest.path)
+        entries = read_entries(self.whole(SHARDS, manifest.files[SHARDS]), manifest)
+        unit = self.unit(sum(entry.bytes for entry in entries))
+
+        def opened(number: int, share: int) -> MappedFile:
+            if manifest.compressed:
+                return FarFrames(self, manifest, number, entries[number], unit)
+            first = number * manifest.blocks_per_shard
+            sums = block_checksum[first:first + manifest.blocks_per_shard]
+            return FarShard(self, manifest, number, entries[number], unit, sums)
+        return opened
+
+    def unit(self, size: int) -> int:
+        """The size of pieces of a dataset that has this size: large where all of it will be kept, since all of it will be used."""
+        holds = self.cache is not None and (self.cache.limit is None or size * 1.02 < self.cache.limit)
+        return UNIT if holds else 0
+
+    # --- pieces -----------------------------------------------------------------------------------------------------
+
+    def request(self, name: str, begin: int, end: int, size: int) -> bytes:
+        return self.transfer.fetch(name, begin, end, size)
+
+    def piece(self, name: str, size: int, part: Part, more: Sequence[Part] = ()) -> Piece:
+        own = self.here()
+        found = own.open.get(part.key)
+        if found is not None:
+            return found
+        return own.open.add(part.key, self.bring(name, size, part, more))
+
+    def prepare(self, name: str, size: int, part: Part) -> None:
+        if self.cache is None or not self.cache.has(part.key):
+            self.piece(name, size, part)
+
+    def bring(self, name: str, size: int, part: Part, more: Sequence[Part]) -> Piece:
+        """A part from the cache, or from far away; nobody else fetches it at the same time."""
+        if self.cache is None:
+            own = self.here()
+            with own.locks[zlib.crc32(part.key.encode()) % len(own.locks)]:
+                return own.open.get(part.key) or self.fetch(name, size, part, more)
+        found = self.cache.find(part.key)
+        if found is not None:
+            return found
+        with self.cache.fetching(part.key):
+            return self.cache.find(part.key) or self.fetch(name, size, part, more)
+
+    def fetch(self, name: str, size: int, part: Part, more: Sequence[Part]) -> Piece:
+        """Fetches a part, and with it those of `more` that are not here. DamagedError: its bytes are wrong."""
+        with contextlib.ExitStack() as locks:
+            others = self.missing(more, locks)
+            for tried in range(WRONG_TRIES):
+                data, fault = self.get(name, size, part, others[-1].end if others else part.end)
+                own = data[:part.end - part.begin] if others else data
+                fault = fault or part.check(own)
+                if fault is None:
+                    break
+                if tried + 1 < WRONG_TRIES:
+                    pause(tried)
+            else:
+                raise DamagedError(f"{fault}; fetched {WRONG_TRIES} times{self.transfer.state(name)}", self.locate(name))
+            for other in others:
+                rest = data[other.begin - part.begin:other.end - part.begin]
+                if other.check(rest) is None:
+                    self.here().open.add(other.key, self.kept(other.key, rest))
+            return self.kept(part.key, own)
+
+    def get(self, name: str, size: int, part: Part, end: int) -> Tuple[bytes, Optional[str]]:
+        """The bytes of a part, up to end, and what is wrong with them."""
+        try:
+            return (part.get() if part.get is not None else self.request(name, part.begin, end, size)), None
+        except Wrong as error:
+            return b"", str(error)
+
+    def missing(self, more: Sequence[Part], locks: contextlib.ExitStack) -> List[Part]:
+        """Those at the beginning of `more` that neither are here nor are being fetched. They are locked."""
+        others = []
+        for other in more:
+            if self.here().open.get(other.key) is not None:
+                break
+            if self.cache is not None and (self.cache.has(other.key) or not locks.enter_context(self.cache.fetching(other.key, False))):
+                break
+            others.append(other)
+        return others
+
+    def kept(self, key: str, data: bytes) -> Piece:
+        """Bytes as a piece: in the cache, if that has room."""
+        if self.cache is not None and self.cache.keep(key, data):
+            found = self.cache.find(key)
+            if found is not None:
+                return found
+        return HeldPiece(data)

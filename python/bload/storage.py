@@ -1,0 +1,98 @@
+"""Where the files of a dataset lie. The only place that opens them: everything else reads a MappedFile."""
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple
+
+import numpy as np
+
+from .errors import DamagedError, Error, MissingError
+from .mapping import MappedFile
+from .transfer import FarOptions
+
+if TYPE_CHECKING:
+    from .manifest import Manifest
+
+MANIFEST = "manifest.json"
+SIZE_MAX = 64 << 20
+
+# Opens a shard by its number. The second argument is the share of it that may stay mapped; see MappedFile.
+Opener = Callable[[int, int], MappedFile]
+
+
+class FileEntry(NamedTuple):
+    """A file that the manifest or shards.tsv lists: its size, and its checksum as 16 hexadecimal digits."""
+    bytes: int
+    checksum: str
+
+
+class Storage:
+    """A dataset's directory. path: as messages name it. far: reading costs requests, so that it is worth to tell early what is needed.
+
+    MissingError: a file does not exist. DamagedError: it is not as the manifest says. Error: it cannot be read.
+    """
+
+    far = False
+
+    def __init__(self, path: str, options: FarOptions, make: Callable[[str, FarOptions], "Storage"]):
+        """make: gives the storage for a path or URL."""
+        self.path, self.options, self.make = path, options, make
+
+    def manifest(self) -> bytes:
+        """The bytes of the manifest, at most SIZE_MAX + 1 of them."""
+        path = self.locate(MANIFEST)
+        try:
+            with open(path, "rb") as file:
+                return file.read(SIZE_MAX + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            raise MissingError(absence(self.path), self.path) from None
+        except OSError as error:
+            raise Error(f"cannot be read: {error}", path) from error
+
+    def locate(self, name: str) -> str:
+        """The path of a file, as messages name it. name: relative to the dataset, with slashes."""
+        return os.path.join(self.path, *name.split("/"))
+
+    def whole(self, name: str, entry: FileEntry) -> MappedFile:
+        """A file that the manifest lists, after comparing its size; see far storages about its checksum."""
+        path = self.locate(name)
+        try:
+            size = os.stat(path).st_size
+        except OSError as error:
+            raise MissingError(f"cannot be found: {error.strerror}", path) from None
+        if size != entry.bytes:
+            raise DamagedError(f"it has {size} bytes, the manifest says {entry.bytes}", path)
+        return MappedFile(path)
+
+    def shards(self, manifest: "Manifest", block_checksum: np.ndarray, fields: List[str]) -> Opener:
+        """What opens the dataset's shards. block_checksum: the checksums of their blocks. fields: the names of those that will be read."""
+        return lambda number, share: MappedFile(self.locate(manifest.shard_name(number)), share)
+
+    def source(self, path: str) -> str:
+        """The path of a view's source, of which the view's manifest has the path relative to the view."""
+        return path if "://" in path else os.path.normpath(os.path.join(os.path.realpath(self.path), path))
+
+    def at(self, path: str) -> "Storage":
+        """The storage of another dataset, given by its path, with the same options."""
+        return self.make(path, self.options)
+
+    def given(self) -> Dict[str, Any]:
+        """The options of bload.open that it was made with."""
+        return self.options.given()
+
+    def close(self) -> None:
+        """Gives back what it holds."""
+
+
+def absence(path: str) -> str:
+    """Why a path is not a dataset, and which directory may be meant."""
+    if not os.path.exists(path):
+        return "no such dataset"
+    parent = os.path.dirname(path)
+    while parent != os.path.dirname(parent):
+        if os.path.exists(os.path.join(parent, MANIFEST)) and os.path.isdir(os.path.join(parent, "shards")):
+            return f"part of a dataset: open {parent}"
+        parent = os.path.dirname(parent)
+    if os.path.isdir(path):
+        return f"not a finished dataset: it has no {MANIFEST}"
+    return f"this is a file, but a dataset is a directory with a {MANIFEST}"

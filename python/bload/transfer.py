@@ -1,0 +1,148 @@
+"""Fetches ranges of objects: tries again where that may help, with a limit of connections."""
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from typing import Any, Dict, NamedTuple, Optional, Protocol
+from urllib.parse import urlsplit
+
+from . import arguments
+from .errors import DamagedError, Error, OptionError
+from .objects import StoredObjects
+from .web import Changed, Passing, Reply, WebObjects
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.25, 16.0  # seconds between two tries: doubled each time
+READ_AHEAD = 64 << 20
+
+
+class Access(NamedTuple):
+    """How far objects are read; bload.open explains the options."""
+    connections: int = 8
+    timeout: float = 30.0
+    retries: int = 7
+    options: Optional[Dict[str, Any]] = None
+
+
+class FarOptions(NamedTuple):
+    """The options of bload.open that only matter for what lies far away."""
+    cache: Optional[str] = None
+    cache_size: Optional[int] = None
+    read_ahead: int = READ_AHEAD
+    access: Access = Access()
+
+    def given(self) -> Dict[str, Any]:
+        """As arguments of bload.open; those that differ from the default."""
+        access = self.access
+        told = {"cache": self.cache, "cache_size": self.cache_size, "read_ahead": self.read_ahead, "connections": access.connections,
+                "timeout": access.timeout, "retries": access.retries, "storage_options": access.options}
+        usual = {**Access()._asdict(), **FarOptions()._asdict(), "storage_options": None}
+        return {name: value for name, value in told.items() if value != usual[name]}
+
+
+def far_options(cache: Any, cache_size: Any, read_ahead: Any, connections: Any, timeout: Any, retries: Any, options: Any) -> FarOptions:
+    """The options, checked. TypeError, OptionError: one is wrong."""
+    if options is not None and not isinstance(options, dict):
+        raise TypeError(f"storage_options must be a dict, not {arguments.kind(options)}")
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        raise TypeError(f"timeout must be a number of seconds, not {arguments.kind(timeout)}")
+    if not timeout > 0:
+        raise OptionError(f"timeout must be more than 0 seconds, not {timeout}")
+    if cache_size is not None and cache is None:
+        raise OptionError("cache_size needs a cache")
+    access = Access(arguments.at_least("connections", connections, 1), float(timeout), arguments.at_least("retries", retries, 0), options)
+    return FarOptions(None if cache is None else os.path.abspath(os.fsdecode(cache)),
+                      None if cache_size is None else arguments.at_least("cache_size", cache_size, 1),
+                      arguments.at_least("read_ahead", read_ahead, 0), access)
+
+
+class Objects(Protocol):
+    def locate(self, name: str) -> str: ...
+
+    def get(self, name: str, begin: int, end: Optional[int], size: Optional[int]) -> Reply: ...
+
+    def close(self) -> None: ...
+
+
+def objects_of(url: str, access: Access) -> Objects:
+    """What reads the objects below a URL."""
+    if urlsplit(url).scheme in ("http", "https"):
+        return WebObjects(url, access.timeout, (access.options or {}).get("headers"))
+    return StoredObjects(url, access.timeout, access.options)
+
+
+class Live:
+    """What a process must not share with those that it forks: connections, locks, and counts of what was asked."""
+
+    def __init__(self, objects: Objects, access: Access):
+        self.objects = objects
+        self.gate = threading.BoundedSemaphore(access.connections)
+        self.tags: Dict[str, str] = {}
+        self.counting = threading.Lock()
+        self.requests = self.bytes = 0
+
+    def get(self, name: str, begin: int, end: Optional[int], size: Optional[int]) -> Reply:
+        """As Objects.get, and counted."""
+        with self.counting:
+            self.requests += 1
+        reply = self.objects.get(name, begin, end, size)
+        with self.counting:
+            self.bytes += len(reply.data)
+        return reply
+
+
+class Transfer:
+    """The objects below a URL. Any number of threads can fetch; a process that was forked makes connections of its own."""
+
+    def __init__(self, url: str, access: Access):
+        self.url, self.access = url, access
+        self.lives: Dict[int, Live] = {}
+        self.live()  # mistakes in URL and options are told now
+
+    def live(self) -> Live:
+        own = self.lives.get(os.getpid())
+        if own is None:
+            own = Live(objects_of(self.url, self.access), self.access)
+            self.lives = {os.getpid(): own}
+        return own
+
+    def locate(self, name: str) -> str:
+        return self.live().objects.locate(name)
+
+    def fetch(self, name: str, begin: int = 0, end: Optional[int] = None, size: Optional[int] = None) -> bytes:
+        """Bytes begin to end of an object that should have size bytes; without end all of it.
+
+        MissingError: there is none. DamagedError: it has another size. Error: it cannot be read, or not after all tries.
+        """
+        live, retries = self.live(), self.access.retries
+        for tried in range(retries + 1):
+            try:
+                with live.gate:
+                    reply = live.get(name, begin, end, size)
+                break
+            except Changed as error:
+                raise DamagedError(f"the object has changed since the dataset was made: {error}", self.locate(name)) from None
+            except Passing as error:
+                if tried == retries:
+                    what = f"; {retries + 1} tries" if retries else ""
+                    raise Error(f"cannot be fetched: {error}{what}", self.locate(name)) from None
+                pause(tried, error.after)
+        before = live.tags.setdefault(name, reply.tag)
+        if before != reply.tag:
+            live.tags[name] = f"{before} then {reply.tag}"
+        return reply.data
+
+    def state(self, name: str) -> str:
+        """What is known of an object whose bytes are wrong, to be appended to a message."""
+        told = self.live().tags.get(name, "")
+        return f"; it was changed while it was read (ETag {told})" if " then " in told else f" (ETag {told})" if told else ""
+
+    def close(self) -> None:
+        self.live().objects.close()
+
+
+def pause(tried: int, least: float = 0) -> None:
+    """Waits before another try: longer each time, and not as long as others do that failed at the same moment."""
+    most = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** tried)
+    time.sleep(max(min(least, 60.0), random.uniform(most / 2, most)))

@@ -1,0 +1,277 @@
+#include "packing/forecast.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/direct.h"
+#include "base/path.h"
+#include "base/temporary.h"
+#include "packing/token_sample.h"
+#include "run/sample.h"
+#include "run/space.h"
+#include "run/write_rate.h"
+#include "store/index.h"
+#include "store/row_reader.h"
+#include "store/shard_table.h"
+
+#define SECONDS 3.0 /* of reading the sample */
+
+#define FINISH_ROWS 20000 /* of the table, by which the rest is timed */
+
+#define DISK_BYTES ((int64_t)256 << 20) /* of shards, from which on the disk is measured, */
+#define DISK_ROOM ((int64_t)64 << 20)   /* by a file of so many */
+
+/* The sample sees one thread of an idle machine, for seconds. What it cannot see: other programs, threads that share
+ * memory and disk, and the end of a run. */
+#define UNSEEN_FASTER 0.9
+#define UNSEEN_SLOWER 1.5
+
+/* --- bytes ------------------------------------------------------------------------------------------------------ */
+
+static int64_t forecast_step_bytes(const struct bl_format *format)
+{
+    int64_t bytes = 0;
+    for (int f = 0; f < format->fields.count; f++)
+        bytes += (int64_t)bl_field_step_bytes(&format->fields.field[f]);
+    return bytes;
+}
+
+/* Bytes of the files that no task writes: the table of the scan becomes that of the dataset. */
+static int forecast_files(struct bl_packing *p, struct bl_forecast *f, struct bl_error *e)
+{
+    const struct bl_format *format = &p->format;
+    struct stat table;
+    int64_t index = 0, manifest = 0;
+    if (stat(p->state.sequences, &table) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot read %s", p->state.sequences);
+    int code = bl_index_bytes(&p->plan, format->plan_digest, format->fields.count, &index, e);
+    if (!code)
+        code = bl_finish_manifest_bytes(&p->manifest, &manifest, e);
+    f->bytes_files = index + (int64_t)table.st_size + manifest +
+                     bl_shard_table_bytes(format, f->bytes_raw / (f->shards ? f->shards : 1));
+    return code;
+}
+
+/* Bytes of tokens while the run lasts, and once more where they do not fit into memory (run/scatter.h). */
+static void forecast_temporary(const struct bl_packing *p, struct bl_forecast *f)
+{
+    bool spools = p->request.inputs->kind->spool;
+    int64_t placed = (p->plan.steps - p->plan.deleted) * f->step_bytes;
+    if (spools)
+        f->bytes_temporary = p->plan.steps * f->step_bytes;
+    if (p->request.view ? bl_packing_view_scatters(p) : spools && placed > p->memory)
+        f->bytes_temporary += placed;
+    f->spool_is_elsewhere = p->request.spool;
+}
+
+int bl_packing_forecast_plan(struct bl_packing *p, struct bl_forecast *f, struct bl_error *e)
+{
+    int64_t num, den, bytes = 0;
+    const struct bl_sequences *t = &p->table;
+    *f = (struct bl_forecast){.manifest = &p->manifest,
+                              .begun = p->begun,
+                              .damaged = t->damaged,
+                              .dropped = t->by_status[BL_ROW_DROPPED] + p->plan.dropped,
+                              .fault_count = bl_sequences_unusable(t) + t->damaged,
+                              .skipped = t->by_status[BL_ROW_SKIPPED],
+                              .shards = bl_format_shards(&p->format),
+                              .bytes = -1,
+                              .bytes_low = -1,
+                              .bytes_high = -1,
+                              .step_bytes = forecast_step_bytes(&p->format),
+                              .memory = p->memory_needed,
+                              .memory_limit = p->memory_limit,
+                              .jobs = p->workers,
+                              .prepare_seconds = bl_progress_seconds(&p->run),
+                              .seconds_low = -1,
+                              .seconds_high = -1};
+    struct bl_format raw = p->format;
+    for (int field = 0; field < raw.fields.count; field++)
+        raw.encoding[field] = (struct bl_encoding){0};
+    if (bl_kind_rate(p->request.inputs->kind, t->sampling, &num, &den))
+        f->hours = (double)(p->plan.steps - p->plan.deleted) * (double)den / (double)num / 3600;
+    int code = bl_space_of_shards(&raw, &f->bytes_raw, e);
+    if (!code)
+        code = bl_space_of_shards(&p->format, &bytes, e);
+    if (!code && !bl_sample_is_needed_for_bytes(&p->format))
+        f->bytes = f->bytes_low = f->bytes_high = bytes;
+    if (!code)
+        code = bl_space_free(p->request.output, &f->bytes_free, e);
+    if (code)
+        return code;
+    forecast_temporary(p, f);
+    return forecast_files(p, f, e);
+}
+
+/* --- the sample ------------------------------------------------------------------------------------------------- */
+
+static struct bl_pack_params forecast_params(struct bl_packing *p)
+{
+    return (struct bl_pack_params){.dir = p->scratch,
+                                   .base = p->request.inputs->base,
+                                   .table = &p->table,
+                                   .plan = &p->plan,
+                                   .kind = p->request.inputs->kind,
+                                   .config = p->request.inputs->kind_config,
+                                   .format = &p->format,
+                                   .values = &p->values,
+                                   .pad_repeat = p->request.options->pad == BL_PAD_REPEAT,
+                                   .workers = p->workers > 1 ? p->workers : 1,
+                                   .memory = p->memory,
+                                   .view = p->request.view,
+                                   .env = &p->env};
+}
+
+/* Takes a sample of some of the inputs, where readers need the spool. */
+static int forecast_sample_tokens(struct bl_packing *p, struct bl_forecast *f, struct bl_sample *sample,
+                                  struct bl_error *e)
+{
+    struct bl_token_sample tokens;
+    struct bl_format format = p->format;
+    struct bl_pack_params pack = forecast_params(p);
+    int code = BL_OK;
+    if (bl_packing_reads_stdin(p))
+        return BL_OK; /* which cannot be read again */
+    if (p->request.sequences)
+        code = bl_input_set_list_table(p->request.inputs, &p->table, e);
+    if (code)
+        return code;
+    code = bl_token_sample_take(&tokens, p, p->scratch, e);
+    if (code || !tokens.plan.blocks)
+        goto out;
+    format.attributes = 0; /* their values are those of the whole table */
+    pack.format = &format;
+    pack.table = &tokens.table;
+    pack.plan = &tokens.plan;
+    pack.values = NULL;
+    pack.env = &tokens.env;
+    code = bl_sample_take(sample, &pack, SECONDS, e);
+    sample->is_whole = false;
+    if (p->request.sequences)
+        f->prepare_seconds +=
+            tokens.seconds * (double)p->plan.steps / (double)tokens.plan.steps / (p->workers > 1 ? p->workers : 1);
+out:
+    bl_token_sample_free(&tokens);
+    return code;
+}
+
+static int64_t bytes_of(double bytes)
+{
+    return bytes < (double)INT64_MAX / 2 ? (int64_t)bytes : INT64_MAX / 2;
+}
+
+/* Encoded steps come to what a plain shard has besides; of compressed shards each has a header, too. */
+static int forecast_encoded(const struct bl_packing *p, const struct bl_sample *sample, struct bl_forecast *f,
+                            struct bl_error *e)
+{
+    struct bl_range r = bl_sample_bytes(sample);
+    bool repeats = p->request.options->pad == BL_PAD_REPEAT;
+    double steps = repeats ? (double)p->plan.blocks * (double)p->plan.T : (double)(p->plan.steps - p->plan.deleted);
+    int64_t rest = sample->header * f->shards;
+    int code = p->format.compressed ? BL_OK : bl_space_of_shards(&p->format, &rest, e);
+    f->bytes = rest + bytes_of(r.mid * steps);
+    f->bytes_low = rest + bytes_of(r.low * steps);
+    f->bytes_high = rest + bytes_of(r.high * steps);
+    return code;
+}
+
+/* Measures how fast the disk writes, by an unnamed file beside the dataset, if there is enough to write. What cannot be
+ * measured is left unknown. */
+static void forecast_measure_disk(const struct bl_packing *p, struct bl_forecast *f)
+{
+    struct bl_error none = {0};
+    struct bl_write_rate rate;
+    struct stat output, parent;
+    char name[32], *above = bl_path_join(p->request.output, ".."), *folder = NULL;
+    bool is_mount = above && stat(p->request.output, &output) == 0 && stat(above, &parent) == 0 &&
+                    output.st_dev != parent.st_dev; /* beside it is another disk */
+    int64_t room = f->bytes_free < 0 || f->bytes_free / 8 > DISK_ROOM ? DISK_ROOM : f->bytes_free / 8;
+    int fd = -1, direct = -1;
+    if (is_mount || f->bytes < DISK_BYTES || room < DISK_ROOM / 8)
+        goto out;
+    folder = bl_space_folder(access(p->request.output, F_OK) == 0 ? above : p->request.output);
+    fd = folder ? bl_temporary_open(folder, &none) : -1;
+    if (fd < 0)
+        goto out;
+    snprintf(name, sizeof name, "/dev/fd/%d", fd);
+    direct = bl_direct_open(name);
+    if (bl_write_rate_measure(&rate, fd, direct, room, folder, p->request.cancel, &none) == BL_OK)
+        f->write_rate = (double)rate.bytes / rate.seconds;
+out:
+    if (direct >= 0)
+        close(direct);
+    if (fd >= 0)
+        close(fd);
+    free(folder);
+    free(above);
+}
+
+/* Seconds in which the table is written once more, at the end, by one thread. */
+static int forecast_finish(const struct bl_packing *p, double *seconds, struct bl_error *e)
+{
+    struct bl_row_reader row = {0};
+    struct bl_buffer line = {0};
+    size_t rows = p->table.count < FINISH_ROWS ? p->table.count : FINISH_ROWS;
+    int code = BL_OK;
+    double begun = bl_progress_now();
+    for (size_t i = 0; i < rows && !code; i++) {
+        code = bl_row_reader_read(&p->table, i, &row, e);
+        bl_buffer_clear(&line);
+        if (!code)
+            bl_row_format(&row.row, &line);
+    }
+    *seconds = rows ? (bl_progress_now() - begun) / (double)rows * (double)p->table.count : 0;
+    bl_row_reader_free(&row);
+    bl_buffer_free(&line);
+    return code;
+}
+
+/* Workers read while others write: what takes longer decides. */
+static void forecast_seconds(const struct bl_packing *p, const struct bl_sample *sample, double finish,
+                             struct bl_forecast *f)
+{
+    double warm, disk = f->write_rate > 0 ? (double)f->bytes / f->write_rate : 0;
+    struct bl_range r = bl_sample_seconds(sample, &warm);
+    int64_t workers = p->workers < (int64_t)p->plan.blocks ? p->workers : (int64_t)p->plan.blocks;
+    double steps = (double)(p->plan.steps - p->plan.deleted) / (double)(workers > 1 ? workers : 1);
+    f->seconds_low = UNSEEN_FASTER * (f->prepare_seconds + fmax(warm + r.low * steps, disk) + finish);
+    f->seconds_high = UNSEEN_SLOWER * (f->prepare_seconds + fmax(warm + r.high * steps, disk) + finish);
+}
+
+int bl_packing_forecast(struct bl_packing *p, struct bl_forecast *f, struct bl_error *e)
+{
+    struct bl_sample *sample = calloc(1, sizeof *sample);
+    double finish = 0;
+    const struct bl_pack_params pack = forecast_params(p);
+    int code = sample ? bl_packing_forecast_plan(p, f, e) : bl_error_memory(e);
+    if (code)
+        goto out;
+    p->partial = !bl_sequences_is_clean(&p->table);
+    p->env.spool = p->state.spool; /* for inflated arrays */
+    bl_packing_progress_begin(p, "sample", "blocks", NULL, 0);
+    bl_packing_progress_tick(p);
+    code = p->request.inputs->kind->spool ? forecast_sample_tokens(p, f, sample, e)
+                                          : bl_sample_take(sample, &pack, SECONDS, e);
+    bl_packing_progress_end(p);
+    if (code || !sample->blocks)
+        goto out;
+    if (bl_sample_is_needed_for_bytes(&p->format))
+        code = forecast_encoded(p, sample, f, e);
+    if (code)
+        goto out;
+    forecast_measure_disk(p, f);
+    code = forecast_finish(p, &finish, e);
+    if (code)
+        goto out;
+    forecast_seconds(p, sample, finish, f);
+    f->sample_blocks = sample->blocks;
+    f->sample_sequences = sample->sequences;
+    f->sample_steps = sample->steps;
+    f->sample_failed = sample->failed;
+out:
+    free(sample);
+    return code;
+}

@@ -1,0 +1,407 @@
+#include "run/sample.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "run/pipeline.h"
+#include "run/progress.h"
+#include "run/shard_worker.h"
+#include "store/folders.h"
+#include "store/layout.h"
+#include "store/shard_writer.h"
+
+/* Of a block so many bytes are read, but not fewer steps than these: the beginning of a file costs more than the rest.
+ * zstd finds no more in larger blocks. */
+#define BLOCK_BYTES ((int64_t)8 << 20)
+#define BLOCK_STEPS 64
+
+/* Fewer blocks say little: for these the sample may take some times longer. */
+#define BLOCKS_ENOUGH 32
+#define PATIENCE 3
+
+#define GOLDEN 0.6180339887498949 /* its multiples spread evenly over 0 to 1, less their whole parts */
+
+#define SAMPLE_BYTES ((int64_t)512 << 20) /* of all blocks, at most */
+
+/* A block under way. They are of a fixed pool, one for each worker. */
+struct sample_job {
+    struct bl_block block;
+    struct bl_sample_block taken;
+    struct bl_outcomes outcomes;
+    struct sample_job *next;
+};
+
+/* What taking a sample needs. */
+struct sampling {
+    struct bl_pack_params pack; /* with this plan and format: */
+    struct bl_plan plan;        /* of the blocks of a round */
+    struct bl_format format;
+    const struct bl_pack_params *of;
+    struct bl_sample *sample;
+    int64_t filled; /* blocks of the whole plan that have pieces */
+    int64_t turn;   /* the next number whose reversed bits give a block, */
+    int bits;       /* so many */
+    double begun, seconds;
+    struct bl_memory_budget memory;
+    struct sample_job *job; /* [workers] */
+    struct sample_job *free;
+    /* A round: */
+    struct bl_shard_writer *shard; /* or NULL: there is nothing to encode */
+    size_t next;                   /* block */
+    atomic_llong read;             /* steps; nobody asks for them */
+};
+
+/* A worker; its first block takes longer. */
+struct sample_worker {
+    struct bl_shard_worker *worker;
+    struct bl_reading reading;
+    bool is_warm;
+};
+
+bool bl_sample_is_needed_for_bytes(const struct bl_format *format)
+{
+    return format->compressed || bl_format_encodes(format, BL_ENCODING_JPEG);
+}
+
+/* --- which blocks ----------------------------------------------------------------------------------------------- */
+
+/* The next block of the plan, or -1: all have been taken. Numbers with their bits reversed halve the widest gap. */
+static int64_t sample_next_block(struct sampling *s)
+{
+    while (s->turn < INT64_C(1) << s->bits) {
+        int64_t turn = s->turn++, block = 0;
+        for (int bit = 0; bit < s->bits; bit++)
+            block |= (turn >> bit & 1) << (s->bits - 1 - bit);
+        if (block < s->filled)
+            return block;
+    }
+    return -1;
+}
+
+static void plan_add_piece(struct sampling *s, int64_t piece, int64_t skip, int64_t steps)
+{
+    const struct bl_plan *all = s->of->plan;
+    struct bl_plan *plan = &s->plan;
+    plan->sequence[plan->pieces] = all->sequence[piece];
+    plan->length[plan->pieces] = steps;
+    plan->source_start[plan->pieces++] = skip + (all->source_start ? all->source_start[piece] : 0);
+}
+
+static int64_t block_steps(const struct sampling *s, int64_t b)
+{
+    const struct bl_plan *all = s->of->plan;
+    int64_t steps = 0;
+    for (int64_t p = all->block_ptr[b]; p < all->block_ptr[b + 1]; p++)
+        steps += bl_plan_piece_length(all, s->of->table->length, (size_t)p);
+    return steps;
+}
+
+/* Where the part of a block begins, of all places where it may. */
+static int64_t block_part(const struct sampling *s, int64_t b)
+{
+    int64_t places = s->format.T < s->of->plan->T ? block_steps(s, b) - s->format.T : 0;
+    double turn = (double)(s->sample->blocks + (int64_t)s->plan.blocks + 1) * GOLDEN;
+    return places > 0 ? (int64_t)((double)places * (turn - floor(turn))) : 0;
+}
+
+/* Adds a block, or a part of it. What is read from its beginning costs as much as in a run; but of what is encoded, all
+ * parts of sequences must be alike. */
+static void plan_add_block(struct sampling *s, int64_t b)
+{
+    const struct bl_plan *all = s->of->plan;
+    int64_t skip = block_part(s, b), at = 0;
+    bool cuts = bl_sample_is_needed_for_bytes(&s->format);
+    for (int64_t p = all->block_ptr[b]; p < all->block_ptr[b + 1] && at < s->format.T; p++) {
+        int64_t steps = bl_plan_piece_length(all, s->of->table->length, (size_t)p), left = s->format.T - at;
+        int64_t from = cuts ? skip : 0;
+        if (skip >= steps) {
+            skip -= steps;
+            continue;
+        }
+        skip = 0;
+        steps = steps - from < left ? steps - from : left;
+        plan_add_piece(s, p, from, steps);
+        at = bl_plan_next_start(all, at, steps);
+    }
+    s->plan.block_ptr[++s->plan.blocks] = (int64_t)s->plan.pieces;
+}
+
+static int plan_make_room(struct sampling *s, struct bl_error *e)
+{
+    size_t pieces = (size_t)s->format.S * BL_SAMPLE_BLOCKS;
+    struct bl_plan *plan = &s->plan;
+    plan->T = s->format.T;
+    plan->align = s->of->plan->align;
+    plan->block_ptr = calloc(BL_SAMPLE_BLOCKS + 1, sizeof *plan->block_ptr);
+    plan->sequence = malloc(pieces * sizeof *plan->sequence);
+    plan->length = malloc(pieces * sizeof *plan->length);
+    plan->source_start = malloc(pieces * sizeof *plan->source_start);
+    return plan->block_ptr && plan->sequence && plan->length && plan->source_start ? BL_OK : bl_error_memory(e);
+}
+
+/* --- opening ---------------------------------------------------------------------------------------------------- */
+
+static int64_t sample_step_bytes(const struct bl_format *format)
+{
+    int64_t bytes = 0;
+    for (int f = 0; f < format->fields.count; f++)
+        bytes += (int64_t)bl_field_step_bytes(&format->fields.field[f]);
+    return bytes > 0 ? bytes : 1;
+}
+
+static void sample_set_format(struct sampling *s)
+{
+    const struct bl_plan *all = s->of->plan;
+    int64_t most = SAMPLE_BYTES / s->of->workers;
+    int64_t T = (most < BLOCK_BYTES ? most : BLOCK_BYTES) / sample_step_bytes(s->of->format);
+    T = T > BLOCK_STEPS ? T : BLOCK_STEPS;
+    s->format = *s->of->format;
+    s->format.T = all->T < T ? all->T : T;
+    s->format.S = all->max_sequences;
+    s->format.has_source_start |= s->format.T < all->T;
+    s->filled = (int64_t)all->blocks;
+    while (s->filled && all->block_ptr[s->filled] == all->block_ptr[s->filled - 1])
+        s->filled--; /* padding blocks are the last ones */
+    while (INT64_C(1) << s->bits < s->filled)
+        s->bits++;
+}
+
+static int sample_make_pool(struct sampling *s, struct bl_error *e)
+{
+    s->job = calloc((size_t)s->pack.workers, sizeof *s->job);
+    int code = s->job ? BL_OK : bl_error_memory(e);
+    for (int i = 0; i < s->pack.workers && !code; i++) {
+        struct sample_job *job = &s->job[i];
+        code = s->pack.env->isolation ? bl_block_make_shared(&job->block, &s->format, e)
+                                      : bl_block_make(&job->block, &s->format, true, e);
+        job->block.values = s->pack.values;
+        job->next = s->free;
+        s->free = job;
+    }
+    return code;
+}
+
+static int sample_open(struct sampling *s, struct bl_error *e)
+{
+    sample_set_format(s);
+    s->pack = *s->of;
+    s->pack.plan = &s->plan;
+    s->pack.format = &s->format;
+    s->pack.scatter = NULL;
+    bl_memory_budget_init(&s->memory, s->pack.memory);
+    int code = plan_make_room(s, e);
+    return code ? code : sample_make_pool(s, e);
+}
+
+static void sample_close(struct sampling *s)
+{
+    for (int i = 0; s->job && i < s->pack.workers; i++) {
+        bl_block_free(&s->job[i].block);
+        bl_outcomes_free(&s->job[i].outcomes);
+    }
+    free(s->job);
+    bl_plan_free(&s->plan);
+    bl_memory_budget_free(&s->memory);
+}
+
+/* --- blocks ----------------------------------------------------------------------------------------------------- */
+
+static void sample_worker_close(void *worker)
+{
+    struct sample_worker *w = worker;
+    if (w->worker)
+        bl_shard_worker_close(w->worker);
+    free(w);
+}
+
+static int sample_worker_open(void *context, void **worker, struct bl_error *e)
+{
+    struct sampling *s = context;
+    struct sample_worker *w = calloc(1, sizeof *w);
+    int code = w ? bl_shard_worker_open(&w->worker, &s->pack, &s->memory, &w->reading, e) : bl_error_memory(e);
+    if (code)
+        free(w);
+    else
+        *worker = w;
+    return code;
+}
+
+static int sample_produce(void *context, void **job_, struct bl_error *e)
+{
+    struct sampling *s = context;
+    (void)e;
+    if (s->next == s->plan.blocks)
+        return BL_OK;
+    struct sample_job *job = s->free;
+    s->free = job->next;
+    bl_block_plan(&job->block, &s->format, &s->plan, s->of->table->length, (int64_t)s->next++);
+    if (s->shard)
+        bl_shard_writer_place_blocks(s->shard, &job->block, 1);
+    *job_ = job;
+    return BL_OK;
+}
+
+static int sample_work(void *context, void *worker, void *job_, struct bl_error *e)
+{
+    struct sampling *s = context;
+    struct sample_worker *w = worker;
+    struct sample_job *job = job_;
+    struct bl_meter meter = {.sum = &s->read};
+    job->taken = (struct bl_sample_block){.is_first = !w->is_warm};
+    for (int i = 0; i < job->block.num_sequences; i++)
+        job->taken.steps += job->block.length[i];
+    job->taken.stored = s->pack.pad_repeat ? s->format.T : job->taken.steps;
+    double begun = bl_progress_now();
+    int code = bl_shard_worker_fill(w->worker, s->shard, &job->block, 1, &meter, &job->outcomes, e);
+    if (!code && s->shard)
+        code = bl_shard_writer_put_blocks(s->shard, &job->block, 1, w->worker->compressor, e);
+    job->taken.seconds = bl_progress_now() - begun;
+    if (!code && s->shard)
+        job->taken.bytes = bl_shard_writer_block_bytes(s->shard, &job->block);
+    w->is_warm = true;
+    return code;
+}
+
+static void sample_discard(void *context, void *job_)
+{
+    struct sampling *s = context;
+    struct sample_job *job = job_;
+    bl_outcomes_free(&job->outcomes);
+    job->next = s->free;
+    s->free = job;
+}
+
+static int sample_consume(void *context, void *job_, struct bl_error *e)
+{
+    struct sampling *s = context;
+    struct sample_job *job = job_;
+    (void)e;
+    s->sample->block[s->sample->blocks++] = job->taken;
+    s->sample->sequences += job->block.num_sequences;
+    s->sample->steps += job->taken.steps;
+    for (size_t i = 0; i < job->outcomes.count; i++)
+        s->sample->failed += job->outcomes.outcome[i].failed;
+    sample_discard(s, job);
+    return BL_OK;
+}
+
+/* --- rounds ----------------------------------------------------------------------------------------------------- */
+
+static int round_compress_header(struct sampling *s, struct bl_compressor *compressor, struct bl_error *e)
+{
+    struct bl_layout layout;
+    struct bl_frame frame = {0};
+    int code = bl_layout_make(&layout, &s->format, 0, e);
+    if (code)
+        return code;
+    code = bl_compressor_frame(compressor, layout.header.data, layout.header.size, &frame, e);
+    s->sample->header = code ? 0 : frame.size;
+    bl_frame_free(&frame);
+    bl_layout_free(&layout);
+    return code;
+}
+
+/* Makes the shard, whose size tells what compressed tables take. */
+static int round_finish(struct sampling *s, int first, struct bl_error *e)
+{
+    struct bl_shard_record record = {0};
+    struct bl_compressor *compressor = NULL;
+    if (!s->format.compressed)
+        return BL_OK;
+    int code = bl_compressor_open(s->format.level, &compressor, e);
+    if (code)
+        return code;
+    code = bl_shard_writer_finish(s->shard, compressor, NULL, 0, &record, e);
+    if (!code)
+        code = round_compress_header(s, compressor, e);
+    s->sample->tables += record.bytes - s->sample->header;
+    for (int b = first; b < s->sample->blocks; b++)
+        s->sample->tables -= s->sample->block[b].bytes;
+    bl_compressor_close(compressor);
+    bl_shard_record_free(&record);
+    return code;
+}
+
+/* Each round has a folder of its own. */
+static int round_open_shard(struct sampling *s, struct bl_error *e)
+{
+    char name[32];
+    if (!bl_sample_is_needed_for_bytes(&s->format))
+        return BL_OK;
+    snprintf(name, sizeof name, "sample-%d", s->sample->blocks);
+    char *dir = bl_path_join(s->of->dir, name);
+    int code = dir ? bl_folders_prepare(dir, e) : bl_error_memory(e);
+    if (!code)
+        code = bl_shard_writer_open(&s->format, dir, 0, &s->shard, e);
+    free(dir);
+    return code;
+}
+
+static void round_plan(struct sampling *s, int blocks)
+{
+    s->plan.blocks = s->plan.pieces = s->next = 0;
+    for (int b = 0; b < blocks; b++) {
+        int64_t block = sample_next_block(s);
+        if (block < 0)
+            break;
+        plan_add_block(s, block);
+    }
+    s->format.blocks = s->format.blocks_per_shard = (int64_t)s->plan.blocks;
+}
+
+static int round_run(struct sampling *s, int blocks, struct bl_error *e)
+{
+    static const struct bl_stages stages = {.produce = sample_produce,
+                                            .open = sample_worker_open,
+                                            .close = sample_worker_close,
+                                            .work = sample_work,
+                                            .consume = sample_consume,
+                                            .discard = sample_discard};
+    int first = s->sample->blocks;
+    round_plan(s, blocks);
+    if (!s->plan.blocks)
+        return BL_OK;
+    int code = round_open_shard(s, e);
+    if (!code)
+        code = bl_pipeline_run(&stages, s, s->pack.workers, s->pack.workers, s->pack.env->cancel, e);
+    if (!code && s->shard)
+        code = round_finish(s, first, e);
+    bl_shard_writer_free(s->shard);
+    s->shard = NULL;
+    return code;
+}
+
+/* One for each worker, then twice as many, or what the time and the disk have room for. */
+static int round_blocks(const struct sampling *s)
+{
+    const struct bl_sample *sample = s->sample;
+    double most = sample->blocks < BLOCKS_ENOUGH ? s->seconds * PATIENCE : s->seconds;
+    double left = most - (bl_progress_now() - s->begun), spent = 0;
+    int64_t block = s->format.T * sample_step_bytes(&s->format), workers = s->pack.workers;
+    int64_t blocks = sample->blocks ? 2 * sample->blocks : workers, room = SAMPLE_BYTES / block - sample->blocks;
+    for (int b = 0; b < sample->blocks; b++)
+        spent += sample->block[b].seconds;
+    if (sample->blocks && (double)blocks * spent / sample->blocks > left * (double)workers)
+        blocks = (int64_t)(left * (double)workers / (spent / sample->blocks));
+    blocks = blocks < room || !sample->blocks ? blocks : room;
+    blocks = blocks < BL_SAMPLE_BLOCKS - sample->blocks ? blocks : BL_SAMPLE_BLOCKS - sample->blocks;
+    return left > 0 && blocks > 0 ? (int)blocks : 0;
+}
+
+int bl_sample_take(struct bl_sample *sample, const struct bl_pack_params *pack, double seconds, struct bl_error *e)
+{
+    struct sampling s = {.of = pack, .sample = sample, .begun = bl_progress_now(), .seconds = seconds};
+    *sample = (struct bl_sample){0};
+    int code = sample_open(&s, e), blocks = round_blocks(&s), before = -1;
+    while (!code && blocks && sample->blocks > before) {
+        before = sample->blocks;
+        code = round_run(&s, blocks, e);
+        blocks = round_blocks(&s);
+    }
+    sample->is_whole = sample->blocks == s.filled && s.format.T == pack->plan->T;
+    sample_close(&s);
+    return code;
+}

@@ -1,0 +1,28 @@
+/* What one worker needs to fill and encode the blocks of shards. */
+#ifndef BL_SHARD_WORKER_H
+#define BL_SHARD_WORKER_H
+
+#include "base/memory_budget.h"
+#include "base/meter.h"
+#include "run/assembler.h"
+#include "run/pack_params.h"
+#include "store/shard_writer.h"
+
+struct bl_shard_worker {
+    struct bl_assembler *assembler; /* these two, */
+    struct bl_codec *codec;
+    struct bl_copier *copier; /* or this one */
+    struct bl_compressor *compressor;
+    double encoded; /* seconds of the last fill */
+};
+
+/* pack, memory and reading must outlive it: see bl_assembler_open. */
+int bl_shard_worker_open(struct bl_shard_worker **worker, const struct bl_pack_params *pack,
+                         struct bl_memory_budget *memory, struct bl_reading *reading, struct bl_error *e);
+void bl_shard_worker_close(struct bl_shard_worker *worker);
+
+/* Fills consecutive blocks of the shard, and encodes them. shard NULL: nothing is encoded. See bl_assembler_fill. */
+int bl_shard_worker_fill(struct bl_shard_worker *worker, struct bl_shard_writer *shard, struct bl_block *block,
+                         int blocks, const struct bl_meter *meter, struct bl_outcomes *outcomes, struct bl_error *e);
+
+#endif

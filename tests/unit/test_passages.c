@@ -1,0 +1,174 @@
+/* Texts of pieces in runs: shading, characters of several tokens, what cannot be seen, and ids without a tokenizer. */
+#include "show/passages.h"
+
+#include <string.h>
+
+#include "unit.h"
+
+static struct bl_tokenizer *tokenizer;
+static struct bl_detokenizer *detokenizer;
+
+static void tokenizer_open(void)
+{
+    struct bl_error e = {0};
+    const struct bl_tokenizer_options options = {.path = "bytes"};
+    ck_assert_int_eq(bl_tokenizer_open(&tokenizer, &options, &e), BL_OK);
+    ck_assert_int_eq(bl_detokenizer_open(&detokenizer, tokenizer, &e), BL_OK);
+}
+
+static void tokenizer_close(void)
+{
+    bl_detokenizer_close(detokenizer);
+    bl_tokenizer_close(tokenizer);
+}
+
+/* Adds a token for each byte; those whose place in `shades` has an "x" are shaded. */
+static void piece_add(struct bl_passages *p, size_t piece, const char *text, const char *shades)
+{
+    struct bl_error e = {0};
+    for (size_t i = 0; text[i]; i++)
+        ck_assert_int_eq(bl_passages_add(p, detokenizer, (uint8_t)text[i], i < strlen(shades) && shades[i] == 'x', &e),
+                         BL_OK);
+    ck_assert_int_eq(bl_passages_end(p, piece, &e), BL_OK);
+}
+
+/* All runs, as "piece:text" with "|" behind each; what is shaded is in brackets. */
+static void runs_are(const struct bl_passages *p, const char *expected)
+{
+    struct bl_buffer out = {0};
+    size_t at = 0;
+    bl_buffer_text(&out, "");
+    for (size_t r = 0; r < p->runs; r++) {
+        bl_buffer_printf(&out, p->run[r].is_shaded ? "%zu:[" : "%zu:", p->run[r].piece);
+        bl_buffer_append(&out, p->text.data + at, p->run[r].end - at);
+        bl_buffer_text(&out, p->run[r].is_shaded ? "]|" : "|");
+        at = p->run[r].end;
+    }
+    ck_assert_str_eq(out.data, expected);
+    ck_assert_uint_eq(at, p->text.size);
+    bl_buffer_free(&out);
+}
+
+static void text_becomes(const char *text, const char *shades, const char *expected)
+{
+    struct bl_passages p = {0};
+    piece_add(&p, 0, text, shades);
+    runs_are(&p, expected);
+    bl_passages_free(&p);
+}
+
+START_TEST(runs_change_with_the_shading)
+{
+    text_becomes("abcdef", "", "0:abcdef|");
+    text_becomes("abcdef", "xxxxxx", "0:[abcdef]|");
+    text_becomes("abcdef", "xx  x", "0:[ab]|0:cd|0:[e]|0:f|");
+    text_becomes("abcdef", "     x", "0:abcde|0:[f]|");
+    text_becomes("", "", "");
+}
+END_TEST
+
+/* A character whose bytes are of two tokens is not cut: it belongs to the first. */
+START_TEST(characters_are_whole)
+{
+    text_becomes("\xc3\xa9z", "x", "0:[\xc3\xa9]|0:z|");
+    text_becomes("\xc3\xa9z", " xx", "0:\xc3\xa9|0:[z]|");
+    text_becomes("\xf0\x9f\x99\x82", "x x ", "0:[\xf0\x9f\x99\x82]|");
+    text_becomes("a\xf0\x9f\x99\x82"
+                 "b",
+                 "  x xx", "0:a\xf0\x9f\x99\x82|0:[b]|");
+}
+END_TEST
+
+START_TEST(what_is_no_text_is_replaced)
+{
+    text_becomes("a\xff"
+                 "b",
+                 "",
+                 "0:a\xef\xbf\xbd"
+                 "b|");
+    text_becomes("\xa9", "", "0:\xef\xbf\xbd|");                                 /* begins within a character */
+    text_becomes("caf\xc3", "", "0:caf\xef\xbf\xbd|");                           /* ends within one */
+    text_becomes("\xed\xa0\x80", "", "0:\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd|"); /* half of a pair of UTF-16 */
+}
+END_TEST
+
+/* Nothing that a terminal would obey, or a page would not show. */
+START_TEST(controls_are_masked)
+{
+    text_becomes("a\033[31mb\rc\x7f", "", "0:a?[31mb?c?|");
+    text_becomes("line\n\tnext", "", "0:line\n\tnext|");
+    text_becomes("\xe2\x80\xae"
+                 "abc\xc2\x9b",
+                 "", "0:?abc?|"); /* right to left; CSI of C1 */
+    struct bl_error e = {0};
+    struct bl_passages p = {0};
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(bl_passages_add(&p, detokenizer, 0, i == 1, &e), BL_OK);
+    ck_assert_int_eq(bl_passages_end(&p, 0, &e), BL_OK);
+    runs_are(&p, "0:?|0:[?]|0:?|");
+    bl_passages_free(&p);
+}
+END_TEST
+
+START_TEST(pieces_are_apart)
+{
+    struct bl_error e = {0};
+    struct bl_passages p = {0};
+    piece_add(&p, 0, "ab\xc3", "xxx"); /* neither the character nor the shading goes on in the next */
+    piece_add(&p, 1,
+              "\xa9"
+              "c",
+              "");
+    ck_assert_int_eq(bl_passages_add(&p, detokenizer, 'x', true, &e), BL_OK);
+    bl_passages_drop(&p);
+    piece_add(&p, 3, "de", " x");
+    runs_are(&p, "0:[ab\xef\xbf\xbd]|1:\xef\xbf\xbd"
+                 "c|3:d|3:[e]|");
+    bl_passages_free(&p);
+}
+END_TEST
+
+START_TEST(ids_are_numbers)
+{
+    static const int64_t id[] = {7, -100, INT64_MAX, 0, 12};
+    struct bl_error e = {0};
+    struct bl_passages p = {0};
+    for (int i = 0; i < 5; i++)
+        ck_assert_int_eq(bl_passages_add(&p, NULL, id[i], i == 3, &e), BL_OK);
+    ck_assert_int_eq(bl_passages_end(&p, 2, &e), BL_OK);
+    runs_are(&p, "2:7 -100 9223372036854775807|2:[ 0]|2: 12|");
+    bl_passages_free(&p);
+}
+END_TEST
+
+START_TEST(ids_of_no_token_are_faults)
+{
+    struct bl_error e = {0};
+    struct bl_passages p = {0};
+    ck_assert_int_eq(bl_passages_add(&p, detokenizer, 256, false, &e), BL_EDATA);
+    ck_assert_str_eq(e.text, "the tokenizer has no token with the id 256");
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_passages_add(&p, detokenizer, -1, true, &e), BL_EDATA);
+    bl_passages_drop(&p);
+    piece_add(&p, 0, "a", "");
+    runs_are(&p, "0:a|");
+    bl_passages_free(&p);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_checked_fixture(tests, tokenizer_open, tokenizer_close);
+    tcase_add_test(tests, runs_change_with_the_shading);
+    tcase_add_test(tests, characters_are_whole);
+    tcase_add_test(tests, what_is_no_text_is_replaced);
+    tcase_add_test(tests, controls_are_masked);
+    tcase_add_test(tests, pieces_are_apart);
+    tcase_add_test(tests, ids_are_numbers);
+    tcase_add_test(tests, ids_of_no_token_are_faults);
+}
+
+int main(void)
+{
+    return unit_run("passages", add);
+}

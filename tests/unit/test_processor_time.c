@@ -1,0 +1,83 @@
+#include "base/processor_time.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+static double thread_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void spin(double seconds)
+{
+    double until = thread_seconds() + seconds;
+    while (thread_seconds() < until)
+        ;
+}
+
+START_TEST(running_counts_and_sleeping_does_not)
+{
+    struct timespec pause = {0, 50000000};
+    struct bl_processor_time a = bl_processor_time_self();
+    nanosleep(&pause, NULL);
+    struct bl_processor_time b = bl_processor_time_self();
+    ck_assert_double_lt(b.run + b.queued - a.run - a.queued, 0.04);
+    spin(0.05);
+    struct bl_processor_time c = bl_processor_time_self();
+    ck_assert_double_ge(c.run - b.run, 0.045);
+    ck_assert_double_ge(c.queued, b.queued);
+}
+END_TEST
+
+START_TEST(another_process_has_its_own)
+{
+    int ready[2];
+    char byte = 0;
+    ck_assert_int_eq(pipe(ready), 0);
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (!pid) {
+        spin(0.05);
+        if (write(ready[1], &byte, 1) == 1)
+            pause();
+        _exit(0);
+    }
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    struct bl_processor_time t = bl_processor_time_of(pid);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    ck_assert_double_ge(t.run, 0.045);
+    ck_assert_double_lt(t.run, 2);
+    t = bl_processor_time_of(pid); /* nobody */
+    ck_assert_double_eq(t.run + t.queued, 0);
+}
+END_TEST
+
+START_TEST(sums_know_what_they_lack)
+{
+    struct bl_processor_time sum = {.run = 1, .queued = 2}, some = {.run = 3, .is_partly = true};
+    bl_processor_time_add(&sum, &some);
+    bl_processor_time_add(&sum, &(struct bl_processor_time){.queued = 4});
+    ck_assert_double_eq(sum.run, 4);
+    ck_assert_double_eq(sum.queued, 6);
+    ck_assert(sum.is_partly);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, running_counts_and_sleeping_does_not);
+    tcase_add_test(tests, another_process_has_its_own);
+    tcase_add_test(tests, sums_know_what_they_lack);
+}
+
+int main(void)
+{
+    return unit_run("processor_time", add);
+}

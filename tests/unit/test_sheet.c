@@ -1,0 +1,150 @@
+/* The layout of a sheet: where steps are, what lies on each line, and the ticks of the scale. */
+#include "show/sheet.h"
+
+#include <string.h>
+
+#include "show/sheet_parts.h"
+#include "unit.h"
+
+/* Pieces of random lengths, with padding between some. Returns the end of the last one. */
+static int64_t pieces_make(struct bl_sheet *s, struct bl_sheet_piece *piece, size_t most, int64_t longest)
+{
+    int64_t at = 0;
+    s->piece = piece;
+    s->pieces = (size_t)random() % (most + 1);
+    for (size_t i = 0; i < s->pieces; i++) {
+        at += random() % 3 ? 0 : random() % longest;
+        piece[i] = (struct bl_sheet_piece){.start = at, .end = at + 1 + random() % longest};
+        at = piece[i].end;
+    }
+    return at;
+}
+
+/* The axis as the layout makes it: as few lines as all steps need. */
+static void axis_make(struct bl_sheet *s, int64_t steps, int lines, int width)
+{
+    s->steps = steps;
+    s->width = width;
+    s->line_steps = (steps - 1) / lines + 1;
+    s->lines = (int)((steps - 1) / s->line_steps + 1);
+}
+
+START_TEST(steps_have_pixels)
+{
+    struct bl_sheet s = {0};
+    axis_make(&s, 100, 1, 50);
+    ck_assert_int_eq(bl_sheet_pixel(&s, 0), 0);
+    ck_assert_int_eq(bl_sheet_pixel(&s, 1), 0);
+    ck_assert_int_eq(bl_sheet_pixel(&s, 99), 49);
+    ck_assert_int_eq(bl_sheet_pixel(&s, 100), 50);
+    axis_make(&s, INT32_MAX, 4, 960);
+    ck_assert_int_eq(bl_sheet_pixel(&s, 0), 0);
+    ck_assert_int_eq(bl_sheet_pixel(&s, s.line_steps), 960);
+    ck_assert_int_eq(bl_sheet_pixel(&s, 3 * s.line_steps), 3 * 960);
+}
+END_TEST
+
+START_TEST(the_last_line_may_be_short)
+{
+    struct bl_sheet s = {.steps = 25, .line_steps = 10, .lines = 3, .width = 40};
+    ck_assert_int_eq(bl_sheet_line_width(&s, 0), 40);
+    ck_assert_int_eq(bl_sheet_line_width(&s, 1), 40);
+    ck_assert_int_eq(bl_sheet_line_width(&s, 2), 20);
+    s = (struct bl_sheet){.steps = 1001, .line_steps = 1000, .lines = 2, .width = 40};
+    ck_assert_int_eq(bl_sheet_line_width(&s, 1), 1); /* no picture is empty */
+}
+END_TEST
+
+START_TEST(ticks_are_round)
+{
+    struct bl_sheet s = {0};
+    axis_make(&s, 1000, 1, 1000);
+    static const struct {
+        int pixels, tick;
+    } known[] = {{1, 1}, {2, 2}, {3, 5}, {6, 10}, {11, 20}, {21, 50}, {51, 100}, {90, 100}, {101, 200}, {300, 500}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        ck_assert_int_eq(bl_sheet_tick(&s, known[i].pixels), known[i].tick);
+    axis_make(&s, 5, 1, 3);
+    ck_assert_int_ge(bl_sheet_tick(&s, 90), 5); /* none has room: it ends */
+    axis_make(&s, INT64_C(1) << 40, 1, 960);
+    int64_t tick = bl_sheet_tick(&s, 90);
+    ck_assert_int_eq(tick, INT64_C(200000000000));
+}
+END_TEST
+
+/* Spans lie one behind the other on all pixels of the axis, each on one line, and those of a piece from the pixel of
+ * its first step to that behind its last. */
+static void spans_are_right(const struct bl_sheet *s)
+{
+    int at = 0, begun = 0, wide = 0;
+    for (size_t i = 0; i < s->spans; i++) {
+        const struct bl_sheet_span *span = &s->span[i];
+        ck_assert_int_gt(span->width, 0);
+        ck_assert_int_eq(span->line * s->width + span->x, at);
+        ck_assert_int_le(span->x + span->width, s->width);
+        at += span->width;
+        const bool is_first = !i || span[-1].piece != span->piece;
+        if (span->piece < 0)
+            continue;
+        ck_assert_int_eq(span->begins, is_first);
+        begun += span->begins;
+        if (is_first)
+            ck_assert_int_eq(span->line * s->width + span->x, bl_sheet_pixel(s, s->piece[span->piece].start));
+        if (i + 1 == s->spans || span[1].piece != span->piece)
+            ck_assert_int_eq(at, bl_sheet_pixel(s, s->piece[span->piece].end));
+    }
+    ck_assert_int_eq(at, bl_sheet_pixel(s, s->steps));
+    for (size_t i = 0; i < s->pieces; i++)
+        wide += bl_sheet_pixel(s, s->piece[i].end) > bl_sheet_pixel(s, s->piece[i].start);
+    ck_assert_int_eq(begun, wide);
+}
+
+START_TEST(spans_fill_the_lines)
+{
+    struct bl_sheet_piece piece[60];
+    struct bl_error e = {0};
+    srandom(3);
+    for (int i = 0; i < unit_times(3000); i++) {
+        struct bl_sheet s = {0};
+        int64_t end = pieces_make(&s, piece, 60, 1 + random() % 300);
+        axis_make(&s, end + 1 + random() % 100, 1 + (int)(random() % 6), 1 + (int)(random() % 400));
+        ck_assert_int_eq(bl_sheet_find_spans(&s, &e), BL_OK);
+        spans_are_right(&s);
+        free(s.span);
+    }
+}
+END_TEST
+
+START_TEST(known_spans)
+{
+    struct bl_sheet_piece piece[] = {{.start = 0, .end = 15}, {.start = 15, .end = 16}, {.start = 20, .end = 30}};
+    static const struct bl_sheet_span expected[] = {{0, 0, 5, 0, true},  {1, 0, 2, 0, false}, {1, 2, 1, 1, true},
+                                                    {1, 3, 2, -1, true}, {2, 0, 5, 2, true},  {3, 0, 1, -1, true}};
+    struct bl_sheet s = {.piece = piece, .pieces = 3, .steps = 33, .line_steps = 10, .lines = 4, .width = 5};
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_sheet_find_spans(&s, &e), BL_OK);
+    ck_assert_uint_eq(s.spans, sizeof expected / sizeof *expected);
+    for (size_t i = 0; i < s.spans; i++) {
+        ck_assert_int_eq(s.span[i].line, expected[i].line);
+        ck_assert_int_eq(s.span[i].x, expected[i].x);
+        ck_assert_int_eq(s.span[i].width, expected[i].width);
+        ck_assert_int_eq(s.span[i].piece, expected[i].piece);
+        ck_assert_int_eq(s.span[i].begins, expected[i].begins);
+    }
+    free(s.span);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, steps_have_pixels);
+    tcase_add_test(tests, the_last_line_may_be_short);
+    tcase_add_test(tests, ticks_are_round);
+    tcase_add_test(tests, spans_fill_the_lines);
+    tcase_add_test(tests, known_spans);
+}
+
+int main(void)
+{
+    return unit_run("sheet", add);
+}
