@@ -63,7 +63,7 @@ take_packages() {
 
 # The first with its unit tests. That they were left out, the folder, the zone and the language make no difference.
 debs() {
-    [ -e "build/dist/bload-$version.tar.gz" ] || make --no-print-directory dist
+    make --no-print-directory dist >/dev/null || exit 1
     needed "packages: a system to build them in" builder_is_there
     check "packages: no git there" no_git
     needed "packages: built, with unit tests; lintian has nothing against them" built one
