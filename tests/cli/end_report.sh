@@ -123,6 +123,6 @@ test_what_comes_next() {
 test_a_run_that_took_some_time_says_where_it_went() {
     expect 0 pack_slowly 5.5 d -j 2
     grep -qE '^bload: time: ([0-9.]+ s listing, )?[5-9]\.[0-9] s scanning' "$ERR" || fail "$(cat "$ERR")"
-    grep -qE '^bload: limit: waiting for single files, [5-9][0-9] % of the time; waited for -, which took 5\.[0-9] s$' "$ERR" || fail "$(cat "$ERR")"
+    grep -qE '^bload: limit: waiting for single files, (100|[5-9][0-9]) % of the time; waited for -, which took 5\.[0-9] s$' "$ERR" || fail "$(cat "$ERR")"
     is 'bload: next: bload verify d' "$(tail -n 1 "$ERR")"
 }
