@@ -88,6 +88,8 @@ START_TEST(every_name_is_ffmpegs)
         rest = copy;
         for (char *name; (name = strsep(&rest, ","));) {
             const AVCodec *decoder = avcodec_find_decoder_by_name(name);
+            if (!decoder && avcodec_version() >= AV_VERSION_INT(61, 0, 100) && strcmp(name, "ayuv") == 0)
+                continue; /* FFmpeg 7 has it no more */
             ck_assert_msg(decoder, "no decoder %s", name);
             ck_assert_msg(decoder->type == (k ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO), "%s is of another kind",
                           name);
