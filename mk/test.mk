@@ -160,7 +160,7 @@ asan:
 
 # Of the unit and command tests only those that start threads.
 THREADED := $(addprefix $(OUT)/tests/test_,csv direct gpu inflated merge packing pipeline reservation session shard video)
-UNTHREADED_CLI := $(addprefix tests/cli/,ci.sh manual.sh plan.sh)
+UNTHREADED_CLI := $(addprefix tests/cli/,cat.sh ci.sh completion.sh doctor.sh manual.sh plan.sh plan_plot.sh report.sh show.sh)
 tsan:
 	@$(MAKE) --no-print-directory -k VARIANT=$@ CFLAGS='-O1 -g' UNIT='$(filter $(THREADED:$(OUT)/%=build/tsan/%),$(UNIT:$(OUT)/%=build/tsan/%))' \
 		CLI='$(filter-out $(UNTHREADED_CLI),$(wildcard tests/cli/*.sh))' check-unit check-cli
