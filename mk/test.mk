@@ -159,7 +159,7 @@ asan:
 	@$(MAKE) --no-print-directory -k VARIANT=$@ $(if $(shell command -v clang),CC=clang) check-unit check-cli check-hostile-spoilt
 
 # Of the unit and command tests only those that start threads.
-THREADED := $(addprefix $(OUT)/tests/test_,csv direct gpu inflated merge packing pipeline reservation session shard video)
+THREADED := $(addprefix $(OUT)/tests/test_,aside csv direct gpu inflated merge packing pipeline reservation session shard video)
 UNTHREADED_CLI := $(addprefix tests/cli/,cat.sh ci.sh completion.sh doctor.sh manual.sh plan.sh plan_plot.sh report.sh show.sh)
 tsan:
 	@$(MAKE) --no-print-directory -k VARIANT=$@ CFLAGS='-O1 -g' UNIT='$(filter $(THREADED:$(OUT)/%=build/tsan/%),$(UNIT:$(OUT)/%=build/tsan/%))' \
