@@ -178,6 +178,8 @@ static int show_run(struct bl_cmd *cmd, struct show *s)
         code = bl_error_set(&cmd->error, BL_EUSAGE, "--block and --sequence exclude each other");
     if (!code)
         code = form_choose(s, &cmd->error);
+    if (!code && s->form && s->color != COLOR_AUTO)
+        code = bl_error_set(&cmd->error, BL_EUSAGE, "--color is for the terminal, without -o");
     if (code)
         return code;
     bl_signals_install(&cmd->cancel);

@@ -110,19 +110,9 @@ int bl_packing_forecast_plan(struct bl_packing *p, struct bl_forecast *f, struct
 
 static struct bl_pack_params forecast_params(struct bl_packing *p)
 {
-    return (struct bl_pack_params){.dir = p->scratch,
-                                   .base = p->request.inputs->base,
-                                   .table = &p->table,
-                                   .plan = &p->plan,
-                                   .kind = p->request.inputs->kind,
-                                   .config = p->request.inputs->kind_config,
-                                   .format = &p->format,
-                                   .values = &p->values,
-                                   .pad_repeat = p->request.options->pad == BL_PAD_REPEAT,
-                                   .workers = p->workers > 1 ? p->workers : 1,
-                                   .memory = p->memory,
-                                   .view = p->request.view,
-                                   .env = &p->env};
+    struct bl_pack_params pack = bl_packing_params(p, p->scratch);
+    pack.workers = p->workers > 1 ? p->workers : 1;
+    return pack;
 }
 
 /* Takes a sample of some of the inputs, where readers need the spool. */

@@ -97,6 +97,9 @@ void bl_packing_leave_scratch(struct bl_packing *p);
 
 bool bl_packing_reads_stdin(const struct bl_packing *p);
 
+/* What writing needs, without what only a run has. dir: where shards are written. */
+struct bl_pack_params bl_packing_params(struct bl_packing *p, const char *dir);
+
 /* Stores the checksum from the scan (0: standard input was not scanned). */
 int bl_packing_keep_stdin(struct bl_packing *p, uint64_t sum, struct bl_error *e);
 

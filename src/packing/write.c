@@ -115,28 +115,33 @@ static void write_discard_state(struct bl_packing *p, int code)
         (void)bl_state_remove(&p->state, &none);
 }
 
+struct bl_pack_params bl_packing_params(struct bl_packing *p, const char *dir)
+{
+    return (struct bl_pack_params){.dir = dir,
+                                   .base = p->request.inputs->base,
+                                   .table = &p->table,
+                                   .plan = &p->plan,
+                                   .kind = p->request.inputs->kind,
+                                   .config = p->request.inputs->kind_config,
+                                   .format = &p->format,
+                                   .values = &p->values,
+                                   .pad_repeat = p->request.options->pad == BL_PAD_REPEAT,
+                                   .workers = p->workers,
+                                   .memory = p->memory,
+                                   .view = p->request.view,
+                                   .env = &p->env};
+}
+
 int bl_packing_write(struct bl_packing *p, struct bl_error *e)
 {
-    struct bl_pack_params pack = {.dir = p->request.output,
-                                  .base = p->request.inputs->base,
-                                  .table = &p->table,
-                                  .plan = &p->plan,
-                                  .kind = p->request.inputs->kind,
-                                  .config = p->request.inputs->kind_config,
-                                  .format = &p->format,
-                                  .values = &p->values,
-                                  .missing = p->repairing ? &p->missing : NULL,
-                                  .pad_repeat = p->request.options->pad == BL_PAD_REPEAT,
-                                  .workers = p->workers,
-                                  .slots = p->slots,
-                                  .run_blocks = p->run_blocks,
-                                  .memory = p->memory,
-                                  .view = p->request.view,
-                                  .env = &p->env,
-                                  .outcome = write_on_outcome,
-                                  .tick = write_on_progress,
-                                  .sink = p,
-                                  .work = &p->request.times->write};
+    struct bl_pack_params pack = bl_packing_params(p, p->request.output);
+    pack.missing = p->repairing ? &p->missing : NULL;
+    pack.slots = p->slots;
+    pack.run_blocks = p->run_blocks;
+    pack.outcome = write_on_outcome;
+    pack.tick = write_on_progress;
+    pack.sink = p;
+    pack.work = &p->request.times->write;
     bl_task_range(&p->request.task, bl_format_shards(&p->format), &pack.shard_begin, &pack.shard_end);
     p->shard_begin = pack.shard_begin;
     p->shard_end = pack.shard_end;

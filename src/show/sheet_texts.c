@@ -138,5 +138,7 @@ int bl_sheet_read_texts(struct bl_sheet *s, struct bl_error *e)
     }
     if (!code && s->subject.tokenizer && !s->texts)
         code = bl_error_set(e, BL_EUSAGE, "--tokenizer: %s has no field of tokens", s->view->dir);
+    if (!code && s->subject.mask && !s->texts)
+        code = bl_error_set(e, BL_EUSAGE, "--mask: %s has no field of tokens", s->view->dir);
     return code;
 }

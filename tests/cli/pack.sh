@@ -713,18 +713,6 @@ test_signals() {
     [ ! -e d/.bload ] || fail 'd/.bload is left'
 }
 
-# in_small_disk SIZE COMMAND...: with a file system of that size at ./disk, which only the command sees.
-in_small_disk() {
-    mkdir -p disk
-    local size=$1
-    shift
-    own_mounts mount -t tmpfs -o size="$size" tmpfs disk 2>/dev/null || skip 'no file system of its own here'
-    export -f bload expect
-    export OUT ERR
-    # shellcheck disable=SC2016 # expanded inside
-    own_mounts bash -c 'set -e; mount -t tmpfs -o size='"$size"' tmpfs disk; eval "$1"' sh "$*"
-}
-
 test_a_full_disk() {
     clips
     in_small_disk 2M '

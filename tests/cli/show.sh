@@ -422,6 +422,10 @@ test_fields() {
     ! grep -q frames "$OUT" words || fail 'frames'
     expect 2 bload show d --field mark
     err_is <<<'bload: show: --field mark: there is none, did you mean marks? All are: frames, marks'
+    expect 2 bload show d --mask marks
+    err_is <<<'bload: show: --mask: d has no field of tokens'
+    expect 2 bload show d --color always -o x.png
+    err_is <<<'bload: show: --color is for the terminal, without -o'
 }
 
 # --- what it writes -----------------------------------------------------------------------------------------------------
