@@ -341,44 +341,66 @@ static void time_jobs(struct timed *t, int workers)
     ck_assert_int_eq(bl_pipeline_run(&stages, t, workers, 2 * workers, &cancel, &e), 0);
 }
 
-/* The share of the time in which workers had nothing to do for that reason is between these. */
-static void check_lost(const struct timed *t, enum bl_wait wait, double least, double most)
+/* The share of the time in which workers had nothing to do for that reason. */
+static double lost(const struct timed *t, enum bl_wait wait)
 {
-    double share = t->times.lost[wait] / t->times.wall;
-    ck_assert_msg(share >= least && share <= most, "%.3f of the time is lost to %d, not %.3f to %.3f", share, wait,
-                  least, most);
+    return t->times.lost[wait] / t->times.wall;
+}
+
+static bool nothing_is_lost(const struct timed *t)
+{
+    bool is_little = t->times.worked > 0.01 * TIMED_JOBS - 0.001;
+    for (int wait = 0; wait < BL_WAITS; wait++)
+        is_little = is_little && lost(t, (enum bl_wait)wait) < 0.3;
+    return is_little;
+}
+
+static bool one_job_is_waited_for(const struct timed *t)
+{
+    return lost(t, BL_WAIT_JOB) > 0.7 && t->held_by_first > 0.2 && lost(t, BL_WAIT_WRITE) + lost(t, BL_WAIT_ORDER) < 0.3;
+}
+
+static bool writers_are_waited_for(const struct timed *t)
+{
+    return lost(t, BL_WAIT_WRITE) > 0.6 && lost(t, BL_WAIT_JOB) < 0.1;
+}
+
+static bool results_are_waited_for(const struct timed *t)
+{
+    return lost(t, BL_WAIT_ORDER) > 0.6 && lost(t, BL_WAIT_WRITE) < 0.1;
+}
+
+/* One of several rounds is as expected: a busy machine may hold up any thread in the others. */
+static void check_times(struct timed jobs, int workers, bool (*is_expected)(const struct timed *t))
+{
+    struct timed t = {0};
+    for (int round = 0; round < 10; round++) {
+        t = jobs;
+        time_jobs(&t, workers);
+        if (is_expected(&t))
+            return;
+    }
+    ck_abort_msg("%d workers lose %.3f to a job, %.3f to writers, %.3f to the order of %.3f s", workers,
+                 lost(&t, BL_WAIT_JOB), lost(&t, BL_WAIT_WRITE), lost(&t, BL_WAIT_ORDER), t.times.wall);
 }
 
 START_TEST(workers_that_are_busy_lose_nothing)
 {
-    struct timed t = {.first = 10, .work = 10};
-    time_jobs(&t, 4);
-    ck_assert_double_gt(t.times.worked, 0.01 * TIMED_JOBS - 0.001);
-    for (int wait = 0; wait < BL_WAITS; wait++)
-        check_lost(&t, (enum bl_wait)wait, 0, 0.3);
+    check_times((struct timed){.first = 10, .work = 10}, 4, nothing_is_lost);
 }
 END_TEST
 
 START_TEST(time_is_lost_to_one_long_job)
 {
-    struct timed t = {.first = 300, .work = 1};
-    time_jobs(&t, 4);
-    check_lost(&t, BL_WAIT_JOB, 0.7, 1);
-    ck_assert_double_gt(t.held_by_first, 0.2);
-    ck_assert_double_lt(t.times.lost[BL_WAIT_WRITE] + t.times.lost[BL_WAIT_ORDER], 0.3 * t.times.wall);
+    check_times((struct timed){.first = 300, .work = 1}, 4, one_job_is_waited_for);
 }
 END_TEST
 
 START_TEST(time_is_lost_to_writers_and_to_the_thread_that_takes_results)
 {
     for (int workers = 1; workers <= 4; workers += 3) {
-        struct timed writes = {.first = 1, .work = 1, .write = 8}, consumes = {.first = 1, .work = 1, .consume = 8};
-        time_jobs(&writes, workers);
-        check_lost(&writes, BL_WAIT_WRITE, 0.6, 1);
-        check_lost(&writes, BL_WAIT_JOB, 0, 0.1);
-        time_jobs(&consumes, workers);
-        check_lost(&consumes, BL_WAIT_ORDER, 0.6, 1);
-        check_lost(&consumes, BL_WAIT_WRITE, 0, 0.1);
+        check_times((struct timed){.first = 1, .work = 1, .write = 8}, workers, writers_are_waited_for);
+        check_times((struct timed){.first = 1, .work = 1, .consume = 8}, workers, results_are_waited_for);
     }
 }
 END_TEST
