@@ -4,7 +4,7 @@ static void printer_on_fault(void *sink, const struct bl_row *row)
 {
     struct bl_event_printer *printer = sink;
     bl_progress_bar_clear(&printer->bar);
-    bl_inputs_print_fault(printer->inputs, row);
+    bl_fault_lines_print(printer->faults, row);
 }
 
 static void printer_on_progress(void *sink, const struct bl_progress *progress)

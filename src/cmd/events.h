@@ -2,12 +2,12 @@
 #ifndef BL_EVENTS_H
 #define BL_EVENTS_H
 
-#include "cmd/inputs.h"
+#include "cmd/fault_lines.h"
 #include "cmd/progress_bar.h"
 #include "packing/packing.h"
 
 struct bl_event_printer {
-    struct bl_inputs *inputs; /* record which faults were printed before */
+    struct bl_fault_lines *faults; /* printed before */
     struct bl_progress_bar bar;
 };
 

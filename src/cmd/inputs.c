@@ -15,8 +15,6 @@
 #include "scan/field_clips.h"
 #include "scan/member_attributes.h"
 
-#define FAULTS_MAX 10 /* faults printed in full, of empty rows or of one file */
-
 static const struct bl_option table[] = {
     BL_OPTION_STRING("config", struct bl_inputs, config_path, BL_AFFECTS_NOTHING,
                      "a YAML file with these options; flags win", .letter = 'c', .placeholder = "FILE.yaml",
@@ -450,7 +448,7 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
 void bl_inputs_free(struct bl_inputs *inputs)
 {
     bl_isolation_stop(&inputs->isolation);
-    bl_buffer_free(&inputs->faulty);
+    bl_fault_lines_free(&inputs->faults);
     bl_input_set_free(&inputs->set);
     free(inputs->set.source);
     if (inputs->own_kind && inputs->own_kind->options.release)
@@ -473,62 +471,4 @@ void bl_inputs_print_ignored(const struct bl_inputs *inputs)
     if (text.size && !text.failed)
         bl_cmd_print("ignored in %s: %s", files->tars ? "tars and folders" : "folders", text.data);
     bl_buffer_free(&text);
-}
-
-/* Counts the faults of a row, since one file may hold many sequences with faults. True: do not print this one. That a
- * file is damaged is printed in any case, once: it may be why its documents have faults. */
-static bool inputs_suppress_fault(struct bl_inputs *inputs, const struct bl_row *row)
-{
-    if (bl_row_is_empty(row))
-        return inputs->empty++ >= FAULTS_MAX;
-    if (!inputs->faulty.data || strcmp(inputs->faulty.data, row->path) != 0) {
-        bl_buffer_clear(&inputs->faulty);
-        bl_buffer_text(&inputs->faulty, row->path);
-        inputs->printed = 0;
-        inputs->damage_printed = false;
-    }
-    bool damage = bl_row_is_damaged(row) && !inputs->damage_printed;
-    inputs->damage_printed |= damage;
-    bool enough = inputs->printed++ >= FAULTS_MAX && !damage;
-    inputs->suppressed += enough;
-    return enough;
-}
-
-void bl_inputs_print_fault(struct bl_inputs *inputs, const struct bl_row *row)
-{
-    if (inputs_suppress_fault(inputs, row))
-        return;
-    if (row->status == BL_ROW_OK)
-        bl_cmd_print("%s: %s", row->id, row->reason); /* the reason contains the word "damaged" */
-    else
-        bl_cmd_print("%s %s: %s", bl_row_status_name(row->status), row->id, row->reason);
-}
-
-void bl_inputs_print_adjusted(int64_t adjusted)
-{
-    char a[BL_PLURAL_SIZE];
-    if (adjusted)
-        bl_cmd_print("%s of another length in some field, within length-tolerance: missing steps repeat the last one, "
-                     "extra steps are left out (columns NAME.length)",
-                     bl_text_plural(a, adjusted, "sequence is|sequences are"));
-}
-
-void bl_inputs_print_totals(const struct bl_totals *totals)
-{
-    char count[32];
-    for (int t = 0; totals->total && totals->total[t].column; t++) {
-        if (totals->sum[t])
-            bl_cmd_print("%s: %s (column %s)", totals->total[t].text, bl_text_count(count, totals->sum[t]),
-                         totals->total[t].column);
-    }
-}
-
-void bl_inputs_print_suppressed(const struct bl_inputs *inputs, int64_t empty, int64_t suppressed)
-{
-    char a[BL_PLURAL_SIZE];
-    suppressed += inputs->suppressed;
-    if (empty)
-        bl_cmd_print("%s skipped", bl_text_plural(a, empty, "empty document"));
-    if (suppressed)
-        bl_cmd_print("%s: see sequences.tsv", bl_text_plural(a, suppressed, "more fault"));
 }

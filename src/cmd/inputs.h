@@ -4,6 +4,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/config.h"
+#include "cmd/fault_lines.h"
 #include "kind/isolated/isolation.h"
 #include "kind/kinds.h"
 #include "packing/input_set.h"
@@ -26,10 +27,7 @@ struct bl_inputs {
     const char *attributes_members;         /* option: of tars, the extensions of members that columns are made of */
     struct bl_texts kept;                   /* extensions of members that become fields or columns */
     struct bl_texts excluded;               /* option */
-    int64_t empty;                          /* printed rows that have no fault and no steps */
-    struct bl_buffer faulty;                /* path of the file whose faults were printed last */
-    int64_t printed, suppressed;            /* faults printed of that file; faults not printed, in total */
-    bool damage_printed;                    /* that this file is damaged */
+    struct bl_fault_lines faults;           /* printed so far */
 };
 
 /* Adds the options of the sources and of every kind. */
@@ -64,19 +62,5 @@ void bl_inputs_free(struct bl_inputs *inputs);
 
 /* Prints "ignored in folders: 3 .txt, 1 hidden" for the summary, if anything was ignored. */
 void bl_inputs_print_ignored(const struct bl_inputs *inputs);
-
-/* Prints a fault of a row: "skipped a.mp4: empty file". Prints only the first ten empty rows, and the first ten faults
- * of each file. */
-void bl_inputs_print_fault(struct bl_inputs *inputs, const struct bl_row *row);
-
-/* Prints how many sequences have a field that was adjusted to their length, if any. */
-void bl_inputs_print_adjusted(int64_t adjusted);
-
-/* Prints the sums of columns over the usable sequences. */
-void bl_inputs_print_totals(const struct bl_totals *totals);
-
-/* Prints "1,234 empty documents skipped", and the number of faults that neither this module nor the scan printed, if
- * any. */
-void bl_inputs_print_suppressed(const struct bl_inputs *inputs, int64_t empty, int64_t suppressed);
 
 #endif

@@ -13,6 +13,7 @@
 #include "cmd/end_report.h"
 #include "cmd/events.h"
 #include "cmd/forecast.h"
+#include "cmd/inputs.h"
 #include "cmd/length_source.h"
 #include "cmd/summary.h"
 #include "packing/forecast.h"
@@ -237,7 +238,7 @@ static int pack_print_config(struct bl_cmd *cmd, const struct pack *p)
 /* What was noticed about the inputs. empty: documents without text. */
 static void pack_print_table(const struct pack *p, const struct bl_packing_result *r, int64_t empty)
 {
-    bl_inputs_print_suppressed(&p->inputs, empty, r->suppressed);
+    bl_fault_lines_print_rest(&p->inputs.faults, empty, r->suppressed);
     bl_summary_left_out(&r->table->left_out);
     if (r->attributes)
         bl_cmd_print("attributes: %s", r->attributes);
@@ -375,7 +376,7 @@ static int pack_run(struct bl_cmd *cmd, struct pack *p)
     if (p->print_config)
         return pack_print_config(cmd, p);
     bl_signals_install(&cmd->cancel);
-    p->printer = (struct bl_event_printer){.inputs = &p->inputs, .bar = bl_progress_bar_make(&cmd->common)};
+    p->printer = (struct bl_event_printer){.faults = &p->inputs.faults, .bar = bl_progress_bar_make(&cmd->common)};
     p->request.output = p->output;
     p->request.inputs = &p->inputs.set;
     p->request.sequences = p->sequences ? bl_pipe_copy_path(&p->copy, p->sequences) : NULL;

@@ -11,6 +11,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "cmd/events.h"
+#include "cmd/inputs.h"
 #include "cmd/length_source.h"
 #include "cmd/plan_plot.h"
 #include "cmd/summary.h"
@@ -370,7 +371,7 @@ static int directory_make_plan(struct bl_cmd *cmd, struct planning *p)
 
 static int directory_plan(struct bl_cmd *cmd, struct planning *p)
 {
-    p->printer = (struct bl_event_printer){.inputs = &p->inputs, .bar = bl_progress_bar_make(&cmd->common)};
+    p->printer = (struct bl_event_printer){.faults = &p->inputs.faults, .bar = bl_progress_bar_make(&cmd->common)};
     const struct bl_packing_request request = {.output = p->dir,
                                                .inputs = &p->inputs.set,
                                                .options = &p->pack_options,

@@ -1,65 +1,28 @@
 /* bload scan: turns sources into sequences.tsv, or with --task makes a part of it. */
-#include <inttypes.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/output.h"
 #include "base/fs.h"
+#include "base/output.h"
 #include "base/text.h"
-#include "cmd/cmd.h"
 #include "cmd/end_report.h"
-#include "packing/identity.h"
-#include "cmd/inputs.h"
+#include "cmd/scan.h"
 #include "cmd/summary.h"
-#include "packing/parts.h"
-#include "plan/options.h"
 #include "report/table_json.h"
-#include "run/heartbeat.h"
-#include "run/options.h"
-#include "cmd/progress_bar.h"
 #include "run/signals.h"
-#include "run/state.h"
-#include "run/task.h"
 #include "scan/extend.h"
-#include "scan/scan.h"
-#include "scan/subset.h"
-
-struct scan {
-    const char *output;
-    bool parents, json;
-    struct bl_inputs inputs;
-    struct bl_kind_env env;
-    char *spool; /* from --spool, owned; or NULL */
-    struct bl_progress progress;
-    struct bl_progress_bar bar;
-    struct bl_scan_progress found;
-    struct bl_subset_options subset;
-    struct bl_left_out_counts left_out;
-    struct bl_task task;
-    char *dir; /* with --task: the folder of all parts */
-    struct bl_state state;
-    struct bl_heartbeat heartbeat;
-    struct bl_buffer unused; /* rows of the table of attributes that match no sequence */
-    bool partial;            /* BL_OK gives exit status 3 */
-    struct bl_run_times times;
-    /* The options that pack's YAML file may contain besides the sources, so that one file serves both commands. */
-    struct bl_pack_options pack_options;
-    struct bl_plan_options plan_options;
-};
 
 static const struct bl_option table[] = {
     BL_OPTION_STRING(
-        "output", struct scan, output, BL_AFFECTS_NOTHING,
+        "output", struct bl_scan_cmd, output, BL_AFFECTS_NOTHING,
         "write the table there [standard output]; with --task the dataset's directory, where the part is put",
         .letter = 'o', .placeholder = "FILE", .command_line_only = true),
-    BL_OPTION_FLAG("parents", struct scan, parents, BL_AFFECTS_NOTHING,
+    BL_OPTION_FLAG("parents", struct bl_scan_cmd, parents, BL_AFFECTS_NOTHING,
                    "also make missing directories above that of --task and --spool; without it they are an error",
                    .command_line_only = true),
-    BL_OPTION_FLAG("json", struct scan, json, BL_AFFECTS_NOTHING,
+    BL_OPTION_FLAG("json", struct bl_scan_cmd, json, BL_AFFECTS_NOTHING,
                    "print what the table has as JSON; it needs -o FILE, since the table goes to standard output else",
                    .command_line_only = true),
     {0},
@@ -67,16 +30,16 @@ static const struct bl_option table[] = {
 
 static int scan_on_fault(void *sink, const struct bl_row *row, struct bl_error *e)
 {
-    struct scan *scan = sink;
+    struct bl_scan_cmd *scan = sink;
     (void)e;
     bl_progress_bar_clear(&scan->bar);
-    bl_inputs_print_fault(&scan->inputs, row);
+    bl_fault_lines_print(&scan->inputs.faults, row);
     return BL_OK;
 }
 
 static void scan_on_progress(void *sink, const struct bl_scan_progress *found)
 {
-    struct scan *scan = sink;
+    struct bl_scan_cmd *scan = sink;
     scan->progress.done = scan->progress.total ? found->files : found->rows;
     scan->progress.parts = scan->progress.total ? found->parts : 0;
     scan->progress.steps = found->steps;
@@ -86,7 +49,7 @@ static void scan_on_progress(void *sink, const struct bl_scan_progress *found)
     bl_heartbeat_tick(&scan->heartbeat, &scan->progress);
 }
 
-static void scan_print_found(const struct scan *scan, const char *what)
+void bl_scan_cmd_print_found(const struct bl_scan_cmd *scan, const char *what)
 {
     char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE];
     const struct bl_scan_progress *f = &scan->found;
@@ -100,13 +63,13 @@ static void scan_print_found(const struct scan *scan, const char *what)
     if (!text.failed)
         bl_cmd_print("%s", text.data);
     bl_buffer_free(&text);
-    bl_inputs_print_adjusted(f->adjusted);
-    bl_inputs_print_totals(&f->totals);
+    bl_summary_adjusted(f->adjusted);
+    bl_summary_totals(&f->totals);
     bl_summary_left_out(&scan->left_out);
-    bl_inputs_print_suppressed(&scan->inputs, f->empty, f->suppressed);
+    bl_fault_lines_print_rest(&scan->inputs.faults, f->empty, f->suppressed);
 }
 
-static void scan_print_unmatched(const struct scan *scan)
+static void scan_print_unmatched(const struct bl_scan_cmd *scan)
 {
     struct bl_buffer text = {0};
     bl_input_set_unmatched(&scan->inputs.set, &text);
@@ -115,11 +78,11 @@ static void scan_print_unmatched(const struct scan *scan)
     bl_buffer_free(&text);
 }
 
-static void scan_print_summary(const struct scan *scan)
+static void scan_print_summary(const struct bl_scan_cmd *scan)
 {
     char files[BL_PLURAL_SIZE];
     const struct bl_scan_progress *f = &scan->found;
-    scan_print_found(scan, bl_text_plural(files, (int64_t)scan->inputs.set.files.count, "file"));
+    bl_scan_cmd_print_found(scan, bl_text_plural(files, (int64_t)scan->inputs.set.files.count, "file"));
     if (scan->left_out.by[BL_LEFT_OUT_EXTEND] && f->rows == f->skipped + f->excluded)
         bl_cmd_print("nothing new: the table has no sequence to pack");
     if (scan->unused.size)
@@ -130,7 +93,7 @@ static void scan_print_summary(const struct scan *scan)
         bl_end_report_print_next("plan -T N", scan->output, "");
 }
 
-static int scan_print_json(const struct scan *scan, struct bl_error *e)
+static int scan_print_json(const struct bl_scan_cmd *scan, struct bl_error *e)
 {
     struct bl_buffer text = {0};
     struct json_t *run = NULL;
@@ -146,7 +109,7 @@ static int scan_print_json(const struct scan *scan, struct bl_error *e)
 /* --- inputs ----------------------------------------------------------------------------------------------------- */
 
 /* What is printed is read from the table, which must be a file, and a whole one. */
-static int scan_check_json(const struct scan *scan, struct bl_error *e)
+static int scan_check_json(const struct bl_scan_cmd *scan, struct bl_error *e)
 {
     struct stat status;
     if (scan->task.set)
@@ -160,7 +123,7 @@ static int scan_check_json(const struct scan *scan, struct bl_error *e)
 }
 
 /* Lists the inputs, finds their kind, and makes it ready. */
-static int scan_prepare(struct bl_cmd *cmd, struct scan *scan)
+static int scan_prepare(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
 {
     struct bl_inputs *inputs = &scan->inputs;
     struct bl_error *e = &cmd->error;
@@ -204,7 +167,7 @@ static int scan_prepare(struct bl_cmd *cmd, struct scan *scan)
     return bl_simd_apply(scan->env.simd, e);
 }
 
-static int scan_make_spool(const struct scan *scan, struct bl_error *e)
+int bl_scan_cmd_make_spool(const struct bl_scan_cmd *scan, struct bl_error *e)
 {
     bool parents = scan->parents || scan->pack_options.parents;
     int code = scan->spool ? bl_cmd_check_parent("--spool", scan->spool, parents, e) : BL_OK;
@@ -213,7 +176,7 @@ static int scan_make_spool(const struct scan *scan, struct bl_error *e)
     return bl_fs_mkdirs(scan->env.spool, e);
 }
 
-static struct bl_scan scan_make_job(const struct bl_cmd *cmd, struct scan *scan)
+struct bl_scan bl_scan_cmd_make_job(const struct bl_cmd *cmd, struct bl_scan_cmd *scan)
 {
     return (struct bl_scan){.files = &scan->inputs.set.files,
                             .base = scan->inputs.set.base,
@@ -232,7 +195,7 @@ static struct bl_scan scan_make_job(const struct bl_cmd *cmd, struct scan *scan)
 }
 
 /* The total is known only if each file is one chunk. For lists, lines count instead. */
-static void scan_start_progress(const struct bl_cmd *cmd, struct scan *scan)
+void bl_scan_cmd_start_progress(const struct bl_cmd *cmd, struct bl_scan_cmd *scan)
 {
     int64_t files = (int64_t)scan->inputs.set.files.count;
     bool lists = bl_files_have_list(&scan->inputs.set.files, scan->inputs.set.kind);
@@ -248,14 +211,14 @@ static void scan_start_progress(const struct bl_cmd *cmd, struct scan *scan)
 /* --- the whole scan --------------------------------------------------------------------------------------------- */
 
 struct filling {
-    struct scan *scan;
+    struct bl_scan_cmd *scan;
     const struct bl_scan *job;
 };
 
 static int scan_fill(void *context, struct bl_output *out, struct bl_error *e)
 {
     struct filling *f = context;
-    struct scan *scan = f->scan;
+    struct bl_scan_cmd *scan = f->scan;
     int code = bl_scan_run(f->job, out, &scan->found, e);
     bl_progress_bar_end(&scan->bar);
     scan->left_out.by[BL_LEFT_OUT_EXCLUDE] = scan->found.excluded;
@@ -264,7 +227,7 @@ static int scan_fill(void *context, struct bl_output *out, struct bl_error *e)
 
 static void scan_on_choice(void *sink, int64_t row, int64_t rows)
 {
-    struct scan *scan = sink;
+    struct bl_scan_cmd *scan = sink;
     if (!row)
         bl_progress_start(&scan->progress, "choose", "sequences", NULL, rows);
     scan->progress.done = row;
@@ -273,8 +236,8 @@ static void scan_on_choice(void *sink, int64_t row, int64_t rows)
 }
 
 /* Writes the table, or the subset of it; then the counts are those of the subset. */
-static int scan_write(const struct bl_cmd *cmd, struct scan *scan, const struct bl_scan *job, struct bl_output *out,
-                      struct bl_error *e)
+static int scan_write(const struct bl_cmd *cmd, struct bl_scan_cmd *scan, const struct bl_scan *job,
+                      struct bl_output *out, struct bl_error *e)
 {
     struct filling filling = {scan, job};
     struct bl_subset subset = {.options = &scan->subset,
@@ -299,18 +262,18 @@ out:
     return code;
 }
 
-static int scan_run_all(struct bl_cmd *cmd, struct scan *scan)
+static int scan_run_all(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
 {
     struct bl_output out = {0};
-    struct bl_scan job = scan_make_job(cmd, scan);
-    int code = scan_make_spool(scan, &cmd->error);
+    struct bl_scan job = bl_scan_cmd_make_job(cmd, scan);
+    int code = bl_scan_cmd_make_spool(scan, &cmd->error);
     if (code)
         goto out;
     code = bl_output_open(&out, scan->output, &cmd->error);
     if (code)
         goto out;
     bl_signals_install(&cmd->cancel);
-    scan_start_progress(cmd, scan);
+    bl_scan_cmd_start_progress(cmd, scan);
     double begun = bl_progress_now();
     code = bl_isolation_start(scan->env.isolation, &cmd->error);
     if (!code)
@@ -334,133 +297,9 @@ out:
     return code;
 }
 
-/* --- one task's part -------------------------------------------------------------------------------------------- */
-
-static int scan_check_task(const struct scan *scan, struct bl_error *e)
-{
-    if (!scan->dir)
-        return bl_error_set(e, BL_EUSAGE, "--task needs -o DIR: the directory that all tasks share");
-    for (size_t i = 0; i < scan->inputs.set.files.count; i++) {
-        if (strcmp(scan->inputs.set.files.file[i].path, "-") == 0)
-            return bl_error_set(e, BL_EUSAGE, "--task: standard input cannot be shared by many tasks");
-    }
-    return BL_OK;
-}
-
-/* Finds out whether an earlier run has made the part; then scan->found has its counts. A damaged part is made again. */
-static int scan_find_part(struct scan *scan, const char *path, bool *found, struct bl_error *e)
-{
-    struct bl_error damage = {0};
-    int code = bl_part_check(scan->state.folder, scan->task.index, scan->task.count, &scan->found, found, &damage);
-    if (code == BL_EDATA) {
-        *found = false;
-        bl_cmd_print("%s: it is made again", damage.text);
-        return bl_fs_remove(path, e);
-    }
-    if (code)
-        return bl_error_set(e, code, "%s", damage.text);
-    return BL_OK;
-}
-
-static int scan_make_task_part(struct bl_cmd *cmd, struct scan *scan, const char *path)
-{
-    struct bl_part_writer part;
-    struct bl_scan job = scan_make_job(cmd, scan);
-    job.temporary = scan->state.folder;
-    int code = scan_make_spool(scan, &cmd->error);
-    if (code)
-        return code;
-    code = bl_part_create(&part, path, &cmd->error);
-    if (code)
-        return code;
-    scan_start_progress(cmd, scan);
-    double begun = bl_progress_now();
-    code = bl_isolation_start(scan->env.isolation, &cmd->error);
-    if (!code)
-        code = bl_scan_part(&job, &part, &scan->found, &cmd->error);
-    scan->times.stage[BL_RUN_SCANNING] = bl_progress_now() - begun;
-    bl_progress_bar_end(&scan->bar);
-    bl_part_abort(&part);
-    return code;
-}
-
-static int scan_make_part(struct bl_cmd *cmd, struct scan *scan, struct bl_buffer *path)
-{
-    struct bl_error *e = &cmd->error;
-    char what[96];
-    bool found;
-    int code = bl_parts_agree(&scan->state, scan->task.count, &cmd->options, &scan->inputs.set, &scan->subset, e);
-    if (code)
-        return code;
-    if (!scan->env.spool)
-        scan->env.spool = scan->state.spool; /* where packing looks for the spool */
-    code = bl_part_path(scan->state.folder, scan->task.index, path, e);
-    if (code)
-        return code;
-    code = scan_find_part(scan, path->data, &found, e);
-    if (!code && !found)
-        code = scan_make_task_part(cmd, scan, path->data);
-    if (code || cmd->common.quiet)
-        return code;
-    if (found)
-        bl_cmd_print("%s is already there: nothing to do", path->data);
-    scan->left_out.by[BL_LEFT_OUT_EXCLUDE] = scan->found.excluded;
-    snprintf(what, sizeof what, "task %" PRId64 "/%" PRId64, scan->task.index, scan->task.count);
-    scan_print_found(scan, what);
-    if (found)
-        return BL_OK;
-    bl_inputs_print_ignored(&scan->inputs);
-    bl_end_report_print_times(&scan->times);
-    bl_end_report_print_next("plan -T N", scan->dir, " when all tasks are done");
-    return BL_OK;
-}
-
-/* Finds out whether the directory holds a complete dataset made from this scan. */
-static int scan_find_dataset(const struct bl_cmd *cmd, struct scan *scan, bool *found, struct bl_error *e)
-{
-    struct bl_fault_counts faults = {0};
-    struct bl_buffer lines = {0};
-    int code = bl_identity_scan(&cmd->options, &scan->inputs.set, &scan->subset, &lines, e);
-    if (!code)
-        code = bl_identity_find(scan->dir, lines.data, found, &scan->partial, &faults, e);
-    if (!code && *found && !cmd->common.quiet)
-        bl_summary_complete(scan->dir, scan->partial ? &faults : NULL);
-
-    bl_buffer_free(&lines);
-    return code;
-}
-
-static int scan_run_task(struct bl_cmd *cmd, struct scan *scan)
-{
-    struct bl_error *e = &cmd->error;
-    const char *dir = scan->output ? scan->output : scan->pack_options.output;
-    struct bl_buffer path = {0};
-    bool found = false;
-    int code = bl_inputs_resolve_path(&scan->inputs, &cmd->options, scan->output ? NULL : "output", dir, &scan->dir, e);
-    if (code)
-        return code;
-    code = scan_check_task(scan, e);
-    if (code)
-        return code;
-    code = bl_cmd_check_parent("-o", scan->dir, scan->parents || scan->pack_options.parents, e);
-    if (code)
-        return code;
-    bl_signals_install(&cmd->cancel);
-    code = scan_find_dataset(cmd, scan, &found, e);
-    if (code || found)
-        return code;
-    code = bl_state_share(&scan->state, scan->dir, e);
-    if (code)
-        return code;
-    bl_heartbeat_begin(&scan->heartbeat, scan->dir, "scan", &scan->task);
-    code = scan_make_part(cmd, scan, &path);
-    bl_buffer_free(&path);
-    return code;
-}
-
 int bl_cmd_scan(int argc, char **argv)
 {
-    struct scan scan = {.state = BL_STATE_NONE};
+    struct bl_scan_cmd scan = {.state = BL_STATE_NONE};
     struct bl_cmd cmd = {
         .name = "scan",
         .usage = "[options] SOURCE...\n"
@@ -504,7 +343,7 @@ int bl_cmd_scan(int argc, char **argv)
     code = scan_prepare(&cmd, &scan);
     if (code)
         goto out;
-    code = scan.task.set ? scan_run_task(&cmd, &scan) : scan_run_all(&cmd, &scan);
+    code = scan.task.set ? bl_scan_cmd_run_task(&cmd, &scan) : scan_run_all(&cmd, &scan);
     partial = scan.partial || scan.found.skipped > scan.found.empty || scan.found.damaged;
 out:
     bl_cmd_end_heartbeat(&cmd, &scan.heartbeat, code, partial);

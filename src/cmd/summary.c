@@ -136,6 +136,25 @@ void bl_summary_complete(const char *dir, const struct bl_fault_counts *faults)
     bl_buffer_free(&path);
 }
 
+void bl_summary_adjusted(int64_t adjusted)
+{
+    char a[BL_PLURAL_SIZE];
+    if (adjusted)
+        bl_cmd_print("%s of another length in some field, within length-tolerance: missing steps repeat the last one, "
+                     "extra steps are left out (columns NAME.length)",
+                     bl_text_plural(a, adjusted, "sequence is|sequences are"));
+}
+
+void bl_summary_totals(const struct bl_totals *totals)
+{
+    char count[32];
+    for (int t = 0; totals->total && totals->total[t].column; t++) {
+        if (totals->sum[t])
+            bl_cmd_print("%s: %s (column %s)", totals->total[t].text, bl_text_count(count, totals->sum[t]),
+                         totals->total[t].column);
+    }
+}
+
 void bl_summary_finished(const struct bl_finished *f, const char *dir)
 {
     const struct bl_fault_counts counts = {
@@ -145,6 +164,6 @@ void bl_summary_finished(const struct bl_finished *f, const char *dir)
     if (bl_finished_partial(f) && !path.failed)
         bl_summary_faults(&counts, path.data);
     bl_buffer_free(&path);
-    bl_inputs_print_adjusted(f->adjusted);
-    bl_inputs_print_totals(&f->totals);
+    bl_summary_adjusted(f->adjusted);
+    bl_summary_totals(&f->totals);
 }

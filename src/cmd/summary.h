@@ -32,4 +32,10 @@ void bl_summary_complete(const char *dir, const struct bl_fault_counts *faults);
  * are any. */
 void bl_summary_finished(const struct bl_finished *finished, const char *dir);
 
+/* Prints how many sequences have a field that was adjusted to their length, if any. */
+void bl_summary_adjusted(int64_t adjusted);
+
+/* Prints the sums of columns over the usable sequences. */
+void bl_summary_totals(const struct bl_totals *totals);
+
 #endif

@@ -4,38 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "base/hash.h"
 #include "base/pipe_copy.h"
 #include "base/text.h"
-#include "scan/extend.h"
-#include "scan/same_content.h"
-#include "store/row_reader.h"
-
-#define SPLIT "split" /* the column */
-#define TICK_ROWS 64  /* between two looks at the clock, where a row takes no time */
-
-/* Marks are enum bl_left_out, or from here on the number of a condition, then that of a dataset. */
-#define MARK_CONDITION BL_LEFT_OUT_OPTIONS
-#define MARK_HELD (MARK_CONDITION + BL_TEXTS_MAX)
-
-struct choosing {
-    struct bl_subset *subset;
-    const struct bl_sequences *table;
-    struct bl_row_reader text, twin;
-    struct bl_buffer value;
-    struct bl_hash seen; /* rows by their content */
-    struct bl_extend extend;
-    uint8_t part; /* of the last row, for --split */
-    int64_t chosen;
-};
-
-static enum bl_left_out mark_option(uint8_t mark)
-{
-    if (mark >= MARK_HELD)
-        return BL_LEFT_OUT_EXTEND;
-    return mark < MARK_CONDITION ? (enum bl_left_out)mark : BL_LEFT_OUT_WHERE;
-}
+#include "scan/subset_choice.h"
 
 void bl_subset_free(struct bl_subset *s)
 {
@@ -48,293 +19,6 @@ void bl_subset_free(struct bl_subset *s)
     s->conditions = 0;
     s->mark = s->part = NULL;
     s->twin = NULL;
-}
-
-/* --- columns ---------------------------------------------------------------------------------------------------- */
-
-static bool columns_have(const struct bl_columns *columns, const char *name)
-{
-    int known = bl_columns_parse(name);
-    return known >= 0 ? columns->place[known] >= 0 : bl_columns_find(columns->extra, name) > 0;
-}
-
-static int subset_check_column(const struct bl_columns *columns, const char *option, const char *argument,
-                               const char *name, const char *path, struct bl_error *e)
-{
-    struct bl_buffer all = {0};
-    if (columns_have(columns, name))
-        return BL_OK;
-    for (int c = 0; c < BL_COLUMNS; c++) {
-        if (columns->place[c] >= 0)
-            bl_buffer_printf(&all, "%s%s", all.size ? ", " : "", bl_columns_name((enum bl_column)c));
-    }
-    for (const char *at = columns->extra; *at; at += 1 + strcspn(at + 1, "\t"))
-        bl_buffer_printf(&all, ", %.*s", (int)strcspn(at + 1, "\t"), at + 1);
-    int code = bl_buffer_check(&all, e);
-    if (!code)
-        code = bl_error_set(e, BL_EUSAGE, "--%s %s: %s has no column \"%s\", but %s", option, argument, path, name,
-                            all.data);
-    bl_buffer_free(&all);
-    return code;
-}
-
-static int subset_check_columns(const struct bl_subset_options *o, const struct bl_columns *columns, const char *path,
-                                struct bl_error *e)
-{
-    int code = BL_OK;
-    for (int i = 0; i < o->where.count && !code; i++) {
-        struct bl_condition condition;
-        code = bl_condition_parse(&condition, o->where.text[i], e);
-        if (!code)
-            code = subset_check_column(columns, "where", o->where.text[i], condition.column, path, e);
-        bl_condition_free(&condition);
-    }
-    if (!code && o->split.parts && o->split_by)
-        code = subset_check_column(columns, "split-by", o->split_by, o->split_by, path, e);
-    if (!code && o->take && !o->split.parts && !columns_have(columns, SPLIT))
-        code = bl_error_set(e, BL_EUSAGE, "--take %s needs --split, or a table with a column " SPLIT ": %s has none",
-                            o->take, path);
-    if (!code && o->dedup && !columns_have(columns, bl_columns_name(BL_COLUMN_CONTENT)))
-        code = bl_error_set(e, BL_EUSAGE, "--dedup: %s has no column content", path);
-    return code;
-}
-
-int bl_subset_check_header(const struct bl_subset_options *o, const char *header, const char *name, struct bl_error *e)
-{
-    struct bl_columns columns = {0};
-    char *line = strdup(header);
-    int code = line ? bl_columns_read(&columns, line, name, e) : bl_error_memory(e);
-    if (!code)
-        code = subset_check_columns(o, &columns, name, e);
-    free(columns.extra);
-    free(line);
-    return code;
-}
-
-/* The row's value in a column that its table has, valid until the next row or value. */
-static int choosing_value(struct choosing *c, const char *name, const char **value, struct bl_error *e)
-{
-    const struct bl_row *row = &c->text.row;
-    *value = bl_row_reader_field(&c->text, name);
-    if (*value)
-        return BL_OK;
-    bl_buffer_clear(&c->value);
-    if (!bl_row_get_value(row, name, &c->value))
-        return bl_error_set(e, BL_EFAIL, "%s: no value, or an invalid escape, in column \"%s\"", row->id, name);
-    *value = c->value.data;
-    return BL_OK;
-}
-
-/* --- the choice ------------------------------------------------------------------------------------------------- */
-
-/* Rows that are not usable are looked up too: they have not vanished. */
-static int choosing_find_held(struct choosing *c, uint8_t *mark, struct bl_error *e)
-{
-    int dataset;
-    int code = bl_extend_find(&c->extend, &c->text.row, &dataset, e);
-    if (!code && dataset >= 0)
-        *mark = (uint8_t)(MARK_HELD + dataset);
-    return code;
-}
-
-static int choosing_check_conditions(struct choosing *c, uint8_t *mark, struct bl_error *e)
-{
-    struct bl_subset *s = c->subset;
-    for (int i = 0; i < s->conditions && !*mark; i++) {
-        const char *value;
-        bool no_number;
-        int code = choosing_value(c, s->condition[i].column, &value, e);
-        if (code)
-            return code;
-        if (!bl_condition_holds(&s->condition[i], value, &no_number))
-            *mark = (uint8_t)(MARK_CONDITION + i);
-        s->no_number[i] += no_number;
-    }
-    return BL_OK;
-}
-
-static int choosing_add_twin(struct bl_subset *s, size_t row, size_t first, struct bl_error *e)
-{
-    int code = BL_ARRAY_RESERVE(s->twin, s->capacity, s->twins + 1, e);
-    if (!code)
-        s->twin[s->twins++] = (struct bl_twin){row, first};
-    return code;
-}
-
-static int choosing_find_twin(struct choosing *c, size_t i, uint8_t *mark, struct bl_error *e)
-{
-    struct bl_subset *s = c->subset;
-    const struct bl_row *row = &c->text.row;
-    s->no_content += !row->content;
-    if (!row->content)
-        return BL_OK;
-    if (i >= UINT32_MAX - 1) /* the table's numbers */
-        return bl_error_set(e, BL_EFAIL, "--dedup: the table has too many rows");
-    uint64_t hash = bl_same_content_hash(row);
-    size_t first;
-    for (struct bl_hash_probe probe = bl_hash_begin(&c->seen, hash); bl_hash_next(&c->seen, &probe, &first);) {
-        bool same = false;
-        int code = bl_row_reader_read(c->table, first, &c->twin, e);
-        if (!code)
-            code = bl_same_content(&c->twin.row, row, s->base, s->cancel, &same, e);
-        if (code)
-            return code;
-        if (!same)
-            continue;
-        *mark = BL_LEFT_OUT_DEDUP;
-        return choosing_add_twin(s, i, first, e);
-    }
-    return bl_hash_add(&c->seen, hash, i, e);
-}
-
-/* The name of the row's part: of --split, which a column of that name must confirm, or else of that column. */
-static int choosing_part(struct choosing *c, struct bl_buffer *part, struct bl_error *e)
-{
-    const struct bl_subset_options *o = c->subset->options;
-    const char *value = c->text.row.id;
-    bool has_split = bl_columns_find(c->text.row.columns, SPLIT) > 0;
-    int code = BL_OK;
-    bl_buffer_clear(part);
-    if (o->split.parts && o->split_by)
-        code = choosing_value(c, o->split_by, &value, e);
-    if (code)
-        return code;
-    if (o->split.parts) {
-        int k = bl_split_part(&o->split, value);
-        c->part = (uint8_t)k;
-        bl_buffer_append(part, o->split.part[k].name, o->split.part[k].size);
-    }
-    code = bl_buffer_check(part, e);
-    if (!code && has_split)
-        code = choosing_value(c, SPLIT, &value, e);
-    if (code || !has_split)
-        return code;
-    if (!o->split.parts)
-        bl_buffer_text(part, value);
-    else if (c->text.row.status == BL_ROW_OK && strcmp(value, part->data) != 0)
-        return bl_error_set(e, BL_EUSAGE,
-                            "--split says \"%s\" of %s, and the table's column " SPLIT " \"%s\": leave out --split, or "
-                            "rename the column",
-                            part->data, c->text.row.id, value);
-    return bl_buffer_check(part, e);
-}
-
-static int choosing_choose_row(struct choosing *c, size_t i, struct bl_buffer *part, struct bl_error *e)
-{
-    const struct bl_subset_options *o = c->subset->options;
-    uint8_t *mark = &c->subset->mark[i];
-    int code = o->extend.count ? choosing_find_held(c, mark, e) : BL_OK;
-    if (!code)
-        code = choosing_check_conditions(c, mark, e);
-    if (!code && !*mark && o->dedup)
-        code = choosing_find_twin(c, i, mark, e);
-    if (!code && (o->split.parts || o->take))
-        code = choosing_part(c, part, e);
-    if (code)
-        return code;
-    if (o->split.parts)
-        c->subset->part[i] = c->part;
-    if (!*mark && o->take && strcmp(part->data, o->take) != 0)
-        *mark = BL_LEFT_OUT_TAKE;
-    if (!*mark && o->share && !bl_share_takes(o->share, c->text.row.id))
-        *mark = BL_LEFT_OUT_SHARE;
-    if (!*mark && o->first && c->chosen == o->first)
-        *mark = BL_LEFT_OUT_FIRST;
-    c->chosen += !*mark;
-    if (*mark)
-        c->subset->left_out.by[mark_option(*mark)]++;
-    return BL_OK;
-}
-
-static int choosing_choose_rows(struct choosing *c, struct bl_error *e)
-{
-    struct bl_subset *s = c->subset;
-    struct bl_buffer part = {0};
-    int code = BL_OK;
-    for (size_t i = 0; i < s->count && !code; i++) {
-        bool is_usable = c->table->length[i] > 0;
-        if (s->tick && (s->options->dedup || i % TICK_ROWS == 0))
-            s->tick(s->sink, (int64_t)i, (int64_t)s->count);
-        if (!is_usable && !s->options->extend.count)
-            continue;
-        code = s->cancel && bl_cancelled(s->cancel) ? BL_ECANCEL : bl_row_reader_read(c->table, i, &c->text, e);
-        if (!code)
-            code = is_usable ? choosing_choose_row(c, i, &part, e) : choosing_find_held(c, &s->mark[i], e);
-    }
-    bl_buffer_free(&part);
-    return code;
-}
-
-/* --- what is told ----------------------------------------------------------------------------------------------- */
-
-/* "no sequence is left: 3 left out by --where, 1 by --first" */
-static int subset_check_left(const struct choosing *c, bool may_be_held, struct bl_error *e)
-{
-    struct bl_buffer text = {0};
-    char a[32];
-    if (c->chosen || !c->table->by_status[BL_ROW_OK] || (may_be_held && c->subset->left_out.by[BL_LEFT_OUT_EXTEND]))
-        return BL_OK;
-    for (int by = 0; by < BL_LEFT_OUT_OPTIONS; by++) {
-        if (c->subset->left_out.by[by])
-            bl_buffer_printf(&text, "%s%s by --%s", text.size ? ", " : "", bl_text_count(a, c->subset->left_out.by[by]),
-                             bl_left_out_option((enum bl_left_out)by));
-    }
-    int code = bl_buffer_check(&text, e);
-    if (!code)
-        code = bl_error_set(e, BL_EFAIL, "no sequence is left: %s", text.data);
-    bl_buffer_free(&text);
-    return code;
-}
-
-static int subset_note(struct choosing *c, struct bl_error *e)
-{
-    struct bl_subset *s = c->subset;
-    char a[BL_PLURAL_SIZE];
-    int code = s->options->extend.count ? bl_extend_note(&c->extend, &s->notes, e) : BL_OK;
-    if (code)
-        return code;
-    for (int i = 0; i < s->conditions; i++) {
-        if (s->no_number[i])
-            bl_buffer_printf(&s->notes, "%s--where %s: %s, and left out", s->notes.size ? "\n" : "",
-                             s->options->where.text[i],
-                             bl_text_plural(a, s->no_number[i], "value is no number|values are no numbers"));
-    }
-    if (s->no_content)
-        bl_buffer_printf(&s->notes, "%s--dedup: %s, and not compared", s->notes.size ? "\n" : "",
-                         bl_text_plural(a, s->no_content, "sequence has no digest|sequences have no digest"));
-    return bl_buffer_check(&s->notes, e);
-}
-
-/* may_be_held: none need be left if a dataset holds some. */
-static int subset_choose(struct bl_subset *s, const struct bl_sequences *t, bool may_be_held, struct bl_error *e)
-{
-    const struct bl_subset_options *o = s->options;
-    struct choosing c = {.subset = s, .table = t};
-    int code = BL_OK;
-    for (int f = 0; f < t->files && !code; f++)
-        code = subset_check_columns(o, &t->file[f].columns, t->file[f].path, e);
-    for (int i = 0; i < o->where.count && !code; i++)
-        code = bl_condition_parse(&s->condition[s->conditions++], o->where.text[i], e);
-    s->count = t->count;
-    s->mark = calloc(t->count + 1, 1);
-    s->part = o->split.parts ? calloc(t->count + 1, 1) : NULL;
-    if (!code && (!s->mark || (o->split.parts && !s->part)))
-        code = bl_error_memory(e);
-    if (!code && o->extend.count)
-        code = bl_extend_open(&c.extend, o, t->kind, s->cancel, e);
-    if (!code)
-        code = choosing_choose_rows(&c, e);
-    if (!code)
-        code = subset_check_left(&c, may_be_held, e);
-    if (!code)
-        code = subset_note(&c, e);
-    bl_row_reader_free(&c.text);
-    bl_row_reader_free(&c.twin);
-    bl_buffer_free(&c.value);
-    bl_hash_free(&c.seen);
-    if (o->extend.count)
-        bl_extend_close(&c.extend);
-    return code;
 }
 
 /* --- a table in memory ------------------------------------------------------------------------------------------ */
@@ -358,10 +42,10 @@ static int subset_open_paths(struct bl_subset *s, struct bl_sequences *t, const 
     int code = bl_sequences_open_columns(&whole, paths, count, &none, e);
     if (code)
         return code;
-    bool by_part = s->options->split.parts && wanted.group_by && strcmp(wanted.group_by, SPLIT) == 0;
+    bool by_part = s->options->split.parts && wanted.group_by && strcmp(wanted.group_by, BL_SUBSET_SPLIT) == 0;
     for (int f = 0; f < whole.files; f++)
-        by_part &= !columns_have(&whole.file[f].columns, SPLIT);
-    code = subset_choose(s, &whole, false, e);
+        by_part &= !bl_subset_has_column(&whole.file[f].columns, BL_SUBSET_SPLIT);
+    code = bl_subset_choose(s, &whole, false, e);
     bl_sequences_close(&whole);
     if (code)
         return code;
@@ -406,7 +90,7 @@ int bl_subset_open(struct bl_subset *s, struct bl_sequences *t, const char *cons
 /* --- a table on disk -------------------------------------------------------------------------------------------- */
 
 struct writing {
-    struct choosing choosing;
+    struct bl_subset_choice choice;
     size_t twin; /* the first of the rows that follow */
     bool adds_split;
     struct bl_buffer part, reason, extra, line;
@@ -415,19 +99,19 @@ struct writing {
 
 static int writing_drop(struct writing *w, size_t i, struct bl_error *e)
 {
-    struct choosing *c = &w->choosing;
+    struct bl_subset_choice *c = &w->choice;
     const struct bl_subset *s = c->subset;
     const struct bl_subset_options *o = s->options;
     struct bl_row *row = &c->text.row;
     uint8_t mark = s->mark[i];
-    enum bl_left_out by = mark_option(mark);
+    enum bl_left_out by = bl_subset_mark_option(mark);
     int code = BL_OK;
     bl_buffer_clear(&w->reason);
     bl_buffer_printf(&w->reason, BL_LEFT_OUT "%s", bl_left_out_option(by));
     if (by == BL_LEFT_OUT_EXTEND)
-        bl_buffer_printf(&w->reason, " %s", o->extend.text[mark - MARK_HELD]);
+        bl_buffer_printf(&w->reason, " %s", o->extend.text[mark - BL_SUBSET_MARK_HELD]);
     else if (by == BL_LEFT_OUT_WHERE)
-        bl_buffer_printf(&w->reason, " %s", o->where.text[mark - MARK_CONDITION]);
+        bl_buffer_printf(&w->reason, " %s", o->where.text[mark - BL_SUBSET_MARK_CONDITION]);
     else if (by == BL_LEFT_OUT_TAKE)
         bl_buffer_printf(&w->reason, " %s", o->take);
     else if (by == BL_LEFT_OUT_FIRST)
@@ -449,8 +133,8 @@ static int writing_drop(struct writing *w, size_t i, struct bl_error *e)
 
 static int writing_add_part(struct writing *w, struct bl_error *e)
 {
-    struct bl_row *row = &w->choosing.text.row;
-    int code = choosing_part(&w->choosing, &w->part, e);
+    struct bl_row *row = &w->choice.text.row;
+    int code = bl_subset_choice_part(&w->choice, &w->part, e);
     if (code)
         return code;
     bl_buffer_clear(&w->extra);
@@ -462,7 +146,7 @@ static int writing_add_part(struct writing *w, struct bl_error *e)
 
 static int writing_add_row(struct writing *w, size_t i, struct bl_error *e)
 {
-    struct choosing *c = &w->choosing;
+    struct bl_subset_choice *c = &w->choice;
     struct bl_subset *s = c->subset;
     int code = s->cancel && bl_cancelled(s->cancel) ? BL_ECANCEL : bl_row_reader_read(c->table, i, &c->text, e);
     if (!code && s->mark[i])
@@ -481,18 +165,16 @@ static int writing_add_row(struct writing *w, size_t i, struct bl_error *e)
 
 static int subset_write(struct bl_subset *s, const struct bl_sequences *t, struct bl_output *out, struct bl_error *e)
 {
-    struct writing w = {.choosing = {.subset = s, .table = t}, .out = out};
+    struct writing w = {.choice = {.subset = s, .table = t}, .out = out};
     const struct bl_columns *columns = &t->file[0].columns;
-    w.adds_split = s->options->split.parts && !columns_have(columns, SPLIT);
-    bl_buffer_printf(&w.line, BL_SEQUENCES_COLUMNS "%s%s\n", columns->extra, w.adds_split ? "\t" SPLIT : "");
+    w.adds_split = s->options->split.parts && !bl_subset_has_column(columns, BL_SUBSET_SPLIT);
+    bl_buffer_printf(&w.line, BL_SEQUENCES_COLUMNS "%s%s\n", columns->extra, w.adds_split ? "\t" BL_SUBSET_SPLIT : "");
     int code = bl_buffer_check(&w.line, e);
     if (!code)
         code = bl_output_write(out, w.line.data, w.line.size, e);
     for (size_t i = 0; i < t->count && !code; i++)
         code = writing_add_row(&w, i, e);
-    bl_row_reader_free(&w.choosing.text);
-    bl_row_reader_free(&w.choosing.twin);
-    bl_buffer_free(&w.choosing.value);
+    bl_subset_choice_free(&w.choice);
     bl_buffer_free(&w.part);
     bl_buffer_free(&w.reason);
     bl_buffer_free(&w.extra);
@@ -515,7 +197,7 @@ int bl_subset_run(struct bl_subset *s, const char *dir, bl_subset_fill *fill, vo
     if (!code)
         code = bl_sequences_open(&table, &(const char *){whole.path}, 1, false, e);
     if (!code)
-        code = subset_choose(s, &table, true, e);
+        code = bl_subset_choose(s, &table, true, e);
     if (!code)
         code = subset_write(s, &table, out, e);
     bl_sequences_close(&table);
