@@ -394,19 +394,30 @@ bool bl_audio_decoder_can_seek(const struct bl_audio_decoder *s)
     return false;
 }
 
-int bl_audio_decoder_seek(struct bl_audio_decoder *s, int64_t sample, int64_t *at, bool *found, struct bl_error *e)
+/* Moves to a time or, by the flags, to a byte, and forgets what was decoded. *moved: whether the file allows it. */
+static int decoder_move(struct bl_audio_decoder *s, int64_t to, int flags, bool *moved, struct bl_error *e)
 {
-    *found = false;
-    int code = av_seek_frame(s->demux.format, s->demux.stream->index, s->origin + sample, AVSEEK_FLAG_BACKWARD);
+    int code = av_seek_frame(s->demux.format, s->demux.stream->index, to, flags);
+    *moved = code >= 0;
     if (bl_cancelled(s->demux.file.cancel) || s->demux.file.system_errno || bl_demux_is_memory(code))
         return bl_demux_error(&s->demux, code, "", e);
-    if (code < 0)
+    if (!*moved)
         return BL_OK;
     avcodec_flush_buffers(s->codec);
     while (s->queued)
         av_frame_unref(s->queue[--s->queued]);
     s->draining = s->ended = false;
     s->silence = -1;
+    return BL_OK;
+}
+
+int bl_audio_decoder_seek(struct bl_audio_decoder *s, int64_t sample, int64_t *at, bool *found, struct bl_error *e)
+{
+    bool moved;
+    *found = false;
+    int code = decoder_move(s, s->origin + sample, AVSEEK_FLAG_BACKWARD, &moved, e);
+    if (code || !moved)
+        return code;
     int64_t errors = s->errors;
     code = decoder_fill_queue(s, e);
     if (code || !s->queued || s->queue[0]->pts == AV_NOPTS_VALUE || s->errors > errors)
@@ -483,19 +494,12 @@ static void decoder_resume_extent(struct bl_audio_decoder *s, int64_t scale, int
 int bl_audio_decoder_resume(struct bl_audio_decoder *s, const struct bl_sound_point *point, bool *found,
                             struct bl_error *e)
 {
-    bool bytes = decoder_seeks_bytes(s);
+    bool bytes = decoder_seeks_bytes(s), moved;
     *found = false;
-    int code = av_seek_frame(s->demux.format, s->demux.stream->index, bytes ? point->position : point->time,
-                             bytes ? AVSEEK_FLAG_BYTE : AVSEEK_FLAG_BACKWARD);
-    if (bl_cancelled(s->demux.file.cancel) || s->demux.file.system_errno || bl_demux_is_memory(code))
-        return bl_demux_error(&s->demux, code, "", e);
-    if (code < 0)
-        return BL_OK;
-    avcodec_flush_buffers(s->codec);
-    while (s->queued)
-        av_frame_unref(s->queue[--s->queued]);
-    s->draining = s->ended = false;
-    s->silence = -1;
+    int code = decoder_move(s, bytes ? point->position : point->time, bytes ? AVSEEK_FLAG_BYTE : AVSEEK_FLAG_BACKWARD,
+                            &moved, e);
+    if (code || !moved)
+        return code;
     int64_t scale = s->extent.scale;
     s->extent.scale = 0; /* frames before the point's are no part of what is counted */
     code = decoder_send_at(s, point->position, found, e);
