@@ -16,7 +16,6 @@ REDIRECTS = 5
 RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
 # Statuses after which the same request may succeed.
 PASSING = 408, 425, 429, 500, 502, 503, 504
-CHUNK = 256 << 10
 # OpenSSL's codes where no authority that is trusted stands behind a certificate.
 UNKNOWN_AUTHORITY = 18, 19, 20, 21
 
@@ -125,7 +124,7 @@ class WebObjects:
                 connection.close()  # the server had closed a connection that was kept: it opens again by itself
                 connection.request("GET", path, headers=headers)
                 answer = connection.getresponse()
-            body = self.body(answer)
+            body = answer.read()  # at once: into the bytes that it gives, without a copy
         except ssl.SSLCertVerificationError as error:
             connection.close()
             unknown = error.verify_code in UNKNOWN_AUTHORITY
@@ -146,18 +145,6 @@ class WebObjects:
         else:
             self.idle.append((key, connection))
         return answer, body
-
-    @staticmethod
-    def body(answer: http.client.HTTPResponse) -> bytes:
-        parts = []
-        while True:
-            part = answer.read(CHUNK)
-            if not part:
-                break
-            parts.append(part)
-        if answer.length:
-            raise http.client.IncompleteRead(b"", answer.length)
-        return b"".join(parts)
 
     def connection(self, url: str) -> Tuple[Tuple[str, str], Connection, str, bool]:
         """A connection for a URL, the path to ask for, and whether it was used before; proxies are those that the environment names."""
