@@ -1,5 +1,20 @@
 #!/bin/sh
-# Blocks read from afar beside local reading (bench/remote.py), with the Python of scripts/remote-venv.sh: remote.sh [BLOCKS] [LATENCY]
+# Blocks read from afar beside local reading (bench/remote.py), with the Python of scripts/remote-venv.sh; or beside the loaders of others
+# (bench/remote_peers.py), with build/bench-venv, where pip's torch and these are installed (5 GB; TORCH_PYTHON names another Python):
+#
+#     bench/remote.sh [BLOCKS] [LATENCY]
+#     bench/remote.sh peers [BLOCKS] [LATENCY]
 set -eu
 cd "$(dirname "$0")/.."
-exec "$(scripts/remote-venv.sh)" bench/remote.py "$@"
+if [ "${1-}" != peers ]; then
+    exec "$(scripts/remote-venv.sh)" bench/remote.py "$@"
+fi
+shift
+python=${TORCH_PYTHON:-build/bench-venv/bin/python}
+if [ -z "${TORCH_PYTHON-}" ] && ! "$python" -c 'import torch, litdata, s3fs, boto3' 2>/dev/null; then
+    [ -e build/bench-venv ] || python3 -m venv build/bench-venv
+    # Without the packages for other clouds and models, which are not needed here.
+    "$python" -m pip install -q numpy torch xxhash 's3fs>=2024' boto3 zstandard tqdm pillow lightning-utilities requests filelock python-snappy
+    "$python" -m pip install -q --no-deps mosaicml-streaming litdata obstore brotli zstd catalogue tifffile
+fi
+exec "$python" bench/remote_peers.py "$@"

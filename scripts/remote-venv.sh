@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes build/remote-venv, a Python with torch and what reading from afar is tested with (tests/remote/requirements.txt): fsspec, and a server
-# of S3; and prints the path of its interpreter. Nothing is done when it is there. Where it cannot be made, the last line of stderr says why:
+# Makes build/remote-venv, a Python with torch and what reading from afar is tested with (tests/remote/requirements.txt): fsspec, and servers
+# of S3 and Google's store; and prints the path of its interpreter. Nothing is done when it is there. Where it cannot be made, the last line of stderr says why:
 # status 1. It lies over the environment of torch-venv.sh where that can be made, and without torch over build/venv.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)

@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, SupportsIndex,
 
 import numpy as np
 
-from . import arguments, checksum, notebook
+from . import arguments, checksum, notebook, verification
 from .blocks import Blocks
 from .encoding import join
 from .epochs import Epoch, epochs_of
@@ -44,7 +44,7 @@ class BaseDataset(Blocks):
                  segment_ids: bool = False, position_ids: bool = False, mask: bool = False, decode: bool = True, writable: bool = False,
                  open_shards: int = OPEN_SHARDS, resident: int = RESIDENT):
         self.path, self.info, self.storage = path, info, info.storage
-        self.verify = arguments.flag("verify", verify)
+        self.checked = arguments.flag("verify", verify)
         self.writable = arguments.flag("writable", writable)
         self.open_shards = arguments.at_least("open_shards", open_shards, 1)
         self.resident = arguments.at_least("resident", resident, 0)
@@ -77,7 +77,7 @@ class BaseDataset(Blocks):
 
     def __reduce__(self) -> Tuple[Any, ...]:
         from .opening import open  # which imports this module
-        return functools.partial(open, self.path, self.verify, **self.given()), ()
+        return functools.partial(open, self.path, self.checked, **self.given()), ()
 
     def given(self) -> Dict[str, Any]:
         """The options that it was opened with, except verify."""
@@ -126,7 +126,7 @@ class BaseDataset(Blocks):
         if entry is None:
             raise DamagedError(f"it does not list {name}", self.info.path)
         file = self.storage.whole(name, entry)
-        if self.verify and checksum.digest(checksum.xxh3(file.memory)) != entry.checksum:
+        if self.checked and checksum.digest(checksum.xxh3(file.memory)) != entry.checksum:
             raise DamagedError("its checksum differs from the manifest", file.path)
         return file
 
@@ -230,6 +230,35 @@ class BaseDataset(Blocks):
             for name, found in parts.items():
                 found.append(source.steps(block, name, first, first + end - start))
         return {self.key(name): join(found) for name, found in parts.items()}
+
+    def verify(self, blocks: Optional[Iterable[SupportsIndex]] = None) -> None:
+        """Reads blocks and compares every byte with its checksum (needs the package xxhash). Nothing is returned: what is damaged raises.
+
+            dataset.verify([0, 7, -1])
+            dataset.verify()            # everything
+
+        blocks: their numbers, in any order. Each is compared as it is stored, in the fields that the dataset was opened with, and with it the
+        header and the tables of its shard; of a view the blocks of the sources that have its sequences. None: all of them, and the other
+        files that the manifests list.
+
+        The dataset is opened anew, so what was read or verified before does not count. From afar nothing is taken from the cache, or put
+        there: the bytes are those of the store. Of compressed shards the frames that have the blocks are fetched; on this machine
+        the whole shard is compared.
+
+        DamagedError: something differs. It names the file, the block and the field; the first of several. IndexError: no such block.
+        TypeError: blocks is no iterable of integers. Errors of bload.open.
+        """
+        self.check_open()
+        verification.verify(self, blocks)
+
+    def verify_files(self) -> None:
+        """Compares all files that the manifest lists with their checksums, if it was opened with verify. DamagedError: one differs."""
+        for name in self.info.files:
+            self.open_file(name)
+
+    def trust_frames(self) -> None:
+        """From now on the checksums of frames and blocks are enough for compressed shards that lie far away: none is fetched whole."""
+        raise NotImplementedError
 
     def check_stored(self, told: Dict[str, str], pieces: Pieces, partial: bool) -> None:
         """SequenceError: the sequence is not stored or, without partial, not completely."""

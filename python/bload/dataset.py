@@ -54,7 +54,7 @@ class Dataset(BaseDataset):
         largest = max(bytes_of(field.stored, (self.T, *field.shape)) for field in self.fields.values())
         frames = Frames(max(1, min(FRAMES, FRAME_BYTES // min(largest, self.info.frame_size))))
         opener = self.storage.shards(self.info, self.index.block_checksum, list(self.options.fields))
-        return functools.partial(Shard, opener, self.info, frames, self.verify, share)
+        return functools.partial(Shard, opener, self.info, frames, self.checked, share)
 
     def close(self) -> None:
         self.closed = True
@@ -105,7 +105,7 @@ class Dataset(BaseDataset):
 
     def check_tables(self, shard: Shard, number: int, row: int) -> None:
         """Compares the tables of a block and its neighbours with the index. If they differ, checks the block alone."""
-        if self.verify and not self.sound_shards[number]:
+        if self.checked and not self.sound_shards[number]:
             self.check_shard(shard, number)
         some = max(1, CHECKED // self.S)
         begin = row - row % some
@@ -130,7 +130,7 @@ class Dataset(BaseDataset):
         number, row = divmod(i, self.info.blocks_per_shard)
         shard, field = self.shard(number), self.fields[name]
         own = own and field.encoding == RAW
-        if self.verify and ((first, end) == (0, self.T) or not self.sound_blocks[i, list(self.fields).index(name)]):
+        if self.checked and ((first, end) == (0, self.T) or not self.sound_blocks[i, list(self.fields).index(name)]):
             whole = shard.stored(field, row, 0, self.T, own)
             self.check_block(shard, i, name, whole)
             stored = whole[first:end]
@@ -151,6 +151,27 @@ class Dataset(BaseDataset):
         """Copies steps of a field to steps start to end of out, [T, ...] or a list: those of shard `number` from `step` on."""
         row, first = divmod(step, self.T)
         out[start:end] = self.steps(number * self.info.blocks_per_shard + row, name, first, first + end - start)
+
+    def verify_block(self, i: int) -> None:
+        """Compares all of block i that is stored with its checksums; opened with verify. DamagedError: it differs."""
+        self.check_open()
+        self.named(f"block {i}: ", functools.partial(self.check, i))
+        for name in self.options.fields:
+            self.named(f"block {i} of {name}: ", functools.partial(self.steps, i, name, 0, self.T))
+
+    @staticmethod
+    def named(what: str, read: Callable[[], Any]) -> None:
+        """Reads something. A DamagedError that names no block says what was read."""
+        try:
+            read()
+        except DamagedError as error:
+            if "block " in error.fault:
+                raise
+            raise DamagedError(what + error.fault, error.path) from None
+
+    def trust_frames(self) -> None:
+        if self.compressed and self.far:
+            self.sound_shards[:] = True
 
     def check_shard(self, shard: Shard, number: int) -> None:
         """Verifies a shard's header and tables, and all of a compressed shard. DamagedError: wrong checksum."""

@@ -41,7 +41,7 @@ def planned_epoch(dataset: Stored, number: int) -> Planned:
         return Planned(plan)
     if plan.pieces != dataset.index.pieces:
         raise DamagedError(f"it has {plan.pieces} pieces, but {dataset.index.pieces} are stored", plan.path)
-    if dataset.verify:
+    if dataset.checked:
         order = np.lexsort((plan.source_start, plan.sequence))
         for table in "sequence", "source_start", "length":
             if not np.array_equal(getattr(plan, table)[order], getattr(dataset.index, table)[dataset.index.order()]):

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import functools
+import inspect
 from typing import Any, Dict, Optional
 
 from .errors import DependencyError, Error, MissingError, OptionError
@@ -19,6 +21,30 @@ LASTING = {"NoCredentialsError", "PartialCredentialsError", "ProfileNotFound", "
 SLOWEST = 50 << 10  # bytes a second: what is slower counts as stalled
 
 
+@functools.lru_cache(1)
+def descriptions(data_path: Optional[str]) -> Any:
+    """What botocore knows of its services. It reads that from files before the first request, which takes longer than many requests."""
+    from botocore.loaders import create_loader
+    return create_loader(data_path)
+
+
+def s3_session(url: str, options: Dict[str, Any]) -> Dict[str, Any]:
+    """For S3 an option: a session with the descriptions of this process, or of the one that it was forked from. Else nothing."""
+    if url.partition("://")[0] not in ("s3", "s3a"):
+        return {}
+    try:
+        import aiobotocore.session
+        import s3fs
+    except ImportError:  # fsspec tells of it
+        return {}
+    # Other options are for a session, or mistakes, which one that is made without them would hide.
+    if "session" in options or not options.keys() <= inspect.signature(s3fs.S3FileSystem.__init__).parameters.keys():
+        return {}
+    session = aiobotocore.session.AioSession()
+    session.register_component("data_loader", descriptions(session.get_config_variable("data_path")))
+    return {"session": session}
+
+
 class StoredObjects:
     """Objects below a URL, as WebObjects has them. options: of the file system's class."""
 
@@ -28,7 +54,7 @@ class StoredObjects:
         self.url, self.timeout = url, timeout
         try:
             # A file system of our own: those that fsspec keeps must not be used after a fork.
-            self.system, self.root = fsspec.core.url_to_fs(url, skip_instance_cache=True, **(options or {}))
+            self.system, self.root = fsspec.core.url_to_fs(url, skip_instance_cache=True, **s3_session(url, options or {}), **(options or {}))
         except ImportError as error:
             raise DependencyError(f"a package is needed for this kind of URL: {error}", url) from None
         except (ValueError, TypeError) as error:

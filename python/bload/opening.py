@@ -31,7 +31,7 @@ def open(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"], veri
             block = dataset[0]                     # frames U8 [T, H, W, 3], mask BOOL [T], cu_seqlens I32 [S + 1], ...
 
     path          the directory that bload pack or bload view wrote, or its URL: s3://, gs://, https://, or another that fsspec knows
-    verify        compare every byte with its checksum when it is first read (needs the package xxhash)
+    verify        compare every byte with its checksum when it is first read (needs the package xxhash). See also BaseDataset.verify
     fields        names of the fields that blocks have, or one name; by default all. Blocks always have the tables and attributes
     ids           blocks have "ids", a list of S strings: the id of the sequence in each place, "" where there is none
     segment_ids   blocks have "segment_ids", I32 [T]: k + 1 in the steps of sequence k, 0 elsewhere

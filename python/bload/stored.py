@@ -53,7 +53,7 @@ class Stored(Protocol):
     dataset, base, epochs, compose, blocks, stored.
     """
     path: str
-    verify: bool
+    checked: bool
     compressed: bool
     has_large_frames: bool
     info: Manifest

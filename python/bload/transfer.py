@@ -104,7 +104,7 @@ class Transfer:
         own = self.lives.get(os.getpid())
         if own is None:
             own = Live(objects_of(self.url, self.access), self.access)
-            self.lives = {os.getpid(): own}
+            self.lives[os.getpid()] = own  # those of a parent stay: a file system that goes away would close connections by a loop that is not ours
         return own
 
     def locate(self, name: str) -> str:

@@ -83,7 +83,7 @@ class View(BaseDataset):
             own, other = self.fields.get(field.name), info.fields.get(field.name)
             if own is None or other is None or (own.stored, own.shape, own.encoding) != (other.stored, other.shape, other.encoding):
                 raise DamagedError(f"field \"{field.name}\" of the source \"{source.name}\" is not as in the view {self.path}", source.path)
-        return Dataset(source.path, info, self.verify, fields=self.options.fields, ids=False, decode=self.options.decode,
+        return Dataset(source.path, info, self.checked, fields=self.options.fields, ids=False, decode=self.options.decode,
                        open_shards=self.open_shards, resident=self.resident)
 
     def close(self) -> None:
@@ -116,6 +116,15 @@ class View(BaseDataset):
 
     def needs(self, i: int) -> List[Tuple[Store, int]]:
         return self.composer.needs(i)
+
+    def verify_files(self) -> None:
+        super().verify_files()
+        for store in self.stores:
+            store.verify_files()
+
+    def trust_frames(self) -> None:
+        for store in self.stores:
+            store.trust_frames()
 
     @property
     def far(self) -> bool:

@@ -1,12 +1,13 @@
 """Objects of an HTTP server, by requests for ranges; needs only the standard library."""
 from __future__ import annotations
 
+import functools
 import http.client
 import re
 import socket
 import ssl
 import urllib.request
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 from urllib.parse import quote, urljoin, urlsplit
 
 from .errors import Error, MissingError
@@ -15,7 +16,8 @@ REDIRECTS = 5
 RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
 # Statuses after which the same request may succeed.
 PASSING = 408, 425, 429, 500, 502, 503, 504
-CHUNK = 256 << 10
+# OpenSSL's codes where no authority that is trusted stands behind a certificate.
+UNKNOWN_AUTHORITY = 18, 19, 20, 21
 
 
 class Passing(Exception):
@@ -48,6 +50,7 @@ class WebObjects:
     def __init__(self, url: str, timeout: float, headers: Optional[Dict[str, str]] = None):
         self.url, self.timeout = url, timeout
         self.headers = {"User-Agent": "bload", **(headers or {})}
+        self.trusted: Optional[ssl.SSLContext] = None
         self.idle: List[Tuple[Tuple[str, str], Connection]] = []
 
     def locate(self, name: str) -> str:
@@ -121,10 +124,12 @@ class WebObjects:
                 connection.close()  # the server had closed a connection that was kept: it opens again by itself
                 connection.request("GET", path, headers=headers)
                 answer = connection.getresponse()
-            body = self.body(answer)
+            body = answer.read()  # at once: into the bytes that it gives, without a copy
         except ssl.SSLCertVerificationError as error:
             connection.close()
-            raise Error(f"its certificate is not trusted: {error.verify_message}", url) from None
+            unknown = error.verify_code in UNKNOWN_AUTHORITY
+            hint = "; if the authority is your own, SSL_CERT_FILE must name the file of its certificate" if unknown else ""
+            raise Error(f"its certificate is not trusted: {error.verify_message.rstrip('.')}{hint}", url) from None
         except socket.gaierror as error:
             if error.errno != socket.EAI_NONAME:
                 raise Passing(f"the name server fails: {error.strerror}") from None
@@ -140,18 +145,6 @@ class WebObjects:
         else:
             self.idle.append((key, connection))
         return answer, body
-
-    @staticmethod
-    def body(answer: http.client.HTTPResponse) -> bytes:
-        parts = []
-        while True:
-            part = answer.read(CHUNK)
-            if not part:
-                break
-            parts.append(part)
-        if answer.length:
-            raise http.client.IncompleteRead(b"", answer.length)
-        return b"".join(parts)
 
     def connection(self, url: str) -> Tuple[Tuple[str, str], Connection, str, bool]:
         """A connection for a URL, the path to ask for, and whether it was used before; proxies are those that the environment names."""
@@ -171,7 +164,9 @@ class WebObjects:
         return key, self.connect(parts, proxy), path, False
 
     def connect(self, parts: Any, proxy: Optional[str]) -> Connection:
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        kind: Callable[..., Connection] = http.client.HTTPConnection
+        if parts.scheme == "https":
+            kind = functools.partial(http.client.HTTPSConnection, context=self.context())
         if not proxy:
             return kind(parts.netloc.rpartition("@")[2], timeout=self.timeout)
         through = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
@@ -179,6 +174,12 @@ class WebObjects:
         if parts.scheme == "https":
             connection.set_tunnel(parts.hostname, parts.port or 443)
         return connection
+
+    def context(self) -> ssl.SSLContext:
+        """Which certificates are trusted: those of the system, or of SSL_CERT_FILE. Reading them for each connection would cost more than it."""
+        if self.trusted is None:
+            self.trusted = ssl.create_default_context()
+        return self.trusted
 
     def close(self) -> None:
         while self.idle:

@@ -135,6 +135,8 @@ class Faults(Sample):
                 what = f"byte {at} of {size} of {file} ^ {mask}"
                 error = self.attempt(what, path, verify=True)
                 self.assertIsInstance(error, (bload.DamagedError, bload.FormatError), what)
+                with self.assertRaises((bload.DamagedError, bload.FormatError), msg=what):
+                    bload.open(path).verify()
                 with unittest.mock.patch.object(checksum, "available", lambda: False):
                     self.attempt(what, path)
                 flip(file, at, mask)

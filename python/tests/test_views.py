@@ -235,7 +235,7 @@ class Interface(Views):
         view = bload.open(self.view("joined"), verify=True, mask=True, open_shards=2)
         expected = list(view)
         again = pickle.loads(pickle.dumps(view))
-        self.assertEqual((again.path, again.verify, again.options, again.open_shards), (view.path, True, view.options, 2))
+        self.assertEqual((again.path, again.checked, again.options, again.open_shards), (view.path, True, view.options, 2))
         with ThreadPoolExecutor(8) as threads, ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as processes:
             for pool in threads, processes:
                 for one, other in zip(pool.map(again.__getitem__, range(len(view))), expected):

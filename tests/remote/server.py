@@ -9,6 +9,7 @@ import http.server
 import os
 import socket
 import socketserver
+import ssl
 import threading
 import time
 from urllib.parse import unquote, urlsplit
@@ -29,6 +30,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
+    def do_HEAD(self):
+        """Size and state of a file alone, as clients of S3 ask first."""
+        self.do_GET()
+
     def do_GET(self):
         server = self.server
         path = unquote(urlsplit(self.path).path)
@@ -38,7 +43,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         begin, end = 0, size
         if asked:
             first, last = asked[len("bytes="):].split("-")
-            begin, end = int(first), min(int(last) + 1, size)
+            begin, end = int(first), min(int(last) + 1, size) if last else size
         with server.lock:
             server.requests.append((path, begin, end))
             number = len(server.requests)
@@ -79,7 +84,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         status = os.stat(file)
         self.send_header("ETag", f'"{status.st_mtime_ns:x}-{size:x}"')
+        self.send_header("Last-Modified", self.date_time_string(status.st_mtime))
         self.end_headers()
+        if self.command == "HEAD":
+            return None
         if fault == "stall":
             self.close_connection = True
             return self.server.stopped.wait(20)
@@ -96,12 +104,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
 class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
     daemon_threads, request_queue_size, block_on_close = True, 128, False
 
-    def __init__(self, directory, port=0):
+    def __init__(self, directory, port=0, certificate=None):
+        """certificate: the paths of a certificate and its key, for https."""
         super().__init__(("127.0.0.1", port), Handler)
         self.directory, self.latency, self.faults = directory, 0.0, None
         self.lock, self.stopped = threading.Lock(), threading.Event()
         self.forget()
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.server_address[1]}"
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*certificate)
+            # Handshakes are made by the threads of connections, when they first read.
+            self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
     def forget(self):

@@ -2,6 +2,8 @@
 import logging
 import os
 import pickle
+import subprocess
+import sys
 import unittest
 
 import numpy as np
@@ -109,8 +111,20 @@ class Buckets(Far):
         with self.assertRaisesRegex(bload.MissingError, "shard-00000001.safetensors: no such object"):
             list(self.s3_open(root, cache=None))
 
+    def test_forked_quietly(self):
+        """A forked process reads without a word of connections that are its parent's, and takes over what that has read of S3's description."""
+        url = self.upload(self.packed("plain"))
+        program = ("import gc, os, sys, time, bload\nfrom bload.objects import descriptions\n"
+                   f"far = bload.open({url!r}, storage_options={self.options!r})\nfar[0]\n"
+                   "pid = os.fork()\nif pid == 0:\n    far.storage.here().open.clear()\n    far[1]\n    time.sleep(0.3)\n    gc.collect()\n"
+                   "    os._exit(descriptions.cache_info().misses - 1)\nsys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))")
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_options(self):
         self.assertRaisesRegex(bload.OptionError, "fsspec cannot open it", bload.open, "nothing://bucket/dataset")
+        with self.assertRaisesRegex(bload.Error, "no_such_option"):
+            self.s3_open("s3://bucket/dataset", storage_options={**self.options, "no_such_option": 1})
         memory = fsspec.filesystem("memory")
         path = self.packed("plain")
         memory.put(path, "/stored", recursive=True)

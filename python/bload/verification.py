@@ -1,0 +1,86 @@
+"""Verifies stored blocks: opens a dataset anew, reads them, and compares every byte with its checksum."""
+from __future__ import annotations
+
+import concurrent.futures
+import functools
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Protocol, Tuple
+
+import numpy as np
+
+from .arguments import integer, kind
+from .errors import DamagedError
+
+
+class Checked(Protocol):
+    """A dataset that was opened with verify=True; see Dataset for each method."""
+    info: Any
+
+    def verify_block(self, i: int) -> None: ...
+
+
+class Run(NamedTuple):
+    """Stored blocks of a shard, ascending, and of each the number of a block that has a part of it. view: the view that these are of, or ""."""
+    store: Checked
+    blocks: List[int]
+    needed_by: List[int]
+    view: str
+
+
+def numbers_of(blocks: Any, count: int, path: str) -> np.ndarray:
+    """The numbers, each once and ascending: I64 [n]. blocks: any iterable; None: all. TypeError: not integers. IndexError: no such block."""
+    if blocks is None:
+        return np.arange(count)
+    try:
+        given = iter(blocks)
+    except TypeError:
+        raise TypeError(f"blocks must be numbers of blocks, such as [0, 7], not {kind(blocks)}") from None
+    found = [integer("blocks must be numbers of blocks", number) for number in given]
+    for number in found:
+        if not -count <= number < count:
+            raise IndexError(f"no block {number} in {path}: there are {count}")
+    return np.unique(np.array(found, np.int64) % count)
+
+
+def runs_of(dataset: Any, numbers: Iterable[int]) -> List[Run]:
+    """The stored blocks that blocks are made of, each once, by shards."""
+    stores: Dict[int, Checked] = {}
+    found: Dict[Tuple[int, int], Dict[int, int]] = {}
+    for number in numbers:
+        for store, block in dataset.needs(number):
+            stores[id(store)] = store
+            found.setdefault((id(store), block // store.info.blocks_per_shard), {}).setdefault(block, number)
+    view = dataset.path if dataset.info.is_view else ""
+    return [Run(stores[store], sorted(blocks), [blocks[block] for block in sorted(blocks)], view) for (store, _), blocks in found.items()]
+
+
+def verify_run(run: Run) -> None:
+    """DamagedError: a block differs from its checksum."""
+    for block, number in zip(run.blocks, run.needed_by):
+        try:
+            run.store.verify_block(block)
+        except DamagedError as error:
+            if run.view:
+                raise DamagedError(f"{error.fault}; block {number} of the view {run.view} needs it", error.path) from None
+            raise
+
+
+def verify(dataset: Any, blocks: Optional[Iterable[Any]]) -> None:
+    """As BaseDataset.verify. Shards from afar are read side by side, each in its order."""
+    from .opening import open  # which imports this module
+    numbers = numbers_of(blocks, len(dataset), dataset.path)
+    plain = {"ids": False, "segment_ids": False, "position_ids": False, "mask": False, "decode": False, "writable": False}
+    given = {**dataset.given(), **plain, "cache": None, "cache_size": None}
+    with open(dataset.path, True, **given) as checked:
+        checked.trust_frames()
+        if blocks is None:
+            checked.verify_files()
+        runs = runs_of(checked, numbers.tolist())
+        threads = checked.storage.options.access.connections if checked.far else 1
+        with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+            waiting = list(map(functools.partial(pool.submit, verify_run), runs))
+            try:
+                for one in waiting:
+                    one.result()
+            finally:
+                for one in waiting:
+                    one.cancel()

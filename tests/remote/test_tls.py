@@ -1,0 +1,64 @@
+"""https: with a certificate that is trusted, by several processes; and what is said where it is not."""
+import os
+import shutil
+import subprocess
+import time
+import unittest
+
+import bload
+from remote import Far, same
+from server import Server
+
+try:
+    from torch.utils.data import DataLoader
+
+    from bload.torch import BlockDataset, BlockSampler
+except ImportError:
+    DataLoader = None
+
+
+@unittest.skipUnless(shutil.which("openssl"), "no openssl")
+class Secure(Far):
+    def serve(self, name):
+        """The server anew, with a certificate of its own for this name."""
+        super().tearDown()
+        self.certificate = self.path(f"{self._testMethodName}.pem")
+        key = self.certificate + ".key"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=bload", "-addext", f"subjectAltName={name}",
+                        "-keyout", key, "-out", self.certificate], check=True, capture_output=True)
+        self.server = Server(self.directory, certificate=(self.certificate, key))
+        self.addCleanup(os.environ.pop, "SSL_CERT_FILE", None)
+
+    def test_trusted(self):
+        """With SSL_CERT_FILE blocks are the same, in forked processes too, and several requests share a connection."""
+        self.serve("IP:127.0.0.1")
+        os.environ["SSL_CERT_FILE"] = self.certificate
+        path = self.packed("shards", "--batch-size", "2", "--remainder", "pad", name="tls")
+        far, local = self.far(path), bload.open(path)
+        self.assertTrue(far.path.startswith("https://"))
+        for i in range(len(local)):
+            same(self, far[i], local[i])
+        far.verify()
+        if DataLoader is None:
+            self.skipTest("the part with workers needs torch")
+        dataset = BlockDataset(self.url(path), cache=None)
+        dataset[0]  # a connection that workers must not use
+        sampler = BlockSampler(dataset, 1, 0, shuffle=False)
+        rows = [tuple(row) for batch in DataLoader(dataset, 2, sampler=sampler, num_workers=2) for row in batch["sequence"].tolist()]
+        self.assertEqual(rows, [tuple(local[i]["sequence"].tolist()) for i in range(len(local))])
+
+    def test_untrusted(self):
+        """Nothing is tried again: it says what is wrong, and what to do."""
+        self.serve("IP:127.0.0.1")
+        began = time.monotonic()
+        with self.assertRaisesRegex(bload.Error, r"https://.*manifest.json: its certificate is not trusted: self.signed certificate; .*SSL_CERT_FILE must name"):
+            self.far(self.packed("plain"), retries=7)
+        self.assertLess(time.monotonic() - began, 5)
+        self.assertEqual(self.server.requests, [])
+
+    def test_name(self):
+        """A certificate that is trusted, but of another host."""
+        self.serve("DNS:other.example")
+        os.environ["SSL_CERT_FILE"] = self.certificate
+        with self.assertRaisesRegex(bload.Error, "its certificate is not trusted: IP address mismatch, certificate is not valid for '127.0.0.1'$"):
+            self.far(self.packed("plain"), retries=0)
