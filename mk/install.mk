@@ -15,8 +15,8 @@ install: all
 	for file in $(COMPLETIONS); do shell=$${file#share/} && shell=$${shell%%[/-]*} && \
 		./bload completion $$shell >build/completion.$$shell && \
 		install -D -m 644 build/completion.$$shell $(DESTDIR)$(PREFIX)/$$file || exit 1; done
-	for page in $(MANUALS); do sed 's/^\.Os$$/.Os bload $(VERSION)/' $$page | \
-		install -D -m 644 /dev/stdin $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit 1; done
+	for page in $(MANUALS); do sed 's/^\.Os$$/.Os bload $(VERSION)/' $$page >build/page && \
+		install -D -m 644 build/page $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit 1; done
 
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/bload $(DESTDIR)$(INCLUDEDIR)/bload.h $(DESTDIR)$(LIBDIR)/libbload.a

@@ -15,4 +15,4 @@ check-install:
 release-check:
 	@scripts/deps.sh build deb install
 	@$(MAKE) --no-print-directory all
-	@SUITE_TIMEOUT=7200 $(SUITE) release tests/release/run
+	@WHEEL_CACHE=$(abspath $(WHEEL_CACHE)) SUITE_TIMEOUT=7200 $(SUITE) release tests/release/run

@@ -117,7 +117,7 @@ installed() {
 
 # What `make deb` uses: the build dependencies of packaging/debian/control beyond those of the tool.
 needs_deb() {
-    for package in dpkg-dev debhelper dh-python pybuild-plugin-pyproject python3-all python3-setuptools check ffmpeg lintian; do
+    for package in build-essential debhelper dh-python pybuild-plugin-pyproject python3-all python3-setuptools check ffmpeg zstd lintian; do
         need "$package" installed "$package"
     done
 }

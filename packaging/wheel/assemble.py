@@ -19,7 +19,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 COMPLETIONS = ("share/bash-completion/completions/bload", "share/zsh/site-functions/_bload", "share/fish/vendor_completions.d/bload.fish")
-LINKED = {"shared": "a library of its own in bload.libs", "in-ffmpeg": "part of FFmpeg's libraries", "in-tool": "part of the tool or of libbload"}
+LINKED = {"shared": "a library of its own in bload.libs", "in-ffmpeg": "part of FFmpeg's libraries", "in-tool": "part of the tool or of libbload",
+          "in-both": "part of FFmpeg's libraries, and of the tool"}
 EARLIEST = 315532800  # 1980, the first date of a zip
 
 Members = dict[str, tuple[bytes, bool]]  # by name: content, and whether it is a program

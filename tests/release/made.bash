@@ -76,3 +76,11 @@ debs() {
 lower() {
     needed "packages: of a lower version" built lower DEB_BUILD_OPTIONS=nocheck DEB_VERSION="$version-0.1"
 }
+
+# The second is of a clone, in other circumstances, with the libraries of the first: those take minutes.
+wheel_twice() {
+    rm -f dist/bload-*.whl
+    make --no-print-directory wheel && (umask 077 && git clone -q . "$work/elsewhere") &&
+        TZ=Asia/Tokyo LC_ALL=C.UTF-8 make --no-print-directory -C "$work/elsewhere" wheel WHEEL_CACHE="${WHEEL_CACHE:-$PWD/build/wheel}" &&
+        cmp "$work"/elsewhere/dist/bload-*.whl dist/bload-*.whl
+}

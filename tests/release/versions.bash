@@ -19,14 +19,30 @@ in_the_tree() {
     [ -z "$wrong" ] || { echo "not $version:$wrong"; return 1; }
 }
 
-# in_manuals FOLDER: what the last line of each manual page shows.
+# in_manuals FOLDER: what the last line of each manual page shows; all pages of the tree are there.
 in_manuals() {
-    local page count=0
+    local page
     for page in "$1"/man*/*bload*; do
         is_version "${page##*/}" "$(zcat -f "$page" | sed -n 's/^\.Os bload //p')"
-        count=$((count + 1))
     done
-    [ $count -ge 20 ] || wrong+=" manual-pages"
+    diff <(names man '*.[1-9]') <(names "$1" '*bload*' | sed 's/\.gz$//') || wrong+=" manual-pages"
+}
+
+# names FOLDER PATTERN: the files below it, by their last names.
+names() {
+    find "$1" -type f -name "$2" -printf '%f\n' | LC_ALL=C sort
+}
+
+# in_modules FOLDER: the Python package there has the tree's modules, and no others.
+in_modules() {
+    diff -r -x __pycache__ python/bload "$1" || wrong+=" python-modules"
+}
+
+# in_completions SHARE [ZSH]: what the tool prints.
+in_completions() {
+    ./bload completion bash | cmp - "$1/bash-completion/completions/bload" || wrong+=" bash-completion"
+    ./bload completion zsh | cmp - "$1/zsh/${2:-site-functions}/_bload" || wrong+=" zsh-completion"
+    ./bload completion fish | cmp - "$1/fish/vendor_completions.d/bload.fish" || wrong+=" fish-completion"
 }
 
 # What a dataset says of who packed it: the tool of the tree, and that of the package.
@@ -53,15 +69,24 @@ in_packages() {
     is_version "pkg-config of libbload-dev" "$(sed -n 's/^Version: //p' "$work"/unpacked/usr/lib/*/pkgconfig/bload.pc)"
     is_version "metadata of python3-bload" "$(sed -n 's/^Version: //p' "$work"/unpacked/usr/lib/python3/dist-packages/bload-*/METADATA)"
     in_manuals "$work/unpacked/usr/share/man"
+    in_modules "$work/unpacked/usr/lib/python3/dist-packages/bload"
+    in_completions "$work/unpacked/usr/share" vendor-completions
     [ -z "$wrong" ] || { echo "not $version:$wrong"; return 1; }
 }
 
-# Its name says it, as pip reads it.
+# Its name says it, as pip reads it, and what is in it.
 in_the_wheel() {
-    local file
+    local file folder=$work/in_wheel
     wrong=
     for file in dist/bload-*.whl; do
         is_version "$file" "$(sed 's,.*/bload-\([^-]*\)-.*,\1,' <<<"$file")"
+        rm -rf "$folder"
+        python3 -m zipfile -e "$file" "$folder"
+        is_version "metadata of $file" "$(sed -n 's/^Version: //p' "$folder"/bload-*.dist-info/METADATA)"
+        in_manuals "$folder"/bload-*.data/data/share/man
+        rm -r "$folder/bload/bin"
+        in_modules "$folder/bload"
+        in_completions "$folder"/bload-*.data/data/share
     done
     [ -z "$wrong" ] || { echo "not $version:$wrong"; return 1; }
 }
