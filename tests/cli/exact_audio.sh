@@ -46,12 +46,12 @@ END
 }
 
 # holed OUT DROPPED [words]: four seconds of 25 frames, and noise, in s.wav, without these packets of it (an expression of their
-# number n); further words say how both are coded.
+# number n; PCM has 2048 samples in each); further words say how both are coded.
 holed() {
     local out=$1 dropped=$2
     shift 2
     [ -e s.wav ] || noise 64000 16000 s.wav
-    ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=64x48:rate=25:duration=4 -i s.wav -threads 1 -c:v libx264 -pix_fmt yuv420p \
+    ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=64x48:rate=25:duration=4 -max_size 4096 -i s.wav -threads 1 -c:v libx264 -pix_fmt yuv420p \
         "$@" -bsf:a "noise=drop='$dropped'" "$out"
 }
 
@@ -266,7 +266,9 @@ test_rounded_timestamps_are_no_gaps() {
 # Times that go back a little are an overlap, which is cut.
 test_overlaps_are_cut() {
     noise 64000 16000 s.wav
-    ffmpeg -v error -nostdin -i s.wav -c:a pcm_s16le -bsf:a "setts=pts='PTS-if(gte(N,20),3000/16,0)':dts='DTS-if(gte(N,20),3000/16,0)'" a.mka ||
+    ffmpeg -v error -nostdin -max_size 4096 -i s.wav -c:a pcm_s16le right.mka
+    # By milliseconds, Matroska's ticks.
+    ffmpeg -v error -nostdin -i right.mka -c copy -bsf:a "setts=pts='PTS-if(gte(N,20),188,0)':dts='DTS-if(gte(N,20),188,0)'" a.mka ||
         skip 'this ffmpeg cannot set times'
     expect 3 bload pack -q a.mka --kind audio --audio-gap 0.01 -T 64000 -o d
     err_has 'a.mka: 1 overlap in its timestamps: 0.18'

@@ -107,7 +107,7 @@ test_videos_of_depth() {
     is 2 "$(grep -c 'its pixels are yuv420p: --pixels gray16 keeps grey of 9 to 16 bits, such as gray16le, and converts nothing to it; --pixels gray or rgb takes these' "$ERR")"
     is 3 "$(word T <mixed/manifest.json)"
     # Clips; and a picture that is turned upright.
-    ffmpeg -v error -nostdin -i png-gray16be.mov -c copy -metadata:s:v:0 rotate=90 turned.mp4
+    "$BLOAD_ROOT/fixtures/turn" 90 png-gray16be.mov turned.mp4
     printf 'path,start_frame,end_frame\nffv1-gray16le.mkv,1,3\n' >c.csv
     expect 0 bload pack -q c.csv --kind video --pixels gray16 -T 2 -o clips
     frames_of clips $((DEPTH_BYTES / 3 * 2)) | cmp - <(tail -c $((DEPTH_BYTES / 3 * 2)) depth/numbers)
