@@ -18,7 +18,7 @@ encode() {
     case $1 in
     oggenc) oggenc -Q -q 8 -o "$3" "$2" ;;
     ogg) ffmpeg -v error -nostdin -i "$2" -c:a libvorbis -q:a 8 "$3" ;;
-    aac) ffmpeg -v error -nostdin -i "$2" -c:a aac -b:a 192k "$3" ;;
+    aac) ffmpeg -v error -nostdin -i "$2" -c:a aac -b:a 192k -movie_timescale 1000 "$3" ;; # as up to FFmpeg 8
     opus) ffmpeg -v error -nostdin -i "$2" -c:a libopus "$3" ;;
     esac
 }
@@ -86,12 +86,14 @@ test_every_length_is_the_encoders() {
         for n in 1 2 100 128 256 1000 1024 1025 4000 15999 16000 16001 44100; do
             noise $n $rate $n.wav
             encode oggenc $n.wav $rate/$n.ogg
-            ffmpeg -v error -nostdin -i $n.wav -c:a libvorbis $rate/$n.ff.ogg -c:a flac $rate/$n.oga -c:a alac $rate/$n.alac.m4a \
+            # FFmpeg 9 makes no FLAC of fewer than 16 samples.
+            ffmpeg -v error -nostdin -i $n.wav -c:a flac $rate/$n.oga || rm $rate/$n.oga
+            ffmpeg -v error -nostdin -i $n.wav -c:a libvorbis $rate/$n.ff.ogg -c:a alac $rate/$n.alac.m4a \
                 -c:a aac $rate/$n.m4a -c:a aac -movflags frag_keyframe+empty_moov+delay_moov $rate/$n.parts.m4a
         done
         rm -f ./*.wav
         expect 0 bload scan -q --kind audio --rate $rate $rate
-        is 78 "$(field id <"$OUT" | wc -l)"
+        is "$([ -e "$rate/1.oga" ] && echo 78 || echo 76)" "$(field id <"$OUT" | wc -l)"
         field id <"$OUT" | cut -d . -f 1 >right
         field length <"$OUT" | same right -
     done

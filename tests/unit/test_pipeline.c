@@ -357,7 +357,8 @@ static bool nothing_is_lost(const struct timed *t)
 
 static bool one_job_is_waited_for(const struct timed *t)
 {
-    return lost(t, BL_WAIT_JOB) > 0.7 && t->held_by_first > 0.2 && lost(t, BL_WAIT_WRITE) + lost(t, BL_WAIT_ORDER) < 0.3;
+    return lost(t, BL_WAIT_JOB) > 0.7 && t->held_by_first > 0.2 &&
+           lost(t, BL_WAIT_WRITE) + lost(t, BL_WAIT_ORDER) < 0.3;
 }
 
 static bool writers_are_waited_for(const struct timed *t)
