@@ -169,6 +169,7 @@ help:
 	@echo 'make dist         the tarball of a release, build/dist/bload-$(VERSION).tar.gz'
 	@echo 'make deb          packages for Debian, build/deb/*.deb, of that tarball'
 	@echo 'make check-install  the installation lines of README.md, each in a bare Debian below build/ (root; a mirror of Debian)'
+	@echo 'make check-ffmpeg make check with the FFmpeg of other releases of Debian, in systems below build/ (SUITES=trixie,sid; root)'
 	@echo 'make release-check  all that is released: built twice and compared, installed, tried; one version everywhere (root; half an hour)'
 	@echo 'make uninstall clean help'
 	@echo 'CC=clang, CFLAGS, CPPFLAGS, LDFLAGS and WERROR= are respected; VARIANT=asan|tsan|cover builds beside the release; V=1 shows commands.'

@@ -26,7 +26,7 @@ test_jpeg_takes_a_fraction() {
     for name in fine jpeg repeat; do expect 0 bload verify -q $name; done
     expect 0 bload info jpeg
     out_has '; kept as jpeg:90'
-    out_has 'libjpeg-turbo 2.'
+    grep -q ', libjpeg-turbo [0-9]' "$OUT"
     expect 0 bload info raw
     ! grep -q 'kept as\|libjpeg' "$OUT" || fail 'raw is said to be encoded'
     expect 0 bload info --json jpeg

@@ -18,7 +18,7 @@ encode() {
     case $1 in
     oggenc) oggenc -Q -q 8 -o "$3" "$2" ;;
     ogg) ffmpeg -v error -nostdin -i "$2" -c:a libvorbis -q:a 8 "$3" ;;
-    aac) ffmpeg -v error -nostdin -i "$2" -c:a aac -b:a 192k "$3" ;;
+    aac) ffmpeg -v error -nostdin -i "$2" -c:a aac -b:a 192k -movie_timescale 1000 "$3" ;; # as up to FFmpeg 8
     opus) ffmpeg -v error -nostdin -i "$2" -c:a libopus "$3" ;;
     esac
 }
@@ -46,12 +46,12 @@ END
 }
 
 # holed OUT DROPPED [words]: four seconds of 25 frames, and noise, in s.wav, without these packets of it (an expression of their
-# number n); further words say how both are coded.
+# number n; PCM has 2048 samples in each); further words say how both are coded.
 holed() {
     local out=$1 dropped=$2
     shift 2
     [ -e s.wav ] || noise 64000 16000 s.wav
-    ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=64x48:rate=25:duration=4 -i s.wav -threads 1 -c:v libx264 -pix_fmt yuv420p \
+    ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=64x48:rate=25:duration=4 -max_size 4096 -i s.wav -threads 1 -c:v libx264 -pix_fmt yuv420p \
         "$@" -bsf:a "noise=drop='$dropped'" "$out"
 }
 
@@ -86,12 +86,14 @@ test_every_length_is_the_encoders() {
         for n in 1 2 100 128 256 1000 1024 1025 4000 15999 16000 16001 44100; do
             noise $n $rate $n.wav
             encode oggenc $n.wav $rate/$n.ogg
-            ffmpeg -v error -nostdin -i $n.wav -c:a libvorbis $rate/$n.ff.ogg -c:a flac $rate/$n.oga -c:a alac $rate/$n.alac.m4a \
+            # FFmpeg 9 makes no FLAC of fewer than 16 samples.
+            ffmpeg -v error -nostdin -i $n.wav -c:a flac $rate/$n.oga || rm $rate/$n.oga
+            ffmpeg -v error -nostdin -i $n.wav -c:a libvorbis $rate/$n.ff.ogg -c:a alac $rate/$n.alac.m4a \
                 -c:a aac $rate/$n.m4a -c:a aac -movflags frag_keyframe+empty_moov+delay_moov $rate/$n.parts.m4a
         done
         rm -f ./*.wav
         expect 0 bload scan -q --kind audio --rate $rate $rate
-        is 78 "$(field id <"$OUT" | wc -l)"
+        is "$([ -e "$rate/1.oga" ] && echo 78 || echo 76)" "$(field id <"$OUT" | wc -l)"
         field id <"$OUT" | cut -d . -f 1 >right
         field length <"$OUT" | same right -
     done
@@ -266,7 +268,9 @@ test_rounded_timestamps_are_no_gaps() {
 # Times that go back a little are an overlap, which is cut.
 test_overlaps_are_cut() {
     noise 64000 16000 s.wav
-    ffmpeg -v error -nostdin -i s.wav -c:a pcm_s16le -bsf:a "setts=pts='PTS-if(gte(N,20),3000/16,0)':dts='DTS-if(gte(N,20),3000/16,0)'" a.mka ||
+    ffmpeg -v error -nostdin -max_size 4096 -i s.wav -c:a pcm_s16le right.mka
+    # By milliseconds, Matroska's ticks.
+    ffmpeg -v error -nostdin -i right.mka -c copy -bsf:a "setts=pts='PTS-if(gte(N,20),188,0)':dts='DTS-if(gte(N,20),188,0)'" a.mka ||
         skip 'this ffmpeg cannot set times'
     expect 3 bload pack -q a.mka --kind audio --audio-gap 0.01 -T 64000 -o d
     err_has 'a.mka: 1 overlap in its timestamps: 0.18'

@@ -65,6 +65,13 @@ without() {
     copied "$1" -copyinkf -bsf:v "noise=amount=0:drop='$3'" "$2" 2>"$SCRATCH/copier"
 }
 
+# colours FORMAT MATRIX [PRIMARIES CURVE]: sets coloured, options by which clip's pictures are said to be of these. FFmpeg 5 takes the encoder's,
+# from 7 on the pictures' own count, which its filters would convert otherwise.
+colours() {
+    coloured=(-vf "format=$1,setparams=colorspace=$2:color_primaries=${3-unknown}:color_trc=${4-unknown}" -colorspace "$2")
+    [ $# = 2 ] || coloured+=(-color_primaries "$3" -color_trc "$4")
+}
+
 # Length and reason of every row of a table.
 told() {
     awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { print $at["id"] ": " $at["length"] " " $at["reason"] }' "$1"
@@ -72,16 +79,20 @@ told() {
 
 # Streams that alone say how their colours are meant: the scan knows, so no place is left empty for them, and none decides T.
 test_colours_that_only_the_stream_tells() {
-    local pq=(-color_primaries bt2020 -color_trc smpte2084 -colorspace bt2020nc) x265=log-level=error:colorprim=bt2020
+    local coloured x265=log-level=error:colorprim=bt2020
     local hdr='which plain RGB cannot show: --hdr tonemap maps it' linear='which no matrix turns into RGB' name
     mkdir v
-    clip v/pq-264.h264 9 -c:v libx264 -pix_fmt yuv420p10le "${pq[@]}"
+    colours yuv420p10le bt2020nc bt2020 smpte2084
+    clip v/pq-264.h264 9 -c:v libx264 "${coloured[@]}"
+    clip v/pq-av1.obu 9 -c:v libsvtav1 -preset 12 "${coloured[@]}"
+    colours yuv422p10le bt2020nc bt2020 smpte2084
+    clip v/pq-prores.mkv 9 -c:v prores_ks "${coloured[@]}"
+    colours yuv420p ictcp
+    clip v/ictcp.h264 9 -c:v libx264 "${coloured[@]}"
+    colours yuv420p bt2020c
+    clip v/constant.mkv 9 -c:v mpeg2video "${coloured[@]}"
     clip v/pq-265.hevc 9 -c:v libx265 -pix_fmt yuv420p10le -x265-params $x265:transfer=smpte2084:colormatrix=bt2020nc
     clip v/message.hevc 9 -c:v libx265 -pix_fmt yuv420p10le -x265-params $x265:transfer=bt2020-10:colormatrix=bt2020nc:atc-sei=18
-    clip v/pq-av1.obu 9 -c:v libsvtav1 -preset 12 -pix_fmt yuv420p10le "${pq[@]}"
-    clip v/pq-prores.mkv 9 -c:v prores_ks -pix_fmt yuv422p10le "${pq[@]}"
-    clip v/ictcp.h264 9 -c:v libx264 -pix_fmt yuv420p -colorspace ictcp
-    clip v/constant.mkv 9 -c:v mpeg2video -colorspace bt2020c
     copied v/pq-av1.obu v/pq-av1.ivf
     copied v/pq-264.h264 v/pq-264.avi
     copied v/pq-265.hevc -color_trc bt709 -colorspace bt709 -color_primaries bt709 -movflags +write_colr v/other.mp4
@@ -154,11 +165,14 @@ lost = video[(begins[longest] + begins[longest + 1]) // 2]
 open("v/part.ts", "wb").write(b"".join(p for i, p in enumerate(packets) if i != lost))
 END_OF_PYTHON
     expect 3 bload pack -q v --size 16x16 -T longest -o set
+    # FFmpeg up to 7 shows pictures of H.265 that refer to lost ones, 8 drops them.
+    local gap='28 frames are missing in 1 place: what follows may be damaged'
+    [ "$(avcodec)" -lt 62 ] || gap='22 frames are missing: 22 of 28 decode, the others lack what they refer to'
     told set/sequences.tsv | LC_ALL=C sort >table
-    diff -u - table <<'END_OF_TABLE'
+    diff -u - table <<END_OF_TABLE
 bare.hevc: 0 damaged: none of 9 frames decodes
 gap.mkv: 28 frames are missing in 1 place: what follows may be damaged
-gap.mp4: 28 frames are missing in 1 place: what follows may be damaged
+gap.mp4: $gap
 hole.mpg: 19 frames are missing in 1 place: what follows may be damaged
 interlaced.mpg: 39 several streams, one behind the other: 39 of 40 frames decode
 joined.mpg: 39 several streams, one behind the other: 39 of 40 frames decode

@@ -124,6 +124,11 @@ ended_by() {
     took=$((SECONDS - began))
 }
 
+# avcodec: the major version of the libavcodec that the tool runs with: 59 is FFmpeg 5.1, 61 is 7.1, 62 is 8, 63 is 9. Not that of the ffmpeg program.
+avcodec() {
+    { bload doctor . 2>/dev/null || true; } | sed -n 's/^  ok *libavcodec *\([0-9]*\)\..*/\1/p'
+}
+
 # Runs a command where it may mount file systems that only it sees; root needs no other name for that.
 own_mounts() {
     if [ "$(id -u)" = 0 ]; then unshare -m "$@"; else unshare -r -m "$@"; fi

@@ -26,12 +26,15 @@ test_files_that_name_others() {
     printf '<?xml version="1.0"?>\n<MPD xmlns="urn:mpeg:DASH:schema:MPD:2011" profiles="urn:mpeg:dash:profile:isoff-main:2011">\n<Period><AdaptationSet><Representation><BaseURL>b.mp4</BaseURL></Representation></AdaptationSet></Period></MPD>\n' >v/dash.mp4
     printf '1\n00:00:01,000 --> 00:00:02,000\nHello\n\n2\n00:00:03,000 --> 00:00:04,000\nHello\n' >v/srt.mp4
     soon 3 scan --kind video v
+    # Lists of HLS are known by their name from FFmpeg 7 on, which it is not told.
+    local hls='format hls is not read: see docs/media.md'
+    [ "$(avcodec)" -lt 61 ] || hls='not a media file that FFmpeg can read'
     reasons | grep -v '^b.mp4' >table
-    diff -u - table <<'END'
+    diff -u - table <<END
 concat.mp4: format concat is not read: see docs/media.md
 dash.mp4: format dash is not read: see docs/media.md
 good.mp4: ok
-hls.mp4: format hls is not read: see docs/media.md
+hls.mp4: $hls
 idx.mp4: format vobsub is not read: see docs/media.md
 sdp.mp4: format sdp is not read: see docs/media.md
 srt.mp4: format srt is not read: see docs/media.md

@@ -33,15 +33,19 @@ CPU_FLAGS = {"avx2": "mmx+mmxext+sse+sse2+cmov+sse3+ssse3+sse4.1+sse4.2+avx+avx2
 def ticks(path, stream):
     """When each decoded frame of the stream is shown or heard, in ticks of the container's clock, and how long one is: by ffprobe."""
     done = subprocess.run(["ffprobe", "-v", "error", "-select_streams", stream, "-show_entries",
-                           "frame=best_effort_timestamp,pkt_duration:stream=time_base", "-of", "json", path],
+                           "frame=best_effort_timestamp,duration,pkt_duration:stream=time_base", "-of", "json", path],
                           check=True, capture_output=True)
     said = json.loads(done.stdout)
     num, den = map(int, said["streams"][0]["time_base"].split("/"))
     found = []
+
+    def duration(frame):
+        return frame["duration"] if "duration" in frame else frame["pkt_duration"]  # FFmpeg 5 has the second alone
+
     for frame in said["frames"]:  # AVI has times of packets, not of the frames that wait for others
-        found.append(frame.get("best_effort_timestamp", found[-1] + frame["pkt_duration"] if found else None))
+        found.append(frame.get("best_effort_timestamp", found[-1] + duration(frame) if found else None))
     if found[0] is None:
-        found[0] = found[1] - said["frames"][0]["pkt_duration"]
+        found[0] = found[1] - duration(said["frames"][0])
     return np.array(found), num / den
 
 

@@ -34,7 +34,8 @@ class Clusters(tool.Tool):
 
     def environment(self, **more):
         path = os.pathsep.join([os.path.join(self.at, "bin"), os.path.dirname(os.path.abspath(tool.BLOAD)), os.environ["PATH"]])
-        allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+        allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+                   "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}  # Open MPI 4, and 5 and later
         return {**os.environ, "PATH": path, **allowed, **more}
 
     def run_line(self, command, status=0, **more):

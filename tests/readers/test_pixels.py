@@ -139,11 +139,12 @@ class Depth(Pixels):
 
     def test_video(self):
         raw = "-f", "rawvideo", "-pix_fmt", "gray16le", "-s", f"{depth.WIDTH}x{depth.HEIGHT}", "-r", "10"
-        for name, turn, words in (("ffv1.mkv", 0, (*raw, "-i", self.path("depth/numbers"), "-c:v", "ffv1")),
-                                  ("png.mov", 0, (*raw, "-i", self.path("depth/numbers"), "-c:v", "png")),
-                                  ("turned.mp4", 1, ("-i", self.path("png.mov"), "-c", "copy", "-metadata:s:v:0", "rotate=90"))):  # to the left
+        for name, coder in ("ffv1.mkv", "ffv1"), ("png.mov", "png"):
+            subprocess.run(["ffmpeg", "-v", "error", "-nostdin", *raw, "-i", self.path("depth/numbers"), "-c:v", coder, self.path(name)],
+                           check=True)
+        clips.turn(90, self.path("png.mov"), self.path("turned.mp4"))
+        for name, turn in ("ffv1.mkv", 0), ("png.mov", 0), ("turned.mp4", 1):
             path = self.path(name)
-            subprocess.run(["ffmpeg", "-v", "error", "-nostdin", *words, path], check=True)
             frames = Dataset(self.pack("video", path, "-T", "longest", "--pixels", "gray16")).frames(path)
             np.testing.assert_array_equal(frames[..., 0], np.rot90(self.numbers, turn, (1, 2)))
 

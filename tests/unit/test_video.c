@@ -75,7 +75,7 @@ static void make_clips(void)
         shell(command);
     }
     shell("ffmpeg -v error -nostdin -f lavfi -i testsrc2=s=128x96:r=25:d=4 "
-          "-vf \"select='not(mod(n*n,7))+lt(mod(n,11),5)'\" -vsync vfr -c:v libx264 -g 12 -pix_fmt yuv420p vfr.mp4");
+          "-vf \"select='not(mod(n*n,7))+lt(mod(n,11),5)'\" -fps_mode vfr -c:v libx264 -g 12 -pix_fmt yuv420p vfr.mp4");
     shell("ffmpeg -v error -nostdin -f lavfi -i testsrc2=s=64x96:r=25:d=1 -c:v libx264 -pix_fmt yuv420p small.ts");
     shell("cat interlaced.ts small.ts > joined.ts");
     shell("ffmpeg -v error -nostdin -f lavfi -i sine=d=1 -c:a aac audio.m4a");
@@ -293,10 +293,10 @@ static void assert_rate(const char *path, const char *rate)
 {
     static char source[FRAMES * 4][64], sampled[FRAMES * 8][64];
     char command[512];
-    snprintf(command, sizeof command, "ffmpeg -v error -nostdin -i %s -vsync passthrough -f framemd5 -", path);
+    snprintf(command, sizeof command, "ffmpeg -v error -nostdin -i %s -fps_mode passthrough -f framemd5 -", path);
     int frames = command_words(command, source, FRAMES * 4);
     snprintf(command, sizeof command,
-             "ffmpeg -v error -nostdin -i %s -vf setpts=PTS-STARTPTS,fps=%s -vsync passthrough -f framemd5 -", path,
+             "ffmpeg -v error -nostdin -i %s -vf setpts=PTS-STARTPTS,fps=%s -fps_mode passthrough -f framemd5 -", path,
              rate);
     int outputs = command_words(command, sampled, FRAMES * 8);
     struct setting all, some;

@@ -28,7 +28,7 @@ struct head {
     int64_t synced; /* whether both files were synced */
 };
 
-static const char magic[8] = "blspool5";
+static const char magic[] = "blspool5";
 
 /* A row in the file, followed by its reason and its extra columns. */
 struct packed {
@@ -215,7 +215,7 @@ int bl_spool_publish(struct bl_spool_writer *w, struct bl_error *e)
                         .rows_checksum = XXH3_64bits_digest(w->rows.hash),
                         .steps_checksum = XXH3_64bits_digest(w->steps.hash),
                         .synced = w->shared};
-    memcpy(head.magic, magic, sizeof magic);
+    memcpy(head.magic, magic, sizeof head.magic);
     code = bl_io_pwrite(w->rows.fd, &head, sizeof head, 0, w->rows.path, e);
     if (code)
         goto out;
@@ -307,7 +307,7 @@ static int spool_read_head(int fd, uint64_t key, struct head *head, bool *good, 
     ssize_t n = pread(fd, head, sizeof *head, 0);
     if (n < 0)
         return bl_error_errno(e, BL_EFAIL, "cannot read a file of the spool");
-    *good = n == sizeof *head && memcmp(head->magic, magic, sizeof magic) == 0 && head->key == key &&
+    *good = n == sizeof *head && memcmp(head->magic, magic, sizeof head->magic) == 0 && head->key == key &&
             head->rows_bytes >= 0 && head->steps_bytes >= 0;
     return BL_OK;
 }
