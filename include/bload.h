@@ -23,9 +23,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BLOAD_VERSION "0.1.0"
+#define BLOAD_VERSION "0.2.0"
 #define BLOAD_VERSION_MAJOR 0
-#define BLOAD_VERSION_MINOR 1
+#define BLOAD_VERSION_MINOR 2
 #define BLOAD_VERSION_PATCH 0
 
 #if defined(__GNUC__)

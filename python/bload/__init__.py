@@ -18,7 +18,7 @@ from .opening import open
 from .sequences import Sequences
 from .view import View
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = ["BaseDataset", "Block", "Blocks", "DamagedError", "Dataset", "DependencyError", "Epoch", "EpochError", "Error", "Field",
            "FormatError", "MissingError", "OptionError", "SamplerError", "SequenceError", "Sequences", "Source", "View", "open"]
