@@ -249,6 +249,34 @@ assert all(whole[at : at + 6000] in pieces for at in range(0, 120000, 6000))
 END
 }
 
+# Formats without loss have checksums: a spoilt byte is told, and so is what FLAC's frames lack of the header's count.
+test_what_is_lost_of_sound_without_loss_is_told() {
+    local name reason frame lost='[1-9][0-9]* of [1-9][0-9]* packets do not decode'
+    noise 400000 16000 s.wav
+    for name in flac wv tta; do
+        ffmpeg -v error -nostdin -i s.wav whole.$name
+        is "400000 ok " "$(bload scan -q whole.$name --kind audio | tail -n 1 | cut -f 2,6,7 | tr '\t' ' ')"
+        python3 - whole.$name spoilt.$name <<'END'
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+data[len(data) // 2] ^= 0x55
+open(sys.argv[2], "wb").write(data)
+END
+    done
+    frame=$(ffprobe -v error -show_entries packet=pos,size -of csv=p=0 whole.flac | tr -d '\r' | sed -n 4p)
+    python3 - whole.flac hole.flac "${frame%,*}" "${frame#*,}" <<'END'
+import sys
+data, size, begin = open(sys.argv[1], "rb").read(), int(sys.argv[3]), int(sys.argv[4])
+open(sys.argv[2], "wb").write(data[:begin] + data[begin + size :])
+END
+    for name in spoilt.flac spoilt.wv spoilt.tta hole.flac; do
+        expect 3 bload scan -q --kind audio $name
+        reason=$(field reason <"$OUT")
+        grep -Eqx "damaged: ($lost|header says 400000 samples, [1-9][0-9]* are there)|truncated: header says 25.0 s, [0-9.]+ s are there" \
+            <<<"$reason" || fail "$name: $reason"
+    done
+}
+
 # Timestamps that are rounded are no gaps, and do not add up: 1024 samples at 44.1 kHz are no whole number of milliseconds.
 test_rounded_timestamps_are_no_gaps() {
     local rate name

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "kind/audio/decoder.h"
@@ -103,6 +104,15 @@ static bool decoder_is_truncated(const struct bl_audio_decoder *s)
     return bl_demux_is_matroska(d) && bl_truncation_detect(d);
 }
 
+/* The samples that a FLAC file's header counts, since libav joins what is left of them; 0: not known. */
+static int64_t decoder_declared_samples(const struct bl_audio_decoder *s)
+{
+    const AVStream *stream = s->demux.stream;
+    if (strcmp(s->demux.format->iformat->name, "flac") != 0 || stream->duration <= 0 || s->rate_changed)
+        return 0;
+    return av_rescale_q(stream->duration, stream->time_base, (AVRational){1, s->rate});
+}
+
 /* The gravest damage. A header's duration counts only where it is of this stream alone, and no list of packets tells.
  */
 static void info_add_damage(struct bl_audio_info *info, const struct bl_audio_decoder *s, const struct total *c)
@@ -119,6 +129,9 @@ static void info_add_damage(struct bl_audio_info *info, const struct bl_audio_de
         ADD_REASON(info, "truncated: header says %.1f s, %.1f s are there", declared, c->seconds);
     else if (s->errors)
         ADD_REASON(info, "damaged: %" PRId64 " of %" PRId64 " packets do not decode", s->errors, s->packets);
+    else if (decoder_declared_samples(s) > s->decoded)
+        ADD_REASON(info, "damaged: header says %" PRId64 " samples, %" PRId64 " are there", decoder_declared_samples(s),
+                   s->decoded);
     else if (s->broken_off)
         ADD_REASON(info, "damaged: %" PRId64 " packets decode, beside errors", s->packets);
     else if (s->corrupt)

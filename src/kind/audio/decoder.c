@@ -41,6 +41,13 @@ static void decoder_begin_gaps(struct bl_audio_decoder *s, struct bl_rational ga
     bl_gaps_begin(&s->gaps, gap, s->demux.stream->time_base);
 }
 
+/* Whether each frame has a checksum of all that a lossless decoder gives. Left unchecked, spoilt bytes would become
+ * other samples, and nothing would tell. */
+static bool codec_has_checksums(enum AVCodecID codec)
+{
+    return codec == AV_CODEC_ID_FLAC || codec == AV_CODEC_ID_WAVPACK || codec == AV_CODEC_ID_TTA;
+}
+
 static int decoder_open_codec(struct bl_audio_decoder *s, struct bl_error *e)
 {
     const AVStream *stream = s->demux.stream;
@@ -65,6 +72,8 @@ static int decoder_open_codec(struct bl_audio_decoder *s, struct bl_error *e)
     if (code)
         return code;
     s->codec->thread_count = 1;
+    if (codec_has_checksums(stream->codecpar->codec_id))
+        s->codec->err_recognition |= AV_EF_CRCCHECK | AV_EF_EXPLODE;
     bl_compat_keep_positions(s->codec);
     if (s->extent.scale && !decoder_knows_delay(s))
         s->codec->flags2 |= AV_CODEC_FLAG2_SKIP_MANUAL;
