@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import functools
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Protocol, Tuple
 
 import numpy as np
@@ -77,7 +76,7 @@ def verify(dataset: Any, blocks: Optional[Iterable[Any]]) -> None:
         runs = runs_of(checked, numbers.tolist())
         threads = checked.storage.options.access.connections if checked.far else 1
         with concurrent.futures.ThreadPoolExecutor(threads) as pool:
-            waiting = list(map(functools.partial(pool.submit, verify_run), runs))
+            waiting = [pool.submit(verify_run, run) for run in runs]
             try:
                 for one in waiting:
                     one.result()
