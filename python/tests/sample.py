@@ -90,6 +90,15 @@ def write_spoilt(folder, random):
                 file.write(b"\xff" * 4)
 
 
+def flip(path, at):
+    """Changes a bit of the byte at that place of a file."""
+    with open(path, "r+b") as file:
+        file.seek(at)
+        byte = file.read(1)[0]
+        file.seek(at)
+        file.write(bytes([byte ^ 1]))
+
+
 class Sample(tool.Tool):
     """A test with these sources in its directory; packed(way) packs each way once, and gives the path."""
     documents, arrays, pictures = 120, 24, 12

@@ -8,7 +8,7 @@ import numpy as np
 
 import bload
 from harness import each, expand
-from sample import WAYS, Sample
+from sample import WAYS, Sample, flip
 
 
 def place_of(shard, tensor, row):
@@ -20,14 +20,6 @@ def place_of(shard, tensor, row):
     begin, end = entry["data_offsets"]
     length = (end - begin) // entry["shape"][0]
     return 8 + size + begin + row * length + length // 2
-
-
-def flip(path, at):
-    with open(path, "r+b") as file:
-        file.seek(at)
-        byte = file.read(1)[0]
-        file.seek(at)
-        file.write(bytes([byte ^ 1]))
 
 
 @expand

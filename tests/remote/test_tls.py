@@ -2,7 +2,6 @@
 import os
 import shutil
 import subprocess
-import time
 import unittest
 
 import bload
@@ -50,10 +49,8 @@ class Secure(Far):
     def test_untrusted(self):
         """Nothing is tried again: it says what is wrong, and what to do."""
         self.serve("IP:127.0.0.1")
-        began = time.monotonic()
-        with self.assertRaisesRegex(bload.Error, r"https://.*manifest.json: its certificate is not trusted: self.signed certificate; .*SSL_CERT_FILE must name"):
+        with self.assertRaisesRegex(bload.Error, r"https://.*manifest.json: its certificate is not trusted: self.signed certificate; .*SSL_CERT_FILE must name the file of its certificate$"):
             self.far(self.packed("plain"), retries=7)
-        self.assertLess(time.monotonic() - began, 5)
         self.assertEqual(self.server.requests, [])
 
     def test_name(self):

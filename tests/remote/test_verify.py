@@ -8,14 +8,7 @@ import bload
 from bload import transfer
 from harness import each, expand
 from remote import Far, bytes_below
-
-
-def flip(path, at):
-    with open(path, "r+b") as file:
-        file.seek(at)
-        byte = file.read(1)[0]
-        file.seek(at)
-        file.write(bytes([byte ^ 1]))
+from sample import flip
 
 
 @expand

@@ -108,7 +108,8 @@ static bool decoder_is_truncated(const struct bl_audio_decoder *s)
 static int64_t decoder_declared_samples(const struct bl_audio_decoder *s)
 {
     const AVStream *stream = s->demux.stream;
-    if (strcmp(s->demux.format->iformat->name, "flac") != 0 || stream->duration <= 0 || s->rate_changed)
+    if (strcmp(s->demux.format->iformat->name, "flac") != 0 || stream->duration <= 0 || s->rate_changed ||
+        demux_declared_seconds(&s->demux) <= 0)
         return 0;
     return av_rescale_q(stream->duration, stream->time_base, (AVRational){1, s->rate});
 }
