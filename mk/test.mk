@@ -56,7 +56,7 @@ check-suites:
 	@$(MAKE) --no-print-directory -k $(CHECKS:%=check-%)
 
 check-unit: $(UNIT)
-	@$(SUITE) $(PREFIXED)unit $(UNIT)
+	@PROGRAMS='$(UNIT)' $(SUITE) $(PREFIXED)unit tests/unit/run
 
 check-cli: all $(FAKES) $(if $(FAKES),$(OUT)/tests/convert_raw)
 	@$(if $(FAKES),FAKE_DRIVER=$(CURDIR)/$(OUT)/fake) FILES='$(CLI)' $(SUITE) $(PREFIXED)cli tests/cli/run
@@ -158,12 +158,13 @@ build/libinject.so build/laws.so build/hostile.so: build/release/flags
 asan:
 	@$(MAKE) --no-print-directory -k VARIANT=$@ $(if $(shell command -v clang),CC=clang) check-unit check-cli check-hostile-spoilt
 
-# Of the unit and command tests only those that start threads.
+# Of the unit and command tests only those whose threads share something: several workers read, decode, write or verify.
 THREADED := $(addprefix $(OUT)/tests/test_,aside csv direct gpu inflated merge packing pipeline reservation session shard video)
-UNTHREADED_CLI := $(addprefix tests/cli/,cat.sh ci.sh completion.sh doctor.sh manual.sh plan.sh plan_plot.sh report.sh show.sh)
+THREADED_CLI := $(patsubst %,tests/cli/%.sh,array audio clips decoder_memory encode exact_audio exact_video export fields frames gpu gpu_fake \
+	media pack per_step pixels scan tar tasks tasks_scan text verify view view_pack)
 tsan:
 	@$(MAKE) --no-print-directory -k VARIANT=$@ CFLAGS='-O1 -g' UNIT='$(filter $(THREADED:$(OUT)/%=build/tsan/%),$(UNIT:$(OUT)/%=build/tsan/%))' \
-		CLI='$(filter-out $(UNTHREADED_CLI),$(wildcard tests/cli/*.sh))' check-unit check-cli
+		CLI='$(THREADED_CLI)' check-unit check-cli
 
 valgrind: $(UNIT)
 	@SUITE_TIMEOUT=3600 PROGRAMS='$(UNIT)' $(SUITE) valgrind tests/valgrind

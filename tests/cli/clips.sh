@@ -445,6 +445,7 @@ END
 
 # Real files: start times, edit lists, hidden frames, damage, transport streams, whatever they have.
 test_clips_are_slices_of_real_files() {
+    sanitizer_skip 'a matter of size: it takes minutes where threads are watched' tsan
     local media
     media=$(shared data/media)
     mkdir v

@@ -6,10 +6,6 @@ verdict() {
     grep -E "^  $1 +$2  +" "$OUT" | grep -qF -e "$3" || fail "no '$1 $2 $3' in: $(cat "$OUT" "$ERR")"
 }
 
-sanitizer_skip() {
-    case $BLOAD in */build/*san/*) skip "$1" ;; esac
-}
-
 # poor WHAT STATUS: the doctor on a machine that lacks that; see poor_machine.c.
 poor() {
     sanitizer_skip 'a sanitizer is to be the first library'

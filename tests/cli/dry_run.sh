@@ -298,7 +298,7 @@ test_too_little_room() {
 
 # A gigabyte of zeros takes a second; what a run says before is all that is looked at.
 test_before_a_long_run() {
-    case $BLOAD in */build/*san/*) skip 'a sanitizer takes long' ;; esac
+    sanitizer_skip 'a sanitizer takes long'
     clips
     in_small_disk 1M '
         expect 1 bload pack v -T 45 --size 2600x2600 -o disk/d

@@ -19,6 +19,11 @@ skip() {
     exit 77
 }
 
+# sanitizer_skip REASON [SANITIZER]: this test is not for a tool that is built with a sanitizer, or with that one.
+sanitizer_skip() {
+    case $BLOAD in */build/${2:-*san}/*) skip "$1" ;; esac
+}
+
 # expect STATUS COMMAND...: runs it; its stdout and stderr are kept for the helpers below.
 expect() {
     local expected=$1 status=0

@@ -639,7 +639,7 @@ test_two_at_once() {
 }
 
 test_progress_within_a_file() {
-    case $BLOAD in */build/*san/*) skip 'a minute with a sanitizer, which has nothing to find here' ;; esac
+    sanitizer_skip 'a minute with a sanitizer, which has nothing to find here'
     on_terminal 100 "$BLOAD" pack "$(fixture h264-hd-400.mp4)" --size 640x360 -T longest -o d1 -j 1
     grep -q 'pack \[.* left, [1-9][0-9]* %, 0 of 1 blocks, .* frames/s' screen || fail "$(cat -v screen)"
     # Where there is little room, the time that is left comes first, and all stays on one line.
@@ -693,14 +693,17 @@ test_signals() {
     for i in $(seq 30); do cp v/mpeg4-40.avi "v/$i.avi"; done
     took=0
     for signal in INT TERM; do
-        rm -rf d
-        ended_by $signal 'd/.bload/*.part*' "$BLOAD" pack v -T 41 --size 500x500 -o d
-        [ "$status" != 0 ] || skip 'it was done before the signal'
-        is $((128 + $(kill -l $signal))) "$status"
-        [ "$took" -le 3 ] || fail 'it took too long to end'
-        # Under a sanitizer one piece of work may take longer than the second that it has.
+        # On a busy machine one piece of work may take longer than what a signal waits.
+        for i in 1 2 3; do
+            rm -rf d
+            ended_by $signal 'd/.bload/*.part*' "$BLOAD" pack v -T 41 --size 500x500 -o d
+            [ "$status" != 0 ] || skip 'it was done before the signal'
+            is $((128 + $(kill -l $signal))) "$status"
+            [ "$took" -le 3 ] || fail 'it took too long to end'
+            grep -q 'work that cannot be interrupted' "$ERR" || break
+        done
         case $BLOAD in
-        */build/*san/*) ;;
+        */build/*san/*) ;; # there it may always
         *)
             err_has 'bload: pack: interrupted'
             err_has 'run the same command to resume'

@@ -70,6 +70,7 @@ test_json_lines_are_strict_and_grow() {
 
 # A plan that takes some seconds shows that it goes on; one that is made at once has no progress.
 test_a_long_plan_shows_how_long_it_takes() {
+    sanitizer_skip 'a matter of size'
     python3 -c '
 import random
 random.seed(1)
@@ -113,7 +114,7 @@ test_plain_lines_for_logs() {
 
 # v: videos that take some seconds with one thread.
 videos() {
-    case $BLOAD in */build/*san/*) skip 'minutes with a sanitizer' ;; esac
+    sanitizer_skip 'minutes with a sanitizer'
     mkdir v
     for i in 1 2 3; do cp "$(fixture h264-hd-400.mp4)" v/$i.mp4; done
 }
@@ -191,8 +192,14 @@ test_sigusr2_while_packing() {
 }
 
 test_sigusr1_ends_a_run_as_before() {
+    local i
     videos
-    ended_by USR1 'd/shards/*/*' bload pack -q v --size 640x360 -T longest -j 2 -o d
-    is $((128 + $(kill -l USR1))) "$status"
+    # On a busy machine one piece of work may take longer than what a signal waits.
+    for i in 1 2 3; do
+        rm -rf d
+        ended_by USR1 'd/shards/*/*' bload pack -q v --size 640x360 -T longest -j 2 -o d
+        is $((128 + $(kill -l USR1))) "$status"
+        grep -q 'work that cannot be interrupted' "$ERR" || break
+    done
     err_has 'interrupted by User defined signal 1; run the same command to resume'
 }

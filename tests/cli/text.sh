@@ -317,7 +317,7 @@ test_documents_before_the_damage() {
 }
 
 test_a_line_and_a_bomb_that_are_too_long() {
-    [ "${VARIANT-release}" != tsan ] || skip 'a matter of size: it takes minutes where threads are watched'
+    sanitizer_skip 'a matter of size: it takes minutes where threads are watched' tsan
     { printf '{"text": "a"}\n{"text": "' && head -c 300000000 /dev/zero | tr '\0' x && printf '"}\n{"text": "b"}\n'; } >long.jsonl
     head -c 1000000000 /dev/zero | gzip -1 >bomb.txt.gz
     # Sanitizers want all of the addresses there are.

@@ -239,7 +239,7 @@ test_killed_and_resumed_and_by_tasks() {
     documents docs 8000
     expect 0 bload pack -q docs.jsonl --tokenizer bytes --store --shard-size 100K -o store
     expect 0 bload view -q store -T 256 -o view
-    local options=(view --shard-size 4K)
+    local options=(view --shard-size 16K)
     expect 0 bload pack -q "${options[@]}" -o one -j 1
     interrupted KILL "${options[@]}"
     expect 0 bload pack -q "${options[@]}" -o d -j 2
