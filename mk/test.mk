@@ -42,7 +42,7 @@ BRIEF := $(if $(filter tsan,$(VARIANT)),UNIT_BRIEF=1)
 SUITE := $(BRIEF) BLOAD=$(CURDIR)/$(TOOL) CONVERT_RAW=$(CURDIR)/$(OUT)/tests/convert_raw \
 	ENCODE_TEXT=$(CURDIR)/$(OUT)/tests/encode_text TEXT_PROBE=$(CURDIR)/$(OUT)/tests/text_probe VARIANT=$(VARIANT) scripts/suite.sh
 
-CHECKS := unit cli library readers python hostile-quick
+CHECKS ?= unit cli library readers python hostile-quick
 
 .PHONY: check check-unit check-cli check-library check-readers check-python check-hostile-quick
 check: deps-check
