@@ -154,9 +154,12 @@ build/libinject.so build/laws.so build/hostile.so: build/release/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fPIC -shared -o $@ $(filter %.c,$^) -ldl
 
-# With clang, where there is one: a second compiler sees all of the code, and optimizes it as for a release.
+# With clang, where there is one: a second compiler sees all of the code, and optimizes it as for a release. Without the command tests
+# of pages, shells and the clock.
+CLOCK_CLI := $(patsubst %,tests/cli/%.sh,ci completion doctor launchers manual progress usage)
 asan:
-	@$(MAKE) --no-print-directory -k VARIANT=$@ $(if $(shell command -v clang),CC=clang) check-unit check-cli check-hostile-spoilt
+	@$(MAKE) --no-print-directory -k VARIANT=$@ $(if $(shell command -v clang),CC=clang) CLI='$(filter-out $(CLOCK_CLI),$(wildcard tests/cli/*.sh))' \
+		check-unit check-cli check-hostile-spoilt
 
 # Of the unit and command tests only those whose threads share something: several workers read, decode, write or verify.
 THREADED := $(addprefix $(OUT)/tests/test_,aside csv direct gpu inflated merge packing pipeline reservation session shard video)
