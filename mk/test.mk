@@ -159,15 +159,15 @@ build/libinject.so build/laws.so build/hostile.so: build/release/flags
 CLOCK_CLI := $(patsubst %,tests/cli/%.sh,ci completion doctor launchers manual progress usage)
 asan:
 	@$(MAKE) --no-print-directory -k VARIANT=$@ $(if $(shell command -v clang),CC=clang) CLI='$(filter-out $(CLOCK_CLI),$(wildcard tests/cli/*.sh))' \
-		check-unit check-cli check-hostile-spoilt
+		check-cli check-unit check-hostile-spoilt
 
 # Of the unit and command tests only those whose threads share something: several workers read, decode, write or verify.
 THREADED := $(addprefix $(OUT)/tests/test_,aside csv direct gpu inflated merge packing pipeline reservation session shard video)
-THREADED_CLI := $(patsubst %,tests/cli/%.sh,array audio clips decoder_memory encode exact_audio exact_video export fields frames gpu gpu_fake \
-	media pack per_step pixels scan tar tasks tasks_scan text verify view view_pack)
+THREADED_CLI := $(patsubst %,tests/cli/%.sh,audio clips encode export fields frames gpu_fake pack scan tar tasks tasks_scan text verify view \
+	view_pack)
 tsan:
 	@$(MAKE) --no-print-directory -k VARIANT=$@ CFLAGS='-O1 -g' UNIT='$(filter $(THREADED:$(OUT)/%=build/tsan/%),$(UNIT:$(OUT)/%=build/tsan/%))' \
-		CLI='$(THREADED_CLI)' check-unit check-cli
+		CLI='$(THREADED_CLI)' check-cli check-unit
 
 valgrind: $(UNIT)
 	@SUITE_TIMEOUT=3600 PROGRAMS='$(UNIT)' $(SUITE) valgrind tests/valgrind

@@ -152,7 +152,6 @@ test_the_limit_is_a_size() {
 
 # --memory bounds what is decoded at once, and is refused where it does not do for the largest input.
 test_large_inputs_wait_for_memory() {
-    sanitizer_skip 'a matter of size: it takes minutes where threads are watched' tsan
     local i
     mkdir -p in/small
     ffmpeg -v error -nostdin -f lavfi -i color=gray:size=8000x6000 -frames:v 1 -pix_fmt rgb24 large.png
