@@ -183,11 +183,17 @@ static void near_reference(const AVFrame *f, int w, int h)
     free(rgb);
 }
 
+/* All of a table's cases, or where tests are brief every fifth: formats and fits still take turns. */
+static int step(void)
+{
+    return unit_times(8) < 8 ? 5 : 1;
+}
+
 START_TEST(the_reference_in_double)
 {
     static const int sizes[][4] = {{64, 32, 64, 32}, {65, 33, 65, 33},  {1, 1, 1, 1},     {37, 5, 37, 5},
                                    {90, 50, 20, 20}, {31, 47, 100, 90}, {80, 33, 81, 10}, {50, 60, 23, 131}};
-    for (size_t i = 0; i < FORMATS * sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < FORMATS * sizeof sizes / sizeof *sizes; i += (size_t)step()) {
         const int *size = sizes[i / FORMATS];
         AVFrame *f = surface(formats[i % FORMATS], size[0], size[1], (uint32_t)i);
         f->colorspace = AVCOL_SPC_BT709;
@@ -203,7 +209,7 @@ START_TEST(matrices_ranges_and_chroma_locations)
 {
     static const enum AVColorSpace matrices[] = {AVCOL_SPC_UNSPECIFIED, AVCOL_SPC_BT709,      AVCOL_SPC_FCC,
                                                  AVCOL_SPC_SMPTE240M,   AVCOL_SPC_BT2020_NCL, AVCOL_SPC_YCGCO};
-    for (int i = 0; i < (int)FORMATS * 6 * AVCHROMA_LOC_NB; i += unit_times(8) < 8 ? 5 : 1) {
+    for (int i = 0; i < (int)FORMATS * 6 * AVCHROMA_LOC_NB; i += step()) {
         AVFrame *f = surface(formats[i % (int)FORMATS], 49, 35, (uint32_t)i);
         f->colorspace = matrices[i / (int)FORMATS % 6];
         f->color_range = i & 1 ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
@@ -222,7 +228,7 @@ START_TEST(sizes_and_fits)
 {
     static const int sizes[][4] = {{128, 48, 40, 60},    {131, 47, 57, 40}, {64, 64, 20, 90}, {250, 20, 100, 25},
                                    {320, 180, 224, 224}, {100, 99, 7, 3},   {33, 21, 200, 5}, {640, 16, 16, 16}};
-    for (size_t i = 0; i < FORMATS * 3 * sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < FORMATS * 3 * sizeof sizes / sizeof *sizes; i += (size_t)step()) {
         const int *size = sizes[i / FORMATS / 3];
         enum bl_fit fit = (enum bl_fit)(i / FORMATS % 3);
         AVFrame *f = surface(formats[i % FORMATS], size[0], size[1], (uint32_t)i);
@@ -248,7 +254,7 @@ START_TEST(filters)
 {
     static const int sizes[][4] = {
         {128, 48, 40, 60}, {131, 47, 57, 40}, {64, 64, 20, 90}, {320, 180, 224, 224}, {33, 21, 200, 5}};
-    for (size_t i = 0; i < FORMATS * 3 * sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < FORMATS * 3 * sizeof sizes / sizeof *sizes; i += (size_t)step()) {
         const int *size = sizes[i / FORMATS / 3];
         AVFrame *f = surface(formats[i % FORMATS], size[0], size[1], (uint32_t)i);
         struct bl_geometry g = geometry(f, size[2], size[3], BL_FIT_STRETCH, NULL);

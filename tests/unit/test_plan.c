@@ -1022,7 +1022,7 @@ static Suite *plan_suite(void)
     int brief = getenv("UNIT_BRIEF") != NULL;
     tcase_set_timeout(laws, 120);
     tcase_add_loop_test(laws, every_option_on_random_lists, 0, unit_times(70));
-    tcase_add_loop_test(laws, a_store_has_all_in_rows, 0, 40);
+    tcase_add_loop_test(laws, a_store_has_all_in_rows, 0, unit_times(40));
     tcase_add_test(laws, a_store_that_lost_steps_has_cut_sequences);
     tcase_add_loop_test(laws, bound_and_blocks_around_the_optimum, 0, unit_times(60));
     tcase_add_test(laws, bound_of_large_lengths);
