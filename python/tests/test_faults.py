@@ -23,7 +23,7 @@ WAYS = "shards", "compressed", "joined", "groups", "jpeg", "delta", "attributes"
 VIEWS = {"view-rows": (("attributes", "attributes-zstd"), 64), "view-pieces": (("split", "compressed"), 24)}
 TABLES = "index.safetensors", "epoch-00001.safetensors", "rows.safetensors"
 FLIPS = 15
-EXTREMES = (-1, 1, 99, (1 << 31) - 1, -(1 << 63))
+EXTREMES = (-1, 0, 99, (1 << 31) - 1, 1 << 62, -(1 << 63))
 
 
 def read_all(path, verify=False):
