@@ -3,11 +3,13 @@
 
     bench/remote.sh [BLOCKS] [LATENCY]
 
-For plain blocks of 16 KB and of 512 KB: blocks a second of the local files, and of the server in three epochs, with a cache that holds all,
-a cache for half of it, and none; the requests of each epoch, and the bytes that came over those that the blocks have.
+For plain blocks of 16 KB and of 512 KB: blocks a second of the local files, and of the server in two epochs, with a cache that holds all, a
+cache for half of it, and none; over those of the local files in the same round; the requests of each epoch, and the bytes that came over those
+that the blocks have. ROUNDS (3) in alternation; the median. The server runs in a process of its own.
 """
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import time
@@ -20,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/remote")]
 
 from bload.torch import BlockDataset, BlockSampler  # noqa: E402
-from server import Server  # noqa: E402
+from server import apart  # noqa: E402
 
 BATCH, WORKERS = 8, 2
 
@@ -46,29 +48,39 @@ def epoch(where, number, **options):
     began, blocks = time.monotonic(), 0
     for batch in DataLoader(dataset, BATCH, sampler=sampler, num_workers=WORKERS):
         blocks += len(batch["array"])
-    return blocks / (time.monotonic() - began), dataset
+    return blocks / (time.monotonic() - began)
 
 
 def main(blocks=2048, latency=0.02):
     work = Path(os.environ.get("WORK", ROOT / "build/bench/remote"))
     print(f"{'':>34} {'blocks/s':>9} {'of local':>8} {'requests':>8} {'bytes':>6}")
-    for name, width, count in ("16KB", 32, int(blocks)), ("512KB", 1024, int(blocks) // 4):
-        path = make(work, name, width, count)
-        used = sum(os.path.getsize(file) for file in path.rglob("*.safetensors"))
-        epoch(path, 0)
-        local, _ = epoch(path, 1)
-        print(f"{name + ' blocks, local':>34} {local:9.0f}")
-        with Server(str(work)) as server:
-            server.latency = float(latency)
-            for kind, options in (("cache", {}), ("cache of a half", {"cache_size": used // 2}), ("no cache", None)):
-                cache = work / "cache"
-                subprocess.run(["rm", "-rf", cache], check=True)
-                for number in range(1, 4):
-                    server.forget()
-                    given = {"cache": None} if options is None else {"cache": str(cache), **options}
-                    speed, _ = epoch(f"{server.url}/{name}", number, **given)
-                    print(f"{f'{kind}, epoch {number}':>34} {speed:9.0f} {speed / local:8.2f} {len(server.requests):8} {server.sent / used:6.2f}")
+    with apart(work, float(latency)) as (url, counts):
+        for name, width, count in ("16KB", 32, int(blocks)), ("512KB", 1024, int(blocks) // 4):
+            path = make(work, name, width, count)
+            used = sum(os.path.getsize(file) for file in path.rglob("*.safetensors"))
+            found = {}
+            for _ in range(int(os.environ.get("ROUNDS", 3))):
+                for title, line in measure(f"{url}/{name}", path, used, counts, work / "cache"):
+                    found.setdefault(title, []).append(line)
+            for title, lines in found.items():
+                speed, share = (statistics.median(line[k] for line in lines) for k in (0, 1))
+                requests, sent = lines[-1][2:]
+                print(f"{f'{name} blocks, {title}':>34} {speed:9.0f} {share:8.2f} {requests:8} {sent / used:6.2f}", flush=True)
     print(f"memory of a process: {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10} MB")
 
 
-main(*sys.argv[1:])
+def measure(url, path, used, counts, cache):
+    """One round: for each way to read, blocks a second, those over local ones, requests and bytes."""
+    epoch(path, 0)
+    local = epoch(path, 1)
+    yield "local", (local, 1, 0, 0)
+    for title, options in ("cache", {"cache": cache}), ("cache of a half", {"cache": cache, "cache_size": used // 2}), ("no cache", {"cache": None}):
+        subprocess.run(["rm", "-rf", cache], check=True)
+        for number in range(1, 3):
+            counts()
+            speed = epoch(url, number, **options)
+            yield f"{title}, epoch {number}", (speed, speed / local, *counts())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

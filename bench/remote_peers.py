@@ -9,7 +9,6 @@ of bucket and key. Each loader runs in a process of its own, too. Shards have SH
 named and left out. All are measured in alternation, ROUNDS times (3). For each epoch: samples a second, and over those of the local files in the same
 round, the median of each; requests, bytes over those of the samples, and bytes of the cache over those.
 """
-import multiprocessing
 import os
 import shutil
 import statistics
@@ -23,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "python"), str(ROOT / "tests/remote")]
 
 import read_peers  # noqa: E402
-from server import Server  # noqa: E402
+from server import apart  # noqa: E402
 from torch.utils.data import DataLoader  # noqa: E402
 
 BATCH, WORKERS, EPOCHS, SEED = 8, 2, 2, 1
@@ -163,22 +162,11 @@ class Epoch(NamedTuple):
     samples: Tuple[int, int]
 
 
-def serve(pipe, folder, latency):
-    """A server that tells and forgets its counts when it is asked."""
-    with Server(folder) as server:
-        server.latency = latency
-        pipe.send(server.url)
-        while pipe.recv():
-            pipe.send((len(server.requests), server.sent))
-            server.forget()
-
-
-def measure(kind, bucket, name, url, pipe, work):
+def measure(kind, bucket, name, url, counts, work):
     """The epochs of a loader; fewer than there should be if it failed."""
     cache = work / "cache"
     shutil.rmtree(cache, ignore_errors=True)
-    pipe.send(True)
-    pipe.recv()
+    counts()
     arguments = [sys.executable, __file__, "read", kind, bucket, name, url, cache]
     environment = {**os.environ, **KEYS, "S3_ENDPOINT_URL": url, "AWS_ENDPOINT_URL": url}
     found = []
@@ -188,8 +176,7 @@ def measure(kind, bucket, name, url, pipe, work):
             if not line.startswith("epoch "):
                 continue
             count, seconds, total = line.split()[1:]
-            pipe.send(True)
-            requests, sent = pipe.recv()
+            requests, sent = counts()
             found.append(Epoch(int(count) / float(seconds), requests, sent, size_of(cache), (int(count), int(total))))
             reader.stdin.write("\n")
             reader.stdin.flush()
@@ -204,16 +191,11 @@ def main(blocks=2048, latency=0.02):
     bucket.mkdir(parents=True, exist_ok=True)
     sizes = ("16KB", 32, int(blocks)), ("512KB", 1024, int(blocks) // 4)
     used = {name: make(bucket, name, width, count, shard) for name, width, count in sizes}
-    context = multiprocessing.get_context("spawn")
-    pipe, other = context.Pipe()
-    server = context.Process(target=serve, args=(other, str(work / "root"), float(latency)), daemon=True)
-    server.start()
-    url = pipe.recv()
     print("| samples, loader, epoch | samples/s | of local | requests | bytes | cache |\n|---|---|---|---|---|---|")
     kinds, rounds = ["local", "http", "s3", *there], int(os.environ.get("ROUNDS", 3))
-    whole = [compare(name, kinds, [{kind: measure(kind, bucket, name, url, pipe, work) for kind in kinds} for _ in range(rounds)], used[name])
-             for name, _, _ in sizes]
-    pipe.send(False)
+    with apart(work / "root", float(latency)) as (url, counts):
+        whole = [compare(name, kinds, [{kind: measure(kind, bucket, name, url, counts, work) for kind in kinds} for _ in range(rounds)],
+                         used[name]) for name, _, _ in sizes]
     if not all(whole):
         sys.exit("a loader failed, or its samples are not those of the others")
 

@@ -1,6 +1,8 @@
 """Fetches in advance what the blocks need that a process reads next, in the order of a sampler."""
 from __future__ import annotations
 
+import contextlib
+import itertools
 import queue
 import sys
 import threading
@@ -33,27 +35,32 @@ class Pattern:
 
     def __init__(self, batch: int, stride: int):
         self.batch, self.stride = batch, stride
-        self.start = self.last = -1
+        self.start, self.last = -1, -2
 
-    def seen(self, place: int) -> None:
-        if self.start < 0 or place == self.last + 1 and place - self.start >= self.batch:
-            self.start = place
-        elif not self.last <= place <= self.last + 1:
-            self.batch, self.stride = self.last - self.start + 1, max(1, abs(place - self.start))
-            self.start = place
+    def seen(self, place: int) -> bool:
+        """Whether a place follows on the last one as was expected."""
+        inside = place - self.start
+        if inside < self.batch and place == self.last + 1:
+            expected = True
+        elif inside == max(self.stride, self.batch) and self.last == self.start + self.batch - 1:
+            self.start, expected = place, True
+        else:
+            if self.start >= 0 and not self.last <= place <= self.last + 1:
+                self.batch, self.stride = self.last - self.start + 1, max(1, abs(inside))
+            self.start, expected = place, False
         self.last = place
+        return expected
 
     def following(self) -> Iterator[int]:
-        """The places that are read next, without end."""
-        start = self.start
-        while True:
-            for place in range(max(start, self.last + 1), start + self.batch):
-                yield place
-            start += max(self.stride, self.batch)
+        """The places that are read next, without end, unless another one comes than was expected."""
+        stride = max(self.stride, self.batch)
+        later = (range(start, start + self.batch) for start in itertools.count(self.start + stride, stride))
+        return itertools.chain(range(self.last + 1, self.start + self.batch), itertools.chain.from_iterable(later))
 
 
 class Ahead:
-    """Threads that fetch in advance. tasks(number): what makes a block ready that is read soon, in parts. depth: how many blocks.
+    """Threads that fetch in advance. tasks(number): what brings a block here that is read soon, in parts; none, if it is here. depth: how
+    many blocks.
 
     Faults are not told here: whoever reads the block meets them again.
     """
@@ -64,35 +71,35 @@ class Ahead:
         self.running = 0
         self.order: Optional[Ordered] = None
         self.pattern = Pattern(1, 1)
-        self.sent = -1
+        self.coming: Iterator[int] = iter(())
+        self.left = 0   # how many of those that came out of `coming` have not been read
+        self.sent = -1  # the last place that was looked after
 
     def seen(self, order: Ordered, place: int) -> None:
         """The block in this place of an order is about to be read."""
         if order != self.order:
             self.order, self.sent = order, place
             self.pattern = Pattern(order.batch, order.batch * workers())
-        self.pattern.seen(place)
+        if self.pattern.seen(place):
+            self.left -= 1
+        else:
+            self.coming, self.left = self.pattern.following(), 0
         total = order.total()
-        for _, following in zip(range(self.depth), self.pattern.following()):
+        while self.left < self.depth:
+            following = next(self.coming)
             if following >= total:
                 break
+            self.left += 1
             if following > self.sent:
                 self.sent = following
-                self.start()
-                self.queue.put((order, following, self.expand(order, following)))
+                with contextlib.suppress(Exception):  # see above
+                    self.send(self.order, following, self.tasks(order.number(following)))
 
-    def expand(self, order: Ordered, place: int) -> Task:
-        """A task that finds out which parts a block needs, and has the others made ready by other threads."""
-        def task() -> None:
-            parts = self.tasks(order.number(place))
-            for part in parts[1:]:
-                self.queue.put((order, place, part))
-            for part in parts[:1]:
-                part()
-        return task
-
-    def start(self) -> None:
-        while self.running < self.threads:
+    def send(self, order: Any, place: int, tasks: List[Task]) -> None:
+        """Has threads do what is needed. order: the object that is kept, by which they know that it is still asked for."""
+        for task in tasks:
+            self.queue.put((order, place, task))
+        while tasks and self.running < self.threads:
             self.running += 1
             threading.Thread(target=self.work, name="bload-ahead", daemon=True).start()
 
@@ -100,7 +107,5 @@ class Ahead:
         while True:
             order, place, task = self.queue.get()
             if order is self.order and place >= self.pattern.start:
-                try:
+                with contextlib.suppress(Exception):  # see above
                     task()
-                except Exception:  # see above
-                    pass

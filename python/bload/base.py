@@ -141,6 +141,11 @@ class BaseDataset(Blocks):
         raise NotImplementedError
 
     @property
+    def unit(self) -> int:
+        """The bytes that are fetched at once, where blocks are smaller; see Storage."""
+        raise NotImplementedError
+
+    @property
     def dataset(self) -> "BaseDataset":  # type: ignore[override]
         return self
 

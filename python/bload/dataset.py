@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import numpy as np
@@ -48,6 +49,7 @@ class Dataset(BaseDataset):
         # This cache is bounded and thread-safe, and has no lock that a forked worker could inherit while it is held.
         self.opened = functools.lru_cache(self.open_shards)(self.opener(self.resident // min(self.open_shards, self.info.shards)))
         self.shard = self.opened
+        self.prepared: "weakref.WeakValueDictionary[int, Shard]" = weakref.WeakValueDictionary()  # those that are still open
 
     def opener(self, share: int) -> Callable[[int], Shard]:
         """A function that opens shards by number. share: see MappedFile."""
@@ -73,14 +75,25 @@ class Dataset(BaseDataset):
     def far(self) -> bool:
         return self.storage.far
 
+    @property
+    def unit(self) -> int:
+        return self.storage.unit
+
     def needs(self, i: int) -> List[Tuple[Store, int]]:
         return [(self, i)]
 
     def prepare(self, i: int) -> None:
         """Brings here what block i has of the fields that are read."""
         number, row = divmod(i, self.info.blocks_per_shard)
+        shard = self.prepared[number] = self.shard(number)
         for name in self.options.fields:
-            self.shard(number).prepare(self.fields[name], row)
+            shard.prepare(self.fields[name], row)
+
+    def ready(self, i: int) -> bool:
+        """Whether nothing has to be fetched for block i. Without requests: of a shard from which nothing was prepared it is not known."""
+        number, row = divmod(i, self.info.blocks_per_shard)
+        shard = self.prepared.get(number)
+        return shard is not None and all(shard.ready(self.fields[name], row) for name in self.options.fields)
 
     # --- reading --------------------------------------------------------------------------------------------------
 

@@ -49,6 +49,10 @@ class Fetcher(Protocol):
         """A part of a file of size bytes. more: parts right behind it, to be fetched with it if it is not here."""
         ...
 
+    def has(self, part: Part) -> bool:
+        """Whether a part is here."""
+        ...
+
     def prepare(self, name: str, size: int, part: Part) -> None:
         """Brings a part here that is needed soon."""
         ...
@@ -124,11 +128,19 @@ class FarFile(MappedFile):
             yield piece, at + inside, count
             offset, size, k = offset + count, size - count, k + 1
 
-    def prepare(self, offset: int, size: int) -> None:
+    def parts(self, offset: int, size: int) -> Iterator[Part]:
+        """Those that have size bytes from offset on, without the head."""
         if size > 0:
             for k in range(bisect_right(self.begins, offset) - 1, bisect_right(self.begins, offset + size - 1)):
                 if self.inside[k] < 0:
-                    self.fetcher.prepare(self.name, self.size, self.part(k))
+                    yield self.part(k)
+
+    def prepare(self, offset: int, size: int) -> None:
+        for part in self.parts(offset, size):
+            self.fetcher.prepare(self.name, self.size, part)
+
+    def ready(self, offset: int, size: int) -> bool:
+        return all(self.fetcher.has(part) for part in self.parts(offset, size))
 
     def fill(self, offset: int, out: Buffer) -> None:
         if offset + len(out) > self.size:

@@ -76,6 +76,10 @@ class MappedFile:
     def prepare(self, offset: int, size: int) -> None:
         """Brings bytes here that will be read soon."""
 
+    def ready(self, offset: int, size: int) -> bool:
+        """Whether these bytes are here."""
+        return True
+
     def fill(self, offset: int, out: Buffer) -> None:
         """Copies bytes from offset on into out, U8 [n]. A large file is read directly into out, without mapping its pages.
 

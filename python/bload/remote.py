@@ -119,7 +119,7 @@ class RemoteStorage(Storage):
         if SHARDS not in manifest.files:
             raise DamagedError(f"it does not list {SHARDS}", manifest.path)
         entries = read_entries(self.whole(SHARDS, manifest.files[SHARDS]), manifest)
-        unit = self.unit(sum(entry.bytes for entry in entries))
+        unit = self.unit = self.unit_of(sum(entry.bytes for entry in entries))
 
         def opened(number: int, share: int) -> MappedFile:
             if manifest.compressed:
@@ -129,7 +129,7 @@ class RemoteStorage(Storage):
             return FarShard(self, manifest, number, entries[number], unit, sums)
         return opened
 
-    def unit(self, size: int) -> int:
+    def unit_of(self, size: int) -> int:
         """The size of pieces of a dataset that has this size: large where all of it will be kept, since all of it will be used."""
         holds = self.cache is not None and (self.cache.limit is None or size * 1.02 < self.cache.limit)
         return UNIT if holds else 0
@@ -146,8 +146,11 @@ class RemoteStorage(Storage):
             return found
         return own.open.add(part.key, self.bring(name, size, part, more))
 
+    def has(self, part: Part) -> bool:
+        return self.here().open.get(part.key) is not None or self.cache is not None and self.cache.has(part.key)
+
     def prepare(self, name: str, size: int, part: Part) -> None:
-        if self.cache is None or not self.cache.has(part.key):
+        if not self.has(part):
             self.piece(name, size, part)
 
     def bring(self, name: str, size: int, part: Part, more: Sequence[Part]) -> Piece:

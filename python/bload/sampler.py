@@ -15,7 +15,6 @@ from .base import BaseDataset
 from .blocks import Block, Blocks
 from .epochs import scatter
 from .errors import SamplerError
-from .remote import UNIT
 from .safetensors import bytes_of
 
 OPEN_EPOCHS = 4
@@ -132,14 +131,14 @@ class EpochBlocks:
         if own is None:
             options, info = self.dataset.storage.options, self.dataset.info
             size = sum(bytes_of(info.fields[name].stored, (info.T, *info.fields[name].shape)) for name in self.dataset.options.fields)
-            own = Ahead(self.needs, max(2, options.read_ahead // max(size, UNIT)), max(1, options.access.connections - 1))
+            own = Ahead(self.missing, options.blocks_ahead(max(size, self.dataset.unit)), max(1, options.access.connections - 1))
             self.aheads = {os.getpid(): own}
         return own
 
-    def needs(self, number: int) -> List[Callable[[], None]]:
-        """What brings here the stored blocks that a block is made of."""
+    def missing(self, number: int) -> List[Callable[[], None]]:
+        """What brings here the stored blocks that a block is made of, without those that are here."""
         epoch, block = divmod(number, len(self))
-        return [functools.partial(store.prepare, stored) for store, stored in self.epoch(epoch).needs(block)]
+        return [functools.partial(store.prepare, stored) for store, stored in self.epoch(epoch).needs(block) if not store.ready(stored)]
 
     def __iter__(self) -> Iterator[Block]:
         return iter(self.dataset)

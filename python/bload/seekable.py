@@ -118,9 +118,18 @@ class SeekableFile:
 
     def prepare(self, offset: int, size: int) -> None:
         """Brings the frames here that have size bytes of content from offset on."""
-        if size > 0 and offset + size <= self.size:
-            first, last = bisect_right(self.content, offset) - 1, bisect_right(self.content, offset + size - 1) - 1
-            self.file.prepare(self.offset[first], self.offset[last + 1] - self.offset[first])
+        self.file.prepare(*self.place(offset, size))
+
+    def ready(self, offset: int, size: int) -> bool:
+        """Whether the frames are here that have size bytes of content from offset on."""
+        return self.file.ready(*self.place(offset, size))
+
+    def place(self, offset: int, size: int) -> Tuple[int, int]:
+        """Where the frames begin that have size bytes of content from offset on, and their bytes: 0 if the content has no such bytes."""
+        if size <= 0 or offset + size > self.size:
+            return 0, 0
+        first, last = bisect_right(self.content, offset) - 1, bisect_right(self.content, offset + size - 1) - 1
+        return self.offset[first], self.offset[last + 1] - self.offset[first]
 
     def checksums(self) -> List[int]:
         """The checksum of the bytes of each frame, then that of the bytes after the last one."""

@@ -1,7 +1,7 @@
 """An open shard: gives rows of its tables and fields."""
 from __future__ import annotations
 
-from typing import Any, Dict, List, Union
+from typing import Any, Dict, List, Tuple, Union
 
 import numpy as np
 
@@ -93,16 +93,23 @@ class Shard:
         place = self.offset(tensor, row, first), DTYPES[tensor.dtype], (end - first, *tensor.shape[2:])
         return self.file.own(*place) if own else self.file.view(*place)
 
-    def prepare(self, field: Field, row: int) -> None:
-        """Brings here what is stored of a field of a block."""
+    def place(self, field: Field, row: int) -> Tuple[int, int]:
+        """Where what is stored of a field of a block begins in the file, and its bytes: 0 if it has none, or a damaged place."""
         tensor = self.tensors[field.tensor]
         if field.encoding == JPEG:
             begin, end = self.whole(f"{field.name}_offsets")[row, [0, -1]].tolist()
             begin, end = tensor.begin + begin, tensor.begin + end
         else:
             begin, end = self.offset(tensor, row, 0), self.offset(tensor, row + 1, 0)
-        if tensor.begin <= begin < end <= tensor.end:
-            self.file.prepare(begin, end - begin)
+        return begin, end - begin if tensor.begin <= begin < end <= tensor.end else 0
+
+    def prepare(self, field: Field, row: int) -> None:
+        """Brings here what is stored of a field of a block."""
+        self.file.prepare(*self.place(field, row))
+
+    def ready(self, field: Field, row: int) -> bool:
+        """Whether nothing has to be fetched for a field of a block."""
+        return self.file.ready(*self.place(field, row))
 
     @staticmethod
     def offset(tensor: Tensor, row: int, step: int) -> int:

@@ -27,12 +27,13 @@ class FileEntry(NamedTuple):
 
 
 class Storage:
-    """A dataset's directory. path: as messages name it. far: reading costs requests, so that it is worth to tell early what is needed.
+    """A dataset's directory. path: as messages name it. far: reading costs requests, so that it is worth to tell early what is needed. unit:
+    the bytes of shards that are fetched at once, where blocks are smaller.
 
     MissingError: a file does not exist. DamagedError: it is not as the manifest says. Error: it cannot be read.
     """
 
-    far = False
+    far, unit = False, 0
 
     def __init__(self, path: str, options: FarOptions, make: Callable[[str, FarOptions], "Storage"]):
         """make: gives the storage for a path or URL."""

@@ -15,6 +15,9 @@ from .web import Changed, Passing, Reply, WebObjects
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 16.0  # seconds between two tries: doubled each time
 READ_AHEAD = 64 << 20
+# What is fetched in advance at most: this part of a cache with a limit, so that the workers of all ranks do not displace what is not read yet;
+# and this many blocks for each connection, for more does not make them busier.
+CACHE_AHEAD, BLOCKS_AHEAD = 1 / 16, 4
 
 
 class Access(NamedTuple):
@@ -31,6 +34,11 @@ class FarOptions(NamedTuple):
     cache_size: Optional[int] = None
     read_ahead: int = READ_AHEAD
     access: Access = Access()
+
+    def blocks_ahead(self, size: int) -> int:
+        """How many blocks a process fetches in advance, if each brings size bytes here."""
+        room = self.read_ahead if self.cache_size is None else min(self.read_ahead, int(self.cache_size * CACHE_AHEAD))
+        return max(2, min(room // max(1, size), BLOCKS_AHEAD * self.access.connections))
 
     def given(self) -> Dict[str, Any]:
         """As arguments of bload.open; those that differ from the default."""

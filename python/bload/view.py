@@ -130,6 +130,10 @@ class View(BaseDataset):
     def far(self) -> bool:
         return any(store.far for store in self.stores)
 
+    @property
+    def unit(self) -> int:
+        return max((store.unit for store in self.stores), default=0)
+
     # --- for blocks that are composed --------------------------------------------------------------------------------
 
     def padding(self, name: str) -> Any:

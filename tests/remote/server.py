@@ -5,7 +5,9 @@ wrong with it, or None: "500", "503", "403", "404", "cut" (the connection ends i
 (nothing comes after the headers), "slow" (it begins after a pause), "reset" (no answer), "whole" (ranges are ignored), "short" (another
 range). server.requests: (path, begin, end) of each.
 """
+import contextlib
 import http.server
+import multiprocessing
 import os
 import socket
 import socketserver
@@ -132,3 +134,29 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
         self.stopped.set()
         self.shutdown()
         self.server_close()
+
+
+def serve(pipe, folder, latency):
+    """A server that tells and forgets its counts when it is asked."""
+    with Server(folder) as server:
+        server.latency = latency
+        pipe.send(server.url)
+        while pipe.recv():
+            pipe.send((len(server.requests), server.sent))
+            server.forget()
+
+
+@contextlib.contextmanager
+def apart(folder, latency):
+    """A server in a process of its own, for measurements: its URL, and a function that gives the requests and bytes since it was last called."""
+    context = multiprocessing.get_context("spawn")
+    pipe, other = context.Pipe()
+    server = context.Process(target=serve, args=(other, str(folder), latency), daemon=True)
+    server.start()
+
+    def counts():
+        pipe.send(True)
+        return pipe.recv()
+    yield pipe.recv(), counts
+    pipe.send(False)
+    server.join()

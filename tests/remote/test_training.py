@@ -1,5 +1,6 @@
 """DataLoaders over what lies far away: two ranks with two workers each, epochs, resuming, killed workers, reading ahead."""
 import collections
+import itertools
 import multiprocessing
 import os
 import pickle
@@ -7,6 +8,8 @@ import signal
 import time
 import unittest
 import warnings
+
+import numpy as np
 
 import bload
 from bload.ahead import Pattern
@@ -90,21 +93,51 @@ class Ranks(Far):
         """In the order of a sampler several requests are under way at once; workers fetch what they will read, and nothing else."""
         path = self.packed("split", "--shard-size", "1M", "--batch-size", "4", "--remainder", "pad", name="ahead")
         self.server.latency = 0.03
-        times = {}
-        for read_ahead in 0, 64 << 20:
-            blocks = EpochBlocks(bload.open(self.url(path), cache=None, ids=False, read_ahead=read_ahead))
-            began = time.monotonic()
-            for number in BlockSampler(blocks, 1, 0):
-                blocks[number]
-            times[read_ahead] = time.monotonic() - began
-        self.assertLess(times[64 << 20], times[0] / 2)
-        self.server.forget()
-        dataset = BlockDataset(self.url(path), cache=None)
-        for _ in DataLoader(dataset, 4, sampler=TorchSampler(dataset, 1, 0), num_workers=2):
-            pass
-        asked = [ask for ask in self.server.requests if "/shards/0" in ask[0]]
-        self.assertLessEqual(len(asked), 1.1 * len(set(asked)))
-        self.assertGreater(self.server.most, 4)
+        for read in self.read_alone, self.read_by_workers:
+            times = {}
+            for read_ahead in 0, 64 << 20:
+                self.server.forget()
+                times[read_ahead] = read(self.url(path), cache=None, ids=False, read_ahead=read_ahead)
+                asked = [ask for ask in self.server.requests if "/shards/0" in ask[0]]
+                self.assertLessEqual(len(asked), 1.1 * len(set(asked)))
+            self.assertLess(times[64 << 20], times[0] / 2)
+
+    @staticmethod
+    def read_alone(url, **options):
+        """The seconds that this process takes for 160 blocks."""
+        blocks = EpochBlocks(bload.open(url, **options))
+        began = time.monotonic()
+        for number in itertools.islice(BlockSampler(blocks, 1, 0), 160):
+            blocks[number]
+        return time.monotonic() - began
+
+    @staticmethod
+    def read_by_workers(url, **options):
+        """The same from the fifth batch on, when each worker has read a first one: numbers come to them batch by batch."""
+        dataset = BlockDataset(url, **options)
+        for step, _ in enumerate(DataLoader(dataset, 4, sampler=TorchSampler(dataset, 1, 0), num_workers=2)):
+            if step == 4:
+                began = time.monotonic()
+            if step == 44:
+                break
+        return time.monotonic() - began
+
+    def test_ahead_of_a_small_cache(self):
+        """What is fetched in advance displaces nothing that is not read yet."""
+        blocks, size, path = 1024, 4 << 10, self.path("small-packed")
+        os.makedirs(self.path("small"))
+        for i in range(blocks):
+            np.save(self.path("small", f"{i}.npy"), np.random.default_rng(i).integers(0, 256, (64, size // 64), "u1"))
+        self.bload("pack", "-q", self.path("small"), "--kind", "array", "-T", 64, "--shard-size", "1M", "-o", path)
+        dataset = BlockDataset(self.url(path), cache=self.cache, cache_size=blocks * size // 2, read_ahead=1 << 30)
+        sampler = TorchSampler(dataset, 1, 0)
+        for epoch in range(3):
+            self.server.forget()
+            sampler.set_epoch(epoch)
+            for _ in DataLoader(dataset, 4, sampler=sampler, num_workers=2):
+                time.sleep(0.005)  # a step of training, in which much more could be fetched
+            asked = [ask for ask in self.server.requests if "/shards/0" in ask[0]]
+            self.assertLessEqual(len(asked), 1.1 * len(set(asked)))
 
     def test_order(self):
         """A number knows its place: what a sampler of any kind will give follows from it."""
@@ -141,8 +174,14 @@ class Patterns(unittest.TestCase):
         for guess, batch, stride in ((4, 4), 4, 4), ((4, 12), 4, 12), ((4, 8), 2, 6), ((4, 8), 4, 32):
             pattern = Pattern(*guess)
             places = [start * stride + step for start in range(8) for step in range(batch)]
+            coming = None
             for number, place in enumerate(places):
-                pattern.seen(place)
+                expected = pattern.seen(place)
+                self.assertTrue(expected or number <= 2 * batch)
+                if expected:
+                    self.assertEqual(next(coming), place)
+                else:
+                    coming = pattern.following()
                 if number > 2 * batch:
                     following = [next_place for next_place, _ in zip(pattern.following(), range(4))]
                     self.assertEqual(following[:len(places) - number - 1], places[number + 1:number + 5])
