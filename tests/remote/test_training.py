@@ -96,6 +96,7 @@ class Ranks(Far):
         for read in self.read_alone, self.read_by_workers:
             times = {}
             for read_ahead in 0, 64 << 20:
+                time.sleep(0.5)  # what threads fetch that read ahead of the last one
                 self.server.forget()
                 times[read_ahead] = read(self.url(path), cache=None, ids=False, read_ahead=read_ahead)
                 asked = [ask for ask in self.server.requests if "/shards/0" in ask[0]]
