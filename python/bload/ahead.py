@@ -68,6 +68,7 @@ class Ahead:
     def __init__(self, tasks: Callable[[int], List[Task]], depth: int, threads: int):
         self.tasks, self.depth, self.threads = tasks, depth, threads
         self.queue: "queue.SimpleQueue[Tuple[Any, int, Task]]" = queue.SimpleQueue()
+        self.lock = threading.Lock()
         self.running = 0
         self.order: Optional[Ordered] = None
         self.pattern = Pattern(1, 1)
@@ -77,23 +78,24 @@ class Ahead:
 
     def seen(self, order: Ordered, place: int) -> None:
         """The block in this place of an order is about to be read."""
-        if order != self.order:
-            self.order, self.sent = order, place
-            self.pattern = Pattern(order.batch, order.batch * workers())
-        if self.pattern.seen(place):
-            self.left -= 1
-        else:
-            self.coming, self.left = self.pattern.following(), 0
-        total = order.total()
-        while self.left < self.depth:
-            following = next(self.coming)
-            if following >= total:
-                break
-            self.left += 1
-            if following > self.sent:
-                self.sent = following
-                with contextlib.suppress(Exception):  # see above
-                    self.send(self.order, following, self.tasks(order.number(following)))
+        with self.lock:  # several threads may read
+            if order != self.order:
+                self.order, self.sent = order, place
+                self.pattern = Pattern(order.batch, order.batch * workers())
+            if self.pattern.seen(place):
+                self.left -= 1
+            else:
+                self.coming, self.left = self.pattern.following(), 0
+            total = order.total()
+            while self.left < self.depth:
+                following = next(self.coming)
+                if following >= total:
+                    break
+                self.left += 1
+                if following > self.sent:
+                    self.sent = following
+                    with contextlib.suppress(Exception):  # see above
+                        self.send(self.order, following, self.tasks(order.number(following)))
 
     def send(self, order: Any, place: int, tasks: List[Task]) -> None:
         """Has threads do what is needed. order: the object that is kept, by which they know that it is still asked for."""

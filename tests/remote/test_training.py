@@ -1,5 +1,6 @@
 """DataLoaders over what lies far away: two ranks with two workers each, epochs, resuming, killed workers, reading ahead."""
 import collections
+import concurrent.futures
 import itertools
 import multiprocessing
 import os
@@ -133,13 +134,22 @@ class Ranks(Far):
         self.bload("pack", "-q", self.path("small"), "--kind", "array", "-T", 64, "--shard-size", "1M", "-o", path)
         dataset = BlockDataset(self.url(path), cache=self.cache, cache_size=blocks * size // 2, read_ahead=1 << 30)
         sampler = TorchSampler(dataset, 1, 0)
-        for epoch in range(3):
+        for epoch in range(2):
             self.server.forget()
             sampler.set_epoch(epoch)
             for _ in DataLoader(dataset, 4, sampler=sampler, num_workers=2):
                 time.sleep(0.005)  # a step of training, in which much more could be fetched
             asked = [ask for ask in self.server.requests if "/shards/0" in ask[0]]
             self.assertLessEqual(len(asked), 1.1 * len(set(asked)))
+
+    def test_threads(self):
+        """Several threads read in the order of one sampler."""
+        path = self.pack()
+        blocks, local = EpochBlocks(bload.open(self.url(path), cache=None, ids=False)), bload.open(path, ids=False)
+        with concurrent.futures.ThreadPoolExecutor(8) as threads:
+            numbers = list(BlockSampler(blocks, 1, 0))
+            for number, block in zip(numbers, threads.map(blocks.__getitem__, numbers)):
+                same(self, block, local[int(number)])
 
     def test_order(self):
         """A number knows its place: what a sampler of any kind will give follows from it."""
