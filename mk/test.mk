@@ -155,8 +155,10 @@ build/libinject.so build/laws.so build/hostile.so: build/release/flags
 	$(Q)$(CC) -std=gnu17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fPIC -shared -o $@ $(filter %.c,$^) -ldl
 
 # With clang, where there is one: a second compiler sees all of the code, and optimizes it as for a release. Without the command tests
-# of pages, shells and the clock, and of plans, which the unit tests make by the hundred.
-UNSANITIZED_CLI := $(patsubst %,tests/cli/%.sh,ci company completion cost doctor launchers manual max_column plan plan_plot progress report usage)
+# of pages, shells and the clock, of plans, which the unit tests make by the hundred, and of memory and exact values, for which others decode
+# the same.
+UNSANITIZED_CLI := $(patsubst %,tests/cli/%.sh,ci company completion cost decoder_memory doctor exact_audio exact_video launchers manual \
+	max_column plan plan_plot progress report usage)
 asan:
 	@$(MAKE) --no-print-directory -k VARIANT=$@ $(if $(shell command -v clang),CC=clang) CLI='$(filter-out $(UNSANITIZED_CLI),$(wildcard tests/cli/*.sh))' \
 		check-cli check-unit check-hostile-spoilt
