@@ -139,22 +139,21 @@ own_mounts() {
     if [ "$(id -u)" = 0 ]; then unshare -m "$@"; else unshare -r -m "$@"; fi
 }
 
-# on_terminal COLUMNS[,COLUMNS...] COMMAND...: stderr is a terminal so wide, and after each second as wide as the next says; what it is
-# told comes to the file screen, a line for each time the cursor went back to the first column. TERMINAL: its TERM, xterm by default.
+# on_terminal COLUMNS[,COLUMNS] COMMAND...: stderr is a terminal so wide, and when it was told RESIZE_AFTER as wide as the second one; what
+# it is told comes to the file screen, a line for each time the cursor went back to the first column. TERMINAL: its TERM, xterm by default.
 on_terminal() {
     TERM=${TERMINAL:-xterm} python3 - "$@" >screen <<'END'
-import fcntl, os, pty, select, struct, subprocess, sys, termios, time
+import fcntl, os, pty, select, struct, subprocess, sys, termios
 widths = [int(width) for width in sys.argv[1].split(",")]
 ours, theirs = pty.openpty()
 def resize():
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, widths.pop(0), 0, 0))
 resize()
 running = subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=theirs, stdin=subprocess.DEVNULL)
-told, due = b"", time.monotonic() + 1
+told, after = b"", os.environ.get("RESIZE_AFTER", "").encode()
 while running.poll() is None or select.select([ours], [], [], 0)[0]:
-    if widths and time.monotonic() > due:
+    if widths and after in told:
         resize()
-        due += 1
     if select.select([ours], [], [], 0.05)[0]:
         told += os.read(ours, 65536)
 print(told.decode().replace("\r\n", "\n").replace("\r", "\n"))
