@@ -42,8 +42,11 @@ def ticks(path, stream):
     def duration(frame):
         return frame["duration"] if "duration" in frame else frame["pkt_duration"]  # FFmpeg 5 has the second alone
 
-    for frame in said["frames"]:  # AVI has times of packets, not of the frames that wait for others
-        found.append(frame.get("best_effort_timestamp", found[-1] + duration(frame) if found else None))
+    for frame in said["frames"]:
+        if "best_effort_timestamp" in frame:
+            found.append(frame["best_effort_timestamp"])
+        else:  # AVI has times of packets, not of the frames that wait for others
+            found.append(found[-1] + duration(frame) if found else None)
     if found[0] is None:
         found[0] = found[1] - duration(said["frames"][0])
     return np.array(found), num / den
