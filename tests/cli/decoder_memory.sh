@@ -73,7 +73,7 @@ test_sound_is_skipped_by_its_header() {
     ffmpeg -v error -nostdin -f lavfi -i sine=duration=1 -ac 2 two.wav
     ffmpeg -v error -nostdin -i two.wav two.flac
     expect 3 bload scan --kind audio --decoder-memory 8M two.wav two.flac
-    err_has 'skipped two.flac: a frame of 4608 samples in 2 channels needs '
+    grep -q 'skipped two.flac: a frame of 4[0-9]* samples in 2 channels needs ' "$ERR" || fail "$(cat "$ERR")" # as FFmpeg's encoder likes
     err_has 'skipped two.wav: sound of 2 channels at 44100 Hz needs '
     err_has 'to decode, more than --decoder-memory 8.0 MiB'
     expect 0 bload scan -q --kind audio two.wav two.flac

@@ -240,6 +240,7 @@ test_nothing_is_left() {
             wait $pid || status=$?
             [ $signal != KILL ] || find dir -name 'bload-doctor*' -empty -delete
             is '' "$(files dir)"
+            [ $moment != 0.4 ] || [ $status != 0 ] || continue # it was done before
             is $((128 + $(kill -l $signal))) $status
             [ $moment != 0.4 ] || [ $signal = KILL ] || err_has 'bload: doctor: interrupted'
             [ ! -s "$OUT" ] || fail 'half an answer'

@@ -216,8 +216,9 @@ test_texts_and_profiles_of_png_are_left_alone() {
 # A scan of a few bytes passes over the whole picture: a small file kept its decoder for hours.
 test_jpeg_of_many_scans() {
     local count
-    mkdir -p in/some in/many
+    mkdir -p in/one in/some in/many
     ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=64x48 -frames:v 1 one.jpg
+    cp one.jpg in/one
     for count in some:10 many:1000; do
         python3 - one.jpg "in/${count%:*}/1.jpg" "${count#*:}" <<'EOF'
 import sys
@@ -227,7 +228,11 @@ scan = data[data.rindex(b"\xff\xda", 0, end):end]
 open(sys.argv[2], "wb").write(data[:end] + scan * int(sys.argv[3]) + data[end:])
 EOF
     done
-    expect 3 bload pack -q --kind frames -T 2 -j 1 -o d in
+    expect 3 bload pack -q --kind frames -T 3 -j 1 -o d in
     err_has 'failed many: 1.jpg: a JPEG of more than 1000 scans'
-    is '1 failed' "$(field status <d/sequences.tsv | grep -c failed) failed"
+    if [ "$(avcodec)" -lt 63 ]; then
+        is 'failed ok ok' "$(field status <d/sequences.tsv | sort | xargs)"
+    else # takes no second scan of a component
+        err_has 'failed some: 1.jpg: damaged image'
+    fi
 }
