@@ -128,7 +128,7 @@ START_TEST(versions_and_ends)
             ck_assert_int_eq(bl_npy_read(&npy, take, &bytes, &e), wanted);
         }
     }
-    uint8_t large[12] = "\x93NUMPY\x02\0\xff\xff\xff\xff";
+    uint8_t large[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 2, 0, 0xff, 0xff, 0xff, 0xff};
     struct bytes bytes = {large, sizeof large, 0};
     struct bl_error e = {0};
     ck_assert_int_eq(bl_npy_read(&npy, take, &bytes, &e), BL_EDATA);
