@@ -62,7 +62,8 @@ for program in "$@"; do
     echo "--- $program" >>"$log"
     # Into the log as it comes, so that one can watch; what this program said begins there.
     start=$(($(wc -c <"$log") + 1))
-    timeout -k 10 "$limit" "$program" </dev/null >>"$log" 2>&1
+    # Who started this may ignore SIGINT, as a shell's background does; tests send it.
+    env --default-signal=INT,QUIT timeout -k 10 "$limit" "$program" </dev/null >>"$log" 2>&1
     status=$?
     counts=$(said | count "$status")
     # shellcheck disable=SC2086 # three words
