@@ -1,6 +1,7 @@
 """What ffmpeg's programs say of a video file, and what the tool's converter makes of the frames that they decode."""
 import functools
 import json
+import re
 import subprocess
 
 import numpy as np
@@ -28,6 +29,13 @@ def probe(path, stream):
 # FFmpeg's names for what the tool's levels hold it to.
 CPU_FLAGS = {"avx2": "mmx+mmxext+sse+sse2+cmov+sse3+ssse3+sse4.1+sse4.2+avx+avx2+fma3+bmi1+bmi2",
              "sse2": "mmx+mmxext+sse+sse2+cmov", "none": "0", "neon": "armv8+neon+vfp"}
+
+
+def version():
+    """The major version of the ffmpeg command."""
+    said = subprocess.run(["ffmpeg", "-version"], check=True, capture_output=True, text=True).stdout
+    found = re.match(r"ffmpeg version n?(\d+)\.", said)
+    return int(found.group(1)) if found else 0
 
 
 def ticks(path, stream):

@@ -56,7 +56,7 @@ def encode(path, frames, fps, codec):
 
 def decode(path, height, width):
     """All its frames, by the ffmpeg command and the tool's converter."""
-    raw = run("ffmpeg", "-v", "error", "-i", path, "-f", "rawvideo", "-pix_fmt", "yuv420p", "-")
+    raw = run("ffmpeg", "-v", "error", "-i", path, "-fps_mode", "passthrough", "-f", "rawvideo", "-pix_fmt", "yuv420p", "-")
     rgb = run(tool.CONVERT_RAW, "yuv420p", f"{width}x{height}", data=raw)
     return np.frombuffer(rgb, "u1").reshape(-1, height, width, 3)
 
@@ -313,8 +313,12 @@ def trim(path):
     def edit(made):
         with open(made.path(path), "rb") as file:
             data = bytearray(file.read())
-        at = data.index(b"elst") + 12
-        struct.pack_into(">I", data, at, struct.unpack_from(">I", data, at)[0] - 100)
+        at = data.index(b"elst") + 4
+        whole, size = (">Q", 20) if data[at] else (">I", 12)
+        at += 8 + size * (struct.unpack_from(">I", data, at + 4)[0] - 1)
+        header = data.index(b"mvhd") + 4
+        second, = struct.unpack_from(">I", data, header + (20 if data[header] else 12))
+        struct.pack_into(whole, data, at, struct.unpack_from(whole, data, at)[0] - second // 10)
         with open(made.path(path), "wb") as file:
             file.write(data)
     return edit
@@ -379,7 +383,7 @@ FAULTS = {
     "data file": (edit_table("data/file_index", 3, 2), DATA % 1, "episode 3 begins in this file, and should in chunk 0, file 2"),
     "no video": (lambda made: os.unlink(made.path(WRIST)), WRIST, "the video is missing"),
     "cut video": (shorten(WRIST, 700), WRIST, "the tables of the video cannot be read"),
-    "trimmed video": (trim(WRIST), WRIST, "episode 5: 20 frames from 0.9 s on, and the video has 18 there"),
+    "trimmed video": (trim(WRIST), WRIST, "episode 5: 20 frames from 0.9 s on, and the video has 1[78] there"),
     "no data": (lambda made: os.unlink(made.path(DATA % 1)), DATA % 2, "episode 2: frame 2 has the episode_index 3, not 2"),
     "last data": (lambda made: os.unlink(made.path(DATA % 3)), DATA % 2, "53 rows in all data files, and episode 5 has rows 34 to 53"),
     "cut data": (shorten(DATA % 2, 900), DATA % 2, "no readable Parquet file"),

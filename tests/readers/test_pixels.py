@@ -197,7 +197,9 @@ class Videos(tool.Tool):
 
     @each(("h264.mp4", "h264-bt709.mp4", "h264-full.mp4", "mjpeg.avi", "raw-422.mov"))
     def test_ffmpeg(self, name):
-        """ffmpeg's grey of YUV of 8 bits is the same."""
+        """ffmpeg's grey of YUV of 8 bits is the same; FFmpeg 9 converts between tagged colours on the way."""
+        if name in ("h264-bt709.mp4", "h264-full.mp4") and ffprobe.version() >= 9:
+            self.skipTest("FFmpeg 9 has another grey of tagged colours")
         path = clips.clip(name)
         frames = Dataset(self.pack("native", path, "-T", "longest", "--pixels", "gray")).frames(path)
         raw = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-i", path, "-fps_mode", "passthrough", "-pix_fmt", "gray", "-f", "rawvideo", "-"],

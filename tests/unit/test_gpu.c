@@ -334,7 +334,9 @@ START_TEST(streams_are_asked_what_they_are)
         struct bl_gpu_stream asked;
         struct bl_error e = {0};
         ck_assert_msg(!bl_backend_probe(cases[i].path, -1, -1, &s.env, &asked, &e), "%s: %s", cases[i].path, e.text);
-        ck_assert_msg((asked.codec != AV_CODEC_ID_NONE) == cases[i].asked, "%s", cases[i].path);
+        /* FFmpeg 9 knows GPUs that decode 4:2:2. */
+        bool may_be = avcodec_version() >> 16 >= 63 && strcmp(cases[i].path, "h264-422.mp4") == 0;
+        ck_assert_msg((asked.codec != AV_CODEC_ID_NONE) == cases[i].asked || may_be, "%s", cases[i].path);
         if (!cases[i].asked)
             continue;
         ck_assert_int_eq(asked.codec, cases[i].codec);

@@ -36,7 +36,7 @@ START_TEST(bad_patterns)
     static const struct {
         const char *pattern, *offset;
     } bad[] = {
-        {"ab(c", "offset 4 "},          {"\\s\\s)", "offset 4 "},       {"\\s[a", "offset 4 "},
+        {"ab(c", "offset 4 "},          {"\\s\\s)", "offset "},         {"\\s[a", "offset 4 "},
         {"x[a&&[^b]]", "offset 3 "},    {"x[a[^b]]", "offset 3 "},      {"\\w[\\H]", "offset 3 "},
         {"a\\Qb", "offset 1 "},         {"a(*ACCEPT)", "offset 1 "},    {"a(?i)b", "offset 1 "},
         {"a{1,3}+", "offset 1 "},       {"[[:graph:]]", "offset 1 "},   {"\\u12", "offset 0 "},
@@ -116,7 +116,8 @@ static bool exact(const char *pattern, bool literal)
 
 START_TEST(exactness)
 {
-    ck_assert(exact("\\p{L}+", false));
+    char version[BL_REGEX_VERSION_MAX];
+    ck_assert(exact("\\p{L}+", false) == (strtol(bl_regex_unicode_version(version), NULL, 10) <= 16));
     ck_assert(!exact("(\\p{L})\\1", false));
     ck_assert(exact("(\\p{L})\\1", true));
 }
