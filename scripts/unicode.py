@@ -247,20 +247,21 @@ def old_and_new():
     return old, others
 
 
-def stand_ins():
-    old, new = old_and_new()
-    runs, points, rows = [], [], []
-    for point, kind in new:
+def runs_of(points):
+    """[(first, last, kind)] of neighbours of one kind among [(point, kind)]."""
+    runs = []
+    for point, kind in points:
         if runs and runs[-1][1] == point - 1 and runs[-1][2] == kind:
             runs[-1][1] = point
         else:
             runs.append([point, point, kind])
-    pages_with = bytearray(0x1100 // 8)
-    for first, last, kind in runs:
-        # Where its script has none of as many bytes, one of another script: only patterns that name the script see a difference.
-        known = old.get(kind) or old.get((None, *kind[1:])) or old.get(("any", *kind[1:]))
-        if {first, last} <= CHANGED and (first < 0x800 or kind not in old):
-            continue
+    return runs
+
+
+def rows_and_pages(runs, points):
+    """The rows of a table for [(first, last, what can stand for them)], whose points are added, and a bit for each page that has some."""
+    rows, pages_with = [], bytearray(0x1100 // 8)
+    for first, last, known in runs:
         at = bisect.bisect(known, first)
         # The nearest ones, and the farthest: a pattern may have limits in between.
         few = list(dict.fromkeys([*known[max(at - 1, 0):at], *known[at:at + 1], known[0], known[-1]]))
@@ -268,10 +269,30 @@ def stand_ins():
         points += few
         for page in range(first >> 8, (last >> 8) + 1):
             pages_with[page >> 3] |= 1 << (page & 7)
-    return (STAND_IN_HEAD.format(version=VERSION) + '#include "kind/text/stand_in_table.h"\n' +
-            array("const uint8_t bl_stand_in_page[0x110000 >> 11]", pages_with) +
-            array("const struct bl_stand_in bl_stand_in[]", rows) + f"const size_t bl_stand_in_count = {len(rows)};\n" +
-            array("const uint32_t bl_stand_in_point[]", points))
+    return rows, pages_with
+
+
+def unassigned_runs():
+    """What the version has not, but later ones may, and noncharacters of as many bytes: no version will ever have these."""
+    never = [*range(0xFDD0, 0xFDF0), *(plane | end for plane in range(0, 0x110000, 0x10000) for end in (0xFFFE, 0xFFFF))]
+    found = [(point, len(chr(point).encode())) for point in CODE_POINTS if point >= 0x800 and unicode.category(chr(point)) == "Cn" and point not in never]
+    return [(first, last, [point for point in never if len(chr(point).encode()) == size]) for first, last, size in runs_of(found)]
+
+
+def stand_ins():
+    old, new = old_and_new()
+    points, runs = [], []
+    for first, last, kind in runs_of(new):
+        # Where its script has none of as many bytes, one of another script: only patterns that name the script see a difference.
+        known = old.get(kind) or old.get((None, *kind[1:])) or old.get(("any", *kind[1:]))
+        if not ({first, last} <= CHANGED and (first < 0x800 or kind not in old)):
+            runs.append((first, last, known))
+    text = STAND_IN_HEAD.format(version=VERSION) + '#include "kind/text/stand_in_table.h"\n'
+    for name, some in ("stand_in", runs), ("unassigned", unassigned_runs()):
+        rows, pages_with = rows_and_pages(some, points)
+        text += array(f"const uint8_t bl_{name}_page[0x110000 >> 11]", pages_with)
+        text += array(f"const struct bl_stand_in bl_{name}[]", rows) + f"const size_t bl_{name}_count = {len(rows)};\n"
+    return text + array("const uint32_t bl_stand_in_point[]", points)
 
 
 GRAPHEME_HEAD = """/* The classes of grapheme clusters: see grapheme_table.h.

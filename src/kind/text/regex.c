@@ -57,6 +57,26 @@ static int regex_compile(struct bl_regex *regex, const char *pattern, size_t siz
     return code == PCRE2_ERROR_NOMEMORY ? bl_error_memory(e) : BL_OK;
 }
 
+static const char *regex_config(uint32_t what, char out[BL_REGEX_VERSION_MAX])
+{
+    memcpy(out, "?", 2);
+    if (pcre2_config(what, NULL) <= BL_REGEX_VERSION_MAX)
+        pcre2_config(what, out);
+    return out;
+}
+
+const char *bl_regex_unicode_version(char out[BL_REGEX_VERSION_MAX])
+{
+    return regex_config(PCRE2_CONFIG_UNICODE_VERSION, out);
+}
+
+/* The major version of PCRE2's Unicode. */
+static long unicode_major(void)
+{
+    char version[BL_REGEX_VERSION_MAX];
+    return strtol(bl_regex_unicode_version(version), NULL, 10);
+}
+
 int bl_regex_open(struct bl_regex **regex, const char *pattern, size_t size, bool literal, struct bl_error *e)
 {
     struct bl_buffer translated = {0};
@@ -73,6 +93,7 @@ int bl_regex_open(struct bl_regex **regex, const char *pattern, size_t size, boo
     if (code)
         goto out;
     (*regex)->literal = literal;
+    (*regex)->points.newer = unicode_major() > 16;
     code = literal ? BL_OK : bl_pattern_points_read(&(*regex)->points, translated.data, translated.size, e);
     if (code)
         goto out;
@@ -226,26 +247,11 @@ int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enu
     return code;
 }
 
-static const char *regex_config(uint32_t what, char out[BL_REGEX_VERSION_MAX])
-{
-    memcpy(out, "?", 2);
-    if (pcre2_config(what, NULL) <= BL_REGEX_VERSION_MAX)
-        pcre2_config(what, out);
-    return out;
-}
-
-const char *bl_regex_unicode_version(char out[BL_REGEX_VERSION_MAX])
-{
-    return regex_config(PCRE2_CONFIG_UNICODE_VERSION, out);
-}
-
 bool bl_regex_is_exact(const struct bl_regex *regex)
 {
-    char version[BL_REGEX_VERSION_MAX];
     uint32_t references = 0;
-    long major = strtol(bl_regex_unicode_version(version), NULL, 10);
     pcre2_pattern_info(regex->code, PCRE2_INFO_BACKREFMAX, &references);
-    return regex->literal || (major >= 14 && major <= 16 && !references);
+    return regex->literal || (unicode_major() >= 14 && !references);
 }
 
 const char *bl_regex_version(char out[BL_REGEX_VERSION_MAX])

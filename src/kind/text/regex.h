@@ -21,8 +21,7 @@ int bl_regex_open(struct bl_regex **regex, const char *pattern, size_t size, boo
 void bl_regex_close(struct bl_regex *regex);
 
 /* False: characters that came after Unicode 14 may be split differently than by the released tokenizers, as PCRE2's
- * tables are older than that or newer than Unicode 16, or the pattern refers to what it matched before (\1), which
- * stand-ins blur. */
+ * tables are older than that, or the pattern refers to what it matched before (\1), which stand-ins blur. */
 bool bl_regex_is_exact(const struct bl_regex *regex);
 
 /* Whether the expression matches a text without characters, which some engines find at other places than PCRE2. */

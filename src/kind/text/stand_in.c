@@ -57,21 +57,34 @@ static bool points_are_alike(const struct bl_pattern_points *points, uint32_t a,
     return true;
 }
 
-/* What stands for a code point of a page that has some: itself if there is nothing. */
-static uint32_t stand_in_find(const struct bl_pattern_points *points, uint32_t point)
+/* The row of a table that has a code point, or NULL. */
+static const struct bl_stand_in *row_find(const struct bl_stand_in *rows, size_t count, uint32_t point)
 {
-    size_t low = 0, high = bl_stand_in_count;
+    size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (bl_stand_in[middle].last < point)
+        if (rows[middle].last < point)
             low = middle + 1;
         else
             high = middle;
     }
-    const struct bl_stand_in *found = &bl_stand_in[low];
-    if (low == bl_stand_in_count || point < found->first)
-        return point;
-    for (size_t i = 0; i < found->count; i++) {
+    return low < count && rows[low].first <= point ? &rows[low] : NULL;
+}
+
+static bool page_has(const uint8_t *page, uint32_t point)
+{
+    return page[point >> 11] >> (point >> 8 & 7) & 1;
+}
+
+/* What stands for a code point: itself if there is nothing. */
+static uint32_t stand_in_find(const struct bl_pattern_points *points, uint32_t point)
+{
+    const struct bl_stand_in *found = NULL;
+    if (page_has(bl_stand_in_page, point))
+        found = row_find(bl_stand_in, bl_stand_in_count, point);
+    if (!found && points->newer && page_has(bl_unassigned_page, point))
+        found = row_find(bl_unassigned, bl_unassigned_count, point);
+    for (size_t i = 0; found && i < found->count; i++) {
         uint32_t candidate = bl_stand_in_point[found->at + i];
         if (points_are_alike(points, point, candidate))
             return candidate;
@@ -101,11 +114,9 @@ static size_t stand_in_next(const struct bl_pattern_points *points, const char *
     uint32_t point;
     for (at = low_skip(text, size, at); at < size; at = low_skip(text, size, at)) {
         size_t bytes = bl_utf8_decode(text + at, &point);
-        if (bl_stand_in_page[point >> 11] >> (point >> 8 & 7) & 1) {
-            *stands = stand_in_find(points, point);
-            if (*stands != point)
-                return at;
-        }
+        *stands = stand_in_find(points, point);
+        if (*stands != point)
+            return at;
         at += bytes;
     }
     return size;

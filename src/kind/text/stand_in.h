@@ -1,7 +1,7 @@
 /* Stand-ins: PCRE2 has the version of Unicode that the system's library was built with (14 in Debian 12), the released
  * tokenizers have Unicode 16 (tokenizers 0.23: Oniguruma 6.9.10; tiktoken 0.14: Rust's regex crates). So PCRE2 does not
  * see a code point that came with Unicode 15 or 16, but an older one of the same properties in its place, of as many
- * bytes. Where the matches are is the same.
+ * bytes. Where the matches are is the same. Nor does a newer PCRE2 see what came after Unicode 16, but noncharacters.
  *
  * A code point that a pattern has itself, or the limit of one of its ranges, tells points apart that have the same
  * properties: what stands for a point lies on the same side of each. A few points have none like them of the same
@@ -9,16 +9,19 @@
 #ifndef BL_STAND_IN_H
 #define BL_STAND_IN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
 
-/* The code points that a pattern has in its own text, in no order. Start from {0}. */
+/* The code points that a pattern has in its own text, in no order. newer: PCRE2 has a later Unicode than 16. Start from
+ * {0}. */
 struct bl_pattern_points {
     uint32_t *point;
     size_t count, capacity;
+    bool newer;
 };
 
 /* Collects those of a pattern in PCRE2's syntax, as bl_regex_translate makes it. */
