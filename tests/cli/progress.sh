@@ -130,7 +130,7 @@ test_the_width_is_followed() {
     on_terminal 20 "${pack[@]}" -o d1
     grep -q $'^\e\\[Kpack [0-9]* s left' screen || fail "$(cat -v screen)"
     [ "$(widest screen)" -le 19 ] || fail "$(cat -v screen)"
-    RESIZE_AFTER=frames/s on_terminal 200,20 "${pack[@]}" -o d2
+    RESIZE_AFTER=' left,' on_terminal 200,20 "${pack[@]}" -o d2
     grep -q 'pack \[[#.]*\] .* left, [0-9]* %, 0 of 3 blocks, .* frames/s' screen || fail "$(cat -v screen)"
     [ "$(widest screen)" -gt 60 ] || fail "$(cat -v screen)"
     tail -n 4 screen | head -n 3 >last
