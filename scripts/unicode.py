@@ -275,8 +275,9 @@ def rows_and_pages(runs, points):
 def unassigned_runs():
     """What the version has not, but later ones may, and noncharacters of as many bytes: no version will ever have these."""
     never = [*range(0xFDD0, 0xFDF0), *(plane | end for plane in range(0, 0x110000, 0x10000) for end in (0xFFFE, 0xFFFF))]
-    found = [(point, len(chr(point).encode())) for point in CODE_POINTS if point >= 0x800 and unicode.category(chr(point)) == "Cn" and point not in never]
-    return [(first, last, [point for point in never if len(chr(point).encode()) == size]) for first, last, size in runs_of(found)]
+    later = [point for point in sorted(set(CODE_POINTS) - set(never)) if point >= 0x800 and unicode.category(chr(point)) == "Cn"]
+    candidates = {size: [point for point in never if len(chr(point).encode()) == size] for size in (3, 4)}
+    return [(first, last, candidates[size]) for first, last, size in runs_of((point, len(chr(point).encode())) for point in later)]
 
 
 def stand_ins():

@@ -65,7 +65,7 @@ class SignedObjects:
             answer, body = self.web.request(self.url(path), {} if end is None else {"Range": f"bytes={begin}-{end - 1}"})
             if end is not None and answer.status == 206:
                 self.web.check_range(answer, begin, end, size)
-            if answer.status == (200 if end is None else 206) and len(body) == (len(body) if end is None else end - begin):
+            if answer.status == (200 if end is None else 206) and (end is None or len(body) == end - begin):
                 self.proven = True
                 return Reply(body, answer.headers.get("ETag", ""))
         except Changed:

@@ -48,7 +48,7 @@ def open(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"], veri
 
     cache         a directory on this machine for what was fetched, which processes share. By default nothing is kept on the disk
     cache_size    the most bytes of it; what was not used for longest goes first. By default there is no limit
-    read_ahead    bytes that a process fetches in advance, in the order of a BlockSampler; 0: nothing
+    read_ahead    the most bytes that a process fetches in advance, in the order of a BlockSampler; 0: nothing
     connections   the most requests at a time, of each process
     timeout       seconds without a byte after which a connection counts as stalled, and is tried again
     retries       how often a request is tried again, with growing pauses; 7 take about half a minute
