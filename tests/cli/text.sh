@@ -803,6 +803,26 @@ test_large_documents_wait_for_memory() {
     diff -r much little
 }
 
+test_an_encoding_in_the_cache_of_tiktoken() {
+    local sha1=9b5ad71b2ce5302211f9c61530b329a4922fc6a4
+    mkdir -p cache tmp/data-gym-cache
+    python3 -c 'import base64; [print(base64.b64encode(bytes([i])).decode(), i) for i in range(256)]; print("YWI= 256")' >cache/$sha1
+    printf 'abc' >x.txt
+    TIKTOKEN_CACHE_DIR=$PWD/cache expect 0 bload pack -q x.txt --tokenizer cl100k_base --pattern cl100k -T 2 -o d
+    is '256 99' "$(tokens d)"
+    expect 0 bload pack -q x.txt --tokenizer cache/$sha1 --pattern cl100k -T 2 -o e # a name without an ending
+    is '256 99' "$(tokens e)"
+    cp cache/$sha1 tmp/data-gym-cache
+    TIKTOKEN_CACHE_DIR='' DATA_GYM_CACHE_DIR='' TMPDIR=$PWD/tmp expect 0 bload scan -q x.txt --tokenizer cl100k_base --pattern cl100k
+    TIKTOKEN_CACHE_DIR=$PWD/cache expect 2 bload scan x.txt --tokenizer o200k_base
+    err_has 'tokenizer o200k_base: No such file or directory, nor is it in the cache of its library: nothing is downloaded here'
+    printf ' {}' >cache/json
+    expect 1 bload scan x.txt --tokenizer cache/json
+    : >cache/empty
+    expect 2 bload scan x.txt --tokenizer cache/empty
+    err_has 'cache/empty is not a tokenizer'
+}
+
 test_a_model_in_the_cache_of_hugging_face() {
     local model=hub/models--owner--small.v1
     mkdir -p hf/$model/refs hf/$model/snapshots/abc owner
@@ -823,7 +843,7 @@ test_a_model_in_the_cache_of_hugging_face() {
     expect 2 bload scan x.txt --tokenizer owner/small.v1 --bos bos_token
     err_has '--bos: the tokenizer has no token "bos_token"'
     expect 2 bload scan x.txt --tokenizer owner/small.v2
-    err_has "tokenizer owner/small.v2: No such file or directory, nor is it in Hugging Face's cache: nothing is downloaded here"
+    err_has "tokenizer owner/small.v2: No such file or directory, nor is it in the cache of its library: nothing is downloaded here"
     HF_HUB_CACHE=$PWD/hf/hub HF_HOME=/nowhere expect 0 bload scan -q x.txt --tokenizer owner/small.v1
     HF_HOME=/nowhere expect 2 bload scan x.txt --tokenizer owner/small.v1
     printf '../abc' >hf/$model/refs/main

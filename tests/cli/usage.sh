@@ -139,7 +139,7 @@ test_what_is_named_and_is_not_there_is_wrong_usage() {
         # shellcheck disable=SC2086 # words
         expect 2 bload $line
         out_is </dev/null
-        grep -qE "none.*: No such file or directory(, nor is it in Hugging Face's cache.*)?\$" "$ERR" || fail "$line: $(cat "$ERR")"
+        grep -qE "none.*: No such file or directory(, nor is it in the cache of its library.*)?\$" "$ERR" || fail "$line: $(cat "$ERR")"
         [ ! -e d ] || fail "$line: it made d"
     done <<'END'
 scan none

@@ -1,4 +1,5 @@
-/* The layout is that of huggingface_hub: models--OWNER--NAME/refs/main has the name of a folder in snapshots/. */
+/* huggingface_hub's layout: models--OWNER--NAME/refs/main has the name of a folder in snapshots/. tiktoken's: a file is
+ * named by the SHA-1 of the address that it came from. */
 #include "kind/text/model_cache.h"
 
 #include <errno.h>
@@ -46,7 +47,7 @@ static void cache_append_repository(const char *name, struct bl_buffer *out)
         bl_buffer_text(out, *name == '/' ? "--" : (const char[]){*name, '\0'});
 }
 
-int bl_model_cache_find(const char *name, struct bl_buffer *folder, bool *found, struct bl_error *e)
+static int repository_find(const char *name, struct bl_buffer *folder, bool *found, struct bl_error *e)
 {
     struct bl_buffer revision = {0};
     struct stat status;
@@ -77,4 +78,52 @@ int bl_model_cache_find(const char *name, struct bl_buffer *folder, bool *found,
 out:
     bl_buffer_free(&revision);
     return code;
+}
+
+static void encoding_append_folder(struct bl_buffer *out)
+{
+    static const struct {
+        const char *variable, *below;
+    } places[] = {{"TIKTOKEN_CACHE_DIR", ""}, {"DATA_GYM_CACHE_DIR", ""}, {"TMPDIR", "/data-gym-cache"}};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const char *value = getenv(places[i].variable);
+        if (value && *value) {
+            bl_buffer_printf(out, "%s%s", value, places[i].below);
+            return;
+        }
+    }
+    bl_buffer_text(out, "/tmp/data-gym-cache");
+}
+
+/* The file of an encoding, by the SHA-1 of https://openaipublic.blob.core.windows.net/encodings/NAME.tiktoken. */
+static int encoding_find(const char *name, struct bl_buffer *path, bool *found, struct bl_error *e)
+{
+    static const struct {
+        const char *name, *file;
+    } known[] = {{"r50k_base", "0ea1e91bbb3a60f729a8dc8f777fd2fc07cd8df4"},
+                 {"p50k_base", "ec7223a39ce59f226a68acc30dc1af2788490e15"},
+                 {"cl100k_base", "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"},
+                 {"o200k_base", "fb374d419588a4632f3f557e76b4b70aebbca790"}};
+    struct stat status;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(name, known[i].name) != 0)
+            continue;
+        bl_buffer_clear(path);
+        encoding_append_folder(path);
+        bl_buffer_printf(path, "/%s", known[i].file);
+        int code = bl_buffer_check(path, e);
+        if (code)
+            return code;
+        *found = stat(path->data, &status) == 0;
+        if (!*found && bl_errno_is_system(errno))
+            return bl_error_errno(e, BL_EFAIL, "cannot stat %s", path->data);
+        break;
+    }
+    return BL_OK;
+}
+
+int bl_model_cache_find(const char *name, struct bl_buffer *path, bool *found, struct bl_error *e)
+{
+    int code = repository_find(name, path, found, e);
+    return code || *found ? code : encoding_find(name, path, found, e);
 }

@@ -1,4 +1,5 @@
-/* The cache of models that Hugging Face's programs download to. It is only read: nothing here goes to the network. */
+/* What the programs of Hugging Face and tiktoken keep of their downloads. It is only read: nothing here goes to the
+ * network. */
 #ifndef BL_MODEL_CACHE_H
 #define BL_MODEL_CACHE_H
 
@@ -7,9 +8,11 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
-/* Sets folder to that of the files of a repository ("gpt2", "meta-llama/Llama-3.1-8B"), at the revision main; *found
- * false: it is not in the cache, or is no name of a repository. The cache is HF_HUB_CACHE, HF_HOME/hub,
- * XDG_CACHE_HOME/huggingface/hub or ~/.cache/huggingface/hub, the first that is set. BL_EFAIL: the system fails. */
-int bl_model_cache_find(const char *name, struct bl_buffer *folder, bool *found, struct bl_error *e);
+/* Sets path to the folder of a repository ("gpt2", "meta-llama/Llama-3.1-8B") at the revision main, or else to the file
+ * of one of tiktoken's encodings ("o200k_base"); *found false: it is not there, or is no such name. Repositories are
+ * looked for in HF_HUB_CACHE, HF_HOME/hub, XDG_CACHE_HOME/huggingface/hub or ~/.cache/huggingface/hub, encodings in
+ * TIKTOKEN_CACHE_DIR, DATA_GYM_CACHE_DIR or TMPDIR/data-gym-cache: the first that is set. BL_EFAIL: the system fails.
+ */
+int bl_model_cache_find(const char *name, struct bl_buffer *path, bool *found, struct bl_error *e);
 
 #endif

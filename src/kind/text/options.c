@@ -18,11 +18,11 @@ static const char *const invalid_choices[] = {"replace", "error", NULL};
 
 static bool tokenizer_is_cached(const char *name)
 {
-    struct bl_buffer folder = {0};
+    struct bl_buffer path = {0};
     struct bl_error e = {0};
     bool found = false;
-    bool cached = bl_model_cache_find(name, &folder, &found, &e) == BL_OK && found;
-    bl_buffer_free(&folder);
+    bool cached = bl_model_cache_find(name, &path, &found, &e) == BL_OK && found;
+    bl_buffer_free(&path);
     return cached;
 }
 
@@ -30,7 +30,8 @@ const struct bl_option bl_text_options[] = {
     BL_OPTION_PATH(
         "tokenizer", struct bl_text_config, tokenizer, BL_AFFECTS_NOTHING,
         "tokenizer.json, vocab.json (merges.txt beside it), vocab.txt, tekken.json, a .tiktoken or .model "
-        "file; a folder with one of these names; a model in Hugging Face's cache; or bytes: a token is a byte",
+        "file; a folder with one of these names; a model in Hugging Face's cache or an encoding in tiktoken's; or "
+        "bytes: a token is a byte",
         .placeholder = "FILE|FOLDER|MODEL|bytes", .choices = tokenizer_words, .is_name = tokenizer_is_cached),
     BL_OPTION_STRING("pattern", struct bl_text_config, pattern, BL_AFFECTS_LENGTHS,
                      "encoding of a .tiktoken file (r50k, llama3, qwen ...), or the regular expression of its words; "

@@ -137,17 +137,27 @@ out:
     return code;
 }
 
+static bool text_is_object(const struct bl_buffer *text)
+{
+    size_t at = 0;
+    while (at < text->size && strchr(" \t\r\n", text->data[at]))
+        at++;
+    return at < text->size && text->data[at] == '{';
+}
+
+/* Files are known by their names; those of caches have others, and show what they are. */
 static int tokenizer_read_file(struct bl_tokenizer *tokenizer, const char *pattern, struct bl_error *e)
 {
     struct bl_buffer text = {0};
     const char *path = tokenizer->path;
     bool tiktoken = bl_path_has_suffix(path, ".tiktoken"), model = bl_path_has_suffix(path, ".model");
     bool wordpiece = bl_path_has_suffix(path, "vocab.txt");
-    if (!tiktoken && !model && !wordpiece && !bl_path_has_suffix(path, ".json"))
-        return bl_error_set(e, BL_EUSAGE,
-                            "%s is not a tokenizer: use a .json, .tiktoken or .model file, vocab.txt, or bytes", path);
+    bool named = tiktoken || model || wordpiece || bl_path_has_suffix(path, ".json");
     int code = tokenizer_slurp(tokenizer, path, &text, e);
-    tiktoken = tiktoken || (!code && model && bl_tiktoken_detect(&text));
+    tiktoken = tiktoken || (!code && (model || !named) && bl_tiktoken_detect(&text));
+    if (!code && !named && !tiktoken && !text_is_object(&text))
+        code = bl_error_set(e, BL_EUSAGE,
+                            "%s is not a tokenizer: use a .json, .tiktoken or .model file, vocab.txt, or bytes", path);
     if (!code && pattern && !tiktoken)
         code = bl_error_set(e, BL_EUSAGE, "--pattern is for a .tiktoken file; %s has its own pattern", path);
     if (!code && tokenizer->lowercase && !wordpiece)
@@ -203,27 +213,29 @@ static int folder_find_tokenizer(const char *folder, struct bl_buffer *out, stru
                         folder);
 }
 
-/* The tokenizer's file: path, or one in the folder path, or in that of the repository path. */
+/* The tokenizer's file: path, or one in the folder path, or what the name path stands for in a cache. */
 static int tokenizer_find_file(const char *path, struct bl_buffer *out, struct bl_error *e)
 {
     struct stat status;
-    struct bl_buffer folder = {0};
+    struct bl_buffer cached = {0};
     bool found = false;
     int code = BL_OK;
     if (stat(path, &status)) {
         int error = errno;
-        code = bl_model_cache_find(path, &folder, &found, e);
-        if (!code && !found)
-            code = bl_error_set(e, BL_EUSAGE, "tokenizer %s: %s%s", path, strerror(error),
-                                folder.size ? ", nor is it in Hugging Face's cache: nothing is downloaded here" : "");
+        code = bl_model_cache_find(path, &cached, &found, e);
+        if (!code && (!found || stat(cached.data, &status)))
+            code =
+                bl_error_set(e, BL_EUSAGE, "tokenizer %s: %s%s", path, strerror(error),
+                             cached.size ? ", nor is it in the cache of its library: nothing is downloaded here" : "");
+        path = cached.data;
     }
-    if (!code && !found && !S_ISDIR(status.st_mode)) {
+    if (!code && S_ISDIR(status.st_mode)) {
+        code = folder_find_tokenizer(path, out, e);
+    } else if (!code) {
         bl_buffer_text(out, path);
         code = bl_buffer_check(out, e);
-    } else if (!code) {
-        code = folder_find_tokenizer(found ? folder.data : path, out, e);
     }
-    bl_buffer_free(&folder);
+    bl_buffer_free(&cached);
     return code;
 }
 

@@ -18,7 +18,7 @@ enum bl_lowercase { BL_LOWERCASE_AUTO, BL_LOWERCASE_YES, BL_LOWERCASE_NO };
 struct bl_tokenizer_options {
     /* "bytes", or a file: tokenizer.json, vocab.json (with merges.txt beside it), vocab.txt, tekken.json, a .tiktoken,
      * a .model; or a folder with one of tokenizer.json, tokenizer.model, tekken.json, vocab.json and vocab.txt, in this
-     * order; or, where there is no such file, the name of a repository in Hugging Face's cache (model_cache.h). */
+     * order; or, where there is no such file, a name that is in a cache (model_cache.h). */
     const char *path;
     const char *pattern; /* of a .tiktoken: the name of an encoding (encodings.h) or a regular expression; else NULL */
     bool special;        /* look for special added tokens in the text, too, not only for the others */
