@@ -169,8 +169,10 @@ static void view_print_summary(const struct viewing *v, const char *output)
 {
     const struct bl_manifest *m = &v->made.manifest;
     char a[BL_PLURAL_SIZE], b[32];
-    if (v->made.existed) {
-        bl_cmd_print("%s is already complete: nothing to do", output);
+    if (v->made.existed || v->made.empty) {
+        bl_cmd_print(v->made.empty ? "%s: no sequence has such a length: not made"
+                                   : "%s is already complete: nothing to do",
+                     output);
         return;
     }
     bl_summary_plan(&v->made.plan, &m->plan_info);
@@ -255,7 +257,7 @@ static int level_run(struct bl_cmd *cmd, struct viewing *v, int i, int64_t batch
     v->options.T = levels->T[i];
     v->options.batch_size = batch_steps / levels->T[i];
     int code = view_make(cmd, v, output, i ? levels->T[i - 1] : 0, last ? 0 : levels->T[i]);
-    if (!code)
+    if (!code && !v->made.empty)
         levels_add_row(v, name, rows);
     free(output);
     return code;
@@ -265,17 +267,20 @@ static int levels_run(struct bl_cmd *cmd, struct viewing *v)
 {
     struct bl_error *e = &cmd->error;
     const struct levels *levels = &v->levels;
+    static const char names[] = "T\tbatch_size\tblocks\tbatches_per_rank\tsequences\tsteps\tview\n";
     struct bl_buffer rows = {0};
     char *path = bl_path_join(v->output, "levels.tsv");
     int64_t batch_steps = levels->T[levels->count - 1] * v->options.batch_size;
     int code = path ? levels_check(v, e) : bl_error_memory(e);
     if (!code)
         code = bl_fs_mkdirs(v->output, e);
-    bl_buffer_text(&rows, "T\tbatch_size\tblocks\tbatches_per_rank\tsequences\tsteps\tview\n");
+    bl_buffer_text(&rows, names);
     for (int i = 0; i < levels->count && !code; i++)
         code = level_run(cmd, v, i, batch_steps, &rows);
     if (!code)
         code = bl_buffer_check(&rows, e);
+    if (!code && rows.size == sizeof names - 1)
+        code = bl_error_set(e, BL_EFAIL, "nothing to plan: all sequences are empty");
     if (!code)
         code = bl_output_replace(path, rows.data, rows.size, e);
     bl_buffer_free(&rows);

@@ -24,6 +24,12 @@ static bool view_is_blended(const struct bl_view_request *r)
     return r->count > 1 && r->mix == BL_BLEND_BATCH;
 }
 
+/* Whether only sequences of some lengths are in the view. */
+static bool view_is_level(const struct bl_view_request *r)
+{
+    return r->longer_than || r->up_to;
+}
+
 /* Whether sequences of all sources are drawn together by weight. */
 static bool view_is_mixture(const struct bl_view_request *r)
 {
@@ -41,6 +47,13 @@ static void lengths_limit(struct bl_view_job *job)
         if (t->length[row] <= r->longer_than || (r->up_to && t->length[row] > r->up_to))
             t->length[row] = 0;
     }
+}
+
+static bool rows_have_steps(const struct bl_sequences *t, int64_t row, int64_t end)
+{
+    while (row < end && !t->length[row])
+        row++;
+    return row < end;
 }
 
 /* Only what is stored can be planned. Says so where that is less than the table has. */
@@ -116,7 +129,7 @@ static int sequences_read(struct bl_view_job *job, struct bl_error *e)
     free(index);
     if (!code)
         lengths_set_stored(job);
-    if (!code && (r->longer_than || r->up_to))
+    if (!code && view_is_level(r))
         lengths_limit(job);
     return code ? code : bl_attribute_values_read(&job->values, &job->table, &m->format, e);
 }
@@ -130,33 +143,59 @@ static void plans_tick(struct bl_view_job *job, int64_t done)
         job->request->tick(job->request->sink, &job->progress);
 }
 
+/* The sources that are drawn from, source, and which they are. A level may have nothing of a source: the weights of the
+ * others keep their ratios. */
+static size_t sources_choose(struct bl_view_job *job, struct bl_blend_source *source, int *which)
+{
+    const struct bl_view_request *r = job->request;
+    size_t count = 0;
+    for (int s = 0; s < r->count; s++) {
+        int64_t first = job->first_row[s], end = job->first_row[s + 1];
+        if (view_is_level(r) && r->weight[s] > 0 && !rows_have_steps(&job->table, first, end)) {
+            bl_view_job_message(job, "%s has no sequence of such a length for %s", r->dir[s], r->output);
+            continue;
+        }
+        which[count] = s;
+        source[count++] = (struct bl_blend_source){(size_t)first, (size_t)(end - first), r->weight[s]};
+    }
+    return count;
+}
+
+static int sources_plan(struct bl_view_job *job, struct bl_error *e)
+{
+    const struct bl_view_request *r = job->request;
+    const struct bl_sequences *t = &job->table;
+    const struct bl_blend_options given = {r->epoch_steps, r->repeat_max, r->epochs};
+    struct bl_blend_source *source = calloc((size_t)r->count, sizeof *source);
+    int *which = calloc((size_t)r->count, sizeof *which), code;
+    size_t at = 0, count = source && which ? sources_choose(job, source, which) : 0;
+    if (!source || !which)
+        code = bl_error_memory(e);
+    else if (view_is_mixture(r))
+        code = bl_mixture_make(&job->mixture, t->length, t->count, source, count, r->options, &given, &at, e);
+    else
+        code = bl_blend_make(&job->blend, t->length, t->count, source, count, r->options, &given, &at, e);
+    if (code && at < count)
+        bl_error_prefix(e, "the source %s", r->dir[which[at]]);
+    free(source);
+    free(which);
+    return code;
+}
+
 static int planner_make(void *view_job, struct bl_error *e)
 {
     struct bl_view_job *job = view_job;
     const struct bl_view_request *r = job->request;
     const struct bl_sequences *t = &job->table;
     struct bl_plan_options *o = r->options;
-    const struct bl_blend_options given = {r->epoch_steps, r->repeat_max, r->epochs};
-    size_t at = 0;
     bl_plan_columns_set(o, t->group, t->number);
     int code = bl_table_lengths_resolve(t, o, e);
     if (!code)
         code = bl_table_lengths_check(t, o, e);
-    if (code || !(view_is_blended(r) || view_is_mixture(r)))
-        return code ? code : bl_planner_make(&job->planner, t->length, t->count, o, e);
-    struct bl_blend_source *source = calloc((size_t)r->count, sizeof *source);
-    if (!source)
-        return bl_error_memory(e);
-    for (int s = 0; s < r->count; s++)
-        source[s] = (struct bl_blend_source){(size_t)job->first_row[s],
-                                             (size_t)(job->first_row[s + 1] - job->first_row[s]), r->weight[s]};
-    code = view_is_mixture(r)
-               ? bl_mixture_make(&job->mixture, t->length, t->count, source, (size_t)r->count, o, &given, &at, e)
-               : bl_blend_make(&job->blend, t->length, t->count, source, (size_t)r->count, o, &given, &at, e);
-    if (code && at < (size_t)r->count)
-        bl_error_prefix(e, "the source %s", r->dir[at]);
-    free(source);
-    return code;
+    if (code)
+        return code;
+    return view_is_blended(r) || view_is_mixture(r) ? sources_plan(job, e)
+                                                    : bl_planner_make(&job->planner, t->length, t->count, o, e);
 }
 
 /* Most searches take no time, and nobody is to read of them. */
@@ -355,8 +394,10 @@ int bl_view_make(const struct bl_view_request *request, struct bl_view_made *mad
     if (code || made->existed)
         goto out;
     code = sequences_read(&job, e);
-    if (!code)
-        code = planner_prepare(&job, e);
+    made->empty = !code && view_is_level(request) && !rows_have_steps(&job.table, 0, (int64_t)job.table.count);
+    if (code || made->empty)
+        goto out;
+    code = planner_prepare(&job, e);
     if (!code)
         code = view_write(&job, made, e);
 out:
@@ -375,7 +416,7 @@ out:
     made->plan.length = made->plan.source_start = NULL;
     if (job.lock >= 0)
         close(job.lock);
-    if (code && job.is_new)
+    if ((code || made->empty) && job.is_new)
         rmdir(request->output); /* unless something was written, with which the next run goes on */
     if (code)
         bl_view_made_free(made);

@@ -39,6 +39,7 @@ struct bl_view_made {
     struct bl_manifest manifest;
     struct bl_plan plan; /* of the first epoch: its counts, no tables */
     bool existed;        /* the same view, complete: nothing was written */
+    bool empty;          /* no sequence is within longer_than and up_to: nothing was written */
 };
 
 /* BL_EUSAGE: a source is no dataset, or a view; fields differ; the output holds something else, or another view;

@@ -258,6 +258,26 @@ test_levels() {
     [ ! -e w ]
 }
 
+# A level may have no sequence at all, or none of a source with a weight.
+test_levels_without_sequences() {
+    documents a.jsonl 12 300
+    documents b.jsonl 13 20
+    stored a -T 128 --where 'length > 8' -o a
+    bload view a --levels 8,32,64,128,1024 -o v 2>err
+    grep -qx 'bload: v/T-8: no sequence has such a length: not made' err
+    grep -qx 'bload: v/T-1024: no sequence has such a length: not made' err
+    is 'T-128 T-32 T-64 levels.tsv' "$(files v | grep -v / | xargs)"
+    is '128 32 64' "$(field T <v/levels.tsv | sort | xargs)"
+    expect 1 bload view a --levels 2048,4096 --where 'length > 2000' -o none
+    stored b -T 128 --where 'length > 64' -o b
+    for mix in batch random; do
+        bload view a=1 b=3 --mix $mix --levels 64,128 -o m-$mix 2>err
+        grep -qx "bload: b has no sequence of such a length for m-$mix/T-64" err
+        bload verify -q m-$mix/T-64
+        bload verify -q m-$mix/T-128
+    done
+}
+
 # Killed at any point, the next run makes the same bytes.
 test_a_killed_run_goes_on() {
     documents a.jsonl 11 3000
