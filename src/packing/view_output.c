@@ -15,15 +15,24 @@
 #include "store/epochs.h"
 #include "store/missing.h"
 
-/* What decides the view: the options, the padding, and what the sources are. */
+/* Options of packing that readers of a view need: its padding, and what opens the tokenizer of its ids. */
+static void identity_add_recorded(const struct bl_manifest *source, struct bl_buffer *lines)
+{
+    static const char *const names[] = {"pad", "pattern", "special", "lowercase"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = bl_manifest_option(source, names[i]);
+        if (*value)
+            bl_buffer_printf(lines, "%s: %s\n", names[i], value);
+    }
+}
+
+/* What decides the view: the options, what was recorded with the first source, and what the sources are. */
 static int view_identify(struct bl_view_job *job, struct bl_error *e)
 {
     struct bl_buffer *lines = &job->identity;
     const struct bl_manifest *m = job->manifest;
-    const char *pad = bl_manifest_option(&job->source[0].manifest, "pad");
     bl_options_identity(job->request->given, lines);
-    if (*pad)
-        bl_buffer_printf(lines, "pad: %s\n", pad);
+    identity_add_recorded(&job->source[0].manifest, lines);
     for (size_t s = 0; s < m->sources; s++) {
         bl_buffer_printf(lines, "source %zu: ", s + 1);
         bl_text_escape(lines, m->source[s].name, strlen(m->source[s].name));

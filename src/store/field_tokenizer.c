@@ -42,6 +42,7 @@ static int tokenizer_open_recorded(const struct bl_manifest *m, const char *path
     const char *pattern = bl_manifest_option(m, "pattern"), *lowercase = bl_manifest_option(m, "lowercase");
     const struct bl_tokenizer_options options = {.path = path,
                                                  .pattern = *pattern ? pattern : NULL,
+                                                 .special = strcmp(bl_manifest_option(m, "special"), "parse") == 0,
                                                  .lowercase = strcmp(lowercase, "yes") == 0  ? BL_LOWERCASE_YES
                                                               : strcmp(lowercase, "no") == 0 ? BL_LOWERCASE_NO
                                                                                              : BL_LOWERCASE_AUTO};

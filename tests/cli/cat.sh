@@ -34,6 +34,19 @@ tokenizer() {
     PYTHONPATH=$BLOAD_ROOT/tests/readers python3 -c 'import sys, text; print(text.small_tokenizer(sys.argv[1]))' "$2" >"$1"
 }
 
+# What opened the tokenizer when it packed opens it again, for a view and its copy, too.
+test_options_of_the_tokenizer() {
+    python3 -c 'import base64; [print(base64.b64encode(bytes([i])).decode(), i) for i in range(256)]' >b.tiktoken
+    printf 'a<|endoftext|>b\n' >t.txt
+    expect 0 bload pack -q t.txt --tokenizer b.tiktoken --pattern '[a-z]|[^a-z]+' --special parse -T 20 -o d
+    expect 0 bload view -q d -T 30 -o v
+    expect 0 bload pack -q v -o r
+    for dataset in d v r; do
+        expect 0 bload cat $dataset t.txt --tokenizer b.tiktoken
+        printf 'a<|endoftext|>b\n' | out_is
+    done
+}
+
 test_text() {
     lines
     expect 0 bload cat d t.jsonl#29

@@ -810,6 +810,7 @@ test_an_encoding_in_the_cache_of_tiktoken() {
     printf 'abc' >x.txt
     TIKTOKEN_CACHE_DIR=$PWD/cache expect 0 bload pack -q x.txt --tokenizer cl100k_base --pattern cl100k -T 2 -o d
     is '256 99' "$(tokens d)"
+    grep -q '"tokens of cl100k_base (257 ids' d/manifest.json
     expect 0 bload pack -q x.txt --tokenizer cache/$sha1 --pattern cl100k -T 2 -o e # a name without an ending
     is '256 99' "$(tokens e)"
     cp cache/$sha1 tmp/data-gym-cache

@@ -213,36 +213,41 @@ static int folder_find_tokenizer(const char *folder, struct bl_buffer *out, stru
                         folder);
 }
 
-/* The tokenizer's file: path, or one in the folder path, or what the name path stands for in a cache. */
-static int tokenizer_find_file(const char *path, struct bl_buffer *out, struct bl_error *e)
+/* Sets the path of the tokenizer's file: given, or one in the folder given, or what the name stands for in a cache; and
+ * how it is called. */
+static int tokenizer_find_file(struct bl_tokenizer *tokenizer, const char *given, struct bl_error *e)
 {
     struct stat status;
-    struct bl_buffer cached = {0};
+    struct bl_buffer cached = {0}, path = {0};
     bool found = false;
     int code = BL_OK;
-    if (stat(path, &status)) {
+    if (stat(given, &status)) {
         int error = errno;
-        code = bl_model_cache_find(path, &cached, &found, e);
+        code = bl_model_cache_find(given, &cached, &found, e);
         if (!code && (!found || stat(cached.data, &status)))
             code =
-                bl_error_set(e, BL_EUSAGE, "tokenizer %s: %s%s", path, strerror(error),
+                bl_error_set(e, BL_EUSAGE, "tokenizer %s: %s%s", given, strerror(error),
                              cached.size ? ", nor is it in the cache of its library: nothing is downloaded here" : "");
-        path = cached.data;
     }
-    if (!code && S_ISDIR(status.st_mode)) {
-        code = folder_find_tokenizer(path, out, e);
-    } else if (!code) {
-        bl_buffer_text(out, path);
-        code = bl_buffer_check(out, e);
-    }
+    bool is_folder = !code && S_ISDIR(status.st_mode);
+    if (is_folder)
+        code = folder_find_tokenizer(found ? cached.data : given, &path, e);
+    else if (!code)
+        bl_buffer_text(&path, found ? cached.data : given);
+    if (!code)
+        code = bl_buffer_check(&path, e);
     bl_buffer_free(&cached);
-    return code;
+    tokenizer->path = path.data;
+    if (code)
+        return code;
+    tokenizer->name =
+        strdup(bl_path_name(is_folder ? path.data : given)); /* a cache's own name of a file says nothing */
+    return tokenizer->name ? BL_OK : bl_error_memory(e);
 }
 
 int bl_tokenizer_open(struct bl_tokenizer **out, const struct bl_tokenizer_options *options, struct bl_error *e)
 {
     *out = NULL;
-    struct bl_buffer path = {0};
     bool bytes = !strcmp(options->path, "bytes");
     if (bytes && options->add_special_tokens)
         return bl_error_set(e, BL_EUSAGE, "--add-special-tokens is for a tokenizer.json; bytes have none");
@@ -263,8 +268,7 @@ int bl_tokenizer_open(struct bl_tokenizer **out, const struct bl_tokenizer_optio
         *out = tokenizer;
         return BL_OK;
     }
-    int code = tokenizer_find_file(options->path, &path, e);
-    tokenizer->path = path.data;
+    int code = tokenizer_find_file(tokenizer, options->path, e);
     if (code)
         goto fail;
     code = tokenizer_read_file(tokenizer, options->pattern, e);
@@ -295,6 +299,7 @@ void bl_tokenizer_close(struct bl_tokenizer *tokenizer)
     bl_unigram_free(&tokenizer->unigram);
     free(tokenizer->warning);
     free(tokenizer->path);
+    free(tokenizer->name);
     free(tokenizer);
 }
 
@@ -354,7 +359,7 @@ void bl_tokenizer_marks(const struct bl_tokenizer *tokenizer, struct bl_document
 
 const char *bl_tokenizer_name(const struct bl_tokenizer *tokenizer)
 {
-    return tokenizer->path ? bl_path_name(tokenizer->path) : "bytes";
+    return tokenizer->name ? tokenizer->name : "bytes";
 }
 
 uint64_t bl_tokenizer_digest(const struct bl_tokenizer *tokenizer)

@@ -33,6 +33,7 @@ struct bl_post_processor {
 struct bl_tokenizer {
     enum bl_tokenizer_model model;
     char *path;   /* of its file; NULL: bytes */
+    char *name;   /* of the file, or of an encoding whose file is in a cache; NULL: bytes */
     bool special; /* of the options */
     enum bl_lowercase lowercase;
     struct bl_added raw;    /* added tokens that are looked for in the original text */
