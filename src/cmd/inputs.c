@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/fs.h"
 #include "base/identity_lines.h"
 #include "base/io.h"
 #include "base/text.h"
@@ -14,6 +15,7 @@
 #include "kind/stream_number.h"
 #include "scan/field_clips.h"
 #include "scan/member_attributes.h"
+#include "store/shard_table.h"
 
 static const struct bl_option table[] = {
     BL_OPTION_STRING("config", struct bl_inputs, config_path, BL_AFFECTS_NOTHING,
@@ -408,6 +410,33 @@ static void inputs_list_kept(struct bl_inputs *inputs)
     }
 }
 
+/* Says that nothing was found. Who names a dataset as a source wants another plan of it. */
+static int inputs_refuse_none(const struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_error *e)
+{
+    bl_inputs_print_ignored(inputs);
+    for (int s = 0; s < inputs->set.sources; s++) {
+        const char *source = inputs->set.source[s].path;
+        bool found = false;
+        char *dir = bl_path_join(inputs->set.base, source);
+        int code = dir ? bl_fs_find(dir, BL_SHARDS_FILE, &found, e) : bl_error_memory(e);
+        free(dir);
+        if (code)
+            return code;
+        if (found)
+            return bl_error_set(e, BL_EUSAGE,
+                                "%s is a dataset, not a source: bload view makes other plans over what it stores",
+                                source);
+    }
+    if (!kind)
+        return bl_error_set(e, BL_EFAIL,
+                            "no inputs: no file in the sources has a name of a known kind (folders of images: "
+                            "--kind frames; archives: unpack them first)");
+    return bl_error_set(e, BL_EFAIL, "no inputs: no %s the kind %s",
+                        kind->scan->stat_folder ? "folder in the sources holds inputs of"
+                                                : "file in the sources has a name of",
+                        kind->name);
+}
+
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
     inputs_list_kept(inputs);
@@ -426,17 +455,8 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
     int code = bl_sources_list(&inputs->set.files, &sources, &cmd->error);
     if (code)
         return code;
-    if (!files->count) {
-        bl_inputs_print_ignored(inputs);
-        if (!kind)
-            return bl_error_set(&cmd->error, BL_EFAIL,
-                                "no inputs: no file in the sources has a name of a known kind (folders of images: "
-                                "--kind frames; archives: unpack them first)");
-        return bl_error_set(&cmd->error, BL_EFAIL, "no inputs: no %s the kind %s",
-                            kind->scan->stat_folder ? "folder in the sources holds inputs of"
-                                                    : "file in the sources has a name of",
-                            kind->name);
-    }
+    if (!files->count)
+        return inputs_refuse_none(inputs, kind, &cmd->error);
     if (files->empty_folders == 1)
         bl_cmd_print("%s: no input in that folder", files->empty_folder);
     else if (files->empty_folders)

@@ -234,6 +234,14 @@ test_subsets_and_parts() {
     [ ! -e none ]
 }
 
+test_a_dataset_is_no_source() {
+    documents a.jsonl 1 10
+    stored a -T 128 -o a
+    expect 2 bload pack a -T 64 -o d
+    err_has 'a is a dataset, not a source: bload view makes other plans over what it stores'
+    [ ! -e d ]
+}
+
 test_levels() {
     documents a.jsonl 12 300
     stored a -T 128 -o a
