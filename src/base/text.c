@@ -140,57 +140,57 @@ bool bl_text_is_blank(const char *line, size_t size)
     return blank == size;
 }
 
-void bl_text_escape(struct bl_buffer *out, const char *text, size_t size)
+/* The number of leading ASCII bytes that bl_text_escape leaves as they are. */
+static size_t text_plain_run(const char *text, size_t size)
 {
-    size_t plain = 0; /* bytes that need no escape and are not appended yet */
-    for (size_t at = 0; at < size;) {
-        const char *mark = NULL;
-        char hex[8];
-        size_t length = bl_utf8_length(text + at, size - at);
-        switch (text[at]) {
-        case '\t':
-            mark = "\\t";
+    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+    size_t at = 0;
+    for (; size - at >= sizeof ones; at += sizeof ones) {
+        uint64_t word, slash;
+        memcpy(&word, text + at, sizeof word);
+        slash = word ^ ones * '\\'; /* a zero byte for each backslash */
+        if ((((word - ones * ' ') & ~word) | ((slash - ones) & ~slash) | word) & tops)
             break;
-        case '\n':
-            mark = "\\n";
-            break;
-        case '\r':
-            mark = "\\r";
-            break;
-        case '\\':
-            mark = "\\\\";
-            break;
-        default:
-            if (!length) {
-                snprintf(hex, sizeof hex, "\\x%02X", (unsigned char)text[at]);
-                mark = hex;
-                length = 1;
-            }
-        }
-        if (mark) {
-            bl_buffer_append(out, text + at - plain, plain);
-            bl_buffer_text(out, mark);
-            plain = 0;
-        } else {
-            plain += length;
-        }
-        at += length;
     }
-    bl_buffer_append(out, text + size - plain, plain);
+    while (at < size && !(text[at] & 0x80) && text[at] != '\t' && text[at] != '\n' && text[at] != '\r' &&
+           text[at] != '\\')
+        at++;
+    return at;
 }
 
-int bl_text_hex_digit(char c)
+/* Appends one byte that is escaped. */
+static void text_append_escape(struct bl_buffer *out, char c)
 {
-    if (text_is_digit(c))
-        return c - '0';
-    return (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+    static const char meant[] = {'\t', '\n', '\r', '\\'}, letters[] = {'t', 'n', 'r', '\\'};
+    const char *found = memchr(meant, c, sizeof meant);
+    if (found)
+        bl_buffer_append(out, (char[]){'\\', letters[found - meant]}, 2);
+    else
+        bl_buffer_printf(out, "\\x%02X", (unsigned char)c);
+}
+
+void bl_text_escape(struct bl_buffer *out, const char *text, size_t size)
+{
+    size_t done = 0; /* bytes that are appended */
+    for (size_t at = 0; at < size;) {
+        at += text_plain_run(text + at, size - at);
+        size_t length = at < size && text[at] & 0x80 ? bl_utf8_length(text + at, size - at) : 0;
+        at += length;
+        if (length || at == size)
+            continue;
+        bl_buffer_append(out, text + done, at - done);
+        text_append_escape(out, text[at++]);
+        done = at;
+    }
+    bl_buffer_append(out, text + done, size - done);
 }
 
 int64_t bl_text_unescape(char *text, size_t size)
 {
     static const char letters[] = {'t', 'n', 'r', '\\'}, meant[] = {'\t', '\n', '\r', '\\'};
-    size_t out = 0;
-    for (size_t at = 0; at < size; at++) {
+    const char *first = size ? memchr(text, '\\', size) : NULL;
+    size_t out = first ? (size_t)(first - text) : size; /* most values have none */
+    for (size_t at = out; at < size; at++) {
         if (text[at] != '\\') {
             text[out++] = text[at];
             continue;

@@ -37,7 +37,12 @@ bool bl_text_is_blank(const char *line, size_t size);
 void bl_text_escape(struct bl_buffer *out, const char *text, size_t size);
 
 /* The value of a hexadecimal digit, or -1. */
-int bl_text_hex_digit(char c);
+static inline int bl_text_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+}
 
 /* Decodes bl_text_escape in place. Returns the new size, or -1 for an invalid escape. */
 int64_t bl_text_unescape(char *text, size_t size);

@@ -6,6 +6,7 @@
 
 #include "base/input_file.h"
 #include "base/io.h"
+#include "base/text.h"
 
 #define END ((size_t)64 << 10)
 #define DIGITS 16
@@ -66,10 +67,10 @@ bool bl_content_parse(const char *text, uint64_t *content)
     if (size && size != DIGITS)
         return false;
     for (size_t i = 0; i < size; i++) {
-        const char *digit = strchr("0123456789abcdef", text[i]);
-        if (!digit)
+        int digit = bl_text_hex_digit(text[i]);
+        if (digit < 0 || (text[i] >= 'A' && text[i] <= 'F'))
             return false;
-        *content = *content << 4 | (uint64_t)(digit - "0123456789abcdef");
+        *content = *content << 4 | (uint64_t)digit;
     }
     return true;
 }

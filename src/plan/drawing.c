@@ -75,10 +75,13 @@ static void drawer_add(struct drawer *w, struct drawn_block *block, size_t bucke
 static bool drawer_find_pair(const struct drawer *w, const struct drawn_block *block, size_t places, size_t *first,
                              size_t *second)
 {
+    size_t fitting = bl_pool_fitting(&w->pool, block->room, BL_BITSET_NONE), ahead = bl_pool_ahead(&w->pool);
     int64_t least = INT64_MAX;
-    for (size_t i = 0; i < CANDIDATES && least > w->enough; i++) {
-        size_t a = bl_pool_peek(&w->pool, i), b = BL_BITSET_NONE;
-        if (a == BL_BITSET_NONE || w->h.length[a] > block->room)
+    if (fitting == BL_BITSET_NONE)
+        return false; /* often so: then no need to look at the candidates */
+    for (size_t i = 0; i < CANDIDATES && i < ahead && least > w->enough; i++) {
+        size_t a = bl_pool_peek(&w->pool, i, fitting), b = BL_BITSET_NONE;
+        if (a == BL_BITSET_NONE)
             continue;
         int64_t left = block->room - w->h.length[a];
         if (places > 1)

@@ -28,13 +28,16 @@ void bl_pool_free(struct bl_pool *p);
  * do not fit stay near, so that the sequences ahead remain a random sample. */
 size_t bl_pool_draw(struct bl_pool *p, int64_t room);
 
-/* Returns the bucket of the i-th sequence ahead, or BL_BITSET_NONE if it is taken. */
-static inline size_t bl_pool_peek(const struct bl_pool *p, size_t i)
+static inline size_t bl_pool_ahead(const struct bl_pool *p)
 {
-    if (i >= p->all - p->next)
-        return BL_BITSET_NONE;
+    return p->all - p->next;
+}
+
+/* Returns the bucket of the i-th sequence ahead, or BL_BITSET_NONE if that is taken, or beyond the bucket `last`. */
+static inline size_t bl_pool_peek(const struct bl_pool *p, size_t i, size_t last)
+{
     uint32_t bucket = p->order[p->next + i];
-    return p->left[bucket] && !p->early[bucket] ? bucket : BL_BITSET_NONE;
+    return bucket <= last && p->left[bucket] && !p->early[bucket] ? bucket : BL_BITSET_NONE;
 }
 
 /* Returns the bucket of the longest remaining sequence that fits, or BL_BITSET_NONE. One sequence of the bucket

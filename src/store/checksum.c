@@ -1,8 +1,6 @@
 #include "store/checksum.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -93,7 +91,10 @@ out:
 
 void bl_checksum_format(uint64_t checksum, char digest[BL_DIGEST_SIZE])
 {
-    snprintf(digest, BL_DIGEST_SIZE, "%016" PRIx64, checksum);
+    enum { DIGITS = BL_DIGEST_SIZE - 1 };
+    for (int i = 0; i < DIGITS; i++)
+        digest[i] = "0123456789abcdef"[checksum >> 4 * (DIGITS - 1 - i) & 15];
+    digest[DIGITS] = '\0';
 }
 
 bool bl_checksum_parse(const char *text, uint64_t *checksum)

@@ -12,6 +12,7 @@
 #include "base/fs.h"
 #include "base/io.h"
 #include "base/output.h"
+#include "base/text.h"
 
 #define RECORD_MAX ((size_t)1 << 32) /* protects against other files */
 #define END_SIZE (sizeof "end 0123456789abcdef\n" - 1)
@@ -31,6 +32,23 @@ static void record_append_head(const struct bl_shard_record *record, const struc
                      format->plan_digest, record->shard, record->blocks, record->first_block, format->fields.count);
 }
 
+/* A line for each block: printf would take longer than the rest. */
+static void record_append_checksum(uint64_t checksum, struct bl_buffer *out)
+{
+    char line[BL_DIGEST_SIZE];
+    bl_checksum_format(checksum, line);
+    line[BL_DIGEST_SIZE - 1] = '\n';
+    bl_buffer_append(out, line, sizeof line);
+}
+
+static uint64_t record_parse_checksum(const char *line)
+{
+    uint64_t checksum = 0;
+    for (int i = 0; i < BL_DIGEST_SIZE - 1; i++)
+        checksum = checksum << 4 | (uint64_t)(bl_text_hex_digit(line[i]) & 15);
+    return checksum;
+}
+
 static int record_path(const char *dir, int64_t shard, struct bl_buffer *path, struct bl_error *e)
 {
     bl_buffer_printf(path, "%s/" BL_WORK_FOLDER "/shard-%08" PRId64 ".record", dir, shard);
@@ -46,7 +64,7 @@ int bl_shard_record_write(const struct bl_shard_record *record, const struct bl_
                      record->user_data_size);
     int64_t count = record->blocks * format->fields.count;
     for (int64_t i = 0; i < count; i++)
-        bl_buffer_printf(&text, "%016" PRIx64 "\n", record->block_checksum[i]);
+        record_append_checksum(record->block_checksum[i], &text);
     bl_buffer_append(&text, record->user_data, record->user_data_size);
     int code = bl_buffer_check(&text, e);
     if (code)
@@ -98,7 +116,7 @@ static int record_parse(struct bl_shard_record *record, const struct bl_format *
     if (!record->block_checksum || !record->user_data)
         return bl_error_memory(e);
     for (size_t i = 0; i < count; i++)
-        record->block_checksum[i] = strtoull(text->data + at + i * line, NULL, 16);
+        record->block_checksum[i] = record_parse_checksum(text->data + at + i * line);
     *found = true;
     return BL_OK;
 }
