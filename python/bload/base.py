@@ -136,6 +136,11 @@ class BaseDataset(Blocks):
         raise NotImplementedError
 
     @property
+    def all_agreed(self) -> bool:
+        """Whether the tables of all stored blocks were compared with the index."""
+        raise NotImplementedError
+
+    @property
     def far(self) -> bool:
         """Whether some of it lies far away, so that it is worth to read ahead."""
         raise NotImplementedError

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import operator
 import warnings
 from typing import Any, Dict, List, NamedTuple, Optional, Protocol, Tuple
 
@@ -16,6 +18,7 @@ from .stored import Store, Stored
 LOCATED = 1 << 12  # pieces that are located at a time, if they are of neighbouring blocks: many cost little more than one
 KEPT = 1 << 20     # the most pieces whose places and values are kept, in about 80 bytes each
 NO_FILE = np.zeros(0, np.uint8)
+SHARD = operator.itemgetter(0)  # of an entry of Page.places
 
 
 class Layout(Protocol):
@@ -89,6 +92,8 @@ class Composer:
         self.dataset, self.layout, self.options = dataset, layout, dataset.options
         self.T, self.S = dataset.T, dataset.S
         self.names = [(name, dataset.key(name)) for name in self.options.fields]
+        # The tables of a block without sequences, which cost less to copy than to make.
+        self.unused = {name: np.full(self.S, -1 if name == "sequence" else 0, dtype) for name, dtype in dataset.table_types.items()}
         self.sound = np.zeros(dataset.info.blocks, np.bool_)  # whether the stored blocks that block i needs were checked
         # Pages are kept for plans of which most fits, and for blocks that are read in order.
         self.located = functools.partial(locate, dataset, layout)
@@ -122,7 +127,8 @@ class Composer:
         if not self.sound[i]:
             self.check(places)
             self.sound[i] = True
-        gaps = page.gaps[page.gap_ptr[k]:page.gap_ptr[k + 1]].tolist()
+        first, end = page.gap_ptr[k], page.gap_ptr[k + 1]
+        gaps = page.gaps[first:end].tolist() if first < end else []
         block: Block = {key: self.field(name, places, gaps) for name, key in self.names}
         block.update(self.tables(page, k))
         return block
@@ -149,24 +155,27 @@ class Composer:
             self.warned = True
             warnings.warn(f"{self.dataset.path} is compressed: for every sequence of a block, bload decompresses the whole block that stores "
                           "it, unless that is among the last ones; --frame-size 256K of bload pack avoids that", stacklevel=5)
-        opened = -1
-        for shard, step, _, _ in places:
-            if shard != opened:
-                source, number = self.dataset.source_of(shard)
-                opened, first, T, agreed = shard, number * source.info.blocks_per_shard, source.T, source.agreed
-            if not agreed[first + step // T]:
-                source.check(first + step // T)
+        new = False
+        for shard, here in itertools.groupby(places, SHARD):
+            source, number = self.dataset.source_of(shard)
+            first, T, agreed = number * source.info.blocks_per_shard, source.T, source.agreed
+            for _, step, _, _ in here:
+                if not agreed[first + step // T]:
+                    source.check(first + step // T)
+                    new = True
+        if new and self.dataset.all_agreed:  # then no other block needs to look
+            self.sound[:] = True
 
     def tables(self, page: Page, k: int) -> Dict[str, Any]:
         """The tables of block k of a page, in the form of stored ones."""
-        first, end, types = page.piece_ptr[k], page.piece_ptr[k + 1], self.dataset.table_types
+        first, end = page.piece_ptr[k], page.piece_ptr[k + 1]
         n = end - first
         starts = np.empty(self.S + 1, np.int32)
         starts[:n], starts[n:] = page.start[first:end], page.stop[k]
         tables: Dict[str, Any] = {"cu_seqlens": starts, "num_sequences": np.int32(n)}
         for name, values in page.values.items():
-            table = tables[name] = np.empty(self.S, types[name])
-            table[:n], table[n:] = values[first:end], -1 if name == "sequence" else 0
+            table = tables[name] = self.unused[name].copy()
+            table[:n] = values[first:end]
         return tables
 
     def field(self, name: str, places: List[List[int]], gaps: List[List[int]]) -> Any:
@@ -175,20 +184,15 @@ class Composer:
         field, T = dataset.info.fields[name], self.T
         files = field.encoding == JPEG and not self.options.decode
         out: Any = [NO_FILE] * T if files else np.empty((T, *field.shape), field.dtype)
-        memory: Optional[memoryview] = None
-        opened = -1
-        for shard, step, start, end in places:
-            if shard != opened:
-                there, opened = dataset.shard(shard), shard
-                steps, begin = there.flat.get(name), there.begins.get(name)
-            if steps is not None:
-                out[start:end] = steps[step:step + end - start]
-            elif begin is not None:
-                if memory is None:
-                    memory, size = out.reshape(-1).view(np.uint8).data, out.nbytes // T
-                there.file.fill(begin + step * size, memory[start * size:end * size])
-            else:
-                source, number = dataset.source_of(shard)
+        memory, size = (NO_FILE.data, 0) if files else (out.reshape(-1).view(np.uint8).data, out.nbytes // T)
+        for shard, here in itertools.groupby(places, SHARD):
+            there = dataset.shard(shard)
+            begin = there.begins.get(name)
+            if begin is not None:
+                there.file.gather(begin, size, here, memory)
+                continue
+            source, number = dataset.source_of(shard)
+            for _, step, start, end in here:
                 source.fill(number, name, step, out, start, end)
         for first, end in gaps:
             self.pad(name, out, first, end)

@@ -72,6 +72,10 @@ class Dataset(BaseDataset):
         return Sequences(self.open_file(SEQUENCES), self.info.attributes)
 
     @property
+    def all_agreed(self) -> bool:
+        return bool(self.agreed.all())
+
+    @property
     def far(self) -> bool:
         return self.storage.far
 

@@ -12,7 +12,7 @@ from . import checksum
 from .encoding import JPEG
 from .errors import DamagedError
 from .manifest import Manifest
-from .mapping import WORTH_MAPPING, WORTH_VIEWING, Buffer, Bytes, MappedFile
+from .mapping import WORTH_MAPPING, WORTH_VIEWING, Buffer, Bytes, MappedFile, Steps
 from .pieces import Piece, size_of
 from .regions import checksums, digest_of
 from .safetensors import HEADER_MAX, PREFIX, Header, bytes_of, read_header
@@ -149,6 +149,10 @@ class FarFile(MappedFile):
         for piece, at, count in self.pieces(offset, len(out)):
             piece.fill(at, out[done:done + count])
             done += count
+
+    def gather(self, begin: int, size: int, places: Steps, out: memoryview) -> None:
+        for _, step, start, end in places:
+            self.fill(begin + step * size, out[start * size:end * size])
 
     def read(self, offset: int, size: int) -> Bytes:
         out = np.empty(size, np.uint8)

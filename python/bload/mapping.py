@@ -4,11 +4,14 @@ from __future__ import annotations
 import math
 import mmap
 import os
-from typing import Any, Sequence, Union
+from typing import Any, Iterable, Sequence, Union
 
 import numpy as np
 
 from .errors import DamagedError, Error, MissingError
+
+# Steps to copy, in any order: for each part a number that is not used, its first step in the file, and its first step and end in the output.
+Steps = Iterable[Sequence[int]]
 
 # An object that holds bytes.
 Bytes = Union[bytes, memoryview]
@@ -97,6 +100,26 @@ class MappedFile:
             if count == 0:
                 raise DamagedError("truncated since it was opened", self.path)
             done += count
+
+    def gather(self, begin: int, size: int, places: Steps, out: memoryview) -> None:
+        """Copies steps of `size` bytes into out, U8 [steps * size]. begin: the offset of step 0. places: see Steps. Errors: see fill.
+
+        There are many small parts, and a function call for each would take as long as the copy.
+        """
+        if self.large:
+            read, descriptor = os.preadv, self.descriptor
+            try:
+                for _, step, start, end in places:
+                    part = out[start * size:end * size]
+                    if read(descriptor, (part,), begin + step * size) != len(part):
+                        self.fill(begin + step * size, part)
+            except OSError as error:
+                raise Error(f"cannot be read: {error}", self.path) from error
+            return
+        memory = memoryview(self.memory)
+        for _, step, start, end in places:
+            offset = begin + step * size
+            out[start * size:end * size] = memory[offset:offset + (end - start) * size]
 
     def array(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
         """The bytes from offset on as a read-only array of this type and shape, without a copy."""

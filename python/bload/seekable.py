@@ -17,7 +17,7 @@ import numpy as np
 from . import checksum
 from .errors import DamagedError, DependencyError
 from .manifest import FRAME_MAX
-from .mapping import Buffer, Bytes, MappedFile, array_of
+from .mapping import Buffer, Bytes, MappedFile, Steps, array_of
 
 try:
     import zstandard
@@ -25,6 +25,7 @@ except ImportError:
     zstandard = None  # type: ignore[assignment]
 
 HEAD, ENTRY, FOOTER = 8, 12, 9
+NOTHING = memoryview(b"")
 SKIPPABLE, SEEKABLE, CHECKSUMS = 0x184D2A5E, 0x8F92EAB1, 0x80
 
 
@@ -161,6 +162,21 @@ class SeekableFile:
             else:
                 here[:] = self.frames.get(self, i)[offset - begin:end - begin]
             offset, i = end, i + 1
+
+    def gather(self, begin: int, size: int, places: Steps, out: memoryview) -> None:
+        """As MappedFile.gather. The parts of a frame should follow each other."""
+        low = high = 0
+        frame = NOTHING
+        for _, step, start, end in places:
+            offset, part = begin + step * size, out[start * size:end * size]
+            stop = offset + len(part)
+            if not low <= offset <= stop <= high:
+                i = bisect_right(self.content, offset, 0, len(self.content) - 1) - 1
+                if stop > self.content[i + 1] or len(part) == self.content[i + 1] - self.content[i]:
+                    self.fill(offset, part)
+                    continue
+                low, high, frame = self.content[i], self.content[i + 1], self.frames.get(self, i).data
+            part[:] = frame[offset - low:stop - low]
 
     def read(self, offset: int, size: int) -> Bytes:
         """size bytes of the content from offset on."""

@@ -18,8 +18,7 @@ from .storage import Opener
 class Shard:
     """A shard; row r of it is block first_block + r. Arrays are read-only; those of a plain shard are views of the mapped file.
 
-    opener, share: see Storage.shards. frames: keeps frames of compressed shards. checked: blocks are checked before use, so flat and begins have no
-    fields.
+    opener, share: see Storage.shards. frames: keeps frames of compressed shards. checked: blocks are checked before use, so begins has no fields.
 
     DamagedError: the file is damaged, or its header does not match the manifest.
     """
@@ -47,13 +46,9 @@ class Shard:
                 name = f"{field.name}_offsets"
                 self.tensors[name] = expect(header, name, "I64", (self.blocks, manifest.T + 1), self.path)
             self.tensors[field.tensor] = expect(header, field.tensor, field.stored, shape, self.path)
-        # Where the steps of raw fields begin; and as [blocks * T, ...], if touching them needs neither work nor account.
+        # Where the steps of raw fields begin.
         raw = [] if checked else [field for field in manifest.fields.values() if field.encoding == RAW]
         self.begins = {field.name: self.tensors[field.name].begin for field in raw}
-        self.flat: Dict[str, np.ndarray] = {}
-        if isinstance(self.file, MappedFile) and not self.file.large and not self.file.far:
-            self.flat = {field.name: self.file.array(self.begins[field.name], field.dtype, (self.blocks * manifest.T, *field.shape))
-                         for field in raw}
         self.fields = [field.tensor for field in manifest.fields.values()]
         self.tables: Dict[str, np.ndarray] = {}
         self.row_bytes = sum(bytes_of(dtype, shape) for _, dtype, shape in manifest.tables())

@@ -67,6 +67,9 @@ class Stored(Protocol):
     def index(self) -> Plan: ...
 
     @property
+    def all_agreed(self) -> bool: ...
+
+    @property
     def T(self) -> int: ...
 
     @property

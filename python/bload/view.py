@@ -127,6 +127,10 @@ class View(BaseDataset):
             store.trust_frames()
 
     @property
+    def all_agreed(self) -> bool:
+        return all(store.all_agreed for store in self.stores)
+
+    @property
     def far(self) -> bool:
         return any(store.far for store in self.stores)
 
