@@ -132,10 +132,13 @@ static int merges_read(struct bl_json_tokenizer *t, struct reading *r, struct bl
     int code = BL_OK;
     size_t count = 0;
     for (size_t at = 0; !code && bl_json_next(&t->lists->merges, &at, &item); count++) {
+        r->merges.place = count;
         code = merge_read(r, &item, e);
-        if (code)
-            bl_error_prefix(e, "\"model.merges\", entry %zu", count);
     }
+    if (!code)
+        code = bl_merges_finish(&r->merges, e);
+    if (code)
+        bl_error_prefix(e, "\"model.merges\", entry %zu", r->merges.place);
     return code;
 }
 

@@ -11,7 +11,7 @@ static int name_add(struct bl_vocabulary *names, const struct bl_json_value *nam
                     uint8_t *taken, struct bl_error *e)
 {
     int shown = (int)(name->size < SHOWN ? name->size : SHOWN);
-    int64_t id, known;
+    int64_t id;
     if (value->type != BL_JSON_NUMBER || !bl_text_to_int(value->text, value->size, 0, BL_ID_MAX, &id))
         return bl_error_set(e, BL_EFAIL, "the id of \"%.*s\" is not an integer from 0 to %d", shown, name->text,
                             BL_ID_MAX);
@@ -19,10 +19,18 @@ static int name_add(struct bl_vocabulary *names, const struct bl_json_value *nam
         return bl_error_set(e, BL_EFAIL, "the id %d of \"%.*s\" is also that of another token", (int)id, shown,
                             name->text);
     taken[id / 8] |= (uint8_t)(1 << id % 8);
-    int code = bl_vocabulary_add(names, name->text, name->size, (int32_t)id, &known, e);
-    if (code || known < 0)
+    return bl_vocabulary_append(names, name->text, name->size, (int32_t)id, e);
+}
+
+static int names_index(struct bl_vocabulary *names, struct bl_error *e)
+{
+    int64_t twice;
+    int code = bl_vocabulary_index(names, &twice, e);
+    if (code || twice < 0)
         return code;
-    return bl_error_set(e, BL_EFAIL, "\"%.*s\" is there twice", shown, name->text);
+    uint32_t size = names->token[twice].size;
+    return bl_error_set(e, BL_EFAIL, "\"%.*s\" is there twice", (int)(size < SHOWN ? size : SHOWN),
+                        (const char *)bl_vocabulary_bytes(names, (size_t)twice));
 }
 
 int bl_names_read(struct bl_vocabulary *names, const struct bl_json_value *object, struct bl_error *e)
@@ -43,5 +51,5 @@ int bl_names_read(struct bl_vocabulary *names, const struct bl_json_value *objec
     }
     bl_buffer_free(&plain);
     free(taken);
-    return code;
+    return code ? code : names_index(names, e);
 }
