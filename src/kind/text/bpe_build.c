@@ -211,22 +211,16 @@ static int bpe_build_trie(struct bl_bpe *bpe, const struct bl_vocabulary *v, con
         return bl_error_memory(e);
     for (uint32_t i = 0; i < 256; i++) {
         byte[i] = (uint8_t)i;
-        entry[i] = (struct bl_trie_entry){&byte[i], 1, i};
+        entry[i] = (struct bl_trie_entry){.bytes = &byte[i], .size = 1, .value = i};
     }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t token = made[i].token;
-        entry[256 + i] = (struct bl_trie_entry){bl_vocabulary_bytes(v, token), v->token[token].size, 256 + i};
+        entry[256 + i] = (struct bl_trie_entry){
+            .bytes = bl_vocabulary_bytes(v, token), .size = v->token[token].size, .value = 256 + i};
     }
-    size_t shorter;
     int code = bl_trie_build(&bpe->trie, entry, 256 + count, e);
-    if (code)
-        goto out;
-    for (size_t i = 0; i < 256 + count; i++) {
-        if (entry[i].size > 1)
-            bpe->symbol[entry[i].value].shorter =
-                bl_trie_longest(&bpe->trie, entry[i].bytes, entry[i].size - 1, &shorter);
-    }
-out:
+    for (size_t i = 0; i < 256 + count && !code; i++)
+        bpe->symbol[entry[i].value].shorter = entry[i].shorter;
     free(entry);
     return code;
 }
