@@ -43,13 +43,18 @@ static inline bool tokens_are_closed(const struct tokens *tokens, size_t at)
     return tokens->closed[at / 64] >> at % 64 & 1;
 }
 
+static inline bool pair_is_stable(const struct bl_bpe *bpe, uint32_t left, uint32_t right)
+{
+    return bl_bpe_pair_find(bpe, left, right) == BL_SYMBOL_NONE && bl_bpe_pair_holds(bpe, left, right);
+}
+
 static void tokens_find(const struct bl_bpe *bpe, const uint8_t *word, size_t size, struct tokens *tokens)
 {
     size_t at = 0, bytes;
     uint32_t next = bl_trie_longest(&bpe->trie, word, size, &bytes);
     while (at < size) {
         if (!tokens_are_closed(tokens, at + bytes) &&
-            (!at || bl_bpe_pair_is_stable(bpe, tokens->symbol[tokens->count - 1], next))) {
+            (!at || pair_is_stable(bpe, tokens->symbol[tokens->count - 1], next))) {
             tokens->symbol[tokens->count++] = next;
             at += bytes;
             next = bl_trie_longest(&bpe->trie, word + at, size - at, &bytes);

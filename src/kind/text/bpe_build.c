@@ -251,7 +251,7 @@ static bool merges_are_ordered(const struct bl_bpe *bpe, const struct rules *rul
         bool later =
             left != NONE && right != NONE &&
             ((left >= 256 && made[left - 256].priority > i) || (right >= 256 && made[right - 256].priority > i));
-        if (later && bl_bpe_pair_is_stable(bpe, left, right))
+        if (later && bl_bpe_pair_holds(bpe, left, right))
             return false;
     }
     return true;
@@ -270,7 +270,7 @@ static bool merges_make_tokens(struct bl_bpe *bpe, const struct rules *rules, st
         const struct bl_token *token = &rules->v->token[merge->token];
         passed = passed || left == NONE || right == NONE;
         if (left == NONE || right == NONE || number[merge->token] != NONE || token->size > TOKEN_BYTES_MAX ||
-            !bl_bpe_pair_is_stable(bpe, left, right))
+            !bl_bpe_pair_holds(bpe, left, right))
             continue;
         bpe_add_symbol(bpe, token, symbol, left, right);
         number[merge->token] = symbol;

@@ -21,16 +21,13 @@ static inline uint32_t bl_bpe_pair_find(const struct bl_bpe *bpe, uint64_t left,
     }
 }
 
-/* Whether two adjacent tokens stay as they are when their bytes are merged together. Their merges are undone, the last
- * one first: a merge across the boundary that comes before the undone one would have been made instead of it. Of equal
- * merges the left one is made first. */
-static inline bool bl_bpe_pair_is_stable(const struct bl_bpe *bpe, uint32_t left, uint32_t right)
+/* Whether two adjacent tokens, which do not merge, stay as they are when their bytes are merged together. Their merges
+ * are undone, the last one first: a merge across the boundary that comes before the undone one would have been made
+ * instead of it. Of equal merges the left one is made first. */
+static inline bool bl_bpe_pair_holds(const struct bl_bpe *bpe, uint32_t left, uint32_t right)
 {
-    for (uint32_t limit = BL_SYMBOL_NONE;;) {
-        if (bl_bpe_pair_find(bpe, left, right) < limit)
-            return false;
-        if (left < 256 && right < 256)
-            return true;
+    while (left >= 256 || right >= 256) {
+        uint32_t limit;
         if (left > right) {
             limit = left;
             left = bpe->symbol[left].right;
@@ -38,7 +35,10 @@ static inline bool bl_bpe_pair_is_stable(const struct bl_bpe *bpe, uint32_t left
             limit = right + 1;
             right = bpe->symbol[right].left;
         }
+        if (bl_bpe_pair_find(bpe, left, right) < limit)
+            return false;
     }
+    return true;
 }
 
 #endif

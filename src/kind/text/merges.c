@@ -95,33 +95,65 @@ static int64_t both_find(struct bl_merges *merges, const char *text, size_t size
     return name;
 }
 
+static int64_t side_find(const struct bl_merges *merges, const struct bl_merge_side *side, const char *text)
+{
+    if (name_is(merges->names, side->name, text, side->size))
+        return (int64_t)side->name;
+    return bl_vocabulary_find_hash(merges->names, text, side->size, side->hash);
+}
+
 static int waiting_add(struct bl_merges *merges, const struct bl_merge_names *w, struct bl_error *e)
 {
-    const char *left = merges->text.data + w->at, *right = left + w->left_size;
-    int64_t left_name = bl_vocabulary_find_hash(merges->names, left, w->left_size, w->left_hash);
-    int code = name_check(left_name, left, w->left_size, e);
+    const char *left = merges->text.data + w->at, *right = left + w->left.size;
+    size_t size = w->left.size + w->right.size;
+    int64_t left_name = side_find(merges, &w->left, left);
+    int code = name_check(left_name, left, w->left.size, e);
     if (code)
         return code;
-    int64_t right_name = bl_vocabulary_find_hash(merges->names, right, w->right_size, w->right_hash);
-    code = name_check(right_name, right, w->right_size, e);
+    int64_t right_name = side_find(merges, &w->right, right);
+    code = name_check(right_name, right, w->right.size, e);
     if (code)
         return code;
     uint32_t left_token = merges->token[left_name], right_token = merges->token[right_name];
     if (left_token == BL_NO_TOKEN || right_token == BL_NO_TOKEN)
         return BL_OK;
-    int64_t name = both_find(merges, left, w->left_size + w->right_size);
-    code = name_check(name, left, w->left_size + w->right_size, e);
+    int64_t name = both_find(merges, left, size);
+    code = name_check(name, left, size, e);
     if (code)
         return code;
     if (!merge_is_both(merges, left_token, right_token, merges->token[name]))
-        return bl_error_set(e, BL_EFAIL, "\"%.*s\" ends a word, and nothing can follow it", shown_size(w->left_size),
+        return bl_error_set(e, BL_EFAIL, "\"%.*s\" ends a word, and nothing can follow it", shown_size(w->left.size),
                             left);
     return bl_merges_add_tokens(merges, left_token, right_token, merges->token[name], e);
+}
+
+/* Finds the name that is probably that of a side, and fetches where its text lies. */
+static void side_guess(const struct bl_vocabulary *names, struct bl_merge_side *side)
+{
+    struct bl_hash_probe probe = bl_hash_begin(&names->table, side->hash);
+    if (!bl_hash_next(&names->table, &probe, &side->name))
+        side->name = SIZE_MAX;
+    else
+        __builtin_prefetch(&names->token[side->name]);
+}
+
+static void side_prefetch(const struct bl_vocabulary *names, const struct bl_merge_side *side)
+{
+    if (side->name < names->count)
+        __builtin_prefetch(bl_vocabulary_bytes(names, side->name));
 }
 
 int bl_merges_finish(struct bl_merges *merges, struct bl_error *e)
 {
     int code = bl_buffer_check(&merges->text, e);
+    for (size_t i = 0; i < merges->waiting; i++) {
+        side_guess(merges->names, &merges->wait[i].left);
+        side_guess(merges->names, &merges->wait[i].right);
+    }
+    for (size_t i = 0; i < merges->waiting; i++) {
+        side_prefetch(merges->names, &merges->wait[i].left);
+        side_prefetch(merges->names, &merges->wait[i].right);
+    }
     for (size_t i = 0; i < merges->waiting && !code; i++) {
         code = waiting_add(merges, &merges->wait[i], e);
         if (code)
@@ -136,14 +168,12 @@ int bl_merges_add(struct bl_merges *merges, const char *left, size_t left_size, 
                   struct bl_error *e)
 {
     struct bl_merge_names *w = &merges->wait[merges->waiting++];
-    *w = (struct bl_merge_names){merges->text.size,
-                                 left_size,
-                                 right_size,
-                                 bl_vocabulary_hash(left, left_size),
-                                 bl_vocabulary_hash(right, right_size),
-                                 merges->place};
-    bl_hash_prefetch(&merges->names->table, w->left_hash);
-    bl_hash_prefetch(&merges->names->table, w->right_hash);
+    w->at = merges->text.size;
+    w->left = (struct bl_merge_side){left_size, bl_vocabulary_hash(left, left_size), 0};
+    w->right = (struct bl_merge_side){right_size, bl_vocabulary_hash(right, right_size), 0};
+    w->place = merges->place;
+    bl_hash_prefetch(&merges->names->table, w->left.hash);
+    bl_hash_prefetch(&merges->names->table, w->right.hash);
     bl_buffer_append(&merges->text, left, left_size);
     bl_buffer_append(&merges->text, right, right_size);
     return merges->waiting < BL_MERGES_WAITING ? BL_OK : bl_merges_finish(merges, e);

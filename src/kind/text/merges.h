@@ -9,11 +9,16 @@
 
 #define BL_MERGES_WAITING 64
 
+struct bl_merge_side {
+    size_t size;
+    uint64_t hash;
+    size_t name; /* probably; SIZE_MAX: none */
+};
+
 /* A merge whose names are to be looked up. */
 struct bl_merge_names {
     size_t at; /* of the left name in the text; the right one follows */
-    size_t left_size, right_size;
-    uint64_t left_hash, right_hash;
+    struct bl_merge_side left, right;
     size_t place;
 };
 
