@@ -113,12 +113,17 @@ static int rules_add_merges(struct rules *rules, struct bl_error *e)
 /* Finds the tokens of the bytes. With merges, bytes that never occur in UTF-8 may have none (NONE). */
 static int bytes_find_tokens(const struct rules *rules, uint32_t byte_token[256], struct bl_error *e)
 {
+    const struct bl_vocabulary *v = rules->v;
+    for (int i = 0; i < 256; i++)
+        byte_token[i] = NONE;
+    for (size_t i = 0; i < v->count; i++) {
+        if (v->token[i].size == 1)
+            byte_token[*bl_vocabulary_bytes(v, i)] = (uint32_t)i;
+    }
     for (int i = 0; i < 256; i++) {
-        int64_t token = bl_vocabulary_find(rules->v, &(uint8_t){(uint8_t)i}, 1);
         bool never = i == 0xc0 || i == 0xc1 || i >= 0xf5;
-        if (token < 0 && !(never && rules->listed))
+        if (byte_token[i] == NONE && !(never && rules->listed))
             return bl_error_set(e, BL_EFAIL, "the byte 0x%02X has no token: not every text can be encoded", i);
-        byte_token[i] = token < 0 ? NONE : (uint32_t)token;
     }
     return BL_OK;
 }

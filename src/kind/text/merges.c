@@ -20,7 +20,7 @@ int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const struct bl_vocabul
     struct bl_vocabulary *v = &tokenizer->vocabulary;
     struct bl_buffer bytes = {0};
     int64_t twice = -1;
-    int code = BL_OK;
+    int code = bl_vocabulary_reserve(v, names->count, names->bytes.size, e);
     for (size_t i = 0; i < names->count && !code; i++) {
         const struct bl_token *name = &names->token[i];
         const char *text = (const char *)bl_vocabulary_bytes(names, i);
@@ -34,7 +34,8 @@ int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const struct bl_vocabul
     }
     if (!code)
         code = bl_buffer_check(&bytes, e);
-    if (!code)
+    /* Where tokens are bytes, few are looked up, and none while words are merged. */
+    if (!code && (tokenizer->alphabet.kind != BL_ALPHABET_BYTES || *tokenizer->alphabet.suffix))
         code = bl_vocabulary_index(v, &twice, e);
     if (!code && twice >= 0) /* no alphabet writes bytes in two ways */
         code = bl_error_set(e, BL_EFAIL, "two tokens have the same bytes");

@@ -5,7 +5,8 @@
 #include "base/text.h"
 #include "base/utf8.h"
 
-#define SHOWN 80 /* bytes of a name in a message */
+#define MEMBER_BYTES 16 /* of a name and its id, or more */
+#define SHOWN 80        /* bytes of a name in a message */
 
 static int name_add(struct bl_vocabulary *names, const struct bl_json_value *name, const struct bl_json_value *value,
                     uint8_t *taken, struct bl_error *e)
@@ -37,10 +38,11 @@ int bl_names_read(struct bl_vocabulary *names, const struct bl_json_value *objec
 {
     struct bl_json_value member, value, name;
     struct bl_buffer plain = {0};
-    int code = BL_OK;
     uint8_t *taken = calloc(BL_ID_MAX / 8 + 1, 1);
     if (!taken)
         return bl_error_memory(e);
+    /* Pages that are not written to take no memory. */
+    int code = bl_vocabulary_reserve(names, object->size / MEMBER_BYTES, object->size / 2, e);
     for (size_t at = 0; !code && bl_json_next_member(object, &at, &member, &value);) {
         bool is_text = bl_json_text(&member, &plain, &name) && bl_utf8_valid(name.text, name.size) == name.size;
         code = bl_buffer_check(&plain, e);

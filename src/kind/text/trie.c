@@ -13,6 +13,7 @@
 
 /* What entries are sorted by: the first bytes, then the number of the entry. */
 #define PREFIX 5
+#define FEW 16 /* entries that qsort would take longer for */
 #define NUMBER_BITS 24
 #define NUMBER_MAX (((uint64_t)1 << NUMBER_BITS) - 1)
 
@@ -51,6 +52,20 @@ static uint64_t entry_prefix(const struct bl_trie_entry *entry)
     return prefix;
 }
 
+/* Sorts those few that have the same first bytes. */
+static void entries_sort_equal(struct bl_trie_entry *entry, size_t count)
+{
+    if (count > FEW)
+        qsort(entry, count, sizeof *entry, entry_compare);
+    for (size_t i = 1; i < count && count <= FEW; i++) {
+        struct bl_trie_entry one = entry[i];
+        size_t at = i;
+        for (; at && entry_compare(&entry[at - 1], &one) > 0; at--)
+            entry[at] = entry[at - 1];
+        entry[at] = one;
+    }
+}
+
 /* Sorts by the first bytes, without a look at the texts, which lie anywhere; then those few that have the same. */
 static int entries_sort(struct bl_trie_entry *entry, size_t count, struct bl_error *e)
 {
@@ -69,8 +84,7 @@ static int entries_sort(struct bl_trie_entry *entry, size_t count, struct bl_err
     for (size_t first = 0, i = 1; i <= count; i++) {
         if (i < count && key[i] >> NUMBER_BITS == key[first] >> NUMBER_BITS)
             continue;
-        if (i - first > 1)
-            qsort(sorted + first, i - first, sizeof *sorted, entry_compare);
+        entries_sort_equal(sorted + first, i - first);
         first = i;
     }
     memcpy(entry, sorted, count * sizeof *entry);

@@ -18,6 +18,12 @@ int64_t bl_vocabulary_find_hash(const struct bl_vocabulary *v, const void *bytes
     return -1;
 }
 
+int bl_vocabulary_reserve(struct bl_vocabulary *v, size_t count, size_t bytes, struct bl_error *e)
+{
+    int code = BL_ARRAY_RESERVE(v->token, v->capacity, count, e);
+    return code || bl_buffer_reserve(&v->bytes, bytes) ? code : bl_error_memory(e);
+}
+
 int bl_vocabulary_append(struct bl_vocabulary *v, const void *bytes, size_t size, int32_t id, struct bl_error *e)
 {
     if (v->count == BL_VOCABULARY_MAX)
@@ -57,15 +63,22 @@ int bl_vocabulary_add(struct bl_vocabulary *v, const void *bytes, size_t size, i
                       struct bl_error *e)
 {
     uint64_t hash = bl_vocabulary_hash(bytes, size);
+    int code = v->table.count < v->count ? bl_vocabulary_index(v, known, e) : BL_OK;
+    if (code)
+        return code;
     *known = bl_vocabulary_find_hash(v, bytes, size, hash);
     if (*known >= 0)
         return BL_OK;
-    int code = bl_vocabulary_append(v, bytes, size, id, e);
+    code = bl_vocabulary_append(v, bytes, size, id, e);
     return code ? code : bl_hash_add(&v->table, hash, v->count - 1, e);
 }
 
 int64_t bl_vocabulary_find(const struct bl_vocabulary *v, const void *bytes, size_t size)
 {
+    for (size_t i = v->table.count; i < v->count; i++) {
+        if (v->token[i].size == size && !memcmp(bl_vocabulary_bytes(v, i), bytes, size))
+            return (int64_t)i;
+    }
     return bl_vocabulary_find_hash(v, bytes, size, bl_vocabulary_hash(bytes, size));
 }
 

@@ -36,8 +36,11 @@ int bl_vocabulary_add(struct bl_vocabulary *v, const void *bytes, size_t size, i
 /* The token with these bytes, or -1. */
 int64_t bl_vocabulary_find(const struct bl_vocabulary *v, const void *bytes, size_t size);
 
-/* For many tokens at once, which is faster: appends one that is found only after bl_vocabulary_index. */
+/* For many tokens at once, which is faster: appends one that bl_vocabulary_find finds by looking at all of them, and
+ * others find only after bl_vocabulary_index. */
 int bl_vocabulary_append(struct bl_vocabulary *v, const void *bytes, size_t size, int32_t id, struct bl_error *e);
+/* Makes room for so many tokens and bytes in all. */
+int bl_vocabulary_reserve(struct bl_vocabulary *v, size_t count, size_t bytes, struct bl_error *e);
 /* *twice: the first token whose bytes an earlier one has, or -1. */
 int bl_vocabulary_index(struct bl_vocabulary *v, int64_t *twice, struct bl_error *e);
 
