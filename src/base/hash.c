@@ -14,9 +14,18 @@ static void hash_put(struct bl_hash *h, uint64_t slot)
     h->count++;
 }
 
-static int hash_grow(struct bl_hash *h, struct bl_error *e)
+static bool hash_has_room(const struct bl_hash *h, size_t count)
 {
+    return h->slot && count <= h->mask / 4 * 3;
+}
+
+int bl_hash_reserve(struct bl_hash *h, size_t count, struct bl_error *e)
+{
+    if (hash_has_room(h, count))
+        return BL_OK;
     size_t slots = h->slot ? 2 * (h->mask + 1) : SLOTS_MIN;
+    while (slots < (size_t)1 << SHIFT_MIN && (slots - 1) / 4 * 3 < count)
+        slots *= 2;
     struct bl_hash larger = {.mask = slots - 1, .shift = 64 - __builtin_ctzll(slots)};
     if (larger.shift >= SHIFT_MIN)
         larger.slot = calloc(slots, sizeof *larger.slot);
@@ -35,7 +44,7 @@ int bl_hash_add(struct bl_hash *h, uint64_t hash, size_t number, struct bl_error
 {
     if (number >= UINT32_MAX)
         return bl_error_set(e, BL_EFAIL, "more than %u elements in a table", UINT32_MAX);
-    int code = h->slot && h->count < h->mask / 4 * 3 ? BL_OK : hash_grow(h, e);
+    int code = bl_hash_reserve(h, h->count + 1, e);
     if (code)
         return code;
     hash_put(h, hash >> 32 << 32 | (number + 1));

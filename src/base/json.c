@@ -37,6 +37,18 @@ bool bl_json_key_parse(struct bl_json_key *key, const char *text, size_t size)
     }
 }
 
+/* A scan without keys. */
+static void scan_begin(struct scan *s, const char *text, size_t at, size_t size, struct bl_json_fault *fault)
+{
+    s->begin = text;
+    s->at = text + at;
+    s->end = text + size;
+    s->key = NULL;
+    s->keys = 0;
+    s->value = NULL;
+    s->fault = fault;
+}
+
 static bool scan_fail(struct scan *s, const char *what)
 {
     if (!s->fault->what)
@@ -410,12 +422,9 @@ bool bl_json_text(const struct bl_json_value *value, struct bl_buffer *plain, st
 }
 
 /* Goes to the next element of an array or member of an object, at *at of its text; false at the end. */
-static bool scan_next(struct scan *s, const struct bl_json_value *within, size_t at)
+static bool scan_next(struct scan *s, const struct bl_json_value *within, size_t at, struct bl_json_fault *fault)
 {
-    *s = (struct scan){.begin = within->text,
-                       .at = within->text + (at ? at : 1), /* the bracket */
-                       .end = within->text + within->size,
-                       .fault = s->fault};
+    scan_begin(s, within->text, at ? at : 1 /* the bracket */, within->size, fault);
     scan_skip_space(s);
     if (s->at < s->end && *s->at == ',')
         s->at++;
@@ -426,8 +435,8 @@ static bool scan_next(struct scan *s, const struct bl_json_value *within, size_t
 bool bl_json_next(const struct bl_json_value *array, size_t *at, struct bl_json_value *value)
 {
     struct bl_json_fault fault = {0};
-    struct scan s = {.fault = &fault};
-    if (!scan_next(&s, array, *at))
+    struct scan s;
+    if (!scan_next(&s, array, *at, &fault))
         return false;
     bool valid = scan_value(&s, 0, value);
     *at = (size_t)(s.at - array->text);
@@ -438,8 +447,8 @@ bool bl_json_next_member(const struct bl_json_value *object, size_t *at, struct 
                          struct bl_json_value *value)
 {
     struct bl_json_fault fault = {0};
-    struct scan s = {.fault = &fault};
-    bool valid = scan_next(&s, object, *at) && *s.at == '"' && scan_string(&s, name) &&
+    struct scan s;
+    bool valid = scan_next(&s, object, *at, &fault) && *s.at == '"' && scan_string(&s, name) &&
                  scan_expect(&s, ':', "expected :") && scan_value(&s, 0, value);
     *at = (size_t)(s.at - object->text);
     return valid;

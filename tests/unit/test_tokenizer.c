@@ -395,6 +395,91 @@ START_TEST(merging_is_what_it_is_defined_to_be)
 }
 END_TEST
 
+/* Every way to make a token of two, by token, or in no order: then some tokens are made before those that they join. */
+static size_t make_merges(const struct bl_vocabulary *v, bool shuffled, struct bl_merge *merge, size_t room)
+{
+    size_t count = 0;
+    for (size_t i = 256; i < v->count; i++) {
+        const uint8_t *bytes = bl_vocabulary_bytes(v, i);
+        for (size_t k = 1; k < v->token[i].size; k++) {
+            int64_t left = bl_vocabulary_find(v, bytes, k);
+            int64_t right = bl_vocabulary_find(v, bytes + k, v->token[i].size - k);
+            ck_assert_uint_lt(count, room);
+            if (left >= 0 && right >= 0)
+                merge[count++] = (struct bl_merge){(uint32_t)left, (uint32_t)right, (uint32_t)i};
+        }
+    }
+    for (size_t i = count; shuffled && i > 1; i--) {
+        size_t other = (size_t)random() % i;
+        struct bl_merge one = merge[i - 1];
+        merge[i - 1] = merge[other];
+        merge[other] = one;
+    }
+    return count;
+}
+
+/* What merging by a list is: the first merge of the list, then the leftmost pair. */
+static size_t merge_by_list(const struct bl_merge *merge, size_t merges, const uint8_t *word, size_t size, int32_t *id)
+{
+    for (size_t i = 0; i < size; i++)
+        id[i] = word[i];
+    for (;;) {
+        size_t first = merges, at = 0;
+        for (size_t i = 0; i + 1 < size; i++) {
+            for (size_t m = 0; m < first; m++) {
+                if (merge[m].left == (uint32_t)id[i] && merge[m].right == (uint32_t)id[i + 1]) {
+                    first = m;
+                    at = i;
+                }
+            }
+        }
+        if (first == merges)
+            return size;
+        id[at] = (int32_t)merge[first].token;
+        size--;
+        memmove(id + at + 1, id + at + 2, (size - at - 1) * sizeof *id);
+    }
+}
+
+START_TEST(merges_are_made_in_any_order)
+{
+    int in_order = 0;
+    for (unsigned seed = 0; seed < 60; seed++) {
+        struct bl_vocabulary v = {0};
+        struct bl_bpe bpe = {0};
+        struct bl_bpe_scratch scratch = {0};
+        struct bl_ids ids = {0};
+        struct bl_error e = {0};
+        struct bl_merge merge[1024];
+        make_tokens(&v, seed, seed % 3 == 1);
+        size_t count = make_merges(&v, seed % 2, merge, sizeof merge / sizeof *merge);
+        ck_assert_msg(bl_bpe_from_merges(&bpe, &v, merge, count, 0, false, &e) == BL_OK, "%s", e.text);
+        in_order += bpe.ordered;
+        for (int i = 0; i < 300; i++) {
+            uint8_t word[60];
+            int32_t expected[60];
+            size_t size = 1 + (size_t)random() % sizeof word;
+            for (size_t k = 0; k < size; k++)
+                word[k] = (uint8_t)('a' + random() % 3);
+            ids.count = 0;
+            ck_assert_int_eq(bl_bpe_encode(&bpe, &scratch, word, size, &ids, &e), BL_OK);
+            size_t n = merge_by_list(merge, count, word, size, expected);
+            ck_assert_uint_eq(ids.count, n);
+            ck_assert_int_eq(memcmp(ids.id, expected, n * sizeof *expected), 0);
+        }
+        bl_bpe_free(&bpe);
+        merge[count] = merge[count / 2];
+        ck_assert_int_eq(bl_bpe_from_merges(&bpe, &v, merge, count + 1, 0, false, &e), BL_EFAIL);
+        ck_assert_ptr_nonnull(strstr(e.text, "has the same pair as merge"));
+        bl_ids_free(&ids);
+        bl_bpe_scratch_free(&scratch);
+        bl_bpe_free(&bpe);
+        bl_vocabulary_free(&v);
+    }
+    ck_assert(in_order > 10 && in_order < 60); /* both ways were gone */
+}
+END_TEST
+
 /* The words of a text, with a bar between them. */
 static void split(enum bl_grammar grammar, const char *text, const char *expected)
 {
@@ -481,6 +566,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, lengths_that_a_file_asks_for_are_warned_of);
     tcase_add_test(tests, ids_without_a_token_are_warned_of);
     tcase_add_test(tests, merging_is_what_it_is_defined_to_be);
+    tcase_add_test(tests, merges_are_made_in_any_order);
     tcase_add_test(tests, grammars_split_as_their_patterns_say);
     tcase_add_test(tests, words_by_blocks_are_those_by_bytes);
 }

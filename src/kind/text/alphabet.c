@@ -35,16 +35,21 @@ void bl_alphabet_append_bytes(const char *text, size_t size, struct bl_buffer *o
 
 static bool decode_bytes(const char *text, size_t size, struct bl_buffer *out)
 {
+    if (!bl_buffer_reserve(out, size))
+        return true; /* the buffer remembers it */
+    char *to = out->data + out->size;
     for (size_t at = 0; at < size;) {
-        uint32_t c;
-        if (!bl_utf8_length(text + at, size - at))
+        uint32_t c = (uint8_t)text[at];
+        if (c >= 0x80 && !bl_utf8_length(text + at, size - at))
             return false;
-        at += bl_utf8_decode(text + at, &c);
+        at += c >= 0x80 ? bl_utf8_decode(text + at, &c) : 1;
         int byte = character_to_byte(c);
         if (byte < 0)
             return false;
-        bl_buffer_byte(out, (char)byte);
+        *to++ = (char)byte;
     }
+    *to = '\0';
+    out->size = (size_t)(to - out->data);
     return true;
 }
 

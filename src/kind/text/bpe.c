@@ -5,46 +5,10 @@
 
 #include "base/array.h"
 #include "base/utf8.h"
+#include "kind/text/bpe_pair.h"
 
 #define SHORT 256 /* bytes: words up to this size need no scratch memory */
 #define FEW 32    /* bytes: words up to this size are merged step by step (see bpe.h) */
-
-/* The symbol that two symbols merge to, or BL_SYMBOL_NONE. */
-static inline uint32_t pair_find(const struct bl_bpe *bpe, uint64_t left, uint64_t right)
-{
-    uint64_t key = left << BL_SYMBOL_BITS | right, hash = key * BL_PAIR_FACTOR;
-    size_t mask = ((size_t)1 << (64 - bpe->shift)) - 1;
-    size_t bit = (size_t)(hash >> (bpe->shift - 3));
-    if (!(bpe->filter[bit / 64] >> bit % 64 & 1))
-        return BL_SYMBOL_NONE;
-    for (size_t at = (size_t)(hash >> bpe->shift);; at = (at + 1) & mask) {
-        uint64_t slot = bpe->pair[at];
-        if (slot >> BL_SYMBOL_BITS == key)
-            return (uint32_t)slot & ((1u << BL_SYMBOL_BITS) - 1);
-        if (slot == UINT64_MAX)
-            return BL_SYMBOL_NONE;
-    }
-}
-
-/* Whether two adjacent tokens stay as they are when their bytes are merged together. Their merges are undone, the last
- * one first: a merge across the boundary that comes before the undone one would have been made instead of it. Of equal
- * merges the left one is made first. */
-static bool pair_is_stable(const struct bl_bpe *bpe, uint32_t left, uint32_t right)
-{
-    for (uint32_t limit = BL_SYMBOL_NONE;;) {
-        if (pair_find(bpe, left, right) < limit)
-            return false;
-        if (left < 256 && right < 256)
-            return true;
-        if (left > right) {
-            limit = left;
-            left = bpe->symbol[left].right;
-        } else {
-            limit = right + 1;
-            right = bpe->symbol[right].left;
-        }
-    }
-}
 
 /* Appends the ids of the bytes of a part of a character, which ends with single bytes. */
 static void part_put(const struct bl_bpe *bpe, uint32_t symbol, struct bl_ids *ids)
@@ -77,6 +41,11 @@ struct tokens {
 static inline bool tokens_are_closed(const struct tokens *tokens, size_t at)
 {
     return tokens->closed[at / 64] >> at % 64 & 1;
+}
+
+static inline bool pair_is_stable(const struct bl_bpe *bpe, uint32_t left, uint32_t right)
+{
+    return bl_bpe_pair_find(bpe, left, right) == BL_SYMBOL_NONE && bl_bpe_pair_holds(bpe, left, right);
 }
 
 static void tokens_find(const struct bl_bpe *bpe, const uint8_t *word, size_t size, struct tokens *tokens)
@@ -157,10 +126,10 @@ static int word_merge_short(const struct bl_bpe *bpe, const uint8_t *word, size_
         after &= ~(1u << gone);
         symbol[at] = pair[at];
         pair[gone] = BL_SYMBOL_NONE;
-        pair[at] = after ? pair_find(bpe, symbol[at], symbol[__builtin_ctz(after)]) : BL_SYMBOL_NONE;
+        pair[at] = after ? bl_bpe_pair_find(bpe, symbol[at], symbol[__builtin_ctz(after)]) : BL_SYMBOL_NONE;
         if (before) {
             unsigned left = 31 - (unsigned)__builtin_clz(before);
-            pair[left] = pair_find(bpe, symbol[left], symbol[at]);
+            pair[left] = bl_bpe_pair_find(bpe, symbol[left], symbol[at]);
         }
     }
     int code = bl_ids_reserve(ids, size, e);
@@ -228,7 +197,7 @@ static inline uint32_t symbol_rank(const struct bl_bpe *bpe, uint32_t symbol)
 static void part_set_pair(const struct bl_bpe *bpe, struct part *part, uint32_t at, uint32_t n, struct heap *heap)
 {
     uint32_t next = part[at].next;
-    part[at].pair = next < n ? pair_find(bpe, part[at].symbol, part[next].symbol) : BL_SYMBOL_NONE;
+    part[at].pair = next < n ? bl_bpe_pair_find(bpe, part[at].symbol, part[next].symbol) : BL_SYMBOL_NONE;
     if (part[at].pair != BL_SYMBOL_NONE)
         heap_push(heap, (uint64_t)symbol_rank(bpe, part[at].pair) << 32 | at);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kind/text/bpe.h"
+#include "kind/text/bpe_pair.h"
 #include "kind/text/huge_pages.h"
 
 #define TOKEN_BYTES_MAX 4096 /* of a token that can be merged: real ones have a few hundred at most */
@@ -22,7 +23,10 @@ struct slot {
 /* The merges of the file. With ranks there are none: the vocabulary is searched. */
 struct rules {
     const struct bl_vocabulary *v;
-    struct slot *slot;        /* at most half full; or NULL */
+    bool listed; /* there are merges, in their order: */
+    const struct bl_merge *merge;
+    size_t merges;
+    struct slot *slot;        /* the same as a table, at most half full; NULL: until it is needed */
     int shift;                /* right shift from a hash to its position */
     const uint32_t *priority; /* of the tokens, where there are no merges; NULL: their ids */
 };
@@ -87,15 +91,39 @@ static bool token_merge_alone(const struct rules *rules, const uint32_t byte_tok
     return made->token == token;
 }
 
+/* Makes the table of merges. */
+static int rules_add_merges(struct rules *rules, struct bl_error *e)
+{
+    unsigned bits = 9;
+    while ((size_t)1 << bits < 2 * rules->merges)
+        bits++;
+    rules->shift = 64 - (int)bits;
+    rules->slot = bl_huge_pages_alloc(((size_t)1 << bits) * sizeof *rules->slot);
+    if (!rules->slot)
+        return bl_error_memory(e);
+    memset(rules->slot, 0xff, ((size_t)1 << bits) * sizeof *rules->slot);
+    for (size_t i = 0; i < rules->merges; i++) {
+        const struct bl_merge *merge = &rules->merge[i];
+        *rules_find_slot(rules, merge->left, merge->right) =
+            (struct slot){merge->left, merge->right, {(uint32_t)i, merge->token}};
+    }
+    return BL_OK;
+}
+
 /* Finds the tokens of the bytes. With merges, bytes that never occur in UTF-8 may have none (NONE). */
 static int bytes_find_tokens(const struct rules *rules, uint32_t byte_token[256], struct bl_error *e)
 {
+    const struct bl_vocabulary *v = rules->v;
+    for (int i = 0; i < 256; i++)
+        byte_token[i] = NONE;
+    for (size_t i = 0; i < v->count; i++) {
+        if (v->token[i].size == 1)
+            byte_token[*bl_vocabulary_bytes(v, i)] = (uint32_t)i;
+    }
     for (int i = 0; i < 256; i++) {
-        int64_t token = bl_vocabulary_find(rules->v, &(uint8_t){(uint8_t)i}, 1);
         bool never = i == 0xc0 || i == 0xc1 || i >= 0xf5;
-        if (token < 0 && !(never && rules->slot))
+        if (byte_token[i] == NONE && !(never && rules->listed))
             return bl_error_set(e, BL_EFAIL, "the byte 0x%02X has no token: not every text can be encoded", i);
-        byte_token[i] = token < 0 ? NONE : (uint32_t)token;
     }
     return BL_OK;
 }
@@ -131,15 +159,20 @@ static int bpe_allocate(struct bl_bpe *bpe, size_t count, struct bl_error *e)
     bpe->byte_pair = bl_huge_pages_alloc(65536 * sizeof *bpe->byte_pair);
     if (!bpe->id || !bpe->symbol || !bpe->pair || !bpe->filter || !bpe->byte_pair || !bpe->joined)
         return bl_error_memory(e);
-    memset(bpe->byte_pair, 0xff, 65536 * sizeof *bpe->byte_pair);
-    memset(bpe->filter, 0, (size_t)1 << bits);
-    memset(bpe->pair, 0xff, ((size_t)1 << bits) * sizeof *bpe->pair);
     return BL_OK;
 }
 
-/* Numbers the symbols and fills all tables but the trie. number[token]: its symbol. */
-static void bpe_fill(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t byte_token[256],
-                     const struct made *made, size_t count, uint32_t *number)
+static void bpe_clear(struct bl_bpe *bpe)
+{
+    size_t slots = (size_t)1 << (64 - bpe->shift);
+    memset(bpe->byte_pair, 0xff, 65536 * sizeof *bpe->byte_pair);
+    memset(bpe->filter, 0, slots);
+    memset(bpe->pair, 0xff, slots * sizeof *bpe->pair);
+}
+
+/* The first symbols are the bytes. number[token]: its symbol. */
+static void bpe_add_bytes(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t byte_token[256],
+                          uint32_t *number)
 {
     for (uint32_t i = 0; i < 256; i++) {
         bpe->symbol[i] = (struct bl_symbol){i, i, 1, BL_SYMBOL_NONE};
@@ -149,19 +182,16 @@ static void bpe_fill(struct bl_bpe *bpe, const struct bl_vocabulary *v, const ui
         number[byte_token[i]] = i;
         bpe->id[i] = v->token[byte_token[i]].id;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        number[made[i].token] = 256 + i;
-        bpe->id[256 + i] = v->token[made[i].token].id;
-    }
-    bpe->ordered = true;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t left = number[made[i].left], right = number[made[i].right];
-        bpe_put_pair(bpe, left, right, 256 + i);
-        if (left < 256 && right < 256)
-            bpe->byte_pair[left << 8 | right] = 256 + i;
-        bpe->symbol[256 + i] = (struct bl_symbol){left, right, v->token[made[i].token].size, BL_SYMBOL_NONE};
-        bpe->ordered = bpe->ordered && left < 256 + i && right < 256 + i;
-    }
+}
+
+static void bpe_add_symbol(struct bl_bpe *bpe, const struct bl_token *token, uint32_t symbol, uint32_t left,
+                           uint32_t right)
+{
+    bpe_put_pair(bpe, left, right, symbol);
+    if (left < 256 && right < 256)
+        bpe->byte_pair[left << 8 | right] = symbol;
+    bpe->symbol[symbol] = (struct bl_symbol){left, right, token->size, BL_SYMBOL_NONE};
+    bpe->id[symbol] = token->id;
 }
 
 /* Notes which bytes are adjacent in a symbol. Those of a character always are, so that it stays whole. */
@@ -186,22 +216,16 @@ static int bpe_build_trie(struct bl_bpe *bpe, const struct bl_vocabulary *v, con
         return bl_error_memory(e);
     for (uint32_t i = 0; i < 256; i++) {
         byte[i] = (uint8_t)i;
-        entry[i] = (struct bl_trie_entry){&byte[i], 1, i};
+        entry[i] = (struct bl_trie_entry){.bytes = &byte[i], .size = 1, .value = i};
     }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t token = made[i].token;
-        entry[256 + i] = (struct bl_trie_entry){bl_vocabulary_bytes(v, token), v->token[token].size, 256 + i};
+        entry[256 + i] = (struct bl_trie_entry){
+            .bytes = bl_vocabulary_bytes(v, token), .size = v->token[token].size, .value = 256 + i};
     }
-    size_t shorter;
     int code = bl_trie_build(&bpe->trie, entry, 256 + count, e);
-    if (code)
-        goto out;
-    for (size_t i = 0; i < 256 + count; i++) {
-        if (entry[i].size > 1)
-            bpe->symbol[entry[i].value].shorter =
-                bl_trie_longest(&bpe->trie, entry[i].bytes, entry[i].size - 1, &shorter);
-    }
-out:
+    for (size_t i = 0; i < 256 + count && !code; i++)
+        bpe->symbol[entry[i].value].shorter = entry[i].shorter;
     free(entry);
     return code;
 }
@@ -222,24 +246,101 @@ static int bpe_rank(struct bl_bpe *bpe, const struct made *made, size_t count, s
     return BL_OK;
 }
 
-/* Finds the merge of every token. direct: tokens without one are kept as strays. */
-static int rules_make_tokens(struct bl_bpe *bpe, const struct rules *rules, const uint32_t byte_token[256], bool direct,
-                             struct made *made, size_t *count, struct bl_error *e)
+/* Whether every symbol comes after those that it is made of: a merge that was passed by, as the tokens that it joins
+ * were made only later, must not make its token. */
+static bool merges_are_ordered(const struct bl_bpe *bpe, const struct rules *rules, const struct made *made,
+                               const uint32_t *number)
+{
+    for (size_t i = 0; i < rules->merges; i++) {
+        uint32_t left = number[rules->merge[i].left], right = number[rules->merge[i].right];
+        bool later =
+            left != NONE && right != NONE &&
+            ((left >= 256 && made[left - 256].priority > i) || (right >= 256 && made[right - 256].priority > i));
+        if (later && bl_bpe_pair_holds(bpe, left, right))
+            return false;
+    }
+    return true;
+}
+
+/* Finds the merge of every token and adds the symbols, as the merges come: one makes its token if the two that it joins
+ * are made, and stay as they are beside each other by the merges before it. False: the symbols are not ordered, and
+ * this does not hold. */
+static bool merges_make_tokens(struct bl_bpe *bpe, const struct rules *rules, struct made *made, size_t *count,
+                               uint32_t *number)
+{
+    bool passed = false;
+    for (size_t i = 0; i < rules->merges; i++) {
+        const struct bl_merge *merge = &rules->merge[i];
+        uint32_t left = number[merge->left], right = number[merge->right], symbol = (uint32_t)(256 + *count);
+        const struct bl_token *token = &rules->v->token[merge->token];
+        passed = passed || left == NONE || right == NONE;
+        if (left == NONE || right == NONE || number[merge->token] != NONE || token->size > TOKEN_BYTES_MAX ||
+            !bl_bpe_pair_holds(bpe, left, right))
+            continue;
+        bpe_add_symbol(bpe, token, symbol, left, right);
+        number[merge->token] = symbol;
+        made[(*count)++] = (struct made){(uint32_t)i, merge->left, merge->right, merge->token};
+    }
+    bpe->ordered = true;
+    return !passed || merges_are_ordered(bpe, rules, made, number);
+}
+
+/* The same for symbols in any order: merges each token alone. */
+static void rules_make_tokens(struct bl_bpe *bpe, const struct rules *rules, const uint32_t byte_token[256],
+                              struct made *made, size_t *count, uint32_t *number)
 {
     const struct bl_vocabulary *v = rules->v;
-    int64_t known;
-    int code = BL_OK;
-    for (uint32_t i = 0; i < v->count && !code; i++) {
+    for (uint32_t i = 0; i < v->count; i++) {
         uint32_t size = v->token[i].size;
         if (size > 1 && size <= TOKEN_BYTES_MAX && token_merge_alone(rules, byte_token, i, &made[*count]))
             ++*count;
-        else if (size > 1 && direct)
-            code = bl_vocabulary_add(&bpe->strays, bl_vocabulary_bytes(v, i), size, v->token[i].id, &known, e);
+    }
+    qsort(made, *count, sizeof *made, made_compare);
+    for (uint32_t i = 0; i < *count; i++)
+        number[made[i].token] = 256 + i;
+    bpe->ordered = true;
+    for (uint32_t i = 0; i < *count; i++) {
+        uint32_t left = number[made[i].left], right = number[made[i].right];
+        bpe_add_symbol(bpe, &v->token[made[i].token], 256 + i, left, right);
+        bpe->ordered = bpe->ordered && left < 256 + i && right < 256 + i;
+    }
+}
+
+static int bpe_make_tokens(struct bl_bpe *bpe, struct rules *rules, const uint32_t byte_token[256], struct made *made,
+                           size_t *count, uint32_t *number, struct bl_error *e)
+{
+    *count = 0;
+    bpe_clear(bpe);
+    memset(number, 0xff, rules->v->count * sizeof *number);
+    bpe_add_bytes(bpe, rules->v, byte_token, number);
+    if (rules->listed && merges_make_tokens(bpe, rules, made, count, number))
+        return BL_OK;
+    int code = rules->listed ? rules_add_merges(rules, e) : BL_OK;
+    if (code)
+        return code;
+    *count = 0;
+    bpe_clear(bpe);
+    memset(number, 0xff, rules->v->count * sizeof *number);
+    bpe_add_bytes(bpe, rules->v, byte_token, number);
+    rules_make_tokens(bpe, rules, byte_token, made, count, number);
+    return BL_OK;
+}
+
+/* Tokens that no merge makes are kept as strays. */
+static int bpe_add_strays(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t *number, struct bl_error *e)
+{
+    int64_t known;
+    int code = BL_OK;
+    for (size_t i = 0; i < v->count && !code; i++) {
+        if (v->token[i].size > 1 && number[i] == NONE)
+            code =
+                bl_vocabulary_add(&bpe->strays, bl_vocabulary_bytes(v, i), v->token[i].size, v->token[i].id, &known, e);
     }
     return code;
 }
 
-static int bpe_build(struct bl_bpe *bpe, const struct rules *rules, bool direct, struct bl_error *e)
+/* direct: all tokens can be whole words. */
+static int bpe_build(struct bl_bpe *bpe, struct rules *rules, bool direct, struct bl_error *e)
 {
     const struct bl_vocabulary *v = rules->v;
     uint32_t byte_token[256];
@@ -248,15 +349,16 @@ static int bpe_build(struct bl_bpe *bpe, const struct rules *rules, bool direct,
     if (code)
         return code;
     struct made *made = malloc(v->count * sizeof *made);
-    uint32_t *number = calloc(v->count, sizeof *number);
-    code = made && number ? rules_make_tokens(bpe, rules, byte_token, direct, made, &count, e) : bl_error_memory(e);
+    uint32_t *number = malloc(v->count * sizeof *number);
+    code = made && number ? bpe_allocate(bpe, v->count, e) : bl_error_memory(e);
     if (code)
         goto out;
-    code = bpe_allocate(bpe, count, e);
+    code = bpe_make_tokens(bpe, rules, byte_token, made, &count, number, e);
     if (code)
         goto out;
-    qsort(made, count, sizeof *made, made_compare);
-    bpe_fill(bpe, v, byte_token, made, count, number);
+    code = direct ? bpe_add_strays(bpe, v, number, e) : BL_OK;
+    if (code)
+        goto out;
     bpe_note_joined(bpe, v, made, count);
     code = bpe_rank(bpe, made, count, e);
     if (code)
@@ -281,33 +383,36 @@ int bl_bpe_from_priorities(struct bl_bpe *bpe, const struct bl_vocabulary *v, co
     return bpe_build(bpe, &rules, false, e);
 }
 
-/* Makes the table of merges. first: what the file calls merge 0. */
-static int rules_add_merges(struct rules *rules, const struct bl_merge *merge, size_t count, size_t first,
-                            struct bl_error *e)
+/* No pair is there twice. Merges of a pair make the same token: those of each token are linked, and they are few.
+ * first: what the file calls merge 0. */
+static int merges_check_pairs(const struct bl_merge *merge, size_t count, size_t first, size_t tokens,
+                              struct bl_error *e)
 {
-    unsigned bits = 9;
-    while ((size_t)1 << bits < 2 * count)
-        bits++;
-    rules->shift = 64 - (int)bits;
-    rules->slot = bl_huge_pages_alloc(((size_t)1 << bits) * sizeof *rules->slot);
-    if (!rules->slot)
-        return bl_error_memory(e);
-    memset(rules->slot, 0xff, ((size_t)1 << bits) * sizeof *rules->slot);
-    for (size_t i = 0; i < count; i++) {
-        struct slot *slot = rules_find_slot(rules, merge[i].left, merge[i].right);
-        if (slot->rule.token != NONE)
-            return bl_error_set(e, BL_EFAIL, "merge %zu has the same pair as merge %zu", i - first,
-                                slot->rule.priority - first);
-        *slot = (struct slot){merge[i].left, merge[i].right, {(uint32_t)i, merge[i].token}};
+    uint32_t *last = malloc((tokens + 1) * sizeof *last), *before = malloc((count + 1) * sizeof *before);
+    int code = last && before ? BL_OK : bl_error_memory(e);
+    if (code)
+        goto out;
+    memset(last, 0xff, tokens * sizeof *last);
+    for (size_t i = 0; i < count && !code; i++) {
+        uint32_t same = last[merge[i].token];
+        before[i] = same;
+        while (same != NONE && (merge[same].left != merge[i].left || merge[same].right != merge[i].right))
+            same = before[same];
+        last[merge[i].token] = (uint32_t)i;
+        if (same != NONE)
+            code = bl_error_set(e, BL_EFAIL, "merge %zu has the same pair as merge %zu", i - first, same - first);
     }
-    return BL_OK;
+out:
+    free(last);
+    free(before);
+    return code;
 }
 
 int bl_bpe_from_merges(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct bl_merge *merges, size_t count,
                        size_t first, bool direct, struct bl_error *e)
 {
-    struct rules rules = {.v = v};
-    int code = rules_add_merges(&rules, merges, count, first, e);
+    struct rules rules = {.v = v, .listed = true, .merge = merges, .merges = count};
+    int code = merges_check_pairs(merges, count, first, v->count, e);
     if (!code)
         code = bpe_build(bpe, &rules, direct, e);
     free(rules.slot);

@@ -2,9 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "kind/text/bpe_characters.h"
 #include "kind/text/json_tokenizer.h"
 #include "kind/text/tokenizer_warning.h"
+
+#define MERGE_BYTES 16 /* of a merge, or more; room for too many takes no memory while it is not written to */
 
 const char *bl_json_model_type(const json_t *model)
 {
@@ -129,13 +132,16 @@ static int merges_read(struct bl_json_tokenizer *t, struct reading *r, struct bl
     struct bl_json_value item;
     if (t->lists->merges.type != BL_JSON_ARRAY)
         return bl_error_set(e, BL_EFAIL, "\"model.merges\" is missing, or not an array");
-    int code = BL_OK;
+    int code = BL_ARRAY_RESERVE(r->merges.merge, r->merges.capacity, t->lists->merges.size / MERGE_BYTES, e);
     size_t count = 0;
     for (size_t at = 0; !code && bl_json_next(&t->lists->merges, &at, &item); count++) {
+        r->merges.place = count;
         code = merge_read(r, &item, e);
-        if (code)
-            bl_error_prefix(e, "\"model.merges\", entry %zu", count);
     }
+    if (!code)
+        code = bl_merges_finish(&r->merges, e);
+    if (code)
+        bl_error_prefix(e, "\"model.merges\", entry %zu", r->merges.place);
     return code;
 }
 

@@ -13,16 +13,19 @@ static int gpt2_read_merges(struct bl_tokenizer *tokenizer, struct bl_merges *me
 {
     const char *line;
     int code = BL_OK;
-    size_t number = 1, at = 0, size;
-    for (; !code && bl_text_next_line(text->data, text->size, &at, &line, &size); number++) {
+    size_t at = 0, size;
+    for (size_t number = 1; !code && bl_text_next_line(text->data, text->size, &at, &line, &size); number++) {
+        merges->place = number;
         if (number == 1 && size >= 8 && !memcmp(line, "#version", 8))
             continue;
         code = bl_merges_add_line(merges, line, size, e);
-        if (code)
-            bl_error_prefix(e, "%s:%zu", path, number);
     }
-    if (code)
+    if (!code)
+        code = bl_merges_finish(merges, e);
+    if (code) {
+        bl_error_prefix(e, "%s:%zu", path, merges->place);
         return code;
+    }
     code = bl_bpe_from_merges(&tokenizer->bpe, &tokenizer->vocabulary, merges->merge, merges->count, 0, false, e);
     if (code)
         bl_error_prefix(e, "%s", path);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/sort.h"
 #include "kind/text/huge_pages.h"
 
@@ -14,19 +13,27 @@
 
 /* What entries are sorted by: the first bytes, then the number of the entry. */
 #define PREFIX 5
+#define FEW 16 /* entries that qsort would take longer for */
 #define NUMBER_BITS 24
 #define NUMBER_MAX (((uint64_t)1 << NUMBER_BITS) - 1)
 
 /* The entries below a node: [first, end), which have the same first depth bytes. */
 struct branch {
-    uint32_t node, first, end, depth;
+    uint32_t node, first, end, longest; /* longest: value of the longest entry that they begin with */
+};
+
+struct level {
+    struct branch *branch;
+    size_t count;
 };
 
 struct build {
     struct bl_trie *trie;
-    const struct bl_trie_entry *entry;
-    struct branch *queue;
-    size_t queued, free; /* free: no index before it is free */
+    struct bl_trie_entry *entry;
+    struct level next;
+    uint32_t depth; /* of the nodes whose children are added */
+    size_t free;    /* no index before it is free */
+    size_t capacity;
 };
 
 static int entry_compare(const void *a, const void *b)
@@ -43,6 +50,20 @@ static uint64_t entry_prefix(const struct bl_trie_entry *entry)
     for (uint32_t i = 0; i < PREFIX; i++)
         prefix = prefix << 8 | (i < entry->size ? entry->bytes[i] : 0);
     return prefix;
+}
+
+/* Sorts those few that have the same first bytes. */
+static void entries_sort_equal(struct bl_trie_entry *entry, size_t count)
+{
+    if (count > FEW)
+        qsort(entry, count, sizeof *entry, entry_compare);
+    for (size_t i = 1; i < count && count <= FEW; i++) {
+        struct bl_trie_entry one = entry[i];
+        size_t at = i;
+        for (; at && entry_compare(&entry[at - 1], &one) > 0; at--)
+            entry[at] = entry[at - 1];
+        entry[at] = one;
+    }
 }
 
 /* Sorts by the first bytes, without a look at the texts, which lie anywhere; then those few that have the same. */
@@ -63,8 +84,7 @@ static int entries_sort(struct bl_trie_entry *entry, size_t count, struct bl_err
     for (size_t first = 0, i = 1; i <= count; i++) {
         if (i < count && key[i] >> NUMBER_BITS == key[first] >> NUMBER_BITS)
             continue;
-        if (i - first > 1)
-            qsort(sorted + first, i - first, sizeof *sorted, entry_compare);
+        entries_sort_equal(sorted + first, i - first);
         first = i;
     }
     memcpy(entry, sorted, count * sizeof *entry);
@@ -74,11 +94,27 @@ out:
     return code;
 }
 
-static int trie_grow(struct bl_trie *trie, struct bl_error *e)
+/* In huge pages, of which only those that are used take memory. */
+static int build_reserve(struct build *build, size_t capacity, struct bl_error *e)
 {
+    struct bl_trie *trie = build->trie;
+    struct bl_trie_node *node = bl_huge_pages_alloc(capacity * sizeof *node);
+    if (!node)
+        return bl_error_memory(e);
+    if (trie->count)
+        memcpy(node, trie->node, trie->count * sizeof *node);
+    free(trie->node);
+    trie->node = node;
+    build->capacity = capacity;
+    return BL_OK;
+}
+
+static int build_add_block(struct build *build, struct bl_error *e)
+{
+    struct bl_trie *trie = build->trie;
     if (trie->count > UINT32_MAX - BLOCK)
         return bl_error_set(e, BL_EFAIL, "too many tokens");
-    int code = BL_ARRAY_RESIZE(trie->node, trie->count + BLOCK, e);
+    int code = trie->count + BLOCK > build->capacity ? build_reserve(build, 2 * build->capacity, e) : BL_OK;
     if (code)
         return code;
     memset(trie->node + trie->count, 0xff, BLOCK * sizeof *trie->node);
@@ -112,70 +148,83 @@ static int children_find_base(struct build *build, const uint8_t *bytes, size_t 
         tries++;
     }
     *base = (uint32_t)trie->count;
-    return trie_grow(trie, e);
+    return build_add_block(build, e);
 }
 
 /* Adds the children of a node, and queues them. */
 static int build_add_children(struct build *build, struct branch branch, struct bl_error *e)
 {
     uint8_t bytes[256];
-    size_t count = 0, waiting = build->queued;
+    size_t count = 0;
+    struct branch *child = &build->next.branch[build->next.count];
     for (uint32_t i = branch.first; i < branch.end; i++) {
-        uint8_t byte = build->entry[i].bytes[branch.depth];
+        uint8_t byte = build->entry[i].bytes[build->depth];
         if (!count || bytes[count - 1] != byte) {
+            child[count] = (struct branch){0, i, i, branch.longest};
             bytes[count++] = byte;
-            build->queue[build->queued++] = (struct branch){byte, i, i, branch.depth + 1};
         }
-        build->queue[build->queued - 1].end = i + 1;
+        child[count - 1].end = i + 1;
     }
     uint32_t base;
     int code = children_find_base(build, bytes, count, &base, e);
     if (code)
         return code;
     build->trie->node[branch.node].base = base;
-    for (size_t i = waiting; i < build->queued; i++) {
-        struct branch *child = &build->queue[i];
-        child->node = base ^ child->node;
-        build->trie->node[child->node] = (struct bl_trie_node){0, branch.node, BL_TRIE_NONE};
-        if (build->entry[child->first].size == child->depth)
-            build->trie->node[child->node].value = build->entry[child->first++].value;
+    for (size_t i = 0; i < count; i++) {
+        struct bl_trie_entry *first = &build->entry[child[i].first];
+        child[i].node = base ^ bytes[i];
+        build->trie->node[child[i].node] = (struct bl_trie_node){0, branch.node, BL_TRIE_NONE};
+        if (first->size > build->depth + 1)
+            continue;
+        first->shorter = child[i].longest;
+        build->trie->node[child[i].node].value = child[i].longest = first->value;
+        child[i].first++;
     }
+    build->next.count += count;
     return BL_OK;
 }
 
-/* When the trie is complete. */
-static void trie_move_to_huge_pages(struct bl_trie *trie)
+/* Breadth first: the nodes that are visited most often are close together. */
+static int build_add_levels(struct build *build, struct level *level, size_t count, struct bl_error *e)
 {
-    struct bl_trie_node *node = bl_huge_pages_alloc(trie->count * sizeof *node);
-    if (!node)
-        return;
-    memcpy(node, trie->node, trie->count * sizeof *node);
-    free(trie->node);
-    trie->node = node;
+    int code = BL_OK;
+    if (count)
+        level->branch[level->count++] = (struct branch){0, 0, (uint32_t)count, BL_TRIE_NONE};
+    for (; level->count && !code; build->depth++) {
+        build->next.count = 0;
+        for (size_t i = 0; i < level->count && !code; i++) {
+            if (level->branch[i].first < level->branch[i].end)
+                code = build_add_children(build, level->branch[i], e);
+        }
+        struct level done = *level;
+        *level = build->next;
+        build->next = done;
+    }
+    return code;
 }
 
 int bl_trie_build(struct bl_trie *trie, struct bl_trie_entry *entries, size_t count, struct bl_error *e)
 {
-    size_t bytes = 1;
+    size_t bytes = BLOCK;
     for (size_t i = 0; i < count; i++)
         bytes += entries[i].size;
     int code = entries_sort(entries, count, e);
     if (code)
         return code;
-    /* Breadth first: the nodes that are visited most often are close together. */
-    struct build build = {.trie = trie, .entry = entries, .queue = malloc(bytes * sizeof *build.queue)};
-    code = build.queue && bytes < UINT32_MAX ? trie_grow(trie, e) : bl_error_memory(e);
+    /* No level has more nodes than there are entries. */
+    struct level level = {.branch = malloc((count + 1) * sizeof *level.branch)};
+    struct build build = {
+        .trie = trie, .entry = entries, .next.branch = malloc((count + 1) * sizeof *build.next.branch)};
+    code =
+        level.branch && build.next.branch && bytes < UINT32_MAX ? build_reserve(&build, bytes, e) : bl_error_memory(e);
     if (!code)
+        code = build_add_block(&build, e);
+    if (!code) {
         trie->node[0] = (struct bl_trie_node){0, BL_TRIE_NONE - 1, BL_TRIE_NONE}; /* nobody's child */
-    if (!code && count)
-        build.queue[build.queued++] = (struct branch){0, 0, (uint32_t)count, 0};
-    for (size_t i = 0; i < build.queued && !code; i++) {
-        if (build.queue[i].first < build.queue[i].end)
-            code = build_add_children(&build, build.queue[i], e);
+        code = build_add_levels(&build, &level, count, e);
     }
-    free(build.queue);
-    if (!code)
-        trie_move_to_huge_pages(trie);
+    free(level.branch);
+    free(build.next.branch);
     return code;
 }
 

@@ -63,7 +63,8 @@ int bl_unigram_build(struct bl_unigram *model, const struct bl_unigram_piece *pi
         model->score[i] = pieces[i].score;
         model->lowest = pieces[i].score < model->lowest ? pieces[i].score : model->lowest;
         if (pieces[i].size)
-            entry[used++] = (struct bl_trie_entry){pieces[i].bytes, (uint32_t)pieces[i].size, (uint32_t)i};
+            entry[used++] = (struct bl_trie_entry){
+                .bytes = pieces[i].bytes, .size = (uint32_t)pieces[i].size, .value = (uint32_t)i};
     }
     if (!code)
         code = bl_trie_build(&model->trie, entry, entries_remove_equal(entry, used), e);

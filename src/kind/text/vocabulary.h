@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <xxhash.h>
+
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -33,6 +35,22 @@ int bl_vocabulary_add(struct bl_vocabulary *v, const void *bytes, size_t size, i
 
 /* The token with these bytes, or -1. */
 int64_t bl_vocabulary_find(const struct bl_vocabulary *v, const void *bytes, size_t size);
+
+/* For many tokens at once, which is faster: appends one that bl_vocabulary_find finds by looking at all of them, and
+ * others find only after bl_vocabulary_index. */
+int bl_vocabulary_append(struct bl_vocabulary *v, const void *bytes, size_t size, int32_t id, struct bl_error *e);
+/* Makes room for so many tokens and bytes in all. */
+int bl_vocabulary_reserve(struct bl_vocabulary *v, size_t count, size_t bytes, struct bl_error *e);
+/* *twice: the first token whose bytes an earlier one has, or -1. */
+int bl_vocabulary_index(struct bl_vocabulary *v, int64_t *twice, struct bl_error *e);
+
+/* Many look-ups are faster where all tokens are prefetched by their hashes before the first one is looked up. */
+static inline uint64_t bl_vocabulary_hash(const void *bytes, size_t size)
+{
+    return XXH3_64bits(bytes, size);
+}
+
+int64_t bl_vocabulary_find_hash(const struct bl_vocabulary *v, const void *bytes, size_t size, uint64_t hash);
 
 static inline const uint8_t *bl_vocabulary_bytes(const struct bl_vocabulary *v, size_t token)
 {
