@@ -17,6 +17,7 @@ struct bl_view_job {
     struct bl_sequences table; /* of all sources; its lengths become the stored ones */
     int64_t *first_row;        /* [count + 1] */
     struct bl_places places;
+    bool begins_late; /* the stored steps of a row do not begin with its first */
     struct bl_attribute_values values;
     struct bl_planner planner; /* one of these three */
     struct bl_blend blend;

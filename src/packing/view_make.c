@@ -64,6 +64,7 @@ static void lengths_set_stored(struct bl_view_job *job)
     char a[BL_PLURAL_SIZE], b[32];
     for (size_t row = 0; row < t->count; row++) {
         int64_t stored = t->length[row] ? bl_places_steps(&job->places, (int64_t)row) : 0;
+        job->begins_late |= stored && job->places.source_start && bl_places_begin(&job->places, (int64_t)row) > 0;
         missing += stored < t->length[row];
         steps += t->length[row] - stored;
         t->length[row] = stored;
@@ -233,7 +234,8 @@ static int plan_shift(struct bl_view_job *job, struct bl_error *e)
 {
     struct bl_plan *plan = &job->plan;
     bool any = false;
-    for (size_t p = 0; job->places.source_start && p < plan->pieces && !any; p++)
+    /* Rows are in random order here, and few stores have such rows: then nobody looks. */
+    for (size_t p = 0; job->begins_late && p < plan->pieces && !any; p++)
         any = bl_places_begin(&job->places, plan->sequence[p]) > 0;
     if (any && !plan->source_start)
         plan->source_start = calloc(plan->pieces + 1, sizeof *plan->source_start);

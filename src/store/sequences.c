@@ -53,10 +53,13 @@ static const char *loader_column_value(const struct bl_columns *columns, char **
 {
     static char none[] = "";
     char *value = columns->place[column] >= 0 ? field[columns->place[column]] : none;
-    int64_t size = strchr(value, '\\') ? bl_text_unescape(value, strlen(value)) : (int64_t)strlen(value);
-    if (size >= 0 && value[size])
-        value[size] = '\0';
-    return size >= 0 ? value : NULL;
+    if (!strchr(value, '\\'))
+        return value;
+    int64_t size = bl_text_unescape(value, strlen(value));
+    if (size < 0)
+        return NULL;
+    value[size] = '\0';
+    return value;
 }
 
 /* Stores kind and sampling of the first ok row, and the first row that differs. */
