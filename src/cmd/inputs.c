@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
 #include "base/fs.h"
 #include "base/identity_lines.h"
 #include "base/io.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "kind/composite/companion.h"
 #include "kind/composite/make.h"

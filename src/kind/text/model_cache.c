@@ -22,15 +22,15 @@ static bool name_is_repository(const char *name)
     return slash ? slash[1 + strspn(slash + 1, known)] == '\0' : name[first] == '\0';
 }
 
-static bool cache_append_root(struct bl_buffer *out)
+/* Where a cache may be: the value of a variable, and a folder below it. */
+struct place {
+    const char *variable, *below;
+};
+
+/* Appends the first place whose variable is set; false: none is. */
+static bool cache_append_place(const struct place *places, size_t count, struct bl_buffer *out)
 {
-    static const struct {
-        const char *variable, *below;
-    } places[] = {{"HF_HUB_CACHE", ""},
-                  {"HF_HOME", "/hub"},
-                  {"XDG_CACHE_HOME", "/huggingface/hub"},
-                  {"HOME", "/.cache/huggingface/hub"}};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; i < count; i++) {
         const char *value = getenv(places[i].variable);
         if (!value || !*value)
             continue;
@@ -49,11 +49,15 @@ static void cache_append_repository(const char *name, struct bl_buffer *out)
 
 static int repository_find(const char *name, struct bl_buffer *folder, bool *found, struct bl_error *e)
 {
+    static const struct place places[] = {{"HF_HUB_CACHE", ""},
+                                          {"HF_HOME", "/hub"},
+                                          {"XDG_CACHE_HOME", "/huggingface/hub"},
+                                          {"HOME", "/.cache/huggingface/hub"}};
     struct bl_buffer revision = {0};
     struct stat status;
     *found = false;
     bl_buffer_clear(folder);
-    if (!name_is_repository(name) || !cache_append_root(folder))
+    if (!name_is_repository(name) || !cache_append_place(places, sizeof places / sizeof *places, folder))
         return BL_OK;
     cache_append_repository(name, folder);
     size_t size = folder->size;
@@ -80,21 +84,6 @@ out:
     return code;
 }
 
-static void encoding_append_folder(struct bl_buffer *out)
-{
-    static const struct {
-        const char *variable, *below;
-    } places[] = {{"TIKTOKEN_CACHE_DIR", ""}, {"DATA_GYM_CACHE_DIR", ""}, {"TMPDIR", "/data-gym-cache"}};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        const char *value = getenv(places[i].variable);
-        if (value && *value) {
-            bl_buffer_printf(out, "%s%s", value, places[i].below);
-            return;
-        }
-    }
-    bl_buffer_text(out, "/tmp/data-gym-cache");
-}
-
 /* The file of an encoding, by the SHA-1 of https://openaipublic.blob.core.windows.net/encodings/NAME.tiktoken. */
 static int encoding_find(const char *name, struct bl_buffer *path, bool *found, struct bl_error *e)
 {
@@ -104,12 +93,15 @@ static int encoding_find(const char *name, struct bl_buffer *path, bool *found, 
                  {"p50k_base", "ec7223a39ce59f226a68acc30dc1af2788490e15"},
                  {"cl100k_base", "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"},
                  {"o200k_base", "fb374d419588a4632f3f557e76b4b70aebbca790"}};
+    static const struct place places[] = {
+        {"TIKTOKEN_CACHE_DIR", ""}, {"DATA_GYM_CACHE_DIR", ""}, {"TMPDIR", "/data-gym-cache"}};
     struct stat status;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcmp(name, known[i].name) != 0)
             continue;
         bl_buffer_clear(path);
-        encoding_append_folder(path);
+        if (!cache_append_place(places, sizeof places / sizeof *places, path))
+            bl_buffer_text(path, "/tmp/data-gym-cache");
         bl_buffer_printf(path, "/%s", known[i].file);
         int code = bl_buffer_check(path, e);
         if (code)

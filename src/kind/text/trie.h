@@ -25,8 +25,7 @@ struct bl_trie {
 struct bl_trie_entry {
     const uint8_t *bytes;
     uint32_t size, value;
-    uint32_t
-        shorter; /* set by bl_trie_build: the value of the longest other entry that it begins with, or BL_TRIE_NONE */
+    uint32_t shorter; /* set by bl_trie_build: value of the longest other entry it begins with, or BL_TRIE_NONE */
 };
 
 /* Sorts the entries, whose texts are not empty and differ. */
