@@ -83,7 +83,8 @@ int bl_export_ids_read(struct bl_blocks *blocks, const struct bl_block *tables, 
         const struct bl_row *row = NULL;
         if (tables->sequence[i] >= 0)
             code = bl_blocks_row(blocks, tables->sequence[i], &row, e);
-        bl_jansson_push(&list, id_value(row ? row->id : ""));
+        if (!code)
+            bl_jansson_push(&list, id_value(row ? row->id : ""));
     }
     bl_buffer_clear(text);
     if (code)
