@@ -106,8 +106,9 @@ word() {
     sed -n "s/^.*\"$1\": *\"\{0,1\}\([^\",}]*\)\"\{0,1\}.*$/\1/p" | head -n 1
 }
 
-# ended_by SIGNAL WITNESS COMMAND...: sends the signal once a file of that pattern shows that the command is at work; sets status, and
-# took, the seconds from the signal to the end. A job of its own: in the background the shell would have it ignore SIGINT.
+# ended_by SIGNAL WITNESS COMMAND...: sends the signal once a file of that pattern shows that the command is at work, KILL at once, for on
+# a fast disk the rest may take as little as a pause; sets status, and took, the seconds from the signal to the end. A job of its own: in
+# the background the shell would have it ignore SIGINT.
 ended_by() {
     local signal=$1 witness=$2 pid began i
     shift 2
@@ -117,11 +118,11 @@ ended_by() {
     "$@" 2>"$ERR" >/dev/null &
     pid=$!
     set +m
-    for ((i = 0; i < 600; i++)); do
+    for ((i = 0; i < 3000; i++)); do
         compgen -G "$witness" >/dev/null && break
-        sleep 0.1
+        sleep 0.02
     done
-    sleep 0.3
+    [ "$signal" = KILL ] || sleep 0.3
     began=$SECONDS
     kill -s "$signal" "$pid" 2>/dev/null || true
     wait "$pid" || status=$?
