@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/prefetch.h"
 
 /* Begin with {0}, end with bl_hash_free. */
 struct bl_hash {
@@ -46,7 +47,7 @@ static inline bool bl_hash_next(const struct bl_hash *h, struct bl_hash_probe *p
 }
 
 /* Fetches what a lookup reads first. Lookups of many hashes are faster if all are prefetched before the first one. */
-static inline void bl_hash_prefetch(const struct bl_hash *h, uint64_t hash)
+BL_PREFETCHES void bl_hash_prefetch(const struct bl_hash *h, uint64_t hash)
 {
     if (h->slot)
         __builtin_prefetch(&h->slot[hash >> h->shift]);

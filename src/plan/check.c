@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/prefetch.h"
 #include "plan/bound.h"
 #include "plan/plan.h"
 
@@ -98,7 +99,7 @@ static int plan_check_piece(struct check *c, size_t block, size_t p)
 }
 
 /* As bl_plan_prefetch_length, for sequences that were not checked. */
-static void plan_prefetch(const struct check *c, size_t p)
+BL_PREFETCHES void plan_prefetch(const struct check *c, size_t p)
 {
     if (p + AHEAD >= c->plan->pieces || c->plan->sequence[p + AHEAD] >= c->count)
         return;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/prefetch.h"
 
 #define BL_T_MAX INT64_C(2147483647) /* start and cu_seqlens are I32 */
 #define BL_T_AUTO INT64_MIN          /* for STORE: decided by the bytes of a step, and set before a plan is made */
@@ -170,7 +171,7 @@ static inline int64_t bl_plan_piece_length(const struct bl_plan *plan, const int
 }
 
 /* Lengths are accessed in random order: called for each piece p in turn, it prefetches that of a later piece. */
-static inline void bl_plan_prefetch_length(const struct bl_plan *plan, const int64_t *length, size_t p)
+BL_PREFETCHES void bl_plan_prefetch_length(const struct bl_plan *plan, const int64_t *length, size_t p)
 {
     enum { AHEAD = 32 };
     if (!plan->length && p + AHEAD < plan->pieces)

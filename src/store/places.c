@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/prefetch.h"
+
 #define CHUNK 4096 /* pieces read at a time */
 #define AHEAD 32   /* rows are in random order: they are prefetched so many pieces before they are used */
 
@@ -130,7 +132,7 @@ static int chunk_read(struct pieces_chunk *chunk, const struct bl_index *index, 
 }
 
 /* sequence: of the source whose rows are first_row to end_row - 1, as the index or an earlier chunk has it. */
-static void collected_prefetch(const struct collected *c, int64_t first_row, int64_t end_row, int64_t sequence)
+BL_PREFETCHES void collected_prefetch(const struct collected *c, int64_t first_row, int64_t end_row, int64_t sequence)
 {
     if (sequence < 0 || sequence >= end_row - first_row)
         return;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/prefetch.h"
 
 #define SHOWN 80 /* bytes of a token in a message */
 
@@ -138,7 +139,7 @@ static void side_guess(const struct bl_vocabulary *names, struct bl_merge_side *
         __builtin_prefetch(&names->token[side->name]);
 }
 
-static void side_prefetch(const struct bl_vocabulary *names, const struct bl_merge_side *side)
+BL_PREFETCHES void side_prefetch(const struct bl_vocabulary *names, const struct bl_merge_side *side)
 {
     if (side->name < names->count)
         __builtin_prefetch(bl_vocabulary_bytes(names, side->name));

@@ -10,6 +10,7 @@
 #include <libavutil/mem.h>
 #include <string.h>
 
+#include "base/prefetch.h"
 #include "base/shuffle.h"
 
 #define GROUP 16 /* words that are processed at a time */
@@ -246,7 +247,7 @@ static void component_unpack(struct bl_scanlines *lines, int c, int y, int from,
 }
 
 /* Only a hint, so the row need not exist. */
-static void line_prefetch(const uint8_t *row, size_t bytes)
+BL_PREFETCHES void line_prefetch(const uint8_t *row, size_t bytes)
 {
     for (size_t x = 0; x < bytes; x += 64)
         __builtin_prefetch(row + x);
