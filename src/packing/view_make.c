@@ -253,6 +253,12 @@ static int sources_count(struct bl_view_job *job, struct bl_error *e)
     struct bl_manifest *m = job->manifest;
     const struct bl_plan *plan = &job->plan;
     int64_t steps = 0;
+    if (m->sources == 1 && !view_is_mixture(job->request)) { /* the plan's own counts */
+        m->source[0].sequences = plan->sequences - plan->dropped;
+        m->source[0].steps = plan->steps - plan->deleted;
+        m->source[0].share = m->source[0].steps > 0;
+        return BL_OK;
+    }
     uint8_t *seen = calloc(job->table.count / 8 + 1, 1);
     if (!seen)
         return bl_error_memory(e);

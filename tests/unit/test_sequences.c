@@ -62,6 +62,40 @@ START_TEST(rows_survive_the_table)
 }
 END_TEST
 
+/* Lines of every size up to three words, with tabs at random places, beside the plain way. */
+START_TEST(lines_are_split_at_every_tab)
+{
+    uint32_t random = 1;
+    for (int size = 0; size <= 24 * 40; size++) {
+        char line[25], plain[25], *field[BL_COLUMNS_MAX] = {NULL}, *at = plain;
+        for (int i = 0; i < size % 25; i++) {
+            random = random * 1664525u + 1013904223u;
+            line[i] = "\t\ta\b\n\x89\xff"[random >> 29];
+        }
+        line[size % 25] = '\0';
+        strcpy(plain, line);
+        int count = bl_columns_split(line, field);
+        for (int f = 0; f < count; f++) {
+            const char *expected = strsep(&at, "\t");
+            ck_assert_ptr_nonnull(expected);
+            ck_assert_str_eq(field[f], expected);
+        }
+        ck_assert_ptr_null(at);
+    }
+}
+END_TEST
+
+START_TEST(fields_beyond_the_maximum_are_counted)
+{
+    char line[2 * BL_COLUMNS_MAX], *field[BL_COLUMNS_MAX];
+    memset(line, '\t', sizeof line);
+    line[sizeof line - 1] = '\0';
+    ck_assert_int_eq(bl_columns_split(line, field), 2 * BL_COLUMNS_MAX);
+    for (int f = 0; f < BL_COLUMNS_MAX; f++)
+        ck_assert_ptr_eq(field[f], line + f);
+}
+END_TEST
+
 START_TEST(bad_tables_are_refused_by_line)
 {
     static const struct {
@@ -234,6 +268,8 @@ static void add(TCase *tests)
 {
     tcase_add_test(tests, plain_lengths_of_every_size);
     tcase_add_test(tests, rows_survive_the_table);
+    tcase_add_test(tests, lines_are_split_at_every_tab);
+    tcase_add_test(tests, fields_beyond_the_maximum_are_counted);
     tcase_add_test(tests, bad_tables_are_refused_by_line);
     tcase_add_test(tests, lists_of_lengths);
     tcase_add_test(tests, rows_are_read_in_any_order);
