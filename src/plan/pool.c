@@ -2,7 +2,47 @@
 
 #include <stdlib.h>
 
-enum { NEAR = 64 }; /* how many sequences ahead are tried before none is said to fit */
+enum {
+    NEAR = 64,   /* how many sequences ahead are tried before none is said to fit */
+    ROOMS = 4096 /* ranges of rooms for which the buckets are known, at most */
+};
+
+/* Makes the table by which pool_below finds buckets. */
+static int pool_set_rooms(struct bl_pool *p, struct bl_error *e)
+{
+    const struct bl_histogram *h = p->h;
+    int64_t longest = h->distinct ? h->length[h->distinct - 1] : 0;
+    while (longest >> p->shift >= ROOMS)
+        p->shift++;
+    size_t rooms = (size_t)(longest >> p->shift) + 2, below = 0;
+    p->below = malloc(rooms * sizeof *p->below);
+    if (!p->below)
+        return bl_error_memory(e);
+    for (size_t r = 0; r < rooms; r++) {
+        while (below < h->distinct && h->length[below] <= (int64_t)r << p->shift)
+            below++;
+        p->below[r] = (uint32_t)below;
+    }
+    return BL_OK;
+}
+
+/* As bl_histogram_below: it is asked for with every candidate of every block, and a search of the whole histogram took
+ * half of the time. room: from 0. */
+static size_t pool_below(const struct bl_pool *p, int64_t room)
+{
+    const struct bl_histogram *h = p->h;
+    if (h->distinct == 0 || room >= h->length[h->distinct - 1])
+        return h->distinct;
+    size_t low = p->below[room >> p->shift], high = p->below[(room >> p->shift) + 1];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (h->length[middle] <= room)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
 
 int bl_pool_make(struct bl_pool *p, const struct bl_histogram *h, uint64_t seed, struct bl_error *e)
 {
@@ -15,6 +55,8 @@ int bl_pool_make(struct bl_pool *p, const struct bl_histogram *h, uint64_t seed,
     if (!p->order || !p->left || !p->early)
         return bl_error_memory(e);
     int code = bl_bitset_make(&p->nonempty, h->distinct, e);
+    if (!code)
+        code = pool_set_rooms(p, e);
     if (code)
         return code;
     for (size_t b = 0; b < h->distinct; b++) {
@@ -35,6 +77,7 @@ void bl_pool_free(struct bl_pool *p)
     free(p->order);
     free(p->left);
     free(p->early);
+    free(p->below);
     *p = (struct bl_pool){0};
 }
 
@@ -59,7 +102,7 @@ size_t bl_pool_draw(struct bl_pool *p, int64_t room)
 
 size_t bl_pool_fitting(const struct bl_pool *p, int64_t room, size_t without)
 {
-    size_t below = bl_histogram_below(p->h, room);
+    size_t below = pool_below(p, room);
     size_t bucket = below ? bl_bitset_previous(&p->nonempty, below - 1) : BL_BITSET_NONE;
     if (bucket == BL_BITSET_NONE || bucket != without || p->left[bucket] > 1)
         return bucket;
