@@ -272,6 +272,7 @@ static int levels_run(struct bl_cmd *cmd, struct viewing *v)
     char *path = bl_path_join(v->output, "levels.tsv");
     int64_t batch_steps = levels->T[levels->count - 1] * v->options.batch_size;
     int code = path ? levels_check(v, e) : bl_error_memory(e);
+    bool is_new = access(v->output, F_OK) != 0;
     if (!code)
         code = bl_fs_mkdirs(v->output, e);
     bl_buffer_text(&rows, names);
@@ -283,6 +284,8 @@ static int levels_run(struct bl_cmd *cmd, struct viewing *v)
         code = bl_error_set(e, BL_EFAIL, "nothing to plan: all sequences are empty");
     if (!code)
         code = bl_output_replace(path, rows.data, rows.size, e);
+    if (code && is_new)
+        rmdir(v->output); /* unless some level was made */
     bl_buffer_free(&rows);
     free(path);
     return code;

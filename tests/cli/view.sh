@@ -277,6 +277,7 @@ test_levels_without_sequences() {
     is 'T-128 T-32 T-64 levels.tsv' "$(files v | grep -v / | xargs)"
     is '128 32 64' "$(field T <v/levels.tsv | sort | xargs)"
     expect 1 bload view a --levels 2048,4096 --where 'length > 2000' -o none
+    [ ! -e none ] || fail 'an empty folder'
     stored b -T 128 --where 'length > 64' -o b
     for mix in batch random; do
         bload view a=1 b=3 --mix $mix --levels 64,128 -o m-$mix 2>err
