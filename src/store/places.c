@@ -131,7 +131,7 @@ static int chunk_read(struct pieces_chunk *chunk, const struct bl_index *index, 
     return code;
 }
 
-/* sequence: of the source whose rows are first_row to end_row - 1, as the index or an earlier chunk has it. */
+/* sequence: of the source whose rows are first_row to end_row - 1, as the index has it. */
 BL_PREFETCHES void collected_prefetch(const struct collected *c, int64_t first_row, int64_t end_row, int64_t sequence)
 {
     if (sequence < 0 || sequence >= end_row - first_row)
@@ -163,7 +163,7 @@ static int index_each_piece(const struct bl_index *index, int64_t first_row, int
         }
         if (code)
             break;
-        if (i + AHEAD < CHUNK)
+        if (i + AHEAD < CHUNK && AHEAD < left)
             collected_prefetch(c, first_row, end_row, chunk->sequence[i + AHEAD]);
         const struct bl_place piece = {block, chunk->source_start[i], chunk->start[i], chunk->length[i]};
         if (chunk->sequence[i] < 0 || chunk->sequence[i] >= end_row - first_row || piece.length < 1 ||
