@@ -157,16 +157,16 @@ build/libinject.so build/laws.so build/hostile.so: build/release/flags
 # With clang, where there is one: a second compiler sees all of the code, and optimizes it as for a release. Without the command tests
 # of pages, shells and the clock, of plans, which the unit tests make by the hundred, and of memory and exact values, for which others decode
 # the same.
-UNSANITIZED_CLI := $(patsubst %,tests/cli/%.sh,ci company completion cost decoder_memory doctor exact_audio exact_video launchers manual \
-	max_column plan plan_plot progress report usage)
+UNSANITIZED_CLI := $(patsubst %,tests/cli/%.sh,ci company completion cost decoder_memory doctor end_report exact_audio exact_video launchers \
+	manual max_column plan plan_plot progress report usage)
 asan:
 	@$(MAKE) --no-print-directory -k VARIANT=$@ $(if $(shell command -v clang),CC=clang) CLI='$(filter-out $(UNSANITIZED_CLI),$(wildcard tests/cli/*.sh))' \
 		check-cli check-unit check-hostile-spoilt
 
-# Of the unit and command tests only those whose threads share something: several workers read, decode, write or verify.
+# Of the unit and command tests only those whose threads share something: several workers read, decode, write or verify. Tasks have the
+# threads of scan and pack.
 THREADED := $(addprefix $(OUT)/tests/test_,aside csv direct gpu inflated merge packing pipeline reservation session shard video)
-THREADED_CLI := $(patsubst %,tests/cli/%.sh,audio clips encode export fields frames gpu_fake pack scan tar tasks tasks_scan text verify view \
-	view_pack)
+THREADED_CLI := $(patsubst %,tests/cli/%.sh,audio clips encode export fields frames gpu_fake pack scan tar text verify view view_pack)
 tsan:
 	@$(MAKE) --no-print-directory -k VARIANT=$@ CFLAGS='-O1 -g' UNIT='$(filter $(THREADED:$(OUT)/%=build/tsan/%),$(UNIT:$(OUT)/%=build/tsan/%))' \
 		CLI='$(THREADED_CLI)' check-cli check-unit
