@@ -100,7 +100,11 @@ int64_t bl_histogram_steps(const struct bl_histogram *h)
 
 size_t bl_histogram_below(const struct bl_histogram *h, int64_t limit)
 {
-    size_t low = 0, high = h->distinct;
+    return bl_histogram_below_between(h, limit, 0, h->distinct);
+}
+
+size_t bl_histogram_below_between(const struct bl_histogram *h, int64_t limit, size_t low, size_t high)
+{
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (h->length[middle] <= limit)

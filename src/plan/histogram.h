@@ -46,6 +46,9 @@ int64_t bl_histogram_steps(const struct bl_histogram *h);
 /* Returns the number of buckets with lengths up to limit. */
 size_t bl_histogram_below(const struct bl_histogram *h, int64_t limit);
 
+/* The same if that number is known to be low to high. */
+size_t bl_histogram_below_between(const struct bl_histogram *h, int64_t limit, size_t low, size_t high);
+
 /* Rounds lengths up, by less than longest / distinct, so that at most `distinct` of them differ. */
 void bl_histogram_coarsen(struct bl_histogram *h, size_t distinct);
 

@@ -33,15 +33,8 @@ static size_t pool_below(const struct bl_pool *p, int64_t room)
     const struct bl_histogram *h = p->h;
     if (h->distinct == 0 || room >= h->length[h->distinct - 1])
         return h->distinct;
-    size_t low = p->below[room >> p->shift], high = p->below[(room >> p->shift) + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (h->length[middle] <= room)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const uint32_t *below = &p->below[room >> p->shift];
+    return bl_histogram_below_between(h, room, below[0], below[1]);
 }
 
 int bl_pool_make(struct bl_pool *p, const struct bl_histogram *h, uint64_t seed, struct bl_error *e)

@@ -15,7 +15,7 @@ struct bl_pool {
     uint32_t *order; /* [all] the bucket of each sequence, in random order; those from `next` on are ahead */
     uint32_t *left;  /* [distinct] remaining sequences of each bucket */
     uint32_t *early; /* [distinct] sequences that are taken, but still ahead in the order */
-    uint32_t *below; /* buckets with lengths up to r << shift, for each r */
+    uint32_t *below; /* buckets with lengths up to r << shift, for each r up to the longest, and one more */
     int shift;
     struct bl_bitset nonempty; /* buckets with remaining sequences */
     size_t next, all;

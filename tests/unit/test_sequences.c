@@ -70,7 +70,7 @@ START_TEST(lines_are_split_at_every_tab)
         char line[25], plain[25], *field[BL_COLUMNS_MAX] = {NULL}, *at = plain;
         for (int i = 0; i < size % 25; i++) {
             random = random * 1664525u + 1013904223u;
-            line[i] = "\t\ta\b\n\x89\xff"[random >> 29];
+            line[i] = "\t\ta\b\n\x89\xff~"[random >> 29];
         }
         line[size % 25] = '\0';
         strcpy(plain, line);
