@@ -117,8 +117,9 @@ class OpenPieces:
         return piece
 
     def add(self, key: str, piece: Piece) -> Piece:
+        before = self.kept.pop(key, None)
         self.kept[key] = piece
-        self.held += piece.held
+        self.held += piece.held - (before.held if before is not None else 0)
         while len(self.kept) > 1 and (len(self.kept) > self.most or self.held > self.most_held):
             try:
                 self.held -= self.kept.popitem(last=False)[1].held

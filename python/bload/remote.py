@@ -8,7 +8,7 @@ import os
 import posixpath
 import threading
 import zlib
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 from urllib.parse import quote, unquote, urlsplit
 
 import numpy as np
@@ -99,7 +99,7 @@ class RemoteStorage(Storage):
         def check(data: Bytes) -> Optional[str]:
             return None if checksum.digest(checksum.xxh3(data)) == entry.checksum else "its checksum differs from the manifest"
         part = Part(f"{entry.checksum}-0-{entry.bytes:x}", 0, entry.bytes, check, functools.partial(self.get_whole, name, entry.bytes))
-        piece = self.bring(name, entry.bytes, part, ())
+        piece = self.bring(name, entry.bytes, part, (), OpenPieces(1, 0))
         if isinstance(piece, StoredPiece):
             return StoredFile(self.locate(name), piece)
         assert isinstance(piece, HeldPiece)
@@ -140,11 +140,8 @@ class RemoteStorage(Storage):
         return self.transfer.fetch(name, begin, end, size)
 
     def piece(self, name: str, size: int, part: Part, more: Sequence[Part] = ()) -> Piece:
-        own = self.here()
-        found = own.open.get(part.key)
-        if found is not None:
-            return found
-        return own.open.add(part.key, self.bring(name, size, part, more))
+        opened = self.here().open
+        return opened.get(part.key) or self.bring(name, size, part, more, opened)
 
     def has(self, part: Part) -> bool:
         return self.here().open.get(part.key) is not None or self.cache is not None and self.cache.has(part.key)
@@ -153,17 +150,32 @@ class RemoteStorage(Storage):
         if not self.has(part):
             self.piece(name, size, part)
 
-    def bring(self, name: str, size: int, part: Part, more: Sequence[Part]) -> Piece:
-        """A part from the cache, or from far away; nobody else fetches it at the same time."""
-        if self.cache is None:
-            own = self.here()
-            with own.locks[zlib.crc32(part.key.encode()) % len(own.locks)]:
-                return own.open.get(part.key) or self.fetch(name, size, part, more)
-        found = self.cache.find(part.key)
+    def bring(self, name: str, size: int, part: Part, more: Sequence[Part], opened: OpenPieces) -> Piece:
+        """Opens a part from the cache, or from far away; nobody else fetches it at the same time."""
+        found = self.cached(part.key)
         if found is not None:
-            return found
-        with self.cache.fetching(part.key):
-            return self.cache.find(part.key) or self.fetch(name, size, part, more)
+            return opened.add(part.key, found)
+        with self.fetching(part.key):  # it is opened within, so that whoever waits finds it
+            return opened.get(part.key) or opened.add(part.key, self.cached(part.key) or self.fetch(name, size, part, more))
+
+    def cached(self, key: str) -> Optional[Piece]:
+        return self.cache.find(key) if self.cache is not None else None
+
+    @contextlib.contextmanager
+    def fetching(self, key: str, wait: bool = True) -> Iterator[bool]:
+        """While it lasts, no other thread fetches this part, and with a cache no other process. Without wait it gives False if one does."""
+        if self.cache is not None:
+            with self.cache.fetching(key, wait) as got:
+                yield got
+            return
+        locks = self.here().locks
+        lock = locks[zlib.crc32(key.encode()) % len(locks)]
+        got = lock.acquire(wait)
+        try:
+            yield got
+        finally:
+            if got:
+                lock.release()
 
     def fetch(self, name: str, size: int, part: Part, more: Sequence[Part]) -> Piece:
         """Fetches a part, and with it those of `more` that are not here. DamagedError: its bytes are wrong."""
@@ -196,9 +208,7 @@ class RemoteStorage(Storage):
         """Those at the beginning of `more` that neither are here nor are being fetched. They are locked."""
         others = []
         for other in more:
-            if self.here().open.get(other.key) is not None:
-                break
-            if self.cache is not None and (self.cache.has(other.key) or not locks.enter_context(self.cache.fetching(other.key, False))):
+            if self.has(other) or not locks.enter_context(self.fetching(other.key, False)):
                 break
             others.append(other)
         return others

@@ -1,10 +1,12 @@
 """Servers that fail: what passes is tried again, what does not is told, and nothing wrong is returned."""
+import concurrent.futures
 import os
 import shutil
 import time
 
 import bload
 from bload import transfer
+from bload.pieces import OpenPieces
 from harness import each, expand
 from remote import Far, same
 
@@ -63,9 +65,24 @@ class Passing(Failing):
         with self.assertRaisesRegex(bload.Error, r"manifest.json: cannot be fetched: the server says 503.*; 4 tries"):
             self.far(self.packed("plain"))
 
+    def test_once(self):
+        """Threads that want the same bytes at the same time ask for them once, though what came is opened late."""
+        path, add = self.packed("split"), OpenPieces.add
+        self.addCleanup(setattr, OpenPieces, "add", add)
+
+        def late(opened, key, piece):
+            time.sleep(0.02)
+            return add(opened, key, piece)
+        OpenPieces.add = late
+        for cache in None, self.cache:
+            self.server.forget()
+            far = self.far(path, cache=cache, ids=False)
+            with concurrent.futures.ThreadPoolExecutor(8) as threads:
+                list(threads.map(lambda i: far[i // 8], range(48)))
+            self.assertEqual(len(self.server.requests), len(set(self.server.requests)))
+
     def test_connections(self):
         """No more requests at a time than allowed, however many threads read."""
-        import concurrent.futures
         path = self.packed("split")
         far = self.far(path, cache=None, connections=2)
         self.server.latency = 0.01
