@@ -118,32 +118,31 @@ node_start() {
     daemon "$1" taskset -c "$PROCESSOR" slurmd -D -N "$1"
 }
 
-# daemons [NODE]: the processes of Slurm itself, those that look after jobs among them, by where they were started. (What their
-# environment was they write over.)
-daemons() {
-    local process
-    for process in /proc/[0-9]*; do
-        case $(readlink "$process/cwd") in
-        "${CLUSTER:?}/${1-}"*) echo "${process#/proc/}" ;;
-        esac
-    done 2>/dev/null
-}
-
-# tasks [NODE]: the processes of jobs, by their environment.
-tasks() {
-    local process environment
-    for process in /proc/[0-9]*; do
-        environment=$(tr '\0' '\n' <"$process/environ") || continue
-        grep -qFx "SLURM_CONF=$SLURM_CONF" <<<"$environment" || continue
-        grep -q "^SLURMD_NODENAME=${1-}" <<<"$environment" || continue
-        echo "${process#/proc/}"
-    done 2>/dev/null
+# processes [NODE]: those of Slurm itself, by where they were started (what their environment was they write over), then those of jobs, by
+# their environment. One program looks at all: tasks go on meanwhile.
+processes() {
+    python3 - "${CLUSTER:?}/${1-}" "SLURM_CONF=$SLURM_CONF" "SLURMD_NODENAME=${1-}" <<'END'
+import os, sys
+place, cluster, node = sys.argv[1:]
+daemons, tasks = [], []
+for process in filter(str.isdigit, os.listdir("/proc")):
+    try:
+        with open(f"/proc/{process}/environ") as file:
+            environment = file.read().split("\0")
+        if os.readlink(f"/proc/{process}/cwd").startswith(place):
+            daemons.append(process)
+        elif cluster in environment and any(word.startswith(node) for word in environment):
+            tasks.append(process)
+    except OSError:
+        pass
+print(*daemons, *tasks)
+END
 }
 
 # killed [NODE]: true when there are none; otherwise kills them, Slurm first, so that it cannot tell the controller of the tasks' end.
 killed() {
     local found
-    found=$(daemons "$@" && tasks "$@")
+    found=$(processes "$@")
     [ -n "$found" ] || return 0
     # shellcheck disable=SC2086 # one word each
     kill -9 $found 2>/dev/null

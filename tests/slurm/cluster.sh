@@ -46,7 +46,7 @@ test_lost_node() {
     within 20 test -s out
     node=$(cat out)
     node_kill "$node"
-    is '' "$(daemons "$node" && tasks "$node")"
+    is '' "$(processes "$node")"
     within 120 eval '[ "$(wc -l <out)" = 2 ]'
     ! tail -n 1 out | grep -qx "$node" || fail "$node ran a job after its end"
     node_start "$node"
