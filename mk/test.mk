@@ -37,8 +37,8 @@ $(OUT)/tests/%: $(OUT)/tests/%.o $(ARCHIVE)
 
 # Each suite leaves its counts in build/results; scripts/total.sh adds them up. A suite of another variant bears its name: asan-unit.
 PREFIXED := $(if $(filter release,$(VARIANT)),,$(VARIANT)-)
-# What has no threads is tested in brief where threads are what is looked at.
-BRIEF := $(if $(filter tsan,$(VARIANT)),UNIT_BRIEF=1)
+# Laws are repeated less often under a sanitizer: the release has proved them.
+BRIEF := $(if $(filter asan tsan,$(VARIANT)),UNIT_BRIEF=1)
 SUITE := $(BRIEF) BLOAD=$(CURDIR)/$(TOOL) CONVERT_RAW=$(CURDIR)/$(OUT)/tests/convert_raw \
 	ENCODE_TEXT=$(CURDIR)/$(OUT)/tests/encode_text TEXT_PROBE=$(CURDIR)/$(OUT)/tests/text_probe VARIANT=$(VARIANT) scripts/suite.sh
 
@@ -155,10 +155,10 @@ build/libinject.so build/laws.so build/hostile.so: build/release/flags
 	$(Q)$(CC) -std=gnu17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fPIC -shared -o $@ $(filter %.c,$^) -ldl
 
 # With clang, where there is one: a second compiler sees all of the code, and optimizes it as for a release. Without the command tests
-# of pages, shells and the clock, of plans, which the unit tests make by the hundred, and of memory and exact values, for which others decode
-# the same.
-UNSANITIZED_CLI := $(patsubst %,tests/cli/%.sh,ci company completion cost decoder_memory doctor end_report exact_audio exact_video launchers \
-	manual max_column plan plan_plot progress report usage)
+# of pages, shells, clusters and the clock, of plans, which the unit tests make by the hundred, of memory and exact values, for which others
+# decode the same, and of tasks and dry runs, which do what pack and scan do.
+UNSANITIZED_CLI := $(patsubst %,tests/cli/%.sh,ci company completion cost decoder_memory doctor dry_run end_report exact_audio exact_video launchers \
+	manual max_column plan plan_plot progress report slurm tasks tasks_scan usage)
 asan:
 	@$(MAKE) --no-print-directory -k VARIANT=$@ $(if $(shell command -v clang),CC=clang) CLI='$(filter-out $(UNSANITIZED_CLI),$(wildcard tests/cli/*.sh))' \
 		check-cli check-unit check-hostile-spoilt

@@ -174,3 +174,15 @@ test_large_inputs_wait_for_memory() {
     expect 0 bload pack -q --sequences table.tsv --size 8x8 -T 2 -j 4 --memory 170M -o table
     same much/shards/00000/shard-00000000.safetensors table/shards/00000/shard-00000000.safetensors
 }
+
+# The C library asks for pages of another size first, and leaves ENOMEM behind where it got others.
+test_success_leaves_no_doubt_of_memory() {
+    mkdir v
+    cp "$(fixture h264-30.mp4)" "$(fixture mpeg4-40.avi)" "$(fixture vp9-24.webm)" v/
+    expect 0 bload pack -q v -T 45 --size 1600x1200 -o one -j 1
+    expect 0 env GLIBC_TUNABLES=glibc.malloc.hugetlb=2 "$BLOAD" pack -q v -T 45 --size 1600x1200 -o other -j 2
+    same one/shards/00000/shard-00000000.safetensors other/shards/00000/shard-00000000.safetensors
+    # What asks for too much is damaged, as ever, and stops nothing.
+    printf '\0\0\0\014ftypisom\177\377\377\377moov' >v/damaged.mp4
+    expect 3 env GLIBC_TUNABLES=glibc.malloc.hugetlb=2 "$BLOAD" scan -q v
+}

@@ -612,17 +612,6 @@ test_memory_is_refused_up_front() {
     expect 0 bload pack -q v -T 45 -o e --memory 1G
 }
 
-# The C library asks for pages of another size first, and leaves ENOMEM behind where it got others.
-test_success_leaves_no_doubt_of_memory() {
-    clips
-    expect 0 bload pack -q v -T 45 --size 1600x1200 -o one -j 1
-    expect 0 env GLIBC_TUNABLES=glibc.malloc.hugetlb=2 "$BLOAD" pack -q v -T 45 --size 1600x1200 -o other -j 2
-    same one/shards/00000/shard-00000000.safetensors other/shards/00000/shard-00000000.safetensors
-    # What asks for too much is damaged, as ever, and stops nothing.
-    printf '\0\0\0\014ftypisom\177\377\377\377moov' >v/damaged.mp4
-    expect 3 env GLIBC_TUNABLES=glibc.malloc.hugetlb=2 "$BLOAD" scan -q v
-}
-
 test_two_at_once() {
     clips
     "$BLOAD" pack -q v -T 45 -o d --compress zstd:19 2>one &
@@ -649,17 +638,6 @@ test_progress_within_a_file() {
 }
 
 # A message while the bar stands begins a line of its own.
-test_messages_stand_beside_the_bar() {
-    local i status=0
-    mkdir v
-    cp "$(fixture h264-hd-400.mp4)" v/b.mp4
-    for i in 1 2 3; do echo no >"v/c$i.mp4"; done
-    on_terminal 100 "$BLOAD" pack v --count decode --size 64x36 -T longest -o d -j 1 || status=$?
-    is 3 $status
-    grep -q 'scan \[.* [0-9]* %, 0 of 4 files' screen || fail "$(cat -v screen)"
-    ! sed 's/^\x1b\[K//' screen | grep 'bload: ' | grep -v '^bload: ' || fail "$(cat -v screen)"
-}
-
 test_faults_are_found_and_named() {
     clips
     expect 0 bload pack -q v -T 45 -o d --size 16x16 --shard-size 40K

@@ -207,3 +207,14 @@ test_sigusr1_ends_a_run_as_before() {
     done
     err_has 'interrupted by User defined signal 1; run the same command to resume'
 }
+
+test_messages_stand_beside_the_bar() {
+    local i status=0
+    mkdir v
+    cp "$(fixture h264-hd-400.mp4)" v/b.mp4
+    for i in 1 2 3; do echo no >"v/c$i.mp4"; done
+    on_terminal 100 "$BLOAD" pack v --count decode --size 64x36 -T longest -o d -j 1 || status=$?
+    is 3 $status
+    grep -q 'scan \[.* [0-9]* %, 0 of 4 files' screen || fail "$(cat -v screen)"
+    ! sed 's/^\x1b\[K//' screen | grep 'bload: ' | grep -v '^bload: ' || fail "$(cat -v screen)"
+}
