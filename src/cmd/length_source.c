@@ -1,6 +1,8 @@
 #include "cmd/length_source.h"
 
 #include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/io.h"
 #include "kind/kinds.h"
@@ -37,6 +39,17 @@ static int length_source_open(struct bl_length_source *lengths, const struct bl_
     return code;
 }
 
+/* Lengths come from files. A dataset's directory has a table of its own. */
+static int length_source_check_file(const char *path, struct bl_error *e)
+{
+    struct stat status;
+    int code = bl_io_check_path(path, e);
+    if (!code && strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        return bl_error_set(e, BL_EUSAGE, "%s is a directory: name a file, such as its table, %s/sequences.tsv", path,
+                            path);
+    return code;
+}
+
 int bl_length_source_read(struct bl_length_source *lengths, const struct bl_plan_options *options, struct bl_cmd *cmd)
 {
     const struct bl_options *o = &cmd->options;
@@ -53,9 +66,9 @@ int bl_length_source_read(struct bl_length_source *lengths, const struct bl_plan
             &cmd->error, BL_EUSAGE,
             "--extend, --where, --dedup, --split, --take, --share and --first need a table: a plain list has no "
             "columns");
-    int code = lengths->list ? bl_io_check_path(lengths->list, &cmd->error) : BL_OK;
+    int code = lengths->list ? length_source_check_file(lengths->list, &cmd->error) : BL_OK;
     for (int i = 0; i < o->operands && !code; i++)
-        code = bl_io_check_path(o->operand[i], &cmd->error);
+        code = length_source_check_file(o->operand[i], &cmd->error);
     if (code)
         return code;
     if (lengths->list)

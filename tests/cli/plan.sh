@@ -207,6 +207,15 @@ test_sixteen_million_from_a_histogram() {
     err_has 'so the plan is optimal'
 }
 
+test_a_directory_is_no_table() {
+    mkdir d e
+    for wrong in 'compare d' 'compare --lengths d' 'plan d e' 'plan --lengths d'; do
+        # shellcheck disable=SC2086 # its words
+        expect 2 bload $wrong -T 20
+        err_has 'd is a directory: name a file, such as its table, d/sequences.tsv'
+    done
+}
+
 test_compare_as_json_has_the_words_of_the_report() {
     seq 1 50 >lengths
     expect 0 bload plan -q -T 60 --lengths lengths --report report.json -o plan.tsv
