@@ -334,6 +334,15 @@ static int plans_most_blocks(struct bl_view_job *job, size_t *most, struct bl_er
     return code;
 }
 
+/* Made after the first plan is written: what cannot be planned leaves nothing. */
+static int plans_make_folder(const struct bl_view_job *job, struct bl_error *e)
+{
+    char *path = bl_path_join(job->request->output, BL_EPOCHS_DIR);
+    int code = path ? bl_fs_mkdirs(path, e) : bl_error_memory(e);
+    free(path);
+    return code;
+}
+
 static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struct bl_error *e)
 {
     struct bl_format *format = &job->manifest->format;
@@ -346,7 +355,10 @@ static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struc
         plans_tick(job, k);
         if (k > 0)
             bl_epochs_name(k, name);
-        code = plan_draw(job, k, least, e);
+        if (k == 1)
+            code = plans_make_folder(job, e);
+        if (!code)
+            code = plan_draw(job, k, least, e);
         if (!code && k == 0) {
             made->plan = job->plan;
             format->T = job->plan.T;
@@ -376,11 +388,7 @@ static int view_write(struct bl_view_job *job, struct bl_view_made *made, struct
 {
     const char *dir = job->request->output;
     struct bl_manifest *m = job->manifest;
-    char *plans = job->request->epochs > 1 ? bl_path_join(dir, BL_EPOCHS_DIR) : NULL;
     int code = sources_set_paths(job, e);
-    if (!code && job->request->epochs > 1)
-        code = plans ? bl_fs_mkdirs(plans, e) : bl_error_memory(e);
-    free(plans);
     if (!code)
         code = plans_write(job, made, e);
     if (!code)

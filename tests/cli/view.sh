@@ -166,7 +166,13 @@ test_what_cannot_be_viewed() {
     expect 2 bload view a -T 256 --split x=50%,y=50% -o w
     err_has 'make one view for each part'
     expect 2 bload pack -q a.jsonl --kind text --key input_ids -T 128 -o v
-    [ ! -e w ]
+    for name in few fewer; do
+        documents $name.jsonl 3 2
+        stored $name -T 128 -o $name
+    done
+    expect 2 bload view few fewer -T 256 --epochs 3 --world-size 3 --batch-size 2 -o w
+    err_has '2 sequences cannot be spread over 3 blocks: --remainder pad or drop'
+    [ ! -e w ] || fail "left: $(find w)"
 }
 
 test_a_source_that_changed_is_named() {
