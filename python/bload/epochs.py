@@ -37,7 +37,7 @@ def planned_epoch(dataset: Stored, number: int) -> Planned:
     if name not in dataset.info.files:
         raise EpochError(f"no plan for epoch {number}: make one with bload plan --dataset, or use a window", dataset.path)
     plan = Plan(dataset.open_file(name), dataset.info)
-    if dataset.info.is_blend:  # each epoch goes on with other sequences
+    if dataset.info.is_view:  # an epoch may have other sequences or parts of them: by weights, by --remainder drop, by clips
         return Planned(plan)
     if plan.pieces != dataset.index.pieces:
         raise DamagedError(f"it has {plan.pieces} pieces, but {dataset.index.pieces} are stored", plan.path)

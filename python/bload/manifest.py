@@ -82,7 +82,6 @@ class Manifest:
         if self.is_view:
             self.read_sources()
         else:
-            self.is_blend = False
             self.read_layout()
         self.files = self.read_files()
 
@@ -215,7 +214,6 @@ class Manifest:
             self.recorded.append(members["files"])
         if not self.sources or first != self.rows:
             raise self.damaged(f"\"sources\" is empty, or has {first} rows instead of {self.rows}")
-        self.is_blend = self.sources[0].weight is not None  # its sources have weights
 
     def read_source(self, members: Dict[str, Any]) -> Source:
         """A source from its entry. DamagedError: the entry is invalid."""

@@ -61,6 +61,20 @@ class Blocks(Views):
             for block, expected in zip(epoch, truth.blocks(number)):
                 same(self, block, expected)
 
+    @each([("dropped", "--remainder", "drop", "--world-size", 3, "--batch-size", 4), ("clips", "--strategy", "sample", "--clip", 5)])
+    def test_other_pieces(self, name, *options):
+        """Epochs that drop other sequences, or have other clips, than the first."""
+        path = self.path("other-" + name)
+        self.bload("view", "-q", self.source("plain"), "-T", 80, "--epochs", 4, *options, "-o", path)
+        truth, pieces = ViewTruth(path), set()
+        for number, epoch in enumerate(map(bload.open(path, verify=True, **EXTRA).epoch, range(4))):
+            blocks = list(epoch)
+            for block, expected in zip(blocks, truth.blocks(number), strict=True):
+                same(self, block, expected)
+            pieces.add(frozenset((name, int(block["source_start"][k]) if "source_start" in block else 0)
+                                 for block in blocks for k, name in enumerate(block["ids"]) if name))
+        self.assertEqual(len(pieces), 4)
+
     @each(VIEWS)
     def test_plain(self, name):
         """Without verify, in any order, from large files and with a single shard open."""
