@@ -115,42 +115,62 @@ static size_t duplicates_compact(uint64_t *sorted, size_t count)
     return kept;
 }
 
-static bool duplicates_have(const uint64_t *sorted, size_t count, uint64_t hash)
+/* Returns where a hash is among the compacted ones, or count. */
+static size_t duplicates_find(const uint64_t *sorted, size_t count, uint64_t hash)
 {
     size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (sorted[middle] == hash)
-            return true;
+            return middle;
         if (sorted[middle] < hash)
             low = middle + 1;
         else
             high = middle;
     }
-    return false;
+    return count;
 }
 
-int bl_duplicates_collect(const uint64_t *hash, size_t hashes, int64_t **rows, size_t *count, struct bl_error *e)
+/* Lists the rows with one of `several` compacted hashes. */
+static int duplicates_list(const uint64_t *sorted, size_t several, const uint64_t *hash, const int64_t *length,
+                           size_t count, int64_t **rows, size_t *listed, struct bl_error *e)
 {
-    size_t capacity = 0, twice = 0;
+    size_t capacity = 0;
     int code = BL_OK;
+    uint8_t *usable = calloc(several, 1); /* rows with steps that have the hash; 2 stands for more */
+    if (!usable)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = length[i] ? duplicates_find(sorted, several, hash[i]) : several;
+        if (at < several && usable[at] < 2)
+            usable[at]++;
+    }
+    for (size_t i = 0; i < count && !code; i++) {
+        size_t at = duplicates_find(sorted, several, hash[i]);
+        if (at == several || (length[i] && usable[at] == 1))
+            continue;
+        code = BL_ARRAY_RESERVE(*rows, capacity, *listed + 1, e);
+        if (!code)
+            (*rows)[(*listed)++] = (int64_t)i;
+    }
+    free(usable);
+    return code;
+}
+
+int bl_duplicates_collect(const uint64_t *hash, const int64_t *length, size_t count, int64_t **rows, size_t *listed,
+                          struct bl_error *e)
+{
     *rows = NULL;
-    *count = 0;
-    if (!hashes)
+    *listed = 0;
+    if (!count)
         return BL_OK;
-    uint64_t *sorted = malloc(hashes * sizeof *sorted);
+    uint64_t *sorted = malloc(count * sizeof *sorted);
     if (!sorted)
         return bl_error_memory(e);
-    memcpy(sorted, hash, hashes * sizeof *sorted);
-    bl_sort_u64(sorted, hashes, 0);
-    twice = duplicates_compact(sorted, hashes);
-    for (size_t i = 0; twice && i < hashes && !code; i++) {
-        if (!duplicates_have(sorted, twice, hash[i]))
-            continue;
-        code = BL_ARRAY_RESERVE(*rows, capacity, *count + 1, e);
-        if (!code)
-            (*rows)[(*count)++] = (int64_t)i;
-    }
+    memcpy(sorted, hash, count * sizeof *sorted);
+    bl_sort_u64(sorted, count, 0);
+    size_t several = duplicates_compact(sorted, count);
+    int code = several ? duplicates_list(sorted, several, hash, length, count, rows, listed, e) : BL_OK;
     free(sorted);
     return code;
 }

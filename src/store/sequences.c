@@ -335,7 +335,7 @@ static int sequences_open(struct bl_sequences *t, const char *const *paths, int 
         goto out;
     if (l.hash)
         code = l.columns.may_repeat /* in several datasets, not in one */
-                   ? bl_duplicates_collect(l.hash, count > 1 ? t->count : 0, &t->repeated, &t->repeats, e)
+                   ? bl_duplicates_collect(l.hash, t->length, count > 1 ? t->count : 0, &t->repeated, &t->repeats, e)
                    : bl_duplicates_check(t, l.hash, e);
 out:
     free(l.hash);

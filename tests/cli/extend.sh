@@ -50,6 +50,10 @@ test_documents_that_are_new_or_changed() {
     expect 0 bload view old new -T 64 -o view
     err_has 'bload: old: 23 sequences'
     err_has 'bload: new: 3 sequences'
+    # What only one of them stores keeps its id.
+    for id in a.jsonl#0 b.jsonl#0 c.jsonl#0 old/a.jsonl#25 new/a.jsonl#25 a.jsonl#500; do expect 0 bload cat view $id --as ids; done
+    expect 2 bload cat view a.jsonl#25 --as ids
+    err_has old/a.jsonl#25
     # Each of several datasets may hold a row; nothing is left.
     expect 0 bload pack s "${OPTIONS[@]}" --extend old --extend new -o none
     err_has 'bload: held by old: 19 sequences'
