@@ -1,4 +1,5 @@
 /* bload plan: turns lengths into plan.tsv, or plans an unfinished dataset. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -407,7 +408,10 @@ static int plan_find_directory(struct bl_cmd *cmd, struct planning *p)
     bool from_file = !o->operands && !p->lengths.list && !p->dataset;
     if (from_file)
         dir = p->pack_options.output;
-    if (!dir || (!from_file && (stat(dir, &status) != 0 || !S_ISDIR(status.st_mode))))
+    bool there = dir && !from_file && stat(dir, &status) == 0;
+    if (dir && !from_file && !there && errno != ENOENT && errno != ENOTDIR)
+        return bl_error_errno(&cmd->error, BL_EFAIL, "cannot open %s", dir);
+    if (!dir || (!from_file && !(there && S_ISDIR(status.st_mode))))
         return BL_OK;
     return bl_inputs_resolve_path(&p->inputs, o, from_file ? "output" : NULL, dir, &p->dir, &cmd->error);
 }

@@ -12,9 +12,9 @@
  * rows. */
 int bl_duplicates_check(const struct bl_sequences *sequences, uint64_t *hash, struct bl_error *e);
 
-/* The rows whose id another row has too, ascending: *rows, [*listed], to be freed; NULL: there are none. Without the one
- * that has steps, if no other has: it needs no other name. hash, length: [count] of the id of each row, and its steps.
- * Two equal hashes are taken as equal ids. */
+/* The rows whose id another row has too, ascending: *rows, [*listed], to be freed; NULL: there are none. Without the
+ * one that has steps, if no other has: it needs no other name. hash, length: [count] of the id of each row, and its
+ * steps. Two equal hashes are taken as equal ids. */
 int bl_duplicates_collect(const uint64_t *hash, const int64_t *length, size_t count, int64_t **rows, size_t *listed,
                           struct bl_error *e);
 
