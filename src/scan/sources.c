@@ -147,11 +147,25 @@ static int path_refuse_compressed_tar(const char *path, struct bl_error *e)
     return BL_OK;
 }
 
+/* The kind of a file that was named itself, or NULL. What is compressed in a way that is not read has the kind of what
+ * is in it, whose reader skips it and says what it is. */
+static const struct bl_kind *path_find_kind(const char *path)
+{
+    static const char *const suffixes[] = {".xz", ".bz2", ".lz4"};
+    const struct bl_kind *kind = bl_kind_find_by_file(path);
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && !kind; i++) {
+        char *name = bl_path_has_suffix(path, suffixes[i]) ? strndup(path, strlen(path) - strlen(suffixes[i])) : NULL;
+        kind = name ? bl_kind_find_by_file(name) : NULL;
+        free(name);
+    }
+    return kind;
+}
+
 /* Adds a file that was named itself; of a tar, the id is its name. */
 static int listing_add_file(struct listing *l, const char *path, struct bl_error *e)
 {
     struct bl_files *files = l->walk.files;
-    const struct bl_kind *kind = l->walk.kind ? l->walk.kind : bl_kind_find_by_file(path);
+    const struct bl_kind *kind = l->walk.kind ? l->walk.kind : path_find_kind(path);
     bool tar = bl_files_is_tar(kind, path);
     int code = path_refuse_compressed_tar(path, e);
     if (!code)

@@ -857,3 +857,12 @@ test_a_model_in_the_cache_of_hugging_face() {
     expect 2 bload scan x.txt --tokenizer owner/small.v1
     err_has 'owner/small.v1 is not a tokenizer'
 }
+
+test_what_is_compressed_in_another_way_is_text_still() {
+    python3 -c 'import bz2, lzma; line = b"{\"text\": \"hello\"}\n"; open("a.jsonl.bz2", "wb").write(bz2.compress(line)); open("b.txt.xz", "wb").write(lzma.compress(line))'
+    printf '{"text": "hello"}\n' >c.jsonl
+    expect 3 bload scan a.jsonl.bz2 b.txt.xz c.jsonl --tokenizer bytes
+    err_has 'skipped a.jsonl.bz2: compressed by bzip2: unpack it first'
+    err_has 'skipped b.txt.xz: compressed by xz: unpack it first'
+    err_has '3 files: 1 sequence of 5 steps; 2 skipped'
+}
