@@ -66,13 +66,18 @@ class Blocks(Views):
         """Epochs that drop other sequences, or have other clips, than the first."""
         path = self.path("other-" + name)
         self.bload("view", "-q", self.source("plain"), "-T", 80, "--epochs", 4, *options, "-o", path)
-        truth, pieces = ViewTruth(path), set()
+        truth, pieces, other = ViewTruth(path), set(), library.Dataset(path)
         for number, epoch in enumerate(map(bload.open(path, verify=True, **EXTRA).epoch, range(4))):
             blocks = list(epoch)
-            for block, expected in zip(blocks, truth.blocks(number), strict=True):
+            other.set_epoch(number)
+            for i, (block, expected) in enumerate(zip(blocks, truth.blocks(number), strict=True)):
                 same(self, block, expected)
+                told = other.block(i)
+                for array in told.keys() & block.keys():
+                    self.assertTrue(np.array_equal(told[array], block[array]), (number, i, array))
             pieces.add(frozenset((name, int(block["source_start"][k]) if "source_start" in block else 0)
                                  for block in blocks for k, name in enumerate(block["ids"]) if name))
+        other.close()
         self.assertEqual(len(pieces), 4)
 
     @each(VIEWS)
