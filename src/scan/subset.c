@@ -46,21 +46,29 @@ static int subset_open_paths(struct bl_subset *s, struct bl_sequences *t, const 
     for (int f = 0; f < whole.files; f++)
         by_part &= !bl_subset_has_column(&whole.file[f].columns, BL_SUBSET_SPLIT);
     code = bl_subset_choose(s, &whole, false, e);
+    int64_t *repeated = whole.repeated; /* ids do not depend on what is left out */
+    size_t repeats = whole.repeats;
+    whole.repeated = NULL;
     bl_sequences_close(&whole);
     if (code)
-        return code;
+        goto out;
     wanted.left_out = s->mark;
     wanted.rows = s->count;
     wanted.group_by = by_part ? NULL : wanted.group_by;
     code = bl_sequences_open_columns(t, paths, count, &wanted, e);
     if (code)
-        return code;
+        goto out;
+    t->repeated = repeated;
+    t->repeats = repeats;
+    repeated = NULL;
     if (t->count != s->count)
         code = bl_error_set(e, BL_EFAIL, "%s changed while it was being read", paths[0]);
     else if (by_part)
         code = subset_set_groups(s, t, e);
     if (code)
         bl_sequences_close(t);
+out:
+    free(repeated);
     return code;
 }
 

@@ -333,10 +333,10 @@ static int sequences_open(struct bl_sequences *t, const char *const *paths, int 
         code = loader_read_file(&l, paths[i], e);
     if (code)
         goto out;
-    if (l.hash)
-        code = l.columns.may_repeat /* in several datasets, not in one */
-                   ? bl_duplicates_collect(l.hash, t->length, count > 1 ? t->count : 0, &t->repeated, &t->repeats, e)
-                   : bl_duplicates_check(t, l.hash, e);
+    if (l.hash && !l.columns.may_repeat)
+        code = bl_duplicates_check(t, l.hash, e);
+    else if (l.hash && count > 1 && !l.columns.left_out) /* ids repeat in several datasets, not in one */
+        code = bl_duplicates_collect(l.hash, t->length, t->count, &t->repeated, &t->repeats, e);
 out:
     free(l.hash);
     bl_groups_free(&l.groups);

@@ -22,8 +22,8 @@ struct bl_sequences_columns {
     } number[BL_SEQUENCES_NUMBERS_MAX]; /* their values are numbers of at least 0 */
     int numbers;
     bool may_repeat;         /* several rows may have an id: those of datasets that become one table */
-    const uint8_t *left_out; /* [rows] of the whole table; an ok row with another value than 0 counts as dropped; NULL:
-                                none does */
+    const uint8_t *left_out; /* [rows] of the whole table; an ok row with another value than 0 counts as dropped, and
+                                `repeated` is left to the whole table; NULL: none does */
     size_t rows;
 };
 

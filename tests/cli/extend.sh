@@ -54,6 +54,9 @@ test_documents_that_are_new_or_changed() {
     for id in a.jsonl#0 b.jsonl#0 c.jsonl#0 old/a.jsonl#25 new/a.jsonl#25 a.jsonl#500; do expect 0 bload cat view $id --as ids; done
     expect 2 bload cat view a.jsonl#25 --as ids
     err_has old/a.jsonl#25
+    # Of all that they hold, whatever a view leaves out.
+    expect 0 bload view -q old new -T 64 --first 2 -o first
+    expect 0 bload cat first old/a.jsonl#25 --as ids
     # Each of several datasets may hold a row; nothing is left.
     expect 0 bload pack s "${OPTIONS[@]}" --extend old --extend new -o none
     err_has 'bload: held by old: 19 sequences'
