@@ -122,6 +122,9 @@ int bl_mixture_draw(struct bl_mixture *m, struct bl_plan *plan, struct bl_error 
         code = items_make(&items, m, e);
     if (!code)
         code = bl_planner_make(&planner, items.length, m->items, &items.options, e);
+    /* With fewer sequences than the other epochs have blocks, some stay empty. */
+    if (!code && planner.pieces.lengths.count < m->blocks && planner.options.remainder == BL_REMAINDER_SPREAD)
+        planner.options.remainder = BL_REMAINDER_PAD;
     if (!code)
         code = bl_planner_draw(&planner, seed, m->blocks, true, plan, e);
     if (!code && m->blocks && plan->blocks != m->blocks)

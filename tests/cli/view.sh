@@ -135,6 +135,9 @@ test_weights() {
     expect 0 bload view a=1 b=1 -T 256 --mix random --epochs 3 --world-size 2 --balance quadratic --remainder pad -o r
     err_has ' 50.'
     bload verify -q r
+    # Where a block holds one sequence, epochs with fewer of them have empty blocks.
+    expect 0 bload view a=1 b=2 -T 120 --mix random --where 'length > 64' --epochs 6 -o s
+    bload verify -q s
     expect 2 bload view a=1 b=1 -T 256 --mix random --epochs 3 --repeat-max 2 -o x
     err_has 'the source b: 3 epochs go through its'
     expect 2 bload view a b -T 256 --epoch-steps 1000 -o x
