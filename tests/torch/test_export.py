@@ -1,4 +1,6 @@
 """What bload export writes, read by the released loaders of the formats: shuffled, on two ranks, each block once and equal."""
+import contextlib
+import fcntl
 import importlib.metadata
 import importlib.util
 import json
@@ -91,6 +93,12 @@ class Exports(PackedTest):
 
     def read(self, kind, directory):
         """The digests of all blocks that two ranks read."""
+        with contextlib.ExitStack() as stack:
+            if kind == "mds":  # Streaming's jobs take the first free name of shared memory, and two at once may take the same
+                fcntl.flock(stack.enter_context(open(__file__, "rb")), fcntl.LOCK_EX)
+            return self.read_alone(kind, directory)
+
+    def read_alone(self, kind, directory):
         port = free_port()
         ranks = [subprocess.Popen([sys.executable, os.path.join(HERE, "export_job.py"), kind, directory, str(rank), "2", str(port)],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for rank in range(2)]
