@@ -8,7 +8,7 @@ import os
 import posixpath
 import threading
 import zlib
-from typing import Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import ContextManager, Dict, List, Optional, Sequence, Tuple
 from urllib.parse import quote, unquote, urlsplit
 
 import numpy as np
@@ -161,21 +161,12 @@ class RemoteStorage(Storage):
     def cached(self, key: str) -> Optional[Piece]:
         return self.cache.find(key) if self.cache is not None else None
 
-    @contextlib.contextmanager
-    def fetching(self, key: str, wait: bool = True) -> Iterator[bool]:
-        """While it lasts, no other thread fetches this part, and with a cache no other process. Without wait it gives False if one does."""
+    def fetching(self, key: str) -> ContextManager[bool]:
+        """While it lasts, no other thread fetches this part, and with a cache no other process."""
         if self.cache is not None:
-            with self.cache.fetching(key, wait) as got:
-                yield got
-            return
+            return self.cache.fetching(key)
         locks = self.here().locks
-        lock = locks[zlib.crc32(key.encode()) % len(locks)]
-        got = lock.acquire(wait)
-        try:
-            yield got
-        finally:
-            if got:
-                lock.release()
+        return locks[zlib.crc32(key.encode()) % len(locks)]
 
     def fetch(self, name: str, size: int, part: Part, more: Sequence[Part]) -> Piece:
         """Fetches a part, and with it those of `more` that are not here. DamagedError: its bytes are wrong."""
@@ -208,7 +199,9 @@ class RemoteStorage(Storage):
         """Those at the beginning of `more` that neither are here nor are being fetched. They are locked."""
         others = []
         for other in more:
-            if self.has(other) or not locks.enter_context(self.fetching(other.key, False)):
+            if self.here().open.get(other.key) is not None:
+                break
+            if self.cache is not None and (self.cache.has(other.key) or not locks.enter_context(self.cache.fetching(other.key, False))):
                 break
             others.append(other)
         return others

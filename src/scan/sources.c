@@ -147,27 +147,33 @@ static int path_refuse_compressed_tar(const char *path, struct bl_error *e)
     return BL_OK;
 }
 
-/* The kind of a file that was named itself, or NULL. What is compressed in a way that is not read has the kind of what
- * is in it, whose reader skips it and says what it is. */
-static const struct bl_kind *path_find_kind(const char *path)
+/* Finds the kind of a file that was named itself; NULL: its name does not show it. What is compressed in a way that is
+ * not read has the kind of what is in it, whose reader skips it and says what it is. */
+static int path_find_kind(const char *path, const struct bl_kind **kind, struct bl_error *e)
 {
     static const char *const suffixes[] = {".xz", ".bz2", ".lz4"};
-    const struct bl_kind *kind = bl_kind_find_by_file(path);
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && !kind; i++) {
-        char *name = bl_path_has_suffix(path, suffixes[i]) ? strndup(path, strlen(path) - strlen(suffixes[i])) : NULL;
-        kind = name ? bl_kind_find_by_file(name) : NULL;
+    *kind = bl_kind_find_by_file(path);
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && !*kind; i++) {
+        if (!bl_path_has_suffix(path, suffixes[i]))
+            continue;
+        char *name = strndup(path, strlen(path) - strlen(suffixes[i]));
+        if (!name)
+            return bl_error_memory(e);
+        *kind = bl_kind_find_by_file(name);
         free(name);
     }
-    return kind;
+    return BL_OK;
 }
 
 /* Adds a file that was named itself; of a tar, the id is its name. */
 static int listing_add_file(struct listing *l, const char *path, struct bl_error *e)
 {
     struct bl_files *files = l->walk.files;
-    const struct bl_kind *kind = l->walk.kind ? l->walk.kind : path_find_kind(path);
+    const struct bl_kind *kind = l->walk.kind;
+    int code = kind ? BL_OK : path_find_kind(path, &kind, e);
     bool tar = bl_files_is_tar(kind, path);
-    int code = path_refuse_compressed_tar(path, e);
+    if (!code)
+        code = path_refuse_compressed_tar(path, e);
     if (!code)
         code = bl_files_add(files, path, tar ? (size_t)(bl_path_name(path) - path) : 0, kind, false, e);
     if (!code)

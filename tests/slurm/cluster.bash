@@ -127,7 +127,7 @@ place, cluster, node = sys.argv[1:]
 daemons, tasks = [], []
 for process in filter(str.isdigit, os.listdir("/proc")):
     try:
-        with open(f"/proc/{process}/environ") as file:
+        with open(f"/proc/{process}/environ", errors="replace") as file:
             environment = file.read().split("\0")
         if os.readlink(f"/proc/{process}/cwd").startswith(place):
             daemons.append(process)
@@ -142,7 +142,7 @@ END
 # killed [NODE]: true when there are none; otherwise kills them, Slurm first, so that it cannot tell the controller of the tasks' end.
 killed() {
     local found
-    found=$(processes "$@")
+    found=$(processes "$@") || return 1
     [ -n "$found" ] || return 0
     # shellcheck disable=SC2086 # one word each
     kill -9 $found 2>/dev/null

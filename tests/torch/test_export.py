@@ -102,11 +102,9 @@ class Exports(PackedTest):
         port = free_port()
         ranks = [subprocess.Popen([sys.executable, os.path.join(HERE, "export_job.py"), kind, directory, str(rank), "2", str(port)],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for rank in range(2)]
-        read = []
-        for rank in ranks:
-            out, err = rank.communicate(timeout=120)
-            self.assertEqual(rank.returncode, 0, err[-2000:])
-            read.append(json.loads(out.splitlines()[-1]))
+        told = [rank.communicate(timeout=120) for rank in ranks]  # of both: one that fails ends the other
+        self.assertEqual([rank.returncode for rank in ranks], [0, 0], "\n".join(err[-2000:] for _, err in told))
+        read = [json.loads(out.splitlines()[-1]) for out, _ in told]
         self.assertEqual(len(read[0]), len(read[1]))
         return read[0] + read[1]
 
