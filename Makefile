@@ -2,7 +2,7 @@
 #
 # Everything that is made lies under build/, except the tool itself, ./bload, and dist, for the wheel. Each VARIANT (release, asan, tsan, cover)
 # has its own folder of objects, build/VARIANT; a change of compiler or flags rebuilds that folder. All objects but main.o go into
-# one archive: the tool, every test program and the library are linked from it and take what they need.
+# one archive: the tool, the media module, every test program and the library are linked from it and take what they need.
 
 VARIANT ?= release
 ifeq ($(origin CC),default)
@@ -21,7 +21,9 @@ INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 DESTDIR ?=
 
-MODULES := libavformat libavcodec libavutil libswresample soxr zimg libzstd zlib yaml-0.1 libxxhash jansson libpcre2-8 kissfft-float libzip libturbojpeg
+# The tool is linked with some libraries, the media module also with those that decode (src/kind/media/module.h).
+TOOL_MODULES := libzstd zlib yaml-0.1 libxxhash jansson libpcre2-8 kissfft-float libzip libturbojpeg
+MODULES := libavformat libavcodec libavutil libswresample soxr zimg $(TOOL_MODULES)
 # What the library alone needs, for those who link it statically.
 LIBRARY_MODULES := libzstd libxxhash jansson libturbojpeg
 
@@ -64,6 +66,12 @@ FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/f
 MANUALS := $(sort $(wildcard man/*.[1-9]))
 PUBLIC := $(wildcard include/bload.h)
 
+# The media module, and where a program finds it: its folder, from that of the program. STATIC=1 links the tool with what decodes, and
+# there is no module, as in the wheel.
+STATIC ?= 0
+MEDIA := $(OUT)/libbload-media-$(VERSION).so
+PLACE := $(if $(filter release,$(VARIANT)),$(OUT),.)
+
 # --- flags ----------------------------------------------------------------------------------------------------------
 
 WARNINGS := -Wall -Wextra $(WERROR) -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wvla \
@@ -80,6 +88,7 @@ once = $(eval $(1) := $$(shell $(2)))$($(1))
 pkg = $(call once,$(1),$(PKG_CONFIG) $(2))
 MODULE_CFLAGS = $(call pkg,MODULE_CFLAGS,--cflags $(MODULES))
 MODULE_LIBS = $(call pkg,MODULE_LIBS,--libs $(MODULES))
+TOOL_LIBS = $(call pkg,TOOL_LIBS,--libs $(TOOL_MODULES))
 CHECK_CFLAGS = $(call pkg,CHECK_CFLAGS,--cflags check)
 CHECK_LIBS = $(call pkg,CHECK_LIBS,--libs check)
 
@@ -96,7 +105,10 @@ ALL_CFLAGS = -std=gnu17 -ffp-contract=off -D_GNU_SOURCE -Iinclude -Isrc -fPIC -f
 	-DTURBOJPEG_VERSION=$(call pkg,TURBOJPEG_NUMBER,--modversion libturbojpeg) \
 	$(CUDA_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(SANITIZE)
 ALL_LDFLAGS = -pthread $(SANITIZE) $(LDFLAGS)
-ALL_LIBS = $(MODULE_LIBS) $(LDLIBS) -lm
+# A program asks only for the libraries that it calls. MEDIA_LIBS and PROGRAM_LIBS are those of the module and of the tool.
+MEDIA_LIBS = -Wl,--as-needed $(MODULE_LIBS) $(LDLIBS) -lm
+PROGRAM_LIBS = -Wl,--as-needed $(if $(filter 1,$(STATIC)),$(MODULE_LIBS),$(TOOL_LIBS)) $(LDLIBS) -lm -ldl
+ALL_LIBS = $(MEDIA_LIBS) -ldl
 comma := ,
 
 include mk/build.mk mk/test.mk mk/bench.mk mk/install.mk mk/package.mk mk/release.mk

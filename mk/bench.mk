@@ -10,9 +10,12 @@ bench-programs: $(BENCHES)
 $(BENCHES:%=%.o): build/release/bench/%.o: bench/%.c build/release/flags
 	$(call compile,$(BENCH_CFLAGS))
 
+build/release/bench/place.o: src/kind/media/place.h build/release/flags
+	$(call place,..)
+
 build/release/bench/convert.o: BENCH_CFLAGS = -O3
 build/release/bench/convert: BENCH_LIBS = $(call pkg,SWSCALE_LIBS,--libs libswscale) $(if $(wildcard /usr/include/libyuv.h),-lyuv)
-$(filter %/decode %/lengthen %/plan/text %/plan/instances %/convert,$(BENCHES)): %: %.o build/release/objects.a
+$(filter %/decode %/lengthen %/plan/text %/plan/instances %/convert,$(BENCHES)): %: %.o build/release/bench/place.o build/release/objects.a
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BENCH_LIBS) $(ALL_LIBS)
 

@@ -1,7 +1,7 @@
 # The tool and the library: objects, archive, programs.
 
 .PHONY: all cuda-said
-all: cuda-said $(if $(MAIN),$(TOOL),$(ARCHIVE)) $(if $(PUBLIC),$(if $(filter release,$(VARIANT)),library))
+all: cuda-said $(if $(MAIN),$(TOOL),$(ARCHIVE)) $(if $(MAIN),$(if $(filter 1,$(STATIC)),,$(MEDIA))) $(if $(PUBLIC),$(if $(filter release,$(VARIANT)),library))
 
 # Said once a build, so that nobody wonders where --decoder nvdec is.
 cuda-said:
@@ -34,7 +34,7 @@ FORCE:
 
 $(OUT)/flags: FORCE
 	@$(PKG_CONFIG) --exists --print-errors $(MODULES) || { echo "make: run 'make deps' to install what is missing" >&2; exit 1; }
-	$(call remember,$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(ALL_LIBS) $(if $(filter 1,$(CUDA)),$(NVCC) $(ALL_NVFLAGS)))
+	$(call remember,$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(PROGRAM_LIBS) $(MEDIA_LIBS) $(if $(filter 1,$(CUDA)),$(NVCC) $(ALL_NVFLAGS)))
 
 $(OUT)/members: FORCE
 	$(call remember,$(OBJECTS))
@@ -63,9 +63,34 @@ $(ARCHIVE): $(OBJECTS) $(OUT)/members
 	$(call say,AR)
 	$(Q)rm -f $@ && ar qcsD $@ $(OBJECTS)
 
-$(TOOL): $(MAIN) $(ARCHIVE)
+# --- the media module -----------------------------------------------------------------------------------------------
+
+# It has one name that others see, and what that needs of the archive: its own copy of base and of what decodes.
+$(MEDIA): $(ARCHIVE)
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(MAIN) $(ARCHIVE) $(ALL_LIBS)
+	$(Q)$(CC) -shared $(ALL_LDFLAGS) -Wl,-Bsymbolic -Wl,-u,bl_media_functions -o $@ $(ARCHIVE) $(MEDIA_LIBS)
+
+# place FOLDER: how an object is made that tells a program where the module is.
+define place
+@mkdir -p $(@D)
+$(Q)printf '%s\n' '#include "kind/media/place.h"' 'const char bl_media_place[] = "$(1)";' | $(CC) $(ALL_CFLAGS) -x c -c -o $@ -
+endef
+
+$(OUT)/place.o: src/kind/media/place.h $(OUT)/flags
+	$(call place,$(PLACE))
+
+# Of programs in the folder tests.
+$(OUT)/tests/place.o: src/kind/media/place.h $(OUT)/flags
+	$(call place,..)
+
+# --- the tool -------------------------------------------------------------------------------------------------------
+
+# Linked with bl_media_functions it has the module built in.
+LINK_TOOL = $(Q)$(CC) $(ALL_LDFLAGS) $(if $(filter 1,$(STATIC)),-Wl$(comma)-u$(comma)bl_media_functions) -o $@ $(filter %.o,$^) $(ARCHIVE) $(PROGRAM_LIBS)
+
+$(TOOL): $(MAIN) $(OUT)/place.o $(ARCHIVE) $(OUT)/members
+	$(call say,LINK)
+	$(LINK_TOOL)
 
 -include $(OBJECTS:.o=.d) $(MAIN:.o=.d)
 

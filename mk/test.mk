@@ -27,9 +27,10 @@ $(OUT)/fake/%.so.1:
 $(PROBES:%=%.o): $(OUT)/tests/%.o: tests/readers/%.c $(OUT)/flags
 	$(call compile)
 
-$(OUT)/tests/%: $(OUT)/tests/%.o $(ARCHIVE)
+# Programs have built in what they call of the module; where they ask a kind for it, they load it.
+$(OUT)/tests/%: $(OUT)/tests/%.o $(OUT)/tests/place.o $(ARCHIVE) | $(MEDIA)
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(ARCHIVE) $(CHECK_LIBS) $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVE) $(CHECK_LIBS) $(ALL_LIBS)
 
 -include $(UNIT:=.d) $(PROBES:=.d) $(FAKE_CUDA:.o=.d) $(FAKE_CUVID:.o=.d) $(FUZZERS:=.d)
 
@@ -185,9 +186,10 @@ fuzz-run: $(FUZZERS)
 build/fuzz/fuzz_%.o: tests/fuzz/fuzz_%.c $(OUT)/flags
 	$(call compile)
 
-build/fuzz/fuzz_%: build/fuzz/fuzz_%.o $(ARCHIVE)
+# With the module built in: what it does is fuzzed, too.
+build/fuzz/fuzz_%: build/fuzz/fuzz_%.o build/fuzz/place.o $(ARCHIVE)
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $< $(ARCHIVE) $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer -Wl,-u,bl_media_functions -o $@ $(filter %.o,$^) $(ARCHIVE) $(ALL_LIBS)
 
 .PHONY: lint format bench clean help
 lint: build/release/flags

@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "bload.h"
 #include "cmd/cmd.h"
+#include "kind/media/module.h"
 
 static int command_complete(int argc, char **argv);
 
@@ -53,6 +54,16 @@ static void help_print(FILE *out)
           out);
 }
 
+/* The media module is looked for, and not loaded: that takes longer than all of the rest. */
+static int version_print(void)
+{
+    struct bl_buffer place = {0};
+    bl_media_append_place(&place);
+    printf("bload %s\nmedia module: %s\n", BLOAD_VERSION, place.data && !place.failed ? place.data : "unknown");
+    bl_buffer_free(&place);
+    return BL_EXIT_DONE;
+}
+
 static int command_run(int argc, char **argv)
 {
     static char flag[] = "--help";
@@ -65,8 +76,7 @@ static int command_run(int argc, char **argv)
             return help ? commands[i].run(2, asked) : commands[i].run(argc - 1, argv + 1);
     }
     if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
-        printf("bload %s\n", BLOAD_VERSION);
-        return BL_EXIT_DONE;
+        return version_print();
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         help_print(argc > 1 ? stdout : stderr);

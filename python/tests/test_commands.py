@@ -34,7 +34,8 @@ class Commands(tool.Tool):
     def test_tool(self):
         """Without a name after bload it is the tool: that in the package, else that on the PATH."""
         source, here = os.path.dirname(PACKAGE), os.path.dirname(os.path.abspath(tool.BLOAD))
-        self.assertEqual(self.tool(source, here), (0, f"bload {bload.__version__}\n", ""))
+        status, output, messages = self.tool(source, here)
+        self.assertEqual((status, output.splitlines()[0], messages), (0, f"bload {bload.__version__}", ""))
         status, output, messages = self.tool(source, self.directory)
         self.assertEqual((status, output), (1, ""))
         self.assertRegex(messages, r"\Apython -m bload: the tool is neither in the package nor on the PATH: install .*\n\Z")

@@ -10,6 +10,7 @@
 #include "cmd/end_report.h"
 #include "cmd/scan.h"
 #include "cmd/summary.h"
+#include "kind/media/module.h"
 #include "report/table_json.h"
 #include "run/signals.h"
 #include "scan/extend.h"
@@ -164,7 +165,7 @@ static int scan_prepare(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
                                      .decoder_memory = inputs->set.decoder_memory,
                                      .shared = scan->task.set,
                                      .isolation = inputs->set.isolation};
-    return bl_simd_apply(scan->env.simd, e);
+    return bl_media_set_simd(scan->env.simd, e);
 }
 
 int bl_scan_cmd_make_spool(const struct bl_scan_cmd *scan, struct bl_error *e)

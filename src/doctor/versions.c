@@ -4,6 +4,7 @@
 #include "bload.h"
 #include "doctor/doctor.h"
 #include "kind/kinds.h"
+#include "kind/media/module.h"
 #include "kind/simd.h"
 #include "kind/text/regex.h"
 #include "store/jpeg.h"
@@ -24,10 +25,25 @@ static void versions_emit(void *sink, const char *name, const char *version)
 static void versions_of_kind(struct bl_findings *f, const struct bl_kind *kind)
 {
     void *config = calloc(1, kind->options.config_size + 1);
+    struct bl_error e = {0}; /* of a media module that is not there, which is a finding already */
     f->failed |= !config;
     if (config)
-        kind->read->versions(config, versions_emit, f);
+        (void)kind->read->versions(config, NULL, versions_emit, f, &e);
     free(config);
+}
+
+static void versions_add_media(struct bl_findings *f)
+{
+    const struct bl_media *media;
+    struct bl_error e = {0};
+    struct bl_buffer place = {0};
+    bl_media_append_place(&place);
+    f->failed |= place.failed;
+    if (bl_media_open(&media, &e))
+        bl_findings_add(f, BL_VERDICT_WARNING, "media module", "%s; text and arrays need none", e.text);
+    else
+        bl_findings_add(f, BL_VERDICT_OK, "media module", "%s", place.failed ? "" : place.data);
+    bl_buffer_free(&place);
 }
 
 void bl_doctor_versions(struct bl_findings *f)
@@ -35,6 +51,7 @@ void bl_doctor_versions(struct bl_findings *f)
     char regex[BL_REGEX_VERSION_MAX];
     f->group = "versions";
     bl_findings_add(f, BL_VERDICT_OK, "bload", "%s, SIMD level %s", BLOAD_VERSION, bl_simd_name(bl_simd_best()));
+    versions_add_media(f);
     for (int k = 0; bl_kinds[k]; k++) {
         if (bl_kinds[k]->read->versions)
             versions_of_kind(f, bl_kinds[k]);

@@ -111,6 +111,9 @@ struct bl_kind_scan {
     int (*verify)(const void *config, const struct bl_row *row, struct bl_error *e);
 };
 
+/* Takes the name and the version of a library. */
+typedef void bl_version_emit(void *sink, const char *name, const char *version);
+
 /* What count reports in bl_row.times, and reading in bl_request.times. */
 enum bl_times {
     BL_TIMES_NONE,
@@ -144,8 +147,11 @@ struct bl_kind_read {
     /* Appends how a field is made, in a few words for the manifest. */
     void (*describe)(const void *config, const struct bl_field *field, struct bl_buffer *out);
 
-    /* Emits the versions of the libraries that make the bytes with this config. May be NULL: none do. */
-    void (*versions)(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink);
+    /* Emits the versions of the libraries that make the bytes with this config. env: as for fields, or NULL: this
+     * process is asked, whatever is isolated. BL_EUSAGE, BL_EFAIL: what has the libraries is not there, or fails. May
+     * be NULL: none do. */
+    int (*versions)(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
+                    struct bl_error *e);
 };
 
 /* What a kind that follows another needs to know of its steps. */
@@ -187,7 +193,7 @@ struct bl_kind {
     bool is_fallback;              /* its files in folders are no inputs beside those of others: a readme, a list */
 
     /* Whether libraries decode its content, on the processor, with this config: then it can be isolated
-     * (kind/isolated). May be NULL: they do not. */
+     * (kind/isolated). Those libraries are in the media module (kind/media/module.h). May be NULL: none do. */
     bool (*decodes)(const void *config);
 
     /* The noun of its steps where options decide it. May be NULL. */

@@ -23,12 +23,7 @@ int bl_simd_parse(const char *name, enum bl_simd *level, struct bl_error *e); /*
 /* The best level of this machine. */
 enum bl_simd bl_simd_best(void);
 
-/* Holds FFmpeg to the level, for the whole process, from now on: before any decoder is opened, on one thread.
- * BL_EUSAGE when the machine lacks it. Decoders of other projects behind FFmpeg (libdav1d, libvpx) choose for
- * themselves; those formats are specified to the bit. */
-int bl_simd_apply(enum bl_simd level, struct bl_error *e);
-
-/* zimg's cpu_type for the level. */
-int bl_simd_zimg(enum bl_simd level);
+/* BL_EUSAGE: this machine lacks the level. */
+int bl_simd_check(enum bl_simd level, struct bl_error *e);
 
 #endif

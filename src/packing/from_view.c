@@ -83,14 +83,16 @@ static void view_reader_close(struct bl_reader *r)
 }
 
 /* Of zstd the version counts that compresses now, if one does. */
-static void view_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version),
-                          void *sink)
+static int view_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
+                         struct bl_error *e)
 {
+    (void)env, (void)e;
     const struct bl_manifest_pairs *libraries = &((const struct bl_view *)config)->manifest.libraries;
     for (size_t i = 0; i < libraries->count; i++) {
         if (strcmp(libraries->pair[i].name, "zstd") != 0)
             emit(sink, libraries->pair[i].name, libraries->pair[i].value);
     }
+    return BL_OK;
 }
 
 const struct bl_kind bl_view_kind = {

@@ -3,7 +3,7 @@
 
 #include "base/identity_lines.h"
 #include "base/text.h"
-#include "kind/audio/resampler.h"
+#include "kind/media/module.h"
 #include "kind/isolated/isolation.h"
 #include "packing/identity.h"
 #include "packing/internal.h"
@@ -70,12 +70,13 @@ static int packing_enter(struct bl_packing *p, struct bl_error *e)
 static int packing_open_whole(struct bl_packing *p, struct bl_error *e)
 {
     bl_jpeg_forget_environment();
-    bl_resampler_set_environment();
+    bl_media_set_environment();
     int code = p->request.view ? BL_OK : bl_packing_choose_simd(p, e);
     if (!code && !p->request.view)
         code = bl_packing_check_inputs(&p->request, e);
     if (code)
         return code;
+    p->env.isolation = p->request.inputs->isolation;
     code = bl_packing_identify(&p->request, &p->identity, e);
     if (code)
         return code;
@@ -88,7 +89,6 @@ static int packing_open_whole(struct bl_packing *p, struct bl_error *e)
                             p->request.output);
     if (p->complete || (p->repairing && p->request.dry_run))
         return BL_OK;
-    p->env.isolation = p->request.inputs->isolation;
     code = bl_isolation_start(p->env.isolation, e);
     if (code)
         return code;

@@ -203,6 +203,7 @@ static int draft_make(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_manifest_draft draft = {.kind = p->request.inputs->kind,
                                       .config = p->request.inputs->kind_config,
+                                      .env = &p->env,
                                       .format = &p->format,
                                       .plan_info = &p->plan_info,
                                       .identity = p->identity.data,

@@ -1,4 +1,5 @@
 /* The SIMD level of the run: given, or that of the dataset in the directory, or the best of this machine. */
+#include "kind/media/module.h"
 #include "packing/internal.h"
 
 /* Reads the level of the dataset in the directory, finished or not; *level stays unchanged if there is none. */
@@ -24,7 +25,7 @@ static int simd_use(struct bl_packing *p, enum bl_simd level, struct bl_error *e
 {
     p->env.simd = level;
     p->request.options->simd = (int)level + 1;
-    return bl_simd_apply(level, e);
+    return bl_media_set_simd(level, e);
 }
 
 int bl_packing_choose_simd(struct bl_packing *p, struct bl_error *e)

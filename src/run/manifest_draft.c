@@ -42,8 +42,11 @@ static int draft_describe_field(const struct bl_manifest_draft *draft, int i, st
 static int draft_add_versions(const struct bl_manifest_draft *draft, struct bl_manifest *m, struct bl_error *e)
 {
     struct version_sink sink = {m, e, BL_OK};
-    if (draft->kind->read->versions)
-        draft->kind->read->versions(draft->config, draft_add_version, &sink);
+    if (draft->kind->read->versions) {
+        int code = draft->kind->read->versions(draft->config, draft->env, draft_add_version, &sink, e);
+        if (code)
+            return code;
+    }
     if (draft->format->compressed)
         draft_add_version(&sink, "zstd", bl_compressor_version());
     if (bl_format_encodes(draft->format, BL_ENCODING_JPEG))

@@ -12,7 +12,8 @@
 
 struct bl_manifest_draft {
     const struct bl_kind *kind;
-    const void *config; /* of that kind */
+    const void *config;            /* of that kind */
+    const struct bl_kind_env *env; /* of the run */
     const struct bl_format *format;
     const struct bl_plan_info *plan_info; /* of the plan */
     const char *identity;                 /* the configuration: "name: value" lines */

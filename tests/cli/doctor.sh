@@ -27,7 +27,8 @@ test_a_good_machine() {
     for group in versions decoders machine sandbox directory GPU Slurm; do
         is 1 "$(grep -c "^$group\$" "$OUT")"
     done
-    verdict ok bload "$(bload --version | cut -d ' ' -f 2), SIMD level"
+    verdict ok bload "$(bload --version | sed -n 's/^bload //p'), SIMD level"
+    verdict ok 'media module' "$(bload --version | sed -n 's/^media module: //p')"
     verdict ok ffmpeg "$(ffmpeg -version | sed -n '1s/^ffmpeg version \([^ ]*\).*/\1/p')"
     verdict ok H.264 h264
     verdict ok AV1 lib

@@ -191,7 +191,7 @@ export      mds, read by MosaicML Streaming: streaming.StreamingDataset
 dataset     ../d, its manifest's checksum is $digest
 blocks      $(bload info --json d | word blocks) in $(find z -name 'shard.*' | wc -l) files
 size        13.0 KiB, zstd level 5: $(cat z/shard.* | wc -c | awk '{ printf "%.1f", $1 / 1024 }') KiB
-made by     $(bload --version)
+made by     $(bload --version | head -n 1)
 END
     expect 0 bload info --json z
     is "mds ../d $digest 5 null" \

@@ -26,9 +26,13 @@ test_help() {
 
 test_version_is_the_headers() {
     expect 0 bload --version
+    is 2 "$(wc -l <"$OUT")"
+    is "media module: $(dirname "$(readlink -f "$BLOAD")")" "$(sed -n 's|\(/build/release\)*/libbload-media-[0-9.]*so$||; 2p' "$OUT")"
+    sed -i 1q "$OUT"
     out_is <<<"bload $(sed -n 's/#define BLOAD_VERSION "\(.*\)"/\1/p' "$BLOAD_ROOT/include/bload.h")"
     cp "$OUT" "$SCRATCH/version"
     expect 0 bload -V
+    sed -i 1q "$OUT"
     same "$OUT" "$SCRATCH/version"
 }
 

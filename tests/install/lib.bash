@@ -54,5 +54,5 @@ user_packs() {
 says_version() {
     local version
     version=$(sed -n 's/^#define BLOAD_VERSION "\(.*\)"/\1/p' "$install_root/include/bload.h")
-    [ "$(system_run "$system" "$1" --version)" = "bload $version" ]
+    [ "$(system_run "$system" "$1" --version | head -n 1)" = "bload $version" ]
 }

@@ -12,7 +12,7 @@ in_the_tree() {
     is_version python/bload/__init__.py "$(sed -n 's/^__version__ = "\(.*\)"/\1/p' python/bload/__init__.py)"
     is_version CHANGELOG.md "$(sed -n 's/^## \([0-9][0-9.]*\).*/\1/p' CHANGELOG.md | head -n 1)"
     is_version packaging/debian/changelog "${revision%-*}"
-    is_version "bload --version" "$(./bload --version | sed 's/^bload //')"
+    is_version "bload --version" "$(./bload --version | sed -n 's/^bload //p')"
     is_version build/bload.pc "$(sed -n 's/^Version: //p' build/bload.pc)"
     make --no-print-directory install DESTDIR="$work/stage" PREFIX=/usr >"$work/installed"
     in_manuals "$work/stage/usr/share/man"

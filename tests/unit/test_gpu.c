@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "fake_gpu.h"
-#include "kind/simd.h"
+#include "kind/simd_libraries.h"
 #include "kind/video/backend.h"
 #include "kind/video/gpu_list.h"
 #include "kind/video/gpu_worker.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kind/media/module.h"
 #include "unit.h"
 
 static const int pairs[][2] = {{44100, 16000}, {48000, 16000}, {16000, 44100}, {8000, 16000}, {11025, 16000}};
@@ -164,7 +165,7 @@ START_TEST(the_environment_does_not_matter)
         setenv("SOXR_USE_SIMD", i ? "0" : "1", 1);
         setenv("SOXR_USE_SIMD32", i ? "0" : "1", 1);
         setenv("SOXR_LARGE_DFT_SIZE", i ? "9" : "17", 1);
-        bl_resampler_set_environment();
+        bl_media_set_environment();
         struct bl_resampler r = make(BL_RESAMPLER_SOXR, 16000, 1, true);
         resample(&r, 44100, in, 4000, (const int[]){4000}, 1, &out[i]);
         bl_resampler_free(&r);

@@ -1,4 +1,4 @@
-#include "kind/simd.h"
+#include "kind/simd_libraries.h"
 
 #include <libavutil/cpu.h>
 #include <string.h>

@@ -9,6 +9,7 @@
 
 #include "unit.h"
 #include "kind/kinds.h"
+#include "kind/simd_libraries.h"
 
 #define SECONDS "2"
 #define FRAMES 50 /* of every clip, unless it says otherwise */

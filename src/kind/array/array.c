@@ -124,11 +124,12 @@ static void array_config_describe(const void *values, const struct bl_field *fie
     bl_buffer_text(out, config->dtype == BL_ARRAY_F32 ? ", F64 rounded to F32" : "");
 }
 
-static void array_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version),
-                           void *sink)
+static int array_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
+                          struct bl_error *e)
 {
-    (void)config;
+    (void)config, (void)env, (void)e;
     emit(sink, "libzip", zip_libzip_version());
+    return BL_OK;
 }
 
 static const struct bl_kind_scan array_scan = {

@@ -1,6 +1,6 @@
-/* The audio kind. options.c has what its options say, count.c counts samples, cuts.c the lines of a manifest. A
- * sample's way: decoder.c, trim.c (the frames of a cut), mix.c (channels and rate), samples.c (steps in order), read.c
- * (pieces). */
+/* The audio kind. options.c has what its options say; what decodes is in the media module, behind decoding.c: count.c
+ * counts samples, cuts.c the lines of a manifest. A sample's way: decoder.c, trim.c (the frames of a cut), mix.c
+ * (channels and rate), samples.c (steps in order), read.c (pieces). */
 #include "kind/audio/audio.h"
 
 #include <stddef.h>
@@ -8,10 +8,9 @@
 
 #include "base/text.h"
 #include "kind/audio/config.h"
-#include "kind/audio/count.h"
-#include "kind/audio/cuts.h"
 #include "kind/audio/options.h"
-#include "kind/audio/read.h"
+#include "kind/list.h"
+#include "kind/media/forward.h"
 
 /* Videos have sound, too, but are videos unless --kind says otherwise. */
 static const char *const extensions[] = {
@@ -31,28 +30,18 @@ static bool audio_sampling_rate(const char *sampling, int64_t *num, int64_t *den
     return *den > 0;
 }
 
-static int audio_file_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                            struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
-{
-    if (chunk->list)
-        return bl_cuts_count(env, counter, chunk, emit, sink, e);
-    const struct bl_input *input = chunk->input;
-    struct bl_error fault = {0};
-    struct bl_audio_info info;
-    struct bl_row row = {.bytes = input->bytes, .reason = info.reason, .offset = -1};
-    int code = bl_audio_count(config, env, input->path, chunk->meter, NULL, &info, &fault);
-    if (!code)
-        code = bl_audio_count_steps(config, info.samples, &row.length, &fault);
-    row.stream = info.stream;
-    return bl_chunk_emit_row(emit, sink, &row, code, &fault, e);
-}
-
 /* The columns of a manifest's lines. */
 static void audio_columns(const void *config, bool manifests, struct bl_buffer *out)
 {
     (void)config;
     if (manifests)
         bl_buffer_text(out, "\tstart\tduration\tchannel\ttext");
+}
+
+/* Standard input is a manifest, too. */
+static bool audio_is_list(const char *path)
+{
+    return strcmp(path, "-") == 0 || bl_list_has_name(path);
 }
 
 static bool audio_decodes(const void *config)
@@ -65,21 +54,21 @@ static const struct bl_kind_scan audio_scan = {
     .sampling = bl_audio_sampling,
     .rate = audio_sampling_rate,
     .columns = audio_columns,
-    .is_list = bl_cuts_is_list,
+    .is_list = audio_is_list,
     .takes_manifests = true,
-    .open = bl_cuts_counter_open,
-    .close = bl_cuts_counter_close,
-    .count = audio_file_count,
+    .open = bl_audio_forward_open_counter,
+    .close = bl_audio_forward_close_counter,
+    .count = bl_audio_forward_count,
 };
 
 static const struct bl_kind_read audio_read = {
     .memory = (int64_t)64 << 20,
     .fields = bl_audio_fields,
-    .open = bl_audio_reader_open,
-    .piece = bl_audio_reader_read,
-    .close = bl_audio_reader_close,
+    .open = bl_audio_forward_open_reader,
+    .piece = bl_audio_forward_piece,
+    .close = bl_audio_forward_close_reader,
     .describe = bl_audio_describe,
-    .versions = bl_audio_versions,
+    .versions = bl_audio_forward_versions,
 };
 
 const struct bl_kind bl_kind_audio = {

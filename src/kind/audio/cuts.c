@@ -26,11 +26,6 @@ struct bl_counter {
     char reason[2048];
 };
 
-bool bl_cuts_is_list(const char *path)
-{
-    return strcmp(path, "-") == 0 || bl_list_has_name(path);
-}
-
 int bl_cuts_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                          struct bl_error *e)
 {

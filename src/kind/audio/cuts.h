@@ -5,7 +5,6 @@
 #include "kind/kind.h"
 
 /* See struct bl_kind. The counter is for manifests alone. */
-bool bl_cuts_is_list(const char *path);
 int bl_cuts_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                          struct bl_error *e);
 void bl_cuts_counter_close(struct bl_counter *counter);

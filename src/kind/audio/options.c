@@ -1,11 +1,5 @@
 #include "kind/audio/options.h"
 
-#include <libavcodec/avcodec.h>
-#include <libavformat/avformat.h>
-#include <libavutil/avutil.h>
-#include <libswresample/swresample.h>
-#include <soxr.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "kind/audio/config.h"
@@ -147,24 +141,4 @@ void bl_audio_describe(const void *values, const struct bl_field *field, struct 
                      config->resampler == BL_RESAMPLER_SWR ? "" : " and resampled by soxr");
     if (config->features)
         bl_buffer_printf(out, "; %s in frames of 10 ms, FFT by kissfft", config->features);
-}
-
-static void libav_version_emit(void (*emit)(void *sink, const char *name, const char *version), void *sink,
-                               const char *name, unsigned version)
-{
-    char text[64];
-    snprintf(text, sizeof text, "%u.%u.%u", AV_VERSION_MAJOR(version), AV_VERSION_MINOR(version),
-             AV_VERSION_MICRO(version));
-    emit(sink, name, text);
-}
-
-void bl_audio_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
-{
-    (void)config;
-    const char *soxr = strchr(soxr_version(), '-');
-    emit(sink, "ffmpeg", av_version_info());
-    libav_version_emit(emit, sink, "libavformat", avformat_version());
-    libav_version_emit(emit, sink, "libavcodec", avcodec_version());
-    libav_version_emit(emit, sink, "libswresample", swresample_version());
-    emit(sink, "libsoxr", soxr ? soxr + 1 : soxr_version());
 }

@@ -16,7 +16,6 @@ void bl_audio_sampling(const void *config, struct bl_buffer *out);
 int bl_audio_fields(const void *config, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
                     struct bl_error *e);
 void bl_audio_describe(const void *config, const struct bl_field *field, struct bl_buffer *out);
-void bl_audio_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink);
 
 /* The limit of timestamps (gaps.h). Sound per step follows them unless it is told not to. */
 struct bl_rational bl_audio_gap(const struct bl_audio_config *config);

@@ -14,8 +14,9 @@
 #include "kind/audio/audio.h"
 #include "kind/audio/count.h"
 #include "kind/audio/options.h"
-#include "kind/audio/read.h"
 #include "kind/audio/steps.h"
+#include "kind/media/forward.h"
+#include "kind/media/module.h"
 
 #define CHUNK 65536 /* samples to read at once, at least */
 
@@ -145,7 +146,10 @@ static int per_step_examine(const struct bl_per_step_config *config, const struc
                             struct bl_steps_sum *sum, struct bl_error *unusable)
 {
     const char *path = chunk->input->path;
-    int code = bl_audio_count(&config->audio, env, path, chunk->meter, NULL, info, unusable);
+    const struct bl_media *media;
+    int code = bl_media_open(&media, unusable);
+    if (!code)
+        code = media->count_sound(&config->audio, env, path, chunk->meter, NULL, info, unusable);
     if (code)
         return code;
     code = per_step_find_lead(path, info->origin, chunk->followed, lead, unusable);
@@ -211,7 +215,7 @@ struct bl_reader {
 static void per_step_reader_close(struct bl_reader *r)
 {
     if (r->sound)
-        bl_audio_reader_close(r->sound);
+        bl_audio_forward_close_reader(r->sound);
     bl_buffer_free(&r->held);
     free(r->path);
     free(r);
@@ -229,7 +233,7 @@ static int per_step_reader_open(const void *values, const struct bl_kind_env *en
     r->size = bl_field_step_bytes(&given->field[0]) / (size_t)config->window;
     int code = bl_audio_fields(&config->audio, env, NULL, &own, e);
     if (!code)
-        code = bl_audio_reader_open(&config->audio, env, &own, &r->sound, e);
+        code = bl_audio_forward_open_reader(&config->audio, env, &own, &r->sound, e);
     if (code)
         per_step_reader_close(r);
     else
@@ -275,7 +279,7 @@ static int per_step_reader_hold(struct bl_reader *r, const struct bl_row *row, i
         return bl_error_memory(e);
     uint8_t *out = (uint8_t *)r->held.data + r->held.size;
     struct bl_request request = {.row = *row, .source_start = r->to, .steps = stop - r->to, .out = &out};
-    int code = bl_audio_reader_read(r->sound, &request, &note, e);
+    int code = bl_audio_forward_piece(r->sound, &request, &note, e);
     if (code)
         return code;
     r->held.size += (size_t)request.steps * r->size;
@@ -379,7 +383,7 @@ static const struct bl_kind_read audio_per_step_read = {
     .piece = per_step_reader_read,
     .close = per_step_reader_close,
     .describe = per_step_config_describe,
-    .versions = bl_audio_versions,
+    .versions = bl_audio_forward_versions,
 };
 
 static const struct bl_kind_follow audio_per_step_follow = {

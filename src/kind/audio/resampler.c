@@ -9,16 +9,6 @@
 #define FILTER_TAPS 32 /* of swresample's filter, at the lower of the two rates */
 #define PORTION 4096   /* samples that soxr gives at once */
 
-void bl_resampler_set_environment(void)
-{
-    static const char *const names[] = {
-        "SOXR_USE_SIMD",    "SOXR_USE_SIMD64",  "SOXR_MIN_DFT_SIZE", "SOXR_LARGE_DFT_SIZE", "SOXR_COEFS_SIZE",
-        "SOXR_COEF_INTERP", "SOXR_NUM_THREADS", "SOXR_STRICT_BUF",   "SOXR_NOSMALLINTOPT",  "SOXR_TRACE"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        unsetenv(names[i]);
-    setenv("SOXR_USE_SIMD32", "1", 1);
-}
-
 void bl_resampler_free(struct bl_resampler *r)
 {
     swr_free(&r->swr);

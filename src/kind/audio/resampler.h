@@ -1,7 +1,8 @@
 /* Another rate for mixed samples: by soxr or by libswresample, in float.
  *
  * soxr: its quality for 20 bits without a roll-off, in single precision. That code is the same on every x86-64 (SSE2)
- * and every AArch64; its double precision is not: with AVX, where there is some, it gives other bytes. Before the first
+ * and every AArch64; its double precision is not: with AVX, where there is some, it gives other bytes
+ * (bl_media_set_environment). Before the first
  * and after the last sample lie zeros. swresample: its own filter of 32 taps, 1 dB down at 0.45 of the lower rate. At
  * either end lies the mirror image. */
 #ifndef BL_RESAMPLER_H
@@ -25,10 +26,6 @@ struct bl_resampler {
     struct soxr *soxr;
     int64_t emitted; /* samples since the beginning */
 };
-
-/* soxr reads options from the environment that would change bytes, among them which instructions it uses. Sets it to
- * those above; call it once, before there are threads. */
-void bl_resampler_set_environment(void);
 
 /* Start from {0}, with engine, to, channels, floats and step_bytes set. */
 void bl_resampler_free(struct bl_resampler *r);

@@ -163,15 +163,17 @@ static void composite_describe(const void *config, const struct bl_field *field,
         bl_buffer_printf(out, ", of %s", part->path);
 }
 
-static void composite_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version),
-                               void *sink)
+static int composite_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
+                              struct bl_error *e)
 {
     const struct bl_composite *composite = config;
-    for (int p = 0; p < composite->parts; p++) {
+    int code = BL_OK;
+    for (int p = 0; p < composite->parts && !code; p++) {
         const struct bl_composite_part *part = &composite->part[p];
         if (part->kind->read->versions)
-            part->kind->read->versions(part->config, emit, sink);
+            code = part->kind->read->versions(part->config, env, emit, sink, e);
     }
+    return code;
 }
 
 /* --- the kind --------------------------------------------------------------------------------------------------- */

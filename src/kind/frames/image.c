@@ -25,29 +25,6 @@
 #define RGB_BITS 24     /* of a pixel that libjpeg-turbo decodes */
 #define AREA_ALIGNED 64 /* pixels that decoders add to the right and below */
 
-const char *const bl_image_extensions[] = {"jpg", "jpeg", "png", "bmp", "webp", "tif", "tiff", NULL};
-
-/* "img_00012.jpg" has the number 12, "001YG-3b.png" has 3. */
-int32_t bl_image_parse_number(const char *name)
-{
-    const char *dot = strrchr(name, '.'), *end = dot ? dot : name + strlen(name);
-    while (end > name && !(end[-1] >= '0' && end[-1] <= '9'))
-        end--;
-    const char *begin = end;
-    while (begin > name && begin[-1] >= '0' && begin[-1] <= '9')
-        begin--;
-    int64_t number;
-    return bl_text_to_int(begin, (size_t)(end - begin), 0, INT32_MAX, &number) ? (int32_t)number : -1;
-}
-
-int bl_image_position(const struct bl_image *image, double *position, struct bl_error *e)
-{
-    if (image->number < 0)
-        return bl_error_set(e, BL_EDATA, "%s has no number for its time", image->name);
-    *position = image->number - 1;
-    return BL_OK;
-}
-
 /* By the first bytes, whatever the name. */
 static enum AVCodecID image_codec(const AVPacket *packet)
 {

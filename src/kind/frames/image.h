@@ -6,23 +6,8 @@
 #include <stdint.h>
 
 #include "kind/env.h"
+#include "kind/frames/image_folder.h"
 #include "kind/video/channels.h"
-
-struct bl_image {
-    char *name;     /* in its folder */
-    int32_t number; /* the last digits before the extension; -1: none, or not a 32-bit number */
-    int64_t bytes;
-    int64_t modified; /* nanoseconds since 1970 */
-};
-
-extern const char *const bl_image_extensions[];
-
-/* The number in a file's name, as in bl_image. */
-int32_t bl_image_parse_number(const char *name);
-
-/* The image's position among the frames that it was taken from: number 1 is the first, as in files that ffmpeg writes.
- * BL_EDATA: it has no number. */
-int bl_image_position(const struct bl_image *image, double *position, struct bl_error *e);
 
 #define BL_IMAGE_SHIFT_MAX 3
 

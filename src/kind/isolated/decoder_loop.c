@@ -9,13 +9,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/opener.h"
 #include "base/shared_memory.h"
 #include "kind/isolated/messages.h"
 #include "kind/isolated/progress_page.h"
 #include "kind/isolated/syscall_filter.h"
+#include "kind/media/module.h"
 #include "kind/reservation.h"
-#include "kind/simd.h"
 
 struct decoder {
     const struct bl_decoder_part *part;
@@ -225,6 +224,26 @@ static void decoder_fields(struct decoder *d)
     decoder_send(d, BL_ISOLATED_DONE, &d->answer);
 }
 
+static void decoder_put_version(void *sink, const char *name, const char *version)
+{
+    struct decoder *d = sink;
+    bl_message_put_text(&d->answer, name);
+    bl_message_put_text(&d->answer, version);
+}
+
+/* Answers with names and versions, and an empty name behind the last. */
+static void decoder_versions(struct decoder *d)
+{
+    struct bl_error e = {0};
+    (void)decoder_meter(d);
+    bl_error_memory_watch();
+    decoder_begin_answer(d, BL_OK, &e);
+    if (d->part->kind->read->versions(d->part->config, NULL, decoder_put_version, d, &e))
+        decoder_fail(d); /* what has them is loaded, or this process were not there */
+    bl_message_put_text(&d->answer, "");
+    decoder_send(d, BL_ISOLATED_DONE, &d->answer);
+}
+
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
 /* The first piece brings the fields. */
@@ -364,9 +383,9 @@ void bl_decoder_loop(const void *context, const struct bl_spawn *spawn, int chan
                                  .reservation = &d.reservation};
     d.reservation = (struct bl_reservation){
         .cancel = &d.cancel, .included = d.part->kind->read->memory, .ask = decoder_reserve, .sink = &d};
-    if (bl_simd_apply(d.env.simd, &e))
+    if (bl_media_set_simd(d.env.simd, &e))
         decoder_fail(&d);
-    bl_opener_set(decoder_open_input, &d);
+    bl_media_set_opener(decoder_open_input, &d);
     decoder_set_limits(d.env.decoder_memory);
     if (!bl_syscall_filter_install() && all->filtered)
         decoder_fail(&d); /* for want of memory */
@@ -379,6 +398,8 @@ void bl_decoder_loop(const void *context, const struct bl_spawn *spawn, int chan
             decoder_count(&d);
         else if (d.request.type == BL_ISOLATED_FIELDS)
             decoder_fields(&d);
+        else if (d.request.type == BL_ISOLATED_VERSIONS)
+            decoder_versions(&d);
         else
             decoder_piece(&d);
     }

@@ -31,8 +31,9 @@ int bl_decoder_process_start(struct bl_decoder_process *p, const struct bl_decod
     bl_shared_memory_close_fd(&p->shared); /* many workers have many descriptors */
 out:
     if (code) {
+        if (p->pid >= 0) /* else the server lacks what decodes, as this process would */
+            bl_error_prefix(e, "--isolate off decodes in one process");
         p->pid = 0;
-        bl_error_prefix(e, "--isolate off decodes in one process");
     }
     return code;
 }

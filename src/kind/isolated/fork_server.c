@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -28,6 +29,8 @@ struct answer {
     int64_t pid;    /* of the new process */
     int64_t status; /* of one that was reaped */
     int64_t error;  /* errno, or 0 */
+    int64_t code;   /* of what the server could not load, or BL_OK */
+    char text[sizeof((struct bl_error *)0)->text];
 };
 
 union control {
@@ -41,6 +44,8 @@ struct serving {
     int socket;
     bl_fork_main *main;
     const void *context;
+    int code; /* of what it loaded, with the reason */
+    struct bl_error fault;
 };
 
 /* Ends this process when its parent ends, even if that is killed. */
@@ -59,6 +64,12 @@ static void server_send(int socket, const struct answer *answer)
 static void server_spawn(const struct serving *s, const struct wish_message *wish, const int fd[2])
 {
     struct bl_spawn spawn = {.fd = fd[1]};
+    if (s->code) {
+        struct answer answer = {.code = s->code};
+        snprintf(answer.text, sizeof answer.text, "%s", s->fault.text);
+        server_send(fd[0], &answer);
+        return;
+    }
     pid_t self = getpid(), pid = fork();
     memcpy(spawn.number, wish->number, sizeof spawn.number);
     if (pid == 0) {
@@ -132,7 +143,8 @@ static void server_detach(int socket)
     bl_descriptors_close(socket + 1, INT_MAX);
 }
 
-int bl_fork_server_start(struct bl_fork_server *server, bl_fork_main *main, const void *context, struct bl_error *e)
+int bl_fork_server_start(struct bl_fork_server *server, bl_fork_load *load, bl_fork_main *main, const void *context,
+                         struct bl_error *e)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
@@ -147,7 +159,9 @@ int bl_fork_server_start(struct bl_fork_server *server, bl_fork_main *main, cons
     if (pid == 0) {
         process_follow_parent(self);
         server_detach(ends[1]);
-        server_run(&(struct serving){ends[1], main, context});
+        struct serving serving = {.socket = ends[1], .main = main, .context = context};
+        serving.code = load ? load(&serving.fault) : BL_OK;
+        server_run(&serving);
         _exit(0);
     }
     close(ends[1]);
@@ -198,6 +212,10 @@ static int answer_receive(int socket, const char *what, struct answer *answer, s
         return bl_error_errno(e, BL_EFAIL, "cannot %s", what);
     if (got != (ssize_t)sizeof *answer)
         return bl_error_set(e, BL_EFAIL, "cannot %s: the process that starts decoders has ended", what);
+    if (answer->code) {
+        answer->text[sizeof answer->text - 1] = '\0';
+        return bl_error_set(e, (int)answer->code, "%s", answer->text);
+    }
     errno = (int)answer->error;
     return answer->error ? bl_error_errno(e, BL_EFAIL, "cannot %s", what) : BL_OK;
 }
@@ -207,9 +225,10 @@ int bl_fork_server_spawn(const struct bl_fork_server *server, const struct bl_sp
 {
     static const struct timeval wait = {.tv_usec = WAIT_MICROSECONDS};
     struct wish_message wish = {.wish = WISH_SPAWN};
-    struct answer answer;
+    struct answer answer = {0};
     int ends[2];
     memcpy(wish.number, spawn->number, sizeof wish.number);
+    *pid = 0;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return bl_error_errno(e, BL_EFAIL, "cannot make a socket");
     int code = server_ask(server, &wish, (int[2]){ends[1], spawn->fd}, 2, e);
@@ -220,6 +239,7 @@ int bl_fork_server_spawn(const struct bl_fork_server *server, const struct bl_sp
         code = bl_error_errno(e, BL_EFAIL, "cannot set up a socket");
     if (code) {
         close(ends[0]);
+        *pid = answer.code ? -1 : 0;
         return code;
     }
     *channel = ends[0];

@@ -25,14 +25,20 @@ struct bl_fork_server {
     int socket;
 };
 
-/* Starts the server. Its processes see the memory of this one as it is now, and run main with context. All of them
+/* Loads in the server what its processes need, while whoever started it goes on. */
+typedef int bl_fork_load(struct bl_error *e);
+
+/* Starts the server. Its processes see the memory of this one as it is now, and what load (or NULL) loads, and run main
+ * with context; where load fails, no process starts, for the reason that load gave. All of them
  * ignore the signals that end this process, have /dev/null as standard input, output and error, and end when this one
  * has. */
-int bl_fork_server_start(struct bl_fork_server *server, bl_fork_main *main, const void *context, struct bl_error *e);
+int bl_fork_server_start(struct bl_fork_server *server, bl_fork_load *load, bl_fork_main *main, const void *context,
+                         struct bl_error *e);
 void bl_fork_server_stop(struct bl_fork_server *server);
 
 /* Starts a process. *channel: a stream socket to it, which the caller closes; whoever waits for a message gives up
- * after a tenth of a second. Many threads may call these. */
+ * after a tenth of a second. Many threads may call these. BL_EFAIL, or the code of what could not be loaded: then *pid is
+ * -1, else 0. */
 int bl_fork_server_spawn(const struct bl_fork_server *server, const struct bl_spawn *spawn, int *channel, pid_t *pid,
                          struct bl_error *e);
 

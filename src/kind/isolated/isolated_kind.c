@@ -12,7 +12,8 @@ struct client {
     int part;
     const struct bl_kind_env *env;
     struct bl_decoder_process process;
-    struct bl_buffer data; /* of the request */
+    struct bl_decoder_process *idle; /* where that was taken from (client_take) */
+    struct bl_buffer data;           /* of the request */
 };
 
 struct bl_counter {
@@ -207,7 +208,8 @@ static int isolated_count(const void *config, const struct bl_kind_env *env, str
     return chunk->fault ? counting_add_fault(&c, e) : BL_OK;
 }
 
-/* --- fields ------------------------------------------------------------------------------------------------------- */
+/* --- idle processes
+ * ------------------------------------------------------------------------------------------------------- */
 
 /* Takes a process that is idle, or makes one. */
 static struct bl_decoder_process *process_take(struct bl_isolated_part *part, struct bl_error *e)
@@ -235,6 +237,26 @@ static void process_put(struct bl_isolated_part *part, struct bl_decoder_process
     bl_decoder_process_free(process);
     free(process);
 }
+
+/* Gives the client a process that is idle, or a new one; and takes it back, with what the client has. */
+static int client_take(struct client *c, struct bl_error *e)
+{
+    c->idle = process_take(&c->env->isolation->part[c->part], e);
+    if (!c->idle)
+        return BL_EFAIL;
+    c->process = *c->idle;
+    return BL_OK;
+}
+
+static void client_put(struct client *c)
+{
+    const struct bl_decoder_start start = client_start(c);
+    *c->idle = c->process;
+    process_put(&c->env->isolation->part[c->part], c->idle, &start);
+    bl_buffer_free(&c->data);
+}
+
+/* --- fields ------------------------------------------------------------------------------------------------------- */
 
 static void fields_take(void *sink, struct bl_message *m)
 {
@@ -268,16 +290,56 @@ static int isolated_fields(const void *config, const struct bl_kind_env *env, co
     client_init(&c, config, env);
     if (!row)
         return c.isolation->decoder[c.part].kind->read->fields(config, env, NULL, fields, e);
-    struct bl_isolated_part *part = &env->isolation->part[c.part];
-    struct bl_decoder_process *process = process_take(part, e);
-    if (!process)
-        return BL_EFAIL;
-    c.process = *process;
-    int code = client_ask_fields(&c, row, fields, e);
-    *process = c.process;
-    const struct bl_decoder_start start = client_start(&c);
-    process_put(part, process, &start);
-    bl_buffer_free(&c.data);
+    int code = client_take(&c, e);
+    if (code)
+        return code;
+    code = client_ask_fields(&c, row, fields, e);
+    client_put(&c);
+    return code;
+}
+
+/* --- versions ----------------------------------------------------------------------------------------------------- */
+
+struct versions {
+    bl_version_emit *emit;
+    void *sink;
+};
+
+static void versions_take(void *sink, struct bl_message *m)
+{
+    const struct versions *versions = sink;
+    const char *name, *version;
+    while ((name = bl_message_get_text(m)) && *name && (version = bl_message_get_text(m)))
+        versions->emit(versions->sink, name, version);
+    m->damaged |= !name || *name;
+}
+
+static int client_ask_versions(struct client *c, struct versions *versions, struct bl_error *e)
+{
+    struct bl_decoder_call call = {
+        .type = BL_ISOLATED_VERSIONS, .memory = -1, .path = {""}, .result = versions_take, .sink = versions};
+    struct bl_decoder_loss loss;
+    client_begin_data(c, NULL);
+    int code = client_call(c, &call, &loss, e);
+    if (!code && loss.lost)
+        code = bl_error_set(e, BL_EFAIL, "a decoder process ended (%s) when it was asked for versions", loss.how);
+    return code;
+}
+
+/* Where no process may be started, as for a dry run of a repair, this one has a look. */
+static int isolated_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
+                             struct bl_error *e)
+{
+    struct client c;
+    struct versions versions = {emit, sink};
+    client_init(&c, config, env);
+    if (!c.isolation->server.pid)
+        return c.isolation->decoder[c.part].kind->read->versions(config, NULL, emit, sink, e);
+    int code = client_take(&c, e);
+    if (code)
+        return code;
+    code = client_ask_versions(&c, &versions, e);
+    client_put(&c);
     return code;
 }
 
@@ -433,6 +495,7 @@ void bl_isolated_kind_make(struct bl_isolated_part *part, const struct bl_kind *
     part->read.open = isolated_reader_open;
     part->read.piece = isolated_piece;
     part->read.close = isolated_reader_close;
+    part->read.versions = isolated_versions;
     part->kind.scan = &part->scan;
     part->kind.read = &part->read;
 }

@@ -2,6 +2,7 @@
 
 #include "base/descriptors.h"
 #include "kind/isolated/syscall_filter.h"
+#include "kind/media/module.h"
 
 #define FILES_MAX 4096 /* open ones, of which a quarter may be on their way to processes */
 
@@ -22,8 +23,9 @@ const struct bl_option bl_isolation_option_table[] = {
 int bl_isolation_check(struct bl_isolation *isolation, const struct bl_kind *kind, const void *config,
                        struct bl_error *e)
 {
-    if (isolation->options.isolate == BL_ISOLATE_OFF || !kind->decodes || kind->decodes(config))
-        return BL_OK;
+    int code = kind->decodes ? bl_media_check(e) : BL_OK;
+    if (code || isolation->options.isolate == BL_ISOLATE_OFF || !kind->decodes || kind->decodes(config))
+        return code;
     if (isolation->options.isolate == BL_ISOLATE_ON)
         return bl_error_set(e, BL_EUSAGE, "--isolate on: what a GPU decodes cannot be isolated (--isolate auto)");
     isolation->options.isolate = BL_ISOLATE_OFF;
@@ -60,6 +62,13 @@ static void isolation_raise_limit(struct bl_isolation *isolation)
     isolation->files.most = (int)(limit < FILES_MAX ? limit / 4 : FILES_MAX / 4);
 }
 
+/* In the server: its processes then have what decodes, and need to open no file for it. */
+static int isolation_load(struct bl_error *e)
+{
+    const struct bl_media *media;
+    return bl_media_open(&media, e);
+}
+
 int bl_isolation_start(struct bl_isolation *isolation, struct bl_error *e)
 {
     if (!isolation || !isolation->parts || isolation->server.pid)
@@ -67,7 +76,7 @@ int bl_isolation_start(struct bl_isolation *isolation, struct bl_error *e)
     isolation_raise_limit(isolation);
     isolation->context =
         (struct bl_decoder_context){.part = isolation->decoder, .filtered = bl_syscall_filter_is_available()};
-    int code = bl_fork_server_start(&isolation->server, bl_decoder_loop, &isolation->context, e);
+    int code = bl_fork_server_start(&isolation->server, isolation_load, bl_decoder_loop, &isolation->context, e);
     if (code)
         bl_error_prefix(e, "--isolate off decodes in one process");
     return code;

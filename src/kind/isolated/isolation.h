@@ -30,7 +30,7 @@ struct bl_isolated_part {
     struct bl_kind kind; /* what takes its place */
     struct bl_kind_scan scan;
     struct bl_kind_read read;
-    _Atomic(struct bl_decoder_process *) idle[BL_ISOLATION_IDLE_MAX]; /* processes that looked at fields */
+    _Atomic(struct bl_decoder_process *) idle[BL_ISOLATION_IDLE_MAX]; /* processes that looked at fields or versions */
 };
 
 /* Initialize with {0}. */
@@ -46,7 +46,8 @@ struct bl_isolation {
 };
 
 /* Call it for all kinds of a run, before any is added: a GPU's driver has threads, and a process with threads must not
- * fork. Then nothing is isolated. BL_EUSAGE: though that is requested. */
+ * fork. Then nothing is isolated. BL_EUSAGE: though that is requested; or the media module is missing, and the kind
+ * needs it. */
 int bl_isolation_check(struct bl_isolation *isolation, const struct bl_kind *kind, const void *config,
                        struct bl_error *e);
 
@@ -73,7 +74,7 @@ void bl_isolation_stop(struct bl_isolation *isolation);
 
 /* For isolated_kind.c: the functions of the kind that takes the place. */
 void bl_isolated_kind_make(struct bl_isolated_part *part, const struct bl_kind *kind);
-/* Ends the processes that looked at fields. */
+/* Ends the processes that are idle. */
 void bl_isolated_kind_release(const struct bl_isolation *isolation, struct bl_isolated_part *part);
 
 #endif

@@ -12,6 +12,7 @@ enum bl_isolated_type {
     /* of the worker: */
     BL_ISOLATED_COUNT,
     BL_ISOLATED_FIELDS,
+    BL_ISOLATED_VERSIONS,
     BL_ISOLATED_PIECE,
     BL_ISOLATED_OPENED, /* errno or 0, with the descriptor */
     BL_ISOLATED_RESERVED,

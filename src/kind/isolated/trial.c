@@ -51,7 +51,7 @@ int bl_isolation_try(bool *filtered, struct bl_error *e)
     int code = bl_shared_memory_make(&shared, sizeof(struct trial_page), e);
     if (code)
         return code;
-    code = bl_fork_server_start(&server, trial_main, NULL, e);
+    code = bl_fork_server_start(&server, NULL, trial_main, NULL, e);
     if (code)
         goto out;
     code = trial_run(&server, &shared, e);

@@ -100,12 +100,14 @@ static void text_describe(const void *values, const struct bl_field *field, stru
     bl_buffer_printf(out, ", padding %d", p->pad);
 }
 
-static void text_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version),
-                          void *sink)
+static int text_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
+                         struct bl_error *e)
 {
+    (void)env, (void)e;
     const struct bl_text_prepared *p = &((const struct bl_text_config *)config)->prepared;
     if (p->tokenizer)
         bl_tokenizer_versions(p->tokenizer, emit, sink);
+    return BL_OK;
 }
 
 static const struct bl_kind_scan text_scan = {

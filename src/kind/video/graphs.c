@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "kind/simd_libraries.h"
 #include "kind/video/geometry.h"
 
 int bl_graph_report(const char *what, struct bl_error *e)

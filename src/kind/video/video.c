@@ -1,26 +1,21 @@
-/* The video kind: its options and its table of functions. The way of a frame: demux (packets), decode (frames), pick
- * (which of them), convert (pixels); read does all of that for a piece, count finds lengths. */
+/* The video kind: its options and its table of functions. What decodes is in the media module, behind decoding.c. The
+ * way of a frame: demux (packets), decode (frames), pick (which of them), convert (pixels); read does all of that for a
+ * piece, count finds lengths. */
 #include "kind/video/video.h"
 
-#include <libavcodec/avcodec.h>
-#include <libavformat/avformat.h>
-#include <libavutil/avutil.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zimg.h>
 
 #include "base/text.h"
 #include "kind/list.h"
+#include "kind/media/forward.h"
+#include "kind/media/module.h"
 #include "kind/video/backend.h"
 #include "kind/video/channels.h"
-#include "kind/video/clips.h"
-#include "kind/video/count.h"
 #include "kind/video/geometry.h"
 #include "kind/video/gpu_list.h"
-#include "kind/video/nvdec.h"
-#include "kind/video/read.h"
 
 static const char *const extensions[] = {"mp4",  "m4v",  "mov",  "qt",   "mkv", "webm", "avi", "divx",  "ts",   "mts",
                                          "m2ts", "m2t",  "mpg",  "mpeg", "m1v", "m2v",  "vob", "ogv",   "ogm",  "flv",
@@ -142,8 +137,12 @@ static int video_prepare(void *values, struct bl_error *e)
     bl_video_prepare_pixels(config);
     if (config->decoder == BL_DECODER_CPU)
         return BL_OK;
-    config->gpu_functions = &bl_nvdec_functions;
-    int code = bl_nvdec_open(&config->gpu, config->gpus, &none);
+    const struct bl_media *media;
+    int code = bl_media_open(&media, e);
+    if (code)
+        return code;
+    config->gpu_functions = media->gpu_functions;
+    code = media->gpu_open(&config->gpu, config->gpus, &none);
     if (code == BL_EFAIL && config->decoder == BL_DECODER_AUTO) {
         snprintf(config->gpu_none, sizeof config->gpu_none, "--decoder auto: no GPU is used: %.200s", none.text);
         return BL_OK;
@@ -154,7 +153,8 @@ static int video_prepare(void *values, struct bl_error *e)
 static void video_release(void *values)
 {
     struct bl_video_config *config = values;
-    bl_nvdec_close(config->gpu);
+    if (config->gpu)
+        bl_media_opened()->gpu_close(config->gpu);
     config->gpu = NULL;
 }
 
@@ -206,34 +206,6 @@ static bool video_rate(const char *sampling, int64_t *num, int64_t *den)
            (*rest != '/' || bl_text_to_int(rest + 1, strcspn(rest + 1, " "), 1, INT32_MAX, den));
 }
 
-static int video_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                       struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
-{
-    if (chunk->list)
-        return bl_clips_count(env, counter, chunk, emit, sink, e);
-    const struct bl_input *input = chunk->input;
-    const struct bl_video_config *values = config;
-    struct bl_error fault = {0};
-    struct bl_count_result result;
-    enum bl_backend backend = BL_BACKEND_CPU;
-    int code = bl_video_count(values, env, input, chunk->meter, chunk->times, &result, &fault);
-    if (!code)
-        code =
-            bl_backend_choose(values, env, input->path, input->bytes, result.stream, *result.reason, &backend, &fault);
-    struct bl_row row = {.bytes = input->bytes,
-                         .length = result.length,
-                         .stream = result.stream,
-                         .reason = result.reason,
-                         .offset = -1,
-                         .origin = result.origin,
-                         .times = result.times};
-    if (values->decoder != BL_DECODER_CPU)
-        row.extra = backend == BL_BACKEND_CPU ? "\tcpu" : "\tnvdec";
-    code = bl_chunk_emit_row(emit, sink, &row, code, &fault, e);
-    free(result.times);
-    return code;
-}
-
 static int video_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
                         struct bl_fields *out, struct bl_error *e)
 {
@@ -242,7 +214,7 @@ static int video_fields(const void *values, const struct bl_kind_env *env, const
     if (size.width == 0) {
         if (!row)
             return bl_error_set(e, BL_EDATA, "the size of frames is each video's own");
-        int code = bl_video_read_size(config, env, row, &size, e);
+        int code = bl_video_forward_size(config, env, row, &size, e);
         if (code)
             return code;
     }
@@ -277,27 +249,6 @@ void bl_video_describe(const void *values, const struct bl_field *field, struct 
         bl_buffer_text(out, ", pixels taken for square");
 }
 
-void bl_video_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
-{
-    const struct bl_video_config *values = config;
-    char text[64];
-    unsigned codec = avcodec_version(), format = avformat_version();
-    emit(sink, "ffmpeg", av_version_info());
-    snprintf(text, sizeof text, "%u.%u.%u", AV_VERSION_MAJOR(format), AV_VERSION_MINOR(format),
-             AV_VERSION_MICRO(format));
-    emit(sink, "libavformat", text);
-    snprintf(text, sizeof text, "%u.%u.%u", AV_VERSION_MAJOR(codec), AV_VERSION_MINOR(codec), AV_VERSION_MICRO(codec));
-    emit(sink, "libavcodec", text);
-    unsigned major = 0, minor = 0, micro = 0;
-    zimg_get_version_info(&major, &minor, &micro);
-    snprintf(text, sizeof text, "%u.%u.%u", major, minor, micro);
-    emit(sink, "zimg", text);
-    int cuda = values->decoder == BL_DECODER_CPU ? 0 : bl_nvdec_version();
-    snprintf(text, sizeof text, "%d.%d", cuda / 1000, cuda % 1000 / 10);
-    if (cuda)
-        emit(sink, "cuda", text);
-}
-
 /* A driver's threads and memory are not a process's to share. */
 static bool video_decodes(const void *values)
 {
@@ -310,17 +261,18 @@ static const struct bl_kind_scan video_scan = {
     .rate = video_rate,
     .columns = video_columns,
     .is_list = bl_list_has_name,
-    .open = bl_clips_counter_open,
-    .close = bl_clips_counter_close,
-    .count = video_count,
+    .open = bl_video_forward_open_counter,
+    .close = bl_video_forward_close_counter,
+    .count = bl_video_forward_count,
 };
 
 static const struct bl_kind_read video_read = {
     /* Decoders hold reference pictures, scalers their rows. A run with one worker and small blocks peaked at 155 MiB on
      * 4K H.264 and HEVC, at 60 MiB on 1080p. */
-    .memory = (int64_t)128 << 20,  .times = BL_TIMES_SECONDS,     .fields = video_fields,
-    .open = bl_video_read_open,    .piece = bl_video_read_piece,  .close = bl_video_read_close,
-    .describe = bl_video_describe, .versions = bl_video_versions,
+    .memory = (int64_t)128 << 20,    .times = BL_TIMES_SECONDS,
+    .fields = video_fields,          .open = bl_video_forward_open_reader,
+    .piece = bl_video_forward_piece, .close = bl_video_forward_close_reader,
+    .describe = bl_video_describe,   .versions = bl_video_forward_versions,
 };
 
 const struct bl_kind bl_kind_video = {

@@ -11,7 +11,6 @@ int bl_video_check_pixels(const struct bl_video_config *config, struct bl_error 
 void bl_video_prepare_pixels(struct bl_video_config *config); /* what --filter auto is */
 void bl_video_sampling(const void *config, struct bl_buffer *out);
 void bl_video_describe(const void *config, const struct bl_field *field, struct bl_buffer *out);
-void bl_video_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink);
 
 extern const struct bl_kind bl_kind_video;
 

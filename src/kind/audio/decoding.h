@@ -1,0 +1,19 @@
+/* What the audio kind has the media module do: struct bl_decoding. */
+#ifndef BL_AUDIO_DECODING_H
+#define BL_AUDIO_DECODING_H
+
+#include "kind/audio/cuts.h"
+#include "kind/audio/read.h"
+
+int bl_audio_decoding_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                            struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e);
+void bl_audio_decoding_versions(const void *config, bl_version_emit *emit, void *sink);
+
+#define BL_AUDIO_DECODING                                                                                              \
+    {                                                                                                                  \
+        .open_counter = bl_cuts_counter_open, .close_counter = bl_cuts_counter_close,                                  \
+        .count = bl_audio_decoding_count, .open_reader = bl_audio_reader_open, .piece = bl_audio_reader_read,          \
+        .close_reader = bl_audio_reader_close, .versions = bl_audio_decoding_versions                                  \
+    }
+
+#endif

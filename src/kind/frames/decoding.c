@@ -1,0 +1,89 @@
+#include "kind/frames/decoding.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kind/frames/image.h"
+#include "kind/frames/image_folder.h"
+#include "kind/video/config.h"
+
+/* The positions of every stride-th image, to be freed. */
+static int frames_number_steps(const struct bl_image_folder *folder, int64_t stride, double **positions,
+                               struct bl_error *e)
+{
+    *positions = malloc((folder->count / (size_t)stride + 1) * sizeof **positions);
+    if (!*positions)
+        return bl_error_memory(e);
+    for (size_t i = 0, step = 0; i < folder->count; i += (size_t)stride) {
+        int code = bl_image_position(&folder->image[i], &(*positions)[step++], e);
+        if (code)
+            return code;
+    }
+    return BL_OK;
+}
+
+/* Whether the images of the steps can be decoded with the memory that they may take, and are what is wanted. */
+static int frames_check_headers(const struct bl_image_folder *folder, const char *path,
+                                const struct bl_video_config *config, const struct bl_kind_env *env, struct bl_error *e)
+{
+    struct bl_buffer file = {0};
+    enum bl_channels channels = (enum bl_channels)config->pixels;
+    bool needed = env->decoder_memory || channels == BL_CHANNELS_GRAY16;
+    int code = BL_OK;
+    for (size_t i = 0; i < folder->count && needed && !code; i += (size_t)config->stride) {
+        if (bl_cancelled(env->cancel)) {
+            code = bl_error_set(e, BL_ECANCEL, "cancelled");
+            break;
+        }
+        bl_buffer_clear(&file);
+        bl_buffer_printf(&file, "%s/%s", path, folder->image[i].name);
+        code = bl_buffer_check(&file, e);
+        if (!code)
+            code = bl_image_check(&folder->image[i], file.data, channels, env, e);
+        if (code == BL_EDATA)
+            bl_error_prefix(e, "%s", folder->image[i].name);
+    }
+    bl_buffer_free(&file);
+    return code;
+}
+
+static int frames_count_folder(const struct bl_video_config *config, const struct bl_kind_env *env,
+                               const struct bl_chunk *chunk, struct bl_image_folder *folder, double **times,
+                               struct bl_error *e)
+{
+    int code = bl_image_folder_list(folder, chunk->input->path, config->images, e);
+    if (code)
+        return code;
+    if (folder->count == 0 || folder->count > INT32_MAX)
+        return bl_error_set(e, BL_EDATA, "%s images%s%s", folder->count ? "too many" : "no",
+                            config->images ? " of the name " : "", config->images ? config->images : "");
+    code = frames_check_headers(folder, chunk->input->path, config, env, e);
+    if (code)
+        return code;
+    return chunk->times ? frames_number_steps(folder, config->stride, times, e) : BL_OK;
+}
+
+int bl_frames_decoding_count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
+                             struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
+{
+    (void)counter;
+    const struct bl_video_config *config = values;
+    struct bl_image_folder folder;
+    struct bl_error fault = {0};
+    double *times = NULL;
+    char extra[32];
+    int code = frames_count_folder(config, env, chunk, &folder, &times, &fault);
+    snprintf(extra, sizeof extra, "\t%" PRId64, bl_image_folder_count_missing(&folder));
+    struct bl_row row = {.status = BL_ROW_OK,
+                         .length = ((int64_t)folder.count + config->stride - 1) / config->stride,
+                         .reason = "",
+                         .extra = extra,
+                         .stream = -1,
+                         .offset = -1,
+                         .times = times};
+    code = bl_chunk_emit_row(emit, sink, &row, code, &fault, e);
+    bl_image_folder_free(&folder);
+    free(times);
+    return code;
+}

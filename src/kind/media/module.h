@@ -1,0 +1,99 @@
+/* The media module: what decodes videos, sound and images, and all that calls FFmpeg, zimg and soxr.
+ *
+ * These libraries bring 140 others, which take longer to load than most commands take to run. So they belong to a
+ * shared library of our own, libbload-media, which a process loads when it first decodes something: a decoder process's
+ * fork server (kind/isolated), or the tool itself with --isolate off, with a GPU, and to write PNG files. The tool
+ * keeps everything else that it knows of these kinds: names, options, help, extensions, columns.
+ *
+ * The module is private to one version of the tool. It has its own copy of what it needs of base/ and kind/, and the
+ * tool exports nothing to it: structs cross the border, and the functions of struct bl_media. Programs that are linked
+ * with `bl_media_functions` (the tool of the wheel, the fuzzers) have the module built in. */
+#ifndef BL_MEDIA_MODULE_H
+#define BL_MEDIA_MODULE_H
+
+#include "base/opener.h"
+#include "kind/audio/count.h"
+#include "kind/kind.h"
+
+struct bl_gpu;
+struct bl_gpu_functions;
+struct bl_png;
+struct bl_video_config;
+
+/* What a kind has the module do: functions of struct bl_kind_scan and struct bl_kind_read. Those of kinds that need
+ * none are NULL. */
+struct bl_decoding {
+    int (*open_counter)(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+                        struct bl_error *e);
+    void (*close_counter)(struct bl_counter *counter);
+    int (*count)(const void *config, const struct bl_kind_env *env, struct bl_counter *counter, struct bl_chunk *chunk,
+                 bl_row_emit *emit, void *sink, struct bl_error *e);
+
+    /* The size of the pictures that a row's file gives. BL_EDATA: it does not decode. */
+    int (*size)(const void *config, const struct bl_kind_env *env, const struct bl_row *row, struct bl_dimensions *size,
+                struct bl_error *e);
+    int (*open_reader)(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                       struct bl_reader **reader, struct bl_error *e);
+    int (*piece)(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note, struct bl_error *e);
+    void (*close_reader)(struct bl_reader *reader);
+    void (*versions)(const void *config, bl_version_emit *emit, void *sink);
+};
+
+struct bl_media {
+    const char *version; /* BLOAD_VERSION when it was compiled */
+    size_t size;         /* of this struct, then */
+    struct bl_decoding video, frames, audio;
+
+    /* bl_audio_count, for sound that follows the steps of another kind. */
+    int (*count_sound)(const struct bl_audio_config *config, const struct bl_kind_env *env, const char *path,
+                       struct bl_meter *meter, struct bl_marks *marks, struct bl_audio_info *info, struct bl_error *e);
+
+    /* Of the process: holds FFmpeg to the level (kind/simd.h); through whom inputs are opened (base/opener.h). */
+    int (*set_simd)(enum bl_simd level, struct bl_error *e);
+    void (*set_opener)(bl_opener *opener, void *context);
+
+    /* kind/media/usual_decoders.h */
+    bool (*usual_decoder)(int i, const char **codec, const char **decoder);
+
+    /* kind/frames/png_encoder.h */
+    int (*png_open)(struct bl_png **png, const struct bl_field *field, struct bl_error *e);
+    int (*png_encode)(struct bl_png *png, const uint8_t *step, const uint8_t **data, size_t *size, struct bl_error *e);
+    void (*png_close)(struct bl_png *png);
+
+    /* kind/video/nvdec.h, gpu_codecs.h */
+    const struct bl_gpu_functions *gpu_functions;
+    int (*gpu_version)(void);
+    int (*gpu_open)(struct bl_gpu **gpu, const char *which, struct bl_error *e);
+    void (*gpu_close)(struct bl_gpu *gpu);
+    int (*gpu_append_codecs)(struct bl_gpu *gpu, struct bl_buffer *out, struct bl_error *e);
+};
+
+/* The module's only symbol. */
+extern const struct bl_media bl_media_functions;
+
+/* Loads the module with the first call, and gives its functions, which stay as long as the process does. Any thread may
+ * call it. BL_EUSAGE: it is not installed, or of another version. BL_EFAIL: it cannot be loaded. */
+int bl_media_open(const struct bl_media **media, struct bl_error *e);
+
+/* The functions of a module that is open: for those who hold what one of its functions has made. */
+const struct bl_media *bl_media_opened(void);
+
+/* Whether the module is there, without loading it. BL_EUSAGE: it is not. */
+int bl_media_check(struct bl_error *e);
+
+/* Appends where the module is: its path, "built in", or "not installed". */
+void bl_media_append_place(struct bl_buffer *out);
+
+/* Holds the module to a SIMD level, now or when it is loaded: before any decoder is opened, on one thread. BL_EUSAGE:
+ * the machine lacks it. Decoders of other projects behind FFmpeg (libdav1d, libvpx) choose for themselves; those
+ * formats are specified to the bit. */
+int bl_media_set_simd(enum bl_simd level, struct bl_error *e);
+
+/* Has the tool and the module, now or when it is loaded, open inputs through this function. On one thread. */
+void bl_media_set_opener(bl_opener *opener, void *context);
+
+/* soxr reads options from the environment that would change bytes, among them which instructions it uses. Sets it to
+ * those of kind/audio/resampler.h; call it once, before there are threads and before the module is loaded. */
+void bl_media_set_environment(void);
+
+#endif
