@@ -30,7 +30,7 @@ test_without_it() {
     cp "$(fixture h264-30.mp4)" clip.mp4
     bload pack -q clip.mp4 --size 32x32 -T 60 -o frames
     rm "$place/$name"
-    refuses_video "no $PWD/$place/$name: install the package bload-media"
+    refuses_video "no $(realpath "$place")/$name: install the package bload-media"
     printf 'hello\nworld\n' >text.txt
     python3 - <<'END'
 import struct

@@ -6,8 +6,8 @@
  *     BLOAD_INJECT_ERRNO=E    with this errno; -1: a read or write does half of what it was asked to
  *     BLOAD_INJECT_MARK=FILE  made when the call was reached, so that whoever counts N up knows when to stop
  *
- * Only calls out of the program itself count, told by the return address: libraries' own allocations and files are left
- * alone, and so are the calls of the C library's start and end. */
+ * Only calls out of the program itself and of its media module count, told by the return address: libraries' own
+ * allocations and files are left alone, and so are the calls of the C library's start and end. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,24 +24,34 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static uintptr_t program_begin, program_end;
+/* Addresses of code: the program's, and its media module's once that is loaded. */
+static struct {
+    uintptr_t begin, end;
+} code_of[2];
+#define PROGRAM 0
+#define MODULE 1
+static const char module_name[] = "/libbload-media-";
 static char kind[16];
 static const char *mark;
 static long at, error_number;
 static atomic_long calls;
 
-static int find_program(struct dl_phdr_info *info, size_t size, void *unused)
+/* The first object is the program. */
+static int find_code(struct dl_phdr_info *info, size_t size, void *unused)
 {
     (void)size;
     (void)unused;
+    int which = code_of[PROGRAM].end ? MODULE : PROGRAM;
+    if (which == MODULE && !strstr(info->dlpi_name, module_name))
+        return 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X)) {
-            program_begin = info->dlpi_addr + segment->p_vaddr;
-            program_end = program_begin + segment->p_memsz;
+            code_of[which].begin = info->dlpi_addr + segment->p_vaddr;
+            code_of[which].end = code_of[which].begin + segment->p_memsz;
         }
     }
-    return 1; /* the first object is the program */
+    return 1;
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -53,16 +63,35 @@ __attribute__((constructor)) static void begin(void)
     mark = getenv("BLOAD_INJECT_MARK");
     at = atol(number);
     error_number = error_text ? atol(error_text) : EIO;
-    dl_iterate_phdr(find_program, NULL);
+    dl_iterate_phdr(find_code, NULL);
     strcpy(kind, wanted);
 }
 
 #define NEXT(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
 
+/* The module's libraries become visible to all, or NEXT would not find them. */
+void *dlopen(const char *path, int flags)
+{
+    bool is_module = path && strstr(path, module_name);
+    void *library = NEXT(dlopen)(path, is_module ? flags | RTLD_GLOBAL : flags);
+    if (library && is_module)
+        dl_iterate_phdr(find_code, NULL);
+    return library;
+}
+
+static bool is_own(const void *caller)
+{
+    for (int i = 0; i < 2; i++) {
+        if ((uintptr_t)caller >= code_of[i].begin && (uintptr_t)caller < code_of[i].end)
+            return true;
+    }
+    return false;
+}
+
 /* Whether this call, made from caller, is the one. */
 static bool strikes(const char *what, const void *caller)
 {
-    if (strcmp(kind, what) != 0 || (uintptr_t)caller < program_begin || (uintptr_t)caller >= program_end)
+    if (strcmp(kind, what) != 0 || !is_own(caller))
         return false;
     if (atomic_fetch_add(&calls, 1) + 1 != at)
         return false;

@@ -238,6 +238,12 @@ static int packet_obey(const AVPacket *packet, const char *there)
 /* The next definition of a function after this library's. */
 #define NEXT(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
 
+/* What the media module is linked with becomes visible to all, or NEXT would not find it. */
+void *dlopen(const char *path, int flags)
+{
+    return NEXT(dlopen)(path, path && strstr(path, "/libbload-media-") ? flags | RTLD_GLOBAL : flags);
+}
+
 int avcodec_send_packet(AVCodecContext *context, const AVPacket *packet)
 {
     int code = packet_obey(packet, "");
