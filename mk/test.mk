@@ -167,8 +167,9 @@ build/libinject.so build/laws.so build/hostile.so: build/release/flags
 # decode the same, and of tasks and dry runs, which do what pack and scan do.
 UNSANITIZED_CLI := $(patsubst %,tests/cli/%.sh,ci company completion cost decoder_memory doctor dry_run end_report exact_audio exact_video launchers \
 	manual max_column plan plan_plot progress report slurm tasks tasks_scan usage)
+SANITIZED_CLI := $(filter-out $(UNSANITIZED_CLI),$(wildcard tests/cli/*.sh))
 asan:
-	@$(MAKE) --no-print-directory -k VARIANT=$@ $(if $(shell command -v clang),CC=clang) CLI='$(filter-out $(UNSANITIZED_CLI),$(wildcard tests/cli/*.sh))' \
+	@$(MAKE) --no-print-directory -k VARIANT=$@ $(if $(shell command -v clang),CC=clang) CLI='$(call due,asan-cli,$(SANITIZED_CLI))' \
 		check-cli check-unit check-hostile-spoilt
 
 # Of the unit and command tests only those whose threads share something: several workers read, decode, write or verify. Tasks have the
@@ -178,8 +179,8 @@ THREADED_CLI := $(patsubst %,tests/cli/%.sh,audio clips encode export fields fra
 # Where threads meet: lint looks at who has them. And who gives them work.
 THREADS := src/run/ src/base/memory_budget src/kind/array/inflated src/scan/scan. src/scan/samples src/scan/compare src/export/parts
 tsan:
-	@$(MAKE) --no-print-directory -k VARIANT=$@ CFLAGS='-O1 -g' UNIT='$(call due,tsan-unit,$(THREADED:$(OUT)/%=build/tsan/%),$(THREADS))' \
-		CLI='$(call due,tsan-cli,$(THREADED_CLI),$(THREADS))' check-cli check-unit
+	@$(MAKE) --no-print-directory -k VARIANT=$@ CFLAGS='-O1 -g' CLI='$(call due,tsan-cli,$(THREADED_CLI),$(THREADS))' \
+		UNIT='$(call due,tsan-unit,$(THREADED:$(OUT)/%=build/tsan/%),$(THREADS))' check-cli check-unit
 
 valgrind: $(UNIT)
 	@SUITE_TIMEOUT=3600 PROGRAMS='$(UNIT)' $(SUITE) valgrind tests/valgrind

@@ -15,7 +15,7 @@
 # All parts run with CI_TURN=all, and where the commits are not known: without git, in a shallow clone, in a history that is too short. With no
 # CI_TURN at all, as in `make valgrind` by hand, all parts of a suite are due.
 set -u
-shopt -s extglob
+shopt -s extglob nullglob
 cd "$(dirname "$0")/.." || exit 2
 since=${CI_SINCE:-HEAD~24}
 
@@ -42,15 +42,19 @@ if [ $# = 0 ]; then
 fi
 
 # sources PART [PREFIX...]: what the paths of its sources begin with, one a line. A test program has its own file and the sources whose headers
-# it includes; a header that is named as its folder stands for the folder.
+# it includes; a header that is named as its folder stands for the folder. Tests of commands have the sources that share their noun.
 sources() {
-    local part=$1 file
+    local part=$1 file noun
     shift
     case ${part##*/} in
     test_*) file=tests/unit/${part##*/}.c ;;
     fuzz_*) file=tests/fuzz/${part##*/}.c ;;
     *) file=${part#"$PWD/"} ;;
     esac
+    if [[ $file = tests/cli/*.sh ]]; then
+        noun=$(basename "$file" .sh)
+        set -- "$@" src/*/"$noun"* src/*/*/"$noun"*
+    fi
     printf '%s\n' "$file" "$@"
     [ "${file%.c}" = "$file" ] || sed -nE 's,^#include "(([^"]*/)?([^"/]+)/\3)\.h".*,src/\2\3/,p; t; s,^#include "([^"]+)\.h".*,src/\1,p' "$file"
 }
