@@ -43,6 +43,9 @@ BRIEF := $(if $(filter asan tsan,$(VARIANT)),UNIT_BRIEF=1)
 SUITE := $(BRIEF) BLOAD=$(CURDIR)/$(TOOL) CONVERT_RAW=$(CURDIR)/$(OUT)/tests/convert_raw \
 	ENCODE_TEXT=$(CURDIR)/$(OUT)/tests/encode_text TEXT_PROBE=$(CURDIR)/$(OUT)/tests/text_probe VARIANT=$(VARIANT) scripts/suite.sh
 
+# $(call due,SUITE,PARTS,PREFIXES): the parts of a suite that are due in this turn of .ci/run, and all of them by hand; see scripts/turn.sh.
+due = $(shell printf '%s\n' $(2) | scripts/turn.sh $(1) $(3))
+
 CHECKS ?= unit cli library readers python hostile-quick
 
 .PHONY: check check-unit check-cli check-library check-readers check-python check-hostile-quick
@@ -50,6 +53,11 @@ check: deps-check
 	@rm -rf build/results
 	@$(MAKE) --no-print-directory check-suites || true
 	@scripts/total.sh
+
+# All of .ci/run, and nothing waits for its turn.
+.PHONY: check-all
+check-all:
+	@CI_TURN=all .ci/run
 
 .PHONY: check-suites
 check-suites:
@@ -160,24 +168,27 @@ build/libinject.so build/laws.so build/hostile.so: build/release/flags
 # decode the same, and of tasks and dry runs, which do what pack and scan do.
 UNSANITIZED_CLI := $(patsubst %,tests/cli/%.sh,ci company completion cost decoder_memory doctor dry_run end_report exact_audio exact_video launchers \
 	manual max_column plan plan_plot progress report slurm tasks tasks_scan usage)
+SANITIZED_CLI := $(filter-out $(UNSANITIZED_CLI),$(wildcard tests/cli/*.sh))
 asan:
-	@$(MAKE) --no-print-directory -k VARIANT=$@ $(if $(shell command -v clang),CC=clang) CLI='$(filter-out $(UNSANITIZED_CLI),$(wildcard tests/cli/*.sh))' \
+	@$(MAKE) --no-print-directory -k VARIANT=$@ $(if $(shell command -v clang),CC=clang) CLI='$(call due,asan-cli,$(SANITIZED_CLI))' \
 		check-cli check-unit check-hostile-spoilt
 
 # Of the unit and command tests only those whose threads share something: several workers read, decode, write or verify. Tasks have the
 # threads of scan and pack.
 THREADED := $(addprefix $(OUT)/tests/test_,aside csv direct gpu inflated merge packing pipeline reservation session shard video)
 THREADED_CLI := $(patsubst %,tests/cli/%.sh,audio clips encode export fields frames gpu_fake pack scan tar text verify view view_pack)
+# Where threads meet: lint looks at who has them. And who gives them work.
+THREADS := src/run/ src/base/memory_budget src/kind/array/inflated src/scan/scan. src/scan/samples src/scan/compare src/export/parts
 tsan:
-	@$(MAKE) --no-print-directory -k VARIANT=$@ CFLAGS='-O1 -g' UNIT='$(filter $(THREADED:$(OUT)/%=build/tsan/%),$(UNIT:$(OUT)/%=build/tsan/%))' \
-		CLI='$(THREADED_CLI)' check-cli check-unit
+	@$(MAKE) --no-print-directory -k VARIANT=$@ CFLAGS='-O1 -g' CLI='$(call due,tsan-cli,$(THREADED_CLI),$(THREADS))' \
+		UNIT='$(call due,tsan-unit,$(THREADED:$(OUT)/%=build/tsan/%),$(THREADS))' check-cli check-unit
 
 valgrind: $(UNIT)
 	@SUITE_TIMEOUT=3600 PROGRAMS='$(UNIT)' $(SUITE) valgrind tests/valgrind
 
 # libFuzzer comes with clang.
 fuzz:
-	@$(MAKE) --no-print-directory VARIANT=fuzz CC=clang fuzz-run
+	@$(MAKE) --no-print-directory VARIANT=fuzz CC=clang FUZZERS='$(call due,fuzz,$(FUZZERS),tests/fuzz/run tests/fuzz/fuzz.h fixtures/fuzz_seeds)' fuzz-run
 
 .PHONY: fuzz-run
 fuzz-run: $(FUZZERS)

@@ -8,6 +8,7 @@ those packages to build.
     scripts/unicode.py --check    says which of them are not what it would write: status 1
 """
 import bisect
+import collections
 import os
 import subprocess
 import sys
@@ -145,6 +146,18 @@ BERT_HEAD = """/* What BERT's normalizer and pre-tokenizer make of code points: 
 """
 
 
+def batches(size):
+    """All code points but surrogates, so many at once: one call for each would take most of the time."""
+    points = [point for point in CODE_POINTS if not 0xD800 <= point < 0xE000]
+    for at in range(0, len(points), size):
+        yield points[at:at + size]
+
+
+def normalized(normalize, texts):
+    """What each text becomes; what they are joined with stays, and keeps them apart."""
+    return normalize("|0|".join(texts)).split("|0|")
+
+
 def bert():
     off = dict(clean_text=False, handle_chinese_chars=False, strip_accents=False, lowercase=False)
     accents = tokenizers.normalizers.StripAccents().normalize_str
@@ -152,14 +165,15 @@ def bert():
                            for name in ("clean_text", "strip_accents", "lowercase"))
     split = tokenizers.pre_tokenizers.BertPreTokenizer().pre_tokenize_str
     properties, lowered = [0] * len(CODE_POINTS), []
-    for point in CODE_POINTS:
-        if 0xD800 <= point < 0xE000:
-            continue
-        one = chr(point)
-        properties[point] = (1 * (clean(f"a{one}b") == "ab") | 2 * (len(split(f"a{one}b")) == 3) | 4 * (strip(f"q{one}") == "q") |
-                             8 * (lower(one) != one) | 16 * (accents(f"q{one}") == "q"))
-        if lower(one) != one:
-            lowered.append((point, lower(one)))
+    for points in batches(PAGE):
+        between, after = [f"a{chr(point)}b" for point in points], [f"q{chr(point)}" for point in points]
+        # By the place where a piece begins; each text is three code points, and the blank after it.
+        pieces = collections.Counter(begin // 4 for _, (begin, _) in split(" ".join(between)))
+        answers = (normalized(clean, between), normalized(strip, after), normalized(lower, map(chr, points)), normalized(accents, after))
+        for i, (point, cleaned, stripped, low, bare) in enumerate(zip(points, *answers, strict=True)):
+            properties[point] = 1 * (cleaned == "ab") | 2 * (pieces[i] == 3) | 4 * (stripped == "q") | 8 * (low != chr(point)) | 16 * (bare == "q")
+            if low != chr(point):
+                lowered.append((point, low))
     index, table = pages(properties)
     # One is two code points in lower case.
     rows = [f"{{{point},{ord(to)}}}" for point, to in lowered if len(to) == 1]
@@ -181,13 +195,14 @@ def words():
     asked = tokenizers.Tokenizer(tokenizers.models.WordLevel({"?": 0}, unk_token="?"))
     asked.add_tokens([tokenizers.AddedToken("|q|", single_word=True, normalized=False)])
     ranges = []
-    for point in CODE_POINTS:
-        if 0xD800 <= point < 0xE000 or asked.encode(chr(point) + "|q|").ids[-1] == 1:
-            continue
-        if ranges and ranges[-1][1] == point - 1:
-            ranges[-1][1] = point
-        else:
-            ranges.append([point, point])
+    for points in batches(32): # the engine looks at all that is before a token
+        encoded = asked.encode(" ".join(chr(point) + "|q|" for point in points))
+        found = {begin // 5 for token, (begin, _) in zip(encoded.ids, encoded.offsets) if token == 1}
+        for point in (point for i, point in enumerate(points) if i not in found):
+            if ranges and ranges[-1][1] == point - 1:
+                ranges[-1][1] = point
+            else:
+                ranges.append([point, point])
     rows = [f"{{{first},{last}}}" for first, last in ranges]
     return (WORD_HEAD.format(version=TOKENIZERS) + '#include "kind/text/word_table.h"\n' +
             array("const struct bl_word_range bl_word_range[]", rows) + f"const size_t bl_word_ranges = {len(rows)};\n")

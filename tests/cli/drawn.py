@@ -30,7 +30,7 @@ def decode(data):
     raw, rows, above = zlib.decompress(packed), [], bytes(3 * width)
     for y in range(height):
         method, row = raw[y * (3 * width + 1)], bytearray(raw[y * (3 * width + 1) + 1:(y + 1) * (3 * width + 1)])
-        for i in range(3 * width):
+        for i in range(3 * width if method else 0): # the tool's own pictures have no filter
             a, b, c = row[i - 3] if i > 2 else 0, above[i], above[i - 3] if i > 2 else 0
             nearest = min((abs(b - c), 0, a), (abs(a - c), 1, b), (abs(a + b - 2 * c), 2, c))[2]
             row[i] = (row[i] + (0, a, b, (a + b) // 2, nearest)[method]) & 255
@@ -40,7 +40,9 @@ def decode(data):
 
 
 def colours_of(rows, x, y, width, height):
-    return sorted({row[3 * i:3 * i + 3].hex() for row in rows[y:y + height] for i in range(x, x + width)})
+    assert 3 * (x + width) <= len(rows[0]) and y + height <= len(rows)
+    different = {row[3 * x:3 * (x + width)] for row in rows[y:y + height]}
+    return [colour.hex() for colour in sorted({row[i:i + 3] for row in different for i in range(0, len(row), 3)})]
 
 
 def print_images(text):

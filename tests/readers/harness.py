@@ -1,7 +1,7 @@
 """Runs the unittest classes of the files test_*.py in a folder, each class in a process of its own, and tells of every test in one
 line: "ok NAME", "not ok NAME" (after what went wrong) or "skip NAME: REASON".
 
-    harness.py [-C FOLDER] [-k PART-OF-A-NAME] [-l]        -C: not the tests here; -l: with the seconds that each took
+    harness.py [-C FOLDER] [-k PART-OF-A-NAME] [-l]        -C: not the tests here; -l: with the seconds of each, and those of processor time
 
 Environment: BLOAD (the tool), CONVERT_RAW and TEXT_PROBE (the programs made of convert_raw.c and text_probe.c), BLOAD_SHARED, JOBS.
 """
@@ -39,6 +39,10 @@ def expand(cls):
     return cls
 
 
+def processor_time():
+    return sum(os.times()[:4])
+
+
 class Lines(unittest.TestResult):
     """Collects the lines of one class."""
 
@@ -52,11 +56,11 @@ class Lines(unittest.TestResult):
 
     def startTest(self, test):
         super().startTest(test)
-        self.began = time.monotonic()
+        self.began = time.monotonic(), processor_time()
 
     def stopTest(self, test):
         super().stopTest(test)
-        self.seconds.append((time.monotonic() - self.began, self.title(test)))
+        self.seconds.append((time.monotonic() - self.began[0], processor_time() - self.began[1], self.title(test)))
 
     def addSuccess(self, test):
         self.lines.append(f"ok {self.title(test)}")
@@ -77,13 +81,18 @@ class Lines(unittest.TestResult):
 
 
 def suites(folder, part):
-    """(module, class) of every class that has a test whose name contains part."""
+    """(module, class) of every class that has a test whose name contains part; those with `long = True` come first, for one that began near
+    the end would be waited for alone."""
+    return [names for _, names in sorted(found(folder, part), key=lambda one: not one[0])]
+
+
+def found(folder, part):
     for path in sorted(glob.glob(os.path.join(folder, "test_*.py"))):
         module = importlib.import_module(os.path.basename(path)[:-3])
         for name, cls in vars(module).items():
             if isinstance(cls, type) and issubclass(cls, unittest.TestCase) and cls.__module__ == module.__name__:
                 if chosen(cls, part):
-                    yield module.__name__, name
+                    yield getattr(cls, "long", False), (module.__name__, name)
 
 
 def chosen(cls, part):
@@ -111,7 +120,7 @@ def main(arguments):
             failed |= any(line.startswith("not ok") for line in lines)
             print("\n".join(lines), flush=True)
     if "-l" in arguments:
-        print("\n".join(f"{took:7.2f} {name}" for took, name in sorted(seconds)))
+        print("\n".join(f"{took:7.2f} {processor:7.2f} {name}" for took, processor, name in sorted(seconds)))
     return 1 if failed or not seconds else 0
 
 

@@ -39,6 +39,8 @@ MODELS = {
 
 @expand
 class SentencePiece(Exact):
+    long = True
+
     def check(self, path, texts):
         package = sentencepiece.SentencePieceProcessor(model_file=path)
         self.same(texts, encode(path, texts), [package.encode(one) for one in texts])

@@ -148,6 +148,8 @@ class Exact(tool.Tool):
 
 @expand
 class Grammars(Exact):
+    long = True
+
     @each(GRAMMARS)
     def test(self, name):
         one, path = self.train(name)
