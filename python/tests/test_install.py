@@ -36,7 +36,7 @@ class Install(Sample):
 
     def test_version(self):
         """Package and tool are of one version."""
-        self.assertEqual(self.bload("--version")[0].split(), ["bload", bload.__version__])
+        self.assertEqual(self.bload("--version")[0].splitlines()[0], f"bload {bload.__version__}")
 
     def test_numpy_alone(self):
         """Nothing but numpy is needed for plain shards."""

@@ -18,13 +18,13 @@ lures() {
     python3 "$BLOAD_ROOT/tests/hostile/lures.py" "$PWD/secret.mp4" plain.mov plain.mkv in
 }
 
-# strangers COMMAND...: runs it, and prints every path that any of its processes asked for that is neither the system's nor the tool, an input
-# or the dataset, and every address.
+# strangers COMMAND...: runs it, and prints every path that any of its processes asked for that is neither the system's nor the tool, its media
+# module, an input or the dataset, and every address.
 strangers() {
     strace -f -y -qq -s 4096 -e trace=open,openat,openat2,creat,execve,execveat,connect,bind -e signal=none -o trace "$@" >"$OUT" 2>"$ERR" || true
-    python3 - "$PWD" "$BLOAD" <<'END'
+    python3 - "$PWD" "$BLOAD" "$(bload --version | sed -n 's/^media module: //p')" <<'END'
 import os, re, sys
-here, tool = sys.argv[1:]
+here, *own = sys.argv[1:]
 found = set()
 for line in open("trace", errors="replace"):
     found.update(re.findall(r"sin6?_port=.*", line))
@@ -35,7 +35,7 @@ for line in open("trace", errors="replace"):
     if path.startswith(here + "/"):
         if not re.fullmatch(r"in(/[\w%]+\.\w+|/frames(/\d+\.png)?)?|d(/.*)?|d?\.bload.*|table\.tsv.*|plain\..*", path[len(here) + 1:]):
             found.add(path)
-    elif path not in (tool, here) and not re.match(r"/(usr|lib\w*|etc|proc|sys|dev/(null|urandom))(/|$)", path):
+    elif path not in (here, *own) and not re.match(r"/(usr|lib\w*|etc|proc|sys|dev/(null|urandom))(/|$)", path):
         found.add(path)
 print("\n".join(sorted(found)))
 END
