@@ -8,7 +8,7 @@
 #include "base/io.h"
 #include "base/fs.h"
 #include "base/output.h"
-#include "store/checksum.h"
+#include "base/checksum.h"
 
 #define LINE_MAX_SIZE ((size_t)64)
 
