@@ -390,7 +390,8 @@ START_TEST(documents_that_lie_unevenly_are_found)
     ck_assert_int_eq(bl_spool_publish(writer, &e), BL_OK);
     ck_assert_int_eq(bl_spool_index_add(&places, ".", &stretch, &e), BL_OK);
     for (int64_t i = 0; i < COUNT; i++) {
-        ck_assert(bl_spool_index_find(&places, "a", uneven(_i, i), &place) && place.start == i * bl_spool_stored(4) && place.bytes == 4);
+        ck_assert(bl_spool_index_find(&places, "a", uneven(_i, i), &place) && place.start == i * bl_spool_stored(4) &&
+                  place.bytes == 4);
         ck_assert(!bl_spool_index_find(&places, "a", uneven(_i, i) + 1, &place));
     }
     ck_assert(!bl_spool_index_find(&places, "a", INT64_C(1) << 50, &place));

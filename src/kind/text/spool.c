@@ -28,7 +28,7 @@ struct head {
     struct bl_spool_stamp stamp;
     int64_t rows_bytes, steps_bytes;
     uint64_t rows_checksum; /* those of the steps are beside them */
-    int64_t synced; /* whether both files were synced */
+    int64_t synced;         /* whether both files were synced */
 };
 
 static const char magic[] = "blspool6";
@@ -468,7 +468,8 @@ static int window_fill(struct bl_spool_window *w, const struct bl_spool_steps *s
 {
     int64_t last = (end + BL_SPOOL_UNIT - 1) / BL_SPOOL_UNIT; /* exclusive */
     last = last < unit + BL_SPOOL_WINDOW ? last : unit + BL_SPOOL_WINDOW;
-    int64_t stored = bl_spool_stored(steps->bytes), to = last * (int64_t)UNIT_STORED, from = unit * (int64_t)UNIT_STORED;
+    int64_t stored = bl_spool_stored(steps->bytes), to = last * (int64_t)UNIT_STORED,
+            from = unit * (int64_t)UNIT_STORED;
     w->size = 0; /* nothing, until it is compared */
     to = to < stored ? to : stored;
     int code = bl_io_pread(steps->fd, w->data, (size_t)(to - from), steps->begin + from, "the spool", e);
@@ -565,8 +566,8 @@ static int spool_compare(int rows, int steps, uint64_t key, int inputs, const st
     return code;
 }
 
-int bl_spool_find(const char *dir, uint64_t key, int inputs, struct bl_spool_stamp stamp, bool *found,
-                  bool *changed, struct bl_error *e)
+int bl_spool_find(const char *dir, uint64_t key, int inputs, struct bl_spool_stamp stamp, bool *found, bool *changed,
+                  struct bl_error *e)
 {
     struct head head = {.key = 0};
     bool good = false;

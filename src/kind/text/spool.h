@@ -7,8 +7,9 @@
  * The key identifies the work: which inputs are counted, by which options. The stamp identifies the inputs' content. A
  * chunk that another run left is used only if both files have the right checksums, since they are not synced. Those of
  * a shared spool are synced, and of their steps only the size is looked at before: otherwise each of a thousand tasks
- * would read all of it. What is read is compared with its checksum each time, in the run that wrote it, too. Many processes may fill one spool at the same time: a file has a temporary name until it is complete, and two
- * versions of the same chunk hold the same bytes. */
+ * would read all of it. What is read is compared with its checksum each time, in the run that wrote it, too. Many
+ * processes may fill one spool at the same time: a file has a temporary name until it is complete, and two versions of
+ * the same chunk hold the same bytes. */
 #ifndef BL_SPOOL_H
 #define BL_SPOOL_H
 
@@ -50,8 +51,8 @@ void bl_spool_abort(struct bl_spool_writer *writer);
 int bl_spool_find(const char *dir, uint64_t key, int inputs, struct bl_spool_stamp stamp, bool *found, bool *changed,
                   struct bl_error *e);
 
-/* Visits every row of a chunk that was found, in order. inputs: how many the chunk has. BL_EFAIL: the rows are not those
- * that were written; then some may have been visited. */
+/* Visits every row of a chunk that was found, in order. inputs: how many the chunk has. BL_EFAIL: the rows are not
+ * those that were written; then some may have been visited. */
 int bl_spool_each(const char *dir, uint64_t key, int inputs, bl_spool_visit *visit, void *context, struct bl_error *e);
 
 /* Bytes that the steps of a document take in KEY.steps, with their checksums. */
