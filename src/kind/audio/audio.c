@@ -66,6 +66,7 @@ static const struct bl_kind_scan audio_scan = {
     .rate = audio_sampling_rate,
     .columns = audio_columns,
     .is_list = bl_cuts_is_list,
+    .names = bl_cuts_names,
     .takes_manifests = true,
     .open = bl_cuts_counter_open,
     .close = bl_cuts_counter_close,

@@ -56,6 +56,12 @@ void bl_cuts_counter_close(struct bl_counter *c)
 
 /* --- the file --------------------------------------------------------------------------------------------------- */
 
+/* Whether the path may be relative to the manifest's folder. */
+static bool cuts_is_relative(const struct bl_entry *entry, const struct bl_chunk *chunk)
+{
+    return entry->relative && *entry->path.data != '/' && strchr(chunk->input->name, '/');
+}
+
 static bool cuts_path_is_missing(const struct bl_counter *c)
 {
     return access(c->path.open_path.data, F_OK) != 0;
@@ -65,7 +71,7 @@ static bool cuts_path_is_missing(const struct bl_counter *c)
 static int cuts_find_path(struct bl_counter *c, const struct bl_chunk *chunk, struct bl_error *e)
 {
     const char *path = c->entry.path.data;
-    bool relative = c->entry.relative && *path != '/' && strchr(chunk->input->name, '/');
+    bool relative = cuts_is_relative(&c->entry, chunk);
     int code = bl_list_path_set(&c->path, chunk, path, relative, e);
     if (code || !relative || !cuts_path_is_missing(c))
         return code;
@@ -239,6 +245,36 @@ static int cuts_fill_clip(struct bl_counter *c, const struct bl_chunk *chunk, co
     int failed = bl_buffer_check(&c->extra, e);
     row->extra = c->extra.data;
     return failed ? failed : code;
+}
+
+int bl_cuts_names(const struct bl_chunk *chunk, const struct bl_line *line, bl_list_take *take, void *sink,
+                  struct bl_error *e)
+{
+    if (chunk->clips)
+        return bl_list_names_of_clip(chunk, line, take, sink, e);
+    struct bl_entry entry = {0};
+    struct bl_list_path path = {0};
+    struct bl_error unusable = {0};
+    int code = bl_entry_parse(&entry, line->text, line->size, &unusable);
+    if (code && code != BL_EDATA) {
+        bl_error_set(e, code, "%s", unusable.text);
+        goto out;
+    }
+    const char *id = entry.id.size ? entry.id.data : NULL;
+    if (code) {
+        code = take(sink, id, NULL, NULL, e);
+        goto out;
+    }
+    bool relative = cuts_is_relative(&entry, chunk);
+    for (int from_list = relative; from_list >= 0 && !code; from_list--) {
+        code = bl_list_path_set(&path, chunk, entry.path.data, from_list, e);
+        if (!code)
+            code = take(sink, id, path.path.data, path.open_path.data, e);
+    }
+out:
+    bl_entry_free(&entry);
+    bl_list_path_free(&path);
+    return code;
 }
 
 static int cuts_fill(void *counter, const struct bl_chunk *chunk, const struct bl_line *line, struct bl_row *row,

@@ -10,6 +10,9 @@ int bl_cuts_counter_open(const void *config, const struct bl_kind_env *env, stru
                          struct bl_error *e);
 void bl_cuts_counter_close(struct bl_counter *counter);
 
+int bl_cuts_names(const struct bl_chunk *chunk, const struct bl_line *line, bl_list_take *take, void *sink,
+                  struct bl_error *e);
+
 /* Emits a row for every line of the chunk. */
 int bl_cuts_count(const struct bl_kind_env *env, struct bl_counter *counter, const struct bl_chunk *chunk,
                   bl_row_emit *emit, void *sink, struct bl_error *e);

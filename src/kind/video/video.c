@@ -310,6 +310,7 @@ static const struct bl_kind_scan video_scan = {
     .rate = video_rate,
     .columns = video_columns,
     .is_list = bl_list_has_name,
+    .names = bl_list_names_of_clip,
     .open = bl_clips_counter_open,
     .close = bl_clips_counter_close,
     .count = video_count,
