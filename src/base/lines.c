@@ -41,6 +41,8 @@ static int lines_refill(struct bl_lines *lines, struct bl_error *e)
     size_t got;
     int code = bl_io_read(lines->fd, lines->data + lines->end, lines->capacity - 1 - lines->end, &got, lines->path, e);
     lines->eof = !code && !got;
+    if (!code && got && lines->sum)
+        bl_checksum_add(lines->sum, lines->data + lines->end, got);
     lines->end += got;
     lines->read_to += (int64_t)got;
     return code;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/checksum.h"
 #include "base/error.h"
 
 /* The lines of a file or of stdin ("-"). */
@@ -19,6 +20,7 @@ struct bl_lines {
     size_t capacity, at, end;
     int64_t read_to; /* offset in the file of data + end */
     bool eof;
+    struct bl_checksum_state *sum; /* of what was read; the caller's, NULL: not wanted */
 };
 
 #define BL_LINE_MAX (1 << 20)

@@ -198,7 +198,8 @@ bool bl_message_flush(int socket, struct bl_buffer *queue)
 
 /* --- receiving ---------------------------------------------------------------------------------------------------- */
 
-#define AHEAD ((size_t)4096) /* bytes to ask for at least: most messages come with one call */
+#define AHEAD ((size_t)4096)   /* bytes to ask for at least: most messages come with one call */
+#define STEP ((size_t)1 << 20) /* and at most: memory is taken for what comes, not for what is claimed */
 
 /* Takes the descriptors that came with some bytes. A sender that waits for an answer has one message under way. */
 static bool message_detach(struct msghdr *m, struct bl_message *message)
@@ -240,7 +241,7 @@ static enum bl_received message_receive_some(int socket, struct bl_message *mess
 {
     struct bl_buffer *data = &message->data;
     union control control;
-    struct iovec part = {.iov_len = missing > AHEAD ? missing : AHEAD};
+    struct iovec part = {.iov_len = missing > STEP ? STEP : missing > AHEAD ? missing : AHEAD};
     /* The space may be rounded up: the length is for no more descriptors than a message has. */
     struct msghdr m = {.msg_iov = &part,
                        .msg_iovlen = 1,
@@ -269,7 +270,7 @@ enum bl_received bl_message_receive(int socket, struct bl_message *message)
     for (size_t missing = sizeof header;;) {
         if (message->data.size >= sizeof header) {
             memcpy(&header, message->data.data, sizeof header);
-            if (header.size > BL_MESSAGE_MAX)
+            if (header.size > (message->most ? message->most : BL_MESSAGE_MAX))
                 return BL_RECEIVED_DAMAGED;
             missing =
                 sizeof header + header.size > message->data.size ? sizeof header + header.size - message->data.size : 0;

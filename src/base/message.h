@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 
 #define BL_MESSAGE_FDS 17
-#define BL_MESSAGE_MAX ((size_t)1 << 31) /* bytes */
+#define BL_MESSAGE_MAX ((size_t)1 << 31) /* bytes, unless the receiver expects fewer */
 
 void bl_message_put_int(struct bl_buffer *out, int64_t value);
 void bl_message_put_double(struct bl_buffer *out, double value);
@@ -28,6 +28,7 @@ struct bl_message {
     int type;
     struct bl_buffer data;  /* the message, and what came with it of those that follow */
     size_t at, end;         /* of its next item, and of its last, in data */
+    size_t most;            /* bytes that a message may have; 0: BL_MESSAGE_MAX */
     bool damaged;           /* an item was not there */
     int fd[BL_MESSAGE_FDS]; /* -1: none. Who takes one sets it to -1 */
 };

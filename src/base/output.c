@@ -96,9 +96,16 @@ int bl_output_unnamed(struct bl_output *out, const char *dir, struct bl_error *e
     return bl_error_memory(e);
 }
 
+static int output_put(struct bl_output *out, const void *data, size_t size, struct bl_error *e)
+{
+    if (out->sum && size)
+        bl_checksum_add(out->sum, data, size);
+    return bl_io_write(out->fd, data, size, out->path, e);
+}
+
 int bl_output_flush(struct bl_output *out, struct bl_error *e)
 {
-    int code = bl_io_write(out->fd, out->buffer.data, out->buffer.size, out->path, e);
+    int code = output_put(out, out->buffer.data, out->buffer.size, e);
     bl_buffer_clear(&out->buffer);
     return code;
 }
@@ -107,7 +114,7 @@ int bl_output_write(struct bl_output *out, const void *data, size_t size, struct
 {
     if (size >= OUTPUT_CHUNK) {
         int code = bl_output_flush(out, e);
-        return code ? code : bl_io_write(out->fd, data, size, out->path, e);
+        return code ? code : output_put(out, data, size, e);
     }
     bl_buffer_append(&out->buffer, data, size);
     if (bl_buffer_check(&out->buffer, e))

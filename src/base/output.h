@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/buffer.h"
+#include "base/checksum.h"
 #include "base/error.h"
 
 /* An output that a user named. "-" or NULL is stdout. Pipes and devices are written directly. A regular file is written
@@ -15,6 +16,7 @@ struct bl_output {
     char *path;      /* for messages */
     char *temporary; /* NULL if written directly */
     struct bl_buffer buffer;
+    struct bl_checksum_state *sum; /* of what was written; the caller's, NULL: not wanted */
 };
 
 int bl_output_open(struct bl_output *out, const char *path, struct bl_error *e);

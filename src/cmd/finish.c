@@ -22,6 +22,7 @@ struct finishing {
     struct bl_state state;
     struct bl_manifest manifest;
     struct bl_sequences table;
+    uint64_t table_checksum;
     struct bl_plan plan;
     struct bl_plan_options plan_options;
     struct bl_finished finished;
@@ -71,10 +72,13 @@ static int finish_load(struct finishing *f, struct bl_error *e)
     const char *path = f->state.sequences;
     if (code)
         return code;
-    code = bl_table_checksum_verify(&f->state, e);
+    code = bl_table_checksum_verify(&f->state, &f->table_checksum, e);
     if (code)
         return code;
     code = bl_sequences_open(&f->table, &path, 1, false, e);
+    if (code)
+        return code;
+    code = bl_table_checksum_compare(&f->table, f->table_checksum, e);
     if (code)
         return code;
     code = finish_load_plan(f, e);
@@ -174,6 +178,7 @@ static int finish_write(struct bl_cmd *cmd, struct finishing *f)
     code = finish_load(f, e);
     if (code)
         goto out;
+    finish.table_checksum = f->table_checksum;
     code = bl_finish_sweep(f->dir, e);
     if (code)
         goto out;

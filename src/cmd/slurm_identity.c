@@ -7,6 +7,7 @@
 #include "base/identity_lines.h"
 #include "base/io.h"
 #include "base/output.h"
+#include "base/sealed.h"
 #include "base/text.h"
 #include "cmd/slurm.h"
 #include "packing/identity.h"
@@ -47,11 +48,13 @@ out:
 }
 
 /* Compares the lines with a file of such lines, if it exists. */
-static int chain_compare_file(const char *path, const char *wanted, const char *what, comparison *by,
+static int chain_compare_file(const char *path, bool sealed, const char *wanted, const char *what, comparison *by,
                               struct bl_error *e)
 {
     struct bl_buffer text = {0};
     int code = access(path, F_OK) == 0 ? bl_io_read_file(path, CONFIGURATION_MAX, &text, e) : BL_OK;
+    if (!code && text.data && sealed)
+        code = bl_sealed_open(&text, path, e);
     if (code)
         goto out;
     if (text.data)
@@ -146,12 +149,12 @@ static int chain_compare_state(const struct bl_slurm *s, const char *lines, stru
     bl_buffer_printf(&scanned, "%s is being scanned", s->dir);
     int code = what.failed || scanned.failed ? bl_error_memory(e) : bl_slurm_state_path(s, BL_STATE_SCAN, &path, e);
     if (!code && !chain_stage_is_done(&s->stage[BL_SLURM_SCAN]))
-        code = chain_compare_file(path.data, lines, scanned.data, chain_compare_tasks, e);
+        code = chain_compare_file(path.data, true, lines, scanned.data, chain_compare_tasks, e);
     bl_buffer_clear(&path);
     if (!code)
         code = bl_slurm_state_path(s, BL_STATE_CONFIGURATION, &path, e);
     if (!code)
-        code = chain_compare_file(path.data, strchr(lines, '\n') + 1, what.data, bl_identity_compare, e);
+        code = chain_compare_file(path.data, true, strchr(lines, '\n') + 1, what.data, bl_identity_compare, e);
     bl_buffer_free(&path);
     bl_buffer_free(&what);
     bl_buffer_free(&scanned);
@@ -181,7 +184,7 @@ int bl_slurm_agree(const struct bl_slurm *s, const char *lines, struct bl_error 
     if (code)
         goto out;
     if (chain_is_begun(s))
-        code = chain_compare_file(path.data, lines, what.data, bl_identity_compare, e);
+        code = chain_compare_file(path.data, false, lines, what.data, bl_identity_compare, e);
     if (code)
         goto out;
     code = bl_slurm_is_finished(s) ? chain_compare_manifest(s, strchr(lines, '\n') + 1, e)

@@ -94,6 +94,8 @@ static int draft_read_shards(const struct bl_slurm *s, struct found *f, struct b
         code = bl_io_read_file(path.data, BL_MANIFEST_SIZE_MAX, &text, e);
         if (!code)
             code = bl_manifest_parse(&draft, text.data ? text.data : "", text.size, &sound, e);
+        if (!code && !sound)
+            code = bl_error_set(e, BL_EDATA, "its checksum is wrong: it is damaged, or was edited");
         if (code)
             bl_error_prefix(e, "%s", path.data);
         else

@@ -11,7 +11,7 @@
 #include "base/instream.h"
 #include "base/output.h"
 #include "run/options.h"
-#include "store/checksum.h"
+#include "base/checksum.h"
 
 /* What is known of a finished part; kept in DIR/.bload/shard-00000000.record until the export is finished. */
 struct bl_export_record {

@@ -17,6 +17,7 @@
 #include "kind/env.h"
 #include "kind/field.h"
 #include "kind/input.h"
+#include "kind/list.h"
 #include "kind/request.h"
 #include "kind/row.h"
 
@@ -89,6 +90,11 @@ struct bl_kind_scan {
      * is. Its lines are clips (kind/clip.h), */
     bool (*is_list)(const char *path);
     bool takes_manifests; /* or else JSON of the kind's own: a manifest */
+
+    /* Finds what a line of a list names, which is all that count may say of it, and all that it opens for it. NULL
+     * where is_list is. */
+    int (*names)(const struct bl_chunk *chunk, const struct bl_line *line, bl_list_take *take, void *sink,
+                 struct bl_error *e);
 
     /* For a kind whose inputs are folders of files with its extensions: their bytes, and the digest of their names and
      * contents. Such a kind is used on request only. BL_EDATA: no folder. NULL: inputs are files. */

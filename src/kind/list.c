@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "kind/clip.h"
 #include "kind/kind.h"
 
 bool bl_list_has_name(const char *path)
@@ -34,6 +35,31 @@ int bl_list_path_set(struct bl_list_path *out, const struct bl_chunk *chunk, con
     bl_buffer_text(&out->open_path, out->path.data ? out->path.data : "");
     int code = bl_buffer_check(&out->path, e);
     return code ? code : bl_buffer_check(&out->open_path, e);
+}
+
+int bl_list_names_of_clip(const struct bl_chunk *chunk, const struct bl_line *line, bl_list_take *take, void *sink,
+                          struct bl_error *e)
+{
+    struct bl_clip clip = {0};
+    struct bl_list_path path = {0};
+    struct bl_error unusable = {0};
+    int code = bl_clip_parse(&clip, line->text, line->size, &unusable);
+    if (code && code != BL_EDATA) {
+        bl_error_set(e, code, "%s", unusable.text);
+        goto out;
+    }
+    const char *id = clip.path && *clip.path ? clip.id.data : NULL;
+    if (code) {
+        code = take(sink, id, NULL, NULL, e);
+        goto out;
+    }
+    code = bl_list_path_set(&path, chunk, clip.path, true, e);
+    if (!code)
+        code = take(sink, id, path.path.data, path.open_path.data, e);
+out:
+    bl_clip_free(&clip);
+    bl_list_path_free(&path);
+    return code;
 }
 
 static int list_count_line(const struct bl_list_counting *c, const struct bl_chunk *chunk, const struct bl_line *line,

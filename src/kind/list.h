@@ -19,6 +19,13 @@ int bl_list_path_set(struct bl_list_path *out, const struct bl_chunk *chunk, con
                      struct bl_error *e);
 void bl_list_path_free(struct bl_list_path *path);
 
+/* What a line names: an id, a path as rows have it, and the same to open; NULL: none. */
+typedef int bl_list_take(void *sink, const char *id, const char *path, const char *open_path, struct bl_error *e);
+
+/* bl_kind_scan.names for clips. */
+int bl_list_names_of_clip(const struct bl_chunk *chunk, const struct bl_line *line, bl_list_take *take, void *sink,
+                          struct bl_error *e);
+
 /* How a kind counts lines. */
 struct bl_list_counting {
     /* Fills in the row of a line. BL_EDATA: it is unusable; what is known of the row is set nevertheless. */

@@ -6,6 +6,7 @@ int bl_packing_finish(struct bl_packing *p, struct bl_error *e)
     const struct bl_input_set *inputs = p->request.inputs;
     struct bl_finish finish = {.dir = p->request.output,
                                .table = &p->table,
+                               .table_checksum = p->table_checksum,
                                .plan = &p->plan,
                                .plan_options = p->request.plan_options,
                                .manifest = &p->manifest,

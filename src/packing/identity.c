@@ -11,7 +11,7 @@
 #include "kind/content.h"
 #include "run/state.h"
 #include "scan/extend.h"
-#include "store/checksum.h"
+#include "base/checksum.h"
 #include "store/sequences.h"
 
 int bl_identity_file(const char *name, const char *path, struct bl_buffer *out, struct bl_error *e)

@@ -29,8 +29,9 @@ struct bl_packing {
 
     /* table: */
     struct bl_sequences table;
-    int64_t suppressed; /* faults of the scan that were not reported individually */
-    int64_t needed;     /* bytes to decode the largest input, by the scan; 0: no more than a reader, or not known */
+    uint64_t table_checksum; /* of its file; 0: not known */
+    int64_t suppressed;      /* faults of the scan that were not reported individually */
+    int64_t needed; /* bytes to decode the largest input, by the scan; 0: no more than a reader, or not known */
     struct bl_buffer unused;
 
     /* plan: */

@@ -11,7 +11,7 @@
 #include "base/output.h"
 #include "packing/internal.h"
 #include "run/table_checksum.h"
-#include "store/checksum.h"
+#include "base/checksum.h"
 
 #define NAME "standard input" /* name of the configuration line */
 #define SUM_MAX ((size_t)64)

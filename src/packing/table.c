@@ -163,13 +163,18 @@ static int table_choose(struct bl_packing *p, bl_subset_fill *fill, void *contex
 static int table_write(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_output out = {0};
+    struct bl_checksum_state sum;
     int code = bl_output_own(&out, p->state.sequences, e);
     if (code)
         goto out;
+    bl_checksum_begin(&sum);
+    out.sum = &sum;
     code = p->repairing ? bl_packing_restore_table(p, &out, e) : table_choose(p, table_fill, p, &out, e);
     if (code)
         goto out;
     code = table_put(p, &out, e);
+    if (!code)
+        code = bl_table_checksum_keep(&p->state, bl_checksum_end(&sum), e);
 out:
     bl_output_abort(&out);
     return code;
@@ -190,16 +195,21 @@ static int table_fill_merged(void *parts, struct bl_output *out, struct bl_error
 static int table_write_merged(struct bl_packing *p, struct table_parts *t, struct bl_error *e)
 {
     struct bl_output out = {0};
+    struct bl_checksum_state sum;
     int code = bl_table_checksum_forget(&p->state, e);
     if (code)
         goto out;
     code = bl_output_own(&out, p->state.sequences, e);
     if (code)
         goto out;
+    bl_checksum_begin(&sum);
+    out.sum = &sum;
     code = table_choose(p, table_fill_merged, t, &out, e);
     if (code)
         goto out;
     code = bl_output_publish(&out, e);
+    if (!code)
+        code = bl_table_checksum_keep(&p->state, bl_checksum_end(&sum), e);
 out:
     bl_output_abort(&out);
     return code;
@@ -341,10 +351,11 @@ static int table_open(struct bl_packing *p, struct bl_error *e)
     const char *path = p->state.sequences;
     const struct bl_sequences_columns columns =
         bl_plan_columns_wanted(p->request.options->group_by, p->request.plan_options);
-    int code = bl_table_checksum_verify(&p->state, e);
+    int code = bl_table_checksum_verify(&p->state, &p->table_checksum, e);
     if (code)
         return code;
-    return bl_sequences_open_columns(&p->table, &path, 1, &columns, e);
+    code = bl_sequences_open_columns(&p->table, &path, 1, &columns, e);
+    return code ? code : bl_table_checksum_compare(&p->table, p->table_checksum, e);
 }
 
 /* Gets the table of sequences. A table of an earlier run must still describe the inputs. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "base/io.h"
 #include "base/path.h"
 #include "plan/strategy.h"
 #include "run/gather.h"
@@ -90,6 +91,7 @@ struct rows_writer {
     uint8_t *placed; /* a bit per row: the plan contains a piece of it */
     bool is_copy;    /* lines of rows that are placed stay as they are, and nothing of them is counted */
     struct bl_row_reader row;
+    struct bl_checksum_state sum; /* of the table, as it is read */
     struct bl_buffer line, reason;
     struct bl_output out;
 };
@@ -113,6 +115,25 @@ static int rows_open(struct rows_writer *w, struct bl_error *e)
     bl_buffer_printf(&w->line, BL_SEQUENCES_COLUMNS "%s\n", table->file[0].columns.extra);
     code = bl_buffer_check(&w->line, e);
     return code ? code : bl_output_write(&w->out, w->line.data, w->line.size, e);
+}
+
+/* The rows are summed up as they are read; here what is before them. */
+static int rows_begin_sum(struct rows_writer *w, struct bl_error *e)
+{
+    const struct bl_sequences *table = w->finish->table;
+    struct bl_buffer head = {0};
+    if (table->files != 1 || !table->count || !table->offset || table->file[0].fd < 0)
+        return BL_OK;
+    size_t size = (size_t)table->offset[0];
+    int code = bl_buffer_reserve(&head, size) ? BL_OK : bl_error_memory(e);
+    if (!code)
+        code = bl_io_pread(table->file[0].fd, head.data, size, 0, table->file[0].path, e);
+    bl_checksum_begin(&w->sum);
+    if (!code)
+        bl_checksum_add(&w->sum, head.data, size);
+    w->row.sum = &w->sum;
+    bl_buffer_free(&head);
+    return code;
 }
 
 static bool row_is_placed(const struct rows_writer *w, size_t i)
@@ -149,8 +170,13 @@ static int finish_write_sequences(const struct bl_finish *f, const struct bl_out
 {
     struct rows_writer w = {.finish = f, .outcomes = outcomes};
     int code = rows_open(&w, e);
+    if (!code && f->table_checksum)
+        code = rows_begin_sum(&w, e);
     for (size_t i = 0; i < f->table->count && !code; i++)
         code = rows_write(&w, i, result, e);
+    if (!code && w.row.sum && bl_checksum_end(w.row.sum) != f->table_checksum)
+        code = bl_error_set(e, BL_EFAIL, "%s was edited or damaged since it was read (run the same command again)",
+                            f->table->file[0].path);
     if (!code)
         code = bl_output_commit(&w.out, e);
     bl_output_abort(&w.out);

@@ -4,6 +4,7 @@
 #define BL_FINISH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "kind/kind.h"
 #include "plan/plan.h"
@@ -13,6 +14,7 @@
 struct bl_finish {
     const char *dir;
     const struct bl_sequences *table; /* of the scan */
+    uint64_t table_checksum;          /* of its file, which is compared once more; 0: not known */
     const struct bl_plan *plan;
     const struct bl_plan_options *plan_options; /* why the plan left sequences out */
     struct bl_manifest *manifest;               /* the draft (run/manifest_draft.h), which finish completes */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "base/sealed.h"
 #include "store/index.h"
 #include "store/plan_info.h"
 
@@ -14,6 +15,9 @@ int bl_saved_plan_publish(const struct bl_state *state, const struct bl_plan *pl
     struct bl_buffer path = {0}, json = {0};
     struct bl_output out = {0};
     int code = bl_plan_info_format(plan_info, &json, e);
+    if (code)
+        goto out;
+    code = bl_sealed_close(&json, e);
     if (code)
         goto out;
     code = bl_state_publish(state, BL_STATE_PLAN_INFO, &json, e);
@@ -53,6 +57,7 @@ int bl_saved_plan_load(const struct bl_state *state, struct bl_plan *plan, struc
     code = bl_index_load(plan, path.data, T, 0, length, count, NULL, e);
     if (code)
         goto out;
+    plan->is_store = bl_plan_info_is_store(plan_info);
     plan->lower_bound = plan_info->lower_bound;
     plan->balance = plan_info->balance;
     *found = true;

@@ -2,14 +2,17 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/checksum.h"
 #include "base/path.h"
 #include "base/io.h"
 #include "base/temporary.h"
 #include "store/row_reader.h"
 #include "store/shard_writer.h"
 
+#define WHAT "the scattered spool"
 #define BUCKETS_MAX 200 /* files open at the same time */
 #define CHUNK_MAX ((int64_t)1 << 20)
 #define CHUNK_MIN ((int64_t)1 << 14)
@@ -46,7 +49,8 @@ int64_t bl_scatter_bytes(const struct bl_pack_params *pack)
     bl_pack_params_block_range(pack, &begin, &end);
     for (int64_t p = pack->plan->block_ptr[begin]; p < pack->plan->block_ptr[end]; p++)
         steps += bl_plan_piece_length(pack->plan, pack->table->length, (size_t)p);
-    return steps * scatter_step_bytes(pack);
+    int64_t pieces = pack->plan->block_ptr[end] - pack->plan->block_ptr[begin];
+    return steps * scatter_step_bytes(pack) + pieces * (int64_t)sizeof(uint64_t);
 }
 
 /* --- making ----------------------------------------------------------------------------------------------------- */
@@ -138,6 +142,16 @@ out:
     return code;
 }
 
+/* The checksum of a piece, which follows it in its bucket. */
+static uint64_t scatter_checksum(const struct bl_fields *fields, int64_t steps, uint8_t *const *out)
+{
+    uint64_t sum = 0;
+    for (int f = 0; f < fields->count; f++)
+        sum = sum * UINT64_C(0x9e3779b97f4a7c15) +
+              bl_checksum(out[f], (size_t)steps * bl_field_step_bytes(&fields->field[f]));
+    return sum;
+}
+
 /* Reads a piece and appends it to its bucket. */
 static int scatter_put_piece(struct bl_scatter *s, struct bl_reader *reader, struct bl_request *request, int64_t piece,
                              struct bl_error *e)
@@ -157,7 +171,7 @@ static int scatter_put_piece(struct bl_scatter *s, struct bl_reader *reader, str
         if (code)
             return code;
     }
-    if (!bl_buffer_reserve(&bucket->buffer, size))
+    if (!bl_buffer_reserve(&bucket->buffer, size + sizeof(uint64_t)))
         return bl_error_memory(e);
     uint8_t *at = (uint8_t *)bucket->buffer.data + bucket->buffer.size;
     for (int f = 0; f < fields->count; f++) {
@@ -170,9 +184,11 @@ static int scatter_put_piece(struct bl_scatter *s, struct bl_reader *reader, str
     /* A piece with a fault or a note is read again when it is packed, which reports it. */
     if (code || note.text[0])
         return BL_OK;
+    uint64_t sum = scatter_checksum(fields, request->steps, out);
+    memcpy(bucket->buffer.data + bucket->buffer.size + size, &sum, sizeof sum);
     s->place[piece] = bucket->bytes;
-    bucket->bytes += (int64_t)size;
-    bucket->buffer.size += size;
+    bucket->bytes += (int64_t)(size + sizeof sum);
+    bucket->buffer.size += size + sizeof sum;
     return BL_OK;
 }
 
@@ -300,11 +316,16 @@ int bl_scatter_read(const struct bl_scatter *s, size_t piece, int64_t steps, uin
 {
     const struct bl_fields *fields = &s->pack->format->fields;
     int64_t at = s->place[piece];
+    uint64_t sum;
     int code = BL_OK;
     for (int f = 0; f < fields->count && !code; f++) {
         size_t size = (size_t)steps * bl_field_step_bytes(&fields->field[f]);
-        code = bl_io_pread(bucket_find(s, (int64_t)piece)->fd, out[f], size, at, "the scattered spool", e);
+        code = bl_io_pread(bucket_find(s, (int64_t)piece)->fd, out[f], size, at, WHAT, e);
         at += (int64_t)size;
     }
+    if (!code)
+        code = bl_io_pread(bucket_find(s, (int64_t)piece)->fd, &sum, sizeof sum, at, WHAT, e);
+    if (!code && sum != scatter_checksum(fields, steps, out))
+        code = bl_error_set(e, BL_EFAIL, WHAT ": what was read is not what was written: the disk or memory fails");
     return code;
 }

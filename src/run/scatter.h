@@ -3,8 +3,9 @@
  * A plan takes sequences from all parts of the input. If the spool fits into the memory left for the page cache, random
  * reads cost nothing. Otherwise each piece would cost a disk access. Then the spool is read once, in its own order, and
  * each piece is appended to its bucket: an unnamed file with the pieces of some consecutive shards, small enough to
- * stay in memory while those are packed. The plan determines where a piece lies, so nothing is saved: a resumed run
- * scatters again, for the missing shards. The bytes of the blocks are the same either way. */
+ * stay in memory while those are packed. A checksum follows each piece. The plan determines where a piece lies, so
+ * nothing is saved: a resumed run scatters again, for the missing shards. The bytes of the blocks are the same either
+ * way. */
 #ifndef BL_SCATTER_H
 #define BL_SCATTER_H
 

@@ -16,6 +16,7 @@
 #include "base/io.h"
 #include "base/output.h"
 #include "base/path.h"
+#include "base/sealed.h"
 #include "base/temporary.h"
 #include "store/folders.h"
 #include "store/index.h"
@@ -136,7 +137,7 @@ static int state_read_lines(const struct bl_state *s, const char *name, struct b
     if (code)
         goto out;
     if (access(path.data, F_OK) == 0)
-        code = bl_io_read_file(path.data, CONFIGURATION_MAX, lines, e);
+        code = bl_sealed_read(path.data, CONFIGURATION_MAX, lines, e);
 out:
     bl_buffer_free(&path);
     return code ? code : bl_buffer_check(lines, e);
@@ -187,7 +188,13 @@ static int state_resolve_configuration(const struct bl_state *s, const char *ide
     }
     if (access(s->configuration, F_OK) == 0)
         return BL_OK;
-    return bl_output_replace(s->configuration, identity, strlen(identity), e);
+    struct bl_buffer text = {0};
+    bl_buffer_text(&text, identity);
+    code = bl_sealed_close(&text, e);
+    if (!code)
+        code = bl_output_replace(s->configuration, text.data, text.size, e);
+    bl_buffer_free(&text);
+    return code;
 }
 
 static int state_make_names(struct bl_state *s, const char *dir, struct bl_error *e)
@@ -347,7 +354,10 @@ int bl_state_agree(const struct bl_state *s, const char *name, const char *lines
     struct bl_error why = {0};
     bl_buffer_printf(&what, "%s holds an unfinished dataset", s->dir);
     bl_buffer_text(&text, lines);
-    int code = what.failed || text.failed ? bl_error_memory(e) : state_read_lines(s, name, &there, e);
+    int code = bl_sealed_close(&text, e);
+    if (code)
+        goto out;
+    code = what.failed ? bl_error_memory(e) : state_read_lines(s, name, &there, e);
     if (code)
         goto out;
     if (!there.size && bl_state_publish(s, name, &text, &why)) {

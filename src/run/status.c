@@ -13,6 +13,7 @@
 #include "base/fs.h"
 #include "base/identity_lines.h"
 #include "base/path.h"
+#include "base/sealed.h"
 #include "base/text.h"
 #include "run/state.h"
 #include "run/status_stage.h"
@@ -91,7 +92,10 @@ static int status_read_scan_tasks(struct bl_status *s, const char *folder, struc
     struct stat status;
     size_t size;
     int code = bl_state_files_read(folder, BL_STATE_SCAN, CONFIGURATION_MAX, &text, &status, &s->parts, e);
-    if (code || !s->parts || !text.size)
+    if (code || !s->parts)
+        goto out;
+    code = bl_sealed_open(&text, BL_STATE_SCAN, e);
+    if (code)
         goto out;
     const char *tasks = bl_identity_value(text.data, "tasks", 5, &size);
     if (tasks && !bl_text_to_int(tasks, size, 1, BL_TASKS_MAX, &s->scan.tasks))
@@ -112,6 +116,8 @@ static int status_read_draft(struct bl_status *s, const char *folder, struct bl_
     if (code || !found)
         goto out;
     code = bl_manifest_parse(&s->manifest, text.data ? text.data : "", text.size, &sound, e);
+    if (!code && !sound)
+        code = bl_error_set(e, BL_EDATA, "its checksum is wrong: it is damaged, or was edited");
     if (code == BL_EDATA)
         bl_error_prefix(e, "%s/" BL_STATE_DRAFT, folder);
     if (code)

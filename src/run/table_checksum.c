@@ -8,32 +8,58 @@
 #include "base/io.h"
 #include "base/fs.h"
 #include "base/output.h"
-#include "store/checksum.h"
+#include "base/checksum.h"
 
 #define LINE_MAX_SIZE ((size_t)64)
 
-int bl_table_checksum_verify(const struct bl_state *s, struct bl_error *e)
+static int table_report_change(const char *path, struct bl_error *e)
+{
+    return bl_error_set(e, BL_EFAIL, "%s was edited or damaged since it was written (restore it, or use another -o)",
+                        path);
+}
+
+int bl_table_checksum_compare(const struct bl_sequences *table, uint64_t checksum, struct bl_error *e)
+{
+    return table->file[0].checksum == checksum ? BL_OK : table_report_change(table->file[0].path, e);
+}
+
+static void sum_format(uint64_t checksum, char line[BL_DIGEST_SIZE + 1])
+{
+    bl_checksum_format(checksum, line);
+    strcat(line, "\n");
+}
+
+int bl_table_checksum_keep(const struct bl_state *s, uint64_t checksum, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    char line[BL_DIGEST_SIZE + 1];
+    sum_format(checksum, line);
+    int code = bl_state_path(s, BL_STATE_SEQUENCES_SUM, &path, e);
+    if (!code)
+        code = bl_output_replace(path.data, line, strlen(line), e);
+    bl_buffer_free(&path);
+    return code;
+}
+
+int bl_table_checksum_verify(const struct bl_state *s, uint64_t *checksum, struct bl_error *e)
 {
     struct bl_buffer path = {0}, there = {0};
     char line[BL_DIGEST_SIZE + 1] = "";
     int64_t bytes;
-    uint64_t sum;
     int code = bl_state_path(s, BL_STATE_SEQUENCES_SUM, &path, e);
     if (code)
         goto out;
-    code = bl_checksum_file(s->sequences, &bytes, &sum, e);
+    code = bl_checksum_file(s->sequences, &bytes, checksum, e);
     if (code)
         goto out;
-    bl_checksum_format(sum, line);
-    strcat(line, "\n");
+    sum_format(*checksum, line);
     if (access(path.data, F_OK) != 0) {
         code = bl_output_replace(path.data, line, strlen(line), e);
         goto out;
     }
     code = bl_io_read_file(path.data, LINE_MAX_SIZE, &there, e);
     if (!code && (!there.data || strcmp(there.data, line) != 0))
-        code = bl_error_set(
-            e, BL_EFAIL, "%s was edited or damaged since it was written (restore it, or use another -o)", s->sequences);
+        code = table_report_change(s->sequences, e);
 out:
     bl_buffer_free(&path);
     bl_buffer_free(&there);

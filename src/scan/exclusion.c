@@ -8,7 +8,7 @@
 #include "base/io.h"
 #include "base/lines.h"
 #include "kind/input.h"
-#include "store/checksum.h"
+#include "base/checksum.h"
 #include "store/row_reader.h"
 
 struct excluded {

@@ -7,7 +7,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "scan/same_content.h"
-#include "store/checksum.h"
+#include "base/checksum.h"
 #include "store/manifest.h"
 
 #define NAMED 3 /* ids in a note */

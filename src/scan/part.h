@@ -24,7 +24,7 @@
 #include "base/error.h"
 #include "base/output.h"
 #include "scan/progress.h"
-#include "store/checksum.h"
+#include "base/checksum.h"
 
 struct bl_part_head {
     int64_t task, tasks;

@@ -190,14 +190,30 @@ static int subset_write(struct bl_subset *s, const struct bl_sequences *t, struc
     return code;
 }
 
+/* The rows were taken one by one: they are right if the table still is. */
+static int subset_check_whole(const struct bl_output *whole, struct bl_error *e)
+{
+    int64_t bytes;
+    uint64_t there;
+    int code = bl_checksum_file(whole->path, &bytes, &there, e);
+    if (!code && there != bl_checksum_end(whole->sum))
+        code = bl_error_set(e, BL_EFAIL,
+                            "the table before the choice: what was read is not what was written: the disk or memory "
+                            "fails");
+    return code;
+}
+
 int bl_subset_run(struct bl_subset *s, const char *dir, bl_subset_fill *fill, void *context, struct bl_output *out,
                   struct bl_error *e)
 {
     struct bl_output whole = {.fd = -1};
     struct bl_sequences table = {0};
+    struct bl_checksum_state sum;
     if (!bl_subset_is_given(s->options))
         return fill(context, out, e);
     int code = bl_output_unnamed(&whole, dir, e);
+    bl_checksum_begin(&sum);
+    whole.sum = &sum;
     if (!code)
         code = fill(context, &whole, e);
     if (!code)
@@ -208,6 +224,8 @@ int bl_subset_run(struct bl_subset *s, const char *dir, bl_subset_fill *fill, vo
         code = bl_subset_choose(s, &table, true, e);
     if (!code)
         code = subset_write(s, &table, out, e);
+    if (!code)
+        code = subset_check_whole(&whole, e);
     bl_sequences_close(&table);
     bl_output_abort(&whole);
     return code;

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "store/checksum.h"
+#include "base/checksum.h"
 
 #define DIGEST_MARK ", digest "
 

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "kind/field.h"
-#include "store/checksum.h"
+#include "base/checksum.h"
 #include "store/encoding.h"
 #include "store/safetensors.h"
 

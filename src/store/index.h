@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/output.h"
 #include "plan/plan.h"
-#include "store/checksum.h"
+#include "base/checksum.h"
 #include "store/index_layout.h"
 #include "store/plan_info.h"
 

@@ -206,6 +206,16 @@ static int index_check_origin(const struct bl_index *index, int64_t *T, int64_t 
     return BL_OK;
 }
 
+/* The digest that was written with the plan must be that of its tables. */
+static int index_check_digest(const struct bl_index *index, int64_t T, struct bl_error *e)
+{
+    char digest[BL_DIGEST_SIZE];
+    int code = bl_index_plan_digest(index, T, digest, e);
+    if (!code && strcmp(digest, index->plan_digest) != 0)
+        code = bl_error_set(e, BL_EDATA, "its tables are not those that were written: it is damaged (plan_digest)");
+    return code;
+}
+
 /* Adopts the information that was stored with the plan: a lower bound that was proven, and the balance. */
 static int index_adopt_info(struct bl_plan *plan, const struct bl_plan_info *plan_info, struct bl_error *e)
 {
@@ -230,6 +240,9 @@ int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, int64_t ali
     if (code)
         return code;
     code = index_check_origin(&index, &T, &align, length, count, e);
+    if (code)
+        goto out;
+    code = index_check_digest(&index, T, e);
     if (code)
         goto out;
     code = bl_index_read_plan(&index, T, align, plan, e);

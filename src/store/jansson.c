@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "store/checksum.h"
+#include "base/checksum.h"
 
 #define DIGITS 12 /* of a fraction: enough to resolve one step in 10^12, few enough to read */
 

@@ -8,7 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "store/checksum.h"
+#include "base/checksum.h"
 #include "store/format.h"
 #include "store/plan_info.h"
 #include "store/view_source.h"

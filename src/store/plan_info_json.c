@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/io.h"
+#include "base/sealed.h"
 #include "store/jansson.h"
 
 #define PLAN_INFO_MAX ((size_t)1 << 20) /* bytes: protects against other files */
@@ -211,7 +211,7 @@ int bl_plan_info_parse(struct bl_plan_info *plan_info, const char *text, size_t 
 int bl_plan_info_read(struct bl_plan_info *plan_info, const char *path, struct bl_error *e)
 {
     struct bl_buffer text = {0};
-    int code = bl_io_read_file(path, PLAN_INFO_MAX, &text, e);
+    int code = bl_sealed_read(path, PLAN_INFO_MAX, &text, e);
     if (code)
         goto out;
     code = bl_plan_info_parse(plan_info, text.data ? text.data : "", text.size, e);

@@ -58,6 +58,8 @@ static int row_read_line(const struct bl_sequences_file *file, int64_t offset, s
     }
     size_t size = (size_t)(newline - ahead->data) - at;
     text->next = offset + (int64_t)size + 1;
+    if (text->sum)
+        bl_checksum_add(text->sum, ahead->data + at, size + 1);
     bl_buffer_clear(&text->line);
     bl_buffer_append(&text->line, ahead->data + at, size);
     return bl_buffer_check(&text->line, e);

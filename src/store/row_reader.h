@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/checksum.h"
 #include "base/error.h"
 #include "kind/row.h"
 #include "store/columns.h"
@@ -22,6 +23,7 @@ struct bl_row_reader {
     int64_t ahead_at, next; /* next: where the line after the row begins */
     size_t most;            /* bytes of the last read */
     int fd;
+    struct bl_checksum_state *sum; /* of the lines that were read; the caller's, NULL: not wanted */
 };
 
 /* Reads row i. Columns that the tool does not know are row.extra. Values of columns that the table lacks: kind "", path

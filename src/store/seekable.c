@@ -15,7 +15,7 @@
 #include <zstd.h>
 
 #include "base/array.h"
-#include "store/checksum.h"
+#include "base/checksum.h"
 
 #define SKIPPABLE_MAGIC UINT32_C(0x184D2A5E)
 #define SEEKABLE_MAGIC UINT32_C(0x8F92EAB1)

@@ -17,6 +17,7 @@ struct bl_sequences_file {
     int fd;       /* -1: stdin, whose rows cannot be read again */
     size_t first; /* row of the whole table that is the first one of this file */
     struct bl_columns columns;
+    uint64_t checksum; /* of all of it, as it was read here */
 };
 
 #define BL_SEQUENCES_NUMBERS_MAX 9

@@ -300,13 +300,17 @@ static int loader_read_file(struct sequences_loader *l, const char *path, struct
     struct bl_sequences_file *file = &l->table->file[l->table->files++];
     *file = (struct bl_sequences_file){.fd = -1, .first = l->table->count};
     struct bl_lines lines;
+    struct bl_checksum_state sum;
     int code = bl_lines_open(&lines, path, e);
     if (code)
         return code;
+    bl_checksum_begin(&sum);
+    lines.sum = &sum;
     file->path = strdup(lines.path);
     code = file->path ? loader_read_lines(l, file, &lines, e) : bl_error_memory(e);
     if (code)
         goto out;
+    file->checksum = bl_checksum_end(&sum);
     if (lines.fd != STDIN_FILENO) {
         file->fd = lines.fd; /* kept open to read rows back */
         lines.fd = -1;

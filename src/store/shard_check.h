@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "store/block.h"
-#include "store/checksum.h"
+#include "base/checksum.h"
 #include "store/format.h"
 #include "store/jpeg.h"
 #include "store/layout.h"

@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 #include "base/io.h"
-#include "store/checksum.h"
+#include "base/checksum.h"
 
 static size_t frame_content_size(const struct bl_shard_reader *file, size_t i)
 {

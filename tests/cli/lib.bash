@@ -94,6 +94,18 @@ field() {
         row == "" || NR == row + 1 { print $column }'
 }
 
+# seal FILE: ends a text of DIR/.bload with its checksum, as bload does (base/sealed.h).
+seal() {
+    python3 - "$1" <<'END'
+import ctypes, sys
+data = open(sys.argv[1], "rb").read()
+data += b"" if data.endswith(b"\n") else b"\n"
+digest = ctypes.CDLL("libxxhash.so.0").XXH3_64bits
+digest.argtypes, digest.restype = [ctypes.c_char_p, ctypes.c_size_t], ctypes.c_uint64
+open(sys.argv[1], "wb").write(data + b"end %016x\n" % digest(data, len(data)))
+END
+}
+
 # strange TABLE: its rows without contents, as a table that was not scanned has them.
 strange() {
     awk -F '\t' -v OFS='\t' '

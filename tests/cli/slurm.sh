@@ -459,6 +459,7 @@ test_another_chain_is_refused() {
     # What was begun by hand is asked, too.
     rm -r out.slurm
     printf 'tasks: 7\ninputs: 3 (0)\nsize: 32x32\n' >out/.bload/scan.configuration
+    seal out/.bload/scan.configuration
     expect 2 bload slurm -c set.yaml -o out --tasks 4
     err_has 'out is being scanned in 7 tasks: give --tasks 7, or choose another directory'
     expect 0 bload slurm -q -c set.yaml -o out --tasks 7

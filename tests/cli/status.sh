@@ -173,6 +173,7 @@ test_another_division_into_tasks() {
 test_parts_of_a_scan() {
     mkdir -p m/.bload
     printf 'tasks: 4\ninputs: x\n' >m/.bload/scan.configuration
+    seal m/.bload/scan.configuration
     : >m/.bload/scan-00000
     : >m/.bload/scan-00001
     beat scan-task-00001 4000 'state: failed' 'status: 1' 'error: but its part is there'
@@ -200,6 +201,7 @@ test_parts_of_a_scan() {
     printf '%s' '{"strategy": "block", "fill": "optimal", "T": 9, "seed": 0, "sequences": 5, "steps": 17, "longest": 9, "blocks": 2, ' \
         '"padding": 1, "deleted": 0, "cut": 0, "efficiency": 0.9, "lower_bound": 2, "world_size": 1, "batch_size": 1, ' \
         '"batches_per_rank": 2}' >m/.bload/plan.json
+    seal m/.bload/plan.json
     expect 0 bload status m
     out_has 'table       there: 5 sequences of 17 steps'
     out_has 'plan        there: 2 blocks'

@@ -2,7 +2,7 @@
 #include "base/output.h"
 #include "fuzz.h"
 #include "scan/merge.h"
-#include "store/checksum.h"
+#include "base/checksum.h"
 
 static char folder[] = "/tmp/bload-fuzz-XXXXXX";
 static char path[64];

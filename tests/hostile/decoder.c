@@ -9,7 +9,11 @@
  *   allocate                          it takes memory until there is no more
  *   chatter, claim, answer, row       it sends nonsense to whomever it is connected with: no message, one that claims
  *                                     terabytes, an answer with nothing in it, a row that nobody asked for
- *   doors                             it opens a file, makes a socket, starts a process and a program; then all goes on
+ *   large                             it claims an answer of a GiB
+ *   want                              it asks for files by every number and many names: how many of them hold "top
+ * secret" forge                             it sends a row of another file, $HOSTILE_SECRET, as $HOSTILE_FORGE says,
+ * and its end signal                            it kills the process $HOSTILE_VICTIM, in every way that it can doors it
+ * opens a file, makes a socket, starts a process and a program; then all goes on
  *
  * HOSTILE_NO_FILTER=1: the kernel has no filter of system calls.
  *
@@ -23,6 +27,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -177,6 +182,125 @@ static int harm_row(void)
     return 0;
 }
 
+static int harm_large(void)
+{
+    static const struct header header = {.type = BL_ISOLATED_DONE, .size = (uint64_t)1 << 30};
+    send_everywhere(&header, sizeof header);
+    return 0;
+}
+
+/* The socket to the worker: the only descriptor that is one. */
+static int find_channel(void)
+{
+    char byte;
+    for (int fd = 3; fd < 64; fd++) {
+        if (recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno == EAGAIN)
+            return fd;
+    }
+    return -1;
+}
+
+/* Whether the worker's answer has a descriptor, and what it opens is the secret. */
+static bool answer_is_secret(int channel)
+{
+    char data[256], text[64] = "";
+    union {
+        struct cmsghdr header;
+        char space[256];
+    } control;
+    struct iovec part = {data, sizeof data};
+    struct msghdr m = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control.space};
+    int fd = -1;
+    if (recvmsg(channel, &m, 0) <= 0)
+        return false;
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    if (c && c->cmsg_type == SCM_RIGHTS)
+        memcpy(&fd, CMSG_DATA(c), sizeof fd);
+    bool secret = fd >= 0 && pread(fd, text, sizeof text - 1, 0) > 0 && strstr(text, "top secret");
+    if (fd >= 0)
+        close(fd);
+    return secret;
+}
+
+static int harm_want(void)
+{
+    const char *secret = getenv("HOSTILE_SECRET");
+    const char *const names[] = {"", secret, strrchr(secret, '/') + 1, "../secret", "..", ".", "../../secret"};
+    int channel = find_channel();
+    for (int64_t number = -2; number < 20; number++) {
+        for (size_t i = 0; i < 2 * sizeof names / sizeof *names; i++) {
+            struct header header = {.type = BL_ISOLATED_WANT};
+            const char *name = names[i / 2];
+            int64_t size = (int64_t)strlen(name) + 1, folder = i % 2;
+            char message[8192] = {0}, *at = message + sizeof header;
+            at = mempcpy(at, &number, sizeof number);
+            at = mempcpy(at, &size, sizeof size);
+            memcpy(at, name, (size_t)size);
+            at += (size + 7) / 8 * 8;
+            at = mempcpy(at, &folder, sizeof folder);
+            header.size = (uint64_t)(at - message) - sizeof header;
+            memcpy(message, &header, sizeof header);
+            if (send(channel, message, (size_t)(at - message), MSG_NOSIGNAL) > 0)
+                evidence->files += answer_is_secret(channel);
+        }
+    }
+    return 0;
+}
+
+static char *put_text(char *at, const char *text)
+{
+    int64_t size = text ? (int64_t)strlen(text) + 1 : 0;
+    at = mempcpy(at, &size, sizeof size);
+    if (text)
+        memcpy(at, text, (size_t)size);
+    return at + (size + 7) / 8 * 8;
+}
+
+/* As bl_isolated_put_row. */
+static int harm_forge(void)
+{
+    static char message[1 << 16];
+    const char *secret = getenv("HOSTILE_SECRET"), *how = getenv("HOSTILE_FORGE");
+    char further[4096];
+    snprintf(further, sizeof further, "\t\t\n%s\t10\tvideo\t%s\t11\tok\t\t\t0\t", secret, secret);
+    const char *text[12] = {NULL};
+    int64_t number[8] = {10, 11, 0, 0, 0, -1, 0, 0}, times = 0, done[3] = {0};
+    double origin = 0;
+    text[0] = strcmp(how, "id") == 0 ? secret : NULL;
+    text[1] = strcmp(how, "kind") == 0 ? secret : NULL;
+    text[2] = strcmp(how, "path") == 0 ? secret : NULL;
+    text[9] = strcmp(how, "extra") == 0 ? further : NULL;
+    number[5] = strcmp(how, "offset") == 0 ? 77 : -1;
+    char *at = message + sizeof(struct header);
+    for (int i = 0; i < 12; i++)
+        at = put_text(at, text[i]);
+    at = mempcpy(at, number, sizeof number);
+    at = mempcpy(at, &origin, sizeof origin);
+    at = mempcpy(at, &times, sizeof times);
+    struct header header = {.type = BL_ISOLATED_ROW, .size = (uint64_t)(at - message) - sizeof header};
+    memcpy(message, &header, sizeof header);
+    header = (struct header){.type = BL_ISOLATED_DONE, .size = sizeof done};
+    at = mempcpy(at, &header, sizeof header);
+    at = mempcpy(at, done, sizeof done);
+    evidence->files += send(find_channel(), message, (size_t)(at - message), MSG_NOSIGNAL) > 0;
+    usleep(100000);
+    _exit(0);
+}
+
+static int harm_signal(void)
+{
+    pid_t victim = atoi(getenv("HOSTILE_VICTIM"));
+    int channel = find_channel();
+    evidence->processes += syscall(SYS_tgkill, victim, victim, SIGKILL) == 0;
+    evidence->processes += syscall(SYS_tkill, victim, SIGKILL) == 0;
+    evidence->processes += kill(victim, SIGKILL) == 0;
+    evidence->processes += fcntl(channel, F_SETOWN, victim) == 0;
+    evidence->processes += fcntl(channel, F_SETSIG, SIGKILL) == 0;
+    evidence->processes += fcntl(channel, F_SETFL, O_ASYNC) == 0;
+    return 0;
+}
+
 static int harm_doors(void)
 {
     static char name[] = "true", *const words[] = {name, NULL};
@@ -209,7 +333,8 @@ static const struct harm {
 } harms[] = {{"segv", harm_segv},     {"abort", harm_abort},       {"fpe", harm_fpe},         {"stack", harm_stack},
              {"exit", harm_exit},     {"kill", harm_kill},         {"loop", harm_loop},       {"sleep", harm_sleep},
              {"slow", harm_slow},     {"allocate", harm_allocate}, {"chatter", harm_chatter}, {"claim", harm_claim},
-             {"answer", harm_answer}, {"row", harm_row},           {"doors", harm_doors}};
+             {"answer", harm_answer}, {"row", harm_row},           {"doors", harm_doors},     {"large", harm_large},
+             {"want", harm_want},     {"forge", harm_forge},       {"signal", harm_signal}};
 
 /* Does what the packet wants to be done there: "" where it is decoded, "read " where it is read. */
 static int packet_obey(const AVPacket *packet, const char *there)

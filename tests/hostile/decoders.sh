@@ -424,6 +424,70 @@ test_nonsense_in_place_of_an_answer() {
     done
 }
 
+# A file that has taken its decoder over runs code there, behind the filter.
+secret() {
+    mkdir -p beside
+    echo 'top secret' >beside/secret
+    export HOSTILE_SECRET=$PWD/beside/secret
+}
+
+test_no_file_but_those_that_were_named() {
+    secret
+    clips 'HOSTILE read want'
+    hostile "$BLOAD" scan -q --count decode --size 16x16 in >/dev/null
+    is 0 "$(evidence 2)"
+    [ "$(evidence 1)" -gt 0 ] || fail 'nothing was done'
+    # Of a list the process gets what its lines name.
+    for i in 1 bad 2; do echo "{\"path\": \"in/$i.y4m\", \"start\": 0, \"end\": 0.2}"; done >clips.jsonl
+    hostile "$BLOAD" scan -q --kind video --count decode --size 16x16 clips.jsonl >/dev/null
+    is 0 "$(evidence 2)"
+    echo '{"audio_filepath": "in/bad.y4m", "duration": 0.1}' >cuts.json
+    hostile "$BLOAD" scan -q --kind audio cuts.json >/dev/null 2>&1 || true
+    is 0 "$(evidence 2)"
+    # Of a folder of images, the files in it.
+    rm -r in
+    mkdir -p in/a in/b
+    local i
+    for i in 1 2 3; do ffmpeg -v error -nostdin -f lavfi -i color=red:size=32x24 -frames:v 1 in/a/$i.png; done
+    cp in/a/*.png in/b
+    printf 'HOSTILE want' >>in/b/2.png
+    hostile "$BLOAD" pack -q --kind frames --size 16x16 in -T longest -o images >/dev/null 2>&1 || true
+    is 0 "$(evidence 2)"
+    [ "$(evidence 1)" -gt 0 ] || fail 'nothing was done of images'
+}
+
+test_rows_of_other_files_are_not_taken() {
+    secret
+    clips 'HOSTILE read forge'
+    for i in 1 bad 2; do echo "{\"path\": \"in/$i.y4m\", \"start\": 0, \"end\": 0.2}"; done >clips.jsonl
+    local how source
+    for source in in clips.jsonl; do
+        for how in path id kind extra offset; do
+            HOSTILE_FORGE=$how expect 3 hostile "$BLOAD" scan -q --kind video --count decode --size 16x16 $source
+            is 2 "$(evidence 1)" # once, and once more
+            grep -q 'nonsense in place of an answer' "$OUT" || fail "$source, $how: the row was taken"
+            ! grep -q 'beside/secret\|#77' "$OUT" || fail "$source, $how: $(cat "$OUT")"
+        done
+    done
+}
+
+test_no_other_process_is_signalled() {
+    clips 'HOSTILE read signal'
+    sleep 100 &
+    local victim=$!
+    HOSTILE_VICTIM=$victim hostile "$BLOAD" scan -q --count decode --size 16x16 in >/dev/null 2>"$ERR" || true
+    [ "$(evidence 1)" -gt 0 ] || fail 'nothing was done'
+    is 0 "$(evidence 4)"
+    kill -0 $victim || fail 'it was killed'
+    kill $victim
+}
+
+test_a_message_claims_what_it_can_need() {
+    clips 'HOSTILE read large'
+    expect 3 hostile "$BLOAD" scan -q --count decode --size 16x16 in
+    is 'skipped: the decoder crashed (nonsense in place of an answer)' "$(became "$OUT")"
+}
+
 # The processes of the run: those that have its name for the evidence in their environment.
 processes() {
     grep -lsF "HOSTILE_EVIDENCE=$PWD/evidence" /proc/[0-9]*/environ | sed 's|/proc/\([0-9]*\)/.*|\1|' | sort -n

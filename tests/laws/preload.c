@@ -12,6 +12,8 @@
  *   LAWS_PATH=PART      reads of files whose path holds PART are counted, and
  *   LAWS_SLOW=MS          take so many milliseconds
  *   LAWS_READ=N           the Nth fails with EIO; LAWS_FROM=1: and all after it
+ *   LAWS_FLIP=N           the Nth gets a turned bit, in its middle
+ *   LAWS_NOW=1            only of files that have the path now: a number of a file that is gone is given again
  *   LAWS_ALLOC=N        the Nth allocation, by whomever, fails; LAWS_FROM=1: and all after it
  *   LAWS_SHUFFLE=SEED   directories are read in an order that depends on SEED */
 #include <dirent.h>
@@ -33,8 +35,8 @@
 #include <unistd.h>
 
 static struct {
-    long kill, read, alloc, slow;
-    bool from, shuffle;
+    long kill, read, flip, alloc, slow;
+    bool from, shuffle, now;
     uint64_t seed;
     const char *count, *path, *command, *after;
 } want;
@@ -60,8 +62,10 @@ __attribute__((constructor)) static void begin(void)
 {
     want.kill = number("LAWS_KILL");
     want.read = number("LAWS_READ");
+    want.flip = number("LAWS_FLIP");
     want.alloc = number("LAWS_ALLOC");
     want.slow = number("LAWS_SLOW");
+    want.now = number("LAWS_NOW");
     want.from = number("LAWS_FROM");
     want.shuffle = getenv("LAWS_SHUFFLE") != NULL;
     want.seed = (uint64_t)number("LAWS_SHUFFLE");
@@ -264,26 +268,39 @@ int rmdir(const char *path)
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
-static bool read_fails(int fd)
+/* *flips: a bit of what is read is to be turned. */
+static bool read_fails(int fd, bool *flips)
 {
-    if (!is_named(fd) && !is_noted(fd))
+    *flips = false;
+    if (!is_named(fd) && (want.now || !is_noted(fd)))
         return false;
     if (want.slow)
         usleep((useconds_t)want.slow * 1000);
-    if (!hits(++shared->reads, want.read))
+    long read = ++shared->reads;
+    *flips = hits(read, want.flip);
+    if (!hits(read, want.read))
         return false;
     errno = EIO;
     return true;
 }
 
+static ssize_t flipped(bool flips, uint8_t *data, ssize_t size)
+{
+    if (flips && size > 0)
+        data[size / 2] ^= 4;
+    return size;
+}
+
 ssize_t read(int fd, void *data, size_t size)
 {
-    return read_fails(fd) ? -1 : NEXT(read)(fd, data, size);
+    bool flips;
+    return read_fails(fd, &flips) ? -1 : flipped(flips, data, NEXT(read)(fd, data, size));
 }
 
 ssize_t pread(int fd, void *data, size_t size, off_t offset)
 {
-    return read_fails(fd) ? -1 : NEXT(pread)(fd, data, size, offset);
+    bool flips;
+    return read_fails(fd, &flips) ? -1 : flipped(flips, data, NEXT(pread)(fd, data, size, offset));
 }
 
 /* --- memory ----------------------------------------------------------------------------------------------------- */

@@ -143,8 +143,7 @@ static int file_read_copy(const struct bl_array_file *f, uint8_t *data, size_t s
         if (bl_cancelled(f->cancel))
             return bl_error_set(e, BL_ECANCEL, "cancelled");
         part = size - done < CHUNK ? size - done : CHUNK;
-        int code = bl_io_pread(f->copy->fd, data + done, part, f->copy->begin + offset + (int64_t)done,
-                               "an inflated array", e);
+        int code = bl_array_copy_read(f->copy, data + done, part, offset + (int64_t)done, e);
         if (code)
             return code;
     }

@@ -4,16 +4,9 @@
 #define BL_ARRAY_FILE_H
 
 #include "base/input_file.h"
+#include "kind/array/copy.h"
 #include "kind/array/npz.h"
 #include "kind/npy.h"
-
-/* A copy of a deflated array, inflated (inflated.h). */
-struct bl_array_copy {
-    int fd;        /* the file of all copies */
-    int64_t begin; /* offset of the first element in that file */
-    int64_t bytes; /* of the elements that could be inflated: all, or those before the first damage */
-    bool sound;    /* all were, and the checksum of the archive's member is right */
-};
 
 struct bl_array_file {
     const char *path, *member; /* the caller's */

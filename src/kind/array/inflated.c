@@ -8,7 +8,6 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "base/io.h"
 #include "base/temporary.h"
 #include "kind/array/file.h"
 
@@ -53,6 +52,7 @@ void bl_inflated_free(struct bl_inflated *all)
         return;
     for (size_t i = 0; i < all->entries; i++) {
         free(all->entry[i]->path);
+        free(all->entry[i]->copy.checksum);
         free(all->entry[i]);
     }
     free(all->entry);
@@ -101,7 +101,14 @@ static int inflated_reserve(struct bl_inflated *all, struct entry *entry, int64_
             return fd;
         all->fd = fd;
     }
-    entry->copy = (struct bl_array_copy){.fd = all->fd, .begin = all->end};
+    free(entry->copy.checksum); /* of an attempt that failed */
+    entry->copy = (struct bl_array_copy){
+        .fd = all->fd,
+        .begin = all->end,
+        .checksum = calloc((size_t)(bytes / BL_ARRAY_COPY_UNIT + 1), sizeof *entry->copy.checksum),
+    };
+    if (!entry->copy.checksum)
+        return bl_error_memory(e);
     all->end += bytes;
     return BL_OK;
 }
@@ -119,10 +126,9 @@ static int copy_fill(struct bl_array_copy *copy, struct bl_array_file *f, struct
         code = bl_array_file_read(f, chunk, (size_t)size, copy->bytes, &damage);
         if (code)
             break;
-        code = bl_io_pwrite(copy->fd, chunk, (size_t)size, copy->begin + copy->bytes, WHAT, e);
+        code = bl_array_copy_put(copy, chunk, size, WHAT, e);
         if (code)
             return code;
-        copy->bytes += size;
     }
     if (!code)
         code = bl_array_file_verify(f, &damage);

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "kind/audio/config.h"
+#include "kind/audio/entry.h"
 #include "kind/audio/options.h"
 #include "kind/list.h"
 #include "kind/media/forward.h"
@@ -55,6 +56,7 @@ static const struct bl_kind_scan audio_scan = {
     .rate = audio_sampling_rate,
     .columns = audio_columns,
     .is_list = audio_is_list,
+    .names = bl_entry_names,
     .takes_manifests = true,
     .open = bl_audio_forward_open_counter,
     .close = bl_audio_forward_close_counter,

@@ -60,7 +60,7 @@ static bool cuts_path_is_missing(const struct bl_counter *c)
 static int cuts_find_path(struct bl_counter *c, const struct bl_chunk *chunk, struct bl_error *e)
 {
     const char *path = c->entry.path.data;
-    bool relative = c->entry.relative && *path != '/' && strchr(chunk->input->name, '/');
+    bool relative = bl_entry_is_relative(&c->entry, chunk);
     int code = bl_list_path_set(&c->path, chunk, path, relative, e);
     if (code || !relative || !cuts_path_is_missing(c))
         return code;

@@ -333,3 +333,38 @@ int bl_entry_parse(struct bl_entry *entry, const char *line, size_t size, struct
         return code;
     return bl_buffer_check(&entry->id, e);
 }
+
+bool bl_entry_is_relative(const struct bl_entry *entry, const struct bl_chunk *chunk)
+{
+    return entry->relative && *entry->path.data != '/' && strchr(chunk->input->name, '/');
+}
+
+int bl_entry_names(const struct bl_chunk *chunk, const struct bl_line *line, bl_list_take *take, void *sink,
+                   struct bl_error *e)
+{
+    if (chunk->clips)
+        return bl_list_names_of_clip(chunk, line, take, sink, e);
+    struct bl_entry entry = {0};
+    struct bl_list_path path = {0};
+    struct bl_error unusable = {0};
+    int code = bl_entry_parse(&entry, line->text, line->size, &unusable);
+    if (code && code != BL_EDATA) {
+        bl_error_set(e, code, "%s", unusable.text);
+        goto out;
+    }
+    const char *id = entry.id.size ? entry.id.data : NULL;
+    if (code) {
+        code = take(sink, id, NULL, NULL, e);
+        goto out;
+    }
+    bool relative = bl_entry_is_relative(&entry, chunk);
+    for (int from_list = relative; from_list >= 0 && !code; from_list--) {
+        code = bl_list_path_set(&path, chunk, entry.path.data, from_list, e);
+        if (!code)
+            code = take(sink, id, path.path.data, path.open_path.data, e);
+    }
+out:
+    bl_entry_free(&entry);
+    bl_list_path_free(&path);
+    return code;
+}

@@ -10,6 +10,8 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "kind/chunk.h"
+#include "kind/list.h"
 
 #define BL_ENTRY_TEXT_MAX ((size_t)1 << 16) /* bytes; longer ones are truncated, as a row must stay readable */
 #define BL_ENTRY_NUMBER_MAX 40
@@ -29,5 +31,12 @@ struct bl_entry {
 /* Parses a line. Start entry from {0}; it may be used again. BL_EDATA: an unusable line; id is set where it has one. */
 int bl_entry_parse(struct bl_entry *entry, const char *line, size_t size, struct bl_error *e);
 void bl_entry_free(struct bl_entry *entry);
+
+/* Whether the path of an entry may be relative to the folder of the chunk's manifest. */
+bool bl_entry_is_relative(const struct bl_entry *entry, const struct bl_chunk *chunk);
+
+/* bl_kind_scan.names for lines of manifests and of lists of clips. */
+int bl_entry_names(const struct bl_chunk *chunk, const struct bl_line *line, bl_list_take *take, void *sink,
+                   struct bl_error *e);
 
 #endif

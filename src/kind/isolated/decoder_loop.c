@@ -1,6 +1,7 @@
 #include "kind/isolated/decoder_loop.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/shared_memory.h"
 #include "kind/isolated/messages.h"
 #include "kind/isolated/progress_page.h"
@@ -28,6 +30,9 @@ struct decoder {
     struct bl_message request, opened;
     const char *path[BL_ISOLATED_FILES]; /* of the files that came with the request, until the next one */
     int paths;
+    const char **named; /* by a list, in place of these; text of the request, NULL where a line names none */
+    size_t named_capacity;
+    int names;
     struct bl_buffer answer, queue;
     struct timespec flushed; /* when the queue was sent */
     int items;               /* of the request: of so many rows the last one travels with the answer */
@@ -75,16 +80,34 @@ static int decoder_take_input(struct decoder *d, const char *path)
     return -1;
 }
 
+/* The number of the path among those of the request, and what follows its folder in it: "" or a name. -1: it is none of
+ * them. */
+static int decoder_find_path(const struct decoder *d, const char *path, const char **name)
+{
+    const char *const *all = d->names ? d->named : d->path;
+    int count = d->names ? d->names : d->paths;
+    for (int i = 0; i < count; i++) {
+        size_t size = all[i] ? strlen(all[i]) : 0;
+        if (!size || strncmp(all[i], path, size) != 0 || (path[size] && (d->names || path[size] != '/')))
+            continue;
+        *name = path[size] ? path + size + 1 : "";
+        return i;
+    }
+    return -1;
+}
+
 /* That, or one that the worker opens. */
 static int decoder_open_input(void *context, const char *path, int flags)
 {
     struct decoder *d = context;
     struct bl_buffer want = {0};
+    const char *name = "";
     int fd = decoder_take_input(d, path);
     if (fd >= 0)
         return fd;
-    bl_message_put_text(&want, path);
-    bl_message_put_int(&want, flags);
+    bl_message_put_int(&want, decoder_find_path(d, path, &name));
+    bl_message_put_text(&want, name);
+    bl_message_put_int(&want, (flags & O_DIRECTORY) != 0);
     decoder_send(d, BL_ISOLATED_WANT, &want);
     bl_buffer_free(&want);
     if (bl_message_receive(d->channel, &d->opened) != BL_RECEIVED || d->opened.type != BL_ISOLATED_OPENED)
@@ -129,6 +152,7 @@ static void decoder_set_path(struct decoder *d, const char *path)
 {
     d->path[0] = path ? path : "";
     d->paths = 1;
+    d->names = 0;
 }
 
 /* The meter counts in the page. It has no weight of its own there, and counts what it is told. */
@@ -185,13 +209,27 @@ static int decoder_count_input(struct decoder *d, int i, bool metered, struct bl
     return code;
 }
 
+/* The paths that the lines of a list name follow them. */
+static int decoder_get_names(struct decoder *d, struct bl_error *e)
+{
+    int64_t count = bl_message_get_int(&d->request);
+    d->request.damaged |= count < 0 || count > INT32_MAX;
+    int code = d->request.damaged ? BL_OK : BL_ARRAY_RESERVE(d->named, d->named_capacity, (size_t)count + 1, e);
+    for (d->names = 0; !code && d->names < count && !d->request.damaged; d->names++)
+        d->named[d->names] = bl_message_get_text(&d->request);
+    return code;
+}
+
 static void decoder_count(struct decoder *d)
 {
     const struct bl_kind_scan *scan = d->part->kind->scan;
     const struct bl_chunk *chunk = &d->chunk.chunk;
     struct bl_error e = {0};
     bool metered = decoder_meter(d)->whole != 0;
+    d->names = 0;
     int code = bl_isolated_get_chunk(&d->request, &d->chunk, &e);
+    if (!code && chunk->list)
+        code = decoder_get_names(d, &e);
     if (d->request.damaged)
         decoder_fail(d);
     d->items = chunk->list ? chunk->lines : chunk->inputs;

@@ -86,40 +86,50 @@ static void process_kill(struct bl_decoder_process *p, const struct bl_decoder_s
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-/* Whether the path is that file, or in that folder. */
-static bool path_is_of(const char *file, const char *path)
-{
-    size_t size = strlen(file);
-    if (strncmp(file, path, size) != 0)
-        return false;
-    return !path[size] || (path[size] == '/' && !strchr(path + size + 1, '/'));
-}
-
-static bool call_may_open(const struct bl_decoder_call *call, const char *path)
-{
-    for (int i = 0; i < call->paths; i++) {
-        if (path_is_of(call->path[i], path))
-            return true;
-    }
-    return call->any;
-}
-
 static void process_remember_path(struct bl_decoder_loss *loss, const char *path)
 {
     snprintf(loss->path, sizeof loss->path, "%s", path);
+}
+
+/* The path is looked up by its number: what a process says is no name of a file. */
+static const char *call_path(const struct bl_decoder_call *call, int64_t number)
+{
+    if (call->names)
+        return bl_isolated_names_path(call->names, number);
+    return number >= 0 && number < call->paths ? call->path[number] : NULL;
+}
+
+/* A file of a folder that is an input itself. */
+static int folder_open_file(const char *folder, const char *name)
+{
+    if (!strcmp(name, ".") || !strcmp(name, "..") || strchr(name, '/')) {
+        errno = EPERM;
+        return -1;
+    }
+    int parent = bl_opener_open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY | O_NONBLOCK);
+    int fd = parent < 0 ? -1 : openat(parent, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int error = errno;
+    if (parent >= 0)
+        close(parent);
+    errno = error;
+    return fd;
 }
 
 /* Opens a file that the process wants. */
 static int process_serve_file(struct bl_decoder_process *p, const struct bl_decoder_call *call,
                               struct bl_decoder_loss *loss)
 {
-    const int flags_allowed = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DIRECTORY;
     struct bl_buffer data = {0};
-    const char *path = bl_message_get_text(&p->answer);
-    int flags = (int)bl_message_get_int(&p->answer), fd[BL_MESSAGE_FDS] = BL_MESSAGE_FDS_NONE, error = EPERM;
-    if (path && !(flags & ~flags_allowed) && call_may_open(call, path)) {
-        process_remember_path(loss, path);
-        fd[BL_ISOLATED_FILE] = bl_opener_open(path, flags | O_CLOEXEC);
+    const char *path = call_path(call, bl_message_get_int(&p->answer)), *name = bl_message_get_text(&p->answer);
+    int folder = bl_message_get_int(&p->answer) ? O_DIRECTORY : 0;
+    int fd[BL_MESSAGE_FDS] = BL_MESSAGE_FDS_NONE, error = EPERM;
+    if (path && name && (!*name || (!call->names && !folder))) {
+        if (*name)
+            snprintf(loss->path, sizeof loss->path, "%s/%s", path, name);
+        else
+            process_remember_path(loss, path);
+        fd[BL_ISOLATED_FILE] =
+            *name ? folder_open_file(path, name) : bl_opener_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | folder);
         error = fd[BL_ISOLATED_FILE] < 0 ? errno : 0;
     }
     bl_message_put_int(&data, error);
@@ -166,8 +176,13 @@ static void process_blame(const struct bl_decoder_process *p, const struct bl_de
     int last = call->rows > loss->rows ? call->rows - 1 : loss->rows;
     int item = atomic_load_explicit(&p->page->items, memory_order_relaxed);
     loss->item = item < loss->rows ? loss->rows : item > last ? last : item;
-    if (!call->any && loss->item < call->paths && !path_is_of(call->path[loss->item], loss->path))
-        process_remember_path(loss, call->path[loss->item]);
+    if (call->names || loss->item >= call->paths)
+        return;
+    const char *path = call->path[loss->item];
+    size_t size = strlen(path);
+    bool at_it = strncmp(path, loss->path, size) == 0 && (!loss->path[size] || loss->path[size] == '/');
+    if (!at_it)
+        process_remember_path(loss, path);
 }
 
 /* The limit of the process, or the system's. */
@@ -208,6 +223,7 @@ static int process_reserve(struct bl_decoder_process *p, const struct bl_decoder
     struct bl_buffer none = {0};
     int64_t bytes = bl_message_get_int(&p->answer);
     bool grows = bl_message_get_int(&p->answer) != 0;
+    p->answer.damaged |= bytes < 0;
     if (p->answer.damaged)
         return BL_OK;
     int code =
@@ -272,7 +288,7 @@ static bool process_send(struct bl_decoder_process *p, const struct bl_decoder_s
     bool is_new = call->type != BL_ISOLATED_PIECE || !p->given.data || strcmp(p->given.data, call->path[0]) != 0;
     fd[BL_ISOLATED_MEMORY] = call->memory;
     process_remember_path(loss, call->path[0]);
-    if (!is_new || call->any)
+    if (!is_new || call->names)
         return bl_message_send(p->channel, call->type, call->data, fd);
     call_open_files(call, start, &fd[BL_ISOLATED_FILE]);
     bl_buffer_clear(&p->given);
@@ -307,6 +323,7 @@ static int process_take_row(struct bl_decoder_process *p, const struct bl_decode
     struct bl_row row;
     bl_isolated_get_row(&p->answer, &row);
     p->answer.damaged |= loss->rows >= call->rows;
+    p->answer.damaged |= !p->answer.damaged && !call->allows(call->sink, loss->rows, &row);
     return p->answer.damaged ? BL_OK : call->row(call->sink, loss->rows++, &row, e);
 }
 
@@ -368,6 +385,7 @@ int bl_decoder_process_call(struct bl_decoder_process *p, const struct bl_decode
         return code;
     atomic_store_explicit(&p->page->done, 0, memory_order_relaxed);
     atomic_store_explicit(&p->page->items, 0, memory_order_relaxed);
+    p->answer.most = call->most;
     code = process_send(p, start, call, loss) ? process_converse(p, start, call, loss, e)
                                               : process_lose(p, start, call, loss, e);
     if (loss->lost)

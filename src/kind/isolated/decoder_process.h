@@ -5,6 +5,7 @@
 #include "base/shared_memory.h"
 #include "kind/isolated/decoder_loop.h"
 #include "kind/isolated/messages.h"
+#include "kind/isolated/names.h"
 #include "kind/isolated/progress_page.h"
 
 /* Initialize with BL_DECODER_PROCESS_NONE. It starts with the first call, and again after its end. */
@@ -53,12 +54,15 @@ struct bl_decoder_call {
     const char
         *path[BL_ISOLATED_FILES]; /* the files that it may want to be opened; files in them, if they are folders */
     int paths;
-    bool any; /* or any file, which a list may name */
+    const struct bl_isolated_names *names; /* of a list: what it may want instead; NULL: no list */
+    size_t most;                           /* bytes of a message from the process */
     const struct bl_cancel *cancel;
     struct bl_reservation *reservation; /* or NULL */
     struct bl_meter *meter;             /* or NULL */
     int rows;                           /* that come before its answer */
-    /* Takes them; may be NULL if there are none. number: from 0. */
+    /* Whether this may be a row of what was asked for; and takes it. Both may be NULL if there are none. number: from
+     * 0. */
+    bool (*allows)(const void *sink, int number, const struct bl_row *row);
     int (*row)(void *sink, int number, const struct bl_row *row, struct bl_error *e);
     /* Takes what the work results in; it may find the message damaged. NULL: nothing. */
     void (*result)(void *sink, struct bl_message *message);

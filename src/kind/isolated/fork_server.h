@@ -37,8 +37,8 @@ int bl_fork_server_start(struct bl_fork_server *server, bl_fork_load *load, bl_f
 void bl_fork_server_stop(struct bl_fork_server *server);
 
 /* Starts a process. *channel: a stream socket to it, which the caller closes; whoever waits for a message gives up
- * after a tenth of a second. Many threads may call these. BL_EFAIL, or the code of what could not be loaded: then *pid is
- * -1, else 0. */
+ * after a tenth of a second. Many threads may call these. BL_EFAIL, or the code of what could not be loaded: then *pid
+ * is -1, else 0. */
 int bl_fork_server_spawn(const struct bl_fork_server *server, const struct bl_spawn *spawn, int *channel, pid_t *pid,
                          struct bl_error *e);
 

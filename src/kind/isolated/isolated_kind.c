@@ -18,12 +18,15 @@ struct client {
 
 struct bl_counter {
     struct client client;
+    struct bl_isolated_names names; /* of the lines that are counted */
 };
 
 struct bl_reader {
     struct client client;
     struct bl_fields fields;
 };
+
+#define ANSWER_TEXTS ((size_t)1 << 16) /* bytes of an answer's numbers and texts */
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */
 
@@ -93,6 +96,7 @@ static int isolated_counter_open(const void *config, const struct bl_kind_env *e
     *counter = malloc(sizeof **counter);
     if (!*counter)
         return bl_error_memory(e);
+    **counter = (struct bl_counter){.names = {.count = 0}};
     client_init(&(*counter)->client, config, env);
     return BL_OK;
 }
@@ -100,6 +104,7 @@ static int isolated_counter_open(const void *config, const struct bl_kind_env *e
 static void isolated_counter_close(struct bl_counter *counter)
 {
     client_free(&counter->client);
+    bl_isolated_names_free(&counter->names);
     free(counter);
 }
 
@@ -114,10 +119,66 @@ struct counting {
     int suspect; /* the item at which a process was lost last; none is, if it is not among those that follow */
 };
 
+/* Texts of a row that other rows or columns could be hidden in. */
+static bool row_is_one_line(const struct bl_row *row)
+{
+    return !row->extra || !strpbrk(row->extra, "\n\r");
+}
+
+/* A process may say what it found, but not of what: of a file what was asked for, of a line what it names. */
+static bool counting_allows(const void *sink, int number, const struct bl_row *row)
+{
+    const struct counting *c = sink;
+    const struct bl_chunk *chunk = c->chunk;
+    int line = c->done + number;
+    if (!row_is_one_line(row) || row->kind || row->sampling)
+        return false;
+    if (!chunk->list)
+        return !row->id && !row->path && row->offset == -1;
+    if (line >= c->items) /* the fault after the last line */
+        return !row->id && !row->path && row->offset == -1 && row->status == BL_ROW_SKIPPED;
+    return row->offset == chunk->line[line].number && bl_isolated_names_allow(&c->counter->names, line, row);
+}
+
 static int counting_emit(void *sink, int number, const struct bl_row *row, struct bl_error *e)
 {
     const struct counting *c = sink;
     return c->emit(c->sink, c->chunk->list ? 0 : c->done + number, row, e);
+}
+
+#define ROW_TEXTS ((size_t)4 << 20) /* bytes of a row's texts; the marks of a long recording are some of them */
+#define LIST_TIMES                                                                                                     \
+    ((size_t)256 << 20) /* bytes of the times of a file that a line names, of which the size is not known */
+
+/* Bytes of a message: a row with its texts and, where times are wanted, 8 for each step, which has a byte in its file.
+ */
+static size_t counting_most(const struct counting *c, int items)
+{
+    size_t most = ROW_TEXTS;
+    int64_t largest = 0;
+    if (c->chunk->list)
+        return most + BL_LIST_LINE_MAX * 2 + (c->chunk->times ? LIST_TIMES : 0);
+    for (int i = 0; i < items; i++) {
+        int64_t bytes = c->chunk->input[c->done + i].bytes;
+        largest = bytes > largest ? bytes : largest;
+    }
+    bool fits = largest < (int64_t)(BL_MESSAGE_MAX / sizeof(double) - most);
+    return c->chunk->times ? most + (fits ? (size_t)largest * sizeof(double) : BL_MESSAGE_MAX - most) : most;
+}
+
+static int counting_put_names(struct counting *c, int items, struct bl_error *e)
+{
+    struct bl_isolated_names *names = &c->counter->names;
+    const struct client *client = &c->counter->client;
+    const struct bl_kind_scan *scan = client->isolation->decoder[client->part].kind->scan;
+    struct bl_buffer *data = &c->counter->client.data;
+    int code = bl_isolated_names_find(names, scan, c->chunk, c->done, c->done + items, e);
+    if (code)
+        return code;
+    bl_message_put_int(data, names->count);
+    for (int i = 0; i < names->count; i++)
+        bl_message_put_text(data, bl_isolated_names_path(names, i));
+    return BL_OK;
 }
 
 /* Has the next items counted, so many; 0: what follows the last line of a list. */
@@ -129,15 +190,22 @@ static int counting_call(struct counting *c, int items, struct bl_decoder_loss *
                                    .memory = -1,
                                    .path = {chunk->input->path},
                                    .paths = chunk->list ? 1 : items,
-                                   .any = chunk->list,
+                                   .names = chunk->list ? &c->counter->names : NULL,
+                                   .most = counting_most(c, items),
                                    .meter = chunk->meter,
                                    .rows = items ? items : 1,
+                                   .allows = counting_allows,
                                    .row = counting_emit,
                                    .sink = c};
     for (int i = 0; i < items && !chunk->list; i++)
         call.path[i] = chunk->input[c->done + i].path;
     client_begin_data(client, chunk->meter);
     bl_isolated_put_chunk(&client->data, chunk, c->done, items);
+    if (chunk->list) {
+        int named = counting_put_names(c, items, e);
+        if (named)
+            return named;
+    }
     int code = client_call(client, &call, loss, e);
     if (loss->lost)
         c->suspect = c->done + (loss->item < items ? loss->item : items - 1);
@@ -270,6 +338,7 @@ static int client_ask_fields(struct client *c, const struct bl_row *row, struct 
                                    .path = {row->path},
                                    .paths = 1,
                                    .result = fields_take,
+                                   .most = ANSWER_TEXTS + sizeof *fields,
                                    .sink = fields};
     struct bl_decoder_loss loss = {.lost = true};
     client_begin_data(c, NULL);
@@ -444,6 +513,18 @@ static void piece_take(void *sink, struct bl_message *m)
         memcpy(request->times, time, times);
 }
 
+/* Bytes of the answer: times, and steps that are not in shared memory. */
+static size_t piece_most(const struct piece *piece)
+{
+    const struct bl_request *request = piece->request;
+    size_t most = ANSWER_TEXTS + (request->times ? (size_t)request->steps * sizeof *request->times : 0);
+    for (int f = 0; f < piece->fields->count; f++) {
+        size_t size = (size_t)request->steps * bl_field_step_bytes(&piece->fields->field[f]);
+        most += request_offset(request, request->out[f], size) < 0 ? steps_align(size) : 0;
+    }
+    return most < BL_MESSAGE_MAX ? most : BL_MESSAGE_MAX;
+}
+
 static int reader_call(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
                        struct bl_decoder_loss *loss, struct bl_error *e)
 {
@@ -460,6 +541,7 @@ static int reader_call(struct bl_reader *r, const struct bl_request *request, st
                                    .paths = 1,
                                    .meter = request->meter,
                                    .result = piece_take,
+                                   .most = piece_most(&piece),
                                    .sink = &piece};
     reader_put_request(r, request, call.memory);
     c->process.reads = true;

@@ -4,6 +4,8 @@
 
 #include "base/array.h"
 
+#define STEP_BYTES_MAX (INT64_C(1) << 40) /* as in kind/field.h */
+
 void bl_isolated_put_row(struct bl_buffer *out, const struct bl_row *row)
 {
     const char *text[] = {row->id,    row->kind,     row->path,    row->reason, row->sampling, row->form,
@@ -137,6 +139,18 @@ void bl_isolated_put_fields(struct bl_buffer *out, const struct bl_fields *field
     bl_message_put_bytes(out, fields, sizeof *fields);
 }
 
+/* Whether a step has a size that can be computed. */
+static bool field_has_size(const struct bl_field *field)
+{
+    int64_t bytes = (int64_t)bl_dtype_size(field->dtype);
+    for (int i = 0; i < field->rank; i++) {
+        if (field->shape[i] < 1 || field->shape[i] > STEP_BYTES_MAX / bytes)
+            return false;
+        bytes *= field->shape[i];
+    }
+    return true;
+}
+
 void bl_isolated_get_fields(struct bl_message *m, struct bl_fields *fields)
 {
     size_t size;
@@ -150,6 +164,7 @@ void bl_isolated_get_fields(struct bl_message *m, struct bl_fields *fields)
     for (int f = 0; f < fields->count && !m->damaged; f++) {
         struct bl_field *field = &fields->field[f];
         m->damaged |= field->rank < 0 || field->rank > BL_FIELD_RANK_MAX || field->dtype > BL_F64;
+        m->damaged |= !m->damaged && !field_has_size(field);
         field->name[sizeof field->name - 1] = field->kind[sizeof field->kind - 1] = '\0';
     }
 }

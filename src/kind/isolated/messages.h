@@ -17,7 +17,8 @@ enum bl_isolated_type {
     BL_ISOLATED_OPENED, /* errno or 0, with the descriptor */
     BL_ISOLATED_RESERVED,
     /* of the process: */
-    BL_ISOLATED_WANT,    /* path, flags of open(2) */
+    BL_ISOLATED_WANT, /* the number of a file or folder of the request, a name in it or "", whether a folder is wanted
+                       */
     BL_ISOLATED_RESERVE, /* bytes; whether they are needed already: bl_reservation_grow */
     BL_ISOLATED_ROW,
     BL_ISOLATED_DONE, /* code, text, whether memory ran out; then what the work results in */

@@ -3,10 +3,12 @@
 #include "kind/isolated/syscall_filter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -48,7 +50,6 @@ static struct sock_filter instructions[] = {
     ALLOW(__NR_write),
     ALLOW(__NR_lseek),
     ALLOW(__NR_close),
-    ALLOW(__NR_fcntl),
     ALLOW(__NR_getdents64),
     /* names and sizes */
     ALLOW(__NR_newfstatat),
@@ -82,7 +83,6 @@ static struct sock_filter instructions[] = {
     ALLOW(__NR_getrusage),
     ALLOW(__NR_sysinfo),
     ALLOW(__NR_uname),
-    ALLOW(__NR_tgkill),
     ALLOW(__NR_exit),
     ALLOW(__NR_exit_group),
     /* the clock, random numbers */
@@ -92,8 +92,22 @@ static struct sock_filter instructions[] = {
     ALLOW(__NR_nanosleep),
     ALLOW(__NR_gettimeofday),
     ALLOW(__NR_getrandom),
+    /* flags of descriptors; not whom the kernel signals for them (F_SETOWN, F_SETSIG) */
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_fcntl, 0, 7),
+    LOAD(args[1]),
+    ALLOW(F_GETFD),
+    ALLOW(F_SETFD),
+    ALLOW(F_GETFL),
+    /* abort: signals to the process itself, which has this number. What was loaded is none, where it was fcntl. */
+    LOAD(nr),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_tgkill, 0, 3),
+    LOAD(args[0]),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 };
+
+#define OWN (sizeof instructions / sizeof *instructions - 3) /* the comparison with the process's number */
 
 /* A kernel that would take a filter looks for it first. */
 bool bl_syscall_filter_is_available(void)
@@ -103,6 +117,7 @@ bool bl_syscall_filter_is_available(void)
 
 bool bl_syscall_filter_install(void)
 {
+    instructions[OWN].k = (uint32_t)getpid();
     struct sock_fprog program = {.len = sizeof instructions / sizeof *instructions, .filter = instructions};
     if (!ARCHITECTURE || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return false;

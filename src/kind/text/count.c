@@ -314,8 +314,9 @@ static int chunk_report_changed(const struct bl_chunk *chunk, const char *spool,
                         chunk->input->path, others, spool);
 }
 
-static int counting_replay_row(void *context, int input, const struct bl_row *row, struct bl_error *e)
+static int counting_replay_row(void *context, int input, const struct bl_row *row, int64_t bytes, struct bl_error *e)
 {
+    (void)bytes;
     struct counting *c = context;
     return c->emit(c->sink, input, row, e);
 }
@@ -349,13 +350,13 @@ static int chunk_find(const struct bl_text_config *config, const char *spool, st
         return code;
     /* Standard input is different each time. */
     if (chunk->again || strcmp(chunk->input[0].path, "-") != 0)
-        code = bl_spool_find(spool, chunk->receipt, *stamp, found, changed, e);
+        code = bl_spool_find(spool, chunk->receipt, chunk->inputs, *stamp, found, changed, e);
     if (code || *found)
         return code;
     code = chunk_contents(config, chunk, &stamp->contents, e);
     if (code || !*changed || !chunk->again)
         return code;
-    return bl_spool_find(spool, chunk->receipt, *stamp, found, changed, e);
+    return bl_spool_find(spool, chunk->receipt, chunk->inputs, *stamp, found, changed, e);
 }
 
 int bl_text_count_chunk(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
@@ -374,7 +375,7 @@ int bl_text_count_chunk(const void *config, const struct bl_kind_env *env, struc
     if (found && chunk->again)
         return BL_OK;
     if (found)
-        return bl_spool_each(env->spool, chunk->receipt, counting_replay_row, &c, e);
+        return bl_spool_each(env->spool, chunk->receipt, chunk->inputs, counting_replay_row, &c, e);
     code = bl_spool_create(&c.spool, env->spool, chunk->receipt, stamp, env->shared, e);
     if (code)
         return code;

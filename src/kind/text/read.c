@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/io.h"
 #include "kind/text/config.h"
 #include "kind/text/spool.h"
 
@@ -18,6 +17,7 @@ struct bl_reader {
     const struct bl_text_prepared *prepared;
     const struct bl_kind_env *env;
     const struct bl_fields *fields;
+    struct bl_spool_window window;
     struct {
         uint64_t key;
         int fd; /* -1: none */
@@ -90,20 +90,24 @@ int bl_text_read(struct bl_reader *r, const struct bl_request *request, struct b
     if (row->content && (!found || place.content != row->content))
         return bl_error_set(e, BL_EFAIL, "%s changed since the scan: the document at byte %" PRId64 " is another one",
                             row->path, row->offset > 0 ? row->offset : 0);
-    if (!found || place.length != row->length)
-        return row_report_mismatch(row, found, place.length, e);
+    int64_t length = place.bytes / (int64_t)r->prepared->step_bytes;
+    if (!found || length != row->length)
+        return row_report_mismatch(row, found, length, e);
     int fd = reader_open_spool(r, place.chunk, e);
     if (fd < 0)
         return fd;
+    const struct bl_spool_steps steps = {
+        r->env->spool, r->prepared->spool_index.key[place.chunk], fd, place.start, place.bytes,
+    };
     /* The steps of a document: field after field. */
-    int64_t at = place.start * (int64_t)r->prepared->step_bytes;
+    int64_t at = 0;
     for (int f = 0; f < r->fields->count; f++) {
         int64_t step = (int64_t)bl_field_step_bytes(&r->fields->field[f]);
-        int code = bl_io_pread(fd, request->out[f], (size_t)(request->steps * step), at + request->source_start * step,
-                               "the spool", e);
+        int code = bl_spool_read(&r->window, &steps, at + request->source_start * step, request->out[f],
+                                 (size_t)(request->steps * step), e);
         if (code)
             return code;
-        at += place.length * step;
+        at += row->length * step;
     }
     return BL_OK;
 }

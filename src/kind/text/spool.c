@@ -12,11 +12,14 @@
 #include <xxhash.h>
 
 #include "base/buffer.h"
+#include "base/checksum.h"
 #include "base/io.h"
 #include "base/temporary.h"
 #include "base/fs.h"
 
 #define CHUNK ((size_t)1 << 18)
+#define SUM_SIZE ((int64_t)sizeof(uint64_t))
+#define UNIT_STORED ((size_t)(BL_SPOOL_UNIT + SUM_SIZE))
 
 /* At the beginning of KEY.rows. */
 struct head {
@@ -24,26 +27,42 @@ struct head {
     uint64_t key;
     struct bl_spool_stamp stamp;
     int64_t rows_bytes, steps_bytes;
-    uint64_t rows_checksum, steps_checksum;
-    int64_t synced; /* whether both files were synced */
+    uint64_t rows_checksum; /* those of the steps are beside them */
+    int64_t synced;         /* whether both files were synced */
 };
 
-static const char magic[] = "blspool5";
+static const char magic[] = "blspool6";
 
 /* A row in the file, followed by its reason and its extra columns. */
 struct packed {
-    int64_t offset, length;
+    int64_t offset, length, bytes; /* bytes: of its steps */
     uint64_t content;
     int32_t input, status;
     uint32_t reason, extra; /* bytes */
 };
+
+int64_t bl_spool_stored(int64_t bytes)
+{
+    return bytes + (bytes + BL_SPOOL_UNIT - 1) / BL_SPOOL_UNIT * SUM_SIZE;
+}
+
+int64_t bl_spool_plain(int64_t stored)
+{
+    return stored - (stored + BL_SPOOL_UNIT + SUM_SIZE - 1) / (BL_SPOOL_UNIT + SUM_SIZE) * SUM_SIZE;
+}
+
+/* The checksum of a unit depends on its place, so that a unit of another place is not taken for it. */
+static uint64_t unit_checksum(uint64_t key, int64_t at, const void *data, size_t size)
+{
+    return bl_checksum(data, size) + (key ^ (uint64_t)at * UINT64_C(0x9e3779b97f4a7c15));
+}
 
 /* One of the two files while it is written. */
 struct part {
     char *path; /* of the temporary name */
     int fd;
     struct bl_buffer buffer;
-    XXH3_state_t *hash;
+    XXH3_state_t *hash; /* NULL: its units have checksums */
     int64_t bytes;
 };
 
@@ -77,17 +96,14 @@ static int part_open(struct part *part, const char *dir, uint64_t key, const cha
     part->path = name.data;
     if (code)
         return code;
-    part->hash = XXH3_createState();
-    if (!part->hash)
-        return bl_error_memory(e);
-    XXH3_64bits_reset(part->hash);
     part->fd = bl_fs_create(part->path, O_WRONLY, e);
     return part->fd < 0 ? part->fd : BL_OK;
 }
 
 static int part_write(struct part *part, const void *data, size_t size, struct bl_error *e)
 {
-    XXH3_64bits_update(part->hash, data, size);
+    if (part->hash)
+        XXH3_64bits_update(part->hash, data, size);
     part->bytes += (int64_t)size;
     return bl_io_write(part->fd, data, size, part->path, e);
 }
@@ -167,6 +183,12 @@ int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t k
     code = part_open(&w->steps, dir, key, "steps", e);
     if (code)
         goto fail;
+    w->rows.hash = XXH3_createState();
+    if (!w->rows.hash)
+        code = bl_error_memory(e);
+    if (code)
+        goto fail;
+    XXH3_64bits_reset(w->rows.hash);
     code = bl_io_write(w->rows.fd, &head, sizeof head, w->rows.path, e); /* space for the head; not in the checksum */
     if (code)
         goto fail;
@@ -177,12 +199,31 @@ fail:
     return code;
 }
 
+/* Puts the steps of a document: each unit is followed by its checksum. */
+static int spool_put_steps(struct bl_spool_writer *w, const uint8_t *steps, size_t bytes, struct bl_error *e)
+{
+    struct part *part = &w->steps;
+    for (size_t at = 0; at < bytes;) {
+        size_t size = bytes - at < BL_SPOOL_UNIT ? bytes - at : BL_SPOOL_UNIT;
+        uint64_t sum = unit_checksum(w->key, part->bytes + (int64_t)part->buffer.size, steps + at, size);
+        int code = part_put(part, steps + at, size, e);
+        if (code)
+            return code;
+        code = part_put(part, &sum, sizeof sum, e);
+        if (code)
+            return code;
+        at += size;
+    }
+    return BL_OK;
+}
+
 int bl_spool_put(struct bl_spool_writer *w, int input, const struct bl_row *row, const void *steps, size_t bytes,
                  struct bl_error *e)
 {
     const char *reason = row->reason ? row->reason : "", *extra = row->extra ? row->extra : "";
     struct packed packed = {.offset = row->offset,
                             .length = row->length,
+                            .bytes = (int64_t)bytes,
                             .content = row->content,
                             .input = input,
                             .status = (int32_t)row->status,
@@ -197,7 +238,7 @@ int bl_spool_put(struct bl_spool_writer *w, int input, const struct bl_row *row,
     code = part_put(&w->rows, extra, packed.extra, e);
     if (code)
         return code;
-    return part_put(&w->steps, steps, bytes, e);
+    return spool_put_steps(w, steps, bytes, e);
 }
 
 int bl_spool_publish(struct bl_spool_writer *w, struct bl_error *e)
@@ -213,7 +254,6 @@ int bl_spool_publish(struct bl_spool_writer *w, struct bl_error *e)
                         .rows_bytes = w->rows.bytes,
                         .steps_bytes = w->steps.bytes,
                         .rows_checksum = XXH3_64bits_digest(w->rows.hash),
-                        .steps_checksum = XXH3_64bits_digest(w->steps.hash),
                         .synced = w->shared};
     memcpy(head.magic, magic, sizeof head.magic);
     code = bl_io_pwrite(w->rows.fd, &head, sizeof head, 0, w->rows.path, e);
@@ -263,42 +303,12 @@ int bl_spool_open(const char *dir, uint64_t key, struct bl_error *e)
     return fd;
 }
 
-/* Whether the file has this checksum from byte `from` on. */
-static int spool_sum_file(int fd, int64_t from, int64_t bytes, uint64_t checksum, bool *good, struct bl_error *e)
-{
-    char *chunk = malloc(CHUNK);
-    XXH3_state_t *hash = XXH3_createState();
-    int code = chunk && hash ? BL_OK : bl_error_memory(e);
-    if (code)
-        goto out;
-    XXH3_64bits_reset(hash);
-    for (int64_t at = 0; at < bytes;) {
-        size_t size = bytes - at < (int64_t)CHUNK ? (size_t)(bytes - at) : CHUNK;
-        code = bl_io_pread(fd, chunk, size, from + at, "a file of the spool", e);
-        if (code)
-            goto out;
-        XXH3_64bits_update(hash, chunk, size);
-        at += (int64_t)size;
-    }
-    *good = XXH3_64bits_digest(hash) == checksum;
-out:
-    XXH3_freeState(hash);
-    free(chunk);
-    return code;
-}
-
-/* Whether the file has so many bytes from byte `from` on and, if it was not synced, the right ones. */
-static int spool_check_file(int fd, int64_t from, int64_t bytes, uint64_t checksum, bool synced, bool *good,
-                            struct bl_error *e)
+static int spool_has_size(int fd, int64_t bytes, bool *good, struct bl_error *e)
 {
     struct stat status;
-    *good = false;
     if (fstat(fd, &status) != 0)
         return bl_error_errno(e, BL_EFAIL, "cannot stat a file of the spool");
-    bool complete = status.st_size == from + bytes;
-    if (complete && !synced)
-        return spool_sum_file(fd, from, bytes, checksum, good, e);
-    *good = complete;
+    *good = status.st_size == bytes;
     return BL_OK;
 }
 
@@ -308,52 +318,48 @@ static int spool_read_head(int fd, uint64_t key, struct head *head, bool *good, 
     if (n < 0)
         return bl_error_errno(e, BL_EFAIL, "cannot read a file of the spool");
     *good = n == sizeof *head && memcmp(head->magic, magic, sizeof head->magic) == 0 && head->key == key &&
-            head->rows_bytes >= 0 && head->steps_bytes >= 0;
+            head->rows_bytes >= 0 && head->rows_bytes < INT64_MAX - (int64_t)sizeof *head && head->steps_bytes >= 0;
     return BL_OK;
 }
 
-int bl_spool_find(const char *dir, uint64_t key, struct bl_spool_stamp stamp, bool *found, bool *changed,
-                  struct bl_error *e)
+static int spool_report_damage(const char *dir, uint64_t key, const char *suffix, struct bl_error *e)
 {
-    struct head head = {.key = 0};
-    bool good = false;
-    int rows = -1, steps = -1;
-    *found = *changed = false;
-    int code = spool_open_file(dir, key, "rows", true, &rows, e);
-    if (code || rows < 0)
-        goto out;
-    code = spool_open_file(dir, key, "steps", true, &steps, e);
-    if (code || steps < 0)
-        goto out;
-    code = spool_read_head(rows, key, &head, &good, e);
-    if (code || !good)
-        goto out;
-    if (head.stamp.times != stamp.times && (!stamp.contents || head.stamp.contents != stamp.contents)) {
-        *changed = true;
-        goto out;
-    }
-    code = spool_check_file(rows, sizeof head, head.rows_bytes, head.rows_checksum, head.synced, &good, e);
-    if (code || !good)
-        goto out;
-    code = spool_check_file(steps, 0, head.steps_bytes, head.steps_checksum, head.synced, found, e);
-out:
-    if (rows >= 0)
-        close(rows);
-    if (steps >= 0)
-        close(steps);
-    return code;
+    return bl_error_set(e, BL_EFAIL,
+                        "%s/%016" PRIx64 ".%s is damaged (remove %s/%016" PRIx64
+                        ".rows and run the same command again: what it has is counted once more)",
+                        dir, key, suffix, dir, key);
 }
 
-/* Visits the rows that lie whole in the first size bytes of data; *used: the bytes that they have. */
-static int spool_visit_rows(const char *data, size_t size, size_t *used, bl_spool_visit *visit, void *context,
-                            struct bl_buffer *texts, struct bl_error *e)
+/* Rows that are being visited. */
+struct visiting {
+    int inputs;         /* of the chunk */
+    int64_t steps_left; /* bytes of the steps, with checksums */
+    bl_spool_visit *visit;
+    void *context;
+    struct bl_buffer texts;
+};
+
+/* Whether a row can be one of the chunk: its numbers are indexes. */
+static bool packed_is_possible(const struct packed *packed, const struct visiting *v)
 {
+    return packed->input >= 0 && packed->input < v->inputs && packed->offset >= -1 && packed->length >= 0 &&
+           packed->status >= 0 && packed->status <= BL_ROW_FAILED && packed->bytes >= packed->length &&
+           packed->bytes <= v->steps_left && bl_spool_stored(packed->bytes) <= v->steps_left;
+}
+
+/* Visits the rows that lie whole in the first size bytes of data; *used: the bytes that they have. *good: false where
+ * one is none that bload writes. */
+static int spool_visit_rows(struct visiting *v, const char *data, size_t size, size_t *used, bool *good,
+                            struct bl_error *e)
+{
+    struct bl_buffer *texts = &v->texts;
     struct packed packed;
     *used = 0;
     while (size - *used >= sizeof packed) {
         memcpy(&packed, data + *used, sizeof packed);
         size_t whole = sizeof packed + packed.reason + packed.extra;
-        if (size - *used < whole)
+        *good = packed_is_possible(&packed, v);
+        if (size - *used < whole || !*good)
             break;
         const char *text = data + *used + sizeof packed;
         bl_buffer_clear(texts);
@@ -370,9 +376,10 @@ static int spool_visit_rows(const char *data, size_t size, size_t *used, bl_spoo
                              .reason = texts->data,
                              .extra = texts->data + packed.reason + 1,
                              .stream = -1};
-        code = visit(context, packed.input, &row, e);
+        code = v->visit(v->context, packed.input, &row, packed.bytes, e);
         if (code)
             return code;
+        v->steps_left -= bl_spool_stored(packed.bytes);
         *used += whole;
     }
     return BL_OK;
@@ -394,31 +401,204 @@ static int spool_read_more(int fd, int64_t at, struct bl_buffer *data, size_t *g
     return BL_OK;
 }
 
-int bl_spool_each(const char *dir, uint64_t key, bl_spool_visit *visit, void *context, struct bl_error *e)
+/* Visits the rows behind the head. *good: whether they are those that were written; if they are not, some of them may
+ * have been visited, of which the numbers are possible ones. */
+static int spool_visit_file(struct visiting *v, int fd, const struct head *head, bool *good, struct bl_error *e)
 {
-    struct bl_buffer data = {0}, texts = {0};
-    size_t used, n = 0;
-    int fd;
-    int code = spool_open_file(dir, key, "rows", false, &fd, e);
-    for (int64_t at = sizeof(struct head); !code; at += (int64_t)n) {
+    struct bl_buffer data = {0};
+    struct bl_checksum_state sum;
+    size_t used, n = 1;
+    int code = BL_OK;
+    bl_checksum_begin(&sum);
+    for (int64_t at = sizeof *head; n && !code && *good; at += (int64_t)n) {
         code = spool_read_more(fd, at, &data, &n, e);
         if (code || !n)
             break;
-        code = spool_visit_rows(data.data, data.size, &used, visit, context, &texts, e);
+        bl_checksum_add(&sum, data.data + data.size - n, n);
+        code = spool_visit_rows(v, data.data, data.size, &used, good, e);
         if (code)
             break;
         memmove(data.data, data.data + used, data.size - used);
         data.size -= used;
     }
-    if (code)
-        goto out;
-    if (data.size)
-        code = bl_error_set(e, BL_EFAIL, "a file of the spool ends in the middle of a row");
-out:
+    *good = *good && !data.size && !v->steps_left && bl_checksum_end(&sum) == head->rows_checksum;
+    bl_buffer_free(&data);
+    return code;
+}
+
+int bl_spool_each(const char *dir, uint64_t key, int inputs, bl_spool_visit *visit, void *context, struct bl_error *e)
+{
+    struct visiting v = {.inputs = inputs, .visit = visit, .context = context};
+    struct head head = {.key = 0};
+    bool good = false;
+    int fd;
+    int code = spool_open_file(dir, key, "rows", false, &fd, e);
+    if (!code)
+        code = spool_read_head(fd, key, &head, &good, e);
+    v.steps_left = head.steps_bytes;
+    if (!code && good)
+        code = spool_visit_file(&v, fd, &head, &good, e);
+    if (!code && !good)
+        code = spool_report_damage(dir, key, "rows", e);
     if (fd >= 0)
         close(fd);
-    bl_buffer_free(&data);
-    bl_buffer_free(&texts);
+    bl_buffer_free(&v.texts);
+    return code;
+}
+
+/* Whether each unit in the window has its checksum. */
+static bool window_is_good(const struct bl_spool_window *w)
+{
+    const uint8_t *data = w->data;
+    for (size_t left = w->size; left;) {
+        size_t whole = left < UNIT_STORED ? left : UNIT_STORED, size = whole - sizeof(uint64_t);
+        uint64_t sum;
+        memcpy(&sum, data + size, sizeof sum);
+        if (sum != unit_checksum(w->key, w->at + (data - w->data), data, size))
+            return false;
+        data += whole;
+        left -= whole;
+    }
+    return true;
+}
+
+/* Reads the units of the document from this one on, up to its byte `end`, and compares them with their checksums. */
+static int window_fill(struct bl_spool_window *w, const struct bl_spool_steps *steps, int64_t unit, int64_t end,
+                       bool *good, struct bl_error *e)
+{
+    int64_t last = (end + BL_SPOOL_UNIT - 1) / BL_SPOOL_UNIT; /* exclusive */
+    last = last < unit + BL_SPOOL_WINDOW ? last : unit + BL_SPOOL_WINDOW;
+    int64_t stored = bl_spool_stored(steps->bytes), to = last * (int64_t)UNIT_STORED,
+            from = unit * (int64_t)UNIT_STORED;
+    w->size = 0; /* nothing, until it is compared */
+    to = to < stored ? to : stored;
+    int code = bl_io_pread(steps->fd, w->data, (size_t)(to - from), steps->begin + from, "the spool", e);
+    if (code)
+        return code;
+    w->key = steps->key;
+    w->at = steps->begin + from;
+    w->size = (size_t)(to - from);
+    *good = window_is_good(w);
+    if (!*good)
+        w->size = 0;
+    return BL_OK;
+}
+
+/* The bytes of a unit in the window, without its checksum; *data: where. 0: it is not there. */
+static size_t window_find(const struct bl_spool_window *w, const struct bl_spool_steps *steps, int64_t unit,
+                          const uint8_t **data)
+{
+    int64_t skip = steps->begin + unit * (int64_t)UNIT_STORED - w->at;
+    if (w->key != steps->key || skip < 0 || skip >= (int64_t)w->size)
+        return 0;
+    size_t left = w->size - (size_t)skip;
+    *data = w->data + skip;
+    return (left < UNIT_STORED ? left : UNIT_STORED) - sizeof(uint64_t);
+}
+
+int bl_spool_read(struct bl_spool_window *w, const struct bl_spool_steps *steps, int64_t from, void *out, size_t size,
+                  struct bl_error *e)
+{
+    const uint8_t *data;
+    int64_t end = from + (int64_t)size;
+    for (uint8_t *to = out; from < end;) {
+        size_t there = window_find(w, steps, from / BL_SPOOL_UNIT, &data);
+        if (!there) {
+            bool good = true;
+            int code = window_fill(w, steps, from / BL_SPOOL_UNIT, end, &good, e);
+            if (code)
+                return code;
+            if (!good)
+                return spool_report_damage(steps->dir, steps->key, "steps", e);
+            continue;
+        }
+        size_t skip = (size_t)(from % BL_SPOOL_UNIT), part = there - skip;
+        part = (int64_t)part < end - from ? part : (size_t)(end - from);
+        memcpy(to, data + skip, part);
+        to += part;
+        from += (int64_t)part;
+    }
+    return BL_OK;
+}
+
+/* --- finding ---------------------------------------------------------------------------------------------------- */
+
+/* The units of a chunk, compared with their checksums in the order of the rows. */
+struct comparing {
+    struct bl_spool_window window;
+    struct bl_spool_steps steps;
+    bool good;
+};
+
+static int comparing_row(void *context, int input, const struct bl_row *row, int64_t bytes, struct bl_error *e)
+{
+    struct comparing *c = context;
+    int code = BL_OK;
+    (void)input, (void)row;
+    c->steps.bytes = bytes;
+    for (int64_t unit = 0; unit * BL_SPOOL_UNIT < bytes && c->good && !code; unit += BL_SPOOL_WINDOW)
+        code = window_fill(&c->window, &c->steps, unit, bytes, &c->good, e);
+    c->steps.begin += bl_spool_stored(bytes);
+    return code;
+}
+
+static int visiting_nothing(void *context, int input, const struct bl_row *row, int64_t bytes, struct bl_error *e)
+{
+    (void)context, (void)input, (void)row, (void)bytes, (void)e;
+    return BL_OK;
+}
+
+/* Compares the rows, and the steps unless they were synced, with their checksums. */
+static int spool_compare(int rows, int steps, uint64_t key, int inputs, const struct head *head, bool *good,
+                         struct bl_error *e)
+{
+    struct comparing *c = calloc(1, sizeof *c);
+    if (!c)
+        return bl_error_memory(e);
+    struct visiting v = {.inputs = inputs, .steps_left = head->steps_bytes, .context = c};
+    c->good = true;
+    c->steps = (struct bl_spool_steps){.key = key, .fd = steps};
+    v.visit = head->synced ? visiting_nothing : comparing_row;
+    int code = spool_visit_file(&v, rows, head, good, e);
+    *good = *good && c->good;
+    bl_buffer_free(&v.texts);
+    free(c);
+    return code;
+}
+
+int bl_spool_find(const char *dir, uint64_t key, int inputs, struct bl_spool_stamp stamp, bool *found, bool *changed,
+                  struct bl_error *e)
+{
+    struct head head = {.key = 0};
+    bool good = false;
+    int rows = -1, steps = -1;
+    *found = *changed = false;
+    int code = spool_open_file(dir, key, "rows", true, &rows, e);
+    if (code || rows < 0)
+        goto out;
+    code = spool_open_file(dir, key, "steps", true, &steps, e);
+    if (code || steps < 0)
+        goto out;
+    code = spool_read_head(rows, key, &head, &good, e);
+    if (code || !good)
+        goto out;
+    if (head.stamp.times != stamp.times && (!stamp.contents || head.stamp.contents != stamp.contents)) {
+        *changed = true;
+        goto out;
+    }
+    code = spool_has_size(rows, (int64_t)sizeof head + head.rows_bytes, &good, e);
+    if (code || !good)
+        goto out;
+    code = spool_has_size(steps, head.steps_bytes, &good, e);
+    if (code || !good)
+        goto out;
+    code = spool_compare(rows, steps, key, inputs, &head, &good, e);
+    *found = !code && good;
+out:
+    if (rows >= 0)
+        close(rows);
+    if (steps >= 0)
+        close(steps);
     return code;
 }
 

@@ -12,7 +12,7 @@ struct adding {
     struct bl_spool_index *index;
     const struct bl_chunk *chunk;
     int input;     /* of the last row, or -1 */
-    int64_t steps; /* of the chunk so far */
+    int64_t bytes; /* of the chunk's steps so far, with their checksums */
 };
 
 static uint64_t path_hash(const char *path)
@@ -58,12 +58,12 @@ static int segment_begin(struct adding *a, int input, struct bl_error *e)
     if (code)
         return code;
     file->segments++;
-    p->segment[p->segments++] = (struct bl_spool_segment){p->keys - 1, p->documents, 0, a->steps};
+    p->segment[p->segments++] = (struct bl_spool_segment){p->keys - 1, p->documents, 0, a->bytes};
     a->input = input;
     return BL_OK;
 }
 
-static int adding_row(void *context, int input, const struct bl_row *row, struct bl_error *e)
+static int adding_row(void *context, int input, const struct bl_row *row, int64_t bytes, struct bl_error *e)
 {
     struct adding *a = context;
     struct bl_spool_index *p = a->index;
@@ -75,11 +75,11 @@ static int adding_row(void *context, int input, const struct bl_row *row, struct
     code = BL_ARRAY_RESERVE(p->document, p->documents_capacity, p->documents + 1, e);
     if (code)
         return code;
-    p->document[p->documents++] = (struct bl_spool_document){row->offset, a->steps, row->content};
+    p->document[p->documents++] = (struct bl_spool_document){row->offset, a->bytes, row->content};
     struct bl_spool_segment *segment = &p->segment[p->segments - 1];
-    a->steps += row->length;
+    a->bytes += bl_spool_stored(bytes);
     segment->count++;
-    segment->end = a->steps;
+    segment->end = a->bytes;
     return BL_OK;
 }
 
@@ -95,7 +95,7 @@ int bl_spool_index_add(struct bl_spool_index *p, const char *dir, const struct b
     if (code)
         return code;
     p->key[p->keys++] = chunk->receipt;
-    return bl_spool_each(dir, chunk->receipt, adding_row, &a, e);
+    return bl_spool_each(dir, chunk->receipt, chunk->inputs, adding_row, &a, e);
 }
 
 void bl_spool_index_free(struct bl_spool_index *p)
@@ -169,6 +169,7 @@ bool bl_spool_index_find(const struct bl_spool_index *p, const char *path, int64
     location->chunk = segment->chunk;
     location->start = document[at].start;
     location->content = document[at].content;
-    location->length = (at + 1 < segment->count ? document[at + 1].start : segment->end) - location->start;
+    location->bytes =
+        bl_spool_plain((at + 1 < segment->count ? document[at + 1].start : segment->end) - location->start);
     return true;
 }

@@ -16,12 +16,12 @@ struct bl_spool_segment {
     size_t chunk; /* in key */
     size_t first; /* in document */
     size_t count;
-    int64_t end; /* step at which the last of them ends */
+    int64_t end; /* byte of the steps at which the last of them ends */
 };
 
 struct bl_spool_document {
     int64_t offset;   /* in the file; -1: it is the file */
-    int64_t start;    /* first step in the chunk */
+    int64_t start;    /* first byte in the steps of the chunk */
     uint64_t content; /* kind/content.h */
 };
 
@@ -50,9 +50,10 @@ int bl_spool_index_add(struct bl_spool_index *index, const char *dir, const stru
 void bl_spool_index_free(struct bl_spool_index *index);
 
 struct bl_spool_location {
-    size_t chunk;          /* its number in key */
-    int64_t start, length; /* steps */
-    uint64_t content;      /* of the document, as it was counted */
+    size_t chunk;     /* its number in key */
+    int64_t start;    /* byte in the steps of the chunk */
+    int64_t bytes;    /* of its steps, without checksums */
+    uint64_t content; /* of the document, as it was counted */
 };
 
 /* The document at offset of the file at path. False when there is none. */

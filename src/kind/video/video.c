@@ -261,6 +261,7 @@ static const struct bl_kind_scan video_scan = {
     .rate = video_rate,
     .columns = video_columns,
     .is_list = bl_list_has_name,
+    .names = bl_list_names_of_clip,
     .open = bl_video_forward_open_counter,
     .close = bl_video_forward_close_counter,
     .count = bl_video_forward_count,
