@@ -1,13 +1,14 @@
 """Where the files of a dataset lie. The only place that opens them: everything else reads a MappedFile."""
 from __future__ import annotations
 
+import io
 import os
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple
 
 import numpy as np
 
 from .errors import DamagedError, Error, MissingError
-from .mapping import MappedFile
+from .mapping import MappedFile, open_regular
 from .transfer import FarOptions
 
 if TYPE_CHECKING:
@@ -43,9 +44,9 @@ class Storage:
         """The bytes of the manifest, at most SIZE_MAX + 1 of them."""
         path = self.locate(MANIFEST)
         try:
-            with open(path, "rb") as file:
+            with io.BufferedReader(open_regular(path)) as file:
                 return file.read(SIZE_MAX + 1)
-        except (FileNotFoundError, NotADirectoryError):
+        except MissingError:
             raise MissingError(absence(self.path), self.path) from None
         except OSError as error:
             raise Error(f"cannot be read: {error}", path) from error
@@ -57,17 +58,17 @@ class Storage:
     def whole(self, name: str, entry: FileEntry) -> MappedFile:
         """A file that the manifest lists, after comparing its size; see far storages about its checksum."""
         path = self.locate(name)
-        try:
-            size = os.stat(path).st_size
-        except OSError as error:
-            raise MissingError(f"cannot be found: {error.strerror}", path) from None
-        if size != entry.bytes:
-            raise DamagedError(f"it has {size} bytes, the manifest says {entry.bytes}", path)
-        return MappedFile(path)
+        file = MappedFile(path)
+        if file.size != entry.bytes:
+            raise DamagedError(f"it has {file.size} bytes, the manifest says {entry.bytes}", path)
+        return file
 
     def shards(self, manifest: "Manifest", block_checksum: np.ndarray, fields: List[str]) -> Opener:
         """What opens the dataset's shards. block_checksum: the checksums of their blocks. fields: the names of those that will be read."""
         return lambda number, share: MappedFile(self.locate(manifest.shard_name(number)), share)
+
+    def forget(self, name: str) -> None:
+        """What is here of a compressed shard that lies far away was wrong: it is fetched again when it is used next."""
 
     def source(self, path: str) -> str:
         """The path of a view's source, of which the view's manifest has the path relative to the view."""
