@@ -127,6 +127,12 @@ class OpenPieces:
                 break
         return piece
 
+    def remove_all(self, beginning: str) -> None:
+        """Lets go those whose keys begin like this."""
+        for key in [key for key in list(self.kept) if key.startswith(beginning)]:
+            piece = self.kept.pop(key, None)
+            self.held -= piece.held if piece is not None else 0
+
     def clear(self) -> None:
         self.kept.clear()
         self.held = 0

@@ -66,6 +66,7 @@ class RemoteStorage(Storage):
         self.transfer = Transfer(url, options.access)
         self.cache = Cache(options.cache, options.cache_size) if options.cache else None
         self.heres: Dict[int, Here] = {}
+        self.known: Dict[str, str] = {}  # how the keys of what was opened of a compressed shard begin
 
     def here(self) -> Here:
         own = self.heres.get(os.getpid())
@@ -122,12 +123,21 @@ class RemoteStorage(Storage):
         unit = self.unit = self.unit_of(sum(entry.bytes for entry in entries))
 
         def opened(number: int, share: int) -> MappedFile:
-            if manifest.compressed:
-                return FarFrames(self, manifest, number, entries[number], unit)
             first = number * manifest.blocks_per_shard
             sums = block_checksum[first:first + manifest.blocks_per_shard]
+            if manifest.compressed:
+                told = [entries[number].checksum.encode(), manifest.plan_digest.encode(), np.ascontiguousarray(sums)]
+                known = self.known[manifest.shard_name(number)] = checksum.digest(checksum.xxh3(told))
+                return FarFrames(self, manifest, number, entries[number], unit, known)
             return FarShard(self, manifest, number, entries[number], unit, sums)
         return opened
+
+    def forget(self, name: str) -> None:
+        known = self.known.get(name)
+        if known is not None:
+            self.here().open.remove_all(known)
+            if self.cache is not None:
+                self.cache.remove_all(known)
 
     def unit_of(self, size: int) -> int:
         """The size of pieces of a dataset that has this size: large where all of it will be kept, since all of it will be used."""
@@ -152,14 +162,14 @@ class RemoteStorage(Storage):
 
     def bring(self, name: str, size: int, part: Part, more: Sequence[Part], opened: OpenPieces) -> Piece:
         """Opens a part from the cache, or from far away; nobody else fetches it at the same time."""
-        found = self.cached(part.key)
+        found = self.cached(part)
         if found is not None:
             return opened.add(part.key, found)
         with self.fetching(part.key):  # it is opened within, so that whoever waits finds it
-            return opened.get(part.key) or opened.add(part.key, self.cached(part.key) or self.fetch(name, size, part, more))
+            return opened.get(part.key) or opened.add(part.key, self.cached(part) or self.fetch(name, size, part, more))
 
-    def cached(self, key: str) -> Optional[Piece]:
-        return self.cache.find(key) if self.cache is not None else None
+    def cached(self, part: Part) -> Optional[Piece]:
+        return self.cache.find(part.key, None if part.frames else part.check) if self.cache is not None else None
 
     def fetching(self, key: str) -> ContextManager[bool]:
         """While it lasts, no other thread fetches this part, and with a cache no other process."""
