@@ -158,7 +158,7 @@ class Cache:
                 fcntl.flock(descriptor, fcntl.LOCK_UN)  # also for a child that was forked meanwhile
             os.close(descriptor)
 
-    def keep(self, key: str, data: bytes) -> bool:
+    def keep(self, key: str, data: Bytes) -> bool:
         """Writes a piece. False: there is no room for it."""
         whole = len(data) + FOOTER.size
         path = self.path(key)

@@ -42,7 +42,7 @@ class Part(NamedTuple):
     begin: int
     end: int
     check: Callable[[Bytes], Optional[str]]
-    get: Optional[Callable[[], bytes]] = None
+    get: Optional[Callable[[], Bytes]] = None
     frames: bool = False
 
 
@@ -61,7 +61,7 @@ class Fetcher(Protocol):
         """Brings a part here that is needed soon."""
         ...
 
-    def request(self, name: str, begin: int, end: int, size: int) -> bytes: ...
+    def request(self, name: str, begin: int, end: int, size: int) -> Bytes: ...
 
     def locate(self, name: str) -> str: ...
 
@@ -233,7 +233,7 @@ class FarShard(FarFile):
 
     def get_head(self) -> bytes:
         """Fetches the head: with one request, if the header is not much larger than expected, and fields are no larger than tables."""
-        data = self.fetcher.request(self.name, 0, self.expected, self.size)
+        data = bytes(self.fetcher.request(self.name, 0, self.expected, self.size))
         need = PREFIX + int.from_bytes(data[:PREFIX], "little")
         if need > self.size or need > HEADER_MAX:
             raise Wrong("its header is damaged")
@@ -243,7 +243,7 @@ class FarShard(FarFile):
             ranges = self.ranges_of(self.header_of(data))
         except DamagedError as error:
             raise Wrong(error.fault) from None
-        parts = []
+        parts: List[Bytes] = []
         for begin, end in ranges:
             parts.append(data[begin:end])
             if end > len(data):
@@ -376,12 +376,12 @@ class FarFrames(FarFile):
         return read_table(lambda offset, size: data[offset - first:offset - first + size] if offset >= first else b"", self.size, self.path)
 
     def get_head(self) -> bytes:
-        data = self.fetcher.request(self.name, max(0, self.size - TAIL), self.size, self.size)
+        data = bytes(self.fetcher.request(self.name, max(0, self.size - TAIL), self.size, self.size))
         size = table_size(data)
         if size > self.size:
             raise Wrong("no seek table at the end")
         if size > len(data):
-            data = self.fetcher.request(self.name, self.size - size, self.size - len(data), self.size) + data
+            data = bytes(self.fetcher.request(self.name, self.size - size, self.size - len(data), self.size)) + data
         return data[len(data) - size:]
 
     def check_head(self, data: Bytes) -> Optional[str]:

@@ -5,6 +5,7 @@ import re
 from typing import Any, Optional, Union
 
 SIZE_END = 1 << 62
+SIZE_MAX = 64 << 20  # bytes of a manifest
 NAME_MAX = 255  # bytes of a name in a directory, as file systems have it
 CHECKSUM = re.compile(r"[0-9a-f]{16}")
 DIGITS = re.compile(rb"[0-9]{1,19}")

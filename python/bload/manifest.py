@@ -8,9 +8,9 @@ import numpy as np
 from . import checksum
 from .encoding import DELTA, JPEG, RAW
 from .errors import DamagedError, FormatError
-from .forms import is_checksum, is_name, is_size, size_of
+from .forms import SIZE_MAX, is_checksum, is_name, is_size, size_of
 from .safetensors import DTYPES, parse_json
-from .storage import MANIFEST, SIZE_MAX, FileEntry, Storage
+from .storage import MANIFEST, FileEntry, Storage
 from .text import unescape
 
 INDEX = "index.safetensors"
@@ -68,7 +68,17 @@ class Manifest:
     def __init__(self, storage: Storage):
         self.storage = storage
         self.path = storage.locate(MANIFEST)
-        text = self.slurp()
+        for tried in range(storage.tries):
+            try:
+                self.read(self.slurp())
+                break
+            except (DamagedError, FormatError) as error:
+                if tried + 1 == storage.tries:
+                    raise type(error)(error.fault + storage.told(MANIFEST), error.path) from None
+                storage.wait(tried)
+
+    def read(self, text: bytes) -> None:
+        """Sets everything from the bytes of the file."""
         try:
             self.json: Dict[str, Any] = parse_json(text)
         except ValueError as error:

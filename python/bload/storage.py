@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple
 
 import numpy as np
 
-from .errors import DamagedError, Error, MissingError
+from .errors import DamagedError, Error, MissingError, OptionError
+from .forms import SIZE_MAX
 from .mapping import MappedFile, open_regular
 from .transfer import FarOptions
+from .web import origin_of
 
 if TYPE_CHECKING:
     from .manifest import Manifest
 
 MANIFEST = "manifest.json"
-SIZE_MAX = 64 << 20
 
 # Opens a shard by its number. The second argument is the share of it that may stay mapped; see MappedFile.
 Opener = Callable[[int, int], MappedFile]
+
+
+def is_url(path: str) -> bool:
+    return "://" in path and not os.path.exists(path)
 
 
 class FileEntry(NamedTuple):
@@ -35,6 +40,7 @@ class Storage:
     """
 
     far, unit = False, 0
+    tries = 1  # how often wrong bytes are read
 
     def __init__(self, path: str, options: FarOptions, make: Callable[[str, FarOptions], "Storage"]):
         """make: gives the storage for a path or URL."""
@@ -67,6 +73,13 @@ class Storage:
         """What opens the dataset's shards. block_checksum: the checksums of their blocks. fields: the names of those that will be read."""
         return lambda number, share: MappedFile(self.locate(manifest.shard_name(number)), share)
 
+    def wait(self, tried: int) -> None:
+        """Waits before wrong bytes are read again."""
+
+    def told(self, name: str) -> str:
+        """What is to be said of a file whose bytes stay wrong."""
+        return ""
+
     def forget(self, name: str) -> None:
         """What is here of a compressed shard that lies far away was wrong: it is fetched again when it is used next."""
 
@@ -75,8 +88,16 @@ class Storage:
         return path if "://" in path else os.path.normpath(os.path.join(os.path.realpath(self.path), path))
 
     def at(self, path: str) -> "Storage":
-        """The storage of another dataset, given by its path, with the same options."""
-        return self.make(path, self.options)
+        """The storage of another dataset, given by its path, with the same options. Those of storage_options that name no host are for that
+        of this dataset. OptionError: this dataset has none, so that it is not known whom they are for.
+        """
+        access = self.options.access
+        if is_url(path) and not (self.far and origin_of(path) == origin_of(self.path)):
+            if not self.far and access.of(path) and not access.names(path):
+                raise OptionError(f"storage_options name no host, but this view has the source {path}: give them as "
+                                  f"{{\"{origin_of(path)}\": {{...}}}}", self.path)
+            access = access.elsewhere()
+        return self.make(path, self.options._replace(access=access))
 
     def given(self) -> Dict[str, Any]:
         """The options of bload.open that it was made with."""
