@@ -266,10 +266,6 @@ class BaseDataset(Blocks):
         for name in self.info.files:
             self.open_file(name)
 
-    def trust_frames(self) -> None:
-        """From now on the checksums of frames and blocks are enough for compressed shards that lie far away: none is fetched whole."""
-        raise NotImplementedError
-
     def check_stored(self, told: Dict[str, str], pieces: Pieces, partial: bool) -> None:
         """SequenceError: the sequence is not stored or, without partial, not completely."""
         name, status, reason = told["id"], told.get("status") or "ok", told.get("reason", "")

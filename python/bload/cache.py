@@ -6,8 +6,10 @@
     CACHE/total                   how many bytes there are, those of pieces being written included; locked to change it
 
 A piece gets its name when it is whole, never changes, and can be removed at any time: those who have it open go on reading it. Names begin
-with the checksum of the file that they are of, so that no piece is mistaken for one of another dataset. A process that is killed leaves a
-file without a lock, which is removed when room is made, and a total that is too high, which is counted anew then.
+with a checksum that was compared with the piece, so that no piece is mistaken for one of another dataset (of frames of compressed shards,
+whose blocks are compared when they are used: with one of the shard and of all its blocks). A name is hexadecimal digits and words, and no
+path. A process that is killed leaves a file without a lock, which is removed when room is made, and a total that is too high, which is
+counted anew then.
 """
 from __future__ import annotations
 
@@ -16,12 +18,17 @@ import errno
 import fcntl
 import itertools
 import os
+import re
+import stat
 import struct
 import zlib
-from typing import Dict, Iterator, List, Optional, Tuple
+from typing import Callable, Dict, Iterator, List, Optional, Tuple
+
+import numpy as np
 
 from . import checksum
-from .errors import Error
+from .errors import DamagedError, Error
+from .mapping import Bytes
 from .pieces import StoredPiece
 
 MAGIC = b"bloadpc1"
@@ -29,6 +36,12 @@ FOOTER = struct.Struct("<8sQQ")
 LOCKS = 1024
 KNOWN = 1 << 16    # pieces that a process remembers to have checked
 SPARE = 0.95       # what is left of the limit when room was made
+NAME = re.compile("[0-9a-f]{2}[0-9a-z-]{1,60}")
+# Of something else in the place of a piece: a link, a socket, a pipe without a writer, a device that is not there.
+STRANGE = errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.ENODEV
+
+# Says what is wrong with the bytes of a piece; None: nothing.
+Check = Callable[[Bytes], Optional[str]]
 
 
 class Cache:
@@ -51,27 +64,38 @@ class Cache:
             raise Error(f"cannot be used as a cache: {error.strerror}", directory) from None
 
     def path(self, key: str) -> str:
+        if NAME.fullmatch(key) is None:
+            raise Error(f"no piece can have the name {key!r}", self.directory)
         return os.path.join(self.directory, "pieces", key[:2], key)
 
     def has(self, key: str) -> bool:
         """Whether there is a piece of this name, checked or not."""
         return os.path.exists(self.path(key))
 
-    def find(self, key: str) -> Optional[StoredPiece]:
-        """The piece of this name; None if it is not there. One that is damaged is removed. Marks it as just used."""
+    def find(self, key: str, check: Optional[Check] = None) -> Optional[StoredPiece]:
+        """The piece of this name; None if it is not there. One that is damaged is removed. Marks it as just used.
+
+        check: compares the piece when this process first opens it. Without it the checksum at its end is compared.
+        """
         path = self.path(key)
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         except FileNotFoundError:
             return None
         except OSError as error:
+            if error.errno in STRANGE:
+                self.remove(key)
+                return None
             raise Error(f"cannot be read: {error.strerror}", path) from error
         status = os.fstat(descriptor)
         piece = StoredPiece(path, descriptor, status.st_size - FOOTER.size)
+        if not stat.S_ISREG(status.st_mode):
+            self.remove(key)
+            return None
         with contextlib.suppress(OSError):
             os.utime(descriptor)
         if self.checked.get(key) != status.st_ino:
-            if not self.is_sound(piece):
+            if not self.is_sound(piece, check):
                 self.remove(key)
                 return None
             if len(self.checked) >= KNOWN:
@@ -80,19 +104,32 @@ class Cache:
         return piece
 
     @staticmethod
-    def is_sound(piece: StoredPiece) -> bool:
-        """Compares a piece with the checksum at its end."""
+    def is_sound(piece: StoredPiece, check: Optional[Check]) -> bool:
+        """Whether a piece is whole, and passes the check; see find."""
         if piece.size < 0:
             return False
-        data = os.pread(piece.descriptor, piece.size + FOOTER.size, 0)
-        if len(data) != piece.size + FOOTER.size:
+        data = np.empty(piece.size + FOOTER.size, np.uint8)
+        try:
+            piece.fill(0, data)
+        except (DamagedError, Error):
             return False
-        content = memoryview(data)[:piece.size]
-        return FOOTER.unpack_from(data, piece.size) == (MAGIC, piece.size, checksum.xxh3(content))
+        content = data[:piece.size].data
+        magic, size, told = FOOTER.unpack_from(data, piece.size)
+        if (magic, size) != (MAGIC, piece.size):
+            return False
+        return check(content) is None if check is not None else checksum.xxh3(content) == told
 
     def remove(self, key: str) -> None:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):
             os.unlink(self.path(key))
+
+    def remove_all(self, beginning: str) -> None:
+        """Removes the pieces whose names begin like this."""
+        folder = os.path.dirname(self.path(beginning))
+        with contextlib.suppress(OSError):
+            for name in os.listdir(folder):
+                if name.startswith(beginning) and NAME.fullmatch(name):
+                    self.remove(name)
 
     # --- fetching ---------------------------------------------------------------------------------------------------
 
@@ -107,7 +144,7 @@ class Cache:
         """The descriptor of a file that is locked while it lasts. Without wait it may not be locked, but -1."""
         path, descriptor = os.path.join(self.directory, name), -1
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             got = True
         except OSError as error:
@@ -121,12 +158,15 @@ class Cache:
                 fcntl.flock(descriptor, fcntl.LOCK_UN)  # also for a child that was forked meanwhile
             os.close(descriptor)
 
-    def keep(self, key: str, data: bytes) -> bool:
+    def keep(self, key: str, data: Bytes) -> bool:
         """Writes a piece. False: there is no room for it."""
         whole = len(data) + FOOTER.size
         path = self.path(key)
         making = os.path.join(self.directory, "making", f"{key}.{os.getpid()}.{next(self.numbers)}")
-        descriptor = self.reserve(making, whole)
+        try:
+            descriptor = self.reserve(making, whole)
+        except OSError:  # something else lies in the place of its directories
+            return False
         if descriptor is None:
             return False
         try:
@@ -180,7 +220,7 @@ class Cache:
         for _, size_there, path in sorted(pieces):
             if there <= least:
                 break
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(OSError):
                 os.unlink(path)
             there -= size_there
         return there
@@ -190,11 +230,12 @@ class Cache:
         found = []
         root = os.path.join(self.directory, "pieces")
         for folder in os.listdir(root):
-            with os.scandir(os.path.join(root, folder)) as entries:
+            with contextlib.suppress(NotADirectoryError), os.scandir(os.path.join(root, folder)) as entries:
                 for entry in entries:
                     with contextlib.suppress(FileNotFoundError):
-                        status = entry.stat()
-                        found.append((status.st_mtime_ns, status.st_size, entry.path))
+                        status = entry.stat(follow_symlinks=False)
+                        if stat.S_ISREG(status.st_mode):
+                            found.append((status.st_mtime_ns, status.st_size, entry.path))
         return found
 
     def making(self) -> int:
@@ -203,7 +244,7 @@ class Cache:
         folder = os.path.join(self.directory, "making")
         for name in os.listdir(folder):
             path = os.path.join(folder, name)
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(OSError):
                 if is_being_written(path):
                     there += os.stat(path).st_size
                 else:
@@ -213,7 +254,7 @@ class Cache:
 
 def is_being_written(path: str) -> bool:
     """Whether a process holds the lock of a file. FileNotFoundError: it has its final name by now."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -35,7 +35,8 @@ def filled(dataset: BaseDataset) -> np.ndarray:
         rows = [row for row, status in enumerate(dataset.sequences["status"]) if status == "failed"]
         sound[np.isin(index.sequence, rows)] = 0
     before = np.concatenate(([0], np.cumsum(sound)))
-    return np.flatnonzero(before[index.block_ptr[1:]] > before[index.block_ptr[:-1]])
+    pointers = before[index.pointers(0, index.blocks)]
+    return np.flatnonzero(pointers[1:] > pointers[:-1])
 
 
 def packed(path: Any, field: str = "tokens", labels: Optional[str] = None, *, loss_mask: Optional[str] = None) -> "datasets.Dataset":

@@ -14,7 +14,7 @@ from .errors import DamagedError, EpochError
 from .index import Pieces, Plan
 from .stored import Store, Stored
 
-NAME = re.compile(r"plans/epoch-([0-9]{5,})\.safetensors")
+NAME = re.compile(r"plans/epoch-([0-9]{5,18})\.safetensors")
 OPEN_WINDOWS = 16
 
 
@@ -94,8 +94,8 @@ class WindowedEpoch:
 
         Rows of a group are equal in all these columns.
         """
-        maxima = str(dataset.info.configuration.get("max-column") or "")
-        names = [str(dataset.info.configuration.get("group-by") or ""), *(text.rpartition("=")[0] for text in maxima.split(","))]
+        maxima = dataset.info.option("max-column").split(",")
+        names = [dataset.info.option("group-by"), *(text.rpartition("=")[0] for text in maxima)]
         groups: Optional[np.ndarray] = None
         for name in filter(None, names):
             own = np.unique(np.array(dataset.sequences[name], dtype=object), return_inverse=True)[1].reshape(-1)

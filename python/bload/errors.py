@@ -1,7 +1,16 @@
 """Exceptions. Each message names the file and the fault."""
 from __future__ import annotations
 
+import re
 from typing import Optional
+
+# Control characters but tabs and newlines: a terminal would obey them, and messages quote what files and servers say.
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def printable(text: str) -> str:
+    """The text with control characters as \\xHH."""
+    return CONTROL.sub(lambda match: f"\\x{ord(match.group()):02x}", text)
 
 
 class Error(Exception):
@@ -12,7 +21,7 @@ class Error(Exception):
 
     # One argument must be enough: the DataLoader recreates a worker's exception from its message alone.
     def __init__(self, fault: str, path: Optional[str] = None):
-        super().__init__(f"{path}: {fault}" if path else fault)
+        super().__init__(printable(f"{path}: {fault}" if path else fault))
         self.fault = fault
         self.path = path
 

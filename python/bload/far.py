@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 import struct
 from bisect import bisect_left, bisect_right
-from typing import Callable, Iterator, List, NamedTuple, Optional, Protocol, Sequence, Tuple
+from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Protocol, Sequence, Tuple
 
 import numpy as np
 
@@ -31,15 +31,19 @@ class Wrong(Exception):
 
 
 class Part(NamedTuple):
-    """A piece of a file: what is fetched, checked and kept as one. key: its name in the cache. begin, end: which bytes of the file it has.
+    """A piece of a file: what is fetched, checked and kept as one. key: its name in the cache, which begins with a checksum that the check
+    compares with the bytes. begin, end: which bytes of the file it has.
 
     check: says what is wrong with the bytes, None: nothing. get: fetches them, where they are not simply those from begin to end.
+    frames: of a compressed shard. The check decompresses them, so it is not made again of what the cache has; their key does not follow from
+    them, and what is decompressed is compared with the index each time (see proof).
     """
     key: str
     begin: int
     end: int
     check: Callable[[Bytes], Optional[str]]
-    get: Optional[Callable[[], bytes]] = None
+    get: Optional[Callable[[], Bytes]] = None
+    frames: bool = False
 
 
 class Fetcher(Protocol):
@@ -57,7 +61,7 @@ class Fetcher(Protocol):
         """Brings a part here that is needed soon."""
         ...
 
-    def request(self, name: str, begin: int, end: int, size: int) -> bytes: ...
+    def request(self, name: str, begin: int, end: int, size: int) -> Bytes: ...
 
     def locate(self, name: str) -> str: ...
 
@@ -96,11 +100,6 @@ class FarFile(MappedFile):
 
     def part(self, k: int) -> Part:
         """Segment k as a part."""
-        begin, end = self.begins[k], self.begins[k + 1]
-        return Part(f"{self.checksum}-{begin:x}-{end:x}", begin, end, functools.partial(self.check, k))
-
-    def check(self, k: int, data: Bytes) -> Optional[str]:
-        """What is wrong with the bytes of segment k; None: nothing."""
         raise NotImplementedError
 
     def segment(self, k: int) -> Tuple[Piece, int]:
@@ -196,6 +195,7 @@ class FarShard(FarFile):
         super().__init__(fetcher, manifest.shard_name(number), entry, unit)
         self.block_checksum = block_checksum.astype(np.uint64)
         self.first = number * manifest.blocks_per_shard
+        self.keys: Dict[int, str] = {}  # of the segments
         self.fields = {field.tensor: field for field in manifest.fields.values()}
         offsets = sum(bytes_of("I64", (manifest.T + 1,)) for field in manifest.fields.values() if field.encoding == JPEG)
         tables = (offsets + sum(bytes_of(dtype, shape) for _, dtype, shape in manifest.tables())) * len(block_checksum)
@@ -221,6 +221,8 @@ class FarShard(FarFile):
         """The bytes of the file that the head has: as few ranges as possible."""
         if self.whole:
             return [(0, self.size)]
+        if not header.tensors:
+            raise DamagedError("its header has no tensors", self.path)
         ranges = [(0, min(tensor.begin for tensor in header.tensors.values()))]
         for begin, end in sorted((tensor.begin, tensor.end) for name, tensor in header.tensors.items() if name not in self.fields):
             if begin == ranges[-1][1]:
@@ -231,7 +233,7 @@ class FarShard(FarFile):
 
     def get_head(self) -> bytes:
         """Fetches the head: with one request, if the header is not much larger than expected, and fields are no larger than tables."""
-        data = self.fetcher.request(self.name, 0, self.expected, self.size)
+        data = bytes(self.fetcher.request(self.name, 0, self.expected, self.size))
         need = PREFIX + int.from_bytes(data[:PREFIX], "little")
         if need > self.size or need > HEADER_MAX:
             raise Wrong("its header is damaged")
@@ -241,7 +243,7 @@ class FarShard(FarFile):
             ranges = self.ranges_of(self.header_of(data))
         except DamagedError as error:
             raise Wrong(error.fault) from None
-        parts = []
+        parts: List[Bytes] = []
         for begin, end in ranges:
             parts.append(data[begin:end])
             if end > len(data):
@@ -251,19 +253,18 @@ class FarShard(FarFile):
     def check_head(self, data: Bytes) -> Optional[str]:
         try:
             header = self.header_of(data)
+            ranges = self.ranges_of(header)
+            if sum(end - begin for begin, end in ranges) != len(data):
+                return "its header has another size than expected"
+            for name, starts in self.starts_of(header, data) if self.whole else ():
+                fault = self.check_blocks(name, starts, data, 0)
+                if fault is not None:
+                    return fault
+            read = functools.partial(read_ranges, data, ranges)
+            found = digest_of(checksums(read, header.tensors, list(self.fields), self.block_checksum))
         except DamagedError as error:
             return error.fault
-        ranges = self.ranges_of(header)
-        if sum(end - begin for begin, end in ranges) != len(data):
-            return "its header has another size than expected"
-        if self.whole:
-            fault = next(filter(None, (self.check_blocks(name, starts, data, 0) for name, starts in self.starts_of(header, data))), None)
-            if fault is not None:
-                return fault
-        read = functools.partial(read_ranges, data, ranges)
-        if digest_of(checksums(read, header.tensors, list(self.fields), self.block_checksum)) != self.checksum:
-            return "wrong checksum of its header and tables"
-        return None
+        return None if found == self.checksum else "wrong checksum of its header and tables"
 
     def starts_of(self, header: Header, head: Bytes) -> Iterator[Tuple[str, np.ndarray]]:
         """Of each field's tensor, in the order of the file, where its blocks begin, and the end: I64 [blocks + 1]."""
@@ -298,21 +299,35 @@ class FarShard(FarFile):
         self.begins = [begin for begin, _ in places] + [self.size]
         self.inside = [inside for _, inside in places]
 
-    def check(self, k: int, data: Bytes) -> Optional[str]:
-        begin = self.begins[k]
+    def part(self, k: int) -> Part:
+        begin, end = self.begins[k], self.begins[k + 1]
         name = next(name for name, starts in self.starts.items() if starts[0] <= begin < starts[-1])
-        return self.check_blocks(name, self.starts[name], data, begin)
+        key = self.keys.get(k)
+        if key is None:
+            key = self.keys[k] = self.key_of(name, begin, end)
+        return Part(key, begin, end, lambda data: self.check_blocks(name, self.starts[name], data, begin))
+
+    def key_of(self, name: str, begin: int, end: int) -> str:
+        """The key of blocks: a digest of their checksums and sizes, with which the bytes were compared when they have it."""
+        starts = self.starts[name]
+        first, stop = rows_of(starts, begin, end)
+        sums = np.ascontiguousarray(self.block_checksum[first:stop, list(self.fields).index(name)])
+        return f"{checksum.digest(checksum.xxh3([sums, np.diff(starts[first:stop + 1])]))}-{end - begin:x}"
 
     def check_blocks(self, name: str, starts: np.ndarray, data: Bytes, begin: int) -> Optional[str]:
         """Compares the blocks of a field that are in the bytes from begin on with their checksums."""
-        column, end = list(self.fields).index(name), begin + len(data)
-        first, stop = np.searchsorted(starts, begin), np.searchsorted(starts, end, "right") - 1
+        column = list(self.fields).index(name)
         view = memoryview(data)
-        for row in range(int(first), int(stop)):
+        for row in range(*rows_of(starts, begin, begin + len(data))):
             block = view[int(starts[row]) - begin:int(starts[row + 1]) - begin]
             if checksum.xxh3(block) != int(self.block_checksum[row, column]):
                 return f"block {self.first + row} of {self.fields[name].name}: wrong checksum"
         return None
+
+
+def rows_of(starts: np.ndarray, begin: int, end: int) -> Tuple[int, int]:
+    """The first of the blocks that lie between two offsets, and the end of them."""
+    return int(np.searchsorted(starts, begin)), int(np.searchsorted(starts, end, "right")) - 1
 
 
 def read_ranges(data: Bytes, ranges: Sequence[Tuple[int, int]], offset: int, size: int) -> Bytes:
@@ -326,10 +341,15 @@ def read_ranges(data: Bytes, ranges: Sequence[Tuple[int, int]], offset: int, siz
 
 
 class FarFrames(FarFile):
-    """A compressed shard. Its head is the seek table at its end; each other part is some frames, which have checksums. A small shard is all head."""
+    """A compressed shard. Its head is the seek table at its end; each other part is some frames, which have checksums of zstd: these find what
+    went wrong on the way, and say nothing of which dataset it is. A small shard is all head.
 
-    def __init__(self, fetcher: Fetcher, manifest: Manifest, number: int, entry: FileEntry, unit: int):
+    known: a checksum of what is known of the shard beforehand, with which the keys begin.
+    """
+
+    def __init__(self, fetcher: Fetcher, manifest: Manifest, number: int, entry: FileEntry, unit: int, known: str):
         super().__init__(fetcher, manifest.shard_name(number), entry, max(unit, LEAST_FRAMES))
+        self.known = known
         can_decompress(self.path)
         self.whole = self.size <= self.unit
         data = self.load_head()
@@ -343,7 +363,12 @@ class FarFrames(FarFile):
     def head(self) -> Part:
         if self.whole:
             return Part(f"{self.checksum}-0-{self.size:x}", 0, self.size, self.check_head)
-        return Part(f"{self.checksum}-tail", 0, 0, self.check_head, self.get_head)
+        return Part(f"{self.known}-tail", 0, 0, self.check_head, self.get_head)
+
+    def part(self, k: int) -> Part:
+        begin, end = self.begins[k], self.begins[k + 1]
+        check = functools.partial(self.check_frames, begin=begin, offset=self.offset, content=self.content)
+        return Part(f"{self.known}-{begin:x}-{end:x}", begin, end, check, frames=True)
 
     def table_of(self, data: Bytes) -> Tuple[List[int], List[int]]:
         """The seek table, from the last bytes of the file."""
@@ -351,12 +376,12 @@ class FarFrames(FarFile):
         return read_table(lambda offset, size: data[offset - first:offset - first + size] if offset >= first else b"", self.size, self.path)
 
     def get_head(self) -> bytes:
-        data = self.fetcher.request(self.name, max(0, self.size - TAIL), self.size, self.size)
+        data = bytes(self.fetcher.request(self.name, max(0, self.size - TAIL), self.size, self.size))
         size = table_size(data)
         if size > self.size:
             raise Wrong("no seek table at the end")
         if size > len(data):
-            data = self.fetcher.request(self.name, self.size - size, self.size - len(data), self.size) + data
+            data = bytes(self.fetcher.request(self.name, self.size - size, self.size - len(data), self.size)) + data
         return data[len(data) - size:]
 
     def check_head(self, data: Bytes) -> Optional[str]:
@@ -370,9 +395,6 @@ class FarFrames(FarFile):
         if digest_of([checksum.xxh3(data[begin:end]) for begin, end in zip(ends, ends[1:])]) == self.checksum:
             return None
         return self.check_frames(data, 0, offset, content) or "wrong checksum"
-
-    def check(self, k: int, data: Bytes) -> Optional[str]:
-        return self.check_frames(data, self.begins[k], self.offset, self.content)
 
     @staticmethod
     def check_frames(data: Bytes, begin: int, offset: List[int], content: List[int]) -> Optional[str]:

@@ -8,8 +8,9 @@ import numpy as np
 from . import checksum
 from .encoding import DELTA, JPEG, RAW
 from .errors import DamagedError, FormatError
-from .safetensors import DTYPES, is_size, parse_json
-from .storage import MANIFEST, SIZE_MAX, FileEntry, Storage
+from .forms import SIZE_MAX, is_checksum, is_name, is_size, size_of
+from .safetensors import DTYPES, parse_json
+from .storage import MANIFEST, FileEntry, Storage
 from .text import unescape
 
 INDEX = "index.safetensors"
@@ -67,7 +68,17 @@ class Manifest:
     def __init__(self, storage: Storage):
         self.storage = storage
         self.path = storage.locate(MANIFEST)
-        text = self.slurp()
+        for tried in range(storage.tries):
+            try:
+                self.read(self.slurp())
+                break
+            except (DamagedError, FormatError) as error:
+                if tried + 1 == storage.tries:
+                    raise type(error)(error.fault + storage.told(MANIFEST), error.path) from None
+                storage.wait(tried)
+
+    def read(self, text: bytes) -> None:
+        """Sets everything from the bytes of the file."""
         try:
             self.json: Dict[str, Any] = parse_json(text)
         except ValueError as error:
@@ -105,10 +116,10 @@ class Manifest:
 
     def check_digest(self, text: bytes) -> None:
         """Verifies the manifest's checksum, if xxhash is installed. It is computed with its own digits replaced by zeros."""
-        told = self.text("checksum").encode()
-        at = text.rfind(told) if len(told) == 16 else -1
+        told = self.digits("checksum").encode()
+        at = text.rfind(told)
         if at < 0:
-            raise self.damaged("\"checksum\" is missing or invalid")
+            raise self.damaged("\"checksum\" is not written as plain digits")
         if checksum.available() and checksum.digest(checksum.xxh3(text[:at] + b"0" * 16 + text[at + 16:])).encode() != told:
             raise self.damaged("wrong checksum: the file is damaged or was edited")
 
@@ -125,6 +136,13 @@ class Manifest:
             raise self.damaged(f"\"{name}\" is missing, or not a string")
         return value
 
+    def digits(self, name: str) -> str:
+        """A checksum. DamagedError: it is missing, or no checksum."""
+        value = self.text(name)
+        if not is_checksum(value):
+            raise self.damaged(f"\"{name}\" is not 16 hexadecimal digits")
+        return value
+
     def flag(self, name: str) -> bool:
         value = self.json.get(name)
         if not isinstance(value, bool):
@@ -139,13 +157,17 @@ class Manifest:
         self.batch_size = self.number("batch_size", 1)
         self.source_start = self.flag("source_start")
         self.segment_ids = self.flag("segment_ids")
-        self.plan_digest = self.text("plan_digest")
+        self.plan_digest = self.digits("plan_digest")
         configuration = self.json.get("configuration")
         if not isinstance(configuration, dict):
             raise self.damaged("\"configuration\" is missing, or not an object")
         self.configuration: Dict[str, Any] = configuration
-        align = str(configuration.get("align", 1))
-        self.align = int(align) if align.isdecimal() and align.isascii() else 1
+        self.align = size_of(self.option("align")) or 1
+
+    def option(self, name: str) -> str:
+        """An option of the run that made it, as a text; "" without it."""
+        value = self.configuration.get(name)
+        return str(value) if isinstance(value, (str, int)) else ""
 
     def read_layout(self) -> None:
         compress = self.json.get("compress")
@@ -223,9 +245,9 @@ class Manifest:
         share = members.get("share")
         if not isinstance(name, str) or not isinstance(path, str) or not all(map(is_size, sizes)) or not isinstance(files, dict):
             raise fault
-        if not all(isinstance(file, str) and isinstance(told, str) for file, told in files.items()) or INDEX not in files:
+        if not all(is_name(file) and is_checksum(told) for file, told in files.items()) or INDEX not in files:
             raise fault
-        if type(share) not in (int, float) or type(weight) not in (int, float, type(None)):
+        if not (type(share) is float or is_size(share)) or not (type(weight) in (float, type(None)) or is_size(weight)):
             raise fault
         try:
             name, path = unescape(name.encode()), unescape(path.encode())
@@ -254,8 +276,9 @@ class Manifest:
             members: Dict[str, Any] = entry if isinstance(entry, dict) else {}
             size: Any = members.get("bytes")
             name, told = members.get("name"), members.get("checksum")
-            if not isinstance(name, str) or not is_size(size) or not isinstance(told, str):
+            if not is_name(name) or not is_size(size) or not is_checksum(told):
                 raise self.damaged("\"files\" is missing or invalid")
+            assert isinstance(name, str) and isinstance(told, str)
             files[name] = FileEntry(size, told)
         return files
 

@@ -1,9 +1,11 @@
 """Files mapped into memory."""
 from __future__ import annotations
 
+import io
 import math
 import mmap
 import os
+import stat
 from typing import Any, Iterable, Sequence, Union
 
 import numpy as np
@@ -28,6 +30,25 @@ RESIDENT = 512 << 20
 WORTH_VIEWING = 64 << 10
 
 
+def open_regular(path: str) -> io.FileIO:
+    """A regular file, open for reading, without a buffer. What is no regular file is refused without waiting for it: a pipe may never
+    have a writer, and a device may do anything when it is read.
+
+    MissingError: no such file. Error: it is no regular file, or cannot be read.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    except (FileNotFoundError, NotADirectoryError):
+        raise MissingError("no such file", path) from None
+    except (OSError, ValueError) as error:  # a socket, or a name with a NUL
+        raise Error(f"cannot be read: {getattr(error, 'strerror', None) or error}", path) from None
+    file = os.fdopen(descriptor, "rb", buffering=0) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+    if file is None:
+        os.close(descriptor)
+        raise Error("is not a regular file", path)
+    return file
+
+
 class MappedFile:
     """The bytes of a file, read-only. Arrays that view it keep the mapping alive.
 
@@ -36,7 +57,7 @@ class MappedFile:
 
     far: a part that is needed may have to be fetched first; see Storage.
 
-    MissingError: no such file. DamagedError: the file is empty. Error: it cannot be read.
+    MissingError: no such file. DamagedError: the file is empty. Error: it is no regular file, or cannot be read.
     """
 
     far = False
@@ -45,16 +66,14 @@ class MappedFile:
         self.path = path
         self.looked_at = 0
         self.share = share
+        self.file = open_regular(path)
+        self.descriptor = self.file.fileno()
         try:
-            self.file = open(path, "rb", buffering=0)
-            self.descriptor = self.file.fileno()
             self.size = os.fstat(self.descriptor).st_size
             if self.size == 0:
                 raise DamagedError("the file is empty", path)
             self.large = self.size > self.share and hasattr(os, "preadv") and hasattr(mmap, "MADV_DONTNEED")
             self.memory = mmap.mmap(self.descriptor, self.size, access=mmap.ACCESS_READ)
-        except FileNotFoundError:
-            raise MissingError("no such file", path) from None
         except (OSError, ValueError) as error:
             raise Error(f"cannot be read: {error}", path) from error
 

@@ -9,7 +9,7 @@ import time
 from typing import Any, Dict, Optional, Tuple
 
 from .errors import DependencyError, Error, MissingError, OptionError
-from .web import Changed, Passing, Reply, WebObjects
+from .web import QUOTED, Changed, Passing, Reply, Wanted, WebObjects
 
 try:
     import fsspec
@@ -62,12 +62,13 @@ class SignedObjects:
         if not self.possible:
             return None
         try:
-            answer, body = self.web.request(self.url(path), {} if end is None else {"Range": f"bytes={begin}-{end - 1}"})
+            asked = {} if end is None else {"Range": f"bytes={begin}-{end - 1}"}
+            answer, body = self.web.request(self.url(path), asked, Wanted(begin, end, size))
             if end is not None and answer.status == 206:
                 self.web.check_range(answer, begin, end, size)
             if answer.status == (200 if end is None else 206) and (end is None or len(body) == end - begin):
                 self.proven = True
-                return Reply(body, answer.headers.get("ETag", ""))
+                return Reply(body, answer.headers.get("ETag", "")[:QUOTED])
         except Changed:
             raise
         except Exception:  # of botocore too

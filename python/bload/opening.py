@@ -8,7 +8,8 @@ from .base import OPEN_SHARDS
 from .dataset import Dataset
 from .manifest import Manifest
 from .mapping import RESIDENT
-from .remote import is_url, storage_of
+from .remote import storage_of
+from .storage import is_url
 from .transfer import READ_AHEAD, far_options
 from .view import View
 

@@ -10,7 +10,7 @@ from typing import Optional, Sequence
 import numpy as np
 
 from .errors import DamagedError, Error
-from .mapping import Buffer, MappedFile, array_of
+from .mapping import Buffer, Bytes, MappedFile, array_of
 
 
 class Piece:
@@ -37,7 +37,7 @@ class Piece:
 class HeldPiece(Piece):
     """A piece in memory."""
 
-    def __init__(self, data: bytes):
+    def __init__(self, data: Bytes):
         self.data, self.size, self.held = data, len(data), len(data)
 
     def fill(self, at: int, out: Buffer) -> None:
@@ -84,7 +84,7 @@ class StoredPiece(Piece):
 class HeldFile(MappedFile):
     """A whole file in memory, as a mapped one is read."""
 
-    def __init__(self, path: str, data: bytes):
+    def __init__(self, path: str, data: Bytes):
         self.path, self.size, self.large, self.share, self.looked_at = path, len(data), False, len(data), 0
         if not data:
             raise DamagedError("the file is empty", path)
@@ -126,6 +126,12 @@ class OpenPieces:
             except KeyError:
                 break
         return piece
+
+    def remove_all(self, beginning: str) -> None:
+        """Lets go those whose keys begin like this."""
+        for key in [key for key in list(self.kept) if key.startswith(beginning)]:
+            piece = self.kept.pop(key, None)
+            self.held -= piece.held if piece is not None else 0
 
     def clear(self) -> None:
         self.kept.clear()

@@ -15,15 +15,16 @@ import numpy as np
 
 from . import checksum
 from .cache import Cache
-from .errors import DamagedError, MissingError
+from .errors import DamagedError, Error, MissingError, OptionError
 from .far import FarFrames, FarShard, Part, Wrong
 from .manifest import Manifest
 from .mapping import Bytes, MappedFile
 from .pieces import HeldFile, HeldPiece, OpenPieces, Piece, StoredFile, StoredPiece
 from .shards import FILE as SHARDS
 from .shards import read_entries
-from .storage import MANIFEST, FileEntry, Opener, Storage
+from .storage import MANIFEST, FileEntry, Opener, Storage, is_url
 from .transfer import FarOptions, Transfer, pause
+from .web import room_for
 
 UNIT = 4 << 20        # the size of pieces where the cache holds the whole dataset; else they are as small as possible
 REQUEST = 8 << 20     # the most bytes of one request for a whole file
@@ -31,17 +32,21 @@ OPEN, HELD = 128, 64 << 20  # pieces that stay open, and the bytes of those in m
 WRONG_TRIES = 3       # how often wrong bytes are fetched
 
 
-def is_url(path: str) -> bool:
-    return "://" in path and not os.path.exists(path)
-
-
 def storage_of(path: str, options: FarOptions) -> Storage:
     """The storage for a directory, or for a URL."""
     if path.startswith("file://"):
-        path = unquote(urlsplit(path).path)
+        path = unquote(path_of(path))
     if is_url(path):
         return RemoteStorage(path.rstrip("/"), options)
     return Storage(path, options, storage_of)
+
+
+def path_of(url: str) -> str:
+    """The path of a URL. OptionError: it is malformed."""
+    try:
+        return urlsplit(url).path
+    except ValueError as error:
+        raise OptionError(f"this is no URL: {error}", url) from None
 
 
 class Here:
@@ -58,7 +63,7 @@ class RemoteStorage(Storage):
     A missing manifest means that the dataset is not there, or not complete: it is uploaded last.
     """
 
-    far = True
+    far, tries = True, WRONG_TRIES
 
     def __init__(self, url: str, options: FarOptions):
         super().__init__(url, options, storage_of)
@@ -66,6 +71,7 @@ class RemoteStorage(Storage):
         self.transfer = Transfer(url, options.access)
         self.cache = Cache(options.cache, options.cache_size) if options.cache else None
         self.heres: Dict[int, Here] = {}
+        self.known: Dict[str, str] = {}  # how the keys of what was opened of a compressed shard begin
 
     def here(self) -> Here:
         own = self.heres.get(os.getpid())
@@ -91,7 +97,7 @@ class RemoteStorage(Storage):
 
     def manifest(self) -> bytes:
         try:
-            return self.transfer.fetch(MANIFEST)
+            return bytes(self.transfer.fetch(MANIFEST))
         except MissingError as error:
             raise MissingError(f"no such dataset, or it is not complete: it has no {MANIFEST} ({error.fault})", self.path) from None
 
@@ -105,15 +111,22 @@ class RemoteStorage(Storage):
         assert isinstance(piece, HeldPiece)
         return HeldFile(self.locate(name), piece.data)
 
-    def get_whole(self, name: str, size: int) -> bytes:
+    def get_whole(self, name: str, size: int) -> Bytes:
         """All bytes of a file, by several requests at once if it is large."""
-        if size == 0:
-            return b""
-        ranges = [(begin, min(begin + REQUEST, size)) for begin in range(0, size, REQUEST)]
-        if len(ranges) == 1:
-            return self.request(name, 0, size, size)
+        if size <= REQUEST:
+            return self.request(name, 0, size, size) if size > 0 else b""
+        try:
+            data = room_for(size)
+        except Error as error:
+            raise Error(error.fault, self.locate(name)) from None
+
+        def get(begin: int) -> None:
+            end = min(begin + REQUEST, size)
+            data[begin:end] = self.request(name, begin, end, size)
         with concurrent.futures.ThreadPoolExecutor(self.options.access.connections) as threads:
-            return b"".join(threads.map(lambda ends: self.request(name, ends[0], ends[1], size), ranges))
+            for _ in threads.map(get, range(0, size, REQUEST)):
+                pass
+        return memoryview(data).toreadonly()
 
     def shards(self, manifest: Manifest, block_checksum: np.ndarray, fields: List[str]) -> Opener:
         if SHARDS not in manifest.files:
@@ -122,12 +135,27 @@ class RemoteStorage(Storage):
         unit = self.unit = self.unit_of(sum(entry.bytes for entry in entries))
 
         def opened(number: int, share: int) -> MappedFile:
-            if manifest.compressed:
-                return FarFrames(self, manifest, number, entries[number], unit)
             first = number * manifest.blocks_per_shard
             sums = block_checksum[first:first + manifest.blocks_per_shard]
+            if manifest.compressed:
+                told = [entries[number].checksum.encode(), manifest.plan_digest.encode(), np.ascontiguousarray(sums)]
+                known = self.known[manifest.shard_name(number)] = checksum.digest(checksum.xxh3(told))
+                return FarFrames(self, manifest, number, entries[number], unit, known)
             return FarShard(self, manifest, number, entries[number], unit, sums)
         return opened
+
+    def wait(self, tried: int) -> None:
+        pause(tried)
+
+    def told(self, name: str) -> str:
+        return f"; fetched {WRONG_TRIES} times{self.transfer.state(name)}"
+
+    def forget(self, name: str) -> None:
+        known = self.known.get(name)
+        if known is not None:
+            self.here().open.remove_all(known)
+            if self.cache is not None:
+                self.cache.remove_all(known)
 
     def unit_of(self, size: int) -> int:
         """The size of pieces of a dataset that has this size: large where all of it will be kept, since all of it will be used."""
@@ -136,7 +164,7 @@ class RemoteStorage(Storage):
 
     # --- pieces -----------------------------------------------------------------------------------------------------
 
-    def request(self, name: str, begin: int, end: int, size: int) -> bytes:
+    def request(self, name: str, begin: int, end: int, size: int) -> Bytes:
         return self.transfer.fetch(name, begin, end, size)
 
     def piece(self, name: str, size: int, part: Part, more: Sequence[Part] = ()) -> Piece:
@@ -152,14 +180,14 @@ class RemoteStorage(Storage):
 
     def bring(self, name: str, size: int, part: Part, more: Sequence[Part], opened: OpenPieces) -> Piece:
         """Opens a part from the cache, or from far away; nobody else fetches it at the same time."""
-        found = self.cached(part.key)
+        found = self.cached(part)
         if found is not None:
             return opened.add(part.key, found)
         with self.fetching(part.key):  # it is opened within, so that whoever waits finds it
-            return opened.get(part.key) or opened.add(part.key, self.cached(part.key) or self.fetch(name, size, part, more))
+            return opened.get(part.key) or opened.add(part.key, self.cached(part) or self.fetch(name, size, part, more))
 
-    def cached(self, key: str) -> Optional[Piece]:
-        return self.cache.find(key) if self.cache is not None else None
+    def cached(self, part: Part) -> Optional[Piece]:
+        return self.cache.find(part.key, None if part.frames else part.check) if self.cache is not None else None
 
     def fetching(self, key: str) -> ContextManager[bool]:
         """While it lasts, no other thread fetches this part, and with a cache no other process."""
@@ -174,21 +202,21 @@ class RemoteStorage(Storage):
             others = self.missing(more, locks)
             for tried in range(WRONG_TRIES):
                 data, fault = self.get(name, size, part, others[-1].end if others else part.end)
-                own = data[:part.end - part.begin] if others else data
+                own = bytes(data[:part.end - part.begin]) if others else data
                 fault = fault or part.check(own)
                 if fault is None:
                     break
                 if tried + 1 < WRONG_TRIES:
-                    pause(tried)
+                    self.wait(tried)
             else:
-                raise DamagedError(f"{fault}; fetched {WRONG_TRIES} times{self.transfer.state(name)}", self.locate(name))
+                raise DamagedError(f"{fault}{self.told(name)}", self.locate(name))
             for other in others:
-                rest = data[other.begin - part.begin:other.end - part.begin]
+                rest = bytes(data[other.begin - part.begin:other.end - part.begin])
                 if other.check(rest) is None:
                     self.here().open.add(other.key, self.kept(other.key, rest))
             return self.kept(part.key, own)
 
-    def get(self, name: str, size: int, part: Part, end: int) -> Tuple[bytes, Optional[str]]:
+    def get(self, name: str, size: int, part: Part, end: int) -> Tuple[Bytes, Optional[str]]:
         """The bytes of a part, up to end, and what is wrong with them."""
         try:
             return (part.get() if part.get is not None else self.request(name, part.begin, end, size)), None
@@ -206,7 +234,7 @@ class RemoteStorage(Storage):
             others.append(other)
         return others
 
-    def kept(self, key: str, data: bytes) -> Piece:
+    def kept(self, key: str, data: Bytes) -> Piece:
         """Bytes as a piece: in the cache, if that has room."""
         if self.cache is not None and self.cache.keep(key, data):
             found = self.cache.find(key)

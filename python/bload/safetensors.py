@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Tuple
 import numpy as np
 
 from .errors import DamagedError
+from .forms import is_size
 from .mapping import Bytes
 
 PREFIX = 8
@@ -52,10 +53,6 @@ def parse_json(text: Bytes) -> Any:
         return json.loads(bytes(text).decode(), object_pairs_hook=unique)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-
-
-def is_size(value: Any) -> bool:
-    return type(value) is int and 0 <= value < 1 << 62
 
 
 def bytes_of(dtype: str, shape: Tuple[int, ...]) -> int:

@@ -89,11 +89,18 @@ class Frames:
 
     def get(self, file: "SeekableFile", i: int) -> np.ndarray:
         """The content of a frame, U8 [n], not to be written to."""
-        frame = self.kept.pop((file.path, i), None)
-        if frame is None:
+        def make() -> np.ndarray:
             frame = np.empty(file.content[i + 1] - file.content[i], np.uint8)
             file.decompress(i, frame)
-        self.kept[file.path, i] = frame
+            return frame
+        return self.keep((file.path, i), make)
+
+    def keep(self, key: Tuple[str, int], make: Callable[[], np.ndarray]) -> np.ndarray:
+        """What is kept for a key; make gives it where it is not."""
+        frame = self.kept.pop(key, None)
+        if frame is None:
+            frame = make()
+        self.kept[key] = frame
         while len(self.kept) > self.most:
             try:
                 self.kept.popitem(last=False)

@@ -15,6 +15,17 @@ def segment_ids(starts: np.ndarray, lengths: np.ndarray, T: int) -> np.ndarray:
     return out
 
 
+def segments_of(starts: np.ndarray, lengths: np.ndarray, T: int) -> np.ndarray:
+    """segment_ids of n blocks, I32 [n, T], from their tables: cu_seqlens I32 [n, S + 1], length I32 [n, S]."""
+    change = np.zeros((len(lengths), T + 1), np.int32)
+    block, k = np.nonzero(lengths)
+    begin = starts[block, k].astype(np.int64)
+    np.add.at(change, (block, begin), k.astype(np.int32) + 1)
+    np.add.at(change, (block, begin + lengths[block, k]), -k.astype(np.int32) - 1)
+    out: np.ndarray = change[:, :T].cumsum(1, dtype=np.int32)
+    return out
+
+
 def position_ids(starts: np.ndarray, lengths: np.ndarray, T: int) -> np.ndarray:
     """I32 [T]: 0, 1, 2... from the start of each sequence, or of each piece of a cut one; 0 elsewhere."""
     out = np.zeros(T, np.int32)

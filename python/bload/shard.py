@@ -10,9 +10,15 @@ from .errors import DamagedError
 from .manifest import Field, Manifest
 from .mapping import MappedFile
 from .regions import checksums, digest_of
-from .safetensors import DTYPES, Tensor, bytes_of, expect, read_header
+from .safetensors import DTYPES, Header, Tensor, bytes_of, expect, read_header
 from .seekable import Frames, SeekableFile
 from .storage import Opener
+
+
+def bytes_in(header: Header, name: str) -> int:
+    """How many bytes a tensor has; 0 if there is none."""
+    tensor = header.tensors.get(name)
+    return tensor.end - tensor.begin if tensor is not None else 0
 
 
 class Shard:
@@ -42,7 +48,7 @@ class Shard:
         for field in manifest.fields.values():
             shape = (self.blocks, manifest.T, *field.shape)
             if field.encoding == JPEG:
-                shape = tuple(header.tensors[field.tensor].shape[:1]) if field.tensor in header.tensors else ()
+                shape = (bytes_in(header, field.tensor),)
                 name = f"{field.name}_offsets"
                 self.tensors[name] = expect(header, name, "I64", (self.blocks, manifest.T + 1), self.path)
             self.tensors[field.tensor] = expect(header, field.tensor, field.stored, shape, self.path)

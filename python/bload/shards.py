@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import List
 
 from .errors import DamagedError
+from .forms import is_checksum, size_of
 from .manifest import Manifest
 from .mapping import MappedFile
 from .storage import FileEntry
@@ -26,7 +27,8 @@ def read_entries(file: MappedFile, manifest: Manifest) -> List[FileEntry]:
         blocks = min(manifest.blocks_per_shard, manifest.blocks - first)
         told = line.split(b"\t")
         place = [manifest.shard_name(number).encode(), b"%d" % first, b"%d" % blocks]
-        if len(told) != 5 or told[:3] != place or not told[3].isdigit():
+        size, digits = (size_of(told[3]), told[4].decode(errors="replace")) if len(told) == 5 else (None, "")
+        if told[:3] != place or size is None or not is_checksum(digits):
             raise DamagedError(f"line {number + 2} does not match shard {number}", path)
-        entries.append(FileEntry(int(told[3]), told[4].decode(errors="replace")))
+        entries.append(FileEntry(size, digits))
     return entries

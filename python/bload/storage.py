@@ -1,23 +1,29 @@
 """Where the files of a dataset lie. The only place that opens them: everything else reads a MappedFile."""
 from __future__ import annotations
 
+import io
 import os
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple
 
 import numpy as np
 
-from .errors import DamagedError, Error, MissingError
-from .mapping import MappedFile
+from .errors import DamagedError, Error, MissingError, OptionError
+from .forms import SIZE_MAX
+from .mapping import MappedFile, open_regular
 from .transfer import FarOptions
+from .web import origin_of
 
 if TYPE_CHECKING:
     from .manifest import Manifest
 
 MANIFEST = "manifest.json"
-SIZE_MAX = 64 << 20
 
 # Opens a shard by its number. The second argument is the share of it that may stay mapped; see MappedFile.
 Opener = Callable[[int, int], MappedFile]
+
+
+def is_url(path: str) -> bool:
+    return "://" in path and not os.path.exists(path)
 
 
 class FileEntry(NamedTuple):
@@ -34,6 +40,7 @@ class Storage:
     """
 
     far, unit = False, 0
+    tries = 1  # how often wrong bytes are read
 
     def __init__(self, path: str, options: FarOptions, make: Callable[[str, FarOptions], "Storage"]):
         """make: gives the storage for a path or URL."""
@@ -43,9 +50,9 @@ class Storage:
         """The bytes of the manifest, at most SIZE_MAX + 1 of them."""
         path = self.locate(MANIFEST)
         try:
-            with open(path, "rb") as file:
+            with io.BufferedReader(open_regular(path)) as file:
                 return file.read(SIZE_MAX + 1)
-        except (FileNotFoundError, NotADirectoryError):
+        except MissingError:
             raise MissingError(absence(self.path), self.path) from None
         except OSError as error:
             raise Error(f"cannot be read: {error}", path) from error
@@ -57,25 +64,40 @@ class Storage:
     def whole(self, name: str, entry: FileEntry) -> MappedFile:
         """A file that the manifest lists, after comparing its size; see far storages about its checksum."""
         path = self.locate(name)
-        try:
-            size = os.stat(path).st_size
-        except OSError as error:
-            raise MissingError(f"cannot be found: {error.strerror}", path) from None
-        if size != entry.bytes:
-            raise DamagedError(f"it has {size} bytes, the manifest says {entry.bytes}", path)
-        return MappedFile(path)
+        file = MappedFile(path)
+        if file.size != entry.bytes:
+            raise DamagedError(f"it has {file.size} bytes, the manifest says {entry.bytes}", path)
+        return file
 
     def shards(self, manifest: "Manifest", block_checksum: np.ndarray, fields: List[str]) -> Opener:
         """What opens the dataset's shards. block_checksum: the checksums of their blocks. fields: the names of those that will be read."""
         return lambda number, share: MappedFile(self.locate(manifest.shard_name(number)), share)
+
+    def wait(self, tried: int) -> None:
+        """Waits before wrong bytes are read again."""
+
+    def told(self, name: str) -> str:
+        """What is to be said of a file whose bytes stay wrong."""
+        return ""
+
+    def forget(self, name: str) -> None:
+        """What is here of a compressed shard that lies far away was wrong: it is fetched again when it is used next."""
 
     def source(self, path: str) -> str:
         """The path of a view's source, of which the view's manifest has the path relative to the view."""
         return path if "://" in path else os.path.normpath(os.path.join(os.path.realpath(self.path), path))
 
     def at(self, path: str) -> "Storage":
-        """The storage of another dataset, given by its path, with the same options."""
-        return self.make(path, self.options)
+        """The storage of another dataset, given by its path, with the same options. Those of storage_options that name no host are for that
+        of this dataset. OptionError: this dataset has none, so that it is not known whom they are for.
+        """
+        access = self.options.access
+        if is_url(path) and not (self.far and origin_of(path) == origin_of(self.path)):
+            if not self.far and access.of(path) and not access.names(path):
+                raise OptionError(f"storage_options name no host, but this view has the source {path}: give them as "
+                                  f"{{\"{origin_of(path)}\": {{...}}}}", self.path)
+            access = access.elsewhere()
+        return self.make(path, self.options._replace(access=access))
 
     def given(self) -> Dict[str, Any]:
         """The options of bload.open that it was made with."""

@@ -6,12 +6,11 @@ import random
 import threading
 import time
 from typing import Any, Dict, NamedTuple, Optional, Protocol
-from urllib.parse import urlsplit
-
 from . import arguments
 from .errors import DamagedError, Error, OptionError
 from .objects import StoredObjects
-from .web import Changed, Passing, Reply, WebObjects
+from .mapping import Bytes
+from .web import Changed, Passing, Reply, WebObjects, origin_of
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 16.0  # seconds between two tries: doubled each time
 READ_AHEAD = 64 << 20
@@ -20,12 +19,34 @@ READ_AHEAD = 64 << 20
 CACHE_AHEAD, BLOCKS_AHEAD = 1 / 16, 4
 
 
+def is_by_host(name: Any) -> bool:
+    """Whether an entry of storage_options has those of one host: "https://example.org"."""
+    return isinstance(name, str) and "://" in name
+
+
 class Access(NamedTuple):
     """How far objects are read; bload.open explains the options."""
     connections: int = 8
     timeout: float = 30.0
     retries: int = 7
     options: Optional[Dict[str, Any]] = None
+
+    def of(self, url: str) -> Dict[str, Any]:
+        """The options for a URL: those of its host, or those of no host."""
+        options = self.options or {}
+        for name, own in options.items():
+            if is_by_host(name) and origin_of(name) == origin_of(url):
+                return dict(own)
+        return {name: value for name, value in options.items() if not is_by_host(name)}
+
+    def names(self, url: str) -> bool:
+        """Whether there are options of the host of a URL."""
+        return any(is_by_host(name) and origin_of(name) == origin_of(url) for name in self.options or {})
+
+    def elsewhere(self) -> "Access":
+        """Those that are left for another host: those that name their host."""
+        kept = {name: value for name, value in (self.options or {}).items() if is_by_host(name)}
+        return self._replace(options=kept or None)
 
 
 class FarOptions(NamedTuple):
@@ -53,6 +74,9 @@ def far_options(cache: Any, cache_size: Any, read_ahead: Any, connections: Any, 
     """The options, checked. TypeError, OptionError: one is wrong."""
     if options is not None and not isinstance(options, dict):
         raise TypeError(f"storage_options must be a dict, not {arguments.kind(options)}")
+    for name, own in (options or {}).items():
+        if is_by_host(name) and not isinstance(own, dict):
+            raise TypeError(f"storage_options of {origin_of(name)} must be a dict, not {arguments.kind(own)}")
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
         raise TypeError(f"timeout must be a number of seconds, not {arguments.kind(timeout)}")
     if not timeout > 0:
@@ -74,10 +98,11 @@ class Objects(Protocol):
 
 
 def objects_of(url: str, access: Access) -> Objects:
-    """What reads the objects below a URL."""
-    if urlsplit(url).scheme in ("http", "https"):
-        return WebObjects(url, access.timeout, (access.options or {}).get("headers"))
-    return StoredObjects(url, access.timeout, access.options)
+    """What reads the objects below a URL. OptionError: there is no such thing."""
+    options = access.of(url)
+    if origin_of(url).startswith(("http://", "https://")):
+        return WebObjects(url, access.timeout, options.get("headers"))
+    return StoredObjects(url, access.timeout, options)
 
 
 class Live:
@@ -118,7 +143,7 @@ class Transfer:
     def locate(self, name: str) -> str:
         return self.live().objects.locate(name)
 
-    def fetch(self, name: str, begin: int = 0, end: Optional[int] = None, size: Optional[int] = None) -> bytes:
+    def fetch(self, name: str, begin: int = 0, end: Optional[int] = None, size: Optional[int] = None) -> Bytes:
         """Bytes begin to end of an object that should have size bytes; without end all of it.
 
         MissingError: there is none. DamagedError: it has another size. Error: it cannot be read, or not after all tries.

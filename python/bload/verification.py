@@ -70,7 +70,6 @@ def verify(dataset: Any, blocks: Optional[Iterable[Any]]) -> None:
     plain = {"ids": False, "segment_ids": False, "position_ids": False, "mask": False, "decode": False, "writable": False}
     given = {**dataset.given(), **plain, "cache": None, "cache_size": None}
     with open(dataset.path, True, **given) as checked:
-        checked.trust_frames()
         if blocks is None:
             checked.verify_files()
         runs = runs_of(checked, numbers.tolist())

@@ -62,7 +62,7 @@ class View(BaseDataset):
         self.opened = functools.lru_cache(self.open_shards)(functools.partial(shard_of, self.first_shard, openers))
         self.shard = self.opened
         for store, first in zip(self.stores, self.first_shard):
-            store.shard = functools.partial(shard_from, self.opened, first)
+            store.shard, store.drop = functools.partial(shard_from, self.opened, first), self.opened.cache_clear
         self.composer = Composer(self, Planned(self.plan))
 
     def open_source(self, source: Source, recorded: Dict[str, str]) -> Dataset:
@@ -121,10 +121,6 @@ class View(BaseDataset):
         super().verify_files()
         for store in self.stores:
             store.verify_files()
-
-    def trust_frames(self) -> None:
-        for store in self.stores:
-            store.trust_frames()
 
     @property
     def all_agreed(self) -> bool:

@@ -3,17 +3,28 @@ from __future__ import annotations
 
 import functools
 import http.client
+import io
 import re
 import socket
 import ssl
+import string
+import time
 import urllib.request
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 from urllib.parse import quote, urljoin, urlsplit
 
-from .errors import Error, MissingError
+from .errors import Error, MissingError, OptionError
+from .forms import SIZE_MAX
+from .mapping import Bytes
 
 REDIRECTS = 5
-RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
+RANGE = re.compile(r"bytes ([0-9]{1,19})-([0-9]{1,19})/([0-9]{1,19}|\*)")
+BLANK = re.compile(r"[\x00-\x20\x7f]")
+SLOWEST = 10 << 10   # bytes a second: an answer that is slower, when the seconds for its beginning are over, counts as stalled
+SLACK = 1 << 20      # bytes that an answer may have beside those that were asked for: its headers, the sizes of chunks
+CHUNK = 64 << 10     # bytes of an answer that are read at a time where they are not kept, or their number is not known
+QUOTED = 100         # letters of what a server says that are quoted
+PORTS = {"http": 80, "https": 443}
 # Statuses after which the same request may succeed.
 PASSING = 408, 425, 429, 500, 502, 503, 504
 # OpenSSL's codes where no authority that is trusted stands behind a certificate.
@@ -32,24 +43,148 @@ class Changed(Exception):
     """An object is not as long as it was when the dataset was made."""
 
 
+class Slow(TimeoutError):
+    """An answer comes too slowly."""
+
+
 class Reply(NamedTuple):
     """What came. tag: names the state of the object, or ""."""
-    data: bytes
+    data: Bytes
     tag: str = ""
+
+
+class Wanted(NamedTuple):
+    """Bytes begin to end of an object that should have size bytes; without end all of it, or at least more than SIZE_MAX of it."""
+    begin: int
+    end: Optional[int]
+    size: Optional[int]
+
+    @property
+    def most(self) -> int:
+        """How many bytes an answer may have: a server that does not know ranges sends what is before them, too."""
+        return (SIZE_MAX if self.end is None else self.end) + SLACK
 
 
 Connection = http.client.HTTPConnection
 
 
+class Limited(io.RawIOBase):
+    """The bytes of an answer as they come from a socket: at most `most`, and not slower than SLOWEST after the first `timeout` seconds. The
+    timeout of a socket alone allows a byte each time, for ever.
+    """
+
+    def __init__(self, raw: Any, most: int, timeout: float):
+        self.raw, self.most, self.timeout = raw, most, timeout
+        self.began, self.came = time.monotonic(), 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> Optional[int]:
+        if time.monotonic() - self.began > self.timeout + self.came / SLOWEST:
+            raise Slow(f"{self.came} bytes in {time.monotonic() - self.began:.0f} s")
+        if self.came >= self.most:
+            raise http.client.HTTPException(f"the answer does not end after {self.came} bytes")
+        count: Optional[int] = self.raw.readinto(buffer)
+        self.came += count or 0
+        return count
+
+    def close(self) -> None:
+        if not self.closed:
+            self.raw.close()
+        super().close()
+
+
+class Answer(http.client.HTTPResponse):
+    """An answer that is read through Limited."""
+
+    def __init__(self, sock: Any, *arguments: Any, most: int, timeout: float, **options: Any):
+        super().__init__(sock, *arguments, **options)
+        fp: Any = self.fp
+        self.limited, self.most = Limited(fp.detach(), SLACK, timeout), most
+        self.fp = io.BufferedReader(self.limited)
+
+    def begin(self) -> None:
+        super().begin()  # reads the headers, for which SLACK is enough
+        self.limited.most = self.most
+
+    def body(self, wanted: Wanted) -> Bytes:
+        """The bytes that were wanted, or fewer; nothing if it has others. No more memory is used than for these, whatever it claims."""
+        if self.status not in (200, 206):
+            self.read(CHUNK)
+            return b""
+        if wanted.end is None:
+            return self.up_to(SIZE_MAX + 1)
+        if self.status == 200:  # a server that does not know ranges sends all of it
+            if self.length not in (None, wanted.size):
+                return b""
+            for begin in range(0, wanted.begin, CHUNK):
+                self.read(min(CHUNK, wanted.begin - begin))
+        data, done, count = memoryview(room_for(wanted.end - wanted.begin)), 0, -1
+        while done < len(data) and count:
+            count = self.readinto(data[done:])
+            done += count
+        if self.status == 206 and not self.isclosed() and self.read(1):
+            raise http.client.HTTPException("the answer has more bytes than were asked for")
+        return data[:done].toreadonly()
+
+    def up_to(self, most: int) -> bytes:
+        """All of it, or at least `most` bytes."""
+        data, some = bytearray(), b"-"
+        while some and len(data) < most:
+            some = self.read(CHUNK)
+            data += some
+        if self.length and len(data) < most:
+            raise http.client.IncompleteRead(b"", self.length)
+        return bytes(data)
+
+
+def room_for(size: int) -> bytearray:
+    """Memory for bytes that are about to come. The system gives it when they do. Error: there is not so much."""
+    try:
+        return bytearray(size)
+    except (MemoryError, OverflowError):
+        raise Error(f"there is no memory for {size} bytes, which it claims to have") from None
+
+
+def origin_of(url: str) -> str:
+    """Whom credentials for a URL belong to: scheme, host and port; of object stores the scheme and the bucket. OptionError: it is malformed."""
+    try:
+        parts = urlsplit(url)
+        port, host = parts.port if parts.scheme in PORTS else None, parts.hostname
+    except ValueError as error:
+        raise OptionError(f"this is no URL: {error}", url) from None
+    if parts.scheme not in PORTS:
+        return f"{parts.scheme}://{parts.netloc}"
+    if not host or BLANK.search(parts.netloc):
+        raise OptionError("this URL names no host", url)
+    return f"{parts.scheme}://{host}:{port or PORTS[parts.scheme]}"
+
+
+def redirected(url: str, location: str) -> str:
+    """Where a redirect leads. Error: to nothing on a web server."""
+    try:
+        # Servers send letters there that a request cannot have.
+        target = quote(urljoin(url, location).encode("latin-1", "replace"), safe=string.punctuation)
+        origin = origin_of(target)
+    except (ValueError, OptionError):
+        origin = ""
+    if not origin.startswith(("http://", "https://")):
+        raise Error(f"it redirects to {location[:QUOTED]!r}, which is nothing on a web server", url)
+    return target
+
+
 class WebObjects:
     """Objects below a URL. get can be called by any number of threads; connections are kept open, one for each request at a time.
 
-    timeout: seconds without a byte after which a connection counts as stalled. headers: sent with each request.
+    timeout: seconds without a byte after which a connection counts as stalled. headers: sent with each request to the scheme, host and port of
+    the URL; whoever a redirect leads to gets none of them.
     """
 
     def __init__(self, url: str, timeout: float, headers: Optional[Dict[str, str]] = None):
-        self.url, self.timeout = url, timeout
-        self.headers = {"User-Agent": "bload", **(headers or {})}
+        self.url, self.timeout, self.headers = url, timeout, headers or {}
+        if not isinstance(self.headers, dict) or not all(isinstance(text, str) for item in self.headers.items() for text in item):
+            raise OptionError("headers must be a dict of strings", url)
         self.trusted: Optional[ssl.SSLContext] = None
         self.idle: List[Tuple[Tuple[str, str], Connection]] = []
 
@@ -63,33 +198,33 @@ class WebObjects:
 
         Passing: another try may help. Changed: it has another size. MissingError, Error: it cannot be read.
         """
-        url, sent = self.locate(name), dict(self.headers)
-        if end is not None:
-            sent["Range"] = f"bytes={begin}-{end - 1}"
+        url, wanted = self.locate(name), Wanted(begin, end, size)
+        asked = {"User-Agent": "bload"} if end is None else {"User-Agent": "bload", "Range": f"bytes={begin}-{end - 1}"}
+        sent = {**asked, **self.headers}
         for _ in range(REDIRECTS):
-            answer, body = self.request(url, sent)
+            answer, body = self.request(url, sent, wanted)
             if answer.status not in (301, 302, 303, 307, 308) or not answer.headers.get("Location"):
                 break
-            target = urljoin(url, answer.headers["Location"])
-            if urlsplit(target).netloc != urlsplit(url).netloc:
-                sent = {key: value for key, value in sent.items() if key.lower() not in ("authorization", "cookie")}
+            target = redirected(url, answer.headers["Location"])
+            if origin_of(target) != origin_of(url):
+                sent = asked
             url = target
         self.check_status(answer, name)
         if end is not None and answer.status == 200:
-            if size is None or len(body) != size:
-                raise Changed(f"it has {len(body)} bytes, {size} were expected") if size is not None else Error("no range", url)
-            body = body[begin:end]  # a server that does not know ranges sends all of it
+            told = answer.headers.get("Content-Length")
+            if told is not None and told != str(size):
+                raise Changed(f"it has {told[:QUOTED]} bytes, {size} were expected")
         elif end is not None:
             self.check_range(answer, begin, end, size)
         if end is not None and len(body) != end - begin:
             raise Passing(f"{len(body)} of {end - begin} bytes came")
-        return Reply(body, answer.headers.get("ETag", ""))
+        return Reply(body, answer.headers.get("ETag", "")[:QUOTED])
 
     def check_status(self, answer: http.client.HTTPResponse, name: str) -> None:
         status, url = answer.status, self.locate(name)
         if status in (200, 206):
             return
-        what = f"the server says {status} {answer.reason}".rstrip()
+        what = f"the server says {status} {answer.reason[:QUOTED]}".rstrip()
         if status in (404, 410):
             raise MissingError(what, url)
         if status in (401, 403, 407):
@@ -98,7 +233,7 @@ class WebObjects:
             raise Changed("it is shorter than it was")
         if status in PASSING:
             told = answer.headers.get("Retry-After", "")
-            raise Passing(what, float(told) if told.isdecimal() else 0)
+            raise Passing(what, float(told) if told.isdecimal() and len(told) < QUOTED else 0)
         raise Error(what, url)
 
     @staticmethod
@@ -111,9 +246,11 @@ class WebObjects:
         if (int(match.group(1)), int(match.group(2)) + 1) != (begin, end):
             raise Passing(f"bytes {match.group(1)} to {match.group(2)} came, {begin} to {end - 1} were asked for")
 
-    def request(self, url: str, headers: Dict[str, str]) -> Tuple[http.client.HTTPResponse, bytes]:
-        """The answer to one request, whose body was read. Passing: the connection failed."""
+    def request(self, url: str, headers: Dict[str, str], wanted: Wanted) -> Tuple[Answer, Bytes]:
+        """The answer to one request, and of its body what is wanted. Passing: the connection failed. Error: there is no memory for it."""
         key, connection, path, kept = self.connection(url)
+        made: Any = functools.partial(Answer, most=wanted.most, timeout=self.timeout)
+        connection.response_class = made
         try:
             try:
                 connection.request("GET", path, headers=headers)
@@ -124,7 +261,11 @@ class WebObjects:
                 connection.close()  # the server had closed a connection that was kept: it opens again by itself
                 connection.request("GET", path, headers=headers)
                 answer = connection.getresponse()
-            body = answer.read()  # at once: into the bytes that it gives, without a copy
+            assert isinstance(answer, Answer)
+            body = answer.body(wanted)
+        except Error as error:
+            connection.close()
+            raise Error(error.fault, url) from None
         except ssl.SSLCertVerificationError as error:
             connection.close()
             unknown = error.verify_code in UNKNOWN_AUTHORITY
@@ -134,13 +275,16 @@ class WebObjects:
             if error.errno != socket.EAI_NONAME:
                 raise Passing(f"the name server fails: {error.strerror}") from None
             raise Error("no host has this name", url) from None
+        except Slow as error:
+            connection.close()
+            raise Passing(f"the connection stalled: {error}") from None
         except TimeoutError:
             connection.close()
             raise Passing(f"the connection stalled: no byte in {self.timeout:g} s") from None
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, http.client.HTTPException, ValueError) as error:
             connection.close()
-            raise Passing(f"the connection failed: {error or type(error).__name__}") from None
-        if answer.will_close:
+            raise Passing(f"the connection failed: {str(error)[:2 * QUOTED] or type(error).__name__}") from None
+        if answer.will_close or not answer.isclosed():
             connection.close()
         else:
             self.idle.append((key, connection))

@@ -2,19 +2,19 @@
 import json
 import os
 import shutil
+import stat
 import struct
 import unittest.mock
 import warnings
 
 import numpy as np
-import xxhash
 from safetensors.numpy import load_file
 
 import bload
 import tool
 from bload import checksum
 from harness import each, expand
-from sample import Sample
+from sample import Sample, reseal, write_manifest
 from views import write_view
 
 WAYS = "shards", "compressed", "joined", "groups", "jpeg", "delta", "attributes", "view-rows", "view-pieces"
@@ -219,6 +219,78 @@ class Faults(Sample):
             json.dump({**manifest, "seed": 1}, file)
         self.assertRaisesRegex(bload.DamagedError, "manifest.json: wrong checksum: the file is damaged or was edited", bload.open, path)
 
+    def test_not_regular(self):
+        """A pipe that nobody writes to, a socket, a device, a folder in the place of a file: refused at once, by everything that opens files."""
+        path, _ = self.broken("shards")
+        for name in ("manifest.json", "index.safetensors", "sequences.tsv", "shards.tsv", "plans/epoch-00001.safetensors",
+                     "shards/00000/shard-00000000.safetensors"):
+            file = os.path.join(path, name)
+            os.rename(file, file + ".away")
+            for make in (os.mkfifo, os.mkdir, lambda file: os.mknod(file, stat.S_IFSOCK | 0o600), lambda file: os.symlink("/dev/zero", file)):
+                make(file)
+                for verify in False, True:
+                    if verify or name != "shards.tsv":
+                        self.assertRaisesRegex(bload.Error, "is not a regular file|cannot be read", read_all, path, verify)
+                (os.rmdir if os.path.isdir(file) and not os.path.islink(file) else os.unlink)(file)
+            os.rename(file + ".away", file)
+        read_all(path)
+
+    def test_long_numbers(self):
+        """Numbers of thousands of digits, which Python refuses to convert, and infinite ones."""
+        path, files = self.broken("groups")
+        name, digits = os.path.join(path, "manifest.json"), "9" * 5000
+        with open(name) as file:
+            manifest = json.load(file)
+        for member in "format", "T", "blocks", "checksum":
+            with open(name, "w") as file:
+                file.write(json.dumps({**manifest, member: 0}).replace(f'"{member}": 0', f'"{member}": {digits}'))
+            self.assertRaises(bload.DamagedError, bload.open, path)
+        for member in "align", "max-column", "group-by":
+            for value in digits, [digits], [[[]]] * 9, int(digits[:4000]), True, 1e400, "\u0663":
+                write_manifest(name, {**manifest, "configuration": {**manifest["configuration"], member: value}})
+                self.attempt(f"{member} {value!r:.20}", path)
+        write_manifest(name, manifest)
+        table = os.path.join(path, "shards.tsv")
+        with open(table) as file:
+            text = file.read()
+        row = text.split("\n")[1].split("\t")
+        for value in digits, "-1", "1_0", "\u0663", "":
+            with open(table, "w") as file:
+                file.write(text.replace("\t".join(row), "\t".join([*row[:3], value, row[4]])))
+            reseal(path)
+            self.assertRaisesRegex(bload.DamagedError, "shards.tsv: line 2 does not match shard 0", bload.open, path, verify=True)
+
+    def test_terminal(self):
+        """What a terminal would obey is shown as digits, whatever file it is from; lines stay lines."""
+        self.assertEqual(str(bload.DamagedError("a\x1b[2J\x9b\x07\nb\tc", "d\r")), "d\\x0d: a\\x1b[2J\\x9b\\x07\nb\tc")
+        path, _ = self.broken("shards")
+        name = os.path.join(path, "manifest.json")
+        with open(name) as file:
+            manifest = json.load(file)
+        write_manifest(name, {**manifest, "compress": "\x1b[31m"})
+        self.assertRaisesRegex(bload.FormatError, r"x1b\[31m", bload.open, path)
+        write_manifest(name, {**manifest, "fields": [{**manifest["fields"][0], "dtype": "\x1b[31m"}]})
+        self.assertRaisesRegex(bload.FormatError, r"type .x1b\[31m", bload.open, path)
+
+    def test_picture_shape(self):
+        """The files of JPEG are one row of bytes: a header that says otherwise is refused when the shard is opened."""
+        path, files = self.broken("jpeg")
+        shard = next(file for file in files if "shards/" in file)
+        with open(shard, "rb") as opened:
+            data = opened.read()
+        size = struct.unpack("<Q", data[:8])[0]
+        header = json.loads(data[8:8 + size])
+        count = header["frames_jpeg"]["shape"][0]
+        for shape in [], [1, count], [count, 1], [count] + [1] * 30:
+            header["frames_jpeg"]["shape"] = shape
+            if not shape:
+                header["frames_jpeg"].update(data_offsets=[header["frames_jpeg"]["data_offsets"][0]] * 2)
+            text = json.dumps(header).encode()
+            with open(shard, "wb") as opened:
+                opened.write(struct.pack("<Q", len(text)) + text + data[8 + size:])
+            for read in lambda: bload.open(path)[0], lambda: bload.open(path).verify(), lambda: bload.open(path, decode=False)[0]:
+                self.assertRaises(bload.DamagedError, read)
+
     def test_absent(self):
         self.assertRaisesRegex(bload.MissingError, "/nowhere: no such dataset", bload.open, self.path("nowhere"))
         self.assertRaisesRegex(bload.MissingError, "not a finished dataset: it has no manifest.json", bload.open, self.directory)
@@ -331,12 +403,3 @@ def changes(value):
             yield value[:i] + value[i + 1:]
             for change in changes(member):
                 yield [*value[:i], change, *value[i + 1:]]
-
-
-def write_manifest(name, value):
-    """A manifest with a right checksum."""
-    text = json.dumps({**value, "checksum": "0" * 16} if isinstance(value, dict) and "checksum" in value else value).encode()
-    at = text.rfind(b"0" * 16)
-    told = f"{xxhash.xxh3_64_intdigest(text):016x}".encode()
-    with open(name, "wb") as file:
-        file.write(text[:at] + told + text[at + 16:] if at >= 0 else text)

@@ -3,7 +3,8 @@
 server.latency: seconds before each answer. server.faults: a function of (path, begin, end, number of the request) that names what goes
 wrong with it, or None: "500", "503", "403", "404", "cut" (the connection ends in the middle), "wrong" (a byte is altered), "stall"
 (nothing comes after the headers), "slow" (it begins after a pause), "reset" (no answer), "whole" (ranges are ignored), "short" (another
-range). server.requests: (path, begin, end) of each.
+range); or a function of (handler, path of the file, begin, end), which answers itself. server.requests: (path, begin, end) of each.
+server.headers: (path, headers) of each.
 """
 import contextlib
 import http.server
@@ -48,6 +49,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             begin, end = int(first), min(int(last) + 1, size) if last else size
         with server.lock:
             server.requests.append((path, begin, end))
+            server.headers.append((path, dict(self.headers)))
             number = len(server.requests)
             server.running += 1
             server.most = max(server.most, server.running)
@@ -62,6 +64,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self, file, size, begin, end, ranged, fault):
         time.sleep(self.server.latency)
+        if callable(fault):
+            self.close_connection = True
+            return fault(self, file, begin, end)
         if fault in ("500", "503", "403"):
             return self.refuse(int(fault))
         if fault == "404" or not os.path.isfile(file):
@@ -122,7 +127,7 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
 
     def forget(self):
         """Begins to count anew."""
-        self.requests, self.sent, self.running, self.most = [], 0, 0, 0
+        self.requests, self.headers, self.sent, self.running, self.most = [], [], 0, 0, 0
 
     def handle_error(self, *_):
         """A client that goes away in the middle is no fault of the server."""

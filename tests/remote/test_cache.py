@@ -87,7 +87,7 @@ class Shared(Far):
             self.assertTrue(cache.keep(f"{number:02x}-0-400", bytes(1000)))
         self.assertTrue(cache.has("00-0-400"))
         self.assertFalse(cache.has("01-0-400"))
-        self.assertFalse(cache.keep("large", bytes(20_000)))
+        self.assertFalse(cache.keep("ff-large", bytes(20_000)))
 
     def test_damaged(self):
         """A piece that was altered, cut or emptied on the disk is fetched again."""
@@ -133,9 +133,9 @@ class Shared(Far):
             os.kill(os.getpid(), signal.SIGKILL)
         os.waitpid(pid, 0)
         descriptor = cache.reserve(os.path.join(self.cache, "making", "alive.1.1"), 900)
-        self.assertTrue(Cache(self.cache, 10_000).keep("new-0-8000", bytes(8_000)))
+        self.assertTrue(Cache(self.cache, 10_000).keep("ee-0-8000", bytes(8_000)))
         self.assertEqual(os.listdir(os.path.join(self.cache, "making")), ["alive.1.1"])
-        self.assertFalse(cache.keep("more-0-8000", bytes(9_200)))
+        self.assertFalse(cache.keep("dd-0-8000", bytes(9_200)))
         os.close(descriptor)
 
     def test_unusable(self):

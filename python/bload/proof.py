@@ -1,0 +1,105 @@
+"""Proves what comes of compressed shards that lie far away.
+
+The checksum of such a shard is one of the whole file, of which only some frames are fetched. So blocks are compared with the checksums that
+the index has of their content, each time they are decompressed, and tables with what the index and sequences.tsv say they must be, when a shard is
+opened. What differs is fetched again once, past what the cache has of the shard.
+"""
+from __future__ import annotations
+
+from typing import Callable, Dict, Optional, TypeVar
+
+import numpy as np
+
+from . import checksum
+from .errors import DamagedError
+from .index import Index
+from .manifest import INDEX, Manifest
+from .safetensors import DTYPES
+from .segments import segments_of
+from .sequences import FILE as SEQUENCES
+from .sequences import Sequences
+from .shard import Shard
+from .tables import agree, planned
+
+COMPARED = 1 << 18  # entries of a table that are compared at a time
+
+T = TypeVar("T")
+
+
+class Proof:
+    """Proves the shards of a dataset."""
+
+    def __init__(self, info: Manifest, index: Index):
+        self.info, self.index = info, index
+        self.tables: Dict[int, int] = {}  # a checksum of the tables of each shard that was proven
+        self.known: Optional[Sequences] = None
+
+    @property
+    def sequences(self) -> Sequences:
+        """The table of sequences. It is only read where the tables of blocks have what the index does not say."""
+        if self.known is None:
+            if SEQUENCES not in self.info.files:
+                raise DamagedError(f"it does not list {SEQUENCES}", self.info.path)
+            self.known = Sequences(self.info.storage.whole(SEQUENCES, self.info.files[SEQUENCES]), self.info.attributes)
+        return self.known
+
+    def again(self, number: int, read: Callable[[], T]) -> T:
+        """What read gives; if it finds damage in a shard, once more, with bytes that are fetched anew. DamagedError: they are wrong too."""
+        try:
+            return read()
+        except DamagedError:
+            self.info.storage.forget(self.info.shard_name(number))
+        return read()
+
+    def opened(self, make: Callable[[int], Shard], number: int) -> Shard:
+        """The shard that make opens. DamagedError: its tables are not those of the dataset."""
+        def open_shard() -> Shard:
+            shard = make(number)
+            self.check_tables(shard, number)
+            return shard
+        return self.again(number, open_shard)
+
+    def check_tables(self, shard: Shard, number: int) -> None:
+        """DamagedError: a table differs from what it must be."""
+        names = [name for name, _, _ in self.info.tables()]
+        found = checksum.xxh3([np.ascontiguousarray(shard.whole(name)) for name in names])
+        if self.tables.get(number) == found:
+            return
+        first, some = number * self.info.blocks_per_shard, max(1, COMPARED // max(self.info.S, self.info.T if self.info.segment_ids else 1))
+        for begin in range(0, shard.blocks, some):
+            end = min(begin + some, shard.blocks)
+            plan = planned(self.index, first + begin, first + end)
+            fault = self.fault_of({name: shard.whole(name)[begin:end] for name in names}, plan)
+            if fault is not None:
+                raise DamagedError(f"{fault}, in blocks {first + begin} to {first + end - 1}", shard.path)
+        self.tables[number] = found
+
+    def fault_of(self, stored: Dict[str, np.ndarray], plan: Dict[str, np.ndarray]) -> Optional[str]:
+        """What is wrong with the tables of some blocks, of which the plan has those that the index gives; None: nothing."""
+        if not agree(stored, plan):
+            return f"its tables differ from {INDEX}"
+        lost = np.unique(plan["sequence"][(stored["sequence"] < 0) & (plan["sequence"] >= 0)])
+        if any(self.value(row, "status") != "failed" for row in lost.tolist()):
+            return f"sequences are missing that have not failed according to {SEQUENCES}"
+        if "segment_ids" in stored:
+            if not np.array_equal(stored["segment_ids"], segments_of(stored["cu_seqlens"], stored["length"], self.info.T)):
+                return "its segment_ids differ from its other tables"
+        rows, places = np.unique(stored["sequence"], return_inverse=True)
+        for name, dtype in self.info.attributes.items():
+            values = self.numbers(rows, name, dtype)[places.reshape(-1)].reshape(stored[name].shape)
+            if not np.array_equal(stored[name], values, equal_nan=dtype == "F64"):
+                return f"its {name} differs from {SEQUENCES}"
+        return None
+
+    def value(self, row: int, column: str) -> str:
+        if row >= len(self.sequences):
+            raise DamagedError(f"it has {len(self.sequences)} rows, but a block refers to row {row}", self.sequences.path)
+        return self.sequences[row].get(column, "")
+
+    def numbers(self, rows: np.ndarray, column: str, dtype: str) -> np.ndarray:
+        """The values of an attribute in rows of the table, [n]; 0 in row -1. DamagedError: one is not a number."""
+        kind, nothing = (int, 0) if dtype == "I64" else (float, np.nan)
+        try:
+            return np.array([0 if row < 0 else kind(self.value(row, column) or nothing) for row in rows.tolist()], DTYPES[dtype])
+        except (ValueError, OverflowError):
+            raise DamagedError(f"column {column} has no number for a sequence that a block has", self.sequences.path) from None
