@@ -372,3 +372,23 @@ for frame in range(12):
 assert len(set(part)) > 50
 END_OF_PYTHON
 }
+
+# What traces the driver's calls sees all of them, also of FFmpeg, and what they take.
+test_calls_are_traced() {
+    [ -n "${GPU_TRACER-}" ] || skip "nothing that the dynamic linker loads has a sanitizer"
+    few_files
+    FAKE_COSTS=cuDevicePrimaryCtxRetain:3000,cuvidCreateDecoder:30000,picture:200 LD_AUDIT=$GPU_TRACER GPU_TRACE=traced expect 0 few traced-set
+    sed -n 's/^calls //p' report | sort >called
+    awk -F '\t' '$1 == "call" { sub(/_v2$|64$/, "", $2); n[$2] += $4 } END { for (k in n) print k, n[k] }' traced | sort | diff called -
+    # By phase: the device is opened before the first decoder, and each thread's first picture comes behind that.
+    is 'open 1' "$(awk '$1 == "call" && $2 == "cuDevicePrimaryCtxRetain" { print $3, $4 }' traced)"
+    is 'first 1' "$(awk '$1 == "call" && $2 == "cuvidCreateDecoder" { print $3, $4 } ' traced | head -n 1)"
+    # As many calls by thread as in all; decoders took their time, also in the list of what is slow.
+    awk -F '\t' '$1 == "call" { a += $4; s += $5 } $1 == "thread" { b += $5; t += $6 } END { d = s - t; exit !(a > 500 && a == b && d * d < 1e-6) }' traced
+    awk -F '\t' -v made="$(used decoders total)" '$2 == "cuvidCreateDecoder" && $1 == "call" { n += $4; s += $5 } $1 == "slow" && $4 == "cuvidCreateDecoder" { slow += $5 >= 0.03 }
+        END { exit !(n == made && slow == n && s >= 0.03 * n) }' traced
+    awk '$1 == "first" && $2 > 0.033 { n++ } $1 == "process" && $2 > 0.06 { n++ } END { exit n != 2 }' traced
+    rm traced
+    LD_AUDIT=$GPU_TRACER GPU_TRACE=traced expect 0 bload pack -q a.mp4 -T longest -o cpu
+    [ ! -e traced ] || fail "a trace without calls"
+}
