@@ -217,6 +217,30 @@ test_decoders_are_kept() {
     same mixed/shards.tsv mixed-2/shards.tsv
 }
 
+# What the driver says of its engines is asked once for each kind of stream (FFmpeg asks again for each decoder); the device is opened
+# once for scan and packing, and decoders are as many as keep the engines busy.
+test_nothing_is_opened_twice() {
+    local i
+    h264 a.mp4 9
+    hevc b.mp4 9
+    for i in 1 2 3 4 5 6 7 8 9; do
+        ln a.mp4 "$i-a.mp4"
+        ln b.mp4 "$i-b.mp4"
+    done
+    FAKE_COSTS=cuvidCreateDecoder:20000,picture:500 expect 0 faked bload pack -q ./*.mp4 -T 9 -o one --decoder nvdec -j 8
+    released
+    is 'contexts 1' "contexts $(used contexts total)"
+    is 'streams 2' "streams $(used streams total)"
+    [ "$(used decoders most)" -le 4 ] || fail "$(used decoders most) decoders at once"
+    is "$(($(used decoders total) + 2))" "$(awk '$2 == "cuvidGetDecoderCaps" { print $3 }' report)"
+    FAKE_ENGINES=3 FAKE_COSTS=cuvidCreateDecoder:1000,picture:3000 expect 0 faked bload pack -q ./*.mp4 -T 9 -o three --decoder nvdec -j 16
+    released
+    is 'streams 6' "streams $(used streams total)"
+    # An old driver does not say how many engines there are.
+    FAKE_ENGINES=0 FAKE_COSTS=picture:3000 expect 0 faked bload pack -q ./*.mp4 -T 9 -o old --decoder nvdec -j 3
+    is 'streams 3' "streams $(used streams total)"
+}
+
 # few OUT [OPTIONS]: packs the three small files that the tests of faults are about.
 few() {
     local out=$1

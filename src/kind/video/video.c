@@ -19,6 +19,7 @@
 #include "kind/video/count.h"
 #include "kind/video/geometry.h"
 #include "kind/video/gpu_list.h"
+#include "kind/video/gpu_pool.h"
 #include "kind/video/nvdec.h"
 #include "kind/video/read.h"
 
@@ -148,12 +149,16 @@ static int video_prepare(void *values, struct bl_error *e)
         snprintf(config->gpu_none, sizeof config->gpu_none, "--decoder auto: no GPU is used: %.200s", none.text);
         return BL_OK;
     }
-    return code ? bl_error_set(e, code, "--decoder %s: %s", decoder_choices[config->decoder], none.text) : BL_OK;
+    if (code)
+        return bl_error_set(e, code, "--decoder %s: %s", decoder_choices[config->decoder], none.text);
+    return bl_gpu_pool_open(&config->gpu_pool, config->gpu_functions, config->gpu, e);
 }
 
 static void video_release(void *values)
 {
     struct bl_video_config *config = values;
+    bl_gpu_pool_close(config->gpu_pool);
+    config->gpu_pool = NULL;
     bl_nvdec_close(config->gpu);
     config->gpu = NULL;
 }
