@@ -39,7 +39,7 @@ $(OUT)/tests/%: $(OUT)/tests/%.o $(ARCHIVE)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(ARCHIVE) $(CHECK_LIBS) $(ALL_LIBS)
 
--include $(UNIT:=.d) $(PROBES:=.d) $(FAKE_CUDA:.o=.d) $(FAKE_CUVID:.o=.d) $(FUZZERS:=.d)
+-include $(UNIT:=.d) $(PROBES:=.d) $(OUT)/tests/probe.d $(FAKE_CUDA:.o=.d) $(FAKE_CUVID:.o=.d) $(FUZZERS:=.d)
 
 # --- suites ---------------------------------------------------------------------------------------------------------
 

@@ -2,9 +2,9 @@
  *
  * An engine decodes one picture after the other, and two decoders keep it busy: while the pictures of one are drawn and
  * fetched, the other one's are decoded. Further ones make nothing faster, and each takes 40 ms to create, one after the
- * other. So there are at most BL_GPU_WORKERS_PER_ENGINE for each engine, however many readers there are; they are made
- * as pieces come that find none idle. The last one given back is the next one taken: its decoders are of use most
- * likely, and where a few workers suffice no others are made. */
+ * other (on an H200). So there are at most BL_GPU_WORKERS_PER_ENGINE for each engine, however many readers there are;
+ * they are made as pieces come that find none idle. The last one given back is the next one taken: its decoders are of
+ * use most likely, and where a few workers suffice no others are made. */
 #ifndef BL_GPU_POOL_H
 #define BL_GPU_POOL_H
 
