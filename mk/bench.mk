@@ -2,7 +2,7 @@
 
 # What bench/ has in C: programs of the tool's own parts, two of the library as others link it, one of neither.
 BENCHES := $(addprefix build/release/bench/,decode lengthen plan/text $(if $(wildcard /usr/include/*/libswscale/swscale.h),convert) \
-	encode plan/plan plan/lists plan/instances plan/ranks)
+	encode plan/plan plan/lists plan/instances plan/ranks $(if $(filter 1,$(CUDA)),hwdecode))
 
 .PHONY: bench-programs
 bench-programs: $(BENCHES)
@@ -13,6 +13,7 @@ $(BENCHES:%=%.o): build/release/bench/%.o: bench/%.c build/release/flags
 build/release/bench/place.o: src/kind/media/place.h build/release/flags
 	$(call place,..)
 
+build/release/bench/hwdecode: BENCH_LIBS = $(call pkg,HWDECODE_LIBS,--libs libavformat libavcodec libavutil)
 build/release/bench/convert.o: BENCH_CFLAGS = -O3
 build/release/bench/convert: BENCH_LIBS = $(call pkg,SWSCALE_LIBS,--libs libswscale) $(if $(wildcard /usr/include/libyuv.h),-lyuv)
 $(filter %/decode %/lengthen %/plan/text %/plan/instances %/convert,$(BENCHES)): %: %.o build/release/bench/place.o build/release/objects.a
@@ -23,9 +24,9 @@ build/release/bench/encode build/release/bench/plan/plan build/release/bench/pla
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call pkg,LIBRARY_LIBS,--libs $(LIBRARY_MODULES)) -lm
 
-build/release/bench/plan/lists: %: %.o
+build/release/bench/plan/lists build/release/bench/hwdecode: %: %.o
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lm
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BENCH_LIBS) -lm
 
 -include $(BENCHES:=.d)
 

@@ -23,6 +23,14 @@ $(OUT)/fake/%.so.1:
 	$(call say,LINK)
 	$(Q)$(CC) -shared $(ALL_LDFLAGS) -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,-z,now -o $@ $^ -lm
 
+# What traces the driver's calls; a sanitizer's runtime is not for what the dynamic linker loads before the program.
+TRACE := $(if $(filter release,$(VARIANT)),$(if $(FAKES),$(OUT)/tests/trace.so))
+
+$(OUT)/tests/trace.so: tests/gpu/trace.c $(OUT)/flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fvisibility=default -fPIC -shared $(ALL_LDFLAGS) -o $@ $<
+
 # Parts of the tool as programs, for the tests of frames and of text.
 $(PROBES:%=%.o): $(OUT)/tests/%.o: tests/readers/%.c $(OUT)/flags
 	$(call compile)
@@ -32,7 +40,7 @@ $(OUT)/tests/%: $(OUT)/tests/%.o $(OUT)/tests/place.o $(ARCHIVE) | $(MEDIA)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVE) $(CHECK_LIBS) $(ALL_LIBS)
 
--include $(UNIT:=.d) $(PROBES:=.d) $(FAKE_CUDA:.o=.d) $(FAKE_CUVID:.o=.d) $(FUZZERS:=.d)
+-include $(UNIT:=.d) $(PROBES:=.d) $(OUT)/tests/probe.d $(FAKE_CUDA:.o=.d) $(FAKE_CUVID:.o=.d) $(FUZZERS:=.d)
 
 # --- suites ---------------------------------------------------------------------------------------------------------
 
@@ -67,8 +75,8 @@ check-suites:
 check-unit: $(UNIT)
 	@PROGRAMS='$(UNIT)' $(SUITE) $(PREFIXED)unit tests/unit/run
 
-check-cli: all $(FAKES) $(if $(FAKES),$(OUT)/tests/convert_raw)
-	@$(if $(FAKES),FAKE_DRIVER=$(CURDIR)/$(OUT)/fake) FILES='$(CLI)' $(SUITE) $(PREFIXED)cli tests/cli/run
+check-cli: all $(FAKES) $(TRACE) $(if $(FAKES),$(OUT)/tests/convert_raw)
+	@$(if $(FAKES),FAKE_DRIVER=$(CURDIR)/$(OUT)/fake) $(if $(TRACE),GPU_TRACER=$(CURDIR)/$(TRACE)) FILES='$(CLI)' $(SUITE) $(PREFIXED)cli tests/cli/run
 
 # Nobody runs the programs of the benches every day: that they link is looked at here.
 check-library: all bench-programs
@@ -132,7 +140,7 @@ check-gpu: all $(OUT)/tests/probe gpu-clips
 	@PROBE=$(CURDIR)/$(OUT)/tests/probe SUITE_TIMEOUT=3600 $(SUITE) gpu tests/gpu/run
 	@cat build/results/gpu.log
 
-gpu-kit: all $(OUT)/tests/probe gpu-clips
+gpu-kit: all $(OUT)/tests/probe $(OUT)/tests/trace.so build/release/bench/hwdecode gpu-clips
 	@scripts/gpu_kit.sh
 
 .PHONY: check-slow laws fault fuzz asan tsan valgrind

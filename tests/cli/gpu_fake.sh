@@ -217,6 +217,30 @@ test_decoders_are_kept() {
     same mixed/shards.tsv mixed-2/shards.tsv
 }
 
+# What the driver says of its engines is asked once for each kind of stream (FFmpeg asks again for each decoder); the device is opened
+# once for scan and packing, and decoders are as many as keep the engines busy.
+test_nothing_is_opened_twice() {
+    local i
+    h264 a.mp4 9
+    hevc b.mp4 9
+    for i in 1 2 3 4 5 6 7 8 9; do
+        ln a.mp4 "$i-a.mp4"
+        ln b.mp4 "$i-b.mp4"
+    done
+    FAKE_COSTS=cuvidCreateDecoder:20000,picture:500 expect 0 faked bload pack -q ./*.mp4 -T 9 -o one --decoder nvdec -j 8
+    released
+    is 'contexts 1' "contexts $(used contexts total)"
+    is 'streams 2' "streams $(used streams total)"
+    [ "$(used decoders most)" -le 4 ] || fail "$(used decoders most) decoders at once"
+    is "$(($(used decoders total) + 2))" "$(awk '$2 == "cuvidGetDecoderCaps" { print $3 }' report)"
+    FAKE_ENGINES=3 FAKE_COSTS=cuvidCreateDecoder:1000,picture:3000 expect 0 faked bload pack -q ./*.mp4 -T 9 -o three --decoder nvdec -j 16
+    released
+    is 'streams 6' "streams $(used streams total)"
+    # An old driver does not say how many engines there are.
+    FAKE_ENGINES=0 FAKE_COSTS=picture:3000 expect 0 faked bload pack -q ./*.mp4 -T 9 -o old --decoder nvdec -j 3
+    is 'streams 3' "streams $(used streams total)"
+}
+
 # few OUT [OPTIONS]: packs the three small files that the tests of faults are about.
 few() {
     local out=$1
@@ -371,4 +395,24 @@ for frame in range(12):
         assert whole[a : a + 47 * 3] == part[b : b + 47 * 3], (frame, row)
 assert len(set(part)) > 50
 END_OF_PYTHON
+}
+
+# What traces the driver's calls sees all of them, also of FFmpeg, and what they take.
+test_calls_are_traced() {
+    [ -n "${GPU_TRACER-}" ] || skip "nothing that the dynamic linker loads has a sanitizer"
+    few_files
+    FAKE_COSTS=cuDevicePrimaryCtxRetain:3000,cuvidCreateDecoder:30000,picture:200 LD_AUDIT=$GPU_TRACER GPU_TRACE=traced expect 0 few traced-set
+    sed -n 's/^calls //p' report | sort >called
+    awk -F '\t' '$1 == "call" { sub(/_v2$|64$/, "", $2); n[$2] += $4 } END { for (k in n) print k, n[k] }' traced | sort | diff called -
+    # By phase: the device is opened before the first decoder, and each thread's first picture comes behind that.
+    is 'open 1' "$(awk '$1 == "call" && $2 == "cuDevicePrimaryCtxRetain" { print $3, $4 }' traced)"
+    is 'first 1' "$(awk '$1 == "call" && $2 == "cuvidCreateDecoder" { print $3, $4 } ' traced | head -n 1)"
+    # As many calls by thread as in all; decoders took their time, also in the list of what is slow.
+    awk -F '\t' '$1 == "call" { a += $4; s += $5 } $1 == "thread" { b += $5; t += $6 } END { d = s - t; exit !(a > 500 && a == b && d * d < 1e-6) }' traced
+    awk -F '\t' -v made="$(used decoders total)" '$2 == "cuvidCreateDecoder" && $1 == "call" { n += $4; s += $5 } $1 == "slow" && $4 == "cuvidCreateDecoder" { slow += $5 >= 0.03 }
+        END { exit !(n == made && slow == n && s >= 0.03 * n) }' traced
+    awk '$1 == "first" && $2 > 0.033 { n++ } $1 == "process" && $2 > 0.06 { n++ } END { exit n != 2 }' traced
+    rm traced
+    LD_AUDIT=$GPU_TRACER GPU_TRACE=traced expect 0 bload pack -q a.mp4 -T longest -o cpu
+    [ ! -e traced ] || fail "a trace without calls"
 }

@@ -11,6 +11,11 @@
  *     FAKE_DECODERS=3          that can be open at once
  *     FAKE_FAIL=NAME:N[,...]   the Nth call of that function (its name without _v2) fails, with FAKE_FAIL_CODE (999:
  *                              unknown; 2: out of memory); with FAKE_LOST=1 all calls behind it fail, too
+ *     FAKE_ENGINES=7           of each device, 1 by default
+ *     FAKE_COSTS=NAME:US[,...] what a call of that function takes, in microseconds, and nothing else goes on meanwhile;
+ *                              "last": what destroying the last decoder takes besides; "picture": what an engine takes
+ *                              for one, which is waited for when it is mapped. With costs nothing is drawn, so that
+ *                              these are all that takes time
  *     FAKE_REPORT=FILE         what was used, written at the end: lines "NAME TOTAL NOW MOST", "wrong WORDS" and
  *                              "calls NAME NUMBER" */
 #ifndef FAKE_H
@@ -50,6 +55,12 @@ CUresult fake_wrong(CUresult error, const char *format, ...) __attribute__((form
 
 /* Everything fails from now on, as when a kernel reads where nothing is. */
 void fake_lose(CUresult error);
+
+/* What FAKE_COSTS says of that name, or 0; whether pictures are drawn; the time, in microseconds. */
+int64_t fake_cost(const char *name);
+bool fake_draws(void);
+int64_t fake_clock(void);
+void fake_sleep(int64_t us);
 
 enum fake_count {
     FAKE_CONTEXTS, /* made, and retained */

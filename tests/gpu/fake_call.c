@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fake.h"
 
@@ -55,10 +56,40 @@ static bool is_to_fail(const char *function, int64_t number)
     return false;
 }
 
+int64_t fake_cost(const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = getenv("FAKE_COSTS"); at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        if (!strncmp(at, name, length) && at[length] == ':')
+            return strtoll(at + length + 1, NULL, 10);
+    }
+    return 0;
+}
+
+bool fake_draws(void)
+{
+    return !getenv("FAKE_COSTS");
+}
+
+int64_t fake_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+void fake_sleep(int64_t us)
+{
+    const struct timespec t = {us / 1000000, us % 1000000 * 1000};
+    if (us > 0)
+        nanosleep(&t, NULL);
+}
+
 CUresult fake_begin(const char *function)
 {
     pthread_mutex_lock(&lock);
     int64_t number = number_of_call(function);
+    fake_sleep(fake_cost(function));
     if (lost != CUDA_SUCCESS)
         return lost;
     if (!is_to_fail(function, number))

@@ -8,6 +8,7 @@
 
 #define SURFACES 32
 #define OUTPUTS 64
+#define ENGINES 16
 #define UNMAPPED 0x77 /* what is in a surface that was given back */
 
 tcuvidGetDecoderCaps cuvidGetDecoderCaps;
@@ -33,10 +34,12 @@ struct decoder {
     int64_t reserved, maps;
     bool decoded[SURFACES];
     uint64_t hash[SURFACES];
+    int64_t done[SURFACES], last_done; /* when an engine has decoded it; and all so far */
     struct output output[OUTPUTS];
 };
 
 static struct decoder *decoders;
+static int64_t engine_free[ENGINES]; /* from when on */
 
 /* --- what it can do ----------------------------------------------------------------------------------------------- */
 
@@ -55,7 +58,7 @@ static void describe(CUVIDDECODECAPS *caps)
     if (!is_supported(caps->eCodecType, caps->eChromaFormat, depth))
         return;
     caps->bIsSupported = 1;
-    caps->nNumNVDECs = 1;
+    caps->nNumNVDECs = (unsigned char)fake_option("FAKE_ENGINES", 1);
     caps->nOutputFormatMask = 1u << cudaVideoSurfaceFormat_NV12 | (depth > 8) << cudaVideoSurfaceFormat_P016;
     caps->nMinWidth = 48;
     caps->nMinHeight = 16;
@@ -170,6 +173,8 @@ CUresult cuvidDestroyDecoder(CUvideodecoder handle)
     (void)fake_memory_reserve(d->context, -d->reserved);
     free(d);
     fake_count(FAKE_DECODERS, -1);
+    if (!decoders)
+        fake_sleep(fake_cost("last"));
     return fake_end(CUDA_SUCCESS);
 }
 
@@ -294,6 +299,17 @@ static CUresult picture_check(const struct decoder *d, const CUVIDPICPARAMS *p)
     return CUDA_SUCCESS;
 }
 
+/* Gives a picture to the engine that is free first. A decoder's pictures are decoded one after the other. */
+static void engine_take(struct decoder *d, int picture)
+{
+    int64_t engines = fake_option("FAKE_ENGINES", 1), cost = fake_cost("picture"), now = fake_clock();
+    int first = 0;
+    for (int i = 1; i < engines && i < ENGINES; i++)
+        first = engine_free[i] < engine_free[first] ? i : first;
+    int64_t begin = engine_free[first] > d->last_done ? engine_free[first] : d->last_done;
+    engine_free[first] = d->done[picture] = d->last_done = (begin > now ? begin : now) + cost;
+}
+
 CUresult cuvidDecodePicture(CUvideodecoder handle, CUVIDPICPARAMS *p)
 {
     CUcontext context;
@@ -312,6 +328,7 @@ CUresult cuvidDecodePicture(CUvideodecoder handle, CUVIDPICPARAMS *p)
     if (d->info.CodecType == cudaVideoCodec_AV1 && p->CodecSpecific.av1.decodePicIdx >= 0 &&
         p->CodecSpecific.av1.decodePicIdx < SURFACES)
         d->decoded[p->CodecSpecific.av1.decodePicIdx] = true;
+    engine_take(d, p->CurrPicIdx);
     fake_count(FAKE_PICTURES, 1);
     return fake_end(CUDA_SUCCESS);
 }
@@ -343,7 +360,7 @@ static CUresult draw(void *data)
     const struct drawing *drawing = data;
     const struct decoder *d = drawing->decoder;
     const struct output *output = &d->output[drawing->output];
-    if (output->picture >= 0 && output->map == drawing->map)
+    if (output->picture >= 0 && output->map == drawing->map && fake_draws())
         fake_picture_draw(drawing->hash, output->memory, d->pitch, (int)d->info.ulWidth, (int)d->info.ulHeight,
                           (int)d->info.bitDepthMinus8 + 8);
     return CUDA_SUCCESS;
@@ -393,7 +410,10 @@ CUresult cuvidMapVideoFrame64(CUvideodecoder handle, int picture, unsigned long 
         *address = (uintptr_t)(*link)->output[number].memory;
         *pitch = (unsigned)(*link)->pitch;
     }
-    return fake_end(result);
+    int64_t wait = result ? 0 : (*link)->done[picture] - fake_clock();
+    result = fake_end(result);
+    fake_sleep(wait); /* others go on */
+    return result;
 }
 
 CUresult cuvidUnmapVideoFrame64(CUvideodecoder handle, unsigned long long address)
@@ -410,7 +430,8 @@ CUresult cuvidUnmapVideoFrame64(CUvideodecoder handle, unsigned long long addres
     if (i == OUTPUTS)
         return fake_end(fake_wrong(CUDA_ERROR_INVALID_VALUE, "a surface is unmapped that was not mapped"));
     output[i].picture = -1;
-    memset(output[i].memory, UNMAPPED, (*link)->bytes);
+    if (fake_draws())
+        memset(output[i].memory, UNMAPPED, (*link)->bytes);
     fake_memory_close(output[i].memory, true);
     fake_count(FAKE_MAPS, -1);
     return fake_end(CUDA_SUCCESS);

@@ -47,6 +47,12 @@ static int fake_can(struct bl_gpu *gpu, const struct bl_gpu_stream *stream, bool
     return fake_fails(gpu, e);
 }
 
+static int fake_engines(struct bl_gpu *gpu, int *engines, struct bl_error *e)
+{
+    *engines = 1;
+    return fake_fails(gpu, e);
+}
+
 static int fake_open(struct bl_gpu *gpu, struct bl_gpu_queue **queue, struct bl_error *e)
 {
     int code = fake_fails(gpu, e);
@@ -197,6 +203,7 @@ static int fake_blame(struct bl_gpu_queue *queue, const AVCodecContext *codec, b
 
 static const struct bl_gpu_functions fake_functions = {
     .can_decode = fake_can,
+    .engines = fake_engines,
     .open = fake_open,
     .close = fake_close,
     .alloc = fake_take,

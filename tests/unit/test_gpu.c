@@ -2,6 +2,8 @@
  * (fake_gpu.h) that can be made to fail at every call; and who is to decode what. Sessions have a test of their own. */
 #include "kind/video/gpu.h"
 
+#include <pthread.h>
+
 #include <limits.h>
 #include <sys/stat.h>
 
@@ -9,6 +11,7 @@
 #include "kind/simd_libraries.h"
 #include "kind/video/backend.h"
 #include "kind/video/gpu_list.h"
+#include "kind/video/gpu_pool.h"
 #include "kind/video/gpu_worker.h"
 #include "kind/video/nvdec.h"
 #include "kind/video/video.h"
@@ -152,7 +155,14 @@ static void set_up(struct setting *s, const char *const *options)
     fake_begin(&s->gpu);
     s->config.gpu = &s->gpu;
     s->config.gpu_functions = &fake_functions;
+    ck_assert_int_eq(bl_gpu_pool_open(&s->config.gpu_pool, &fake_functions, &s->gpu, &e), 0);
     ck_assert_int_eq(bl_simd_apply(s->env.simd, &e), 0);
+}
+
+static void set_down(struct setting *s)
+{
+    bl_gpu_pool_close(s->config.gpu_pool);
+    fake_end(&s->gpu);
 }
 
 #define SET_UP(s, ...) set_up(s, (const char *const[]){__VA_ARGS__, NULL})
@@ -209,7 +219,7 @@ static void compare(struct setting *s, const char *path, int64_t length)
     free(a);
     free(b);
     ck_assert_int_gt(s->gpu.drawn, 0);
-    fake_end(&s->gpu);
+    set_down(s);
 }
 
 START_TEST(pieces_are_the_converters)
@@ -251,7 +261,7 @@ START_TEST(every_failure_is_the_runs)
         ck_assert_msg(read_piece(reader, &row, 0, 50, out, &again) == 0, "after call %d: %s", fail, again.text);
         calls = fail == 1 ? s.gpu.calls : calls;
         bl_kind_video.read->close(reader);
-        fake_end(&s.gpu);
+        set_down(&s);
     }
     ck_assert_int_gt(calls, 100);
     free(out);
@@ -277,8 +287,65 @@ START_TEST(a_decoder_without_room_gets_that_of_idle_ones)
     ck_assert_int_eq(read_piece(reader, &nv12, 0, 50, out, &e), BL_EFAIL);
     ck_assert_msg(strstr(e.text, "memory is not enough"), "%s", e.text);
     bl_kind_video.read->close(reader);
-    fake_end(&s.gpu);
+    set_down(&s);
     free(out);
+}
+END_TEST
+
+/* A thread that takes a worker, of which there is none until one is given back. */
+static void *take_one(void *data)
+{
+    struct bl_gpu_worker *worker = NULL;
+    struct bl_error e = {0};
+    return bl_gpu_pool_take(data, BYTES, &worker, &e) ? NULL : worker;
+}
+
+START_TEST(workers_are_as_many_as_keep_the_engines_busy)
+{
+    struct bl_gpu gpu;
+    struct bl_gpu_pool *pool;
+    struct bl_gpu_worker *worker[BL_GPU_WORKERS_PER_ENGINE], *other;
+    struct bl_error e = {0};
+    pthread_t thread;
+    void *got;
+    fake_begin(&gpu);
+    ck_assert_int_eq(bl_gpu_pool_open(&pool, &fake_functions, &gpu, &e), 0);
+    ck_assert_int_eq(gpu.calls, 0); /* nothing before it is needed */
+    for (int i = 0; i < 4; i++)
+        bl_gpu_pool_enter(pool);
+    /* One reader at a time: the same worker again and again. */
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(bl_gpu_pool_take(pool, BYTES, &worker[0], &e), 0);
+        bl_gpu_pool_give(pool, worker[0]);
+    }
+    ck_assert_int_eq(gpu.queues, 1);
+    for (int i = 0; i < BL_GPU_WORKERS_PER_ENGINE; i++)
+        ck_assert_int_eq(bl_gpu_pool_take(pool, BYTES, &worker[i], &e), 0);
+    ck_assert_int_eq(gpu.queues, BL_GPU_WORKERS_PER_ENGINE);
+    ck_assert_int_eq(pthread_create(&thread, NULL, take_one, pool), 0);
+    bl_gpu_pool_give(pool, worker[1]);
+    pthread_join(thread, &got);
+    ck_assert_ptr_eq(got, worker[1]);
+    ck_assert_int_eq(gpu.queues, BL_GPU_WORKERS_PER_ENGINE);
+    /* One that cannot be made leaves its place to another. */
+    bl_gpu_pool_give(pool, worker[1]);
+    gpu.fail = gpu.calls + 1;
+    ck_assert_int_eq(bl_gpu_pool_take(pool, 2 * BYTES, &other, &e), BL_EFAIL);
+    ck_assert_int_eq(gpu.queues, BL_GPU_WORKERS_PER_ENGINE - 1);
+    ck_assert_int_eq(bl_gpu_pool_take(pool, 2 * BYTES, &other, &e), 0);
+    ck_assert_uint_eq(other->readback.bytes, 2 * BYTES);
+    bl_gpu_pool_give(pool, other);
+    bl_gpu_pool_give(pool, worker[0]);
+    /* Readers close those that the remaining ones do not need. */
+    bl_gpu_pool_leave(pool);
+    bl_gpu_pool_leave(pool);
+    ck_assert_int_eq(gpu.queues, 2);
+    bl_gpu_pool_leave(pool);
+    ck_assert_int_eq(gpu.queues, 1);
+    bl_gpu_pool_leave(pool);
+    ck_assert_int_eq(gpu.queues, 0);
+    bl_gpu_pool_close(pool);
+    fake_end(&gpu);
 }
 END_TEST
 
@@ -296,6 +363,7 @@ START_TEST(a_row_for_a_gpu_needs_one)
     ck_assert_int_eq(read_piece(reader, &row, 0, 50, out, &e), BL_EFAIL);
     ck_assert_msg(strstr(e.text, "no usable one here"), "%s", e.text);
     bl_kind_video.read->close(reader);
+    set_down(&s);
     free(out);
 }
 END_TEST
@@ -409,6 +477,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, pieces_are_the_converters);
     tcase_add_test(tests, every_failure_is_the_runs);
     tcase_add_test(tests, a_decoder_without_room_gets_that_of_idle_ones);
+    tcase_add_test(tests, workers_are_as_many_as_keep_the_engines_busy);
     tcase_add_test(tests, a_row_for_a_gpu_needs_one);
     tcase_add_test(tests, streams_are_asked_what_they_are);
     tcase_add_test(tests, the_gpu_decides_what_it_decodes);

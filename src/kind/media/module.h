@@ -16,7 +16,6 @@
 #include "kind/kind.h"
 
 struct bl_gpu;
-struct bl_gpu_functions;
 struct bl_png;
 struct bl_video_config;
 
@@ -60,8 +59,12 @@ struct bl_media {
     int (*png_encode)(struct bl_png *png, const uint8_t *step, const uint8_t **data, size_t *size, struct bl_error *e);
     void (*png_close)(struct bl_png *png);
 
+    /* Opens what --decoder may use: sets gpu, gpu_functions and gpu_pool of the config. BL_EUSAGE, BL_EFAIL as
+     * bl_nvdec_open; then nothing is open. */
+    int (*open_gpu)(struct bl_video_config *config, struct bl_error *e);
+    void (*close_gpu)(struct bl_video_config *config);
+
     /* kind/video/nvdec.h, gpu_codecs.h */
-    const struct bl_gpu_functions *gpu_functions;
     int (*gpu_version)(void);
     int (*gpu_open)(struct bl_gpu **gpu, const char *which, struct bl_error *e);
     void (*gpu_close)(struct bl_gpu *gpu);

@@ -41,6 +41,7 @@ struct bl_video_config {
     /* Made ready of these: what --decoder may use, or NULL. */
     struct bl_gpu *gpu;
     const struct bl_gpu_functions *gpu_functions;
+    struct bl_gpu_pool *gpu_pool;
     char gpu_none[256]; /* why --decoder auto has none, or "" */
 };
 

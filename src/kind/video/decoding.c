@@ -9,6 +9,7 @@
 
 #include "kind/video/backend.h"
 #include "kind/video/count.h"
+#include "kind/video/gpu_pool.h"
 #include "kind/video/nvdec.h"
 
 int bl_video_decoding_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
@@ -58,4 +59,24 @@ void bl_video_decoding_versions(const void *config, bl_version_emit *emit, void 
     snprintf(text, sizeof text, "%d.%d", cuda / 1000, cuda % 1000 / 10);
     if (cuda)
         emit(sink, "cuda", text);
+}
+
+int bl_video_decoding_open_gpu(struct bl_video_config *config, struct bl_error *e)
+{
+    config->gpu_functions = &bl_nvdec_functions;
+    int code = bl_nvdec_open(&config->gpu, config->gpus, e);
+    if (code)
+        return code;
+    code = bl_gpu_pool_open(&config->gpu_pool, config->gpu_functions, config->gpu, e);
+    if (code)
+        bl_video_decoding_close_gpu(config);
+    return code;
+}
+
+void bl_video_decoding_close_gpu(struct bl_video_config *config)
+{
+    bl_gpu_pool_close(config->gpu_pool);
+    config->gpu_pool = NULL;
+    bl_nvdec_close(config->gpu);
+    config->gpu = NULL;
 }

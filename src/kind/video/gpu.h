@@ -1,8 +1,8 @@
 /* The operations of a GPU, as a table of functions. nvdec.c implements them with CUDA and FFmpeg's cuda hwaccel; a unit
  * test implements them on the processor, so that the code above can be tested without a GPU.
  *
- * A *queue* belongs to one worker. Its operations run in order, while the caller continues. Functions return 0,
- * BL_EFAIL if the GPU failed, or BL_GPU_FULL if its memory is not enough. */
+ * A *queue* belongs to one GPU worker (gpu_worker.h). Its operations run in order, while the caller continues.
+ * Functions return 0, BL_EFAIL if the GPU failed, or BL_GPU_FULL if its memory is not enough. */
 #ifndef BL_GPU_H
 #define BL_GPU_H
 
@@ -35,7 +35,11 @@ struct bl_gpu_functions {
     /* Whether all GPUs report that they can decode such a stream. Any thread may call it. */
     int (*can_decode)(struct bl_gpu *gpu, const struct bl_gpu_stream *stream, bool *can, struct bl_error *e);
 
-    /* Opens a queue on one of the GPUs, in turn. This and all other functions are called by the worker. */
+    /* The number of engines that decode, of all GPUs together; 0: unknown. Any thread may call it. */
+    int (*engines)(struct bl_gpu *gpu, int *engines, struct bl_error *e);
+
+    /* Opens a queue on one of the GPUs, in turn. This and all other functions are called by one
+     * thread at a time. */
     int (*open)(struct bl_gpu *gpu, struct bl_gpu_queue **queue, struct bl_error *e);
     void (*close)(struct bl_gpu_queue *queue);
 

@@ -5,6 +5,8 @@
 #define WIDTH 1920
 #define HEIGHT 1080
 
+/* Not MPEG-4 part 2, which the engines decode: in MP4 its size is known only from the first frame, when FFmpeg has
+ * already asked for surfaces. */
 int bl_gpu_append_codecs(struct bl_gpu *gpu, struct bl_buffer *out, struct bl_error *e)
 {
     static const struct {
@@ -17,7 +19,6 @@ int bl_gpu_append_codecs(struct bl_gpu *gpu, struct bl_buffer *out, struct bl_er
         {"HEVC 10 bits", AV_CODEC_ID_HEVC, AV_PIX_FMT_YUV420P10},
         {"AV1", AV_CODEC_ID_AV1, AV_PIX_FMT_YUV420P},
         {"VP9", AV_CODEC_ID_VP9, AV_PIX_FMT_YUV420P},
-        {"MPEG-4", AV_CODEC_ID_MPEG4, AV_PIX_FMT_YUV420P},
         {"MPEG-2", AV_CODEC_ID_MPEG2VIDEO, AV_PIX_FMT_YUV420P},
     };
     bool some = false;

@@ -1,4 +1,4 @@
-/* A worker's share of a GPU: a queue, the sessions that decode on it, and the readback of pictures. */
+/* What decodes a piece on a GPU: a queue, the sessions that decode on it, and the readback of pictures. */
 #ifndef BL_GPU_WORKER_H
 #define BL_GPU_WORKER_H
 
@@ -11,6 +11,7 @@ struct bl_gpu_worker {
     struct bl_gpu_queue *queue;
     struct bl_session_pool sessions;
     struct bl_readback readback;
+    struct bl_gpu_worker *next; /* belongs to the pool */
 };
 
 /* bytes: of a picture. Close it before the GPUs. */

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "kind/video/nvdec_device.h"
+#include "kind/video/nvdec_caps.h"
 
 #include <libavutil/hwcontext.h>
 #include <libavutil/hwcontext_cuda.h>
@@ -23,6 +23,7 @@
 struct bl_gpu {
     struct bl_driver driver;
     struct bl_device device[BL_GPUS_MAX];
+    struct bl_caps *caps[BL_GPUS_MAX];
     int devices;
     atomic_int turn; /* of the next queue */
 };
@@ -52,6 +53,8 @@ static int devices_open(struct bl_gpu *gpu, const struct bl_gpu_list *list, int 
             return bl_error_set(e, BL_EUSAGE, "--gpu %d: the GPUs here are 0 to %d", number, present - 1);
         gpu->devices++;
         code = bl_device_open(&gpu->device[i], &gpu->driver, number, e);
+        if (!code)
+            code = bl_caps_open(&gpu->caps[i], e);
     }
     return code;
 }
@@ -83,8 +86,10 @@ void bl_nvdec_close(struct bl_gpu *gpu)
 {
     if (!gpu)
         return;
-    for (int i = 0; i < gpu->devices; i++)
+    for (int i = 0; i < gpu->devices; i++) {
+        bl_caps_close(gpu->caps[i]);
         bl_device_close(&gpu->device[i]);
+    }
     bl_driver_close(&gpu->driver);
     free(gpu);
 }
@@ -100,8 +105,19 @@ static int nvdec_can_decode(struct bl_gpu *gpu, const struct bl_gpu_stream *stre
     int before = errno, code = BL_OK;
     *can = true;
     for (int i = 0; i < gpu->devices && *can && !code; i++)
-        code = bl_device_can_decode(&gpu->device[i], stream, can, e);
+        code = bl_caps_can_decode(gpu->caps[i], &gpu->device[i], stream, can, e);
     errno = before;
+    return code;
+}
+
+static int nvdec_engines(struct bl_gpu *gpu, int *engines, struct bl_error *e)
+{
+    int code = BL_OK, sum = 0, own = 1;
+    for (int i = 0; i < gpu->devices && own && !code; i++) {
+        code = bl_caps_engines(gpu->caps[i], &gpu->device[i], &own, e);
+        sum += own;
+    }
+    *engines = own ? sum : 0;
     return code;
 }
 
@@ -337,6 +353,7 @@ static int queue_diagnose(struct bl_gpu_queue *queue, const AVCodecContext *code
 
 const struct bl_gpu_functions bl_nvdec_functions = {
     .can_decode = nvdec_can_decode,
+    .engines = nvdec_engines,
     .open = queue_open,
     .close = queue_close,
     .alloc = queue_alloc,

@@ -2,10 +2,7 @@
 
 #include <libavutil/hwcontext.h>
 #include <libavutil/hwcontext_cuda.h>
-#include <libavutil/pixdesc.h>
 #include <stdio.h>
-
-#include "kind/video/backend.h"
 
 int bl_device_enter(const struct bl_device *device, struct bl_error *e)
 {
@@ -63,47 +60,4 @@ void bl_device_close(struct bl_device *device)
     if (device->module && !bl_device_enter(device, &none))
         (void)bl_device_leave(device, "unload", device->driver->cuda->cuModuleUnload(device->module), &none);
     av_buffer_unref(&device->buffer);
-}
-
-static bool codec_to_cuvid(enum AVCodecID id, cudaVideoCodec *codec)
-{
-    static const struct {
-        enum AVCodecID id;
-        cudaVideoCodec codec;
-    } codecs[] = {{AV_CODEC_ID_H264, cudaVideoCodec_H264},        {AV_CODEC_ID_HEVC, cudaVideoCodec_HEVC},
-                  {AV_CODEC_ID_VP8, cudaVideoCodec_VP8},          {AV_CODEC_ID_VP9, cudaVideoCodec_VP9},
-                  {AV_CODEC_ID_AV1, cudaVideoCodec_AV1},          {AV_CODEC_ID_MJPEG, cudaVideoCodec_JPEG},
-                  {AV_CODEC_ID_MPEG1VIDEO, cudaVideoCodec_MPEG1}, {AV_CODEC_ID_MPEG2VIDEO, cudaVideoCodec_MPEG2},
-                  {AV_CODEC_ID_MPEG4, cudaVideoCodec_MPEG4},      {AV_CODEC_ID_VC1, cudaVideoCodec_VC1},
-                  {AV_CODEC_ID_WMV3, cudaVideoCodec_VC1}};
-    for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
-        if (codecs[i].id == id) {
-            *codec = codecs[i].codec;
-            return true;
-        }
-    }
-    return false;
-}
-
-int bl_device_can_decode(const struct bl_device *device, const struct bl_gpu_stream *s, bool *can, struct bl_error *e)
-{
-    cudaVideoCodec codec;
-    *can = codec_to_cuvid(s->codec, &codec) && bl_backend_supports_format(s->format);
-    if (!*can)
-        return BL_OK;
-    int depth = av_pix_fmt_desc_get(s->format)->comp[0].depth;
-    CUVIDDECODECAPS caps = {
-        .eCodecType = codec, .eChromaFormat = cudaVideoChromaFormat_420, .nBitDepthMinus8 = (unsigned)depth - 8};
-    cudaVideoSurfaceFormat surface = depth > 8 ? cudaVideoSurfaceFormat_P016 : cudaVideoSurfaceFormat_NV12;
-    int code = bl_device_enter(device, e);
-    if (code)
-        return code;
-    code = bl_device_leave(device, "report what it can decode", device->driver->video->cuvidGetDecoderCaps(&caps), e);
-    if (code)
-        return code;
-    unsigned width = (unsigned)s->width, height = (unsigned)s->height;
-    *can = caps.bIsSupported && caps.nOutputFormatMask & 1u << surface && width >= caps.nMinWidth &&
-           width <= caps.nMaxWidth && height >= caps.nMinHeight && height <= caps.nMaxHeight &&
-           (uint64_t)width * height / 256 <= caps.nMaxMBCount;
-    return BL_OK;
 }

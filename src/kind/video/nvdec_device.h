@@ -1,4 +1,4 @@
-/* A GPU: its primary context, the kernel on it, and what its video engine can decode. */
+/* A GPU: its primary context, and the kernel on it. */
 #ifndef BL_NVDEC_DEVICE_H
 #define BL_NVDEC_DEVICE_H
 
@@ -26,9 +26,5 @@ void bl_device_close(struct bl_device *device);
  * is bracketed by these two. bl_device_leave reports the result of the call in between: "GPU 0 cannot WHAT". */
 int bl_device_enter(const struct bl_device *device, struct bl_error *e);
 int bl_device_leave(const struct bl_device *device, const char *what, CUresult result, struct bl_error *e);
-
-/* Whether the GPU reports that it can decode such a stream. */
-int bl_device_can_decode(const struct bl_device *device, const struct bl_gpu_stream *stream, bool *can,
-                         struct bl_error *e);
 
 #endif

@@ -19,7 +19,7 @@ struct bl_piece_tools {
     struct bl_dimensions size; /* of the frames */
     size_t bytes;              /* of one */
     struct bl_convert *convert;
-    struct bl_gpu_worker *gpu; /* NULL until a row asks for it */
+    struct bl_gpu_worker *gpu; /* taken from the pool for this piece, or NULL */
     AVFrame *frame, *held;     /* the current and the previous one */
 };
 

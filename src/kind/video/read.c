@@ -11,6 +11,7 @@
 #include "kind/reservation.h"
 #include "kind/video/backend.h"
 #include "kind/video/config.h"
+#include "kind/video/gpu_pool.h"
 #include "kind/video/picture.h"
 #include "kind/video/piece.h"
 
@@ -255,9 +256,7 @@ static int reader_read_on_gpu(struct bl_reader *reader, const struct bl_request 
     size_t bytes = (size_t)reader->tools.size.width * (size_t)reader->tools.size.height * 3;
     struct bl_error first = {0};
     bool full = false;
-    int code = BL_OK;
-    if (!reader->tools.gpu)
-        code = bl_gpu_worker_open(&reader->tools.gpu, config->gpu_functions, config->gpu, bytes, e);
+    int code = bl_gpu_pool_take(config->gpu_pool, bytes, &reader->tools.gpu, e);
     if (code)
         return code;
     code = reader_read(reader, request, true, &full, note, &first);
@@ -265,6 +264,8 @@ static int reader_read_on_gpu(struct bl_reader *reader, const struct bl_request 
         code = reader_read(reader, request, true, &full, note, e);
     else if (code)
         bl_error_set(e, code, "%s", first.text);
+    bl_gpu_pool_give(config->gpu_pool, reader->tools.gpu);
+    reader->tools.gpu = NULL;
     if (code)
         return code;
     bl_error_memory_watch(); /* the driver may leave errno set although all went well */
@@ -294,6 +295,8 @@ int bl_video_read_open(const void *config, const struct bl_kind_env *env, const 
     r->tools.env = env;
     r->tools.size = (struct bl_dimensions){(int)fields->field[0].shape[1], (int)fields->field[0].shape[0]};
     r->tools.bytes = bl_field_step_bytes(&fields->field[0]);
+    if (r->tools.config->gpu_pool)
+        bl_gpu_pool_enter(r->tools.config->gpu_pool);
     r->tools.frame = av_frame_alloc();
     r->tools.held = av_frame_alloc();
     struct bl_convert_options options = bl_picture_options(config, env->simd);
@@ -314,7 +317,8 @@ void bl_video_read_close(struct bl_reader *reader)
         cached_timeline_free(&reader->timelines[i]);
     bl_playhead_close(&reader->playhead);
     bl_convert_close(reader->tools.convert);
-    bl_gpu_worker_close(reader->tools.gpu);
+    if (reader->tools.config->gpu_pool)
+        bl_gpu_pool_leave(reader->tools.config->gpu_pool);
     av_frame_free(&reader->tools.frame);
     av_frame_free(&reader->tools.held);
     free(reader);

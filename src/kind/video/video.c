@@ -141,8 +141,7 @@ static int video_prepare(void *values, struct bl_error *e)
     int code = bl_media_open(&media, e);
     if (code)
         return code;
-    config->gpu_functions = media->gpu_functions;
-    code = media->gpu_open(&config->gpu, config->gpus, &none);
+    code = media->open_gpu(config, &none);
     if (code == BL_EFAIL && config->decoder == BL_DECODER_AUTO) {
         snprintf(config->gpu_none, sizeof config->gpu_none, "--decoder auto: no GPU is used: %.200s", none.text);
         return BL_OK;
@@ -154,8 +153,7 @@ static void video_release(void *values)
 {
     struct bl_video_config *config = values;
     if (config->gpu)
-        bl_media_opened()->gpu_close(config->gpu);
-    config->gpu = NULL;
+        bl_media_opened()->close_gpu(config);
 }
 
 static const char *video_warning(const void *values)
