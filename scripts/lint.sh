@@ -45,7 +45,7 @@ only libyaml 'yaml' src/cmd
 only pthread 'pthread|semaphore|threads' src/run src/base/memory_budget.[ch] src/kind/array/inflated.c src/kind/video/nvdec_caps.c src/kind/video/gpu_pool.c
 within base base/
 within plan plan/ base/
-within kind kind/ base/
+within kind kind/ base/ bload.h
 within store store/ plan/ kind/ base/
 within scan scan/ kind/ store/ run/pipeline.h base/
 within export export/ run/ store/ kind/ base/
