@@ -412,6 +412,7 @@ START_TEST(streams_are_asked_what_they_are)
         ck_assert_int_eq(asked.width, 128);
         ck_assert_int_eq(asked.height, 96);
     }
+    set_down(&s);
 }
 END_TEST
 
@@ -432,6 +433,7 @@ START_TEST(the_gpu_decides_what_it_decodes)
     choose(&s, "h264.mp4", false, BL_EFAIL, &e);
     s.config.gpu = NULL;
     ck_assert_int_eq(choose(&s, "h264.mp4", false, 0, &e), BL_BACKEND_CPU);
+    set_down(&s);
 
     SET_UP(&s, "decoder", "nvdec");
     ck_assert_int_eq(choose(&s, "h264.mp4", true, 0, &e), BL_BACKEND_NVDEC);
@@ -441,6 +443,7 @@ START_TEST(the_gpu_decides_what_it_decodes)
     ck_assert_msg(strstr(refused.text, "yuv420p10le, 128x96"), "%s", refused.text);
     choose(&s, "ffv1.mkv", false, BL_EDATA, &none);
     ck_assert_msg(strstr(none.text, "no GPU decodes such a stream"), "%s", none.text);
+    set_down(&s);
 }
 END_TEST
 
