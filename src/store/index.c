@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/regular.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "store/format.h"
@@ -112,9 +113,9 @@ out:
 static int index_open_path(struct bl_index *index, struct bl_error *e)
 {
     int code = BL_OK;
-    index->fd = open(index->path, O_RDONLY | O_CLOEXEC);
+    index->fd = bl_regular_open(index->path, e);
     if (index->fd < 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot open %s", index->path);
+        code = index->fd;
     else if ((code = index_read_header(index, e)))
         bl_error_prefix(e, "%s", index->path);
     if (code)

@@ -290,7 +290,7 @@ static int spool_open_file(const char *dir, uint64_t key, const char *suffix, bo
     char *path = spool_path(dir, key, suffix, e);
     if (!path)
         return BL_EFAIL;
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     int code = BL_OK;
     if (*fd < 0 && !(optional && errno == ENOENT))
         code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
