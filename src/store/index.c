@@ -135,6 +135,14 @@ int bl_index_open_plan(struct bl_index *index, const char *path, struct bl_error
     return index->path ? index_open_path(index, e) : bl_error_memory(e);
 }
 
+int bl_index_check_plan(const struct bl_index *index, const char *digest, struct bl_error *e)
+{
+    if (strcmp(index->plan_digest, digest) == 0)
+        return BL_OK;
+    return bl_error_set(e, BL_EDATA, "%s: its plan has the digest %s, the manifest says %s: it is another dataset's",
+                        index->path, *index->plan_digest ? index->plan_digest : "(none)", digest);
+}
+
 void bl_index_close(struct bl_index *index)
 {
     if (index->fd >= 0)

@@ -159,7 +159,7 @@ os.chdir(os.path.dirname(sys.argv[1]))
 socket.socket(socket.AF_UNIX).bind(os.path.basename(sys.argv[1]))' x/$file ;;
             device) ln -s /dev/zero x/$file ;;
             esac
-            for command in info verify 'show --block 0 -o block.html' 'cat --id 1.txt'; do
+            for command in info verify 'show -o block.html' 'cat 1.txt'; do
                 status=0
                 # shellcheck disable=SC2086
                 timeout 20 "$BLOAD" ${command%% *} x $(expr "$command" : '[a-z]* *\(.*\)') >"$OUT" 2>"$ERR" || status=$?
@@ -175,4 +175,17 @@ socket.socket(socket.AF_UNIX).bind(os.path.basename(sys.argv[1]))' x/$file ;;
         mkfifo x/rows.safetensors
         timeout 20 "$BLOAD" verify -q x >"$OUT" 2>&1 || is 1 $?
     done
+}
+
+# An index that is whole, of the same sequences and the same number of blocks, but of another plan.
+test_an_index_of_another_seed() {
+    local i seed
+    for i in $(seq 40); do seq $((i * 7 % 41 + 1)) >t$i.txt; done
+    for seed in 1 2; do bload pack -q t*.txt --tokenizer bytes -T 256 --seed $seed -o s$seed; done
+    cp s2/index.safetensors s1/
+    expect 1 bload cat s1 t1.txt
+    err_has 'another dataset'
+    expect 1 bload verify -q s1
+    expect 1 bload view -q s1 -T 512 -o v
+    err_has 'another dataset'
 }
