@@ -78,6 +78,7 @@ needs_check() {
     # What starts the processes of a dataset that many make.
     need openmpi-bin has mpirun
     need parallel has parallel
+    need bindfs has bindfs
     need python3-venv can_make_venv
     need ca-certificates test -s /etc/ssl/certs/ca-certificates.crt
 }

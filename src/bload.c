@@ -388,6 +388,28 @@ int bload_plan_make(const int64_t *length, size_t count, const struct bload_plan
     return error_export(code, &e, error);
 }
 
+/* The tables must be those of which the index, and so the manifest, has the digest, and no block may have more pieces
+ * than the manifest says. */
+static int dataset_check_plan(const struct bload_dataset *dataset, const struct bload_plan *plan, struct bl_error *e)
+{
+    const struct bl_index *index = bl_blocks_index(&dataset->blocks);
+    const struct bl_manifest *m = bl_blocks_manifest(&dataset->blocks);
+    char digest[BL_DIGEST_SIZE];
+    int code = bl_index_plan_digest(index, m->plan_info.T, digest, e);
+    if (code)
+        return code;
+    if (strcmp(digest, index->plan_digest) != 0)
+        return bl_error_set(e, BL_EDATA, "%s: its tables have the digest %s, its header says %s: it is damaged",
+                            index->path, digest, index->plan_digest);
+    for (size_t b = 0; b < plan->plan.blocks; b++) {
+        int64_t pieces = plan->plan.block_ptr[b + 1] - plan->plan.block_ptr[b];
+        if (pieces > m->format.S)
+            return bl_error_set(e, BL_EDATA, "%s: block %zu has %" PRId64 " pieces, the manifest says at most %" PRId64,
+                                index->path, b, pieces, m->format.S);
+    }
+    return BL_OK;
+}
+
 /* The counts come from the manifest. Reading the plan checks its tables against each other. */
 int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, struct bload_error *error)
 {
@@ -400,6 +422,11 @@ int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, s
                     : bl_error_memory(&e);
     if (code) {
         free(plan);
+        return error_export(code, &e, error);
+    }
+    code = dataset_check_plan(dataset, plan, &e);
+    if (code) {
+        bload_plan_free(plan);
         return error_export(code, &e, error);
     }
     plan->plan.sequences = m->plan_info.sequences;

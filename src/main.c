@@ -1,13 +1,16 @@
 /* The table of commands. */
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/nearest.h"
+#include "base/stack.h"
 #include "bload.h"
 #include "cmd/cmd.h"
 #include "kind/media/module.h"
+#include "run/signals.h"
 
 static int command_complete(int argc, char **argv);
 
@@ -106,10 +109,22 @@ static int streams_fill(void)
     return 0;
 }
 
+/* Before main: a run that is asked for its progress must not end because it has just begun. */
+__attribute__((constructor)) static void signals_expect(void)
+{
+    bl_signals_install_question();
+}
+
 int main(int argc, char **argv)
 {
+    int64_t stack;
     if (streams_fill())
         return BL_EXIT_FAILED; /* there is no way to report it */
+    if (!bl_stack_ensure(argv, &stack)) {
+        bl_cmd_print("the stack may have %" PRId64 " KiB (ulimit -s), and bload takes 1024: raise the limit",
+                     stack / 1024);
+        return BL_EXIT_FAILED;
+    }
     int status = command_run(argc, argv);
     /* Output is lost if the last flush fails: a full disk must not look like success. */
     if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -1,3 +1,4 @@
+#include "base/regular.h"
 #include "base/checksum.h"
 
 #include <fcntl.h>
@@ -73,9 +74,9 @@ int bl_checksum_range(int fd, int64_t offset, int64_t size, const char *path, ui
 
 int bl_checksum_file(const char *path, int64_t *bytes, uint64_t *checksum, struct bl_error *e)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = bl_regular_open(path, e);
     if (fd < 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+        return fd;
     struct stat status;
     int code = BL_OK;
     if (fstat(fd, &status) != 0)

@@ -96,8 +96,37 @@ int bl_output_unnamed(struct bl_output *out, const char *dir, struct bl_error *e
     return bl_error_memory(e);
 }
 
+void bl_output_mind_terminal(struct bl_output *out)
+{
+    out->escapes = isatty(out->fd) == 1;
+}
+
+/* Those of ASCII, and U+0080 to U+009F. A character may be cut where a buffer ends; such a half is no command. */
+static int output_put_escaped(const struct bl_output *out, const unsigned char *text, size_t size, struct bl_error *e)
+{
+    struct bl_buffer plain = {0};
+    for (size_t i = 0; i < size; i++) {
+        bool of_two = text[i] == 0xc2 && i + 1 < size && text[i + 1] >= 0x80 && text[i + 1] < 0xa0;
+        bool is_control = (text[i] < ' ' && text[i] != '\t' && text[i] != '\n') || text[i] == 0x7f;
+        if (of_two)
+            bl_buffer_printf(&plain, "\\x%02X\\x%02X", text[i], text[i + 1]);
+        else if (is_control)
+            bl_buffer_printf(&plain, "\\x%02X", text[i]);
+        else
+            bl_buffer_byte(&plain, (char)text[i]);
+        i += of_two;
+    }
+    int code = bl_buffer_check(&plain, e);
+    if (!code)
+        code = bl_io_write(out->fd, plain.data, plain.size, out->path, e);
+    bl_buffer_free(&plain);
+    return code;
+}
+
 static int output_put(struct bl_output *out, const void *data, size_t size, struct bl_error *e)
 {
+    if (out->escapes && size)
+        return output_put_escaped(out, data, size, e);
     if (out->sum && size)
         bl_checksum_add(out->sum, data, size);
     return bl_io_write(out->fd, data, size, out->path, e);

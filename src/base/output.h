@@ -2,6 +2,7 @@
 #ifndef BL_OUTPUT_H
 #define BL_OUTPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buffer.h"
@@ -16,6 +17,7 @@ struct bl_output {
     char *path;      /* for messages */
     char *temporary; /* NULL if written directly */
     struct bl_buffer buffer;
+    bool escapes;                  /* control characters, which would be commands to a terminal */
     struct bl_checksum_state *sum; /* of what was written; the caller's, NULL: not wanted */
 };
 
@@ -25,6 +27,8 @@ int bl_output_own(struct bl_output *out, const char *path, struct bl_error *e);
 /* Opens an unnamed file in dir (NULL: $TMPDIR or /tmp), which out->path opens for reading until bl_output_abort ends
  * it. */
 int bl_output_unnamed(struct bl_output *out, const char *dir, struct bl_error *e);
+/* For text of others: on a terminal control characters are written as \xHH, but for tabs and newlines. */
+void bl_output_mind_terminal(struct bl_output *out);
 int bl_output_write(struct bl_output *out, const void *data, size_t size, struct bl_error *e);
 /* Writes what is buffered. */
 int bl_output_flush(struct bl_output *out, struct bl_error *e);

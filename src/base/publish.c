@@ -1,3 +1,4 @@
+#include "base/regular.h"
 #include "base/publish.h"
 
 #include <errno.h>
@@ -52,8 +53,8 @@ struct side {
 static int side_open(struct side *side, const char *path, struct bl_error *e)
 {
     side->path = path;
-    side->fd = open(path, O_RDONLY | O_CLOEXEC);
-    return side->fd < 0 ? bl_error_errno(e, BL_EFAIL, "cannot open %s", path) : BL_OK;
+    side->fd = bl_regular_open(path, e);
+    return side->fd < 0 ? side->fd : BL_OK;
 }
 
 static int side_fill(struct side *side, struct bl_error *e)

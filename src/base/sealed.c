@@ -1,3 +1,4 @@
+#include "base/regular.h"
 #include "base/sealed.h"
 
 #include <inttypes.h>
@@ -48,6 +49,8 @@ int bl_sealed_open(struct bl_buffer *text, const char *path, struct bl_error *e)
 
 int bl_sealed_read(const char *path, size_t max, struct bl_buffer *text, struct bl_error *e)
 {
-    int code = bl_io_read_file(path, max, text, e);
+    int code = bl_regular_check(path, e);
+    if (!code)
+        code = bl_io_read_file(path, max, text, e);
     return code ? code : bl_sealed_open(text, path, e);
 }

@@ -154,6 +154,7 @@ static int finish_discard(struct finishing *f, struct bl_error *e)
         code = bl_sequences_open(&f->table, &table, 1, false, e);
     if (!code && f->nothing_new) {
         f->partial = !bl_sequences_is_clean(&f->table);
+        bl_sequences_close_files(&f->table);
         code = bl_state_discard(&f->state, e);
     }
     bl_buffer_free(&path);
@@ -185,6 +186,7 @@ static int finish_write(struct bl_cmd *cmd, struct finishing *f)
     code = bl_finish_run(&finish, &f->finished, e);
     if (code)
         goto out;
+    bl_sequences_close_files(&f->table);
     code = bl_state_remove(&f->state, e);
 out:
     f->partial = bl_finished_partial(&f->finished);

@@ -271,6 +271,7 @@ static int scan_run_all(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
     if (code)
         goto out;
     code = bl_output_open(&out, scan->output, &cmd->error);
+    bl_output_mind_terminal(&out);
     if (code)
         goto out;
     bl_signals_install(&cmd->cancel);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -126,7 +127,7 @@ static void disk_try_direct(struct disk *d)
 /* Another open file must not get the lock. */
 static void disk_try_lock(struct disk *d)
 {
-    static const char advice[] = "nothing keeps two runs from working in one directory: start one at a time";
+    static const char advice[] = "runs keep others away by a file (lock-alone), tasks do not";
     struct bl_error e = {0};
     if (flock(d->fd, LOCK_EX | LOCK_NB) != 0) {
         bl_error_errno(&e, BL_EFAIL, "none (flock)");
@@ -162,6 +163,39 @@ static void disk_try_rename(struct disk *d)
         bl_findings_add(d->f, BL_VERDICT_NOTE, "links", "no hard links: tasks share files by renaming them");
 }
 
+/* A file that is open loses its name: some file systems then give it another one, until it is closed. */
+static void disk_try_open_files(struct disk *d)
+{
+    struct stat status;
+    struct bl_error e = {0};
+    char *folder = NULL;
+    bool made, kept = false;
+    if (asprintf(&folder, "%s.folder", d->other.data) < 0)
+        return;
+    if (bl_fs_mkdir(folder, &made, &e)) {
+        free(folder);
+        return;
+    }
+    char *name = NULL;
+    int fd = asprintf(&name, "%s/file", folder) < 0 ? -1 : bl_fs_create(name, O_RDWR, &e);
+    if (fd >= 0) {
+        (void)bl_fs_unlink(name);
+        kept = rmdir(folder) != 0;
+        close(fd);
+    }
+    for (int i = 0; i < 100 && stat(folder, &status) == 0 && rmdir(folder) != 0; i++)
+        usleep(10000);
+    if (stat(folder, &status) == 0)
+        bl_findings_add(d->f, BL_VERDICT_FAULT, "open files", "%s cannot be removed: files in it are kept", folder);
+    else if (kept)
+        bl_findings_add(d->f, BL_VERDICT_NOTE, "open files",
+                        "are kept when they are removed (.fuse_hidden, .nfs), until they are closed: runs wait for it");
+    else
+        bl_findings_add(d->f, BL_VERDICT_OK, "open files", "can be removed");
+    free(folder);
+    free(name);
+}
+
 /* Removes the file's names; BL_EFAIL if one may be left. */
 static int disk_remove(struct disk *d)
 {
@@ -184,6 +218,7 @@ static int disk_try_names(struct disk *d)
         disk_try_direct(d);
         disk_try_lock(d);
         disk_try_rename(d);
+        disk_try_open_files(d);
         code = disk_remove(d);
     }
     sigprocmask(SIG_SETMASK, &before, NULL);

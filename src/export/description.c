@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/regular.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "export/job.h"
@@ -149,7 +150,9 @@ int bl_export_description_read(struct bl_export_description *d, const char *dir,
     struct bl_buffer text = {0};
     char *path = bl_path_join(dir, BL_EXPORT_FILE);
     *d = (struct bl_export_description){.parts = 0};
-    int code = path ? bl_io_read_file(path, DESCRIPTION_MAX, &text, e) : bl_error_memory(e);
+    int code = path ? bl_regular_check(path, e) : bl_error_memory(e);
+    if (!code)
+        code = bl_io_read_file(path, DESCRIPTION_MAX, &text, e);
     if (!code)
         code = bl_buffer_check(&text, e);
     if (code)

@@ -23,5 +23,6 @@ int bl_packing_finish(struct bl_packing *p, struct bl_error *e)
     }
     if (!code && inputs->kind->spool)
         code = inputs->kind->spool->remove(inputs->kind_config, &p->env, e);
+    bl_sequences_close_files(&p->table); /* some file systems keep files that are open */
     return code ? code : bl_state_remove(&p->state, e);
 }

@@ -28,6 +28,7 @@ static int packing_discard(struct bl_packing *p, struct bl_error *e)
     int code = BL_OK;
     if (inputs->kind && inputs->kind->spool)
         code = inputs->kind->spool->remove(inputs->kind_config, &p->env, e);
+    bl_sequences_close_files(&p->table);
     return code ? code : bl_state_discard(&p->state, e);
 }
 

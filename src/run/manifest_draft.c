@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/regular.h"
 #include "base/io.h"
 #include "base/output.h"
 #include "bload.h"
@@ -125,7 +126,9 @@ int bl_manifest_draft_read(const struct bl_state *state, struct bl_manifest *man
         code = bl_error_set(e, BL_EUSAGE, "%s: nothing has been packed there yet", state->dir);
     if (code)
         goto out;
-    code = bl_io_read_file(path.data, BL_MANIFEST_SIZE_MAX, &text, e);
+    code = bl_regular_check(path.data, e);
+    if (!code)
+        code = bl_io_read_file(path.data, BL_MANIFEST_SIZE_MAX, &text, e);
     if (code)
         goto out;
     code = bl_manifest_parse(manifest, text.data ? text.data : "", text.size, &sound, e);

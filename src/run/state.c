@@ -18,6 +18,7 @@
 #include "base/path.h"
 #include "base/sealed.h"
 #include "base/temporary.h"
+#include "run/state_lock.h"
 #include "store/folders.h"
 #include "store/index.h"
 #include "store/manifest.h"
@@ -62,21 +63,6 @@ static int state_check_empty(const char *dir, struct bl_error *e)
                         other);
 }
 
-/* how: LOCK_EX or LOCK_SH. */
-static int state_take_lock(struct bl_state *s, int how, struct bl_error *e)
-{
-    char *path = bl_path_join(s->folder, "lock");
-    if (!path)
-        return bl_error_memory(e);
-    s->lock = bl_fs_open_lock(path, e);
-    free(path);
-    if (s->lock < 0)
-        return s->lock;
-    if (flock(s->lock, how | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        return bl_error_set(e, BL_EFAIL, "another bload is running in %s", s->dir);
-    return BL_OK; /* a file system without locks cannot exclude others */
-}
-
 /* A finished shard has a record. */
 int bl_state_has_shards(const struct bl_state *s, bool *found, struct bl_error *e)
 {
@@ -112,8 +98,8 @@ static int folder_remove_files(const char *folder, struct bl_error *e)
     const struct dirent *entry;
     while (!code && (entry = readdir(directory))) {
         const char *name = entry->d_name;
-        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "lock") == 0 ||
-            strcmp(name, "spool") == 0)
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, BL_STATE_LOCK) == 0 ||
+            strcmp(name, BL_STATE_LOCK_ALONE) == 0 || strcmp(name, "spool") == 0 || bl_folders_is_of_system(name))
             continue;
         if (!bl_folders_is_work_file(name)) {
             code = bl_error_set(e, BL_EFAIL, "%s/%s is not a file of bload: check what it is, and remove it", folder,
@@ -215,7 +201,7 @@ int bl_state_path(const struct bl_state *s, const char *name, struct bl_buffer *
 }
 
 /* Makes DIR and DIR/.bload if needed, and takes the lock. */
-static int state_enter(struct bl_state *s, const char *dir, int how, struct bl_error *e)
+static int state_enter(struct bl_state *s, const char *dir, bool shared, struct bl_error *e)
 {
     int code = state_make_names(s, dir, e);
     if (code)
@@ -234,12 +220,12 @@ static int state_enter(struct bl_state *s, const char *dir, int how, struct bl_e
     if (code)
         return code;
     bl_folders_refresh(s->folder); /* see files that others have just written */
-    return state_take_lock(s, how, e);
+    return bl_state_lock_take(s->folder, s->dir, shared, &s->lock, &s->alone, e);
 }
 
 int bl_state_open(struct bl_state *s, const char *dir, const char *identity, struct bl_error *e)
 {
-    int code = state_enter(s, dir, LOCK_EX, e);
+    int code = state_enter(s, dir, false, e);
     if (!code)
         code = state_resolve_configuration(s, identity, e);
     if (code)
@@ -303,7 +289,7 @@ out:
 
 int bl_state_share(struct bl_state *s, const char *dir, struct bl_error *e)
 {
-    int code = state_enter(s, dir, LOCK_SH, e);
+    int code = state_enter(s, dir, true, e);
     if (!code)
         code = state_join_host(s, e);
     if (code)
@@ -321,7 +307,7 @@ int bl_state_adopt(struct bl_state *s, const char *dir, struct bl_error *e)
         goto out;
     }
     bl_folders_refresh(s->folder);
-    code = state_take_lock(s, LOCK_EX, e);
+    code = bl_state_lock_take(s->folder, s->dir, false, &s->lock, &s->alone, e);
 out:
     if (code)
         bl_state_close(s);
@@ -404,30 +390,68 @@ int bl_state_recorded(const char *dir, const char *name, struct bl_buffer *value
     return code;
 }
 
+#define WAIT_TRIES 100
+#define WAIT_MICROSECONDS 10000
+
+/* Whether the folder holds something that the file system does not remove by itself. */
+static bool folder_holds_more(const char *folder)
+{
+    DIR *directory = opendir(folder);
+    const struct dirent *entry;
+    bool more = false;
+    while (directory && !more && (entry = readdir(directory)))
+        more = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+               !bl_folders_is_of_system(entry->d_name);
+    if (directory)
+        closedir(directory);
+    return more;
+}
+
+/* Removes a folder of which all files are removed. Some file systems keep those that are open, or were until just now,
+ * under names of their own. They go by themselves; a folder that is left has nothing in it that matters. */
+static int folder_remove(const char *folder, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (int i = 0; i < WAIT_TRIES; i++) {
+        struct bl_error why = {0};
+        code = access(folder, F_OK) == 0 ? bl_fs_rmdir(folder, &why) : BL_OK;
+        if (!code)
+            return BL_OK;
+        bool full = errno == ENOTEMPTY || errno == EEXIST || errno == EBUSY;
+        if (!full || folder_holds_more(folder))
+            return bl_error_set(e, code, "%s", why.text);
+        usleep(WAIT_MICROSECONDS);
+    }
+    return BL_OK;
+}
+
+/* Whether another run has begun there. */
+static bool folder_is_taken(const char *folder)
+{
+    char *lock = bl_path_join(folder, BL_STATE_LOCK);
+    bool taken = lock && access(lock, F_OK) == 0;
+    free(lock);
+    return taken;
+}
+
 int bl_state_remove(struct bl_state *s, struct bl_error *e)
 {
-    char *lock = bl_path_join(s->folder, "lock");
-    int code = lock ? folder_remove_files(s->spool, e) : bl_error_memory(e);
+    int code = folder_remove_files(s->spool, e);
     if (code)
-        goto out;
-    if (access(s->spool, F_OK) == 0)
-        code = bl_fs_rmdir(s->spool, e);
+        return code;
+    code = folder_remove(s->spool, e);
     if (code)
-        goto out;
+        return code;
     code = folder_remove_files(s->folder, e);
     if (code)
-        goto out;
-    if (bl_fs_unlink(lock) != 0) /* last: until then no other run can begin here */
-        code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", lock);
-    if (code)
-        goto out;
-    code = bl_fs_rmdir(s->folder, e);
-    if (code)
-        goto out;
-    code = bl_fs_sync_directory(s->dir, e);
-out:
-    free(lock);
-    return code;
+        return code;
+    bool free_of_others = access(s->spool, F_OK) != 0;
+    /* Last: until then no other run can begin here. From then on one can, whose folder it is then. */
+    bl_state_lock_release(s->folder, &s->lock, &s->alone, true);
+    struct bl_error other = {0};
+    if (free_of_others && folder_remove(s->folder, &other) && !folder_is_taken(s->folder))
+        return bl_error_set(e, BL_EFAIL, "%s", other.text);
+    return bl_fs_sync_directory(s->dir, e);
 }
 
 int bl_state_discard(struct bl_state *s, struct bl_error *e)
@@ -444,7 +468,7 @@ int bl_state_remove_leftovers(const char *dir, struct bl_error *e)
     int code = state_make_names(&s, dir, e);
     if (code || access(s.folder, F_OK) != 0)
         goto out;
-    code = state_take_lock(&s, LOCK_EX, e);
+    code = bl_state_lock_take(s.folder, s.dir, false, &s.lock, &s.alone, e);
     if (!code)
         code = bl_state_remove(&s, e);
 out:
@@ -454,8 +478,8 @@ out:
 
 void bl_state_close(struct bl_state *s)
 {
-    if (s->lock >= 0)
-        close(s->lock);
+    if (s->folder)
+        bl_state_lock_release(s->folder, &s->lock, &s->alone, false);
     if (s->host_lock >= 0)
         close(s->host_lock);
     free(s->dir);

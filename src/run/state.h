@@ -19,6 +19,7 @@ struct bl_state {
     char *sequences;     /* DIR/.bload/sequences.tsv */
     char *spool;         /* DIR/.bload/spool, a folder */
     int lock;
+    bool alone;    /* a file keeps other runs away, too */
     int host_lock; /* of a task: shows other tasks on this machine that one is running */
 };
 

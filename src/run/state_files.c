@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/regular.h"
 #include "base/array.h"
 #include "base/io.h"
 #include "base/text.h"
@@ -126,7 +127,9 @@ int bl_state_files_read(const char *folder, const char *name, size_t max, struct
         goto out;
     }
     *found = true;
-    code = bl_io_read_file(path.data, max, text, e);
+    code = bl_regular_check(path.data, e);
+    if (!code)
+        code = bl_io_read_file(path.data, max, text, e);
 out:
     bl_buffer_free(&path);
     return code;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/regular.h"
 #include "base/csv.h"
 #include "base/text.h"
 
@@ -122,9 +123,9 @@ int bl_part_damaged(const struct bl_part *p, const char *why, struct bl_error *e
 /* Reads the next bytes of the file. */
 static int part_fill(struct bl_part *p, struct bl_error *e)
 {
-    int fd = open(p->path, O_RDONLY | O_CLOEXEC);
+    int fd = bl_regular_open(p->path, e);
     if (fd < 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot open %s", p->path);
+        return fd;
     ssize_t n;
     do
         n = pread(fd, p->data, p->capacity, p->at);

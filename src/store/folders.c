@@ -119,6 +119,11 @@ bool bl_folders_is_work_file(const char *name)
     return own;
 }
 
+bool bl_folders_is_of_system(const char *name)
+{
+    return strncmp(name, ".fuse_hidden", 12) == 0 || strncmp(name, ".nfs", 4) == 0;
+}
+
 /* host: only files begun there; NULL: all. */
 static int folder_sweep(DIR *folder, const char *path, const char *host, struct bl_error *e)
 {

@@ -38,6 +38,9 @@ int bl_folders_read_shards(const char *dir, const struct bl_format *format, int6
 /* Whether runs write files of this name to DIR/.bload or its spool. Other files are not ours to remove. */
 bool bl_folders_is_work_file(const char *name);
 
+/* Whether the file system keeps a file of this name until no process has it open: it goes by itself. */
+bool bl_folders_is_of_system(const char *name);
+
 /* Removes unfinished files from DIR/.bload. The caller knows that no other run writes there. */
 int bl_folders_sweep(const char *dir, struct bl_error *e);
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/regular.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "store/format.h"
@@ -112,9 +113,9 @@ out:
 static int index_open_path(struct bl_index *index, struct bl_error *e)
 {
     int code = BL_OK;
-    index->fd = open(index->path, O_RDONLY | O_CLOEXEC);
+    index->fd = bl_regular_open(index->path, e);
     if (index->fd < 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot open %s", index->path);
+        code = index->fd;
     else if ((code = index_read_header(index, e)))
         bl_error_prefix(e, "%s", index->path);
     if (code)
@@ -132,6 +133,14 @@ int bl_index_open_plan(struct bl_index *index, const char *path, struct bl_error
 {
     *index = (struct bl_index){.fd = -1, .path = strdup(path)};
     return index->path ? index_open_path(index, e) : bl_error_memory(e);
+}
+
+int bl_index_check_plan(const struct bl_index *index, const char *digest, struct bl_error *e)
+{
+    if (strcmp(index->plan_digest, digest) == 0)
+        return BL_OK;
+    return bl_error_set(e, BL_EDATA, "%s: its plan has the digest %s, the manifest says %s: it is another dataset's",
+                        index->path, *index->plan_digest ? index->plan_digest : "(none)", digest);
 }
 
 void bl_index_close(struct bl_index *index)

@@ -73,6 +73,9 @@ struct bl_index {
 
 /* Opens DIR's index, which must have that many blocks and fields; 0 fields: of a view. BL_EDATA: invalid. */
 int bl_index_open(struct bl_index *index, const char *dir, int64_t blocks, int fields, struct bl_error *e);
+/* Whether the index says that it is of the plan with this digest. BL_EDATA: it is another's; its tables are not read.
+ */
+int bl_index_check_plan(const struct bl_index *index, const char *digest, struct bl_error *e);
 void bl_index_close(struct bl_index *index);
 
 /* Opens a plan alone. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/regular.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "base/output.h"
@@ -113,7 +114,9 @@ int bl_manifest_inspect(struct bl_manifest *manifest, const char *dir, bool *sou
                                   : bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
     if (code)
         goto out;
-    code = bl_io_read_file(path, BL_MANIFEST_SIZE_MAX, &text, e);
+    code = bl_regular_check(path, e);
+    if (!code)
+        code = bl_io_read_file(path, BL_MANIFEST_SIZE_MAX, &text, e);
     if (code)
         goto out;
     code = bl_manifest_parse(manifest, text.data ? text.data : "", text.size, sound, e);

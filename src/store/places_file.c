@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/regular.h"
 #include "base/output.h"
 #include "base/path.h"
 #include "store/places.h"
@@ -110,9 +111,9 @@ int bl_places_write(const struct bl_places *p, const char *dir, const struct bl_
 static int places_map(struct bl_places *p, const char *path, struct bl_error *e)
 {
     struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC), code = BL_OK;
+    int fd = bl_regular_open(path, e), code = BL_OK;
     if (fd < 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+        return fd;
     if (fstat(fd, &status) != 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
     else if (status.st_size < BL_SAFETENSORS_PREFIX)

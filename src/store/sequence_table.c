@@ -5,11 +5,19 @@
 
 #include "kind/row.h"
 
-void bl_sequences_close(struct bl_sequences *t)
+void bl_sequences_close_files(struct bl_sequences *t)
 {
     for (int f = 0; f < t->files; f++) {
         if (t->file[f].fd >= 0)
             close(t->file[f].fd);
+        t->file[f].fd = -1;
+    }
+}
+
+void bl_sequences_close(struct bl_sequences *t)
+{
+    bl_sequences_close_files(t);
+    for (int f = 0; f < t->files; f++) {
         free(t->file[f].path);
         free(t->file[f].columns.extra);
     }

@@ -45,6 +45,9 @@ struct bl_sequences {
 
 void bl_sequences_close(struct bl_sequences *sequences);
 
+/* Closes the files, which are to be removed: rows cannot be read back any more. */
+void bl_sequences_close_files(struct bl_sequences *sequences);
+
 /* Inputs that are unusable: skipped and failed rows, but not the empty ones. */
 int64_t bl_sequences_unusable(const struct bl_sequences *sequences);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/regular.h"
 #include "base/array.h"
 #include "base/lines.h"
 #include "base/path.h"
@@ -365,7 +366,9 @@ int bl_sequences_open_dataset(struct bl_sequences *t, const char *dir, const str
 {
     *t = (struct bl_sequences){0};
     char *path = bl_path_join(dir, BL_SEQUENCES_FILE);
-    int code = path ? sequences_open(t, &(const char *){path}, 1, false, columns, e) : bl_error_memory(e);
+    int code = path ? bl_regular_check(path, e) : bl_error_memory(e);
+    if (!code)
+        code = sequences_open(t, &(const char *){path}, 1, false, columns, e);
     free(path);
     return code;
 }

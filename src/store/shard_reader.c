@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/regular.h"
 #include "base/array.h"
 #include "base/io.h"
 #include "base/checksum.h"
@@ -60,19 +61,20 @@ int bl_shard_reader_open(struct bl_shard_reader *file, const char *path, bool co
         return bl_error_memory(e);
     int code = BL_OK;
     struct stat status;
-    file->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (file->fd < 0 || fstat(file->fd, &status) != 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
-    else if (!S_ISREG(status.st_mode))
-        code = bl_error_set(e, BL_EDATA, "%s is not a regular file", path);
-    if (code)
-        goto out;
+    file->fd = bl_regular_open(path, e);
+    if (file->fd < 0)
+        code = file->fd;
+    else if (fstat(file->fd, &status) != 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
+    if (code) {
+        bl_shard_reader_close(file);
+        return code;
+    }
     file->bytes = file->size = status.st_size;
     if (compressed)
         code = reader_read_seek_table(file, e);
     if (code == BL_EDATA)
         bl_error_prefix(e, "%s", path);
-out:
     if (code)
         bl_shard_reader_close(file);
     return code;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/regular.h"
 #include "base/buffer.h"
 #include "base/fs.h"
 #include "base/io.h"
@@ -137,7 +138,9 @@ int bl_shard_record_read(struct bl_shard_record *record, const struct bl_format 
         code = errno == ENOENT ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot stat %s", path.data);
         goto out;
     }
-    code = bl_io_read_file(path.data, RECORD_MAX, &text, e);
+    code = bl_regular_check(path.data, e);
+    if (!code)
+        code = bl_io_read_file(path.data, RECORD_MAX, &text, e);
     if (!code && record_is_intact(&text))
         code = record_parse(record, format, &text, found, e);
 out:

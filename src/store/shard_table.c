@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/regular.h"
 #include "base/lines.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -93,7 +94,9 @@ int bl_shard_table_read(const char *dir, const struct bl_format *format, struct 
     struct bl_lines lines = {.fd = -1};
     char *path = bl_path_join(dir, BL_SHARDS_FILE);
     *rows = NULL;
-    int code = path ? bl_lines_open(&lines, path, e) : bl_error_memory(e);
+    int code = path ? bl_regular_check(path, e) : bl_error_memory(e);
+    if (!code)
+        code = bl_lines_open(&lines, path, e);
     if (code)
         goto out;
     *rows = calloc((size_t)bl_format_shards(format), sizeof **rows);

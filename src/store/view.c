@@ -89,8 +89,12 @@ static int view_open_plan(const struct bl_view *view, int64_t epoch, struct bl_i
     char name[BL_EPOCHS_NAME_MAX];
     if (epoch && (epoch < 0 || !bl_manifest_find_file(&view->manifest, bl_epochs_name(epoch, name))))
         return bl_error_set(e, BL_EUSAGE, "%s has no plan of an epoch %" PRId64, view->dir, epoch);
-    if (!epoch)
-        return bl_index_open(index, view->dir, format->blocks, bl_manifest_index_fields(&view->manifest), e);
+    if (!epoch) {
+        int opened = bl_index_open(index, view->dir, format->blocks, bl_manifest_index_fields(&view->manifest), e);
+        if (!opened && (opened = bl_index_check_plan(index, format->plan_digest, e)))
+            bl_index_close(index);
+        return opened;
+    }
     char *path = bl_path_join(view->dir, name);
     int code = path ? bl_index_open_plan(index, path, e) : bl_error_memory(e);
     if (!code && index->blocks != format->blocks) {

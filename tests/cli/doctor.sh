@@ -176,7 +176,7 @@ test_limits_of_a_container() {
 test_a_poor_file_system() {
     poor nfs,locks,links,direct 0
     verdict note 'file system' 'NFS: on a server'
-    verdict warning locks 'none (flock): No locks available; nothing keeps two runs from working in one directory'
+    verdict warning locks 'none (flock): No locks available; runs keep others away by a file'
     verdict note links 'no hard links: tasks share files by renaming them'
     verdict note 'direct writes' 'none (O_DIRECT): shards go through the page cache'
     verdict ok 'write rate' iB/s

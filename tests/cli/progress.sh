@@ -218,3 +218,22 @@ test_messages_stand_beside_the_bar() {
     grep -q 'scan \[.* [0-9]* %, 0 of 4 files' screen || fail "$(cat -v screen)"
     ! sed 's/^\x1b\[K//' screen | grep 'bload: ' | grep -v '^bload: ' || fail "$(cat -v screen)"
 }
+
+# As soon as the program is at work: here at its first system call.
+test_a_question_at_the_very_beginning() {
+    sanitizer_skip 'nothing can be preloaded'
+    cat >early.c <<'END'
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+int fcntl64(int fd, int command, ...) {
+    static int asked;
+    if (!asked++)
+        raise(SIGUSR2);
+    return ((int (*)(int, int, ...))dlsym(RTLD_NEXT, "fcntl64"))(fd, command, 0);
+}
+int fcntl(int fd, int command, ...) { return fcntl64(fd, command); }
+END
+    "${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o early.so early.c -ldl
+    LD_PRELOAD=$PWD/early.so expect 0 "$BLOAD" --version
+}

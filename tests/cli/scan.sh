@@ -507,3 +507,14 @@ test_json_needs_a_table_in_a_file() {
     err_is <<<'bload: scan: --json sums up a whole table, which tasks do not make'
     [ ! -e d ]
 }
+
+# A terminal obeys control characters: names of files are text of others.
+test_a_terminal_gets_no_commands() {
+    local name=$'a\e]0;title\a\xc2\x9b31m.txt'
+    echo text >"$name"
+    bload scan -q --tokenizer bytes ./*.txt >table
+    grep -q "$name" table || fail 'a file has the names as they are'
+    python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$BLOAD" scan -q --tokenizer bytes ./*.txt >screen </dev/null
+    grep -q 'a\\x1B]0;title\\x07\\xC2\\x9B31m.txt' screen || fail "$(cat -v screen)"
+    ! grep -q $'\e' screen || fail "$(cat -v screen)"
+}

@@ -394,3 +394,14 @@ test_the_dataset_as_json_when_it_is_complete() {
     expect 0 bload finish -q t --json
     is_info_with_run t finishing
 }
+
+# A stack that is too small is told, not found out.
+test_a_small_stack() {
+    sanitizer_skip 'a sanitizer needs more'
+    (ulimit -s 64 && bload pack -q . -o d) >"$OUT" 2>"$ERR" && fail 'it ran'
+    err_is <<<'bload: the stack may have 64 KiB (ulimit -s), and bload takes 1024: raise the limit'
+    echo text >a.txt
+    # What may be raised is.
+    (ulimit -Ss 64 && bload pack -q a.txt --tokenizer bytes -T 16 -o d) 2>"$ERR" || fail "$(cat "$ERR")"
+    expect 0 bload verify -q d
+}

@@ -139,3 +139,53 @@ test_json() {
     expect 1 bload verify docs.jsonl --json
     is '' "$(cat "$OUT")"
 }
+
+# Whoever can write to a dataset could have its readers wait for ever.
+test_only_regular_files_are_opened() {
+    local i file what status
+    for i in 1 2 3; do echo "text $i" >$i.txt; done
+    bload pack -q 1.txt 2.txt 3.txt --tokenizer bytes -T 16 -o d
+    bload export -q --to mds d -o e
+    bload view -q d -T 16 -o v
+    for what in fifo socket device; do
+        for file in manifest.json index.safetensors shards.tsv sequences.tsv shards/00000/shard-00000000.safetensors; do
+            rm -rf x
+            cp -r d x
+            rm x/$file
+            case $what in
+            fifo) mkfifo x/$file ;;
+            socket) python3 -c 'import os, socket, sys
+os.chdir(os.path.dirname(sys.argv[1]))
+socket.socket(socket.AF_UNIX).bind(os.path.basename(sys.argv[1]))' x/$file ;;
+            device) ln -s /dev/zero x/$file ;;
+            esac
+            for command in info verify 'show -o block.html' 'cat 1.txt'; do
+                status=0
+                # shellcheck disable=SC2086
+                timeout 20 "$BLOAD" ${command%% *} x $(expr "$command" : '[a-z]* *\(.*\)') >"$OUT" 2>"$ERR" || status=$?
+                case $status in 0 | 1 | 2) ;; *) fail "$command, $what for $file: status $status" ;; esac
+            done
+            status=0
+            timeout 20 "$BLOAD" verify -q x >"$OUT" 2>&1 || status=$?
+            is "$what $file 1" "$what $file $status"
+        done
+        rm -rf x
+        cp -r v x
+        rm x/places.safetensors 2>/dev/null || rm x/rows.safetensors
+        mkfifo x/rows.safetensors
+        timeout 20 "$BLOAD" verify -q x >"$OUT" 2>&1 || is 1 $?
+    done
+}
+
+# An index that is whole, of the same sequences and the same number of blocks, but of another plan.
+test_an_index_of_another_seed() {
+    local i seed
+    for i in $(seq 40); do seq $((i * 7 % 41 + 1)) >t$i.txt; done
+    for seed in 1 2; do bload pack -q t*.txt --tokenizer bytes -T 256 --seed $seed -o s$seed; done
+    cp s2/index.safetensors s1/
+    expect 1 bload cat s1 t1.txt
+    err_has 'another dataset'
+    expect 1 bload verify -q s1
+    expect 1 bload view -q s1 -T 512 -o v
+    err_has 'another dataset'
+}

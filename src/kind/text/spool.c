@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/checksum.h"
 #include "base/io.h"
+#include "base/publish.h"
 #include "base/temporary.h"
 #include "base/fs.h"
 
@@ -145,10 +146,13 @@ static int part_publish(struct part *part, const struct bl_spool_writer *w, cons
     char *path = spool_path(w->dir, w->key, suffix, e);
     if (!path)
         return BL_EFAIL;
-    int code = bl_fs_rename(part->path, path, e);
+    /* Other tasks may have the file of that name open, which has the same bytes unless it is damaged. */
+    struct bl_error differs = {0};
+    bool there = w->shared && bl_publish_file(part->path, path, &differs) == BL_OK;
+    int code = there ? BL_OK : bl_fs_rename(part->path, path, e);
     free(path);
-    if (code)
-        return code;
+    if (code || there)
+        return code; /* the temporary name is removed with the part */
     free(part->path);
     part->path = NULL;
     return BL_OK;
@@ -286,7 +290,7 @@ static int spool_open_file(const char *dir, uint64_t key, const char *suffix, bo
     char *path = spool_path(dir, key, suffix, e);
     if (!path)
         return BL_EFAIL;
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     int code = BL_OK;
     if (*fd < 0 && !(optional && errno == ENOENT))
         code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
