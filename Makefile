@@ -101,10 +101,18 @@ ALL_NVFLAGS = -std=c++17 -O3 -Isrc -Xcompiler -Wall,-Wextra \
 	$(foreach arch,$(CUDA_KNOWN),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
 	-gencode arch=compute_$(lastword $(CUDA_KNOWN)),code=compute_$(lastword $(CUDA_KNOWN)) $(NVCCFLAGS)
 
+# What makes faults harder to exploit; lint looks for it in the tool and the library. Sanitizers have their own, and builds without
+# optimization none. Those who package bload give the same, or more, by CPPFLAGS, CFLAGS and LDFLAGS.
+MACHINE = $(call once,MACHINE_OF_CC,$(CC) -dumpmachine)
+HARDENED := $(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),$(filter-out asan tsan cover fuzz,$(VARIANT)))
+HARDENING_CFLAGS = $(if $(HARDENED),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong $(if $(filter x86_64-%,$(MACHINE)),-fcf-protection) \
+	$(if $(filter aarch64-%,$(MACHINE)),-mbranch-protection=standard))
+HARDENING_LDFLAGS = $(if $(HARDENED),-Wl$(comma)-z$(comma)relro -Wl$(comma)-z$(comma)now)
+
 ALL_CFLAGS = -std=gnu17 -ffp-contract=off -D_GNU_SOURCE -Iinclude -Isrc -fPIC -fvisibility=hidden -pthread $(WARNINGS) $(MODULE_CFLAGS) \
 	-DTURBOJPEG_VERSION=$(call pkg,TURBOJPEG_NUMBER,--modversion libturbojpeg) \
-	$(CUDA_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(SANITIZE)
-ALL_LDFLAGS = -pthread $(SANITIZE) $(LDFLAGS)
+	$(CUDA_CFLAGS) $(HARDENING_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(SANITIZE)
+ALL_LDFLAGS = -pthread $(SANITIZE) $(HARDENING_LDFLAGS) $(LDFLAGS)
 # A program asks only for the libraries that it calls. MEDIA_LIBS and PROGRAM_LIBS are those of the module and of the tool.
 MEDIA_LIBS = -Wl,--as-needed $(MODULE_LIBS) $(LDLIBS) -lm
 PROGRAM_LIBS = -Wl,--as-needed $(if $(filter 1,$(STATIC)),$(MODULE_LIBS),$(TOOL_LIBS)) $(LDLIBS) -lm -ldl

@@ -113,7 +113,7 @@ build/libbload.a: build/libbload.o
 
 build/$(SONAME): build/libbload.o src/bload.map
 	$(call say,LINK)
-	$(Q)$(CC) -shared -pthread $(LDFLAGS) -Wl,-soname,$(SONAME) -Wl,--version-script=src/bload.map -Wl,-z,defs -Wl,--as-needed -o $@ $< $(ALL_LIBS)
+	$(Q)$(CC) -shared -pthread $(HARDENING_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(SONAME) -Wl,--version-script=src/bload.map -Wl,-z,defs -Wl,--as-needed -o $@ $< $(ALL_LIBS)
 	@ln -sf $(SONAME) build/libbload.so
 
 build/bload.pc.values: FORCE

@@ -149,6 +149,35 @@ manuals() {
     mandoc -T lint -W warning "${pages[@]}"
 }
 
+# hardened FILE: what the compiler and the linker put in so that a fault is harder to exploit.
+hardened() {
+    local file=$1 symbols
+    symbols=$(readelf -sW "$file")
+    grep -q __stack_chk_fail <<<"$symbols" || echo "$file: no stack protector"
+    grep -qE '__[a-z]+_chk\b' <<<"$symbols" || echo "$file: no _FORTIFY_SOURCE"
+    readelf -lW "$file" | grep -q GNU_RELRO || echo "$file: no RELRO"
+    readelf -dW "$file" | grep -qE 'BIND_NOW|FLAGS_1.*NOW' || echo "$file: no BIND_NOW"
+    readelf -lW "$file" | grep -E 'GNU_STACK.* E|RWE' | sed "s|^|$file: memory that is written and run: |"
+}
+
+# Of objects, since Debian's start files have no such note, and so no program that is linked with them has.
+marked() {
+    case $(readelf -hW "$1") in
+    *X86-64*) readelf -nW "$1" | grep -q 'IBT, SHSTK' || echo "$1: no -fcf-protection" ;;
+    esac
+}
+
+hardening() {
+    local file
+    for file in bload build/release/libbload-media-*.so build/libbload.so.1; do
+        [ ! -e "$file" ] || hardened "$file"
+    done
+    for file in build/release/main.o build/libbload.o; do
+        [ ! -e "$file" ] || marked "$file"
+    done
+}
+
+if [ -e bload ]; then optional "readelf, hardening" readelf hardening; else echo "skip readelf, hardening: bload is not built"; fi
 optional "clang-format" clang-format format
 optional "clang, syntax" clang syntax
 optional "clang, dead stores" clang dead_stores

@@ -31,7 +31,7 @@ chroot "$chroot" /build/tool.sh >"$cache/tool.log" 2>&1 || { tail -n 30 "$cache/
 
 echo "wheel"
 venv=$cache/venv
-[ -e "$venv/ready" ] || { python3 -m venv --clear "$venv" && "$venv/bin/pip" install -q -r "$here/requirements.txt" && touch "$venv/ready"; }
+[ -e "$venv/ready" ] || { python3 -m venv --clear "$venv" && "$venv/bin/pip" install -q --require-hashes --only-binary :all: -r "$here/requirements.txt" && touch "$venv/ready"; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp -r "$root/python" "$work/python"

@@ -110,8 +110,9 @@ static int alone_take_over(const char *path, const char *owner, struct bl_error 
         code = bl_error_errno(e, BL_EFAIL, "cannot rename %s", path);
     if (!code)
         code = alone_read(aside.data, &now, &there, e);
+    /* Where it was another's by now, which lives, it gets its name again. */
     if (!code && there && strcmp(now.data, owner) != 0)
-        (void)link(aside.data, path); /* it was another's, which lives */
+        code = link(aside.data, path) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot restore %s", path);
     if (!code && there)
         (void)bl_fs_unlink(aside.data);
     bl_buffer_free(&aside);

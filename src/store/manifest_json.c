@@ -180,6 +180,13 @@ static int manifest_read_pad(const json_t *object, struct bl_field *field, struc
                                           : BL_OK;
 }
 
+/* As those that are given to fields: exports make names of files from them. */
+static bool field_name_is_one(const char *name)
+{
+    size_t size = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
+    return size && !name[size] && name[strspn(name, ".")];
+}
+
 static int manifest_read_field(const json_t *object, struct bl_field *field, struct bl_encoding *encoding, char **made,
                                struct bl_error *e)
 {
@@ -197,7 +204,8 @@ static int manifest_read_field(const json_t *object, struct bl_field *field, str
     if (code)
         return code;
     int type = bl_dtype_parse(dtype);
-    if (type < 0 || strlen(name) >= sizeof field->name || strlen(kind) >= sizeof field->kind)
+    if (type < 0 || strlen(name) >= sizeof field->name || strlen(kind) >= sizeof field->kind ||
+        !field_name_is_one(name))
         return bl_error_set(e, BL_EDATA, "a field has an invalid name, kind or dtype");
     strcpy(field->name, name);
     strcpy(field->kind, kind);
@@ -271,6 +279,23 @@ static int manifest_read_notes(const json_t *object, struct bl_manifest *manifes
     return BL_OK;
 }
 
+/* Whether it is the name of a file below the dataset, in the plainest form. Jansson lets no zero bytes in. */
+static bool name_is_within(const char *name)
+{
+    for (const char *part = name;; part++) {
+        size_t size = strcspn(part, "/");
+        if (!size || (size == 1 && *part == '.') || (size == 2 && part[0] == '.' && part[1] == '.'))
+            return false;
+        for (size_t i = 0; i < size; i++) {
+            if ((unsigned char)part[i] < ' ' || part[i] == 0x7f || part[i] == '\\')
+                return false;
+        }
+        part += size;
+        if (!*part)
+            return true;
+    }
+}
+
 static int manifest_read_files(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
 {
     const json_t *files = json_object_get(object, "files");
@@ -282,7 +307,7 @@ static int manifest_read_files(const json_t *object, struct bl_manifest *manifes
         int code = bl_jansson_get_text(entry, "name", &name, e);
         if (code)
             return code;
-        if (name[0] == '/' || strstr(name, ".."))
+        if (!name_is_within(name))
             return bl_error_set(e, BL_EDATA, "\"files\": \"%s\" is not a path within the dataset", name);
         struct bl_manifest_file *file = bl_manifest_append_file(manifest, name, e);
         if (!file)

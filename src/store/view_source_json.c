@@ -1,6 +1,7 @@
 #include "store/view_source_json.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 json_t *bl_view_sources_to_json(const struct bl_manifest *manifest)
 {
@@ -28,6 +29,8 @@ static int source_read_text(const json_t *object, const char *name, char **out, 
 {
     const char *text;
     int code = bl_jansson_get_text(object, name, &text, e);
+    if (!code && (!*text || strstr(text, "\\x00")))
+        code = bl_error_set(e, BL_EDATA, "\"%s\" of a source is empty, or holds a zero byte", name);
     return code ? code : bl_jansson_unescaped(json_object_get(object, name), out, e);
 }
 
@@ -53,6 +56,8 @@ static int source_read(const json_t *object, struct bl_view_source *source, stru
                                        &source->checksum[f], e);
     if (code)
         return code;
+    if (source->steps > INT64_MAX / 2 || source->rows > BL_SEQUENCES_MAX || source->blocks > INT64_MAX / BL_T_MAX)
+        return bl_error_set(e, BL_EDATA, "\"rows\", \"blocks\" or \"steps\" of a source are impossible");
     if (!json_is_number(share) || !(json_is_null(weight) || json_is_number(weight)))
         return bl_error_set(e, BL_EDATA, "\"share\" or \"weight\" of a source is missing or invalid");
     source->share = json_number_value(share);

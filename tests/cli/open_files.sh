@@ -17,8 +17,7 @@ texts() {
 test_runs_end_though_open_files_are_kept() {
     texts
     kept
-    local k
-    for k in 1 2 3; do expect 0 bload pack -q ./*.txt --tokenizer bytes -T 64 -o kept/d; done
+    for _ in 1 2 3; do expect 0 bload pack -q ./*.txt --tokenizer bytes -T 64 -o kept/d; done
     [ ! -e store/d/.bload ] || fail "$(ls -lA store/d/.bload)"
     expect 0 bload verify -q kept/d
     expect 0 bload export -q --to mds kept/d -o kept/x
@@ -41,8 +40,8 @@ for i in range(2000):
     print(json.dumps({'text': 'alpha beta gamma %d ' % i * 8}))" >d.jsonl
     kept
     bload pack -q d.jsonl --tokenizer bytes -T 512 --shard-size 20K -o reference
-    local i k
-    for k in 1 2 3; do
+    local i
+    for _ in 1 2 3; do
         rm -rf kept/d
         local pids=()
         for i in 0 1 2 3; do

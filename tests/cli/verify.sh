@@ -159,10 +159,10 @@ os.chdir(os.path.dirname(sys.argv[1]))
 socket.socket(socket.AF_UNIX).bind(os.path.basename(sys.argv[1]))' x/$file ;;
             device) ln -s /dev/zero x/$file ;;
             esac
-            for command in info verify 'show -o block.html' 'cat 1.txt'; do
+            for command in 'info x' 'verify x' 'show x -o block.html' 'cat x 1.txt'; do
                 status=0
                 # shellcheck disable=SC2086
-                timeout 20 "$BLOAD" ${command%% *} x $(expr "$command" : '[a-z]* *\(.*\)') >"$OUT" 2>"$ERR" || status=$?
+                timeout 20 "$BLOAD" $command >"$OUT" 2>"$ERR" || status=$?
                 case $status in 0 | 1 | 2) ;; *) fail "$command, $what for $file: status $status" ;; esac
             done
             status=0
@@ -188,4 +188,49 @@ test_an_index_of_another_seed() {
     expect 1 bload verify -q s1
     expect 1 bload view -q s1 -T 512 -o v
     err_has 'another dataset'
+}
+
+# edit DATASET EXPRESSION: changes the manifest, m, by Python.
+edit() {
+    python3 - "$1/manifest.json" "$2" <<'END'
+import json, sys
+m = json.load(open(sys.argv[1]))
+exec(sys.argv[2])
+json.dump(m, open(sys.argv[1], "w"))
+END
+}
+
+# Names, digests and numbers have their form, or the manifest is refused before anything is made of them.
+test_forms_of_names_and_digests() {
+    local change
+    echo text >1.txt
+    bload pack -q 1.txt --tokenizer bytes -T 16 -o d
+    bload view -q d -T 16 -o v
+    for change in 'm["files"][0]["name"] = "../secret"' 'm["files"][0]["name"] = "/etc/passwd"' 'm["files"][0]["name"] = "a//b"' \
+        'm["files"][0]["name"] = "./a"' 'm["files"][0]["name"] = "a/"' 'm["files"][0]["name"] = "a\x1b[1m"' 'm["files"][0]["name"] = ""' \
+        'm["files"][0]["checksum"] = "../../0123456789"' 'm["files"][0]["checksum"] = "0123456789ABCDEF"' 'm["files"][0]["bytes"] = -1' \
+        'm["fields"][0]["name"] = "../x"' 'm["fields"][0]["name"] = ""' 'm["fields"][0]["name"] = ".."' 'm["plan_digest"] = "x/../y"'; do
+        rm -rf x
+        cp -r d x
+        edit x "$change"
+        expect 1 bload info x
+        ! grep -q 'wrong checksum' "$ERR" || fail "$change: taken for a mere edit"
+        expect 1 bload verify -q x
+    done
+    for change in 'm["sources"][0]["path"] = ""' 'm["sources"][0]["path"] = "a\\x00b"' 'm["sources"][0]["files"]["shards.tsv"] = "../../../../x"' \
+        'm["sources"][0]["rows"] = 10**18' 'm["sources"][0]["blocks"] = 2**62'; do
+        rm -rf x
+        cp -r v x
+        edit x "$change"
+        expect 1 bload verify -q x
+        ! grep -q 'wrong checksum' "$ERR" || fail "$change: taken for a mere edit"
+    done
+    # In shards.tsv a checksum has 16 digits, and a name is the one that follows from its number.
+    for change in 's|[0-9a-f]*$|../../0123456789|' 's|shards/00000|../../../000|' 's|[0-9a-f]*$|0123456789ABCDEF|'; do
+        rm -rf x
+        cp -r d x
+        sed -i "2$change" x/shards.tsv
+        expect 1 bload verify -q x
+        grep -q 'invalid row' "$OUT" "$ERR" || fail "$change: $(cat "$OUT" "$ERR")"
+    done
 }

@@ -62,7 +62,7 @@ test_documents() {
     STORE=(--compress zstd)
     of_view 0 '-T 256 --seed 2' '--shard-size 10K' "${text[@]}"
     expect 0 bload pack view --shard-size 20K -o e
-    err_has 'the sources are compressed: their sequences, 118.2 KiB, are first scattered by shards'
+    err_has 'the sources are compressed: their sequences, 120.5 KiB, are first scattered by shards'
     rm -r e
     STORE=()
     of_view 0 '-T 256' '--shard-size 10K' "${text[@]}" --attributes docs.csv
