@@ -15,12 +15,14 @@ import numpy as np
 
 import tool
 from bload import apart
+from bload.errors import DamagedError, Error
 from harness import each, expand
 
 try:
     import pyarrow as pa
     import pyarrow.parquet as pq
     from bload import parquet
+    from bload.lerobot_episodes import read_tasks
 except ImportError:
     pa = None
 
@@ -142,6 +144,21 @@ class Hostile(tool.Tool):
         status, said = attempt("-q", path)
         self.assertEqual(status, 1, said)
         self.assertRegex(said, "names.arrow: cannot be read")
+
+    def test_lerobot(self):
+        """Tables of LeRobot with texts that are none, with a pipe or a folder in their place, and cut ones."""
+        path = self.path("robot", "meta", "tasks.parquet")
+        os.makedirs(os.path.dirname(path))
+        texts = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(np.array([0, 3], "i4")), pa.py_buffer(b"\xff\xfe\xfd")])
+        pq.write_table(pa.table({"task_index": [0], "task": texts}), path)
+        self.assertRaisesRegex(DamagedError, "tasks.parquet: the data cannot be read", read_tasks, self.path("robot"))
+        with open(path, "r+b") as file:
+            file.truncate(os.path.getsize(path) - 5)
+        self.assertRaisesRegex(DamagedError, "tasks.parquet: no readable Parquet file", read_tasks, self.path("robot"))
+        for make in os.mkfifo, os.mkdir:
+            os.unlink(path)
+            make(path)
+            self.assertRaisesRegex(Error, "tasks.parquet: is not a regular file", read_tasks, self.path("robot"))
 
     def test_not_regular(self):
         path = self.path("pipe.parquet")
