@@ -13,7 +13,9 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from . import apart
 from .errors import DamagedError, Error, MissingError, OptionError
+from .mapping import open_regular
 
 ENDINGS = ".parquet", ".pq", ".arrow", ".feather"
 MEMBER = re.compile(r"^(.*)-(\d+)-of-(\d+)(\.[a-z]+)$")
@@ -39,6 +41,7 @@ class Group(NamedTuple):
 
     def batches(self, columns: List[str]) -> Iterator[Any]:
         """The rows as record batches of about BATCH bytes, with these columns. DamagedError: they cannot be read."""
+        apart.note(self.file.path)
         with faults(self.name):
             for batch in self.parquet(columns) if self.file.parquet else self.arrow(columns):
                 rows = max(1, min(BATCH_ROWS, batch.num_rows * BATCH // max(1, batch.nbytes)))
@@ -63,6 +66,7 @@ class Group(NamedTuple):
         with pa.OSFile(self.file.path) as source:
             reader = self.file.reader(source)
             for batch in reader if self.file.stream else (reader.get_batch(i) for i in range(reader.num_record_batches)):
+                batch.validate(full=True)  # what it says of its parts is taken for true by everything else
                 yield batch.select(columns)
 
 
@@ -157,6 +161,13 @@ def find(sources: List[str]) -> List[str]:
     return paths
 
 
+def check_names(fields: Any) -> None:
+    """ValueError: the name of a column, or of one within it, is no text."""
+    for field in fields:
+        field.name.encode()  # its name is decoded, which may fail
+        check_names(field.type.field(i) for i in range(field.type.num_fields))
+
+
 class ArrowFile:
     """A file of Parquet, or of Arrow as a stream or file. Footers, which may be large, are read again when rows are.
 
@@ -165,13 +176,16 @@ class ArrowFile:
 
     def __init__(self, path: str):
         self.path = path
+        apart.note(path)
         try:
-            with open(path, "rb") as file:
+            with open_regular(path) as file:
                 start = file.read(6)
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(0, size - 8))
                 end = file.read()
         except OSError as error:
+            if isinstance(error, Error):
+                raise
             raise Error(f"cannot be read: {error.strerror}", path) from error
         self.parquet, self.stream = start[:4] == b"PAR1", start[:4] == END_OF_STREAM[:4]
         if not self.parquet and not self.stream and start != b"ARROW1":
@@ -186,11 +200,14 @@ class ArrowFile:
     def read(self) -> Tuple[Any, Any]:
         """The schema and, of Parquet, the footer."""
         with faults(self.path):
-            if self.parquet:
-                metadata = pq.read_metadata(self.path)
-                return metadata.schema.to_arrow_schema(), metadata
-            with pa.OSFile(self.path) as source:
-                return self.reader(source).schema, None
+            metadata = pq.read_metadata(self.path) if self.parquet else None
+            if metadata is not None:
+                schema = metadata.schema.to_arrow_schema()
+            else:
+                with pa.OSFile(self.path) as source:
+                    schema = self.reader(source).schema
+            check_names(schema)
+            return schema, metadata
 
     def groups(self) -> Iterator[Group]:
         """The groups of rows. DamagedError: the file was replaced by another one since it was opened."""
@@ -213,6 +230,7 @@ class faults:
         pass
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, (pa.ArrowException, OSError)) and not isinstance(error, Error):
+        # Texts that are not UTF-8, and numbers that Python cannot have, are a ValueError.
+        if isinstance(error, (pa.ArrowException, OSError, ValueError, OverflowError)) and not isinstance(error, Error):
             said = " ".join(str(error).split())
             raise DamagedError(f"cannot be read: {said[:300]}", self.where) from None

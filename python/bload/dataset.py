@@ -43,6 +43,7 @@ class Dataset(BaseDataset):
         self.locator: Optional[IndexLocator] = None
         self.found_padding: Optional[Dict[str, np.ndarray]] = None
         self.agreed = np.zeros(self.info.blocks, np.bool_)
+        self.columns = {name: column for column, name in enumerate(self.fields)}  # of the index's block_checksum
         self.proof = Proof(info, self.stored_plan) if info.compressed and self.storage.far else None
         if verify:
             self.shard_checksums = [entry.checksum for entry in read_entries(self.open_file(SHARDS), info)]
@@ -179,9 +180,13 @@ class Dataset(BaseDataset):
 
         DamagedError: a wrong checksum.
         """
-        assert self.proof is not None
-        prove = functools.partial(self.proof.again, i // self.info.blocks_per_shard, functools.partial(self.compared, i, name, own))
-        return prove() if whole else self.frames.keep((name, i), prove)
+        if not whole:
+            return self.frames.keep((name, i), functools.partial(self.proven, i, name, True, own))
+        try:
+            return self.compared(i, name, own)
+        except DamagedError:
+            self.storage.forget(self.info.shard_name(i // self.info.blocks_per_shard))
+        return self.compared(i, name, own)
 
     def compared(self, i: int, name: str, own: bool) -> np.ndarray:
         """As proven, without another try."""
@@ -226,7 +231,7 @@ class Dataset(BaseDataset):
 
     def check_block(self, shard: Shard, i: int, field: str, data: Any) -> None:
         """Verifies the stored bytes of a field of block i. DamagedError: wrong checksum."""
-        number = list(self.fields).index(field)
+        number = self.columns[field]
         if checksum.xxh3(data) != int(self.index.block_checksum[i, number]) % (1 << 64):
             raise DamagedError(f"block {i} of {field}: wrong checksum", shard.path)
         if self.checked:

@@ -21,6 +21,7 @@ import os
 import sys
 from typing import List, NamedTuple, Optional, Sequence
 
+from . import apart
 from .errors import Error, MissingError, OptionError
 from .lerobot_data import write_data
 from .lerobot_episodes import read_episodes
@@ -102,4 +103,4 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(apart.run(main, say))

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 
 from .errors import DamagedError
 from .lerobot_info import Info
-from .lerobot_tables import ROWS, arrow, open_table, read_batches
+from .lerobot_tables import ROWS, arrow, open_table, read_batches, read_schema
 
 
 class Episodes(NamedTuple):
@@ -29,7 +29,7 @@ def read_tasks(root: str) -> Dict[int, str]:
     path = os.path.join(root, "meta", "tasks.parquet")
     pyarrow = arrow()[0]
     table = open_table(path)
-    texts = [field.name for field in table.schema_arrow if pyarrow.types.is_string(field.type) or pyarrow.types.is_large_string(field.type)]
+    texts = [field.name for field in read_schema(table, path) if pyarrow.types.is_string(field.type) or pyarrow.types.is_large_string(field.type)]
     if len(texts) != 1:
         raise DamagedError(f"{len(texts)} columns of text, not one", path)
     tasks: Dict[int, str] = {}

@@ -6,6 +6,7 @@ import re
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from .errors import DamagedError, FormatError, MissingError, OptionError
+from .mapping import open_regular
 from .safetensors import parse_json
 
 BOOKKEEPING = ("timestamp", "frame_index", "episode_index", "index", "task_index")
@@ -45,9 +46,9 @@ def read_info(root: str) -> Info:
     """Reads meta/info.json. MissingError, DamagedError; FormatError: it is of another version."""
     path = os.path.join(root, "meta", "info.json")
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             values = parse_json(file.read())
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         raise MissingError("not there: a LeRobot dataset has this file", path) from None
     except ValueError as error:
         raise DamagedError(f"no JSON: {error}", path) from None

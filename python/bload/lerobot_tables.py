@@ -5,7 +5,9 @@ from typing import Any, Dict, Iterator, Sequence, Tuple
 
 import numpy as np
 
-from .errors import DamagedError, DependencyError, MissingError
+from . import apart
+from .errors import DamagedError, DependencyError, Error, MissingError
+from .mapping import open_regular
 
 ROWS = 8192  # that are read at once
 
@@ -24,24 +26,37 @@ def arrow() -> Tuple[Any, Any, Any]:
 def open_table(path: str) -> Any:
     """A Parquet file. MissingError, DamagedError."""
     pyarrow, _, parquet = arrow()
+    apart.note(path)
     try:
+        open_regular(path).close()
         return parquet.ParquetFile(path)
     except FileNotFoundError:
         raise MissingError("the table is missing", path) from None
-    except (pyarrow.ArrowInvalid, OSError) as error:
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, Error):
+            raise
+        raise DamagedError(f"no readable Parquet file: {error}", path) from None
+
+
+def read_schema(table: Any, path: str) -> Any:
+    """The columns of a table. DamagedError: there are none that Arrow has."""
+    try:
+        return table.schema_arrow
+    except (arrow()[0].ArrowException, ValueError) as error:
         raise DamagedError(f"no readable Parquet file: {error}", path) from None
 
 
 def read_batches(table: Any, path: str, columns: Sequence[str], rows: int) -> Iterator[Any]:
     """Its rows, some at a time. DamagedError: a column is missing, or the data are damaged."""
-    pyarrow = arrow()[0]
-    there = table.schema_arrow.names
+    there = read_schema(table, path).names
     for name in columns:
         if name not in there:
             raise DamagedError(f'no column "{name}"', path)
     try:
-        yield from table.iter_batches(batch_size=rows, columns=list(columns))
-    except (pyarrow.ArrowException, OSError) as error:
+        for batch in table.iter_batches(batch_size=rows, columns=list(columns)):
+            batch.validate(full=True)  # texts that are none, for one
+            yield batch
+    except (arrow()[0].ArrowException, OSError) as error:
         raise DamagedError(f"the data cannot be read: {error}", path) from None
 
 

@@ -1,6 +1,7 @@
 """manifest.json: the description of a dataset or a view, checked before use."""
 from __future__ import annotations
 
+import re
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
@@ -18,6 +19,7 @@ DATASET, VIEW = 1, 2  # formats
 FRAME_MAX = 64 << 20  # bytes of a frame of compressed shards
 STEPS_MAX = (1 << 31) - 1
 FOLDER_SHARDS = 1000
+CHAINED = re.compile(r"(?!https?://)(?=.*://).*::", re.DOTALL)  # a URL by which fsspec reads one file through another
 TABLES = "cu_seqlens", "num_sequences", "sequence", "length", "source_start", "segment_ids"
 
 
@@ -253,7 +255,7 @@ class Manifest:
             name, path = unescape(name.encode()), unescape(path.encode())
         except ValueError:
             raise fault from None
-        if "\0" in path:
+        if "\0" in path or CHAINED.match(path):
             raise fault
         return Source(name, self.storage.source(path), int(rows or 0), int(first or 0), int(steps or 0), float(share or 0), weight)
 

@@ -1,6 +1,7 @@
 """When the frames of an MP4 file are shown, by its tables alone (ISO/IEC 14496-12)."""
 from __future__ import annotations
 
+import io
 import os
 import struct
 from typing import BinaryIO, Dict, Iterator, List, Tuple
@@ -8,6 +9,7 @@ from typing import BinaryIO, Dict, Iterator, List, Tuple
 import numpy as np
 
 from .errors import DamagedError, FormatError, MissingError
+from .mapping import open_regular
 
 TABLES_MAX = 1 << 28  # bytes
 FRAMES_MAX = 1 << 24
@@ -119,7 +121,7 @@ def frame_times(path: str) -> np.ndarray:
     MissingError: there is no such file. DamagedError: its tables are damaged. FormatError: it has no video, or a form that is not read.
     """
     try:
-        with open(path, "rb") as file:
+        with io.BufferedReader(open_regular(path)) as file:
             movie = read_tables(file)
         parts = children(movie)
         for kind, content in boxes(movie):
@@ -127,7 +129,7 @@ def frame_times(path: str) -> np.ndarray:
             media = children(track.get(b"mdia", b""))
             if media.get(b"hdlr", b"")[8:12] == b"vide":
                 return track_times(parts, track, media)
-    except (FileNotFoundError, IsADirectoryError):
+    except FileNotFoundError:
         raise MissingError("the video is missing", path) from None
     except (ValueError, struct.error, IndexError, KeyError) as error:
         raise DamagedError(f"the tables of the video cannot be read: {error}; ffmpeg -i {os.path.basename(path)} -c copy NEW.mp4 may "

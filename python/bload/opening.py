@@ -53,7 +53,8 @@ def open(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"], veri
     connections   the most requests at a time, of each process
     timeout       seconds without a byte after which a connection counts as stalled, and is tried again
     retries       how often a request is tried again, with growing pauses; 7 take about half a minute
-    storage_options   a dict for fsspec's file system, such as {"anon": True}; of https:// the "headers" of requests
+    storage_options   a dict for fsspec's file system, such as {"anon": True}; of https:// the "headers" of requests. It is for the host of the path
+                  alone. A view's sources on other hosts have theirs by host: {"https://example.org": {"headers": {...}}}
 
     T, lengths and starts count steps: frames, samples or tokens. Opening reads only manifests and headers; everything else is read when
     it is used. Any number of threads can read. What was opened can be forked and pickled; the receiver of a pickled one opens it again.

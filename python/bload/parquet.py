@@ -15,6 +15,7 @@ import signal
 import sys
 from typing import Any, Callable, Dict, List, Optional
 
+from . import apart
 from .errors import DependencyError, Error, MissingError, OptionError
 
 try:
@@ -219,4 +220,4 @@ if __name__ == "__main__":
     # A closed pipe and Ctrl-C end the program as they end others.
     for ending in signal.SIGPIPE, signal.SIGINT:
         signal.signal(ending, signal.SIG_DFL)
-    sys.exit(main())
+    sys.exit(apart.run(main, say))

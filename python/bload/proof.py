@@ -6,7 +6,7 @@ opened. What differs is fetched again once, past what the cache has of the shard
 """
 from __future__ import annotations
 
-from typing import Callable, Dict, Optional, TypeVar
+from typing import Callable, Dict, Optional
 
 import numpy as np
 
@@ -22,8 +22,6 @@ from .shard import Shard
 from .tables import agree, planned
 
 COMPARED = 1 << 18  # entries of a table that are compared at a time
-
-T = TypeVar("T")
 
 
 class Proof:
@@ -43,21 +41,18 @@ class Proof:
             self.known = Sequences(self.info.storage.whole(SEQUENCES, self.info.files[SEQUENCES]), self.info.attributes)
         return self.known
 
-    def again(self, number: int, read: Callable[[], T]) -> T:
-        """What read gives; if it finds damage in a shard, once more, with bytes that are fetched anew. DamagedError: they are wrong too."""
+    def opened(self, make: Callable[[int], Shard], number: int) -> Shard:
+        """The shard that make opens. DamagedError: its tables are not those of the dataset, also when they are fetched anew."""
         try:
-            return read()
+            return self.compared(make(number), number)
         except DamagedError:
             self.info.storage.forget(self.info.shard_name(number))
-        return read()
+        return self.compared(make(number), number)
 
-    def opened(self, make: Callable[[int], Shard], number: int) -> Shard:
-        """The shard that make opens. DamagedError: its tables are not those of the dataset."""
-        def open_shard() -> Shard:
-            shard = make(number)
-            self.check_tables(shard, number)
-            return shard
-        return self.again(number, open_shard)
+    def compared(self, shard: Shard, number: int) -> Shard:
+        """The shard. DamagedError: its tables are not those of the dataset."""
+        self.check_tables(shard, number)
+        return shard
 
     def check_tables(self, shard: Shard, number: int) -> None:
         """DamagedError: a table differs from what it must be."""

@@ -248,15 +248,19 @@ class Credentials(Far):
         self.bload("view", "-q", path, "-T", "96", "-o", view)
         same(self, self.far(view, storage_options={"headers": SECRET})[0], bload.open(view)[0])
         self.assertEqual(set(map(frozenset, self.given(self.server))), {frozenset(SECRET)})
-        elsewhere = self.path("view-elsewhere")
+        elsewhere, expected = self.path("view-elsewhere"), bload.open(view)[0]
         shutil.copytree(view, elsewhere)
         with open(os.path.join(elsewhere, "manifest.json")) as file:
             manifest = json.load(file)
         manifest["sources"][0]["path"] = f"{self.other.url}/{os.path.relpath(path, self.directory)}"
         write_manifest(os.path.join(elsewhere, "manifest.json"), manifest)
+        for chained in "zip://a::https://b/c", "simplecache::s3://a/b", "filecache::file:///etc":
+            wrong = {**manifest, "sources": [{**manifest["sources"][0], "path": chained}]}
+            write_manifest(os.path.join(view, "manifest.json"), wrong)
+            self.assertRaisesRegex(bload.DamagedError, "\"sources\" is missing or invalid", self.far, view)
         for options, given in (({"headers": SECRET}, set()), ({"headers": SECRET, self.other.url: {"headers": {"Cookie": "other secret"}}}, {"Cookie"})):
             self.other.forget()
-            same(self, self.far(elsewhere, cache=None, storage_options=options)[0], bload.open(view)[0])
+            same(self, self.far(elsewhere, cache=None, storage_options=options)[0], expected)
             self.assertEqual(set(map(frozenset, self.given(self.other))), {frozenset(given)})
         # A view on this machine is on no server: whom the options are for must be said.
         self.assertRaisesRegex(bload.OptionError, f"storage_options name no host, but this view has the source {self.other.url}", bload.open, elsewhere,

@@ -1,0 +1,51 @@
+"""Runs a command in a process of its own: a damaged file can crash the library that reads it, and then there must be somebody to say so."""
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import signal
+import sys
+from typing import Callable
+
+CRASHES = signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV
+PR_SET_PDEATHSIG = 1
+NOTED = mmap.mmap(-1, 4096)  # the file that was opened last, which both processes see
+
+
+def note(path: str) -> None:
+    """Remembers a file that is about to be read."""
+    name = os.fsencode(path)[:len(NOTED) - 1]
+    NOTED[:len(name) + 1] = name + b"\0"
+
+
+def noted() -> str:
+    return os.fsdecode(NOTED[:].partition(b"\0")[0])
+
+
+def end_with(parent: int) -> None:
+    """Ends this process when its parent ends."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def run(main: Callable[[], int], say: Callable[[str], None]) -> int:
+    """The status of main, which runs in another process; 1 if that crashes. A signal that ends it ends this one, too."""
+    parent, pid = os.getpid(), os.fork()
+    if pid == 0:
+        end_with(parent)
+        return main()
+    status = os.waitpid(pid, 0)[1]
+    if not os.WIFSIGNALED(status):
+        return os.WEXITSTATUS(status)
+    ended = os.WTERMSIG(status)
+    if ended in CRASHES:
+        say(f"{noted() or 'a file'}: pyarrow crashed on it ({signal.Signals(ended).name}): it is damaged; where several files are read at "
+            "once, with -j, it may be another one")
+        return 1
+    if ended != signal.SIGKILL:
+        signal.signal(ended, signal.SIG_DFL)
+    os.kill(parent, ended)
+    return 1
