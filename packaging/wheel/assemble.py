@@ -17,6 +17,8 @@ import time
 import zipfile
 from pathlib import Path
 
+import sbom
+
 HERE = Path(__file__).resolve().parent
 COMPLETIONS = ("share/bash-completion/completions/bload", "share/zsh/site-functions/_bload", "share/fish/vendor_completions.d/bload.fish")
 LINKED = {"shared": "a library of its own in bload.libs", "in-ffmpeg": "part of FFmpeg's libraries", "in-tool": "part of the tool or of libbload",
@@ -112,6 +114,7 @@ def fill(pure: str, stage: Path, chroot: Path, folder: Path) -> None:
     members[f"{info}/licenses/LICENSE"] = ((HERE.parent.parent / "LICENSE").read_bytes(), False)
     members[f"{info}/licenses/NOTICE.md"] = (notice(chroot).encode(), False)
     members.update(licences(chroot, f"{info}/licenses"))
+    members[f"{info}/sboms/bload.spdx.json"] = (sbom.document(name.split("-")[1], sources(), int(os.environ["SOURCE_DATE_EPOCH"])), False)
     members[f"{info}/WHEEL"] = (b"Wheel-Version: 1.0\nGenerator: bload\nRoot-Is-Purelib: false\nTag: py3-none-linux_x86_64\n", False)
     write_wheel(folder / f"{name}-py3-none-linux_x86_64.whl", members)
 
