@@ -113,6 +113,17 @@ static int folder_remove_files(const char *folder, struct bl_error *e)
     return code;
 }
 
+/* BL_EFAIL: the file would be reached through a link. */
+static int state_check_folder(const char *path, struct bl_error *e)
+{
+    const char *name;
+    int folder = bl_fs_open_parent(path, &name, e);
+    if (folder < 0)
+        return folder;
+    close(folder);
+    return BL_OK;
+}
+
 /* Reads a file of the folder; lines is empty if there is none. */
 static int state_read_lines(const struct bl_state *s, const char *name, struct bl_buffer *lines, struct bl_error *e)
 {
@@ -122,7 +133,10 @@ static int state_read_lines(const struct bl_state *s, const char *name, struct b
     int code = bl_state_path(s, name, &path, e);
     if (code)
         goto out;
-    if (access(path.data, F_OK) == 0)
+    if (access(path.data, F_OK) != 0)
+        goto out;
+    code = state_check_folder(path.data, e);
+    if (!code)
         code = bl_sealed_read(path.data, CONFIGURATION_MAX, lines, e);
 out:
     bl_buffer_free(&path);

@@ -189,6 +189,27 @@ int openat(int folder, const char *path, int flags, ...)
     return STRIKES("open") ? -1 : NEXT(openat)(folder, path, flags, mode);
 }
 
+/* What a compiler that checks makes of the two above, without O_CREAT, and of realpath. */
+int __open_2(const char *path, int flags);
+int __openat_2(int folder, const char *path, int flags);
+char *__realpath_chk(const char *path, char *resolved, size_t size);
+
+int __open_2(const char *path, int flags)
+{
+    return STRIKES("open") ? -1 : NEXT(open)(path, flags);
+}
+
+int __openat_2(int folder, const char *path, int flags)
+{
+    return STRIKES("open") ? -1 : NEXT(openat)(folder, path, flags);
+}
+
+char *__realpath_chk(const char *path, char *resolved, size_t size)
+{
+    (void)size;
+    return STRIKES("malloc") ? NULL : NEXT(realpath)(path, resolved);
+}
+
 FILE *fopen(const char *path, const char *mode)
 {
     return STRIKES("open") ? NULL : NEXT(fopen)(path, mode);

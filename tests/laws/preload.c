@@ -164,6 +164,20 @@ int open(const char *path, int flags, ...)
     return opened(NEXT(open)(path, flags, mode));
 }
 
+/* What a compiler that checks makes of open and openat without O_CREAT. */
+int __open_2(const char *path, int flags);
+int __openat_2(int folder, const char *path, int flags);
+
+int __open_2(const char *path, int flags)
+{
+    return opened(NEXT(open)(path, flags));
+}
+
+int __openat_2(int folder, const char *path, int flags)
+{
+    return opened(NEXT(openat)(folder, path, flags));
+}
+
 int openat(int folder, const char *path, int flags, ...)
 {
     va_list arguments;
