@@ -165,6 +165,7 @@ static int scan_prepare(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
                                      .decoder_memory = inputs->set.decoder_memory,
                                      .shared = scan->task.set,
                                      .isolation = inputs->set.isolation};
+    bl_media_set_environment();
     return bl_media_set_simd(scan->env.simd, e);
 }
 

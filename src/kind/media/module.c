@@ -203,4 +203,5 @@ void bl_media_set_environment(void)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unsetenv(names[i]);
     setenv("SOXR_USE_SIMD32", "1", 1);
+    setenv("G_SLICE", "always-malloc", 1);
 }

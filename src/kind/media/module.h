@@ -95,8 +95,10 @@ int bl_media_set_simd(enum bl_simd level, struct bl_error *e);
 /* Has the tool and the module, now or when it is loaded, open inputs through this function. On one thread. */
 void bl_media_set_opener(bl_opener *opener, void *context);
 
-/* soxr reads options from the environment that would change bytes, among them which instructions it uses. Sets it to
- * those of kind/audio/resampler.h; call it once, before there are threads and before the module is loaded. */
+/* Sets the environment of libraries: call it once, before there are threads and before the module is loaded. soxr reads
+ * options that would change bytes, among them which instructions it uses: they become those of kind/audio/resampler.h.
+ * glib, which some of FFmpeg's libraries bring, allocates while it holds a lock of its own when it is loaded, and where
+ * that fails waits for that lock for ever: not so with this allocator. */
 void bl_media_set_environment(void);
 
 #endif
