@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool bl_buffer_reserve(struct bl_buffer *b, size_t size)
+/* Makes room for size more bytes of at most limit in all. Most appending finds room: this is kept apart from it. */
+static __attribute__((noinline)) bool buffer_grow(struct bl_buffer *b, size_t size, size_t limit)
 {
     if (b->failed || size > SIZE_MAX / 2 - b->size - 1) {
         b->failed = true;
@@ -15,9 +16,15 @@ bool bl_buffer_reserve(struct bl_buffer *b, size_t size)
     size_t needed = b->size + size + 1;
     if (needed <= b->capacity)
         return true;
+    if (needed - 1 > limit) {
+        b->failed = b->is_over = true;
+        return false;
+    }
     size_t capacity = b->capacity ? b->capacity : 256;
     while (capacity < needed)
         capacity *= 2;
+    if (capacity - 1 > limit)
+        capacity = limit + 1;
     char *data = realloc(b->data, capacity);
     if (!data) {
         b->failed = true;
@@ -28,9 +35,25 @@ bool bl_buffer_reserve(struct bl_buffer *b, size_t size)
     return true;
 }
 
+bool bl_buffer_reserve(struct bl_buffer *b, size_t size)
+{
+    return buffer_grow(b, size, SIZE_MAX - 1);
+}
+
+/* The same for appending; what has no room is counted. */
+static inline bool buffer_make_room(struct bl_buffer *b, size_t size)
+{
+    if (!b->failed && size < b->capacity - b->size)
+        return true;
+    if (buffer_grow(b, size, b->limit ? b->limit : SIZE_MAX - 1))
+        return true;
+    b->missed += size;
+    return false;
+}
+
 void bl_buffer_append(struct bl_buffer *b, const void *data, size_t size)
 {
-    if (!bl_buffer_reserve(b, size))
+    if (!buffer_make_room(b, size))
         return;
     if (size)
         memcpy(b->data + b->size, data, size);
@@ -45,7 +68,10 @@ void bl_buffer_text(struct bl_buffer *b, const char *text)
 
 void bl_buffer_byte(struct bl_buffer *b, char byte)
 {
-    bl_buffer_append(b, &byte, 1);
+    if (!buffer_make_room(b, 1))
+        return;
+    b->data[b->size++] = byte;
+    b->data[b->size] = '\0';
 }
 
 void bl_buffer_int(struct bl_buffer *b, int64_t value)
@@ -80,8 +106,8 @@ void bl_buffer_printf(struct bl_buffer *b, const char *format, ...)
 
 void bl_buffer_clear(struct bl_buffer *b)
 {
-    b->size = 0;
-    b->failed = false;
+    b->size = b->missed = 0;
+    b->failed = b->is_over = false;
     if (b->data)
         b->data[0] = '\0';
 }

@@ -15,10 +15,13 @@ struct bl_buffer {
     char *data;  /* NUL-terminated after the first append */
     size_t size; /* bytes, without the NUL */
     size_t capacity;
+    size_t limit;  /* bytes up to which appending makes it grow; 0: there is no limit */
+    size_t missed; /* bytes that were not appended, since it failed */
     bool failed;
+    bool is_over; /* it failed since it would have grown beyond the limit */
 };
 
-/* Makes room for size more bytes. False: out of memory. */
+/* Makes room for size more bytes, whatever the limit is. False: out of memory. */
 bool bl_buffer_reserve(struct bl_buffer *b, size_t size);
 void bl_buffer_append(struct bl_buffer *b, const void *data, size_t size);
 void bl_buffer_text(struct bl_buffer *b, const char *text);
@@ -26,7 +29,7 @@ void bl_buffer_byte(struct bl_buffer *b, char byte);
 /* Appends a decimal integer. printf's %lld would take most of the time of writing a large table. */
 void bl_buffer_int(struct bl_buffer *b, int64_t value);
 void bl_buffer_printf(struct bl_buffer *b, const char *format, ...) BL_PRINTF(2, 3);
-/* Empties the buffer and keeps its memory. */
+/* Empties the buffer and keeps its memory and its limit. */
 void bl_buffer_clear(struct bl_buffer *b);
 /* 0, or BL_EFAIL "out of memory" if an append failed. */
 int bl_buffer_check(const struct bl_buffer *b, struct bl_error *e);

@@ -103,8 +103,13 @@ static int decoded_put(struct writer *w, const uint8_t *data, int64_t steps, str
     size_t size = bl_field_step_bytes(w->field);
     int code = BL_OK;
     bl_buffer_clear(&w->text);
-    for (int64_t i = 0; i < steps && !code; i++, data += size)
+    for (int64_t i = 0; i < steps && !code; i++, data += size) {
         code = bl_detokenizer_append(w->job->detokenizer, bl_element_integer(w->field->dtype, data), &w->text, e);
+        if (code || w->text.size < CHUNK)
+            continue;
+        code = bl_output_write(&w->out, w->text.data, w->text.size, e);
+        bl_buffer_clear(&w->text);
+    }
     return code ? code : bl_output_write(&w->out, w->text.data, w->text.size, e);
 }
 

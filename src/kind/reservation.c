@@ -24,6 +24,13 @@ static bool reservation_note(struct bl_reservation *r, int64_t bytes)
     return true;
 }
 
+static int reservation_refuse(const struct bl_reservation *r, int64_t bytes, struct bl_error *e)
+{
+    char a[32], b[32];
+    return bl_error_set(e, BL_EUSAGE, "%s of memory are needed for it: --memory is too small by %s",
+                        bl_text_size(a, bytes), bl_text_size(b, bytes - r->included - r->budget->total));
+}
+
 int bl_reservation_need(struct bl_reservation *r, int64_t bytes, struct bl_error *e)
 {
     if (!reservation_note(r, bytes))
@@ -34,14 +41,19 @@ int bl_reservation_need(struct bl_reservation *r, int64_t bytes, struct bl_error
         return BL_OK;
     reservation_give(r);
     int64_t taken = bytes - r->included;
-    char a[32], b[32];
     if (r->strict && taken > r->budget->total)
-        return bl_error_set(e, BL_EUSAGE, "%s of memory are needed for it: --memory is too small by %s",
-                            bl_text_size(a, bytes), bl_text_size(b, taken - r->budget->total));
+        return reservation_refuse(r, bytes, e);
     int code = bl_memory_budget_take(r->budget, &taken, r->cancel, e);
     if (!code)
         r->held = taken;
     return code;
+}
+
+int bl_reservation_require(struct bl_reservation *r, int64_t bytes, struct bl_error *e)
+{
+    if (r && r->budget && bytes - r->included > r->budget->total)
+        return reservation_refuse(r, bytes, e);
+    return bl_reservation_need(r, bytes, e);
 }
 
 int bl_reservation_grow(struct bl_reservation *r, int64_t bytes, struct bl_error *e)

@@ -25,6 +25,9 @@ struct bl_reservation {
  * with what is lacking. */
 int bl_reservation_need(struct bl_reservation *reservation, int64_t bytes, struct bl_error *e);
 
+/* The same, but what the whole budget has no room for is refused even if the reservation is not strict. */
+int bl_reservation_require(struct bl_reservation *reservation, int64_t bytes, struct bl_error *e);
+
 /* The input that is being decoded turns out to need so many: does not wait, but others must. */
 int bl_reservation_grow(struct bl_reservation *reservation, int64_t bytes, struct bl_error *e);
 

@@ -6,6 +6,16 @@
 #include "base/text.h"
 #include "base/utf8.h"
 
+/* Says why appending to a buffer failed, if it did. */
+static int passages_check(const struct bl_buffer *buffer, int code, struct bl_error *fault, struct bl_error *e)
+{
+    char most[32];
+    if (buffer->is_over)
+        return bl_error_set(e, BL_EUSAGE, "there is more text to show than %s: bload cat writes that of one sequence",
+                            bl_text_size(most, (int64_t)buffer->limit));
+    return code ? bl_error_set(e, code, "%s", fault->text) : bl_buffer_check(buffer, e);
+}
+
 int bl_passages_add(struct bl_passages *p, struct bl_detokenizer *detokenizer, int64_t id, bool is_shaded,
                     struct bl_error *e)
 {
@@ -16,12 +26,16 @@ int bl_passages_add(struct bl_passages *p, struct bl_detokenizer *detokenizer, i
         p->mark[p->marks++] = p->bytes.size;
         p->is_shaded = is_shaded;
     }
-    if (detokenizer)
-        return bl_detokenizer_append(detokenizer, id, &p->bytes, e);
+    p->bytes.limit = BL_PASSAGES_MAX;
+    if (detokenizer) {
+        struct bl_error fault = {0};
+        int code = bl_detokenizer_append(detokenizer, id, &p->bytes, &fault);
+        return code ? passages_check(&p->bytes, code, &fault, e) : BL_OK;
+    }
     if (p->bytes.size)
         bl_buffer_byte(&p->bytes, ' ');
     bl_buffer_int(&p->bytes, id);
-    return bl_buffer_check(&p->bytes, e);
+    return passages_check(&p->bytes, BL_OK, NULL, e);
 }
 
 /* Appends a run of the bytes, as people can read it. */
@@ -35,9 +49,10 @@ static int passages_append_run(struct bl_passages *p, size_t piece, size_t begin
     if (code)
         return code;
     const size_t from = p->text.size;
+    p->text.limit = BL_PASSAGES_MAX;
     code = bl_text_replace_invalid(p->bytes.data + begin, end - begin, &p->text, &replaced);
     if (code)
-        return bl_buffer_check(&p->text, e);
+        return passages_check(&p->text, BL_OK, NULL, e);
     p->text.size = from + bl_utf8_mask(p->text.data + from, p->text.size - from, "\n\t");
     p->run[p->runs++] = (struct bl_passage_run){.piece = piece, .end = p->text.size, .is_shaded = is_shaded};
     return BL_OK;

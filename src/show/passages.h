@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "kind/text/detokenizer.h"
 
+#define BL_PASSAGES_MAX ((size_t)64 << 20) /* bytes of a field's text: what draws it takes several times as many */
+
 /* Text of one piece that is shaded, or is not. */
 struct bl_passage_run {
     size_t piece;
@@ -31,10 +33,11 @@ struct bl_passages {
     bool is_shaded;
 };
 
-/* Adds an id of a piece. detokenizer may be NULL. BL_EDATA: it decodes to nothing. */
+/* Adds an id of a piece. detokenizer may be NULL. BL_EDATA: it decodes to nothing;
+ * BL_EUSAGE: the text becomes longer than BL_PASSAGES_MAX. */
 int bl_passages_add(struct bl_passages *passages, struct bl_detokenizer *detokenizer, int64_t id, bool is_shaded,
                     struct bl_error *e);
-/* Ends the piece: its runs are there. */
+/* Ends the piece: its runs are there. BL_EUSAGE as above. */
 int bl_passages_end(struct bl_passages *passages, size_t piece, struct bl_error *e);
 /* Forgets what was added of the piece. */
 void bl_passages_drop(struct bl_passages *passages);

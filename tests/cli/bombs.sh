@@ -254,3 +254,91 @@ print(len({sound[i * third:(i + 1) * third] for i in range(3)}))
 EOF
 )"
 }
+
+# write_tokenizers: DIR/NAME.json, each of which makes 100,000 times as much of a text, or more, by another part.
+write_tokenizers() {
+    mkdir "$1"
+    python3 - "$1" <<'EOF'
+import json, struct, sys, base64
+long = "a" * 100000
+words = {"type": "Split", "pattern": {"Regex": "\\s+"}, "behavior": "Isolated", "invert": False}
+level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+def write(name, normalizer, steps=(), added=(), vocabulary={"a": 0, "b": 1, "\u0124": 2}):
+    pre = {"type": "Sequence", "pretokenizers": [words, *steps]}
+    model = {"type": "BPE", "unk_token": None, "vocab": vocabulary, "merges": []}
+    json.dump({"added_tokens": list(added), "normalizer": normalizer, "pre_tokenizer": pre, "model": model},
+              open(f"{sys.argv[1]}/{name}.json", "w"))
+def replace(kind, text, content):
+    return {"type": "Replace", "pattern": {kind: text}, "content": content}
+def added(text, normalized):
+    return [{"id": 3, "content": text, "single_word": False, "lstrip": False, "rstrip": False,
+             "normalized": normalized, "special": not normalized}]
+write("replace", replace("String", "a", long))
+write("regex", replace("Regex", "a+?", long))
+write("twice", {"type": "Sequence", "normalizers": [replace("String", "a", "a" * 400)] * 2})
+write("levels", None, [level] * 15)
+write("between", replace("String", "a", long), added=added("<X>", False))
+write("token", replace("String", "a", long), added=added("aXa", True))
+# A map from "a", as the Darts library writes it: the root leads to 256, its "a" to 5, where the value is.
+unit = [0] * 512
+unit[0], unit[256 ^ 97], unit[5] = 256 << 10, (256 ^ 97 ^ 5) << 10 | 1 << 8 | 97, 1 << 31
+text = struct.pack("<I512I", 4 * len(unit), *unit) + long.encode() + b"\0"
+write("map", {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(text).decode()})
+write("long", None, [level], vocabulary={"a": 0, "b" * 20000000: 1})
+EOF
+}
+
+# A file of 100 KB makes 100 MB of 1,000 bytes: these were 1 GB, whatever --memory was.
+test_what_a_tokenizer_multiplies() {
+    local name
+    write_tokenizers t
+    printf 'a%.0s' {1..1000} >a.txt
+    printf 'a<X>%.0s' {1..1000} >between.txt
+    printf '\303\251%.0s' {1..8000} >levels.txt
+    for name in replace regex twice levels between map; do
+        cp a.txt in.txt
+        [ ! -e $name.txt ] || cp $name.txt in.txt
+        printf b >b.txt
+        set -- -q in.txt b.txt --kind text --tokenizer t/$name.json --special parse -T 65536 --oversize split -j 1
+        within 400 2 bload pack "$@" -o d --memory 256M
+        err_has 'in.txt: a document of '
+        err_has ' of memory are needed for it: --memory is too small by '
+        # What is longer than a document may be is skipped, whatever the memory is.
+        within 400 3 bload pack "$@" -o e --memory 256M --max-document 1M
+        err_has 'skipped in.txt: the tokenizer makes more than 1.0 MiB of it (--max-document)'
+        is '1 0' "$(field length <e/sequences.tsv | sort -rn | xargs)"
+        expect 3 bload pack "$@" -o f --max-document 1M
+        diff -r e f
+        rm -rf d e f
+    done
+    expect 1 bload pack -q a.txt --tokenizer t/token.json -T 4 -o d
+    err_has 't/token.json: "added_tokens", entry 0: its normal form has more than 4144 bytes, which is not supported'
+}
+
+# Where there is memory for it, a document that grows has the same ids, before and after others.
+test_what_a_tokenizer_multiplies_is_waited_for() {
+    write_tokenizers t
+    mkdir in
+    for i in 1 2 3 4; do printf 'a%.0s' {1..50} >in/$i.txt && echo b >>in/$i.txt; done
+    set -- -q in --kind text --tokenizer t/replace.json -T 65536 --oversize split
+    expect 0 bload pack "$@" -o much -j 1 --memory 16G
+    expect 0 bload pack "$@" -o little -j 4 --memory 256M
+    is '5000001 5000001 5000001 5000001' "$(field length <much/sequences.tsv | xargs)"
+    diff -r much little
+    within 400 2 bload pack "$@" -o d -j 1 --memory 64M
+    err_has 'in/1.txt: a document of 52 bytes, of which the tokenizer makes 4.8 MiB or more: '
+}
+
+# Tokens of 20 MB: all of them were in memory at once in cat, and twice that in show.
+test_tokens_that_are_long() {
+    write_tokenizers t
+    python3 -c 'print({"text": [1] * 12}, {"text": [0] * 9}, sep="\n")' | tr "'" '"' >c.jsonl
+    expect 0 bload pack -q c.jsonl --tokenizer t/long.json -T 64 -o d
+    within 200 0 bload cat d 'c.jsonl#0' --as text --tokenizer t/long.json -o long
+    is 240000000 "$(stat -c %s long)"
+    for to in '' '-o page.html'; do
+        within 250 2 bload show d --tokenizer t/long.json $to
+        err_has 'there is more text to show than 64.0 MiB: bload cat writes that of one sequence'
+    done
+    rm long
+}

@@ -23,7 +23,8 @@ static void encode(const struct bl_tokenizer *tokenizer)
     struct bl_error e = {0};
     if (bl_encoder_open(&encoder, tokenizer, &e))
         abort();
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
+        bl_encoder_limit(encoder, i ? (size_t)1 << 20 : 64);
         if (bl_encoder_encode(encoder, text, sizeof text - 1, &ids, &e) && !e.text[0])
             abort();
     }

@@ -68,12 +68,40 @@ START_TEST(clearing_keeps_the_memory)
 }
 END_TEST
 
+START_TEST(beyond_the_limit_it_only_counts)
+{
+    struct bl_buffer b = {.limit = 300};
+    struct bl_error e = {0};
+    char text[301] = {0};
+    bl_buffer_append(&b, text, 300);
+    ck_assert_int_eq(bl_buffer_check(&b, &e), BL_OK);
+    ck_assert_uint_eq(b.capacity, 301);
+    bl_buffer_append(&b, "", 0);
+    ck_assert(!b.is_over);
+    bl_buffer_byte(&b, 'x');
+    bl_buffer_append(&b, text, 20);
+    ck_assert(b.is_over);
+    ck_assert_uint_eq(b.size, 300);
+    ck_assert_uint_eq(b.missed, 21);
+    ck_assert_int_eq(bl_buffer_check(&b, &e), BL_EFAIL);
+    bl_buffer_clear(&b);
+    ck_assert(!b.is_over);
+    ck_assert_uint_eq(b.missed, 0);
+    bl_buffer_append(&b, text, 301);
+    ck_assert(b.is_over);
+    bl_buffer_clear(&b);
+    ck_assert(bl_buffer_reserve(&b, 1000)); /* whoever knows the size asks by itself */
+    bl_buffer_free(&b);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
     tcase_add_test(tests, it_grows_and_ends_with_a_nul);
     tcase_add_test(tests, integers);
     tcase_add_test(tests, lost_memory_is_remembered_until_it_is_told);
     tcase_add_test(tests, clearing_keeps_the_memory);
+    tcase_add_test(tests, beyond_the_limit_it_only_counts);
 }
 
 int main(void)

@@ -1,6 +1,7 @@
 /* Texts of pieces in runs: shading, characters of several tokens, what cannot be seen, and ids without a tokenizer. */
 #include "show/passages.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "unit.h"
@@ -156,6 +157,22 @@ START_TEST(ids_of_no_token_are_faults)
 }
 END_TEST
 
+START_TEST(more_text_than_is_shown_is_refused)
+{
+    struct bl_error e = {0};
+    struct bl_passages p = {0};
+    char *text = malloc(BL_PASSAGES_MAX);
+    ck_assert_ptr_nonnull(text);
+    memset(text, 'x', BL_PASSAGES_MAX);
+    bl_buffer_append(&p.bytes, text, BL_PASSAGES_MAX);
+    free(text);
+    p.bytes.capacity = BL_PASSAGES_MAX + 1; /* it would have room by chance */
+    ck_assert_int_eq(bl_passages_add(&p, detokenizer, 'x', false, &e), BL_EUSAGE);
+    ck_assert_str_eq(e.text, "there is more text to show than 64.0 MiB: bload cat writes that of one sequence");
+    bl_passages_free(&p);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
     tcase_add_checked_fixture(tests, tokenizer_open, tokenizer_close);
@@ -166,6 +183,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, pieces_are_apart);
     tcase_add_test(tests, ids_are_numbers);
     tcase_add_test(tests, ids_of_no_token_are_faults);
+    tcase_add_test(tests, more_text_than_is_shown_is_refused);
 }
 
 int main(void)

@@ -125,6 +125,11 @@ START_TEST(what_never_fits_is_refused_where_that_is_wanted)
     ck_assert_int_eq(bl_reservation_need(&r, 70 * MIB, &e), BL_OK); /* alone */
     ck_assert_int_eq(budget.left, 0);
     bl_reservation_release(&r);
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_reservation_require(&r, 70 * MIB, &e), BL_EUSAGE); /* refused although it is not strict */
+    ck_assert_str_eq(e.text, "70.0 MiB of memory are needed for it: --memory is too small by 80.0 MiB");
+    ck_assert_int_eq(r.held, 0);
+    ck_assert_int_eq(bl_reservation_require(NULL, 70 * MIB, &e), BL_OK);
     bl_memory_budget_free(&budget);
 }
 END_TEST

@@ -557,6 +557,60 @@ START_TEST(words_by_blocks_are_those_by_bytes)
 }
 END_TEST
 
+/* A limit on what is made of a text holds for each step, for all parts between added tokens, and again without it. */
+START_TEST(what_a_step_makes_has_a_limit)
+{
+    static const struct {
+        const char *normalizer, *text;
+        size_t limit, wanted; /* 0: it has room; 1: more than the limit */
+    } tries[] = {
+        {"{\"type\":\"Prepend\",\"prepend\":\"aaaaaaaa\"}", "aa", 10, 0},
+        {"{\"type\":\"Prepend\",\"prepend\":\"aaaaaaaa\"}", "aaa", 10, 11},
+        {"{\"type\":\"Prepend\",\"prepend\":\"aaaaaaaa\"}", "a<X>", 10, 0},
+        {"{\"type\":\"Prepend\",\"prepend\":\"aaaaaaaa\"}", "a<X>a", 10, 1},
+        {"{\"type\":\"Replace\",\"pattern\":{\"String\":\"b\"},\"content\":\"aaaaaaaaaa\"}", "babb", 31, 0},
+        {"{\"type\":\"Replace\",\"pattern\":{\"String\":\"b\"},\"content\":\"aaaaaaaaaa\"}", "babb", 30, 31},
+        {"{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"b\"},\"content\":\"aaaaaaaaaa\"}", "babb", 2, 31},
+    };
+    char directory[64];
+    unit_enter(directory);
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        struct bl_buffer text = {0};
+        struct bl_tokenizer *tokenizer;
+        struct bl_encoder *encoder;
+        struct bl_ids ids = {0};
+        struct bl_error e = {0};
+        const struct bl_tokenizer_options options = {.path = "t.json", .special = true};
+        bl_buffer_printf(&text,
+                         "{\"normalizer\":%s,\"added_tokens\":[{\"id\":1,\"content\":\"<X>\",\"special\":true}],"
+                         "\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false},"
+                         "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[]}}",
+                         tries[i].normalizer);
+        write_file("t.json", text.data);
+        ck_assert_msg(bl_tokenizer_open(&tokenizer, &options, &e) == BL_OK, "%s", e.text);
+        ck_assert_int_eq(bl_encoder_open(&encoder, tokenizer, &e), BL_OK);
+        for (int again = 0; again < 2; again++) {
+            size_t wanted = tries[i].wanted == 1 ? tries[i].limit + 1 : tries[i].wanted;
+            ids.count = 0;
+            bl_encoder_limit(encoder, tries[i].limit);
+            int code = bl_encoder_encode(encoder, tries[i].text, strlen(tries[i].text), &ids, &e);
+            ck_assert_int_eq(code, wanted ? BL_EFAIL : BL_OK);
+            ck_assert_uint_eq(bl_encoder_wanted(encoder), wanted);
+            bl_error_clear(&e);
+            ids.count = 0;
+            bl_encoder_limit(encoder, 0);
+            ck_assert_int_eq(bl_encoder_encode(encoder, tries[i].text, strlen(tries[i].text), &ids, &e), BL_OK);
+            ck_assert_uint_eq(bl_encoder_wanted(encoder), 0);
+        }
+        bl_ids_free(&ids);
+        bl_encoder_close(encoder);
+        bl_tokenizer_close(tokenizer);
+        bl_buffer_free(&text);
+    }
+    unit_leave(directory);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
     tcase_add_test(tests, bad_ranks_are_refused_by_line);
@@ -569,6 +623,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, merges_are_made_in_any_order);
     tcase_add_test(tests, grammars_split_as_their_patterns_say);
     tcase_add_test(tests, words_by_blocks_are_those_by_bytes);
+    tcase_add_test(tests, what_a_step_makes_has_a_limit);
 }
 
 int main(void)

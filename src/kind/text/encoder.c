@@ -7,6 +7,7 @@
 #include "kind/text/tokenizer_parts.h"
 #include "kind/text/word_cache.h"
 
+#define HELD_MAX ((size_t)8 << 20) /* bytes of a buffer that is kept for the next text */
 #define BATCH 256 /* words that are split, then looked up together: by then their cache lines are fetched */
 
 struct bl_encoder {
@@ -20,6 +21,7 @@ struct bl_encoder {
     struct bl_buffer wordpiece;
     struct bl_unigram_scratch unigram;
     const struct bl_cancel *cancel; /* or NULL */
+    size_t limit, wanted;           /* as in the header */
 };
 
 int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *tokenizer, struct bl_error *e)
@@ -50,12 +52,56 @@ int64_t bl_encoder_memory(const struct bl_encoder *encoder, size_t size)
     const struct bl_tokenizer *tokenizer = encoder->tokenizer;
     const struct bl_split *last = tokenizer->splits ? &tokenizer->split[tokenizer->splits - 1] : NULL;
     bool whole = last && last->kind == BL_SPLIT_GRAMMAR && last->grammar == BL_GRAMMAR_WHOLE;
-    return (int64_t)size * (whole ? 48 : 8);
+    int64_t bytes = size < INT64_MAX / 64 ? (int64_t)size : INT64_MAX / 64;
+    return bytes * (whole ? 48 : 8);
 }
 
 void bl_encoder_limit_cache(struct bl_encoder *encoder, int64_t bytes)
 {
     bl_word_cache_limit(&encoder->words, bytes);
+}
+
+void bl_encoder_limit(struct bl_encoder *encoder, size_t bytes)
+{
+    encoder->limit = bytes;
+}
+
+size_t bl_encoder_wanted(const struct bl_encoder *encoder)
+{
+    return encoder->wanted;
+}
+
+static inline void buffer_shrink(struct bl_buffer *buffer, size_t bytes)
+{
+    if (buffer->capacity > bytes)
+        bl_buffer_free(buffer);
+}
+
+void bl_encoder_shrink(struct bl_encoder *encoder, size_t bytes)
+{
+    for (int i = 0; i < encoder->tokenizer->normalizers; i++)
+        buffer_shrink(&encoder->normal[i], bytes);
+    for (int i = 0; i < encoder->tokenizer->splits; i++)
+        buffer_shrink(&encoder->rewritten[i], bytes);
+}
+
+/* Whether a limit holds must not depend on the room that earlier documents left. */
+static inline void encoder_limit_buffer(const struct bl_encoder *encoder, struct bl_buffer *buffer)
+{
+    if (encoder->limit)
+        buffer_shrink(buffer, encoder->limit + 1);
+    buffer->limit = encoder->limit;
+    buffer->size = 0;
+    buffer->is_over = false;
+}
+
+/* Takes down what a step made that is beyond the limit. */
+static int encoder_check_buffer(struct bl_encoder *encoder, const struct bl_buffer *buffer, struct bl_error *e)
+{
+    if (!encoder->limit || (!buffer->is_over && buffer->size <= encoder->limit))
+        return BL_OK;
+    encoder->wanted = buffer->size + buffer->missed;
+    return bl_error_set(e, BL_EFAIL, "a step of the tokenizer makes more than %zu bytes", encoder->limit);
 }
 
 static inline bool encoder_is_stopped(const struct bl_encoder *encoder)
@@ -252,6 +298,15 @@ static int parts_encode(struct bl_encoder *encoder, int step, const uint8_t *tex
     return code;
 }
 
+static int piece_rewrite(struct bl_encoder *encoder, int step, const uint8_t **text, size_t *size, size_t *head,
+                         struct bl_error *e)
+{
+    struct bl_buffer *out = &encoder->rewritten[step];
+    encoder_limit_buffer(encoder, out);
+    int code = bl_split_rewrite(&encoder->tokenizer->split[step], text, size, head, out, e);
+    return encoder_check_buffer(encoder, out, e) ? BL_EFAIL : code;
+}
+
 /* Splits a piece by this step, and the parts by the steps that follow. head: the bytes at its beginning that stand for
  * the first character of the document. */
 static int piece_encode(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, size_t head,
@@ -261,7 +316,7 @@ static int piece_encode(struct bl_encoder *encoder, int step, const uint8_t *tex
     size_t end[BATCH];
     int code = BL_OK;
     if (split->prefix != BL_PREFIX_NEVER || split->rewrite != BL_REWRITE_NONE)
-        code = bl_split_rewrite(split, &text, &size, &head, &encoder->rewritten[step], e);
+        code = piece_rewrite(encoder, step, &text, &size, &head, e);
     if (code)
         return code;
     if (!bl_split_is_scanner(split))
@@ -329,9 +384,16 @@ static int normal_encode(struct bl_encoder *encoder, const uint8_t *text, size_t
     for (int i = 0; i < tokenizer->normalizers; i++) {
         if (encoder_is_stopped(encoder))
             return BL_ECANCEL;
-        int code = bl_normalizer_apply(&tokenizer->normalizer[i], encoder->matcher, &normal, &encoder->normal[i], e);
+        struct bl_buffer *out = &encoder->normal[i];
+        encoder_limit_buffer(encoder, out);
+        int code = bl_normalizer_apply(&tokenizer->normalizer[i], encoder->matcher, &normal, out, e);
+        if (encoder_check_buffer(encoder, out, e))
+            return BL_EFAIL;
         if (code)
             return code;
+        /* What the steps before made is not needed any more. */
+        for (int before = 0; before < i && normal.text == out->data; before++)
+            buffer_shrink(&encoder->normal[before], HELD_MAX);
     }
     return added_encode(encoder, &tokenizer->normal, text_encode, (const uint8_t *)normal.text, normal.size,
                         normal.head, ids, e);
@@ -352,7 +414,15 @@ int bl_encoder_encode(struct bl_encoder *encoder, const char *text, size_t size,
 {
     const struct bl_tokenizer *tokenizer = encoder->tokenizer;
     size_t first = ids->count;
+    encoder->wanted = 0;
+    ids->is_over = false;
+    ids->limit = encoder->limit ? first + encoder->limit : 0;
     int code = added_encode(encoder, &tokenizer->raw, normal_encode, (const uint8_t *)text, size, size > 0, ids, e);
+    if (encoder->limit && (ids->is_over || (!code && ids->count - first > encoder->limit))) {
+        encoder->wanted = encoder->limit + 1;
+        code = bl_error_set(e, BL_EFAIL, "the document has more than %zu ids", encoder->limit);
+    }
+    ids->limit = 0;
     if (!code && tokenizer->joins_unknown)
         unknown_join(ids, first, tokenizer->unknown);
     return code;

@@ -8,6 +8,10 @@ int bl_ids_reserve(struct bl_ids *ids, size_t more, struct bl_error *e)
 {
     if (more > SIZE_MAX - ids->count)
         return bl_error_memory(e);
+    if (ids->limit && ids->count > ids->limit) {
+        ids->is_over = true;
+        return bl_error_set(e, BL_EFAIL, "more than %zu ids", ids->limit);
+    }
     return BL_ARRAY_RESERVE(ids->id, ids->capacity, ids->count + more, e);
 }
 

@@ -11,6 +11,7 @@
 #include "kind/content.h"
 
 #define HELD_MAX ((size_t)8 << 20)     /* bytes of a buffer between two documents */
+#define GROWTH 16                      /* times as long a tokenizer may make a text: normal forms of Unicode need 11 */
 #define BUFFERS_MAX ((int64_t)4 << 20) /* bytes of what a worker takes beside its cache of words */
 #define ADD_REASON(item, ...) bl_row_append_reason((item)->reason, sizeof(item)->reason, __VA_ARGS__)
 
@@ -39,6 +40,12 @@ void bl_item_close(struct bl_item *item)
     *item = (struct bl_item){0};
 }
 
+static void ids_shrink(struct bl_ids *ids)
+{
+    if (ids->capacity > HELD_MAX / sizeof *ids->id)
+        bl_ids_free(ids);
+}
+
 /* What a large document left is given back: its reservation may be, too. */
 static void item_shrink(struct bl_item *item)
 {
@@ -47,8 +54,9 @@ static void item_shrink(struct bl_item *item)
         if (buffer[i]->capacity > HELD_MAX)
             bl_buffer_free(buffer[i]);
     }
-    if (item->ids.capacity > HELD_MAX / sizeof *item->ids.id)
-        bl_ids_free(&item->ids);
+    ids_shrink(&item->ids);
+    if (item->encoder)
+        bl_encoder_shrink(item->encoder, HELD_MAX);
 }
 
 void bl_item_begin(struct bl_item *item, int64_t offset)
@@ -174,29 +182,86 @@ static int item_reserve(const struct bl_item *item, size_t size, struct bl_error
     return code;
 }
 
+/* The bytes that a step of the tokenizer may make of a document with the memory that it has already. */
+static size_t item_limit(const struct bl_item *item, size_t size, size_t most)
+{
+    const struct bl_reservation *r = item->reservation;
+    size_t reserved = r && r->budget ? (size_t)((r->included + r->held) / bl_encoder_memory(item->encoder, 1)) : most;
+    size_t limit = reserved > 2 * size ? reserved : 2 * size;
+    return limit < most ? limit : most;
+}
+
+/* Waits for the memory that a document takes of which the tokenizer makes so many bytes. Where these are what
+ * texts need, too little memory is refused as for a large document. */
+static int item_reserve_growth(struct bl_item *item, size_t size, size_t grown, struct bl_error *e)
+{
+    char text[32], more[32];
+    int64_t needed = bl_encoder_memory(item->encoder, grown);
+    bl_encoder_shrink(item->encoder, HELD_MAX);
+    ids_shrink(&item->ids);
+    int code = grown / GROWTH < size ? bl_reservation_need(item->reservation, needed, e)
+                                     : bl_reservation_require(item->reservation, needed, e);
+    if (code == BL_EUSAGE)
+        bl_error_prefix(e, "%s: a document of %s, of which the tokenizer makes %s or more", item->path,
+                        bl_text_size(text, (int64_t)size), bl_text_size(more, (int64_t)grown));
+    return code;
+}
+
+/* Adds the ids of a text, and those that begin it. *wanted: 0, or the limit is too low, and this one may do. */
+static int item_try(struct bl_item *item, const char *text, size_t size, size_t limit, size_t *wanted,
+                    struct bl_error *e)
+{
+    struct bl_error fault = {0};
+    item->ids.count = 0;
+    int code = bl_item_add_marks(item, &item->config->prepared.begin, e);
+    if (code)
+        return code;
+    bl_encoder_limit(item->encoder, limit);
+    code = bl_encoder_encode(item->encoder, text, size, &item->ids, &fault);
+    *wanted = code ? bl_encoder_wanted(item->encoder) : 0;
+    if (*wanted)
+        return BL_OK;
+    if (code == BL_EDATA)
+        return bl_item_skip(item, "%s", fault.text);
+    return fault.code ? bl_error_set(e, code, "%s", fault.text) : code;
+}
+
+/* The same with more memory for as long as the tokenizer makes more of the text than there is room for. What becomes
+ * too long is skipped, whatever the memory is. */
+static int item_encode_text(struct bl_item *item, const char *text, size_t size, struct bl_error *e)
+{
+    size_t most = size * GROWTH, max = (size_t)item->config->max_document, wanted;
+    char shown[32];
+    most = most > max ? most : max;
+    size_t limit = item_limit(item, size, most);
+    int code = item_try(item, text, size, limit, &wanted, e);
+    while (!code && wanted) {
+        if (wanted > most)
+            return bl_item_skip(item, "the tokenizer makes more than %s of it (--max-document)",
+                                bl_text_size(shown, (int64_t)most));
+        limit = wanted > limit + limit / 4 ? wanted : limit + limit / 4;
+        limit = limit < most ? limit : most;
+        code = item_reserve_growth(item, size, limit, e);
+        if (!code)
+            code = item_try(item, text, size, limit, &wanted, e);
+    }
+    return code;
+}
+
 int bl_item_encode(struct bl_item *item, const char *text, size_t size, struct bl_error *e)
 {
-    const struct bl_text_prepared *p = &item->config->prepared;
     if (item->row.status != BL_ROW_OK)
         return BL_OK;
     if (!size)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
     if (!item->encoder)
         return bl_item_refuse_text(e);
-    struct bl_error fault = {0};
     int code = item_reserve(item, size, e);
     if (!code)
-        code = bl_item_add_marks(item, &p->begin, e);
+        code = item_encode_text(item, text, size, e);
     if (code)
         return code;
-    code = bl_encoder_encode(item->encoder, text, size, &item->ids, &fault);
-    if (code == BL_EDATA)
-        return bl_item_skip(item, "%s", fault.text);
-    if (fault.code)
-        return bl_error_set(e, code, "%s", fault.text);
-    if (code)
-        return code;
-    return bl_item_add_marks(item, &p->end, e);
+    return bl_item_add_marks(item, &item->config->prepared.end, e);
 }
 
 int bl_item_skip_long(struct bl_item *item)

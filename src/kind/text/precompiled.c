@@ -139,7 +139,7 @@ static void change_put(const char *text, size_t begin, size_t end, const char *w
 int bl_precompiled_apply(const struct bl_precompiled *map, const char *text, size_t size, size_t *copied,
                          struct bl_buffer *out)
 {
-    for (size_t at = 0, next; at < size; at = next) {
+    for (size_t at = 0, next; at < size && !out->failed; at = next) {
         uint8_t c = (uint8_t)text[at];
         next = at + 1;
         /* ASCII before ASCII is a cluster alone. */

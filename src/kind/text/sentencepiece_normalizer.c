@@ -81,7 +81,7 @@ int bl_sentencepiece_normalize(const struct bl_sentencepiece *rule, const char *
         return BL_OK;
     if (rule->prefix)
         bl_buffer_text(out, rule->space);
-    for (bool space = rule->trimmed; at < size; at += taken) {
+    for (bool space = rule->trimmed; at < size && !out->failed; at += taken) {
         taken = 0;
         while (at + taken < size && !rule->stops[(uint8_t)text[at + taken]])
             taken++;

@@ -8,6 +8,11 @@
 #include "kind/text/tokenizer_readers.h"
 #include "kind/text/tokenizer_warning.h"
 
+/* A token's normal form may be so many times as long as the token, and so many bytes more: a small file must not cause
+ * large allocations. */
+#define ADDED_GROWTH 16
+#define ADDED_MORE ((size_t)4096)
+
 /* The id that `tokenizers` gives to an added token: that of the model's token with this text, else the next one. The id
  * in the file is only checked. */
 static int64_t added_expected_id(const struct bl_json_tokenizer *t, const char *text, size_t size, int64_t *largest)
@@ -27,9 +32,16 @@ static int added_add(struct bl_tokenizer *tokenizer, const char *text, size_t si
     struct bl_buffer normal[BL_NORMALIZERS_MAX] = {0};
     struct bl_matcher *matcher = NULL;
     struct bl_normal_text form = {.text = text, .size = size};
+    struct bl_error fault = {0};
     int code = bl_tokenizer_has_regex(tokenizer) ? bl_matcher_open(&matcher, e) : BL_OK;
-    for (int i = 0; normalized && i < tokenizer->normalizers && !code; i++)
-        code = bl_normalizer_apply(&tokenizer->normalizer[i], matcher, &form, &normal[i], e);
+    for (int i = 0; normalized && i < tokenizer->normalizers && !code; i++) {
+        normal[i].limit = ADDED_GROWTH * size + ADDED_MORE;
+        code = bl_normalizer_apply(&tokenizer->normalizer[i], matcher, &form, &normal[i], &fault);
+        if (code && normal[i].is_over)
+            bl_error_set(e, code, "its normal form has more than %zu bytes, which is not supported", normal[i].limit);
+        else if (code)
+            bl_error_set(e, code, "%s", fault.text);
+    }
     if (!code && !form.size)
         code = bl_error_set(e, BL_EFAIL, "its normal form is empty");
     if (!code)
