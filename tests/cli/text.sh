@@ -259,7 +259,7 @@ test_compressed_inputs_that_are_cut_off_or_damaged() {
     grep -q '^bload: skipped e.jsonl.gz#[0-9]*: damaged: the gzip data is followed by other bytes at byte [0-9]* of the file$' "$ERR"
     grep -q '^bload: skipped f.jsonl.gz#[0-9]*: damaged: the gzip data \(is invalid\|has a wrong checksum\) at byte ' "$ERR"
     [ "$(grep -c '^a.jsonl.gz.*ok' "$OUT")" -gt 500 ] || fail "what came before the end was lost"
-    expect 3 bload pack -q '[a-f].jsonl.*' --tokenizer bytes -T 64 -o d
+    expect 3 bload pack -q '[a-f].jsonl.*' --tokenizer bytes -T 64 --oversize split -o d
     expect 0 bload verify d
 }
 

@@ -14,7 +14,8 @@
  *   LAWS_READ=N           the Nth fails with EIO; LAWS_FROM=1: and all after it
  *   LAWS_FLIP=N           the Nth gets a turned bit, in its middle
  *   LAWS_NOW=1            only of files that have the path now: a number of a file that is gone is given again
- *   LAWS_ALLOC=N        the Nth allocation, by whomever, fails; LAWS_FROM=1: and all after it
+ *   LAWS_ALLOC=N        the Nth allocation, by whomever, fails; LAWS_FROM=1: and all after it. Those of the dynamic linker and of
+ *                         constructors while the media module is loaded, which are thousands, count only with LAWS_LOAD=1
  *   LAWS_SHUFFLE=SEED   directories are read in an order that depends on SEED */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -36,7 +37,7 @@
 
 static struct {
     long kill, read, flip, alloc, slow;
-    bool from, shuffle, now;
+    bool from, shuffle, now, load;
     uint64_t seed;
     const char *count, *path, *command, *after;
 } want;
@@ -67,6 +68,7 @@ __attribute__((constructor)) static void begin(void)
     want.slow = number("LAWS_SLOW");
     want.now = number("LAWS_NOW");
     want.from = number("LAWS_FROM");
+    want.load = number("LAWS_LOAD");
     want.shuffle = getenv("LAWS_SHUFFLE") != NULL;
     want.seed = (uint64_t)number("LAWS_SHUFFLE");
     want.count = getenv("LAWS_COUNT");
@@ -319,9 +321,19 @@ ssize_t pread(int fd, void *data, size_t size, off_t offset)
 
 /* --- memory ----------------------------------------------------------------------------------------------------- */
 
+static _Thread_local bool loads;
+
+void *dlopen(const char *path, int flags)
+{
+    loads = true;
+    void *library = NEXT(dlopen)(path, flags);
+    loads = false;
+    return library;
+}
+
 static bool alloc_fails(void)
 {
-    if (!ready || !hits(++shared->allocations, want.alloc))
+    if (!ready || (loads && !want.load) || !hits(++shared->allocations, want.alloc))
         return false;
     errno = ENOMEM;
     return true;

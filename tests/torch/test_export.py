@@ -19,6 +19,8 @@ from packed import PackedTest
 
 PACKAGES = {"mds": "mosaicml-streaming", "webdataset": "webdataset", "energon": "megatron-energon", "megatron": "megatron-core"}
 HERE = os.path.dirname(os.path.abspath(__file__))
+TRIES = 3
+TAKEN = "FileExistsError: [Errno 17] File exists: '/0000"  # Streaming's name of shared memory: it looks for a free one, then takes it
 
 
 def free_port():
@@ -99,10 +101,13 @@ class Exports(PackedTest):
             return self.read_alone(kind, directory)
 
     def read_alone(self, kind, directory):
-        port = free_port()
-        ranks = [subprocess.Popen([sys.executable, os.path.join(HERE, "export_job.py"), kind, directory, str(rank), "2", str(port)],
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for rank in range(2)]
-        told = [rank.communicate(timeout=120) for rank in ranks]  # of both: one that fails ends the other
+        for _ in range(TRIES):
+            port = free_port()
+            ranks = [subprocess.Popen([sys.executable, os.path.join(HERE, "export_job.py"), kind, directory, str(rank), "2", str(port)],
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for rank in range(2)]
+            told = [rank.communicate(timeout=120) for rank in ranks]  # of both: one that fails ends the other
+            if not any(TAKEN in err for _, err in told):
+                break
         self.assertEqual([rank.returncode for rank in ranks], [0, 0], "\n".join(err[-2000:] for _, err in told))
         read = [json.loads(out.splitlines()[-1]) for out, _ in told]
         self.assertEqual(len(read[0]), len(read[1]))
