@@ -49,14 +49,6 @@ test_scan() {
     starved 11 1 "$BLOAD" scan -q in/sub/b.mkv -j $two
 }
 
-# In the dynamic linker and in the constructors of a hundred libraries, while what decodes is loaded.
-test_loading() {
-    clips
-    export LAWS_LOAD=1
-    starved 41 0 "$BLOAD" scan -q in/clip1.mp4 -j 1
-    starved 211 1 "$BLOAD" scan -q in/clip1.mp4 -j 1 --isolate off
-}
-
 test_attributes() {
     clips
     mkdir some

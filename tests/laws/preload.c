@@ -14,8 +14,8 @@
  *   LAWS_READ=N           the Nth fails with EIO; LAWS_FROM=1: and all after it
  *   LAWS_FLIP=N           the Nth gets a turned bit, in its middle
  *   LAWS_NOW=1            only of files that have the path now: a number of a file that is gone is given again
- *   LAWS_ALLOC=N        the Nth allocation, by whomever, fails; LAWS_FROM=1: and all after it. Those of the dynamic linker and of
- *                         constructors while the media module is loaded, which are thousands, count only with LAWS_LOAD=1
+ *   LAWS_ALLOC=N        the Nth allocation, by whomever, fails; LAWS_FROM=1: and all after it. Not those of the dynamic
+ * linker and of the constructors of a hundred libraries while the media module is loaded: some of these do not bear it
  *   LAWS_SHUFFLE=SEED   directories are read in an order that depends on SEED */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -37,7 +37,7 @@
 
 static struct {
     long kill, read, flip, alloc, slow;
-    bool from, shuffle, now, load;
+    bool from, shuffle, now;
     uint64_t seed;
     const char *count, *path, *command, *after;
 } want;
@@ -68,7 +68,6 @@ __attribute__((constructor)) static void begin(void)
     want.slow = number("LAWS_SLOW");
     want.now = number("LAWS_NOW");
     want.from = number("LAWS_FROM");
-    want.load = number("LAWS_LOAD");
     want.shuffle = getenv("LAWS_SHUFFLE") != NULL;
     want.seed = (uint64_t)number("LAWS_SHUFFLE");
     want.count = getenv("LAWS_COUNT");
@@ -333,7 +332,7 @@ void *dlopen(const char *path, int flags)
 
 static bool alloc_fails(void)
 {
-    if (!ready || (loads && !want.load) || !hits(++shared->allocations, want.alloc))
+    if (!ready || loads || !hits(++shared->allocations, want.alloc))
         return false;
     errno = ENOMEM;
     return true;

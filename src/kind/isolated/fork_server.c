@@ -15,6 +15,7 @@
 #include "base/descriptors.h"
 
 #define WAIT_MICROSECONDS 100000
+#define LOAD_SECONDS 300 /* on a slow file system it takes many */
 
 enum wish { WISH_SPAWN, WISH_REAP };
 
@@ -143,6 +144,18 @@ static void server_detach(int socket)
     bl_descriptors_close(socket + 1, INT_MAX);
 }
 
+/* Constructors of libraries may wait for ever where memory runs out (glib's, for a lock of its own). Then the server
+ * ends, which whoever asks it is told. */
+static int server_load(bl_fork_load *load, struct bl_error *e)
+{
+    signal(SIGALRM, SIG_DFL);
+    alarm(LOAD_SECONDS);
+    int code = load(e);
+    alarm(0);
+    signal(SIGALRM, SIG_IGN);
+    return code;
+}
+
 int bl_fork_server_start(struct bl_fork_server *server, bl_fork_load *load, bl_fork_main *main, const void *context,
                          struct bl_error *e)
 {
@@ -160,7 +173,7 @@ int bl_fork_server_start(struct bl_fork_server *server, bl_fork_load *load, bl_f
         process_follow_parent(self);
         server_detach(ends[1]);
         struct serving serving = {.socket = ends[1], .main = main, .context = context};
-        serving.code = load ? load(&serving.fault) : BL_OK;
+        serving.code = load ? server_load(load, &serving.fault) : BL_OK;
         server_run(&serving);
         _exit(0);
     }
