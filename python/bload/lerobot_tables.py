@@ -39,7 +39,7 @@ def open_table(path: str) -> Any:
 
 
 def read_schema(table: Any, path: str) -> Any:
-    """The columns of a table. DamagedError: there are none that Arrow has."""
+    """The columns of a table. DamagedError: Arrow cannot read their types."""
     try:
         return table.schema_arrow
     except (arrow()[0].ArrowException, ValueError) as error:

@@ -19,7 +19,7 @@ int bl_list_path_set(struct bl_list_path *out, const struct bl_chunk *chunk, con
                      struct bl_error *e);
 void bl_list_path_free(struct bl_list_path *path);
 
-/* What a line names: an id, a path as rows have it, and the same to open; NULL: none. */
+/* Takes what a line names: an id, a path as rows have it, and the path to open. NULL: the line names none. */
 typedef int bl_list_take(void *sink, const char *id, const char *path, const char *open_path, struct bl_error *e);
 
 /* bl_kind_scan.names for clips. */

@@ -1,4 +1,4 @@
-/* What the audio kind has the media module do: struct bl_decoding. */
+/* The functions of the audio kind that the media module has, for struct bl_decoding. */
 #ifndef BL_AUDIO_DECODING_H
 #define BL_AUDIO_DECODING_H
 

@@ -1,4 +1,4 @@
-/* What the frames kind has the media module do: struct bl_decoding. */
+/* The functions of the frames kind that the media module has, for struct bl_decoding. */
 #ifndef BL_FRAMES_DECODING_H
 #define BL_FRAMES_DECODING_H
 

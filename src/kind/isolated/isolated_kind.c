@@ -385,8 +385,12 @@ static void versions_take(void *sink, struct bl_message *m)
 
 static int client_ask_versions(struct client *c, struct versions *versions, struct bl_error *e)
 {
-    struct bl_decoder_call call = {
-        .type = BL_ISOLATED_VERSIONS, .memory = -1, .path = {""}, .result = versions_take, .sink = versions};
+    struct bl_decoder_call call = {.type = BL_ISOLATED_VERSIONS,
+                                   .memory = -1,
+                                   .most = ANSWER_TEXTS,
+                                   .path = {""},
+                                   .result = versions_take,
+                                   .sink = versions};
     struct bl_decoder_loss loss;
     client_begin_data(c, NULL);
     int code = client_call(c, &call, &loss, e);
@@ -395,7 +399,8 @@ static int client_ask_versions(struct client *c, struct versions *versions, stru
     return code;
 }
 
-/* Where no process may be started, as for a dry run of a repair, this one has a look. */
+/* Asks a decoder process. Where the fork server was not started, as in a dry run of a repair, asks the kind in this
+ * process. */
 static int isolated_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
                              struct bl_error *e)
 {

@@ -1,12 +1,13 @@
-/* What the lines of a list name, found out by the worker: its process gets these files opened, by their numbers, and
- * rows that name others are not taken. */
+/* The files and ids that the lines of a list name. The worker finds them itself: it opens only these files for its
+ * decoder process, by their numbers, and refuses rows that name others. */
 #ifndef BL_ISOLATED_NAMES_H
 #define BL_ISOLATED_NAMES_H
 
 #include "base/buffer.h"
 #include "kind/kind.h"
 
-/* Of one line; a manifest's may name one of two paths. Offsets in text; 0: none. */
+/* A name in one line. A line of a manifest may name one of two paths, and has two such entries. The members are offsets
+ * in text; 0: none. */
 struct bl_isolated_name {
     int line; /* of the chunk */
     size_t id, path, open_path;

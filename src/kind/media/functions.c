@@ -1,4 +1,4 @@
-/* What the media module gives to the tool. */
+/* The table of functions that the media module gives to the tool. */
 #include "bload.h"
 #include "kind/audio/decoding.h"
 #include "kind/frames/decoding.h"

@@ -19,8 +19,8 @@ struct bl_gpu;
 struct bl_png;
 struct bl_video_config;
 
-/* What a kind has the module do: functions of struct bl_kind_scan and struct bl_kind_read. Those of kinds that need
- * none are NULL. */
+/* The functions of a kind that the module has, as in struct bl_kind_scan and struct bl_kind_read. A function that the
+ * kind does not need is NULL. */
 struct bl_decoding {
     int (*open_counter)(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                         struct bl_error *e);

@@ -352,7 +352,7 @@ static bool packed_is_possible(const struct packed *packed, const struct visitin
 }
 
 /* Visits the rows that lie whole in the first size bytes of data; *used: the bytes that they have. *good: false where
- * one is none that bload writes. */
+ * bload cannot have written one of them. */
 static int spool_visit_rows(struct visiting *v, const char *data, size_t size, size_t *used, bool *good,
                             struct bl_error *e)
 {

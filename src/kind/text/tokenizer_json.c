@@ -8,8 +8,8 @@
 #include "kind/text/tokenizer_readers.h"
 #include "kind/text/tokenizer_warning.h"
 
-/* A token's normal form may be so many times as long as the token, and so many bytes more: a small file must not cause
- * large allocations. */
+/* A token's normal form has at most ADDED_GROWTH times the bytes of the token and ADDED_MORE bytes: a small file must
+ * not cause large allocations. */
 #define ADDED_GROWTH 16
 #define ADDED_MORE ((size_t)4096)
 

@@ -1,4 +1,4 @@
-/* What the video kind has the media module do: struct bl_decoding. */
+/* The functions of the video kind that the media module has, for struct bl_decoding. */
 #ifndef BL_VIDEO_DECODING_H
 #define BL_VIDEO_DECODING_H
 
