@@ -4,7 +4,8 @@
 # A program reports in one of three ways: lines "ok NAME", "not ok NAME", "skip NAME: REASON"; Check's summary ("100%: Checks: 5,
 # Failures: 0, Errors: 0", with a line "skipped: REASON" from each test that could not run); or Python unittest's. One that says
 # nothing of the kind counts as one test, by its exit status. One that reports no failure but exits with another status than 0 has
-# failed once more: it died before its end. The log is build/results/NAME.log, the counts are in build/results/NAME.counts.
+# failed once more: it died before its end. The log is build/results/NAME.log, the counts are in build/results/NAME.counts, the lines that
+# name what failed in build/results/NAME.failed.
 set -u
 
 name=$1
@@ -13,6 +14,7 @@ results=build/results
 log=$results/$name.log
 mkdir -p "$results"
 : >"$log"
+: >"$results/$name.failed"
 limit=${SUITE_TIMEOUT:-1200}
 
 count() {
@@ -74,6 +76,8 @@ for program in "$@"; do
     if [ "$2" != 0 ]; then
         echo "--- $program (status $status)"
         said | grep -v '^ok ' | tail -n 200
+        said | grep -E '^not ok |^(FAIL|ERROR): |^[^ ]+:[0-9]+:[FE]:' >>"$results/$name.failed" ||
+            echo "$program: status $status" >>"$results/$name.failed"
     elif [ "$3" != 0 ]; then
         said | grep -E '^skip(ped:)? ' | sort | uniq -c | sed "s|^ *\([0-9]*\) |    $name: (\1) |"
     fi
