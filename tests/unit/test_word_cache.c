@@ -47,6 +47,12 @@ static int numbers_count(const struct bl_word_cache *words, int count)
     return found;
 }
 
+/* The bytes that it has, or would have. */
+static size_t bytes_of(const struct bl_word_cache *words)
+{
+    return (2 * sizeof *words->word + sizeof *words->long_word / 4) << words->lines_log2;
+}
+
 /* It grows where many words are replaced, up to its limit, and keeps what it has. */
 START_TEST(growth)
 {
@@ -62,12 +68,16 @@ START_TEST(growth)
     }
     int kept = numbers_count(&words, n);
     ck_assert_int_gt(kept, n);
-    for (unsigned more = 2; more <= 6; more += 2) {
+    while (log2 < words.max_log2) {
+        log2 += 2;
         ck_assert_int_eq(bl_word_cache_make_room(&words, &e), BL_OK);
-        ck_assert_uint_eq(words.lines_log2, log2 + (more < 6 ? more : 4));
+        ck_assert_uint_eq(words.lines_log2, log2);
         ck_assert_int_eq(numbers_count(&words, n), kept);
         words.replaced = (size_t)1 << words.lines_log2;
     }
+    ck_assert_int_eq(bl_word_cache_make_room(&words, &e), BL_OK);
+    ck_assert_uint_eq(words.lines_log2, log2);
+    ck_assert_uint_eq(bytes_of(&words), BL_WORD_CACHE_MAX);
     bl_word_cache_close(&words);
 }
 END_TEST
@@ -97,14 +107,15 @@ START_TEST(limits)
 {
     static const struct {
         int64_t bytes;
-        unsigned growth;
+        unsigned growth; /* beyond BL_WORD_CACHE_MIN */
     } limit[] = {{-1, 0}, {(12 << 20) - 1, 0}, {12 << 20, 2}, {(48 << 20) - 1, 2}, {48 << 20, 4}, {INT64_MAX, 4}};
     struct bl_word_cache words = {0};
     struct bl_error e = {0};
     ck_assert_int_eq(bl_word_cache_open(&words, &e), BL_OK);
     for (size_t i = 0; i < sizeof limit / sizeof *limit; i++) {
         bl_word_cache_limit(&words, limit[i].bytes);
-        ck_assert_uint_eq(words.max_log2, words.lines_log2 + limit[i].growth);
+        words.lines_log2 = words.max_log2;
+        ck_assert_uint_eq(bytes_of(&words), BL_WORD_CACHE_MIN << limit[i].growth);
     }
     bl_word_cache_close(&words);
 }

@@ -5,10 +5,12 @@
 
 #include "kind/text/huge_pages.h"
 
-#define LINES_LOG2 15 /* at first: 2 MiB of short words, 1 MiB of long ones */
+#define FIRST_LOG2 9  /* 48 KiB: a short text does not pay for pages that it does not use */
+#define LEAST_LOG2 15 /* the least limit: 2 MiB of short words, 1 MiB of long ones */
 
-_Static_assert(((2 * sizeof(struct bl_word) + sizeof(struct bl_long_word) / 4) << LINES_LOG2) == BL_WORD_CACHE_MIN,
-               "the size that the header tells");
+_Static_assert(((2 * sizeof(struct bl_word) + sizeof(struct bl_long_word) / 4) << LEAST_LOG2) == BL_WORD_CACHE_MIN,
+               "the size that the header states");
+_Static_assert((LEAST_LOG2 - FIRST_LOG2) % 2 == 0, "the cache grows by a factor of four");
 
 static size_t words_long_count(const struct bl_word_cache *words)
 {
@@ -30,14 +32,14 @@ static int words_alloc(struct bl_word_cache *words, struct bl_error *e)
 
 int bl_word_cache_open(struct bl_word_cache *words, struct bl_error *e)
 {
-    words->lines_log2 = LINES_LOG2;
+    words->lines_log2 = FIRST_LOG2;
     bl_word_cache_limit(words, BL_WORD_CACHE_MAX);
     return words_alloc(words, e);
 }
 
 void bl_word_cache_limit(struct bl_word_cache *words, int64_t bytes)
 {
-    words->max_log2 = LINES_LOG2;
+    words->max_log2 = LEAST_LOG2;
     for (size_t size = 4 * BL_WORD_CACHE_MIN; size <= BL_WORD_CACHE_MAX && (int64_t)size <= bytes; size *= 4)
         words->max_log2 += 2;
 }

@@ -46,8 +46,7 @@ struct bl_word_cache {
 #define BL_WORD_CACHE_MIN ((size_t)3 << 20) /* bytes */
 #define BL_WORD_CACHE_MAX (BL_WORD_CACHE_MIN << 4)
 
-/* The cache grows up to so many bytes, but is never smaller than BL_WORD_CACHE_MIN and never larger than
- * BL_WORD_CACHE_MAX. */
+/* The cache may grow up to so many bytes. The limit is at least BL_WORD_CACHE_MIN and at most BL_WORD_CACHE_MAX. */
 void bl_word_cache_limit(struct bl_word_cache *words, int64_t bytes);
 
 /* Without a limit: up to BL_WORD_CACHE_MAX. */
