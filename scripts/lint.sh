@@ -87,6 +87,17 @@ named_files() {
 }
 named_files | report "files that pages name exist"
 
+# Locks that are older than the requirements they were made from; see lock.py.
+old_locks() {
+    local lock folder
+    for lock in tests/*/requirements.lock; do
+        folder=${lock%/*}
+        cat "$folder"/requirements.txt "$folder"/requirements-alone.txt 2>/dev/null | sha256sum | cut -d ' ' -f 1 |
+            grep -qFf - "$lock" || echo "$lock: run scripts/lock.py ${folder#tests/}"
+    done
+}
+old_locks | report "locks are of their requirements"
+
 sources=(src/**/*.c src/**/*.cu include/*.h tests/**/*.c bench/**/*.c)
 headers=(src/**/*.h tests/**/*.h bench/**/*.h)
 scripts=(.ci/run scripts/*.sh packaging/wheel/*.sh tests/cli/run tests/cli/*.sh tests/*/run tests/library/adding_a_kind python/tests/run fixtures/media fixtures/gpu_clips fixtures/fuzz_seeds tests/slow/*.sh tests/laws/*.sh tests/hostile/*.sh tests/slurm/cluster tests/slurm/*.sh tests/install/{deb,source,wheel,lib.bash,system.bash,user.sh} tests/release/*.bash packaging/debian/tests/{pack,library} tests/valgrind bench/run bench/nvdec bench/*.sh bench/plan/run bench/plan/growth bench/plan/differ bench/plan/*.sh)
@@ -149,17 +160,6 @@ manuals() {
     mandoc -T lint -W warning "${pages[@]}"
 }
 
-# hardened FILE: what the compiler and the linker put in so that a fault is harder to exploit.
-hardened() {
-    local file=$1 symbols
-    symbols=$(readelf -sW "$file")
-    grep -q __stack_chk_fail <<<"$symbols" || echo "$file: no stack protector"
-    grep -qE '__[a-z]+_chk\b' <<<"$symbols" || echo "$file: no _FORTIFY_SOURCE"
-    readelf -lW "$file" | grep -q GNU_RELRO || echo "$file: no RELRO"
-    readelf -dW "$file" | grep -qE 'BIND_NOW|FLAGS_1.*NOW' || echo "$file: no BIND_NOW"
-    readelf -lW "$file" | grep -E 'GNU_STACK.* E|RWE' | sed "s|^|$file: memory that is written and run: |"
-}
-
 # Of objects, since Debian's start files have no such note, and so no program that is linked with them has.
 marked() {
     case $(readelf -hW "$1") in
@@ -170,7 +170,7 @@ marked() {
 hardening() {
     local file
     for file in bload build/release/libbload-media-*.so build/libbload.so.1; do
-        [ ! -e "$file" ] || hardened "$file"
+        [ ! -e "$file" ] || scripts/hardened.sh "$file"
     done
     for file in build/release/main.o build/libbload.o; do
         [ ! -e "$file" ] || marked "$file"

@@ -5,26 +5,21 @@
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 venv=$root/build/venv
-wanted=$root/tests/readers/requirements.txt
-alone=$root/tests/readers/requirements-alone.txt
-
-install() {
-    "$venv/bin/pip" install --disable-pip-version-check --retries 2 --timeout 30 -q "$@" </dev/null >>"$root/build/venv.log" 2>&1
-}
+lock=$root/tests/readers/requirements.lock
 
 # Suites that need it may begin at the same time.
 mkdir -p "$root/build"
 exec 9>"$root/build/venv.lock"
 flock 9
-if ! cat "$wanted" "$alone" | cmp -s - "$venv/installed.txt"; then
+if ! cmp -s "$lock" "$venv/installed.txt"; then
     if ! python3 -m venv "$venv" >"$root/build/venv.log" 2>&1; then
         echo "python3 cannot make a virtual environment (build/venv.log)" >&2
         exit 1
     fi
-    if ! install -r "$wanted" || ! install --no-deps -r "$alone"; then
-        echo "pip cannot install $(cat "$wanted" "$alone" | tr '\n' ' ')(build/venv.log)" >&2
+    if ! "$root/scripts/install_locked.sh" "$venv" readers >>"$root/build/venv.log" 2>&1; then
+        echo "$(tail -n 1 "$root/build/venv.log") (build/venv.log)" >&2
         exit 1
     fi
-    cat "$wanted" "$alone" >"$venv/installed.txt"
+    cp "$lock" "$venv/installed.txt"
 fi
 echo "$venv/bin/python3"

@@ -6,7 +6,7 @@ set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 venv=$root/build/remote-venv
 log=$root/build/remote-venv.log
-wanted=$root/tests/remote/requirements.txt
+lock=$root/tests/remote/requirements.lock
 
 mkdir -p "$root/build"
 if ! base=$("$root/scripts/torch-venv.sh" 2>>"$log") && ! base=$("$root/scripts/readers-venv.sh" 2>>"$log"); then
@@ -15,7 +15,7 @@ if ! base=$("$root/scripts/torch-venv.sh" 2>>"$log") && ! base=$("$root/scripts/
 fi
 exec 9>"$root/build/remote-venv.lock"
 flock 9
-if ! { echo "# $base" && cat "$wanted"; } | cmp -s - "$venv/installed.txt"; then
+if ! { echo "# $base" && cat "$lock"; } | cmp -s - "$venv/installed.txt"; then
     # The packages of the other environment are seen through a .pth file: nothing is installed twice, or changed there.
     if ! "$base" -m venv --clear "$venv" >"$log" 2>&1; then
         echo "python3 cannot make a virtual environment (build/remote-venv.log)" >&2
@@ -23,10 +23,10 @@ if ! { echo "# $base" && cat "$wanted"; } | cmp -s - "$venv/installed.txt"; then
     fi
     "$base" -c 'import sys; print("\n".join(path for path in sys.path if path.endswith("-packages")))' \
         >"$("$venv/bin/python3" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/other.pth"
-    if ! "$venv/bin/pip" install --disable-pip-version-check --retries 2 --timeout 30 -q -r "$wanted" </dev/null >>"$log" 2>&1; then
-        echo "pip cannot install $(tr '\n' ' ' <"$wanted")(build/remote-venv.log)" >&2
+    if ! "$root/scripts/install_locked.sh" "$venv" remote >>"$log" 2>&1; then
+        echo "$(tail -n 1 "$log") (build/remote-venv.log)" >&2
         exit 1
     fi
-    { echo "# $base" && cat "$wanted"; } >"$venv/installed.txt"
+    { echo "# $base" && cat "$lock"; } >"$venv/installed.txt"
 fi
 echo "$venv/bin/python3"

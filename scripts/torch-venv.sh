@@ -10,23 +10,18 @@ set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 venv=$root/build/torch-venv
 log=$root/build/torch-venv.log
-wanted=$root/tests/torch/requirements.txt
-alone=$root/tests/torch/requirements-alone.txt
+lock=$root/tests/torch/requirements.lock
 
 if [ -n "${TORCH_PYTHON-}" ]; then
     echo "$TORCH_PYTHON"
     exit 0
 fi
 
-install() {
-    "$venv/bin/pip" install --disable-pip-version-check --retries 2 --timeout 30 -q "$@" </dev/null >>"$log" 2>&1
-}
-
 # Suites that need it may begin at the same time.
 mkdir -p "$root/build"
 exec 9>"$root/build/torch-venv.lock"
 flock 9
-if ! cat "$wanted" "$alone" | cmp -s - "$venv/installed.txt"; then
+if ! cmp -s "$lock" "$venv/installed.txt"; then
     if ! /usr/bin/python3 -c 'import torch' >"$log" 2>&1; then
         echo "/usr/bin/python3 has no torch: scripts/deps.sh torch installs it (build/torch-venv.log)" >&2
         exit 1
@@ -35,10 +30,10 @@ if ! cat "$wanted" "$alone" | cmp -s - "$venv/installed.txt"; then
         echo "/usr/bin/python3 cannot make a virtual environment (build/torch-venv.log)" >&2
         exit 1
     fi
-    if ! install -r "$wanted" || ! install --no-deps -r "$alone"; then
-        echo "pip cannot install $(cat "$wanted" "$alone" | tr '\n' ' ')(build/torch-venv.log)" >&2
+    if ! "$root/scripts/install_locked.sh" "$venv" torch >>"$log" 2>&1; then
+        echo "$(tail -n 1 "$log") (build/torch-venv.log)" >&2
         exit 1
     fi
-    cat "$wanted" "$alone" >"$venv/installed.txt"
+    cp "$lock" "$venv/installed.txt"
 fi
 echo "$venv/bin/python3"

@@ -7,7 +7,9 @@ set -eu
 prefix=/opt/bload
 jobs=-j$(nproc)
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig SOURCE_DATE_EPOCH=1
-export CFLAGS='-O2 -fPIC -include /build/glibc.h' CXXFLAGS='-O2 -fPIC -include /build/glibc.h'
+# As the Makefile hardens bload itself.
+export CFLAGS='-O2 -fPIC -include /build/glibc.h -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fcf-protection' LDFLAGS='-Wl,-z,relro -Wl,-z,now'
+export CXXFLAGS=$CFLAGS
 mkdir -p $prefix/lib/pkgconfig $prefix/include $prefix/configured
 
 # library NAME: builds it once; build_NAME runs in its folder.
