@@ -59,3 +59,22 @@ class Secure(Far):
         os.environ["SSL_CERT_FILE"] = self.certificate
         with self.assertRaisesRegex(bload.Error, "its certificate is not trusted: IP address mismatch, certificate is not valid for '127.0.0.1'$"):
             self.far(self.packed("plain"), retries=0)
+
+    def test_redirect_to_plain_http(self):
+        """The same host without TLS gets nothing that was given for https."""
+        self.serve("IP:127.0.0.1")
+        os.environ["SSL_CERT_FILE"] = self.certificate
+        with Server(self.directory) as plain:
+            def lead(handler, file, first, end):
+                handler.send_response(307)
+                handler.send_header("Location", plain.url + handler.path)
+                handler.send_header("Content-Length", "0")
+                handler.end_headers()
+            self.server.faults = lambda path, begin, end, number: lead if "/shards/0" in path else None
+            path = self.packed("shards")
+            far = self.far(path, storage_options={"headers": {"Authorization": "Bearer secret", "Cookie": "a=secret"}})
+            same(self, far[0], bload.open(path)[0])
+            given = [value for _, headers in plain.headers for value in headers.values()]
+        self.assertTrue(given)
+        self.assertFalse([value for value in given if "secret" in value])
+        self.assertTrue([value for _, headers in self.server.headers for value in headers.values() if "secret" in value])
