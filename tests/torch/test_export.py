@@ -5,6 +5,7 @@ import importlib.metadata
 import importlib.util
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -20,7 +21,8 @@ from packed import PackedTest
 PACKAGES = {"mds": "mosaicml-streaming", "webdataset": "webdataset", "energon": "megatron-energon", "megatron": "megatron-core"}
 HERE = os.path.dirname(os.path.abspath(__file__))
 TRIES = 3
-TAKEN = "FileExistsError: [Errno 17] File exists: '/0000"  # Streaming's name of shared memory: it looks for a free one, then takes it
+# Streaming looks for a free name of shared memory, then takes it; or each rank finds another one, where names come and go meanwhile.
+TAKEN = re.compile(r"File exists: '/\d{6}|was not registered by local leader")
 
 
 def free_port():
@@ -106,7 +108,7 @@ class Exports(PackedTest):
             ranks = [subprocess.Popen([sys.executable, os.path.join(HERE, "export_job.py"), kind, directory, str(rank), "2", str(port)],
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for rank in range(2)]
             told = [rank.communicate(timeout=120) for rank in ranks]  # of both: one that fails ends the other
-            if not any(TAKEN in err for _, err in told):
+            if not any(TAKEN.search(err) for _, err in told):
                 break
         self.assertEqual([rank.returncode for rank in ranks], [0, 0], "\n".join(err[-2000:] for _, err in told))
         read = [json.loads(out.splitlines()[-1]) for out, _ in told]
