@@ -98,8 +98,9 @@ static int cuts_count_samples(struct bl_counter *c, const struct bl_audio_info *
                               int64_t *samples, struct bl_error *e)
 {
     int64_t begin, end;
-    if (cut->channel >= info->channels)
-        return bl_error_set(e, BL_EDATA, "channel %d is wanted, and there are %d", cut->channel, info->channels);
+    int code = bl_audio_check_channels(c->config, info, cut->channel, e);
+    if (code)
+        return code;
     if (info->decoded < 0 && (!bl_cut_is_whole(cut) || cut->channel >= 0))
         return bl_error_set(e, BL_EDATA, "of a recording that %s no part can be taken", info->reason);
     if (bl_cut_is_whole(cut)) {
@@ -108,12 +109,12 @@ static int cuts_count_samples(struct bl_counter *c, const struct bl_audio_info *
             ADD_REASON(c, "%s", info->reason);
         return BL_OK;
     }
-    int code = cuts_resolve_range(c, info, cut, &begin, &end, e);
+    code = cuts_resolve_range(c, info, cut, &begin, &end, e);
     if (code)
         return code;
     bool damaged = end > info->damaged_begin || end > info->decoded;
-    bool nonfinite = begin < info->nonfinite_end && end > info->nonfinite_begin;
-    if (*info->reason && (damaged || nonfinite))
+    bool odd = begin < info->odd_end && end > info->odd_begin;
+    if (*info->reason && (damaged || odd))
         ADD_REASON(c, "the recording: %s", info->reason);
     end = end > info->decoded ? info->decoded : end;
     *samples = bl_mix_length(end - begin, info->rate, (int)c->config->rate);
