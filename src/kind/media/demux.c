@@ -423,19 +423,24 @@ static int packet_drop_notes(AVPacket *packet)
     return code;
 }
 
-/* FLAC in Ogg states a layout as FLAC does elsewhere, in a comment, which only libavformat's other demuxers follow. */
+/* FLAC in Ogg states a layout as FLAC does elsewhere, in a comment, which only libavformat's other demuxers follow.
+ * Whichever has followed it, a mask of another number of channels is no layout. */
 static void flac_set_layout(const AVFormatContext *format, const AVStream *stream)
 {
     AVCodecParameters *c = stream->codecpar;
-    AVChannelLayout layout = {0};
     const AVDictionary *notes = stream->metadata ? stream->metadata : format->metadata;
     const AVDictionaryEntry *mask = av_dict_get(notes, "WAVEFORMATEXTENSIBLE_CHANNEL_MASK", NULL, 0);
-    if (c->codec_id != AV_CODEC_ID_FLAC || c->ch_layout.order != AV_CHANNEL_ORDER_UNSPEC || !mask ||
-        c->extradata_size < FLAC_HEADER)
+    if (c->codec_id != AV_CODEC_ID_FLAC || c->extradata_size < FLAC_HEADER)
         return;
-    int channels = (c->extradata[12] >> 1 & 7) + 1;
-    if (av_channel_layout_from_mask(&layout, strtoull(mask->value, NULL, 0)) == 0 && layout.nb_channels == channels)
-        c->ch_layout = layout;
+    const int channels = (c->extradata[12] >> 1 & 7) + 1;
+    uint64_t bits = mask ? strtoull(mask->value, NULL, 0) : 0;
+    if (bits && c->ch_layout.order == AV_CHANNEL_ORDER_UNSPEC)
+        c->ch_layout = (AVChannelLayout){
+            .order = AV_CHANNEL_ORDER_NATIVE, .nb_channels = __builtin_popcountll(bits), .u.mask = bits};
+    if (c->ch_layout.nb_channels == channels)
+        return;
+    av_channel_layout_uninit(&c->ch_layout);
+    c->ch_layout.nb_channels = channels;
 }
 
 /* Streams, the first 64, of whose channels the container itself has said where they are heard: probing adds what
