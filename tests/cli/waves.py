@@ -1,8 +1,9 @@
 """Sound of constant channels, in files with any header: waves.py make FOLDER < LINES | values DATASET
 
-make: of each line, NAME KEY=VALUE..., a file. Its channels have the values 1000, 2000... of 16 bits, unless `values` lists others:
-numbers of 16 bits, or for tag=3 the floats themselves. Keys: form (wav, rifx, w64, avi, mkv, aiff), channels, bits (of a sample), valid and mask (which make
-the header an extensible one), tag (1: integers), rate, count (of samples), size (that the data claims), rest (bytes after the samples).
+make: of each line, NAME KEY=VALUE..., a file. Its channels have the values 1000, 2000... of 16 bits, unless `values`
+lists others: numbers of 16 bits, or for tag=3 the floats themselves. Keys: form (wav, rifx, w64, avi, mkv, aiff),
+channels, bits (of a sample), valid and mask (which make the header an extensible one), tag (1: integers), rate,
+count (of samples), size (that the data claims), rest (bytes after the samples).
 
 values: of each sequence its id, its length, and the sample of each channel in its middle.
 """
@@ -56,13 +57,15 @@ def wave64(s):
         guid = name + bytes.fromhex("2e91cf11a5d628db04c10000" if name == b"riff" else GUID)
         return guid + struct.pack("<Q", 24 + len(data)) + data + bytes(-len(data) % 8)
 
-    return part(b"riff", b"wave" + bytes.fromhex(GUID) + part(b"fmt ", header(s, "<")) + part(b"data", samples(s, False)))
+    parts = part(b"fmt ", header(s, "<")) + part(b"data", samples(s, False))
+    return part(b"riff", b"wave" + bytes.fromhex(GUID) + parts)
 
 
 def avi(s):
     data, form, block = samples(s, False), header(s, "<"), s["channels"] * s["bits"] // 8
     main = struct.pack("<14I", 20000, 0, 0, 0, 1, 0, 1, *[0] * 7)
-    stream = struct.pack("<4s14I", b"auds", 0, 0, 0, 0, block, s["rate"] * block, 0, len(data) // block, 0, 0, block, 0, 0, 0)
+    rate = s["rate"] * block
+    stream = struct.pack("<4s14I", b"auds", 0, 0, 0, 0, block, rate, 0, len(data) // block, 0, 0, block, 0, 0, 0)
     lists = b"hdrl" + chunk(b"avih", main) + chunk(b"LIST", b"strl" + chunk(b"strh", stream) + chunk(b"strf", form))
     return chunk(b"RIFF", b"AVI " + chunk(b"LIST", lists) + chunk(b"LIST", b"movi" + chunk(b"00wb", data)))
 
@@ -92,7 +95,8 @@ FORMS = {"wav": wave, "rifx": lambda s: wave(s, ">"), "w64": wave64, "avi": avi,
 def make(folder):
     for line in sys.stdin:
         name, *given = line.split()
-        s = dict(form="wav", channels=1, bits=16, valid=0, mask=-1, tag=1, rate=16000, count=100, values="", size=-1, rest=0)
+        s = dict(form="wav", channels=1, bits=16, valid=0, mask=-1, tag=1, rate=16000, count=100)
+        s.update(values="", size=-1, rest=0)
         for key, value in (word.split("=") for word in given):
             s[key] = value if isinstance(s[key], str) else int(value, 0)
         os.makedirs(os.path.dirname(f"{folder}/{name}"), exist_ok=True)
@@ -113,7 +117,8 @@ def values(dataset):
         def tensor(name):
             shape, (begin, end) = head[name]["shape"], head[name]["data_offsets"]
             form = {"I64": "q", "I32": "i", "I16": "h", "F32": "f"}[head[name]["dtype"]]
-            return shape, struct.unpack(f"<{(end - begin) // struct.calcsize(form)}{form}", data[8 + size + begin:8 + size + end])
+            count = (end - begin) // struct.calcsize(form)
+            return shape, struct.unpack_from(f"<{count}{form}", data, 8 + size + begin)
 
         shape, steps = tensor("audio")
         channels = shape[2] if len(shape) > 2 else 1

@@ -66,6 +66,8 @@ static int layout_set_any(AVChannelLayout *layout, int channels, struct bl_error
 static int mixer_refuse(const struct bl_mix *m, struct bl_error *e)
 {
     int channels = m->layout.nb_channels;
+    if (channels == 1)
+        return bl_error_set(e, BL_EDATA, "its one channel cannot be mixed to %d: give --channels 1", m->channels);
     return bl_error_set(e, BL_EDATA, "its %d channels%s cannot be mixed to %d: give --channels 1 or %d, or --channel",
                         channels,
                         m->layout.order == AV_CHANNEL_ORDER_UNSPEC && channels > 2 ? ", which have no layout," : "",
