@@ -433,14 +433,12 @@ static void flac_set_layout(const AVFormatContext *format, const AVStream *strea
     if (c->codec_id != AV_CODEC_ID_FLAC || c->extradata_size < FLAC_HEADER)
         return;
     const int channels = (c->extradata[12] >> 1 & 7) + 1;
-    uint64_t bits = mask ? strtoull(mask->value, NULL, 0) : 0;
-    if (bits && c->ch_layout.order == AV_CHANNEL_ORDER_UNSPEC)
-        c->ch_layout = (AVChannelLayout){
-            .order = AV_CHANNEL_ORDER_NATIVE, .nb_channels = __builtin_popcountll(bits), .u.mask = bits};
-    if (c->ch_layout.nb_channels == channels)
-        return;
-    av_channel_layout_uninit(&c->ch_layout);
-    c->ch_layout.nb_channels = channels;
+    const uint64_t bits = mask ? strtoull(mask->value, NULL, 0) : 0;
+    if (c->ch_layout.order == AV_CHANNEL_ORDER_NATIVE && c->ch_layout.nb_channels != channels)
+        av_channel_layout_uninit(&c->ch_layout);
+    else if (c->ch_layout.order == AV_CHANNEL_ORDER_UNSPEC && __builtin_popcountll(bits) == channels)
+        c->ch_layout =
+            (AVChannelLayout){.order = AV_CHANNEL_ORDER_NATIVE, .nb_channels = channels, .u = {.mask = bits}};
 }
 
 /* Streams, the first 64, of whose channels the container itself has said where they are heard: probing adds what
