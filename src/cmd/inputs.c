@@ -349,6 +349,8 @@ static int inputs_read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
                                  bl_inputs_base(inputs, &cmd->options, "exclude"), e);
     if (!code)
         code = bl_files_read_lists(&inputs->set.files, inputs->set.kind, inputs->set.base, &cmd->cancel, e);
+    if (!code && inputs->set.kind->scan->manifest_values && bl_input_set_has_stdin(&inputs->set))
+        bl_cmd_print("standard input: further keys of a manifest become columns only where it is a file");
     if (!code && inputs->attributes.path)
         code = bl_attributes_open(&inputs->set.attributes, &inputs->attributes, &cmd->cancel, e);
     const struct bl_member_attributes members = {

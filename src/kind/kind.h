@@ -89,7 +89,8 @@ struct bl_kind_scan {
     /* Whether a file of this name, given as an operand, is a list of inputs. Call bl_kind_is_list. May be NULL: no file
      * is. Its lines are clips (kind/clip.h), */
     bool (*is_list)(const char *path);
-    bool takes_manifests; /* or else JSON of the kind's own: a manifest */
+    bl_list_values *manifest_values; /* or else JSON of the kind's own, a manifest: what becomes further columns. NULL:
+                                        there are no manifests */
 
     /* Finds what a line of a list names, which is all that count may say of it, and all that it opens for it. NULL
      * where is_list is. */

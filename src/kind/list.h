@@ -3,6 +3,7 @@
 #define BL_LIST_H
 
 #include "base/buffer.h"
+#include "base/json.h"
 #include "kind/chunk.h"
 #include "kind/env.h"
 
@@ -25,6 +26,12 @@ typedef int bl_list_take(void *sink, const char *id, const char *path, const cha
 /* bl_kind_scan.names for clips. */
 int bl_list_names_of_clip(const struct bl_chunk *chunk, const struct bl_line *line, bl_list_take *take, void *sink,
                           struct bl_error *e);
+
+/* Takes a value of a manifest's line that becomes one of a column of this name. */
+typedef int bl_list_value_take(void *sink, const char *name, const struct bl_json_value *value, struct bl_error *e);
+
+/* bl_kind_scan.manifest_values: finds such values in a line, an object. */
+typedef int bl_list_values(const struct bl_json_value *line, bl_list_value_take *take, void *sink, struct bl_error *e);
 
 /* How a kind counts lines. */
 struct bl_list_counting {

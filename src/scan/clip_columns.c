@@ -43,17 +43,23 @@ bool bl_clip_columns_is_table(const char *path)
     return bl_extensions_match(extensions, path);
 }
 
+size_t bl_clip_columns_find(const struct bl_clip_columns *columns, const char *name, size_t size)
+{
+    for (size_t c = 0; c < columns->count; c++) {
+        if (strlen(columns->name[c]) == size && memcmp(columns->name[c], name, size) == 0)
+            return c;
+    }
+    return SIZE_MAX;
+}
+
 size_t bl_clip_columns_place(const struct bl_clip_columns *columns, const char *name, size_t size)
 {
     for (size_t v = 0; v < BL_CLIP_VALUES; v++) {
         if (strlen(bl_clip_value_name[v]) == size && memcmp(bl_clip_value_name[v], name, size) == 0)
             return v;
     }
-    for (size_t c = 0; c < columns->count; c++) {
-        if (strlen(columns->name[c]) == size && memcmp(columns->name[c], name, size) == 0)
-            return BL_CLIP_VALUES + c;
-    }
-    return SIZE_MAX;
+    size_t c = bl_clip_columns_find(columns, name, size);
+    return c == SIZE_MAX ? c : BL_CLIP_VALUES + c;
 }
 
 bool bl_clip_columns_object(const char *line, size_t size, struct bl_json_value *object, struct bl_json_fault *fault)
@@ -87,18 +93,10 @@ static const char *columns_find_meant(const char *name)
     return NULL;
 }
 
-/* Adds a column unless it is there. name: with a zero byte behind it. */
-static int columns_add(struct reading *r, const char *name, size_t size, struct bl_error *e)
+/* Adds a further column. name: with a zero byte behind it. */
+static int columns_append(struct reading *r, const char *name, size_t size, struct bl_error *e)
 {
     struct bl_clip_columns *c = r->columns;
-    size_t place = bl_clip_columns_place(c, name, size);
-    columns_note_ends(r, name, place);
-    if (place != SIZE_MAX)
-        return BL_OK;
-    const char *meant = columns_find_meant(name);
-    if (meant)
-        return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": the column \"%s\": write it \"%s\"", r->shown, r->line, name,
-                            meant);
     if (c->count == BL_ATTRIBUTE_COLUMNS_MAX)
         return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": more than %d columns", r->shown, r->line,
                             BL_ATTRIBUTE_COLUMNS_MAX);
@@ -113,6 +111,20 @@ static int columns_add(struct reading *r, const char *name, size_t size, struct 
     else
         c->name[c->count++] = copy;
     return code;
+}
+
+/* Adds a column of clips unless it is there. name: with a zero byte behind it. */
+static int columns_add(struct reading *r, const char *name, size_t size, struct bl_error *e)
+{
+    size_t place = bl_clip_columns_place(r->columns, name, size);
+    columns_note_ends(r, name, place);
+    if (place != SIZE_MAX)
+        return BL_OK;
+    const char *meant = columns_find_meant(name);
+    if (meant)
+        return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": the column \"%s\": write it \"%s\"", r->shown, r->line, name,
+                            meant);
+    return columns_append(r, name, size, e);
 }
 
 /* All lists of a scan are of clips, or none is. */
@@ -198,17 +210,24 @@ static bool object_is_clip(const struct bl_json_value *object)
     return false;
 }
 
-/* The first line decides what the list is. *ended: the others tell nothing more. */
-static int line_add_columns(struct reading *r, const struct bl_document *line, bool *decided, bool *ended,
-                            struct bl_error *e)
+static int manifest_add_column(void *sink, const char *name, const struct bl_json_value *value, struct bl_error *e)
+{
+    (void)value;
+    struct reading *r = sink;
+    size_t size = strlen(name);
+    return bl_clip_columns_find(r->columns, name, size) == SIZE_MAX ? columns_append(r, name, size, e) : BL_OK;
+}
+
+/* The first line decides what the list is. */
+static int line_add_columns(struct reading *r, const struct bl_document *line, bool *decided, struct bl_error *e)
 {
     struct bl_json_value object;
     struct bl_json_fault fault;
     if (line->too_long || bl_text_is_blank(line->text, line->size) ||
         !bl_clip_columns_object(line->text, line->size, &object, &fault))
         return BL_OK;
-    bool is_clip = *decided || object_is_clip(&object);
-    if (!is_clip && !r->kind->scan->takes_manifests) {
+    bool is_clip = *decided ? r->columns->are_clips : object_is_clip(&object);
+    if (!is_clip && !r->kind->scan->manifest_values) {
         bl_buffer_clear(&r->scratch);
         bl_json_append_keys(object.text, object.size, KEYS_SHOWN, &r->scratch);
         return bl_error_set(e, BL_EUSAGE,
@@ -218,24 +237,26 @@ static int line_add_columns(struct reading *r, const struct bl_document *line, b
     }
     int code = *decided ? BL_OK : columns_agree(r, is_clip, e);
     *decided = true;
-    *ended = !is_clip;
-    return code || *ended ? code : object_add_columns(r, &object, e);
+    if (code)
+        return code;
+    r->columns->values = r->kind->scan->manifest_values;
+    return is_clip ? object_add_columns(r, &object, e) : r->columns->values(&object, manifest_add_column, r, e);
 }
 
 static int lines_read(struct reading *r, const struct bl_cancel *cancel, struct bl_error *e)
 {
     static const struct bl_division_rule rule = {.by = BL_DIVISION_LINE};
     struct bl_documents *lines;
-    bool found = true, decided = false, ended = false;
+    bool found = true, decided = false;
     int code = bl_documents_open(&lines, r->path, &rule, 0, INT64_MAX, BL_LIST_LINE_MAX, cancel, e);
     if (code)
         return code;
-    while (!code && found && !ended) {
+    while (!code && found) {
         struct bl_document line;
         code = bl_documents_next(lines, &line, &found, e);
         r->line += !code && found;
         if (!code && found)
-            code = line_add_columns(r, &line, &decided, &ended, e);
+            code = line_add_columns(r, &line, &decided, e);
     }
     bl_documents_close(lines);
     return code;

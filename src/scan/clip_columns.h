@@ -1,4 +1,5 @@
-/* The columns of lists of clips: those that say what a clip is, and further ones, which become attributes.
+/* The columns of lists of clips: those that say what a clip is, and further ones, which become attributes; and the
+ * further columns of manifests of speech.
  *
  * A list is a table (CSV, TSV) with a header line, or has a JSON object in each line, whose keys are the columns. */
 #ifndef BL_CLIP_COLUMNS_H
@@ -10,13 +11,15 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "kind/list.h"
 
 struct bl_kind;
 
 struct bl_clip_columns {
-    bool are_clips; /* the lists of this scan are lists of clips; else manifests of speech, if there are any */
-    bool known;     /* some list has told which */
-    char **name;    /* the further columns of all lists, in the order in which they have them; owned */
+    bool are_clips;         /* the lists of this scan are lists of clips; else manifests of speech, if there are any */
+    bool known;             /* some list has told which */
+    bl_list_values *values; /* of manifests: what becomes further columns */
+    char **name;            /* the further columns of all lists, in the order in which they have them; owned */
     size_t count, capacity;
 };
 
@@ -30,6 +33,9 @@ void bl_clip_columns_free(struct bl_clip_columns *columns);
 /* The place of a column among the values of a clip: an enum bl_clip_value, or, from BL_CLIP_VALUES on, a further
  * column; SIZE_MAX: there is none of that name. */
 size_t bl_clip_columns_place(const struct bl_clip_columns *columns, const char *name, size_t size);
+
+/* The number of a further column, or SIZE_MAX. */
+size_t bl_clip_columns_find(const struct bl_clip_columns *columns, const char *name, size_t size);
 
 /* The line as an object, for bl_json_next_member. False: it is none. */
 bool bl_clip_columns_object(const char *line, size_t size, struct bl_json_value *object, struct bl_json_fault *fault);

@@ -96,7 +96,7 @@ int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, cons
 {
     int code = BL_OK;
     bl_clip_columns_free(&files->clips);
-    files->clips.are_clips = !kind->scan->takes_manifests;
+    files->clips.are_clips = !kind->scan->manifest_values;
     for (size_t i = 0; i < files->count && !code; i++) {
         const char *name = files->file[i].path;
         if (!bl_kind_is_list(kind, name) || strcmp(name, "-") == 0)
@@ -115,9 +115,10 @@ void bl_files_columns(const struct bl_files *files, const struct bl_kind *kind, 
     bool lists = bl_files_have_list(files, kind);
     if (kind->scan->columns)
         kind->scan->columns(config, lists && !clips->are_clips, out);
-    if (!lists || !clips->are_clips)
+    if (!lists)
         return;
-    bl_buffer_text(out, BL_CLIP_COLUMNS);
+    if (clips->are_clips)
+        bl_buffer_text(out, BL_CLIP_COLUMNS);
     for (size_t c = 0; c < clips->count; c++)
         bl_buffer_printf(out, "\t%s", clips->name[c]); /* needs no escapes: see bl_attributes_check_name */
 }

@@ -18,8 +18,10 @@ struct value {
 };
 
 struct bl_list_lines {
-    const struct bl_clip_columns *columns; /* of clips; NULL: the lines stay as they are */
+    const struct bl_clip_columns *columns;  /* of clips; NULL: the lines are those of a manifest */
+    const struct bl_clip_columns *manifest; /* the further columns of one; NULL: its lines stay as they are */
     bool is_table;
+    bool is_stdin; /* its keys could not be seen before */
     struct bl_csv records;
     struct bl_documents *documents;
     int64_t number;      /* of the last line that was read */
@@ -27,7 +29,7 @@ struct bl_list_lines {
     bool again;          /* it comes once more */
     size_t *place;       /* [header]: of each column of a table, as bl_clip_columns_place */
     size_t header;
-    struct value *value; /* [BL_CLIP_VALUES + columns->count], in text */
+    struct value *value; /* [BL_CLIP_VALUES + columns->count], or [manifest->count], in text */
     struct bl_buffer text, clip, scratch;
 };
 
@@ -60,8 +62,11 @@ static int lines_open(struct bl_list_lines *l, const char *path, const struct bl
     static const struct bl_division_rule rule = {.by = BL_DIVISION_LINE};
     bool is_table = bl_clip_columns_is_table(path);
     int code;
-    if (is_table || clips->are_clips) {
-        l->columns = clips;
+    l->is_stdin = strcmp(path, "-") == 0;
+    bool are_clips = is_table || clips->are_clips;
+    l->columns = are_clips ? clips : NULL;
+    l->manifest = !are_clips && clips->count ? clips : NULL;
+    if (are_clips || l->manifest) {
         l->value = calloc(BL_CLIP_VALUES + clips->count, sizeof *l->value);
         if (!l->value)
             return bl_error_memory(e);
@@ -110,8 +115,9 @@ static void lines_set_unusable(struct bl_list_lines *l)
 
 static void lines_clear_values(struct bl_list_lines *l)
 {
+    const struct bl_clip_columns *columns = l->columns ? l->columns : l->manifest;
     bl_buffer_clear(&l->text);
-    memset(l->value, 0, (BL_CLIP_VALUES + l->columns->count) * sizeof *l->value);
+    memset(l->value, 0, (BL_CLIP_VALUES + columns->count) * sizeof *l->value);
 }
 
 static void lines_set_value(struct bl_list_lines *l, size_t place, const char *text, size_t size)
@@ -119,6 +125,23 @@ static void lines_set_value(struct bl_list_lines *l, size_t place, const char *t
     l->value[place] = (struct value){l->text.size, size};
     if (size)
         bl_buffer_append(&l->text, text, size);
+}
+
+/* Sets the line, whose values are from that byte on. */
+static int lines_end_values(struct bl_list_lines *l, size_t begin, struct bl_error *e)
+{
+    bl_buffer_text(&l->clip, "");
+    int code = bl_buffer_check(&l->clip, e);
+    if (code)
+        return code;
+    l->line.text = l->clip.data;
+    l->line.size = l->clip.size;
+    if (l->clip.size - begin <= CLIP_MAX)
+        return BL_OK;
+    bl_buffer_clear(&l->clip);
+    bl_buffer_printf(&l->clip, "its values are more than %zu KiB", CLIP_MAX >> 10);
+    lines_set_unusable(l);
+    return bl_buffer_check(&l->clip, e);
 }
 
 /* Makes the line of the values. */
@@ -132,19 +155,7 @@ static int lines_format_clip(struct bl_list_lines *l, struct bl_error *e)
         if (l->value[v].size)
             bl_text_escape(&l->clip, l->text.data + l->value[v].at, l->value[v].size);
     }
-    bl_buffer_text(&l->clip, "");
-    if (!code)
-        code = bl_buffer_check(&l->clip, e);
-    if (code)
-        return code;
-    l->line.text = l->clip.data;
-    l->line.size = l->clip.size;
-    if (l->clip.size <= CLIP_MAX)
-        return BL_OK;
-    bl_buffer_clear(&l->clip);
-    bl_buffer_printf(&l->clip, "its values are more than %zu KiB", CLIP_MAX >> 10);
-    lines_set_unusable(l);
-    return bl_buffer_check(&l->clip, e);
+    return code ? code : lines_end_values(l, 0, e);
 }
 
 static int lines_take_record(struct bl_list_lines *l, struct bl_error *e)
@@ -211,6 +222,55 @@ static int lines_take_object(struct bl_list_lines *l, struct bl_error *e)
     return code ? code : lines_format_clip(l, e);
 }
 
+/* --- manifests -------------------------------------------------------------------------------------------------- */
+
+/* Sets a value, or adds it to the column's others behind a space, unless it is the same. */
+static int manifest_take_value(void *sink, const char *name, const struct bl_json_value *value, struct bl_error *e)
+{
+    struct bl_list_lines *l = sink;
+    size_t place = bl_clip_columns_find(l->manifest, name, strlen(name)), lone;
+    if (place == SIZE_MAX && l->is_stdin)
+        return BL_OK;
+    if (place == SIZE_MAX)
+        return bl_error_set(e, BL_EFAIL, "the manifest changed while it was being read: a key \"%s\"", name);
+    const struct value before = l->value[place];
+    bl_buffer_clear(&l->scratch);
+    if (before.size) {
+        bl_buffer_append(&l->scratch, l->text.data + before.at, before.size);
+        bl_buffer_byte(&l->scratch, ' ');
+    }
+    size_t begin = l->scratch.size;
+    if (value->type == BL_JSON_STRING)
+        bl_json_unescape(value, &l->scratch, &lone);
+    else if (value->type != BL_JSON_WORD || *value->text != 'n')
+        bl_buffer_append(&l->scratch, value->text, value->size);
+    int code = bl_buffer_check(&l->scratch, e);
+    size_t size = code ? 0 : l->scratch.size - begin;
+    if (size && (size != before.size || memcmp(l->scratch.data + begin, l->scratch.data, size) != 0))
+        lines_set_value(l, place, l->scratch.data, l->scratch.size);
+    return code ? code : bl_buffer_check(&l->text, e);
+}
+
+/* A line of a manifest gets the values of its further columns. What is no object is left to whoever reads it. */
+static int lines_take_manifest(struct bl_list_lines *l, struct bl_error *e)
+{
+    struct bl_json_value object;
+    struct bl_json_fault fault;
+    if (!bl_clip_columns_object(l->line.text, l->line.size, &object, &fault))
+        return BL_OK;
+    lines_clear_values(l);
+    int code = l->manifest->values(&object, manifest_take_value, l, e);
+    bl_buffer_clear(&l->clip);
+    bl_buffer_append(&l->clip, l->line.text, l->line.size);
+    bl_buffer_byte(&l->clip, '\n');
+    for (size_t c = 0; c < l->manifest->count && !code; c++) {
+        bl_buffer_byte(&l->clip, '\t');
+        if (l->value[c].size)
+            bl_text_escape(&l->clip, l->text.data + l->value[c].at, l->value[c].size);
+    }
+    return code ? code : lines_end_values(l, l->line.size, e);
+}
+
 /* --- lines ------------------------------------------------------------------------------------------------------ */
 
 static int lines_next_document(struct bl_list_lines *l, bool *found, struct bl_error *e)
@@ -224,7 +284,7 @@ static int lines_next_document(struct bl_list_lines *l, bool *found, struct bl_e
     } while (!line.too_long && bl_text_is_blank(line.text, line.size));
     l->line = (struct bl_line){.text = line.text, .size = line.size, .number = l->number};
     if (!line.too_long)
-        return l->columns ? lines_take_object(l, e) : BL_OK;
+        return l->columns ? lines_take_object(l, e) : l->manifest ? lines_take_manifest(l, e) : BL_OK;
     bl_buffer_clear(&l->clip);
     bl_buffer_printf(&l->clip, "a line of more than %d bytes", BL_LIST_LINE_MAX);
     lines_set_unusable(l);

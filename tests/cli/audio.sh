@@ -55,7 +55,7 @@ claiming() {
 
 test_a_header_that_claims_more_than_there_is() {
     claiming '\xff\xff\xff\xff' unknown.wav
-    is "16000 ok truncated: header claims 4294967295 bytes of samples, 32000 are there" "$(scanned unknown.wav)"
+    is "16000 ok " "$(scanned unknown.wav)"
     claiming '\xfe\xff\xff\xff' large.wav
     is "16000 ok truncated: header claims 4294967294 bytes of samples, 32000 are there" "$(scanned large.wav)"
     claiming '\x00\x00\x00\x00' never.wav

@@ -202,3 +202,51 @@ test_a_recording_that_changed_since_the_scan() {
     expect 3 bload pack -q --sequences other -T 16000 -o f
     err_has 'invalid start, duration or channel: "2", "one", ""'
 }
+
+# Keys beside those that say what is heard become columns, and numbers tables of the shards.
+test_further_keys_become_columns() {
+    sounds .
+    {
+        echo '{"audio_filepath": "wavs/a.wav", "duration": 0.5, "label": "spk7", "text": "t"}'
+        echo '{"audio_filepath": "wavs/a.wav", "offset": 0.5, "label": "a\tb", "speaker": 3, "lang": null, "length": 2.5, "custom": {"snr": [1, 2]}}'
+        echo '{"audio_filepath": "wavs/none.wav", "speaker": 5, "text": "of no use"}'
+        echo '{"audio_filepath": "wavs/a.wav", "speaker": 4, "custom": {}}'
+        echo 'no JSON'
+    } >train.json
+    expect 3 bload scan -q --kind audio train.json
+    cut -f 1,2,11-19 "$OUT" >rows
+    diff rows - <<'END'
+id	length	start	duration	channel	text	label	speaker	lang	manifest.length	custom
+train.json#1	8000	0	0.5		t	spk7				
+train.json#2	8000	0.5				a\tb	3		2.5	{"snr": [1, 2]}
+train.json#3	0	0			of no use		5			
+train.json#4	16000	0					4			{}
+train.json#5	0									
+END
+    sed -i -e 3d -e 5d -e '1s/"text"/"speaker": -1, "text"/' train.json
+    expect 0 bload pack -q --kind audio train.json -T 16000 -o d
+    expect 0 bload verify -q d
+    grep -q '"speaker"' d/manifest.json || fail "the column speaker is no attribute"
+    head -c 2000 d/shards/00000/shard-00000000.safetensors | grep -aq '"speaker":{"dtype":"I64"'
+    expect 0 bload scan -q --kind audio - <train.json
+    is "bload: standard input: further keys of a manifest become columns only where it is a file" "$(cat "$ERR")"
+    is 14 "$(head -1 "$OUT" | tr '\t' '\n' | wc -l)"
+    expect 0 bload plan -q -T 16000 --group-by label d/sequences.tsv
+}
+
+# Those of a cut, and of its supervisions; how a recording is stored is no column.
+test_further_keys_of_lhotse() {
+    sounds .
+    {
+        lhotse c1 0 0.5 0 wavs/a.wav | sed 's/"supervisions"/"custom": {"snr": 3}, "features": {"type": "fbank"}, "supervisions"/'
+        lhotse c2 0 0.5 0 wavs/a.wav | sed -e 's/"text": "one"/"text": "one", "speaker": "A", "language": "en", "alignment": {}, "custom": {"x": 1}/' \
+            -e 's/"text": "two"/"text": "two", "speaker": "B", "language": "en"/'
+    } >cuts.jsonl
+    expect 0 bload scan -q --kind audio cuts.jsonl
+    cut -f 1,11-19 "$OUT" >rows
+    diff rows - <<'END'
+id	start	duration	channel	text	custom	speaker	language	supervision.custom
+c1	0	0.5	0	one two	{"snr": 3}			
+c2	0	0.5	0	one two		A B	en	{"x": 1}
+END
+}

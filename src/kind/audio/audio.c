@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "kind/audio/config.h"
 #include "kind/audio/entry.h"
+#include "kind/audio/manifest_keys.h"
 #include "kind/audio/options.h"
 #include "kind/list.h"
 #include "kind/media/forward.h"
@@ -57,7 +58,7 @@ static const struct bl_kind_scan audio_scan = {
     .columns = audio_columns,
     .is_list = audio_is_list,
     .names = bl_entry_names,
-    .takes_manifests = true,
+    .manifest_values = bl_manifest_values,
     .open = bl_audio_forward_open_counter,
     .close = bl_audio_forward_close_counter,
     .count = bl_audio_forward_count,

@@ -7,11 +7,14 @@
 
 #include "base/option.h"
 
+#define BL_AUDIO_CHANNELS_MAX 64 /* of a file, and wanted: those that swresample takes */
+
 enum bl_audio_dtype { BL_AUDIO_S16, BL_AUDIO_F32 };
 
 struct bl_audio_config {
     int64_t rate; /* Hz */
     int64_t channels;
+    int channel;          /* 0: all of them, mixed; else 1 + the number of the one that is taken */
     int dtype;            /* enum bl_audio_dtype */
     int stream;           /* as of bl_option_stream_number */
     int resampler;        /* enum bl_resampler_engine */

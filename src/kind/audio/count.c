@@ -27,7 +27,10 @@ struct total {
     struct bl_mix_part first, last; /* the last is not added yet */
     double seconds;
     int64_t before; /* samples of the parts before the last */
-    int64_t damaged_begin, nonfinite_begin, nonfinite_end;
+    int64_t damaged_begin, odd_begin, odd_end;
+    int channels_least;
+    struct bl_mix mix;         /* for trial */
+    struct bl_error unmixable; /* why it cannot mix some frame */
 };
 
 static void total_add_part(struct total *c, const struct bl_audio_config *config)
@@ -41,24 +44,42 @@ static void total_add_part(struct total *c, const struct bl_audio_config *config
         c->first = c->last;
 }
 
+/* Samples that are made 0 or clipped. */
+static int64_t samples_odd(const struct bl_audio_decoder *s)
+{
+    return s->nonfinite + s->loud;
+}
+
+/* Whether the frame's channels can be mixed, of which the first fault is kept. */
+static int total_check_mix(struct total *c, const AVFrame *frame, struct bl_error *e)
+{
+    int channels = frame->ch_layout.nb_channels;
+    if (!c->channels_least || channels < c->channels_least)
+        c->channels_least = channels;
+    if (*c->unmixable.text)
+        return BL_OK;
+    int code = bl_mix_check(&c->mix, frame, &c->unmixable);
+    return code && code != BL_EDATA ? bl_error_set(e, code, "%s", c->unmixable.text) : BL_OK;
+}
+
 /* Marks where faults may be. The decoder runs ahead of the frame of so many samples that comes next: a fault lies in
- * it, or in one of those that are queued after it. nonfinite: the decoder's, before that frame was decoded. */
-static void total_mark_faults(const struct bl_audio_decoder *s, struct total *c, int64_t nonfinite, int samples)
+ * it, or in one of those that are queued after it. odd: samples_odd, before that frame was decoded. */
+static void total_mark_faults(const struct bl_audio_decoder *s, struct total *c, int64_t odd, int samples)
 {
     int64_t at = c->before + c->last.samples;
     if ((s->errors || s->corrupt || bl_gaps_events(&s->gaps)) && c->damaged_begin > at)
         c->damaged_begin = at;
-    if (s->nonfinite == nonfinite)
+    if (samples_odd(s) == odd)
         return;
-    c->nonfinite_begin = c->nonfinite_end ? c->nonfinite_begin : at;
-    c->nonfinite_end = at + (BL_AUDIO_DECODER_QUEUE + 1) * (int64_t)samples;
+    c->odd_begin = c->odd_end ? c->odd_begin : at;
+    c->odd_end = at + (BL_AUDIO_DECODER_QUEUE + 1) * (int64_t)samples;
 }
 
 static int decoder_count(struct bl_audio_decoder *s, const struct bl_audio_config *config, struct total *c,
                          struct bl_marks *marks, AVFrame *frame, struct bl_error *e)
 {
     bool got;
-    for (int64_t nonfinite = 0;;) {
+    for (int64_t odd = 0;;) {
         int code = bl_audio_decoder_next(s, frame, &got, e);
         if (code)
             return code;
@@ -68,9 +89,11 @@ static int decoder_count(struct bl_audio_decoder *s, const struct bl_audio_confi
             total_add_part(c, config);
             c->last = (struct bl_mix_part){.rate = frame->sample_rate, .channels = frame->ch_layout.nb_channels};
         }
-        total_mark_faults(s, c, nonfinite, frame->nb_samples);
-        nonfinite = s->nonfinite;
-        code = marks ? bl_marks_add(marks, frame, e) : BL_OK;
+        total_mark_faults(s, c, odd, frame->nb_samples);
+        odd = samples_odd(s);
+        code = total_check_mix(c, frame, e);
+        if (!code && marks)
+            code = bl_marks_add(marks, frame, e);
         if (code)
             return code;
         c->last.samples += frame->nb_samples;
@@ -104,12 +127,13 @@ static bool decoder_is_truncated(const struct bl_audio_decoder *s)
     return bl_demux_is_matroska(d) && bl_truncation_detect(d);
 }
 
-/* The samples that a FLAC file's header counts, since libav joins what is left of them; 0: not known. */
+/* The samples that the header counts, of FLAC, since libav joins what is left of them, and of a file that ends within a
+ * sample; 0: not known. */
 static int64_t decoder_declared_samples(const struct bl_audio_decoder *s)
 {
     const AVStream *stream = s->demux.stream;
-    if (strcmp(s->demux.format->iformat->name, "flac") != 0 || stream->duration <= 0 || s->rate_changed ||
-        demux_declared_seconds(&s->demux) <= 0)
+    bool exact = s->has_rest || strcmp(s->demux.format->iformat->name, "flac") == 0;
+    if (!exact || stream->duration <= 0 || s->rate_changed || demux_declared_seconds(&s->demux) <= 0)
         return 0;
     return av_rescale_q(stream->duration, stream->time_base, (AVRational){1, s->rate});
 }
@@ -120,17 +144,18 @@ static void info_add_damage(struct bl_audio_info *info, const struct bl_audio_de
 {
     const struct bl_demux *d = &s->demux;
     double declared = demux_declared_seconds(d);
-    bool by_duration = !bl_demux_is_mov(d) && d->format->nb_streams == 1 && declared > c->seconds + END_TOLERANCE;
-    struct bl_wave wave;
+    struct bl_wave wave = {0};
     char frames[BL_PLURAL_SIZE];
-    if (bl_wave_read(d, &wave) && wave.claimed > wave.present)
+    bool is_wave = bl_wave_read(d, &wave), by_duration = !bl_demux_is_mov(d) && d->format->nb_streams == 1 &&
+                                                         !wave.open && declared > c->seconds + END_TOLERANCE;
+    if (is_wave && !wave.open && wave.claimed > wave.present)
         ADD_REASON(info, "truncated: header claims %" PRId64 " bytes of samples, %" PRId64 " are there", wave.claimed,
                    wave.present);
     else if (by_duration || decoder_is_truncated(s))
         ADD_REASON(info, "truncated: header says %.1f s, %.1f s are there", declared, c->seconds);
     else if (s->errors)
         ADD_REASON(info, "damaged: %" PRId64 " of %" PRId64 " packets do not decode", s->errors, s->packets);
-    else if (decoder_declared_samples(s) > s->decoded)
+    else if (!wave.open && decoder_declared_samples(s) > s->decoded)
         ADD_REASON(info, "damaged: header says %" PRId64 " samples, %" PRId64 " are there", decoder_declared_samples(s),
                    s->decoded);
     else if (s->broken_off)
@@ -154,41 +179,58 @@ static void info_add_times(struct bl_audio_info *info, const struct bl_gaps *t)
 }
 
 /* Everything that is wrong with the file, the gravest first. */
-static void info_add_reasons(struct bl_audio_info *info, const struct bl_audio_decoder *s, const struct total *c)
+static void info_add_reasons(struct bl_audio_info *info, const struct bl_audio_config *config,
+                             const struct bl_audio_decoder *s, const struct total *c)
 {
+    char samples[BL_PLURAL_SIZE];
     info_add_damage(info, s, c);
     info_add_times(info, &s->gaps);
     if (s->nonfinite)
         ADD_REASON(info, "%" PRId64 " samples are NaN or infinite: made 0", s->nonfinite);
+    if (s->loud && config->dtype == BL_AUDIO_S16 && !config->features)
+        ADD_REASON(info, "%s beyond +-1, up to %g: clipped (--dtype f32 keeps them)",
+                   bl_text_plural(samples, s->loud, "sample"), s->peak);
     if (c->parts > 1)
         ADD_REASON(info, "changes %d times within: from %d Hz, %d channels to %d Hz, %d channels in the end",
                    c->parts - 1, c->first.rate, c->first.channels, c->last.rate, c->last.channels);
+}
+
+/* Decodes all of the file. */
+static int info_sum(const struct bl_audio_config *config, struct bl_audio_decoder *s, struct bl_marks *marks,
+                    struct total *c, struct bl_error *e)
+{
+    AVFrame *frame = av_frame_alloc();
+    if (!frame)
+        return bl_error_memory(e);
+    bl_mix_init(&c->mix, (int)config->rate, (int)config->channels, true, BL_RESAMPLER_SOXR);
+    int code = decoder_count(s, config, c, marks, frame, e);
+    bl_mix_free(&c->mix);
+    av_frame_free(&frame);
+    if (!code && c->length == 0 && s->packets)
+        return bl_error_set(e, BL_EDATA, "damaged: none of %" PRId64 " packets decodes", s->packets);
+    if (!code && c->length == 0)
+        return bl_error_set(e, BL_EDATA, "no samples in the audio stream");
+    return code;
 }
 
 static int info_fill(const struct bl_audio_config *config, struct bl_audio_decoder *s, struct bl_marks *marks,
                      struct bl_audio_info *info, struct bl_error *e)
 {
     struct total c = {.damaged_begin = INT64_MAX};
-    AVFrame *frame = av_frame_alloc();
-    if (!frame)
-        return bl_error_memory(e);
-    int code = decoder_count(s, config, &c, marks, frame, e);
-    av_frame_free(&frame);
+    int code = info_sum(config, s, marks, &c, e);
     if (code)
         return code;
-    if (c.length == 0 && s->packets)
-        return bl_error_set(e, BL_EDATA, "damaged: none of %" PRId64 " packets decodes", s->packets);
-    if (c.length == 0)
-        return bl_error_set(e, BL_EDATA, "no samples in the audio stream");
     info->samples = c.length;
     info->decoded = c.parts == 1 ? c.last.samples : -1;
     info->rate = c.last.rate;
     info->channels = c.last.channels;
+    info->channels_least = c.channels_least;
     info->origin = s->origin == AV_NOPTS_VALUE ? NAN : (double)s->origin * av_q2d(s->demux.stream->time_base);
     info->damaged_begin = c.damaged_begin;
-    info->nonfinite_begin = c.nonfinite_begin;
-    info->nonfinite_end = c.nonfinite_end;
-    info_add_reasons(info, s, &c);
+    info->odd_begin = c.odd_begin;
+    info->odd_end = c.odd_end;
+    bl_row_append_reason(info->unmixable, sizeof info->unmixable, "%s", c.unmixable.text);
+    info_add_reasons(info, config, s, &c);
     return BL_OK;
 }
 
@@ -220,4 +262,22 @@ int bl_audio_count(const struct bl_audio_config *config, const struct bl_kind_en
     code = info_fill(config, &s, marks, info, e);
     bl_audio_decoder_close(&s);
     return code;
+}
+
+int bl_audio_check_channels(const struct bl_audio_config *config, const struct bl_audio_info *info, int channel,
+                            struct bl_error *e)
+{
+    channel = channel < 0 ? config->channel - 1 : channel;
+    if (channel >= info->channels_least)
+        return bl_error_set(e, BL_EDATA, "channel %d is wanted, and there are %d", channel, info->channels_least);
+    if (channel < 0 && *info->unmixable)
+        return bl_error_set(e, BL_EDATA, "%s", info->unmixable);
+    return BL_OK;
+}
+
+int bl_audio_count_file(const struct bl_audio_config *config, const struct bl_kind_env *env, const char *path,
+                        struct bl_meter *meter, struct bl_audio_info *info, struct bl_error *e)
+{
+    int code = bl_audio_count(config, env, path, meter, NULL, info, e);
+    return code ? code : bl_audio_check_channels(config, info, -1, e);
 }

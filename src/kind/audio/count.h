@@ -11,18 +11,29 @@
 struct bl_audio_info {
     int64_t samples; /* at the wanted rate */
     int stream;
-    int64_t decoded;                        /* samples of the recording; -1: it changes rate or channels within */
-    int rate, channels;                     /* of the recording */
-    int64_t damaged_begin;                  /* its first sample that may be wrong, or INT64_MAX */
-    int64_t nonfinite_begin, nonfinite_end; /* [begin, end) has all of its samples that are NaN or infinite */
-    double origin;                          /* time of its first sample, in seconds, by the container's clock, or NAN */
-    char reason[256];                       /* what is wrong with it; "": nothing */
+    int64_t decoded;            /* samples of the recording; -1: it changes rate or channels within */
+    int rate, channels;         /* of the recording */
+    int channels_least;         /* the same, unless its number of channels changes */
+    int64_t damaged_begin;      /* its first sample that may be wrong, or INT64_MAX */
+    int64_t odd_begin, odd_end; /* [begin, end) has all samples that are made 0 or clipped */
+    double origin;              /* time of its first sample, in seconds, by the container's clock, or NAN */
+    char unmixable[128];        /* why its channels cannot be mixed to the wanted number; "": they can */
+    char reason[256];           /* what is wrong with it; "": nothing */
 };
 
 /* meter: told of the bytes that are read, or NULL. marks: added to, or NULL; of use only where info has no reason.
  * BL_EDATA: unusable. BL_EFAIL, BL_ECANCEL. */
 int bl_audio_count(const struct bl_audio_config *config, const struct bl_kind_env *env, const char *path,
                    struct bl_meter *meter, struct bl_marks *marks, struct bl_audio_info *info, struct bl_error *e);
+
+/* The same for a file that is a sequence: unusable, too, where its channels are of no use. */
+int bl_audio_count_file(const struct bl_audio_config *config, const struct bl_kind_env *env, const char *path,
+                        struct bl_meter *meter, struct bl_audio_info *info, struct bl_error *e);
+
+/* Whether the recording has the channel, from 0, that a sequence wants; -1: that of the options, else all of them,
+ * mixed. BL_EDATA: it has not, or they cannot be mixed. */
+int bl_audio_check_channels(const struct bl_audio_config *config, const struct bl_audio_info *info, int channel,
+                            struct bl_error *e);
 
 /* The steps that so many samples at the wanted rate give. BL_EDATA: none, or too many. */
 int bl_audio_count_steps(const struct bl_audio_config *config, int64_t samples, int64_t *steps, struct bl_error *e);

@@ -98,8 +98,9 @@ static int cuts_count_samples(struct bl_counter *c, const struct bl_audio_info *
                               int64_t *samples, struct bl_error *e)
 {
     int64_t begin, end;
-    if (cut->channel >= info->channels)
-        return bl_error_set(e, BL_EDATA, "channel %d is wanted, and there are %d", cut->channel, info->channels);
+    int code = bl_audio_check_channels(c->config, info, cut->channel, e);
+    if (code)
+        return code;
     if (info->decoded < 0 && (!bl_cut_is_whole(cut) || cut->channel >= 0))
         return bl_error_set(e, BL_EDATA, "of a recording that %s no part can be taken", info->reason);
     if (bl_cut_is_whole(cut)) {
@@ -108,12 +109,12 @@ static int cuts_count_samples(struct bl_counter *c, const struct bl_audio_info *
             ADD_REASON(c, "%s", info->reason);
         return BL_OK;
     }
-    int code = cuts_resolve_range(c, info, cut, &begin, &end, e);
+    code = cuts_resolve_range(c, info, cut, &begin, &end, e);
     if (code)
         return code;
     bool damaged = end > info->damaged_begin || end > info->decoded;
-    bool nonfinite = begin < info->nonfinite_end && end > info->nonfinite_begin;
-    if (*info->reason && (damaged || nonfinite))
+    bool odd = begin < info->odd_end && end > info->odd_begin;
+    if (*info->reason && (damaged || odd))
         ADD_REASON(c, "the recording: %s", info->reason);
     end = end > info->decoded ? info->decoded : end;
     *samples = bl_mix_length(end - begin, info->rate, (int)c->config->rate);
@@ -141,6 +142,20 @@ static int cuts_fill_row(struct bl_counter *c, const struct bl_cut *cut, struct 
 
 /* --- a line ----------------------------------------------------------------------------------------------------- */
 
+/* Sets the columns of a manifest's line. text: NULL, or what is spoken. */
+static int cuts_set_extra(struct bl_counter *c, const char *start, const char *duration, const char *channel,
+                          const struct bl_buffer *text, struct bl_error *e)
+{
+    bl_buffer_clear(&c->extra);
+    bl_buffer_printf(&c->extra, "\t%s\t%s\t%s\t", start, duration, channel);
+    if (text && text->size)
+        bl_text_escape(&c->extra, text->data, text->size);
+    if (c->entry.further_size)
+        bl_buffer_append(&c->extra, c->entry.further, c->entry.further_size);
+    bl_buffer_text(&c->extra, "");
+    return bl_buffer_check(&c->extra, e);
+}
+
 /* Fills in the row of a line. BL_EDATA: unusable. */
 static int cuts_fill_line(struct bl_counter *c, const struct bl_chunk *chunk, const struct bl_line *line,
                           struct bl_row *row, struct bl_error *e)
@@ -151,18 +166,17 @@ static int cuts_fill_line(struct bl_counter *c, const struct bl_chunk *chunk, co
     int code = bl_entry_parse(&c->entry, line->text, line->size, e);
     if (entry->id.size)
         row->id = entry->id.data;
-    if (code)
-        return code;
+    int failed = cuts_set_extra(c, "", "", "", NULL, e);
+    row->extra = c->extra.data;
+    if (code || failed)
+        return code ? code : failed;
     if (!bl_cut_parse(&cut, &part))
         return bl_error_set(e, BL_EDATA, "a part that cannot be: from %s s on, for %s s", entry->start,
                             *entry->duration ? entry->duration : "all");
     code = cuts_find_path(c, chunk, e);
     if (code)
         return code;
-    bl_buffer_clear(&c->extra);
-    bl_buffer_printf(&c->extra, "\t%s\t%s\t%s\t", entry->start, entry->duration, entry->channel);
-    bl_text_escape(&c->extra, entry->text.data ? entry->text.data : "", entry->text.size);
-    code = bl_buffer_check(&c->extra, e);
+    code = cuts_set_extra(c, entry->start, entry->duration, entry->channel, &entry->text, e);
     if (code)
         return code;
     row->path = c->path.path.data;

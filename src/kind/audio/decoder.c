@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kind/audio/config.h"
 #include "kind/audio/frame.h"
 #include "kind/audio/lanes.h"
 #include "kind/media/allowlist.h"
@@ -39,6 +40,19 @@ static void decoder_begin_gaps(struct bl_audio_decoder *s, struct bl_rational ga
     if (gap.num && s->extent.blur && rate > 0)
         gap = (struct bl_rational){gap.num * rate + s->extent.blur * gap.den, gap.den * rate};
     bl_gaps_begin(&s->gaps, gap, s->demux.stream->time_base);
+}
+
+/* Cuts off what is less than a sample of each channel at the end of a packet of samples: decoders answer it with an
+ * error. Returns whether there was such a rest. */
+static bool packet_cut_rest(const struct bl_audio_decoder *s, AVPacket *packet)
+{
+    const AVCodecParameters *p = s->demux.stream->codecpar;
+    bool pcm = p->codec_id >= AV_CODEC_ID_FIRST_AUDIO && p->codec_id < AV_CODEC_ID_ADPCM_IMA_QT;
+    int block = pcm ? av_get_bits_per_sample(p->codec_id) / 8 * p->ch_layout.nb_channels : 0;
+    int rest = block > 0 ? packet->size % block : 0;
+    if (rest)
+        av_shrink_packet(packet, packet->size - rest);
+    return rest;
 }
 
 /* Whether each frame has a checksum of all that a lossless decoder gives. Left unchecked, spoilt bytes would become
@@ -118,8 +132,13 @@ static int decoder_send_packet(struct bl_audio_decoder *s, struct bl_error *e)
     if (code)
         return code;
     s->draining = !got;
-    s->packets += got;
     s->broken_off = s->broken_off || s->demux.end_error;
+    s->errors += got && s->has_rest;
+    if (got)
+        s->has_rest = packet_cut_rest(s, s->packet);
+    if (got && !s->packet->size && s->has_rest)
+        return BL_OK;
+    s->packets += got;
     bl_compat_tell_position(s->packet);
     code = avcodec_send_packet(s->codec, got ? s->packet : NULL);
     av_packet_unref(s->packet);
@@ -164,27 +183,49 @@ static int decoder_receive_frame(struct bl_audio_decoder *s, AVFrame *frame, boo
     }
 }
 
-/* --- samples that are not finite -------------------------------------------------------------------------------- */
+/* --- samples that are not finite, or beyond +-1 ------------------------------------------------------------------ */
 
-/* Counts values that are NaN or infinite: those whose exponent is all ones. count is at most 2^31. */
-static int64_t nonfinite_count_floats(const float *in, int64_t count)
+/* Values of one plane that are NaN or infinite, and others that are beyond +-1, whose greatest is the peak. */
+struct odd {
+    int64_t nonfinite, loud;
+    double peak;
+};
+
+/* Adds those of so many floats, at most 2^31, by their bits: the exponent of what is not finite is all ones. */
+static void odd_add_floats(struct odd *odd, const float *in, int64_t count)
 {
-    const int32_t ones = 0x7f800000;
-    bl_lanes_bits nonfinite = {0};
-    int64_t i = 0, rest = 0;
-    for (; i + BL_LANES <= count; i += BL_LANES)
-        nonfinite -= ((bl_lanes_bits)bl_lanes_load(in + i) & ones) == ones; /* true is -1 */
-    for (; i < count; i++)
-        rest += !isfinite(in[i]);
-    return rest + nonfinite[0] + nonfinite[1] + nonfinite[2] + nonfinite[3];
+    const int32_t one = 0x3f800000, ones = 0x7f800000;
+    bl_lanes_bits nonfinite = {0}, beyond = {0};
+    int64_t i = 0, all = 0, bad = 0;
+    for (; i + BL_LANES <= count; i += BL_LANES) {
+        bl_lanes_bits size = (bl_lanes_bits)bl_lanes_load(in + i) & INT32_MAX;
+        nonfinite -= size >= ones; /* true is -1 */
+        beyond -= size > one;
+    }
+    for (; i < count; i++) {
+        bad += !isfinite(in[i]);
+        all += !(fabsf(in[i]) <= 1);
+    }
+    bad += nonfinite[0] + nonfinite[1] + nonfinite[2] + nonfinite[3];
+    all += beyond[0] + beyond[1] + beyond[2] + beyond[3];
+    odd->nonfinite += bad;
+    odd->loud += all - bad;
+    for (i = 0; all > bad && i < count; i++) {
+        if (isfinite(in[i]))
+            odd->peak = fmax(odd->peak, fabs((double)in[i]));
+    }
 }
 
-static int64_t nonfinite_count_doubles(const double *in, int64_t count)
+static void odd_add_doubles(struct odd *odd, const double *in, int64_t count)
 {
-    int64_t nonfinite = 0;
-    for (int64_t i = 0; i < count; i++)
-        nonfinite += !isfinite(in[i]);
-    return nonfinite;
+    for (int64_t i = 0; i < count; i++) {
+        if (!isfinite(in[i]))
+            odd->nonfinite++;
+        else if (fabs(in[i]) > 1) {
+            odd->loud++;
+            odd->peak = fmax(odd->peak, fabs(in[i]));
+        }
+    }
 }
 
 static void nonfinite_clear_plane(void *data, int64_t count, bool doubles)
@@ -199,26 +240,80 @@ static void nonfinite_clear_plane(void *data, int64_t count, bool doubles)
     }
 }
 
-static int nonfinite_clear(struct bl_audio_decoder *s, AVFrame *frame, struct bl_error *e)
+/* What lossy codecs decode may be beyond +-1 where what was encoded was not. */
+static bool codec_keeps_floats(enum AVCodecID codec)
+{
+    const AVCodecDescriptor *descriptor = avcodec_descriptor_get(codec);
+    return descriptor && descriptor->props & AV_CODEC_PROP_LOSSLESS;
+}
+
+/* Counts odd samples, and makes those 0 that are not finite. */
+static int decoder_mend_samples(struct bl_audio_decoder *s, AVFrame *frame, struct bl_error *e)
 {
     enum AVSampleFormat format = (enum AVSampleFormat)frame->format, packed = av_get_packed_sample_fmt(format);
     if (packed != AV_SAMPLE_FMT_FLT && packed != AV_SAMPLE_FMT_DBL)
         return BL_OK;
     bool planar = av_sample_fmt_is_planar(format), doubles = packed == AV_SAMPLE_FMT_DBL;
     int channels = frame->ch_layout.nb_channels, planes = planar ? channels : 1;
-    int64_t count = (int64_t)frame->nb_samples * (planar ? 1 : channels), nonfinite = 0;
+    int64_t count = (int64_t)frame->nb_samples * (planar ? 1 : channels);
+    struct odd odd = {0};
     for (int p = 0; p < planes; p++) {
         const void *data = frame->extended_data[p];
-        nonfinite += doubles ? nonfinite_count_doubles(data, count) : nonfinite_count_floats(data, count);
+        if (doubles)
+            odd_add_doubles(&odd, data, count);
+        else
+            odd_add_floats(&odd, data, count);
     }
-    s->nonfinite += nonfinite;
-    if (!nonfinite)
+    if (odd.loud && codec_keeps_floats(s->codec->codec_id)) {
+        s->loud += odd.loud;
+        s->peak = fmax(s->peak, odd.peak);
+    }
+    s->nonfinite += odd.nonfinite;
+    if (!odd.nonfinite)
         return BL_OK;
     if (av_frame_make_writable(frame) < 0)
         return bl_error_memory(e);
     for (int p = 0; p < planes; p++)
         nonfinite_clear_plane(frame->extended_data[p], count, doubles);
     return BL_OK;
+}
+
+/* --- layouts of channels ---------------------------------------------------------------------------------------- */
+
+/* Decoders whose streams have a number of channels, but no layout: they give one that is usual for it. */
+static bool codec_has_no_layout(enum AVCodecID codec)
+{
+    static const enum AVCodecID without[] = {AV_CODEC_ID_FLAC,  AV_CODEC_ID_VORBIS, AV_CODEC_ID_OPUS,
+                                             AV_CODEC_ID_ALAC,  AV_CODEC_ID_TTA,    AV_CODEC_ID_APE,
+                                             AV_CODEC_ID_S302M, AV_CODEC_ID_ATRAC3P};
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+        if (without[i] == codec)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the layout says where each channel is heard. */
+static bool layout_is_placed(const AVChannelLayout *layout)
+{
+    bool placed = layout->order == AV_CHANNEL_ORDER_NATIVE || layout->order == AV_CHANNEL_ORDER_CUSTOM;
+    for (int c = 0; placed && c < layout->nb_channels; c++) {
+        int channel = (int)av_channel_layout_channel_from_index(layout, (unsigned)c);
+        placed = channel >= 0 && channel < 64;
+    }
+    return placed;
+}
+
+/* Removes a layout that the file does not state; one or two channels keep theirs. */
+static void decoder_drop_layout(const struct bl_audio_decoder *s, AVFrame *frame)
+{
+    AVChannelLayout *layout = &frame->ch_layout;
+    int channels = layout->nb_channels;
+    bool stated = s->demux.layout_stated || !codec_has_no_layout(s->codec->codec_id);
+    if (channels <= 2 || layout->order == AV_CHANNEL_ORDER_UNSPEC || (stated && layout_is_placed(layout)))
+        return;
+    av_channel_layout_uninit(layout);
+    layout->nb_channels = channels;
 }
 
 /* --- frames ----------------------------------------------------------------------------------------------------- */
@@ -269,9 +364,8 @@ static int decoder_accept_frame(struct bl_audio_decoder *s, AVFrame *frame, stru
     if (frame->sample_rate < BL_AUDIO_DECODER_RATE_MIN || frame->sample_rate > BL_AUDIO_DECODER_RATE_MAX)
         return bl_error_set(e, BL_EDATA, "a rate of %d Hz is out of bounds (%d to %d)", frame->sample_rate,
                             BL_AUDIO_DECODER_RATE_MIN, BL_AUDIO_DECODER_RATE_MAX);
-    if (channels < 1 || channels > BL_AUDIO_DECODER_CHANNELS_MAX)
-        return bl_error_set(e, BL_EDATA, "%d channels: at most %d can be read", channels,
-                            BL_AUDIO_DECODER_CHANNELS_MAX);
+    if (channels < 1 || channels > BL_AUDIO_CHANNELS_MAX)
+        return bl_error_set(e, BL_EDATA, "%d channels: at most %d can be read", channels, BL_AUDIO_CHANNELS_MAX);
     decoder_keep_extent(s, frame);
     if (!frame->nb_samples)
         return BL_OK;
@@ -281,7 +375,8 @@ static int decoder_accept_frame(struct bl_audio_decoder *s, AVFrame *frame, stru
         s->origin = decoder_find_origin(s, frame);
     s->decoded += frame->nb_samples;
     s->corrupt += frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT;
-    return nonfinite_clear(s, frame, e);
+    decoder_drop_layout(s, frame);
+    return decoder_mend_samples(s, frame, e);
 }
 
 /* Removes the samples after the end of a QuickTime track, which are an encoder's padding. They lie within the queued
@@ -415,7 +510,7 @@ static int decoder_move(struct bl_audio_decoder *s, int64_t to, int flags, bool 
     avcodec_flush_buffers(s->codec);
     while (s->queued)
         av_frame_unref(s->queue[--s->queued]);
-    s->draining = s->ended = false;
+    s->draining = s->ended = s->has_rest = false;
     s->silence = -1;
     return BL_OK;
 }

@@ -4,7 +4,8 @@
  * encoder's delay, and its padding where the container tells it by packet; the padding after the end of a QuickTime
  * track is removed here, by the track's duration. Samples that are NaN or infinite are counted and set
  * to 0: one of them would spoil its neighbours in every filter. Where timestamps count (gaps.h), gaps are filled
- * with zeros, and overlaps cut. */
+ * with zeros, and overlaps cut. More than two channels have a layout only where the file states one: one that follows
+ * from their number alone is removed. */
 #ifndef BL_DECODER_H
 #define BL_DECODER_H
 
@@ -23,7 +24,6 @@
 
 #define BL_AUDIO_DECODER_RATE_MIN 100 /* Hz */
 #define BL_AUDIO_DECODER_RATE_MAX 3072000
-#define BL_AUDIO_DECODER_CHANNELS_MAX 64
 
 struct bl_audio_decoder {
     struct bl_demux demux;
@@ -47,6 +47,9 @@ struct bl_audio_decoder {
     struct bl_gaps gaps;
     int64_t silence;   /* samples that are missing before the first queued frame; -1: its place is not known yet */
     int64_t nonfinite; /* samples, of any channel, that were NaN or infinite */
+    int64_t loud;      /* samples, of any channel, beyond +-1, of a codec that stores floats without loss */
+    double peak;       /* the greatest of them, without its sign */
+    bool has_rest;     /* the last packet ended with less than a sample: an error, unless it is padding at the end */
 };
 
 /* gap: the limit of bl_gaps. Other arguments and errors as bl_demux_open's; BL_EDATA also where there is no

@@ -19,7 +19,7 @@ int bl_audio_decoding_count(const void *config, const struct bl_kind_env *env, s
     struct bl_error fault = {0};
     struct bl_audio_info info;
     struct bl_row row = {.bytes = input->bytes, .reason = info.reason, .offset = -1};
-    int code = bl_audio_count(config, env, input->path, chunk->meter, NULL, &info, &fault);
+    int code = bl_audio_count_file(config, env, input->path, chunk->meter, &info, &fault);
     if (!code)
         code = bl_audio_count_steps(config, info.samples, &row.length, &fault);
     row.stream = info.stream;

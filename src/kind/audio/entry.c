@@ -318,6 +318,10 @@ int bl_entry_parse(struct bl_entry *entry, const char *line, size_t size, struct
     bl_buffer_clear(&entry->path);
     bl_buffer_clear(&entry->text);
     entry->relative = false;
+    const char *end = memchr(line, '\n', size);
+    entry->further = end ? end + 1 : "";
+    entry->further_size = end ? size - (size_t)(entry->further - line) : 0;
+    size = end ? (size_t)(end - line) : size;
     *entry->start = *entry->duration = *entry->channel = '\0';
     if (!json_scan_keys(line, size, key_name, KEYS, value, &fault))
         return bl_error_set(e, BL_EDATA, "not JSON at byte %zu of the line: %s", fault.at, fault.what);

@@ -25,6 +25,8 @@ struct bl_entry {
     char channel[BL_ENTRY_NUMBER_MAX];  /* of the file, from 0; "": all of them */
     struct bl_buffer text;
     bool text_truncated; /* it was longer than BL_ENTRY_TEXT_MAX */
+    const char *further; /* of the line: the values of further columns, as the table has them */
+    size_t further_size;
     struct bl_buffer scratch;
 };
 

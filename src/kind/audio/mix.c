@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "kind/audio/config.h"
 
 bool bl_mix_part_continues(const struct bl_mix_part *part, const AVFrame *frame)
 {
@@ -55,18 +56,49 @@ static int mixer_alloc(struct bl_mix *m, AVChannelLayout *to, AVChannelLayout *f
     return BL_OK;
 }
 
-/* Channels without a layout are mixed to their mean. */
-static int mixer_open_mean(struct bl_mix *m, AVChannelLayout *wanted, int format, struct bl_error *e)
+/* A layout that has as many channels, and names none: for what does not depend on layouts. */
+static int layout_set_any(AVChannelLayout *layout, int channels, struct bl_error *e)
+{
+    uint64_t mask = channels < 64 ? (UINT64_C(1) << channels) - 1 : UINT64_MAX;
+    return av_channel_layout_from_mask(layout, mask) < 0 ? bl_error_memory(e) : BL_OK;
+}
+
+static int mixer_refuse(const struct bl_mix *m, struct bl_error *e)
 {
     int channels = m->layout.nb_channels;
+    if (channels == 1)
+        return bl_error_set(e, BL_EDATA, "its one channel cannot be mixed to %d: give --channels 1", m->channels);
+    return bl_error_set(e, BL_EDATA, "its %d channels%s cannot be mixed to %d: give --channels 1 or %d, or --channel",
+                        channels,
+                        m->layout.order == AV_CHANNEL_ORDER_UNSPEC && channels > 2 ? ", which have no layout," : "",
+                        m->channels, channels);
+}
+
+/* As many channels as wanted are copied. */
+static int mixer_open_copy(struct bl_mix *m, int format, struct bl_error *e)
+{
     AVChannelLayout any = {0};
-    double matrix[64];
-    if (m->channels != 1 || channels > 63 || av_channel_layout_from_mask(&any, (UINT64_C(1) << channels) - 1) < 0)
-        return bl_error_set(e, BL_EDATA, "its %d channels cannot be mixed to %d: give --channels 1", channels,
-                            m->channels);
+    int code = layout_set_any(&any, m->channels, e);
+    if (!code)
+        code = mixer_alloc(m, &any, &any, format, e);
+    if (code)
+        return code;
+    return swr_init(m->mixer) < 0 ? bl_error_memory(e) : BL_OK;
+}
+
+/* Channels without a layout are mixed to their mean. */
+static int mixer_open_mean(struct bl_mix *m, int format, struct bl_error *e)
+{
+    int channels = m->layout.nb_channels;
+    AVChannelLayout any = {0}, mono = AV_CHANNEL_LAYOUT_MONO;
+    double matrix[BL_AUDIO_CHANNELS_MAX];
+    if (m->channels != 1)
+        return mixer_refuse(m, e);
     for (int c = 0; c < channels; c++)
         matrix[c] = 1.0 / channels;
-    int code = mixer_alloc(m, wanted, &any, format, e);
+    int code = layout_set_any(&any, channels, e);
+    if (!code)
+        code = mixer_alloc(m, &mono, &any, format, e);
     if (code)
         return code;
     code = swr_set_matrix(m->mixer, matrix, channels);
@@ -77,33 +109,48 @@ static int mixer_open_mean(struct bl_mix *m, AVChannelLayout *wanted, int format
     return code < 0 ? bl_error_set(e, BL_EDATA, "its channels cannot be mixed") : BL_OK;
 }
 
+/* Channels that have a layout are mixed with swresample's coefficients; without them, if it has none, to their mean. */
+static int mixer_open_layout(struct bl_mix *m, int format, struct bl_error *e)
+{
+    AVChannelLayout wanted, placed = {0};
+    av_channel_layout_default(&wanted, m->channels);
+    if (m->layout.order == AV_CHANNEL_ORDER_UNSPEC)
+        av_channel_layout_default(&placed, m->layout.nb_channels);
+    int code = mixer_alloc(m, &wanted, placed.nb_channels ? &placed : &m->layout, format, e);
+    if (code)
+        return code;
+    code = swr_init(m->mixer);
+    if (code == AVERROR(ENOMEM))
+        return bl_error_memory(e);
+    return code < 0 ? mixer_open_mean(m, format, e) : BL_OK;
+}
+
 static int mixer_open(struct bl_mix *m, const AVFrame *frame, struct bl_error *e)
 {
     bool direct = frame->sample_rate == m->rate;
     if (m->format == frame->format && m->direct == direct &&
         av_channel_layout_compare(&m->layout, &frame->ch_layout) == 0)
         return BL_OK;
-    AVChannelLayout wanted, placed = {0};
-    av_channel_layout_default(&wanted, m->channels);
     m->format = -1;
     m->direct = direct;
     if (av_channel_layout_copy(&m->layout, &frame->ch_layout) < 0)
         return bl_error_memory(e);
-    if (m->layout.order == AV_CHANNEL_ORDER_UNSPEC)
-        av_channel_layout_default(&placed, m->layout.nb_channels);
-    AVChannelLayout *from = placed.nb_channels ? &placed : &m->layout;
-    int code = mixer_alloc(m, &wanted, from, frame->format, e);
-    if (code)
-        return code;
-    code = from->order == AV_CHANNEL_ORDER_UNSPEC ? AVERROR(EINVAL) : swr_init(m->mixer);
-    if (code == AVERROR(ENOMEM))
-        code = bl_error_memory(e);
-    else if (code < 0)
-        code = mixer_open_mean(m, &wanted, frame->format, e);
-    if (code)
-        return code;
-    m->format = frame->format;
-    return BL_OK;
+    int code, channels = m->layout.nb_channels;
+    if (channels == m->channels)
+        code = mixer_open_copy(m, frame->format, e);
+    else if (m->channels > BL_MIX_PLACED_MAX || (channels > 2 && m->layout.order == AV_CHANNEL_ORDER_UNSPEC))
+        code = mixer_open_mean(m, frame->format, e);
+    else
+        code = mixer_open_layout(m, frame->format, e);
+    if (!code)
+        m->format = frame->format;
+    return code;
+}
+
+int bl_mix_check(struct bl_mix *m, const AVFrame *frame, struct bl_error *e)
+{
+    int channels = frame->ch_layout.nb_channels;
+    return channels == m->channels || (channels <= 2 && m->channels <= 2) ? BL_OK : mixer_open(m, frame, e);
 }
 
 /* --- samples ---------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,9 @@
 /* From decoded frames to samples as they are packed: channels mixed, by libswresample, then resampled (resampler.h), in
  * float.
  *
+ * As many channels as wanted are copied. More than two channels without a layout (AV_CHANNEL_ORDER_UNSPEC) are mixed to
+ * their mean alone, those with one by swresample's coefficients.
+ *
  * The result does not depend on how samples are divided into frames. n samples give ceil(n * rate / source rate). Where
  * a stream changes its rate or channels, each part is resampled by itself. */
 #ifndef BL_MIX_H
@@ -14,6 +17,8 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "kind/audio/resampler.h"
+
+#define BL_MIX_PLACED_MAX 8 /* more channels than these can only be copied, or be mixed to one */
 
 /* A part of a stream: samples of one rate and number of channels. */
 struct bl_mix_part {
@@ -50,6 +55,9 @@ void bl_mix_free(struct bl_mix *m);
 
 /* Begins another stream and forgets the part in progress; contexts and memory are kept. */
 void bl_mix_begin(struct bl_mix *m);
+
+/* Whether the frame's channels can be mixed. BL_EDATA: they cannot; BL_EFAIL. */
+int bl_mix_check(struct bl_mix *m, const AVFrame *frame, struct bl_error *e);
 
 /* push appends the whole samples that are complete with this frame to out, end those that are left at the end of the
  * stream. BL_EFAIL; BL_EDATA for channels that cannot be mixed. */

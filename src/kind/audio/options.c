@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "kind/audio/config.h"
 #include "kind/audio/features.h"
 #include "kind/audio/resampler.h"
@@ -41,14 +42,39 @@ struct bl_rational bl_audio_gap(const struct bl_audio_config *config)
     return config->by_clock ? gap_usual : (struct bl_rational){0, 1};
 }
 
+static bool channel_parse(const struct bl_option *option, const char *text, void *value)
+{
+    (void)option;
+    int64_t number = -1;
+    if (strcmp(text, "all") != 0 && !bl_text_to_int(text, strlen(text), 0, BL_AUDIO_CHANNELS_MAX - 1, &number))
+        return false;
+    *(int *)value = (int)number + 1;
+    return true;
+}
+
+static void channel_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    (void)option;
+    const int channel = *(const int *)value;
+    if (channel)
+        bl_buffer_printf(out, "%d", channel - 1);
+    else
+        bl_buffer_text(out, "all");
+}
+
+static const struct bl_option_type channel_type = {"N|all", channel_parse, channel_format,
+                                                   "all, or the number of a channel, from 0"};
+
 static const char *const resamplers[] = {"soxr", "swr", NULL}; /* as enum bl_resampler_engine */
 
 const struct bl_option bl_audio_options[] = {
     BL_OPTION_INT("rate", struct bl_audio_config, rate, BL_AFFECTS_LENGTHS, "sample rate to resample to",
                   .initial = "16000", .min = 100, .max = 768000, .placeholder = "HZ"),
     BL_OPTION_INT("channels", struct bl_audio_config, channels, BL_AFFECTS_BYTES,
-                  "number of channels to mix to; 1: their mean", .initial = "1", .min = 1, .max = 8,
+                  "number of channels to mix to; 1: their mean", .initial = "1", .min = 1, .max = BL_AUDIO_CHANNELS_MAX,
                   .placeholder = "N"),
+    BL_OPTION_CUSTOM("channel", &channel_type, int, struct bl_audio_config, channel, BL_AFFECTS_LENGTHS,
+                     "take this channel alone, from 0, or mix all of them", .initial = "all"),
     BL_OPTION_CHOICE("resampler", struct bl_audio_config, resampler, resamplers, BL_AFFECTS_BYTES,
                      "what changes the rate: soxr (20 bits), or swresample", .initial = "soxr"),
     BL_OPTION_CUSTOM("audio-gap", &gap_type, struct bl_rational, struct bl_audio_config, gap, BL_AFFECTS_LENGTHS,
@@ -78,6 +104,8 @@ int bl_audio_check(const void *values, struct bl_error *e)
     if (!fbank && (config->mel_high != MEL_HIGH || config->snip_edges))
         return bl_error_set(e, BL_EUSAGE, "--%s needs --features fbankN",
                             config->snip_edges ? "snip-edges" : "mel-high");
+    if (config->channel && config->channels != 1)
+        return bl_error_set(e, BL_EUSAGE, "--channel takes one channel: leave out --channels");
     if (!bl_features_from_config(config, &spec))
         return BL_OK;
     if (config->channels != 1)
@@ -106,6 +134,8 @@ void bl_audio_sampling(const void *values, struct bl_buffer *out)
         bl_buffer_printf(out, " features=%s%s", config->features, config->snip_edges ? " snip" : "");
     if (config->stream)
         bl_buffer_printf(out, " stream=%d", config->stream - 1);
+    if (config->channel)
+        bl_buffer_printf(out, " channel=%d", config->channel - 1);
     if (config->gap.num)
         bl_buffer_printf(out, " audio-gap=%lld/%lld", (long long)config->gap.num, (long long)config->gap.den);
     else if (config->gap.den && config->by_clock)

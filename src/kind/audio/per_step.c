@@ -149,7 +149,7 @@ static int per_step_examine(const struct bl_per_step_config *config, const struc
     const struct bl_media *media;
     int code = bl_media_open(&media, unusable);
     if (!code)
-        code = media->count_sound(&config->audio, env, path, chunk->meter, NULL, info, unusable);
+        code = media->count_sound(&config->audio, env, path, chunk->meter, info, unusable);
     if (code)
         return code;
     code = per_step_find_lead(path, info->origin, chunk->followed, lead, unusable);

@@ -83,11 +83,20 @@ static bool audio_reader_has_file(const struct bl_reader *r, const struct bl_row
     return r->path && strcmp(r->path, row->path) == 0 && r->stream == row->stream && r->bytes == row->bytes;
 }
 
+/* The row's part of its file. A channel that the row has goes before that of the options. */
+static bool audio_reader_parse_cut(const struct bl_reader *r, const struct bl_row *row, struct bl_cut *cut)
+{
+    bool parsed = bl_cut_parse(cut, row);
+    if (cut->channel < 0)
+        cut->channel = r->config->channel - 1;
+    return parsed;
+}
+
 /* Whether the open file and cut are this row's. */
 static bool audio_reader_has_sequence(const struct bl_reader *r, const struct bl_row *row)
 {
     struct bl_cut cut;
-    return audio_reader_has_file(r, row) && bl_cut_parse(&cut, row) && cut.start == r->cut.start &&
+    return audio_reader_has_file(r, row) && audio_reader_parse_cut(r, row, &cut) && cut.start == r->cut.start &&
            cut.duration == r->cut.duration && cut.channel == r->cut.channel && cut.begin == r->cut.begin &&
            cut.end == r->cut.end;
 }
@@ -116,7 +125,7 @@ static int audio_reader_enter(struct bl_reader *r, const struct bl_row *row, str
     struct bl_sound_point point;
     if (!bl_sound_point_parse(&point, row->clip_seek))
         return bl_error_set(e, BL_EDATA, "invalid clip_seek: \"%s\"", row->clip_seek);
-    if (!bl_cut_parse(&cut, row))
+    if (!audio_reader_parse_cut(r, row, &cut))
         return bl_error_set(e, BL_EDATA, "invalid start, duration or channel: \"%s\", \"%s\", \"%s\"", row->start,
                             row->duration ? row->duration : "", row->channel ? row->channel : "");
     r->is_kept = false;

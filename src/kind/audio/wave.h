@@ -9,10 +9,10 @@
 
 struct bl_wave {
     int64_t claimed, present; /* bytes of samples */
+    bool open;                /* the claim says nothing: a writer to a pipe cannot come back to fill it in */
 };
 
-/* False for a file without 32-bit sizes (RIFF) or without samples. A size of 0 says nothing: the writer has not come
- * back to fill it in. */
+/* False for a file without 32-bit sizes (RIFF, RIFX) or without samples. */
 bool bl_wave_read(const struct bl_demux *d, struct bl_wave *wave);
 
 #endif

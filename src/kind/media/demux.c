@@ -8,6 +8,7 @@
 #include <libavutil/mem.h>
 #include <libavutil/opt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kind/media/allowlist.h"
@@ -16,7 +17,9 @@
 #include "kind/reservation.h"
 #include "kind/media/mov_claims.h"
 #include "kind/media/png_notes.h"
+#include "kind/media/wave_format.h"
 
+#define FLAC_HEADER 34           /* bytes of STREAMINFO */
 #define WAVE_SEARCHED (16 << 10) /* bytes that are searched for DTS */
 #define WAVE_PROBE 32            /* bytes; libavformat's minimum */
 #define WAVE_FIRST 1024          /* bytes of the first packet; the demuxer's minimum */
@@ -238,9 +241,11 @@ static int demux_open_format(struct bl_demux *d, enum bl_demux_mode mode, struct
     av_dict_free(&options);
     if (code >= 0) {
         covers_discard(d);
-        return 0;
+        return mode == BL_DEMUX_AUDIO ? bl_wave_format_correct(&d->file, d->format, e) : BL_OK;
     }
     char what[128] = "not a media file that FFmpeg can read";
+    if (code == AVERROR_PATCHWELCOME && bl_wave_format_is_rifx(&d->file))
+        return bl_error_set(e, BL_EDATA, "RIFX (big-endian WAV) with more than a plain header: convert it to WAV");
     if (d->recognised)
         snprintf(what, sizeof what, "damaged or truncated: the %s header cannot be read", input->long_name);
     return bl_demux_error(d, code, what, e);
@@ -364,6 +369,8 @@ static int stream_choose(struct bl_demux *d, int stream, enum bl_demux_mode mode
     int code = stream_find(d, &stream, mode, e);
     if (code)
         return code;
+    if (bl_wave_format_is_g721(format->streams[stream]->codecpar))
+        return bl_error_set(e, BL_EDATA, "codec G.721 is not read: convert it to PCM, with SoX or libsndfile");
     const AVCodec *decoder = avcodec_find_decoder(format->streams[stream]->codecpar->codec_id);
     if (decoder && !bl_allowlist_has(allowlist_for(mode)->decoders, decoder->name))
         return bl_error_set(e, BL_EDATA, "codec %s is not read: see docs/media.md", decoder->name);
@@ -416,9 +423,42 @@ static int packet_drop_notes(AVPacket *packet)
     return code;
 }
 
+/* FLAC in Ogg states a layout as FLAC does elsewhere, in a comment, which only libavformat's other demuxers follow.
+ * Whichever has followed it, a mask of another number of channels is no layout. */
+static void flac_set_layout(const AVFormatContext *format, const AVStream *stream)
+{
+    AVCodecParameters *c = stream->codecpar;
+    const AVDictionary *notes = stream->metadata ? stream->metadata : format->metadata;
+    const AVDictionaryEntry *mask = av_dict_get(notes, "WAVEFORMATEXTENSIBLE_CHANNEL_MASK", NULL, 0);
+    if (c->codec_id != AV_CODEC_ID_FLAC || c->extradata_size < FLAC_HEADER)
+        return;
+    const int channels = (c->extradata[12] >> 1 & 7) + 1;
+    const uint64_t bits = mask ? strtoull(mask->value, NULL, 0) : 0;
+    if (c->ch_layout.order == AV_CHANNEL_ORDER_NATIVE && c->ch_layout.nb_channels != channels)
+        av_channel_layout_uninit(&c->ch_layout);
+    else if (c->ch_layout.order == AV_CHANNEL_ORDER_UNSPEC && __builtin_popcountll(bits) == channels)
+        c->ch_layout =
+            (AVChannelLayout){.order = AV_CHANNEL_ORDER_NATIVE, .nb_channels = channels, .u = {.mask = bits}};
+}
+
+/* Streams, the first 64, of whose channels the container itself has said where they are heard: probing adds what
+ * decoders guess. */
+static uint64_t layouts_find_stated(const AVFormatContext *format)
+{
+    uint64_t stated = 0;
+    for (unsigned i = 0; i < format->nb_streams && i < 64; i++) {
+        flac_set_layout(format, format->streams[i]);
+        enum AVChannelOrder order = format->streams[i]->codecpar->ch_layout.order;
+        if (order == AV_CHANNEL_ORDER_NATIVE || order == AV_CHANNEL_ORDER_CUSTOM)
+            stated |= UINT64_C(1) << i;
+    }
+    return stated;
+}
+
 static int demux_open_streams(struct bl_demux *d, int stream, enum bl_demux_mode mode, struct bl_error *e)
 {
     headers_drop_notes(d);
+    const uint64_t stated = layouts_find_stated(d->format);
     d->probed = probe_is_needed(d, mode);
     if (d->probed) {
         int code = demux_probe(d);
@@ -426,6 +466,7 @@ static int demux_open_streams(struct bl_demux *d, int stream, enum bl_demux_mode
             return bl_demux_error(d, code, "damaged: its streams cannot be read", e);
     }
     int code = stream_choose(d, stream, mode, e);
+    d->layout_stated = !code && d->stream->index < 64 && stated >> d->stream->index & 1;
     if (!code)
         code = bl_decoder_memory_check_stream(d->stream->codecpar, d->env->decoder_memory, e);
     return code ? code : bl_reservation_need(d->env->reservation, bl_decoder_memory_stream(d->stream->codecpar), e);

@@ -33,6 +33,7 @@ struct bl_demux {
     bool first_is_short;    /* WAV: the first packet is kept short, see wave_limit_probe */
     bool maybe_dts;         /* WAV: the samples may be DTS */
     bool edits_ignored;     /* QuickTime: libav does not know of edits of sound, see extent.h */
+    bool layout_stated;     /* the container says where the stream's channels are heard */
     AVStream *stream;       /* the chosen video or audio stream */
     bool probed;            /* avformat_find_stream_info was called */
     bool all_streams;       /* bl_demux_next gives the packets of all streams */

@@ -16,7 +16,7 @@ __attribute__((visibility("default"))) const struct bl_media bl_media_functions 
     .video = BL_VIDEO_DECODING,
     .frames = BL_FRAMES_DECODING,
     .audio = BL_AUDIO_DECODING,
-    .count_sound = bl_audio_count,
+    .count_sound = bl_audio_count_file,
     .set_simd = bl_simd_apply,
     .set_opener = bl_opener_set,
     .usual_decoder = bl_usual_decoder,

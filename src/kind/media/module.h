@@ -43,9 +43,9 @@ struct bl_media {
     size_t size;         /* of this struct, then */
     struct bl_decoding video, frames, audio;
 
-    /* bl_audio_count, for sound that follows the steps of another kind. */
+    /* bl_audio_count_file, for sound that follows the steps of another kind. */
     int (*count_sound)(const struct bl_audio_config *config, const struct bl_kind_env *env, const char *path,
-                       struct bl_meter *meter, struct bl_marks *marks, struct bl_audio_info *info, struct bl_error *e);
+                       struct bl_meter *meter, struct bl_audio_info *info, struct bl_error *e);
 
     /* Of the process: holds FFmpeg to the level (kind/simd.h); through whom inputs are opened (base/opener.h). */
     int (*set_simd)(enum bl_simd level, struct bl_error *e);

@@ -1,0 +1,239 @@
+# What becomes of the channels of sound, and of samples in WAV files of every form. Files are made by waves.py.
+# shellcheck shell=bash disable=SC2317
+
+waves() {
+    python3 "$BLOAD_ROOT/tests/cli/waves.py" make "$1"
+}
+
+# packed FOLDER|FILE [OPTION...]: the values of its sequences.
+packed() {
+    rm -rf d
+    bload pack -q --kind audio -T longest -o d "$@" 2>"$ERR" || true
+    python3 "$BLOAD_ROOT/tests/cli/waves.py" values d
+}
+
+# Id, status and reason of each row of a scan.
+scanned() {
+    bload scan -q --kind audio "$@" 2>/dev/null >"$OUT" || true
+    cut -f 1,6,7 <"$OUT" | tail -n +2 | tr '\t' ' '
+}
+
+test_channels_without_a_layout_become_their_mean() {
+    for n in 1 2 3 4 5 6 7 8 9 12 16 24 30 64; do
+        echo "$n.wav channels=$n values=$(seq -s , 100 100 $((100 * n)))"
+    done | waves a
+    echo "0.wav channels=6 mask=0" | waves a # discrete
+    echo "0x7.wav channels=6 mask=7" | waves a # a mask of fewer channels
+    echo "left.wav mask=1" | waves a
+    packed a >got
+    diff got - <<'END'
+0.wav 100 3500
+0x7.wav 100 3500
+1.wav 100 100
+2.wav 100 150
+3.wav 100 200
+4.wav 100 250
+5.wav 100 300
+6.wav 100 350
+7.wav 100 400
+8.wav 100 450
+9.wav 100 500
+12.wav 100 650
+16.wav 100 850
+24.wav 100 1250
+30.wav 100 1550
+64.wav 100 3250
+left.wav 100 1000
+END
+    is "a/5.wav 100 0.00915527" "$(packed a/5.wav --dtype f32)"
+    mkdir f && cp a/8.wav f/many.wav
+    echo "one.wav values=450" | waves f
+    expect 0 bload pack -q --kind audio f --features fbank40 -T 1 -o g
+    tail -c 320 g/shards/00000/shard-00000000.safetensors | od -An -v -t f4 -w160 >frames
+    is 1 "$(cut -c 1-240 frames | sort -u | wc -l)"
+}
+
+# The coefficients of swresample with rematrix_maxval=1.
+test_a_layout_that_the_file_states_is_followed() {
+    waves . <<'END'
+quad.wav channels=4 mask=0x33
+five.wav channels=6 mask=0x3f
+seven.wav channels=8 mask=0x63f
+END
+    mkdir a
+    ffmpeg -v error -i five.wav -c:a pcm_s16le a/1.w64 -c:a pcm_s16le a/2.caf -c:a pcm_s16le a/3.mov \
+        -c:a pcm_s16le a/4.avi -c:a pcm_s16be a/5.aiff -c:a flac a/6.flac -c:a flac a/7.mka \
+        -c:a flac -metadata:s WAVEFORMATEXTENSIBLE_CHANNEL_MASK=0x3f a/8.oga
+    mv quad.wav five.wav seven.wav a # FLAC has a mask in a comment
+    is "2328 3111 4105" "$(packed a | sort -k 3n | cut -d ' ' -f 3 | uniq | tr '\n' ' ' | sed 's/ $//')"
+    is 9 "$(packed a | grep -c '^[5f1-8].* 100 3111$')"
+    is "a/five.wav 100 2757 3464" "$(packed a/five.wav --channels 2)"
+}
+
+# Vorbis, Opus, ALAC and TTA have a number of channels, for which FFmpeg has a layout; AC-3 and DTS state theirs.
+test_what_codecs_say_of_layouts() {
+    echo "five.wav channels=6 mask=0x3f count=2000" | waves .
+    mkdir a
+    ffmpeg -v error -i five.wav -c:a tta a/1.tta -c:a alac a/2.m4a -c:a wavpack a/3.wv -c:a flac -bitexact a/4.flac \
+        -c:a ac3 -ar 48000 a/6.ac3
+    python3 - <<'END'
+data = open("a/4.flac", "rb").read()
+comment = data.index(b"WAVEFORMATEXTENSIBLE")
+open("a/5.flac", "wb").write(data[:comment] + b"X" + data[comment + 1:])
+open("a/7.flac", "wb").write(data.replace(b"MASK=0x3f", b"MASK=0x07")) # of three channels
+END
+    is "1.tta 3500 2.m4a 3500 3.wv 3111 4.flac 3111 5.flac 3500 6.ac3 3111 7.flac 3500 " \
+        "$(packed a | cut -d ' ' -f 1,3 | tr '\n' ' ')"
+}
+
+test_as_many_channels_are_copied() {
+    echo "many.wav channels=64 values=$(seq -s , 100 100 6400)" | waves .
+    waves . <<'END'
+8/plain.wav channels=8
+8/seven.wav channels=8 mask=0xff
+6/side.wav channels=6 mask=0x60f
+quad.wav channels=4 mask=0x33
+2/back.wav channels=2 mask=0x30
+END
+    is "many.wav 100 $(seq -s ' ' 100 100 6400)" "$(packed many.wav --channels 64)"
+    eight=$(seq -s ' ' 1000 1000 8000)
+    is "plain.wav 100 $eight seven.wav 100 $eight " "$(packed 8 --channels 8 | tr '\n' ' ')"
+    is "side.wav 100 1000 2000 3000 4000 5000 6000" "$(packed 6 --channels 6)"
+    is "quad.wav 100 1000 2000 3000 4000" "$(packed quad.wav --channels 4)"
+    is "quad.wav 200 1000 2000 3000 4000" "$(packed quad.wav --channels 4 --rate 32000 | sed 's/999/1000/')"
+    is "back.wav 100 1000 2000" "$(packed 2 --channels 2)"
+}
+
+test_one_channel_is_taken() {
+    echo "a.wav channels=12" | waves .
+    is "a.wav 100 1000" "$(packed a.wav --channel 0)"
+    is "a.wav 100 12000" "$(packed a.wav --channel 11)"
+    is "a.wav 100 6500" "$(packed a.wav --channel all)"
+    is "rate=16000 channel=6" "$(bload scan -q --kind audio a.wav --channel 6 | field sampling 1)"
+    is "a.wav skipped channel 12 is wanted, and there are 12" "$(scanned a.wav --channel 12)"
+    echo '{"audio_filepath": "a.wav", "offset": 0.001, "duration": 0.002}' >m.json
+    is "m.json#1 32 7000" "$(packed m.json --channel 6)"
+    expect 2 bload scan a.wav --channel 3 --channels 2
+    err_has '--channel takes one channel: leave out --channels'
+    expect 2 bload scan a.wav --channel 64
+}
+
+test_a_mix_that_cannot_be_made_is_found_by_the_scan() {
+    waves a <<'END'
+1.wav channels=1
+3.wav channels=3
+12.wav channels=12
+END
+    scanned a --channels 2 >got
+    diff got - <<'END'
+1.wav ok 
+3.wav skipped its 3 channels, which have no layout, cannot be mixed to 2: give --channels 1 or 3, or --channel
+12.wav skipped its 12 channels, which have no layout, cannot be mixed to 2: give --channels 1 or 12, or --channel
+END
+    is "1.wav skipped its one channel cannot be mixed to 12: give --channels 1" "$(scanned a --channels 12 | head -1)"
+    echo '{"audio_filepath": "a/12.wav"}' >m.json
+    scanned m.json --channels 2 | grep -q '#1 skipped a/12.wav: its 12 channels'
+}
+
+# Opus of ambisonics: order 1, four channels.
+test_ambisonic_sound_has_no_layout() {
+    echo "four.wav channels=4 count=16000" | waves .
+    ffmpeg -v error -i four.wav -ar 48000 -c:a libopus -mapping_family 255 four.opus
+    python3 - <<'END'
+data = bytearray(open("four.opus", "rb").read())
+head = data.index(b"OpusHead")
+assert data[head + 18] == 255
+data[head + 18] = 2
+page, crc = data[:data.index(b"OggS", 4)], 0
+page[22:26] = bytes(4)
+for byte in page:
+    crc ^= byte << 24
+    for _ in range(8):
+        crc = (crc << 1 ^ (0x04C11DB7 if crc >> 31 else 0)) & 0xFFFFFFFF
+data[:len(page)] = page[:22] + crc.to_bytes(4, "little") + page[26:]
+open("ambisonic.opus", "wb").write(data)
+END
+    ffprobe -v error -show_entries stream=channel_layout -of csv=p=0 ambisonic.opus | grep -q ambisonic
+    scanned ambisonic.opus --channels 2 | grep -q 'skipped its 4 channels, which have no layout, cannot be mixed to 2'
+    is "ok" "$(scanned ambisonic.opus | cut -d ' ' -f 2)"
+    is "ok" "$(scanned ambisonic.opus --channels 4 | cut -d ' ' -f 2)"
+}
+
+# --- headers of samples --------------------------------------------------------------------------------------------
+
+test_the_block_decides_the_size_of_samples() {
+    for form in wav w64 avi mkv; do
+        for bits in "24 32" "16 32" "8 16" "16 24" "20 24" "20 32" "12 16" "16 16" "24 24" "32 32"; do
+            set -- $bits
+            echo "$1-in-$2.$form form=$form channels=2 mask=3 valid=$1 bits=$2 values=1024,-2048 count=12000"
+        done
+    done | waves a
+    waves a <<'END'
+float.wav tag=3 bits=32 valid=24 mask=4 values=0.03125
+double.wav tag=3 bits=64 valid=53 mask=4 values=0.03125
+END
+    packed a --channels 2 >got
+    is 40 "$(grep -c ' 12000 1024 -2048$' got)"
+    is 2 "$(grep -c ' 100 724 724$' got)" # 0.707 of 1024
+    is "" "$(scanned a | grep -v ' ok $')"
+    expect 0 bload pack -q --kind audio a -T 12000 -o clocked --audio-gap 0.01
+}
+
+test_rifx_is_read_or_refused_by_name() {
+    for bits in 8 16 24 32; do echo "$bits.wav form=rifx channels=2 bits=$bits values=1024,-2048"; done | waves a
+    echo "f.wav form=rifx channels=2 tag=3 bits=32 values=0.03125,-0.0625" | waves a
+    is 5 "$(packed a --channels 2 | grep -c ' 100 1024 -2048$')"
+    waves b <<'END'
+ext.wav form=rifx valid=24 bits=32
+ima.wav form=rifx tag=17 bits=16
+END
+    is 2 "$(scanned b | grep -c 'skipped RIFX (big-endian WAV) with ')"
+}
+
+test_g721_is_refused_by_name() {
+    echo "g.wav tag=64 bits=8 count=400" | waves .
+    is "g.wav skipped codec G.721 is not read: convert it to PCM, with SoX or libsndfile" "$(scanned g.wav)"
+}
+
+# What programs write into a pipe as the size of the samples.
+test_a_size_that_a_pipe_left_open_is_no_fault() {
+    for size in 0 0xffffffff 0x7ffff000 0x7fffff00 0x7fffffff 2000000000; do echo "$size.wav size=$size"; done | waves a
+    echo "big.wav form=rifx size=0xffffffff" | waves a
+    echo "pad.wav bits=24 count=101 size=0xffffffff" | waves a
+    is "" "$(scanned a | grep -v ' ok $')"
+    expect 0 bload pack -q --kind audio a -T 101 -o d --on-error fail
+    echo "large.wav size=0xfffffffe" | waves b
+    is "large.wav ok truncated: header claims 4294967294 bytes of samples, 200 are there" "$(scanned b)"
+}
+
+test_a_byte_of_padding_is_no_damage() {
+    waves a <<'END'
+a.aiff form=aiff bits=24 count=101
+b.wav bits=24 count=101 rest=1
+c.wav channels=3 bits=16 count=101 rest=4
+END
+    is "" "$(scanned a | grep -v ' ok $')"
+    is "a.aiff 202 b.wav 101 c.wav 101 " "$(packed a | cut -d ' ' -f 1,2 | tr '\n' ' ')"
+    head -c 200 a/a.aiff >cut.aiff
+    is "cut.aiff ok damaged: header says 101 samples, 48 are there" "$(scanned cut.aiff)"
+    echo "none.wav bits=24 count=0 rest=1" | waves .
+    is "none.wav skipped no samples in the audio stream" "$(scanned none.wav)"
+}
+
+test_clipped_floats_are_counted() {
+    waves . <<'END'
+int.wav channels=2 tag=3 bits=32 values=-26810,100
+double.wav tag=3 bits=64 values=1.5
+full.wav tag=3 bits=32 channels=2 values=1,-1
+END
+    is "int.wav ok 200 samples beyond +-1, up to 26810: clipped (--dtype f32 keeps them)" "$(scanned int.wav)"
+    is "double.wav ok 100 samples beyond +-1, up to 1.5: clipped (--dtype f32 keeps them)" "$(scanned double.wav)"
+    is "full.wav ok " "$(scanned full.wav)"
+    is "int.wav ok " "$(scanned int.wav --dtype f32)"
+    is "int.wav ok " "$(scanned int.wav --features fbank40 --dtype f32)"
+    is "int.wav 100 -26810 100" "$(packed int.wav --dtype f32 --channels 2)"
+    expect 1 bload pack -q --kind audio int.wav -T 100 -o e --on-error fail
+    err_has 'int.wav: 200 samples beyond +-1, up to 26810: clipped (--dtype f32 keeps them) (--on-error fail)'
+    echo '{"audio_filepath": "int.wav", "offset": 0.001, "duration": 0.002}' >m.json
+    scanned m.json | grep -q '#1 ok the recording: 200 samples beyond'
+}
