@@ -29,9 +29,8 @@ static int frames_check_headers(const struct bl_image_folder *folder, const char
 {
     struct bl_buffer file = {0};
     enum bl_channels channels = (enum bl_channels)config->pixels;
-    bool needed = env->decoder_memory || channels == BL_CHANNELS_GRAY16;
     int code = BL_OK;
-    for (size_t i = 0; i < folder->count && needed && !code; i += (size_t)config->stride) {
+    for (size_t i = 0; i < folder->count && !code; i += (size_t)config->stride) {
         if (bl_cancelled(env->cancel)) {
             code = bl_error_set(e, BL_ECANCEL, "cancelled");
             break;

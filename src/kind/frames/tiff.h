@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Removes from the first directory of a TIFF file in memory the tags that say nothing about pixels. A decoder that is
+/* Removes from the first directory of a TIFF file in memory the tags that say nothing about pixels as they are stored,
+ * among them the orientation, which bl_tiff_orientation reads before. A decoder that is
  * to refuse damage (AV_EF_EXPLODE) refuses all tags that FFmpeg does not know, and most files have one: the unit of
  * the resolution, notes of cameras and programs. Files without a whole directory stay as they are. */
 void bl_tiff_drop_notes(uint8_t *data, size_t size);
