@@ -165,6 +165,16 @@ static void info_add_reasons(struct bl_audio_info *info, const struct bl_audio_d
                    c->parts - 1, c->first.rate, c->first.channels, c->last.rate, c->last.channels);
 }
 
+/* What lies behind the file in it, and is not read. */
+static int info_add_second(struct bl_audio_info *info, const struct bl_demux *d, struct bl_error *e)
+{
+    int64_t second;
+    int code = bl_truncation_find_second(d, &second, e);
+    if (!code && second)
+        ADD_REASON(info, "several files, one behind the other: the header at byte %" PRId64 " is not read", second);
+    return code;
+}
+
 static int info_fill(const struct bl_audio_config *config, struct bl_audio_decoder *s, struct bl_marks *marks,
                      struct bl_audio_info *info, struct bl_error *e)
 {
@@ -188,8 +198,10 @@ static int info_fill(const struct bl_audio_config *config, struct bl_audio_decod
     info->damaged_begin = c.damaged_begin;
     info->nonfinite_begin = c.nonfinite_begin;
     info->nonfinite_end = c.nonfinite_end;
-    info_add_reasons(info, s, &c);
-    return BL_OK;
+    code = info_add_second(info, &s->demux, e);
+    if (!code)
+        info_add_reasons(info, s, &c);
+    return code;
 }
 
 int bl_audio_count_steps(const struct bl_audio_config *config, int64_t samples, int64_t *steps, struct bl_error *e)

@@ -16,7 +16,7 @@ static int frames_number_steps(const struct bl_image_folder *folder, int64_t str
     if (!*positions)
         return bl_error_memory(e);
     for (size_t i = 0, step = 0; i < folder->count; i += (size_t)stride) {
-        int code = bl_image_position(&folder->image[i], &(*positions)[step++], e);
+        int code = bl_image_folder_position(folder, i, &(*positions)[step++], e);
         if (code)
             return code;
     }
