@@ -115,6 +115,22 @@ END_OF_MESSAGES
     is failed "$(field status 1 <d/sequences.tsv)"
 }
 
+# Without them the folder would lack pictures.
+test_images_by_their_extensions() {
+    local name
+    mkdir -p in/jfif in/heic in/avif in/gif
+    ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=32x24 -frames:v 1 one.jpg
+    for name in jfif heic avif gif; do cp one.jpg in/$name/1.jfif; done
+    for name in heic avif; do printf '\0\0\0\x14ftyp%s\0\0\0\0mif1' $name >in/$name/2.$name; done
+    echo no >in/gif/2.gif
+    expect 3 bload scan --kind frames in
+    err_has 'bload: skipped heic: 2.heic: not supported: HEIC: convert it to PNG or JPEG'
+    err_has 'bload: skipped avif: 2.avif: not supported: AVIF: convert it to PNG'
+    err_has 'ignored in folders: 1 .gif'
+    is '0 1 0 1' "$(field length <"$OUT" | xargs)"
+    expect 0 bload scan -q --kind frames in --images '*.jfif'
+}
+
 test_broken_images_are_named_and_nothing_else_is_said() {
     images in/a 1 3
     images in/b 1 3

@@ -13,7 +13,9 @@
 #include "kind/content.h"
 #include "kind/kind.h"
 
-const char *const bl_image_extensions[] = {"jpg", "jpeg", "png", "bmp", "webp", "tif", "tiff", NULL};
+/* The last three are refused by their header: a folder that has them lacks pictures without them. */
+const char *const bl_image_extensions[] = {"jpg", "jpeg", "jfif", "png",  "bmp",  "webp",
+                                           "tif", "tiff", "avif", "heic", "heif", NULL};
 
 /* "img_00012.jpg" has the number 12, "001YG-3b.png" has 3. */
 static int32_t name_parse_number(const char *name)
