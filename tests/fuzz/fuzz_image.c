@@ -28,6 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     bl_tiff_drop_notes(copy, size);
     bl_tiff_keep_numbers(copy, size);
+    bl_tiff_widen_palette(copy, size);
     free(copy);
     av_frame_free(&frame);
     return 0;

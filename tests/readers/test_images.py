@@ -26,13 +26,13 @@ def exif(orientation, form="<HHIHH"):
     return order + struct.pack(form[0] + "IH", 8, 1) + entry + bytes(4)
 
 
-def with_chunk(path, name, data):
-    """Adds a chunk to a PNG file, before its end."""
+def with_chunk(path, name, data, at=-12):
+    """Adds a chunk to a PNG file, by default before its end."""
     with open(path, "rb") as file:
         whole = file.read()
     chunk = struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
     with open(path, "wb") as file:
-        file.write(whole[:-12] + chunk + whole[-12:])
+        file.write(whole[:at] + chunk + whole[at:])
 
 
 def profile(data, kind):
@@ -122,25 +122,46 @@ class Images(tool.Tool):
         self.save("float.tif/1.tif", image.convert("F"))
         self.save("signed.tif/1.tif", image.convert("I"))
         self.save("ycbcr.tif/1.tif", image.convert("YCbCr"))
-        tags = {"lab.tif": (262, 8), "tiles.tif": (322, 16), "zstd.tif": (259, 50000), "five.tif": (277, 5)}
+        tags = {"lab.tif": (262, 8), "tiles.tif": (322, 16), "zstd.tif": (259, 50000), "five.tif": (277, 5), "order.tif": (266, 2)}
         for name, (tag, value) in tags.items():
-            path = self.save(f"{name}/1.tif", image, tiffinfo={40000: 1})
-            data = open(path, "rb").read()
-            old = tag if struct.pack("<HH", tag, 3) in data else 40000
-            at = data.index(struct.pack("<HH", old, 4 if old == 40000 and struct.pack("<HH", 40000, 4) in data else 3))
+            path = self.save(f"{name}/1.tif", image if name != "order.tif" else image.quantize(16), tiffinfo={40000: 1})
+            with open(path, "rb") as file:
+                data = file.read()
+            if name == "order.tif":
+                data = data.replace(struct.pack("<HHIH", 258, 3, 1, 8), struct.pack("<HHIH", 258, 3, 1, 4))
+            at = data.find(struct.pack("<HH", tag, 3))
+            at = data.index(struct.pack("<H", 40000)) if at < 0 else at  # a tag that is in the file, or takes the place of another
             with open(path, "wb") as file:
                 file.write(data[:at] + struct.pack("<HHIHH", tag, 3, 1, value, 0) + data[at + 12:])
+        hdr = self.save("hdr.png/1.png", image)
+        with_chunk(hdr, b"cICP", bytes([9, 16, 0, 1]), 33)
         _, told = self.bload("scan", "-q", "--kind", "frames", self.path("in"), status=3)
         lines = (line.partition("bload: skipped ")[2].partition(": ") for line in told.splitlines())
         reasons = {name: text for name, _, text in lines}
         wanted = {"pages.tif": "a TIFF of 3 pages", "anim.webp": "an animated WebP", "anim.png": "an animated PNG", "pages.gif.png": "GIF",
                   "still.gif.png": "GIF", "big.tif": "BigTIFF", "jpeg.tif": "compressed by JPEG", "picture.jpg": "AVIF",
                   "float.tif": "floating point", "signed.tif": "signed", "ycbcr.tif": "YCbCr", "lab.tif": "Lab", "tiles.tif": "in tiles",
-                  "zstd.tif": "a rare compression", "five.tif": "more than 4 numbers"}
+                  "zstd.tif": "a rare compression", "five.tif": "more than 4 numbers", "order.tif": "in the high bits", "hdr.png": "HDR"}
         self.assertEqual(sorted(reasons), sorted(wanted))
         for name, reason in wanted.items():
             self.assertIn("not supported: ", reasons[name])
             self.assertIn(reason, reasons[name])
+
+    def test_a_palette_of_eight_bits(self):
+        """As libtiff reads it, for which some programs write it; the specification has 16."""
+        image = smooth().quantize(64)
+        with open(self.save("a/1.tif", image), "rb") as file:
+            data = bytearray(file.read())
+        at = data.index(struct.pack("<HHI", 320, 3, 768))
+        colours, = struct.unpack_from("<I", data, at + 8)
+        for i in range(colours, colours + 2 * 768, 2):
+            data[i:i + 2] = data[i + 1], 0
+        with open(self.path("in/b.tif"), "wb") as file:
+            file.write(data)
+        os.renames(self.path("in/b.tif"), self.path("in/b/1.tif"))
+        dataset = Dataset(self.pack("palette", self.path("in"), *FRAMES))
+        for name in "ab":
+            np.testing.assert_array_equal(read(dataset, name)[0], np.asarray(image.convert("RGB")))
 
     def test_a_smaller_copy_is_no_page(self):
         """Photoshop's thumbnails, overviews of GeoTIFF, and an APNG of one image."""

@@ -175,7 +175,7 @@ static int image_decode_packet(AVCodecContext *context, AVPacket *packet, AVFram
     if (bl_demux_is_memory(code))
         return bl_error_memory(e);
     if (code == AVERROR_PATCHWELCOME)
-        return bl_error_set(e, BL_EDATA, "not supported: a form of %s that FFmpeg does not decode: convert it to PNG",
+        return bl_error_set(e, BL_EDATA, "not supported, or damaged: FFmpeg does not know this form of %s: convert it to PNG",
                             avcodec_get_name(context->codec_id));
     if (code < 0 || frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT)
         return bl_error_set(e, BL_EDATA, "damaged image");
@@ -192,8 +192,10 @@ static int image_decode_whole(AVPacket *packet, const struct image_setup *setup,
         goto out;
     if (context->codec_id == AV_CODEC_ID_PNG)
         av_shrink_packet(packet, (int)bl_png_drop_notes(packet->data, (size_t)packet->size));
-    if (context->codec_id == AV_CODEC_ID_TIFF)
+    if (context->codec_id == AV_CODEC_ID_TIFF) {
         bl_tiff_drop_notes(packet->data, (size_t)packet->size);
+        bl_tiff_widen_palette(packet->data, (size_t)packet->size);
+    }
     if (context->codec_id == AV_CODEC_ID_TIFF && channels == BL_CHANNELS_GRAY16)
         bl_tiff_keep_numbers(packet->data, (size_t)packet->size);
     code = image_decode_packet(context, packet, frame, e);

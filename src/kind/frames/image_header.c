@@ -27,10 +27,11 @@ static bool bytes_are(struct bl_window *b, int64_t at, int size, uint64_t big_en
 
 /* --- PNG and BMP ------------------------------------------------------------------------------------------------ */
 
-enum { PNG_IDAT = 0x49444154, PNG_ANIMATION = 0x6163544c }; /* IDAT, acTL */
+enum { PNG_IDAT = 0x49444154, PNG_ANIMATION = 0x6163544c, PNG_COLOURS = 0x63494350 }; /* IDAT, acTL, cICP */
+enum { TRANSFER_PQ = 16, TRANSFER_HLG = 18 };                                         /* of H.273 */
 
-/* An animation says so before its picture, which is its first image or none of them. */
-static void png_find_animation(struct bl_window *b, struct bl_image_header *h)
+/* What stands before the pixels: that they are an animation, of which they are the first image or none; or HDR. */
+static void png_check(struct bl_window *b, struct bl_image_header *h)
 {
     int64_t at = 8;
     bool ended = b->ended;
@@ -40,6 +41,9 @@ static void png_find_animation(struct bl_window *b, struct bl_image_header *h)
             break;
         if (name == PNG_ANIMATION && bl_window_number(b, at + 8, 4, true) > 1)
             header_refuse(h, "an animated PNG: write each of its images to a file of its own");
+        int transfer = name == PNG_COLOURS ? (int)bl_window_number(b, at + 9, 1, true) : 0;
+        if (transfer == TRANSFER_PQ || transfer == TRANSFER_HLG)
+            header_refuse(h, "an HDR PNG (PQ or HLG by its chunk cICP): map it to sRGB");
         at += 12 + (int64_t)bl_window_number(b, at, 4, true);
     }
     b->ended = ended;
@@ -56,7 +60,7 @@ static void png_read(struct bl_window *b, struct bl_image_header *h)
     h->depth = depth;
     h->grey = colour == 0 || colour == 4;
     h->exact = h->grey && depth == 16;
-    png_find_animation(b, h);
+    png_check(b, h);
 }
 
 static void bmp_read(struct bl_window *b, struct bl_image_header *h)
@@ -167,6 +171,7 @@ enum {
     TIFF_BITS = 258,
     TIFF_COMPRESSION = 259,
     TIFF_PHOTOMETRIC = 262,
+    TIFF_FILL_ORDER = 266,
     TIFF_SAMPLES = 277,
     TIFF_PLANES = 284,
     TIFF_TILE_WIDTH = 322,
@@ -175,7 +180,7 @@ enum {
 
 /* The tags of a directory that matter here. Of a tag that is there twice the larger value counts: decoders differ. */
 struct tiff_tags {
-    int64_t width, height, depth, samples, photometric, compression, tile, planes, format;
+    int64_t width, height, depth, samples, photometric, compression, tile, planes, format, fill;
     int64_t new_subfile, subfile;
     int64_t next; /* where the next directory is; 0: there is none */
 };
@@ -200,6 +205,7 @@ static void tiff_read_tags(struct bl_window *b, int64_t directory, bool big_endi
                   {TIFF_BITS, &t->depth},           {TIFF_PHOTOMETRIC, &t->photometric},
                   {TIFF_SAMPLES, &t->samples},      {TIFF_COMPRESSION, &t->compression},
                   {TIFF_TILE_WIDTH, &t->tile},      {TIFF_PLANES, &t->planes},
+      {TIFF_FILL_ORDER, &t->fill},
                   {TIFF_SAMPLE_FORMAT, &t->format}, {TIFF_NEW_SUBFILE, &t->new_subfile},
                   {TIFF_SUBFILE, &t->subfile}};
     int64_t tags = (int64_t)bl_window_number(b, directory, 2, big_endian);
@@ -260,6 +266,8 @@ static void tiff_check(const struct tiff_tags *t, struct bl_image_header *h)
         header_refuse(h, "a TIFF of more than 4 numbers a pixel: write 3, or arrays (--kind array)");
     if (t->planes == 2 && t->samples < 3)
         header_refuse(h, "a TIFF of grey in planes: write it with PlanarConfiguration 1, or PNG");
+    if (t->fill == 2 && t->depth < 8 && (t->depth > 1 || t->photometric == 3))
+        header_refuse(h, "a TIFF with the last pixel in the high bits of a byte: write it with FillOrder 1, or PNG");
     if (t->tile)
         header_refuse(h, "a TIFF in tiles: write it in strips, or PNG");
     if (t->compression == 6 || t->compression == 7)

@@ -6,7 +6,7 @@
 #define ENTRY 12 /* bytes: tag, type, count, value or offset */
 
 enum { TIFF_BYTE = 1, TIFF_SHORT = 3, TIFF_LONG = 4 };
-enum { TIFF_PHOTOMETRIC = 262, TIFF_ORIENTATION = 274, TIFF_SAMPLE_FORMAT = 339 };
+enum { TIFF_PHOTOMETRIC = 262, TIFF_ORIENTATION = 274, TIFF_COLOUR_MAP = 320, TIFF_SAMPLE_FORMAT = 339 };
 enum { TIFF_WHITE_IS_ZERO, TIFF_BLACK_IS_ZERO };
 
 static uint32_t tiff_read(const uint8_t *data, int bytes, bool big_endian)
@@ -85,6 +85,24 @@ void bl_tiff_keep_numbers(uint8_t *data, size_t size)
         if (tiff_read(entry, 2, big_endian) == TIFF_PHOTOMETRIC && tiff_read(entry + 4, 4, big_endian) == 1 &&
             tiff_entry_is(entry, data, size, big_endian, TIFF_WHITE_IS_ZERO))
             entry[8 + big_endian] = TIFF_BLACK_IS_ZERO;
+    }
+}
+
+void bl_tiff_widen_palette(uint8_t *data, size_t size)
+{
+    bool big_endian = size > 0 && data[0] == 'M';
+    size_t at, count;
+    if (!tiff_find_entries(data, size, big_endian, &at, &count))
+        return;
+    for (const uint8_t *entry = data + at; count > 0; count--, entry += ENTRY) {
+        size_t colours = tiff_read(entry + 4, 4, big_endian), map = tiff_read(entry + 8, 4, big_endian);
+        uint32_t high = tiff_read(entry, 2, big_endian) != TIFF_COLOUR_MAP;
+        if (high || colours < 3 || map > size || colours > (size - map) / 2)
+            continue;
+        for (size_t i = 0; i < colours; i++)
+            high |= data[map + 2 * i + !big_endian];
+        for (size_t i = 0; i < colours && !high; i++)
+            data[map + 2 * i + !big_endian] = data[map + 2 * i + big_endian];
     }
 }
 

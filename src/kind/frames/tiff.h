@@ -15,6 +15,10 @@ void bl_tiff_drop_notes(uint8_t *data, size_t size);
  */
 void bl_tiff_keep_numbers(uint8_t *data, size_t size);
 
+/* Makes the palette of a TIFF file in memory one of 16 bits where no number needs more than 8: some programs write
+ * such, which FFmpeg takes for black, and libtiff does not. */
+void bl_tiff_widen_palette(uint8_t *data, size_t size);
+
 /* The Orientation tag, 1 to 8, of the first directory of a TIFF file, or of EXIF; 1 where there is none that is whole.
  */
 int bl_tiff_orientation(const uint8_t *data, size_t size);
