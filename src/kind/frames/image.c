@@ -175,7 +175,8 @@ static int image_decode_packet(AVCodecContext *context, AVPacket *packet, AVFram
     if (bl_demux_is_memory(code))
         return bl_error_memory(e);
     if (code == AVERROR_PATCHWELCOME)
-        return bl_error_set(e, BL_EDATA, "not supported, or damaged: FFmpeg does not know this form of %s: convert it to PNG",
+        return bl_error_set(e, BL_EDATA,
+                            "not supported, or damaged: FFmpeg does not know this form of %s: convert it to PNG",
                             avcodec_get_name(context->codec_id));
     if (code < 0 || frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT)
         return bl_error_set(e, BL_EDATA, "damaged image");

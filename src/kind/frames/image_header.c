@@ -201,12 +201,17 @@ static void tiff_read_tags(struct bl_window *b, int64_t directory, bool big_endi
     const struct {
         int tag;
         int64_t *value;
-    } wanted[] = {{TIFF_WIDTH, &t->width},          {TIFF_HEIGHT, &t->height},
-                  {TIFF_BITS, &t->depth},           {TIFF_PHOTOMETRIC, &t->photometric},
-                  {TIFF_SAMPLES, &t->samples},      {TIFF_COMPRESSION, &t->compression},
-                  {TIFF_TILE_WIDTH, &t->tile},      {TIFF_PLANES, &t->planes},
-      {TIFF_FILL_ORDER, &t->fill},
-                  {TIFF_SAMPLE_FORMAT, &t->format}, {TIFF_NEW_SUBFILE, &t->new_subfile},
+    } wanted[] = {{TIFF_WIDTH, &t->width},
+                  {TIFF_HEIGHT, &t->height},
+                  {TIFF_BITS, &t->depth},
+                  {TIFF_PHOTOMETRIC, &t->photometric},
+                  {TIFF_SAMPLES, &t->samples},
+                  {TIFF_COMPRESSION, &t->compression},
+                  {TIFF_TILE_WIDTH, &t->tile},
+                  {TIFF_PLANES, &t->planes},
+                  {TIFF_FILL_ORDER, &t->fill},
+                  {TIFF_SAMPLE_FORMAT, &t->format},
+                  {TIFF_NEW_SUBFILE, &t->new_subfile},
                   {TIFF_SUBFILE, &t->subfile}};
     int64_t tags = (int64_t)bl_window_number(b, directory, 2, big_endian);
     for (int64_t i = 0; i < tags && i < TAGS_MAX && !b->ended && !b->code; i++) {
