@@ -37,12 +37,16 @@ test_what_cannot_be_used_is_named() {
     head -c 44 "$(fixture tone-16000.wav)" | head -c 40 >a/header.wav
     printf '\0\0\0\0' >>a/header.wav
     head -c 30 "$(fixture tone-16000.wav)" >a/short.wav
-    expect 3 bload scan -q --kind audio a
+    { printf 'ajkg\2\243' && head -c 64 /dev/zero; } >a/mu-law.shn
+    printf 'NIST_1A\n   1024\nchannel_count -i 1\nsample_rate -i 8000\nsample_coding -s27 ulaw,embedded-shorten-v2.00\nend_head\n%1024s' '' >a/packed.sph
+    expect 3 bload scan -q --kind audio a a/mu-law.shn
     err_is <<'END'
 bload: skipped empty.wav: empty file
 bload: skipped film.mp4: no audio stream (video only)
 bload: skipped garbage.mp3: not a media file that FFmpeg can read
 bload: skipped header.wav: no samples in the audio stream
+bload: skipped a/mu-law.shn: not supported: Shorten of mu-law or A-law: convert it by shorten -x, or SoX
+bload: skipped packed.sph: not supported: SPHERE with compressed samples: convert it by sph2pipe -p
 bload: skipped short.wav: damaged or truncated: the WAV / WAVE (Waveform Audio) header cannot be read
 END
 }

@@ -131,6 +131,68 @@ test_matroska_behind_matroska() {
     is '20 ok' "$(told set/sequences.tsv | cut -d ' ' -f 2) $(field status <set/sequences.tsv)"
 }
 
+# libav reads the first of files that `cat` joins, or fragments of all of them by the headers of the first.
+test_files_behind_each_other() {
+    local name
+    clip a.mp4 20 -c:v libx264 -g 10
+    copied a.mp4 -movflags +faststart a-fast.mp4
+    copied a.mp4 -movflags +frag_keyframe+empty_moov+default_base_moof a-parts.mp4
+    copied a.mp4 a.mov
+    ffmpeg -v error -nostdin -f lavfi -i sine=d=1 a.wav a.aiff a.w64 a.m4a
+    mkdir v s
+    for name in .mp4 -fast.mp4 -parts.mp4 .mov; do cat "a$name" "a$name" >"v/joined$name"; done
+    for name in wav aiff w64 m4a; do cat "a.$name" "a.$name" >"s/joined.$name"; done
+    # A header that a program left behind when it moved it to the front is no second file.
+    python3 - <<'END_OF_PYTHON'
+old, fast = open("a.mp4", "rb").read(), open("a-fast.mp4", "rb").read()
+open("v/left.mp4", "wb").write(fast + old[old.rindex(b"moov") - 4:])
+END_OF_PYTHON
+    expect 3 bload scan -q v
+    told "$OUT" | sed 's/byte [0-9]*/byte N/; /parts/s/[0-9]* frames/20 frames/; /parts/s/: [0-9]*/: 20/' | diff -u - <(
+        printf 'joined%s: 20 several files, one behind the other: the header at byte N is not read, 20 frames decode\n' \
+            -fast.mp4 -parts.mp4 .mov .mp4
+        echo 'left.mp4: 20 '
+    )
+    expect 3 bload scan -q --kind audio s
+    is '16000 16000 16000 16000' "$(field length <"$OUT" | xargs)"
+    is 4 "$(grep -c 'several files, one behind the other: the header at byte [0-9]* is not read' "$OUT")"
+    is "$(wc -c <a.wav)" "$(sed -n 's/^joined.wav.*at byte \([0-9]*\) .*/\1/p' "$OUT")"
+}
+
+# Pictures of Dolby Vision that are in IPT, as the container's record of profile and compatibility says.
+test_dolby_vision_without_another_form() {
+    mkdir v
+    clip a.mp4 3 -c:v libx265 -x265-params log-level=error -tag:v hvc1
+    clip b.mp4 3 -c:v libsvtav1 -preset 12
+    python3 - <<'END_OF_PYTHON'
+import struct
+def record(source, entry, name, profile, compatible):
+    """A copy with the record at the end of the sample's entry; the header is behind the media, so no offsets change."""
+    data = open(source, "rb").read()
+    box = struct.pack(">I4s", 32, b"dvcC" if profile < 8 else b"dvvC") + bytes([1, 0]) + struct.pack(">HB", profile << 9 | 13, compatible << 4) + bytes(19)
+    at = data.rindex(entry) - 4
+    end = at + struct.unpack_from(">I", data, at)[0]
+    out = bytearray(data[:end] + box + data[end:])
+    for parent in b"moov", b"trak", b"mdia", b"minf", b"stbl", b"stsd", entry:
+        place = data.rindex(parent) - 4
+        struct.pack_into(">I", out, place, struct.unpack_from(">I", data, place)[0] + len(box))
+    open(name, "wb").write(out)
+for profile, compatible in (5, 0), (8, 1), (8, 4):
+    record("a.mp4", b"hvc1", f"v/h-{profile}.{compatible}.mp4", profile, compatible)
+for compatible in 0, 1:
+    record("b.mp4", b"av01", f"v/v-10.{compatible}.mp4", 10, compatible)
+END_OF_PYTHON
+    local why='whose colours (IPT) bload cannot turn into RGB: convert it, as by ffmpeg'\''s libplacebo filter'
+    expect 3 bload scan -q v
+    told "$OUT" | diff -u - <(
+        echo "h-5.0.mp4: 0 it is HDR (Dolby Vision, profile 5.0), $why"
+        printf '%s: 3 \n' h-8.1.mp4 h-8.4.mp4
+        echo "v-10.0.mp4: 0 it is HDR (Dolby Vision, profile 10.0), $why"
+        echo 'v-10.1.mp4: 3 '
+    )
+    expect 3 bload scan -q v/h-5.0.mp4 --hdr tonemap
+}
+
 # Headers that are not there, or are of another stream.
 test_suspect_streams_are_decoded_by_the_scan() {
     local i

@@ -77,11 +77,11 @@ test_pictures_in_tiff_are_those_in_png() {
     truncate -s -100 tiff/in/000003.tif
     expect 3 bload pack -q --kind frames tiff -T 4 -o d
     err_is <<<'bload: failed in: 000003.tif: damaged image'
-    # The tag of the resolution's unit, 296, becomes 274: the picture lies on its side, which is not shown.
+    # The tag of the resolution's unit, 296, becomes 274: this picture lies on its side.
     rm tiff/in/000003.tif
     LC_ALL=C sed -i 's/\x28\x01\x03\x00\x01\x00\x00\x00./\x12\x01\x03\x00\x01\x00\x00\x00\x06/' tiff/in/000001.tif
-    expect 3 bload pack -q --kind frames tiff --size 32x24 -T 4 -o s
-    err_has 'bload: failed in: 000001.tif: damaged image'
+    expect 3 bload pack -q --kind frames tiff -T 4 -o s
+    err_is <<<'bload: failed in: 000002.tif: an image of 32x24 among those of 24x32'
 }
 
 test_what_is_no_folder_of_images() {
@@ -113,6 +113,22 @@ END_OF_MESSAGES
     expect 3 bload pack -q --kind frames good -T 3 --size 8x8 -o d
     err_has 'bload: failed good: 000003.png: cannot open good/000003.png: No such file or directory'
     is failed "$(field status 1 <d/sequences.tsv)"
+}
+
+# Without them the folder would lack pictures.
+test_images_by_their_extensions() {
+    local name
+    mkdir -p in/jfif in/heic in/avif in/gif
+    ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=32x24 -frames:v 1 one.jpg
+    for name in jfif heic avif gif; do cp one.jpg in/$name/1.jfif; done
+    for name in heic avif; do printf '\0\0\0\x14ftyp%s\0\0\0\0mif1' $name >in/$name/2.$name; done
+    echo no >in/gif/2.gif
+    expect 3 bload scan --kind frames in
+    err_has 'bload: skipped heic: 2.heic: not supported: HEIC: convert it to PNG or JPEG'
+    err_has 'bload: skipped avif: 2.avif: not supported: AVIF: convert it to PNG'
+    err_has 'ignored in folders: 1 .gif'
+    is '0 1 0 1' "$(field length <"$OUT" | xargs)"
+    expect 0 bload scan -q --kind frames in --images '*.jfif'
 }
 
 test_broken_images_are_named_and_nothing_else_is_said() {

@@ -130,6 +130,27 @@ test_what_is_named_outright_is_an_input() {
     is 30 "$(field length <"$OUT")"
 }
 
+# Previews, panoramas and segments are copies or parts of other files; pictures of HEIC and AVIF are no videos.
+test_extensions_of_folders() {
+    local name
+    mkdir in
+    for name in x.dav x.lrv x.360 x.insv x.m4s; do cp "$(fixture h264-1.mp4)" "in/$name"; done
+    expect 0 bload scan in
+    is x.dav "$(field id <"$OUT")"
+    err_has 'ignored in folders: 1 .360, 1 .insv, 1 .lrv, 1 .m4s'
+    for name in in/*; do
+        expect 0 bload scan -q "$name"
+        is '1 ok' "$(field length <"$OUT") $(field status <"$OUT")"
+    done
+    mkdir sound
+    cp "$(fixture tone-8000.wav)" sound/x.weba
+    expect 0 bload scan -q sound
+    is audio "$(field kind <"$OUT")"
+    for name in avif heic mif1; do printf '\0\0\0\x14ftyp%s\0\0\0\0mif1\0\0\0\x8free' $name >picture.$name; done
+    expect 3 bload scan -q --kind video picture.avif picture.heic picture.mif1
+    is 3 "$(grep -c 'a picture, no video or sound (HEIC or AVIF)' "$OUT")"
+}
+
 test_globs() {
     folder
     expect 0 bload scan -q 'v/b*'

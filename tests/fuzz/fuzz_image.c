@@ -1,8 +1,9 @@
-/* What looks into image files itself: the tags of TIFF and EXIF, and reduced JPEG. */
+/* What looks into image files itself: the tags of TIFF, EXIF in all formats, and reduced JPEG. */
 #include <string.h>
 
 #include "fuzz.h"
 #include "kind/frames/jpeg_reduced.h"
+#include "kind/frames/orientation.h"
 #include "kind/frames/tiff.h"
 
 /* Pictures of more would only take time. */
@@ -18,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     memcpy(copy, data, size);
     int orientation = bl_tiff_orientation(copy, size);
-    if (orientation < 1 || orientation > 8)
+    if (orientation < 1 || orientation > 8 || bl_image_orientation(copy, size, &orientation, &e) || orientation < 1 ||
+        orientation > 8)
         abort();
     if (size <= SIZE_MAX_TRIED &&
         bl_jpeg_decode_reduced(copy, size, (int)(size % 4), size / 4 % 2, frame, &done, &e) == 0 && done &&
@@ -26,6 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     bl_tiff_drop_notes(copy, size);
     bl_tiff_keep_numbers(copy, size);
+    bl_tiff_widen_palette(copy, size);
     free(copy);
     av_frame_free(&frame);
     return 0;

@@ -110,6 +110,45 @@ START_TEST(a_file_that_ends_early_has_no_header)
 }
 END_TEST
 
+/* A grey TIFF of little-endian pages, 4 x 4, whose directories follow each other: each with its kind (NewSubfileType),
+ * and where the next one is. */
+static size_t pages_make(uint8_t *data, const uint8_t (*page)[2], size_t count)
+{
+    enum { HEADER = 8, PAGE = 2 + 3 * 12 + 4 };
+    memset(data, 0, HEADER + count * PAGE);
+    memcpy(data, "II*\0\10", 5);
+    for (size_t i = 0; i < count; i++) {
+        uint8_t *at = data + HEADER + i * PAGE;
+        const uint8_t tags[3][12] = {
+            {254, 0, 4, 0, 1, 0, 0, 0, page[i][0]}, {0, 1, 3, 0, 1, 0, 0, 0, 4}, {1, 1, 3, 0, 1, 0, 0, 0, 4}};
+        at[0] = 3;
+        memcpy(at + 2, tags, sizeof tags);
+        at[2 + sizeof tags] = page[i][1] == 0 ? 0 : page[i][1] == 255 ? 255 : (uint8_t)(HEADER + page[i][1] * PAGE);
+    }
+    return HEADER + count * PAGE;
+}
+
+START_TEST(pages_are_counted)
+{
+    enum { END = 0, NOWHERE = 255 };
+    const struct {
+        uint8_t page[3][2]; /* kind, number of the next */
+        const char *pages;  /* or NULL: one */
+    } cases[] = {
+        {{{0, 1}, {0, 2}, {0, END}}, "3 pages"},  {{{0, 1}, {1, 2}, {0, END}}, "2 pages"},
+        {{{0, 1}, {1, 2}, {4, END}}, NULL},       {{{0, NOWHERE}, {0, 2}, {0, END}}, NULL},
+        {{{0, 1}, {1, NOWHERE}, {0, END}}, NULL}, {{{0, 1}, {0, 1}, {0, END}}, "1000 pages"}, /* each follows itself */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint8_t data[256];
+        struct bl_image_header header;
+        ck_assert(header_of(data, pages_make(data, cases[i].page, 3), &header));
+        ck_assert_msg(cases[i].pages ? strstr(header.unsupported, cases[i].pages) != NULL : !header.unsupported[0],
+                      "case %zu: %s", i, header.unsupported);
+    }
+}
+END_TEST
+
 /* Whatever the bytes are, the answer comes soon, and the memory is a number that can be compared. */
 START_TEST(no_bytes_lead_astray)
 {
@@ -151,6 +190,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, each_format_tells_its_size);
     tcase_add_test(tests, depths_are_told_from_pictures);
     tcase_add_test(tests, a_file_that_ends_early_has_no_header);
+    tcase_add_test(tests, pages_are_counted);
     tcase_add_test(tests, no_bytes_lead_astray);
     tcase_add_test(tests, the_memory_is_that_of_the_pixels);
 }

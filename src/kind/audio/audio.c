@@ -16,11 +16,11 @@
 
 /* Videos have sound, too, but are videos unless --kind says otherwise. */
 static const char *const extensions[] = {
-    "wav", "wave", "w64", "rf64", "aif", "aiff", "aifc", "au",  "snd",  "caf", "sph",  "flac", "mp3",
-    "mp2", "mpga", "m4a", "m4b",  "aac", "adts", "ogg",  "oga", "opus", "spx", "wma",  "ac3",  "eac3",
-    "dts", "thd",  "amr", "awb",  "gsm", "ape",  "wv",   "tta", "tak",  "mpc", "alac", "mka",  "voc",
-    "ra",  "mp4",  "m4v", "mov",  "qt",  "mkv",  "webm", "avi", "ts",   "mts", "m2ts", "mpg",  "mpeg",
-    "vob", "ogv",  "ogm", "flv",  "wmv", "asf",  "3gp",  "3g2", "mxf",  "nut", NULL};
+    "wav",  "wave", "w64", "rf64", "aif", "aiff", "aifc", "au",   "snd",  "caf", "sph",  "flac", "mp3",
+    "mp2",  "mpga", "m4a", "m4b",  "aac", "adts", "ogg",  "oga",  "opus", "spx", "wma",  "ac3",  "eac3",
+    "dts",  "thd",  "amr", "awb",  "gsm", "ape",  "wv",   "tta",  "tak",  "mpc", "alac", "mka",  "weba",
+    "voc",  "ra",   "mp4", "m4v",  "mov", "qt",   "mkv",  "webm", "avi",  "ts",  "mts",  "m2ts", "mpg",
+    "mpeg", "vob",  "ogv", "ogm",  "flv", "wmv",  "asf",  "3gp",  "3g2",  "mxf", "nut",  NULL};
 
 /* A frame of features begins every rate / 100 samples, rounded down. */
 static bool audio_sampling_rate(const char *sampling, int64_t *num, int64_t *den)

@@ -213,6 +213,16 @@ static int info_sum(const struct bl_audio_config *config, struct bl_audio_decode
     return code;
 }
 
+/* What lies behind the file in it, and is not read. */
+static int info_add_second(struct bl_audio_info *info, const struct bl_demux *d, struct bl_error *e)
+{
+    int64_t second;
+    int code = bl_truncation_find_second(d, &second, e);
+    if (!code && second)
+        ADD_REASON(info, "several files, one behind the other: the header at byte %" PRId64 " is not read", second);
+    return code;
+}
+
 static int info_fill(const struct bl_audio_config *config, struct bl_audio_decoder *s, struct bl_marks *marks,
                      struct bl_audio_info *info, struct bl_error *e)
 {
@@ -230,8 +240,10 @@ static int info_fill(const struct bl_audio_config *config, struct bl_audio_decod
     info->odd_begin = c.odd_begin;
     info->odd_end = c.odd_end;
     bl_row_append_reason(info->unmixable, sizeof info->unmixable, "%s", c.unmixable.text);
-    info_add_reasons(info, config, s, &c);
-    return BL_OK;
+    code = info_add_second(info, &s->demux, e);
+    if (!code)
+        info_add_reasons(info, config, s, &c);
+    return code;
 }
 
 int bl_audio_count_steps(const struct bl_audio_config *config, int64_t samples, int64_t *steps, struct bl_error *e)

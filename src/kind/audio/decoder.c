@@ -6,6 +6,7 @@
 #include "kind/audio/config.h"
 #include "kind/audio/frame.h"
 #include "kind/audio/lanes.h"
+#include "kind/audio/shorten.h"
 #include "kind/media/allowlist.h"
 #include "kind/media/compat.h"
 
@@ -105,7 +106,9 @@ int bl_audio_decoder_open(struct bl_audio_decoder *s, const char *path, int64_t 
     int code = bl_demux_open(&s->demux, path, bytes, stream, BL_DEMUX_AUDIO, env, e);
     if (code)
         return code;
-    code = decoder_find_extent(s, e);
+    code = bl_shorten_check(&s->demux, e);
+    if (!code)
+        code = decoder_find_extent(s, e);
     if (!code)
         decoder_begin_gaps(s, gap);
     if (!code)

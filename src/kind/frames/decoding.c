@@ -16,7 +16,7 @@ static int frames_number_steps(const struct bl_image_folder *folder, int64_t str
     if (!*positions)
         return bl_error_memory(e);
     for (size_t i = 0, step = 0; i < folder->count; i += (size_t)stride) {
-        int code = bl_image_position(&folder->image[i], &(*positions)[step++], e);
+        int code = bl_image_folder_position(folder, i, &(*positions)[step++], e);
         if (code)
             return code;
     }
@@ -29,9 +29,8 @@ static int frames_check_headers(const struct bl_image_folder *folder, const char
 {
     struct bl_buffer file = {0};
     enum bl_channels channels = (enum bl_channels)config->pixels;
-    bool needed = env->decoder_memory || channels == BL_CHANNELS_GRAY16;
     int code = BL_OK;
-    for (size_t i = 0; i < folder->count && needed && !code; i += (size_t)config->stride) {
+    for (size_t i = 0; i < folder->count && !code; i += (size_t)config->stride) {
         if (bl_cancelled(env->cancel)) {
             code = bl_error_set(e, BL_ECANCEL, "cancelled");
             break;

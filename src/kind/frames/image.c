@@ -13,7 +13,9 @@
 #include "base/text.h"
 #include "kind/frames/image_header.h"
 #include "kind/frames/jpeg_reduced.h"
+#include "kind/frames/orientation.h"
 #include "kind/frames/tiff.h"
+#include "kind/frames/webp.h"
 #include "kind/media/decoder_memory.h"
 #include "kind/reservation.h"
 #include "kind/media/demux.h"
@@ -82,6 +84,8 @@ static int image_check_header(const struct bl_image *image, int fd, const char *
     bool found;
     *setup = (struct image_setup){.area = BL_AREA_MAX};
     int code = bl_image_header_read(fd, image->bytes, path, &header, &found, e);
+    if (!code && header.unsupported[0])
+        code = bl_error_set(e, BL_EDATA, "not supported: %s", header.unsupported);
     if (code || !found)
         return code;
     if (channels == BL_CHANNELS_GRAY && header.bits < RGB_BITS)
@@ -170,6 +174,10 @@ static int image_decode_packet(AVCodecContext *context, AVPacket *packet, AVFram
         code = avcodec_receive_frame(context, frame);
     if (bl_demux_is_memory(code))
         return bl_error_memory(e);
+    if (code == AVERROR_PATCHWELCOME)
+        return bl_error_set(e, BL_EDATA,
+                            "not supported, or damaged: FFmpeg does not know this form of %s: convert it to PNG",
+                            avcodec_get_name(context->codec_id));
     if (code < 0 || frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT)
         return bl_error_set(e, BL_EDATA, "damaged image");
     return BL_OK;
@@ -185,11 +193,15 @@ static int image_decode_whole(AVPacket *packet, const struct image_setup *setup,
         goto out;
     if (context->codec_id == AV_CODEC_ID_PNG)
         av_shrink_packet(packet, (int)bl_png_drop_notes(packet->data, (size_t)packet->size));
-    if (context->codec_id == AV_CODEC_ID_TIFF)
+    if (context->codec_id == AV_CODEC_ID_TIFF) {
         bl_tiff_drop_notes(packet->data, (size_t)packet->size);
+        bl_tiff_widen_palette(packet->data, (size_t)packet->size);
+    }
     if (context->codec_id == AV_CODEC_ID_TIFF && channels == BL_CHANNELS_GRAY16)
         bl_tiff_keep_numbers(packet->data, (size_t)packet->size);
     code = image_decode_packet(context, packet, frame, e);
+    if (!code && context->codec_id == AV_CODEC_ID_WEBP)
+        code = bl_webp_upsample(frame, e);
 out:
     avcodec_free_context(&context);
     return code;
@@ -205,6 +217,16 @@ static int image_decode(AVPacket *packet, const struct image_setup *setup, struc
     if (!code && jpeg && (shift || grey))
         code = bl_jpeg_decode_reduced(packet->data, (size_t)packet->size, shift, grey, frame, &done, e);
     return code || done ? code : image_decode_whole(packet, setup, wanted.channels, frame, e);
+}
+
+/* Decodes the image, and has it turned as the file says, which decoding takes out of the packet. */
+static int image_decode_upright(AVPacket *packet, const struct image_setup *setup, struct bl_image_wanted wanted,
+                                AVFrame *frame, struct bl_error *e)
+{
+    int orientation, code = bl_image_orientation(packet->data, (size_t)packet->size, &orientation, e);
+    if (!code)
+        code = image_decode(packet, setup, wanted, frame, e);
+    return code ? code : bl_image_set_orientation(frame, orientation, e);
 }
 
 int bl_image_decode(const struct bl_image *image, const char *path, struct bl_image_wanted wanted,
@@ -224,7 +246,7 @@ int bl_image_decode(const struct bl_image *image, const char *path, struct bl_im
     }
     code = image_load(image, fd, path, wanted.channels, env, &setup, packet, e);
     if (!code)
-        code = image_decode(packet, &setup, wanted, frame, e);
+        code = image_decode_upright(packet, &setup, wanted, frame, e);
 out:
     if (fd >= 0)
         close(fd);

@@ -27,9 +27,9 @@ struct bl_image_wanted {
 int bl_image_decode(const struct bl_image *image, const char *path, struct bl_image_wanted wanted,
                     const struct bl_kind_env *env, AVFrame *frame, struct bl_error *e);
 
-/* By the header alone: BL_EDATA if decoding it may take more memory than the limit, or it has no pixels for these
- * channels; else it is noted what it takes. A
- * file that cannot be opened, or has no header that is known, is left to bl_image_decode. BL_EFAIL: it cannot be read.
+/* By the header alone: BL_EDATA if it is of a form that is not read, decoding it may take more memory than the limit,
+ * or it has no pixels for these channels; else it is noted what it takes. A file that cannot be opened, or has no
+ * header that is known, is left to bl_image_decode. BL_EFAIL: it cannot be read.
  */
 int bl_image_check(const struct bl_image *image, const char *path, enum bl_channels channels,
                    const struct bl_kind_env *env, struct bl_error *e);

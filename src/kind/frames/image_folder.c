@@ -13,10 +13,12 @@
 #include "kind/content.h"
 #include "kind/kind.h"
 
-const char *const bl_image_extensions[] = {"jpg", "jpeg", "png", "bmp", "webp", "tif", "tiff", NULL};
+/* The last three are refused by their header: a folder that has them lacks pictures without them. */
+const char *const bl_image_extensions[] = {"jpg", "jpeg", "jfif", "png",  "bmp",  "webp",
+                                           "tif", "tiff", "avif", "heic", "heif", NULL};
 
 /* "img_00012.jpg" has the number 12, "001YG-3b.png" has 3. */
-int32_t bl_image_parse_number(const char *name)
+static int32_t name_parse_number(const char *name)
 {
     const char *dot = strrchr(name, '.'), *end = dot ? dot : name + strlen(name);
     while (end > name && !(end[-1] >= '0' && end[-1] <= '9'))
@@ -28,11 +30,41 @@ int32_t bl_image_parse_number(const char *name)
     return bl_text_to_int(begin, (size_t)(end - begin), 0, INT32_MAX, &number) ? (int32_t)number : -1;
 }
 
-int bl_image_position(const struct bl_image *image, double *position, struct bl_error *e)
+/* Whether a name is a number of seconds, such as 1305031102.175304.png. */
+static bool name_is_time(const char *name)
 {
-    if (image->number < 0)
+    size_t whole = strspn(name, "0123456789"), part = name[whole] == '.' ? strspn(name + whole + 1, "0123456789") : 0;
+    return whole && part && name[whole + 1 + part] == '.';
+}
+
+/* Finds out what the numbers in the names are. Sampled frames have numbers that rise, whether they follow each other or
+ * not; those of times and sizes (00001_640x480.png) repeat, or fall. */
+static void image_folder_judge_numbers(struct bl_image_folder *folder)
+{
+    size_t follow = 0;
+    bool rise = folder->count > 0 && folder->image[0].number >= 0, bare = false;
+    for (size_t i = 0; i < folder->count; i++) {
+        const struct bl_image *image = &folder->image[i];
+        int64_t before = i ? image[-1].number : -1, number = image->number;
+        follow += i && before >= 0 && number == before + 1;
+        rise = rise && number > before && !name_is_time(image->name);
+        bare = bare || (number < 0 && !image->name[strcspn(image->name, "0123456789")]);
+    }
+    folder->consecutive = folder->count > 1 && 2 * follow > folder->count - 1;
+    folder->numbered = folder->consecutive || rise || bare;
+}
+
+int32_t bl_image_folder_number(const struct bl_image_folder *folder, size_t i)
+{
+    return folder->numbered ? folder->image[i].number : -1;
+}
+
+int bl_image_folder_position(const struct bl_image_folder *folder, size_t i, double *position, struct bl_error *e)
+{
+    const struct bl_image *image = &folder->image[i];
+    if (folder->numbered && image->number < 0)
         return bl_error_set(e, BL_EDATA, "%s has no number for its time", image->name);
-    *position = image->number - 1;
+    *position = folder->numbered ? image->number - 1 : (double)i;
     return BL_OK;
 }
 
@@ -46,7 +78,7 @@ static int image_folder_add(struct bl_image_folder *folder, const char *name, co
         return bl_error_memory(e);
     folder->image[folder->count++] =
         (struct bl_image){.name = copy,
-                          .number = bl_image_parse_number(name),
+                          .number = name_parse_number(name),
                           .bytes = status->st_size,
                           .modified = (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec};
     return BL_OK;
@@ -95,6 +127,7 @@ int bl_image_folder_list(struct bl_image_folder *folder, const char *path, const
     closedir(directory);
     if (folder->count)
         qsort(folder->image, folder->count, sizeof *folder->image, image_compare_names);
+    image_folder_judge_numbers(folder);
     return code;
 }
 
@@ -151,7 +184,7 @@ void bl_image_folder_free(struct bl_image_folder *folder)
 int64_t bl_image_folder_count_missing(const struct bl_image_folder *folder)
 {
     int64_t missing = 0;
-    for (size_t i = 1; i < folder->count; i++) {
+    for (size_t i = 1; i < folder->count && folder->consecutive; i++) {
         int64_t before = folder->image[i - 1].number, number = folder->image[i].number;
         if (before >= 0 && number > before)
             missing += number - before - 1;

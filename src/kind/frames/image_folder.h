@@ -2,6 +2,7 @@
 #ifndef BL_IMAGE_FOLDER_H
 #define BL_IMAGE_FOLDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,18 +17,21 @@ struct bl_image {
 
 extern const char *const bl_image_extensions[];
 
-/* The number in a file's name, as in bl_image. */
-int32_t bl_image_parse_number(const char *name);
-
-/* The image's position among the frames that it was taken from: number 1 is the first, as in files that ffmpeg writes.
- * BL_EDATA: it has no number. */
-int bl_image_position(const struct bl_image *image, double *position, struct bl_error *e);
-
 struct bl_image_folder {
     struct bl_image *image;
     size_t count, capacity;
-    int64_t bytes; /* of all its images, also those that do not match the pattern */
+    int64_t bytes;    /* of all its images, also those that do not match the pattern */
+    bool numbered;    /* the numbers in the names count pictures: most follow each other, or all of them rise */
+    bool consecutive; /* most follow each other, so that others are missing */
 };
+
+/* The number of image i, or -1: it has none, or the numbers are times or sizes. */
+int32_t bl_image_folder_number(const struct bl_image_folder *folder, size_t i);
+
+/* The position of image i among the frames that the images were taken from: number 1 is the first, as in files that
+ * ffmpeg writes. Where numbers do not count pictures, it is that in the folder. BL_EDATA: it has no number, though
+ * others have. */
+int bl_image_folder_position(const struct bl_image_folder *folder, size_t i, double *position, struct bl_error *e);
 
 /* Lists the files with the extension of an image whose names match the pattern, if that is not NULL; hidden files are
  * left out. BL_EDATA: not a folder; BL_EFAIL: it cannot be read. To be freed also after an error. */
@@ -37,7 +41,7 @@ void bl_image_folder_free(struct bl_image_folder *folder);
 /* Bytes and content (kind/content.h) of all images in a folder. Codes as above. */
 int bl_image_folder_stat(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e);
 
-/* How many numbers between those of the first and the last image are missing. */
+/* How many numbers between those of the first and the last image are missing; 0 where most do not follow each other. */
 int64_t bl_image_folder_count_missing(const struct bl_image_folder *folder);
 
 #endif

@@ -1,14 +1,24 @@
 /* Only what decides the size is read: a few bytes at known places, segment by segment. */
 #include "kind/frames/image_header.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/window.h"
 
 #define SEGMENTS_MAX 65536          /* of a JPEG, or chunks of a WebP, before its picture */
 #define TAGS_MAX 65535              /* of a TIFF */
+#define PAGES_MAX 1000              /* of a TIFF that are counted */
 #define ALIGNED 64                  /* pixels that decoders may add to the right and below */
 #define BASE ((int64_t)4 << 20)     /* bytes: contexts, lines */
 #define DEPTH_MAX 64                /* bits: of larger ones it does not matter how many they are */
 #define SIDE_MAX ((int64_t)1 << 24) /* pixels: keeps products within 64 bits */
+
+static void header_refuse(struct bl_image_header *h, const char *what)
+{
+    if (!h->unsupported[0])
+        snprintf(h->unsupported, sizeof h->unsupported, "%s", what);
+}
 
 static bool bytes_are(struct bl_window *b, int64_t at, int size, uint64_t big_endian)
 {
@@ -16,6 +26,28 @@ static bool bytes_are(struct bl_window *b, int64_t at, int size, uint64_t big_en
 }
 
 /* --- PNG and BMP ------------------------------------------------------------------------------------------------ */
+
+enum { PNG_IDAT = 0x49444154, PNG_ANIMATION = 0x6163544c, PNG_COLOURS = 0x63494350 }; /* IDAT, acTL, cICP */
+enum { TRANSFER_PQ = 16, TRANSFER_HLG = 18 };                                         /* of H.273 */
+
+/* What stands before the pixels: that they are an animation, of which they are the first image or none; or HDR. */
+static void png_check(struct bl_window *b, struct bl_image_header *h)
+{
+    int64_t at = 8;
+    bool ended = b->ended;
+    for (int i = 0; i < SEGMENTS_MAX && !b->ended && !b->code; i++) {
+        uint64_t name = bl_window_number(b, at + 4, 4, true);
+        if (name == PNG_IDAT)
+            break;
+        if (name == PNG_ANIMATION && bl_window_number(b, at + 8, 4, true) > 1)
+            header_refuse(h, "an animated PNG: write each of its images to a file of its own");
+        int transfer = name == PNG_COLOURS ? (int)bl_window_number(b, at + 9, 1, true) : 0;
+        if (transfer == TRANSFER_PQ || transfer == TRANSFER_HLG)
+            header_refuse(h, "an HDR PNG (PQ or HLG by its chunk cICP): map it to sRGB");
+        at += 12 + (int64_t)bl_window_number(b, at, 4, true);
+    }
+    b->ended = ended;
+}
 
 /* Transparency in a chunk of its own makes another channel. */
 static void png_read(struct bl_window *b, struct bl_image_header *h)
@@ -28,6 +60,7 @@ static void png_read(struct bl_window *b, struct bl_image_header *h)
     h->depth = depth;
     h->grey = colour == 0 || colour == 4;
     h->exact = h->grey && depth == 16;
+    png_check(b, h);
 }
 
 static void bmp_read(struct bl_window *b, struct bl_image_header *h)
@@ -93,7 +126,10 @@ enum { WEBP_CANVAS = 0x56503858, WEBP_LOSSY = 0x56503820, WEBP_LOSSLESS = 0x5650
 static void webp_read_chunk(struct bl_window *b, int64_t at, uint64_t name, struct bl_image_header *h)
 {
     if (name == WEBP_CANVAS) {
-        h->bits = bl_window_number(b, at, 1, true) & 0x10 ? 20 : 12; /* with transparency */
+        uint64_t flags = bl_window_number(b, at, 1, true);
+        h->bits = flags & 0x10 ? 20 : 12; /* with transparency */
+        if (flags & 0x02)
+            header_refuse(h, "an animated WebP: write each of its images to a file of its own");
         h->width = 1 + (int64_t)bl_window_number(b, at + 4, 3, false);
         h->height = 1 + (int64_t)bl_window_number(b, at + 7, 3, false);
         return;
@@ -107,6 +143,7 @@ static void webp_read_chunk(struct bl_window *b, int64_t at, uint64_t name, stru
     h->height = height > h->height ? height : h->height;
     h->bits = lossless ? 32 : h->bits ? h->bits : 12;
     h->beside = lossless ? 16 : h->bits > 12 ? 48 : 8; /* a plane of transparency is an image without loss */
+    h->beside += lossless ? 0 : 24;                    /* chroma in the size of luma */
 }
 
 static void webp_read(struct bl_window *b, struct bl_image_header *h)
@@ -126,7 +163,27 @@ static void webp_read(struct bl_window *b, struct bl_image_header *h)
 
 /* --- TIFF ------------------------------------------------------------------------------------------------------- */
 
-enum { TIFF_WIDTH = 256, TIFF_HEIGHT = 257, TIFF_BITS = 258, TIFF_PHOTOMETRIC = 262, TIFF_SAMPLES = 277 };
+enum {
+    TIFF_NEW_SUBFILE = 254,
+    TIFF_SUBFILE = 255,
+    TIFF_WIDTH = 256,
+    TIFF_HEIGHT = 257,
+    TIFF_BITS = 258,
+    TIFF_COMPRESSION = 259,
+    TIFF_PHOTOMETRIC = 262,
+    TIFF_FILL_ORDER = 266,
+    TIFF_SAMPLES = 277,
+    TIFF_PLANES = 284,
+    TIFF_TILE_WIDTH = 322,
+    TIFF_SAMPLE_FORMAT = 339,
+};
+
+/* The tags of a directory that matter here. Of a tag that is there twice the larger value counts: decoders differ. */
+struct tiff_tags {
+    int64_t width, height, depth, samples, photometric, compression, tile, planes, format, fill;
+    int64_t new_subfile, subfile;
+    int64_t next; /* where the next directory is; 0: there is none */
+};
 
 /* The first value of a tag: a byte, a short or a long. */
 static int64_t tiff_tag_value(struct bl_window *b, int64_t entry, bool big_endian)
@@ -138,35 +195,145 @@ static int64_t tiff_tag_value(struct bl_window *b, int64_t entry, bool big_endia
                                      big_endian);
 }
 
-/* Of a tag that is there twice the larger value counts: decoders differ. A strip is inflated as a whole. */
-static void tiff_header_read(struct bl_window *b, struct bl_image_header *h)
+static void tiff_read_tags(struct bl_window *b, int64_t directory, bool big_endian, struct tiff_tags *t)
 {
-    bool big_endian = bl_window_number(b, 0, 1, true) == 'M';
-    int64_t directory = (int64_t)bl_window_number(b, 4, 4, big_endian), depth = 1, samples = 1;
-    int64_t photometric = 0;
+    *t = (struct tiff_tags){.depth = 1, .samples = 1, .compression = 1, .format = 1};
+    const struct {
+        int tag;
+        int64_t *value;
+    } wanted[] = {{TIFF_WIDTH, &t->width},
+                  {TIFF_HEIGHT, &t->height},
+                  {TIFF_BITS, &t->depth},
+                  {TIFF_PHOTOMETRIC, &t->photometric},
+                  {TIFF_SAMPLES, &t->samples},
+                  {TIFF_COMPRESSION, &t->compression},
+                  {TIFF_TILE_WIDTH, &t->tile},
+                  {TIFF_PLANES, &t->planes},
+                  {TIFF_FILL_ORDER, &t->fill},
+                  {TIFF_SAMPLE_FORMAT, &t->format},
+                  {TIFF_NEW_SUBFILE, &t->new_subfile},
+                  {TIFF_SUBFILE, &t->subfile}};
     int64_t tags = (int64_t)bl_window_number(b, directory, 2, big_endian);
     for (int64_t i = 0; i < tags && i < TAGS_MAX && !b->ended && !b->code; i++) {
         int64_t entry = directory + 2 + 12 * i;
         int tag = (int)bl_window_number(b, entry, 2, big_endian);
-        int64_t *at = tag == TIFF_WIDTH         ? &h->width
-                      : tag == TIFF_HEIGHT      ? &h->height
-                      : tag == TIFF_BITS        ? &depth
-                      : tag == TIFF_PHOTOMETRIC ? &photometric
-                      : tag == TIFF_SAMPLES     ? &samples
-                                                : NULL;
-        int64_t value = at ? tiff_tag_value(b, entry, big_endian) : 0;
-        if (at && value > *at)
-            *at = value;
+        for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++) {
+            int64_t value = wanted[k].tag == tag ? tiff_tag_value(b, entry, big_endian) : 0;
+            if (value > *wanted[k].value)
+                *wanted[k].value = value;
+        }
     }
-    h->depth = (int)(depth < DEPTH_MAX ? depth : DEPTH_MAX);
-    h->grey = photometric <= 1 && samples <= 2;
-    h->exact = h->grey && depth > 8 && depth <= 16;
-    depth = depth > 32 ? 32 : depth > 16 ? 32 : depth > 8 ? 16 : 8;
-    h->bits = (int)(depth * (samples > 4 ? 4 : samples));
+    bool ended = b->ended;
+    t->next = (int64_t)bl_window_number(b, directory + 2 + 12 * tags, 4, big_endian);
+    b->ended = ended; /* files that end with the last tag have no next directory */
+}
+
+/* Smaller copies of a picture, and masks, are no pages. */
+static bool tiff_is_page(const struct tiff_tags *t)
+{
+    return !(t->new_subfile & 5) && t->subfile != 2;
+}
+
+/* A next directory that lies beyond the end, or has no size, is none. */
+static void tiff_count_pages(struct bl_window *b, int64_t first, bool big_endian, int64_t next,
+                             struct bl_image_header *h)
+{
+    int pages = 1;
+    while (next >= 8 && next != first && next < b->size - 2 && pages < PAGES_MAX && !b->code) {
+        struct tiff_tags t;
+        tiff_read_tags(b, next, big_endian, &t);
+        if (b->ended || !t.width || !t.height)
+            break;
+        pages += tiff_is_page(&t);
+        next = t.next;
+    }
+    b->ended = false;
+    if (pages > 1)
+        snprintf(h->unsupported, sizeof h->unsupported, "a TIFF of %d pages: write each to a file of its own", pages);
+}
+
+/* None, CCITT (2 to 4), LZW, deflate by both numbers, PackBits, LZMA: what every version of FFmpeg decodes. */
+static bool tiff_is_compressed_usually(int64_t method)
+{
+    return (method >= 1 && method <= 5) || method == 8 || method == 32773 || method == 32946 || method == 34925;
+}
+
+/* FFmpeg decodes strips of unsigned numbers. It ignores the range that YCbCr is in. */
+static void tiff_check(const struct tiff_tags *t, struct bl_image_header *h)
+{
+    if (t->format == 3)
+        header_refuse(h, "a TIFF of floating point: write PNG or TIFF of 8 or 16 bits, or arrays (--kind array)");
+    if (t->format == 2 || t->format > 4)
+        header_refuse(h, "a TIFF of signed or complex numbers: write PNG, or arrays (--kind array)");
+    if (t->depth > 16)
+        header_refuse(h, "a TIFF of more than 16 bits: write PNG or TIFF of 16, or arrays (--kind array)");
+    if (t->samples > 4)
+        header_refuse(h, "a TIFF of more than 4 numbers a pixel: write 3, or arrays (--kind array)");
+    if (t->planes == 2 && t->samples < 3)
+        header_refuse(h, "a TIFF of grey in planes: write it with PlanarConfiguration 1, or PNG");
+    if (t->fill == 2 && t->depth < 8 && (t->depth > 1 || t->photometric == 3))
+        header_refuse(h, "a TIFF with the last pixel in the high bits of a byte: write it with FillOrder 1, or PNG");
+    if (t->tile)
+        header_refuse(h, "a TIFF in tiles: write it in strips, or PNG");
+    if (t->compression == 6 || t->compression == 7)
+        header_refuse(h, "a TIFF that is compressed by JPEG: write it with deflate, or PNG");
+    if (!tiff_is_compressed_usually(t->compression))
+        header_refuse(h, "a TIFF of a rare compression: write it with deflate, or PNG");
+    if (t->photometric == 6)
+        header_refuse(h, "a TIFF in YCbCr: write it as RGB");
+    if (t->photometric >= 8 && t->photometric <= 10)
+        header_refuse(h, "a TIFF in Lab: write it as RGB");
+}
+
+/* A strip is inflated as a whole. */
+static void tiff_header_read(struct bl_window *b, struct bl_image_header *h)
+{
+    bool big_endian = bl_window_number(b, 0, 1, true) == 'M';
+    int64_t directory = (int64_t)bl_window_number(b, 4, 4, big_endian);
+    struct tiff_tags t;
+    tiff_read_tags(b, directory, big_endian, &t);
+    h->width = t.width;
+    h->height = t.height;
+    h->depth = (int)(t.depth < DEPTH_MAX ? t.depth : DEPTH_MAX);
+    h->grey = t.photometric <= 1 && t.samples <= 2;
+    h->exact = h->grey && t.depth > 8 && t.depth <= 16;
+    int64_t depth = t.depth > 16 ? 32 : t.depth > 8 ? 16 : 8;
+    h->bits = (int)(depth * (t.samples > 4 ? 4 : t.samples));
     h->beside = h->bits;
+    if (b->ended)
+        return;
+    tiff_count_pages(b, directory, big_endian, t.next, h);
+    tiff_check(&t, h);
 }
 
 /* --- the file --------------------------------------------------------------------------------------------------- */
+
+/* Files that are known, and not read. */
+static void header_read_other(struct bl_window *b, struct bl_image_header *h)
+{
+    static const struct {
+        int64_t at;
+        int size;
+        uint64_t bytes;
+        const char *what;
+    } known[] = {{0, 4, 0x49492b00, "BigTIFF: write TIFF or PNG"},
+                 {0, 4, 0x4d4d002b, "BigTIFF: write TIFF or PNG"},
+                 {0, 4, 0x47494638, "GIF: write each of its images to a PNG file"},
+                 {4, 8, 0x6674797061766966, "AVIF: convert it to PNG"},
+                 {4, 8, 0x6674797061766973, "AVIF: convert it to PNG"},
+                 {4, 7, 0x66747970686569, "HEIC: convert it to PNG or JPEG"}, /* heic, heix, heim, heis */
+                 {4, 7, 0x66747970686576, "HEIC: convert it to PNG or JPEG"}, /* hevc, hevx */
+                 {4, 8, 0x667479706d696631, "HEIF: convert it to PNG or JPEG"},
+                 {4, 8, 0x667479706d736631, "HEIF: convert it to PNG or JPEG"},
+                 {0, 8, 0x0000000c4a584c20, "JPEG XL: convert it to PNG"},
+                 {0, 2, 0xff0a, "JPEG XL: convert it to PNG"},
+                 {0, 8, 0x0000000c6a502020, "JPEG 2000: convert it to PNG"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (bytes_are(b, known[i].at, known[i].size, known[i].bytes))
+            header_refuse(h, known[i].what);
+        b->ended = false;
+    }
+}
 
 static void header_read(struct bl_window *b, struct bl_image_header *h)
 {
@@ -180,6 +347,8 @@ static void header_read(struct bl_window *b, struct bl_image_header *h)
         tiff_header_read(b, h);
     else if (bytes_are(b, 0, 2, 0x424d))
         bmp_read(b, h);
+    else
+        header_read_other(b, h);
 }
 
 int bl_image_header_read(int fd, int64_t bytes, const char *path, struct bl_image_header *header, bool *found,

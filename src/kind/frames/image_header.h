@@ -15,10 +15,11 @@ struct bl_image_header {
     int depth;             /* bits of a component in the file */
     bool grey;             /* it has one, beside transparency */
     bool exact;            /* PNG or TIFF of grey with more than 8 bits, which decoders keep */
+    char unsupported[96];  /* what it is, if that is not read, and what to do; else empty */
 };
 
-/* Reads the header of an open file of so many bytes. *found false: it has none that is known, or a broken one.
- * BL_EFAIL: the file cannot be read. */
+/* Reads the header of an open file of so many bytes. *found false: it has none that is known, or a broken one; it may
+ * be known all the same that it is not supported. BL_EFAIL: the file cannot be read. */
 int bl_image_header_read(int fd, int64_t bytes, const char *path, struct bl_image_header *header, bool *found,
                          struct bl_error *e);
 

@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 
-/* Decodes a file in memory into an empty frame, RGB24 (or GRAY8 if grey, and the file is) with EXIF's orientation as
- * its display matrix, of 1 / 2^shift of the width and height, rounded up; shift: 0 to 3. *done false: libjpeg-turbo
- * finds fault with it, or its colours are not RGB, YUV or grey. BL_EFAIL: out of memory. */
+/* Decodes a file in memory into an empty frame, RGB24 (or GRAY8 if grey, and the file is), of 1 / 2^shift of the width
+ * and height, rounded up; shift: 0 to 3. *done false: libjpeg-turbo finds fault with it, or its colours are not RGB,
+ * YUV or grey. BL_EFAIL: out of memory. */
 int bl_jpeg_decode_reduced(const uint8_t *data, size_t size, int shift, bool grey, AVFrame *frame, bool *done,
                            struct bl_error *e);
 

@@ -189,12 +189,13 @@ int bl_frames_read_piece(struct bl_reader *r, const struct bl_request *request, 
     note->text[0] = '\0';
     int code = frames_reader_enter(r, &request->row, e);
     for (int64_t t = 0; t < request->steps && !code; t++) {
-        const struct bl_image *image = &r->folder.image[(request->source_start + t) * r->config->stride];
-        memcpy(request->out[1] + 4 * t, &image->number, sizeof image->number);
-        code = frames_reader_read_step(r, image, request->out[0] + (size_t)t * r->bytes, e);
+        size_t i = (size_t)((request->source_start + t) * r->config->stride);
+        int32_t number = bl_image_folder_number(&r->folder, i);
+        memcpy(request->out[1] + 4 * t, &number, sizeof number);
+        code = frames_reader_read_step(r, &r->folder.image[i], request->out[0] + (size_t)t * r->bytes, e);
         bl_meter_report(request->meter, t + 1);
         if (!code && request->times)
-            code = bl_image_position(image, &request->times[t], e);
+            code = bl_image_folder_position(&r->folder, i, &request->times[t], e);
     }
     av_frame_unref(r->frame);
     if (code)

@@ -5,7 +5,8 @@
 
 #define ENTRY 12 /* bytes: tag, type, count, value or offset */
 
-enum { TIFF_SHORT = 3, TIFF_PHOTOMETRIC = 262, TIFF_ORIENTATION = 274, TIFF_SAMPLE_FORMAT = 339 };
+enum { TIFF_BYTE = 1, TIFF_SHORT = 3, TIFF_LONG = 4 };
+enum { TIFF_PHOTOMETRIC = 262, TIFF_ORIENTATION = 274, TIFF_COLOUR_MAP = 320, TIFF_SAMPLE_FORMAT = 339 };
 enum { TIFF_WHITE_IS_ZERO, TIFF_BLACK_IS_ZERO };
 
 static uint32_t tiff_read(const uint8_t *data, int bytes, bool big_endian)
@@ -38,7 +39,7 @@ static bool tiff_entry_matters(const uint8_t *entry, const uint8_t *data, size_t
                                       283, 284, 292, 293, 317, 320, 322, 323, 324,   325,   330,   347,
                                       512, 513, 519, 520, 521, 529, 530, 532, 33421, 33422, 50706, 50712};
     uint32_t tag = tiff_read(entry, 2, big_endian);
-    if (tag == TIFF_ORIENTATION || tag == TIFF_SAMPLE_FORMAT)
+    if (tag == TIFF_SAMPLE_FORMAT)
         return !tiff_entry_is(entry, data, size, big_endian, 1);
     for (size_t i = 0; i < sizeof pixels / sizeof *pixels; i++) {
         if (pixels[i] == tag)
@@ -55,14 +56,14 @@ static bool tiff_find_entries(const uint8_t *data, size_t size, bool big_endian,
         return false;
     *count = tiff_read(data + directory, 2, big_endian);
     *entries = directory + 2;
-    return size - *entries >= *count * ENTRY + 4;
+    return size - *entries >= *count * ENTRY;
 }
 
 void bl_tiff_drop_notes(uint8_t *data, size_t size)
 {
     bool big_endian = size > 0 && data[0] == 'M';
     size_t at, count, kept = 0;
-    if (!tiff_find_entries(data, size, big_endian, &at, &count))
+    if (!tiff_find_entries(data, size, big_endian, &at, &count) || size - at - count * ENTRY < 4)
         return;
     uint8_t *entries = data + at, *header = entries - 2;
     for (size_t i = 0; i < count; i++) {
@@ -87,6 +88,32 @@ void bl_tiff_keep_numbers(uint8_t *data, size_t size)
     }
 }
 
+void bl_tiff_widen_palette(uint8_t *data, size_t size)
+{
+    bool big_endian = size > 0 && data[0] == 'M';
+    size_t at, count;
+    if (!tiff_find_entries(data, size, big_endian, &at, &count))
+        return;
+    for (const uint8_t *entry = data + at; count > 0; count--, entry += ENTRY) {
+        size_t colours = tiff_read(entry + 4, 4, big_endian), map = tiff_read(entry + 8, 4, big_endian);
+        uint32_t high = tiff_read(entry, 2, big_endian) != TIFF_COLOUR_MAP;
+        if (high || colours < 3 || map > size || colours > (size - map) / 2)
+            continue;
+        for (size_t i = 0; i < colours; i++)
+            high |= data[map + 2 * i + !big_endian];
+        for (size_t i = 0; i < colours && !high; i++)
+            data[map + 2 * i + !big_endian] = data[map + 2 * i + big_endian];
+    }
+}
+
+/* The number of an entry that has one; 0: it has none, or several. */
+static uint32_t tiff_entry_number(const uint8_t *entry, bool big_endian)
+{
+    uint32_t type = tiff_read(entry + 2, 2, big_endian), count = tiff_read(entry + 4, 4, big_endian);
+    int bytes = type == TIFF_BYTE ? 1 : type == TIFF_SHORT ? 2 : type == TIFF_LONG ? 4 : 0;
+    return count == 1 && bytes ? tiff_read(entry + 8, bytes, big_endian) : 0;
+}
+
 int bl_tiff_orientation(const uint8_t *data, size_t size)
 {
     bool big_endian = size > 0 && data[0] == 'M';
@@ -94,12 +121,10 @@ int bl_tiff_orientation(const uint8_t *data, size_t size)
     if (!tiff_find_entries(data, size, big_endian, &at, &count))
         return 1;
     for (const uint8_t *entry = data + at; count > 0; count--, entry += ENTRY) {
-        if (tiff_read(entry, 2, big_endian) != TIFF_ORIENTATION)
-            continue;
-        for (uint32_t orientation = 2; orientation <= 8; orientation++) {
-            if (tiff_entry_is(entry, data, size, big_endian, orientation))
-                return (int)orientation;
-        }
+        uint32_t number =
+            tiff_read(entry, 2, big_endian) == TIFF_ORIENTATION ? tiff_entry_number(entry, big_endian) : 0;
+        if (number >= 2 && number <= 8)
+            return (int)number;
     }
     return 1;
 }

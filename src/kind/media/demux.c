@@ -92,12 +92,26 @@ static bool format_is_still(const char *path, const AVInputFormat *found)
     return strcmp(found->name, "png_pipe") == 0 && !av_match_ext(path, "apng");
 }
 
-/* Containers that are not on the list are refused before libavformat opens them. */
-static int format_check(const char *path, const AVInputFormat *found, enum bl_demux_mode mode, struct bl_error *e)
+/* Pictures of HEIC and AVIF, of which libav's MP4 demuxer gives some tiles, not turned, or nothing, by its version. */
+static bool file_is_heif(const struct bl_media_file *file)
 {
-    const char *name = found->name;
+    static const char brands[][5] = {"avif", "heic", "heix", "heim", "heis", "mif1"};
+    for (size_t i = 0; i < sizeof brands / sizeof *brands; i++) {
+        if (memcmp(file->head + 4, "ftyp", 4) == 0 && memcmp(file->head + 8, brands[i], 4) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Containers that are not on the list are refused before libavformat opens them. */
+static int format_check(const struct bl_media_file *file, const AVInputFormat *found, enum bl_demux_mode mode,
+                        struct bl_error *e)
+{
+    const char *name = found->name, *path = file->path;
     size_t size = strlen(name);
     bool sound = mode == BL_DEMUX_AUDIO;
+    if (file_is_heif(file))
+        return bl_error_set(e, BL_EDATA, "a picture, no video or sound (HEIC or AVIF)");
     if (bl_allowlist_has(allowlist_for(mode)->containers, name) && !format_is_still(path, found))
         return BL_OK;
     if (!format_is_still(path, found) &&
@@ -221,7 +235,7 @@ static int demux_open_format(struct bl_demux *d, enum bl_demux_mode mode, struct
     int code = demux_find_format(d, &input, e);
     if (code)
         return code;
-    code = format_check(d->file.path, input, mode, e);
+    code = format_check(&d->file, input, mode, e);
     if (code)
         return code;
     code = demux_check_claims(d, input, e);

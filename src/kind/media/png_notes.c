@@ -9,7 +9,7 @@
 
 static bool chunk_is_note(const uint8_t *name)
 {
-    static const char notes[][5] = {"tEXt", "zTXt", "iTXt", "iCCP"};
+    static const char notes[][5] = {"tEXt", "zTXt", "iTXt", "iCCP", "eXIf"};
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
         if (memcmp(name, notes[i], 4) == 0)
             return true;

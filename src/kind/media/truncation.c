@@ -1,6 +1,12 @@
 #include "kind/media/truncation.h"
 
+#include <libavutil/intreadwrite.h>
 #include <string.h>
+
+#include "base/window.h"
+#include "kind/media/mov_box.h"
+
+#define BOXES_MAX (1 << 20) /* of a file: a day in fragments of a second has fewer */
 
 /* Compares the size of an AVI file's RIFF chunk with the file's. */
 static bool riff_ends_early(const struct bl_demux *d)
@@ -50,6 +56,55 @@ bool bl_truncation_is_joined(const struct bl_demux *d)
     int64_t end = bl_demux_is_matroska(d) ? matroska_end(d) : 0;
     return end > 0 && end < d->file.bytes && bl_media_file_read(&d->file, next, sizeof next, end) == sizeof next &&
            !memcmp(next, EBML_HEADER, sizeof next);
+}
+
+/* A second moov that has neither a type nor media of its own is what a program left behind that moved the first. */
+static int mov_find_second(const struct bl_demux *d, int64_t *second, struct bl_error *e)
+{
+    const struct bl_media_file *file = &d->file;
+    struct bl_window window = {
+        .fd = file->input.fd, .begin = file->input.begin, .path = file->path, .size = file->bytes, .e = e};
+    struct bl_mov_box box;
+    int heads = 0, types = 0, media = 0;
+    int64_t at = 0;
+    for (int i = 0; i < BOXES_MAX && bl_mov_box_read(&window, at, file->bytes, &box); i++) {
+        types += box.name == MKBETAG('f', 't', 'y', 'p');
+        media += box.name == MKBETAG('m', 'd', 'a', 't');
+        if (box.name == MKBETAG('m', 'o', 'o', 'v') && ++heads == 2)
+            *second = at;
+        at = box.after;
+    }
+    if (types < 2 && media < 2)
+        *second = 0;
+    return window.code;
+}
+
+/* The end of a file that is one chunk of the size that it begins with; 0: it is not, or does not tell. */
+static int64_t chunk_end(const struct bl_demux *d)
+{
+    const uint8_t *head = d->file.head;
+    int64_t size = 0;
+    if (memcmp(head, "RIFF", 4) == 0 && memcmp(head + 8, "WAVE", 4) == 0)
+        size = 8 + (int64_t)AV_RL32(head + 4);
+    else if (memcmp(head, "FORM", 4) == 0 && memcmp(head + 8, "AIF", 3) == 0)
+        size = 8 + (int64_t)AV_RB32(head + 4);
+    else if (memcmp(head, "riff\x2e\x91\xcf\x11", 8) == 0)
+        size = AV_RL64(head + 16) < INT64_MAX ? (int64_t)AV_RL64(head + 16) : 0;
+    return size;
+}
+
+int bl_truncation_find_second(const struct bl_demux *d, int64_t *at, struct bl_error *e)
+{
+    uint8_t next[8];
+    *at = 0;
+    if (bl_demux_is_mov(d))
+        return mov_find_second(d, at, e);
+    int64_t end = chunk_end(d);
+    end += d->file.head[0] == 'r' ? -end & 7 : end & 1;
+    if (end > 8 && end < d->file.bytes && bl_media_file_read(&d->file, next, sizeof next, end) == sizeof next &&
+        memcmp(next, d->file.head, 4) == 0)
+        *at = end;
+    return BL_OK;
 }
 
 bool bl_truncation_detect(const struct bl_demux *d)

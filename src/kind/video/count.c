@@ -146,7 +146,11 @@ static void counter_write_reason(const struct counter *c, char *text, size_t siz
     bool faults = c->errors || c->truncated || c->concealed;
     char places[BL_PLURAL_SIZE];
     text[0] = 0;
-    if (index->too_short)
+    if (index->second)
+        snprintf(text, size,
+                 "several files, one behind the other: the header at byte %lld is not read, %lld frames decode",
+                 (long long)index->second, frames);
+    else if (index->too_short)
         snprintf(text, size, "truncated: header says %.1f s, data ends at %.1f s", index->declared, index->present);
     else if (index->truncated && !index->listed)
         snprintf(text, size, "truncated: the file ends before its header says, %lld frames are there", frames);

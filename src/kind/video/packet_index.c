@@ -96,8 +96,12 @@ static bool transport_is_truncated(const struct bl_demux *d)
 static int packet_index_check_end(struct bl_packet_index *index, const struct bl_demux *d, int64_t packets,
                                   AVPacket *packet, struct bl_error *e)
 {
+    int code = bl_truncation_find_second(d, &index->second, e);
+    if (code)
+        return code;
     index->joined = index->joined || bl_truncation_is_joined(d);
-    index->suspicious = index->suspicious || index->joined || d->end_error || transport_is_truncated(d);
+    index->suspicious =
+        index->suspicious || index->joined || index->second || d->end_error || transport_is_truncated(d);
     index->listed = d->stream->nb_frames;
     if (index->listed > 0) {
         index->suspicious = index->suspicious || index->listed != packets;
@@ -109,7 +113,7 @@ static int packet_index_check_end(struct bl_packet_index *index, const struct bl
     index->present = (double)index->end * av_q2d(d->stream->time_base);
     if (index->declared == 0 || index->present + END_TOLERANCE >= index->declared)
         return BL_OK;
-    int code = file_duration(d, packet, &index->present, e);
+    code = file_duration(d, packet, &index->present, e);
     index->too_short = index->present + END_TOLERANCE < index->declared;
     return code;
 }

@@ -19,6 +19,7 @@ struct bl_packet_index {
     uint32_t transfers, matrices; /* that the stream's own headers say, as bits by their numbers of H.273 */
     bool midway;                  /* the first packet is not a keyframe */
     bool unsure;                  /* and what the decoder makes of it may be garbage */
+    int64_t second;               /* the byte where another file's header stands that is not read, or 0 */
     bool joined;                  /* headers of another stream come in its midst */
     bool suspicious;              /* only decoding can tell the number of frames, or their times */
     bool truncated;               /* the file ends before what the header lists */

@@ -1,6 +1,7 @@
 #include "kind/video/picture.h"
 
 #include <libavcodec/avcodec.h>
+#include <libavutil/dovi_meta.h>
 #include <libavutil/pixdesc.h>
 
 #include "kind/media/compat.h"
@@ -107,6 +108,25 @@ static int codec_check(const AVCodecParameters *codec, const AVCodec *decoder, c
     return code;
 }
 
+/* Of Dolby Vision's profiles, 5, 10.0 and 20 have pictures in IPT without another form beside it: they look green and
+ * purple as YUV. The others show HDR10, HLG or SDR, which the stream's own tags say. */
+static int stream_check_dolby_vision(const AVStream *stream, struct bl_error *e)
+{
+    size_t size = 0;
+    const uint8_t *data = bl_compat_side_data(stream, AV_PKT_DATA_DOVI_CONF, &size);
+    const AVDOVIDecoderConfigurationRecord *record = (const void *)data;
+    if (!data || size < offsetof(AVDOVIDecoderConfigurationRecord, dv_bl_signal_compatibility_id) + 1)
+        return BL_OK;
+    int profile = record->dv_profile, compatible = record->dv_bl_signal_compatibility_id;
+    if (profile != 5 && (compatible != 0 || (profile != 10 && profile != 20)))
+        return BL_OK;
+    return bl_error_set(
+        e, BL_EDATA,
+        "it is HDR (Dolby Vision, profile %d.%d), whose colours (IPT) bload cannot turn into RGB: convert "
+        "it, as by ffmpeg's libplacebo filter",
+        profile, compatible);
+}
+
 int bl_picture_check(const struct bl_demux *d, const struct bl_video_config *config, struct bl_error *e)
 {
     const AVCodecParameters *codec = d->stream->codecpar;
@@ -114,8 +134,11 @@ int bl_picture_check(const struct bl_demux *d, const struct bl_video_config *con
     if (!decoder)
         return bl_error_set(e, BL_EDATA, "no decoder for %s",
                             codec->codec_id ? avcodec_get_name(codec->codec_id) : "its unknown codec");
+    int code = stream_check_dolby_vision(d->stream, e);
+    if (code)
+        return code;
     struct bl_convert_options options = bl_picture_options(config, BL_SIMD_NONE);
-    int code = bl_convert_check((enum AVPixelFormat)codec->format, codec->color_trc, codec->color_space, &options, e);
+    code = bl_convert_check((enum AVPixelFormat)codec->format, codec->color_trc, codec->color_space, &options, e);
     if (!code && codec_must_open(codec))
         code = codec_check(codec, decoder, &options, e);
     if (code || codec->width <= 0 || codec->height <= 0)

@@ -21,7 +21,7 @@ static const char *const extensions[] = {"mp4",  "m4v",  "mov",  "qt",   "mkv", 
                                          "m2ts", "m2t",  "mpg",  "mpeg", "m1v", "m2v",  "vob", "ogv",   "ogm",  "flv",
                                          "f4v",  "wmv",  "asf",  "3gp",  "3g2", "mxf",  "y4m", "gif",   "apng", "h264",
                                          "264",  "avc",  "hevc", "h265", "265", "ivf",  "obu", "mjpeg", "mjpg", "dv",
-                                         "rm",   "rmvb", "nut",  "wtv",  "nsv", NULL};
+                                         "rm",   "rmvb", "nut",  "wtv",  "nsv", "dav",  NULL};
 
 static const char *const count_choices[] = {"packets", "decode", NULL};
 static const char *const fps_origin_choices[] = {"first", "zero", NULL};

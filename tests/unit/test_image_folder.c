@@ -1,0 +1,96 @@
+#include "kind/frames/image_folder.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "unit.h"
+
+#define IMAGES_MAX 6
+
+struct folder_case {
+    const char *what;
+    const char *name[IMAGES_MAX]; /* in natural order */
+    int32_t number[IMAGES_MAX];
+    double position[IMAGES_MAX];
+    int64_t missing;
+};
+
+static void folder_make(const struct folder_case *c)
+{
+    ck_assert_int_eq(mkdir(c->what, 0700), 0);
+    for (int i = 0; i < IMAGES_MAX && c->name[i]; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/%s", c->what, c->name[i]);
+        int fd = open(path, O_CREAT | O_WRONLY, 0600);
+        ck_assert_int_ge(fd, 0);
+        close(fd);
+    }
+}
+
+START_TEST(numbers_count_pictures_or_are_none)
+{
+    static const struct folder_case cases[] = {
+        {"counters", {"1.png", "2.png", "3.png"}, {1, 2, 3}, {0, 1, 2}, 0},
+        {"gaps", {"f_01.jpg", "f_02.jpg", "f_05.jpg", "f_06.jpg"}, {1, 2, 5, 6}, {0, 1, 4, 5}, 2},
+        {"sampled", {"000089.png", "000093.png", "000094.png", "000120.png"}, {89, 93, 94, 120}, {88, 92, 93, 119}, 0},
+        {"every-fifth", {"1.png", "6.png", "11.png"}, {1, 6, 11}, {0, 5, 10}, 0},
+        {"versions", {"a1.0001.png", "a1.0011.png"}, {1, 11}, {0, 10}, 0},
+        {"seconds", {"1305031102.175304.png", "1305031102.211214.png"}, {-1, -1}, {0, 1}, 0},
+        {"one-time", {"1305031102.175304.png"}, {-1}, {0}, 0},
+        {"times", {"a_0.900.png", "a_0.967.png", "a_1.033.png"}, {-1, -1, -1}, {0, 1, 2}, 0},
+        {"nanoseconds", {"1403636579763555584.png", "1403636579813555456.png"}, {-1, -1}, {0, 1}, 0},
+        {"sizes", {"00001_640x480.png", "00002_640x480.png", "00003_640x480.png"}, {-1, -1, -1}, {0, 1, 2}, 0},
+        {"kinds", {"flow_1.png", "flow_2.png", "img_1.png", "img_2.png"}, {1, 2, 1, 2}, {0, 1, 0, 1}, 0},
+    };
+    char directory[64];
+    unit_enter(directory);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const struct folder_case *c = &cases[k];
+        struct bl_image_folder folder;
+        struct bl_error e = {0};
+        folder_make(c);
+        ck_assert_msg(bl_image_folder_list(&folder, c->what, NULL, &e) == 0, "%s: %s", c->what, e.text);
+        for (size_t i = 0; i < folder.count; i++) {
+            double position;
+            ck_assert_str_eq(folder.image[i].name, c->name[i]);
+            ck_assert_msg(bl_image_folder_number(&folder, i) == c->number[i], "%s: number %zu", c->what, i);
+            ck_assert_int_eq(bl_image_folder_position(&folder, i, &position, &e), 0);
+            ck_assert_msg(position >= c->position[i] && position <= c->position[i], "%s: position %zu", c->what, i);
+        }
+        ck_assert_msg(bl_image_folder_count_missing(&folder) == c->missing, "%s: missing", c->what);
+        bl_image_folder_free(&folder);
+    }
+    unit_leave(directory);
+}
+END_TEST
+
+/* Where others have one, a name without a number has no position. */
+START_TEST(a_name_without_a_number_is_named)
+{
+    static const struct folder_case bare = {.what = "bare", .name = {"1.png", "2.png", "last.png"}};
+    struct bl_image_folder folder;
+    struct bl_error e = {0};
+    double position;
+    char directory[64];
+    unit_enter(directory);
+    folder_make(&bare);
+    ck_assert_int_eq(bl_image_folder_list(&folder, bare.what, NULL, &e), 0);
+    ck_assert_int_eq(bl_image_folder_position(&folder, 1, &position, &e), 0);
+    ck_assert_int_eq(bl_image_folder_position(&folder, 2, &position, &e), BL_EDATA);
+    ck_assert_str_eq(e.text, "last.png has no number for its time");
+    bl_image_folder_free(&folder);
+    unit_leave(directory);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, numbers_count_pictures_or_are_none);
+    tcase_add_test(tests, a_name_without_a_number_is_named);
+}
+
+int main(void)
+{
+    return unit_run("image_folder", add);
+}
