@@ -24,10 +24,17 @@ static void spin(double seconds)
 START_TEST(running_counts_and_sleeping_does_not)
 {
     struct timespec pause = {0, 50000000};
-    struct bl_processor_time a = bl_processor_time_self();
-    nanosleep(&pause, NULL);
-    struct bl_processor_time b = bl_processor_time_self();
-    ck_assert_double_lt(b.run + b.queued - a.run - a.queued, 0.04);
+    struct bl_processor_time b;
+    double counted = 1;
+    /* On a busy machine the thread waits for a processor when it wakes, and that counts as queued: the least of some
+     * tries is the pause alone. */
+    for (int i = 0; i < 20 && counted >= 0.04; i++) {
+        struct bl_processor_time a = bl_processor_time_self();
+        nanosleep(&pause, NULL);
+        b = bl_processor_time_self();
+        counted = b.run + b.queued - a.run - a.queued;
+    }
+    ck_assert_double_lt(counted, 0.04);
     spin(0.05);
     struct bl_processor_time c = bl_processor_time_self();
     ck_assert_double_ge(c.run - b.run, 0.045);
