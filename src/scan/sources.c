@@ -1,7 +1,6 @@
 #include "scan/sources.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include "base/lines.h"
 #include "base/text.h"
 #include "scan/braces.h"
+#include "scan/globs.h"
 #include "scan/samples.h"
 #include "scan/walk.h"
 #include "kind/kinds.h"
@@ -253,21 +253,14 @@ static int listing_add_list(struct listing *l, const char *list, struct bl_error
 
 static int listing_add_glob(struct listing *l, const char *pattern, struct bl_error *e)
 {
-    char *open_pattern = bl_path_join(l->walk.base, pattern);
-    if (!open_pattern)
-        return bl_error_memory(e);
-    glob_t found;
-    int result = glob(open_pattern, GLOB_NOSORT, NULL, &found);
-    free(open_pattern);
-    if (result == GLOB_NOMATCH)
-        return bl_error_set(e, BL_EUSAGE, "%s: no file matches", pattern);
-    if (result)
-        return bl_error_set(e, BL_EFAIL, "%s: cannot read the directories that it names", pattern);
-    size_t prefix = l->walk.base && pattern[0] != '/' ? strlen(l->walk.base) + 1 : 0;
-    int code = BL_OK;
-    for (size_t i = 0; i < found.gl_pathc && !code; i++)
-        code = listing_add_path(l, found.gl_pathv[i] + prefix, false, e);
-    globfree(&found);
+    struct bl_buffer names = {0};
+    size_t unreadable = l->walk.files->count;
+    int code = bl_globs_expand(&l->walk, pattern, &names, e);
+    if (!code && !names.size && l->walk.files->count == unreadable)
+        code = bl_error_set(e, BL_EUSAGE, "%s: no file matches", pattern);
+    for (size_t at = 0; at < names.size && !code; at += strlen(names.data + at) + 1)
+        code = listing_add_path(l, names.data + at, false, e);
+    bl_buffer_free(&names);
     return code;
 }
 

@@ -120,8 +120,9 @@ test_every_codec() {
 
 test_what_is_named_outright_is_an_input() {
     folder
-    expect 3 bload scan -q --kind video v/readme.txt
-    is v/readme.txt "$(field id <"$OUT")"
+    cp v/readme.txt readme.html
+    expect 3 bload scan -q --kind video readme.html
+    is readme.html "$(field id <"$OUT")"
     is skipped "$(field status <"$OUT")"
     expect 0 bload scan -q v/.hidden.mp4
     is 1 "$(field length <"$OUT")"
@@ -141,6 +142,44 @@ test_globs() {
     expect 0 bload scan -q 'a[1]'
     is x.avi "$(field id <"$OUT")"
     expect 0 bload scan -q 'a[1]/x.avi'
+    printf 'sources: ["x.*"]\n' >'a[1]/set.yaml'
+    expect 0 bload scan -q -c 'a[1]/set.yaml'
+    is x.avi "$(field id <"$OUT")"
+}
+
+# ** descends. What lies in a folder that matches, too, is found once.
+test_globs_that_descend() {
+    mkdir -p v/s/t v/.hidden
+    for name in a s/b s/t/c .hidden/d; do
+        cp "$(fixture h264-1.mp4)" v/$name.mp4
+    done
+    while IFS='|' read -r glob ids; do
+        expect 0 bload scan -q --kind video "$glob"
+        is "$ids" "$(field id <"$OUT" | xargs)"
+    done <<'END'
+v/**/*.mp4|v/a.mp4 v/s/b.mp4 v/s/t/c.mp4
+**/*.mp4|v/a.mp4 v/s/b.mp4 v/s/t/c.mp4
+./**/c.mp4|./v/s/t/c.mp4
+v/**|v/a.mp4 v/s/b.mp4 v/s/t/c.mp4
+v/**/|v/a.mp4 v/s/b.mp4 v/s/t/c.mp4
+v/**/t/**/*.mp4|v/s/t/c.mp4
+v/**/s/**/*.mp4|v/s/b.mp4 v/s/t/c.mp4
+v/**/*|v/a.mp4 b.mp4 t/c.mp4
+v/*|v/a.mp4 b.mp4 t/c.mp4
+v/**/[st]|b.mp4 t/c.mp4
+v/**.mp4|v/a.mp4
+v/{a,**/c}.mp4|v/a.mp4 v/s/t/c.mp4
+END
+    expect 0 bload scan -q --kind video "$PWD/v/**/c.mp4"
+    is "$PWD/v/s/t/c.mp4" "$(field id <"$OUT")"
+    printf 'sources: ["../**/*.mp4"]\nkind: video\n' >v/.hidden/set.yaml
+    expect 0 bload scan -q -c v/.hidden/set.yaml
+    is '../a.mp4 ../s/b.mp4 ../s/t/c.mp4' "$(field id <"$OUT" | xargs)"
+    expect 2 bload scan 'v/**/*.nope'
+    err_is <<<'bload: scan: v/**/*.nope: no file matches'
+    ln -s .. v/s/up
+    expect 2 bload scan 'v/**/*.mp4'
+    err_is <<<'bload: scan: v/s/up leads back to a folder above it: remove that link'
 }
 
 test_lists() {
