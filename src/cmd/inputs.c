@@ -26,6 +26,9 @@ static const struct bl_option table[] = {
     BL_OPTION_STRING("member", struct bl_inputs, member, BL_AFFECTS_LENGTHS,
                      "the member of each sample in a tar that is the sequence, by what follows its key [by kind]",
                      .placeholder = "EXTENSION,..."),
+    BL_OPTION_STRING("columns", struct bl_inputs, columns, BL_AFFECTS_LENGTHS,
+                     "what columns of lists are to be called: path=file_name,label=class",
+                     .placeholder = "NAME=COLUMN,...", .unlisted = true),
     BL_OPTION_TEXTS("exclude", struct bl_inputs, excluded, BL_AFFECTS_NOTHING,
                     "leave out the sequence with this id, all of the file with this id, or all ids that FILE lists, "
                     "one a line; may be given again",
@@ -348,7 +351,8 @@ static int inputs_read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
         code = bl_exclusion_open(&inputs->set.exclusion, inputs->excluded.text, inputs->excluded.count,
                                  bl_inputs_base(inputs, &cmd->options, "exclude"), e);
     if (!code)
-        code = bl_files_read_lists(&inputs->set.files, inputs->set.kind, inputs->set.base, &cmd->cancel, e);
+        code = bl_files_read_lists(&inputs->set.files, inputs->set.kind, inputs->set.base, inputs->columns,
+                                   &cmd->cancel, e);
     if (!code && inputs->attributes.path)
         code = bl_attributes_open(&inputs->set.attributes, &inputs->attributes, &cmd->cancel, e);
     const struct bl_member_attributes members = {

@@ -60,9 +60,10 @@ int bl_files_add_named(struct bl_files *files, const char *path, const char *id,
 /* Gives the file a fault, which is copied. */
 int bl_files_set_fault(struct bl_files *files, size_t number, const char *fault, struct bl_error *e);
 
-/* Reads the columns of the lists among them. base: directory that relative paths count from, or NULL. Errors as
- * bl_clip_columns_add's. */
-int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, const char *base,
+/* Reads the columns of the lists among them. base: directory that relative paths count from, or NULL; renames: of
+ * --columns, or NULL, which must outlive files. Errors as bl_clip_columns_add's, and BL_EUSAGE: a rename of a column
+ * that no list has. */
+int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, const char *base, const char *renames,
                         const struct bl_cancel *cancel, struct bl_error *e);
 
 /* Appends the names of the extra columns of a scan, a tab before each. */
