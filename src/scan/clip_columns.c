@@ -251,6 +251,7 @@ static int object_decide(struct reading *r, const struct bl_json_value *object, 
     int code = bl_clip_path_of_object(path, r->columns->renames, object, e);
     if (manifests && (code || *path->name) && object_is_nemo(object)) {
         *path = (struct bl_clip_path){0};
+        bl_error_clear(e);
         code = BL_OK;
     }
     *is_clip = path->found;

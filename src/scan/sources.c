@@ -364,6 +364,18 @@ static int files_check_stdin(const struct bl_files *files, const struct bl_sourc
     return bl_error_set(e, BL_EUSAGE, "standard input is one list (@-) or one input (-)");
 }
 
+/* A kind that reads files alone cannot read standard input. */
+static int files_check_kind(const struct bl_files *files, struct bl_error *e)
+{
+    const struct bl_kind *kind = files->kind;
+    for (size_t i = 0; i < files->count && !kind->reads_stdin && !bl_kind_is_list(kind, "-"); i++) {
+        if (strcmp(files->file[i].path, "-") == 0)
+            return bl_error_set(
+                e, BL_EUSAGE, "-: the kind %s cannot be read from standard input (a list of paths is @-)", kind->name);
+    }
+    return BL_OK;
+}
+
 static int ignored_compare(const void *a, const void *b)
 {
     return strcmp(((const struct bl_ignored *)a)->extension, ((const struct bl_ignored *)b)->extension);
@@ -396,6 +408,8 @@ int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, st
     if (code)
         goto out;
     code = files_resolve_kind(files, e);
+    if (!code)
+        code = files_check_kind(files, e);
     if (!code)
         code = files_check_ids(files, sources, e);
 out:

@@ -231,9 +231,10 @@ END
     expect 3 bload scan -q --kind video l.txt.gz
     is 'v/none v/a.mp4' "$(rows 1 | xargs)"
     # Without a line of NeMo's, a list for audio is one of clips, too.
-    echo '{"audio_filepath": "v/a.mp4", "file_name": "x", "offset": 0.01}' >n.jsonl
-    expect 0 bload scan -q --kind audio n.jsonl
-    is 'n.jsonl#1' "$(rows 1)"
+    printf '{"audio_filepath": "v/a.mp4", "file_name": "x", "offset": 0.01}\n{}\n' >n.jsonl
+    expect 3 bload scan -q --kind audio n.jsonl
+    is 'n.jsonl#1 n.jsonl#2' "$(rows 1 | xargs)"
+    sed -i 2d n.jsonl
     expect 0 bload scan -q --kind audio n.jsonl --columns path=audio_filepath,start=offset
     is 'v/a.mp4#0.01- x' "$(rows 1,14 | tr '\t' ' ')"
     expect 0 bload pack -q --kind video c.csv -T longest -o d

@@ -201,6 +201,15 @@ test_lists() {
     find v -name 'b*' -print0 >list
     expect 0 bload pack -q @list --size 32x32 -T longest -o d
     is 'v/b2.avi v/b10.mp4' "$(field id <d/sequences.tsv | xargs)"
+    # Who gives the list itself is told of @-.
+    printf 'v/b10.mp4\n' | expect 3 bload scan -q -
+    err_is <<<'bload: skipped -#0: no JSON: standard input is JSON lines (a list of paths is @-)'
+    printf 'v/b10.mp4\n' | expect 3 bload scan -q --kind audio -
+    err_is <<<'bload: skipped -#1: no JSON: standard input is a manifest (a list of paths is @-)'
+    for kind in video frames array; do
+        printf 'v/b10.mp4\n' | expect 2 bload scan -q --kind $kind -
+        err_is <<<"bload: scan: -: the kind $kind cannot be read from standard input (a list of paths is @-)"
+    done
     expect 2 bload scan @- -
     err_has 'standard input is one list (@-) or one input (-)'
 }
