@@ -82,10 +82,15 @@ void bl_files_ignore(struct bl_files *files, const char *name, int64_t count)
     entry->count = count;
 }
 
+bool bl_file_is_list(const struct bl_file *file, const struct bl_kind *kind)
+{
+    return !file->folder && bl_kind_is_list(kind, file->path);
+}
+
 bool bl_files_have_list(const struct bl_files *files, const struct bl_kind *kind)
 {
     for (size_t i = 0; i < files->count; i++) {
-        if (bl_kind_is_list(kind, files->file[i].path))
+        if (bl_file_is_list(&files->file[i], kind))
             return true;
     }
     return false;
@@ -115,7 +120,7 @@ int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, cons
     files->clips.are_clips = !kind->scan->takes_manifests;
     for (size_t i = 0; i < files->count && !code; i++) {
         const char *name = files->file[i].path;
-        if (!bl_kind_is_list(kind, name) || strcmp(name, "-") == 0)
+        if (!bl_file_is_list(&files->file[i], kind) || strcmp(name, "-") == 0)
             continue;
         char *path = bl_path_join(base, name);
         code = path ? bl_clip_columns_add(&files->clips, kind, path, name, cancel, e) : bl_error_memory(e);

@@ -17,7 +17,8 @@ struct bl_file {
     const char *fault; /* why it is known to be unusable; or NULL */
     const struct bl_kind *kind; /* by its name; NULL, while the sources are listed: unknown */
     int line;                   /* of the @list that names it; 0: none does */
-    unsigned source : 30;       /* number of the source that it is from */
+    unsigned source : 29;       /* number of the source that it is from */
+    unsigned folder : 1;        /* it is one, for a kind whose inputs are folders */
     unsigned tar : 1;           /* while the sources are listed: a tar, whose samples are the inputs (scan/samples.h) */
     unsigned found : 1;         /* in a folder, by its extension */
 };
@@ -69,6 +70,9 @@ int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, cons
 /* Appends the names of the extra columns of a scan, a tab before each. */
 void bl_files_columns(const struct bl_files *files, const struct bl_kind *kind, const void *config,
                       struct bl_buffer *out);
+
+/* Whether the file is a list of inputs. */
+bool bl_file_is_list(const struct bl_file *file, const struct bl_kind *kind);
 
 /* Whether one of them is a list of inputs. */
 bool bl_files_have_list(const struct bl_files *files, const struct bl_kind *kind);

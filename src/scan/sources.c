@@ -18,7 +18,7 @@
 #include "kind/kinds.h"
 
 #define NAME_MAX_SIZE ((size_t)64 << 10) /* bytes of a name in a list: more than any system opens */
-#define SOURCES_MAX (INT_MAX >> 1)
+#define SOURCES_MAX (INT_MAX >> 2)
 
 struct listing {
     struct bl_walk walk; /* its kind is that of the current source */

@@ -213,8 +213,12 @@ static int walk_folder(struct walking *w, const char *path, const struct folder 
     if (w->list)
         bl_buffer_append(w->list, path, strlen(path) + 1);
     code = walk_entries(w, path, &here, e);
-    if (!code && here.is_input) /* the source itself is named as it was given */
-        code = bl_files_add(w->walk->files, path, parent ? w->id_offset : 0, w->walk->kind, false, e);
+    if (code || !here.is_input)
+        return code;
+    /* The source itself is named as it was given. */
+    code = bl_files_add(w->walk->files, path, parent ? w->id_offset : 0, w->walk->kind, false, e);
+    if (!code)
+        w->walk->files->file[w->walk->files->count - 1].folder = true;
     return code;
 }
 
