@@ -156,10 +156,12 @@ static int table_refuse(const struct reading *r, const struct bl_csv *records, s
     bl_buffer_text(&names, records->values > KEYS_SHOWN ? ", ..." : "");
     int code = bl_buffer_check(&names, e);
     if (!code)
-        code = bl_error_set(e, BL_EUSAGE,
-                            "%s:%" PRId64 ": no column \"path\", the only one that a list must have: its first line "
-                            "names the columns, and these are %s (--columns path=NAME says which is the path)",
-                            r->shown, r->line, names.data);
+        code =
+            bl_error_set(e, BL_EUSAGE,
+                         "%s:%" PRId64 ": no column \"path\", the only one that a list must have: its first line "
+                         "names the columns, and these are %s (--columns path=NAME says which is the path; a list of "
+                         "paths without that line, or of paths and labels, is a .txt)",
+                         r->shown, r->line, names.data);
     bl_buffer_free(&names);
     return code;
 }
@@ -309,6 +311,8 @@ static int lines_read(struct reading *r, const struct bl_cancel *cancel, struct 
         struct bl_document line;
         code = bl_documents_next(lines, &line, &found, e);
         r->line += !code && found;
+        if (!code && found)
+            bl_list_skip_mark(&line);
         if (!code && found)
             code = plain ? plain_add_columns(r, &line, &ended, e) : line_add_columns(r, &line, &decided, &ended, e);
     }

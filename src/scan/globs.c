@@ -112,8 +112,7 @@ static int glob_expand(const struct bl_walk *walk, const char *path, const char 
 
 /* --- ** --------------------------------------------------------------------------------------------------------- */
 
-/* Whether a part of the pattern is "**". */
-static bool pattern_descends(const char *pattern)
+bool bl_globs_descend(const char *pattern)
 {
     for (const char *at = pattern; (at = strstr(at, "**")); at++) {
         if ((at == pattern || at[-1] == '/') && (!at[2] || at[2] == '/'))
@@ -223,5 +222,5 @@ static int names_settle(const struct bl_walk *walk, const char *pattern, struct 
 int bl_globs_expand(const struct bl_walk *walk, const char *pattern, struct bl_buffer *names, struct bl_error *e)
 {
     int code = glob_expand(walk, "", pattern, names, e);
-    return code || !pattern_descends(pattern) ? code : names_settle(walk, pattern, names, e);
+    return code || !bl_globs_descend(pattern) ? code : names_settle(walk, pattern, names, e);
 }

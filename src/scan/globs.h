@@ -4,6 +4,9 @@
 
 #include "scan/walk.h"
 
+/* Whether a part of the pattern is "**". */
+bool bl_globs_descend(const char *pattern);
+
 /* Appends the names that match the pattern, each with a zero byte behind it, in no order. "**" stands for no folder,
  * one or more in each other; hidden ones are left out, and links are followed. At the end it stands for all files
  * below, or folders where a kind's inputs are such. What lies in a folder that matches such a pattern, too, is left

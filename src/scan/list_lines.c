@@ -269,6 +269,7 @@ static int lines_next_document(struct bl_list_lines *l, bool *found, struct bl_e
         if (code || !*found)
             return code;
         l->number++;
+        bl_list_skip_mark(&line);
     } while (!line.too_long && bl_text_is_blank(line.text, line.size));
     l->line = (struct bl_line){.text = line.text, .size = line.size, .number = l->number};
     if (!line.too_long && l->is_plain)

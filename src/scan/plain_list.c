@@ -18,6 +18,14 @@ bool bl_plain_list_has_name(const char *path)
     return bl_extensions_match(extensions, path);
 }
 
+void bl_list_skip_mark(struct bl_document *line)
+{
+    if (line->offset == 0 && !line->too_long && line->size >= 3 && memcmp(line->text, "\xef\xbb\xbf", 3) == 0) {
+        line->text += 3;
+        line->size -= 3;
+    }
+}
+
 void bl_plain_list_trim(const char **line, size_t *size)
 {
     while (*size && (is_blank((*line)[*size - 1]) || (*line)[*size - 1] == '\r'))

@@ -6,10 +6,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/documents.h"
 #include "base/error.h"
 
 /* Whether a file of this name is one: .txt, also compressed. */
 bool bl_plain_list_has_name(const char *path);
+
+/* Leaves out a byte order mark at the beginning of the list. */
+void bl_list_skip_mark(struct bl_document *line);
 
 /* Leaves out the blanks at both ends. */
 void bl_plain_list_trim(const char **line, size_t *size);

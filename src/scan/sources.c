@@ -216,6 +216,10 @@ static int listing_add_paths(struct listing *l, struct bl_lines *lines, struct b
         l->line += l->line < INT_MAX;
         if (lines->mark == '\n' && size && name[size - 1] == '\r')
             name[--size] = '\0';
+        if (l->line == 1 && strncmp(name, "\xef\xbb\xbf", 3) == 0) { /* a byte order mark */
+            name += 3;
+            size -= 3;
+        }
         if (size > NAME_MAX_SIZE || strlen(name) != size)
             code = bl_error_set(e, BL_EFAIL, "%s:%d: %s", lines->path, l->line,
                                 size > NAME_MAX_SIZE ? "too long for a name: not a list of files"
@@ -255,11 +259,13 @@ static int listing_add_glob(struct listing *l, const char *pattern, struct bl_er
 {
     struct bl_buffer names = {0};
     size_t unreadable = l->walk.files->count;
+    l->walk.whole_ids = bl_globs_descend(pattern); /* folders of several depths may have files of the same name */
     int code = bl_globs_expand(&l->walk, pattern, &names, e);
     if (!code && !names.size && l->walk.files->count == unreadable)
         code = bl_error_set(e, BL_EUSAGE, "%s: no file matches", pattern);
     for (size_t at = 0; at < names.size && !code; at += strlen(names.data + at) + 1)
         code = listing_add_path(l, names.data + at, false, e);
+    l->walk.whole_ids = false;
     bl_buffer_free(&names);
     return code;
 }

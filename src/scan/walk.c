@@ -225,7 +225,7 @@ static int walk_folder(struct walking *w, const char *path, const struct folder 
 int bl_walk_folder(const struct bl_walk *about, const char *path, struct bl_error *e)
 {
     size_t size = strlen(path);
-    struct walking w = {.walk = about, .id_offset = size + (path[size - 1] != '/')};
+    struct walking w = {.walk = about, .id_offset = about->whole_ids ? 0 : size + (path[size - 1] != '/')};
     int code = walk_folder(&w, path, NULL, e);
     free(w.seen);
     bl_hash_free(&w.by_inode);

@@ -162,7 +162,7 @@ test_headers_of_no_use() {
     videos
     echo 'file,start,end' >c.csv
     expect 2 bload scan --kind video c.csv
-    err_has 'c.csv:1: no column "path", the only one that a list must have: its first line names the columns, and these are "file", "start", "end" (--columns path=NAME says which is the path)'
+    err_has 'c.csv:1: no column "path", the only one that a list must have: its first line names the columns, and these are "file", "start", "end" (--columns path=NAME says which is the path; a list of paths without that line, or of paths and labels, is a .txt)'
     # Otherwise each line would be the whole file.
     printf 'label,path,time_start,time_end\na,v/gops.mp4,1,2\n' >c.csv
     expect 2 bload scan --kind video c.csv
@@ -220,6 +220,8 @@ c.csv|path;label\n"v/a.mp4";"x;y"\n||0:v/a.mp4 ok x;y,
 t.tsv|path\tword\nv/c\\new.mp4\tC:\\tmp\n||0:v/c\\new.mp4 ok C:\\tmp,
 j.jsonl|{"file_name": "v/a.mp4", "text": "hi"}\n{"path": "v/s/b 2.mp4"}\n{"path": "a", "file_name": "b"}\n||3:v/a.mp4 ok hi,v/s/b 2.mp4 ok ,j.jsonl#3 skipped ,
 j.jsonl|{"f": "v/a.mp4", "audio_filepath": 1}\n|--columns path=f|0:v/a.mp4 ok 1,
+l.txt|\357\273\277v/a.mp4\r\n|--columns path=path|0:v/a.mp4 ok,
+j.jsonl|\357\273\277{"path": "v/a.mp4"}\r\n||0:v/a.mp4 ok,
 l.txt|v/a.mp4\n\n  v/s/b 2.mp4 \r\n||0:v/a.mp4 ok,v/s/b 2.mp4 ok,
 l.txt|v/s/b 2.mp4\nv/a.mp4\n||0:v/s/b 2.mp4 ok,v/a.mp4 ok,
 l.txt|v/a.mp4 3\nv/s/b 2.mp4\t-1\nv/a.mp4\n||3:v/a.mp4 ok 3,v/s/b 2.mp4 ok -1,l.txt#3 skipped ,
@@ -250,7 +252,7 @@ END
         err_is <<<"bload: scan: $said"
     done <<'END'
 video,filename\na,b\n|c.csv|c.csv:1: "video" or "filename" may be the path: choose with --columns path=video
-v/a.mp4 3\n|c.csv|c.csv:1: no column "path", the only one that a list must have: its first line names the columns, and these are "v/a.mp4 3" (--columns path=NAME says which is the path)
+v/a.mp4 3\n|c.csv|c.csv:1: no column "path", the only one that a list must have: its first line names the columns, and these are "v/a.mp4 3" (--columns path=NAME says which is the path; a list of paths without that line, or of paths and labels, is a .txt)
 path,b\nx,y\n|c.csv --columns label=c|--columns: no list of clips has a column "c"
 path,b\nx,y\n|c.csv --columns label=b,b|--columns expects 1 to 64 pairs NAME=COLUMN with commas between them, such as path=file_name,label=class, not "label=b,b"
 path,b\nx,y\n|c.csv --columns label=b,label=path|--columns label=b,label=path: a name or a column occurs twice

@@ -110,7 +110,7 @@ test_it_is_loaded_where_something_is_decoded() {
     cp "$(fixture h264-30.mp4)" clip.mp4
     printf 'hello\n' >text.txt
     strace -f -qq -e trace=openat -o calls "$BLOAD" pack -q -j 4 clip.mp4 --size 32x32 -T 60 -o frames 2>/dev/null || skip 'no strace here'
-    is 1 "$(grep -c 'libbload-media-.*= [0-9]' calls)"
+    is 1 "$(grep -c 'libbload-media-' calls)" # its end may be another line
     for words in --version 'verify -q frames' 'info frames' 'pack -q text.txt --tokenizer bytes -T 16 -o tokens' 'plan -q -T 60 frames/sequences.tsv -o plan.tsv'; do
         # shellcheck disable=SC2086 # words
         strace -f -qq -e trace=openat -o calls "$BLOAD" $words >/dev/null

@@ -164,9 +164,9 @@ v/**|v/a.mp4 v/s/b.mp4 v/s/t/c.mp4
 v/**/|v/a.mp4 v/s/b.mp4 v/s/t/c.mp4
 v/**/t/**/*.mp4|v/s/t/c.mp4
 v/**/s/**/*.mp4|v/s/b.mp4 v/s/t/c.mp4
-v/**/*|v/a.mp4 b.mp4 t/c.mp4
+v/**/*|v/a.mp4 v/s/b.mp4 v/s/t/c.mp4
 v/*|v/a.mp4 b.mp4 t/c.mp4
-v/**/[st]|b.mp4 t/c.mp4
+v/**/[st]|v/s/b.mp4 v/s/t/c.mp4
 v/**.mp4|v/a.mp4
 v/{a,**/c}.mp4|v/a.mp4 v/s/t/c.mp4
 END
@@ -175,6 +175,13 @@ END
     printf 'sources: ["../**/*.mp4"]\nkind: video\n' >v/.hidden/set.yaml
     expect 0 bload scan -q -c v/.hidden/set.yaml
     is '../a.mp4 ../s/b.mp4 ../s/t/c.mp4' "$(field id <"$OUT" | xargs)"
+    # Folders with the names of videos; links.
+    mkdir -p w/1.mp4 w/2.mp4
+    cp v/a.mp4 w/1.mp4/c.mp4
+    cp v/a.mp4 w/2.mp4/c.mp4
+    ln -s ../v/s w/link
+    expect 0 bload scan -q 'w/**/*.mp4'
+    is 'w/1.mp4/c.mp4 w/2.mp4/c.mp4 w/link/b.mp4 w/link/t/c.mp4' "$(field id <"$OUT" | xargs)"
     expect 2 bload scan 'v/**/*.nope'
     err_is <<<'bload: scan: v/**/*.nope: no file matches'
     ln -s .. v/s/up
@@ -187,6 +194,10 @@ test_lists() {
     printf 'v/b10.mp4\n\nv/sub/C.WEBM\nv/b2.avi' >list
     expect 0 bload scan -q @list
     is 'v/b2.avi v/b10.mp4 v/sub/C.WEBM' "$(field id <"$OUT" | xargs)"
+    printf '\357\273\277v/b10.mp4\r\nv/b2.avi\r\n' >list
+    expect 0 bload scan -q @list
+    is 'v/b2.avi v/b10.mp4' "$(field id <"$OUT" | xargs)"
+    printf 'v/b10.mp4\n\nv/sub/C.WEBM\nv/b2.avi' >list
     expect 2 bload scan @nolist
     err_is <<<'bload: scan: cannot open the list nolist: No such file or directory'
     cp "$OUT" none
