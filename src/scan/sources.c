@@ -216,10 +216,6 @@ static int listing_add_paths(struct listing *l, struct bl_lines *lines, struct b
         l->line += l->line < INT_MAX;
         if (lines->mark == '\n' && size && name[size - 1] == '\r')
             name[--size] = '\0';
-        if (l->line == 1 && strncmp(name, "\xef\xbb\xbf", 3) == 0) { /* a byte order mark */
-            name += 3;
-            size -= 3;
-        }
         if (size > NAME_MAX_SIZE || strlen(name) != size)
             code = bl_error_set(e, BL_EFAIL, "%s:%d: %s", lines->path, l->line,
                                 size > NAME_MAX_SIZE ? "too long for a name: not a list of files"

@@ -305,7 +305,7 @@ test_what_is_excluded_is_a_row_that_is_dropped() {
     cp "$(fixture vp9-24.webm)" v/sub/b.webm
     cp "$(fixture mpeg4-40.avi)" v/c.avi
     echo none >v/bad.mp4
-    printf 'bad.mp4\r\n\nsub/b.webm\n' >list
+    printf '\357\273\277bad.mp4\r\n\nsub/b.webm\n' >list
     expect 0 bload scan --exclude @list --exclude c.avi --exclude nothing v
     cp "$OUT" t.tsv
     is 'a.mp4 30 ok,bad.mp4 0 dropped,c.avi 0 dropped,sub/b.webm 0 dropped' \
