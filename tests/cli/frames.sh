@@ -74,7 +74,7 @@ test_pictures_in_tiff_are_those_in_png() {
     expect 0 bload pack -q --kind frames png -T 4 -o p
     expect 0 bload pack -q --kind frames tiff -T 4 -o t
     cmp p/shards/*/*.safetensors t/shards/*/*.safetensors
-    truncate -s -100 tiff/in/000003.tif
+    shorten 100 tiff/in/000003.tif
     expect 3 bload pack -q --kind frames tiff -T 4 -o d
     err_is <<<'bload: failed in: 000003.tif: damaged image'
     # The tag of the resolution's unit, 296, becomes 274: the picture lies on its side, which is not shown.

@@ -142,7 +142,7 @@ END
     expect 0 bload scan a b --dedup
     err_has 'bload: left out by --dedup: 9 sequences'
     is 'left out by --dedup: the content of 07.npy' "$(field reason 16 <"$OUT")"
-    is "$(seq -f '%02g.npy' 0 7)"$'\n1.npy\n2.npy' "$(chosen)" # 1 and 2 have the same digest
+    is "$(printf '%02d.npy\n' $(seq 0 7))"$'\n1.npy\n2.npy' "$(chosen)" # 1 and 2 have the same digest
     is "$(field content 17 <"$OUT")" "$(field content 18 <"$OUT")"
     expect 0 bload scan -q a -o t.tsv
     rm a/12.npy

@@ -26,6 +26,7 @@ samples() {
 
 # make_tar FILE FORMAT FOLDER: what is in the folder, in the order that WebDataset wants.
 make_tar() {
+    tar --version 2>/dev/null | grep -q GNU || skip 'no GNU tar'
     tar --format="$2" --sort=name -C "$3" -cf "$1" .
 }
 

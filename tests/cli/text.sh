@@ -425,7 +425,7 @@ test_a_spool_that_is_larger_than_memory() {
     diff -r f g
     # A spool that was cut is not taken for whole.
     expect 0 bload scan -q c.jsonl "${@:1:4}" --spool kept -o t.tsv
-    truncate -s -1 kept/*.steps
+    shorten 1 kept/*.steps
     expect 0 bload pack --sequences t.tsv "$@" -o h --memory 35M --spool kept
     same d/shards/00000/shard-00000003.safetensors h/shards/00000/shard-00000003.safetensors
     [ ! -e kept ] || fail "something is left in the spool"
