@@ -52,6 +52,18 @@ static int glob_descend(const struct bl_walk *walk, const char *path, const char
     return code;
 }
 
+/* The scan lists the folder as skipped. */
+static int glob_add_unreadable(const struct bl_walk *walk, const char *path, struct bl_error *e)
+{
+    size_t size = strlen(path);
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    char *folder = strndup(size ? path : ".", size ? size : 1);
+    int code = folder ? bl_files_add(walk->files, folder, 0, walk->kind, false, e) : bl_error_memory(e);
+    free(folder);
+    return code;
+}
+
 /* Goes on with each name in the folder that matches the first part of the pattern. */
 static int glob_match(const struct bl_walk *walk, const char *path, const char *pattern, const char *rest,
                       struct bl_buffer *names, struct bl_error *e)
@@ -65,7 +77,7 @@ static int glob_match(const struct bl_walk *walk, const char *path, const char *
         goto out;
     if (!opened && errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG && errno != ELOOP)
         code = bl_errno_is_system(errno) ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path)
-                                         : bl_files_add(walk->files, *path ? path : ".", 0, walk->kind, false, e);
+                                         : glob_add_unreadable(walk, path, e);
     for (size_t at = 0; at < found.size && !code; at += strlen(found.data + at + 1) + 2) {
         const char *name = found.data + at + 1;
         if (fnmatch(part, name, FNM_PERIOD) == 0)

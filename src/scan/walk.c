@@ -177,6 +177,8 @@ static int walk_entries(struct walking *w, const char *path, struct folder *here
         goto out;
     if (!opened)
         return walk_add_unreadable(w, path, !here->parent, e);
+    if (w->list)
+        bl_buffer_append(w->list, path, strlen(path) + 1);
     code = seen_add(w, path, here, count, e);
     if (code)
         goto out;
@@ -210,8 +212,6 @@ static int walk_folder(struct walking *w, const char *path, const struct folder 
             return bl_error_set(e, BL_EUSAGE, "%s leads back to a folder above it: remove that link", path);
     }
     struct folder here = {.parent = parent, .device = status.st_dev, .inode = status.st_ino};
-    if (w->list)
-        bl_buffer_append(w->list, path, strlen(path) + 1);
     code = walk_entries(w, path, &here, e);
     if (code || !here.is_input)
         return code;
