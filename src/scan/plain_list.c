@@ -47,7 +47,7 @@ bool bl_plain_list_split(const char *line, size_t size, size_t *path_size, size_
 }
 
 /* Whether there is a file or folder of that name. */
-static int name_exists(bool *exists, const char *list, const char *name, size_t size, struct bl_error *e)
+static int plain_name_exists(bool *exists, const char *list, const char *name, size_t size, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     const char *slash = strrchr(list, '/');
@@ -73,10 +73,10 @@ int bl_plain_list_decide(bool *labelled, const char *list, const char *line, siz
     size_t before, label, further, second;
     bool exists;
     *labelled = false;
-    int code = name_exists(&exists, list, line, size, e);
+    int code = plain_name_exists(&exists, list, line, size, e);
     if (code || exists || !bl_plain_list_split(line, size, &before, &label))
         return code;
-    code = name_exists(labelled, list, line, before, e);
+    code = plain_name_exists(labelled, list, line, before, e);
     if (code || *labelled)
         return code;
     *labelled = word_is_number(line + label, size - label);

@@ -100,7 +100,7 @@ static int clips_find_images(struct bl_counter *c, int64_t *begin, int64_t *end,
 }
 
 /* Fills in what the row has from its folder. */
-static int clips_fill_row(struct bl_counter *c, struct bl_row *row, int64_t *missing, struct bl_error *e)
+static int frames_clips_fill_row(struct bl_counter *c, struct bl_row *row, int64_t *missing, struct bl_error *e)
 {
     int64_t begin = 0, end = 0, stride = c->config->stride;
     int code = clips_enter_folder(c, c->list_path.open_path.data, e);
@@ -122,8 +122,8 @@ static int clips_fill_row(struct bl_counter *c, struct bl_row *row, int64_t *mis
 }
 
 /* Fills in the row of a line. BL_EDATA: unusable. */
-static int clips_fill(void *counter, const struct bl_chunk *chunk, const struct bl_line *line, struct bl_row *row,
-                      struct bl_error *e)
+static int frames_clips_fill(void *counter, const struct bl_chunk *chunk, const struct bl_line *line,
+                             struct bl_row *row, struct bl_error *e)
 {
     struct bl_counter *c = counter;
     int64_t missing = 0;
@@ -136,7 +136,7 @@ static int clips_fill(void *counter, const struct bl_chunk *chunk, const struct 
         row->path = code ? NULL : c->list_path.path.data;
     }
     if (!code)
-        code = clips_fill_row(c, row, &missing, e);
+        code = frames_clips_fill_row(c, row, &missing, e);
     if (code && code != BL_EDATA)
         return code;
     bl_buffer_clear(&c->extra);
@@ -151,6 +151,6 @@ static int clips_fill(void *counter, const struct bl_chunk *chunk, const struct 
 int bl_frames_clips_count(const struct bl_kind_env *env, struct bl_counter *c, const struct bl_chunk *chunk,
                           bl_row_emit *emit, void *sink, struct bl_error *e)
 {
-    const struct bl_list_counting counting = {.fill = clips_fill, .counter = c, .reason = c->reason};
+    const struct bl_list_counting counting = {.fill = frames_clips_fill, .counter = c, .reason = c->reason};
     return bl_list_count(&counting, env, chunk, emit, sink, e);
 }
