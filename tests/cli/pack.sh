@@ -207,7 +207,7 @@ test_strays_among_epochs() {
     expect 1 bload verify d
     err_has 'plans/epoch-3.safetensors: belongs to no epoch of the dataset'
     expect 0 bload plan -q --dataset d --epochs 2
-    is 'epoch-00001.safetensors epoch-00002.safetensors epoch-3.safetensors' "$((cd d/plans && find . -type f | sed 's|^\./||') | sort | xargs)"
+    is 'epoch-00001.safetensors epoch-00002.safetensors epoch-3.safetensors' "$( (cd d/plans && find . -type f | sed 's|^\./||') | sort | xargs)"
 }
 
 # The manifest tells of the plan that was given, not of one that the options would make: 13 * 26 steps are 338, but three fill a block.

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kind/clip.h"
+#include "kind/frames/image.h"
 #include "kind/list.h"
 
 struct bl_counter {
@@ -153,4 +154,28 @@ int bl_frames_clips_count(const struct bl_kind_env *env, struct bl_counter *c, c
 {
     const struct bl_list_counting counting = {.fill = frames_clips_fill, .counter = c, .reason = c->reason};
     return bl_list_count(&counting, env, chunk, emit, sink, e);
+}
+
+int bl_frames_check_headers(const struct bl_image_folder *folder, size_t begin, size_t end, const char *path,
+                            const struct bl_video_config *config, const struct bl_kind_env *env, struct bl_error *e)
+{
+    struct bl_buffer file = {0};
+    enum bl_channels channels = (enum bl_channels)config->pixels;
+    bool needed = env->decoder_memory || channels == BL_CHANNELS_GRAY16;
+    int code = BL_OK;
+    for (size_t i = begin; i < end && needed && !code; i += (size_t)config->stride) {
+        if (bl_cancelled(env->cancel)) {
+            code = bl_error_set(e, BL_ECANCEL, "cancelled");
+            break;
+        }
+        bl_buffer_clear(&file);
+        bl_buffer_printf(&file, "%s/%s", path, folder->image[i].name);
+        code = bl_buffer_check(&file, e);
+        if (!code)
+            code = bl_image_check(&folder->image[i], file.data, channels, env, e);
+        if (code == BL_EDATA)
+            bl_error_prefix(e, "%s", folder->image[i].name);
+    }
+    bl_buffer_free(&file);
+    return code;
 }

@@ -24,30 +24,6 @@ static int frames_number_steps(const struct bl_image_folder *folder, int64_t str
     return BL_OK;
 }
 
-int bl_frames_check_headers(const struct bl_image_folder *folder, size_t begin, size_t end, const char *path,
-                            const struct bl_video_config *config, const struct bl_kind_env *env, struct bl_error *e)
-{
-    struct bl_buffer file = {0};
-    enum bl_channels channels = (enum bl_channels)config->pixels;
-    bool needed = env->decoder_memory || channels == BL_CHANNELS_GRAY16;
-    int code = BL_OK;
-    for (size_t i = begin; i < end && needed && !code; i += (size_t)config->stride) {
-        if (bl_cancelled(env->cancel)) {
-            code = bl_error_set(e, BL_ECANCEL, "cancelled");
-            break;
-        }
-        bl_buffer_clear(&file);
-        bl_buffer_printf(&file, "%s/%s", path, folder->image[i].name);
-        code = bl_buffer_check(&file, e);
-        if (!code)
-            code = bl_image_check(&folder->image[i], file.data, channels, env, e);
-        if (code == BL_EDATA)
-            bl_error_prefix(e, "%s", folder->image[i].name);
-    }
-    bl_buffer_free(&file);
-    return code;
-}
-
 static int frames_count_folder(const struct bl_video_config *config, const struct bl_kind_env *env,
                                const struct bl_chunk *chunk, struct bl_image_folder *folder, double **times,
                                struct bl_error *e)
