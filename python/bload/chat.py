@@ -15,6 +15,7 @@ import sys
 from multiprocessing.connection import wait
 from typing import Any, BinaryIO, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
+from .command_line import Parser
 from .errors import Error, MissingError
 from .lines import Line, chunks
 from .messages import parse
@@ -157,7 +158,7 @@ def at_least_one(text: str) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(prog="python -m bload.chat", description="Chats to token ids and loss masks: lines of JSON with id, "
+    made = Parser(prog="python -m bload.chat", description="Chats to token ids and loss masks: lines of JSON with id, "
                                    "input_ids and loss_mask on standard output, for bload pack.", allow_abbrev=False)
     add = made.add_argument
     add("files", nargs="+", metavar="FILE", help="JSON lines with messages or conversations; - is standard input, gzip is decompressed")
@@ -167,7 +168,7 @@ def parser() -> argparse.ArgumentParser:
     add("--template", metavar="NAME", help="which chat template, where the model has several")
     add("--set", action="append", default=[], type=variable, metavar="NAME=VALUE",
         help="a variable that the template sees, such as enable_thinking=false; VALUE is JSON, or else a text")
-    add("--keep", type=lambda text: text.split(","), default=[], metavar="KEY,...", help="other keys of the input to keep")
+    add("--keep", action="extend", type=lambda text: text.split(","), default=[], metavar="KEY,...", help="other keys of the input to keep")
     add("--workers", type=at_least_one, default=len(os.sched_getaffinity(0)), metavar="N", help="processes [as many as processors]")
     add("--on-error", choices=["skip", "fail"], default="skip", help="skip unusable chats, or end at the first [skip]")
     add("--max-failed", type=Tolerance, metavar="N|P%%", help="end when more chats than this are unusable")

@@ -4,7 +4,7 @@
     bload pack -c DIR2/fields.yaml -o OUT
 
 A LeRobot dataset of version 3 has many episodes in each Parquet and MP4 file. DIR2 gets, for every episode, an array of each column
-(arrays/FIELD/episode_000000.npy), and a line for each camera that says which frames of an MP4 file it has (clips/FIELD.tsv); the videos
+(arrays/FIELD/episode_000000.npy), and a line for each camera that says which frames of an MP4 file it has (clips/FIELD.csv); the videos
 stay where they are. Tables and videos are compared with each other, and what does not agree is refused. Rows are counted over all data
 files in the order of their names, and frames are found by their times in the MP4 file, as LeRobot's own reader does both.
 
@@ -22,6 +22,7 @@ import sys
 from typing import List, NamedTuple, Optional, Sequence
 
 from . import apart
+from .command_line import Parser
 from .errors import Error, MissingError, OptionError
 from .lerobot_data import write_data
 from .lerobot_episodes import read_episodes
@@ -80,7 +81,7 @@ def say(text: str) -> None:
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m bload.lerobot", description="Make a LeRobot dataset (v3) ready for bload pack -c "
+    parser = Parser(prog="python -m bload.lerobot", description="Make a LeRobot dataset (v3) ready for bload pack -c "
                                      "DIR2/fields.yaml: arrays and lists of clips of its episodes.")
     parser.add_argument("dataset", metavar="DIR", help="the dataset: the folder that has meta/info.json")
     parser.add_argument("-o", "--output", metavar="DIR2", required=True, help="the directory to write, empty or not there")

@@ -1,6 +1,7 @@
 """What bload pack reads of a LeRobot dataset beside the arrays: lists of clips, the table of episodes, fields.yaml."""
 from __future__ import annotations
 
+import csv
 import json
 import os
 from typing import Iterable, List, Sequence, Tuple
@@ -10,17 +11,9 @@ from .lerobot_episodes import Episodes, episode_id, read_tasks
 from .lerobot_info import Feature, Info
 
 
-def escape(text: str) -> str:
-    """A value of a TSV file."""
-    for plain, code in ("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r"):
-        text = text.replace(plain, code)
-    return text
-
-
 def write_table(path: str, rows: Iterable[Sequence[object]]) -> None:
-    with open(path, "x", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-        for row in rows:
-            file.write("\t".join(escape(str(value)) for value in row) + "\n")
+    with open(path, "x", encoding="utf-8", errors="surrogateescape", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 def write_clips(out: str, field: str, episodes: Episodes, clips: Sequence[Tuple[str, int]]) -> None:
@@ -28,11 +21,11 @@ def write_clips(out: str, field: str, episodes: Episodes, clips: Sequence[Tuple[
     rows: List[Sequence[object]] = [("path", "start_frame", "end_frame", "id")]
     for episode, (path, first) in enumerate(clips):
         rows.append((os.path.relpath(path, folder), first, first + episodes.length[episode], episode_id(episode)))
-    write_table(os.path.join(folder, field + ".tsv"), rows)
+    write_table(os.path.join(folder, field + ".csv"), rows)
 
 
 def write_attributes(root: str, out: str, episodes: Episodes, features: Sequence[Feature], numbers: Sequence[Sequence[int]]) -> None:
-    """episodes.tsv: number and task of each episode, but for what is a field. DamagedError: the tables say different tasks."""
+    """episodes.csv: number and task of each episode, but for what is a field. DamagedError: the tables say different tasks."""
     tasks = read_tasks(root)
     path = os.path.join(root, "meta", "tasks.parquet")
     fields = {feature.field for feature in features}
@@ -48,17 +41,17 @@ def write_attributes(root: str, out: str, episodes: Episodes, features: Sequence
                                path)
         values = {"id": episode_id(episode), "episode_index": episode, "task_index": own[0], "task": "; ".join(texts)}
         rows.append([values[column] for column in columns])
-    write_table(os.path.join(out, "episodes.tsv"), rows)
+    write_table(os.path.join(out, "episodes.csv"), rows)
 
 
 def fields_yaml(info: Info, features: Sequence[Feature], primary: Feature) -> str:
     """The configuration of bload pack: the primary's arrays are the sources, everything else fields."""
     lines = [f"# {info.episodes} episodes of {info.frames} frames, {info.fps:g} a second, by python -m bload.lerobot",
-             f"sources: [arrays/{primary.field}]", "kind: array", f"name: {primary.field}", "attributes: episodes.tsv", "T: longest"]
+             f"sources: [arrays/{primary.field}]", "kind: array", f"name: {primary.field}", "attributes: episodes.csv", "T: longest"]
     others = [feature for feature in features if feature is not primary]
     lines += ["fields:"] if others else []
     for feature in others:
-        kind, path = {"video": ("video", f"clips/{feature.field}.tsv"), "image": ("frames", f"images/{feature.field}/{{id}}")}.get(
+        kind, path = {"video": ("video", f"clips/{feature.field}.csv"), "image": ("frames", f"images/{feature.field}/{{id}}")}.get(
             feature.dtype, ("array", f"arrays/{feature.field}/{{id}}.npy"))
         lines += [f"  - name: {feature.field}", f"    kind: {kind}", f"    path: {json.dumps(path)}"]
         lines += [f"    {option}" for option in feature.options]

@@ -16,6 +16,7 @@ import sys
 from typing import Any, Callable, Dict, List, Optional
 
 from . import apart
+from .command_line import Parser
 from .errors import DependencyError, Error, MissingError, OptionError
 
 try:
@@ -161,7 +162,7 @@ def size(text: str) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    out = argparse.ArgumentParser(prog="python -m bload.parquet", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
+    out = Parser(prog="python -m bload.parquet", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
                                   description=__doc__)
     out.add_argument("sources", nargs="*", metavar="SOURCE", help="a file of Parquet or Arrow, a pattern, or a folder, also one that "
                      "save_to_disk of Hugging Face's datasets wrote")

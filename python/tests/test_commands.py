@@ -1,5 +1,7 @@
 """What python -m bload.X prints begins with bload.X, whatever it is."""
+import contextlib
 import glob
+import io
 import os
 import re
 import shutil
@@ -7,6 +9,8 @@ import subprocess
 import sys
 
 import bload
+import bload.chat
+import bload.parquet
 import tool
 from harness import each, expand
 
@@ -24,6 +28,18 @@ class Commands(tool.Tool):
                 if '__name__ == "__main__"' in file.read():
                     found.add(os.path.basename(path)[:-3])
         self.assertEqual(found, {*FAILING, "__main__"})
+
+    def test_option_given_twice(self):
+        """A second value does not replace the first in silence."""
+        given = bload.chat.parser().parse_args(["x", "--model", "m", "--keep", "a", "--keep", "b,c", "--workers", "2", "--workers", "2"])
+        self.assertEqual((given.keep, given.workers), (["a", "b", "c"], 2))
+        for parser, line, said in ((bload.chat.parser, "x --model m --model n", "argument --model: given twice, as m and as n: give it once"),
+                                   (bload.parquet.parser, "x --columns a --columns b",
+                                    "argument --columns: given twice, as a and as b: give it once, with commas between")):
+            out = io.StringIO()
+            with self.assertRaises(SystemExit), contextlib.redirect_stderr(out):
+                parser().parse_args(line.split())
+            self.assertIn(said, out.getvalue())
 
     def tool(self, package, path):
         """(status, output, messages) of python -m bload --version, of the package in that folder, with that PATH."""

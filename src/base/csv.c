@@ -18,6 +18,9 @@
 #define AHEAD (BL_CSV_RECORD_MAX + 16)
 #define WINDOW (4 * BL_CSV_RECORD_MAX)
 
+/* How bload's own table of sequences begins: only there a backslash begins an escape. */
+#define OWN_HEADER "id\tlength\tkind\tpath\t"
+
 /* --- the text --------------------------------------------------------------------------------------------------- */
 
 /* Checks that what has been read is UTF-8 without zero bytes. A character that is cut off waits for its rest. */
@@ -70,6 +73,24 @@ static int csv_fill(struct bl_csv *r, struct bl_error *e)
     return r->end || r->text.size - r->at >= AHEAD ? BL_OK : csv_refill(r, e);
 }
 
+/* The mark between two values of a CSV, by its first line: the first of these that stands there outside quotes. */
+static char csv_find_mark(const struct bl_csv *r)
+{
+    static const char marks[] = ",;\t";
+    bool found[sizeof marks] = {false}, quoted = false;
+    for (const char *at = r->text.data + r->at; *at && (quoted || *at != '\n'); at++) {
+        const char *mark = quoted ? NULL : strchr(marks, *at);
+        quoted ^= *at == '"';
+        if (mark)
+            found[mark - marks] = true;
+    }
+    for (size_t m = 0; marks[m]; m++) {
+        if (found[m])
+            return marks[m];
+    }
+    return marks[0];
+}
+
 int bl_csv_open(struct bl_csv *r, const char *path, const struct bl_cancel *cancel, struct bl_error *e)
 {
     *r = (struct bl_csv){.tsv = bl_path_has_suffix(path, ".tsv") || bl_path_has_suffix(path, ".tsv.gz") ||
@@ -82,9 +103,13 @@ int bl_csv_open(struct bl_csv *r, const char *path, const struct bl_cancel *canc
     code = bl_buffer_reserve(&r->text, WINDOW + 1) ? csv_fill(r, e) : bl_error_memory(e);
     if (r->text.size >= 3 && memcmp(r->text.data, "\xef\xbb\xbf", 3) == 0)
         r->at = 3;
-    if (code)
+    if (code) {
         bl_csv_close(r);
-    return code;
+        return code;
+    }
+    r->mark = r->tsv ? '\t' : csv_find_mark(r);
+    r->escapes = r->tsv && strncmp(r->text.data + r->at, OWN_HEADER, strlen(OWN_HEADER)) == 0;
+    return BL_OK;
 }
 
 void bl_csv_close(struct bl_csv *r)
@@ -140,7 +165,7 @@ static int csv_read_quoted(struct bl_csv *r, struct bl_error *e)
     const char *after = text + r->at;
     if (code)
         return code;
-    if (*after && *after != ',' && *after != '\n' && strncmp(after, "\r\n", 2) != 0)
+    if (*after && *after != r->mark && *after != '\n' && strncmp(after, "\r\n", 2) != 0)
         return bl_error_set(
             e, BL_EDATA, "line %" PRId64 ": text after the quote that ends a value: double the quotes inside a value",
             r->next_line);
@@ -151,7 +176,8 @@ static int csv_read_quoted(struct bl_csv *r, struct bl_error *e)
 static int csv_read_plain(struct bl_csv *r, struct bl_error *e)
 {
     char *text = r->text.data + r->at;
-    size_t size = strcspn(text, ",\"\r\n");
+    const char ends[] = {r->mark, '"', '\r', '\n', '\0'};
+    size_t size = strcspn(text, ends);
     if (text[size] == '"')
         return bl_error_set(e, BL_EDATA,
                             "line %" PRId64 ": a quote inside a value: put the value in quotes, and double its own",
@@ -171,7 +197,7 @@ static int csv_read_record(struct bl_csv *r, struct bl_error *e)
         if (code)
             return code;
         char *end = r->text.data + r->at;
-        bool more = *end == ',';
+        bool more = *end == r->mark;
         if (more)
             r->at++;
         else
@@ -191,7 +217,9 @@ static int csv_read_tsv(struct bl_csv *r, struct bl_error *e)
     r->next_line += newline != NULL;
     for (char *at = text; at;) {
         char *tab = memchr(at, '\t', (size_t)(end - at)), *stop = tab ? tab : end;
-        int64_t value = bl_text_unescape(at, (size_t)(stop - at));
+        int64_t value = stop - at;
+        if (r->escapes)
+            value = bl_text_unescape(at, (size_t)value);
         if (value < 0 || memchr(at, '\0', (size_t)value))
             return bl_error_set(
                 e, BL_EDATA, "line %" PRId64 ": an escape other than \\t \\n \\r \\\\ \\xHH, or a zero byte", r->line);

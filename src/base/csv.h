@@ -1,8 +1,10 @@
-/* Records of a text from other programs: CSV by RFC 4180, or TSV with the escapes of bload's own tables.
+/* Records of a text from other programs: CSV by RFC 4180, or TSV.
  *
  * CSV: values that contain a comma, a quote or a line end are quoted, and each quote in them is doubled. Lines end with
- * \n or \r\n. A byte order mark at the start and empty lines are skipped. Only some MiB of the text are in memory;
- * values are unquoted in place. */
+ * \n or \r\n. Where the first line has no comma but a semicolon or a tab, that is the mark between values. A TSV has
+ * neither quotes nor escapes, but for a table of sequences of bload's own, which has the escapes of base/text.h. A byte
+ * order mark at the start and empty lines are skipped. Only some MiB of the text are in memory; values are unquoted in
+ * place. */
 #ifndef BL_CSV_H
 #define BL_CSV_H
 
@@ -28,6 +30,8 @@ struct bl_csv {
     size_t checked;        /* bytes of it that are valid text */
     int64_t checked_line;  /* the line after these */
     bool tsv;
+    bool escapes;      /* of a TSV: it is bload's own */
+    char mark;         /* between two values */
     int64_t line;      /* where the last returned record begins, from 1 */
     int64_t next_line; /* where the next record begins */
     char **value;      /* of the last returned record, NUL-terminated; valid up to the next record */

@@ -58,6 +58,8 @@ int bl_lines_open_list(struct bl_lines *lines, const char *path, struct bl_error
         code = bl_error_set(e, BL_EFAIL, "%s: %s", lines->path, other);
     if (!code && memchr(lines->data, '\0', lines->end))
         lines->mark = '\0';
+    if (!code && lines->end >= 3 && memcmp(lines->data, "\xef\xbb\xbf", 3) == 0)
+        lines->at = 3;
     if (code)
         bl_lines_close(lines);
     return code;

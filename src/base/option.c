@@ -191,6 +191,50 @@ void bl_option_format(const struct bl_option_group *group, const struct bl_optio
 
 /* --- command line ----------------------------------------------------------------------------------------------- */
 
+/* Whether the value is a list of words with commas between them, by what --help shows for it. */
+static bool option_is_list(const struct bl_option *option)
+{
+    const char *placeholder = option->placeholder ? option->placeholder : option->type->placeholder;
+    return placeholder && strchr(placeholder, ',');
+}
+
+/* A flag has two values, of which the second would replace the first. Example: "--keep is given twice, as "url" and as
+ * "id": give it once, with commas between: --keep url,id" */
+static int option_refuse_second(const struct bl_option *option, const char *first, const char *second,
+                                struct bl_error *e)
+{
+    const char *dashes = option->name[1] ? "--" : "-";
+    if (option_is_list(option))
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s%s is given twice, as \"%s\" and as \"%s\": give it once, with commas between: "
+                            "%s%s %s,%s",
+                            dashes, option->name, first, second, dashes, option->name, first, second);
+    return bl_error_set(e, BL_EUSAGE, "%s%s is given twice, as \"%s\" and as \"%s\": give it once", dashes,
+                        option->name, first, second);
+}
+
+/* Sets an option that the command line has given before. */
+static int option_parse_again(struct bl_options *o, const struct bl_option_match *match, const char *text,
+                              struct bl_error *e)
+{
+    struct bl_buffer before = {0}, after = {0};
+    bl_option_format(match->group, match->option, &before);
+    bl_buffer_text(&before, "");
+    int code = option_apply(o, match, text, BL_ORIGIN_FLAG, e);
+    if (code)
+        goto out;
+    bl_option_format(match->group, match->option, &after);
+    bl_buffer_text(&after, "");
+    if (before.failed || after.failed)
+        code = bl_error_memory(e);
+    else if (strcmp(before.data, after.data) != 0)
+        code = option_refuse_second(match->option, before.data, text, e);
+out:
+    bl_buffer_free(&before);
+    bl_buffer_free(&after);
+    return code;
+}
+
 /* Sets the option of argv[*at]. Its value is the rest of the same word (attached), or the next word. */
 static int option_parse_value(struct bl_options *o, const struct bl_option_match *match, const char *attached, int argc,
                               char **argv, int *at, struct bl_error *e)
@@ -203,7 +247,8 @@ static int option_parse_value(struct bl_options *o, const struct bl_option_match
                                 match->option->choices ? "see --help" : match->option->type->expects);
         attached = argv[++*at];
     }
-    return option_apply(o, match, attached, BL_ORIGIN_FLAG, e);
+    bool again = o->origin[match->index] == BL_ORIGIN_FLAG && !match->option->repeats;
+    return again ? option_parse_again(o, match, attached, e) : option_apply(o, match, attached, BL_ORIGIN_FLAG, e);
 }
 
 static int option_parse_long(struct bl_options *o, int argc, char **argv, int *at, struct bl_error *e)

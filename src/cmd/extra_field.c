@@ -125,7 +125,8 @@ static int extra_field_check_stream(struct bl_extra_field *field, struct bl_erro
 
 bool bl_extra_field_has_clips(const struct bl_extra_field *field)
 {
-    return field->path && !field->kind->follow && bl_kind_is_list(field->kind, field->path);
+    return field->path && !field->kind->follow && !field->kind->scan->stat_folder &&
+           bl_kind_is_list(field->kind, field->path);
 }
 
 /* The path is that of a list of clips, or has a placeholder for the sequence's name. */

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "kind/stream_number.h"
 #include "scan/field_clips.h"
 #include "scan/member_attributes.h"
+#include "store/format.h"
 #include "store/shard_table.h"
 
 static const struct bl_option table[] = {
@@ -26,6 +28,9 @@ static const struct bl_option table[] = {
     BL_OPTION_STRING("member", struct bl_inputs, member, BL_AFFECTS_LENGTHS,
                      "the member of each sample in a tar that is the sequence, by what follows its key [by kind]",
                      .placeholder = "EXTENSION,..."),
+    BL_OPTION_STRING("columns", struct bl_inputs, columns, BL_AFFECTS_LENGTHS,
+                     "what columns of lists are to be called: path=file_name,label=class",
+                     .placeholder = "NAME=COLUMN,...", .unlisted = true),
     BL_OPTION_TEXTS("exclude", struct bl_inputs, excluded, BL_AFFECTS_NOTHING,
                     "leave out the sequence with this id, all of the file with this id, or all ids that FILE lists, "
                     "one a line; may be given again",
@@ -173,6 +178,32 @@ static int inputs_identify_fields(struct bl_inputs *inputs, struct bl_error *e)
     return bl_buffer_check(lines, e);
 }
 
+/* Whether a field of the shards may have the name. */
+static bool inputs_name_is_free(const struct bl_inputs *inputs, const char *name)
+{
+    static const char known[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    static const struct bl_format tables_alone;
+    bool is_free = *name && strspn(name, known) == strlen(name) && !bl_format_has(&tables_alone, name);
+    for (int f = 0; f < inputs->config.fields; f++)
+        is_free = is_free && strcmp(inputs->config.field[f].name, name) != 0;
+    return is_free;
+}
+
+/* The field of arrays that are members "frames.npy" is called "frames", unless --name says otherwise. */
+static int inputs_name_member(struct bl_inputs *inputs, struct bl_options *options, struct bl_error *e)
+{
+    const char *member = inputs->member;
+    size_t size = member ? strlen(member) : 0;
+    if (size < 5 || size - 4 >= sizeof inputs->member_name || strchr(member, ',') ||
+        !(bl_path_has_suffix(member, ".npy") || bl_path_has_suffix(member, ".npz")) ||
+        bl_options_origin(options, "name") != BL_ORIGIN_DEFAULT)
+        return BL_OK;
+    snprintf(inputs->member_name, sizeof inputs->member_name, "%.*s", (int)(size - 4), member);
+    if (!inputs_name_is_free(inputs, inputs->member_name))
+        return BL_OK;
+    return bl_options_set(options, "name", inputs->member_name, BL_ORIGIN_DEFAULT, e);
+}
+
 static int inputs_resolve(struct bl_inputs *inputs, const char *const *operand, int operands, struct bl_cmd *cmd)
 {
     int code = BL_OK;
@@ -201,6 +232,9 @@ static int inputs_resolve(struct bl_inputs *inputs, const char *const *operand, 
                             inputs->attributes.id ? "id" : "columns");
     inputs->set.attributes_path = inputs->attributes.path;
     code = inputs_identify_fields(inputs, &cmd->error);
+    if (code)
+        return code;
+    code = inputs_name_member(inputs, &cmd->options, &cmd->error);
     if (code)
         return code;
     inputs_resolve_stream(inputs);
@@ -348,7 +382,8 @@ static int inputs_read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
         code = bl_exclusion_open(&inputs->set.exclusion, inputs->excluded.text, inputs->excluded.count,
                                  bl_inputs_base(inputs, &cmd->options, "exclude"), e);
     if (!code)
-        code = bl_files_read_lists(&inputs->set.files, inputs->set.kind, inputs->set.base, &cmd->cancel, e);
+        code = bl_files_read_lists(&inputs->set.files, inputs->set.kind, inputs->set.base, inputs->columns,
+                                   &cmd->cancel, e);
     if (!code && inputs->set.kind->scan->manifest_values && bl_input_set_has_stdin(&inputs->set))
         bl_cmd_print("standard input: further keys of a manifest become columns only where it is a file");
     if (!code && inputs->attributes.path)

@@ -24,6 +24,8 @@ struct bl_inputs {
     const char *spool;                      /* option */
     struct bl_attributes_source attributes; /* options: the table of attributes */
     const char *member;                     /* option: of tars, the extensions of sequences */
+    char member_name[BL_FIELD_NAME_MAX];    /* of the field, by the member */
+    const char *columns;                    /* option: names of the columns of lists */
     const char *attributes_members;         /* option: of tars, the extensions of members that columns are made of */
     struct bl_texts kept;                   /* extensions of members that become fields or columns */
     struct bl_texts excluded;               /* option */

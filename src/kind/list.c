@@ -8,9 +8,10 @@
 
 bool bl_list_has_name(const char *path)
 {
-    static const char *const extensions[] = {"csv",       "tsv",      "jsonl",      "json",      "ndjson",  "csv.gz",
-                                             "tsv.gz",    "jsonl.gz", "json.gz",    "ndjson.gz", "csv.zst", "tsv.zst",
-                                             "jsonl.zst", "json.zst", "ndjson.zst", NULL};
+    static const char *const extensions[] = {"csv",       "tsv",        "jsonl",   "json",     "ndjson",
+                                             "txt",       "csv.gz",     "tsv.gz",  "jsonl.gz", "json.gz",
+                                             "ndjson.gz", "txt.gz",     "csv.zst", "tsv.zst",  "jsonl.zst",
+                                             "json.zst",  "ndjson.zst", "txt.zst", NULL};
     return bl_extensions_match(extensions, path);
 }
 

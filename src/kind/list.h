@@ -7,7 +7,7 @@
 #include "kind/chunk.h"
 #include "kind/env.h"
 
-/* Whether a file of this name is a list of clips: CSV, TSV or JSON lines, plain or compressed. */
+/* Whether a file of this name is a list of clips: CSV, TSV, JSON lines or a .txt, plain or compressed. */
 bool bl_list_has_name(const char *path);
 
 /* The path that a line names, as the table has it, and to open. Start from {0}. */

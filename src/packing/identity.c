@@ -89,7 +89,7 @@ static int identity_add_lists(const struct bl_input_set *inputs, struct bl_buffe
     int code = BL_OK;
     for (size_t i = 0; i < inputs->files.count && !code; i++) {
         const struct bl_file *file = &inputs->files.file[i];
-        if (!bl_kind_is_list(inputs->kind, file->path) || strcmp(file->path, "-") == 0)
+        if (!bl_file_is_list(file, inputs->kind) || strcmp(file->path, "-") == 0)
             continue;
         char *path = bl_path_join(inputs->base, file->path);
         struct bl_buffer name = {0};

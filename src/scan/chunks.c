@@ -272,7 +272,7 @@ static int chunk_fill_lines(struct bl_chunks *s, struct bl_chunk_files *out, str
 static int chunk_fill_list(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
 {
     const char *unusable;
-    int code = bl_input_stat(s->kind, out->input, &unusable, e);
+    int code = bl_input_stat(NULL, out->input, &unusable, e);
     if (!code && !unusable)
         return chunk_fill_lines(s, out, e);
     list_close(s);
@@ -290,7 +290,7 @@ int bl_chunks_next(struct bl_chunks *s, struct bl_chunk_files *out, bool *found,
         return BL_OK;
     out->file = &s->files->file[s->next];
     int code = chunk_add_file(s, out, e);
-    if (!code && bl_kind_is_list(s->kind, out->file->path))
+    if (!code && bl_file_is_list(out->file, s->kind))
         code = chunk_fill_list(s, out, e);
     else if (!code && s->kind->scan->chunk_bytes)
         code = chunk_fill(s, out, e);

@@ -15,6 +15,7 @@
 #include "kind/input_stat.h"
 #include "kind/kind.h"
 #include "scan/attributes.h"
+#include "scan/plain_list.h"
 
 #define KEYS_SHOWN 8 /* in messages */
 
@@ -24,6 +25,7 @@ struct reading {
     const struct bl_kind *kind;
     const char *path, *shown;
     int64_t line;
+    struct bl_clip_path clip_path;
     bool has_ends;    /* some column is the start or the end of clips */
     char similar[48]; /* the first further column whose name has "start" in it */
     struct bl_buffer scratch;
@@ -46,19 +48,24 @@ bool bl_clip_columns_is_table(const char *path)
 size_t bl_clip_columns_find(const struct bl_clip_columns *columns, const char *name, size_t size)
 {
     for (size_t c = 0; c < columns->count; c++) {
-        if (strlen(columns->name[c]) == size && memcmp(columns->name[c], name, size) == 0)
+        if (bl_clip_name_is((struct bl_clip_name){name, size}, columns->name[c]))
             return c;
     }
     return SIZE_MAX;
 }
 
-size_t bl_clip_columns_place(const struct bl_clip_columns *columns, const char *name, size_t size)
+size_t bl_clip_columns_place(const struct bl_clip_columns *columns, const struct bl_clip_path *path, const char *column,
+                             size_t size)
 {
+    int number;
+    const struct bl_clip_name name = bl_clip_names_find(columns->renames, column, size, &number);
+    if (*path->name && bl_clip_name_is(name, path->name))
+        return BL_CLIP_PATH;
     for (size_t v = 0; v < BL_CLIP_VALUES; v++) {
-        if (strlen(bl_clip_value_name[v]) == size && memcmp(bl_clip_value_name[v], name, size) == 0)
+        if (bl_clip_name_is(name, bl_clip_value_name[v]))
             return v;
     }
-    size_t c = bl_clip_columns_find(columns, name, size);
+    size_t c = bl_clip_columns_find(columns, name.text, name.size);
     return c == SIZE_MAX ? c : BL_CLIP_VALUES + c;
 }
 
@@ -93,38 +100,47 @@ static const char *columns_find_meant(const char *name)
     return NULL;
 }
 
-/* Adds a further column. name: with a zero byte behind it. */
-static int columns_append(struct reading *r, const char *name, size_t size, struct bl_error *e)
+/* Adds a further column. */
+static int columns_append(struct reading *r, const char *name, struct bl_error *e)
 {
     struct bl_clip_columns *c = r->columns;
     if (c->count == BL_ATTRIBUTE_COLUMNS_MAX)
         return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": more than %d columns", r->shown, r->line,
                             BL_ATTRIBUTE_COLUMNS_MAX);
-    char *copy = strndup(name, size);
-    int code = copy ? BL_OK : bl_error_memory(e);
-    if (!code)
-        code = bl_attributes_check_name(copy, r->shown, r->line, "rename the column, or leave it out", e);
+    int code = bl_attributes_check_name(name, r->shown, r->line, "rename the column (--columns), or leave it out", e);
     if (!code)
         code = BL_ARRAY_RESERVE(c->name, c->capacity, c->count + 1, e);
     if (code)
-        free(copy);
-    else
-        c->name[c->count++] = copy;
-    return code;
+        return code;
+    c->name[c->count] = strdup(name);
+    if (!c->name[c->count])
+        return bl_error_memory(e);
+    c->count++;
+    return BL_OK;
 }
 
-/* Adds a column of clips unless it is there. name: with a zero byte behind it. */
-static int columns_add(struct reading *r, const char *name, size_t size, struct bl_error *e)
+/* Adds a column of clips unless it is there. */
+static int columns_add(struct reading *r, const char *column, size_t size, struct bl_error *e)
 {
-    size_t place = bl_clip_columns_place(r->columns, name, size);
+    struct bl_clip_columns *c = r->columns;
+    int number;
+    const struct bl_clip_name renamed = bl_clip_names_find(c->renames, column, size, &number);
+    size_t place = bl_clip_columns_place(c, &r->clip_path, column, size);
+    if (number >= 0)
+        c->renamed |= UINT64_C(1) << number;
+    char *name = strndup(renamed.text, renamed.size);
+    if (!name)
+        return bl_error_memory(e);
     columns_note_ends(r, name, place);
-    if (place != SIZE_MAX)
-        return BL_OK;
-    const char *meant = columns_find_meant(name);
+    const char *meant = place == SIZE_MAX ? columns_find_meant(name) : NULL;
+    int code = BL_OK;
     if (meant)
-        return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": the column \"%s\": write it \"%s\"", r->shown, r->line, name,
-                            meant);
-    return columns_append(r, name, size, e);
+        code = bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": the column \"%s\": write it \"%s\", or give --columns %s=%s",
+                            r->shown, r->line, name, meant, meant, name);
+    else if (place == SIZE_MAX)
+        code = columns_append(r, name, e);
+    free(name);
+    return code;
 }
 
 /* All lists of a scan are of clips, or none is. */
@@ -142,26 +158,45 @@ static int columns_agree(const struct reading *r, bool are_clips, struct bl_erro
 
 /* --- tables ----------------------------------------------------------------------------------------------------- */
 
+/* What to do where no column is the path. */
+static int table_refuse(const struct reading *r, const struct bl_csv *records, struct bl_error *e)
+{
+    struct bl_buffer names = {0};
+    for (size_t c = 0; c < records->values && c < KEYS_SHOWN; c++)
+        bl_buffer_printf(&names, "%s\"%s\"", c ? ", " : "", records->value[c]);
+    bl_buffer_text(&names, records->values > KEYS_SHOWN ? ", ..." : "");
+    int code = bl_buffer_check(&names, e);
+    if (!code)
+        code =
+            bl_error_set(e, BL_EUSAGE,
+                         "%s:%" PRId64 ": no column \"path\", the only one that a list must have: its first line "
+                         "names the columns, and these are %s (--columns path=NAME says which is the path; a list of "
+                         "paths without that line, or of paths and labels, is a .txt)",
+                         r->shown, r->line, names.data);
+    bl_buffer_free(&names);
+    return code;
+}
+
 static int table_add_columns(struct reading *r, const struct bl_csv *records, struct bl_error *e)
 {
-    int code = BL_OK;
-    bool path = false;
+    const char *renames = r->columns->renames;
+    int code = bl_clip_path_of_header(&r->clip_path, renames, records->value, records->values, e), number;
+    if (code)
+        return bl_error_prefix(e, "%s:%" PRId64, r->shown, r->line), code;
     for (size_t c = 0; c < records->values && !code; c++) {
-        const char *name = records->value[c];
+        const char *column = records->value[c];
+        const struct bl_clip_name name = bl_clip_names_find(renames, column, strlen(column), &number);
         for (size_t before = 0; before < c && !code; before++) {
-            if (strcmp(records->value[before], name) == 0)
-                code = bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": duplicate column \"%s\"", r->shown, r->line, name);
+            const char *other = records->value[before];
+            const struct bl_clip_name same = bl_clip_names_find(renames, other, strlen(other), &number);
+            if (same.size == name.size && memcmp(same.text, name.text, name.size) == 0)
+                code = bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": duplicate column \"%.*s\"", r->shown, r->line,
+                                    (int)name.size, name.text);
         }
-        path |= strcmp(name, "path") == 0;
         if (!code)
-            code = columns_add(r, name, strlen(name), e);
+            code = columns_add(r, column, strlen(column), e);
     }
-    if (!code && !path)
-        code = bl_error_set(e, BL_EUSAGE,
-                            "%s:%" PRId64 ": no column \"path\": a list of clips has the columns path, start and end, "
-                            "with commas between them, tabs where the file ends in .tsv",
-                            r->shown, r->line);
-    return code;
+    return code || r->clip_path.found ? code : table_refuse(r, records, e);
 }
 
 static int table_read(struct reading *r, const struct bl_cancel *cancel, struct bl_error *e)
@@ -199,12 +234,13 @@ static int object_add_columns(struct reading *r, const struct bl_json_value *obj
     return code;
 }
 
-/* Whether the object has the key "path". */
-static bool object_is_clip(const struct bl_json_value *object)
+/* Whether the object is a line of NeMo's, which has a way of its own to name the path. */
+static bool object_is_nemo(const struct bl_json_value *object)
 {
     struct bl_json_value name, value;
     for (size_t at = 0; bl_json_next_member(object, &at, &name, &value);) {
-        if (name.size == 4 && memcmp(name.text, "path", 4) == 0)
+        const struct bl_clip_name key = {name.text, name.size};
+        if (bl_clip_name_is(key, "audio_filepath") || bl_clip_name_is(key, "audio_filename"))
             return true;
     }
     return false;
@@ -214,11 +250,38 @@ static int manifest_add_column(void *sink, const char *name, const struct bl_jso
 {
     (void)value;
     struct reading *r = sink;
-    size_t size = strlen(name);
-    return bl_clip_columns_find(r->columns, name, size) == SIZE_MAX ? columns_append(r, name, size, e) : BL_OK;
+    return bl_clip_columns_find(r->columns, name, strlen(name)) == SIZE_MAX ? columns_append(r, name, e) : BL_OK;
 }
 
-/* The first line decides what the list is. */
+static int object_refuse(struct reading *r, const struct bl_json_value *object, struct bl_error *e)
+{
+    bl_buffer_clear(&r->scratch);
+    bl_json_append_keys(object->text, object->size, KEYS_SHOWN, &r->scratch);
+    return bl_error_set(e, BL_EUSAGE,
+                        "%s:%" PRId64 ": no key \"path\", the only one that the lines of a list must have: the keys "
+                        "are %s (--columns path=KEY says which is the path)",
+                        r->shown, r->line, r->scratch.size ? r->scratch.data : "none");
+}
+
+/* The first line that is an object decides what the list is: of clips, or a manifest. */
+static int object_decide(struct reading *r, const struct bl_json_value *object, bool *is_clip, struct bl_error *e)
+{
+    struct bl_clip_path *path = &r->clip_path;
+    bool manifests = r->kind->scan->manifest_values != NULL;
+    int code = bl_clip_path_of_object(path, r->columns->renames, object, e);
+    if (manifests && (code || *path->name) && object_is_nemo(object)) {
+        *path = (struct bl_clip_path){0};
+        bl_error_clear(e);
+        code = BL_OK;
+    }
+    *is_clip = path->found;
+    if (code)
+        bl_error_prefix(e, "%s:%" PRId64, r->shown, r->line);
+    if (!code && !path->found && !manifests)
+        code = object_refuse(r, object, e);
+    return code ? code : columns_agree(r, path->found, e);
+}
+
 static int line_add_columns(struct reading *r, const struct bl_document *line, bool *decided, struct bl_error *e)
 {
     struct bl_json_value object;
@@ -226,16 +289,8 @@ static int line_add_columns(struct reading *r, const struct bl_document *line, b
     if (line->too_long || bl_text_is_blank(line->text, line->size) ||
         !bl_clip_columns_object(line->text, line->size, &object, &fault))
         return BL_OK;
-    bool is_clip = *decided ? r->columns->are_clips : object_is_clip(&object);
-    if (!is_clip && !r->kind->scan->manifest_values) {
-        bl_buffer_clear(&r->scratch);
-        bl_json_append_keys(object.text, object.size, KEYS_SHOWN, &r->scratch);
-        return bl_error_set(e, BL_EUSAGE,
-                            "%s:%" PRId64 ": no key \"path\": the lines of a list of clips have the keys path, start "
-                            "and end, this one %s",
-                            r->shown, r->line, r->scratch.size ? r->scratch.data : "none");
-    }
-    int code = *decided ? BL_OK : columns_agree(r, is_clip, e);
+    bool is_clip = r->columns->are_clips;
+    int code = *decided ? BL_OK : object_decide(r, &object, &is_clip, e);
     *decided = true;
     if (code)
         return code;
@@ -243,20 +298,41 @@ static int line_add_columns(struct reading *r, const struct bl_document *line, b
     return is_clip ? object_add_columns(r, &object, e) : r->columns->values(&object, manifest_add_column, r, e);
 }
 
+/* The first line of a plain list decides whether labels follow the paths. */
+static int plain_add_columns(struct reading *r, const struct bl_document *line, bool *ended, struct bl_error *e)
+{
+    const char *text = line->text;
+    size_t size = line->size;
+    bool labelled;
+    if (line->too_long || bl_text_is_blank(text, size))
+        return BL_OK;
+    *ended = true;
+    bl_plain_list_trim(&text, &size);
+    int code = bl_plain_list_decide(&labelled, r->path, text, size, e);
+    if (code)
+        return bl_error_prefix(e, "%s:%" PRId64, r->shown, r->line), code;
+    code = columns_agree(r, true, e);
+    if (!code)
+        code = columns_add(r, "path", 4, e);
+    return code || !labelled ? code : columns_add(r, "label", 5, e);
+}
+
 static int lines_read(struct reading *r, const struct bl_cancel *cancel, struct bl_error *e)
 {
     static const struct bl_division_rule rule = {.by = BL_DIVISION_LINE};
     struct bl_documents *lines;
-    bool found = true, decided = false;
+    bool found = true, decided = false, ended = false, plain = bl_plain_list_has_name(r->shown);
     int code = bl_documents_open(&lines, r->path, &rule, 0, INT64_MAX, BL_LIST_LINE_MAX, cancel, e);
     if (code)
         return code;
-    while (!code && found) {
+    while (!code && found && !ended) {
         struct bl_document line;
         code = bl_documents_next(lines, &line, &found, e);
         r->line += !code && found;
         if (!code && found)
-            code = line_add_columns(r, &line, &decided, e);
+            bl_list_skip_mark(&line);
+        if (!code && found)
+            code = plain ? plain_add_columns(r, &line, &ended, e) : line_add_columns(r, &line, &decided, e);
     }
     bl_documents_close(lines);
     return code;
@@ -276,11 +352,10 @@ int bl_clip_columns_add(struct bl_clip_columns *columns, const struct bl_kind *k
         return code;
     code = bl_clip_columns_is_table(shown) ? table_read(&r, cancel, &why) : lines_read(&r, cancel, &why);
     if (!code && !r.has_ends && *r.similar) /* every line would be the whole file */
-        code =
-            bl_error_set(&why, BL_EUSAGE,
-                         "%s: no column \"start\", \"end\", \"start_frame\" or \"end_frame\", but \"%s\": rename it, "
-                         "or leave it out if the lines are whole files",
-                         shown, r.similar);
+        code = bl_error_set(&why, BL_EUSAGE,
+                            "%s: no column \"start\", \"end\", \"start_frame\" or \"end_frame\", but \"%s\": rename it "
+                            "(--columns start=%s), or leave it out if the lines are whole files",
+                            shown, r.similar, r.similar);
     bl_buffer_free(&r.scratch);
     bool readable = access(path, R_OK) == 0;
     return code == BL_OK || code == BL_EDATA || (code == BL_EFAIL && !readable) ? BL_OK

@@ -1,17 +1,21 @@
 /* The columns of lists of clips: those that say what a clip is, and further ones, which become attributes; and the
  * further columns of manifests of speech.
  *
- * A list is a table (CSV, TSV) with a header line, or has a JSON object in each line, whose keys are the columns. */
+ * A list is a table (CSV, TSV) with a header line; or has a JSON object in each line, whose keys are the columns; or is
+ * a plain list (scan/plain_list.h) with the columns path and label. --columns gives columns other names. Without a
+ * column "path", one with a usual name of it, such as "file_name", is the path. */
 #ifndef BL_CLIP_COLUMNS_H
 #define BL_CLIP_COLUMNS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "kind/list.h"
+#include "scan/clip_names.h"
 
 struct bl_kind;
 
@@ -21,18 +25,22 @@ struct bl_clip_columns {
     bl_list_values *values; /* of manifests: what becomes further columns */
     char **name;            /* the further columns of all lists, in the order in which they have them; owned */
     size_t count, capacity;
+    const char *renames; /* of --columns, checked, or NULL; not owned */
+    uint64_t renamed;    /* which of these some list has, by their number */
 };
 
-/* Adds the columns of a list, by its header or, if it is JSON, by all of its lines. path: to open; shown: for messages.
- * A list that cannot be read adds nothing: whoever reads its lines says why. BL_EUSAGE: no list of this kind, a column
- * that occurs twice, or whose name a table of sequences cannot have, or a list of clips beside a manifest of speech. */
+/* Adds the columns of a list, by its header or, if it is JSON, by all of its lines, under their new names. path: to
+ * open; shown: for messages. A list that cannot be read adds nothing: whoever reads its lines says why. BL_EUSAGE: no
+ * list of this kind, a column that occurs twice, or whose name a table of sequences cannot have, or a list of clips
+ * beside a manifest of speech. */
 int bl_clip_columns_add(struct bl_clip_columns *columns, const struct bl_kind *kind, const char *path,
                         const char *shown, const struct bl_cancel *cancel, struct bl_error *e);
 void bl_clip_columns_free(struct bl_clip_columns *columns);
 
-/* The place of a column among the values of a clip: an enum bl_clip_value, or, from BL_CLIP_VALUES on, a further
+/* The place of a list's column among the values of a clip: an enum bl_clip_value, or, from BL_CLIP_VALUES on, a further
  * column; SIZE_MAX: there is none of that name. */
-size_t bl_clip_columns_place(const struct bl_clip_columns *columns, const char *name, size_t size);
+size_t bl_clip_columns_place(const struct bl_clip_columns *columns, const struct bl_clip_path *path, const char *name,
+                             size_t size);
 
 /* The number of a further column, or SIZE_MAX. */
 size_t bl_clip_columns_find(const struct bl_clip_columns *columns, const char *name, size_t size);

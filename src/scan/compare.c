@@ -19,15 +19,17 @@ static int compare_fail(const char *path, const char *what, struct bl_error *e)
 
 /* --- names ------------------------------------------------------------------------------------------------------ */
 
-/* Whether the row is from a line of a list. Lists are not compared: their checksums are part of the configuration. */
+/* Whether the row is from a line of a list; a folder may have the name of one. Lists are not compared: their checksums
+ * are part of the configuration. */
 static bool row_is_of_list(const struct bl_kind *kind, const struct bl_row *row)
 {
-    return kind->scan->is_list && (*row->start || row->is_clip || kind->scan->is_list(row->path));
+    return kind->scan->is_list && (*row->start || row->is_clip ||
+                                   (kind->scan->is_list(row->path) && !(kind->scan->stat_folder && row->content)));
 }
 
 static void names_skip_lists(const struct bl_files *files, size_t *next)
 {
-    while (*next < files->count && bl_kind_is_list(files->kind, files->file[*next].path))
+    while (*next < files->count && bl_file_is_list(&files->file[*next], files->kind))
         ++*next;
 }
 

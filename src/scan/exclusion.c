@@ -45,7 +45,7 @@ static int exclusion_add_list(struct bl_exclusion *x, const char *list, const ch
     char *path = bl_path_join(base, list);
     int code = path ? bl_io_check_path(path, e) : bl_error_memory(e);
     if (!code)
-        code = bl_lines_open(&lines, path, e);
+        code = bl_lines_open_list(&lines, path, e);
     if (code)
         goto out;
     code = exclusion_add_lines(x, &lines, e);

@@ -82,30 +82,51 @@ void bl_files_ignore(struct bl_files *files, const char *name, int64_t count)
     entry->count = count;
 }
 
+bool bl_file_is_list(const struct bl_file *file, const struct bl_kind *kind)
+{
+    return !file->folder && bl_kind_is_list(kind, file->path);
+}
+
 bool bl_files_have_list(const struct bl_files *files, const struct bl_kind *kind)
 {
     for (size_t i = 0; i < files->count; i++) {
-        if (bl_kind_is_list(kind, files->file[i].path))
+        if (bl_file_is_list(&files->file[i], kind))
             return true;
     }
     return false;
 }
 
-int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, const char *base,
+/* Each column that --columns renames must be in some list. */
+static int files_check_renames(const struct bl_files *files, struct bl_error *e)
+{
+    const struct bl_clip_columns *clips = &files->clips;
+    for (int number = 0; number < BL_CLIP_RENAMES_MAX; number++) {
+        const struct bl_clip_name column = bl_clip_names_column(clips->renames, number);
+        if (!column.size)
+            break;
+        if (!(clips->renamed >> number & 1))
+            return bl_error_set(e, BL_EUSAGE, "--columns: no list of clips has a column \"%.*s\"", (int)column.size,
+                                column.text);
+    }
+    return BL_OK;
+}
+
+int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, const char *base, const char *renames,
                         const struct bl_cancel *cancel, struct bl_error *e)
 {
-    int code = BL_OK;
+    int code = renames ? bl_clip_names_check(renames, e) : BL_OK;
     bl_clip_columns_free(&files->clips);
+    files->clips.renames = renames;
     files->clips.are_clips = !kind->scan->manifest_values;
     for (size_t i = 0; i < files->count && !code; i++) {
         const char *name = files->file[i].path;
-        if (!bl_kind_is_list(kind, name) || strcmp(name, "-") == 0)
+        if (!bl_file_is_list(&files->file[i], kind) || strcmp(name, "-") == 0)
             continue;
         char *path = bl_path_join(base, name);
         code = path ? bl_clip_columns_add(&files->clips, kind, path, name, cancel, e) : bl_error_memory(e);
         free(path);
     }
-    return code;
+    return code ? code : files_check_renames(files, e);
 }
 
 void bl_files_columns(const struct bl_files *files, const struct bl_kind *kind, const void *config,

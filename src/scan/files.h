@@ -17,7 +17,8 @@ struct bl_file {
     const char *fault; /* why it is known to be unusable; or NULL */
     const struct bl_kind *kind; /* by its name; NULL, while the sources are listed: unknown */
     int line;                   /* of the @list that names it; 0: none does */
-    unsigned source : 30;       /* number of the source that it is from */
+    unsigned source : 29;       /* number of the source that it is from */
+    unsigned folder : 1;        /* it is one, for a kind whose inputs are folders */
     unsigned tar : 1;           /* while the sources are listed: a tar, whose samples are the inputs (scan/samples.h) */
     unsigned found : 1;         /* in a folder, by its extension */
 };
@@ -60,14 +61,18 @@ int bl_files_add_named(struct bl_files *files, const char *path, const char *id,
 /* Gives the file a fault, which is copied. */
 int bl_files_set_fault(struct bl_files *files, size_t number, const char *fault, struct bl_error *e);
 
-/* Reads the columns of the lists among them. base: directory that relative paths count from, or NULL. Errors as
- * bl_clip_columns_add's. */
-int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, const char *base,
+/* Reads the columns of the lists among them. base: directory that relative paths count from, or NULL; renames: of
+ * --columns, or NULL, which must outlive files. Errors as bl_clip_columns_add's, and BL_EUSAGE: a rename of a column
+ * that no list has. */
+int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, const char *base, const char *renames,
                         const struct bl_cancel *cancel, struct bl_error *e);
 
 /* Appends the names of the extra columns of a scan, a tab before each. */
 void bl_files_columns(const struct bl_files *files, const struct bl_kind *kind, const void *config,
                       struct bl_buffer *out);
+
+/* Whether the file is a list of inputs. */
+bool bl_file_is_list(const struct bl_file *file, const struct bl_kind *kind);
 
 /* Whether one of them is a list of inputs. */
 bool bl_files_have_list(const struct bl_files *files, const struct bl_kind *kind);

@@ -9,6 +9,7 @@
 #include "base/documents.h"
 #include "base/text.h"
 #include "kind/clip.h"
+#include "scan/plain_list.h"
 
 #define CLIP_MAX ((size_t)256 << 10) /* bytes of all values: a row must stay readable */
 
@@ -20,8 +21,13 @@ struct value {
 struct bl_list_lines {
     const struct bl_clip_columns *columns;  /* of clips; NULL: the lines are those of a manifest */
     const struct bl_clip_columns *manifest; /* the further columns of one; NULL: its lines stay as they are */
-    bool is_table;
-    bool is_stdin; /* its keys could not be seen before */
+    const char *path;                       /* as it was given to open */
+    struct bl_clip_path clip_path;
+    bool is_table, is_plain;
+    bool is_stdin;  /* its keys could not be seen before */
+    bool decided;   /* a first line has said which key is the path, or whether a plain list has labels */
+    bool labelled;  /* a plain list has them */
+    bool two_paths; /* in the last line */
     struct bl_csv records;
     struct bl_documents *documents;
     int64_t number;      /* of the last line that was read */
@@ -47,9 +53,12 @@ static int lines_read_header(struct bl_list_lines *l, struct bl_error *e)
     l->place = calloc(l->header, sizeof *l->place);
     if (!l->place)
         return bl_error_memory(e);
+    code = bl_clip_path_of_header(&l->clip_path, l->columns->renames, l->records.value, l->header, e);
+    if (code)
+        return code;
     for (size_t c = 0; c < l->header; c++) {
         const char *name = l->records.value[c];
-        l->place[c] = bl_clip_columns_place(l->columns, name, strlen(name));
+        l->place[c] = bl_clip_columns_place(l->columns, &l->clip_path, name, strlen(name));
         if (l->place[c] == SIZE_MAX)
             return bl_error_set(e, BL_EFAIL, "the list changed while it was being read: a column \"%s\"", name);
     }
@@ -62,8 +71,10 @@ static int lines_open(struct bl_list_lines *l, const char *path, const struct bl
     static const struct bl_division_rule rule = {.by = BL_DIVISION_LINE};
     bool is_table = bl_clip_columns_is_table(path);
     int code;
+    l->path = path;
+    l->is_plain = bl_plain_list_has_name(path);
     l->is_stdin = strcmp(path, "-") == 0;
-    bool are_clips = is_table || clips->are_clips;
+    bool are_clips = is_table || l->is_plain || clips->are_clips;
     l->columns = are_clips ? clips : NULL;
     l->manifest = !are_clips && clips->count ? clips : NULL;
     if (are_clips || l->manifest) {
@@ -113,9 +124,18 @@ static void lines_set_unusable(struct bl_list_lines *l)
     l->line = (struct bl_line){.text = l->clip.data, .size = l->clip.size, .number = l->line.number, .unusable = true};
 }
 
+static int lines_set_reason(struct bl_list_lines *l, const char *reason, struct bl_error *e)
+{
+    bl_buffer_clear(&l->clip);
+    bl_buffer_text(&l->clip, reason);
+    lines_set_unusable(l);
+    return bl_buffer_check(&l->clip, e);
+}
+
 static void lines_clear_values(struct bl_list_lines *l)
 {
     const struct bl_clip_columns *columns = l->columns ? l->columns : l->manifest;
+    l->two_paths = false;
     bl_buffer_clear(&l->text);
     memset(l->value, 0, (BL_CLIP_VALUES + columns->count) * sizeof *l->value);
 }
@@ -184,10 +204,11 @@ static int lines_set_member(struct bl_list_lines *l, const struct bl_json_value 
     bl_json_unescape(name, &l->scratch, &lone);
     bl_buffer_text(&l->scratch, "");
     int code = bl_buffer_check(&l->scratch, e);
-    size_t place = code ? SIZE_MAX : bl_clip_columns_place(l->columns, l->scratch.data, l->scratch.size);
+    size_t place = code ? SIZE_MAX : bl_clip_columns_place(l->columns, &l->clip_path, l->scratch.data, l->scratch.size);
     *known = place != SIZE_MAX;
     if (code || !*known)
         return code;
+    l->two_paths |= place == BL_CLIP_PATH && l->value[place].size;
     if (value->type != BL_JSON_STRING) {
         bool is_null = value->type == BL_JSON_WORD && *value->text == 'n';
         lines_set_value(l, place, value->text, is_null ? 0 : value->size);
@@ -215,11 +236,38 @@ static int lines_take_object(struct bl_list_lines *l, struct bl_error *e)
         lines_set_unusable(l);
         return bl_buffer_check(&l->clip, e);
     }
+    if (!l->decided)
+        code = bl_clip_path_of_object(&l->clip_path, l->columns->renames, &object, e);
+    l->decided = true;
     for (size_t at = 0; !code && known && bl_json_next_member(&object, &at, &name, &value);)
         code = lines_set_member(l, &name, &value, &known, e);
     if (!code && !known)
         code = bl_error_set(e, BL_EFAIL, "the list changed while it was being read: a key \"%s\"", l->scratch.data);
+    if (!code && l->two_paths)
+        return lines_set_reason(l, "it names two files", e);
     return code ? code : lines_format_clip(l, e);
+}
+
+/* A line of a plain list becomes a clip that is all of its file. */
+static int lines_take_plain(struct bl_list_lines *l, struct bl_error *e)
+{
+    const char *text = l->line.text;
+    size_t size = l->line.size, label = 0;
+    bl_plain_list_trim(&text, &size);
+    int code = l->decided ? BL_OK : bl_plain_list_decide(&l->labelled, l->path, text, size, e);
+    if (code)
+        return code;
+    l->decided = true;
+    size_t path_size = size, place = bl_clip_columns_place(l->columns, &l->clip_path, "label", 5);
+    if (l->labelled && place == SIZE_MAX)
+        return bl_error_set(e, BL_EFAIL, "the list changed while it was being read: a column \"label\"");
+    lines_clear_values(l);
+    if (l->labelled && !bl_plain_list_split(text, size, &path_size, &label))
+        return lines_set_reason(l, "no label behind the path, as the first line of the list has one", e);
+    lines_set_value(l, BL_CLIP_PATH, text, path_size);
+    if (l->labelled)
+        lines_set_value(l, place, text + label, size - label);
+    return lines_format_clip(l, e);
 }
 
 /* --- manifests -------------------------------------------------------------------------------------------------- */
@@ -281,8 +329,11 @@ static int lines_next_document(struct bl_list_lines *l, bool *found, struct bl_e
         if (code || !*found)
             return code;
         l->number++;
+        bl_list_skip_mark(&line);
     } while (!line.too_long && bl_text_is_blank(line.text, line.size));
     l->line = (struct bl_line){.text = line.text, .size = line.size, .number = l->number};
+    if (!line.too_long && l->is_plain)
+        return lines_take_plain(l, e);
     if (!line.too_long)
         return l->columns ? lines_take_object(l, e) : l->manifest ? lines_take_manifest(l, e) : BL_OK;
     bl_buffer_clear(&l->clip);

@@ -77,6 +77,43 @@ static int columns_set_json(struct columns *c, const struct bl_json_value *name,
     return columns_set(c, c->name.data, extension, c->plain.data, c->plain.size, e);
 }
 
+/* The column of a value that has no keys: "ids" of a member "ids.json", "json" of one of that name. */
+static int columns_set_lone(struct columns *c, const struct bl_json_value *value, const char *extension,
+                            struct bl_error *e)
+{
+    const size_t size = strlen(extension);
+    char *column = strndup(extension, size > 5 ? size - 5 : size); /* without ".json" */
+    if (!column)
+        return bl_error_memory(e);
+    const struct bl_json_value name = {.type = BL_JSON_STRING, .text = column, .size = strlen(column)};
+    int code = columns_set_json(c, &name, value, extension, e);
+    free(column);
+    return code;
+}
+
+/* A value other than an object, such as a list of ids, is read as that of an object's only key. */
+static int columns_read_lone(struct columns *c, const char *extension, struct bl_error *e)
+{
+    static const char begin[] = "{\"\":";
+    struct bl_json_value object, name, value;
+    struct bl_json_fault fault;
+    size_t at = 0;
+    struct bl_buffer text = {0};
+    bl_buffer_printf(&text, "%s%.*s}", begin, (int)c->text.size, c->text.data);
+    int code = bl_buffer_check(&text, e);
+    if (code)
+        goto out;
+    if (!bl_clip_columns_object(text.data, text.size, &object, &fault))
+        code = bl_error_set(e, BL_EDATA, "not JSON: %s at byte %zu", fault.what, fault.at - strlen(begin));
+    else if (bl_json_next_member(&object, &at, &name, &value) && bl_json_next_member(&object, &at, &name, &name))
+        code = bl_error_set(e, BL_EDATA, "not JSON: more than one value");
+    else
+        code = columns_set_lone(c, &value, extension, e);
+out:
+    bl_buffer_free(&text);
+    return code;
+}
+
 static int columns_read_json(struct columns *c, const char *extension, struct bl_error *e)
 {
     struct bl_json_value object, name, value;
@@ -84,6 +121,9 @@ static int columns_read_json(struct columns *c, const char *extension, struct bl
     int code = BL_OK;
     for (size_t i = 0; i < c->text.size; i++) /* one line: in texts they are escaped */
         c->text.data[i] = c->text.data[i] == '\n' ? ' ' : c->text.data[i];
+    size_t blank = strspn(c->text.data, " \t\r");
+    if (blank < c->text.size && strchr("[\"-0123456789tfn", c->text.data[blank]))
+        return columns_read_lone(c, extension, e);
     if (!bl_clip_columns_object(c->text.data, c->text.size, &object, &fault))
         return bl_error_set(e, BL_EDATA, "not a JSON object: %s at byte %zu", fault.what, fault.at);
     for (size_t at = 0; !code && bl_json_next_member(&object, &at, &name, &value);)

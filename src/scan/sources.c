@@ -1,7 +1,6 @@
 #include "scan/sources.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,12 +12,13 @@
 #include "base/lines.h"
 #include "base/text.h"
 #include "scan/braces.h"
+#include "scan/globs.h"
 #include "scan/samples.h"
 #include "scan/walk.h"
 #include "kind/kinds.h"
 
 #define NAME_MAX_SIZE ((size_t)64 << 10) /* bytes of a name in a list: more than any system opens */
-#define SOURCES_MAX (INT_MAX >> 1)
+#define SOURCES_MAX (INT_MAX >> 2)
 
 struct listing {
     struct bl_walk walk; /* its kind is that of the current source */
@@ -253,21 +253,16 @@ static int listing_add_list(struct listing *l, const char *list, struct bl_error
 
 static int listing_add_glob(struct listing *l, const char *pattern, struct bl_error *e)
 {
-    char *open_pattern = bl_path_join(l->walk.base, pattern);
-    if (!open_pattern)
-        return bl_error_memory(e);
-    glob_t found;
-    int result = glob(open_pattern, GLOB_NOSORT, NULL, &found);
-    free(open_pattern);
-    if (result == GLOB_NOMATCH)
-        return bl_error_set(e, BL_EUSAGE, "%s: no file matches", pattern);
-    if (result)
-        return bl_error_set(e, BL_EFAIL, "%s: cannot read the directories that it names", pattern);
-    size_t prefix = l->walk.base && pattern[0] != '/' ? strlen(l->walk.base) + 1 : 0;
-    int code = BL_OK;
-    for (size_t i = 0; i < found.gl_pathc && !code; i++)
-        code = listing_add_path(l, found.gl_pathv[i] + prefix, false, e);
-    globfree(&found);
+    struct bl_buffer names = {0};
+    size_t unreadable = l->walk.files->count;
+    l->walk.whole_ids = bl_globs_descend(pattern); /* folders of several depths may have files of the same name */
+    int code = bl_globs_expand(&l->walk, pattern, &names, e);
+    if (!code && !names.size && l->walk.files->count == unreadable)
+        code = bl_error_set(e, BL_EUSAGE, "%s: no file matches", pattern);
+    for (size_t at = 0; at < names.size && !code; at += strlen(names.data + at) + 1)
+        code = listing_add_path(l, names.data + at, false, e);
+    l->walk.whole_ids = false;
+    bl_buffer_free(&names);
     return code;
 }
 
@@ -371,6 +366,18 @@ static int files_check_stdin(const struct bl_files *files, const struct bl_sourc
     return bl_error_set(e, BL_EUSAGE, "standard input is one list (@-) or one input (-)");
 }
 
+/* A kind that reads files alone cannot read standard input. */
+static int files_check_kind(const struct bl_files *files, struct bl_error *e)
+{
+    const struct bl_kind *kind = files->kind;
+    for (size_t i = 0; i < files->count && !kind->reads_stdin && !bl_kind_is_list(kind, "-"); i++) {
+        if (strcmp(files->file[i].path, "-") == 0)
+            return bl_error_set(
+                e, BL_EUSAGE, "-: the kind %s cannot be read from standard input (a list of paths is @-)", kind->name);
+    }
+    return BL_OK;
+}
+
 static int ignored_compare(const void *a, const void *b)
 {
     return strcmp(((const struct bl_ignored *)a)->extension, ((const struct bl_ignored *)b)->extension);
@@ -403,6 +410,8 @@ int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, st
     if (code)
         goto out;
     code = files_resolve_kind(files, e);
+    if (!code)
+        code = files_check_kind(files, e);
     if (!code)
         code = files_check_ids(files, sources, e);
 out:

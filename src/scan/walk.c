@@ -34,6 +34,7 @@ struct walking {
     struct seen *seen; /* [folders] */
     size_t folders, capacity;
     struct bl_hash by_inode;
+    struct bl_buffer *list;    /* takes the paths of folders, and files are no inputs; or NULL */
     int64_t entries, distinct; /* read; of them, in folders seen for the first time */
 };
 
@@ -105,7 +106,8 @@ static int walk_entry(struct walking *w, const char *path, const char *name, uns
     struct stat status;
     bool is_folder = type == DT_DIR;
     if (name[0] == '.') {
-        bl_files_ignore(about->files, name, 1);
+        if (!w->list)
+            bl_files_ignore(about->files, name, 1);
         return BL_OK;
     }
     /* All but folders are inputs by their names: the scan will skip dangling links, pipes and devices. */
@@ -120,6 +122,8 @@ static int walk_entry(struct walking *w, const char *path, const char *name, uns
     }
     if (is_folder)
         return walk_folder(w, path, folder, e);
+    if (w->list)
+        return BL_OK;
     const struct bl_kind *kind = about->kind ? about->kind : bl_kind_find_by_file(name);
     if (bl_files_is_tar(kind, name)) {
         int code = bl_files_add(about->files, path, w->id_offset, kind, true, e);
@@ -135,11 +139,10 @@ static int walk_entry(struct walking *w, const char *path, const char *name, uns
     return kind->scan->stat_folder ? BL_OK : bl_files_add(about->files, path, w->id_offset, kind, !about->kind, e);
 }
 
-/* The type of each entry, then its name and a NUL. *opened: if not, errno says why. */
-static int folder_read_names(const struct walking *w, const char *path, struct bl_buffer *names, int64_t *count,
-                             bool *opened, struct bl_error *e)
+int bl_walk_read_names(const struct bl_walk *walk_folder, const char *path, struct bl_buffer *names, int64_t *count,
+                       bool *opened, struct bl_error *e)
 {
-    char *open_path = bl_path_join(w->walk->base, path);
+    char *open_path = bl_path_join(walk_folder->base, path);
     if (!open_path)
         return bl_error_memory(e);
     DIR *directory = opendir(open_path);
@@ -169,11 +172,13 @@ static int walk_entries(struct walking *w, const char *path, struct folder *here
     int64_t count = 0;
     bool opened = false;
     const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
-    int code = folder_read_names(w, path, &names, &count, &opened, e);
+    int code = bl_walk_read_names(w->walk, path, &names, &count, &opened, e);
     if (code)
         goto out;
     if (!opened)
         return walk_add_unreadable(w, path, !here->parent, e);
+    if (w->list)
+        bl_buffer_append(w->list, path, strlen(path) + 1);
     code = seen_add(w, path, here, count, e);
     if (code)
         goto out;
@@ -187,7 +192,7 @@ static int walk_entries(struct walking *w, const char *path, struct folder *here
     }
 out:
     /* An empty folder is a sequence without steps, which the scan will skip. */
-    here->is_input |= !code && !count && w->walk->kind && w->walk->kind->scan->stat_folder;
+    here->is_input |= !code && !count && !w->list && w->walk->kind && w->walk->kind->scan->stat_folder;
     bl_buffer_free(&names);
     bl_buffer_free(&below);
     return code;
@@ -208,17 +213,30 @@ static int walk_folder(struct walking *w, const char *path, const struct folder 
     }
     struct folder here = {.parent = parent, .device = status.st_dev, .inode = status.st_ino};
     code = walk_entries(w, path, &here, e);
-    if (!code && here.is_input) /* the source itself is named as it was given */
-        code = bl_files_add(w->walk->files, path, parent ? w->id_offset : 0, w->walk->kind, false, e);
+    if (code || !here.is_input)
+        return code;
+    /* The source itself is named as it was given. */
+    code = bl_files_add(w->walk->files, path, parent ? w->id_offset : 0, w->walk->kind, false, e);
+    if (!code)
+        w->walk->files->file[w->walk->files->count - 1].folder = true;
     return code;
 }
 
 int bl_walk_folder(const struct bl_walk *about, const char *path, struct bl_error *e)
 {
     size_t size = strlen(path);
-    struct walking w = {.walk = about, .id_offset = size + (path[size - 1] != '/')};
+    struct walking w = {.walk = about, .id_offset = about->whole_ids ? 0 : size + (path[size - 1] != '/')};
     int code = walk_folder(&w, path, NULL, e);
     free(w.seen);
     bl_hash_free(&w.by_inode);
     return code;
+}
+
+int bl_walk_list_folders(const struct bl_walk *about, const char *path, struct bl_buffer *folders, struct bl_error *e)
+{
+    struct walking w = {.walk = about, .list = folders};
+    int code = walk_folder(&w, path, NULL, e);
+    free(w.seen);
+    bl_hash_free(&w.by_inode);
+    return code ? code : bl_buffer_check(folders, e);
 }

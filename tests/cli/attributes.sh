@@ -149,13 +149,13 @@ test_names_that_clash() {
 
 test_at_most_64_are_numbers() {
     corpus
-    { echo "id,$(seq -s , -f 'c%g' 65),text" && for i in 1 2 3 4 5; do echo "$i,$(seq -s , 65),t"; done; } >labels.csv
+    { echo "id,$(columns 65),text" && for i in 1 2 3 4 5; do echo "$i,$(seq -s , 65),t"; done; } >labels.csv
     expect 2 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d
     err_has 'more than 64 columns of numbers: choose some with --attributes-columns'
     rm -r d
-    expect 0 bload pack t "${bytes[@]}" --attributes labels.csv --attributes-columns "$(seq -s , -f 'c%g' 64),text" -T 50 -o d
+    expect 0 bload pack t "${bytes[@]}" --attributes labels.csv --attributes-columns "$(columns 64),text" -T 50 -o d
     expect 0 bload verify d
-    { echo "id,$(seq -s , -f 'c%g' 193)" && echo "1,$(seq -s , 193)"; } >labels.csv
+    { echo "id,$(columns 193)" && echo "1,$(seq -s , 193)"; } >labels.csv
     expect 2 bload scan t "${bytes[@]}" --attributes labels.csv
     err_has 'labels.csv:1: more than 192 columns'
 }

@@ -244,7 +244,7 @@ test_damage() {
         if [ "$options" ]; then err_has "$file: cannot decompress frame "; else err_has "$file is damaged: block 2 of tokens has the checksum "; fi
         is "d t.jsonl" "$(echo *)" # no file
         expect 1 bload cat d t.jsonl#0 --as ids
-        truncate -s -1 "$file"
+        shorten 1 "$file"
         expect 1 bload cat d t.jsonl#0 --as ids
         out_is </dev/null
         rm "$file"

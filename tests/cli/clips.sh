@@ -162,11 +162,11 @@ test_headers_of_no_use() {
     videos
     echo 'file,start,end' >c.csv
     expect 2 bload scan --kind video c.csv
-    err_has 'c.csv:1: no column "path": a list of clips has the columns path, start and end'
+    err_has 'c.csv:1: no column "path", the only one that a list must have: its first line names the columns, and these are "file", "start", "end" (--columns path=NAME says which is the path; a list of paths without that line, or of paths and labels, is a .txt)'
     # Otherwise each line would be the whole file.
     printf 'label,path,time_start,time_end\na,v/gops.mp4,1,2\n' >c.csv
     expect 2 bload scan --kind video c.csv
-    err_has 'c.csv: no column "start", "end", "start_frame" or "end_frame", but "time_start": rename it, or leave it out'
+    err_has 'c.csv: no column "start", "end", "start_frame" or "end_frame", but "time_start": rename it (--columns start=time_start), or leave it out'
     printf '{"path": "v/gops.mp4", "Start": 1}\n' >c.jsonl
     expect 2 bload scan --kind video c.jsonl
     err_has 'c.jsonl:1: the column "Start": write it "start"'
@@ -178,13 +178,13 @@ test_headers_of_no_use() {
     err_has 'c.csv:1: duplicate column "start"'
     echo 'path,start,end,duration' >c.csv
     expect 2 bload scan --kind video c.csv
-    err_has 'c.csv:1: "duration" is reserved in the table of sequences: rename the column, or leave it out'
+    err_has 'c.csv:1: "duration" is reserved in the table of sequences: rename the column (--columns), or leave it out'
     printf 'path,start,end,frames\nv/gops.mp4,1,2,3\n' >c.csv
     expect 2 bload pack --kind video c.csv --size 64x48 -T 40 -o d
     err_has 'the column "frames" has the name of a tensor of the shards: rename it'
     echo '{"file": "v/gops.mp4"}' >c.jsonl
     expect 2 bload scan --kind video c.jsonl
-    err_has 'c.jsonl:1: no key "path"'
+    err_has 'c.jsonl:1: no key "path", the only one that the lines of a list must have: the keys are "file" (--columns path=KEY says which is the path)'
     echo '{"audio_filepath": "v/gops.mp4"}' >a.jsonl
     printf 'path,start,end\nv/gops.mp4,1,2\n' >c.csv
     expect 2 bload scan --kind audio a.jsonl c.csv
@@ -194,6 +194,71 @@ test_headers_of_no_use() {
     err_has 'fields cannot be joined to a list of clips or a manifest: its lines have no files of their own (the list may be a field itself'
     expect 2 bload scan -q --kind video c.csv --fps 5 --fps-origin zero
     err_has '--fps-origin zero: the frames of a clip count from its first one'
+}
+
+# Lists as other programs write them: their names of the path, --columns, semicolons, backslashes, plain lists. Each gives the columns id,
+# status and what the list has.
+test_lists_of_other_programs() {
+    mkdir -p v/s
+    cp "$(fixture sound-30.mp4)" v/a.mp4
+    cp v/a.mp4 'v/s/b 2.mp4'
+    cp v/a.mp4 'v/c\new.mp4'
+    while IFS='|' read -r name list options expected; do
+        printf '%b' "$list" >"$name"
+        for kind in video audio; do
+            # shellcheck disable=SC2086 # words
+            expect "${expected%%:*}" bload scan -q --kind $kind "$name" $options
+            is "${expected#*:}" "$(cut -f 1,6,14- <"$OUT" | tail -n +2 | tr '\t\n' ' ,' | sed 's/ *,/,/g')"
+        done
+    done <<'END'
+c.csv|file_name,label\nv/a.mp4,3\n||0:v/a.mp4 ok 3,
+c.csv|label,Video_Path\n3,v/a.mp4\n||0:v/a.mp4 ok 3,
+c.csv|filename,path\nx,v/a.mp4\n||0:v/a.mp4 ok x,
+c.csv|file,class\nv/a.mp4,3\n|--columns path=file,label=class|0:v/a.mp4 ok 3,
+c.csv|file,path\nv/a.mp4,3\n|--columns path=file,old=path|0:v/a.mp4 ok 3,
+c.csv|path;label\n"v/a.mp4";"x;y"\n||0:v/a.mp4 ok x;y,
+t.tsv|path\tword\nv/c\\new.mp4\tC:\\tmp\n||0:v/c\\new.mp4 ok C:\\tmp,
+j.jsonl|{"file_name": "v/a.mp4", "text": "hi"}\n{"path": "v/s/b 2.mp4"}\n{"path": "a", "file_name": "b"}\n||3:v/a.mp4 ok hi,v/s/b 2.mp4 ok,j.jsonl#3 skipped,
+j.jsonl|{"f": "v/a.mp4", "audio_filepath": 1}\n|--columns path=f|0:v/a.mp4 ok 1,
+l.txt|\357\273\277v/a.mp4\r\n|--columns path=path|0:v/a.mp4 ok,
+j.jsonl|\357\273\277{"path": "v/a.mp4"}\r\n||0:v/a.mp4 ok,
+l.txt|v/a.mp4\n\n  v/s/b 2.mp4 \r\n||0:v/a.mp4 ok,v/s/b 2.mp4 ok,
+l.txt|v/s/b 2.mp4\nv/a.mp4\n||0:v/s/b 2.mp4 ok,v/a.mp4 ok,
+l.txt|v/a.mp4 3\nv/s/b 2.mp4\t-1\nv/a.mp4\n||3:v/a.mp4 ok 3,v/s/b 2.mp4 ok -1,l.txt#3 skipped,
+l.txt|v/a.mp4 run\n|--columns class=label|0:v/a.mp4 ok run,
+l.txt|v/none.mp4 3\n||3:v/none.mp4 skipped 3,
+l.txt|v/none 3\nv/a.mp4 4||3:v/none skipped 3,v/a.mp4 ok 4,
+END
+    gzip -kn l.txt
+    expect 3 bload scan -q --kind video l.txt.gz
+    is 'v/none v/a.mp4' "$(rows 1 | xargs)"
+    # Without a line of NeMo's, a list for audio is one of clips, too.
+    printf '{"audio_filepath": "v/a.mp4", "file_name": "x", "offset": 0.01}\n{}\n' >n.jsonl
+    expect 3 bload scan -q --kind audio n.jsonl
+    is 'n.jsonl#1 n.jsonl#2' "$(rows 1 | xargs)"
+    sed -i 2d n.jsonl
+    expect 0 bload scan -q --kind audio n.jsonl --columns path=audio_filepath,start=offset
+    is 'v/a.mp4#0.01- x' "$(rows 1,14 | tr '\t' ' ')"
+    expect 0 bload pack -q --kind video c.csv -T longest -o d
+    expect 0 bload pack --kind video c.csv -T longest -o d
+    err_has 'is already complete'
+    printf 'file;class\nv/a.mp4;3\n' >c.csv
+    expect 2 bload pack -q --kind video c.csv --columns path=file -T longest -o d
+    err_has 'd holds a dataset of another configuration'
+    while IFS='|' read -r list options said; do
+        printf '%b' "$list" >"${options%% *}"
+        # shellcheck disable=SC2086 # words
+        expect 2 bload scan --kind video $options
+        err_is <<<"bload: scan: $said"
+    done <<'END'
+video,filename\na,b\n|c.csv|c.csv:1: "video" or "filename" may be the path: choose with --columns path=video
+v/a.mp4 3\n|c.csv|c.csv:1: no column "path", the only one that a list must have: its first line names the columns, and these are "v/a.mp4 3" (--columns path=NAME says which is the path; a list of paths without that line, or of paths and labels, is a .txt)
+path,b\nx,y\n|c.csv --columns label=c|--columns: no list of clips has a column "c"
+path,b\nx,y\n|c.csv --columns label=b,b|--columns expects 1 to 64 pairs NAME=COLUMN with commas between them, such as path=file_name,label=class, not "label=b,b"
+path,b\nx,y\n|c.csv --columns label=b,label=path|--columns label=b,label=path: a name or a column occurs twice
+path,b\nx,y\n|c.csv --columns path=b|c.csv:1: duplicate column "path"
+v/none 30 2\n|l.txt|l.txt:1: "v/none 30 2": the lines of a .txt are a path, or a path and a label: write a .csv with a first line that names the columns, such as path,frames,label
+END
 }
 
 # A field whose path is a list has a clip for each sequence, by its id. In a.npy and so on are as many steps as the clip has.

@@ -92,7 +92,7 @@ test_a_damaged_plan_is_named() {
     dataset -T 300 -o d
     expect 0 bload plan -q --dataset d --epochs 2
     cp d/plans/epoch-00002.safetensors whole
-    truncate -s -8 d/plans/epoch-00002.safetensors
+    shorten 8 d/plans/epoch-00002.safetensors
     expect 1 bload info d
     err_has 'd/plans/epoch-00002.safetensors'
     python3 - <<'END'

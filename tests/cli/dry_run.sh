@@ -47,7 +47,7 @@ foretold() {
         is "$(top $name <info.json)" "$(top $name <forecast.json)"
     done
     near "$percent" $(($(top bytes <forecast.json) + $(top bytes_files <forecast.json))) \
-        "$(find d -type f -printf '%s\n' | awk '{ n += $1 } END { print n }')"
+        "$(find d -type f -exec stat -c %s {} + | awk '{ n += $1 } END { print n }')"
 }
 
 test_videos_to_the_byte() {

@@ -124,7 +124,7 @@ test_damage_is_named_by_block_and_step() {
     printf 'xx' | dd of=d/shards/00000/shard-00000000.safetensors bs=1 seek=$(($(bytes d) - 2)) conv=notrunc status=none
     expect 1 bload verify d
     err_has 'block 1 of frames_jpeg: checksum'
-    truncate -s -1 d/shards/00000/shard-00000000.safetensors
+    shorten 1 d/shards/00000/shard-00000000.safetensors
     expect 1 bload verify d
     err_has 'bload: shards/00000/shard-00000000.safetensors: the tensors have '
 }

@@ -74,7 +74,7 @@ test_pictures_in_tiff_are_those_in_png() {
     expect 0 bload pack -q --kind frames png -T 4 -o p
     expect 0 bload pack -q --kind frames tiff -T 4 -o t
     cmp p/shards/*/*.safetensors t/shards/*/*.safetensors
-    truncate -s -100 tiff/in/000003.tif
+    shorten 100 tiff/in/000003.tif
     expect 3 bload pack -q --kind frames tiff -T 4 -o d
     err_is <<<'bload: failed in: 000003.tif: damaged image'
     # The tag of the resolution's unit, 296, becomes 274: this picture lies on its side.
@@ -82,6 +82,46 @@ test_pictures_in_tiff_are_those_in_png() {
     LC_ALL=C sed -i 's/\x28\x01\x03\x00\x01\x00\x00\x00./\x12\x01\x03\x00\x01\x00\x00\x00\x06/' tiff/in/000001.tif
     expect 3 bload pack -q --kind frames tiff -T 4 -o s
     err_is <<<'bload: failed in: 000002.tif: an image of 32x24 among those of 24x32'
+}
+
+# Lines of lists are folders, or parts of them: the images of the whole, from the first to the one before the last. A folder may have the
+# name of a list.
+test_lists_of_folders() {
+    images v/a 1 25
+    images v/b 1 6
+    images l.txt 1 3
+    rm v/b/000003.png
+    printf 'path,start_frame,end_frame,id,verb\nv/a,8,20,one,3\nv/a,12,28,two,5\nv/a,,,all,\nv/b,1,4,,7\n' >c.csv
+    expect 3 bload scan -q --kind frames c.csv
+    is 'one 12 0 8 20 3,two 13 0 12 25 5,all 25 0 0  ,v/b#1-4 3 1 1 4 7,' "$(cut -f 1,2,11-13,15 <"$OUT" | tail -n +2 | tr '\t\n' ' ,')"
+    is 'ends 3 images behind the folder'"'"'s end: so many are missing' "$(field reason 2 <"$OUT")"
+    cp "$OUT" table
+    expect 3 bload scan -q --kind frames c.csv --isolate off
+    same table "$OUT"
+    expect 0 bload pack -q --kind frames v -T longest -o whole
+    for stride in 1 5; do
+        expect 3 bload pack -q --kind frames c.csv --stride $stride -T longest -o d$stride
+        expect 3 bload pack --kind frames c.csv --stride $stride -T longest -o d$stride
+        err_has 'is already complete'
+        expect 0 bload verify -q d$stride
+        expect 0 python3 "$BLOAD_ROOT/tests/cli/slices.py" whole d$stride frames $stride
+        is 4 "$(cat "$OUT")"
+    done
+    expect 3 bload pack -q --kind frames --sequences table -T longest -o t
+    expect 0 python3 "$BLOAD_ROOT/tests/cli/slices.py" whole t frames
+    is 4 "$(cat "$OUT")"
+    expect 0 python3 "$BLOAD_ROOT/tests/cli/slices.py" whole t frame_number
+    is 4 "$(cat "$OUT")"
+    printf 'v/a 3\nv/b 4\nnone 5\nv/a/000001.png 6\n' >k.txt
+    expect 3 bload scan -q --kind frames k.txt l.txt
+    is 'v/a 25 ok 3,v/b 5 ok 4,none 0 skipped 5,v/a/000001.png 0 skipped 6,l.txt 3 ok,' "$(cut -f 1,2,6,15 <"$OUT" | tail -n +2 | tr '\t\n' ' ,' | sed 's/ ,/,/g' | tr -s ' ')"
+    err_has 'skipped none: k.txt:3: none: not a folder of images: No such file or directory'
+    printf 'path,start,end\nv/a,0,1\n' >c.csv
+    expect 3 bload scan -q --kind frames c.csv
+    err_is <<<'bload: skipped v/a#0-1: c.csv:2: v/a: images have no times: give start_frame and end_frame'
+    printf 'path,start_frame\nv/a,25\n' >c.csv
+    expect 3 bload scan -q --kind frames c.csv
+    err_is <<<'bload: skipped v/a#25-: c.csv:2: v/a: begins with image 25, and the folder has 25'
 }
 
 test_what_is_no_folder_of_images() {

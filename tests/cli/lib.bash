@@ -24,6 +24,20 @@ sanitizer_skip() {
     case $BLOAD in */build/${2:-*san}/*) skip "$1" ;; esac
 }
 
+# shorten BYTES FILE...: cuts so many bytes off their ends.
+shorten() {
+    local bytes=$1 file
+    shift
+    for file in "$@"; do
+        truncate -s "$(($(stat -c %s "$file") - bytes))" "$file"
+    done
+}
+
+# columns N: "c1,c2,...,cN".
+columns() {
+    seq -s ,c "$1" | sed 's/^/c/'
+}
+
 # expect STATUS COMMAND...: runs it; its stdout and stderr are kept for the helpers below.
 expect() {
     local expected=$1 status=0

@@ -136,7 +136,7 @@ test_lists_of_no_use() {
     : >empty.jsonl
     printf '\n\n' >blank.jsonl
     { nemo wavs/a.wav && nemo wavs/b.flac; } | gzip >cut.jsonl.gz
-    truncate -s -9 cut.jsonl.gz
+    shorten 9 cut.jsonl.gz
     echo no >fake.json.gz
     nemo wavs/a.wav >good.jsonl
     head -c 5000000 /dev/zero | tr '\0' ' ' >long.jsonl

@@ -74,7 +74,7 @@ test_broken_depths_are_damaged() {
     mv depth/png in/cut
     mv depth/tif-little in/cut2
     mv depth/png-interlaced in/good
-    truncate -s -40 in/cut/1.png
+    shorten 40 in/cut/1.png
     truncate -s 3000 in/cut2/1.tif
     python3 - <<'END'
 import sys, os

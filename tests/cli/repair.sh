@@ -15,7 +15,7 @@ shard() {
 # Which files of a dataset are not the ones that they were: names, inodes, and times, as a new file may get the inode of a
 # removed one.
 inodes() {
-    find "$1" -type f -printf '%P %i %T@\n' | sort
+    (cd "$1" && find . -type f -exec stat -c '%n %i %y' {} +) | sort
 }
 
 test_lost_and_cut_shards_are_made_again() {
@@ -24,7 +24,7 @@ test_lost_and_cut_shards_are_made_again() {
     cp -r d whole
     inodes d >before
     rm "$(shard d 0)" "$(shard d 3)"
-    truncate -s -1 "$(shard d 2)"
+    shorten 1 "$(shard d 2)"
     expect 1 bload status d
     out_has 'dataset     incomplete, 2 of 4 shards are missing: '
     out_has 'next        run the same bload pack command to make the missing shards again'
@@ -89,7 +89,7 @@ test_damaged_shards_with_repair() {
 
 # Documents, pieces, columns and JPEG files come again, too; an epoch's plan is left alone.
 test_every_kind_of_shard() {
-    seq -f '{"text": "document %06.0f of many words", "n": 1}' 0 400 >c.jsonl
+    printf '{"text": "document %06d of many words", "n": 1}\n' $(seq 0 400) >c.jsonl
     expect 0 bload pack -q c.jsonl --tokenizer bytes --keep n -T 50 --oversize split --shard-size 1K -o d
     expect 0 bload plan -q --dataset d --epochs 1
     cp -r d whole

@@ -120,8 +120,9 @@ test_every_codec() {
 
 test_what_is_named_outright_is_an_input() {
     folder
-    expect 3 bload scan -q --kind video v/readme.txt
-    is v/readme.txt "$(field id <"$OUT")"
+    cp v/readme.txt readme.html
+    expect 3 bload scan -q --kind video readme.html
+    is readme.html "$(field id <"$OUT")"
     is skipped "$(field status <"$OUT")"
     expect 0 bload scan -q v/.hidden.mp4
     is 1 "$(field length <"$OUT")"
@@ -162,6 +163,51 @@ test_globs() {
     expect 0 bload scan -q 'a[1]'
     is x.avi "$(field id <"$OUT")"
     expect 0 bload scan -q 'a[1]/x.avi'
+    printf 'sources: ["x.*"]\n' >'a[1]/set.yaml'
+    expect 0 bload scan -q -c 'a[1]/set.yaml'
+    is x.avi "$(field id <"$OUT")"
+}
+
+# ** descends. What lies in a folder that matches, too, is found once.
+test_globs_that_descend() {
+    mkdir -p v/s/t v/.hidden
+    for name in a s/b s/t/c .hidden/d; do
+        cp "$(fixture h264-1.mp4)" v/$name.mp4
+    done
+    while IFS='|' read -r glob ids; do
+        expect 0 bload scan -q --kind video "$glob"
+        is "$ids" "$(field id <"$OUT" | xargs)"
+    done <<'END'
+v/**/*.mp4|v/a.mp4 v/s/b.mp4 v/s/t/c.mp4
+**/*.mp4|v/a.mp4 v/s/b.mp4 v/s/t/c.mp4
+./**/c.mp4|./v/s/t/c.mp4
+v/**|v/a.mp4 v/s/b.mp4 v/s/t/c.mp4
+v/**/|v/a.mp4 v/s/b.mp4 v/s/t/c.mp4
+v/**/t/**/*.mp4|v/s/t/c.mp4
+v/**/s/**/*.mp4|v/s/b.mp4 v/s/t/c.mp4
+v/**/*|v/a.mp4 v/s/b.mp4 v/s/t/c.mp4
+v/*|v/a.mp4 b.mp4 t/c.mp4
+v/**/[st]|v/s/b.mp4 v/s/t/c.mp4
+v/**.mp4|v/a.mp4
+v/{a,**/c}.mp4|v/a.mp4 v/s/t/c.mp4
+END
+    expect 0 bload scan -q --kind video "$PWD/v/**/c.mp4"
+    is "$PWD/v/s/t/c.mp4" "$(field id <"$OUT")"
+    printf 'sources: ["../**/*.mp4"]\nkind: video\n' >v/.hidden/set.yaml
+    expect 0 bload scan -q -c v/.hidden/set.yaml
+    is '../a.mp4 ../s/b.mp4 ../s/t/c.mp4' "$(field id <"$OUT" | xargs)"
+    # Folders with the names of videos; links.
+    mkdir -p w/1.mp4 w/2.mp4
+    cp v/a.mp4 w/1.mp4/c.mp4
+    cp v/a.mp4 w/2.mp4/c.mp4
+    ln -s ../v/s w/link
+    expect 0 bload scan -q 'w/**/*.mp4'
+    is 'w/1.mp4/c.mp4 w/2.mp4/c.mp4 w/link/b.mp4 w/link/t/c.mp4' "$(field id <"$OUT" | xargs)"
+    expect 2 bload scan 'v/**/*.nope'
+    err_is <<<'bload: scan: v/**/*.nope: no file matches'
+    ln -s .. v/s/up
+    expect 2 bload scan 'v/**/*.mp4'
+    err_is <<<'bload: scan: v/s/up leads back to a folder above it: remove that link'
 }
 
 test_lists() {
@@ -169,6 +215,10 @@ test_lists() {
     printf 'v/b10.mp4\n\nv/sub/C.WEBM\nv/b2.avi' >list
     expect 0 bload scan -q @list
     is 'v/b2.avi v/b10.mp4 v/sub/C.WEBM' "$(field id <"$OUT" | xargs)"
+    printf '\357\273\277v/b10.mp4\r\nv/b2.avi\r\n' >list
+    expect 0 bload scan -q @list
+    is 'v/b2.avi v/b10.mp4' "$(field id <"$OUT" | xargs)"
+    printf 'v/b10.mp4\n\nv/sub/C.WEBM\nv/b2.avi' >list
     expect 2 bload scan @nolist
     err_is <<<'bload: scan: cannot open the list nolist: No such file or directory'
     cp "$OUT" none
@@ -183,6 +233,15 @@ test_lists() {
     find v -name 'b*' -print0 >list
     expect 0 bload pack -q @list --size 32x32 -T longest -o d
     is 'v/b2.avi v/b10.mp4' "$(field id <d/sequences.tsv | xargs)"
+    # Who gives the list itself is told of @-.
+    printf 'v/b10.mp4\n' | expect 3 bload scan -q -
+    err_is <<<'bload: skipped -#0: no JSON: standard input is JSON lines (a list of paths is @-)'
+    printf 'v/b10.mp4\n' | expect 3 bload scan -q --kind audio -
+    err_has 'bload: skipped -#1: no JSON: standard input is a manifest (a list of paths is @-)'
+    for kind in video frames array; do
+        printf 'v/b10.mp4\n' | expect 2 bload scan -q --kind $kind -
+        err_is <<<"bload: scan: -: the kind $kind cannot be read from standard input (a list of paths is @-)"
+    done
     expect 2 bload scan @- -
     err_has 'standard input is one list (@-) or one input (-)'
 }
@@ -219,6 +278,7 @@ test_each_folder_says_what_it_is_about() {
 test_folders_that_cannot_be_walked_through() {
     mkdir v
     cp "$(fixture h264-1.mp4)" v/a.mp4
+    rm --version 2>/dev/null | grep -q GNU || skip 'rm reaches no folders as deep as these'
     # So deep that no path leads there, in more folders than may be open.
     python3 - "$(fixture h264-1.mp4)" <<'END'
 import os, shutil, sys
@@ -242,6 +302,10 @@ END
         err_has 'bload: skipped closed: the folder cannot be read'
         expect 3 bload pack -q v -T 1 -o d
         expect 3 bload pack -q v -T 1 -o d
+        for glob in 'v/*/*.mp4' 'v/**/*.mp4'; do
+            expect 3 bload scan "$glob"
+            err_has 'bload: skipped v/closed: the folder cannot be read'
+        done
         chmod 700 v/closed
         rmdir v/closed
     fi
@@ -267,7 +331,7 @@ test_what_is_excluded_is_a_row_that_is_dropped() {
     cp "$(fixture vp9-24.webm)" v/sub/b.webm
     cp "$(fixture mpeg4-40.avi)" v/c.avi
     echo none >v/bad.mp4
-    printf 'bad.mp4\r\n\nsub/b.webm\n' >list
+    printf '\357\273\277bad.mp4\r\n\nsub/b.webm\n' >list
     expect 0 bload scan --exclude @list --exclude c.avi --exclude nothing v
     cp "$OUT" t.tsv
     is 'a.mp4 30 ok,bad.mp4 0 dropped,c.avi 0 dropped,sub/b.webm 0 dropped' \

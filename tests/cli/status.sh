@@ -72,7 +72,7 @@ END
     expect 0 bload status d
     ! grep -q next "$OUT"
     # Marks of a dataset that was there before say nothing of this one.
-    touch -d '1 hour ago' d.slurm/verified-0000[01]-of-00003
+    touch -d "@$(($(date +%s) - 3600))" d.slurm/verified-0000[01]-of-00003
     expect 0 bload status d
     out_has 'verify      1 of 3 tasks without fault'
     echo '{}' >d/manifest.json
@@ -254,8 +254,8 @@ END
 # Names are read, nothing is looked at per shard: these cannot even be opened as files.
 test_it_looks_at_no_shard() {
     making
-    (cd m/.bload && seq -f 'shard-%08.0f.record' 0 2 18 | xargs mkdir)
-    (cd m/shards/00000 && seq -f 'shard-%08.0f.safetensors' 0 2 18 | xargs mkdir)
+    (cd m/.bload && printf 'shard-%08d.record\n' $(seq 0 2 18) | xargs mkdir)
+    (cd m/shards/00000 && printf 'shard-%08d.safetensors\n' $(seq 0 2 18) | xargs mkdir)
     expect 0 bload status m
     out_has 'pack        10 of 20 shards'
 }
@@ -369,7 +369,7 @@ test_a_run_without_tasks() {
     expect 0 bload status d
     out_has 'running for'
     sed -i "s/^updated: .*/updated: $(($(date +%s) - 40))/" d/.bload/task-00000
-    touch -d '40 seconds ago' d/.bload/task-00000
+    touch -d "@$(($(date +%s) - 40))" d/.bload/task-00000
     expect 1 bload status d
     out_has "silent for 4"
     out_has ': its process has ended'

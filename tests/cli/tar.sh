@@ -26,6 +26,7 @@ samples() {
 
 # make_tar FILE FORMAT FOLDER: what is in the folder, in the order that WebDataset wants.
 make_tar() {
+    tar --version 2>/dev/null | grep -q GNU || skip 'no GNU tar'
     tar --format="$2" --sort=name -C "$3" -cf "$1" .
 }
 
@@ -43,11 +44,27 @@ test_each_format_equals_the_files() {
         fi
         expect 0 bload pack -q --kind array tars --member x.npy -T 20 -o "$format"
         find files ! -name '*.x.npy' -type f -delete
-        expect 0 bload pack -q --kind array files -T 20 -o "$format-files"
+        expect 0 bload pack -q --kind array files --name x -T 20 -o "$format-files"
         same "$format/shards/00000/shard-00000000.safetensors" "$format-files/shards/00000/shard-00000000.safetensors"
         is "$(field id <"$format-files/sequences.tsv" | sed 's/\.x\.npy//')" "$(field id <"$format/sequences.tsv")"
         expect 0 bload verify -q "$format"
     done
+    # The field has the name of the member, if no table has it, and if nothing else is asked for.
+    for name in x array; do
+        [ $name = x ] || expect 0 bload pack -q --kind array tars --member x.npy --name $name -T 20 -o named
+        expect 0 bload info "$([ $name = x ] && echo posix || echo named)"
+        out_has "field       $name "
+    done
+    mkdir lengths
+    cp plain/s0.x.npy lengths/s0.length.npy
+    make_tar lengths.tar ustar lengths
+    expect 0 bload pack -q lengths.tar --kind array --member length.npy -T longest -o l
+    expect 0 bload info l
+    out_has 'field       array '
+    # What is printed packs the same.
+    bload pack tars --kind array --member x.npy -T 20 -o posix --print-config >set.yaml
+    expect 0 bload pack -c set.yaml
+    err_has 'posix is already complete'
     # The place is where the bytes are.
     path=$(field path 2 <posix/sequences.tsv)
     expr "$path" : 'tars/a.tar@[0-9]*+[0-9]*/s1.x.npy$' >/dev/null || fail "$path"
@@ -239,6 +256,26 @@ test_members_become_columns() {
     err_has '--attributes-members: no sample has a member jsn'
     expect 2 bload scan in --kind array --attributes-members json
     err_has '--attributes-members reads members of tars, and no input is one'
+    # A value without keys has the name of its member: our own exports have lists of ids.
+    expect 0 bload pack -q in --kind array -T 20 -o f
+    expect 0 bload export f --to webdataset --ids -o w
+    expect 0 bload scan -q w/*.tar --kind array --member array.npy --attributes-members ids.json
+    is '["s3.x.npy","s2.x.npy",""]' "$(field ids 1 <"$OUT")"
+    while IFS='|' read -r text status expected; do
+        mkdir -p lone
+        cp in/s0.x.npy lone/s0.npy
+        printf '%b' "$text" >lone/s0.ids.json
+        make_tar lone.tar ustar lone
+        expect "$status" bload scan -q lone.tar --kind array --attributes-members ids.json
+        is "$expected" "$(cut -f 7,11- <"$OUT" | tail -n 1 | tr '\t' ,)"
+    done <<'END'
+ [1,\n "a"]\n|0|,[1,  "a"]
+-3|0|,-3
+"x"|0|,x
+null|0|,
+[1], "b": 2|3|ids.json: not JSON: more than one value
+[1|3|ids.json: not JSON: expected , or ] at byte 2
+END
     printf '{"width": 1, "length": 2}' >in/s2.json
     make_tar b.tar ustar in
     expect 2 bload scan b.tar --kind array --attributes-members json

@@ -46,7 +46,7 @@ test_a_torn_part_is_made_anew() {
     clips
     expect 3 bload scan -q --task 0/2 -o d v
     cp d/.bload/scan-00000 good
-    truncate -s -9 d/.bload/scan-00000
+    shorten 9 d/.bload/scan-00000
     expect 3 bload scan --task 0/2 -o d v
     err_has 'd/.bload/scan-00000 is damaged: it ends early'
     same good d/.bload/scan-00000
@@ -113,7 +113,7 @@ test_videos_merge_to_one_table() {
     err_has 'part 1 of 3 is missing: run bload scan --task 1/3 -o d ...'
     [ ! -e d/.bload/sequences.tsv ]
     expect 0 bload scan --task 1/3 -o d v
-    truncate -s -1 d/.bload/scan-00001
+    shorten 1 d/.bload/scan-00001
     expect 1 bload plan -T longest d
     err_has 'd/.bload/scan-00001 is damaged: it ends early (remove it, and run task 1/3 of bload scan again)'
     [ ! -e d/.bload/sequences.tsv ]

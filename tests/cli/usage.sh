@@ -213,6 +213,20 @@ test_options_without_their_value() {
     err_has '--size expects width x height'
 }
 
+# The second value of a flag does not replace the first in silence; the same value again, in whatever form, does no harm.
+test_options_given_twice() {
+    printf '5\n6\n' >lengths
+    expect 2 bload pack x --keep url --keep id -T 5 -o d
+    err_is <<<'bload: pack: --keep is given twice, as "url" and as "id": give it once, with commas between: --keep url,id'
+    expect 2 bload plan --lengths lengths -T 6 -T 7
+    err_is <<<'bload: plan: -T is given twice, as "6" and as "7": give it once'
+    expect 2 bload plan --lengths lengths --strategy block --strategy=naive -T 6
+    err_is <<<'bload: plan: --strategy is given twice, as "block" and as "naive": give it once'
+    expect 2 bload scan --fps 25 --fps 30 x
+    expect 2 bload scan -q --quiet=false x
+    expect 0 bload plan -q -q --lengths lengths -T 6 -T 6 --seed 7 --seed 7
+}
+
 test_nothing_to_work_on() {
     expect 2 bload scan
     err_is <<<'bload: scan: no source given (see bload scan --help)'

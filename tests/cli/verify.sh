@@ -120,7 +120,7 @@ test_json() {
     expect 0 bload verify d --json
     is "dataset True [] None" "$(member "o['kind'], o['verified'], o['faults'], o['task']" | tr -d "(',)")"
     is "$(find d/shards -name '*.safetensors' | wc -l)" "$(member "o['shards']")"
-    is "$(find d/shards -name '*.safetensors' -printf '%s\n' | awk '{ sum += $1 } END { print sum }')" "$(member "o['bytes']")"
+    is "$(find d/shards -name '*.safetensors' -exec stat -c %s {} + | awk '{ sum += $1 } END { print sum }')" "$(member "o['bytes']")"
     expect 0 bload verify v --json
     is view "$(member "o['kind']")"
     expect 0 bload verify m --against d --json

@@ -1,6 +1,7 @@
 """LeRobot datasets, made by the rules of its writer: frames as ffmpeg decodes them, rows as pyarrow reads them, and faults by name."""
 import contextlib
 import copy
+import csv
 import fractions
 import io
 import json
@@ -262,8 +263,8 @@ class Lerobot(Converting):
         said = self.convert(made, "notes")
         self.assertIn('"action" is NaN in 3 steps of 2 episodes, the first of them episode 0', said)
         self.assertIn("several tasks: task_index is a field", said)
-        with open(self.path("notes", "episodes.tsv"), encoding="utf-8") as file:
-            self.assertEqual(file.read().splitlines()[3], 'episode_000002\t2\tfold the\\tcloth; open, "wide"')
+        with open(self.path("notes", "episodes.csv"), encoding="utf-8", newline="") as file:
+            self.assertEqual(list(csv.reader(file))[3], ["episode_000002", "2", 'fold the\tcloth; open, "wide"'])
         dataset = self.packed("notes")
         got = dataset.sequence("episode_000002.npy")["task_index"]
         np.testing.assert_array_equal(got, made.numbers["task_index"][BEGIN[2]:BEGIN[3], 0])

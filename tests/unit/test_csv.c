@@ -55,7 +55,14 @@ static const struct {
     {"a.csv", "", "", WHOLE},
     {"a.csv", "\xef\xbb\xbf", "", WHOLE},
     {"a.txt", "\xc3\xa9,\xf0\x9f\x98\x80", "1:\xc3\xa9|\xf0\x9f\x98\x80;", WHOLE},
-    {"a.tsv", "id\tb\nx\ta\\tb\\\\\\xFF\n", "1:id|b;2:x|a\tb\\\xff;", WHOLE},
+    {"a.tsv", "id\tb\nC:\\tmp\\new\ta\\\n", "1:id|b;2:C:\\tmp\\new|a\\;", WHOLE},
+    {"a.tsv", "id\tlength\tkind\tpath\tb\nx\t1\ttext\ta\\tb\\\\\\xFF\t\n",
+     "1:id|length|kind|path|b;2:x|1|text|a\tb\\\xff|;", WHOLE},
+    {"a.csv", "a;b\n1,5;\"x;\"\"y\"\n\"z\";\n", "1:a|b;2:1,5|x;\"y;3:z|;", WHOLE},
+    {"a.csv", "\"a,b\";\"c\"\n1;2\n", "1:a,b|c;2:1|2;", WHOLE},
+    {"a.csv", "a\tb\n1;2\t3,4\n", "1:a|b;2:1;2|3,4;", WHOLE},
+    {"a.csv", "a;b,c\n1;2,3\n", "1:a;b|c;2:1;2|3;", WHOLE},
+    {"a.csv", "a\n1;2\n", "1:a;2:1;2;", WHOLE},
     {"a.TSV", "id\t\r\n\"x\t,\n", "1:id|;2:\"x|,;", WHOLE},
     {"a.tsv", "a\n\nb", "1:a;3:b;", WHOLE},
     {"a.csv", "a,b\nc,\"d", "line 2: a value in quotes that does not end within 1048576 bytes", WHOLE},
@@ -68,8 +75,10 @@ static const struct {
     {"a.csv", "a,b\nc\0,d\n", "line 2: a zero byte: this is not text", 9},
     {"a.csv", "a\nb\nc\xff\n", "line 3: not UTF-8 (byte 5 of the text): save it as UTF-8", WHOLE},
     {"a.csv", "a\n\xc3", "line 2: not UTF-8 (byte 2 of the text): save it as UTF-8", WHOLE},
-    {"a.tsv", "a\nb\\q\n", "line 2: an escape other than \\t \\n \\r \\\\ \\xHH, or a zero byte", WHOLE},
-    {"a.tsv", "a\\x00b\n", "line 1: an escape other than \\t \\n \\r \\\\ \\xHH, or a zero byte", WHOLE},
+    {"a.tsv", "id\tlength\tkind\tpath\tb\nb\\q\n",
+     "line 2: an escape other than \\t \\n \\r \\\\ \\xHH, or a zero byte", WHOLE},
+    {"a.tsv", "id\tlength\tkind\tpath\tb\nb\\x00b\n",
+     "line 2: an escape other than \\t \\n \\r \\\\ \\xHH, or a zero byte", WHOLE},
 };
 
 START_TEST(records_are_as_they_were_written)

@@ -166,6 +166,10 @@ static int cuts_fill_line(struct bl_counter *c, const struct bl_chunk *chunk, co
     int code = bl_entry_parse(&c->entry, line->text, line->size, e);
     if (entry->id.size)
         row->id = entry->id.data;
+    if (code == BL_EDATA && line->number == 1 && strcmp(chunk->input->name, "-") == 0 && *line->text != '{') {
+        bl_error_clear(e);
+        code = bl_error_set(e, BL_EDATA, "no JSON: standard input is a manifest (a list of paths is @-)");
+    }
     int failed = cuts_set_extra(c, "", "", "", NULL, e);
     row->extra = c->extra.data;
     if (code || failed)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kind/frames/clips.h"
 #include "kind/frames/image.h"
 #include "kind/frames/image_folder.h"
 #include "kind/video/config.h"
@@ -23,30 +24,6 @@ static int frames_number_steps(const struct bl_image_folder *folder, int64_t str
     return BL_OK;
 }
 
-/* Whether the images of the steps can be decoded with the memory that they may take, and are what is wanted. */
-static int frames_check_headers(const struct bl_image_folder *folder, const char *path,
-                                const struct bl_video_config *config, const struct bl_kind_env *env, struct bl_error *e)
-{
-    struct bl_buffer file = {0};
-    enum bl_channels channels = (enum bl_channels)config->pixels;
-    int code = BL_OK;
-    for (size_t i = 0; i < folder->count && !code; i += (size_t)config->stride) {
-        if (bl_cancelled(env->cancel)) {
-            code = bl_error_set(e, BL_ECANCEL, "cancelled");
-            break;
-        }
-        bl_buffer_clear(&file);
-        bl_buffer_printf(&file, "%s/%s", path, folder->image[i].name);
-        code = bl_buffer_check(&file, e);
-        if (!code)
-            code = bl_image_check(&folder->image[i], file.data, channels, env, e);
-        if (code == BL_EDATA)
-            bl_error_prefix(e, "%s", folder->image[i].name);
-    }
-    bl_buffer_free(&file);
-    return code;
-}
-
 static int frames_count_folder(const struct bl_video_config *config, const struct bl_kind_env *env,
                                const struct bl_chunk *chunk, struct bl_image_folder *folder, double **times,
                                struct bl_error *e)
@@ -57,7 +34,7 @@ static int frames_count_folder(const struct bl_video_config *config, const struc
     if (folder->count == 0 || folder->count > INT32_MAX)
         return bl_error_set(e, BL_EDATA, "%s images%s%s", folder->count ? "too many" : "no",
                             config->images ? " of the name " : "", config->images ? config->images : "");
-    code = frames_check_headers(folder, chunk->input->path, config, env, e);
+    code = bl_frames_check_headers(folder, 0, folder->count, chunk->input->path, config, env, e);
     if (code)
         return code;
     return chunk->times ? frames_number_steps(folder, config->stride, times, e) : BL_OK;
@@ -66,14 +43,15 @@ static int frames_count_folder(const struct bl_video_config *config, const struc
 int bl_frames_decoding_count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
                              struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
-    (void)counter;
+    if (chunk->list)
+        return bl_frames_clips_count(env, counter, chunk, emit, sink, e);
     const struct bl_video_config *config = values;
     struct bl_image_folder folder;
     struct bl_error fault = {0};
     double *times = NULL;
     char extra[32];
     int code = frames_count_folder(config, env, chunk, &folder, &times, &fault);
-    snprintf(extra, sizeof extra, "\t%" PRId64, bl_image_folder_count_missing(&folder));
+    snprintf(extra, sizeof extra, "\t%" PRId64, bl_image_folder_count_missing(&folder, 0, folder.count));
     struct bl_row row = {.status = BL_ROW_OK,
                          .length = ((int64_t)folder.count + config->stride - 1) / config->stride,
                          .reason = "",

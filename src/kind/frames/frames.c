@@ -1,8 +1,9 @@
-/* The frames kind. image_folder.c lists the images of a folder; in the media module, decoding.c counts them, image.c
- * decodes one, read.c reads pieces of a folder through video's converter. */
+/* The frames kind. image_folder.c lists the images of a folder; in the media module, decoding.c counts them, clips.c
+ * those of the lines of a list, image.c decodes one, read.c reads pieces of a folder through video's converter. */
 #include "kind/frames/frames.h"
 
 #include "kind/frames/image_folder.h"
+#include "kind/list.h"
 #include "kind/media/forward.h"
 #include "kind/video/channels.h"
 #include "kind/video/video.h"
@@ -78,7 +79,11 @@ static const struct bl_kind_scan frames_scan = {
     .sampling = bl_video_sampling,
     .columns = frames_columns,
     .totals = totals,
+    .is_list = bl_list_has_name,
+    .names = bl_list_names_of_clip,
     .stat_folder = bl_image_folder_stat,
+    .open = bl_frames_forward_open_counter,
+    .close = bl_frames_forward_close_counter,
     .count = bl_frames_forward_count,
 };
 

@@ -181,10 +181,10 @@ void bl_image_folder_free(struct bl_image_folder *folder)
     *folder = (struct bl_image_folder){0};
 }
 
-int64_t bl_image_folder_count_missing(const struct bl_image_folder *folder)
+int64_t bl_image_folder_count_missing(const struct bl_image_folder *folder, size_t begin, size_t end)
 {
     int64_t missing = 0;
-    for (size_t i = 1; i < folder->count && folder->consecutive; i++) {
+    for (size_t i = begin + 1; i < end && folder->consecutive; i++) {
         int64_t before = folder->image[i - 1].number, number = folder->image[i].number;
         if (before >= 0 && number > before)
             missing += number - before - 1;

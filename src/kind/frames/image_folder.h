@@ -41,7 +41,7 @@ void bl_image_folder_free(struct bl_image_folder *folder);
 /* Bytes and content (kind/content.h) of all images in a folder. Codes as above. */
 int bl_image_folder_stat(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e);
 
-/* How many numbers between those of the first and the last image are missing; 0 where most do not follow each other. */
-int64_t bl_image_folder_count_missing(const struct bl_image_folder *folder);
+/* How many numbers between those of the images begin and end - 1 are missing; 0 where most do not follow each other. */
+int64_t bl_image_folder_count_missing(const struct bl_image_folder *folder, size_t begin, size_t end);
 
 #endif

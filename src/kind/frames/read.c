@@ -81,10 +81,10 @@ int bl_frames_read_size(const void *config, const struct bl_kind_env *env, const
         goto out;
     if (!frame)
         code = bl_error_memory(e);
-    else if (!folder.count)
+    else if ((size_t)row->clip_begin >= folder.count)
         code = bl_error_set(e, BL_EDATA, "no images");
     else
-        code = frames_decode_image(row->path, &folder.image[0], config, env, frame, &geometry, e);
+        code = frames_decode_image(row->path, &folder.image[row->clip_begin], config, env, frame, &geometry, e);
 out:
     *size = (struct bl_dimensions){geometry.width, geometry.height};
     bl_image_folder_free(&folder);
@@ -144,20 +144,31 @@ static int frames_verify_content(const struct bl_row *row, struct bl_error *e)
     return BL_OK;
 }
 
+/* Whether the folder has as many images as the scan counted, or those of a clip. */
+static int frames_verify_count(const struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+{
+    int64_t count = (int64_t)r->folder.count, stride = r->config->stride;
+    bool is_clip = row->clip_end > 0;
+    int64_t images = is_clip ? row->clip_end - row->clip_begin : count, steps = (images + stride - 1) / stride;
+    if (is_clip && row->clip_end > count)
+        return bl_error_set(e, BL_EDATA, "the clip ends with image %" PRId64 ", the folder has %" PRId64,
+                            row->clip_end - 1, count);
+    if (steps != row->length)
+        return bl_error_set(e, BL_EDATA, "the scan counted %" PRId64 " frames, the %s has %" PRId64, row->length,
+                            is_clip ? "clip" : "folder", steps);
+    return BL_OK;
+}
+
 static int frames_reader_enter(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     if (r->path && strcmp(r->path, row->path) == 0 && r->folder.bytes == row->bytes)
-        return BL_OK;
+        return frames_verify_count(r, row, e);
     frames_reader_leave(r);
-    int64_t stride = r->config->stride;
     int code = frames_list_folder(&r->folder, r->config, row, e);
     if (code)
         return code;
-    int64_t steps = ((int64_t)r->folder.count + stride - 1) / stride;
-    if (steps != row->length)
-        return bl_error_set(e, BL_EDATA, "the scan counted %" PRId64 " frames, the folder has %" PRId64, row->length,
-                            steps);
-    if (row->content)
+    code = frames_verify_count(r, row, e);
+    if (!code && row->content)
         code = frames_verify_content(row, e);
     if (code)
         return code;
@@ -189,7 +200,7 @@ int bl_frames_read_piece(struct bl_reader *r, const struct bl_request *request, 
     note->text[0] = '\0';
     int code = frames_reader_enter(r, &request->row, e);
     for (int64_t t = 0; t < request->steps && !code; t++) {
-        size_t i = (size_t)((request->source_start + t) * r->config->stride);
+        size_t i = (size_t)(request->row.clip_begin + (request->source_start + t) * r->config->stride);
         int32_t number = bl_image_folder_number(&r->folder, i);
         memcpy(request->out[1] + 4 * t, &number, sizeof number);
         code = frames_reader_read_step(r, &r->folder.image[i], request->out[0] + (size_t)t * r->bytes, e);

@@ -88,7 +88,7 @@ static int decoder_find_path(const struct decoder *d, const char *path, const ch
     int count = d->names ? d->names : d->paths;
     for (int i = 0; i < count; i++) {
         size_t size = all[i] ? strlen(all[i]) : 0;
-        if (!size || strncmp(all[i], path, size) != 0 || (path[size] && (d->names || path[size] != '/')))
+        if (!size || strncmp(all[i], path, size) != 0 || (path[size] && path[size] != '/'))
             continue;
         *name = path[size] ? path + size + 1 : "";
         return i;

@@ -123,7 +123,7 @@ static int process_serve_file(struct bl_decoder_process *p, const struct bl_deco
     const char *path = call_path(call, bl_message_get_int(&p->answer)), *name = bl_message_get_text(&p->answer);
     int folder = bl_message_get_int(&p->answer) ? O_DIRECTORY : 0;
     int fd[BL_MESSAGE_FDS] = BL_MESSAGE_FDS_NONE, error = EPERM;
-    if (path && name && (!*name || (!call->names && !folder))) {
+    if (path && name && (!*name || !folder)) {
         if (*name)
             snprintf(loss->path, sizeof loss->path, "%s/%s", path, name);
         else

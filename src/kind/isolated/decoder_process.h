@@ -54,7 +54,7 @@ struct bl_decoder_call {
     const char
         *path[BL_ISOLATED_FILES]; /* the files that it may want to be opened; files in them, if they are folders */
     int paths;
-    const struct bl_isolated_names *names; /* of a list: what it may want instead; NULL: no list */
+    const struct bl_isolated_names *names; /* of a list: what it may want instead, as above; NULL: no list */
     size_t most;                           /* bytes of a message from the process */
     const struct bl_cancel *cancel;
     struct bl_reservation *reservation; /* or NULL */

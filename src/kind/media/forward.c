@@ -66,6 +66,7 @@
     }
 
 COUNTER(video)
+COUNTER(frames)
 COUNTER(audio)
 COUNT(video)
 COUNT(frames)

@@ -7,9 +7,12 @@
 
 int bl_video_forward_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                                   struct bl_error *e);
+int bl_frames_forward_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+                                   struct bl_error *e);
 int bl_audio_forward_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                                   struct bl_error *e);
 void bl_video_forward_close_counter(struct bl_counter *counter);
+void bl_frames_forward_close_counter(struct bl_counter *counter);
 void bl_audio_forward_close_counter(struct bl_counter *counter);
 
 int bl_video_forward_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,

@@ -229,7 +229,10 @@ int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool
     item->row.content = bl_content_hash(line->text, line->size);
     item->line = text;
     item->line_size = size;
-    if (!bl_json_scan(text, size, p->key, BL_TEXT_KEYS(p), value, &fault))
+    bool valid = bl_json_scan(text, size, p->key, BL_TEXT_KEYS(p), value, &fault);
+    if (!valid && line->offset == 0 && strcmp(item->path, "-") == 0 && *text != '{')
+        return bl_item_skip(item, "no JSON: standard input is JSON lines (a list of paths is @-)");
+    if (!valid)
         return bl_item_skip(item, "not JSON at byte %" PRId64 ": %s%s",
                             line->offset + (text - line->text) + (int64_t)fault.at, fault.what,
                             line->ended ? "" : " (the file ends in the middle of this line)");

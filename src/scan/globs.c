@@ -1,0 +1,238 @@
+#include "scan/globs.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/path.h"
+#include "kind/kind.h"
+
+/* --- expanding -------------------------------------------------------------------------------------------------- */
+
+static int glob_expand(const struct bl_walk *walk, const char *path, const char *pattern, struct bl_buffer *names,
+                       struct bl_error *e);
+
+/* Goes on with the name in the folder. */
+static int glob_enter(const struct bl_walk *walk, const char *folder, const char *name, size_t size, const char *rest,
+                      struct bl_buffer *names, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    size_t end = strlen(folder);
+    bl_buffer_printf(&path, "%s%s", folder, end && folder[end - 1] != '/' ? "/" : "");
+    bl_buffer_append(&path, name, size);
+    bl_buffer_append(&path, rest, strspn(rest, "/"));
+    bl_buffer_text(&path, "");
+    int code = bl_buffer_check(&path, e);
+    if (!code)
+        code = glob_expand(walk, path.data, rest + strspn(rest, "/"), names, e);
+    bl_buffer_free(&path);
+    return code;
+}
+
+/* "**": goes on in the folder and in all below it; at the end of the pattern with what they hold. */
+static int glob_descend(const struct bl_walk *walk, const char *path, const char *rest, struct bl_buffer *names,
+                        struct bl_error *e)
+{
+    struct bl_buffer folders = {0};
+    struct stat status;
+    bool there;
+    int code = bl_walk_stat(walk, *path ? path : ".", &status, &there, e);
+    if (!code && there && S_ISDIR(status.st_mode))
+        code = bl_walk_list_folders(walk, *path ? path : ".", &folders, e);
+    rest += strspn(rest, "/");
+    for (size_t at = 0; at < folders.size && !code; at += strlen(folders.data + at) + 1) {
+        const char *folder = folders.data + at;
+        if (!*path) /* "." and "./a" */
+            folder += folder[1] ? 2 : 1;
+        code = glob_expand(walk, folder, *rest ? rest : "*", names, e);
+    }
+    bl_buffer_free(&folders);
+    return code;
+}
+
+/* The scan lists the folder as skipped. */
+static int glob_add_unreadable(const struct bl_walk *walk, const char *path, struct bl_error *e)
+{
+    size_t size = strlen(path);
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    char *folder = strndup(size ? path : ".", size ? size : 1);
+    int code = folder ? bl_files_add(walk->files, folder, 0, walk->kind, false, e) : bl_error_memory(e);
+    free(folder);
+    return code;
+}
+
+/* Goes on with each name in the folder that matches the first part of the pattern. */
+static int glob_match(const struct bl_walk *walk, const char *path, const char *pattern, const char *rest,
+                      struct bl_buffer *names, struct bl_error *e)
+{
+    struct bl_buffer found = {0};
+    int64_t count = 0;
+    bool opened;
+    char *part = strndup(pattern, (size_t)(rest - pattern));
+    int code = part ? bl_walk_read_names(walk, *path ? path : ".", &found, &count, &opened, e) : bl_error_memory(e);
+    if (code)
+        goto out;
+    if (!opened && errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG && errno != ELOOP)
+        code = bl_errno_is_system(errno) ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path)
+                                         : glob_add_unreadable(walk, path, e);
+    for (size_t at = 0; at < found.size && !code; at += strlen(found.data + at + 1) + 2) {
+        const char *name = found.data + at + 1;
+        if (fnmatch(part, name, FNM_PERIOD) == 0)
+            code = glob_enter(walk, path, name, strlen(name), rest, names, e);
+    }
+out:
+    free(part);
+    bl_buffer_free(&found);
+    return code;
+}
+
+/* Whether there is a file or a link of that name. */
+static int name_exists(const struct bl_walk *walk, const char *path, bool *exists, struct bl_error *e)
+{
+    struct stat status;
+    char *open_path = bl_path_join(walk->base, path);
+    if (!open_path)
+        return bl_error_memory(e);
+    *exists = lstat(open_path, &status) == 0;
+    int error = errno;
+    free(open_path);
+    errno = error;
+    return *exists || !bl_errno_is_system(error) ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
+}
+
+/* path: what the pattern was before, as a name. */
+static int glob_expand(const struct bl_walk *walk, const char *path, const char *pattern, struct bl_buffer *names,
+                       struct bl_error *e)
+{
+    const char *rest = pattern + strcspn(pattern, "/");
+    size_t size = (size_t)(rest - pattern);
+    if (size == 2 && memcmp(pattern, "**", 2) == 0)
+        return glob_descend(walk, path, rest, names, e);
+    if (size && strcspn(pattern, "*?[\\") < size)
+        return glob_match(walk, path, pattern, rest, names, e);
+    if (*pattern)
+        return glob_enter(walk, path, pattern, size, rest, names, e);
+    bool exists;
+    int code = name_exists(walk, path, &exists, e);
+    if (!code && exists)
+        bl_buffer_append(names, path, strlen(path) + 1);
+    return code ? code : bl_buffer_check(names, e);
+}
+
+/* --- ** --------------------------------------------------------------------------------------------------------- */
+
+bool bl_globs_descend(const char *pattern)
+{
+    for (const char *at = pattern; (at = strstr(at, "**")); at++) {
+        if ((at == pattern || at[-1] == '/') && (!at[2] || at[2] == '/'))
+            return true;
+    }
+    return false;
+}
+
+/* A name that matches. */
+struct match {
+    char *path;
+    bool is_folder;
+};
+
+struct matches {
+    struct match *match; /* in the order of their paths, without repeats */
+    size_t count, capacity;
+};
+
+static int match_compare(const void *a, const void *b)
+{
+    return strcmp(((const struct match *)a)->path, ((const struct match *)b)->path);
+}
+
+static int matches_sort(struct matches *m, const struct bl_walk *walk, const struct bl_buffer *names,
+                        struct bl_error *e)
+{
+    int code = BL_OK;
+    size_t kept = 0;
+    for (size_t at = 0, size; at < names->size; at += size + 1) {
+        char *path = names->data + at;
+        size = strlen(path);
+        for (size_t end = size; end > 1 && path[end - 1] == '/'; end--)
+            path[end - 1] = '\0';
+        code = BL_ARRAY_RESERVE(m->match, m->capacity, m->count + 1, e);
+        if (code)
+            return code;
+        m->match[m->count++].path = path;
+    }
+    if (m->count)
+        qsort(m->match, m->count, sizeof *m->match, match_compare);
+    for (size_t i = 0; i < m->count && !code; i++) {
+        struct stat status;
+        bool there;
+        if (kept && strcmp(m->match[i].path, m->match[kept - 1].path) == 0)
+            continue;
+        code = bl_walk_stat(walk, m->match[i].path, &status, &there, e);
+        m->match[kept++] = (struct match){m->match[i].path, !code && there && S_ISDIR(status.st_mode)};
+    }
+    m->count = kept;
+    return code;
+}
+
+/* Whether one of the matches is a folder above this one. */
+static int match_is_within(const struct matches *m, const struct match *match, bool *within, struct bl_error *e)
+{
+    char *path = strdup(match->path);
+    if (!path)
+        return bl_error_memory(e);
+    *within = false;
+    for (char *slash = path; (slash = strchr(slash + 1, '/')) && !*within; *slash = '/') {
+        *slash = '\0';
+        const struct match key = {.path = path}, *above = bsearch(&key, m->match, m->count, sizeof key, match_compare);
+        *within = above && above->is_folder;
+    }
+    free(path);
+    return BL_OK;
+}
+
+/* Whether the pattern ends with "**". */
+static bool pattern_takes_all(const char *pattern)
+{
+    size_t size = strlen(pattern);
+    while (size && pattern[size - 1] == '/')
+        size--;
+    return size >= 2 && memcmp(pattern + size - 2, "**", 2) == 0 && (size == 2 || pattern[size - 3] == '/');
+}
+
+/* Leaves out what would be found twice: what lies in a folder that matches, too. Of a pattern that matches everything
+ * below, these are the folders, or, for a kind whose inputs are folders, the files. */
+static int names_settle(const struct bl_walk *walk, const char *pattern, struct bl_buffer *names, struct bl_error *e)
+{
+    struct matches m = {0};
+    struct bl_buffer kept = {0};
+    bool all = pattern_takes_all(pattern), folders = walk->kind && walk->kind->scan->stat_folder;
+    int code = matches_sort(&m, walk, names, e);
+    size_t taken = 0;
+    for (size_t i = 0; i < m.count; i++) {
+        if (!all || m.match[i].is_folder == folders)
+            m.match[taken++] = m.match[i];
+    }
+    m.count = taken;
+    for (size_t i = 0; i < m.count && !code; i++) {
+        bool within = false;
+        code = match_is_within(&m, &m.match[i], &within, e);
+        if (!within)
+            bl_buffer_append(&kept, m.match[i].path, strlen(m.match[i].path) + 1);
+    }
+    if (!code)
+        code = bl_buffer_check(&kept, e);
+    free(m.match);
+    bl_buffer_free(names);
+    *names = kept;
+    return code;
+}
+
+int bl_globs_expand(const struct bl_walk *walk, const char *pattern, struct bl_buffer *names, struct bl_error *e)
+{
+    int code = glob_expand(walk, "", pattern, names, e);
+    return code || !bl_globs_descend(pattern) ? code : names_settle(walk, pattern, names, e);
+}
