@@ -349,6 +349,7 @@ static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struc
     char name[BL_EPOCHS_NAME_MAX] = BL_INDEX_FILE;
     size_t least = 0;
     int code = plans_most_blocks(job, &least, e);
+    job->planner.taken = job->request->epochs > 1 ? &job->taken : NULL;
     format->S = 1;
     format->has_source_start = false;
     for (int64_t k = 0; k < job->request->epochs && !code; k++) {
@@ -359,6 +360,7 @@ static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struc
             code = plans_make_folder(job, e);
         if (!code)
             code = plan_draw(job, k, least, e);
+        made->repeated += job->planner.is_repeated || job->blend.is_repeated || job->mixture.is_repeated;
         if (!code && k == 0) {
             made->plan = job->plan;
             format->T = job->plan.T;
@@ -423,6 +425,7 @@ out:
     bl_places_free(&job.places);
     bl_attribute_values_free(&job.values);
     bl_planner_free(&job.planner);
+    bl_partitions_free(&job.taken);
     bl_blend_free(&job.blend);
     bl_mixture_free(&job.mixture);
     bl_plan_free(&job.plan);
