@@ -506,18 +506,12 @@ int bl_planner_measure_company(struct bl_planner *p, const struct bl_plan *plan,
                                struct bl_error *e)
 {
     struct bl_plan other = {0};
-    struct bl_partitions own = {0};
     *company = (struct bl_company){.is_measured = true};
     if (!bl_company_count_pairs(plan))
         return BL_OK;
-    int code = bl_partitions_add(&own, p->partition, e);
-    p->taken = p->taken ? p->taken : &own;
-    if (!code)
-        code = bl_planner_draw(p, p->seed + 1, 0, true, &other, e); /* after the last comes 0 */
+    int code = bl_planner_draw(p, p->seed + 1, 0, true, &other, e); /* after the last comes 0 */
     if (!code)
         code = bl_company_measure(company, plan, &other, p->count, e);
-    p->taken = p->taken == &own ? NULL : p->taken;
-    bl_partitions_free(&own);
     bl_plan_free(&other);
     return code;
 }

@@ -47,7 +47,7 @@ int bl_planner_draw(struct bl_planner *planner, uint64_t seed, size_t min_blocks
                     struct bl_error *e);
 
 /* Measures who meets again between a plan, the last one drawn, and that of the next seed, which it draws; the planner
- * is not needed any more. */
+ * is not needed any more. Where partitions are taken, it avoids them, as the plan of the next epoch does. */
 int bl_planner_measure_company(struct bl_planner *planner, const struct bl_plan *plan, struct bl_company *company,
                                struct bl_error *e);
 
