@@ -245,8 +245,8 @@ static void info_format_faults(const struct bl_info *info, struct bl_buffer *out
         bl_buffer_byte(out, '\n');
     }
     if (info->fault_count > info->faults)
-        bl_buffer_printf(out, "            and %" PRId64 " more: see sequences.tsv\n",
-                         info->fault_count - info->faults);
+        bl_buffer_printf(out, "            and %" PRId64 " more: see sequences.tsv%s\n",
+                         info->fault_count - info->faults, bl_manifest_is_view(m) ? " of the sources" : "");
 }
 
 static void info_format_histogram(const struct bl_info *info, struct bl_buffer *out)

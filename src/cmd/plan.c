@@ -501,8 +501,10 @@ int bl_cmd_plan(int argc, char **argv)
     if (!code && !cmd.common.help)
         code = plan_run(&cmd, &p);
     struct bl_packing_result result = {0};
-    if (p.packing)
+    if (p.packing) {
         bl_packing_result(p.packing, &result);
+        bl_fault_lines_print_rest_of(&p.inputs.faults, result.suppressed, p.dir);
+    }
     plan_free(&p);
     return bl_cmd_end(&cmd, code, result.partial);
 }
