@@ -70,7 +70,8 @@ class View(BaseDataset):
         try:
             info = Manifest(self.storage.at(source.path))
         except MissingError as error:
-            raise MissingError(f"{error.fault}; it is the source \"{source.name}\" of the view {self.path}", source.path) from None
+            raise MissingError(f"{error.fault}; it is the source \"{source.name}\" of the view {self.path}: put it back, or make the view "
+                               f"again", source.path) from None
         if info.is_view:
             raise FormatError(f"this is a view, but the sources of a view must be datasets; it is the source \"{source.name}\" of the view "
                               f"{self.path}", source.path)

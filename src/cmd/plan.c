@@ -258,7 +258,9 @@ static int plan_check_plot(const struct planning *p, struct bl_error *e)
 static int plan_run_table(struct bl_cmd *cmd, struct planning *p)
 {
     struct bl_error *e = &cmd->error;
-    int code = bl_length_source_require_T(cmd);
+    int code = bl_length_source_check(&p->lengths, cmd);
+    if (!code)
+        code = bl_length_source_require_T(cmd);
     if (code)
         return code;
     if (p->epochs < 1)

@@ -293,7 +293,9 @@ static int verify_run(struct bl_cmd *cmd, struct verifying *v)
     if (code)
         return code;
     if (v->faults)
-        return bl_error_set(e, BL_EFAIL, "%s has %s", dir, bl_text_plural(faults, v->faults, "error"));
+        return bl_error_set(
+            e, BL_EFAIL, "%s has %s%s", dir, bl_text_plural(faults, v->faults, "error"),
+            is_view || is_export ? "" : ": the command that packed it with --repair makes damaged shards again");
     if (!cmd->common.quiet && !is_view && !is_export)
         verify_print_summary(v, dir);
     return BL_OK;

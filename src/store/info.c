@@ -10,6 +10,7 @@
 #include "store/manifest_json.h"
 #include "store/row_reader.h"
 #include "store/shard_table.h"
+#include "store/view.h"
 
 void bl_info_free(struct bl_info *info)
 {
@@ -93,7 +94,11 @@ static int info_open_table(const struct bl_info *info, const char *dir, struct b
     int code = path ? bl_sequences_open_columns(table, (const char *const *)path, (int)m->sources, &columns, e)
                     : bl_error_memory(e);
     bl_path_free_all(path, m->sources);
-    return code;
+    struct bl_error why = {0};
+    if (!code || !bl_view_check_sources(m, dir, &why))
+        return code;
+    bl_error_clear(e); /* a source says more than that its table is missing */
+    return bl_error_set(e, why.code, "%s", why.text);
 }
 
 /* What a source of a view left out may be in another one: of a view, what its plan leaves out is counted. */

@@ -9,6 +9,16 @@
 
 /* --- opening ---------------------------------------------------------------------------------------------------- */
 
+/* Adds what to do to the error that there is no dataset. */
+static int source_is_gone(struct bl_error *e)
+{
+    struct bl_error why = *e;
+    bl_error_clear(e);
+    return bl_error_set(e, BL_EFAIL,
+                        "%s: put it back, or make the view again (the same bload view command with its new path)",
+                        why.text);
+}
+
 /* Opens the dataset of a source and compares it with what the view was made of. */
 static int source_open(const struct bl_manifest *view, const struct bl_view_source *source, const char *dir,
                        struct bl_dataset *dataset, struct bl_error *e)
@@ -16,7 +26,7 @@ static int source_open(const struct bl_manifest *view, const struct bl_view_sour
     char *path = bl_path_join(dir, source->path);
     int code = path ? bl_dataset_open(dataset, path, e) : bl_error_memory(e);
     if (code == BL_EUSAGE)
-        code = e->code = BL_EFAIL;
+        code = source_is_gone(e);
     if (!code)
         code = bl_view_source_compare(source, &dataset->manifest, path, e);
     if (!code && !bl_format_has_same_fields(&view->format, &dataset->manifest.format))
