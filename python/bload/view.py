@@ -43,7 +43,7 @@ class View(BaseDataset):
 
     def __init__(self, path: str, info: Manifest, verify: bool, **options: Any):
         super().__init__(path, info, verify, **options)
-        self.plan = Plan(self.open_file(INDEX), info)
+        self.plan = Plan(self.open_file(INDEX, verify=True), info)  # nothing else tells another plan
         self.plan.check_digest(info.plan_digest, verify)
         self.rows = Rows(self.open_file(ROWS), info)
         self.stores = [self.open_source(*source) for source in zip(info.sources, info.recorded)]

@@ -402,6 +402,19 @@ static int view_write(struct bl_view_job *job, struct bl_view_made *made, struct
     return code ? code : bl_manifest_write(m, dir, e);
 }
 
+/* Removes the files of a view that cannot be made: other options have no use for them. */
+static void view_remove(const struct bl_view_job *job)
+{
+    static const char *const names[] = {BL_INDEX_FILE, BL_PLACES_FILE};
+    const struct bl_manifest none = {0};
+    struct bl_error unimportant = {0};
+    if (job->lock < 0)
+        return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        unlinkat(job->lock, names[i], 0);
+    bl_epochs_sweep(job->request->output, job->lock, &none, &unimportant);
+}
+
 int bl_view_make(const struct bl_view_request *request, struct bl_view_made *made, struct bl_error *e)
 {
     struct bl_view_job job = {.request = request, .manifest = &made->manifest, .lock = -1};
@@ -433,10 +446,12 @@ out:
     made->plan.block_ptr = NULL; /* only its counts are of use */
     made->plan.sequence = NULL;
     made->plan.length = made->plan.source_start = NULL;
+    if (code && job.is_new)
+        view_remove(&job);
     if (job.lock >= 0)
         close(job.lock);
     if ((code || made->empty) && job.is_new)
-        rmdir(request->output); /* unless something was written, with which the next run goes on */
+        rmdir(request->output);
     if (code)
         bl_view_made_free(made);
     return code;
