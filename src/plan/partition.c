@@ -37,7 +37,7 @@ void bl_partitions_free(struct bl_partitions *taken)
 }
 
 /* A piece of a cut sequence is known by its first step. */
-static uint64_t piece_hash(const struct bl_piece_names *names, uint32_t piece)
+static uint64_t partition_hash_piece(const struct bl_piece_names *names, uint32_t piece)
 {
     const struct bl_pieces *p = names->pieces;
     if (!names->sequence)
@@ -50,7 +50,7 @@ uint64_t bl_partition_hash_block(const uint32_t *piece, size_t size, const struc
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < size; i++)
-        sum += piece_hash(names, piece[i]);
+        sum += partition_hash_piece(names, piece[i]);
     return size ? partition_mix(sum) : 0;
 }
 
