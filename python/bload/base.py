@@ -117,8 +117,8 @@ class BaseDataset(Blocks):
             if getattr(self.options, name) and (name in self.options.fields or name in self.info.attributes):
                 raise OptionError(f"it has a field \"{name}\": leave it out of fields=, or use {name}=False", self.path)
 
-    def open_file(self, name: str) -> MappedFile:
-        """A file that the manifest lists, after checking its size and, with verify, its checksum.
+    def open_file(self, name: str, verify: bool = False) -> MappedFile:
+        """A file that the manifest lists, after checking its size and, with verify here or for the dataset, its checksum.
 
         MissingError: it does not exist. DamagedError: the manifest does not list it, or it differs from the manifest.
         """
@@ -126,7 +126,7 @@ class BaseDataset(Blocks):
         if entry is None:
             raise DamagedError(f"it does not list {name}", self.info.path)
         file = self.storage.whole(name, entry)
-        if self.checked and checksum.digest(checksum.xxh3(file.memory)) != entry.checksum:
+        if (self.checked or verify) and checksum.digest(checksum.xxh3(file.memory)) != entry.checksum:
             raise DamagedError("its checksum differs from the manifest", file.path)
         return file
 

@@ -36,7 +36,7 @@ def planned_epoch(dataset: Stored, number: int) -> Planned:
     name = f"plans/epoch-{number:05d}.safetensors"
     if name not in dataset.info.files:
         raise EpochError(f"no plan for epoch {number}: make one with bload plan --dataset, or use a window", dataset.path)
-    plan = Plan(dataset.open_file(name), dataset.info)
+    plan = Plan(dataset.open_file(name, verify=True), dataset.info)  # nothing else tells another plan
     if dataset.info.is_view:  # an epoch may have other sequences or parts of them: by weights, by --remainder drop, by clips
         return Planned(plan)
     if plan.pieces != dataset.index.pieces:

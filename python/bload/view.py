@@ -43,7 +43,7 @@ class View(BaseDataset):
 
     def __init__(self, path: str, info: Manifest, verify: bool, **options: Any):
         super().__init__(path, info, verify, **options)
-        self.plan = Plan(self.open_file(INDEX), info)
+        self.plan = Plan(self.open_file(INDEX, verify=True), info)  # nothing else tells another plan
         self.plan.check_digest(info.plan_digest, verify)
         self.rows = Rows(self.open_file(ROWS), info)
         self.stores = [self.open_source(*source) for source in zip(info.sources, info.recorded)]
@@ -70,7 +70,8 @@ class View(BaseDataset):
         try:
             info = Manifest(self.storage.at(source.path))
         except MissingError as error:
-            raise MissingError(f"{error.fault}; it is the source \"{source.name}\" of the view {self.path}", source.path) from None
+            raise MissingError(f"{error.fault}; it is the source \"{source.name}\" of the view {self.path}: put it back, or make the view "
+                               f"again", source.path) from None
         if info.is_view:
             raise FormatError(f"this is a view, but the sources of a view must be datasets; it is the source \"{source.name}\" of the view "
                               f"{self.path}", source.path)

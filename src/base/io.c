@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/path.h"
+
 int bl_io_write(int fd, const void *data, size_t size, const char *path, struct bl_error *e)
 {
     const char *at = data;
@@ -71,6 +73,11 @@ int bl_io_check_path(const char *path, struct bl_error *e)
     struct stat status;
     if (strcmp(path, "-") == 0 || stat(path, &status) == 0 || (errno != ENOENT && errno != ENOTDIR))
         return BL_OK;
+    if (bl_path_is_url(path))
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s is a URL, and bload reads local files: copy it, or mount it (the Python package opens "
+                            "datasets by URL)",
+                            path);
     return bl_error_errno(e, BL_EUSAGE, "cannot open %s", path);
 }
 

@@ -269,7 +269,8 @@ static int option_parse_short(struct bl_options *o, int argc, char **argv, int *
     const char *word = argv[*at];
     struct bl_option_match match;
     if (!option_find(o, NULL, 0, word[1], true, &match))
-        return bl_error_set(e, BL_EUSAGE, "unknown option -%c (see --help)", word[1]);
+        return bl_error_set(e, BL_EUSAGE, "unknown option -%c (see --help)%s", word[1],
+                            word[2] ? "; before a name that begins with -, write --" : "");
     if (word[2] && match.option->type == &bl_option_flag)
         return bl_error_set(e, BL_EUSAGE, "-%c takes no value: write %s as separate flags", word[1], word);
     return option_parse_value(o, &match, word[2] ? word + 2 : NULL, argc, argv, at, e);

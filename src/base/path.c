@@ -52,3 +52,12 @@ bool bl_path_has_suffix(const char *path, const char *suffix)
     size_t size = strlen(path), tail = strlen(suffix);
     return size >= tail && strcasecmp(path + size - tail, suffix) == 0;
 }
+
+bool bl_path_is_url(const char *path)
+{
+    size_t size = 0;
+    while ((path[size] >= 'a' && path[size] <= 'z') || (path[size] >= 'A' && path[size] <= 'Z') ||
+           (size && ((path[size] >= '0' && path[size] <= '9') || (path[size] && strchr("+-.", path[size])))))
+        size++;
+    return size > 1 && strncmp(path + size, "://", 3) == 0;
+}

@@ -22,6 +22,9 @@ char *bl_path_parent(const char *path);
 /* Bytes of path without the extension of its last component. A name such as ".profile" has no extension. */
 size_t bl_path_stem(const char *path);
 
+/* Whether path looks like a URL: "s3://bucket/name". */
+bool bl_path_is_url(const char *path);
+
 /* Whether path ends with suffix (".gz"), in lower or upper case. */
 bool bl_path_has_suffix(const char *path, const char *suffix);
 

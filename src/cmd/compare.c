@@ -126,7 +126,9 @@ static int compare_run(struct bl_cmd *cmd, struct comparing *c)
 {
     struct bl_error *e = &cmd->error;
     struct bl_buffer text = {0};
-    int code = bl_length_source_require_T(cmd);
+    int code = bl_length_source_check(&c->lengths, cmd);
+    if (!code)
+        code = bl_length_source_require_T(cmd);
     if (code)
         return code;
     code = bl_options_check(&cmd->options, e);

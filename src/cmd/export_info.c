@@ -3,6 +3,7 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "export/info.h"
+#include "export/packed_parquet.h"
 #include "run/state.h"
 
 static void export_info_format(const struct bl_export_info *info, struct bl_buffer *out)
@@ -30,13 +31,39 @@ static void export_info_format(const struct bl_export_info *info, struct bl_buff
     bl_buffer_byte(out, '\n');
 }
 
+/* Appends nothing if dir holds no packed Parquet. */
+static int packed_info(const char *dir, bool json, bool *found, struct bl_buffer *out, struct bl_error *e)
+{
+    struct bl_packed_parquet packed;
+    char a[BL_PLURAL_SIZE], b[32];
+    int code = bl_packed_parquet_read(&packed, dir, found, e);
+    if (!code && *found && json) {
+        code = bl_packed_parquet_json(&packed, out, e);
+    } else if (!code && *found) {
+        bl_buffer_text(out, "export      packed Parquet, read by " BL_PACKED_PARQUET_READER
+                            "\ndataset     its manifest's checksum is ");
+        bl_text_append_masked(out, packed.dataset);
+        bl_buffer_text(out, "\nfield       ");
+        bl_text_append_masked(out, packed.field);
+        bl_buffer_printf(out, "\nblocks      T = %s, in %s of ", bl_text_count(b, packed.T),
+                         bl_text_plural(a, packed.files, "file"));
+        bl_buffer_printf(out, "%s\n", bl_text_size(b, packed.bytes));
+    }
+    bl_packed_parquet_free(&packed);
+    return code == BL_EDATA ? BL_EFAIL : code;
+}
+
 int bl_cmd_export_info(const char *dir, bool json, struct bl_buffer *out, struct bl_error *e)
 {
     struct bl_export_info info;
     bool found;
     int code = bl_fs_find(dir, BL_EXPORT_FILE, &found, e);
-    if (code || !found)
-        return code ? code : bl_cmd_refuse_unfinished_export(dir, e);
+    if (!code && !found)
+        code = packed_info(dir, json, &found, out, e);
+    if (code || out->size)
+        return code;
+    if (!found)
+        return bl_cmd_refuse_unfinished_export(dir, e);
     code = bl_export_info_read(&info, dir, e);
     if (!code && json)
         code = bl_export_info_json(&info, out, e);

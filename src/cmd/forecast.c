@@ -1,5 +1,6 @@
 #include "cmd/forecast.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -152,12 +153,15 @@ void bl_forecast_announce(const char *dir, const struct bl_forecast *f, bool qui
 
 int bl_forecast_check_room(const char *dir, const struct bl_forecast *f, struct bl_error *e)
 {
-    char a[32], b[32];
-    if (f->begun || f->bytes_free < 0 || f->bytes_low <= f->bytes_free)
+    char a[32], b[32], c[64] = "";
+    int64_t bytes = f->bytes_low - f->bytes_begun;
+    if (f->bytes_free < 0 || bytes <= f->bytes_free)
         return BL_OK;
-    return bl_error_set(e, BL_EFAIL, "%s: a run would write %s%s of shards, but only %s are free", dir,
-                        f->bytes_low < f->bytes_high ? "at least " : "", bl_text_size(a, f->bytes_low),
-                        bl_text_size(b, f->bytes_free));
+    if (f->bytes_begun)
+        snprintf(c, sizeof c, "; %s are there", bl_text_size(a, f->bytes_begun));
+    return bl_error_set(e, BL_EFAIL, "%s: a run would write %s%s of shards%s, but only %s are free%s", dir,
+                        f->bytes_low < f->bytes_high ? "at least " : "", bl_text_size(a, bytes),
+                        f->bytes_begun ? " more" : "", bl_text_size(b, f->bytes_free), c);
 }
 
 int bl_forecast_write_json(const struct bl_forecast *f, struct bl_error *e)

@@ -26,7 +26,34 @@ static const struct bl_option table[] = {
     {0},
 };
 
-/* "lost        12 steps deleted, 1 sequence cut" */
+/* "left out    3 sequences by request: --extend 1, --where 2" */
+static void info_format_left_out(const struct bl_info *info, struct bl_buffer *out)
+{
+    const char *before = ": ";
+    char a[BL_PLURAL_SIZE];
+    if (!info->excluded)
+        return;
+    bl_buffer_printf(out, "left out    %s by request", bl_text_plural(a, info->excluded, "sequence"));
+    for (int by = 0; by < BL_LEFT_OUT_OPTIONS; by++) {
+        if (!info->left_out.by[by])
+            continue;
+        bl_buffer_printf(out, "%s--%s %s", before, bl_left_out_option((enum bl_left_out)by),
+                         bl_text_count(a, info->left_out.by[by]));
+        before = ", ";
+    }
+    bl_buffer_byte(out, '\n');
+}
+
+/* "split       71 sequences are in parts" */
+static void info_format_split(const struct bl_info *info, struct bl_buffer *out)
+{
+    char a[BL_PLURAL_SIZE];
+    if (bl_info_is_split(info))
+        bl_buffer_printf(out, "split       %s in parts\n",
+                         bl_text_plural(a, info->manifest.plan_info.cut, "sequence is|sequences are"));
+}
+
+/* What is in no block: "lost        12 steps deleted, 1 sequence cut" */
 static void info_format_lost(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_plan_info *w = &info->manifest.plan_info;
@@ -34,8 +61,8 @@ static void info_format_lost(const struct bl_info *info, struct bl_buffer *out)
         int64_t count;
         const char *noun;
     } lost[] = {{w->deleted, "step deleted|steps deleted"},
-                {w->cut, "sequence cut|sequences cut"},
-                {info->dropped, "sequence dropped|sequences dropped"}};
+                {bl_info_is_split(info) ? 0 : w->cut, "sequence cut|sequences cut"},
+                {info->dropped - info->excluded, "sequence dropped|sequences dropped"}};
     const char *before = "lost        ";
     char a[BL_PLURAL_SIZE];
     for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {
@@ -109,6 +136,8 @@ static void info_format_plan(const struct bl_info *info, struct bl_buffer *out)
         bl_buffer_printf(out, "; naive padding would cost %s", bl_text_count(a, info->naive_padding));
     bl_buffer_byte(out, '\n');
     info_format_lost(info, out);
+    info_format_split(info, out);
+    info_format_left_out(info, out);
     for (int k = 0; k < w->columns; k++) {
         bl_buffer_text(out, "column      ");
         bl_plan_info_column_describe(&w->column[k], out);
@@ -216,8 +245,8 @@ static void info_format_faults(const struct bl_info *info, struct bl_buffer *out
         bl_buffer_byte(out, '\n');
     }
     if (info->fault_count > info->faults)
-        bl_buffer_printf(out, "            and %" PRId64 " more: see sequences.tsv\n",
-                         info->fault_count - info->faults);
+        bl_buffer_printf(out, "            and %" PRId64 " more: see sequences.tsv%s\n",
+                         info->fault_count - info->faults, bl_manifest_is_view(m) ? " of the sources" : "");
 }
 
 static void info_format_histogram(const struct bl_info *info, struct bl_buffer *out)

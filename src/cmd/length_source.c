@@ -1,10 +1,13 @@
 #include "cmd/length_source.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/io.h"
+#include "base/path.h"
 #include "kind/kinds.h"
 #include "kind/kind.h"
 #include "cmd/summary.h"
@@ -43,10 +46,30 @@ static int length_source_open(struct bl_length_source *lengths, const struct bl_
 static int length_source_check_file(const char *path, struct bl_error *e)
 {
     struct stat status;
+    const struct bl_kind *kind = bl_kind_find_by_file(path);
     int code = bl_io_check_path(path, e);
-    if (!code && strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+    if (code || strcmp(path, "-") == 0 || stat(path, &status) != 0)
+        return code;
+    bool is_text = bl_path_has_suffix(path, ".txt") || bl_path_has_suffix(path, ".tsv") ||
+                   bl_path_has_suffix(path, ".csv") || bl_path_has_suffix(path, ".gz") || !S_ISREG(status.st_mode);
+    char *table = S_ISDIR(status.st_mode) ? bl_path_join(path, BL_SEQUENCES_FILE) : NULL;
+    bool is_dataset = table && access(table, F_OK) == 0;
+    free(table);
+    if (S_ISDIR(status.st_mode) ? !is_dataset : kind && !is_text)
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s is no table of sequences: scan it first, bload scan %s -o TABLE, and name the TABLE",
+                            path, path);
+    if (is_dataset)
         return bl_error_set(e, BL_EUSAGE, "%s is a directory: name a file, such as its table, %s/sequences.tsv", path,
                             path);
+    return code;
+}
+
+int bl_length_source_check(const struct bl_length_source *lengths, struct bl_cmd *cmd)
+{
+    int code = lengths->list ? length_source_check_file(lengths->list, &cmd->error) : BL_OK;
+    for (int i = 0; i < cmd->options.operands && !code; i++)
+        code = length_source_check_file(cmd->options.operand[i], &cmd->error);
     return code;
 }
 
@@ -66,9 +89,7 @@ int bl_length_source_read(struct bl_length_source *lengths, const struct bl_plan
             &cmd->error, BL_EUSAGE,
             "--extend, --where, --dedup, --split, --take, --share and --first need a table: a plain list has no "
             "columns");
-    int code = lengths->list ? length_source_check_file(lengths->list, &cmd->error) : BL_OK;
-    for (int i = 0; i < o->operands && !code; i++)
-        code = length_source_check_file(o->operand[i], &cmd->error);
+    int code = bl_length_source_check(lengths, cmd);
     if (code)
         return code;
     if (lengths->list)

@@ -235,10 +235,20 @@ static int pack_print_config(struct bl_cmd *cmd, const struct pack *p)
     return code;
 }
 
-/* What was noticed about the inputs. empty: documents without text. */
-static void pack_print_table(const struct pack *p, const struct bl_packing_result *r, int64_t empty)
+/* A dry run writes no table. */
+static void pack_print_rest(struct pack *p, const struct bl_packing_result *r)
 {
-    bl_fault_lines_print_rest(&p->inputs.faults, empty, r->suppressed);
+    if (p->request.dry_run || !p->output)
+        bl_fault_lines_print_rest(&p->inputs.faults, r->suppressed, NULL);
+    else
+        bl_fault_lines_print_rest_of(&p->inputs.faults, r->suppressed, p->output);
+}
+
+/* What was noticed about the inputs. empty: documents without text. */
+static void pack_print_table(struct pack *p, const struct bl_packing_result *r, int64_t empty)
+{
+    bl_fault_lines_print_empty(empty);
+    pack_print_rest(p, r);
     bl_summary_left_out(&r->table->left_out);
     if (r->attributes)
         bl_cmd_print("attributes: %s", r->attributes);
@@ -247,7 +257,7 @@ static void pack_print_table(const struct pack *p, const struct bl_packing_resul
     bl_inputs_print_ignored(&p->inputs);
 }
 
-static void pack_print_summary(const struct pack *p, const struct bl_packing_result *r, const char *steps)
+static void pack_print_summary(struct pack *p, const struct bl_packing_result *r, const char *steps)
 {
     const struct bl_kind *kind = p->inputs.set.kind;
     int64_t num, den;
@@ -276,7 +286,7 @@ static void pack_print_task(const struct pack *p, const struct bl_packing_result
                      bl_text_count(c, (int64_t)r->rate), steps);
 }
 
-static void pack_print_result(const struct pack *p)
+static void pack_print_result(struct pack *p)
 {
     char a[BL_PLURAL_SIZE];
     const char *steps = bl_kind_steps(p->inputs.set.kind, p->inputs.set.kind_config);
@@ -449,6 +459,7 @@ int bl_cmd_pack(int argc, char **argv)
     bl_pipe_copy_fix_error(&p.copy, &cmd.error);
     if (p.packing) {
         bl_packing_result(p.packing, &result);
+        pack_print_rest(&p, &result);
         bl_cmd_end_heartbeat(&cmd, bl_packing_heartbeat(p.packing), code, result.partial);
     }
     pack_free(&p);

@@ -37,6 +37,8 @@ struct planning {
     struct bl_plan plan;           /* of the last epoch */
     struct bl_plan_info plan_info; /* of that plan, with the seed of the first epoch */
     int64_t S;                     /* of all epochs */
+    struct bl_partitions taken;    /* of the epochs so far */
+    int64_t repeated;              /* epochs with the partition of an earlier one */
     bool is_told;                  /* a summary or a report is due */
     atomic_llong made;             /* plans, by the thread that makes them */
     struct bl_progress progress;
@@ -177,6 +179,7 @@ static int epoch_write(struct planning *p, int64_t k, size_t least, struct bl_er
     int code = bl_planner_draw(&p->planner, p->options.seed + (uint64_t)k, least, last, &p->plan, e);
     if (code)
         return code;
+    p->repeated += p->planner.is_repeated;
     code = bl_plan_recount(&p->plan, t->length, t->count, e);
     if (code)
         return code;
@@ -212,6 +215,7 @@ static int plan_make_epochs(void *planning, struct bl_error *e)
     if (code)
         return code;
     code = epoch_max_blocks(p, &least, e);
+    p->planner.taken = p->epochs > 1 ? &p->taken : NULL;
     for (int64_t k = 0; k < p->epochs && !code; k++) {
         code = epoch_write(p, k, least, e);
         atomic_fetch_add(&p->made, 1);
@@ -254,7 +258,9 @@ static int plan_check_plot(const struct planning *p, struct bl_error *e)
 static int plan_run_table(struct bl_cmd *cmd, struct planning *p)
 {
     struct bl_error *e = &cmd->error;
-    int code = bl_length_source_require_T(cmd);
+    int code = bl_length_source_check(&p->lengths, cmd);
+    if (!code)
+        code = bl_length_source_require_T(cmd);
     if (code)
         return code;
     if (p->epochs < 1)
@@ -277,6 +283,8 @@ static int plan_run_table(struct bl_cmd *cmd, struct planning *p)
     code = plan_report(p, e);
     if (!code && !cmd->common.quiet)
         bl_summary_plan(&p->plan, &p->plan_info);
+    if (!code)
+        bl_summary_repeated(p->repeated, p->epochs, p->options.order == BL_KEEP_ORDER);
     return code;
 }
 
@@ -315,6 +323,7 @@ static int plan_add_epochs(struct bl_cmd *cmd, struct planning *p)
     struct bl_error *e = &cmd->error;
     struct bl_epochs epochs = {.dir = p->dataset, .count = p->epochs, .seed = p->options.seed};
     struct bl_epochs_result made;
+    char a[BL_PLURAL_SIZE];
     int code = bl_options_each_flag(&cmd->options, plan_check_flag, cmd);
     if (code)
         return code;
@@ -336,6 +345,12 @@ static int plan_add_epochs(struct bl_cmd *cmd, struct planning *p)
         return code;
     if (!cmd->common.quiet)
         epoch_print_summary(p, &made);
+    bl_summary_repeated(made.repeated, p->epochs, false);
+    if (made.older)
+        bl_cmd_print(
+            "%s: of the plans that were already there, %s the same sequences together as an earlier one or the "
+            "stored one, which older versions did not see: --epochs 0 removes them, then new ones differ",
+            p->dataset, bl_text_plural(a, made.older, "puts|put"));
     return BL_OK;
 }
 
@@ -444,6 +459,7 @@ static void plan_free(struct planning *p)
 {
     bl_plan_free(&p->plan);
     bl_planner_free(&p->planner);
+    bl_partitions_free(&p->taken);
     bl_sequences_close(&p->lengths.table);
     bl_packing_close(p->packing);
     bl_inputs_free(&p->inputs);
@@ -487,8 +503,10 @@ int bl_cmd_plan(int argc, char **argv)
     if (!code && !cmd.common.help)
         code = plan_run(&cmd, &p);
     struct bl_packing_result result = {0};
-    if (p.packing)
+    if (p.packing) {
         bl_packing_result(p.packing, &result);
+        bl_fault_lines_print_rest_of(&p.inputs.faults, result.suppressed, p.dir);
+    }
     plan_free(&p);
     return bl_cmd_end(&cmd, code, result.partial);
 }

@@ -50,7 +50,17 @@ static void scan_on_progress(void *sink, const struct bl_scan_progress *found)
     bl_heartbeat_tick(&scan->heartbeat, &scan->progress);
 }
 
-void bl_scan_cmd_print_found(const struct bl_scan_cmd *scan, const char *what)
+/* The table of a task's part is made later, of all parts. */
+void bl_scan_cmd_print_rest(struct bl_scan_cmd *scan)
+{
+    bool is_file = scan->output && strcmp(scan->output, "-") != 0;
+    const char *where = is_file ? scan->output : "the table";
+    if (scan->task.set)
+        where = "the table that bload plan DIR makes of all parts";
+    bl_fault_lines_print_rest(&scan->inputs.faults, scan->found.suppressed, where);
+}
+
+void bl_scan_cmd_print_found(struct bl_scan_cmd *scan, const char *what)
 {
     char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE];
     const struct bl_scan_progress *f = &scan->found;
@@ -67,7 +77,8 @@ void bl_scan_cmd_print_found(const struct bl_scan_cmd *scan, const char *what)
     bl_summary_adjusted(f->adjusted);
     bl_summary_totals(&f->totals);
     bl_summary_left_out(&scan->left_out);
-    bl_fault_lines_print_rest(&scan->inputs.faults, f->empty, f->suppressed);
+    bl_fault_lines_print_empty(f->empty);
+    bl_scan_cmd_print_rest(scan);
 }
 
 static void scan_print_unmatched(const struct bl_scan_cmd *scan)
@@ -79,7 +90,7 @@ static void scan_print_unmatched(const struct bl_scan_cmd *scan)
     bl_buffer_free(&text);
 }
 
-static void scan_print_summary(const struct bl_scan_cmd *scan)
+static void scan_print_summary(struct bl_scan_cmd *scan)
 {
     char files[BL_PLURAL_SIZE];
     const struct bl_scan_progress *f = &scan->found;
@@ -347,6 +358,7 @@ int bl_cmd_scan(int argc, char **argv)
     if (code)
         goto out;
     code = scan.task.set ? bl_scan_cmd_run_task(&cmd, &scan) : scan_run_all(&cmd, &scan);
+    bl_scan_cmd_print_rest(&scan);
     partial = scan.partial || scan.found.skipped > scan.found.empty || scan.found.damaged;
 out:
     bl_cmd_end_heartbeat(&cmd, &scan.heartbeat, code, partial);

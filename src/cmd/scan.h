@@ -47,7 +47,10 @@ struct bl_scan bl_scan_cmd_make_job(const struct bl_cmd *cmd, struct bl_scan_cmd
 void bl_scan_cmd_start_progress(const struct bl_cmd *cmd, struct bl_scan_cmd *scan);
 
 /* Prints "WHAT: 3 sequences of 17 steps; 1 skipped", and what else was counted. */
-void bl_scan_cmd_print_found(const struct bl_scan_cmd *scan, const char *what);
+void bl_scan_cmd_print_found(struct bl_scan_cmd *scan, const char *what);
+
+/* Prints how many faults were not printed, and which table has them. Does nothing the second time. */
+void bl_scan_cmd_print_rest(struct bl_scan_cmd *scan);
 
 /* Makes the task's part in the directory that all tasks share, unless it is there. */
 int bl_scan_cmd_run_task(struct bl_cmd *cmd, struct bl_scan_cmd *scan);

@@ -116,14 +116,17 @@ static int picture_append(const struct bl_sheet *sheet, struct bl_buffer *out, s
     return code;
 }
 
-static int show_write(const struct show *s, const struct bl_sheet *sheet, const struct bl_terminal *terminal,
-                      const char *dir, struct bl_error *e)
+/* What takes long cannot be interrupted, but writes nothing then. */
+static int show_write(const struct bl_cmd *cmd, const struct show *s, const struct bl_sheet *sheet,
+                      const struct bl_terminal *terminal, const char *dir, struct bl_error *e)
 {
     struct bl_buffer out = {0};
     int code = s->form == FORM_HTML  ? bl_sheet_append_page(sheet, dir, &out, e)
                : s->form == FORM_SVG ? bl_sheet_append_svg(sheet, &out, e)
                : s->form == FORM_PNG ? picture_append(sheet, &out, e)
                                      : bl_sheet_append_terminal(sheet, terminal, &out, e);
+    if (!code && bl_cancelled(&cmd->cancel))
+        code = bl_error_set(e, BL_ECANCEL, "interrupted");
     if (!code)
         code = bl_cmd_write(s->output, &out, e);
     bl_buffer_free(&out);
@@ -161,7 +164,7 @@ static int show_make(struct bl_cmd *cmd, const struct show *s, struct bl_view *v
     if (!code)
         code = bl_sheet_make(&sheet, view, &subject, &look, &cmd->error);
     if (!code)
-        code = show_write(s, &sheet, &terminal, dir, &cmd->error);
+        code = show_write(cmd, s, &sheet, &terminal, dir, &cmd->error);
     if (!code && sheet.damage.code)
         code = bl_error_set(&cmd->error, BL_EFAIL, "%s", sheet.damage.text);
     bl_sheet_free(&sheet);

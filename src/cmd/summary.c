@@ -59,6 +59,16 @@ static void summary_company(const struct bl_plan_info *plan_info)
                      is_drawn && share > 1.5 * company->random + 0.01 ? "; fewer with more blocks (--spare)" : "");
 }
 
+void bl_summary_repeated(int64_t repeated, int64_t plans, bool is_kept)
+{
+    char a[BL_PLURAL_SIZE];
+    if (repeated)
+        bl_cmd_print("of %s, %lld %s the same sequences together as an earlier one: %s",
+                     bl_text_plural(a, plans, "plan"), (long long)repeated, repeated == 1 ? "puts" : "put",
+                     is_kept ? "--order keep allows no other"
+                             : "no other packing in as many blocks was found; more blocks (--spare) allow others");
+}
+
 void bl_summary_plan(const struct bl_plan *plan, const struct bl_plan_info *plan_info)
 {
     char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE], c[BL_PLURAL_SIZE], d[BL_PLURAL_SIZE];

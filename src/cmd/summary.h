@@ -19,6 +19,10 @@ void bl_summary_dataset(const char *dir, const struct bl_format *format, const s
 /* Prints "1 input skipped, 2 damaged: see sequences.tsv", if there are any. */
 void bl_summary_faults(const struct bl_fault_counts *counts, const char *path);
 
+/* Prints how many of the plans put the same sequences together as an earlier one, if any, and why.
+ * is_kept: their order is. */
+void bl_summary_repeated(int64_t repeated, int64_t plans, bool is_kept);
+
 /* Prints how many sequences were left out by request, for each option that did so. */
 void bl_summary_left_out(const struct bl_left_out_counts *counts);
 

@@ -293,7 +293,11 @@ static int verify_run(struct bl_cmd *cmd, struct verifying *v)
     if (code)
         return code;
     if (v->faults)
-        return bl_error_set(e, BL_EFAIL, "%s has %s", dir, bl_text_plural(faults, v->faults, "error"));
+        code = bl_error_set(e, BL_EFAIL, "%s has %s", dir, bl_text_plural(faults, v->faults, "error"));
+    if (code && !cmd->common.quiet && !is_view && !is_export)
+        bl_cmd_print("the command that packed %s, with --repair, makes damaged shards again", dir);
+    if (code)
+        return code;
     if (!cmd->common.quiet && !is_view && !is_export)
         verify_print_summary(v, dir);
     return BL_OK;

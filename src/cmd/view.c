@@ -213,6 +213,8 @@ static int view_make(struct bl_cmd *cmd, struct viewing *v, const char *output, 
     bl_progress_bar_end(&v->bar);
     if (!code && !v->quiet)
         view_print_summary(v, output);
+    if (!code)
+        bl_summary_repeated(v->made.repeated, v->epochs, v->options.order == BL_KEEP_ORDER);
     return code;
 }
 

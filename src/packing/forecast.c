@@ -103,7 +103,9 @@ int bl_packing_forecast_plan(struct bl_packing *p, struct bl_forecast *f, struct
     if (code)
         return code;
     forecast_temporary(p, f);
-    return forecast_files(p, f, e);
+    if (f->begun)
+        code = bl_space_of_begun(p->request.output, &f->bytes_begun, &f->bytes_kept, e);
+    return code ? code : forecast_files(p, f, e);
 }
 
 /* --- the sample ------------------------------------------------------------------------------------------------- */

@@ -113,8 +113,9 @@ static int packing_open_plan(struct bl_packing *p, struct bl_error *e)
         return BL_OK;
     if (!begun)
         return bl_error_set(e, BL_EUSAGE,
-                            "%s holds no unfinished dataset: begin one with bload scan --task i/N -o %s ...",
-                            p->request.output, p->request.output);
+                            "%s holds no unfinished dataset: begin one with bload scan --task i/N -o %s ...; what is "
+                            "in a folder of inputs, bload scan %s -o TABLE counts",
+                            p->request.output, p->request.output, p->request.output);
     return bl_state_share(&p->state, p->request.output, e);
 }
 

@@ -22,6 +22,7 @@ struct bl_view_job {
     struct bl_planner planner; /* one of these three */
     struct bl_blend blend;
     struct bl_mixture mixture;
+    struct bl_partitions taken;  /* of the planner's epochs */
     struct bl_plan plan;         /* of the present epoch */
     struct bl_progress progress; /* of the subset, then of the plans */
     bool is_new;                 /* this run made the directory */

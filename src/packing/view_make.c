@@ -349,6 +349,7 @@ static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struc
     char name[BL_EPOCHS_NAME_MAX] = BL_INDEX_FILE;
     size_t least = 0;
     int code = plans_most_blocks(job, &least, e);
+    job->planner.taken = job->request->epochs > 1 ? &job->taken : NULL;
     format->S = 1;
     format->has_source_start = false;
     for (int64_t k = 0; k < job->request->epochs && !code; k++) {
@@ -359,6 +360,7 @@ static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struc
             code = plans_make_folder(job, e);
         if (!code)
             code = plan_draw(job, k, least, e);
+        made->repeated += job->planner.is_repeated || job->blend.is_repeated || job->mixture.is_repeated;
         if (!code && k == 0) {
             made->plan = job->plan;
             format->T = job->plan.T;
@@ -400,6 +402,19 @@ static int view_write(struct bl_view_job *job, struct bl_view_made *made, struct
     return code ? code : bl_manifest_write(m, dir, e);
 }
 
+/* Removes the files of a view that cannot be made: other options have no use for them. */
+static void view_remove(const struct bl_view_job *job)
+{
+    static const char *const names[] = {BL_INDEX_FILE, BL_PLACES_FILE};
+    const struct bl_manifest none = {0};
+    struct bl_error unimportant = {0};
+    if (job->lock < 0)
+        return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        unlinkat(job->lock, names[i], 0);
+    bl_epochs_sweep(job->request->output, job->lock, &none, &unimportant);
+}
+
 int bl_view_make(const struct bl_view_request *request, struct bl_view_made *made, struct bl_error *e)
 {
     struct bl_view_job job = {.request = request, .manifest = &made->manifest, .lock = -1};
@@ -423,6 +438,7 @@ out:
     bl_places_free(&job.places);
     bl_attribute_values_free(&job.values);
     bl_planner_free(&job.planner);
+    bl_partitions_free(&job.taken);
     bl_blend_free(&job.blend);
     bl_mixture_free(&job.mixture);
     bl_plan_free(&job.plan);
@@ -430,10 +446,12 @@ out:
     made->plan.block_ptr = NULL; /* only its counts are of use */
     made->plan.sequence = NULL;
     made->plan.length = made->plan.source_start = NULL;
+    if (code && job.is_new)
+        view_remove(&job);
     if (job.lock >= 0)
         close(job.lock);
     if ((code || made->empty) && job.is_new)
-        rmdir(request->output); /* unless something was written, with which the next run goes on */
+        rmdir(request->output);
     if (code)
         bl_view_made_free(made);
     return code;

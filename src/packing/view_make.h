@@ -38,6 +38,7 @@ struct bl_view_request {
 struct bl_view_made {
     struct bl_manifest manifest;
     struct bl_plan plan; /* of the first epoch: its counts, no tables */
+    int64_t repeated;    /* epochs in which sequences share blocks as in an earlier one: no other packing was found */
     bool existed;        /* the same view, complete: nothing was written */
     bool empty;          /* no sequence is within longer_than and up_to: nothing was written */
 };

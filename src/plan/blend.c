@@ -202,6 +202,7 @@ void bl_blend_free(struct bl_blend *b)
     for (size_t s = 0; b->stream && s < b->sources; s++) {
         bl_planner_free(&b->stream[s].planner);
         bl_plan_free(&b->stream[s].pass);
+        bl_partitions_free(&b->stream[s].former);
     }
     free(b->stream);
     *b = (struct bl_blend){0};
@@ -215,14 +216,17 @@ struct dealt {
     size_t capacity;     /* of pieces */
 };
 
-static int stream_begin_pass(const struct bl_blend *b, struct bl_blend_stream *stream, size_t s, struct bl_error *e)
+static int stream_begin_pass(struct bl_blend *b, struct bl_blend_stream *stream, size_t s, struct bl_error *e)
 {
     bool spreads = !blend_is_weighted(b) && b->options.remainder == BL_REMAINDER_SPREAD;
     size_t least = spreads ? stream->taken : 0; /* else empty blocks follow, or the next pass */
     uint64_t seed = b->options.seed + SEED_OF_SOURCE * (uint64_t)s + (uint64_t)stream->passes++;
     bl_plan_free(&stream->pass);
     stream->next = 0;
-    return bl_planner_draw(&stream->planner, seed, least, false, &stream->pass, e);
+    stream->planner.taken = &stream->former;
+    int code = bl_planner_draw(&stream->planner, seed, least, false, &stream->pass, e);
+    b->is_repeated |= !code && stream->planner.is_repeated;
+    return code;
 }
 
 static int dealt_reserve(struct dealt *d, size_t pieces, struct bl_error *e)
@@ -377,6 +381,7 @@ int bl_blend_draw(struct bl_blend *b, struct bl_plan *plan, struct bl_error *e)
 {
     struct dealt d = {0};
     *plan = (struct bl_plan){.T = b->T, .align = b->options.align};
+    b->is_repeated = false;
     int64_t *order = malloc(2 * b->blocks * sizeof *order);
     d.plan.block_ptr = calloc(b->blocks + 1, sizeof *d.plan.block_ptr);
     int code = order && d.plan.block_ptr ? BL_OK : bl_error_memory(e);

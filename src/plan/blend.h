@@ -11,6 +11,7 @@
 #ifndef BL_BLEND_H
 #define BL_BLEND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "plan/plan.h"
@@ -38,13 +39,15 @@ struct bl_blend {
         struct bl_blend_source source;
         struct bl_plan_options options; /* group and columns begin with the source's first sequence */
         struct bl_planner planner;
-        struct bl_plan pass; /* the present one */
-        size_t each;         /* blocks of a pass */
-        size_t taken;        /* blocks of an epoch */
-        size_t next;         /* block of the pass */
-        int64_t passes;      /* begun so far */
-    } * stream;              /* [sources] */
-    int64_t epoch;           /* drawn so far */
+        struct bl_plan pass;         /* the present one */
+        struct bl_partitions former; /* of the passes */
+        size_t each;                 /* blocks of a pass */
+        size_t taken;                /* blocks of an epoch */
+        size_t next;                 /* block of the pass */
+        int64_t passes;              /* begun so far */
+    } * stream;                      /* [sources] */
+    int64_t epoch;                   /* drawn so far */
+    bool is_repeated;                /* in the last epoch, a source's sequences share blocks as in an earlier pass */
 };
 
 /* Without weights, a source without sequences gives no blocks. length: [count], must outlive the blend, as must what

@@ -25,6 +25,7 @@ static void stream_begin_pass(const struct bl_mixture *m, struct bl_mixture_stre
 static void mixture_rewind(struct bl_mixture *m)
 {
     m->epoch = 0;
+    m->taken.count = 0;
     for (size_t s = 0; s < m->sources; s++) {
         struct bl_mixture_stream *stream = &m->stream[s];
         size_t rows = 0;
@@ -125,8 +126,11 @@ int bl_mixture_draw(struct bl_mixture *m, struct bl_plan *plan, struct bl_error 
     /* With fewer sequences than the other epochs have blocks, some stay empty. */
     if (!code && planner.pieces.lengths.count < m->blocks && planner.options.remainder == BL_REMAINDER_SPREAD)
         planner.options.remainder = BL_REMAINDER_PAD;
+    planner.taken = &m->taken;
+    planner.name = m->item;
     if (!code)
         code = bl_planner_draw(&planner, seed, m->blocks, true, plan, e);
+    m->is_repeated = !code && planner.is_repeated;
     if (!code && m->blocks && plan->blocks != m->blocks)
         code = bl_error_set(e, BL_EFAIL, "epoch %lld needs %zu blocks, and the others have %zu: --remainder pad",
                             (long long)m->epoch, plan->blocks, m->blocks);
@@ -232,5 +236,6 @@ void bl_mixture_free(struct bl_mixture *m)
         free(m->stream[s].row);
     free(m->stream);
     free(m->item);
+    bl_partitions_free(&m->taken);
     *m = (struct bl_mixture){0};
 }

@@ -7,9 +7,11 @@
 #ifndef BL_MIXTURE_H
 #define BL_MIXTURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "plan/blend.h"
+#include "plan/partition.h"
 #include "plan/plan.h"
 
 struct bl_mixture {
@@ -32,6 +34,8 @@ struct bl_mixture {
     /* What the present epoch has drawn: [items] */
     size_t items, capacity;
     uint32_t *item;
+    struct bl_partitions taken; /* of the epochs */
+    bool is_repeated;           /* in the last epoch, sequences share blocks as in an earlier one */
 };
 
 /* Arguments and errors as of bl_blend_make; every source has a weight. BL_EFAIL also: a source has no sequences. */

@@ -15,8 +15,11 @@
 #include "plan/loss.h"
 #include "plan/options.h"
 #include "plan/order.h"
+#include "plan/random.h"
 #include "plan/ranks.h"
 #include "plan/strategy.h"
+
+enum { OTHERS = 8 }; /* seeds that are tried where a plan has the partition of an earlier one */
 
 static bool planner_is_packed(const struct bl_planner *p)
 {
@@ -324,9 +327,8 @@ static struct bl_order planner_order(const struct bl_planner *p, uint64_t seed)
                              .cost = &p->cost};
 }
 
-/* Levels the costs of the blocks, and orders them. With several ranks, measures what they lose, with and without, and
- * must lose. */
-static int planner_order_blocks(const struct bl_planner *p, struct bl_draft *d, uint64_t seed, struct bl_plan *plan,
+/* Levels the costs of the blocks. With several ranks, measures what they lose without that, and must lose. */
+static int planner_level_blocks(const struct bl_planner *p, struct bl_draft *d, uint64_t seed, struct bl_plan *plan,
                                 struct bl_error *e)
 {
     const struct bl_limits limits = planner_limits(p);
@@ -342,7 +344,76 @@ static int planner_order_blocks(const struct bl_planner *p, struct bl_draft *d, 
         code = bl_order_lost(&balance->lost_before, d, &order, e);
     if (!code && planner_is_balanced(p) && planner_has_fill(p))
         code = bl_level_blocks(d, &level, e);
-    return code ? code : bl_order_apply(plan, d, &order, e);
+    return code;
+}
+
+/* Makes the blocks of a seed, as many as the ranks need. Free the draft in any case. */
+static int planner_make_blocks(struct bl_planner *p, struct bl_draft *d, uint64_t seed, size_t min_blocks, bool last,
+                               struct bl_plan *plan, struct bl_error *e)
+{
+    int code = planner_draft(p, d, seed, min_blocks, last, e);
+    if (!code)
+        code = planner_fit_ranks(p, d, min_blocks, e);
+    return code ? code : planner_level_blocks(p, d, seed, plan, e);
+}
+
+/* Tries other seeds in the place of this one, until the partition is new. */
+static int planner_draw_others(struct bl_planner *p, struct bl_draft *d, uint64_t seed, size_t min_blocks,
+                               struct bl_plan *plan, struct bl_error *e)
+{
+    const struct bl_piece_names names = {&p->pieces, p->name};
+    struct bl_random random;
+    int code = BL_OK;
+    bl_random_seed(&random, seed, BL_STREAM_OTHER);
+    for (int i = 0; i < OTHERS && !code && p->is_repeated; i++) {
+        struct bl_draft other = {0};
+        code = planner_make_blocks(p, &other, bl_random_next(&random), min_blocks, false, plan, e);
+        p->is_repeated = code || other.blocks != d->blocks ||
+                         bl_partitions_have(p->taken, p->partition = bl_partition_hash(&other, &names));
+        if (!p->is_repeated) {
+            bl_draft_free(d);
+            *d = other;
+        } else {
+            bl_draft_free(&other);
+        }
+    }
+    return code;
+}
+
+/* Whether any pieces share a block. */
+static bool draft_has_pairs(const struct bl_draft *d)
+{
+    for (size_t b = 0; b < d->blocks; b++) {
+        if (bl_draft_size(d, b) > 1)
+            return true;
+    }
+    return false;
+}
+
+/* Has the draft's partition differ from those that are taken. */
+static int planner_differ(struct bl_planner *p, struct bl_draft *d, uint64_t seed, size_t min_blocks,
+                          struct bl_plan *plan, struct bl_error *e)
+{
+    const struct bl_piece_names names = {&p->pieces, p->name};
+    const struct bl_limits limits = planner_limits(p);
+    const struct bl_repartition r = {&names, &limits, &p->needs, p->taken, seed};
+    const struct bl_plan_balance balance = plan->balance;
+    int code = BL_OK;
+    p->partition = bl_partition_hash(d, &names);
+    p->is_repeated = p->taken && draft_has_pairs(d) && bl_partitions_have(p->taken, p->partition);
+    if (p->is_repeated && planner_has_fill(p)) {
+        uint64_t own = p->partition;
+        size_t removed = p->removed;
+        code = planner_draw_others(p, d, seed, min_blocks, plan, e);
+        if (!code && p->is_repeated) {
+            p->partition = own;
+            p->removed = removed;
+            plan->balance = balance;
+            code = bl_repartition(d, &r, &p->partition, e);
+            p->is_repeated = p->partition == own;
+        }
+    }
+    return code || !p->taken ? code : bl_partitions_add(p->taken, p->partition, e);
 }
 
 /* Measures how full the blocks are of the columns with a maximum. plan->sequence still has pieces. */
@@ -402,16 +473,20 @@ int bl_planner_draw(struct bl_planner *p, uint64_t seed, size_t min_blocks, bool
                     struct bl_error *e)
 {
     struct bl_draft d = {0};
+    const struct bl_order order = planner_order(p, seed);
+    bool may_differ = p->taken && p->taken->count;
     *plan = p->counts;
     p->seed = seed;
     bl_pieces_draw(&p->pieces, p->length, plan->T, seed);
-    int code = planner_draft(p, &d, seed, min_blocks, last, e);
+    int code = planner_make_blocks(p, &d, seed, min_blocks, last && !may_differ, plan, e);
     if (code)
         goto out;
-    code = planner_fit_ranks(p, &d, min_blocks, e);
+    p->is_repeated = false;
+    if (p->taken || !last)
+        code = planner_differ(p, &d, seed, min_blocks, plan, e);
     if (code)
         goto out;
-    code = planner_order_blocks(p, &d, seed, plan, e);
+    code = bl_order_apply(plan, &d, &order, e);
     if (code)
         goto out;
     bl_draft_free(&d);

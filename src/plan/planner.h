@@ -6,6 +6,7 @@
 #include "plan/company.h"
 #include "plan/cost.h"
 #include "plan/fill.h"
+#include "plan/partition.h"
 #include "plan/piece.h"
 #include "plan/plan.h"
 
@@ -18,8 +19,15 @@ struct bl_planner {
     struct bl_cost cost;
     struct bl_needs needs;
     struct bl_subproblems subproblems;
-    uint64_t seed;  /* of the last plan */
-    size_t removed; /* blocks that --remainder drop removed from the last plan */
+    /* The caller's partitions that no plan shall have again, to which every plan adds its own; NULL: any. Set it after
+     * the planner is made, and the names of the sequences in them (NULL: their numbers). */
+    struct bl_partitions *taken;
+    const uint32_t *name;
+    /* Of the last plan: */
+    uint64_t seed;
+    size_t removed;     /* blocks that --remainder drop removed */
+    uint64_t partition; /* its hash */
+    bool is_repeated;   /* sequences share blocks as in an earlier plan: no other partition into as many was found */
 };
 
 /* Errors as bl_plan_make; then *planner is empty. */
@@ -33,12 +41,13 @@ int bl_planner_adopt(struct bl_planner *planner, const struct bl_plan *plan, str
 void bl_planner_free(struct bl_planner *planner);
 
 /* Draws the plan of a seed, with at least min_blocks blocks if sequences or padding allow it (0: as few as possible).
- * last: the planner is not needed any more, and frees memory as it proceeds. */
+ * Where its partition is taken, seeds that follow from this one are tried, then exchanges between blocks.
+ * last: the planner is not needed any more, and frees memory as it proceeds, unless another plan may be needed. */
 int bl_planner_draw(struct bl_planner *planner, uint64_t seed, size_t min_blocks, bool last, struct bl_plan *plan,
                     struct bl_error *e);
 
 /* Measures who meets again between a plan, the last one drawn, and that of the next seed, which it draws; the planner
- * is not needed any more. */
+ * is not needed any more. Where partitions are taken, it avoids them, as the plan of the next epoch does. */
 int bl_planner_measure_company(struct bl_planner *planner, const struct bl_plan *plan, struct bl_company *company,
                                struct bl_error *e);
 

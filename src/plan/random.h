@@ -24,6 +24,7 @@ enum bl_stream {
     BL_STREAM_TRADE = 12,   /* which sequences change places under several maxima */
     BL_STREAM_BLEND = 13,   /* the order of the batches of several sources, and of the blocks in them */
     BL_STREAM_MIXTURE = 14, /* the order in which the sequences of a source are taken */
+    BL_STREAM_OTHER = 15,   /* seeds of other plans, where one has the partition of an earlier one */
     BL_STREAM_LEVEL = 20,   /* exchanges between blocks that level their costs */
     BL_STREAM_MIX = 21,     /* waits that a plan is compared with */
 };

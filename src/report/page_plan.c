@@ -26,8 +26,10 @@ static void plan_append_efficiency(const struct bl_report *r, struct bl_buffer *
     bl_page_fact(out, "efficiency", "%.2f %%", 100 * w->efficiency);
     bl_page_fact(out, "padding", "%s", bl_text_plural(a, w->padding, "step"));
     bl_page_fact(out, "deleted", "%s", bl_text_plural(a, w->deleted, "step"));
-    bl_page_fact(out, "cut", "%s", bl_text_plural(a, w->cut, "sequence"));
-    bl_page_fact(out, "dropped", "%s", bl_text_plural(a, r->info.dropped, "sequence"));
+    bl_page_fact(out, bl_info_is_split(&r->info) ? "split into parts" : "cut", "%s",
+                 bl_text_plural(a, w->cut, "sequence"));
+    bl_page_fact(out, "dropped", "%s", bl_text_plural(a, r->info.dropped - r->info.excluded, "sequence"));
+    bl_page_fact(out, "left out by request", "%s", bl_text_plural(a, r->info.excluded, "sequence"));
     for (int k = 0; k < w->columns; k++) {
         struct bl_buffer column = {0};
         bl_plan_info_column_describe(&w->column[k], &column);

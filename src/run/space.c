@@ -15,6 +15,8 @@
 #include "store/folders.h"
 #include "store/layout.h"
 
+enum { FOLDERS = 2 }; /* in each other, in DIR/shards and DIR/.bload */
+
 /* The data still to be written. */
 struct need {
     int64_t shards, bytes;
@@ -98,6 +100,60 @@ static int space_taken(const char *dir, int64_t *bytes, struct bl_error *e)
     }
     closedir(folder);
     return BL_OK;
+}
+
+/* Adds the bytes of all files below a folder, which is closed; levels: of folders in it. */
+static int space_add_files(int fd, const char *path, int levels, int64_t *bytes, struct bl_error *e)
+{
+    DIR *folder = fdopendir(fd);
+    if (!folder) {
+        close(fd);
+        return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
+    }
+    int code = BL_OK;
+    const struct dirent *entry;
+    struct stat status;
+    while (!code && (entry = readdir(folder))) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        if (S_ISREG(status.st_mode))
+            *bytes += (int64_t)status.st_blocks * 512;
+        if (!S_ISDIR(status.st_mode) || !levels)
+            continue;
+        int below = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        code = below < 0 ? BL_OK : space_add_files(below, path, levels - 1, bytes, e);
+    }
+    closedir(folder);
+    return code;
+}
+
+static int space_of_folder(const char *dir, const char *name, int64_t *bytes, struct bl_error *e)
+{
+    *bytes = 0;
+    char *path = bl_path_join(dir, name);
+    if (!path)
+        return bl_error_memory(e);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), code = BL_OK;
+    if (fd >= 0)
+        code = space_add_files(fd, path, FOLDERS, bytes, e);
+    else if (errno != ENOENT)
+        code = bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
+    free(path);
+    return code;
+}
+
+int bl_space_of_begun(const char *dir, int64_t *shards, int64_t *work, struct bl_error *e)
+{
+    int64_t parts = 0;
+    int code = space_of_folder(dir, "shards", shards, e);
+    if (!code)
+        code = space_of_folder(dir, BL_WORK_FOLDER, work, e);
+    if (!code && *work)
+        code = space_taken(dir, &parts, e);
+    *shards += parts;
+    *work -= parts;
+    return code;
 }
 
 char *bl_space_folder(const char *dir)

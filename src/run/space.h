@@ -12,6 +12,10 @@ int bl_space_check(const struct bl_pack_params *pack, struct bl_error *e);
 /* The bytes of all shards, before compression; of JPEG data only what accompanies it. */
 int bl_space_of_shards(const struct bl_format *format, int64_t *bytes, struct bl_error *e);
 
+/* The bytes on the disk that an unfinished dataset has: of its shards, those in progress too, and of what else its run
+ * keeps in DIR/.bload. What vanishes meanwhile counts for nothing. BL_EFAIL: a folder cannot be read. */
+int bl_space_of_begun(const char *dir, int64_t *shards, int64_t *work, struct bl_error *e);
+
 /* The directory, or its nearest parent that exists; to be freed. NULL: out of memory. */
 char *bl_space_folder(const char *dir);
 

@@ -83,6 +83,18 @@ static void status_estimate(struct bl_status *s, const struct bl_state_files *fi
         s->pack.left = fmax(status_steps_left(s, &files->records) / s->pack.rate, stage_longest_left(&s->pack));
 }
 
+/* A heartbeat may be older than the last shards: then these tell how many blocks there are. */
+static void status_raise_done(struct bl_status *s, const struct bl_numbers *records)
+{
+    for (size_t i = 0; i < s->pack.count && s->pack.units; i++) {
+        const struct bl_status_task *t = &s->pack.task[i];
+        if (!t->beat || strcmp(t->beat->doing, "pack") != 0 || strcmp(t->beat->unit, "blocks") != 0)
+            continue;
+        int64_t there = records_count_blocks(&s->manifest.format, records, t->begin, t->end);
+        t->beat->done = there > t->beat->done ? there : t->beat->done;
+    }
+}
+
 /* --- the whole dataset ------------------------------------------------------------------------------------------ */
 
 /* Reads the number of tasks of a scan, which the first task has set. */
@@ -180,6 +192,7 @@ static int status_read_unfinished(struct bl_status *s, const char *dir, const ch
     s->pack.units = s->has_manifest ? bl_format_shards(&s->manifest.format) : 0;
     bl_status_stage_resolve(&s->scan, &files->parts);
     bl_status_stage_resolve(&s->pack, &files->records);
+    status_raise_done(s, &files->records);
     status_find_stage(s, files);
     status_estimate(s, files);
     return BL_OK;

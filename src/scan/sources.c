@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/path.h"
 #include "base/lines.h"
@@ -281,6 +282,11 @@ static int listing_add_source(struct listing *l, const struct bl_source *source,
         return bl_error_set(e, BL_EUSAGE, "a source with an empty name");
     if (path[0] == '@')
         return listing_add_list(l, path + 1, e);
+    if (bl_path_is_url(path) && access(path, F_OK) != 0)
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s is a URL, and inputs are local files: copy or mount them, or give documents on "
+                            "standard input (aws s3 cp URL - | bload pack - ...)",
+                            path);
     /* A file may be called "what?.mp4": only a name that does not exist is a pattern. */
     bool there = true, braces = bl_braces_are_in(path);
     int code = braces || strpbrk(path, "*?[") ? bl_walk_stat(&l->walk, path, &status, &there, e) : BL_OK;

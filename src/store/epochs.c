@@ -30,8 +30,10 @@ struct epochs_job {
                                                  maximum; or NULL */
     struct bl_plan_options options;
     struct bl_planner planner;
-    uint8_t *there; /* [count] 1: the plan exists and is intact */
-    int64_t added;
+    struct bl_partitions taken; /* of the stored plan, then of the epochs */
+    uint8_t *there;             /* [count] 1: the plan exists and is intact */
+    int64_t last;               /* epoch that exists */
+    struct bl_epochs_result made;
 };
 
 /* --- names ------------------------------------------------------------------------------------------------------ */
@@ -226,6 +228,9 @@ static int epochs_prepare(struct epochs_job *a, struct bl_error *e)
     code = bl_planner_adopt(&a->planner, &a->stored, e);
     if (code)
         return code;
+    code = bl_partitions_add(&a->taken, bl_partition_hash_stored(a->stored.block_ptr, a->stored.blocks), e);
+    if (code)
+        return code;
     a->there = calloc((size_t)a->epochs->count, 1);
     return a->there ? BL_OK : bl_error_memory(e);
 }
@@ -250,11 +255,13 @@ static int epoch_resolve_rows(const struct epochs_job *a, struct bl_plan *plan, 
     return BL_OK;
 }
 
-/* Makes the plan of epoch k + 1 and checks it over the stored pieces: each occurs once, none ends beyond T. Free it in
- * any case. */
-static int epoch_draw(struct epochs_job *a, int64_t k, struct bl_plan *plan, struct bl_error *e)
+/* Makes the plan of epoch k + 1 and checks it over the stored pieces: each occurs once, none ends beyond T. may_repeat:
+ * whatever the partitions of the stored plan and of the epochs before are, which must be known. Free it in any case. */
+static int epoch_draw(struct epochs_job *a, int64_t k, bool may_repeat, struct bl_plan *plan, struct bl_error *e)
 {
     const struct bl_format *format = &a->dataset.manifest.format;
+    a->taken.count = (size_t)k + 1;
+    a->planner.taken = may_repeat ? NULL : &a->taken;
     int code = bl_planner_draw(&a->planner, a->epochs->seed + (uint64_t)k, a->stored.blocks, 0, plan, e);
     if (code)
         return code;
@@ -291,7 +298,8 @@ static int epoch_write_plan(struct epochs_job *a, int64_t k, const char *path, s
     struct bl_plan plan = {0};
     struct bl_output out = {0};
     struct bl_plan_info plan_info;
-    int code = epoch_draw(a, k, &plan, e);
+    int code = epoch_draw(a, k, false, &plan, e);
+    a->made.repeated += a->planner.is_repeated;
     if (code)
         goto out;
     code = bl_output_own(&out, path, e);
@@ -318,33 +326,46 @@ static bool epoch_is_intact(const struct bl_manifest_file *file, const char *pat
            checksum == file->checksum;
 }
 
-/* A plan that exists must equal the one that would be made. */
-static int epoch_compare(struct epochs_job *a, int64_t k, const char *path, struct bl_error *e)
+/* Whether a plan is the one with that digest. */
+static int epoch_equals(struct epochs_job *a, int64_t k, bool may_repeat, const char *digest, bool *equals,
+                        struct bl_error *e)
 {
     struct bl_plan plan = {0};
-    struct bl_index index = {.fd = -1};
-    char its[BL_DIGEST_SIZE] = "", made[BL_DIGEST_SIZE] = "";
-    int code = epoch_draw(a, k, &plan, e);
-    if (code)
-        goto out;
-    code = bl_plan_digest(&plan, a->rows->length, made, e);
-    if (code)
-        goto out;
-    code = bl_index_open_plan(&index, path, e);
-    if (code)
-        goto out;
-    code = bl_index_plan_digest(&index, a->stored.T, its, e);
-    if (code)
-        goto out;
-    if (strcmp(its, made) != 0)
-        code = bl_error_set(e, BL_EUSAGE,
-                            "%s has other plans than these, of another --seed, --balance, --cost, --world-size or "
-                            "--batch-size; bload plan --dataset %s --epochs 0 removes them",
-                            a->epochs->dir, a->epochs->dir);
-out:
-    bl_index_close(&index);
+    char made[BL_DIGEST_SIZE] = "";
+    int code = epoch_draw(a, k, may_repeat, &plan, e);
+    if (!code)
+        code = bl_plan_digest(&plan, a->rows->length, made, e);
     bl_plan_free(&plan);
+    *equals = strcmp(made, digest) == 0;
     return code;
+}
+
+/* A plan that exists must equal the one that would be made; or, of a bload that did not see it, one that repeats. */
+static int epoch_compare(struct epochs_job *a, int64_t k, const char *path, struct bl_error *e)
+{
+    struct bl_index index = {.fd = -1};
+    char its[BL_DIGEST_SIZE] = "";
+    bool equals = false;
+    int code = bl_index_open_plan(&index, path, e);
+    if (!code)
+        code = bl_index_plan_digest(&index, a->stored.T, its, e);
+    bl_index_close(&index);
+    if (!code)
+        code = epoch_equals(a, k, false, its, &equals, e);
+    if (code || equals) {
+        a->made.repeated += a->planner.is_repeated;
+        return code;
+    }
+    a->made.older++;
+    code = epoch_equals(a, k, true, its, &equals, e);
+    if (code)
+        return code;
+    if (equals)
+        return bl_partitions_add(&a->taken, a->planner.partition, e);
+    return bl_error_set(e, BL_EUSAGE,
+                        "%s has other plans than these, of another --seed, --balance, --cost, --world-size or "
+                        "--batch-size; bload plan --dataset %s --epochs 0 removes them",
+                        a->epochs->dir, a->epochs->dir);
 }
 
 /* Lists a file in the manifest, or updates its size and checksum there. */
@@ -361,7 +382,16 @@ static int epochs_list_file(struct bl_manifest *m, const char *dir, const char *
 /* --- all of it -------------------------------------------------------------------------------------------------- */
 
 /* Plans that exist are compared, then those that do not are written, then these are listed in the manifest. */
-enum epochs_step { COMPARE, WRITE, LIST, STEPS };
+enum epochs_step { FIND, COMPARE, WRITE, LIST, STEPS };
+
+/* Learns the partition of an epoch that is missing before others. */
+static int epoch_pass(struct epochs_job *a, int64_t k, struct bl_error *e)
+{
+    struct bl_plan plan = {0};
+    int code = epoch_draw(a, k, false, &plan, e);
+    bl_plan_free(&plan);
+    return code;
+}
 
 static int epoch_process(struct epochs_job *a, int64_t k, enum epochs_step step, struct bl_error *e)
 {
@@ -373,12 +403,14 @@ static int epoch_process(struct epochs_job *a, int64_t k, enum epochs_step step,
     if (!path)
         return bl_error_memory(e);
     int code = BL_OK;
-    if (step == COMPARE) {
+    if (step == FIND) {
         a->there[k] = file && epoch_is_intact(file, path);
-        code = a->there[k] ? epoch_compare(a, k, path, e) : BL_OK;
+        a->last = a->there[k] ? k : a->last;
+    } else if (step == COMPARE) {
+        code = a->there[k] ? epoch_compare(a, k, path, e) : k < a->last ? epoch_pass(a, k, e) : BL_OK;
     } else if (!a->there[k]) {
         code = step == WRITE ? epoch_write_plan(a, k, path, e) : epochs_list_file(m, a->epochs->dir, name, e);
-        a->added += step == LIST;
+        a->made.added += step == LIST;
     }
     free(path);
     return code;
@@ -392,13 +424,13 @@ static int epochs_add(struct epochs_job *a, struct bl_error *e)
     char *folder = bl_path_join(a->epochs->dir, BL_EPOCHS_DIR);
     if (!folder)
         return bl_error_memory(e);
-    for (enum epochs_step step = COMPARE; step < STEPS && !code; step++) {
+    for (enum epochs_step step = FIND; step < STEPS && !code; step++) {
         if (step == WRITE)
             code = bl_fs_mkdirs(folder, e);
         for (int64_t k = 0; k < a->epochs->count && !code; k++)
             code = epoch_process(a, k, step, e);
     }
-    if (!code && a->added)
+    if (!code && a->made.added)
         code = bl_manifest_write(&a->dataset.manifest, a->epochs->dir, e);
     free(folder);
     return code;
@@ -439,10 +471,13 @@ int bl_epochs_add(const struct bl_epochs *epochs, struct bl_epochs_result *made,
      * it. */
     if (!code && !epochs->count)
         code = bl_epochs_sweep(epochs->dir, fd, m, e);
-    else if (code && !a.added)
+    else if (code && !a.made.added)
         bl_epochs_sweep(epochs->dir, fd, m, &unimportant);
 out:
-    *made = (struct bl_epochs_result){a.added, epochs->count ? 0 : before, code ? before : bl_epochs_count(m)};
+    *made = a.made;
+    made->removed = epochs->count ? 0 : before;
+    made->there = code ? before : bl_epochs_count(m);
+    bl_partitions_free(&a.taken);
     bl_planner_free(&a.planner);
     bl_plan_free(&a.stored);
     free(a.group);

@@ -1,6 +1,6 @@
 /* Plans for more epochs of a dataset: plans/epoch-00001.safetensors and so on. They use the stored pieces, the same
  * number of blocks, and at most as many sequences in a block; the composition of blocks and their order differ from
- * epoch to epoch.
+ * epoch to epoch: none has the partition of another or of the stored plan, where another can be found.
  *
  * Whatever the manifest lists exists: new plans are written before it lists them, and removed after it has stopped
  * listing them. A plan is never replaced by another one, since the manifest would be wrong for a moment. A run that is
@@ -31,6 +31,9 @@ struct bl_epochs {
 
 struct bl_epochs_result {
     int64_t added, removed, there; /* there: number of plans afterwards, older ones included */
+    int64_t repeated;              /* of those asked for: sequences share blocks as in the stored plan or in an earlier
+                                      one, since no other partition was found */
+    int64_t older;                 /* the same, of an earlier version, which did not look for another */
 };
 
 /* Adds the plans that are missing, or removes all. BL_EUSAGE: the dataset holds clips, its blocks are not a multiple of

@@ -6,7 +6,8 @@
 int64_t bl_forecast_space(const struct bl_forecast *f)
 {
     int64_t temporary = f->spool_is_elsewhere ? 0 : f->bytes_temporary;
-    return f->bytes < 0 ? -1 : f->bytes + f->bytes_files + temporary;
+    int64_t space = f->bytes + f->bytes_files + temporary - f->bytes_begun - f->bytes_kept;
+    return f->bytes < 0 ? -1 : space > 0 ? space : 0;
 }
 
 static json_t *forecast_bytes_json(int64_t bytes)
@@ -29,6 +30,7 @@ static void forecast_add_bytes(const struct bl_forecast *f, json_t **object)
     bl_jansson_set(object, "bytes_files", json_integer(f->bytes_files));
     bl_jansson_set(object, "bytes_temporary", json_integer(f->bytes_temporary));
     bl_jansson_set(object, "bytes_needed", forecast_bytes_json(bl_forecast_space(f)));
+    bl_jansson_set(object, "bytes_begun", json_integer(f->bytes_begun));
     bl_jansson_set(object, "bytes_free", forecast_bytes_json(f->bytes_free));
     bl_jansson_set(object, "step_bytes", json_integer(f->step_bytes));
 }

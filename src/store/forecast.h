@@ -21,6 +21,8 @@ struct bl_forecast {
     int64_t bytes_files;                  /* of the index, the tables and the manifest */
     int64_t bytes_temporary;              /* of the spool and the like, while the run lasts */
     bool spool_is_elsewhere;              /* they do not lie in the dataset's directory */
+    int64_t bytes_begun;                  /* of the shards that an earlier run has made; */
+    int64_t bytes_kept;                   /* of what else it keeps in the dataset's directory */
     int64_t bytes_free;                   /* where the dataset will be; -1: not known */
     int64_t step_bytes;                   /* of all fields, neither encoded nor compressed */
     int64_t memory, memory_limit;
@@ -31,7 +33,7 @@ struct bl_forecast {
     int64_t sample_blocks, sample_sequences, sample_steps, sample_failed;
 };
 
-/* The most that the dataset's directory will hold, while it is made or later. -1: not known. */
+/* The most that the dataset's directory will hold, while it is made or later, beside what is there. -1: not known. */
 int64_t bl_forecast_space(const struct bl_forecast *forecast);
 
 /* Appends it as JSON: the members of the manifest, those of bload info that are known, and the members above. */

@@ -10,6 +10,7 @@
 #include "store/manifest_json.h"
 #include "store/row_reader.h"
 #include "store/shard_table.h"
+#include "store/view.h"
 
 void bl_info_free(struct bl_info *info)
 {
@@ -63,6 +64,8 @@ static int info_read_row(struct bl_info *info, const struct bl_sequences *t, siz
     int code = bl_row_reader_read(t, i, text, e);
     if (code)
         return code;
+    if (text->row.status == BL_ROW_DROPPED && !bl_manifest_is_view(&info->manifest))
+        bl_left_out_count(&info->left_out, text->row.reason);
     if (text->row.status == BL_ROW_FAILED)
         info_count_length(info, text->row.length);
     enum bl_row_status status = text->row.status;
@@ -91,7 +94,32 @@ static int info_open_table(const struct bl_info *info, const char *dir, struct b
     int code = path ? bl_sequences_open_columns(table, (const char *const *)path, (int)m->sources, &columns, e)
                     : bl_error_memory(e);
     bl_path_free_all(path, m->sources);
-    return code;
+    struct bl_error why = {0};
+    if (!code || !bl_view_check_sources(m, dir, &why))
+        return code;
+    bl_error_clear(e); /* a source says more than that its table is missing */
+    return bl_error_set(e, why.code, "%s", why.text);
+}
+
+/* What a source of a view left out may be in another one: of a view, what its plan leaves out is counted. */
+static void info_count_dropped(struct bl_info *info, const struct bl_sequences *t)
+{
+    const struct bl_manifest *m = &info->manifest;
+    info->dropped = t->by_status[BL_ROW_DROPPED];
+    info->excluded = t->excluded;
+    if (!bl_manifest_is_view(m))
+        return;
+    info->dropped = m->plan_info.sequences;
+    info->excluded = 0;
+    for (size_t s = 0; s < m->sources; s++)
+        info->dropped -= m->source[s].sequences;
+}
+
+bool bl_info_is_split(const struct bl_info *info)
+{
+    const struct bl_manifest *m = &info->manifest;
+    return m->plan_info.cut && (bl_plan_info_is_store(&m->plan_info) || !m->plan_info.deleted ||
+                                strcmp(bl_manifest_option(m, "oversize"), "split") == 0);
 }
 
 static int info_read_sequences(struct bl_info *info, const char *dir, size_t *rows, struct bl_error *e)
@@ -109,7 +137,7 @@ static int info_read_sequences(struct bl_info *info, const char *dir, size_t *ro
     *rows = table.count;
     info->hours = code ? 0 : info_hours(info, &table);
     info->damaged = table.damaged;
-    info->dropped = table.by_status[BL_ROW_DROPPED];
+    info_count_dropped(info, &table);
     info->fault_count = bl_sequences_unusable(&table) + table.damaged;
     bl_row_reader_free(&text);
     bl_sequences_close(&table);
@@ -184,6 +212,7 @@ int bl_info_json(const struct bl_info *info, struct json_t *run, struct bl_buffe
     bl_jansson_set(&object, "hours", info->hours > 0 ? json_real(info->hours) : json_null());
     bl_jansson_set(&object, "damaged", json_integer(info->damaged));
     bl_jansson_set(&object, "dropped", json_integer(info->dropped));
+    bl_jansson_set(&object, "left_out", json_integer(info->excluded));
     bl_jansson_set(&object, "bytes", json_integer(info->bytes));
     bl_jansson_set(&object, "naive_padding", info->naive_padding < 0 ? json_null() : json_integer(info->naive_padding));
     info_add_company(&info->company, &object);

@@ -2,11 +2,13 @@
 #ifndef BL_INFO_H
 #define BL_INFO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "kind/left_out.h"
 #include "store/epochs_company.h"
 #include "store/manifest.h"
 
@@ -23,7 +25,9 @@ struct bl_info {
     int64_t shards, bytes; /* of all shards */
     double hours;          /* total length of the sequences, if steps have a rate; else 0 */
     int64_t damaged;       /* inputs that could be read only in part */
-    int64_t dropped;       /* sequences left out by request */
+    int64_t dropped;       /* sequences that are in no block, as the options want it: of a view, those of its plan; */
+    int64_t excluded;      /* of these, those that the table left out before the plan */
+    struct bl_left_out_counts left_out; /* of these, by option */
     int64_t naive_padding; /* steps of padding if every sequence were padded to the longest; -1: not representable */
     int bars;
     int64_t bar_width;         /* steps: bar i counts lengths from i * bar_width + 1 to (i + 1) * bar_width */
@@ -42,5 +46,8 @@ void bl_info_free(struct bl_info *info);
  * frees; or NULL. */
 struct json_t;
 int bl_info_json(const struct bl_info *info, struct json_t *run, struct bl_buffer *out, struct bl_error *e);
+
+/* Whether sequences were cut into parts that are all in blocks. */
+bool bl_info_is_split(const struct bl_info *info);
 
 #endif

@@ -4,10 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/path.h"
 #include "store/epochs.h"
 
 /* --- opening ---------------------------------------------------------------------------------------------------- */
+
+/* Adds what to do to the error that there is no dataset. */
+static int source_is_gone(struct bl_error *e)
+{
+    struct bl_error why = *e;
+    bl_error_clear(e);
+    return bl_error_set(e, BL_EFAIL,
+                        "%s: put it back, or make the view again (the same bload view command with its new path)",
+                        why.text);
+}
 
 /* Opens the dataset of a source and compares it with what the view was made of. */
 static int source_open(const struct bl_manifest *view, const struct bl_view_source *source, const char *dir,
@@ -16,7 +27,7 @@ static int source_open(const struct bl_manifest *view, const struct bl_view_sour
     char *path = bl_path_join(dir, source->path);
     int code = path ? bl_dataset_open(dataset, path, e) : bl_error_memory(e);
     if (code == BL_EUSAGE)
-        code = e->code = BL_EFAIL;
+        code = source_is_gone(e);
     if (!code)
         code = bl_view_source_compare(source, &dataset->manifest, path, e);
     if (!code && !bl_format_has_same_fields(&view->format, &dataset->manifest.format))
@@ -82,6 +93,22 @@ static int view_open_dataset(struct bl_view *view, struct bl_error *e)
     return code ? code : bl_attribute_values_read(&view->values, view->table, &m->format, e);
 }
 
+/* Of blocks that are composed, nothing but the plan says what is in them: it must be the one that the manifest lists.
+ */
+static int view_check_plan(const struct bl_view *view, const char *name, struct bl_error *e)
+{
+    const struct bl_manifest_file *file = bl_manifest_find_file(&view->manifest, name);
+    int64_t bytes = 0;
+    uint64_t checksum = 0;
+    char *path = bl_path_join(view->dir, name);
+    int code = path ? bl_checksum_file(path, &bytes, &checksum, e) : bl_error_memory(e);
+    if (!code && (!file || file->bytes != bytes || file->checksum != checksum))
+        code = bl_error_set(e, BL_EDATA,
+                            "%s: its checksum differs from the manifest: the plan is damaged, or another one", path);
+    free(path);
+    return code;
+}
+
 /* Opens the plan of an epoch. */
 static int view_open_plan(const struct bl_view *view, int64_t epoch, struct bl_index *index, struct bl_error *e)
 {
@@ -93,6 +120,8 @@ static int view_open_plan(const struct bl_view *view, int64_t epoch, struct bl_i
         int opened = bl_index_open(index, view->dir, format->blocks, bl_manifest_index_fields(&view->manifest), e);
         if (!opened && (opened = bl_index_check_plan(index, format->plan_digest, e)))
             bl_index_close(index);
+        if (!opened && bl_manifest_is_view(&view->manifest) && (opened = view_check_plan(view, BL_INDEX_FILE, e)))
+            bl_index_close(index);
         return opened;
     }
     char *path = bl_path_join(view->dir, name);
@@ -103,6 +132,8 @@ static int view_open_plan(const struct bl_view *view, int64_t epoch, struct bl_i
         bl_index_close(index);
     }
     free(path);
+    if (!code && (code = view_check_plan(view, name, e)))
+        bl_index_close(index);
     return code;
 }
 

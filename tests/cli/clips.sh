@@ -133,7 +133,7 @@ bload: skipped v/gops.mp4#500-600: c.csv:9: v/gops.mp4: begins with frame 500, a
 bload: v/gops.mp4#100-130: ends 10 frames behind the video's end: so many are missing
 bload: skipped c.csv#11: no path
 bload: 1 file: 2 sequences of 45 steps, 1 of them damaged; 12 skipped
-bload: 3 more faults: see sequences.tsv
+bload: 3 more faults: see the table
 END
     is '2 values where the header has 6 columns' "$(field reason 11 <"$OUT")"
     is 'c.csv:13: v/sound.mp4: no video stream (audio only)' "$(field reason 12 <"$OUT")"

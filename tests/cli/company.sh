@@ -56,6 +56,91 @@ test_info_tells_the_highest_share_between_epochs() {
             100 * s, a, b, 100 * r }')"
 }
 
+# partitions PLAN.tsv...: who shares a block in each plan, one line each.
+partitions() {
+    python3 - "$@" <<'END'
+import csv, sys
+for path in sys.argv[1:]:
+    blocks = {}
+    for row in csv.DictReader(open(path), delimiter="\t"):
+        blocks.setdefault(row["block"], []).append((int(row["sequence"]), int(row["source_start"])))
+    print(sorted(sorted(b) for b in blocks.values()))
+END
+}
+
+test_no_epoch_repeats_another_or_the_stored_plan() {
+    mkdir texts
+    awk 'BEGIN { for (i = 0; i < 60; i++) { printf "{\"text\": \""; n = 5 + i * 37 % 61; for (k = 0; k < n; k++) printf "a"; print "\"}" } }' >texts/a.jsonl
+    for seed in 0 3; do # the stored seed is that of epoch 1, and of epoch 4
+        expect 0 bload pack -q texts --tokenizer bytes -T 300 --seed $seed -o "d$seed"
+        expect 0 bload plan --dataset "d$seed" --epochs 6
+        ! grep -q earlier "$ERR" || fail "$(cat "$ERR")"
+        awk -v share="$(bload info --json "d$seed" | word met_again)" 'BEGIN { exit !(share < 0.5) }' || fail "seed $seed"
+        expect 0 bload plan --dataset "d$seed" --epochs 6
+        err_has 'nothing to do'
+        rm "d$seed/plans/epoch-00002.safetensors"
+        cp -r "d$seed/plans" before
+        expect 0 bload plan -q --dataset "d$seed" --epochs 7
+        is "" "$(cd before && find . -type f -exec cmp {} "../d$seed/plans/{}" \;)"
+        rm -r before
+        expect 0 bload verify -q "d$seed"
+    done
+    # Three sequences of two lengths: two packings, of which one is stored.
+    printf '2\n3\n3\n' >few
+    expect 0 bload plan -T 5 --lengths few --epochs 2 -o few.tsv
+    is 2 "$(partitions few-*.tsv | sort -u | wc -l)"
+    ! grep -q earlier "$ERR" || fail "$(cat "$ERR")"
+    expect 0 bload plan -q -T 5 --lengths few --epochs 3 -o few.tsv
+    err_has 'of 3 plans, 1 puts the same sequences together as an earlier one: no other packing in as many blocks was found'
+    expect 0 bload plan -T 5 --lengths few --order keep --epochs 3 -o few.tsv
+    err_has 'of 3 plans, 2 put the same sequences together as an earlier one: --order keep allows no other'
+    { echo '{"text": "aa"}'; echo '{"text": "aaa"}'; echo '{"text": "aab"}'; } >few.jsonl
+    expect 0 bload pack -q few.jsonl --tokenizer bytes --store -o store
+    for options in '' '--mix random'; do
+        # shellcheck disable=SC2086 # options are words
+        expect 0 bload view -q store -T 5 $options --epochs 2 -o "v$options"
+        is 0.0 "$(bload info --json "v$options" | word met_again)"
+        ! grep -q earlier "$ERR" || fail "$(cat "$ERR")"
+    done
+    expect 0 bload view -q store -T 5 --epochs 3 -o v3
+    err_has 'of 3 plans, 1 puts'
+    cp -r store again
+    expect 0 bload view -q store again -T 5 --mix batch --epochs 3 -o both
+    err_has 'of 3 plans, 1 puts'
+}
+
+# Earlier versions made epoch 1 of the stored seed the stored plan again.
+test_an_older_plan_that_repeats_is_kept_and_named() {
+    mkdir texts
+    awk 'BEGIN { for (i = 0; i < 60; i++) { printf "{\"text\": \""; n = 5 + i * 37 % 61; for (k = 0; k < n; k++) printf "a"; print "\"}" } }' >texts/a.jsonl
+    expect 0 bload pack -q texts --tokenizer bytes -T 400 -o d
+    mkdir d/plans
+    expect 0 bload plan -q -T 400 d/sequences.tsv -o d/plans/epoch-00001.safetensors
+    python3 - <<'END'
+import ctypes, json
+xxh3 = ctypes.CDLL("libxxhash.so.0").XXH3_64bits
+xxh3.argtypes, xxh3.restype = [ctypes.c_char_p, ctypes.c_size_t], ctypes.c_uint64
+digest = lambda data: "%016x" % xxh3(data, len(data))
+name = "plans/epoch-00001.safetensors"
+plan, manifest = open("d/" + name, "rb").read(), json.load(open("d/manifest.json"))
+manifest["files"].append({"name": name, "bytes": len(plan), "checksum": digest(plan)})
+manifest["checksum"] = "0" * 16
+manifest["checksum"] = digest(json.dumps(manifest).encode())
+json.dump(manifest, open("d/manifest.json", "w"))
+END
+    cp d/plans/epoch-00001.safetensors older
+    expect 0 bload plan -q --dataset d --epochs 2
+    err_has 'of the plans that were already there, 1 puts the same sequences together as an earlier one or the stored one'
+    same older d/plans/epoch-00001.safetensors
+    is 1.0 "$(bload info --json d | word met_again)"
+    expect 2 bload plan --dataset d --epochs 2 --seed 7
+    err_has 'has other plans than these'
+    expect 0 bload plan -q --dataset d --epochs 0
+    expect 0 bload plan --dataset d --epochs 2
+    ! grep -q earlier "$ERR" || fail "$(cat "$ERR")"
+    awk -v share="$(bload info --json d | word met_again)" 'BEGIN { exit !(share < 0.5) }' || fail 'repeats'
+}
+
 test_pieces_of_cut_sequences_meet_again() {
     dataset -T 30 --oversize split -o d
     expect 0 bload plan -q --dataset d --epochs 4

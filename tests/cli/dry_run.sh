@@ -296,6 +296,24 @@ test_too_little_room() {
             { cat "$ERR"; exit 1; }'
 }
 
+# What an unfinished run has written needs no room any more; what is missing does.
+test_too_little_room_to_resume() {
+    awk 'BEGIN { for (i = 0; i < 600; i++) printf "%0999d\n", i }' >t.txt
+    in_small_disk 4M '
+        pack="bload pack t.txt --documents line --kind text --tokenizer bytes -T 1000 --shard-size 300K -o disk/d --spool spool"
+        mkdir spool
+        expect 0 $pack --dry-run
+        expect 0 $pack --task 0/2
+        expect 0 $pack --dry-run
+        grep -q "a run would resume what is there" "$ERR"
+        head -c 2000000 /dev/zero >disk/other
+        expect 1 $pack --json --dry-run
+        grep -q "not enough room: 1.[12] MiB are needed, [0-9.]* KiB are free" "$ERR" || { cat "$ERR"; exit 1; }
+        grep -q "disk/d: a run would write 1.[12] MiB of shards more, but only [0-9.]* KiB are free; 1.[12] MiB are there" "$ERR" ||
+            { cat "$ERR"; exit 1; }
+        expect 1 $pack'
+}
+
 # A gigabyte of zeros takes a second; what a run says before is all that is looked at.
 test_before_a_long_run() {
     sanitizer_skip 'a sanitizer takes long'

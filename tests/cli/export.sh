@@ -209,3 +209,26 @@ END
     expect 1 bload info z
     err_has 'z/export.json: it has no configuration, or no dataset'
 }
+
+# What python -m bload.parquet --write leaves.
+test_info_of_packed_parquet() {
+    mkdir packed
+    echo '{"dataset": "0123456789abcdef", "plan_digest": "a4b483fead7fbead", "field": "tokens", "loss_mask": null, "part_bytes": 5}' >packed/bload.json
+    echo '[{"dataset_max_seqlen": 9, "pack_size": 4096}]' >packed/metadata.json
+    head -c 2048 /dev/zero >packed/part-00000.parquet
+    head -c 1024 /dev/zero >packed/part-00001.parquet
+    expect 0 bload info packed
+    out_is <<'END'
+export      packed Parquet, read by NVIDIA Megatron-Bridge
+dataset     its manifest's checksum is 0123456789abcdef
+field       tokens
+blocks      T = 4,096, in 2 files of 3.0 KiB
+END
+    is '4096 2 3072' "$(bload info --json packed | word T) $(bload info --json packed | word files) $(bload info --json packed | word file_bytes)"
+    echo '[{}]' >packed/metadata.json
+    expect 1 bload info packed
+    err_has 'packed: bload.json or metadata.json: '
+    rm packed/metadata.json
+    expect 1 bload info packed
+    err_has 'packed is not a finished dataset'
+}

@@ -53,6 +53,10 @@ def bars_of(root, name):
 
 
 def check_info(info, root, cells, facts):
+    if "split into parts" in facts:
+        facts["cut"] = facts["split into parts"]
+        assert not info["cut"] or not info["deleted"] or info["configuration"]["oversize"] == "split"
+    facts["dropped"] = f"{int(facts['dropped'].split(' ')[0].replace(',', '')) + info['left_out']:,}"
     for name in "sequences", "steps", "lower bound", "padding", "deleted", "cut", "dropped":
         value = info[name.replace(" ", "_")]
         assert facts[name].split(" ")[0] == f"{value:,}", (name, facts[name], value)

@@ -208,11 +208,14 @@ test_sixteen_million_from_a_histogram() {
 }
 
 test_a_directory_is_no_table() {
-    mkdir d e
+    mkdir d e dataset
+    touch dataset/sequences.tsv
+    expect 2 bload compare dataset -T 20
+    err_has 'dataset is a directory: name a file, such as its table, dataset/sequences.tsv'
     for wrong in 'compare d' 'compare --lengths d' 'plan d e' 'plan --lengths d'; do
         # shellcheck disable=SC2086 # its words
         expect 2 bload $wrong -T 20
-        err_has 'd is a directory: name a file, such as its table, d/sequences.tsv'
+        err_has 'd is no table of sequences: scan it first, bload scan d -o TABLE, and name the TABLE'
     done
 }
 

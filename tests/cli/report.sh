@@ -199,3 +199,39 @@ END
     expect 0 bload report one -o page.html
     ! grep -q 'Ranks by step' page.html || fail 'ranks where there is one'
 }
+
+# lost_of DIR: the lines of bload info, and the rows of its report, about what is in no block or in parts.
+lost_of() {
+    bload info "$1" | grep -E '^(lost|split|left out) ' | tr -s ' '
+    bload report "$1" -o page.html
+    python3 - page.html <<'END'
+import re, sys
+rows = re.findall(r"<tr><th[^>]*>(deleted|cut|split into parts|dropped|left out by request)</th><td[^>]*>([^<]*)", open(sys.argv[1]).read().split("<h2>Efficiency</h2>")[1].split("</table>")[0])
+print(", ".join(f"{name} {value.split()[0]}" for name, value in rows))
+END
+}
+
+# Lost is what is in no block.
+test_what_is_in_blocks_is_not_lost() {
+    printf '1234567890123\n12345\n123\n' >old.txt
+    printf '1\n' >new.txt
+    expect 0 bload pack -q old.txt --tokenizer bytes --documents line -T 10 --oversize split -o d
+    is "split 1 sequence is in parts
+deleted 0, split into parts 1, dropped 0, left out by request 0" "$(lost_of d)"
+    expect 0 bload pack -q old.txt new.txt --extend d --tokenizer bytes --documents line -T 10 -o new
+    is "left out 3 sequences by request: --extend 3
+deleted 0, cut 0, dropped 0, left out by request 3" "$(lost_of new)"
+    is "3 3" "$(bload info --json new | word dropped) $(bload info --json new | word left_out)"
+    expect 0 bload view -q d new -T 13 -o all
+    is "deleted 0, cut 0, dropped 0, left out by request 0" "$(lost_of all)"
+    is "0 0" "$(bload info --json all | word dropped) $(bload info --json all | word left_out)"
+    expect 0 bload view -q d new -T 5 --oversize drop -o some
+    is "lost 13 steps deleted, 1 sequence dropped
+deleted 13, cut 0, dropped 1, left out by request 0" "$(lost_of some)"
+    expect 0 bload pack -q old.txt --tokenizer bytes --documents line -T 10 --oversize truncate -o cut
+    is "lost 3 steps deleted, 1 sequence cut
+deleted 3, cut 1, dropped 0, left out by request 0" "$(lost_of cut)"
+    expect 0 bload pack -q old.txt --tokenizer bytes --documents line -T 10 --where 'length < 13' -o few
+    is "left out 1 sequence by request: --where 1
+deleted 0, cut 0, dropped 0, left out by request 1" "$(lost_of few)"
+}

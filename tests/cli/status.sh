@@ -97,6 +97,10 @@ tasks       4: 1 failed, 1 running, 2 done
 rate        100 tokens/s, 1 min left
 next        run the same bload pack --task I/4 command for I = 2
 END
+    # A heartbeat of before the last shards.
+    beat task-00001 5 'done: 0'
+    expect 1 bload status m
+    out_has 'task 1 of 4: running for 10 min on node (pid 77), pack 2 of 5 blocks'
     # Silent for longer than two minutes, by both clocks.
     beat task-00002 130
     expect 1 bload status m

@@ -177,10 +177,33 @@ test_of_one_file_the_first_ten_faults_are_told() {
     expect 3 bload scan a.jsonl b.jsonl --tokenizer bytes
     is 10 "$(grep -c '^bload: skipped a.jsonl#.*: no key "text"' "$ERR")"
     is 10 "$(grep -c '^bload: skipped b.jsonl#.*: no key "text"' "$ERR")"
-    err_has 'bload: 30 more faults: see sequences.tsv'
+    err_has 'bload: 30 more faults: see the table'
     is 50 "$(grep -c 'no key' "$OUT")"
-    expect 3 bload pack a.jsonl b.jsonl --tokenizer bytes -T 4 -o d
-    err_has 'bload: 30 more faults: see sequences.tsv'
+    expect 3 bload scan -q a.jsonl b.jsonl --tokenizer bytes -o t.tsv
+    err_has 'bload: 30 more faults: see t.tsv'
+    for quiet in '' -q; do
+        # shellcheck disable=SC2086 # an option or none
+        expect 3 bload pack $quiet a.jsonl b.jsonl --tokenizer bytes -T 4 -o "d$quiet"
+        err_has "bload: 30 more faults: see d$quiet/sequences.tsv"
+        is 1 "$(grep -c 'more faults' "$ERR")"
+    done
+    expect 3 bload pack a.jsonl b.jsonl --tokenizer bytes -T 4 -o none --dry-run
+    err_has 'bload: 30 more faults: bload scan -o TABLE lists them'
+    # Nothing can be packed: the table is where the run is kept.
+    expect 1 bload pack a.jsonl --tokenizer bytes -T 4 -o bad
+    err_has 'bload: 15 more faults: see bad/.bload/sequences.tsv'
+    [ -s bad/.bload/sequences.tsv ]
+    expect 3 bload scan -q --task 0/1 a.jsonl b.jsonl --tokenizer bytes -o parts
+    err_has 'bload: 30 more faults: see the table that bload plan DIR makes of all parts'
+}
+
+test_of_many_files_a_hundred_faults_are_told() {
+    mkdir many
+    for i in $(seq 130); do echo '{"words": ""}' >many/$i.jsonl; done
+    echo '{"text": "x"}' >many/good.jsonl
+    expect 3 bload scan -q many --tokenizer bytes -o t.tsv
+    is 100 "$(grep -c '^bload: skipped' "$ERR")"
+    err_has 'bload: 30 more faults: see t.tsv'
 }
 
 test_plain_text_by_file_line_blank_line_and_separator() {
@@ -310,7 +333,7 @@ test_documents_before_the_damage() {
     expect 3 bload scan none.jsonl.gz --tokenizer bytes
     is 10 "$(grep -c 'no key "text"' "$ERR")"
     grep -q '^bload: skipped none.jsonl.gz#[0-9]*: damaged: the gzip data ends in the middle' "$ERR"
-    err_has 'bload: 1,990 more faults: see sequences.tsv'
+    err_has 'bload: 1,990 more faults: see the table'
     # A file that is one document is not taken for whole.
     gzip -c lengths | head -c -8 >one.txt.gz && printf XXXXXXXX >>one.txt.gz
     expect 3 bload scan one.txt.gz --tokenizer bytes

@@ -419,3 +419,48 @@ test_a_small_stack() {
     (ulimit -Ss 64 && bload pack -q a.txt --tokenizer bytes -T 16 -o d) 2>"$ERR" || fail "$(cat "$ERR")"
     expect 0 bload verify -q d
 }
+
+# What is no local file, or not what the command reads: what to do is said.
+test_what_to_do_is_said() {
+    local command name
+    printf '{"text": "one"}\n{"text": "two"}\n' >a.jsonl
+    cp a.jsonl b.jsonl
+    mkdir folder
+    cp a.jsonl folder/
+    for command in 'pack -T 9 -o o' 'scan'; do
+        for name in s3://bucket/a.jsonl 'gs://bucket/*.mp4' 'https://server/{0..3}.tar'; do
+            # shellcheck disable=SC2086 # a command of words
+            expect 2 bload $command "$name"
+            err_has "$name is a URL, and inputs are local files: copy or mount them"
+        done
+    done
+    for command in 'view -T 9 -o o' info verify report; do
+        # shellcheck disable=SC2086 # a command of words
+        expect 2 bload $command s3://bucket/d
+        err_has 's3://bucket/d is a URL, and bload reads local files: copy it, or mount it (the Python package opens datasets by URL)'
+    done
+    for name in folder a.jsonl; do
+        expect 2 bload compare $name
+        err_has "$name is no table of sequences: scan it first, bload scan $name -o TABLE, and name the TABLE"
+    done
+    expect 2 bload plan -T 9 a.jsonl
+    err_has 'a.jsonl is no table of sequences: scan it first'
+    expect 2 bload plan -T 9 folder
+    err_has 'what is in a folder of inputs, bload scan folder -o TABLE counts'
+    expect 0 bload pack -q --tokenizer bytes -T 9 -o d - <a.jsonl
+    expect 2 bload cat d '-#0'
+    err_has 'unknown option -# (see --help); before a name that begins with -, write --'
+    expect 0 bload cat d -- '-#0'
+    is one "$(cat "$OUT")"
+    expect 0 bload view -q d -T 12 -o v
+    mv d moved
+    for command in info report cat export; do
+        case $command in cat) set -- v x ;; export) set -- v --to mds -o o ;; *) set -- v ;; esac
+        expect 1 bload $command "$@"
+        err_has 'it has no manifest.json: put it back, or make the view again (the same bload view command with its new path)'
+    done
+    printf X | dd of=moved/shards/00000/shard-00000000.safetensors bs=1 seek=300 conv=notrunc status=none
+    expect 1 bload verify moved
+    err_has 'the command that packed moved, with --repair, makes damaged shards again'
+    err_has 'moved has 1 error'
+}

@@ -311,3 +311,30 @@ test_a_killed_run_goes_on() {
     bload view -q a -T 256 --epochs 30 -o w
     diff -r v w
 }
+
+test_what_cannot_be_made_leaves_nothing() {
+    awk 'BEGIN { for (i = 0; i < 1500; i++) print i }' >a.txt
+    expect 0 bload pack -q --documents line --kind text --tokenizer bytes a.txt --store -o a
+    in_small_disk 72K '
+        expect 1 bload view a -T 8 -o disk/v
+        grep -q "No space left on device" "$ERR" || { cat "$ERR"; exit 1; }
+        [ -z "$(ls -A disk)" ] || { find disk; exit 1; }
+        expect 1 bload view a -T 8 --epochs 3 -o disk/v
+        [ -z "$(ls -A disk)" ]'
+}
+
+test_another_plan_is_noticed_without_verify() {
+    documents a.jsonl 8 50
+    stored a -T 128 -o a
+    bload view -q a -T 256 --epochs 2 -o v
+    bload view -q a -T 256 --seed 9 --epochs 2 -o other
+    cp -r v changed
+    cp other/index.safetensors changed/
+    cp other/plans/epoch-00001.safetensors changed/plans/
+    expect 1 bload cat changed "$(field id 1 <a/sequences.tsv)"
+    err_has 'changed/index.safetensors'
+    cp v/index.safetensors changed/
+    expect 0 bload show changed
+    expect 1 bload show changed --epoch 1
+    err_has 'changed/plans/epoch-00001.safetensors: its checksum differs from the manifest: the plan is damaged, or another one'
+}
