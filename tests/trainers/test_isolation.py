@@ -15,7 +15,7 @@ import transformers
 import bload
 from bload import contracts
 from bload.masks import NOT_BY_MASK
-from bload.transformers import check_isolation
+from bload.transformers import check_isolation, token_loss
 from families import CLASSES, VOCABULARY, NotMade, made
 
 DOCUMENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/training.md")
@@ -147,6 +147,95 @@ class Isolation(unittest.TestCase):
         for how, families in (("positions", "llama qwen3 gemma3_text mixtral"), ("masks", "opt bert gpt_oss mpt xglm afmoe"),
                               ("padded", "bloom bart mamba rwkv openai-gpt")):
             self.assertLessEqual(set(families.split()), set(found()[how]), how)
+
+
+class Silent(unittest.TestCase):
+    """What models take without a word, and check_isolation refuses."""
+
+    def refuses(self, family, attention, said, **options):
+        model = Model(family, attention).model
+        check_isolation(model, contracts.hugging_face(batch()))
+        with self.assertRaisesRegex(bload.IsolationError, said):
+            check_isolation(model, {**contracts.hugging_face(batch()), **options})
+
+    def test_mask_of_ones(self):
+        """With one, Transformers does not look at position_ids."""
+        ones = torch.ones(1, sum(LENGTHS), dtype=torch.long)
+        self.refuses("llama", "sdpa", "LlamaForCausalLM does not keep the sequences of a row apart: logits up to .* use bload.contracts.padded",
+                     attention_mask=ones)
+
+    def test_bool_mask_for_eager_attention(self):
+        """It is added to the scores, as 0 and 1."""
+        mask = contracts.hugging_face(batch(), mask="4d", config=Model("llama", "sdpa").model.config)["attention_mask"]
+        self.refuses("llama", "eager", "does not keep", attention_mask=mask)
+
+    def test_cache(self):
+        self.refuses("qwen3", "sdpa", "does not keep", use_cache=True)
+
+    def test_no_numbers(self):
+        model = Model("llama", "sdpa").model
+        model.lm_head.weight.data[3] = float("nan")
+        with self.assertRaisesRegex(bload.IsolationError, "differ by up to nan"):
+            check_isolation(model, contracts.hugging_face(batch()))
+
+    def test_linear_attention_by_positions_alone(self):
+        """It needs seq_idx, too, with which Transformers refuses what it cannot do."""
+        model = Model("qwen3_next", "sdpa")
+        given = contracts.hugging_face(batch())
+        self.assertTrue(model.differs(input_ids=given["input_ids"], position_ids=given["position_ids"]))
+        with self.assertRaisesRegex(bload.IsolationError, "does not take several sequences in one row: .*bload.contracts.padded"):
+            check_isolation(model.model, given)
+
+    def test_one_token_of_the_sequence_before(self):
+        """A state goes on: what the last token of a sequence is changes the next sequence, in one row and not in rows of their own."""
+        model = Model("nemotron_h", "sdpa").model
+        for packed, given in ((True, {"input_ids": contracts.hugging_face(batch())["input_ids"]}), (False, contracts.padded(batch()))):
+            given.pop("labels", None)
+            other = {**given, "input_ids": given["input_ids"].clone()}
+            other["input_ids"][(0, LENGTHS[0] - 1)] += 1
+            with torch.no_grad():
+                one, two = (model(**each, use_cache=False).logits for each in (given, other))
+            after = (slice(None), slice(LENGTHS[0], None)) if packed else (slice(1, None),)
+            self.assertEqual(torch.equal(one[after], two[after]), not packed)
+
+    def test_one_sequence_shows_nothing(self):
+        with self.assertRaisesRegex(bload.OptionError, "at least two sequences: give it more blocks"):
+            check_isolation(Model("llama", "sdpa").model, contracts.hugging_face({**batch(), "length": batch()["length"] * 0}))
+
+    def test_modes_and_gradients_stay(self):
+        model = Model("llama", "sdpa").model.train()
+        model.model.layers[0].eval()
+        check_isolation(model, contracts.hugging_face(batch()))
+        self.assertEqual((model.training, model.model.layers[0].training, model.model.layers[1].training), (True, False, True))
+        self.assertTrue(torch.is_grad_enabled())
+
+    def test_half_precision_is_no_leak(self):
+        for dtype in (torch.bfloat16, torch.float16):
+            for options in ({}, {"mask": "4d"}):
+                model = Model("llama", "sdpa").model.to(dtype)
+                check_isolation(model, contracts.hugging_face(batch(), **options, config=model.config))
+        model = Model("opt", "eager").model.to(torch.bfloat16)
+        check_isolation(model, contracts.hugging_face(batch(), mask="4d", config=model.config))
+        with self.assertRaises(bload.IsolationError):
+            check_isolation(model, contracts.hugging_face(batch()))
+
+
+class Losses(unittest.TestCase):
+    def test_token_loss(self):
+        """That of the model where there are labels; 0 with gradients where there are none."""
+        model = Model("llama", "sdpa").model
+        given = contracts.hugging_face(batch())
+        out = model(**given)
+        torch.testing.assert_close(token_loss(out, given["labels"]), out.loss)
+        torch.testing.assert_close(token_loss(out, given["labels"], 10) * 10, out.loss * (given["labels"] != -100).sum())
+        none = contracts.hugging_face({**batch(), "length": batch()["length"] * 0})
+        self.assertEqual(none["input_ids"].shape, (1, 1))
+        labels = none.pop("labels")
+        for count in (None, torch.tensor(0), 7):
+            loss = token_loss(model(**none), labels, count)
+            self.assertEqual(loss.item(), 0)
+            loss.backward()
+        self.assertFalse(any(parameter.grad is None or parameter.grad.any() for parameter in model.parameters()))
 
 
 if __name__ == "__main__":
