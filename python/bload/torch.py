@@ -78,8 +78,8 @@ def unflattened(values: Iterable[Any], names: List[str]) -> Tensors:
 
 
 # What walks through a batch, as FSDP and torch.compile do, takes a class of its own for a leaf otherwise. Torch 1.13 has the older name.
-getattr(_pytree, "register_pytree_node", getattr(_pytree, "_register_pytree_node", None))(
-    Tensors, lambda tensors: (list(tensors.values()), list(tensors)), unflattened)
+register: Any = getattr(_pytree, "register_pytree_node", None) or getattr(_pytree, "_register_pytree_node")
+register(Tensors, lambda tensors: (list(tensors.values()), list(tensors)), unflattened)
 
 
 class BlockDataset(TorchDataset[Dict[str, Any]]):

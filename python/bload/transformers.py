@@ -89,7 +89,7 @@ def rows_of(tokens: torch.Tensor, lengths: List[int]) -> Tuple[torch.Tensor, tor
     """
     steps = min(max(lengths), -(-len(tokens) // len(lengths)))
     rows = tokens.new_zeros(2, len(lengths), steps)
-    for row, part in enumerate(tokens.split(lengths)):
+    for row, part in enumerate(torch.split(tokens, lengths)):
         rows[0, row, :len(part)] = part[:steps]
         rows[1, row, :len(part)] = 1
     return rows[0], rows[1]
