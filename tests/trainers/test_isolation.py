@@ -27,7 +27,7 @@ HOW = collections.OrderedDict((
     ("masks", "`mask=\"4d\"`"),
     ("kernels", "`seq_idx`, with `causal_conv1d`; without that package Transformers refuses"),
     ("padded", "`contracts.padded` alone"),
-    ("nothing", "not even that"),
+    ("nothing", "none of these"),
     ("untried", "not tried: larger, or of several modalities"),
 ))
 
