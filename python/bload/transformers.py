@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import warnings
 from typing import Any, Iterator, List, Mapping, Optional, Tuple
 
 import torch
@@ -31,15 +32,16 @@ class EpochCallback(TrainerCallback):
     the sampler, which would then read the packing of the first epoch. The Trainer stores its position as a number of updates, which
     means the same only while ranks, batch size and accumulation give as many blocks to an update.
 
-    SamplerError: the Trainer has no BlockSampler, or the checkpoint's position would be another one in this job. OptionError: the Trainer
-    removes the entries of blocks that the model does not take, of which the collator makes what it takes.
+    Warns if the Trainer removes the entries of blocks that the model does not take, of which the collator makes what it takes.
+
+    SamplerError: the Trainer has no BlockSampler, or the checkpoint's position would be another one in this job.
     """
 
     def on_train_begin(self, args: Any, state: Any, control: Any, train_dataloader: Any = None, **others: Any) -> None:
         path = sampler_of(train_dataloader).source.dataset.path
         if args.remove_unused_columns:
-            raise OptionError("the Trainer removes the entries of blocks that the model does not take, before the collator sees them: use "
-                              "TrainingArguments(remove_unused_columns=False)", path)
+            warnings.warn(f"{path}: the Trainer removes entries of blocks that the model does not take, before the collator sees them, which "
+                          "TrainingArguments(remove_unused_columns=False) prevents", stacklevel=2)
         if state.global_step == 0:
             return
         batches, each = len(train_dataloader), args.gradient_accumulation_steps
