@@ -12,7 +12,8 @@ from .base import BaseDataset
 from .blocks import Block, Blocks
 from .dataset import Dataset
 from .epochs import Epoch
-from .errors import DamagedError, DependencyError, EpochError, Error, FormatError, MissingError, OptionError, SamplerError, SequenceError
+from .errors import (DamagedError, DependencyError, EpochError, Error, FormatError, IsolationError, MissingError, OptionError, SamplerError,
+                     SequenceError)
 from .manifest import Field, Source
 from .opening import open
 from .sequences import Sequences
@@ -21,4 +22,4 @@ from .view import View
 __version__ = "0.2.0"
 
 __all__ = ["BaseDataset", "Block", "Blocks", "DamagedError", "Dataset", "DependencyError", "Epoch", "EpochError", "Error", "Field",
-           "FormatError", "MissingError", "OptionError", "SamplerError", "SequenceError", "Sequences", "Source", "View", "open"]
+           "FormatError", "IsolationError", "MissingError", "OptionError", "SamplerError", "SequenceError", "Sequences", "Source", "View", "open"]

@@ -20,7 +20,8 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tup
 
 import numpy as np
 
-from .errors import Error
+from .errors import Error, OptionError
+from .masks import Steps, masks_of
 
 Batch = Mapping[str, Any]
 Result = TypeVar("Result")
@@ -29,6 +30,10 @@ TABLES = frozenset(("cu_seqlens", "num_sequences", "sequence", "length", "source
 
 # Labels that cross entropy ignores: the default of torch's ignore_index.
 IGNORED = -100
+
+
+# What an empty batch comes from, most likely.
+REMOVED = "it is empty. The Trainer of Transformers removes what a model does not take: use TrainingArguments(remove_unused_columns=False)"
 
 
 # --- common parts -------------------------------------------------------------------------------------------------
@@ -47,6 +52,11 @@ class Packed(NamedTuple):
     def cu_seqlens(self) -> np.ndarray:
         """I32 [n + 1]: boundaries of the sequences after all other steps are removed."""
         return np.concatenate(([0], np.cumsum(self.length))).astype(np.int32)
+
+    def one(self) -> "Packed":
+        """The first step alone, as the only sequence: for consumers that take no batch without steps."""
+        zero = np.zeros(1, np.int64)
+        return self._replace(block=zero, length=zero + 1, step=zero, position=zero, owner=zero)
 
     def longest(self) -> int:
         """Steps of the longest sequence; 0 if there is none."""
@@ -84,7 +94,7 @@ def steps_of(batch: Batch) -> int:
     """
     for name in ("cu_seqlens", "length", "num_sequences"):
         if name not in batch:
-            raise Error(f"the batch has no \"{name}\": {', '.join(batch)}")
+            raise Error(f"the batch has no \"{name}\": {', '.join(batch) or REMOVED}")
     axis = np.ndim(batch["cu_seqlens"]) - 1
     sizes = [np.shape(value)[axis] for name, value in batch.items() if has_axis(name, value, axis)]
     T = max(sizes, default=0)
@@ -182,21 +192,52 @@ def flash_attention(batch: Batch) -> Dict[str, Any]:
 
 @contract
 def hugging_face(batch: Batch, field: str = "tokens", labels: Optional[str] = None, separator: int = IGNORED, *,
-                 loss_mask: Optional[str] = None) -> Dict[str, Any]:
+                 loss_mask: Optional[str] = None, mask: Optional[str] = None, config: Any = None,
+                 max_mask_bytes: int = 1 << 30) -> Dict[str, Any]:
     """For `model(**result)` of transformers: what DataCollatorWithFlattening gives with the arguments of flash attention and seq_idx.
 
-    Gives input_ids, labels, position_ids I64 [1, total], seq_idx I32 [1, total], cu_seq_lens_q and cu_seq_lens_k I32 [n + 1],
-    max_length_q and max_length_k int, use_cache False. Labels are not shifted, because the models do that; the first label of each
-    sequence is the separator.
+    Without an attention_mask and without a cache, most models keep the sequences apart by position_ids. Others do so by mask="4d", others
+    not at all: docs/training.md has a table of all, and bload.transformers.check_isolation tries a model. Give no other attention_mask:
+    with one of ones and zeros, tokens attend to the sequences before their own.
 
-    Models separate the sequences by position_ids, but only without a cache and without an attention_mask. With either one, tokens
-    attend to the sequences before their own. use_cache=False turns off the cache, which is on by default. Pass no attention_mask.
+    Parameters
+    ----------
+    field, labels, loss_mask : str
+        Fields of the batch; see above.
+    separator : int
+        The first label of each sequence. Labels are not shifted, because the models do that.
+    mask : None or "4d"
+        "4d" adds attention_mask: masks that let each step attend to the steps before it in its own sequence, and that have the windows of
+        the model. None is added for flash attention, which takes the boundaries. The batch is one row, so masks grow with the square of
+        all its steps.
+    config : object
+        The model's `model.config`, which says for mask="4d" which masks it takes. Without it: one mask for eager attention.
+    max_mask_bytes : int
+        Most bytes of all masks of a batch.
+
+    Returns
+    -------
+    dict
+        input_ids, labels, position_ids I64 [1, total]; seq_idx I32 [1, total]; cu_seq_lens_q, cu_seq_lens_k I32 [n + 1]; max_length_q,
+        max_length_k int; use_cache False. With mask="4d" also attention_mask: [1, 1, total, total], BOOL for sdpa (True: attends), F32 for
+        eager attention (0: attends), or a dict of these by the type of layer. A batch without sequences gives one step without a label,
+        so that this rank takes part in the step of the others: divide the sum of the losses by the job's labels, because the mean of
+        none is NaN.
+
+    Raises
+    ------
+    bload.OptionError
+        The model keeps the sequences apart by no mask, takes masks of another form, or the masks are larger than max_mask_bytes.
     """
+    if mask not in (None, "4d"):
+        raise OptionError(f"mask must be None or \"4d\", not {mask!r}")
     packed = pack(batch)
-    given = targets(packed, batch, field, labels, loss_mask, separator)
+    tokens, given = packed.flat(batch, field), targets(packed, batch, field, labels, loss_mask, separator)
+    if len(packed.step) == 0:
+        packed, given = packed.one(), np.full(1, separator)
     boundary = packed.cu_seqlens()
-    return {
-        "input_ids": packed.flat(batch, field)[packed.step].astype(np.int64)[None],
+    result = {
+        "input_ids": tokens[packed.step].astype(np.int64)[None],
         "labels": np.where(packed.position == 0, separator, given)[None],
         "position_ids": packed.position[None],
         "seq_idx": packed.owner.astype(np.int32)[None],
@@ -206,6 +247,36 @@ def hugging_face(batch: Batch, field: str = "tokens", labels: Optional[str] = No
         "max_length_k": packed.longest(),
         "use_cache": False,
     }
+    masks = masks_of(Steps(packed.owner, packed.position), config, max_mask_bytes) if mask else None
+    return result if masks is None else {**result, "attention_mask": masks}
+
+
+@contract
+def padded(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *, loss_mask: Optional[str] = None) -> Dict[str, np.ndarray]:
+    """For `model(**result)` of transformers: each sequence in a row of its own. For models that nothing else keeps the sequences apart in.
+
+    Rows are padded at the end, so the model computes n times the longest sequence instead of the batch's blocks.
+
+    Parameters
+    ----------
+    field, labels, loss_mask : str
+        Fields of the batch; see above.
+
+    Returns
+    -------
+    dict
+        input_ids, labels, attention_mask I64 [n, longest]: in padding 0, -100 and 0. Labels are not shifted. A batch without sequences gives
+        one step without a label, as in hugging_face.
+    """
+    packed = pack(batch)
+    tokens, given = packed.flat(batch, field), targets(packed, batch, field, labels, loss_mask)
+    if len(packed.step) == 0:
+        packed, given = packed.one(), np.full(1, IGNORED)
+    shape = len(packed.length), packed.longest()
+    result = {"input_ids": np.zeros(shape, np.int64), "labels": np.full(shape, IGNORED), "attention_mask": np.zeros(shape, np.int64)}
+    for name, values in (("input_ids", tokens[packed.step]), ("labels", given), ("attention_mask", 1)):
+        result[name][packed.owner, packed.position] = values
+    return result
 
 
 @contract

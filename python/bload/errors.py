@@ -58,6 +58,10 @@ class SamplerError(Error, ValueError):
     """A sampler cannot give every rank the same number of blocks, or cannot resume from a state; or its arguments are invalid."""
 
 
+class IsolationError(Error):
+    """A model computes something else for sequences in one row than for each alone."""
+
+
 class DependencyError(Error, ImportError):
     """The dataset or an option needs a package that is not installed."""
 

@@ -1,11 +1,13 @@
 """Datasets for PyTorch: BlockDataset works with any DataLoader, BlockSampler gives new epochs and exact resuming."""
 from __future__ import annotations
 
+import os
 import sys
-from typing import Any, Dict, Iterator, List, Optional, SupportsIndex, Tuple, Union, overload
+from typing import Any, Dict, Iterable, Iterator, List, Optional, SupportsIndex, Tuple, Union, overload
 
 import numpy as np
 import torch
+from torch.utils import _pytree
 from torch.utils.data import DistributedSampler, Sampler
 from torch.utils.data import Dataset as TorchDataset
 from torch.utils.data import default_collate
@@ -69,6 +71,15 @@ def as_tensor(value: Any) -> Any:
 
 def restored(values: Dict[str, Any]) -> Tensors:
     return Tensors({name: as_tensor(value) for name, value in values.items()})
+
+
+def unflattened(values: Iterable[Any], names: List[str]) -> Tensors:
+    return Tensors(zip(names, values))
+
+
+# What walks through a batch, as FSDP and torch.compile do, takes a class of its own for a leaf otherwise. Torch 1.13 has the older name.
+register: Any = getattr(_pytree, "register_pytree_node", None) or getattr(_pytree, "_register_pytree_node")
+register(Tensors, lambda tensors: (list(tensors.values()), list(tensors)), unflattened)
 
 
 class BlockDataset(TorchDataset[Dict[str, Any]]):
@@ -172,7 +183,8 @@ class BlockSampler(sampler.BlockSampler, Sampler[int]):
 
     num_replicas is by default the size of the process group, or 1 without one. Without rank it gives the numbers of the whole job, for
     Accelerate and the Trainer of Transformers, which divide batches among the ranks themselves. With rank it is a RankBlockSampler, a
-    DistributedSampler: plain torch uses it directly, and Lightning does not wrap it again.
+    DistributedSampler: plain torch uses it directly, and Lightning does not wrap it again. Without rank, in a job of several ranks that is
+    not Accelerate's, a warning says once that every rank reads all blocks; num_replicas=1 says that this is meant.
 
     SamplerError: as sampler.BlockSampler; also a rank with neither num_replicas nor a process group.
     """
@@ -185,6 +197,7 @@ class BlockSampler(sampler.BlockSampler, Sampler[int]):
     def __init__(self, dataset: BlockDataset, num_replicas: Optional[int] = None, rank: Optional[int] = None, shuffle: bool = True,
                  seed: int = 0, *, batch_size: Optional[int] = None, remainder: str = "error",
                  whole_length: bool = False):
+        given = num_replicas
         if num_replicas is None:
             num_replicas = group_size()
             if num_replicas is None and rank is not None:
@@ -192,11 +205,18 @@ class BlockSampler(sampler.BlockSampler, Sampler[int]):
         super().__init__(dataset, num_replicas, rank, shuffle, seed, batch_size=batch_size, remainder=remainder,
                          whole_length=whole_length)
         self.dataset = dataset
+        self.undivided = rank is None and given != 1  # a warning is due if nobody divides the numbers
 
     def numbers(self) -> np.ndarray:
         """As sampler.BlockSampler.numbers. SamplerError: Accelerate, which divides the batches itself, would lose or repeat some."""
         numbers = super().numbers()
-        ranks, step = dealt() or (1, 1)
+        divided = dealt()
+        ranks, step = divided or (1, 1)
+        job = group_size() or int(os.environ.get("WORLD_SIZE") or 1)
+        if self.undivided and divided is None and job > 1:
+            self.undivided = False
+            self.warn(f"each of the job's {job} ranks reads all blocks, because nobody divides them: make the BlockSampler with "
+                      "num_replicas and rank (with num_replicas=1 if that is meant)", 4)
         if ranks > 1 and self.num_replicas > 1 and self.rank is not None:
             raise SamplerError("Accelerate and the Trainer of Transformers divide the batches among the ranks themselves, so most of "
                                f"rank {self.rank}'s would be lost: make the BlockSampler without a rank", self.dataset.dataset.path)

@@ -1,12 +1,16 @@
-"""For the Trainer of Transformers: a callback that keeps the sampler and checkpoints consistent."""
+"""For Transformers: a check that a model keeps sequences apart, a loss, and a callback that keeps sampler and checkpoints consistent."""
 from __future__ import annotations
 
+import contextlib
 import math
-from typing import Any
+import warnings
+from typing import Any, Iterator, List, Mapping, Optional, Tuple
 
+import torch
 from transformers import TrainerCallback
 
-from .errors import SamplerError
+from .contracts import IGNORED
+from .errors import IsolationError, OptionError, SamplerError
 from .sampler import BlockSampler
 
 
@@ -28,11 +32,16 @@ class EpochCallback(TrainerCallback):
     the sampler, which would then read the packing of the first epoch. The Trainer stores its position as a number of updates, which
     means the same only while ranks, batch size and accumulation give as many blocks to an update.
 
+    Warns if the Trainer removes the entries of blocks that the model does not take, of which the collator makes what it takes.
+
     SamplerError: the Trainer has no BlockSampler, or the checkpoint's position would be another one in this job.
     """
 
     def on_train_begin(self, args: Any, state: Any, control: Any, train_dataloader: Any = None, **others: Any) -> None:
         path = sampler_of(train_dataloader).source.dataset.path
+        if args.remove_unused_columns:
+            warnings.warn(f"{path}: the Trainer removes entries of blocks that the model does not take, before the collator sees them, which "
+                          "TrainingArguments(remove_unused_columns=False) prevents", stacklevel=2)
         if state.global_step == 0:
             return
         batches, each = len(train_dataloader), args.gradient_accumulation_steps
@@ -44,3 +53,124 @@ class EpochCallback(TrainerCallback):
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, train_dataloader: Any = None, **others: Any) -> None:
         sampler_of(train_dataloader).set_epoch(math.floor(state.epoch or 0))
+
+
+def moved(value: Any, device: Any) -> Any:
+    """A tensor, or a dict of tensors, on a device; anything else unchanged."""
+    if isinstance(value, Mapping):
+        return {name: moved(one, device) for name, one in value.items()}
+    return value.to(device) if isinstance(value, torch.Tensor) else value
+
+
+@contextlib.contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """Turns dropout and gradients off, and each module's mode back to what it was."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+
+
+def rows_of(tokens: torch.Tensor, lengths: List[int]) -> Tuple[torch.Tensor, torch.Tensor]:
+    """Each sequence of a row in a row of its own, cut to their mean length: both forwards then have about as many steps.
+
+    Parameters
+    ----------
+    tokens : I64 [total]
+    lengths : list of n int
+        Steps of the sequences.
+
+    Returns
+    -------
+    input_ids, attention_mask : I64 [n, mean length]
+        0 in padding.
+    """
+    steps = min(max(lengths), -(-len(tokens) // len(lengths)))
+    rows = tokens.new_zeros(2, len(lengths), steps)
+    for row, part in enumerate(torch.split(tokens, lengths)):
+        rows[0, row, :len(part)] = part[:steps]
+        rows[1, row, :len(part)] = 1
+    return rows[0], rows[1]
+
+
+def check_isolation(model: Any, batch: Mapping[str, Any], tolerance: Optional[float] = None) -> float:
+    """Compares what a model computes for a batch's sequences in one row and for each of them alone: two forwards, without gradients.
+
+    Models that ignore position_ids, or have a state that goes on, compute something else, and would silently learn from the sequences
+    before. Call it once before training, on every rank, and with blocks of as many steps as in training. The second forward has each
+    sequence in a row of its own, up to their mean length, so it takes as much memory as the first.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        A causal language model of Transformers, also one that is wrapped.
+    batch : dict
+        What the model gets in training: of bload.contracts.hugging_face, as tensors, with at least two sequences.
+    tolerance : float, optional
+        The largest difference of a logit that passes, as a part of the largest logit. By default 0.01, and 0.1 for 16-bit parameters.
+
+    Returns
+    -------
+    float
+        The largest difference of a logit.
+
+    Raises
+    ------
+    IsolationError
+        The difference is larger, or no number; or the model does not take such a batch.
+    OptionError
+        The batch has fewer than two sequences, or is not of hugging_face.
+    """
+    if "cu_seq_lens_q" not in batch or len(batch["cu_seq_lens_q"]) < 3:
+        raise OptionError("check_isolation needs what bload.contracts.hugging_face makes of at least two sequences: give it more blocks")
+    first = next(model.parameters())
+    packed = {name: moved(value, first.device) for name, value in batch.items() if name != "labels"}
+    lengths = batch["cu_seq_lens_q"].diff().tolist()
+    ids, mask = rows_of(packed["input_ids"][0], lengths)
+    kind = type(getattr(model, "module", model)).__name__
+    with evaluating(model):
+        try:
+            together = model(**packed).logits[0]
+        except (TypeError, ValueError) as error:
+            raise IsolationError(f"{kind} does not take several sequences in one row: {error}; give it each in a row of its own, by "
+                                 "bload.contracts.padded") from error
+        alone = model(input_ids=ids, attention_mask=mask, use_cache=False).logits
+    pairs = [(part[:len(row)], row[:length]) for part, row, length in zip(together.split(lengths), alone, lengths)]
+    largest = alone[mask != 0].abs().max().item()
+    difference = float(torch.stack([(part - row).abs().max() for part, row in pairs]).max())
+    limit = tolerance if tolerance is not None else 0.01 if first.dtype.itemsize > 2 else 0.1
+    if not difference <= limit * largest:
+        instead = "" if "attention_mask" in batch else "bload.contracts.hugging_face(batch, mask=\"4d\", config=model.config), or "
+        raise IsolationError(f"{kind} does not keep the sequences of a row apart: logits up to {largest:.3g} differ by up to {difference:.3g} "
+                             f"from those of each sequence alone; use {instead}bload.contracts.padded")
+    return difference
+
+
+def token_loss(outputs: Any, labels: torch.Tensor, num_items_in_batch: Any = None) -> torch.Tensor:
+    """The sum of a batch's cross entropies by the number of labels of the job: the Trainer's compute_loss_func.
+
+    A mean over the labels of a rank is NaN where it has none, and counts labels of ranks with few more than others.
+
+    Parameters
+    ----------
+    outputs : dict
+        Of a causal language model: logits [B, T, V].
+    labels : I64 [B, T]
+        -100 for none. They are not shifted: each step predicts the label of the next one.
+    num_items_in_batch : int or tensor, optional
+        Labels of all batches of the update, on all ranks; by default those of this batch.
+
+    Returns
+    -------
+    scalar tensor
+        0 where there are no labels.
+    """
+    following = labels[:, 1:].flatten()
+    logits = outputs["logits"][:, :-1].flatten(0, 1).float()
+    total = torch.nn.functional.cross_entropy(logits, following.to(logits.device), ignore_index=IGNORED, reduction="sum")
+    count = (following != IGNORED).sum() if num_items_in_batch is None else num_items_in_batch
+    return total / torch.as_tensor(count, device=total.device).clamp(min=1)

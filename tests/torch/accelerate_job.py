@@ -39,7 +39,7 @@ def skipped(accelerator, data):
     """What is left of the second epoch when a Trainer goes on there: its callbacks and Accelerate's calls in its order."""
     from bload.transformers import EpochCallback
     _, loader = prepared(accelerator, data)
-    callback, arguments = EpochCallback(), SimpleNamespace(gradient_accumulation_steps=1)
+    callback, arguments = EpochCallback(), SimpleNamespace(remove_unused_columns=False, gradient_accumulation_steps=1)
     state = SimpleNamespace(global_step=len(loader) + BROKEN, epoch=1 + BROKEN / len(loader))
     callback.on_train_begin(arguments, state, None, train_dataloader=loader)
     callback.on_epoch_begin(arguments, state, None, train_dataloader=loader)

@@ -179,7 +179,7 @@ class Documented(unittest.TestCase):
         self.assertEqual({starts.dtype for starts in table}, {np.dtype("int64")})
 
 
-CONSUMERS = ("flash_attention", "hugging_face", "trl", "numbered_mask", "torchtune", "megatron", "grain", "maxtext", "reset_table")
+CONSUMERS = ("flash_attention", "hugging_face", "padded", "trl", "numbered_mask", "torchtune", "megatron", "grain", "maxtext", "reset_table")
 
 
 def as_plain(value):
@@ -228,14 +228,15 @@ class Everywhere(unittest.TestCase):
             for name in ("torchtune", "megatron", "grain", "maxtext"):
                 got, expected = getattr(contracts, name)(block), getattr(contracts, name)(alone)
                 self.assertEqual(as_plain(got), as_plain({key: value[0] for key, value in expected.items()}), name)
-            for name in ("flash_attention", "hugging_face", "trl"):
+            for name in ("flash_attention", "hugging_face", "padded", "trl"):
                 self.assertEqual(as_plain(getattr(contracts, name)(block)), as_plain(getattr(contracts, name)(alone)), name)
 
     def test_blocks_without_sequences_are_padding(self):
         empty = {name: value[:1] * 0 if isinstance(value, np.ndarray) else value for name, value in batch().items()}
         empty["sequence"] -= 1
         self.assertEqual(contracts.flash_attention(empty)["cu_seqlens"].tolist(), [0])
-        self.assertEqual(contracts.hugging_face(empty)["max_length_q"], 0)
+        self.assertEqual(contracts.hugging_face(empty)["labels"].tolist(), [[-100]])
+        self.assertEqual(contracts.padded(empty)["labels"].tolist(), [[-100]])
         self.assertEqual(contracts.trl(empty), [{"input_ids": [], "seq_lengths": []}])
         self.assertFalse(contracts.numbered_mask(empty).any())
         self.assertEqual([lens.tolist() for lens in contracts.torchtune(empty)["seq_lens"]], [[T]])

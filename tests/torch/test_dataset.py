@@ -40,6 +40,15 @@ class Tensors(PackedTest):
             self.assertEqual(str(value.dtype)[6:], str(np.asarray(arrays[name]).dtype), name)
             self.assertTrue(np.array_equal(value.numpy(), arrays[name]), name)
 
+    def test_batches_are_walked_through(self):
+        """What moves a batch to a device by torch's pytrees sees its tensors, and makes a batch again."""
+        from torch.utils import _pytree
+        batch = bload.torch.collate([BlockDataset(self.data, ids=True)[0]])
+        moved = _pytree.tree_map(lambda value: value + 1 if isinstance(value, torch.Tensor) else value, batch)
+        self.assertEqual((type(moved), list(moved)), (bload.torch.Tensors, list(batch)))
+        self.assertTrue(torch.equal(moved["length"], batch["length"] + 1))
+        self.assertEqual(moved["ids"], batch["ids"])
+
     def test_blocks_are_those_of_numpy(self):
         self.assertEqual(len(self.blocks), len(self.arrays))
         self.assertEqual((self.blocks.world_size, self.blocks.batch_size), (2, 2))

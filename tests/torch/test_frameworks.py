@@ -165,11 +165,11 @@ class Accelerate(Framework):
 
 @needs("transformers")
 class Callback(PackedTest):
-    def begin(self, **state):
+    def begin(self, removing=False, **state):
         from bload.transformers import EpochCallback
         dataset = BlockDataset(self.data)
         loader = DataLoader(dataset, batch_size=2, sampler=BlockSampler(dataset))
-        callback, arguments = EpochCallback(), SimpleNamespace(gradient_accumulation_steps=2)
+        callback, arguments = EpochCallback(), SimpleNamespace(remove_unused_columns=removing, gradient_accumulation_steps=2)
         callback.on_train_begin(arguments, SimpleNamespace(**state), None, train_dataloader=loader)
         callback.on_epoch_begin(arguments, SimpleNamespace(**state), None, train_dataloader=loader)
         return loader.sampler.epoch
@@ -187,6 +187,10 @@ class Callback(PackedTest):
         batches = len(BlockDataset(self.data)) // 2
         with self.assertRaisesRegex(SamplerError, f"update {batches} of the checkpoint is in epoch 1, .* in epoch 2: resume with those of the checkpoint"):
             self.begin(global_step=batches, epoch=1.0)
+
+    def test_removed_columns_are_told(self):
+        with self.assertWarnsRegex(UserWarning, "which TrainingArguments[(]remove_unused_columns=False[)] prevents"):
+            self.begin(removing=True, global_step=0, epoch=0)
 
     def test_loader_without_our_sampler_is_refused(self):
         from bload.transformers import EpochCallback

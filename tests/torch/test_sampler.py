@@ -1,11 +1,13 @@
 """The order of blocks and the position in it: every block once, equally many on every rank, and exactly the rest after a restart."""
 import json
+import os
 import pickle
+import unittest.mock
 import warnings
 
 import numpy as np
 
-import bload
+import bload.torch
 from bload.sampler import BlockSampler, EpochBlocks, order
 from packed import BATCH_SIZE, PackedTest, SEQUENCES, sequences_of
 
@@ -322,3 +324,14 @@ class Resumed(PackedTest):
         sampler, = self.resumed(state, 1)
         again = pickle.loads(pickle.dumps(sampler))
         self.assertEqual(list(again), list(sampler))
+
+    def test_job_that_nobody_divides_is_told_once(self):
+        """In a plain loop on several ranks, each reads all blocks, unless Accelerate divides them."""
+        dataset = bload.torch.BlockDataset(self.data)
+        for ranks, options, count in ((2, {}, 1), (2, {"num_replicas": 2}, 1), (2, {"num_replicas": 1}, 0), (1, {}, 0),
+                                      (2, {"num_replicas": 2, "rank": 0}, 0)):
+            with unittest.mock.patch.dict(os.environ, WORLD_SIZE=str(ranks)), warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                sampler = bload.torch.BlockSampler(dataset, **options)
+                list(sampler), list(sampler)
+            self.assertEqual(["each of the job's 2 ranks reads all blocks" in str(one.message) for one in told], [True] * count, options)

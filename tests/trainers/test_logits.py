@@ -8,6 +8,7 @@ import torch
 import transformers
 from torch.utils.data import DataLoader
 
+import bload
 from bload.torch import BlockDataset
 from harness import each, expand
 from recipe import recipe
@@ -87,9 +88,18 @@ class Logits(TextTest):
                                                    per_device_train_batch_size=self.dataset.batch_size, save_strategy="no",
                                                    report_to="none", disable_tqdm=True, use_cpu=True)
         self.recipe["BlockTrainer"](model, arguments, train_dataset=self.dataset, data_collator=self.recipe["flatten"],
-                                    callbacks=[self.recipe["EpochCallback"]()]).train()
+                                    compute_loss_func=self.recipe["token_loss"], callbacks=[self.recipe["EpochCallback"]()]).train()
         hook.remove()
         self.assertAlike(f"Trainer, {title}", model, said)
+
+    def test_trainer_that_removes_columns_is_told(self):
+        arguments = transformers.TrainingArguments(self.path("removed"), per_device_train_batch_size=self.dataset.batch_size,
+                                                   report_to="none", use_cpu=True)
+        trainer = self.recipe["BlockTrainer"](made("llama", "sdpa"), arguments, train_dataset=self.dataset,
+                                              data_collator=self.recipe["flatten"], callbacks=[self.recipe["EpochCallback"]()])
+        with self.assertWarnsRegex(UserWarning, "which TrainingArguments[(]remove_unused_columns=False[)] prevents"), \
+                self.assertRaisesRegex(bload.Error, "batch has no \"cu_seqlens\": .* use TrainingArguments[(]remove_unused_columns=False[)]"):
+            trainer.train()
 
     @each(CASES)
     def test_what_leaks_is_seen(self, title, name, attention):
