@@ -1,7 +1,6 @@
 #!/bin/sh
 # Makes build/venv, a Python with the released readers that datasets are tested with (tests/readers/requirements.txt), and prints the
 # path of its interpreter. Nothing is done when it is there. Where it cannot be made, the last line of stderr says why: status 1.
-# Of requirements-alone.txt only files are read, and they come without what they depend on: TRL's chat templates, without torch.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 venv=$root/build/venv

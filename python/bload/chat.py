@@ -1,58 +1,79 @@
 """Chats to token ids and loss masks, by the chat template of a model: lines of JSON for `bload pack`.
 
-    python -m bload.chat --model DIR chats.jsonl | bload pack - --key input_ids --field loss_mask=loss_mask:u8 -T 4096 -o dataset
+    python -m bload.chat --model DIR chats.jsonl |
+        bload pack - --key input_ids --field loss_mask=loss_mask:u8 --tokenizer DIR/tokenizer.json -T 4096 -o dataset
 
 The exit status is that of bload: 0 done, 1 failed, 2 wrong usage, 3 done, but chats were skipped.
 """
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import multiprocessing
 import os
 import signal
 import sys
+from collections import Counter
 from multiprocessing.connection import wait
 from typing import Any, BinaryIO, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from .command_line import Parser
 from .errors import Error, MissingError
 from .lines import Line, chunks
-from .messages import parse
-from .turns import Template
+from .losses import KINDS
+from .messages import Chat, Unusable
+from .rows import chats
+from .turns import Choices, Template, Tokens
 
 
 LOST = "a worker ended early, perhaps for want of memory: try fewer --workers"
 
 
 class Result(NamedTuple):
-    """What became of a line: output, or the fault for which it is skipped."""
+    """What became of a row: output, or the fault for which it is skipped, and the reason by which such are counted."""
 
-    line: str
-    fault: str
-    counts: Tuple[int, ...] = (0, 0, 0, 0)     # tokens, those trained on, turns without an end token, straddling tokens
+    lines: List[str]
+    fault: str = ""
+    reason: str = ""
+    tokens: int = 0
+    trained: int = 0
+    counts: Dict[str, int] = {}
 
 
-def convert(template: Template, keep: List[str], line: Line) -> Result:
-    """The output for a line."""
+def convert(template: Template, arguments: argparse.Namespace, line: Line) -> Result:
+    """The output for a row."""
     where = f"{line.path}:{line.number}"
     try:
         if line.fault:
-            raise Error(line.fault)
-        chat = parse(line.text)
-        ids, mask, open_turns, straddling = template.tokens(chat)
-    except Error as error:
-        return Result("", f"{where}: {error.fault}")
+            raise Unusable("rows that cannot be read", line.fault)
+        found = [(chat, one) for chat in chats(line.text, arguments.pairs) for one in template.sequences(chat)]
+    except Unusable as error:
+        return Result([], f"{where}: {error.fault}", error.reason)
     except (TypeError, UnicodeError) as error:
-        return Result("", f"{where}: a text is not Unicode: {error}")
+        return Result([], f"{where}: a text is not Unicode: {error}", "not Unicode")
+    counts: Dict[str, int] = Counter()
+    for _, one in found:
+        counts.update(one.counts)
+    return Result([output(line, arguments.keep, chat, one) for chat, one in found], tokens=sum(len(one.ids) for _, one in found),
+                  trained=sum(sum(one.mask) for _, one in found), counts=counts)
+
+
+def output(line: Line, keep: List[str], chat: Chat, tokens: Tokens) -> str:
+    """The line of a sequence."""
     given = chat.keys.get("id")
-    out: Dict[str, Any] = {"id": f"{line.path}#{line.offset}" if given is None else given}
+    name = f"{line.path}#{line.offset}" if given is None else given
+    out: Dict[str, Any] = {"id": name}
     out.update((key, chat.keys[key]) for key in keep if key in chat.keys)
-    out.update(input_ids=ids, loss_mask=mask)
-    return Result(json.dumps(out, separators=(",", ":")), "", (len(ids), sum(mask), open_turns, straddling))
+    if chat.pair:
+        out.update(id=f"{name}/{chat.pair}", pair=str(name), side=chat.pair)
+    elif tokens.turn >= 0:
+        out.update(id=f"{name}/{tokens.turn}")
+    out.update(input_ids=tokens.ids, loss_mask=tokens.mask)
+    return json.dumps(out, separators=(",", ":"))
 
 
-def work(connection: Any, others: List[Any], template: Template, keep: List[str]) -> None:
+def work(connection: Any, others: List[Any], template: Template, arguments: argparse.Namespace) -> None:
     """A worker: converts chunks until there are no more, or the main process is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -60,7 +81,7 @@ def work(connection: Any, others: List[Any], template: Template, keep: List[str]
         other.close()
     try:
         while True:
-            connection.send([convert(template, keep, line) for line in connection.recv()])
+            connection.send([convert(template, arguments, line) for line in connection.recv()])
     except (EOFError, ConnectionError):
         pass
 
@@ -70,9 +91,9 @@ def results(template: Template, arguments: argparse.Namespace) -> Iterator[Resul
     if arguments.workers == 1:
         for chunk in chunks(arguments.files):
             for line in chunk:
-                yield convert(template, arguments.keep, line)
+                yield convert(template, arguments, line)
         return
-    idle = start(template, arguments.keep, arguments.workers)
+    idle = start(template, arguments)
     busy: Dict[Any, int] = {}                   # which chunk a worker has: one, so that both never wait to send
     done: Dict[int, List[Result]] = {}
     first = 0                                   # the chunk whose results come next
@@ -97,13 +118,13 @@ def results(template: Template, arguments: argparse.Namespace) -> Iterator[Resul
         worker.close()
 
 
-def start(template: Template, keep: List[str], workers: int) -> List[Any]:
-    """The connections to so many workers."""
+def start(template: Template, arguments: argparse.Namespace) -> List[Any]:
+    """The connections to the workers."""
     fork = multiprocessing.get_context("fork")     # the tokenizer is loaded once
     connections: List[Any] = []
-    for _ in range(workers):
+    for _ in range(arguments.workers):
         here, there = fork.Pipe()
-        fork.Process(target=work, args=(there, connections + [here], template, keep), daemon=True).start()
+        fork.Process(target=work, args=(there, connections + [here], template, arguments), daemon=True).start()
         there.close()
         connections.append(here)
     return connections
@@ -151,6 +172,13 @@ def variable(text: str) -> Tuple[str, Any]:
         return name, value
 
 
+def losses(text: str) -> List[str]:
+    found = text.split(",")
+    if not set(found) <= set(KINDS):
+        raise ValueError(text)
+    return found
+
+
 def at_least_one(text: str) -> int:
     if int(text) < 1:
         raise ValueError(text)
@@ -161,17 +189,25 @@ def parser() -> argparse.ArgumentParser:
     made = Parser(prog="python -m bload.chat", description="Chats to token ids and loss masks: lines of JSON with id, "
                                    "input_ids and loss_mask on standard output, for bload pack.", allow_abbrev=False)
     add = made.add_argument
-    add("files", nargs="+", metavar="FILE", help="JSON lines with messages or conversations; - is standard input, gzip is decompressed")
+    add("files", nargs="+", metavar="FILE", help="chats: JSON Lines, a JSON array, or CSV, also as gzip or zstd; - is standard input")
     add("--model", required=True, metavar="DIR", help="a folder with tokenizer.json, tokenizer_config.json and a chat template")
     add("--train-on", choices=["assistant", "last", "all"], default="assistant",
         help="what loss_mask is 1 for: all turns of the assistant, the last one, or every token [assistant]")
+    add("--turns", choices=["together", "each"], default="together",
+        help="a sequence for each chat, or for each turn of the assistant with what the template shows before it [together]")
+    add("--pairs", action="store_true", help="rows have chosen and rejected: two sequences each, with pair and side")
+    add("--allow-loss", type=losses, default=[], metavar="KIND,...",
+        help=f"what a template may leave out without the chat being skipped, but counted: {', '.join(KINDS)}")
+    add("--special-in-content", choices=["parse", "split", "refuse"], default="parse",
+        help="special tokens that contents have as text: taken as such, as by Transformers, split as other text, or the chat skipped [parse]")
     add("--template", metavar="NAME", help="which chat template, where the model has several")
     add("--set", action="append", default=[], type=variable, metavar="NAME=VALUE",
-        help="a variable that the template sees, such as enable_thinking=false; VALUE is JSON, or else a text")
+        help="a variable that the template sees, such as enable_thinking=false; VALUE is JSON, or else a text; strftime_now=2026-07-26 "
+             "is the date that it writes")
     add("--keep", action="extend", type=lambda text: text.split(","), default=[], metavar="KEY,...", help="other keys of the input to keep")
     add("--workers", type=at_least_one, default=len(os.sched_getaffinity(0)), metavar="N", help="processes [as many as processors]")
     add("--on-error", choices=["skip", "fail"], default="skip", help="skip unusable chats, or end at the first [skip]")
-    add("--max-failed", type=Tolerance, metavar="N|P%%", help="end when more chats than this are unusable")
+    add("--max-failed", type=Tolerance, metavar="N|P%", help="end when more chats than this are unusable")
     add("--quiet", action="store_true", help="no summary")
     return made
 
@@ -180,42 +216,72 @@ def say(text: str) -> None:
     print(f"bload.chat: {text}", file=sys.stderr, flush=True)
 
 
+class Totals:
+    """The counts of a run."""
+
+    def __init__(self) -> None:
+        self.chats = self.sequences = self.tokens = self.trained = self.skipped = 0
+        self.reasons: Dict[str, int] = Counter()
+        self.counts: Dict[str, int] = Counter()
+
+    def add(self, result: Result) -> None:
+        if result.fault:
+            self.skipped += 1
+            self.reasons[result.reason] += 1
+            return
+        self.chats += 1
+        self.sequences += len(result.lines)
+        self.tokens += result.tokens
+        self.trained += result.trained
+        for name, count in result.counts.items():
+            self.counts[name] += count
+
+    def report(self, is_quiet: bool) -> None:
+        for name, count in self.counts.items():
+            if count:
+                say(f"{name}: {count}")
+        if is_quiet:
+            return
+        for reason, count in sorted(self.reasons.items(), key=lambda one: -one[1]):
+            say(f"skipped for this reason: {count}: {reason}")
+        sequences = f" in {self.sequences} sequences" if self.sequences != self.chats else ""
+        share = f" ({100 * self.trained / self.tokens:.1f} %)" if self.tokens else ""
+        say(f"chats: {self.chats}{sequences}; tokens: {self.tokens}, of which {self.trained}{share} are trained on; skipped: {self.skipped}")
+
+
 def write(template: Template, arguments: argparse.Namespace, out: BinaryIO) -> int:
     """Writes all output; gives the number of chats that were skipped. Error: more of them than allowed, or a worker ended."""
-    chats, skipped = 0, 0
-    counts: Tuple[int, ...] = (0, 0, 0, 0)
+    totals = Totals()
     for result in results(template, arguments):
+        totals.add(result)
+        out.writelines(line.encode() + b"\n" for line in result.lines)
         if not result.fault:
-            out.write(result.line.encode() + b"\n")
-            chats += 1
-            counts = tuple(map(sum, zip(counts, result.counts)))
             continue
-        skipped += 1
         say(f"skipped {result.fault}")
         if arguments.on_error == "fail":
             raise Error("a chat is unusable: --on-error skip goes on without such")
-        if arguments.max_failed and arguments.max_failed.exceeded(skipped, None):
-            raise Error(f"{skipped} chats are unusable: more than --max-failed allows")
-    if arguments.max_failed and arguments.max_failed.exceeded(skipped, chats + skipped):
-        raise Error(f"{skipped} of {chats + skipped} chats are unusable: more than --max-failed allows")
-    tokens, trained, open_turns, straddling = counts
-    if open_turns:
-        say(f"turns that end without an end token, by which a model learns to stop: {open_turns}")
-    if straddling:
-        say(f"tokens of which only a part is a turn's, and which are not trained on: {straddling}")
-    if not arguments.quiet:
-        say(f"chats: {chats}; tokens: {tokens}, of which {trained} are trained on; skipped: {skipped}")
-    return skipped
+        if arguments.max_failed and arguments.max_failed.exceeded(totals.skipped, None):
+            raise Error(f"{totals.skipped} chats are unusable: more than --max-failed allows")
+    if arguments.max_failed and arguments.max_failed.exceeded(totals.skipped, totals.chats + totals.skipped):
+        raise Error(f"{totals.skipped} of {totals.chats + totals.skipped} chats are unusable: more than --max-failed allows")
+    totals.report(arguments.quiet)
+    return totals.skipped
 
 
 def main(argv: Optional[List[str]] = None) -> int:
-    arguments = parser().parse_args(argv)
+    options = parser()
+    arguments = options.parse_args(argv)
+    if arguments.turns == "each" and (arguments.train_on != "assistant" or arguments.pairs):
+        options.error("--turns each is for --train-on assistant, without --pairs")
     out = sys.stdout.buffer
     try:
         for path in arguments.files:
             if path != "-" and not os.path.exists(path):
                 raise MissingError("no such file", path)
-        template = Template(arguments.model, arguments.template, dict(arguments.set), arguments.train_on)
+        choices = Choices(arguments.train_on, arguments.turns == "each", arguments.special_in_content, arguments.allow_loss)
+        template = Template(arguments.model, arguments.template, dict(arguments.set), choices)
+        if template.is_dated() and not arguments.quiet:
+            say(f"the chat template writes the date: --set strftime_now={datetime.date.today()} gives the same ids on other days")
     except Error as error:
         say(str(error))
         return 2

@@ -1,17 +1,28 @@
-"""Inputs of JSON lines, plain or as gzip, in pieces for workers."""
+"""Inputs of rows in JSON, in pieces for workers: JSON Lines, an array of objects, or CSV; plain, or compressed by gzip or zstd."""
 from __future__ import annotations
 
+import csv
 import gzip
+import io
+import json
+import re
 import sys
 import zlib
-from typing import Any, Iterator, List, NamedTuple
+from typing import Any, BinaryIO, Iterator, List, NamedTuple, Optional
+
+from .errors import DependencyError
 
 CHUNK = 64 << 10        # bytes of input that a worker gets at once
-LONGEST = 256 << 20     # bytes of a line, as in bload pack
+LONGEST = 256 << 20     # bytes of a row, as in bload pack
+PIECE = 1 << 20         # bytes of an array that are read at once
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+# What the end of an object is found by; a lone quote begins a string whose end is not read yet.
+TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|"|[\[\]{}]', re.DOTALL)
+DAMAGED = "the compressed data are damaged, and what follows is lost"
 
 
 class Line(NamedTuple):
-    """A line of an input: where it is, counted from 1 and in bytes of the decompressed text. fault: why there is no text."""
+    """A row of an input: where it begins, as a line from 1 and in bytes of the decompressed text. fault: why there is no text."""
 
     path: str
     number: int
@@ -20,36 +31,190 @@ class Line(NamedTuple):
     fault: str = ""
 
 
-def lines(path: str) -> Iterator[Line]:
-    """The lines of a file, or of standard input for -, that are not blank. gzip is decompressed."""
-    source: Any = sys.stdin.buffer if path == "-" else open(path, "rb")
-    with source as plain:
-        file: Any = gzip.GzipFile(fileobj=plain) if plain.peek(2)[:2] == b"\x1f\x8b" else plain
-        number = offset = 0
-        while True:
-            number += 1
+class Zstd(io.RawIOBase):
+    """The content of a stream of zstd frames. EOFError: the last one is cut."""
+
+    def __init__(self, source: BinaryIO):
+        try:
+            import zstandard
+        except ImportError:
+            raise DependencyError("zstd is decompressed by zstandard: pip install zstandard") from None
+        self.source, self.make = source, zstandard.ZstdDecompressor().decompressobj
+        self.frame: Any = None
+        self.rest = b""         # compressed bytes behind a frame
+        self.ready = b""        # content that does not fit into the reader's buffer
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:
+        import zstandard
+
+        while not self.ready:
+            given = self.rest or self.source.read(CHUNK)
+            self.rest = b""
+            if not given:
+                if self.frame:
+                    raise EOFError("it ends within a frame")
+                return 0
+            self.frame = self.frame or self.make()
             try:
-                text = file.readline(LONGEST + 1)
-            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                yield Line(path, number, offset, b"", f"the compressed data are damaged, and what follows is lost: {error}")
+                self.ready = self.frame.decompress(given)
+            except zstandard.ZstdError as error:
+                raise EOFError(error) from None
+            if self.frame.eof:
+                self.rest, self.frame = self.frame.unused_data, None
+        size = min(len(into), len(self.ready))
+        into[:size], self.ready = self.ready[:size], self.ready[size:]
+        return size
+
+
+def opened(plain: Any) -> Any:
+    """The file, decompressed where it begins as gzip or zstd do."""
+    head = plain.peek(4)[:4]
+    if head[:2] == GZIP:
+        return gzip.GzipFile(fileobj=plain)
+    return io.BufferedReader(Zstd(plain), CHUNK) if head == ZSTD else plain
+
+
+def lines(path: str) -> Iterator[Line]:
+    """The rows of a file, or of standard input for -, that are not blank."""
+    source: Any = sys.stdin.buffer if path == "-" else open(path, "rb")
+    name = re.sub(r"\.(gz|zst)$", "", path)
+    with source as plain:
+        file = opened(plain)
+        if name.endswith(".csv"):
+            yield from table(path, file)
+            return
+        buffered = file if hasattr(file, "peek") else io.BufferedReader(file)
+        is_array = False
+        if not name.endswith((".jsonl", ".ndjson")):
+            try:
+                is_array = buffered.peek(CHUNK).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
+            except (EOFError, zlib.error, gzip.BadGzipFile):
+                pass            # which the reader below finds, too
+        yield from (array if is_array else separate)(path, buffered)
+
+
+def separate(path: str, file: Any) -> Iterator[Line]:
+    """Of JSON Lines."""
+    number = offset = 0
+    while True:
+        number += 1
+        try:
+            text = file.readline(LONGEST + 1)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            yield Line(path, number, offset, b"", f"{DAMAGED}: {error}")
+            return
+        if not text:
+            return
+        if len(text) > LONGEST:
+            size, last = len(text), text
+            while last and not last.endswith(b"\n"):
+                last = file.readline(CHUNK)
+                size += len(last)
+            yield Line(path, number, offset, b"", f"a line of {size} bytes: the most is {LONGEST}")
+            offset += size
+            continue
+        if text.strip():
+            yield Line(path, number, offset, text)
+        offset += len(text)
+
+
+def pieces(file: Any) -> Iterator[bytes]:
+    """The content, at least PIECE bytes at once, and b"" at its end. What lies before damage comes before the exception."""
+    parts: List[bytes] = []
+    more = b"-"
+    try:
+        while more:
+            more = file.read1(PIECE)
+            parts.append(more)
+            if sum(map(len, parts)) >= PIECE:
+                yield b"".join(parts)
+                parts = []
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        yield b"".join(parts) or b"\n"
+        raise
+    yield from filter(None, [b"".join(parts)])
+    yield b""
+
+
+def array(path: str, file: Any) -> Iterator[Line]:
+    """Of one JSON array, whose objects may lie on any number of lines."""
+    source = pieces(file)
+    text, base, line = b"", 0, 1        # what is read but not used, its first byte and line
+    at = depth = 0                      # how far text is searched, and how many brackets are open there
+    begin = -1                          # of the object that is open
+    while True:
+        try:
+            more = next(source)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            yield Line(path, line, base, b"", f"{DAMAGED}: {error}")
+            return
+        text += more
+        for match in TOKEN.finditer(text, at):
+            token, between = match.group(), text[at:match.start()] if begin < 0 else b""
+            if token == b'"':
+                break
+            at = match.end()
+            depth += (token in b"[{") - (token in b"]}") if len(token) == 1 else 0
+            if between.strip(b" \t\r\n,\xef\xbb\xbf"):
+                depth = -1
+            if token == b"{" and depth == 2:
+                begin = match.start()
+            elif token == b"}" and depth == 1 and begin >= 0:
+                yield Line(path, line + text.count(b"\n", 0, begin), base + begin, text[begin:at])
+                begin = -1
+            elif depth == 0:
+                if text[at:].strip() or next(source, b"").strip():
+                    yield Line(path, line + text.count(b"\n", 0, at), base + at, b"", "more behind the end of the array: JSON Lines?")
                 return
-            if not text:
+            elif begin < 0 and (depth != 1 or len(token) > 1):
+                yield Line(path, line + text.count(b"\n", 0, at), base + at, b"", "the array has more than objects")
                 return
-            if len(text) > LONGEST:
-                size, last = len(text), text
-                while last and not last.endswith(b"\n"):
-                    last = file.readline(CHUNK)
-                    size += len(last)
-                yield Line(path, number, offset, b"", f"a line of {size} bytes: the most is {LONGEST}")
-                offset += size
-                continue
-            if text.strip():
-                yield Line(path, number, offset, text)
-            offset += len(text)
+        if not more or len(text) > LONGEST + PIECE:
+            why = "the array has no end: what follows is lost" if not more else f"an object of more than {LONGEST} bytes"
+            yield Line(path, line + text.count(b"\n", 0, max(begin, 0)), base + max(begin, 0), b"", why)
+            return
+        used = begin if begin >= 0 else at
+        line, base, text, at = line + text.count(b"\n", 0, used), base + used, text[used:], at - used
+        begin = min(begin, 0)
+
+
+def table(path: str, file: Any) -> Iterator[Line]:
+    """Of CSV whose first line has the keys. A cell that is empty counts as none."""
+    number = offset = 0                                     # of the lines that the reader took
+
+    def decoded() -> Iterator[str]:
+        nonlocal number, offset
+        for text in file:
+            number, offset = number + 1, offset + len(text)
+            yield text.decode("utf-8-sig" if number == 1 else "utf-8")
+
+    csv.field_size_limit(LONGEST)
+    reader = csv.reader(decoded(), strict=True)
+    keys: Optional[List[str]] = None
+    first, begin = 1, 0
+    try:
+        for row in reader:
+            if keys is None:
+                keys = row
+            elif len(row) not in (0, len(keys)):
+                yield Line(path, first, begin, b"", f"a row of {len(row)} cells, but {len(keys)} columns")
+            elif row:
+                cells = {key: cell for key, cell in zip(keys, row) if cell}
+                yield Line(path, first, begin, json.dumps(cells).encode())
+            first, begin = number + 1, offset
+    except UnicodeDecodeError as error:
+        yield Line(path, number, begin, b"", f"not UTF-8 at byte {error.start}, and what follows is lost")
+    except csv.Error as error:
+        yield Line(path, first, begin, b"", f"no CSV, and what follows is lost: {error}")
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        yield Line(path, number + 1, offset, b"", f"{DAMAGED}: {error}")
 
 
 def chunks(paths: List[str]) -> Iterator[List[Line]]:
-    """The lines of all files, in order, as many at once as a worker gets."""
+    """The rows of all files, in order, as many at once as a worker gets."""
     chunk: List[Line] = []
     size = 0
     for path in paths:

@@ -1,72 +1,110 @@
-"""Chats as JSON lines: the messages and tools that a chat template gets, from OpenAI's form and ShareGPT's."""
+"""A message of a chat: in the form that chat templates get, from OpenAI's, ShareGPT's, and those of axolotl, ms-swift, LLaMA-Factory."""
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional
 
 from .errors import Error
 
-ROLES = "system", "developer", "user", "assistant", "tool", "function"
-SHAREGPT = {"system": "system", "human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant",
-            "tool": "tool", "observation": "tool"}
-SPEECH = "content", "tool_calls", "function_call", "reasoning_content", "reasoning", "thinking"
+# What a role becomes. Results of tools keep theirs until it is known which one the template writes.
+ROLES = {"system": "system", "developer": "developer", "user": "user", "human": "user", "assistant": "assistant", "gpt": "assistant",
+         "model": "assistant", "function_call": "assistant", "tool_call": "assistant", "tool": "tool", "observation": "tool",
+         "tool_response": "tool", "function": "function", "ipython": "ipython", "environment": "environment"}
+RESULTS = "tool", "function", "ipython", "environment"
+REASONING = "reasoning_content", "reasoning", "thinking"
+FLAGS = "weight", "train", "loss"
+MEDIA = "image", "images", "video", "videos", "audio", "audios"
 
 Message = Dict[str, Any]
 
 
+class Unusable(Error):
+    """Why a chat is skipped. reason: the fault without what is of this chat alone, by which skipped chats are counted."""
+
+    def __init__(self, reason: str, fault: Optional[str] = None):
+        super().__init__(fault or reason)
+        self.reason = reason
+
+
 class Chat(NamedTuple):
-    """One line: what the template gets, and all keys of the line."""
+    """What the template gets, which messages are to be trained on if they are the assistant's, and all keys of the row.
+
+    nulls: how many were removed from arguments and tools. pair: "chosen" or "rejected", of a preference.
+    """
 
     messages: List[Message]
+    trained: List[bool]
     tools: Optional[List[Any]]
     keys: Dict[str, Any]
+    nulls: int = 0
+    pair: str = ""
 
 
-def parse(line: bytes) -> Chat:
-    """The chat of a JSON line. Error: what is wrong with it; messages are counted from 0."""
-    try:
-        keys = json.loads(line)
-    except UnicodeDecodeError as error:
-        raise Error(f"not UTF-8 at byte {error.start}") from None
-    except (ValueError, RecursionError) as error:
-        raise Error(f"not JSON: {error}") from None
-    if not isinstance(keys, dict):
-        raise Error("not an object with \"messages\" or \"conversations\"")
-    messages = list(map(message, *parts(keys)))
-    if not messages:
-        raise Error("a chat without messages")
-    return Chat(messages, tools(keys), keys)
+def message(number: int, given: Any) -> Message:
+    """A message as templates get it, without keys that are null.
 
+    Parameters
+    ----------
+    number : int
+        Its place, for messages of errors.
+    given : Any
+        The message in OpenAI's form, or ShareGPT's.
 
-def parts(keys: Dict[str, Any]) -> Tuple[range, List[Any], List[bool]]:
-    """The numbers of the messages, the messages as they are, and whether they are in ShareGPT's form."""
-    for name, sharegpt in ("messages", False), ("conversations", True):
-        given = keys.get(name)
-        if given is None:
-            continue
-        if not isinstance(given, list):
-            raise Error(f"\"{name}\" is no list")
-        # Some data sets keep OpenAI's form under the other name.
-        return range(len(given)), given, [sharegpt and isinstance(one, dict) and "from" in one for one in given]
-    raise Error("neither \"messages\" nor \"conversations\"")
-
-
-def message(number: int, given: Any, sharegpt: bool) -> Message:
-    """A message in OpenAI's form."""
+    Raises
+    ------
+    Unusable
+        It is no message, or has a role, a content or reasoning that cannot be taken.
+    """
     if not isinstance(given, dict):
-        raise Error(f"message {number} is no object")
-    role = given.get("from" if sharegpt else "role")
-    if not isinstance(role, str) or role not in (SHAREGPT if sharegpt else ROLES):
-        raise Error(f"message {number} has the role {json.dumps(role)}; known are {', '.join(SHAREGPT if sharegpt else ROLES)}")
-    found = {"role": SHAREGPT[role], "content": given.get("value")} if sharegpt else given
-    content = found.get("content")
-    if content is not None and not isinstance(content, str) and not is_text(content):
-        raise Error(f"the content of message {number} is neither a text nor a list of parts of the type text")
-    if not any(found.get(key) for key in SPEECH) and (content is None or found["role"] == "assistant"):
-        raise Error(f"message {number} ({found['role']}) has no content")
-    if found.get("weight") not in (None, 0, 1):
-        raise Error(f"the weight of message {number} is neither 0 nor 1")
+        raise Unusable("a message is no object", f"message {number} is no object")
+    given = {key: value for key, value in given.items() if value is not None or key == "content"}
+    if "from" in given and "role" not in given:
+        given = {"role": given.pop("from"), "content": given.pop("value", None), **given}
+    role = given.get("role")
+    if not isinstance(role, str) or role not in ROLES:
+        raise Unusable("an unknown role", f"message {number} has the role {json.dumps(role)}; known are {', '.join(ROLES)}")
+    if any(given.get(key) for key in MEDIA):
+        raise Unusable("pictures, videos or sounds", f"message {number} has pictures, videos or sounds, of which no tokens are made here")
+    found = {**given, "role": ROLES[role]}
+    if role in ("function_call", "tool_call"):
+        found = call_of(number, found)
+    if found.get("function_call"):
+        if found.get("tool_calls"):
+            raise Unusable("calls in two forms", f"message {number} has tool_calls and function_call")
+        found["tool_calls"] = [{"type": "function", "function": found["function_call"]}]
+    found.pop("function_call", None)
+    check_content(number, found)
+    said = [found[key] for key in REASONING if found.get(key)]
+    if any(not isinstance(one, str) or one != said[0] for one in said):
+        raise Unusable("reasoning that is no text", f"message {number} has reasoning that is no text, or differs from key to key")
+    if found["role"] == "assistant" and not (found.get("content") or said or found.get("tool_calls") or found.get("function_calls")):
+        raise Unusable("a message without content", f"message {number} ({role}) has no content")
     return found
+
+
+def check_content(number: int, found: Message) -> None:
+    """Unusable: the content is neither a text nor a list of texts."""
+    content = found.get("content")
+    if content is None:
+        if found["role"] != "assistant":
+            raise Unusable("a message without content", f"message {number} ({found['role']}) has no content")
+    elif not isinstance(content, str) and not is_text(content):
+        kinds = [part.get("type") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+        if any(isinstance(kind, str) and kind.startswith(("image", "video", "audio", "input_")) for kind in kinds):
+            raise Unusable("pictures, videos or sounds",
+                           f"message {number} has pictures, videos or sounds, of which no tokens are made here")
+        raise Unusable("a content that is no text",
+                       f"the content of message {number} is neither a text nor a list of parts of the type text")
+
+
+def call_of(number: int, found: Message) -> Message:
+    """Calls that are a content: an object, or a list of such, with name and arguments, in JSON."""
+    try:
+        given = json.loads(found["content"])
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Unusable("a call that is no JSON", f"message {number} is a call, but no JSON: {error}") from None
+    calls = given if isinstance(given, list) else [given]
+    return {**found, "content": "", "tool_calls": [{"type": "function", "function": one} for one in calls]}
 
 
 def is_text(content: Any) -> bool:
@@ -75,14 +113,17 @@ def is_text(content: Any) -> bool:
                                              for part in content)
 
 
-def tools(keys: Dict[str, Any]) -> Optional[List[Any]]:
-    """The tools of a chat, which data sets of one type per column keep as JSON in a string."""
-    given = keys.get("tools")
-    if isinstance(given, str):
-        try:
-            given = json.loads(given) if given.strip() else None
-        except (ValueError, RecursionError) as error:
-            raise Error(f"\"tools\" is no JSON: {error}") from None
-    if given is not None and not (isinstance(given, list) and all(isinstance(tool, dict) for tool in given)):
-        raise Error("\"tools\" is no list of objects")
-    return given or None
+def is_trained(number: int, found: Message) -> bool:
+    """By OpenAI's weight, axolotl's train and ms-swift's loss. Unusable: a flag is neither yes nor no."""
+    if found.get("train_detail"):
+        raise Unusable("a part of a message to train on", f"message {number} has train_detail: parts of a message cannot be chosen here")
+    wanted = True
+    for flag in FLAGS:
+        value = found.get(flag)
+        if value not in (None, 0, 1):
+            raise Unusable(f"{flag} is neither 0 nor 1", f"the {flag} of message {number} is neither 0 nor 1")
+        wanted = wanted and value != 0
+    if found.get("train") and found["role"] != "assistant":
+        raise Unusable("a message to train on that is not the assistant's",
+                       f"message {number} ({found['role']}) is to be trained on by its flag: only those of the assistant can be")
+    return wanted

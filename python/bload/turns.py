@@ -13,69 +13,181 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from collections import Counter
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
-from .errors import DependencyError, Error, MissingError, OptionError
-from .messages import Chat, Message
+from .calls import functions
+from .dates import fixed_date
+from .errors import DependencyError, MissingError, OptionError
+from .habits import USER, Habits
+from .losses import NAMES, Found, Losses, unwritten
+from .messages import Chat, Message, Unusable
+from .specials import Specials
 
 MARK = re.compile(r"\{%[-+]?\s*generation\s*[-+]?%\}")
 Span = Tuple[int, int]
 
 
 class Tokens(NamedTuple):
-    """ids and mask have the same length. open_turns: those without an end token; straddling: tokens of both a turn and its surroundings."""
+    """ids and mask have the same length. counts: what was changed, lost or left out, by its name. turn: the message, where each has one."""
 
     ids: List[int]
     mask: List[int]
-    open_turns: int = 0
-    straddling: int = 0
+    counts: Dict[str, int]
+    turn: int = -1
+
+
+class Choices(NamedTuple):
+    """What the user chooses. train_on: assistant, last or all; special: parse, split or refuse; losses: kinds that are accepted."""
+
+    train_on: str = "assistant"
+    each: bool = False
+    special: str = "parse"
+    losses: Iterable[str] = ()
 
 
 class Template:
     """The chat template of a model's folder, with its tokenizer. The template sees variables."""
 
-    def __init__(self, folder: str, name: Optional[str], variables: Dict[str, Any], train_on: str):
-        """MissingError, OptionError: the folder does not exist, or has no tokenizer, or no template of that name."""
+    def __init__(self, folder: str, name: Optional[str], variables: Dict[str, Any], choices: Choices = Choices()):
+        """Loads the tokenizer.
+
+        Parameters
+        ----------
+        folder : str
+            The folder of the model.
+        name : str or None
+            Which chat template, where there are several.
+        variables : dict
+            What the template sees; strftime_now is the date that it writes.
+        choices : Choices
+            What is trained on, and what may be lost.
+
+        Raises
+        ------
+        MissingError, OptionError
+            The folder does not exist, or has no tokenizer, or no template of that name.
+        """
         self.tokenizer = load(folder)
         self.name = choose(self.tokenizer.chat_template, name, folder)
-        self.variables, self.train_on = variables, train_on
+        self.choices = choices
+        self.variables = {key: value for key, value in variables.items() if key != "strftime_now"}
+        if "strftime_now" in variables:
+            before, written = fixed_date(variables["strftime_now"]), self.tokenizer.chat_template
+            self.tokenizer.chat_template = {key: before + text for key, text in written.items()} if isinstance(written, dict) \
+                else before + written
         self.special = sorted(filter(str.strip, self.tokenizer.get_added_vocab()), key=len, reverse=True)
         # Of special tokens a template writes its own. The post-processor would take spaces from the offsets of byte-level tokenizers.
         from tokenizers.processors import ByteLevel
 
         self.tokenizer.backend_tokenizer.post_processor = ByteLevel(trim_offsets=False)
+        self.specials = Specials(self.tokenizer, self.source(None) + self.source([{}]), choices.special)
+        # Where a model has a template for chats with tools, it is another one.
+        self.habits = {with_tools: Habits(self.draw) for with_tools in (False, True)}
+        self.losses = {with_tools: Losses(self.source([{}] if with_tools else None), self.draw) for with_tools in (False, True)}
+
+    def source(self, tools: Optional[List[Any]]) -> str:
+        return str(self.tokenizer.get_chat_template(self.name, tools))
+
+    def draw(self, messages: List[Message], tools: Optional[List[Any]], prompt: bool = False) -> str:
+        return self.render(Chat(messages, [], tools, {}), messages, add_generation_prompt=prompt)
+
+    def is_dated(self) -> bool:
+        """Whether the template writes the date of the day."""
+        if "strftime_now" not in self.source(None) + self.source([{}]):
+            return False
+        written = self.tokenizer.chat_template
+        texts = []
+        for day in "1901-02-03", "2099-11-30":
+            before = fixed_date(day)
+            self.tokenizer.chat_template = {key: before + text for key, text in written.items()} if isinstance(written, dict) \
+                else before + written
+            texts.append(self.habits[False].text([{"role": "user", "content": "?"}, {"role": "assistant", "content": "."}]))
+        self.tokenizer.chat_template = written
+        return texts[0] != texts[1]
+
+    def sequences(self, chat: Chat) -> List[Tokens]:
+        """The tokens of a chat; with --turns each of every turn of the assistant, and what is before it.
+
+        Raises
+        ------
+        Unusable
+            The template refuses the chat, or loses a part of it, or the mask cannot be proven.
+        """
+        if not self.choices.each:
+            return [self.tokens(chat)]
+        turns = self.wanted(chat)
+        found = []
+        for number in turns:
+            upto = chat._replace(messages=chat.messages[:number + 1], trained=[False] * number + [True],
+                                 nulls=chat.nulls if number == turns[-1] else 0)
+            found.append(self.tokens(upto)._replace(turn=number))
+        last = len(chat.messages) - 1 - turns[-1]
+        if last:
+            found[-1].counts["messages behind the last turn that is trained on, which no sequence has"] += last
+        return found
+
+    def wanted(self, chat: Chat) -> List[int]:
+        """The messages to train on. Unusable: there are none."""
+        turns = [number for number, one in enumerate(chat.messages) if one["role"] == "assistant"]
+        found = [number for number in (turns[-1:] if self.choices.train_on == "last" else turns) if chat.trained[number]]
+        if not found:
+            raise Unusable("nothing to train on", "there is no message of the assistant to train on")
+        return found
 
     def tokens(self, chat: Chat) -> Tokens:
-        """Error: the template refuses the chat, or the mask cannot be proven."""
+        """The tokens of one sequence; raises as sequences does."""
+        counts = Counter({"nulls in arguments and tools, which are removed": chat.nulls})
+        chat = self.habits[bool(chat.tools)].adapted(chat)
+        chat, found = self.specials.prepared(chat)
+        counts["special tokens in contents" + {"parse": "", "split": ", which are split into the tokens of a text"}.get(
+            self.choices.special, "")] = found
         text = self.render(chat, chat.messages)
-        check_written(chat.messages, text)
-        if self.train_on == "all":
-            ids = self.tokenizer(text, add_special_tokens=False)["input_ids"]
-            return Tokens(ids, [1] * len(ids))
-        turns = [number for number, one in enumerate(chat.messages) if one["role"] == "assistant"]
-        wanted = [number for number in (turns if self.train_on == "assistant" else turns[-1:]) if chat.messages[number].get("weight") != 0]
-        if not wanted:
-            raise Error("there is no message of the assistant to train on")
-        if MARK.search(self.tokenizer.get_chat_template(self.name, chat.tools)):
-            return self.marked(chat, text, turns, wanted)
-        encoded = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
-        spans = [self.turn(chat, text, number) for number in wanted]
-        mask, straddling = masked(encoded["offset_mapping"], spans)
-        return Tokens(encoded["input_ids"], mask, sum(not self.stops(text[begin:end]) for begin, end in spans), straddling)
+        known = self.check_losses(chat, text, counts)
+        if self.choices.train_on == "all":
+            ids = self.specials.encode(text)[0]
+            return Tokens(ids, [1] * len(ids), counts)
+        wanted = self.wanted(chat)
+        if MARK.search(self.source(chat.tools)):
+            return self.marked(chat, text, wanted)._replace(counts=counts)
+        ids, offsets = self.specials.encode(text)
+        turns = [self.spans(chat, text, number, known) for number in wanted]
+        mask, straddling = masked(offsets, sorted(span for spans in turns for span in spans))
+        counts["turns that end without an end token, by which a model learns to stop"] = \
+            sum(not self.stops(text[spans[0][0]:spans[0][1]]) for spans in turns)
+        counts["tokens of which only a part is a turn's, and which are not trained on"] = straddling
+        return Tokens(ids, mask, counts)
 
-    def marked(self, chat: Chat, text: str, turns: List[int], wanted: List[int]) -> Tokens:
+    def check_losses(self, chat: Chat, text: str, counts: Dict[str, int]) -> Found:
+        """The losses, of which those that are accepted are counted. Unusable: another one."""
+        found = self.losses[bool(chat.tools)].of(chat.messages, chat.tools, text)
+        turns = [number for number, one in enumerate(chat.messages) if one["role"] == "assistant"]
+        for kind, number in found.losses:
+            if self.choices.each and kind in ("reasoning", "text") and number in turns[:-1]:
+                continue        # a sequence of its own has it
+            if kind not in self.choices.losses:
+                raise Unusable(f"lost by the template: {NAMES[kind]}", lost_fault(chat, kind, number, number in turns[:-1]))
+            counts[f"chats or messages that lose {NAMES[kind]}"] = counts.get(f"chats or messages that lose {NAMES[kind]}", 0) + 1
+        return found
+
+    def marked(self, chat: Chat, text: str, wanted: List[int]) -> Tokens:
         """The tokens by the marks of the template."""
+        turns = [number for number, one in enumerate(chat.messages) if one["role"] == "assistant"]
         found = self.apply(chat, chat.messages, tokenize=True, return_dict=True, return_assistant_tokens_mask=True,
                            tokenizer_kwargs={"return_offsets_mapping": True})
-        mask = list(found["assistant_masks"])
+        ids, offsets, mask = found["input_ids"], found["offset_mapping"], list(found["assistant_masks"])
+        if self.choices.special == "split":
+            spans = [span for one, span in zip(mask, offsets) if one]
+            ids, offsets = self.specials.encode(text)
+            mask = masked(offsets, joined(spans))[0]
         if wanted != turns:
             # A mark does not say whose it is: it is a turn's from the end of the message before it, to that of the next turn's.
             ends = dict(zip(turns, turns[1:]))
             spans = [(self.prefix(chat, text, one), self.prefix(chat, text, ends[one]) if one in ends else len(text)) for one in wanted]
-            mask = [int(one and any(begin <= at < end for begin, end in spans)) for one, (at, _) in zip(mask, found["offset_mapping"])]
+            mask = [int(one and any(begin <= at < end for begin, end in spans)) for one, (at, _) in zip(mask, offsets)]
         if not any(mask):
-            raise Error("the chat template marks nothing that is to be trained on")
-        return Tokens(found["input_ids"], mask)
+            raise Unusable("nothing to train on", "the chat template marks nothing that is to be trained on")
+        return Tokens(ids, mask, {})
 
     def prefix(self, chat: Chat, text: str, number: int) -> int:
         """Where the messages before that of number end in the text; behind the prompt, where they end in another way alone."""
@@ -85,60 +197,114 @@ class Template:
             before = self.render(chat, chat.messages[:number], add_generation_prompt=prompt)
             if text.startswith(before):
                 return len(before)
-        raise Error(f"where message {number} begins cannot be proven: the template renders the messages before it in another way alone")
+        raise Unusable("where a turn begins is not proven",
+                       f"where message {number} begins cannot be proven: the template renders the messages before it in another way alone")
+
+    def spans(self, chat: Chat, text: str, number: int, known: Found) -> List[Span]:
+        """Where a message of the assistant lies in the text of the chat. Unusable: not all of it that the template writes is there."""
+        found = self.torn_turn(chat, text, number) if number in known.torn else [self.turn(chat, text, number)]
+        written = "".join(text[begin:end] for begin, end in found)
+        kinds = [kind for kind, _ in unwritten(chat.messages[number:number + 1], None, written,
+                                               [(kind, 0) for kind, lost in known.losses if lost == number])]
+        if kinds or any(begin >= end for begin, end in found):
+            what = NAMES[kinds[0]] if kinds else "content"
+            raise Unusable("a turn that has not all that is said",
+                           f"the chat template does not write the {what} of message {number} where its turn is")
+        return found
 
     def turn(self, chat: Chat, text: str, number: int) -> Span:
-        """Where a message of the assistant begins and ends in the text of the chat."""
+        """Where a message begins and ends."""
         before, upto = chat.messages[:number], chat.messages[:number + 1]
         if not before:
-            raise Error("message 0 is of the assistant: where it begins is found by the prompt before it, and there is none")
-        bare, prompt = self.render(chat, before), self.render(chat, before, add_generation_prompt=True)
+            raise Unusable("a turn without a prompt",
+                           "message 0 is of the assistant: where it begins is found by the prompt before it, and there is none")
+        bare, prompt = self.render(chat, before), self.prompt(chat, before, text)
         begin, end = len(prompt) if text.startswith(prompt) else -1, len(text)
         if begin >= 0 and prompt == bare:
-            self.check_header(chat, before, prompt, chat.messages[number].get("content"))
+            begin += self.header(chat, before, prompt, chat.messages[number].get("content"))
         if len(upto) < len(chat.messages):
             alone = self.render(chat, upto)
             end = len(alone) if text.startswith(alone) else -1
         if begin < 0 or end < 0:
             head, tail = self.around(chat, chat.messages, number)
-            if begin < 0 and text.startswith(head) and (prompt.startswith(head) or self.opened(head, bare, prompt)):
+            if begin < 0 and text.startswith(head) and (prompt.startswith(head) or self.opened(chat, head, bare, prompt)):
                 begin = len(head)
             if end < 0 and text.endswith(tail):
-                end = len(text) - len(tail) + self.ending(tail, self.around(chat, upto, number)[1])
+                end = len(text) - len(tail) + self.ending(tail, self.around(chat, upto, number)[1], bare, prompt)
         if begin < 0:
             shared = len(os.path.commonprefix([text, prompt]))
-            raise Error(f"where message {number} begins cannot be proven: after {shared} characters the prompt before it goes on with "
-                        f"{prompt[shared:shared + 20]!r}, but the chat with {text[shared:shared + 20]!r}; --set may give the template a "
-                        "variable that makes both the same")
+            raise Unusable("where a turn begins is not proven",
+                           f"where message {number} begins cannot be proven: after {shared} characters the prompt before it goes on with "
+                           f"{prompt[shared:shared + 20]!r}, but the chat with {text[shared:shared + 20]!r}; --set may give the template a "
+                           "variable that makes both the same")
         if end < 0:
-            raise Error(f"where message {number} ends cannot be proven: the template renders the messages up to it in another way alone")
-        check_calls(upto[-1], number, text[begin:end])
-        if begin >= end or lost(upto[-1], text[begin:end]):
-            raise Error(f"the chat template does not write the content of message {number}")
+            raise Unusable("where a turn ends is not proven",
+                           f"where message {number} ends cannot be proven: the template renders the messages up to it in another way alone")
         return begin, end
 
-    def check_header(self, chat: Chat, before: List[Message], prompt: str, content: Any) -> None:
-        """Error: the template has no generation prompt, but writes something before what the assistant says."""
-        head, _ = self.around(chat, before + [{"role": "assistant", "content": content}], len(before))
-        if not head.startswith(prompt) or head[len(prompt):].strip():
-            raise Error("the chat template has no generation prompt, but writes "
-                        f"{head[len(prompt):]!r} before what the assistant says: add it under add_generation_prompt, or marks")
+    def prompt(self, chat: Chat, before: List[Message], text: str) -> str:
+        """The messages before a turn, with the prompt for it. Templates that have one for turns with thoughts, and another for turns
+        without, say by a variable which it is."""
+        first = self.render(chat, before, add_generation_prompt=True)
+        if not text.startswith(first) and "enable_thinking" in self.source(chat.tools):
+            for is_thinking in False, True:
+                other = self.render(chat, before, add_generation_prompt=True, enable_thinking=is_thinking)
+                if text.startswith(other):
+                    return other
+        return first
 
-    def opened(self, head: str, bare: str, prompt: str) -> bool:
+    def torn_turn(self, chat: Chat, text: str, number: int) -> List[Span]:
+        """Where a message lies whose content comes behind the results of its calls: the calls, and the content."""
+        message = chat.messages[number]
+        if message.get("content") and message.get("tool_calls"):
+            head, tail = self.around(chat, chat.messages, number)
+            bare = chat._replace(messages=[*chat.messages[:number], {**message, "content": ""}, *chat.messages[number + 1:]])
+            without = self.render(bare, bare.messages)
+            begin, end = self.turn(bare, without, number)
+            if without.startswith(head) and end <= len(head) and text.startswith(head) and text.endswith(tail):
+                return [(begin, end), (len(head), len(text) - len(tail))]
+        raise Unusable("a turn in several places", f"the chat template writes message {number} in several places, with others between")
+
+    def header(self, chat: Chat, before: List[Message], prompt: str, content: Any) -> int:
+        """How much the template writes before what the assistant says, where it has no prompt here; it may only be the usual one.
+        Unusable: it is something else."""
+        head, _ = self.around(chat, before + [{"role": "assistant", "content": content}], len(before))
+        written = head[len(prompt):]
+        if not head.startswith(prompt) or written.strip() and written != self.usual_prompt(chat):
+            raise Unusable("no generation prompt", f"the chat template has no generation prompt, but writes {written!r} before "
+                           "what the assistant says: add it under add_generation_prompt, or marks")
+        return len(written) if written.strip() else 0
+
+    def usual_prompt(self, chat: Chat) -> str:
+        """What the generation prompt adds to a question."""
+        habits = self.habits[bool(chat.tools)]
+        bare, prompt = habits.text([USER]), habits.text([USER], prompt=True)
+        return prompt[len(bare):] if prompt.startswith(bare) else ""
+
+    def opened(self, chat: Chat, head: str, bare: str, prompt: str) -> bool:
         """Whether what is before a turn's content ends with all that the generation prompt adds, a special token among it."""
         added = prompt[len(bare):] if prompt.startswith(bare) else ""
+        added = added or self.usual_prompt(chat)
         return head.endswith(added) and any(token in added for token in self.special)
 
-    def ending(self, tail: str, alone: str) -> int:
+    def ending(self, tail: str, alone: str, bare: str, prompt: str) -> int:
         """How much of tail, what the text has after a turn's content, ends the turn; alone is what ends it as the last one."""
         if not alone:
             return 0
         common = os.path.commonprefix([tail, alone])
         stops = [common.rfind(token) + len(token) for token in self.special if token in common]
-        if not stops:
-            raise Error("how turns end cannot be proven: the template ends the last one in another way than the others")
-        rest = common[max(stops):]
-        return max(stops) + len(rest) - len(rest.lstrip())
+        if stops:
+            rest = common[max(stops):]
+            return max(stops) + len(rest) - len(rest.lstrip())
+        # The last turn ends with another special token. That of the others is none of a header, as the prompt has them, and one follows.
+        added = prompt[len(bare):] if prompt.startswith(bare) else prompt
+        for at in range(len(common), -1, -1):
+            here, last = (next((token for token in self.special if one.startswith(token, at)), "") for one in (tail, alone))
+            rest = tail[at + len(here):]
+            if here and last and here not in added and any(token in rest for token in self.special):
+                return at + len(here) + len(rest) - len(rest.lstrip())
+        raise Unusable("how turns end is not proven",
+                       "how turns end cannot be proven: the template ends the last one in another way than the others")
 
     def around(self, chat: Chat, messages: List[Message], number: int) -> Tuple[str, str]:
         """What the template writes before and after the content of a message, which is replaced by another one."""
@@ -148,7 +314,8 @@ class Template:
         content = [{"type": "text", "text": name}] if isinstance(messages[number].get("content"), list) else name
         text = self.render(chat, messages[:number] + [{**messages[number], "content": content}] + messages[number + 1:])
         if text.count(name) != 1:
-            raise Error(f"where message {number} lies cannot be proven: the template does not write its content just once")
+            raise Unusable("where a turn lies is not proven",
+                           f"where message {number} lies cannot be proven: the template does not write its content just once")
         head, tail = text.split(name)
         return head, tail
 
@@ -161,46 +328,38 @@ class Template:
     def apply(self, chat: Chat, messages: List[Message], **options: Any) -> Any:
         """apply_chat_template. Error: it raises."""
         try:
-            return self.tokenizer.apply_chat_template(messages, tools=chat.tools, chat_template=self.name, **options, **self.variables)
+            return self.tokenizer.apply_chat_template(messages, tools=chat.tools, chat_template=self.name, **{**self.variables, **options})
         except MemoryError:
             raise
         except Exception as error:  # whatever a template, which is a program, may raise
             part = "" if len(messages) == len(chat.messages) else f" the first {len(messages)} messages alone, by which turns are found"
-            raise Error(f"the chat template refuses{part}: {type(error).__name__ if not str(error) else error}") from None
+            why = str(error) or type(error).__name__
+            raise Unusable(f"refused by the template: {why}", f"the chat template refuses{part}: {why}") from None
 
 
-def check_written(messages: List[Message], text: str) -> None:
-    """Error: a template has left out a content, or does not know its form. Of OpenAI's parts some templates write Python's brackets."""
-    for number, message in enumerate(messages):
-        content = message.get("content")
-        check_calls(message, number, text)
-        if isinstance(content, list) and str(content) in text:
-            raise Error(f"the chat template knows no lists of parts, as message {number} has: join their texts")
-        if lost(message, text):
-            form = ": it may want a list of parts" if isinstance(content, str) else ": it may want a text, not parts"
-            raise Error(f"the chat template does not write the content of message {number} ({message['role']}){form}")
+def lost_fault(chat: Chat, kind: str, number: int, is_earlier: bool) -> str:
+    """What to say of a loss."""
+    if number < 0:
+        return f"the chat template does not write the {NAMES[kind]}: --allow-loss {kind} accepts that"
+    message = chat.messages[number]
+    what = f"the chat template does not write the {NAMES[kind]} of message {number} ({message['role']})"
+    if kind == "calls":
+        what += ", which calls " + ", ".join(str(one["name"]) for one in functions(number, message))
+    if kind == "content":
+        return what
+    shown = ", which --turns each keeps" if kind in ("reasoning", "text") and is_earlier else ""
+    return f"{what}{shown}: --allow-loss {kind} accepts that"
 
 
-def lost(message: Message, text: str) -> bool:
-    """Whether a content is not in the text. Templates change blanks, and may drop thoughts, and texts beside calls."""
-    content = message.get("content")
-    if not content or message.get("tool_calls") or message["role"] in ("tool", "function"):
-        return False
-    there = "".join(text.split())
-    parts = [content] if isinstance(content, str) else [part["text"] for part in content]
-    return any("".join(part.split("</think>")[-1].split()) not in there for part in parts)
-
-
-def check_calls(message: Message, number: int, text: str) -> None:
-    """Error: a template has left out a call of a function."""
-    calls = message.get("tool_calls")
-    for call in calls if isinstance(calls, list) else []:
-        function = call.get("function", call) if isinstance(call, dict) else None
-        name = function.get("name") if isinstance(function, dict) else None
-        if not isinstance(name, str):
-            raise Error(f"a call in message {number} has no name of a function")
-        if name not in text:
-            raise Error(f"the chat template does not write the call of {name} in message {number}")
+def joined(spans: List[Span]) -> List[Span]:
+    """Spans in order, where those that touch are one."""
+    out: List[Span] = []
+    for begin, end in spans:
+        if out and begin <= out[-1][1]:
+            out[-1] = out[-1][0], max(end, out[-1][1])
+        else:
+            out.append((begin, end))
+    return out
 
 
 def masked(offsets: Sequence[Span], spans: Sequence[Span]) -> Tuple[List[int], int]:

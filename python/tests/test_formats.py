@@ -93,6 +93,10 @@ class Formats(tool.Tool):
         with gzip.open(os.path.join(here, "chats.jsonl.gz"), "wt") as file:
             file.writelines(json.dumps(chats.LONG) + "\n" for _ in range(30))
 
+    def make_nothing_said_is_lost(self, here):
+        chats.model(os.path.join(here, "MODEL"), chats.CHATML)
+        write_lines(os.path.join(here, "pairs.jsonl"), [{"prompt": "1+1", "chosen": "2", "rejected": "3"}])
+
     def make_mosaicml_streaming_webdataset_megatron_energon_megatron(self, here):
         write_lines(os.path.join(here, "docs.jsonl"), [{"text": "a" * i} for i in range(1, 60)])
         for name, T in ("packed", 64), ("tokens", 128):

@@ -68,9 +68,11 @@ int bl_field_tokenizer_open(const struct bl_manifest *m, int f, const char *path
     struct bl_tokenizer *tokenizer = NULL;
     *detokenizer = NULL;
     if (!origin)
-        return bl_error_set(e, BL_EUSAGE,
-                            "%s cannot be decoded to text: it does not have the ids of a tokenizer that packed it (%s)",
-                            m->format.fields.field[f].name, m->made[f]);
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "%s cannot be decoded to text: it does not have the ids of a tokenizer that packed it (%s); "
+            "ids that are packed with --tokenizer FILE, too, can be",
+            m->format.fields.field[f].name, m->made[f]);
     if (!path && !bl_field_tokenizer_is_bytes(m, f))
         return bl_error_set(e, BL_EUSAGE, "--as text needs --tokenizer FILE, that of the ids: %.*s",
                             (int)strcspn(origin, " "), origin);

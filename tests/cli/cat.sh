@@ -81,6 +81,10 @@ test_text() {
     expect 0 bload pack -q i.jsonl --key input_ids -T 8 -o f
     expect 2 bload cat f i.jsonl#0 --tokenizer one.json
     err_has 'tokens cannot be decoded to text: it does not have the ids of a tokenizer that packed it'
+    err_has 'ids that are packed with --tokenizer FILE, too, can be'
+    expect 0 bload pack -q i.jsonl --key input_ids --tokenizer bytes -T 8 -o h
+    expect 0 bload cat h i.jsonl#0
+    printf '\a\b' | out_is
     printf '{"text": "ab", "mask": [1, 0]}\n' >m.jsonl
     expect 0 bload pack -q m.jsonl --tokenizer bytes --field mask=mask:i32 -T 8 -o g
     expect 0 bload cat g m.jsonl#0 --field tokens

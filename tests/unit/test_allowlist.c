@@ -6,7 +6,7 @@
 
 #include "unit.h"
 
-#define TEXT_MAX 16384
+#define TEXT_MAX 65536
 
 /* The page's section under a heading. */
 static void section(const char *heading, char text[TEXT_MAX])

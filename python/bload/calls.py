@@ -1,0 +1,120 @@
+"""Calls of tools and the tools themselves: their forms, and nulls that were put there."""
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, List, Optional, Tuple
+
+from .messages import Message, Unusable
+
+# Where null may be a value of a JSON schema. Elsewhere Arrow has put it, for a key that another row has.
+NULLABLE = "default", "const"
+
+
+def without_nulls(value: Any, keep: Tuple[str, ...] = ()) -> Tuple[Any, int]:
+    """The value without keys that are null, but those of keep, and how many there were."""
+    if isinstance(value, list):
+        found = [without_nulls(one, keep) for one in value]
+        return [one for one, _ in found], sum(count for _, count in found)
+    if not isinstance(value, dict):
+        return value, 0
+    out, removed = {}, 0
+    for key, one in value.items():
+        if one is None and key not in keep:
+            removed += 1
+        else:
+            out[key], count = without_nulls(one, keep)
+            removed += count
+    return out, removed
+
+
+def functions(number: int, message: Message) -> List[Dict[str, Any]]:
+    """The functions that a message calls, each with a name. Unusable: a call has none."""
+    calls = message.get("tool_calls") or []
+    found = [call.get("function", call) if isinstance(call, dict) else None for call in calls] if isinstance(calls, list) else [None]
+    if not all(isinstance(one, dict) and isinstance(one.get("name"), str) for one in found):
+        raise Unusable("a call without the name of a function", f"a call in message {number} has no name of a function")
+    return [one for one in found if isinstance(one, dict)]
+
+
+def clean_calls(number: int, message: Message) -> Tuple[Message, int]:
+    """The message with functions whose arguments have no nulls, and how many there were."""
+    called = functions(number, message)
+    if not called:
+        return {key: value for key, value in message.items() if key != "tool_calls"}, 0
+    removed, made = 0, []
+    for call, function in zip(message["tool_calls"], called):
+        arguments, count = without_nulls(function.get("arguments"))
+        if not isinstance(arguments, (dict, str, type(None))):
+            raise Unusable("arguments that are no object", f"the arguments of {function['name']} in message {number} are neither an object "
+                           "nor a text with one")
+        removed += count
+        made.append(with_arguments(call, function, {} if arguments is None else arguments))
+    return {**message, "tool_calls": made}, removed
+
+
+def with_arguments(call: Dict[str, Any], function: Dict[str, Any], arguments: Any) -> Dict[str, Any]:
+    new = {**function, "arguments": arguments}
+    out = {**call, "function": new} if "function" in call else new
+    return {key: value for key, value in out.items() if value is not None}
+
+
+def parsed(text: str) -> Optional[Dict[str, Any]]:
+    """The object that a text has as JSON; one without keys for nothing and null. None: it has another."""
+    if not text.strip():
+        return {}
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return {} if found is None else found if isinstance(found, dict) else None
+
+
+def in_form(number: int, message: Message, wanted: str) -> Message:
+    """The message with arguments in the form that a template takes.
+
+    Parameters
+    ----------
+    number : int
+        The place of the message, for messages of errors.
+    message : Message
+        A message, with calls or without.
+    wanted : str
+        "object", "string", or "any", which changes nothing.
+
+    Raises
+    ------
+    Unusable
+        Arguments are a text that has no object in JSON.
+    """
+    if wanted == "any" or not message.get("tool_calls"):
+        return message
+    made = []
+    for call, function in zip(message["tool_calls"], functions(number, message)):
+        arguments = function["arguments"]
+        if wanted == "string" and not isinstance(arguments, str):
+            arguments = json.dumps(arguments, ensure_ascii=False)
+        elif wanted == "object" and isinstance(arguments, str):
+            arguments = parsed(arguments)
+            if arguments is None:
+                raise Unusable("arguments that are no object", f"the arguments of {function['name']} in message {number} are no JSON object, "
+                               "which the chat template wants")
+        made.append(with_arguments(call, function, arguments))
+    return {**message, "tool_calls": made}
+
+
+def tools(keys: Dict[str, Any]) -> Tuple[Optional[List[Any]], int]:
+    """The tools of a chat, which data sets of one type per column keep as JSON in a string, and how many nulls were removed."""
+    given = keys.get("tools") or keys.get("functions")
+    was_text = isinstance(given, str)
+    if isinstance(given, str):
+        try:
+            given = json.loads(given) if given.strip() else None
+        except (ValueError, RecursionError) as error:
+            raise Unusable("tools that are no JSON", f"\"tools\" is no JSON: {error}") from None
+    if not given:
+        return None, 0
+    if isinstance(given, list) and any(isinstance(tool, str) for tool in given):
+        given = [parsed(tool) if isinstance(tool, str) else tool for tool in given]
+    if not (isinstance(given, list) and all(isinstance(tool, dict) for tool in given)):
+        raise Unusable("tools that are no list of objects", "\"tools\" is no list of objects")
+    return (given, 0) if was_text else without_nulls(given, NULLABLE)

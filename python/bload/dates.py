@@ -1,0 +1,33 @@
+"""The date that chat templates write, fixed: a macro that takes the place of strftime_now."""
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from .errors import OptionError
+
+DIRECTIVES = "aAbBcdfHIjmMpSuUwWxXyYGVF"
+
+
+def fixed_date(day: Any) -> str:
+    """A macro to put before a template, which then writes that date.
+
+    Parameters
+    ----------
+    day : Any
+        A date in ISO's form, as given by --set.
+
+    Raises
+    ------
+    OptionError
+        It is none.
+    """
+    try:
+        when = datetime.datetime.fromisoformat(day)
+    except (TypeError, ValueError):
+        raise OptionError("--set strftime_now is a date, such as 2026-07-26") from None
+    known = {f"%{one}": when.strftime(f"%{one}") for one in DIRECTIVES}
+    # Without a leading zero, as glibc has it.
+    known.update({f"%-{one}": str(int(known[f"%{one}"])) for one in "dHIjmMSUW"})
+    replaced = "".join(f" | replace('{name}', '{value}')" for name, value in known.items())
+    return f"{{%- macro strftime_now(format) -%}}{{{{- format{replaced} -}}}}{{%- endmacro -%}}"

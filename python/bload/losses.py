@@ -1,0 +1,288 @@
+"""What of a chat a template does not write. Each string of the chat is replaced by a word of its own, and the chat rendered: all words must
+come out, in order, and once. As templates also look into what is said, the strings themselves are looked for, too.
+"""
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Any, Callable, Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+from .calls import functions, parsed
+from .messages import REASONING, RESULTS, Message, Unusable
+
+# What may be lost by --allow-loss; the content of messages may not.
+KINDS = "system", "reasoning", "text", "calls", "results", "tools", "schema"
+NAMES = {"content": "content", "system": "system text", "reasoning": "reasoning", "text": "text beside calls", "calls": "calls of tools",
+         "results": "results of tools", "tools": "tools", "schema": "details of the tools' schemas"}
+THINK = re.compile(r"(</?think>)")
+# Keys of a JSON schema that templates decide by, or do not write as they are.
+STRUCTURE = "type", "format", "required", "$ref", "$schema", "$id"
+NAMED = "properties", "patternProperties", "$defs", "definitions"
+SHAPES = 4096           # of chats, whose losses are remembered
+
+# OLMo's own keys of messages, whose texts it writes as they are.
+NATIVE = {"functions": "tools", "function_calls": "calls"}
+Loss = Tuple[str, int]  # a kind, and the number of a message; -1: tools
+
+
+class Word(NamedTuple):
+    """A word in place of a string. is_single: it must come out once, and not again."""
+
+    text: str
+    kind: str
+    number: int
+    is_single: bool
+
+
+class Found(NamedTuple):
+    """What a template loses, and which messages it writes in several places, with others between."""
+
+    losses: List[Loss]
+    torn: FrozenSet[int]
+    fault: str
+
+
+class Words:
+    """A chat with words in place of its strings."""
+
+    def __init__(self, template: str) -> None:
+        self.template, self.words = template, [Word("", "", 0, False)]
+        self.names: Dict[str, str] = {}     # what a name or id of a call has become
+
+    def word(self, kind: str, number: int, is_single: bool = True) -> str:
+        self.words.append(Word(f"Zq{len(self.words):06}k", kind, number, is_single))
+        return self.words[-1].text
+
+    def text(self, given: str, kind: str, number: int, has_thoughts: bool = False) -> str:
+        """What is blank, or a tag of reasoning, stays."""
+        pieces = THINK.split(given)
+        last = max((i for i, piece in enumerate(pieces) if piece == "</think>"), default=-1) if has_thoughts else -1
+        return "".join(piece if not piece.strip() or i % 2 else self.word("reasoning" if i < last else kind, number)
+                       for i, piece in enumerate(pieces))
+
+    def message(self, number: int, given: Message) -> Message:
+        kind = kind_of(given)
+        out = {key: value for key, value in given.items() if key in ("role", "name") or key in self.template}
+        out.update((key, given[key]) for key in ("tool_call_id", "name") if key in given)
+        for key in REASONING:
+            if key in given:
+                out[key] = self.text(given[key], "reasoning", number)
+        content, is_answer = given.get("content"), given["role"] == "assistant"
+        if isinstance(content, str):
+            out["content"] = self.text(content, kind, number, is_answer)
+        elif isinstance(content, list):
+            out["content"] = [{**part, "text": self.text(part["text"], kind, number, is_answer)} for part in content]
+        for key in (key for key in NATIVE if isinstance(given.get(key), str)):
+            out[key] = self.text(given[key], NATIVE[key], number)
+        if "tool_calls" in given:
+            out["tool_calls"] = [self.call(number, call) for call in given["tool_calls"]]
+        for key in "tool_call_id", "name":
+            if key in out:
+                out[key] = self.names.get(str(out[key]), out[key])
+        return out
+
+    def call(self, number: int, given: Dict[str, Any]) -> Dict[str, Any]:
+        function = given.get("function", given)
+        name = self.names[function["name"]] = self.word("calls", number, False)
+        arguments = function["arguments"]
+        if isinstance(arguments, str):
+            found = parsed(arguments)
+            arguments = self.text(arguments, "calls", number) if found is None else arguments if not found \
+                else json.dumps(self.value(number, found), ensure_ascii=False)
+        else:
+            arguments = self.value(number, arguments)
+        out = {**function, "name": name, "arguments": arguments}
+        if "function" in given:
+            out = {**given, "function": out}
+        if out.get("id") is not None:
+            new = f"{len(self.names):09}"
+            self.names[str(out["id"])], out["id"] = new, new
+        return out
+
+    def value(self, number: int, given: Any) -> Any:
+        """An argument: strings, numbers and keys."""
+        if isinstance(given, dict):
+            return {self.word("calls", number): self.value(number, one) for key, one in given.items()}
+        if isinstance(given, list):
+            return [self.value(number, one) for one in given]
+        if isinstance(given, str):
+            return self.text(given, "calls", number)
+        if isinstance(given, bool) or given is None:
+            return given
+        digits = 7 * 10 ** 12 + len(self.words)
+        number_word = digits if isinstance(given, int) else digits + 0.5
+        self.words.append(Word(str(number_word), "calls", number, True))
+        return number_word
+
+    def tool(self, given: Any, key: str = "") -> Any:
+        """A tool, or a part of its schema, which is below a key."""
+        if isinstance(given, list):
+            return [self.tool(one, key) for one in given]
+        if isinstance(given, str):
+            if key in STRUCTURE or not given.strip():
+                return given
+            return self.word("tools" if key in ("name", "description", "enum") else "schema", -1, False)
+        if not isinstance(given, dict):
+            return given
+        renamed = {name: self.word("tools", -1, False) for below in NAMED if isinstance(given.get(below), dict) for name in given[below]}
+        out: Dict[str, Any] = {}
+        for name, one in given.items():
+            if name in NAMED and isinstance(one, dict):
+                out[name] = {renamed[inner]: self.tool(schema) for inner, schema in one.items()}
+            elif name == "required" and isinstance(one, list):
+                out[name] = [renamed.get(inner, inner) if isinstance(inner, str) else inner for inner in one]
+            else:
+                out[name] = self.tool(one, name)
+        return out
+
+    def found(self, text: str) -> Found:
+        """What the text does not have of the words, or not in their place."""
+        losses: List[Loss] = []
+        places: List[Tuple[int, int]] = []
+        at, fault = 0, ""
+        for word in self.words[1:]:
+            count = text.count(word.text)
+            if not count:
+                losses.append((word.kind, word.number))
+                continue
+            if word.is_single and count > 1:
+                fault = fault or f"the chat template writes {NAMES[word.kind]} of message {word.number} {count} times"
+            if word.number < 0:
+                continue
+            where = text.find(word.text, 0 if word.kind == "text" else at)
+            places.append((where if where >= 0 else text.find(word.text), word.number))
+            if where < 0:
+                fault = fault or f"the chat template writes {NAMES[word.kind]} of message {word.number} out of order"
+            elif word.kind != "text":
+                at = where
+        order = [number for _, number in sorted(places)]
+        runs = [number for i, number in enumerate(order) if i == 0 or order[i - 1] != number]
+        return Found(sorted(set(losses), key=losses.index), frozenset(one for one in runs if runs.count(one) > 1), fault)
+
+
+class Losses:
+    """What a template loses, by the shape of a chat: the chat with words in place of its strings, which many chats share."""
+
+    def __init__(self, template: str, render: Callable[[List[Message], Optional[List[Any]]], str]) -> None:
+        self.template, self.render = template, render
+        self.known: Dict[bytes, Found] = {}
+
+    def of(self, messages: List[Message], tools: Optional[List[Any]], text: str) -> Found:
+        """What is lost of a chat.
+
+        Parameters
+        ----------
+        messages, tools
+            The chat in the form that the template takes.
+        text : str
+            What the template makes of it.
+
+        Raises
+        ------
+        Unusable
+            The template refuses the words, or writes something twice, or out of order.
+        """
+        words = Words(self.template)
+        shaped_tools = [words.tool(tool) for tool in tools] if tools else None
+        shaped = [words.message(number, one) for number, one in enumerate(messages)]
+        shape = hashlib.blake2b(json.dumps([shaped, shaped_tools]).encode()).digest()
+        found = self.known.get(shape)
+        if found is None:
+            try:
+                found = words.found(self.render(shaped, shaped_tools))
+            except Unusable as error:
+                found = Found([], frozenset(), f"what the chat template writes cannot be proven: with other words {error.fault}")
+            if len(self.known) >= SHAPES:
+                self.known.clear()
+            self.known[shape] = found
+        if found.fault:
+            raise Unusable("written twice, or out of order", found.fault)
+        return found._replace(losses=found.losses + unwritten(messages, tools, text, found.losses))
+
+
+def kind_of(message: Message) -> str:
+    role = message["role"]
+    if role in ("system", "developer"):
+        return "system"
+    return "results" if role in RESULTS else "text" if message.get("tool_calls") else "content"
+
+
+def said(number: int, message: Message) -> Iterator[Tuple[str, str]]:
+    """The strings of a message, in order, each with its kind."""
+    for key in REASONING:
+        if message.get(key):
+            yield "reasoning", message[key]
+            break
+    content = message.get("content") or ""
+    for text in [content] if isinstance(content, str) else [part["text"] for part in content]:
+        before, tag, rest = text.rpartition("</think>") if message["role"] == "assistant" else ("", "", text)
+        for piece in THINK.split(before)[::2] if tag else []:
+            yield "reasoning", piece
+        yield kind_of(message), rest
+    yield from ((kind, message[key]) for key, kind in NATIVE.items() if isinstance(message.get(key), str))
+    for function in functions(number, message):
+        yield "calls", function["name"]
+        yield from (("calls", text) for text in leaves(function["arguments"]))
+
+
+def leaves(value: Any) -> Iterator[str]:
+    """The strings of a value, keys among them."""
+    if isinstance(value, str):
+        yield value
+    for one in value if isinstance(value, list) else value.values() if isinstance(value, dict) else []:
+        yield from leaves(one)
+    if isinstance(value, dict):
+        yield from value
+
+
+def unwritten(messages: List[Message], tools: Optional[List[Any]], text: str, known: Sequence[Loss] = ()) -> List[Loss]:
+    """The losses by the strings themselves, whose blanks a template may change, and which it may write as JSON has them; without those
+    that are known."""
+    there, at = "".join(text.split()), 0
+    losses: List[Loss] = []
+    for number, message in enumerate(messages):
+        for kind, one in said(number, message):
+            if (kind, number) in known or (kind, number) in losses:
+                continue
+            ordered = kind in ("content", "reasoning", "results")
+            end = find(one, there, at if ordered else 0)
+            if end < 0 and kind == "calls" and parsed(one) is not None:
+                end = min((find(leaf, there, 0) for leaf in leaves(parsed(one))), default=0)
+            if end < 0:
+                losses.append((kind, number))
+            elif ordered:
+                at = end
+    for tool in tools or []:
+        function = tool.get("function", tool)
+        texts = [function[key] for key in ("name", "description") if isinstance(function.get(key), str)]
+        if ("tools", -1) not in [*known, *losses] and any(find(text, there, 0) < 0 for text in texts):
+            losses.append(("tools", -1))
+    return losses
+
+
+def find(one: str, there: str, at: int) -> int:
+    """Where a string ends in a text without blanks, from a place on; -1: it is not there."""
+    one = one.strip()
+    bare = "".join(one.split())
+    place = there.find(bare, at)
+    if place >= 0:
+        return place + len(bare)
+    for escaped in escapes(one):
+        escaped = "".join(escaped.split())
+        place = there.find(escaped, at)
+        if place >= 0:
+            return place + len(escaped)
+    return -1
+
+
+def escapes(one: str) -> Iterator[str]:
+    """A string as JSON, Python, or HTML has it."""
+    yield json.dumps(one, ensure_ascii=False)[1:-1]
+    yield json.dumps(one)[1:-1]
+    python = one.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+    yield python.replace("'", "\\'")
+    yield python.replace("\t", "\\t")
+    html = one.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    yield html
+    yield html.replace('"', "&#34;").replace("'", "&#39;")
