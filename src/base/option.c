@@ -198,7 +198,7 @@ static bool option_is_list(const struct bl_option *option)
     return placeholder && strchr(placeholder, ',');
 }
 
-/* A flag has two values, of which the second would replace the first. Example: "--keep is given twice, as "url" and as
+/* A text is given twice, and the second would replace the first. Example: "--keep is given twice, as "url" and as
  * "id": give it once, with commas between: --keep url,id" */
 static int option_refuse_second(const struct bl_option *option, const char *first, const char *second,
                                 struct bl_error *e)
@@ -247,7 +247,10 @@ static int option_parse_value(struct bl_options *o, const struct bl_option_match
                                 match->option->choices ? "see --help" : match->option->type->expects);
         attached = argv[++*at];
     }
-    bool again = o->origin[match->index] == BL_ORIGIN_FLAG && !match->option->repeats;
+    /* Of numbers, words and flags the last one counts, as on other command lines: scripts put theirs behind defaults.
+     * Of texts, such as keys, names and conditions, a user may expect that all of them count. */
+    bool again = o->origin[match->index] == BL_ORIGIN_FLAG && !match->option->repeats &&
+                 match->option->type == &bl_option_string;
     return again ? option_parse_again(o, match, attached, e) : option_apply(o, match, attached, BL_ORIGIN_FLAG, e);
 }
 

@@ -62,6 +62,7 @@ bload: skipped train.json#12: a part that cannot be: from 0 s on, for 0 s
 bload: skipped train.json#13: wavs/l.wav: shorter than a sample
 bload: skipped train.json#14: "audio_filepath" is a number, no path
 bload: skipped train.json#15: of a tarred dataset ("shard_id"): unpack its files, those are read
+bload: 1 more fault: see the table
 END_OF
     expect 3 bload pack -q --kind audio train.json -T 40000 -o d
     expect 0 bload verify -q d

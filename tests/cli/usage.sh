@@ -218,12 +218,10 @@ test_options_given_twice() {
     printf '5\n6\n' >lengths
     expect 2 bload pack x --keep url --keep id -T 5 -o d
     err_is <<<'bload: pack: --keep is given twice, as "url" and as "id": give it once, with commas between: --keep url,id'
-    expect 2 bload plan --lengths lengths -T 6 -T 7
-    err_is <<<'bload: plan: -T is given twice, as "6" and as "7": give it once'
-    expect 2 bload plan --lengths lengths --strategy block --strategy=naive -T 6
-    err_is <<<'bload: plan: --strategy is given twice, as "block" and as "naive": give it once'
-    expect 2 bload scan --fps 25 --fps 30 x
-    expect 2 bload scan -q --quiet=false x
+    # Of numbers, words and flags the last one counts.
+    expect 0 bload plan -q --lengths lengths -T 6 -T 7 --strategy naive --strategy=block --quiet=false -q -o plan.tsv
+    bload plan -q --lengths lengths -T 7 -o one.tsv
+    same one.tsv plan.tsv
     expect 0 bload plan -q -q --lengths lengths -T 6 -T 6 --seed 7 --seed 7
 }
 
