@@ -1,4 +1,4 @@
-"""The command lines of the package: argparse, but that an option with a text cannot be given twice with two values."""
+"""The command lines of the package: argparse, but that a list cannot be given twice with two values."""
 from __future__ import annotations
 
 import argparse
@@ -6,14 +6,12 @@ from typing import Any
 
 
 class Once(argparse.Action):
-    """Stores a value. Of numbers and choices the last one counts; of texts a user may expect that all of them do, so a second one is refused."""
+    """Stores a value. Of lists (LIST,...) a user may expect that all of them count, so a second one is refused; else the last one counts."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
         given = vars(namespace).setdefault("given_options", {})
-        text = self.option_strings and not self.choices and isinstance(values, (str, list))
-        if text and given.setdefault(self.dest, values) != values:
-            several = ", with commas between" if "," in str(self.metavar) else ""
-            raise argparse.ArgumentError(self, f"given twice, as {given[self.dest]} and as {values}: give it once{several}")
+        if "," in str(self.metavar) and given.setdefault(self.dest, values) != values:
+            raise argparse.ArgumentError(self, f"given twice, as {given[self.dest]} and as {values}: give it once, with commas between")
         setattr(namespace, self.dest, values)
 
 

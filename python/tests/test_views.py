@@ -291,7 +291,7 @@ class Sources(Views):
     def test_missing(self):
         path, view = self.broken()
         os.rename(os.path.join(path, "groups"), os.path.join(path, "away"))
-        self.assertRaisesRegex(bload.MissingError, "^.*/broken/groups: no such dataset; it is the source \"groups\" of the view .*/broken/view$",
+        self.assertRaisesRegex(bload.MissingError, "^.*/broken/groups: no such dataset; it is the source \"groups\" of the view .*/broken/view: put it back, or make the view again",
                                bload.open, view)
 
     def test_moved(self):

@@ -198,22 +198,19 @@ static bool option_is_list(const struct bl_option *option)
     return placeholder && strchr(placeholder, ',');
 }
 
-/* A text is given twice, and the second would replace the first. Example: "--keep is given twice, as "url" and as
- * "id": give it once, with commas between: --keep url,id" */
+/* The second list would replace the first, and a user may expect that both count. Example: "--keep is given twice, as
+ * "url" and as "id": give it once, with commas between: --keep url,id" */
 static int option_refuse_second(const struct bl_option *option, const char *first, const char *second,
                                 struct bl_error *e)
 {
     const char *dashes = option->name[1] ? "--" : "-";
-    if (option_is_list(option))
-        return bl_error_set(e, BL_EUSAGE,
-                            "%s%s is given twice, as \"%s\" and as \"%s\": give it once, with commas between: "
-                            "%s%s %s,%s",
-                            dashes, option->name, first, second, dashes, option->name, first, second);
-    return bl_error_set(e, BL_EUSAGE, "%s%s is given twice, as \"%s\" and as \"%s\": give it once", dashes,
-                        option->name, first, second);
+    return bl_error_set(e, BL_EUSAGE,
+                        "%s%s is given twice, as \"%s\" and as \"%s\": give it once, with commas between: "
+                        "%s%s %s,%s",
+                        dashes, option->name, first, second, dashes, option->name, first, second);
 }
 
-/* Sets an option that the command line has given before. */
+/* Sets a list that the command line has given before. */
 static int option_parse_again(struct bl_options *o, const struct bl_option_match *match, const char *text,
                               struct bl_error *e)
 {
@@ -247,10 +244,8 @@ static int option_parse_value(struct bl_options *o, const struct bl_option_match
                                 match->option->choices ? "see --help" : match->option->type->expects);
         attached = argv[++*at];
     }
-    /* Of numbers, words and flags the last one counts, as on other command lines: scripts put theirs behind defaults.
-     * Of texts, such as keys, names and conditions, a user may expect that all of them count. */
-    bool again = o->origin[match->index] == BL_ORIGIN_FLAG && !match->option->repeats &&
-                 match->option->type == &bl_option_string;
+    /* Of all but lists the last one counts, as on other command lines: scripts put theirs behind defaults. */
+    bool again = o->origin[match->index] == BL_ORIGIN_FLAG && !match->option->repeats && option_is_list(match->option);
     return again ? option_parse_again(o, match, attached, e) : option_apply(o, match, attached, BL_ORIGIN_FLAG, e);
 }
 

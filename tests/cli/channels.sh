@@ -70,7 +70,7 @@ END
     is "a/five.wav 100 2757 3464" "$(packed a/five.wav --channels 2)"
 }
 
-# Vorbis, Opus, ALAC and TTA have a number of channels, for which FFmpeg has a layout; AC-3 and DTS state theirs.
+# Vorbis, ALAC and TTA have a number of channels, for which FFmpeg has a layout; AC-3 and DTS state theirs.
 test_what_codecs_say_of_layouts() {
     echo "five.wav channels=6 mask=0x3f count=2000" | waves .
     mkdir a

@@ -283,12 +283,12 @@ static int decoder_mend_samples(struct bl_audio_decoder *s, AVFrame *frame, stru
 
 /* --- layouts of channels ---------------------------------------------------------------------------------------- */
 
-/* Decoders whose streams have a number of channels, but no layout: they give one that is usual for it. */
+/* Decoders whose streams have a number of channels, but no layout: they give one that is usual for it. Opus states one
+ * by its mapping family (RFC 7845, 5.1.1): families other than 1 come from FFmpeg without, or as ambisonics. */
 static bool codec_has_no_layout(enum AVCodecID codec)
 {
-    static const enum AVCodecID without[] = {AV_CODEC_ID_FLAC,  AV_CODEC_ID_VORBIS, AV_CODEC_ID_OPUS,
-                                             AV_CODEC_ID_ALAC,  AV_CODEC_ID_TTA,    AV_CODEC_ID_APE,
-                                             AV_CODEC_ID_S302M, AV_CODEC_ID_ATRAC3P};
+    static const enum AVCodecID without[] = {AV_CODEC_ID_FLAC, AV_CODEC_ID_VORBIS, AV_CODEC_ID_ALAC,   AV_CODEC_ID_TTA,
+                                             AV_CODEC_ID_APE,  AV_CODEC_ID_S302M,  AV_CODEC_ID_ATRAC3P};
     for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
         if (without[i] == codec)
             return true;
