@@ -231,7 +231,6 @@ static int plan_make_epochs(void *planning, struct bl_error *e)
 static int plan_make_aside(struct bl_cmd *cmd, struct planning *p)
 {
     const struct bl_aside aside = {plan_make_epochs, p, plan_tick, p, &cmd->cancel};
-    bl_signals_install_question();
     p->printer.bar = bl_progress_bar_make(&cmd->common);
     bl_progress_start(&p->progress, "plan", "plans", NULL, p->epochs > 1 ? p->epochs : 0);
     int code = bl_aside_run(&aside, &cmd->error);
