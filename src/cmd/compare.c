@@ -174,7 +174,7 @@ int bl_cmd_compare(int argc, char **argv)
         {"Block length", T_table, &c},
         {"Planning", bl_plan_option_table_rest, &c.options},
         {"Output", table, &c},
-        {"General", bl_common_table, &cmd.common},
+        {"General", bl_common_progress_table, &cmd.common},
         {0},
     };
     int code = bl_cmd_parse(&cmd, groups, argc, argv);

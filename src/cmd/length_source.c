@@ -10,8 +10,10 @@
 #include "base/path.h"
 #include "kind/kinds.h"
 #include "kind/kind.h"
+#include "cmd/progress_bar.h"
 #include "cmd/summary.h"
 #include "plan/strategy.h"
+#include "run/signals.h"
 #include "scan/subset.h"
 #include "store/plan_columns.h"
 #include "store/row_reader.h"
@@ -28,12 +30,29 @@ const struct bl_option bl_length_source_options[] = {
     {0},
 };
 
+struct choice {
+    struct bl_progress_bar bar;
+    struct bl_progress progress;
+};
+
+static void choice_tick(void *sink, int64_t row, int64_t rows)
+{
+    struct choice *c = sink;
+    if (!row)
+        bl_progress_start(&c->progress, "choose", "sequences", NULL, rows);
+    c->progress.done = row;
+    if (bl_progress_seconds(&c->progress) >= BL_PROGRESS_LATE)
+        bl_progress_bar_tick(&c->bar, &c->progress);
+}
+
 static int length_source_open(struct bl_length_source *lengths, const struct bl_sequences_columns *columns,
                               struct bl_cmd *cmd)
 {
     const struct bl_options *o = &cmd->options;
-    struct bl_subset subset = {.options = &lengths->subset};
+    struct choice choice = {.bar = bl_progress_bar_make(&cmd->common)};
+    struct bl_subset subset = {.options = &lengths->subset, .tick = choice_tick, .sink = &choice};
     int code = bl_subset_open(&subset, &lengths->table, o->operand, o->operands, columns, &cmd->error);
+    bl_progress_bar_end(&choice.bar);
     if (!code && !cmd->common.quiet) {
         bl_summary_notes(&subset.notes);
         bl_summary_left_out(&subset.left_out);
@@ -77,6 +96,7 @@ int bl_length_source_read(struct bl_length_source *lengths, const struct bl_plan
 {
     const struct bl_options *o = &cmd->options;
     const struct bl_sequences_columns columns = bl_plan_columns_wanted(lengths->group_by, options);
+    bl_signals_install_question();
     if (lengths->list && o->operands)
         return bl_error_set(&cmd->error, BL_EUSAGE, "tables or --lengths, not both");
     if (lengths->list && lengths->group_by)

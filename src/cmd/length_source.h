@@ -18,8 +18,8 @@ extern const struct bl_option bl_length_source_options[]; /* over struct bl_leng
 /* Checks that the operands and --lengths are files which may be tables. BL_EUSAGE says what to do with others. */
 int bl_length_source_check(const struct bl_length_source *lengths, struct bl_cmd *cmd);
 
-/* Reads the operands or --lengths; one of them must be given. options: those that name columns. Prints what the subset
- * leaves out. */
+/* Reads the operands or --lengths; one of them must be given. options: those that name columns. Shows the progress of
+ * choosing a subset, also when SIGUSR2 asks for it; prints what it leaves out. */
 int bl_length_source_read(struct bl_length_source *lengths, const struct bl_plan_options *options, struct bl_cmd *cmd);
 
 /* Checks that -T is given. */

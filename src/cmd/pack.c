@@ -68,17 +68,15 @@ int bl_pack_check_options(struct bl_cmd *cmd, const struct bl_pack_options *opti
     return BL_OK;
 }
 
-/* Makes --store the strategy, and sets T of a store that was not given. */
-static int pack_resolve_store(struct bl_cmd *cmd, struct pack *p)
+int bl_pack_resolve_store(struct bl_cmd *cmd, const struct bl_pack_options *options, struct bl_plan_options *plan)
 {
-    struct bl_plan_options *plan = &p->plan_options;
     bool is_given = bl_options_origin(&cmd->options, "strategy") != BL_ORIGIN_DEFAULT;
-    if (p->options.store && is_given && plan->strategy != BL_STRATEGY_STORE)
+    if (options->store && is_given && plan->strategy != BL_STRATEGY_STORE)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--store or --strategy %s, not both",
                             bl_strategy_names[plan->strategy]);
-    if (p->options.store)
+    if (options->store)
         plan->strategy = BL_STRATEGY_STORE;
-    if (plan->strategy == BL_STRATEGY_STORE && p->options.group_by)
+    if (plan->strategy == BL_STRATEGY_STORE && options->group_by)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--group-by has no meaning in a store: all sequences share rows");
     if (plan->strategy == BL_STRATEGY_STORE && bl_options_origin(&cmd->options, "T") == BL_ORIGIN_DEFAULT)
         plan->T = BL_T_AUTO;
@@ -159,7 +157,7 @@ static int pack_resolve(struct bl_cmd *cmd, struct pack *p)
     code = pack_resolve_paths(cmd, p);
     if (code)
         return code;
-    code = pack_resolve_store(cmd, p);
+    code = bl_pack_resolve_store(cmd, &p->options, &p->plan_options);
     if (code)
         return code;
     code = bl_options_check(&cmd->options, &cmd->error);

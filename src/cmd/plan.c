@@ -14,6 +14,7 @@
 #include "cmd/events.h"
 #include "cmd/inputs.h"
 #include "cmd/length_source.h"
+#include "cmd/pack.h"
 #include "cmd/plan_plot.h"
 #include "cmd/summary.h"
 #include "packing/table_lengths.h"
@@ -230,7 +231,6 @@ static int plan_make_epochs(void *planning, struct bl_error *e)
 static int plan_make_aside(struct bl_cmd *cmd, struct planning *p)
 {
     const struct bl_aside aside = {plan_make_epochs, p, plan_tick, p, &cmd->cancel};
-    bl_signals_install_question();
     p->printer.bar = bl_progress_bar_make(&cmd->common);
     bl_progress_start(&p->progress, "plan", "plans", NULL, p->epochs > 1 ? p->epochs : 0);
     int code = bl_aside_run(&aside, &cmd->error);
@@ -402,7 +402,7 @@ static int directory_plan(struct bl_cmd *cmd, struct planning *p)
         return bl_error_set(&cmd->error, BL_EUSAGE,
                             "-o, --plot, --lengths and --epochs are for tables: a directory has one plan, which stays "
                             "in it");
-    int code = bl_length_source_require_T(cmd);
+    int code = p->options.T == BL_T_AUTO ? BL_OK : bl_length_source_require_T(cmd);
     if (code)
         return code;
     bl_signals_install(&cmd->cancel);
@@ -442,6 +442,9 @@ static int plan_run(struct bl_cmd *cmd, struct planning *p)
     p->pack_options.group_by = p->lengths.group_by; /* pack's identity includes this option */
     if (p->dataset)                                 /* checks the options itself */
         return plan_add_epochs(cmd, p);
+    code = bl_pack_resolve_store(cmd, &p->pack_options, &p->options);
+    if (code)
+        return code;
     code = bl_options_check(&cmd->options, &cmd->error);
     if (code)
         return code;

@@ -157,16 +157,14 @@ static int slurm_resolve_file(struct bl_cmd *cmd, struct bl_slurm *s, struct con
                             "%s: the chain scans and plans by itself; with a table or plan that is there, use bload "
                             "pack --task",
                             s->config);
-    if (p->options.store || p->plan_options.T == BL_T_AUTO)
-        return bl_error_set(e, BL_EUSAGE,
-                            "%s: the chain plans before it knows the bytes of a step: for a store write strategy: "
-                            "store, and a T",
-                            s->config);
+    code = bl_pack_resolve_store(cmd, &p->options, &p->plan_options);
+    if (code)
+        return code;
     p->subset.extend_base = bl_inputs_base(&p->inputs, &cmd->options, "extend");
     code = bl_subset_check(&p->subset, e);
     if (!code)
         code = bl_pack_check_options(cmd, &p->options);
-    return code ? code : bl_length_source_require_T(cmd);
+    return code || p->plan_options.T == BL_T_AUTO ? code : bl_length_source_require_T(cmd);
 }
 
 static int slurm_resolve(struct bl_cmd *cmd, struct bl_slurm *s, struct content *p)

@@ -26,6 +26,11 @@ bool bl_row_is_empty(const struct bl_row *row)
     return row->status == BL_ROW_SKIPPED && strcmp(row->reason, BL_REASON_EMPTY) == 0;
 }
 
+bool bl_row_is_held(const struct bl_row *row)
+{
+    return row->status == BL_ROW_DROPPED && strcmp(row->reason, BL_REASON_HELD) == 0;
+}
+
 bool bl_row_is_damaged(const struct bl_row *row)
 {
     static const char damaged[] = "damaged: ";

@@ -10,6 +10,9 @@
 /* The reason of a row that is skipped without fault. */
 #define BL_REASON_EMPTY "empty document"
 
+/* The reason of a row of a packed view that is dropped since another one of the table has its steps. */
+#define BL_REASON_HELD "held by another source of the view"
+
 enum bl_row_status {
     BL_ROW_OK,      /* length steps can be read; with a reason: damaged, and only this much decodes */
     BL_ROW_SKIPPED, /* unusable: length 0, and the reason */
@@ -55,6 +58,10 @@ int bl_row_status_parse(const char *name);
 
 /* Whether a row is skipped without fault. */
 bool bl_row_is_empty(const struct bl_row *row);
+
+/* Whether a row is dropped since another one of the table has its steps: nothing was left out. */
+bool bl_row_is_held(const struct bl_row *row);
+
 /* Whether the reason says that its file is damaged. */
 bool bl_row_is_damaged(const struct bl_row *row);
 

@@ -74,7 +74,7 @@ int bl_packing_forecast_plan(struct bl_packing *p, struct bl_forecast *f, struct
     *f = (struct bl_forecast){.manifest = &p->manifest,
                               .begun = p->begun,
                               .damaged = t->damaged,
-                              .dropped = t->by_status[BL_ROW_DROPPED] + p->plan.dropped,
+                              .dropped = bl_sequences_dropped(t) + p->plan.dropped,
                               .fault_count = bl_sequences_unusable(t) + t->damaged,
                               .skipped = t->by_status[BL_ROW_SKIPPED],
                               .shards = bl_format_shards(&p->format),

@@ -7,11 +7,13 @@
 #include "base/fs.h"
 #include "base/identity_lines.h"
 #include "base/output.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "kind/kinds.h"
 #include "packing/identity.h"
 #include "packing/internal.h"
 #include "packing/recorded_options.h"
+#include "scan/extend.h"
 #include "store/epochs.h"
 #include "store/row_reader.h"
 #include "store/seekable.h"
@@ -216,6 +218,10 @@ struct rows_writer {
     struct bl_buffer columns; /* extra ones of all sources, a tab before each */
     int64_t parts, missing;   /* sequences that are not stored as a whole, and their missing steps */
     struct bl_buffer line, extra, value;
+    /* If --extend left out some rows of a source: what its sources hold, and a row as its source has it. */
+    bool is_extended;
+    struct bl_extend held;
+    struct bl_row_reader own;
 };
 
 /* Adds those extra columns of a source that no source before it has. */
@@ -243,9 +249,47 @@ static int columns_collect(struct rows_writer *w, struct bl_error *e)
     for (size_t s = 0; s < w->view->sources && !code; s++) {
         const struct bl_sequences *table;
         code = bl_dataset_sequences(&w->view->source[s], &table, e);
-        if (!code)
-            code = columns_add(w, table->file[0].columns.extra, e);
+        if (code)
+            return code;
+        w->is_extended |= table->left_out.by[BL_LEFT_OUT_EXTEND] > 0;
+        code = columns_add(w, table->file[0].columns.extra, e);
     }
+    return code;
+}
+
+static int held_open(struct rows_writer *w, struct bl_error *e)
+{
+    const struct bl_view *view = w->view;
+    if (!w->is_extended)
+        return BL_OK;
+    char **path = bl_view_source_tables(&view->manifest, view->dir);
+    int code =
+        path ? bl_extend_open_tables(&w->held, (const char *const *)path, (int)view->sources, w->p->request.cancel, e)
+             : bl_error_memory(e);
+    bl_path_free_all(path, view->sources);
+    return code;
+}
+
+/* What --extend left out of a source because another source of the view holds it is in the view. */
+static int row_find_held(struct rows_writer *w, int64_t i, struct bl_row *row, struct bl_error *e)
+{
+    const struct bl_view_source *source = bl_view_source_of_row(w->view->manifest.source, w->view->sources, i);
+    struct bl_left_out_counts by = {0};
+    const struct bl_sequences *table;
+    int dataset = -1;
+    if (row->status == BL_ROW_DROPPED)
+        bl_left_out_count(&by, row->reason);
+    if (!by.by[BL_LEFT_OUT_EXTEND])
+        return BL_OK;
+    int code = bl_dataset_sequences(&w->view->source[source - w->view->manifest.source], &table, e);
+    if (!code)
+        code = bl_row_reader_read(table, (size_t)(i - source->first_row), &w->own, e);
+    if (code)
+        return code;
+    w->own.row.status = BL_ROW_OK;
+    code = bl_extend_find(&w->held, &w->own.row, &dataset, e);
+    if (dataset >= 0)
+        row->reason = BL_REASON_HELD;
     return code;
 }
 
@@ -299,6 +343,9 @@ static int row_write(struct rows_writer *w, int64_t i, struct bl_output *out, st
     bl_buffer_clear(&w->line);
     row_set_extra(w, &row);
     row_set_stored(w, i, &row);
+    code = row_find_held(w, i, &row, e);
+    if (code)
+        return code;
     bl_row_format(&row, &w->line);
     w->line.failed |= w->extra.failed;
     code = bl_buffer_check(&w->line, e);
@@ -335,6 +382,9 @@ static int rows_write(struct rows_writer *w, struct bl_output *out, struct bl_er
     int code = columns_collect(w, e);
     if (code)
         return code;
+    code = held_open(w, e);
+    if (code)
+        return code;
     bl_buffer_printf(&w->line, BL_SEQUENCES_COLUMNS "%s\n", w->columns.data);
     code = bl_buffer_check(&w->line, e);
     if (!code)
@@ -356,6 +406,8 @@ int bl_packing_fill_view_table(struct bl_packing *p, struct bl_output *out, stru
     bl_buffer_free(&w.line);
     bl_buffer_free(&w.extra);
     bl_buffer_free(&w.value);
+    bl_extend_close(&w.held);
+    bl_row_reader_free(&w.own);
     return code;
 }
 

@@ -69,8 +69,6 @@ static int packing_enter(struct bl_packing *p, struct bl_error *e)
 
 static int packing_open_whole(struct bl_packing *p, struct bl_error *e)
 {
-    bl_jpeg_forget_environment();
-    bl_media_set_environment();
     int code = p->request.view ? BL_OK : bl_packing_choose_simd(p, e);
     if (!code && !p->request.view)
         code = bl_packing_check_inputs(&p->request, e);
@@ -156,6 +154,8 @@ int bl_packing_open(struct bl_packing **packing, const struct bl_packing_request
     p->env.cancel = request->cancel;
     p->env.decoder_memory = request->inputs ? request->inputs->decoder_memory : 0;
     bl_progress_start(&p->run, "run", "runs", NULL, 0);
+    bl_jpeg_forget_environment();
+    bl_media_set_environment();
     int code = request->plan_only ? packing_open_plan(p, e) : packing_open_whole(p, e);
     if (!code && p->repairing && p->request.dry_run)
         packing_report_missing(p);

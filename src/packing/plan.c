@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "kind/isolated/isolation.h"
 #include "packing/internal.h"
 #include "packing/table_lengths.h"
 #include "plan/plan.h"
@@ -29,8 +30,9 @@ static int format_resolve_fields(struct bl_packing *p, struct bl_error *e)
 {
     if (p->format.fields.count)
         return BL_OK;
-    /* The task that made the draft, from the same table, has checked all files; the other tasks need not. */
-    bool agreed = p->repairing;
+    /* The task that made the draft, from the same table, has checked all files; the other tasks need not, nor a process
+     * that only plans, since tasks follow. */
+    bool agreed = p->repairing || p->request.plan_only;
     int code = p->request.task.set && !agreed ? bl_manifest_draft_find(&p->state, &agreed, e) : BL_OK;
     if (code)
         return code;
@@ -46,18 +48,34 @@ static int64_t store_T(int64_t step_bytes)
     return T > STORE_BYTES / step_bytes ? T : STORE_BYTES / step_bytes;
 }
 
+/* The others have done this when they opened the packing. */
+static int plan_prepare_fields(struct bl_packing *p, struct bl_error *e)
+{
+    if (!p->request.plan_only)
+        return BL_OK;
+    if (!p->request.inputs->kind)
+        return bl_error_set(e, BL_EUSAGE,
+                            "-T auto needs the bytes of a step: give the YAML file of the scan, which names the "
+                            "sources, or a number of steps");
+    p->env.isolation = p->request.inputs->isolation;
+    return bl_isolation_start(p->env.isolation, e);
+}
+
 /* Sets T of a store, if it was not given: no more than there are steps. */
 static int plan_set_store_T(struct bl_packing *p, struct bl_error *e)
 {
     int64_t bytes = 0, steps = 0;
-    if (p->request.plan_options->T != BL_T_AUTO || p->request.plan_only)
+    if (p->request.plan_options->T != BL_T_AUTO)
         return BL_OK;
     for (size_t i = 0; i < p->table.count && steps < BL_T_MAX; i++)
         steps += p->table.length[i];
     p->request.plan_options->T = 1;
     if (!steps)
         return BL_OK; /* the planner says so */
-    int code = format_resolve_fields(p, e);
+    int code = plan_prepare_fields(p, e);
+    if (code)
+        return code;
+    code = format_resolve_fields(p, e);
     if (code)
         return code;
     for (int f = 0; f < p->format.fields.count; f++)

@@ -219,7 +219,7 @@ static const struct bl_option_type cost = {
 const struct bl_option bl_plan_option_table[] = {
     BL_OPTION_CUSTOM("T", &steps, int64_t, struct bl_plan_options, T, BL_AFFECTS_PLAN,
                      "steps per block, or seconds (30s) where steps have a rate, or the longest sequence; auto, for "
-                     "pack --store alone: about 1 MiB; required otherwise",
+                     "a store alone: about 1 MiB; required otherwise",
                      .letter = 'T'),
     BL_OPTION_CHOICE("oversize", struct bl_plan_options, oversize, bl_oversize_names, BL_AFFECTS_PLAN,
                      "sequences longer than T", .initial = "error", .only = "strategy=block|naive"),
@@ -413,8 +413,7 @@ int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "unknown strategy, fill, oversize, clips, remainder, balance, sync or order");
     if (o->T == BL_T_AUTO)
         return bl_error_set(e, BL_EUSAGE,
-                            "-T auto needs the bytes of a step, which bload pack alone knows: give a "
-                            "number of steps");
+                            "-T auto needs the bytes of a step, which no table says: give a number of steps");
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
         if (ranges[i].value < 0 || ranges[i].value > ranges[i].max)
             return bl_error_set(e, BL_EUSAGE, "%s = %lld is not between 1 and %lld", ranges[i].name,

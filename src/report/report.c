@@ -147,8 +147,8 @@ static void report_describe_table(struct bl_report *r, const struct bl_sequences
     struct bl_info *info = &r->info;
     const struct bl_plan_info *w = &info->manifest.plan_info;
     info->damaged = t->damaged;
-    info->dropped = t->by_status[BL_ROW_DROPPED];
-    info->excluded = t->excluded;
+    info->dropped = bl_sequences_dropped(t);
+    info->excluded = t->excluded - t->held;
     info->fault_count = bl_sequences_unusable(t) + t->damaged;
     info->manifest.skipped = t->by_status[BL_ROW_SKIPPED] - t->empty;
     info->manifest.failed = t->by_status[BL_ROW_FAILED];

@@ -52,7 +52,7 @@ static void rows_cut_text(struct bl_buffer *text)
 static int rows_add_reason(struct rows_reading *r, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_tally_entry *entry;
-    if (row->status == BL_ROW_OK && !*row->reason)
+    if ((row->status == BL_ROW_OK && !*row->reason) || bl_row_is_held(row))
         return BL_OK;
     bl_buffer_clear(&r->key);
     bl_buffer_printf(&r->key, "%s\t", row->status == BL_ROW_OK ? "damaged" : bl_row_status_name(row->status));

@@ -53,7 +53,7 @@ static int table_json(const struct bl_report *r, const struct bl_sequences *t, j
     bl_jansson_set(&object, "empty", json_integer(t->empty));
     bl_jansson_set(&object, "failed", json_integer(t->by_status[BL_ROW_FAILED]));
     bl_jansson_set(&object, "damaged", json_integer(t->damaged));
-    bl_jansson_set(&object, "dropped", json_integer(t->by_status[BL_ROW_DROPPED]));
+    bl_jansson_set(&object, "dropped", json_integer(bl_sequences_dropped(t)));
     bl_jansson_set(&object, "fault_count", json_integer(bl_sequences_unusable(t) + t->damaged));
     bl_jansson_set(&object, "reasons", reasons_json(&r->reasons));
     bl_jansson_set(&object, "run", run);

@@ -153,7 +153,7 @@ static int extend_add_row(struct bl_extend *x, size_t i, const char *kind, struc
 {
     const struct bl_row *row = &x->text.row;
     int code = bl_row_reader_read(&x->table, i, &x->text, e);
-    if (!code)
+    if (!code && x->options)
         code = extend_check_kind(x->options->extend.text[extend_dataset(x, i)], row->kind, kind, e);
     if (code)
         return code;
@@ -191,28 +191,42 @@ static int extend_check_table(const struct bl_subset_options *o, int i, char **p
     return code;
 }
 
+static int extend_read_tables(struct bl_extend *x, const char *const *path, int count, const char *kind,
+                              const struct bl_cancel *cancel, struct bl_error *e)
+{
+    const struct bl_sequences_columns columns = {.may_repeat = true};
+    x->count = count;
+    x->found = calloc((size_t)count, sizeof *x->found);
+    if (!x->found)
+        return bl_error_memory(e);
+    int code = bl_sequences_open_columns(&x->table, path, count, &columns, e);
+    return code ? code : extend_add_rows(x, kind, cancel, e);
+}
+
 int bl_extend_open(struct bl_extend *x, const struct bl_subset_options *o, const char *kind,
                    const struct bl_cancel *cancel, struct bl_error *e)
 {
-    const struct bl_sequences_columns columns = {.may_repeat = true};
     size_t count = (size_t)o->extend.count;
-    x->options = o;
-    x->found = calloc(count, sizeof *x->found);
     char **path = calloc(count, sizeof *path);
-    int code = x->found && path ? BL_OK : bl_error_memory(e);
+    int code = path ? BL_OK : bl_error_memory(e);
+    x->options = o;
     for (int i = 0; i < o->extend.count && !code; i++)
         code = extend_check_table(o, i, &path[i], e);
     if (!code)
-        code = bl_sequences_open_columns(&x->table, (const char *const *)path, o->extend.count, &columns, e);
-    if (!code)
-        code = extend_add_rows(x, kind, cancel, e);
+        code = extend_read_tables(x, (const char *const *)path, o->extend.count, kind, cancel, e);
     bl_path_free_all(path, count);
     return code;
 }
 
+int bl_extend_open_tables(struct bl_extend *x, const char *const *path, int count, const struct bl_cancel *cancel,
+                          struct bl_error *e)
+{
+    return extend_read_tables(x, path, count, NULL, cancel, e);
+}
+
 void bl_extend_close(struct bl_extend *x)
 {
-    for (int i = 0; x->found && i < x->options->extend.count; i++) {
+    for (int i = 0; x->found && i < x->count; i++) {
         bl_buffer_free(&x->found[i].changed.ids);
         bl_buffer_free(&x->found[i].vanished.ids);
     }

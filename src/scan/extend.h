@@ -28,11 +28,12 @@ struct bl_extend_found {
 
 /* Begin with {0}, end with bl_extend_close. */
 struct bl_extend {
-    const struct bl_subset_options *options;
-    struct bl_sequences table; /* of all datasets, one after the other */
+    const struct bl_subset_options *options; /* or NULL */
+    struct bl_sequences table;               /* of all datasets, one after the other */
     struct bl_hash ids;
     uint64_t *content; /* [table.count] a hash of id and content, 0: not stored; the lowest bit: the id was looked up */
-    struct bl_extend_found *found; /* [options->extend.count] */
+    struct bl_extend_found *found; /* [count] */
+    int count;                     /* of datasets */
     int64_t no_content;            /* held rows without a digest */
     struct bl_row_reader text;
 };
@@ -47,6 +48,10 @@ int bl_extend_identify(const struct bl_subset_options *options, struct bl_buffer
  * that of its manifest. */
 int bl_extend_open(struct bl_extend *extend, const struct bl_subset_options *options, const char *kind,
                    const struct bl_cancel *cancel, struct bl_error *e);
+
+/* The same of the tables of count datasets, whatever their kinds, without a check. */
+int bl_extend_open_tables(struct bl_extend *extend, const char *const *path, int count, const struct bl_cancel *cancel,
+                          struct bl_error *e);
 void bl_extend_close(struct bl_extend *extend);
 
 /* Looks a row of the new table up, usable or not. *dataset: the number of one that holds it, or -1. */

@@ -105,8 +105,8 @@ static int info_open_table(const struct bl_info *info, const char *dir, struct b
 static void info_count_dropped(struct bl_info *info, const struct bl_sequences *t)
 {
     const struct bl_manifest *m = &info->manifest;
-    info->dropped = t->by_status[BL_ROW_DROPPED];
-    info->excluded = t->excluded;
+    info->dropped = bl_sequences_dropped(t);
+    info->excluded = t->excluded - t->held;
     if (!bl_manifest_is_view(m))
         return;
     info->dropped = m->plan_info.sequences;

@@ -33,6 +33,11 @@ void bl_sequences_close(struct bl_sequences *t)
     *t = (struct bl_sequences){0};
 }
 
+int64_t bl_sequences_dropped(const struct bl_sequences *t)
+{
+    return t->by_status[BL_ROW_DROPPED] - t->held;
+}
+
 int64_t bl_sequences_unusable(const struct bl_sequences *t)
 {
     return t->by_status[BL_ROW_SKIPPED] + t->by_status[BL_ROW_FAILED] - t->empty;

@@ -36,6 +36,7 @@ struct bl_sequences {
     int64_t by_status[4];               /* rows by enum bl_row_status */
     int64_t damaged;                    /* ok rows with a reason */
     int64_t excluded;                   /* dropped rows without a length: the scan left them out by request */
+    int64_t held;                       /* of these, those whose steps another row has */
     struct bl_left_out_counts left_out; /* the same by option, as far as their reasons tell it */
     int64_t empty;                      /* skipped rows that are not faults */
     int64_t steps;                      /* of the ok rows */
@@ -47,6 +48,9 @@ void bl_sequences_close(struct bl_sequences *sequences);
 
 /* Closes the files, which are to be removed: rows cannot be read back any more. */
 void bl_sequences_close_files(struct bl_sequences *sequences);
+
+/* Sequences that are dropped: rows of which no other row has the steps. */
+int64_t bl_sequences_dropped(const struct bl_sequences *sequences);
 
 /* Inputs that are unusable: skipped and failed rows, but not the empty ones. */
 int64_t bl_sequences_unusable(const struct bl_sequences *sequences);

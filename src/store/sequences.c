@@ -132,6 +132,7 @@ static void sequences_count_row(struct bl_sequences *t, enum bl_row_status statu
 {
     t->by_status[status]++;
     t->excluded += status == BL_ROW_DROPPED && !length;
+    t->held += status == BL_ROW_DROPPED && strcmp(reason, BL_REASON_HELD) == 0;
     if (status == BL_ROW_DROPPED && !length)
         bl_left_out_count(&t->left_out, reason);
     t->damaged += status == BL_ROW_OK && *reason;

@@ -84,6 +84,11 @@ test_choosing_sequences_shows_how_far_it_is() {
     expect 0 slowly 2.mp4 8 scan . --dedup -o t.tsv --progress json
     grep -q '^{"stage": "choose", "done": 2, "total": 3, "unit": "sequences",' "$ERR" || fail "$(cat "$ERR")"
     is 2 "$(grep -c dropped t.tsv)"
+    bload scan -q . -o c.tsv
+    for command in plan compare; do
+        expect 0 slowly 2.mp4 8 $command c.tsv -T longest --dedup --progress json
+        grep -q '^{"stage": "choose", "done": 2, "total": 3, "unit": "sequences",' "$ERR" || fail "$(cat "$ERR")"
+    done
     expect 0 bload scan 1.mp4 2.mp4 --dedup -o t.tsv --progress json
     ! grep -q choose "$ERR" || fail "$(cat "$ERR")"
 }

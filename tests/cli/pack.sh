@@ -510,7 +510,7 @@ test_a_planned_store() {
         same $plan.d/index.safetensors s/index.safetensors
     done
     expect 2 bload plan t.tsv --strategy store -T auto
-    err_has '-T auto needs the bytes of a step'
+    err_has '-T auto needs the bytes of a step, which no table says'
     expect 2 bload plan t.tsv --strategy store
     err_has '-T must be given'
 }

@@ -185,8 +185,8 @@ test_mistakes_are_told_at_once() {
     refuse 1 'no inputs' <<<'{sources: [empty], T: 5}'
     refuse 2 'a job has no standard input to pack' <<<'{sources: [-], T: 5, kind: text}'
     refuse 2 '--encode jpeg or --compress, not both' <<<'{sources: [clips], T: 5, encode: jpeg, compress: zstd}'
-    refuse 2 'for a store write strategy: store, and a T' <<<'{sources: [clips], store: true}'
-    refuse 2 'for a store write strategy: store, and a T' <<<'{sources: [clips], strategy: store, T: auto}'
+    refuse 2 '--seed has no meaning in a store' <<<'{sources: [clips], store: true, seed: 1}'
+    refuse 2 '-T auto is for a store' <<<'{sources: [clips], T: auto}'
     refuse 2 'the chain scans and plans by itself' <<<'{sources: [clips], T: 5, sequences: a.tsv}'
     [ ! -e out.slurm ] || fail "something was written"
 }
@@ -670,6 +670,26 @@ test_a_chain_makes_what_pack_makes() {
     err_has 'bload: 1 input skipped: see out/sequences.tsv'
     grep -q 'done, but some inputs could not be used' out.slurm/logs/finish-*.log
     is 3 "$(find out.slurm -name 'verified-*' | wc -l)"
+}
+
+# T of a store follows from the bytes of a step, 64 KiB of the first array, which the job that plans looks at.
+test_a_chain_makes_a_store() {
+    running_cluster
+    mkdir arrays
+    for name in a b; do
+        printf "\\223NUMPY\\1\\0\\166\\0%-117s\\n" "{'descr': '|u1', 'fortran_order': False, 'shape': (40, 65536)}" >arrays/$name.npy
+        truncate -s $((128 + 40 * 65536)) arrays/$name.npy
+    done
+    echo '{sources: [arrays], store: true, compress: zstd}' >set.yaml
+    bload pack -q -c set.yaml -o whole
+    submit
+    diff -r whole out
+    is '"T": 64,' "$(grep -o '"T": 64,' out/manifest.json | uniq)"
+    grep -q 'bload: T = 64, ' out.slurm/logs/plan-*.log
+    # Without the file it is not known what a step is.
+    bload scan -q arrays --task 0/1 -o other
+    expect 2 bload plan other --strategy store
+    err_has '-T auto needs the bytes of a step: give the YAML file of the scan'
 }
 
 test_nothing_new() {

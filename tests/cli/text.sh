@@ -394,6 +394,16 @@ END
     expect 3 bload scan c.jsonl --tokenizer bytes --key "$(seq -s , 32)"
 }
 
+# A separator is no text: what has nothing else is empty, and what has one text is not.
+test_texts_that_are_all_empty() {
+    printf '{"a": "%s", "b": "%s"}\n' '' '' x '' '' y '' '' >t.jsonl
+    for join in '\n' ' ' ', a, ' '\x00'; do
+        expect 0 bload scan t.jsonl --tokenizer bytes --key a,b --join "$join"
+        is 'skipped empty document,ok ,ok ,skipped empty document' "$(cut -f 6,7 "$OUT" | tail -n +2 | tr '\t' ' ' | paste -sd ,)"
+        err_has 'bload: 2 empty documents skipped'
+    done
+}
+
 test_standard_input() {
     corpus
     expect 0 bload pack -q corpus.jsonl --tokenizer bytes -T 20 -o d

@@ -275,3 +275,31 @@ test_a_part() {
     is 'not in the view' "$(field reason <d/sequences.tsv | sort -u | tail -n 1)"
     expect 0 bload verify -q d
 }
+
+# What --extend left out of a source is in the copy where another source of the view holds it; what none holds was left out.
+test_sources_that_extend_each_other() {
+    mkdir older newer
+    for i in 1 2 3; do seq $((10 * i)) >older/$i.txt; done
+    cp older/[12].txt newer
+    seq 25 >newer/4.txt
+    expect 0 bload pack -q older --tokenizer bytes --exclude 2.txt -T 100 -o a
+    expect 0 bload pack -q older --tokenizer bytes --where 'id=2.txt' -T 100 -o b
+    expect 0 bload pack -q newer --tokenizer bytes --extend a --extend b -T 100 -o c
+    expect 0 bload view -q a c -T 200 -o view
+    expect 0 bload pack view -o d
+    err_has 'bload: left out by --extend: 1 sequence'
+    expect 0 bload verify -q d
+    is 'held by another source of the view' "$(field reason 4 <d/sequences.tsv)"
+    is 'left out by --extend b' "$(field reason 5 <d/sequences.tsv)"
+    expect 0 bload info d
+    out_has 'left out    2 sequences by request: --exclude 1, --extend 1'
+    bload report -q d -o d.html
+    grep -q 'left out by request</th><td[^>]*>2 sequences' d.html
+    ! grep -q 'held by another source' d.html || fail 'the report counts it'
+    rm d/shards/00000/shard-00000000.safetensors
+    expect 0 bload pack -q view -o d
+    expect 0 bload verify -q d
+    expect 0 bload view -q a b c -T 200 -o whole
+    expect 0 bload pack whole -o e
+    ! grep -q 'left out by --extend' "$ERR" e/sequences.tsv || fail "$(cat "$ERR" e/sequences.tsv)"
+}
