@@ -486,7 +486,9 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
                                        .member = inputs->member,
                                        .kept = &inputs->kept,
                                        .workers = bl_cmd_workers(&cmd->common),
-                                       .cancel = &cmd->cancel};
+                                       .cancel = &cmd->cancel,
+                                       .shared = inputs->shared,
+                                       .task = inputs->task};
     const struct bl_files *files = &inputs->set.files;
     char count[BL_PLURAL_SIZE];
     int code = bl_sources_list(&inputs->set.files, &sources, &cmd->error);

@@ -5,15 +5,18 @@
 
 #include "base/cancel.h"
 #include "base/option.h"
+#include "run/task.h"
 #include "scan/files.h"
 
 struct bl_samples_options {
     const char *member;         /* extensions of the sequences, with commas between; NULL: by kind */
     const struct bl_kind *kind; /* of the sequences; NULL: by extension */
     const struct bl_texts
-        *kept;        /* extensions of members that others will ask for, in lists, too: they go into files->members */
-    const char *base; /* directory that relative paths count from, or NULL */
-    int workers;      /* threads that read headers */
+        *kept;          /* extensions of members that others will ask for, in lists, too: they go into files->members */
+    const char *base;   /* directory that relative paths count from, or NULL */
+    int workers;        /* threads that read headers */
+    const char *shared; /* the dataset's directory, where tasks share what they list; or NULL */
+    const struct bl_task *task; /* with it: one of them */
     struct bl_cancel *cancel;
 };
 

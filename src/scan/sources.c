@@ -404,7 +404,9 @@ int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, st
                                                .kept = sources->kept,
                                                .base = sources->base,
                                                .workers = sources->workers ? sources->workers : 1,
-                                               .cancel = sources->cancel};
+                                               .cancel = sources->cancel,
+                                               .shared = sources->shared,
+                                               .task = sources->task};
     if (!code)
         code = bl_samples_expand(files, &samples, e);
     if (code)

@@ -3,6 +3,7 @@
 #define BL_SOURCES_H
 
 #include "base/option.h"
+#include "run/task.h"
 #include "scan/files.h"
 
 /* One thing that the user named: a file, a folder, a glob or an @list. */
@@ -22,6 +23,8 @@ struct bl_sources {
     const struct bl_texts *kept; /* the same */
     int workers;                 /* threads that read tars; 0: one */
     struct bl_cancel *cancel;    /* or NULL: no source is a tar */
+    const char *shared;          /* of tasks: see scan/samples.h; or NULL */
+    const struct bl_task *task;
 };
 
 /* Lists the sources. Errors: BL_EUSAGE for a source that is not found, a glob that matches nothing, mixed kinds
