@@ -5,14 +5,11 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/fs.h"
 #include "base/member.h"
 #include "base/path.h"
 #include "run/pipeline.h"
-#include "run/state.h"
 #include "scan/member_choice.h"
 #include "scan/tar_members.h"
-#include "store/manifest.h"
 
 /* The members of one tar. */
 struct tar {
@@ -28,8 +25,8 @@ struct sampling {
     struct bl_tar_members members;
     struct tar *tar;
     size_t tars;
-    size_t begun, taken;   /* tars that are being read, or have been; and those whose members are in members */
-    struct bl_state state; /* of tasks that share what they list; else not open */
+    size_t begun, taken;  /* tars that are being read, or have been; and those whose members are in members */
+    const char *listings; /* the folder of those that tasks share; or NULL */
     struct bl_member_choice choice;
     struct bl_file *file; /* the inputs that were listed */
     size_t files;
@@ -48,12 +45,11 @@ static const char *entry_name(const struct sampling *s, const struct bl_tar_entr
 static int reading_produce(void *context, void **job, struct bl_error *e)
 {
     struct sampling *s = context;
-    int64_t first = 0, end;
+    const struct bl_sharing *sharing = s->options->sharing;
+    size_t first = sharing ? (size_t)sharing->task * s->tars / (size_t)sharing->tasks : 0;
     (void)e;
-    if (s->options->shared)
-        bl_task_range(s->options->task, (int64_t)s->tars, &first, &end);
     if (s->begun < s->tars)
-        *job = &s->tar[((size_t)first + s->begun++) % s->tars];
+        *job = &s->tar[(first + s->begun++) % s->tars];
     return BL_OK;
 }
 
@@ -66,7 +62,7 @@ static int reading_work(void *context, void *worker, void *job, struct bl_error 
     char *path = bl_path_join(s->options->base, tar->file->path);
     if (!path)
         return bl_error_memory(e);
-    const struct bl_tar_source source = {path, tar->file->path, s->state.folder};
+    const struct bl_tar_source source = {path, tar->file->path, s->listings};
     int code = bl_tar_members_read(&tar->members, &source, s->options->cancel, &fault, e);
     if (!code && fault.code && !(tar->fault = strdup(fault.text)))
         code = bl_error_memory(e);
@@ -96,16 +92,6 @@ static void reading_discard(void *context, void *job)
     (void)job; /* bl_samples_expand frees it */
 }
 
-/* Opens the folder that tasks share. Where that cannot be, each lists for itself: who opens it next says why. */
-static void samples_share(struct sampling *s)
-{
-    struct bl_error ignored = {0};
-    const char *dir = s->options->shared;
-    bool complete = true;
-    if (dir && !bl_fs_find(dir, BL_MANIFEST_FILE, &complete, &ignored) && !complete)
-        (void)bl_state_share(&s->state, dir, &ignored);
-}
-
 static int samples_read(struct sampling *s, struct bl_error *e)
 {
     static const struct bl_stages stages = {
@@ -123,10 +109,8 @@ static int samples_read(struct sampling *s, struct bl_error *e)
             s->tar[t++].file = &s->file[i];
     }
     const int workers = s->options->workers;
-    samples_share(s);
-    int code = bl_pipeline_run(&stages, s, workers, 4 * workers, s->options->cancel, e);
-    bl_state_close(&s->state);
-    return code;
+    s->listings = s->options->sharing ? s->options->sharing->open(s->options->sharing->context) : NULL;
+    return bl_pipeline_run(&stages, s, workers, 4 * workers, s->options->cancel, e);
 }
 
 /* --- samples ----------------------------------------------------------------------------------------------------- */
@@ -324,8 +308,7 @@ static int samples_take(struct sampling *s, struct bl_error *e)
 
 int bl_samples_expand(struct bl_files *files, const struct bl_samples_options *options, struct bl_error *e)
 {
-    struct sampling s = {
-        .options = options, .file = files->file, .files = files->count, .out = files, .state = BL_STATE_NONE};
+    struct sampling s = {.options = options, .file = files->file, .files = files->count, .out = files};
     int code = samples_read(&s, e);
     if (!code && !s.tars && options->member)
         code = bl_error_set(e, BL_EUSAGE, "--member chooses members of tars, and no input is one");

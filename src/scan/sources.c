@@ -405,8 +405,7 @@ int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, st
                                                .base = sources->base,
                                                .workers = sources->workers ? sources->workers : 1,
                                                .cancel = sources->cancel,
-                                               .shared = sources->shared,
-                                               .task = sources->task};
+                                               .sharing = sources->sharing};
     if (!code)
         code = bl_samples_expand(files, &samples, e);
     if (code)
