@@ -14,9 +14,12 @@
 #include "kind/composite/companion.h"
 #include "kind/composite/make.h"
 #include "kind/stream_number.h"
+#include "run/state.h"
 #include "scan/field_clips.h"
 #include "scan/member_attributes.h"
+#include "scan/samples.h"
 #include "store/format.h"
+#include "store/manifest.h"
 #include "store/shard_table.h"
 
 static const struct bl_option table[] = {
@@ -474,8 +477,29 @@ static int inputs_refuse_none(const struct bl_inputs *inputs, const struct bl_ki
                         kind->name);
 }
 
+struct shared {
+    const char *dir;
+    struct bl_state state;
+};
+
+/* Where the folder cannot be shared, each task lists for itself: who opens it next says why. */
+static const char *inputs_share(void *context)
+{
+    struct shared *shared = context;
+    struct bl_error ignored = {0};
+    bool complete;
+    if (bl_fs_find(shared->dir, BL_MANIFEST_FILE, &complete, &ignored) || complete)
+        return NULL;
+    return bl_state_share(&shared->state, shared->dir, &ignored) ? NULL : shared->state.folder;
+}
+
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
+    struct shared shared = {.dir = inputs->shared, .state = BL_STATE_NONE};
+    const struct bl_sharing sharing = {.open = inputs_share,
+                                       .context = &shared,
+                                       .task = inputs->shared ? inputs->task->index : 0,
+                                       .tasks = inputs->shared ? inputs->task->count : 0};
     inputs_list_kept(inputs);
     const struct bl_kind *kind = inputs->kind_option ? bl_kinds[inputs->kind_option - 1] : NULL;
     const struct bl_sources sources = {.source = inputs->set.source,
@@ -486,10 +510,12 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
                                        .member = inputs->member,
                                        .kept = &inputs->kept,
                                        .workers = bl_cmd_workers(&cmd->common),
-                                       .cancel = &cmd->cancel};
+                                       .cancel = &cmd->cancel,
+                                       .sharing = inputs->shared ? &sharing : NULL};
     const struct bl_files *files = &inputs->set.files;
     char count[BL_PLURAL_SIZE];
     int code = bl_sources_list(&inputs->set.files, &sources, &cmd->error);
+    bl_state_close(&shared.state);
     if (code)
         return code;
     if (!files->count)

@@ -8,6 +8,7 @@
 #include "kind/isolated/isolation.h"
 #include "kind/kinds.h"
 #include "packing/input_set.h"
+#include "run/task.h"
 
 struct bl_inputs {
     struct bl_input_set set; /* the inputs that the options below describe */
@@ -23,6 +24,8 @@ struct bl_inputs {
     int stream;                             /* option, as of bl_option_stream_number */
     const char *spool;                      /* option */
     struct bl_attributes_source attributes; /* options: the table of attributes */
+    const char *shared;                     /* of tasks: the dataset's directory, where they share listings; or NULL */
+    const struct bl_task *task;             /* with shared */
     const char *member;                     /* option: of tars, the extensions of sequences */
     char member_name[BL_FIELD_NAME_MAX];    /* of the field, by the member */
     const char *columns;                    /* option: names of the columns of lists */

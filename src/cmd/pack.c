@@ -398,6 +398,8 @@ static int pack_run(struct bl_cmd *cmd, struct pack *p)
     p->request.cancel = &cmd->cancel;
     p->request.events = bl_event_printer_events(&p->printer);
     p->request.times = &p->times;
+    p->inputs.shared = p->request.task.set && !p->request.repair ? p->output : NULL;
+    p->inputs.task = &p->request.task;
     double begun = bl_progress_now();
     code = pack_find_inputs(cmd, p);
     p->times.stage[BL_RUN_LISTING] = bl_progress_now() - begun;

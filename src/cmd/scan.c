@@ -150,8 +150,13 @@ static int scan_prepare(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
         if (code)
             return code;
     }
+    int code = scan->task.set ? bl_scan_cmd_find_dir(cmd, scan) : BL_OK;
+    if (code)
+        return code;
+    inputs->shared = scan->dir;
+    inputs->task = &scan->task;
     double begun = bl_progress_now();
-    int code = bl_inputs_list(inputs, cmd);
+    code = bl_inputs_list(inputs, cmd);
     if (code)
         return code;
     code = bl_inputs_use(inputs, inputs->set.files.kind, cmd);

@@ -52,6 +52,9 @@ void bl_scan_cmd_print_found(struct bl_scan_cmd *scan, const char *what);
 /* Prints how many faults were not printed, and which table has them. Does nothing the second time. */
 void bl_scan_cmd_print_rest(struct bl_scan_cmd *scan);
 
+/* Sets the directory that all tasks share. BL_EUSAGE: none is given, or the one above it does not exist. */
+int bl_scan_cmd_find_dir(struct bl_cmd *cmd, struct bl_scan_cmd *scan);
+
 /* Makes the task's part in the directory that all tasks share, unless it is there. */
 int bl_scan_cmd_run_task(struct bl_cmd *cmd, struct bl_scan_cmd *scan);
 

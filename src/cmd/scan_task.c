@@ -11,10 +11,20 @@
 #include "packing/parts.h"
 #include "run/signals.h"
 
+int bl_scan_cmd_find_dir(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
+{
+    const char *dir = scan->output ? scan->output : scan->pack_options.output;
+    int code = bl_inputs_resolve_path(&scan->inputs, &cmd->options, scan->output ? NULL : "output", dir, &scan->dir,
+                                      &cmd->error);
+    if (code)
+        return code;
+    if (!scan->dir)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "--task needs -o DIR: the directory that all tasks share");
+    return bl_cmd_check_parent("-o", scan->dir, scan->parents || scan->pack_options.parents, &cmd->error);
+}
+
 static int scan_check_task(const struct bl_scan_cmd *scan, struct bl_error *e)
 {
-    if (!scan->dir)
-        return bl_error_set(e, BL_EUSAGE, "--task needs -o DIR: the directory that all tasks share");
     for (size_t i = 0; i < scan->inputs.set.files.count; i++) {
         if (strcmp(scan->inputs.set.files.file[i].path, "-") == 0)
             return bl_error_set(e, BL_EUSAGE, "--task: standard input cannot be shared by many tasks");
@@ -108,16 +118,9 @@ static int scan_find_dataset(const struct bl_cmd *cmd, struct bl_scan_cmd *scan,
 int bl_scan_cmd_run_task(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
 {
     struct bl_error *e = &cmd->error;
-    const char *dir = scan->output ? scan->output : scan->pack_options.output;
     struct bl_buffer path = {0};
     bool found = false;
-    int code = bl_inputs_resolve_path(&scan->inputs, &cmd->options, scan->output ? NULL : "output", dir, &scan->dir, e);
-    if (code)
-        return code;
-    code = scan_check_task(scan, e);
-    if (code)
-        return code;
-    code = bl_cmd_check_parent("-o", scan->dir, scan->parents || scan->pack_options.parents, e);
+    int code = scan_check_task(scan, e);
     if (code)
         return code;
     bl_signals_install(&cmd->cancel);

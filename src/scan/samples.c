@@ -14,15 +14,19 @@
 /* The members of one tar. */
 struct tar {
     const struct bl_file *file;
-    size_t first, end; /* among all entries */
-    char *fault;       /* why not all of it can be used; or NULL */
+    size_t first, end;             /* among all entries */
+    char *fault;                   /* why not all of it can be used; or NULL */
+    struct bl_tar_members members; /* until they are among all */
+    bool is_read;
 };
 
 struct sampling {
     const struct bl_samples_options *options;
     struct bl_tar_members members;
     struct tar *tar;
-    size_t tars, next; /* next: to be read */
+    size_t tars;
+    size_t begun, taken;  /* tars that are being read, or have been; and those whose members are in members */
+    const char *listings; /* the folder of those that tasks share; or NULL */
     struct bl_member_choice choice;
     struct bl_file *file; /* the inputs that were listed */
     size_t files;
@@ -36,59 +40,56 @@ static const char *entry_name(const struct sampling *s, const struct bl_tar_entr
 
 /* --- reading ----------------------------------------------------------------------------------------------------- */
 
-/* A tar whose members are read: on slow file systems, most of the time goes by waiting for one header after the other.
- */
-struct reading {
-    struct tar *tar;
-    struct bl_tar_members members;
-    struct bl_error fault;
-};
-
+/* On slow file systems, most of the time goes by waiting for one header after the other. Each task begins with a tar of
+ * its own, so that those that start together list different ones. */
 static int reading_produce(void *context, void **job, struct bl_error *e)
 {
     struct sampling *s = context;
-    if (s->next == s->tars)
-        return BL_OK;
-    struct reading *r = calloc(1, sizeof *r);
-    if (!r)
-        return bl_error_memory(e);
-    r->tar = &s->tar[s->next++];
-    *job = r;
+    const struct bl_sharing *sharing = s->options->sharing;
+    size_t first = sharing ? (size_t)sharing->task * s->tars / (size_t)sharing->tasks : 0;
+    (void)e;
+    if (s->begun < s->tars)
+        *job = &s->tar[(first + s->begun++) % s->tars];
     return BL_OK;
 }
 
 static int reading_work(void *context, void *worker, void *job, struct bl_error *e)
 {
     const struct sampling *s = context;
-    struct reading *r = job;
+    struct tar *tar = job;
+    struct bl_error fault = {0};
     (void)worker;
-    char *path = bl_path_join(s->options->base, r->tar->file->path);
+    char *path = bl_path_join(s->options->base, tar->file->path);
     if (!path)
         return bl_error_memory(e);
-    int code = bl_tar_members_read(&r->members, path, r->tar->file->path, s->options->cancel, &r->fault, e);
+    const struct bl_tar_source source = {path, tar->file->path, s->listings};
+    int code = bl_tar_members_read(&tar->members, &source, s->options->cancel, &fault, e);
+    if (!code && fault.code && !(tar->fault = strdup(fault.text)))
+        code = bl_error_memory(e);
     free(path);
+    return code;
+}
+
+/* Whatever tar was read first, members follow each other in the order of the tars. */
+static int reading_consume(void *context, void *job, struct bl_error *e)
+{
+    struct sampling *s = context;
+    int code = BL_OK;
+    ((struct tar *)job)->is_read = true;
+    for (; !code && s->taken < s->tars && s->tar[s->taken].is_read; s->taken++) {
+        struct tar *tar = &s->tar[s->taken];
+        tar->first = s->members.entries;
+        code = bl_tar_members_append(&s->members, &tar->members, tar->file->path, e);
+        tar->end = s->members.entries;
+        bl_tar_members_free(&tar->members);
+    }
     return code;
 }
 
 static void reading_discard(void *context, void *job)
 {
-    struct reading *r = job;
     (void)context;
-    bl_tar_members_free(&r->members);
-    free(r);
-}
-
-static int reading_consume(void *context, void *job, struct bl_error *e)
-{
-    struct sampling *s = context;
-    const struct reading *r = job;
-    r->tar->first = s->members.entries;
-    int code = bl_tar_members_append(&s->members, &r->members, r->tar->file->path, e);
-    r->tar->end = s->members.entries;
-    if (!code && r->fault.code && !(r->tar->fault = strdup(r->fault.text)))
-        code = bl_error_memory(e);
-    reading_discard(context, job);
-    return code;
+    (void)job; /* bl_samples_expand frees it */
 }
 
 static int samples_read(struct sampling *s, struct bl_error *e)
@@ -108,6 +109,7 @@ static int samples_read(struct sampling *s, struct bl_error *e)
             s->tar[t++].file = &s->file[i];
     }
     const int workers = s->options->workers;
+    s->listings = s->options->sharing ? s->options->sharing->open(s->options->sharing->context) : NULL;
     return bl_pipeline_run(&stages, s, workers, 4 * workers, s->options->cancel, e);
 }
 
@@ -236,7 +238,7 @@ static int tar_take_strays(const struct sampling *s, struct tar *tar, struct bl_
     for (size_t i = tar->first; i < tar->end && !code; i++) {
         const struct bl_tar_entry *entry = &s->members.entry[i];
         if (entry->unusable)
-            code = sample_add_fault(s, tar, entry, entry->unusable, e);
+            code = sample_add_fault(s, tar, entry, s->members.text.data + entry->unusable, e);
         else if (!entry->key)
             bl_files_ignore(s->out, bl_path_name(entry_name(s, entry)), 1);
         else
@@ -323,8 +325,10 @@ int bl_samples_expand(struct bl_files *files, const struct bl_samples_options *o
         free(s.file[i].path);
     free(s.file);
 out:
-    for (size_t t = 0; t < s.tars && s.tar; t++)
+    for (size_t t = 0; t < s.tars && s.tar; t++) {
+        bl_tar_members_free(&s.tar[t].members);
         free(s.tar[t].fault);
+    }
     free(s.tar);
     bl_member_choice_free(&s.choice);
     bl_tar_members_free(&s.members);

@@ -3,9 +3,18 @@
 #ifndef BL_SAMPLES_H
 #define BL_SAMPLES_H
 
+#include <stdint.h>
+
 #include "base/cancel.h"
 #include "base/option.h"
 #include "scan/files.h"
+
+/* What tasks share while they list tars: see scan/tar_listing.h. */
+struct bl_sharing {
+    const char *(*open)(void *context); /* called once, where there are tars: the folder; NULL: it cannot be shared */
+    void *context;
+    int64_t task, tasks; /* one of them */
+};
 
 struct bl_samples_options {
     const char *member;         /* extensions of the sequences, with commas between; NULL: by kind */
@@ -14,6 +23,7 @@ struct bl_samples_options {
         *kept;        /* extensions of members that others will ask for, in lists, too: they go into files->members */
     const char *base; /* directory that relative paths count from, or NULL */
     int workers;      /* threads that read headers */
+    const struct bl_sharing *sharing; /* of tasks; or NULL */
     struct bl_cancel *cancel;
 };
 

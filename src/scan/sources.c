@@ -404,7 +404,8 @@ int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, st
                                                .kept = sources->kept,
                                                .base = sources->base,
                                                .workers = sources->workers ? sources->workers : 1,
-                                               .cancel = sources->cancel};
+                                               .cancel = sources->cancel,
+                                               .sharing = sources->sharing};
     if (!code)
         code = bl_samples_expand(files, &samples, e);
     if (code)

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/input_file.h"
 #include "base/member.h"
-#include "scan/tar_reader.h"
+#include "scan/tar_listing.h"
 
 #define EXTENSIONS_MAX 4096 /* samples have a few; keys with dots make one each */
 
@@ -49,45 +49,65 @@ static int members_add_extension(struct bl_tar_members *m, const char *text, int
     return members_add_text(m, text, &extension->text, e);
 }
 
-static int members_add(struct bl_tar_members *m, const struct bl_tar_member *member, const char *shown,
+int bl_tar_members_add(struct bl_tar_members *m, const struct bl_tar_member *member, const char *shown,
                        struct bl_error *e)
 {
     int code = BL_ARRAY_RESERVE(m->entry, m->entry_capacity, m->entries + 1, e);
     if (code)
         return code;
     struct bl_tar_entry *entry = &m->entry[m->entries++];
-    *entry = (struct bl_tar_entry){.begin = member->begin,
-                                   .bytes = member->bytes,
-                                   .key = (uint32_t)bl_member_key(member->name),
-                                   .unusable = member->unusable};
+    *entry = (struct bl_tar_entry){
+        .begin = member->begin, .bytes = member->bytes, .key = (uint32_t)bl_member_key(member->name)};
     code = members_add_text(m, member->name, &entry->name, e);
-    if (!code && entry->key && !entry->unusable)
+    if (!code && member->unusable)
+        code = members_add_text(m, member->unusable, &entry->unusable, e);
+    else if (!code && entry->key)
         code = members_add_extension(m, member->name + entry->key + 1, 1, shown, &entry->extension, e);
     return code;
 }
 
-int bl_tar_members_read(struct bl_tar_members *m, const char *path, const char *shown, const struct bl_cancel *cancel,
-                        struct bl_error *fault, struct bl_error *e)
+static int members_read_headers(struct bl_tar_members *m, const struct bl_input_file *file,
+                                const struct bl_tar_source *source, const struct bl_cancel *cancel,
+                                struct bl_error *fault)
 {
-    struct bl_input_file file;
-    if (bl_input_file_open(&file, path) != 0) {
-        if (bl_errno_is_system(errno))
-            return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
-        bl_error_errno(fault, BL_EDATA, "cannot be opened");
-        return BL_OK;
-    }
-    struct bl_tar_reader reader = {.fd = file.fd, .bytes = file.status.st_size, .path = path};
-    bool found = S_ISREG(file.status.st_mode);
-    int code = found ? BL_OK : bl_error_set(fault, BL_EDATA, "not a regular file");
+    struct bl_tar_reader reader = {.fd = file->fd, .bytes = file->status.st_size, .path = source->path};
+    bool found = true;
+    int code = BL_OK;
     while (!code && found) {
         struct bl_tar_member member;
         code = bl_cancelled(cancel) ? BL_ECANCEL : bl_tar_reader_next(&reader, &member, &found, fault);
         if (!code && found)
-            code = members_add(m, &member, shown, fault);
+            code = bl_tar_members_add(m, &member, source->shown, fault);
     }
     bl_tar_reader_free(&reader);
+    return code;
+}
+
+int bl_tar_members_read(struct bl_tar_members *m, const struct bl_tar_source *source, const struct bl_cancel *cancel,
+                        struct bl_error *fault, struct bl_error *e)
+{
+    struct bl_input_file file;
+    int code = BL_OK;
+    if (bl_input_file_open(&file, source->path) != 0) {
+        if (bl_errno_is_system(errno))
+            return bl_error_errno(e, BL_EFAIL, "cannot open %s", source->path);
+        bl_error_errno(fault, BL_EDATA, "cannot be opened");
+        return BL_OK;
+    }
+    if (!S_ISREG(file.status.st_mode)) {
+        bl_error_set(fault, BL_EDATA, "not a regular file");
+        goto out;
+    }
+    if (source->listings && bl_tar_listing_find(m, source, &file.status, fault))
+        goto out;
+    code = members_read_headers(m, &file, source, cancel, fault);
+    if (code && code != BL_EDATA)
+        code = bl_error_set(e, code, "%s", fault->text);
+    else
+        code = source->listings ? bl_tar_listing_write(m, source, &file.status, fault, e) : BL_OK;
+out:
     bl_input_file_close(&file);
-    return code && code != BL_EDATA ? bl_error_set(e, code, "%s", fault->text) : BL_OK;
+    return code;
 }
 
 const char *bl_tar_members_extension(const struct bl_tar_members *m, size_t number)
@@ -114,6 +134,7 @@ int bl_tar_members_append(struct bl_tar_members *m, const struct bl_tar_members 
         struct bl_tar_entry *entry = &m->entry[m->entries++];
         *entry = other->entry[i];
         entry->name += base;
+        entry->unusable += entry->unusable ? base : 0;
         entry->extension = number[entry->extension];
     }
 out:

@@ -9,6 +9,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "scan/tar_reader.h"
 
 /* What follows the key: "mp4", "seg.npy". */
 struct bl_extension {
@@ -19,9 +20,9 @@ struct bl_extension {
 struct bl_tar_entry {
     size_t name; /* offset in the texts */
     int64_t begin, bytes;
-    uint32_t key;         /* bytes of the name; 0: it has none */
-    uint32_t extension;   /* its number */
-    const char *unusable; /* why it cannot be read; or NULL */
+    uint32_t key;       /* bytes of the name; 0: it has none */
+    uint32_t extension; /* its number */
+    size_t unusable;    /* offset in the texts: why it cannot be read; or 0 */
 };
 
 /* Begin with {0}. */
@@ -34,12 +35,23 @@ struct bl_tar_members {
     struct bl_hash by_text;
 };
 
-/* Adds the members of a tar. path: to open; shown: for messages. *fault: why not all of it can be used, of which the
- * text stays empty otherwise: it is damaged, or cannot be opened. BL_EUSAGE: its members have no common extensions;
- * BL_EFAIL: the system fails.
- * BL_ECANCEL. */
-int bl_tar_members_read(struct bl_tar_members *m, const char *path, const char *shown, const struct bl_cancel *cancel,
+/* A tar whose members are wanted. */
+struct bl_tar_source {
+    const char *path;     /* to open */
+    const char *shown;    /* its name, also for messages */
+    const char *listings; /* the folder where tasks share what they have listed (scan/tar_listing.h); or NULL */
+};
+
+/* Sets the members of a tar; m is empty. *fault: why not all of it can be used, of which the text stays empty
+ * otherwise: it is damaged, or cannot be opened. BL_EUSAGE: its members have no common extensions; BL_EFAIL: the system
+ * fails. BL_ECANCEL. */
+int bl_tar_members_read(struct bl_tar_members *m, const struct bl_tar_source *source, const struct bl_cancel *cancel,
                         struct bl_error *fault, struct bl_error *e);
+
+/* Adds a member. BL_EUSAGE as above. */
+int bl_tar_members_add(struct bl_tar_members *m, const struct bl_tar_member *member, const char *shown,
+                       struct bl_error *e);
+
 /* The text of an extension. */
 const char *bl_tar_members_extension(const struct bl_tar_members *m, size_t number);
 

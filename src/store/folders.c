@@ -88,25 +88,12 @@ static bool entry_is_of_host(const char *name, const char *host)
 
 bool bl_folders_is_work_file(const char *name)
 {
-    static const char *const patterns[] = {BL_STATE_CONFIGURATION,
-                                           BL_STATE_SEQUENCES "*",
-                                           BL_STATE_SEQUENCES_SUM,
-                                           BL_STATE_STDIN,
-                                           BL_STATE_SCAN,
-                                           BL_STATE_PLAN,
-                                           BL_STATE_PLAN_INFO,
-                                           BL_STATE_PLAN_FILE,
-                                           BL_STATE_NOTHING_NEW,
-                                           BL_STATE_DRAFT,
-                                           "shard-[0-9]*",
-                                           "scan-[0-9]*",
-                                           "task-[0-9]*",
-                                           "scan-task-[0-9]*",
-                                           "lock*",
-                                           "bload.part-*",
-                                           "bload-??????",
-                                           "????????????????.rows*",
-                                           "????????????????.steps*"};
+    static const char *const patterns[] = {
+        BL_STATE_CONFIGURATION, BL_STATE_SEQUENCES "*", BL_STATE_SEQUENCES_SUM,   BL_STATE_STDIN,
+        BL_STATE_SCAN,          BL_STATE_PLAN,          BL_STATE_PLAN_INFO,       BL_STATE_PLAN_FILE,
+        BL_STATE_NOTHING_NEW,   BL_STATE_DRAFT,         "shard-[0-9]*",           "scan-[0-9]*",
+        "tar-[0-9a-f]*",        "task-[0-9]*",          "scan-task-[0-9]*",       "lock*",
+        "bload.part-*",         "bload-??????",         "????????????????.rows*", "????????????????.steps*"};
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         if (fnmatch(patterns[i], name, 0) == 0)
             return true;

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "store/format.h"
 
-/* Names in DIR/.bload, besides those of shard records, parts of a scan, heartbeats and the spool. */
+/* Names in DIR/.bload, besides those of shard records, parts of a scan, listings of tars, heartbeats and the spool. */
 #define BL_STATE_CONFIGURATION "configuration"
 #define BL_STATE_SEQUENCES "sequences.tsv"
 #define BL_STATE_SEQUENCES_SUM "sequences.checksum" /* of that table: see run/table_checksum.h */

@@ -342,6 +342,51 @@ test_isolated_in_tasks_and_going_on() {
     expect 2 bload pack -q a.tar --size 32x32 -T longest -o r
 }
 
+# Where a header is damaged, size and time as before, only the listing has the members behind it.
+test_tasks_share_what_they_list() {
+    samples in 6 0
+    rm in/*.y.npy in/*.txt in/*.json
+    ln -s s0.x.npy $'in/l\tnk.x.npy'
+    make_tar a.tar gnu in
+    make_tar b.tar ustar in
+    head -c 9000 b.tar >c.tar
+    mkdir good
+    cp -p a.tar good/
+    set -- --kind array a.tar b.tar c.tar
+    expect 3 bload scan "$@" -o all.tsv
+    expect 3 bload pack -q "$@" -T 20 --shard-size 1K -o whole
+    expect 3 bload scan -q "$@" --task 1/2 -o d
+    is 3 "$(compgen -G 'd/.bload/tar-*' | wc -l)"
+    header=$(grep -abo 's2.x.npy' a.tar | head -n 1 | cut -d: -f1)
+    harm() { # FILE BYTE
+        printf X | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+    }
+    harm a.tar "$((header + 5))"
+    touch -r good/a.tar a.tar
+    expect 3 bload scan a.tar --kind array
+    err_has 'skipped a: damaged: no header at byte'
+    expect 3 bload scan -q "$@" --task 0/2 -o d
+    # A listing that is damaged, or of another file, does not count: another part would not fit to the first one.
+    for listing in d/.bload/tar-*; do harm "$listing" $(($(stat -c %s "$listing") / 2)); done
+    expect 2 bload scan -q "$@" --task 0/2 -o d
+    err_has 'inputs is "'
+    cp good/a.tar a.tar
+    expect 3 bload scan -q "$@" --task 0/2 -o d
+    harm a.tar "$((header + 5))"
+    expect 2 bload scan -q "$@" --task 0/2 -o d
+    err_has 'inputs is "'
+    cp good/a.tar a.tar
+    expect 3 bload plan -q -T 20 d
+    same all.tsv d/.bload/sequences.tsv
+    for task in 0/2 1/2; do expect 0 bload pack -q "$@" -T 20 --shard-size 1K --task $task -o d; done
+    expect 3 bload finish -q d
+    diff -r whole d
+    # Nothing is left where there is a dataset already.
+    expect 3 bload scan -q "$@" --task 0/2 -o d
+    expect 3 bload pack -q "$@" -T 20 --shard-size 1K --task 0/2 -o d
+    diff -r whole d
+}
+
 test_text_and_sound() {
     mkdir in
     for i in 1 2 3; do
