@@ -161,7 +161,7 @@ help:
 	@echo 'make demo         all of it: set up, build, fetch real videos, pack, verify, report'
 	@echo 'make demo-audio   the same with 568 spoken prompts, as samples at 16 kHz'
 	@echo 'make demo-text    the same with 40 MB of real text: tokenizer, pack, verify, report'
-	@echo 'make check        set up, build and run every test'
+	@echo 'make check        set up, build and run the tests but the longest'
 	@echo 'make check-all    every suite: check, lint, laws, faults, sanitizers, fuzzing, valgrind, of which .ci/run leaves a part to its next turns'
 	@echo 'make check-slow   the tests that take minutes: kill and resume, many seeds'
 	@echo 'make check-tokenizers  tokenizers against the released engines, every code point: half an hour'

@@ -55,9 +55,10 @@ SUITE := $(BRIEF) BLOAD=$(CURDIR)/$(TOOL) CONVERT_RAW=$(CURDIR)/$(OUT)/tests/con
 # $(call due,SUITE,PARTS,PREFIXES): the parts of a suite that are due in this turn of .ci/run, and all of them by hand; see scripts/turn.sh.
 due = $(shell printf '%s\n' $(2) | scripts/turn.sh $(1) $(3))
 
-CHECKS ?= unit cli library readers python hostile-quick
+# `make check`: laws of units less often, without the long comparisons of tokenizers and without most spoilt inputs; .ci/run has them all.
+CHECKS ?= unit-brief cli library readers-quick python hostile-quick
 
-.PHONY: check check-unit check-cli check-library check-readers check-python check-hostile-quick
+.PHONY: check check-unit check-unit-brief check-cli check-library check-readers check-readers-quick check-python check-hostile-quick
 check: deps-check
 	@rm -rf build/results
 	@$(MAKE) --no-print-directory check-suites || true
@@ -76,6 +77,9 @@ check-suites:
 check-unit: $(UNIT)
 	@PROGRAMS='$(UNIT)' $(SUITE) $(PREFIXED)unit tests/unit/run
 
+check-unit-brief: $(UNIT)
+	@UNIT_BRIEF=1 PROGRAMS='$(UNIT)' $(SUITE) $(PREFIXED)unit-brief tests/unit/run
+
 check-cli: all $(FAKES) $(TRACE) $(if $(FAKES),$(OUT)/tests/convert_raw)
 	@$(if $(FAKES),FAKE_DRIVER=$(CURDIR)/$(OUT)/fake) $(if $(TRACE),GPU_TRACER=$(CURDIR)/$(TRACE)) FILES='$(CLI)' $(SUITE) $(PREFIXED)cli tests/cli/run
 
@@ -85,6 +89,9 @@ check-library: all bench-programs
 
 check-readers: all $(PROBES)
 	@$(SUITE) $(PREFIXED)readers tests/readers/run
+
+check-readers-quick: all $(PROBES)
+	@QUICK=1 $(SUITE) $(PREFIXED)readers-quick tests/readers/run
 
 check-python: all
 	@$(SUITE) $(PREFIXED)python python/tests/run

@@ -3,7 +3,8 @@ line: "ok NAME", "not ok NAME" (after what went wrong) or "skip NAME: REASON".
 
     harness.py [-C FOLDER] [-k PART-OF-A-NAME] [-l]        -C: not the tests here; -l: with the seconds of each, and those of processor time
 
-Environment: BLOAD (the tool), CONVERT_RAW and TEXT_PROBE (the programs made of convert_raw.c and text_probe.c), BLOAD_SHARED, JOBS.
+Environment: BLOAD (the tool), CONVERT_RAW and TEXT_PROBE (the programs made of convert_raw.c and text_probe.c), BLOAD_SHARED, JOBS, QUICK (without
+the classes with `long = True`, which are named).
 """
 import concurrent.futures
 import functools
@@ -83,7 +84,12 @@ class Lines(unittest.TestResult):
 def suites(folder, part):
     """(module, class) of every class that has a test whose name contains part; those with `long = True` come first, for one that began near
     the end would be waited for alone."""
-    return [names for _, names in sorted(found(folder, part), key=lambda one: not one[0])]
+    classes = sorted(found(folder, part), key=lambda one: not one[0])
+    if os.environ.get("QUICK") and not part:
+        for _, names in (one for one in classes if one[0]):
+            print("left out, for it is long:", ".".join(names).replace("test_", "", 1))
+        classes = [one for one in classes if not one[0]]
+    return [names for _, names in classes]
 
 
 def found(folder, part):

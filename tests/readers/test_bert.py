@@ -28,6 +28,8 @@ def joined(points):
 
 @expand
 class Bert(tool.Tool):
+    long = True
+
     def check(self, flags, texts):
         package = normalizer(flags)
         for one, got in zip(texts, text.probe("bert", flags, records=[one.encode() for one in texts])):

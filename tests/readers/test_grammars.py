@@ -75,6 +75,8 @@ def some_texts(seed):
 class Grammars(unittest.TestCase):
     """Against tokenizers, whose patterns are Oniguruma's, but for Digits."""
 
+    long = True
+
     def check(self, patterns, engine, texts):
         got = text.probe("grammar", "\x1f".join(patterns), records=[one.encode() for one in texts])
         for one, spans in zip(texts, got):

@@ -34,6 +34,8 @@ def is_assigned(point):
 
 @expand
 class NormalForms(unittest.TestCase):
+    long = True
+
     def check(self, form, package, texts):
         for one, got in zip(texts, text.probe(form, records=[one.encode() for one in texts])):
             prefix, _, data = got.partition(b" ")

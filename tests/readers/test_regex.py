@@ -57,6 +57,8 @@ OLD = [point for point in text.code_points() if unicodedata.category(point) == u
 
 @expand
 class Patterns(unittest.TestCase):
+    long = True
+
     def check(self, pattern, texts, behavior="Isolated", invert=False, mode="split"):
         package = Split(Regex(pattern) if mode == "split" else pattern, BEHAVIORS[behavior], invert)
         got = text.probe(mode, behavior, int(invert), pattern, records=[one.encode() for one in texts])

@@ -194,6 +194,8 @@ def texts_of_spaces():
 
 @expand
 class Families(Exact):
+    long = True
+
     texts = texts_of_spaces() + list(strange_texts())[::20]
 
     def check(self, path, texts):

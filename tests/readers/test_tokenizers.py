@@ -357,6 +357,8 @@ PUBLISHED = {  # file: pattern, special tokens, options of ours
 class Published(Exact):
     """Released files whose pattern and special tokens follow from their ranks."""
 
+    long = True
+
     def unpacked(self, name):
         source = os.path.join(TOKENIZERS, name)
         if not os.path.exists(source):

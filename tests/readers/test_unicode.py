@@ -11,6 +11,8 @@ SCRIPT = os.path.join(harness.HERE, "..", "..", "scripts", "unicode.py")
 
 
 class Unicode(unittest.TestCase):
+    long = True
+
     @unittest.skipUnless(shutil.which("perl"), "no perl, which knows the age of code points")
     def test_tables(self):
         done = subprocess.run([sys.executable, SCRIPT, "--check"], capture_output=True, text=True)
