@@ -311,6 +311,25 @@ int64_t bl_documents_read(const struct bl_documents *d)
     return bl_instream_offset(d->stream);
 }
 
+/* Takes the \r of each \r\n out of the text from d->at to stop; the size that is left. A document by lines has one at
+ * its end at most. */
+static size_t documents_drop_returns(struct bl_documents *d, size_t stop)
+{
+    char *text = d->data + d->at;
+    size_t size = stop - d->at, left = 0;
+    bool cut = stop < d->filled && d->data[stop] == '\n';
+    if (d->rule.by == BL_DIVISION_LINE)
+        return size - (cut && size && text[size - 1] == '\r');
+    if (d->rule.by != BL_DIVISION_BLANK_LINE || !memchr(text, '\r', size))
+        return size;
+    for (size_t i = 0; i < size; i++) {
+        bool ends_line = i + 1 < size ? text[i + 1] == '\n' : cut;
+        if (text[i] != '\r' || !ends_line)
+            text[left++] = text[i];
+    }
+    return left;
+}
+
 int bl_documents_next(struct bl_documents *d, struct bl_document *document, bool *found, struct bl_error *e)
 {
     int code = BL_OK;
@@ -332,7 +351,7 @@ int bl_documents_next(struct bl_documents *d, struct bl_document *document, bool
     if (code)
         return code;
     document->text = d->data + d->at;
-    document->size = stop - d->at;
+    document->size = documents_drop_returns(d, stop);
     if ((int64_t)document->size > d->max)
         document->too_long = true;
     if (document->too_long)

@@ -1,5 +1,6 @@
 /* Documents: the text of a file, cut at lines, blank lines or a separator, or whole. They are streamed, with at most
- * one document in memory. Bytes stay as they are; only the separators are left out. */
+ * one document in memory. Separators are left out, and of documents that are cut at lines or blank lines the \r of each
+ * \r\n: they are the same on every system. Other bytes stay as they are. */
 #ifndef BL_DOCUMENTS_H
 #define BL_DOCUMENTS_H
 
@@ -12,8 +13,8 @@
 
 enum bl_division {
     BL_DIVISION_FILE,       /* the whole file is one document */
-    BL_DIVISION_LINE,       /* each line, without its \n */
-    BL_DIVISION_BLANK_LINE, /* text between blank lines (nothing, or \r, before the \n), without its last \n */
+    BL_DIVISION_LINE,       /* each line, without its end: \n or \r\n */
+    BL_DIVISION_BLANK_LINE, /* text between blank lines (nothing, or \r, before the \n), without its last line end */
     BL_DIVISION_SEPARATOR,  /* text between occurrences of a separator; a final separator begins no document */
 };
 
