@@ -461,7 +461,9 @@ int bl_state_remove(struct bl_state *s, struct bl_error *e)
         return code;
     bool free_of_others = access(s->spool, F_OK) != 0;
     /* Last: until then no other run can begin here. From then on one can, whose folder it is then. */
-    bl_state_lock_release(s->folder, &s->lock, &s->alone, true);
+    code = bl_state_lock_release(s->folder, &s->lock, &s->alone, true, e);
+    if (code)
+        return code;
     struct bl_error other = {0};
     if (free_of_others && folder_remove(s->folder, &other) && !folder_is_taken(s->folder))
         return bl_error_set(e, BL_EFAIL, "%s", other.text);
@@ -493,7 +495,7 @@ out:
 void bl_state_close(struct bl_state *s)
 {
     if (s->folder)
-        bl_state_lock_release(s->folder, &s->lock, &s->alone, false);
+        (void)bl_state_lock_release(s->folder, &s->lock, &s->alone, false, NULL);
     if (s->host_lock >= 0)
         close(s->host_lock);
     free(s->dir);

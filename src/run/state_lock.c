@@ -195,13 +195,14 @@ int bl_state_lock_take(const char *folder, const char *dir, bool shared, int *fd
     return code;
 }
 
-void bl_state_lock_release(const char *folder, int *fd, bool *alone, bool remove)
+int bl_state_lock_release(const char *folder, int *fd, bool *alone, bool remove, struct bl_error *e)
 {
+    int code = BL_OK;
     char *path = bl_path_join(folder, BL_STATE_LOCK), *file = bl_path_join(folder, BL_STATE_LOCK_ALONE);
     /* The names go while the lock is held: whoever opened the file before finds out that it lost its name. Only then is
      * it closed, after which file systems that keep open files give it up. */
-    if (path && remove)
-        (void)bl_fs_unlink(path);
+    if (remove)
+        code = path ? bl_fs_remove(path, e) : bl_error_memory(e);
     if (*fd >= 0)
         close(*fd);
     *fd = -1;
@@ -210,4 +211,5 @@ void bl_state_lock_release(const char *folder, int *fd, bool *alone, bool remove
     *alone = false;
     free(path);
     free(file);
+    return code;
 }

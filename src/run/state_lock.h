@@ -18,7 +18,8 @@
  * another run has it. */
 int bl_state_lock_take(const char *folder, const char *dir, bool shared, int *fd, bool *alone, struct bl_error *e);
 
-/* Gives up what bl_state_lock_take got, and removes its files if remove says so: then the folder is to be removed. */
-void bl_state_lock_release(const char *folder, int *fd, bool *alone, bool remove);
+/* Gives up what bl_state_lock_take got, and removes its files if remove says so: then the folder is to be removed.
+ * BL_EFAIL: a file cannot be removed; e is not used otherwise. */
+int bl_state_lock_release(const char *folder, int *fd, bool *alone, bool remove, struct bl_error *e);
 
 #endif
