@@ -115,7 +115,7 @@ static int glob_expand(const struct bl_walk *walk, const char *path, const char 
         return glob_match(walk, path, pattern, rest, names, e);
     if (*pattern)
         return glob_enter(walk, path, pattern, size, rest, names, e);
-    bool exists;
+    bool exists = false;
     int code = name_exists(walk, path, &exists, e);
     if (!code && exists)
         bl_buffer_append(names, path, strlen(path) + 1);
