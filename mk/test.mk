@@ -56,7 +56,7 @@ SUITE := $(BRIEF) BLOAD=$(CURDIR)/$(TOOL) CONVERT_RAW=$(CURDIR)/$(OUT)/tests/con
 due = $(shell printf '%s\n' $(2) | scripts/turn.sh $(1) $(3))
 
 # `make check`: laws of units less often, without the long comparisons of tokenizers and without most spoilt inputs; .ci/run has them all.
-CHECKS ?= unit-brief cli library readers-quick python hostile-quick
+CHECKS ?= cli readers-quick unit-brief python hostile-quick library
 
 .PHONY: check check-unit check-unit-brief check-cli check-library check-readers check-readers-quick check-python check-hostile-quick
 check: deps-check
