@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from .messages import Message, Unusable
 
-# Where null may be a value of a JSON schema. Elsewhere Arrow has put it, for a key that another row has.
+# Keys of a JSON schema whose value may be null. Arrow adds null for other keys, which another row has.
 NULLABLE = "default", "const"
 
 
@@ -113,8 +113,9 @@ def tools(keys: Dict[str, Any]) -> Tuple[Optional[List[Any]], int]:
             raise Unusable("tools that are no JSON", f"\"tools\" is no JSON: {error}") from None
     if not given:
         return None, 0
-    if isinstance(given, list) and any(isinstance(tool, str) for tool in given):
-        given = [parsed(tool) if isinstance(tool, str) else tool for tool in given]
-    if not (isinstance(given, list) and all(isinstance(tool, dict) for tool in given)):
+    if not isinstance(given, list):
+        given = [None]
+    found = [(parsed(tool), 0) if isinstance(tool, str) else (tool, 0) if was_text else without_nulls(tool, NULLABLE) for tool in given]
+    if not all(isinstance(tool, dict) for tool, _ in found):
         raise Unusable("tools that are no list of objects", "\"tools\" is no list of objects")
-    return (given, 0) if was_text else without_nulls(given, NULLABLE)
+    return [tool for tool, _ in found], sum(count for _, count in found)

@@ -32,7 +32,7 @@ TABLES = frozenset(("cu_seqlens", "num_sequences", "sequence", "length", "source
 IGNORED = -100
 
 
-# What an empty batch comes from, most likely.
+# The most likely cause of an empty batch.
 REMOVED = "it is empty. The Trainer of Transformers removes what a model does not take: use TrainingArguments(remove_unused_columns=False)"
 
 

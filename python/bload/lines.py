@@ -16,7 +16,7 @@ CHUNK = 64 << 10        # bytes of input that a worker gets at once
 LONGEST = 256 << 20     # bytes of a row, as in bload pack
 PIECE = 1 << 20         # bytes of an array that are read at once
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-# What the end of an object is found by; a lone quote begins a string whose end is not read yet.
+# Strings and brackets, by which the end of an object is found. A lone quote begins a string whose end is not read yet.
 TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|"|[\[\]{}]', re.DOTALL)
 DAMAGED = "the compressed data are damaged, and what follows is lost"
 

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, FrozenSet, Iterator, List, NamedTuple, O
 from .calls import functions, parsed
 from .messages import REASONING, RESULTS, Message, Unusable
 
-# What may be lost by --allow-loss; the content of messages may not.
+# The values of --allow-loss. The content of messages may never be lost.
 KINDS = "system", "reasoning", "text", "calls", "results", "tools", "schema"
 NAMES = {"content": "content", "system": "system text", "reasoning": "reasoning", "text": "text beside calls", "calls": "calls of tools",
          "results": "results of tools", "tools": "tools", "schema": "details of the tools' schemas"}

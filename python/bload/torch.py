@@ -77,7 +77,7 @@ def unflattened(values: Iterable[Any], names: List[str]) -> Tensors:
     return Tensors(zip(names, values))
 
 
-# What walks through a batch, as FSDP and torch.compile do, takes a class of its own for a leaf otherwise. Torch 1.13 has the older name.
+# FSDP and torch.compile walk through a batch, and take a class that is not registered for a leaf. Torch 1.13 has the older name.
 register: Any = getattr(_pytree, "register_pytree_node", None) or getattr(_pytree, "_register_pytree_node")
 register(Tensors, lambda tensors: (list(tensors.values()), list(tensors)), unflattened)
 

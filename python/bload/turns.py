@@ -82,7 +82,7 @@ class Template:
 
         self.tokenizer.backend_tokenizer.post_processor = ByteLevel(trim_offsets=False)
         self.specials = Specials(self.tokenizer, self.source(None) + self.source([{}]), choices.special)
-        # Where a model has a template for chats with tools, it is another one.
+        # Some models have a second template, for chats with tools.
         self.habits = {with_tools: Habits(self.draw) for with_tools in (False, True)}
         self.losses = {with_tools: Losses(self.source([{}] if with_tools else None), self.draw) for with_tools in (False, True)}
 

@@ -111,6 +111,8 @@ class Forms(unittest.TestCase):
         call = {"function": {"name": "f", "arguments": text}}
         chat, = read({"tools": json.dumps([tool]), **messages({"role": "assistant", "tool_calls": [call]})})
         self.assertEqual((chat.messages[1]["tool_calls"][0]["function"]["arguments"], chat.tools, chat.nulls), (text, [tool], 0))
+        chat, = read({"tools": [json.dumps(tool), tool], **messages({"role": "assistant", "content": "x"})})
+        self.assertEqual((chat.tools[0], chat.nulls), (tool, 2))
 
 
 @expand

@@ -18,7 +18,7 @@
 #define AHEAD (BL_CSV_RECORD_MAX + 16)
 #define WINDOW (4 * BL_CSV_RECORD_MAX)
 
-/* How bload's own table of sequences begins: only there a backslash begins an escape. */
+/* The first bytes of bload's own table of sequences. A backslash begins an escape in such a table alone. */
 #define OWN_HEADER "id\tlength\tkind\tpath\t"
 
 /* --- the text --------------------------------------------------------------------------------------------------- */

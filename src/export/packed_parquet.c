@@ -1,6 +1,7 @@
 #include "export/packed_parquet.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -53,14 +54,19 @@ static int packed_count_files(struct bl_packed_parquet *p, const char *dir, stru
         return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", dir);
     const struct dirent *entry;
     struct stat status;
-    while ((entry = readdir(folder))) {
-        if (!bl_path_has_suffix(entry->d_name, ".parquet") || fstatat(dirfd(folder), entry->d_name, &status, 0) != 0)
+    int code = BL_OK;
+    while (!code && (errno = 0, entry = readdir(folder))) {
+        if (!bl_path_has_suffix(entry->d_name, ".parquet"))
             continue;
+        if (fstatat(dirfd(folder), entry->d_name, &status, 0) != 0)
+            code = bl_error_errno(e, BL_EFAIL, "cannot stat %s/%s", dir, entry->d_name);
         p->files++;
-        p->bytes += (int64_t)status.st_size;
+        p->bytes += code ? 0 : (int64_t)status.st_size;
     }
+    if (!code && errno)
+        code = bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", dir);
     closedir(folder);
-    return BL_OK;
+    return code;
 }
 
 int bl_packed_parquet_read(struct bl_packed_parquet *p, const char *dir, bool *found, struct bl_error *e)

@@ -1,5 +1,5 @@
 /* Partitions: which pieces share a block, whatever the order of the blocks and in them. The epochs of a dataset must
- * differ in them, or the same sequences meet again. */
+ * have different partitions, or the same pairs of sequences share a block again. */
 #ifndef BL_PARTITION_H
 #define BL_PARTITION_H
 

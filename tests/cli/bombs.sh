@@ -342,3 +342,20 @@ test_tokens_that_are_long() {
     done
     rm long
 }
+
+# A TIFF may name a palette 65,535 times, each as large as the file.
+test_palettes_of_a_tiff() {
+    mkdir -p in/bad in/good
+    ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=16x16 -frames:v 1 in/good/1.png
+    python3 - <<'END'
+import struct
+size, count = 16_000_000, 65535
+known = [(256, 3, 1, 4), (257, 3, 1, 4), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 3), (273, 4, 1, 8), (277, 3, 1, 1), (278, 3, 1, 4), (279, 4, 1, 16)]
+palette = (320, 3, size // 2 - 500000, 800000)
+entries = b"".join(struct.pack("<HHII", *entry) for entry in known) + struct.pack("<HHII", *palette) * (count - len(known))
+data = b"II*\0" + struct.pack("<IH", 8, count) + entries + bytes(4)
+open("in/bad/1.tif", "wb").write(data + bytes(size - len(data)))
+END
+    expect 3 timeout 60 "$BLOAD" pack -q --kind frames -T 1 -j 1 -o d in
+    err_has 'failed bad: 1.tif: damaged image'
+}

@@ -26,7 +26,7 @@ struct bl_audio_info {
 int bl_audio_count(const struct bl_audio_config *config, const struct bl_kind_env *env, const char *path,
                    struct bl_meter *meter, struct bl_marks *marks, struct bl_audio_info *info, struct bl_error *e);
 
-/* The same for a file that is a sequence: unusable, too, where its channels are of no use. */
+/* The same for a file that is a sequence. BL_EDATA also where its channels cannot be mixed. */
 int bl_audio_count_file(const struct bl_audio_config *config, const struct bl_kind_env *env, const char *path,
                         struct bl_meter *meter, struct bl_audio_info *info, struct bl_error *e);
 

@@ -3,7 +3,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define ENTRY 12 /* bytes: tag, type, count, value or offset */
+#define ENTRY 12              /* bytes: tag, type, count, value or offset */
+#define ARRAY_MAX 64          /* numbers of an entry that are compared: one for each sample of a pixel */
+#define COLOURS_MAX (3 << 16) /* numbers of a palette of 16 bits */
 
 enum { TIFF_BYTE = 1, TIFF_SHORT = 3, TIFF_LONG = 4 };
 enum { TIFF_PHOTOMETRIC = 262, TIFF_ORIENTATION = 274, TIFF_COLOUR_MAP = 320, TIFF_SAMPLE_FORMAT = 339 };
@@ -22,7 +24,7 @@ static bool tiff_entry_is(const uint8_t *entry, const uint8_t *data, size_t size
 {
     uint32_t type = tiff_read(entry + 2, 2, big_endian), count = tiff_read(entry + 4, 4, big_endian);
     size_t offset = count <= 2 ? (size_t)(entry + 8 - data) : tiff_read(entry + 8, 4, big_endian);
-    if (type != TIFF_SHORT || offset > size || count > (size - offset) / 2)
+    if (type != TIFF_SHORT || offset > size || count > (size - offset) / 2 || count > ARRAY_MAX)
         return false;
     for (uint32_t i = 0; i < count; i++) {
         if (tiff_read(data + offset + 2 * (size_t)i, 2, big_endian) != usual)
@@ -96,13 +98,17 @@ void bl_tiff_widen_palette(uint8_t *data, size_t size)
         return;
     for (const uint8_t *entry = data + at; count > 0; count--, entry += ENTRY) {
         size_t colours = tiff_read(entry + 4, 4, big_endian), map = tiff_read(entry + 8, 4, big_endian);
-        uint32_t high = tiff_read(entry, 2, big_endian) != TIFF_COLOUR_MAP;
-        if (high || colours < 3 || map > size || colours > (size - map) / 2)
+        if (tiff_read(entry, 2, big_endian) != TIFF_COLOUR_MAP)
             continue;
+        /* The first palette alone: a file may name many, each as large as itself. */
+        if (colours < 3 || colours > COLOURS_MAX || map > size || colours > (size - map) / 2)
+            return;
+        uint8_t high = 0;
         for (size_t i = 0; i < colours; i++)
             high |= data[map + 2 * i + !big_endian];
         for (size_t i = 0; i < colours && !high; i++)
             data[map + 2 * i + !big_endian] = data[map + 2 * i + big_endian];
+        return;
     }
 }
 

@@ -100,9 +100,10 @@ int bl_truncation_find_second(const struct bl_demux *d, int64_t *at, struct bl_e
     if (bl_demux_is_mov(d))
         return mov_find_second(d, at, e);
     int64_t end = chunk_end(d);
+    if (end <= 8 || end >= d->file.bytes)
+        return BL_OK;
     end += d->file.head[0] == 'r' ? -end & 7 : end & 1;
-    if (end > 8 && end < d->file.bytes && bl_media_file_read(&d->file, next, sizeof next, end) == sizeof next &&
-        memcmp(next, d->file.head, 4) == 0)
+    if (bl_media_file_read(&d->file, next, sizeof next, end) == sizeof next && memcmp(next, d->file.head, 4) == 0)
         *at = end;
     return BL_OK;
 }
