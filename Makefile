@@ -163,6 +163,7 @@ help:
 	@echo 'make demo-text    the same with 40 MB of real text: tokenizer, pack, verify, report'
 	@echo 'make check        set up, build and run the tests but the longest'
 	@echo 'make check-all    every suite: check, lint, laws, faults, sanitizers, fuzzing, valgrind, of which .ci/run leaves a part to its next turns'
+	@echo 'make check-golden BASE=COMMIT   datasets are those that another commit makes'
 	@echo 'make check-slow   the tests that take minutes: kill and resume, many seeds'
 	@echo 'make check-tokenizers  tokenizers against the released engines, every code point: half an hour'
 	@echo 'make check-torch  datasets under PyTorch, Lightning and Accelerate (installs torch from Debian, 547 MB)'

@@ -156,6 +156,16 @@ gpu-kit: all $(OUT)/tests/probe $(OUT)/tests/trace.so build/release/bench/hwdeco
 check-slow: all
 	@$(SUITE) $(PREFIXED)slow $(sort $(wildcard tests/slow/*.sh))
 
+# That a change of the code changes no dataset: what the commit BASE makes of 200 configurations, this tree makes, too. tests/golden/compare.py.
+GOLDEN = build/golden/$(shell git rev-parse --verify $(BASE)^{commit})
+.PHONY: check-golden
+check-golden: all
+	$(if $(BASE),,$(error give the commit to compare with: make check-golden BASE=v0.2.0))
+	@mkdir -p $(GOLDEN)
+	@git archive $(BASE) | tar -x -C $(GOLDEN)
+	@$(MAKE) --no-print-directory -C $(GOLDEN) all
+	@OLD=$(CURDIR)/$(GOLDEN)/bload GOLDEN=$(CURDIR)/build/golden/work $(SUITE) golden tests/golden/compare.py
+
 # Tokenizers against the released engines: every code point, a million texts for each grammar, many pipelines. Half an hour.
 .PHONY: check-tokenizers
 check-tokenizers: all $(PROBES)
