@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "base/io.h"
 #include "base/lines.h"
 #include "kind/input.h"
 #include "base/checksum.h"
@@ -22,35 +21,10 @@ struct bl_exclusion {
     size_t count;
 };
 
-static int exclusion_add_lines(struct bl_exclusion *x, struct bl_lines *lines, struct bl_error *e)
-{
-    char *line;
-    size_t size;
-    bool ended;
-    int code;
-    while (!(code = bl_lines_next(lines, &line, &size, &ended, e)) && line) {
-        if (strlen(line) != size)
-            return bl_error_set(e, BL_EFAIL, "%s: a zero byte: not a list of ids", lines->path);
-        if (size && line[size - 1] == '\r')
-            line[--size] = '\0';
-        if (size)
-            bl_buffer_append(&x->text, line, size + 1);
-    }
-    return code;
-}
-
 static int exclusion_add_list(struct bl_exclusion *x, const char *list, const char *base, struct bl_error *e)
 {
-    struct bl_lines lines;
     char *path = bl_path_join(base, list);
-    int code = path ? bl_io_check_path(path, e) : bl_error_memory(e);
-    if (!code)
-        code = bl_lines_open_list(&lines, path, e);
-    if (code)
-        goto out;
-    code = exclusion_add_lines(x, &lines, e);
-    bl_lines_close(&lines);
-out:
+    int code = path ? bl_lines_append_list(path, &x->text, e) : bl_error_memory(e);
     free(path);
     return code;
 }
