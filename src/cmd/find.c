@@ -270,7 +270,7 @@ static int find_write_row(struct find *f, const struct bl_found *found, const st
 static void find_print_status(const struct bl_row *row, const char *dir)
 {
     if (row->status == BL_ROW_FAILED)
-        bl_cmd_print("%s failed while packing, and its place holds zeros%s%s", row->id, row->reason[0] ? ": " : "",
+        bl_cmd_print("%s failed while packing, and steps of it are zeros%s%s", row->id, row->reason[0] ? ": " : "",
                      row->reason);
     else if (row->status != BL_ROW_OK)
         bl_cmd_print("%s is in no block: it was %s%s%s", row->id, bl_row_status_name(row->status),
