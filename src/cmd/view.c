@@ -352,7 +352,7 @@ int bl_cmd_view(int argc, char **argv)
             "Plans the stored sequences of one or more datasets anew, without writing them again: another T, seed,\n"
             "world size, mixture, or old and new data together. A view is a small directory that is read like a\n"
             "dataset; the datasets must stay where they are.",
-        .usual = "output T oversize mix world-size epochs where exclude",
+        .usual = "output T oversize mix world-size epochs where",
         .examples = "dataset -T 128 --oversize split -o view\n"
                     "dataset=3 more=1 -T longest --epochs 4 -o mixed",
         .operands = "directories"};
