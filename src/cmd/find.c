@@ -345,8 +345,6 @@ static int find_begin(struct bl_cmd *cmd, struct find *f)
     int code = f->text ? text_open(f, &cmd->error) : BL_OK;
     if (!code)
         code = bl_find_begin(&f->found, &f->view, f->is_training ? t : NULL, &cmd->cancel, &cmd->error);
-    if (!code && f->is_training && !cmd->common.quiet)
-        find_print_training(f);
     if (!code)
         code = bl_output_open(&f->out, NULL, &cmd->error);
     bl_output_mind_terminal(&f->out);
@@ -357,6 +355,8 @@ static int find_begin(struct bl_cmd *cmd, struct find *f)
 static int find_write_all(struct bl_cmd *cmd, struct find *f, const int64_t *row, size_t rows)
 {
     size_t at = 0;
+    if (f->is_training && !cmd->common.quiet)
+        find_print_training(f);
     int code = find_write_header(f, &cmd->error);
     for (size_t i = 0; i < rows && !code; i++) {
         const struct bl_found none = {.row = row[i], .block = -1};

@@ -449,7 +449,7 @@ int bl_find_append_json(const struct bl_find *f, const struct bl_found *found, c
         bl_jansson_set(&object, "place", integer_json(found->is_read, found->reading.place));
     }
     if (text)
-        bl_jansson_set(&object, "text", bl_jansson_escaped(text));
+        bl_jansson_set(&object, "text", json_string(text));
     code = bl_jansson_append_compact(object, out, e);
     bl_buffer_byte(out, '\n');
     return code;

@@ -48,7 +48,7 @@ void bl_find_free(struct bl_find *find);
 int bl_find_append_shards(const struct bl_find *find, const struct bl_found *found, struct bl_buffer *out,
                           struct bl_error *e);
 
-/* Appends a line of JSON. found->block -1: the row is in no block. text: of the piece, or NULL. */
+/* Appends a line of JSON. found->block -1: the row is in no block. text: of the piece, UTF-8, or NULL. */
 int bl_find_append_json(const struct bl_find *find, const struct bl_found *found, const char *text,
                         struct bl_buffer *out, struct bl_error *e);
 
