@@ -90,8 +90,8 @@ static const struct bl_option training_table[] = {
     BL_OPTION_INT("window", struct bl_training, window, BL_AFFECTS_NOTHING,
                   "blocks of the windows by which a BlockDataset composes epochs without plans", .min = 1,
                   .command_line_only = true, .only = "epoch"),
-    BL_OPTION_UINT("window-seed", struct bl_training, window_seed, BL_AFFECTS_NOTHING, "of the windows",
-                   .initial = "0", .command_line_only = true, .only = "window"),
+    BL_OPTION_UINT("window-seed", struct bl_training, window_seed, BL_AFFECTS_NOTHING, "of the windows", .initial = "0",
+                   .command_line_only = true, .only = "window"),
     {0},
 };
 
@@ -405,8 +405,9 @@ static int find_check(struct bl_cmd *cmd, struct find *f)
     f->has_step = bl_options_origin(o, "step") != BL_ORIGIN_DEFAULT;
     f->is_training = bl_options_origin(o, "epoch") != BL_ORIGIN_DEFAULT;
     if (!o->operands || (o->operands == 1 && !f->has_step))
-        return bl_error_set(&cmd->error, BL_EUSAGE, "expects a dataset directory, and ids or --step N (see bload find "
-                                                    "--help)");
+        return bl_error_set(&cmd->error, BL_EUSAGE,
+                            "expects a dataset directory, and ids or --step N (see bload find "
+                            "--help)");
     if (o->operands > 1 && f->has_step)
         return bl_error_set(&cmd->error, BL_EUSAGE, "ids or --step, not both");
     int code = bl_options_check(o, &cmd->error);

@@ -98,8 +98,7 @@ static int table_open(struct bl_view_job *job, struct bl_error *e)
 {
     const struct bl_view_request *r = job->request;
     struct bl_sequences_columns columns = bl_plan_columns_wanted(r->group_by, r->options);
-    struct bl_subset subset = {
-        .options = r->subset, .exclusion = r->exclusion, .tick = table_on_choice, .sink = job};
+    struct bl_subset subset = {.options = r->subset, .exclusion = r->exclusion, .tick = table_on_choice, .sink = job};
     size_t count = (size_t)r->count;
     columns.may_repeat = true;
     char **path = calloc(count, sizeof *path);

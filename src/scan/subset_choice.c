@@ -106,8 +106,8 @@ static int choosing_value(struct bl_subset_choice *c, const char *name, const ch
 
 /* --- the choice ------------------------------------------------------------------------------------------------- */
 
-/* By its id, or by that with the name of its source before it. Rows that are not usable are looked up too: their ids are
- * there. */
+/* By its id, or by that with the name of its source before it. Rows that are not usable are looked up too: their ids
+ * are there. */
 static int choosing_exclude(struct bl_subset_choice *c, size_t i, uint8_t *mark, struct bl_error *e)
 {
     const struct bl_subset *s = c->subset;

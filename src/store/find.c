@@ -34,9 +34,9 @@ static int part_read(const struct bl_find *f, int64_t first, int64_t end, struct
     const struct bl_manifest *m = &f->view->manifest;
     const struct bl_index *index = &f->view->index;
     *part = (struct part){.first = first};
-    int code = bl_cancelled(f->cancel) ? BL_ECANCEL
-                                       : bl_index_read_part(index, m->format.T, bl_manifest_align(m), first, end,
-                                                            &part->plan, e);
+    int code = bl_cancelled(f->cancel)
+                   ? BL_ECANCEL
+                   : bl_index_read_part(index, m->format.T, bl_manifest_align(m), first, end, &part->plan, e);
     if (code)
         return code;
     const size_t pieces = part->plan.pieces;
@@ -433,9 +433,9 @@ int bl_find_append_json(const struct bl_find *f, const struct bl_found *found, c
         json_decref(stored);
         return code;
     }
-    json_t *object = json_pack("{s:o, s:I, s:s, s:o}", "id", bl_jansson_escaped(row->id), "sequence",
-                               (json_int_t)found->row, "status", bl_row_status_name(row->status), "reason",
-                               bl_jansson_escaped(row->reason));
+    json_t *object =
+        json_pack("{s:o, s:I, s:s, s:o}", "id", bl_jansson_escaped(row->id), "sequence", (json_int_t)found->row,
+                  "status", bl_row_status_name(row->status), "reason", bl_jansson_escaped(row->reason));
     bl_jansson_set(&object, "plan", integer_json(!find_is_windowed(f), f->plan));
     bl_jansson_set(&object, "block", integer_json(is_placed, found->block));
     bl_jansson_set(&object, "start", integer_json(is_placed, found->start));

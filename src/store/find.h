@@ -13,11 +13,11 @@
 
 /* A piece of a sequence in a block, and one reading of it. */
 struct bl_found {
-    size_t subject;               /* which of the rows that were looked for; of a step: which of its blocks */
-    int64_t row, block;           /* block of the epoch */
-    int64_t start, length;        /* steps within the block */
-    int64_t source_start;         /* its first step within the sequence */
-    bool is_read;                 /* in a training run: it is */
+    size_t subject;        /* which of the rows that were looked for; of a step: which of its blocks */
+    int64_t row, block;    /* block of the epoch */
+    int64_t start, length; /* steps within the block */
+    int64_t source_start;  /* its first step within the sequence */
+    bool is_read;          /* in a training run: it is */
     struct bl_reading reading;
 };
 
@@ -26,8 +26,8 @@ struct bl_find {
     const struct bl_training *training; /* NULL: none; the first plan */
     const struct bl_cancel *cancel;
     struct bl_training_order order;
-    int64_t plan;    /* the epoch whose plan is read; with a window the pieces are those of the stored plan, 0 */
-    uint32_t *group; /* of windows, or NULL */
+    int64_t plan;           /* the epoch whose plan is read; with a window the pieces are those of the stored plan, 0 */
+    uint32_t *group;        /* of windows, or NULL */
     struct bl_found *found; /* [count] by subject, then by source_start, block and step; of a step: by start */
     size_t count, capacity;
 };

@@ -151,9 +151,8 @@ static int group_append(struct bl_view *view, int64_t row, const char *column, s
     int code = bl_view_row(view, row, &told, e);
     if (code)
         return code;
-    const struct bl_view_source *source = view->manifest.sources
-                                              ? bl_view_source_of_row(view->manifest.source, view->manifest.sources, row)
-                                              : NULL;
+    const struct bl_view_source *source =
+        view->manifest.sources ? bl_view_source_of_row(view->manifest.source, view->manifest.sources, row) : NULL;
     const struct bl_dataset *dataset = &view->source[source ? source - view->manifest.source : 0];
     const char *value = bl_row_reader_field(&dataset->row, column);
     if (value)
@@ -211,9 +210,8 @@ int bl_window_draw(const struct bl_window *w, const struct bl_training *t, const
     struct scattered *place = calloc(w->count + 1, sizeof *place), *piece = calloc(w->count + 1, sizeof *piece);
     int code = place && piece ? BL_OK : bl_error_memory(e);
     for (size_t i = 0; i < w->count && !code; i++) {
-        place[i] = (struct scattered){.class = (uint64_t)w->length[i],
-                                      .group = group ? group[w->sequence[i]] : 0,
-                                      .number = (int64_t)i};
+        place[i] = (struct scattered){
+            .class = (uint64_t)w->length[i], .group = group ? group[w->sequence[i]] : 0, .number = (int64_t)i};
         piece[i] = place[i];
         piece[i].hash = splitmix(state + (uint64_t)w->first + i);
     }

@@ -13,8 +13,8 @@
 /* What to do with the blocks at the end that do not fill a step of all ranks. */
 enum bl_order_remainder { BL_ORDER_ERROR, BL_ORDER_PAD, BL_ORDER_DROP };
 
-/* Who divides the blocks of a step among the ranks: a sampler of each rank takes every W-th block; Accelerate gives each
- * rank a batch of consecutive ones. */
+/* Who divides the blocks of a step among the ranks: a sampler of each rank takes every W-th block; Accelerate gives
+ * each rank a batch of consecutive ones. */
 enum bl_order_deal { BL_DEAL_BLOCKS, BL_DEAL_BATCHES };
 
 struct bl_training {

@@ -14,7 +14,8 @@ void bl_verify_report_add(struct bl_verify_report *report, const char *source, c
     report->failed |= !report->faults;
 }
 
-int bl_verify_report_json(struct bl_verify_report *report, struct json_t *run, struct bl_buffer *out, struct bl_error *e)
+int bl_verify_report_json(struct bl_verify_report *report, struct json_t *run, struct bl_buffer *out,
+                          struct bl_error *e)
 {
     if (report->failed) {
         json_decref(run);
