@@ -23,6 +23,7 @@ static const struct bl_command commands[] = {
     {"export", bl_cmd_export, "write blocks in the formats of other loaders"},
     {"show", bl_cmd_show, "draw a block or a sequence of a dataset"},
     {"cat", bl_cmd_cat, "write one sequence of a dataset, for other programs"},
+    {"find", bl_cmd_find, "tell where a sequence lies, and which step of training reads it"},
     {"finish", bl_cmd_finish, "complete the dataset of several tasks"},
     {"verify", bl_cmd_verify, "check every byte and every table of a dataset"},
     {"info", bl_cmd_info, "show what is in a dataset"},

@@ -109,6 +109,36 @@ void bl_lines_skip(struct bl_lines *lines, size_t bytes, int64_t count)
     lines->number += count;
 }
 
+static int list_append_lines(struct bl_lines *lines, struct bl_buffer *out, struct bl_error *e)
+{
+    char *line;
+    size_t size;
+    bool ended;
+    int code;
+    while (!(code = bl_lines_next(lines, &line, &size, &ended, e)) && line) {
+        if (strlen(line) != size)
+            return bl_error_set(e, BL_EFAIL, "%s: a zero byte: not a list of ids", lines->path);
+        if (size && line[size - 1] == '\r')
+            line[--size] = '\0';
+        if (size)
+            bl_buffer_append(out, line, size + 1);
+    }
+    return code ? code : bl_buffer_check(out, e);
+}
+
+int bl_lines_append_list(const char *path, struct bl_buffer *out, struct bl_error *e)
+{
+    struct bl_lines lines;
+    int code = bl_io_check_path(path, e);
+    if (!code)
+        code = bl_lines_open_list(&lines, path, e);
+    if (code)
+        return code;
+    code = list_append_lines(&lines, out, e);
+    bl_lines_close(&lines);
+    return code;
+}
+
 void bl_lines_close(struct bl_lines *lines)
 {
     if (lines->fd >= 0 && lines->fd != STDIN_FILENO)

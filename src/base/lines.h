@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/checksum.h"
 #include "base/error.h"
 
@@ -36,6 +37,9 @@ int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended
  * Such a caller then reports how many bytes and lines it took. At least 8 bytes past the text can be read. */
 size_t bl_lines_ahead(const struct bl_lines *lines, const char **text);
 void bl_lines_skip(struct bl_lines *lines, size_t bytes, int64_t count);
+/* Appends the lines of a list of names, each with a NUL after it, without \r at their ends and empty ones. BL_EUSAGE:
+ * no such file. */
+int bl_lines_append_list(const char *path, struct bl_buffer *out, struct bl_error *e);
 void bl_lines_close(struct bl_lines *lines);
 
 #endif

@@ -27,6 +27,7 @@ int bl_cmd_view(int argc, char **argv);
 int bl_cmd_export(int argc, char **argv);
 int bl_cmd_show(int argc, char **argv);
 int bl_cmd_cat(int argc, char **argv);
+int bl_cmd_find(int argc, char **argv);
 int bl_cmd_finish(int argc, char **argv);
 int bl_cmd_verify(int argc, char **argv);
 int bl_cmd_info(int argc, char **argv);

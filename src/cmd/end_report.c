@@ -13,6 +13,8 @@
 static void report_append_limit(const struct bl_run_times *times, struct bl_buffer *out)
 {
     const struct bl_bottleneck found = bl_bottleneck_find(times);
+    if (!found.limit)
+        return;
     bl_buffer_printf(out, "limit: %s, %.0f %% of the time", bl_limit_text(found.limit), 100 * found.share);
     if (found.file) {
         bl_buffer_text(out, "; waited for ");

@@ -227,7 +227,10 @@ static int verify_export(struct bl_cmd *cmd, struct verifying *v, const char *di
                                        .sink = v};
     if (v->task.set)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--task is for datasets, and %s is an export", dir);
+    bl_progress_start(&v->progress, "verify", "files", NULL, 0);
     int code = bl_export_verify_run(&request, &cmd->error);
+    v->times.stage[BL_RUN_VERIFYING] = bl_progress_seconds(&v->progress);
+    v->times.verify.wall = v->times.stage[BL_RUN_VERIFYING]; /* of what workers did in it nothing is known */
     bl_progress_bar_end(&v->bar);
     v->report.kind = "export";
     v->report.files = request.files;
@@ -252,7 +255,10 @@ static int verify_print_json(struct verifying *v, const char *dir, struct bl_err
         v->report.files = v->progress.done;
         v->report.bytes = v->progress.bytes;
     }
-    int code = bl_verify_report_json(&v->report, &text, e);
+    struct json_t *run = NULL;
+    int code = bl_run_times_json(&v->times, &run, e);
+    if (!code)
+        code = bl_verify_report_json(&v->report, run, &text, e);
     if (!code)
         code = bl_cmd_write(NULL, &text, e);
     bl_buffer_free(&text);
@@ -287,9 +293,9 @@ static int verify_run(struct bl_cmd *cmd, struct verifying *v)
     bl_manifest_free(&manifest);
     if (!code && !cmd->common.quiet)
         bl_end_report_print_times(&v->times);
-    bl_run_times_free(&v->times);
     if (!code && v->json)
         code = verify_print_json(v, dir, e);
+    bl_run_times_free(&v->times);
     if (code)
         return code;
     if (v->faults)

@@ -32,6 +32,8 @@ struct viewing {
     struct levels levels;
     int64_t epochs, epoch_steps, repeat_max;
     int mix;
+    struct bl_texts excluded;
+    struct bl_exclusion *exclusion;
     struct bl_subset_options subset;
     struct bl_plan_options options;
     char **dir; /* [operands] */
@@ -100,6 +102,10 @@ static const struct bl_option mix_table[] = {
     BL_OPTION_STRING("group-by", struct viewing, group_by, BL_AFFECTS_PLAN,
                      "sequences with different values in this column never share a block", .placeholder = "COLUMN",
                      .command_line_only = true),
+    BL_OPTION_TEXTS("exclude", struct viewing, excluded, BL_AFFECTS_NOTHING,
+                    "leave out the sequence with this id, all of the file with this id, or all ids that FILE lists, "
+                    "one a line; may be given again",
+                    .placeholder = "ID|@FILE", .command_line_only = true),
     {0},
 };
 
@@ -196,6 +202,7 @@ static int view_make(struct bl_cmd *cmd, struct viewing *v, const char *output, 
                                             .count = cmd->options.operands,
                                             .group_by = v->group_by,
                                             .mix = (enum bl_blending)v->mix,
+                                            .exclusion = v->exclusion,
                                             .subset = &v->subset,
                                             .options = &v->options,
                                             .given = &cmd->options,
@@ -317,6 +324,8 @@ static int view_check(struct bl_cmd *cmd, struct viewing *v)
                             "split; make one view for each part");
     if (!code)
         code = operands_parse(cmd, v);
+    if (!code && v->excluded.count)
+        code = bl_exclusion_open(&v->exclusion, v->excluded.text, v->excluded.count, NULL, e);
     return code ? code : bl_cmd_check_parent("-o", v->output, false, e);
 }
 
@@ -361,6 +370,7 @@ int bl_cmd_view(int argc, char **argv)
         free(v.dir[s]);
     free(v.dir);
     free(v.weight);
+    bl_exclusion_close(v.exclusion);
     bl_view_made_free(&v.made);
     return bl_cmd_end(&cmd, code, false);
 }

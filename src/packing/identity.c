@@ -112,10 +112,8 @@ int bl_identity_tables(const struct bl_input_set *inputs, struct bl_buffer *out,
         bl_checksum_format(bl_attributes_digest(inputs->attributes), digest);
         bl_buffer_printf(out, "attributes of members: %s\n", digest);
     }
-    if (inputs->exclusion) {
-        bl_checksum_format(bl_exclusion_digest(inputs->exclusion), digest);
-        bl_buffer_printf(out, "exclude: %zu (%s)\n", bl_exclusion_count(inputs->exclusion), digest);
-    }
+    if (inputs->exclusion)
+        bl_exclusion_identify(inputs->exclusion, out);
     return code ? code : identity_add_lists(inputs, out, e);
 }
 

@@ -96,12 +96,6 @@ int bl_input_set_unused(const struct bl_input_set *set, struct bl_buffer *text, 
 
 void bl_input_set_unmatched(const struct bl_input_set *set, struct bl_buffer *text)
 {
-    char a[BL_PLURAL_SIZE];
-    const char *id = "";
-    size_t unused = set->exclusion ? bl_exclusion_unused(set->exclusion, &id) : 0;
-    if (!unused)
-        return;
-    bl_buffer_printf(text, "--exclude %s: no sequence has that id", id);
-    if (unused > 1)
-        bl_buffer_printf(text, ", nor %s", bl_text_plural(a, (int64_t)unused - 1, "other"));
+    if (set->exclusion)
+        bl_exclusion_append_unused(set->exclusion, text);
 }

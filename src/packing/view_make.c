@@ -84,17 +84,29 @@ static void table_on_choice(void *view_job, int64_t row, int64_t rows)
         job->request->tick(job->request->sink, &job->progress);
 }
 
+static void table_report_unused(const struct bl_view_job *job)
+{
+    struct bl_buffer text = {0};
+    bl_exclusion_append_unused(job->request->exclusion, &text);
+    if (text.size && !text.failed)
+        bl_view_job_message(job, "%s", text.data);
+    bl_buffer_free(&text);
+}
+
 /* Opens the tables of the sources as one, whose rows are those of the subset. */
 static int table_open(struct bl_view_job *job, struct bl_error *e)
 {
     const struct bl_view_request *r = job->request;
     struct bl_sequences_columns columns = bl_plan_columns_wanted(r->group_by, r->options);
-    struct bl_subset subset = {.options = r->subset, .tick = table_on_choice, .sink = job};
+    struct bl_subset subset = {.options = r->subset, .exclusion = r->exclusion, .tick = table_on_choice, .sink = job};
     size_t count = (size_t)r->count;
     columns.may_repeat = true;
     char **path = calloc(count, sizeof *path);
-    int code = path ? BL_OK : bl_error_memory(e);
+    const char **name = calloc(count, sizeof *name);
+    int code = path && name ? BL_OK : bl_error_memory(e);
+    subset.source = count > 1 ? name : NULL; /* as the view names ids that several sources have */
     for (size_t s = 0; s < count && !code; s++) {
+        name[s] = job->manifest->source[s].name;
         path[s] = bl_path_join(r->dir[s], BL_SEQUENCES_FILE);
         code = path[s] ? BL_OK : bl_error_memory(e);
     }
@@ -102,8 +114,11 @@ static int table_open(struct bl_view_job *job, struct bl_error *e)
         code = bl_subset_open(&subset, &job->table, (const char *const *)path, r->count, &columns, e);
     if (!code && r->left_out)
         r->left_out(r->sink, &subset);
+    if (!code && r->exclusion)
+        table_report_unused(job);
     bl_subset_free(&subset);
     bl_path_free_all(path, count);
+    free(name);
     return code;
 }
 

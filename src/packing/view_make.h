@@ -21,7 +21,8 @@ struct bl_view_request {
     const char *const *dir; /* [count] the sources */
     const double *weight;   /* [count] 0: none, of all or of no source */
     int count;
-    const char *group_by; /* a column, or NULL */
+    const char *group_by;           /* a column, or NULL */
+    struct bl_exclusion *exclusion; /* ids that are left out, or NULL */
     const struct bl_subset_options *subset;
     enum bl_blending mix;            /* of several sources */
     struct bl_plan_options *options; /* durations are resolved here */

@@ -32,6 +32,8 @@ static int view_identify(struct bl_view_job *job, struct bl_error *e)
     struct bl_buffer *lines = &job->identity;
     const struct bl_manifest *m = job->manifest;
     bl_options_identity(job->request->given, lines);
+    if (job->request->exclusion)
+        bl_exclusion_identify(job->request->exclusion, lines);
     identity_add_recorded(&job->source[0].manifest, lines);
     for (size_t s = 0; s < m->sources; s++) {
         bl_buffer_printf(lines, "source %zu: ", s + 1);

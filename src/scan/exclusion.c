@@ -3,9 +3,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
+#include "base/hash.h"
 #include "base/path.h"
-#include "base/io.h"
+#include "base/text.h"
 #include "base/lines.h"
 #include "kind/input.h"
 #include "base/checksum.h"
@@ -20,37 +22,13 @@ struct bl_exclusion {
     struct bl_buffer text; /* the ids, each with a NUL after it */
     struct excluded *row;  /* [count] by id */
     size_t count;
+    struct bl_hash hash; /* of the rows */
 };
-
-static int exclusion_add_lines(struct bl_exclusion *x, struct bl_lines *lines, struct bl_error *e)
-{
-    char *line;
-    size_t size;
-    bool ended;
-    int code;
-    while (!(code = bl_lines_next(lines, &line, &size, &ended, e)) && line) {
-        if (strlen(line) != size)
-            return bl_error_set(e, BL_EFAIL, "%s: a zero byte: not a list of ids", lines->path);
-        if (size && line[size - 1] == '\r')
-            line[--size] = '\0';
-        if (size)
-            bl_buffer_append(&x->text, line, size + 1);
-    }
-    return code;
-}
 
 static int exclusion_add_list(struct bl_exclusion *x, const char *list, const char *base, struct bl_error *e)
 {
-    struct bl_lines lines;
     char *path = bl_path_join(base, list);
-    int code = path ? bl_io_check_path(path, e) : bl_error_memory(e);
-    if (!code)
-        code = bl_lines_open_list(&lines, path, e);
-    if (code)
-        goto out;
-    code = exclusion_add_lines(x, &lines, e);
-    bl_lines_close(&lines);
-out:
+    int code = path ? bl_lines_append_list(path, &x->text, e) : bl_error_memory(e);
     free(path);
     return code;
 }
@@ -77,7 +55,10 @@ static int exclusion_sort(struct bl_exclusion *x, struct bl_error *e)
             x->row[kept++].id = x->row[i].id;
     }
     x->count = kept;
-    return BL_OK;
+    int code = bl_hash_reserve(&x->hash, kept, e);
+    for (size_t i = 0; i < kept && !code; i++)
+        code = bl_hash_add(&x->hash, XXH3_64bits(x->row[i].id, strlen(x->row[i].id)), i, e);
+    return code;
 }
 
 int bl_exclusion_open(struct bl_exclusion **exclusion, const char *const *arguments, int count, const char *base,
@@ -111,17 +92,22 @@ void bl_exclusion_close(struct bl_exclusion *x)
     if (!x)
         return;
     bl_buffer_free(&x->text);
+    bl_hash_free(&x->hash);
     free(x->row);
     free(x);
 }
 
 static bool exclusion_find(struct bl_exclusion *x, const char *id)
 {
-    const struct excluded wanted = {.id = id};
-    struct excluded *row = bsearch(&wanted, x->row, x->count, sizeof *x->row, exclusion_compare);
-    if (row)
-        atomic_store_explicit(&row->used, true, memory_order_relaxed);
-    return row != NULL;
+    size_t i;
+    for (struct bl_hash_probe probe = bl_hash_begin(&x->hash, XXH3_64bits(id, strlen(id)));
+         bl_hash_next(&x->hash, &probe, &i);) {
+        if (strcmp(x->row[i].id, id) != 0)
+            continue;
+        atomic_store_explicit(&x->row[i].used, true, memory_order_relaxed);
+        return true;
+    }
+    return false;
 }
 
 bool bl_exclusion_has(struct bl_exclusion *x, const char *id, const char *file)
@@ -166,26 +152,25 @@ int bl_exclusion_match(const struct bl_sequences *table, struct bl_exclusion *x,
     return code;
 }
 
-size_t bl_exclusion_count(const struct bl_exclusion *x)
+void bl_exclusion_identify(const struct bl_exclusion *x, struct bl_buffer *out)
 {
-    return x->count;
-}
-
-uint64_t bl_exclusion_digest(const struct bl_exclusion *x)
-{
+    char digest[BL_DIGEST_SIZE];
     struct bl_checksum_state state;
     bl_checksum_begin(&state);
     for (size_t i = 0; i < x->count; i++)
         bl_checksum_add(&state, x->row[i].id, strlen(x->row[i].id) + 1);
-    return bl_checksum_end(&state);
+    bl_checksum_format(bl_checksum_end(&state), digest);
+    bl_buffer_printf(out, "exclude: %zu (%s)\n", x->count, digest);
 }
 
-size_t bl_exclusion_unused(const struct bl_exclusion *x, const char **id)
+void bl_exclusion_append_unused(const struct bl_exclusion *x, struct bl_buffer *out)
 {
+    char a[BL_PLURAL_SIZE];
     size_t unused = 0;
     for (size_t i = 0; i < x->count; i++) {
         if (!atomic_load_explicit(&x->row[i].used, memory_order_relaxed) && !unused++)
-            *id = x->row[i].id;
+            bl_buffer_printf(out, "--exclude %s: no sequence has that id", x->row[i].id);
     }
-    return unused;
+    if (unused > 1)
+        bl_buffer_printf(out, ", nor %s", bl_text_plural(a, (int64_t)unused - 1, "other"));
 }

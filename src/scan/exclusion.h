@@ -28,14 +28,13 @@ void bl_exclusion_apply(struct bl_row *row);
 /* The same for a row of a table: the id of its file is part of its own. file: scratch. */
 bool bl_exclusion_has_row(struct bl_exclusion *exclusion, const struct bl_row *row, struct bl_buffer *file);
 
-/* Finds out which of the ids a table has that was made with this exclusion, for bl_exclusion_unused. */
+/* Finds out which of the ids a table has that was made with this exclusion, for bl_exclusion_append_unused. */
 int bl_exclusion_match(const struct bl_sequences *table, struct bl_exclusion *exclusion, struct bl_error *e);
 
-/* How many ids there are, each once, and a digest of them. */
-size_t bl_exclusion_count(const struct bl_exclusion *exclusion);
-uint64_t bl_exclusion_digest(const struct bl_exclusion *exclusion);
+/* Appends the line that identifies it: how many ids there are, each once, and a digest of them. */
+void bl_exclusion_identify(const struct bl_exclusion *exclusion, struct bl_buffer *out);
 
-/* How many ids matched no sequence, and the first of them. */
-size_t bl_exclusion_unused(const struct bl_exclusion *exclusion, const char **id);
+/* Appends "--exclude ID: no sequence has that id, nor 2 others" if there are such ids. */
+void bl_exclusion_append_unused(const struct bl_exclusion *exclusion, struct bl_buffer *out);
 
 #endif

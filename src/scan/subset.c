@@ -75,7 +75,7 @@ out:
 int bl_subset_open(struct bl_subset *s, struct bl_sequences *t, const char *const *paths, int count,
                    const struct bl_sequences_columns *columns, struct bl_error *e)
 {
-    if (!bl_subset_is_given(s->options))
+    if (!bl_subset_is_given(s->options) && !s->exclusion)
         return bl_sequences_open_columns(t, paths, count, columns, e);
     struct bl_pipe_copy *copy = calloc((size_t)count, sizeof *copy);
     const char **path = calloc((size_t)count, sizeof *path);

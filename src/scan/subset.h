@@ -1,5 +1,5 @@
-/* Subsets: which of the usable sequences of a table are taken. In this order: those that given datasets do not hold
- * (--extend), conditions (--where), sequences with
+/* Subsets: which of the usable sequences of a table are taken. In this order: those that are not excluded by their ids,
+ * those that given datasets do not hold (--extend), conditions (--where), sequences with
  * another content than those before (--dedup), one part (--split, --take), a share by a hash (--share), the first
  * (--first). A row that is left out becomes dropped, with a reason that names the option.
  *
@@ -12,6 +12,7 @@
 #include "kind/kind.h"
 #include "kind/left_out.h"
 #include "scan/condition.h"
+#include "scan/exclusion.h"
 #include "scan/progress.h"
 #include "scan/subset_options.h"
 #include "store/sequences.h"
@@ -24,6 +25,9 @@ struct bl_twin {
 /* Set the first members, then call bl_subset_open or bl_subset_run; free with bl_subset_free, also after an error. */
 struct bl_subset {
     const struct bl_subset_options *options;
+    struct bl_exclusion *exclusion; /* ids that are left out first, or NULL */
+    const char *const *source;      /* of each file of the table: a name that may be before its ids there, "SOURCE/ID";
+                                       or NULL */
     const char *base;               /* directory that the table's relative paths count from, or NULL */
     const struct bl_kind *kind;     /* of the rows, for their totals; or NULL */
     const struct bl_cancel *cancel; /* or NULL */

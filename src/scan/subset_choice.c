@@ -11,6 +11,8 @@
 
 enum bl_left_out bl_subset_mark_option(uint8_t mark)
 {
+    if (mark == BL_SUBSET_MARK_EXCLUDED)
+        return BL_LEFT_OUT_EXCLUDE;
     if (mark >= BL_SUBSET_MARK_HELD)
         return BL_LEFT_OUT_EXTEND;
     return mark < BL_SUBSET_MARK_CONDITION ? (enum bl_left_out)mark : BL_LEFT_OUT_WHERE;
@@ -21,6 +23,7 @@ void bl_subset_choice_free(struct bl_subset_choice *c)
     bl_row_reader_free(&c->text);
     bl_row_reader_free(&c->twin);
     bl_buffer_free(&c->value);
+    bl_buffer_free(&c->named);
     bl_hash_free(&c->seen);
     bl_extend_close(&c->extend);
 }
@@ -102,6 +105,29 @@ static int choosing_value(struct bl_subset_choice *c, const char *name, const ch
 }
 
 /* --- the choice ------------------------------------------------------------------------------------------------- */
+
+/* By its id, or by that with the name of its source before it. Rows that are not usable are looked up too: their ids
+ * are there. */
+static int choosing_exclude(struct bl_subset_choice *c, size_t i, uint8_t *mark, struct bl_error *e)
+{
+    const struct bl_subset *s = c->subset;
+    const struct bl_sequences_file *file = &c->table->file[c->table->files - 1];
+    bool has = bl_exclusion_has_row(s->exclusion, &c->text.row, &c->value);
+    while (file > c->table->file && file->first > i)
+        file--;
+    if (s->source) {
+        struct bl_row named = c->text.row;
+        bl_buffer_clear(&c->named);
+        bl_buffer_printf(&c->named, "%s/%s", s->source[file - c->table->file], named.id);
+        named.id = c->named.data;
+        if (!c->named.failed)
+            has |= bl_exclusion_has_row(s->exclusion, &named, &c->value);
+    }
+    if (has && c->table->length[i])
+        *mark = BL_SUBSET_MARK_EXCLUDED;
+    int code = bl_buffer_check(&c->named, e);
+    return code ? code : bl_buffer_check(&c->value, e);
+}
 
 /* Rows that are not usable are looked up too: they have not vanished. */
 static int choosing_find_held(struct bl_subset_choice *c, uint8_t *mark, struct bl_error *e)
@@ -199,7 +225,7 @@ static int choosing_choose_row(struct bl_subset_choice *c, size_t i, struct bl_b
 {
     const struct bl_subset_options *o = c->subset->options;
     uint8_t *mark = &c->subset->mark[i];
-    int code = o->extend.count ? choosing_find_held(c, mark, e) : BL_OK;
+    int code = !*mark && o->extend.count ? choosing_find_held(c, mark, e) : BL_OK;
     if (!code)
         code = choosing_check_conditions(c, mark, e);
     if (!code && !*mark && o->dedup)
@@ -231,11 +257,15 @@ static int choosing_choose_rows(struct bl_subset_choice *c, struct bl_error *e)
         bool is_usable = c->table->length[i] > 0;
         if (s->tick && (s->options->dedup || i % TICK_ROWS == 0))
             s->tick(s->sink, (int64_t)i, (int64_t)s->count);
-        if (!is_usable && !s->options->extend.count)
+        if (!is_usable && !s->options->extend.count && !s->exclusion)
             continue;
         code = s->cancel && bl_cancelled(s->cancel) ? BL_ECANCEL : bl_row_reader_read(c->table, i, &c->text, e);
-        if (!code)
-            code = is_usable ? choosing_choose_row(c, i, &part, e) : choosing_find_held(c, &s->mark[i], e);
+        if (!code && s->exclusion)
+            code = choosing_exclude(c, i, &s->mark[i], e);
+        if (!code && is_usable)
+            code = choosing_choose_row(c, i, &part, e);
+        else if (!code && s->options->extend.count)
+            code = choosing_find_held(c, &s->mark[i], e);
     }
     bl_buffer_free(&part);
     return code;

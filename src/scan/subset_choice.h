@@ -12,13 +12,14 @@
 /* Marks are enum bl_left_out, or from here on the number of a condition, then that of a dataset. */
 #define BL_SUBSET_MARK_CONDITION BL_LEFT_OUT_OPTIONS
 #define BL_SUBSET_MARK_HELD (BL_SUBSET_MARK_CONDITION + BL_TEXTS_MAX)
+#define BL_SUBSET_MARK_EXCLUDED UINT8_MAX /* BL_LEFT_OUT_EXCLUDE is 0, which marks nothing */
 
 /* A row at a time. Set subset and table; free with bl_subset_choice_free. */
 struct bl_subset_choice {
     struct bl_subset *subset;
     const struct bl_sequences *table;
     struct bl_row_reader text, twin;
-    struct bl_buffer value;
+    struct bl_buffer value, named;
     struct bl_hash seen; /* rows by their content */
     struct bl_extend extend;
     uint8_t part; /* of the last row, for --split */

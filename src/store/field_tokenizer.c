@@ -74,7 +74,7 @@ int bl_field_tokenizer_open(const struct bl_manifest *m, int f, const char *path
             "ids that are packed with --tokenizer FILE, too, can be",
             m->format.fields.field[f].name, m->made[f]);
     if (!path && !bl_field_tokenizer_is_bytes(m, f))
-        return bl_error_set(e, BL_EUSAGE, "--as text needs --tokenizer FILE, that of the ids: %.*s",
+        return bl_error_set(e, BL_EUSAGE, "text needs --tokenizer FILE, that of the ids: %.*s",
                             (int)strcspn(origin, " "), origin);
     int code = tokenizer_open_recorded(m, path ? path : "bytes", &tokenizer, e);
     if (!code)

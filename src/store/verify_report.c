@@ -14,10 +14,13 @@ void bl_verify_report_add(struct bl_verify_report *report, const char *source, c
     report->failed |= !report->faults;
 }
 
-int bl_verify_report_json(struct bl_verify_report *report, struct bl_buffer *out, struct bl_error *e)
+int bl_verify_report_json(struct bl_verify_report *report, struct json_t *run, struct bl_buffer *out,
+                          struct bl_error *e)
 {
-    if (report->failed)
+    if (report->failed) {
+        json_decref(run);
         return bl_error_memory(e);
+    }
     json_t *object = json_pack("{s:o, s:s}", "path", bl_jansson_escaped(report->dir), "kind", report->kind);
     bl_jansson_set(&object, "against", report->against ? bl_jansson_escaped(report->against) : json_null());
     bl_jansson_set(&object, "task",
@@ -29,6 +32,7 @@ int bl_verify_report_json(struct bl_verify_report *report, struct bl_buffer *out
     bl_jansson_set(&object, "bytes", json_integer(report->bytes));
     bl_jansson_set(&object, "faults", report->faults ? report->faults : json_array());
     report->faults = NULL;
+    bl_jansson_set(&object, "run", run);
     return bl_jansson_append(object, out, e);
 }
 

@@ -24,8 +24,10 @@ struct bl_verify_report {
 void bl_verify_report_add(struct bl_verify_report *report, const char *source, const char *file, const char *text);
 
 /* Appends {"path", "kind", "against", "task", "verified", "shards" or "files", "bytes", "faults": [{"source", "file",
- * "text"}]}, and frees the faults. BL_EFAIL: out of memory, now or before. */
-int bl_verify_report_json(struct bl_verify_report *report, struct bl_buffer *out, struct bl_error *e);
+ * "text"}], "run"}, and frees the faults and run, which says where the time went. BL_EFAIL: out of memory, now or
+ * before. */
+int bl_verify_report_json(struct bl_verify_report *report, struct json_t *run, struct bl_buffer *out,
+                          struct bl_error *e);
 void bl_verify_report_free(struct bl_verify_report *report);
 
 #endif

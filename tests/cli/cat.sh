@@ -73,7 +73,7 @@ test_text() {
         out_is </dev/null
     done
     expect 2 bload cat e t.jsonl#0 --as text
-    err_is <<<'bload: cat: --as text needs --tokenizer FILE, that of the ids: one.json'
+    err_is <<<'bload: cat: text needs --tokenizer FILE, that of the ids: one.json'
     expect 2 bload cat e t.jsonl#0 --as npy --tokenizer one.json
     err_is <<<'bload: cat: --tokenizer is for --as text'
     expect 2 bload cat e t.jsonl#0 --tokenizer none.json

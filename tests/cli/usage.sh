@@ -1,6 +1,6 @@
 # Wrong usage, help, and output that cannot be written.
 # shellcheck shell=bash disable=SC2317
-commands='scan plan compare pack view export cat finish verify info report status slurm doctor completion'
+commands='scan plan compare pack view export show cat find finish verify info report status slurm doctor completion'
 
 test_no_command_shows_help_and_fails() {
     expect 2 bload

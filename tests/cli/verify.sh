@@ -117,6 +117,10 @@ test_json() {
     member() { # PYTHON
         python3 -c "import json; o = json.load(open('$OUT')); print($1)"
     }
+    for dir in d v m; do
+        expect 0 bload verify $dir --json
+        is 'True seconds limit limit_share waited_for' "$(member "o['run']['seconds']['verifying'] == o['run']['seconds']['all'], *o['run']" | tr -d "(',)")"
+    done
     expect 0 bload verify d --json
     is "dataset True [] None" "$(member "o['kind'], o['verified'], o['faults'], o['task']" | tr -d "(',)")"
     is "$(find d/shards -name '*.safetensors' | wc -l)" "$(member "o['shards']")"

@@ -338,3 +338,56 @@ test_another_plan_is_noticed_without_verify() {
     expect 1 bload show changed --epoch 1
     err_has 'changed/plans/epoch-00001.safetensors: its checksum differs from the manifest: the plan is damaged, or another one'
 }
+
+# rows_of VIEW: the rows that its plan has, from 0, once each.
+rows_of() {
+    python3 - "$1" <<'END'
+import json, struct, sys
+data = open(sys.argv[1] + "/index.safetensors", "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+begin, end = json.loads(data[8:8 + size])["sequence"]["data_offsets"]
+print(*sorted(set(struct.unpack(f"<{(end - begin) // 8}q", data[8 + size + begin:8 + size + end]))))
+END
+}
+
+test_what_is_excluded() {
+    for name in a b; do printf '{"input_ids": [%d, 1, 2]}\n' 1 2 3 4 >$name.jsonl; done
+    printf '{"input_ids": []}\n' >>a.jsonl
+    mkdir two
+    for name in a b; do stored $name -T 8 -o $name; done
+    (cd two && cp ../a.jsonl . && stored a -T 8 -o c)
+    ids=(a.jsonl#0 a.jsonl#25 a.jsonl#50 a.jsonl#75 a.jsonl#100)
+    is "$(tail -n +2 a/sequences.tsv | cut -f 1 | xargs)" "${ids[*]}"
+    printf '%s\r\n\n%s' "${ids[1]}" "${ids[3]}" >list
+    # Arguments; rows that are left (a: 0 to 4, the last one empty; then the others); how many were left out; the message.
+    while IFS='|' read -r arguments rows count message; do
+        rm -rf v
+        # shellcheck disable=SC2086 # words
+        expect 0 bload view $arguments -T 8 -o v
+        is "$rows" "$(rows_of v)"
+        err_has "bload: left out by --exclude: $count"
+        if [ "$message" ]; then err_has "bload: --exclude $message"; else ! grep -q 'no sequence has' "$ERR"; fi
+        expect 0 bload verify -q v
+    done <<'END'
+a --exclude a.jsonl#25|0 2 3|1 sequence|
+a --exclude @list --exclude a.jsonl#25|0 2|2 sequences|
+a --exclude a.jsonl#0 --exclude a.jsonl#100|1 2 3|1 sequence|
+a --exclude @list --exclude x --exclude y|0 2|2 sequences|x: no sequence has that id, nor 1 other
+a b --exclude a.jsonl|5 6 7 8|4 sequences|
+a two/c --exclude a.jsonl#0|1 2 3 6 7 8|2 sequences|
+a two/c --exclude c/a.jsonl#0 --exclude a/a.jsonl#25|0 2 3 6 7 8|2 sequences|
+a two/c --exclude c/a.jsonl|0 1 2 3|4 sequences|
+a=1 b=2 --exclude @list --mix random|0 2 5 6 7 8|2 sequences|
+a --exclude a.jsonl#0 --where length>2 --first 1|1|1 sequence|
+END
+    expect 1 bload view a -T 8 --exclude a.jsonl -o none
+    err_is <<<'bload: view: no sequence is left: 4 by --exclude'
+    expect 2 bload view a -T 8 --exclude @nowhere -o none
+    err_is <<<'bload: view: cannot open nowhere: No such file or directory'
+    # They are a part of what the view is, in whatever order they are given.
+    expect 0 bload view -q a -T 8 --exclude @list -o w
+    expect 0 bload view a -T 8 --exclude a.jsonl#75 --exclude a.jsonl#25 -o w
+    err_has 'bload: w is already complete: nothing to do'
+    expect 2 bload view a -T 8 --exclude a.jsonl#75 -o w
+    err_has 'w holds a view of another configuration: exclude is "2 ('
+}

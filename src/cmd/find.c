@@ -1,0 +1,466 @@
+/* bload find: where sequences lie, and what a training run reads in a step. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "base/lines.h"
+#include "base/output.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "cmd/cmd.h"
+#include "cmd/field_choice.h"
+#include "kind/element.h"
+#include "run/signals.h"
+#include "store/field_tokenizer.h"
+#include "store/find.h"
+#include "store/sequence_id.h"
+#include "store/stored_sequence.h"
+
+enum {
+    NAMED = 10,      /* ids that are not there: so many are named */
+    COLUMNS = 160,   /* characters of a line of text */
+    TOKENS = 1 << 12 /* read at a time */
+};
+
+struct find {
+    int64_t step, lines;
+    bool has_step, is_training, json, text;
+    const char *field, *tokenizer;
+    struct bl_training training;
+    struct bl_view view;
+    struct bl_find found;
+    struct bl_buffer ids; /* each with a NUL after it */
+    struct bl_output out;
+    struct bl_buffer line, decoded; /* scratch */
+    struct bl_detokenizer *detokenizer;
+    int text_field;
+    uint8_t *tokens; /* [TOKENS] steps of the field */
+};
+
+static const struct bl_option table[] = {
+    BL_OPTION_INT("step", struct find, step, BL_AFFECTS_NOTHING,
+                  "in the place of ids: all that the ranks read in this step of the epoch, from 0",
+                  .command_line_only = true, .only = "epoch"),
+    BL_OPTION_FLAG("json", struct find, json, BL_AFFECTS_NOTHING, "print JSON, an object a line",
+                   .command_line_only = true),
+    BL_OPTION_FLAG("text", struct find, text, BL_AFFECTS_NOTHING, "also the text of what was found, its first lines",
+                   .command_line_only = true),
+    BL_OPTION_INT("lines", struct find, lines, BL_AFFECTS_NOTHING, "lines of text, of 160 characters at most",
+                  .initial = "4", .min = 1, .max = 1000000, .command_line_only = true, .only = "text"),
+    BL_OPTION_STRING("tokenizer", struct find, tokenizer, BL_AFFECTS_NOTHING,
+                     "that which made the tokens, to decode them to text", .placeholder = "FILE",
+                     .command_line_only = true, .only = "text"),
+    BL_OPTION_STRING("field", struct find, field, BL_AFFECTS_NOTHING,
+                     "that of the text [the first with ids of a tokenizer]", .placeholder = "NAME",
+                     .command_line_only = true, .only = "text"),
+    {0},
+};
+
+static const char *const remainder_names[] = {"error", "pad", "drop", NULL};
+static const char *const deal_names[] = {"blocks", "batches", NULL};
+
+static const struct bl_option training_table[] = {
+    BL_OPTION_INT("epoch", struct bl_training, epoch, BL_AFFECTS_NOTHING,
+                  "of a training run, from 0: also the step, the rank and the place in its batch",
+                  .command_line_only = true),
+    BL_OPTION_INT("world-size", struct bl_training, world_size, BL_AFFECTS_NOTHING,
+                  "ranks of the run [those that the blocks were packed for]", .min = 1, .command_line_only = true,
+                  .only = "epoch"),
+    BL_OPTION_INT("batch-size", struct bl_training, batch_size, BL_AFFECTS_NOTHING,
+                  "blocks per rank and step [as packed]", .min = 1, .command_line_only = true, .only = "epoch"),
+    BL_OPTION_UINT("seed", struct bl_training, seed, BL_AFFECTS_NOTHING, "of the sampler", .initial = "0",
+                   .command_line_only = true, .only = "epoch"),
+    BL_OPTION_FLAG("shuffle", struct bl_training, is_shuffled, BL_AFFECTS_NOTHING,
+                   "whether the sampler shuffles; --shuffle=no: blocks keep their order", .initial = "true",
+                   .command_line_only = true, .only = "epoch"),
+    BL_OPTION_CHOICE("remainder", struct bl_training, remainder, remainder_names, BL_AFFECTS_NOTHING,
+                     "of the sampler: what happens to blocks that do not fill a step", .initial = "error",
+                     .command_line_only = true, .only = "epoch"),
+    BL_OPTION_INT("consumed", struct bl_training, consumed, BL_AFFECTS_NOTHING,
+                  "blocks of the epoch that the run had consumed before it was resumed, as the sampler's state has it: "
+                  "steps count from there",
+                  .initial = "0", .command_line_only = true, .only = "epoch"),
+    BL_OPTION_CHOICE("deal", struct bl_training, deal, deal_names, BL_AFFECTS_NOTHING,
+                     "how the blocks of a step go to the ranks: blocks, as samplers with a rank; batches, as "
+                     "Accelerate and the Trainer of Transformers",
+                     .initial = "blocks", .command_line_only = true, .only = "epoch"),
+    BL_OPTION_INT("window", struct bl_training, window, BL_AFFECTS_NOTHING,
+                  "blocks of the windows by which a BlockDataset composes epochs without plans", .min = 1,
+                  .command_line_only = true, .only = "epoch"),
+    BL_OPTION_UINT("window-seed", struct bl_training, window_seed, BL_AFFECTS_NOTHING, "of the windows", .initial = "0",
+                   .command_line_only = true, .only = "window"),
+    {0},
+};
+
+/* --- ids -------------------------------------------------------------------------------------------------------- */
+
+/* An operand: an id, @FILE, or "-" for a list from standard input. */
+static int ids_add(struct find *f, const char *operand, struct bl_error *e)
+{
+    const char *list = strcmp(operand, "-") == 0 ? operand : operand[0] == '@' ? operand + 1 : NULL;
+    if (!list)
+        bl_buffer_append(&f->ids, operand, strlen(operand) + 1);
+    return list ? bl_lines_append_list(list, &f->ids, e) : bl_buffer_check(&f->ids, e);
+}
+
+static int ids_read(struct bl_cmd *cmd, struct find *f, size_t *count)
+{
+    int code = BL_OK;
+    for (int i = 1; i < cmd->options.operands && !code; i++)
+        code = ids_add(f, cmd->options.operand[i], &cmd->error);
+    *count = 0;
+    for (size_t at = 0; at < f->ids.size && !code; at += strlen(f->ids.data + at) + 1)
+        (*count)++;
+    if (!code && !*count)
+        code = bl_error_set(&cmd->error, BL_EUSAGE, "the list of ids is empty");
+    return code;
+}
+
+/* Closes the gaps that ids without a row leave; the rest is found before they are refused. */
+static size_t ids_keep_found(const char **id, int64_t *row, size_t count, const char *missing[NAMED], size_t *misses)
+{
+    size_t kept = 0;
+    *misses = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (row[i] >= 0)
+            row[kept++] = row[i];
+        else if ((*misses)++ < NAMED)
+            missing[*misses - 1] = id[i];
+    }
+    return kept;
+}
+
+static int ids_refuse(struct find *f, const char *const missing[NAMED], size_t misses, size_t count, struct bl_cmd *cmd)
+{
+    char a[BL_PLURAL_SIZE];
+    if (misses == 1)
+        return bl_sequence_id_refuse(&f->view, missing[0], &cmd->cancel, &cmd->error);
+    for (size_t i = 0; i < misses && i < NAMED; i++)
+        bl_cmd_print("%s has no sequence %s", f->view.dir, missing[i]);
+    return bl_error_set(&cmd->error, BL_EUSAGE, "%s has no sequences of %zu of %s", f->view.dir, misses,
+                        bl_text_plural(a, (int64_t)count, "id"));
+}
+
+/* --- text ------------------------------------------------------------------------------------------------------- */
+
+static int text_open(struct find *f, struct bl_error *e)
+{
+    const struct bl_manifest *m = &f->view.manifest;
+    const struct bl_fields *fields = &m->format.fields;
+    int code = BL_OK;
+    f->text_field = -1;
+    if (f->field)
+        code = bl_field_choose(fields, f->field, &f->text_field, e);
+    for (int i = 0; i < fields->count && f->text_field < 0; i++) {
+        if (bl_element_is_integer(&fields->field[i]) && bl_field_tokenizer_has_ids(m, i))
+            f->text_field = i;
+    }
+    if (!code && f->text_field < 0)
+        code = bl_error_set(e, BL_EUSAGE, "--text: %s has no field of tokens", f->view.dir);
+    if (!code)
+        code = bl_field_tokenizer_open(m, f->text_field, f->tokenizer, &f->detokenizer, e);
+    if (code)
+        return code;
+    f->tokens = malloc(TOKENS * bl_field_step_bytes(&fields->field[f->text_field]));
+    return f->tokens ? BL_OK : bl_error_memory(e);
+}
+
+/* Decodes the piece until there is enough for the lines. */
+static int text_decode(struct find *f, const struct bl_found *piece, struct bl_error *e)
+{
+    const struct bl_field *field = &f->view.manifest.format.fields.field[f->text_field];
+    const struct bl_step_range range = {piece->source_start, piece->source_start + piece->length, true};
+    const size_t enough = (size_t)f->lines * COLUMNS * BL_UTF8_MAX;
+    struct bl_stored_sequence stored;
+    int64_t steps = 1;
+    int code = bl_stored_sequence_begin(&stored, &f->view, piece->row, f->text_field, &range, e);
+    bl_detokenizer_restart(f->detokenizer);
+    bl_buffer_clear(&f->decoded);
+    while (!code && steps && f->decoded.size <= enough) {
+        code = bl_stored_sequence_read(&stored, TOKENS, f->tokens, &steps, e);
+        for (int64_t i = 0; i < steps && !code; i++) {
+            int64_t id = bl_element_integer(field->dtype, f->tokens + (size_t)i * bl_field_step_bytes(field));
+            code = bl_detokenizer_append(f->detokenizer, id, &f->decoded, e);
+        }
+    }
+    return code ? code : bl_buffer_check(&f->decoded, e);
+}
+
+/* The bytes of the first line of a text: up to its line end, or so many characters as fit. */
+static size_t line_size(const char *text, size_t size)
+{
+    size_t at = 0;
+    for (int columns = 0; at < size && text[at] != '\n' && columns < COLUMNS; columns++)
+        at += bl_utf8_length(text + at, size - at);
+    return at;
+}
+
+/* Sets f->line to the lines of a text of valid UTF-8, each with before before it; "..." where it goes on. */
+static void text_cut(struct find *f, const struct bl_buffer *text, const char *before)
+{
+    size_t at = 0;
+    bl_buffer_clear(&f->line);
+    for (int64_t line = 0; at < text->size && line < f->lines; line++) {
+        size_t size = line_size(text->data + at, text->size - at);
+        bl_buffer_printf(&f->line, "%s%.*s\n", before, (int)size, text->data + at);
+        at += size;
+        at += at < text->size && text->data[at] == '\n';
+    }
+    if (at < text->size)
+        bl_buffer_printf(&f->line, "%s...\n", before);
+}
+
+/* Sets f->line to the text of a piece. */
+static int text_make(struct find *f, const struct bl_found *piece, const char *before, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    int64_t replaced = 0;
+    int code = text_decode(f, piece, e);
+    if (!code && f->decoded.size)
+        (void)bl_text_replace_invalid(f->decoded.data, f->decoded.size, &text, &replaced);
+    if (!code)
+        code = bl_buffer_check(&text, e);
+    if (!code && text.size) {
+        text.size = bl_utf8_mask(text.data, text.size, "\n\t");
+        text_cut(f, &text, before);
+    } else {
+        bl_buffer_clear(&f->line);
+    }
+    bl_buffer_free(&text);
+    return code ? code : bl_buffer_check(&f->line, e);
+}
+
+/* --- output ----------------------------------------------------------------------------------------------------- */
+
+static int find_write_line(struct find *f, struct bl_error *e)
+{
+    int code = bl_buffer_check(&f->line, e);
+    return code || !f->line.size ? code : bl_output_write(&f->out, f->line.data, f->line.size, e);
+}
+
+static int find_write_header(struct find *f, struct bl_error *e)
+{
+    bl_buffer_clear(&f->line);
+    if (!f->json)
+        bl_buffer_printf(&f->line, "id\tblock\tstart\tlength\tsource_start\t%sshard\n",
+                         f->is_training ? "step\trank\tplace\t" : "");
+    return find_write_line(f, e);
+}
+
+static int find_write_row(struct find *f, const struct bl_found *found, const struct bl_row *row, struct bl_error *e)
+{
+    struct bl_buffer *line = &f->line;
+    const struct bl_reading *r = &found->reading;
+    bl_buffer_clear(line);
+    bl_text_escape(line, row->id, strlen(row->id));
+    bl_buffer_printf(line, "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t", found->block, found->start,
+                     found->length, found->source_start);
+    if (found->is_read)
+        bl_buffer_printf(line, "%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t", r->step, r->rank, r->place);
+    else if (f->is_training)
+        bl_buffer_text(line, "-\t-\t-\t");
+    int code = bl_find_append_shards(&f->found, found, line, e);
+    bl_buffer_byte(line, '\n');
+    return code ? code : find_write_line(f, e);
+}
+
+static void find_print_status(const struct bl_row *row, const char *dir)
+{
+    if (row->status == BL_ROW_FAILED)
+        bl_cmd_print("%s failed while packing, and steps of it are zeros%s%s", row->id, row->reason[0] ? ": " : "",
+                     row->reason);
+    else if (row->status != BL_ROW_OK)
+        bl_cmd_print("%s is in no block: it was %s%s%s", row->id, bl_row_status_name(row->status),
+                     row->reason[0] ? ": " : "", row->reason);
+    else
+        bl_cmd_print("%s is in no block: the plan of %s leaves it out", row->id, dir);
+}
+
+/* Writes what was found of a row, or that it is in no block. */
+static int find_write(struct find *f, const struct bl_found *found, struct bl_error *e)
+{
+    const struct bl_row *row;
+    const bool is_placed = found->block >= 0;
+    int code = bl_view_row(&f->view, found->row, &row, e);
+    if (code)
+        return code;
+    if (!f->json && (!is_placed || row->status != BL_ROW_OK))
+        find_print_status(row, f->view.dir);
+    const bool has_text = f->text && is_placed && row->status == BL_ROW_OK;
+    if (!f->json && is_placed)
+        code = find_write_row(f, found, row, e);
+    if (!code && has_text)
+        code = text_make(f, found, f->json ? "" : "    ", e);
+    if (code || (!f->json && !has_text))
+        return code;
+    if (f->json) {
+        char *text = has_text ? strdup(f->line.size ? f->line.data : "") : NULL;
+        if (has_text && !text)
+            return bl_error_memory(e);
+        bl_buffer_clear(&f->line);
+        code = bl_find_append_json(&f->found, found, text, &f->line, e);
+        free(text);
+    }
+    return code ? code : find_write_line(f, e);
+}
+
+static void find_print_training(const struct find *f)
+{
+    const struct bl_training *t = &f->training;
+    char steps[BL_PLURAL_SIZE], ranks[BL_PLURAL_SIZE], blocks[BL_PLURAL_SIZE], order[64], plan[96];
+    snprintf(order, sizeof order, t->is_shuffled ? "shuffled by seed %" PRIu64 : "not shuffled", t->seed);
+    if (t->window && t->epoch)
+        snprintf(plan, sizeof plan, "windows of %s, seed %" PRIu64, bl_text_plural(steps, t->window, "block"),
+                 t->window_seed);
+    else
+        snprintf(plan, sizeof plan, "plan %" PRId64, f->found.plan);
+    bl_cmd_print("epoch %" PRId64 " by %s, %s: %s of %s with %s each", t->epoch, plan, order,
+                 bl_text_plural(steps, f->found.order.steps, "step"), bl_text_plural(ranks, t->world_size, "rank"),
+                 bl_text_plural(blocks, t->batch_size, "block"));
+}
+
+/* Blocks that no rank reads. */
+static void find_print_unread(const struct find *f)
+{
+    int64_t unread = 0;
+    char a[BL_PLURAL_SIZE];
+    for (size_t i = 0; i < f->found.count; i++)
+        unread += !f->found.found[i].is_read;
+    if (f->is_training && unread)
+        bl_cmd_print("%s not read: the blocks were consumed before, or are left out at the end",
+                     bl_text_plural(a, unread, "piece is|pieces are"));
+}
+
+/* --- the command ------------------------------------------------------------------------------------------------ */
+
+static int find_begin(struct bl_cmd *cmd, struct find *f)
+{
+    const struct bl_plan_info *info = &f->view.manifest.plan_info;
+    struct bl_training *t = &f->training;
+    t->world_size = t->world_size ? t->world_size : info->world_size;
+    t->batch_size = t->batch_size ? t->batch_size : info->batch_size;
+    int code = f->text ? text_open(f, &cmd->error) : BL_OK;
+    if (!code)
+        code = bl_find_begin(&f->found, &f->view, f->is_training ? t : NULL, &cmd->cancel, &cmd->error);
+    if (!code)
+        code = bl_output_open(&f->out, NULL, &cmd->error);
+    bl_output_mind_terminal(&f->out);
+    return code;
+}
+
+/* Writes all that was found, and for each of the rows at least that it is in no block. */
+static int find_write_all(struct bl_cmd *cmd, struct find *f, const int64_t *row, size_t rows)
+{
+    size_t at = 0;
+    if (f->is_training && !cmd->common.quiet)
+        find_print_training(f);
+    int code = find_write_header(f, &cmd->error);
+    for (size_t i = 0; i < rows && !code; i++) {
+        const struct bl_found none = {.row = row[i], .block = -1};
+        if (at == f->found.count || f->found.found[at].subject != i)
+            code = find_write(f, &none, &cmd->error);
+        for (; at < f->found.count && f->found.found[at].subject == i && !code; at++)
+            code = bl_cancelled(&cmd->cancel) ? BL_ECANCEL : find_write(f, &f->found.found[at], &cmd->error);
+    }
+    for (; at < f->found.count && !code; at++)
+        code = bl_cancelled(&cmd->cancel) ? BL_ECANCEL : find_write(f, &f->found.found[at], &cmd->error);
+    if (!code)
+        code = bl_output_commit(&f->out, &cmd->error);
+    if (!code && !cmd->common.quiet)
+        find_print_unread(f);
+    return code;
+}
+
+static int find_ids(struct bl_cmd *cmd, struct find *f)
+{
+    size_t count, misses = 0;
+    const char *missing[NAMED];
+    int code = ids_read(cmd, f, &count);
+    const char **id = code ? NULL : calloc(count, sizeof *id);
+    int64_t *row = code ? NULL : calloc(count, sizeof *row);
+    if (!code && (!id || !row))
+        code = bl_error_memory(&cmd->error);
+    for (size_t i = 0, at = 0; i < count && !code; i++, at += strlen(f->ids.data + at) + 1)
+        id[i] = f->ids.data + at;
+    if (!code)
+        code = bl_sequence_ids_find(&f->view, id, count, &cmd->cancel, row, &cmd->error);
+    size_t found = code ? 0 : ids_keep_found(id, row, count, missing, &misses);
+    if (found)
+        code = bl_find_rows(&f->found, row, found, &cmd->error);
+    if (!code && found)
+        code = find_write_all(cmd, f, row, found);
+    if (!code && misses)
+        code = ids_refuse(f, missing, misses, count, cmd);
+    free(id);
+    free(row);
+    return code;
+}
+
+static int find_check(struct bl_cmd *cmd, struct find *f)
+{
+    const struct bl_options *o = &cmd->options;
+    f->has_step = bl_options_origin(o, "step") != BL_ORIGIN_DEFAULT;
+    f->is_training = bl_options_origin(o, "epoch") != BL_ORIGIN_DEFAULT;
+    if (!o->operands || (o->operands == 1 && !f->has_step))
+        return bl_error_set(&cmd->error, BL_EUSAGE,
+                            "expects a dataset directory, and ids or --step N (see bload find "
+                            "--help)");
+    if (o->operands > 1 && f->has_step)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "ids or --step, not both");
+    int code = bl_options_check(o, &cmd->error);
+    return code ? code : bl_io_check_path(o->operand[0], &cmd->error);
+}
+
+static int find_run(struct bl_cmd *cmd, struct find *f)
+{
+    int code = find_check(cmd, f);
+    if (!code)
+        code = bl_view_open(&f->view, cmd->options.operand[0], &cmd->error);
+    if (code)
+        return code;
+    code = find_begin(cmd, f);
+    if (!code && f->has_step) {
+        code = bl_find_step(&f->found, f->step, &cmd->error);
+        if (!code)
+            code = find_write_all(cmd, f, NULL, 0);
+    } else if (!code) {
+        code = find_ids(cmd, f);
+    }
+    bl_output_abort(&f->out);
+    bl_find_free(&f->found);
+    bl_view_close(&f->view);
+    return code;
+}
+
+int bl_cmd_find(int argc, char **argv)
+{
+    struct find f = {0};
+    struct bl_cmd cmd = {
+        .name = "find",
+        .usage = "[options] DIR|VIEW ID|@FILE|-...\n"
+                 "       bload find --step N --epoch E [options] DIR|VIEW\n"
+                 "\n"
+                 "Tells where sequences lie: the block, the steps in it, and the shard; with --epoch also in which\n"
+                 "step, on which rank a training run reads them. With --step, what the ranks read in that step.\n"
+                 "ID is as in sequences.tsv; @FILE lists ids, one a line, and - is such a list on standard input.",
+        .usual = "step epoch world-size batch-size seed text json",
+        .examples = "dataset swim.mp4\n"
+                    "dataset --epoch 2 --step 4711 --seed 7 --text",
+        .operands = "directories"};
+    const struct bl_option_group groups[] = {{"Find", table, &f},
+                                             {"Training run", training_table, &f.training},
+                                             {"General", bl_common_table, &cmd.common},
+                                             {0}};
+    int code = bl_cmd_parse(&cmd, groups, argc, argv);
+    if (!code && !cmd.common.help)
+        code = find_run(&cmd, &f);
+    bl_detokenizer_close(f.detokenizer);
+    bl_buffer_free(&f.ids);
+    bl_buffer_free(&f.line);
+    bl_buffer_free(&f.decoded);
+    free(f.tokens);
+    return bl_cmd_end(&cmd, code, false);
+}

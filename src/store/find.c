@@ -1,0 +1,456 @@
+#include "store/find.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "store/epochs.h"
+#include "store/jansson.h"
+
+enum { PART_PIECES = 1 << 20 }; /* about so many are read at a time */
+
+/* Blocks of the plan that are read together. */
+struct part {
+    int64_t first;       /* block */
+    int64_t first_piece; /* in the file */
+    struct bl_plan plan; /* its blocks count from 0 */
+    int32_t *start;      /* [pieces] */
+    int64_t *drawn;      /* [pieces] with windows: which piece takes the place of each; else NULL */
+};
+
+static void part_free(struct part *part)
+{
+    bl_plan_free(&part->plan);
+    free(part->start);
+    free(part->drawn);
+    *part = (struct part){0};
+}
+
+static int part_read(const struct bl_find *f, int64_t first, int64_t end, struct part *part, struct bl_error *e)
+{
+    const struct bl_manifest *m = &f->view->manifest;
+    const struct bl_index *index = &f->view->index;
+    *part = (struct part){.first = first};
+    int code = bl_cancelled(f->cancel)
+                   ? BL_ECANCEL
+                   : bl_index_read_part(index, m->format.T, bl_manifest_align(m), first, end, &part->plan, e);
+    if (code)
+        return code;
+    const size_t pieces = part->plan.pieces;
+    part->start = malloc((pieces + 1) * sizeof *part->start);
+    code = part->start ? bl_index_read(index, BL_INDEX_BLOCK_PTR, first, 1, &part->first_piece, e) : bl_error_memory(e);
+    if (!code && pieces)
+        code = bl_index_read(index, BL_INDEX_START, part->first_piece, (int64_t)pieces, part->start, e);
+    for (size_t p = 0; p < pieces && !code; p++) {
+        if (part->plan.sequence[p] >= m->rows)
+            code = bl_error_set(e, BL_EDATA, "%s: piece %" PRId64 " is of a sequence %" PRIu32 ", of %" PRId64,
+                                index->path, part->first_piece + (int64_t)p, part->plan.sequence[p], m->rows);
+    }
+    return code;
+}
+
+static int part_draw(const struct bl_find *f, struct part *part, struct bl_error *e)
+{
+    const struct bl_plan *plan = &part->plan;
+    const struct bl_window window = {part->first_piece, plan->pieces, plan->sequence, plan->length};
+    part->drawn = malloc((plan->pieces + 1) * sizeof *part->drawn);
+    return part->drawn ? bl_window_draw(&window, f->training, f->group, part->drawn, e) : bl_error_memory(e);
+}
+
+/* --- what is found ---------------------------------------------------------------------------------------------- */
+
+/* Takes a piece in a block. */
+typedef int find_function(struct bl_find *f, void *context, const struct bl_found *piece, struct bl_error *e);
+
+/* Gives the pieces of block b of the part, as the plan has them. */
+static int block_visit_planned(struct bl_find *f, const struct part *part, size_t b, find_function *take, void *context,
+                               struct bl_error *e)
+{
+    const struct bl_plan *plan = &part->plan;
+    int code = BL_OK;
+    for (int64_t p = plan->block_ptr[b]; p < plan->block_ptr[b + 1] && !code; p++) {
+        const struct bl_found piece = {.row = plan->sequence[p],
+                                       .block = part->first + (int64_t)b,
+                                       .start = part->start[p],
+                                       .length = plan->length[p],
+                                       .source_start = plan->source_start[p]};
+        code = take(f, context, &piece, e);
+    }
+    return code;
+}
+
+/* Whether the pieces of a block may change their order: they follow each other, and none has to be aligned. */
+static bool block_is_dense(const struct bl_find *f, const struct part *part, int64_t first, int64_t end)
+{
+    bool is_dense = bl_manifest_align(&f->view->manifest) <= 1;
+    for (int64_t p = first + 1; p < end && is_dense; p++)
+        is_dense = part->start[p] == part->start[p - 1] + part->plan.length[p - 1];
+    return is_dense;
+}
+
+/* The same of a block that is drawn from a window. */
+static int block_visit_drawn(struct bl_find *f, const struct part *part, size_t b, find_function *take, void *context,
+                             struct bl_error *e)
+{
+    const struct bl_plan *plan = &part->plan;
+    const int64_t first = plan->block_ptr[b], end = plan->block_ptr[b + 1], block = part->first + (int64_t)b;
+    const bool is_dense = block_is_dense(f, part, first, end);
+    int64_t *order = malloc(((size_t)(end - first) + 1) * sizeof *order), at = 0;
+    int code = order ? BL_OK : bl_error_memory(e);
+    if (!code && is_dense)
+        code = bl_window_order(block, part->first_piece + first, (size_t)(end - first), f->training, order, e);
+    for (int64_t i = 0; i < end - first && !code; i++) {
+        const int64_t place = first + (is_dense ? order[i] : i), p = part->drawn[place];
+        const struct bl_found piece = {.row = plan->sequence[p],
+                                       .block = block,
+                                       .start = is_dense ? at : part->start[place],
+                                       .length = plan->length[p],
+                                       .source_start = plan->source_start[p]};
+        code = take(f, context, &piece, e);
+        at += piece.length;
+    }
+    free(order);
+    return code;
+}
+
+static int block_visit(struct bl_find *f, const struct part *part, size_t b, find_function *take, void *context,
+                       struct bl_error *e)
+{
+    return part->drawn ? block_visit_drawn(f, part, b, take, context, e)
+                       : block_visit_planned(f, part, b, take, context, e);
+}
+
+static int found_add(struct bl_find *f, const struct bl_found *piece, struct bl_error *e)
+{
+    int code = BL_ARRAY_RESERVE(f->found, f->capacity, f->count + 1, e);
+    if (!code)
+        f->found[f->count++] = *piece;
+    return code;
+}
+
+/* --- beginning -------------------------------------------------------------------------------------------------- */
+
+static bool find_is_windowed(const struct bl_find *f)
+{
+    return f->training && f->training->window && f->training->epoch; /* epoch 0 is the stored one */
+}
+
+static int number_compare(const void *a, const void *b)
+{
+    const int64_t *p = a, *q = b;
+    return (*p > *q) - (*p < *q);
+}
+
+/* Training goes through the plans in turn. */
+static int find_choose_plan(struct bl_find *f, struct bl_error *e)
+{
+    const struct bl_manifest *m = &f->view->manifest;
+    int64_t *number = calloc(m->files + 1, sizeof *number);
+    size_t count = 1;
+    if (!number)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < m->files; i++) {
+        number[count] = bl_epochs_number(m->file[i].name);
+        count += number[count] > 0;
+    }
+    qsort(number, count, sizeof *number, number_compare);
+    f->plan = number[f->training->epoch % (int64_t)count];
+    free(number);
+    return BL_OK;
+}
+
+int bl_find_begin(struct bl_find *f, struct bl_view *view, const struct bl_training *training,
+                  const struct bl_cancel *cancel, struct bl_error *e)
+{
+    *f = (struct bl_find){.view = view, .training = training, .cancel = cancel};
+    if (!training)
+        return BL_OK;
+    int code = bl_training_order_make(&f->order, training, view->manifest.format.blocks, e);
+    if (!code && find_is_windowed(f))
+        return bl_window_groups(view, &f->group, e);
+    if (!code && !training->window)
+        code = find_choose_plan(f, e);
+    return code || !f->plan ? code : bl_view_set_epoch(view, f->plan, e);
+}
+
+void bl_find_free(struct bl_find *f)
+{
+    bl_training_order_free(&f->order);
+    free(f->group);
+    free(f->found);
+    *f = (struct bl_find){0};
+}
+
+/* --- rows ------------------------------------------------------------------------------------------------------- */
+
+struct subject {
+    int64_t row;
+    size_t number;
+};
+
+struct subjects {
+    struct subject *each; /* [count] by row */
+    size_t count;
+    uint8_t *wanted; /* a bit for each row */
+};
+
+static int subject_compare(const void *a, const void *b)
+{
+    const struct subject *p = a, *q = b;
+    return (p->row > q->row) - (p->row < q->row);
+}
+
+static bool subjects_have(const struct subjects *s, int64_t row)
+{
+    return s->wanted[row / 8] >> row % 8 & 1;
+}
+
+static int subjects_make(struct subjects *s, const struct bl_find *f, const int64_t *row, struct bl_error *e)
+{
+    s->each = calloc(s->count + 1, sizeof *s->each);
+    s->wanted = calloc((size_t)f->view->manifest.rows / 8 + 1, 1);
+    if (!s->each || !s->wanted)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < s->count; i++) {
+        s->each[i] = (struct subject){row[i], i};
+        if (subjects_have(s, row[i])) {
+            const struct bl_row *told;
+            int code = bl_view_row(f->view, row[i], &told, e);
+            return code ? code : bl_error_set(e, BL_EUSAGE, "%s is given twice", told->id);
+        }
+        s->wanted[row[i] / 8] |= (uint8_t)(1 << row[i] % 8);
+    }
+    qsort(s->each, s->count, sizeof *s->each, subject_compare);
+    return BL_OK;
+}
+
+/* Adds a piece of a row that is looked for, with each reading of its block. */
+static int rows_take(struct bl_find *f, void *context, const struct bl_found *piece, struct bl_error *e)
+{
+    const struct subjects *s = context;
+    if (!subjects_have(s, piece->row))
+        return BL_OK;
+    const struct subject wanted = {.row = piece->row};
+    const struct subject *subject = bsearch(&wanted, s->each, s->count, sizeof *s->each, subject_compare);
+    struct bl_found found = *piece;
+    found.subject = subject->number;
+    if (!f->training)
+        return found_add(f, &found, e);
+    int code = BL_OK;
+    found.is_read = bl_training_order_find(&f->order, found.block, 0, &found.reading);
+    if (!found.is_read)
+        return found_add(f, &found, e);
+    for (int64_t n = 1; !code && found.is_read; n++) {
+        code = found_add(f, &found, e);
+        found.is_read = bl_training_order_find(&f->order, found.block, n, &found.reading);
+    }
+    return code;
+}
+
+static bool part_has_subject(const struct part *part, const struct subjects *s)
+{
+    bool has = false;
+    for (size_t p = 0; p < part->plan.pieces && !has; p++)
+        has = subjects_have(s, part->plan.sequence[p]);
+    return has;
+}
+
+static int rows_find_in(struct bl_find *f, struct subjects *s, int64_t first, int64_t end, struct bl_error *e)
+{
+    struct part part;
+    int code = part_read(f, first, end, &part, e);
+    bool has = !code && part_has_subject(&part, s);
+    if (has && find_is_windowed(f))
+        code = part_draw(f, &part, e);
+    for (size_t b = 0; has && b < part.plan.blocks && !code; b++)
+        code = block_visit(f, &part, b, rows_take, s, e);
+    part_free(&part);
+    return code;
+}
+
+static int found_compare(const void *a, const void *b)
+{
+    const struct bl_found *p = a, *q = b;
+    if (p->subject != q->subject)
+        return p->subject < q->subject ? -1 : 1;
+    if (p->source_start != q->source_start)
+        return p->source_start < q->source_start ? -1 : 1;
+    if (p->block != q->block)
+        return p->block < q->block ? -1 : 1;
+    if (p->start != q->start)
+        return p->start < q->start ? -1 : 1;
+    return (p->reading.step > q->reading.step) - (p->reading.step < q->reading.step);
+}
+
+int bl_find_rows(struct bl_find *f, const int64_t *row, size_t count, struct bl_error *e)
+{
+    const struct bl_index *index = &f->view->index;
+    const int64_t blocks = index->blocks, pieces = index->pieces > 0 ? index->pieces : 1;
+    int64_t step = blocks / (pieces / PART_PIECES + 1) + 1;
+    struct subjects subjects = {.count = count};
+    int code = subjects_make(&subjects, f, row, e);
+    if (find_is_windowed(f))
+        step = f->training->window < blocks ? f->training->window : blocks;
+    for (int64_t first = 0; first < blocks && !code; first += step)
+        code = rows_find_in(f, &subjects, first, first + step < blocks ? first + step : blocks, e);
+    if (!code)
+        qsort(f->found, f->count, sizeof *f->found, found_compare);
+    free(subjects.each);
+    free(subjects.wanted);
+    return code;
+}
+
+/* --- steps ------------------------------------------------------------------------------------------------------ */
+
+static int step_take(struct bl_find *f, void *context, const struct bl_found *piece, struct bl_error *e)
+{
+    const struct bl_reading *reading = context;
+    struct bl_found found = *piece;
+    found.is_read = true;
+    found.reading = *reading;
+    found.subject = (size_t)(reading->rank * f->training->batch_size + reading->place);
+    return found_add(f, &found, e);
+}
+
+static int step_find_block(struct bl_find *f, struct bl_reading *reading, struct bl_error *e)
+{
+    const int64_t block = bl_training_order_block(&f->order, reading), blocks = f->view->index.blocks;
+    const int64_t window = find_is_windowed(f) ? f->training->window : 1, first = block - block % window;
+    struct part part;
+    int code = part_read(f, first, window < blocks - first ? first + window : blocks, &part, e);
+    if (!code && find_is_windowed(f))
+        code = part_draw(f, &part, e);
+    if (!code)
+        code = block_visit(f, &part, (size_t)(block - first), step_take, reading, e);
+    part_free(&part);
+    return code;
+}
+
+/* The step may be counted from the beginning of the training. */
+static int step_refuse(const struct bl_find *f, int64_t step, struct bl_error *e)
+{
+    const struct bl_training *t = f->training;
+    const int64_t steps = f->order.steps;
+    char a[BL_PLURAL_SIZE];
+    if (t->consumed || !steps)
+        return bl_error_set(e, BL_EUSAGE, "--step %" PRId64 ": %s left in epoch %" PRId64, step,
+                            bl_text_plural(a, steps, "step is|steps are"), t->epoch);
+    return bl_error_set(e, BL_EUSAGE,
+                        "--step %" PRId64 ": an epoch has %s; counted from the beginning of the training, step %" PRId64
+                        " is --epoch %" PRId64 " --step %" PRId64,
+                        step, bl_text_plural(a, steps, "step"), step, step / steps, step % steps);
+}
+
+int bl_find_step(struct bl_find *f, int64_t step, struct bl_error *e)
+{
+    const struct bl_training *t = f->training;
+    int code = BL_OK;
+    if (step >= f->order.steps)
+        return step_refuse(f, step, e);
+    for (int64_t rank = 0; rank < t->world_size && !code; rank++) {
+        for (int64_t place = 0; place < t->batch_size && !code; place++) {
+            struct bl_reading reading = {step, rank, place};
+            code = step_find_block(f, &reading, e);
+        }
+    }
+    return code;
+}
+
+/* --- what is told ----------------------------------------------------------------------------------------------- */
+
+/* The path of the shard that has a stored block. */
+static char *shard_path(const struct bl_view_steps *at)
+{
+    const struct bl_format *format = &at->source->manifest.format;
+    char name[BL_SHARD_NAME_MAX];
+    return bl_path_join(at->source->dir, bl_format_shard_name(format, at->block / format->blocks_per_shard, name));
+}
+
+/* The stored steps of a piece from this one on. */
+static int found_stored(const struct bl_find *f, const struct bl_found *found, int64_t from, struct bl_view_steps *at,
+                        char **path, struct bl_error *e)
+{
+    int code = bl_view_find(f->view, found->row, found->source_start + from, found->length - from, at, e);
+    *path = code ? NULL : shard_path(at);
+    return code || *path ? code : bl_error_memory(e);
+}
+
+int bl_find_append_shards(const struct bl_find *f, const struct bl_found *found, struct bl_buffer *out,
+                          struct bl_error *e)
+{
+    struct bl_view_steps at;
+    char *path;
+    int code = BL_OK;
+    for (int64_t from = 0; from < found->length && !code; from += at.end - at.first) {
+        code = found_stored(f, found, from, &at, &path, e);
+        if (code)
+            return code;
+        if (from)
+            bl_buffer_byte(out, ',');
+        bl_text_escape(out, path, strlen(path));
+        free(path);
+    }
+    return bl_buffer_check(out, e);
+}
+
+static int found_stored_json(const struct bl_find *f, const struct bl_found *found, json_t **list, struct bl_error *e)
+{
+    struct bl_view_steps at;
+    char *path;
+    int code = BL_OK;
+    *list = json_array();
+    for (int64_t from = 0; found->block >= 0 && from < found->length && !code; from += at.end - at.first) {
+        code = found_stored(f, found, from, &at, &path, e);
+        if (code)
+            break;
+        bl_jansson_push(list, json_pack("{s:o, s:I, s:I, s:I, s:I}", "shard", bl_jansson_escaped(path), "index",
+                                        (json_int_t)(at.block % at.source->manifest.format.blocks_per_shard), "block",
+                                        (json_int_t)at.block, "start", (json_int_t)at.first, "length",
+                                        (json_int_t)(at.end - at.first)));
+        free(path);
+    }
+    return code;
+}
+
+static json_t *integer_json(bool is_known, int64_t value)
+{
+    return is_known ? json_integer(value) : json_null();
+}
+
+int bl_find_append_json(const struct bl_find *f, const struct bl_found *found, const char *text, struct bl_buffer *out,
+                        struct bl_error *e)
+{
+    const struct bl_row *row;
+    const bool is_placed = found->block >= 0;
+    json_t *stored = NULL;
+    int code = found_stored_json(f, found, &stored, e);
+    if (!code)
+        code = bl_view_row(f->view, found->row, &row, e);
+    if (code) {
+        json_decref(stored);
+        return code;
+    }
+    json_t *object =
+        json_pack("{s:o, s:I, s:s, s:o}", "id", bl_jansson_escaped(row->id), "sequence", (json_int_t)found->row,
+                  "status", bl_row_status_name(row->status), "reason", bl_jansson_escaped(row->reason));
+    bl_jansson_set(&object, "plan", integer_json(!find_is_windowed(f), f->plan));
+    bl_jansson_set(&object, "block", integer_json(is_placed, found->block));
+    bl_jansson_set(&object, "start", integer_json(is_placed, found->start));
+    bl_jansson_set(&object, "length", integer_json(is_placed, found->length));
+    bl_jansson_set(&object, "source_start", integer_json(is_placed, found->source_start));
+    bl_jansson_set(&object, "stored", stored);
+    if (f->training) {
+        bl_jansson_set(&object, "epoch", json_integer(f->training->epoch));
+        bl_jansson_set(&object, "step", integer_json(found->is_read, found->reading.step));
+        bl_jansson_set(&object, "rank", integer_json(found->is_read, found->reading.rank));
+        bl_jansson_set(&object, "place", integer_json(found->is_read, found->reading.place));
+    }
+    if (text)
+        bl_jansson_set(&object, "text", json_string(text));
+    code = bl_jansson_append_compact(object, out, e);
+    bl_buffer_byte(out, '\n');
+    return code;
+}

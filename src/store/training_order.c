@@ -1,0 +1,234 @@
+#include "store/training_order.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/groups.h"
+
+/* --- hashes ----------------------------------------------------------------------------------------------------- */
+
+/* Output n, counted from 0, of the generator SplitMix64 with seed 0. */
+static uint64_t splitmix(uint64_t n)
+{
+    uint64_t out = (n + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    out = (out ^ (out >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    out = (out ^ (out >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return out ^ (out >> 31);
+}
+
+/* The state from which each number is hashed: see scatter in epochs.py. */
+static uint64_t scatter_begin(const uint64_t *seed, int seeds)
+{
+    uint64_t state = 0;
+    for (int i = 0; i < seeds; i++)
+        state = splitmix(state + seed[i]);
+    return state;
+}
+
+/* What is sorted: by class, then by hash, then by number. */
+struct scattered {
+    uint64_t class, group, hash;
+    int64_t number;
+};
+
+static int scattered_compare(const void *a, const void *b)
+{
+    const struct scattered *p = a, *q = b;
+    if (p->class != q->class)
+        return p->class < q->class ? -1 : 1;
+    if (p->group != q->group)
+        return p->group < q->group ? -1 : 1;
+    if (p->hash != q->hash)
+        return p->hash < q->hash ? -1 : 1;
+    return (p->number > q->number) - (p->number < q->number);
+}
+
+/* The numbers first to first + count - 1 by their hashes, less first. */
+static int scatter_order(int64_t first, size_t count, const uint64_t *seed, int seeds, int64_t *order,
+                         struct bl_error *e)
+{
+    struct scattered *all = calloc(count + 1, sizeof *all);
+    const uint64_t state = scatter_begin(seed, seeds);
+    if (!all)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < count; i++) {
+        all[i].number = (int64_t)i;
+        all[i].hash = splitmix(state + (uint64_t)first + i);
+    }
+    qsort(all, count, sizeof *all, scattered_compare);
+    for (size_t i = 0; i < count; i++)
+        order[i] = all[i].number;
+    free(all);
+    return BL_OK;
+}
+
+/* --- the order of blocks ---------------------------------------------------------------------------------------- */
+
+static int order_check(const struct bl_training *t, int64_t blocks, int64_t *step, struct bl_error *e)
+{
+    int64_t left = blocks - t->consumed;
+    if (left < 0)
+        return bl_error_set(e, BL_EUSAGE, "--consumed %" PRId64 ": an epoch has %" PRId64 " blocks", t->consumed,
+                            blocks);
+    if (__builtin_mul_overflow(t->world_size, t->batch_size, step))
+        return bl_error_set(e, BL_EUSAGE, "--world-size %" PRId64 " times --batch-size %" PRId64 " is too large",
+                            t->world_size, t->batch_size);
+    int64_t excess = left % *step;
+    if (!excess || t->remainder != BL_ORDER_ERROR)
+        return BL_OK;
+    return bl_error_set(e, BL_EUSAGE,
+                        "%s %" PRId64 " blocks, which is not a multiple of %" PRId64 " = --world-size %" PRId64
+                        " * --batch-size %" PRId64 ": a sampler refuses that, unless --remainder pad repeats %" PRId64
+                        " of them, or --remainder drop leaves out %" PRId64,
+                        t->consumed ? "the rest of the epoch has" : "an epoch has", left, *step, t->world_size,
+                        t->batch_size, *step - excess, excess);
+}
+
+int bl_training_order_make(struct bl_training_order *order, const struct bl_training *t, int64_t blocks,
+                           struct bl_error *e)
+{
+    const uint64_t seed[] = {t->seed, (uint64_t)t->epoch};
+    int64_t step = 1;
+    *order = (struct bl_training_order){.training = t, .blocks = blocks};
+    int code = order_check(t, blocks, &step, e);
+    if (code)
+        return code;
+    int64_t left = blocks - t->consumed, excess = left % step;
+    order->count = left - excess + (excess && t->remainder == BL_ORDER_PAD ? step : 0);
+    order->steps = order->count / step;
+    order->block = malloc(((size_t)blocks + 1) * sizeof *order->block);
+    order->place = malloc(((size_t)blocks + 1) * sizeof *order->place);
+    code = order->block && order->place ? BL_OK : bl_error_memory(e);
+    for (int64_t b = 0; b < blocks && !code && !t->is_shuffled; b++)
+        order->block[b] = b;
+    if (!code && t->is_shuffled)
+        code = scatter_order(0, (size_t)blocks, seed, 2, order->block, e);
+    for (int64_t i = 0; i < blocks && !code; i++)
+        order->place[order->block[i]] = i;
+    if (code)
+        bl_training_order_free(order);
+    return code;
+}
+
+void bl_training_order_free(struct bl_training_order *order)
+{
+    free(order->block);
+    free(order->place);
+    *order = (struct bl_training_order){0};
+}
+
+bool bl_training_order_find(const struct bl_training_order *order, int64_t block, int64_t n, struct bl_reading *reading)
+{
+    const struct bl_training *t = order->training;
+    const int64_t left = order->blocks - t->consumed, at = order->place[block] - t->consumed;
+    if (at < 0 || n > (order->count - 1 - at) / left || at >= order->count)
+        return false;
+    const int64_t number = at + n * left, step = t->world_size * t->batch_size, within = number % step;
+    const bool blocks = t->deal == BL_DEAL_BLOCKS;
+    *reading = (struct bl_reading){.step = number / step,
+                                   .rank = blocks ? within % t->world_size : within / t->batch_size,
+                                   .place = blocks ? within / t->world_size : within % t->batch_size};
+    return true;
+}
+
+int64_t bl_training_order_block(const struct bl_training_order *order, const struct bl_reading *r)
+{
+    const struct bl_training *t = order->training;
+    const int64_t within =
+        t->deal == BL_DEAL_BLOCKS ? r->place * t->world_size + r->rank : r->rank * t->batch_size + r->place;
+    const int64_t number = r->step * t->world_size * t->batch_size + within;
+    return order->block[t->consumed + number % (order->blocks - t->consumed)];
+}
+
+/* --- windows ---------------------------------------------------------------------------------------------------- */
+
+/* Appends the row's value in a column, so that equal texts mean equal values. */
+static int group_append(struct bl_view *view, int64_t row, const char *column, struct bl_buffer *key,
+                        struct bl_error *e)
+{
+    const struct bl_row *told;
+    int code = bl_view_row(view, row, &told, e);
+    if (code)
+        return code;
+    const struct bl_view_source *source =
+        view->manifest.sources ? bl_view_source_of_row(view->manifest.source, view->manifest.sources, row) : NULL;
+    const struct bl_dataset *dataset = &view->source[source ? source - view->manifest.source : 0];
+    const char *value = bl_row_reader_field(&dataset->row, column);
+    if (value)
+        bl_buffer_text(key, value);
+    else if (!bl_row_get_value(told, column, key))
+        return bl_error_set(e, BL_EDATA, "%s has no column \"%s\", which its windows need", view->dir, column);
+    bl_buffer_byte(key, '\t'); /* which no value has as it is, but as an escape */
+    return bl_buffer_check(key, e);
+}
+
+/* The names of the columns, each with a NUL after it: of --group-by, and of "NAME=MAXIMUM,..." */
+static void group_columns(const struct bl_manifest *m, struct bl_buffer *names)
+{
+    const char *group_by = bl_manifest_option(m, "group-by"), *maxima = bl_manifest_option(m, "max-column");
+    if (*group_by)
+        bl_buffer_append(names, group_by, strlen(group_by) + 1);
+    while (*maxima) {
+        size_t size = strcspn(maxima, ","), name = size;
+        while (name && maxima[name] != '=')
+            name--;
+        bl_buffer_append(names, maxima, name);
+        if (name)
+            bl_buffer_byte(names, '\0');
+        maxima += size + (maxima[size] == ',');
+    }
+}
+
+int bl_window_groups(struct bl_view *view, uint32_t **group, struct bl_error *e)
+{
+    struct bl_buffer names = {0}, key = {0};
+    struct bl_groups groups = {0};
+    const int64_t rows = view->manifest.rows;
+    *group = NULL;
+    group_columns(&view->manifest, &names);
+    int code = bl_buffer_check(&names, e);
+    if (!code && names.size && !(*group = malloc(((size_t)rows + 1) * sizeof **group)))
+        code = bl_error_memory(e);
+    for (int64_t row = 0; row < rows && names.size && !code; row++) {
+        bl_buffer_clear(&key);
+        for (size_t at = 0; at < names.size && !code; at += strlen(names.data + at) + 1)
+            code = group_append(view, row, names.data + at, &key, e);
+        if (!code)
+            code = bl_groups_find(&groups, key.data, key.size, &(*group)[row], e);
+    }
+    bl_groups_free(&groups);
+    bl_buffer_free(&names);
+    bl_buffer_free(&key);
+    return code;
+}
+
+int bl_window_draw(const struct bl_window *w, const struct bl_training *t, const uint32_t *group, int64_t *drawn,
+                   struct bl_error *e)
+{
+    const uint64_t seed[] = {t->window_seed, (uint64_t)t->epoch}, state = scatter_begin(seed, 2);
+    struct scattered *place = calloc(w->count + 1, sizeof *place), *piece = calloc(w->count + 1, sizeof *piece);
+    int code = place && piece ? BL_OK : bl_error_memory(e);
+    for (size_t i = 0; i < w->count && !code; i++) {
+        place[i] = (struct scattered){
+            .class = (uint64_t)w->length[i], .group = group ? group[w->sequence[i]] : 0, .number = (int64_t)i};
+        piece[i] = place[i];
+        piece[i].hash = splitmix(state + (uint64_t)w->first + i);
+    }
+    if (!code) {
+        qsort(place, w->count, sizeof *place, scattered_compare);
+        qsort(piece, w->count, sizeof *piece, scattered_compare);
+    }
+    for (size_t i = 0; i < w->count && !code; i++)
+        drawn[place[i].number] = piece[i].number;
+    free(place);
+    free(piece);
+    return code;
+}
+
+int bl_window_order(int64_t block, int64_t first, size_t count, const struct bl_training *t, int64_t *order,
+                    struct bl_error *e)
+{
+    const uint64_t seed[] = {t->window_seed, (uint64_t)t->epoch, (uint64_t)block};
+    return scatter_order(first, count, seed, 3, order, e);
+}
