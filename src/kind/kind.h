@@ -198,6 +198,9 @@ struct bl_kind_spool {
 
     /* Removes what counting stored. */
     int (*remove)(void *config, const struct bl_kind_env *env, struct bl_error *e);
+
+    /* Whether it holds no steps, since readers take them from the inputs. May be NULL: it does. */
+    bool (*is_rows_alone)(const void *config);
 };
 
 struct bl_kind {
@@ -239,6 +242,9 @@ int bl_kind_check(const struct bl_kind *kind, const void *config, struct bl_erro
 
 /* The index of a value of --dtype, or -1. */
 int bl_kind_dtype(const struct bl_kind *kind, const char *name);
+
+/* Whether counting stores the steps in the spool. */
+bool bl_kind_spools_steps(const struct bl_kind *kind, const void *config);
 
 /* Steps per second, num / den, of sequences with this value in the column sampling; false: they have no rate. */
 bool bl_kind_rate(const struct bl_kind *kind, const char *sampling, int64_t *num, int64_t *den);

@@ -64,6 +64,11 @@ static void text_columns(const void *values, bool lists, struct bl_buffer *out)
         bl_buffer_printf(out, "\t%s", p->column[k].name);
 }
 
+static bool text_has_rows_alone(const void *config)
+{
+    return ((const struct bl_text_config *)config)->token_file;
+}
+
 static const struct bl_kind_names *text_names(const void *config)
 {
     return ((const struct bl_text_config *)config)->token_file ? &token_names : NULL;
@@ -155,6 +160,7 @@ static const struct bl_kind_read text_read = {
 static const struct bl_kind_spool text_spool = {
     .add = text_keep,
     .remove = text_clear,
+    .is_rows_alone = text_has_rows_alone,
 };
 
 const struct bl_kind bl_kind_text = {
