@@ -158,10 +158,18 @@ static int scan_ids(struct token_scan *s, int64_t at, const int32_t **id, size_t
     return BL_OK;
 }
 
-/* The first of count ids that is this one, or count. */
-static size_t ids_find(const int32_t *id, size_t count, int64_t wanted)
+/* The first of count ids that is this one, or count. Whole groups are compared at once. */
+static size_t ids_find(const int32_t *id, size_t count, int32_t wanted)
 {
+    enum { GROUP = 64 };
     size_t i = 0;
+    int found = 0;
+    for (; count - i >= GROUP; i += GROUP) {
+        for (int k = 0; k < GROUP; k++)
+            found |= id[i + (size_t)k] == wanted;
+        if (found)
+            break;
+    }
     while (i < count && id[i] != wanted)
         i++;
     return i;
@@ -172,11 +180,11 @@ static size_t ids_find(const int32_t *id, size_t count, int64_t wanted)
 static size_t scan_take(const struct token_scan *s, const int32_t *id, size_t count, bool is_first, bool *ended)
 {
     if (s->spec->mark_begins) {
-        size_t skip = is_first && count, found = skip + ids_find(id + skip, count - skip, s->spec->mark);
+        size_t skip = is_first && count, found = skip + ids_find(id + skip, count - skip, (int32_t)s->spec->mark);
         *ended = found < count;
         return found;
     }
-    size_t found = ids_find(id, count, s->spec->mark);
+    size_t found = ids_find(id, count, (int32_t)s->spec->mark);
     *ended = found < count;
     return found + *ended;
 }
@@ -256,7 +264,7 @@ static int scan_find_first(struct token_scan *s, int64_t from, int64_t end, int6
         int code = scan_ids(s, at, &id, &count, e);
         if (code)
             return code;
-        size_t i = ids_find(id, count, s->spec->mark);
+        size_t i = ids_find(id, count, (int32_t)s->spec->mark);
         at += (int64_t)i * size;
         if (i < count) {
             *found = at + behind < end ? at + behind : end;
