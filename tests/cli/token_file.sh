@@ -127,7 +127,8 @@ auto|m.bin|shorten 2 m.bin|3 skipped m.bin: m.idx: byte 50: sequence 4 has 2 tok
 auto|m.bin|le 2 1 >>m.bin|3 skipped m.bin: m.idx: its 5 sequences have 16 bytes, and the .bin file 18
 auto|m.bin|patch m.idx 62 8 6|3 skipped m.bin: m.idx: byte 62: sequence 1 begins at byte 6 of the .bin file, and those before it end at 4
 auto|m.bin|patch m.idx 118 8 7|3 skipped m.bin: m.idx: byte 118: entry 3 of the document index is 7: it must go from 0 to the 5 sequences, and never back
-auto|m.bin|patch m.idx 126 8 4|3 skipped m.bin: m.idx: byte 126: entry 4 of the document index is 4: it must go from 0 to the 5 sequences, and never back
+auto|m.bin|patch m.idx 126 8 4|3 skipped m.bin: m.idx: byte 126: entry 4 of the document index is 4: it must go from 0 to the 5 sequences, and never back (--token-file sequences needs none)
+sequences|m.bin|patch m.idx 126 8 4|0 bload: 1 file: 4 sequences of 8 steps
 dtype=u16|m.idx|rm m.bin|3 skipped m.idx: it holds no ids, and the file that does is not beside it, or not named
 auto|d.ds|patch d.ds.index 8 8 3|3 skipped d.ds: d.ds.index: byte 8: document 1 ends at token 3, and the one before at 4
 auto|d.ds|patch d.ds.index 16 8 9|3 skipped d.ds: d.ds.index: byte 16: document 2 ends behind the last of the 8 tokens
@@ -175,6 +176,8 @@ test_mistakes_are_named_by_file_and_byte() {
     done
     expect 2 bload scan --token-file dtype=u16 - <nano.bin
     err_has '--token-file: ids are read where they are, so name a file, not -'
+    expect 2 bload scan --token-file dtype=u32,eos=70000 olmo.npy --dtype u16
+    err_has '--token-file: the id 70000 does not fit --dtype u16'
     expect 2 bload scan --token-file dtype=u16 nano.bin --kind video
     err_has '--token-file is for text, and the inputs are video'
 }

@@ -244,12 +244,14 @@ static int megatron_find_entry(struct megatron *m, int64_t d, int64_t *entry, st
     return code;
 }
 
-static int megatron_refuse_documents(const struct megatron *m, int64_t entry, int64_t is, struct bl_error *e)
+/* hint: what reads the file nevertheless. */
+static int megatron_refuse_documents(const struct megatron *m, int64_t entry, int64_t is, const char *hint,
+                                     struct bl_error *e)
 {
     return bl_error_set(e, BL_EDATA,
                         "entry %" PRId64 " of the document index is %" PRId64 ": it must go from 0 to the %" PRId64
-                        " sequences, and never back",
-                        entry, is, m->sequences);
+                        " sequences, and never back%s",
+                        entry, is, m->sequences, hint);
 }
 
 /* Whether entry d can be `is`, where the one before is `before`. */
@@ -258,25 +260,20 @@ static bool megatron_entry_is_right(const struct megatron *m, int64_t d, int64_t
     return is >= before && is <= m->sequences && (d || !is) && (d < m->entries - 1 || is == m->sequences);
 }
 
-static int megatron_refuse_no_documents(struct bl_error *e)
-{
-    return bl_error_set(e, BL_EDATA, "there is no document index (--megatron sequence needs none)");
-}
-
 /* A row for each document: that of entry d ends where the next entry begins. */
 static int megatron_read_documents(struct megatron *m, struct bl_item *item, const struct bl_cancel *cancel,
                                    bl_item_emit *emit, void *context, struct bl_error *e)
 {
     int64_t begin = 0, end = 0;
     if (!m->entries)
-        return megatron_refuse_no_documents(e);
+        return bl_error_set(e, BL_EDATA, "there is no document index (--megatron sequence needs none)");
     for (int64_t d = 0; d < m->entries; d++, begin = end) {
         int code = d % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : megatron_find_entry(m, d, &end, e);
         if (code)
             return code;
         if (!megatron_entry_is_right(m, d, begin, end)) {
             bl_item_begin(item, megatron_entry_offset(m, d));
-            return megatron_refuse_documents(m, d, end, e);
+            return megatron_refuse_documents(m, d, end, "", e);
         }
         code = d ? megatron_read_row(m, item, megatron_entry_offset(m, d - 1), begin, end, e) : BL_OK;
         if (d && !code)
@@ -348,13 +345,13 @@ static int megatron_check_entries(struct megatron *m, const struct bl_cancel *ca
 {
     int64_t before = 0, is = 0;
     if (!m->entries)
-        return megatron_refuse_no_documents(e);
+        return bl_error_set(e, BL_EDATA, "there is no document index (--token-file sequences needs none)");
     for (int64_t d = 0; d < m->entries; d++, before = is) {
         int code = d % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : megatron_find_entry(m, d, &is, e);
         if (code)
             return code;
         if (!megatron_entry_is_right(m, d, before, is)) {
-            megatron_refuse_documents(m, d, is, e);
+            megatron_refuse_documents(m, d, is, " (--token-file sequences needs none)", e);
             bl_error_prefix(e, "byte %" PRId64, megatron_entry_offset(m, d));
             return BL_EDATA;
         }

@@ -256,7 +256,10 @@ static int fields_prepare(const struct bl_text_config *config, struct bl_text_pr
 int bl_text_prepare(void *values, struct bl_error *e)
 {
     struct bl_text_config *config = values;
-    int code = config->token_file ? bl_token_spec_parse(config->token_file, &config->prepared.token_spec, e) : BL_OK;
+    struct bl_token_spec *spec = &config->prepared.token_spec;
+    int code = config->token_file ? bl_token_spec_parse(config->token_file, spec, e) : BL_OK;
+    if (!code && config->dtype && spec->mark > UINT16_MAX)
+        code = bl_error_set(e, BL_EUSAGE, "--token-file: the id %" PRId64 " does not fit --dtype u16", spec->mark);
     if (code)
         return code;
     code = rule_prepare(config, &config->prepared, e);
