@@ -493,6 +493,19 @@ static const char *inputs_share(void *context)
     return bl_state_share(&shared->state, shared->dir, &ignored) ? NULL : shared->state.folder;
 }
 
+/* What options of a kind make inputs; the sources are of that kind then, unless another was chosen. */
+static const struct bl_kind_names *inputs_find_names(const struct bl_inputs *inputs, const struct bl_kind **kind)
+{
+    const struct bl_kind_names *names = NULL;
+    for (int k = 0; bl_kinds[k] && !names; k++) {
+        if ((*kind && *kind != bl_kinds[k]) || !bl_kinds[k]->options.names)
+            continue;
+        names = bl_kinds[k]->options.names(inputs->configs[k]);
+        *kind = names ? bl_kinds[k] : *kind;
+    }
+    return names;
+}
+
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
     struct shared shared = {.dir = inputs->shared, .state = BL_STATE_NONE};
@@ -502,11 +515,13 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
                                        .tasks = inputs->shared ? inputs->task->count : 0};
     inputs_list_kept(inputs);
     const struct bl_kind *kind = inputs->kind_option ? bl_kinds[inputs->kind_option - 1] : NULL;
+    const struct bl_kind_names *names = inputs_find_names(inputs, &kind);
     const struct bl_sources sources = {.source = inputs->set.source,
                                        .count = inputs->set.sources,
                                        .file = inputs->config_path,
                                        .base = inputs->set.base,
                                        .kind = kind,
+                                       .names = names,
                                        .member = inputs->member,
                                        .kept = &inputs->kept,
                                        .workers = bl_cmd_workers(&cmd->common),

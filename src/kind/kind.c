@@ -45,6 +45,11 @@ int bl_kind_dtype(const struct bl_kind *kind, const char *name)
     return -1;
 }
 
+bool bl_kind_spools_steps(const struct bl_kind *kind, const void *config)
+{
+    return kind->spool && !(kind->spool->is_rows_alone && kind->spool->is_rows_alone(config));
+}
+
 bool bl_kind_rate(const struct bl_kind *kind, const char *sampling, int64_t *num, int64_t *den)
 {
     char own[256]; /* extra fields follow */

@@ -24,6 +24,12 @@
 struct bl_counter; /* state of a worker that counts, of each kind's own type; a kind may have none */
 struct bl_reader;  /* state of a worker that reads, of each kind's own type: decoders, scalers, buffers */
 
+/* Files that options of a kind make its inputs, instead of those of its extensions. */
+struct bl_kind_names {
+    const char *const *extensions; /* of files in a folder */
+    const char *pair[2]; /* a file that is named with the first suffix, or without any, means the one with the second */
+};
+
 /* Options: a table over a config struct, which is const once the options are checked and prepared, but for what the
  * spool adds and what readers share. Kinds with the same table have one config. */
 struct bl_kind_options {
@@ -49,6 +55,9 @@ struct bl_kind_options {
     /* Appends "name: value" lines of what decides the bytes and is not in the text of the options: digests of the files
      * that they name. May be NULL. */
     void (*identify)(const void *config, struct bl_buffer *out);
+
+    /* What the options make inputs; the sources are of this kind then. NULL: nothing. May be NULL itself. */
+    const struct bl_kind_names *(*names)(const void *config);
 };
 
 /* A column of the kind's own whose numbers are added up over the usable rows for the summary. */
@@ -189,6 +198,9 @@ struct bl_kind_spool {
 
     /* Removes what counting stored. */
     int (*remove)(void *config, const struct bl_kind_env *env, struct bl_error *e);
+
+    /* Whether it holds no steps, since readers take them from the inputs. May be NULL: it does. */
+    bool (*is_rows_alone)(const void *config);
 };
 
 struct bl_kind {
@@ -230,6 +242,9 @@ int bl_kind_check(const struct bl_kind *kind, const void *config, struct bl_erro
 
 /* The index of a value of --dtype, or -1. */
 int bl_kind_dtype(const struct bl_kind *kind, const char *name);
+
+/* Whether counting stores the steps in the spool. */
+bool bl_kind_spools_steps(const struct bl_kind *kind, const void *config);
 
 /* Steps per second, num / den, of sequences with this value in the column sampling; false: they have no rate. */
 bool bl_kind_rate(const struct bl_kind *kind, const char *sampling, int64_t *num, int64_t *den);

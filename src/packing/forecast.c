@@ -58,9 +58,10 @@ static int forecast_files(struct bl_packing *p, struct bl_forecast *f, struct bl
 /* Bytes of tokens while the run lasts, and once more where they do not fit into memory (run/scatter.h). */
 static void forecast_temporary(const struct bl_packing *p, struct bl_forecast *f)
 {
-    bool spools = p->request.inputs->kind->spool;
+    const struct bl_input_set *inputs = p->request.inputs;
+    bool spools = inputs->kind->spool;
     int64_t placed = (p->plan.steps - p->plan.deleted) * f->step_bytes;
-    if (spools)
+    if (bl_kind_spools_steps(inputs->kind, inputs->kind_config))
         f->bytes_temporary = p->plan.steps * f->step_bytes;
     if (p->request.view ? bl_packing_view_scatters(p) : spools && placed > p->memory)
         f->bytes_temporary += placed;

@@ -55,11 +55,12 @@ static bool write_is_scattered(struct bl_packing *p, const struct bl_pack_params
                            bl_text_size(a, bl_scatter_bytes(pack)));
         return true;
     }
-    int64_t bytes = p->request.inputs->kind->spool ? bl_scatter_bytes(pack) : 0;
+    const struct bl_input_set *inputs = p->request.inputs;
+    int64_t bytes = inputs->kind->spool ? bl_scatter_bytes(pack) : 0;
     if (bytes <= p->memory)
         return false;
-    bl_packing_message(p, false,
-                       "the spool has %s, more than the remaining memory, %s: it is first scattered by shards",
+    bl_packing_message(p, false, "the %s has %s, more than the remaining memory, %s: it is first scattered by shards",
+                       bl_kind_spools_steps(inputs->kind, inputs->kind_config) ? "spool" : "data to be packed",
                        bl_text_size(a, bytes), bl_text_size(b, p->memory));
     return true;
 }

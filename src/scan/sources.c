@@ -182,8 +182,31 @@ static int listing_add_file(struct listing *l, const char *path, struct bl_error
     return code;
 }
 
-/* Adds a folder, or a file that was named itself. */
-static int listing_add_path(struct listing *l, const char *path, bool must_exist, struct bl_error *e)
+/* The file that a name of a pair of files means, if it is there: of names without a suffix, only where they are no
+ * file. *meant: to be freed, or NULL. */
+static int listing_find_meant(struct listing *l, const char *path, char **meant, struct bl_error *e)
+{
+    const char *const *pair = l->walk.names->pair;
+    struct bl_buffer name = {0};
+    struct stat status;
+    bool there, named = bl_path_has_suffix(path, pair[0]);
+    *meant = NULL;
+    int code = bl_walk_stat(&l->walk, path, &status, &there, e);
+    if (code || (there && !named))
+        return code;
+    bl_buffer_append(&name, path, strlen(path) - (named ? strlen(pair[0]) : 0));
+    bl_buffer_printf(&name, "%s", pair[1]);
+    code = bl_buffer_check(&name, e);
+    if (!code)
+        code = bl_walk_stat(&l->walk, name.data, &status, &there, e);
+    if (!code && there)
+        *meant = name.data;
+    else
+        bl_buffer_free(&name);
+    return code;
+}
+
+static int listing_add_named(struct listing *l, const char *path, bool must_exist, struct bl_error *e)
 {
     struct stat status;
     bool there = true, folder = false;
@@ -203,6 +226,17 @@ out:
         l->walk.files->file[i].source = (unsigned)l->source & SOURCES_MAX;
         l->walk.files->file[i].line = l->line;
     }
+    return code;
+}
+
+/* Adds what was named: a folder, or a file. */
+static int listing_add_path(struct listing *l, const char *path, bool must_exist, struct bl_error *e)
+{
+    char *meant = NULL;
+    int code = l->walk.names ? listing_find_meant(l, path, &meant, e) : BL_OK;
+    if (!code)
+        code = listing_add_named(l, meant ? meant : path, must_exist, e);
+    free(meant);
     return code;
 }
 
@@ -397,6 +431,7 @@ int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, st
     for (l.source = 0; l.source < sources->count && !code; l.source++) {
         const struct bl_source *source = &sources->source[l.source];
         l.walk.kind = source->kind ? source->kind : sources->kind;
+        l.walk.names = l.walk.kind == sources->kind ? sources->names : NULL;
         code = listing_add_source(&l, source, e);
     }
     const struct bl_samples_options samples = {.member = sources->member,

@@ -15,14 +15,15 @@ struct bl_source {
 struct bl_sources {
     const struct bl_source *source;
     int count;
-    const char *file;                 /* the YAML file that names them, or NULL */
-    const char *base;                 /* directory that relative paths count from, or NULL: the working directory */
-    const struct bl_kind *kind;       /* --kind of all sources, or NULL */
-    const char *member;               /* of tars: see scan/samples.h; or NULL */
-    const struct bl_texts *kept;      /* the same */
-    int workers;                      /* threads that read tars; 0: one */
-    struct bl_cancel *cancel;         /* or NULL: no source is a tar */
-    const struct bl_sharing *sharing; /* of tasks: see scan/samples.h; or NULL */
+    const char *file;                  /* the YAML file that names them, or NULL */
+    const char *base;                  /* directory that relative paths count from, or NULL: the working directory */
+    const struct bl_kind *kind;        /* --kind of all sources, or NULL */
+    const struct bl_kind_names *names; /* of that kind, by its options; or NULL */
+    const char *member;                /* of tars: see scan/samples.h; or NULL */
+    const struct bl_texts *kept;       /* the same */
+    int workers;                       /* threads that read tars; 0: one */
+    struct bl_cancel *cancel;          /* or NULL: no source is a tar */
+    const struct bl_sharing *sharing;  /* of tasks: see scan/samples.h; or NULL */
 };
 
 /* Lists the sources. Errors: BL_EUSAGE for a source that is not found, a glob that matches nothing, mixed kinds

@@ -9,10 +9,11 @@
 #include "scan/files.h"
 
 struct bl_walk {
-    struct bl_files *files;     /* inputs are added, ignored files counted */
-    const char *base;           /* directory that relative paths count from, or NULL */
-    const struct bl_kind *kind; /* --kind, or NULL: by extension */
-    bool whole_ids;             /* ids are whole paths, not what is below the folder */
+    struct bl_files *files;            /* inputs are added, ignored files counted */
+    const char *base;                  /* directory that relative paths count from, or NULL */
+    const struct bl_kind *kind;        /* --kind, or NULL: by extension */
+    const struct bl_kind_names *names; /* in place of the kind's extensions, or NULL */
+    bool whole_ids;                    /* ids are whole paths, not what is below the folder */
 };
 
 /* Walks through the folder. A folder below it that cannot be read, or whose path is too long, is added as an input,

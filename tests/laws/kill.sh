@@ -158,6 +158,26 @@ test_text() {
     done
 } 2>/dev/null
 
+# Flat files of ids: the spool has their rows alone, and their tokens are read where they are.
+test_tokens() {
+    tokens
+    set -- --oversize split --bos 1 --shard-size 20K
+    expect 3 pack one -j 1 "$@"
+    disturbed_pack LAWS_COUNT="$PWD/count" -- counted -j 2 "$@" 2>/dev/null || is 3 $?
+    identical one counted
+    local steps n status
+    read -r steps _ <count
+    for n in $(seq 2 $((steps / 12)) "$steps"); do
+        rm -rf d
+        status=0
+        disturbed_pack LAWS_KILL="$n" -- d -j 2 "$@" 2>/dev/null || status=$?
+        is 137 $status
+        whole one d
+        expect 3 pack d -j 1 "$@"
+        identical one d
+    done
+} 2>/dev/null
+
 # A spool that does not fit into memory is scattered into files without names, anew each time.
 test_text_scattered() {
     texts

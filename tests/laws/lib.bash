@@ -36,6 +36,21 @@ texts() {
     : >in/empty.jsonl
 }
 
+# The folder in, of flat files of ids: by a mark and by an index, one that ends within an id, one of another dtype.
+tokens() {
+    SCALE='--token-file dtype=u16,eos=9'
+    mkdir -p in/sub
+    python3 - <<'END'
+import array
+ids = array.array("H", (9 if i * i % 31 == 4 else 20 + i * 7 % 5000 for i in range(9000)))
+open("in/a.bin", "wb").write(ids.tobytes())
+open("in/sub/b.ds", "wb").write(ids[:4000].tobytes())
+open("in/sub/b.ds.index", "wb").write(array.array("Q", [0, 70, 70, 71, 2000, 4000]).tobytes())
+open("in/odd.npy", "wb").write(ids.tobytes()[:-1])
+open("in/wide.bin", "wb").write(array.array("I", ids).tobytes())
+END
+}
+
 # The folder in, of sound: codecs with delay and without, a file that changes within, one that is cut, two of no use.
 sounds() {
     SCALE=

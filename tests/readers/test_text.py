@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import random
+import struct
 
 import numpy
 from safetensors import safe_open
@@ -156,3 +157,52 @@ class Ids(tool.Tool):
             for row, line in enumerate(lines):
                 self.assertEqual(got[row].tolist(), line[key])
             self.assertTrue((padding == pad).all())
+
+
+class TokenFiles(tool.Tool):
+    """Flat files of ids, as those read them for whom they are written."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        chance = numpy.random.default_rng(11)
+        cls.documents = [[*chance.integers(0, 99, chance.integers(0, 60)).tolist(), 99] for _ in range(200)]
+        cls.ids = sum(cls.documents, [])
+
+    def check(self, name, spec, path, expected, *options):
+        dataset = self.pack(name, "--token-file", spec, path, "-T", 64, "--oversize", "split", *options)
+        got, padding = sequences(dataset)
+        self.assertEqual([got[row].tolist() for row in sorted(got)], expected)
+        self.assertFalse(padding.any())
+
+    def test_types_as_memmap_reads_them(self):
+        """nanoGPT's train.py and OLMo read such files by numpy.memmap; each type, and both ends of a document."""
+        for dtype in "u1 u2 u4 u8 i1 i2 i4 i8".split():
+            path = self.path(f"{dtype}.bin")
+            numpy.array(self.ids, "<" + dtype).tofile(path)
+            name = dtype[0] + str(8 * int(dtype[1]))
+            data = numpy.memmap(path, "<" + dtype, mode="r")
+            ends = (numpy.flatnonzero(data == 99) + 1).tolist()
+            expected = [data[begin:end].tolist() for begin, end in zip([0, *ends], ends)]
+            self.assertEqual(expected, self.documents)
+            self.check(dtype, f"dtype={name},eos=99", path, expected)
+            self.check(f"{dtype}-narrow", f"dtype={name},eos=99", path, expected, "--dtype", "u16")
+        begins = (numpy.flatnonzero(data == 99)).tolist()
+        starts = begins if begins[0] == 0 else [0, *begins]
+        self.check("begins", "dtype=i64,bos=99", path, [data[a:b].tolist() for a, b in zip(starts, [*starts[1:], None])])
+        self.check("whole", "dtype=i64", path, [data.tolist()])
+
+    def test_datatrove(self):
+        """As its TokenizedFile writes them: where documents end, in tokens, as 64-bit numbers; the name of the tokenizer with the bytes of
+        a token, and how many tokens there are."""
+        for size in 2, 4:
+            path = self.path(f"00000_{size}.ds")
+            with open(path, "wb") as file:
+                for document in self.documents:
+                    file.write(struct.pack(f"<{len(document)}{'H' if size == 2 else 'I'}", *document))
+            with open(path + ".index", "wb") as file:
+                ends = numpy.cumsum([len(document) for document in self.documents]).tolist()
+                file.write(struct.pack(f"<{len(ends)}Q", *ends))
+            with open(path + ".metadata", "wt", encoding="utf-8") as file:
+                file.write("\n".join([f"org/name|{size}", str(len(self.ids)), "6.05 KT"]))
+            self.check(f"ds{size}", "auto", path, self.documents)

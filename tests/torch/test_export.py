@@ -166,3 +166,25 @@ class Exports(PackedTest):
         self.assertEqual(read, [block["tokens"][start:start + length].tolist() for block in blocks
                                 for start, length in zip(block["cu_seqlens"], block["length"]) if length])
         self.bload("verify", "-q", out, "--against", data)
+
+    def test_megatron_as_a_source(self):
+        """Documents of several sequences, and of none, as its builder writes them: read from the files themselves."""
+        if missing("megatron"):
+            self.skipTest(missing("megatron"))
+        module, chance = indexed_dataset(), np.random.default_rng(3)
+        for dtype in np.uint16, np.int32:
+            prefix, documents = self.path(f"built-{dtype.__name__}"), []
+            builder = module.IndexedDatasetBuilder(prefix + ".bin", dtype=dtype)
+            for sequences in chance.integers(0, 4, 50):
+                parts = [chance.integers(0, 500, chance.integers(1, 30)) for _ in range(sequences)]
+                documents += [np.concatenate(parts).tolist()] if parts else []
+                builder.add_document(np.concatenate([[], *parts]).astype(dtype), [len(part) for part in parts])
+            builder.finalize(prefix + ".idx")
+            data = self.pack(f"from-{dtype.__name__}", "--token-file", "auto", prefix, "-T", 100, "--order", "keep")
+            self.assertEqual([block["tokens"][start:start + length].tolist() for block in bload.open(data)
+                              for start, length in zip(block["cu_seqlens"], block["length"]) if length], documents)
+            dataset, data = module.IndexedDataset(prefix), self.pack(
+                f"of-{dtype.__name__}", "--token-file", "sequences", prefix, "-T", 100, "--order", "keep")
+            self.assertEqual([block["tokens"][start:start + length].tolist() for block in bload.open(data)
+                              for start, length in zip(block["cu_seqlens"], block["length"]) if length],
+                             [dataset[i].tolist() for i in range(len(dataset))])

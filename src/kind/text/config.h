@@ -5,6 +5,7 @@
 #include "kind/field.h"
 #include "base/documents.h"
 #include "base/json.h"
+#include "kind/text/ids.h"
 #include "kind/text/spool_index.h"
 #include "kind/text/tokenizer.h"
 
@@ -15,7 +16,8 @@
 /* Keys of a line in all. */
 #define BL_TEXT_KEYS(prepared) (1 + (prepared)->keeps + (prepared)->fields + (prepared)->texts)
 
-enum bl_text_format { BL_TEXT_AUTO, BL_TEXT_JSONL, BL_TEXT_PLAIN, BL_TEXT_NPY, BL_TEXT_MEGATRON };
+/* BL_TEXT_TOKENS is --token-file, not a value of --format. */
+enum bl_text_format { BL_TEXT_AUTO, BL_TEXT_JSONL, BL_TEXT_PLAIN, BL_TEXT_NPY, BL_TEXT_MEGATRON, BL_TEXT_TOKENS };
 enum bl_text_invalid { BL_INVALID_REPLACE, BL_INVALID_ERROR };
 
 enum bl_megatron_unit { BL_MEGATRON_SEQUENCE, BL_MEGATRON_DOCUMENT };
@@ -26,9 +28,19 @@ struct bl_text_column {
     enum bl_dtype dtype; /* of a field */
 };
 
+/* What --token-file says (token_file.h). */
+struct bl_token_spec {
+    struct bl_id_number type; /* size 0: what lies beside a file, or its header, says it */
+    int64_t mark;             /* the id that divides documents where no index does; -1: none, a file is one sequence */
+    bool mark_begins;         /* it is the first of a document, not the last */
+    bool sequences;           /* of an index of Megatron's each sequence is a document */
+    int64_t vocabulary;       /* ids are below it; 0: not given */
+};
+
 /* What is made of the options once: parsed, looked up, opened. */
 struct bl_text_prepared {
     struct bl_tokenizer *tokenizer; /* NULL: the inputs are ids */
+    struct bl_token_spec token_spec;
     struct bl_division_rule rule;
     char *separator;
     struct bl_document_marks begin, end;      /* of every document */
@@ -50,6 +62,7 @@ struct bl_text_config {
     int format;    /* enum bl_text_format */
     const char *key, *join;
     const char *documents;
+    const char *token_file;
     int megatron;         /* enum bl_megatron_unit */
     int64_t max_document; /* bytes */
     int invalid;          /* enum bl_text_invalid */

@@ -17,6 +17,7 @@
 #include "kind/text/npy_ids.h"
 #include "kind/text/options.h"
 #include "kind/text/spool.h"
+#include "kind/text/token_file.h"
 
 #define CANCEL_EVERY 64 /* documents */
 #define TEXTS_MAX 16    /* lines of text at the beginning of a file, for which a tokenizer is missing */
@@ -65,6 +66,8 @@ int bl_text_divisible(const void *values, const struct bl_input *input, bool *di
     enum bl_text_format format = bl_text_format_of(config, input->path);
     uint8_t head[BL_ARCHIVE_HEAD];
     *divisible = false;
+    if (format == BL_TEXT_TOKENS)
+        return bl_token_file_divisible(config, input->path, divisible, e);
     if (format != BL_TEXT_JSONL && (format != BL_TEXT_PLAIN || config->prepared.rule.by == BL_DIVISION_FILE))
         return BL_OK;
     struct bl_input_file file;
@@ -181,11 +184,17 @@ static int counting_read_text(struct counting *c, const struct bl_chunk *chunk, 
     return BL_OK;
 }
 
-static int counting_read_ids(struct counting *c, const char *path, bool npy, struct bl_error *e)
+static int counting_read_ids(struct counting *c, const char *path, enum bl_text_format format, struct bl_error *e)
 {
     struct bl_error fault = {0};
-    int code = npy ? bl_npy_ids_count(c->item, path, c->env->cancel, counting_add_item, c, &fault)
-                   : bl_megatron_count(c->item, path, c->env->cancel, counting_add_item, c, &fault);
+    const struct bl_cancel *cancel = c->env->cancel;
+    int code;
+    if (format == BL_TEXT_NPY)
+        code = bl_npy_ids_count(c->item, path, cancel, counting_add_item, c, &fault);
+    else if (format == BL_TEXT_MEGATRON)
+        code = bl_megatron_count(c->item, path, cancel, counting_add_item, c, &fault);
+    else
+        code = bl_token_file_count(c->item, c->chunk, path, c->before, cancel, counting_add_item, c, &fault);
     /* If the file is truncated, the row that was begun is at fault. */
     if (code == BL_EDATA)
         return counting_add_fault(c, c->rows ? c->item->row.offset : -1, fault.text, e);
@@ -221,14 +230,13 @@ static int counting_read_input(struct counting *c, const struct bl_chunk *chunk,
     const char *path = chunk->input[c->input].path;
     enum bl_text_format format = bl_text_format_of(c->config, path);
     c->rows = 0;
-    int code = format == BL_TEXT_NPY || format == BL_TEXT_MEGATRON
-                   ? counting_read_ids(c, path, format == BL_TEXT_NPY, e)
-                   : counting_read_text(c, chunk, format == BL_TEXT_JSONL, e);
+    bool ids = format == BL_TEXT_NPY || format == BL_TEXT_MEGATRON || format == BL_TEXT_TOKENS;
+    int code = ids ? counting_read_ids(c, path, format, e) : counting_read_text(c, chunk, format == BL_TEXT_JSONL, e);
     if (code)
         return code;
     /* Every file gets a row; a file that is counted in parts gets it from the first. */
     bool empty = !c->rows && !chunk->begin;
-    if (empty && chunk->end < chunk->input[c->input].bytes)
+    if (empty && !ids && chunk->end < chunk->input[c->input].bytes)
         code = counting_rest_is_empty(c, chunk, format == BL_TEXT_JSONL, &empty, e);
     if (code || !empty)
         return code;
@@ -269,15 +277,23 @@ out:
     return code;
 }
 
+/* The hash of the sizes and times of what lies beside an input. */
+static uint64_t input_stamp_beside(const struct bl_text_config *config, const char *path)
+{
+    enum bl_text_format format = bl_text_format_of(config, path);
+    return format == BL_TEXT_MEGATRON ? bl_megatron_stamp(path)
+           : format == BL_TEXT_TOKENS ? bl_token_file_stamp(path)
+                                      : 0;
+}
+
 /* The hash of the sizes and times of the inputs. */
 static uint64_t chunk_times(const struct bl_text_config *config, const struct bl_chunk *chunk)
 {
     uint64_t stamp = 0;
     for (int i = 0; i < chunk->inputs; i++) {
         const struct bl_input *input = &chunk->input[i];
-        bool paired = bl_text_format_of(config, input->path) == BL_TEXT_MEGATRON;
         const uint64_t parts[] = {stamp, (uint64_t)input->bytes, (uint64_t)input->modified,
-                                  paired ? bl_megatron_stamp(input->path) : 0};
+                                  input_stamp_beside(config, input->path)};
         stamp = XXH3_64bits(parts, sizeof parts);
     }
     return stamp;
@@ -290,14 +306,15 @@ static int chunk_contents(const struct bl_text_config *config, const struct bl_c
     *contents = 0;
     for (int i = 0; i < chunk->inputs; i++) {
         const char *path = chunk->input[i].path;
+        enum bl_text_format format = bl_text_format_of(config, path);
         uint64_t parts[] = {*contents, 0, 0};
         if (strcmp(path, "-") == 0)
             continue;
         int code = bl_content_hash_file(path, &parts[1], e);
-        if (code)
-            return code;
-        if (bl_text_format_of(config, path) == BL_TEXT_MEGATRON)
+        if (!code && format == BL_TEXT_MEGATRON)
             code = bl_megatron_content(path, &parts[2], e);
+        if (!code && format == BL_TEXT_TOKENS)
+            code = bl_token_file_content(path, &parts[2], e);
         if (code)
             return code;
         *contents = bl_content_hash(parts, sizeof parts);

@@ -4,11 +4,6 @@
 
 #include "kind/text/item.h"
 
-struct bl_id_number {
-    size_t size; /* bytes, at most 8 */
-    bool is_signed, is_big_endian;
-};
-
 /* The number at `at`. One that is above INT64_MAX, which no id is, becomes INT64_MAX. */
 int64_t bl_id_number_read(const struct bl_id_number *type, const uint8_t *at);
 

@@ -8,6 +8,12 @@
 
 #include "base/error.h"
 
+/* How ids are stored in a file. */
+struct bl_id_number {
+    size_t size; /* bytes, at most 8 */
+    bool is_signed, is_big_endian;
+};
+
 struct bl_ids {
     int32_t *id;
     size_t count, capacity;

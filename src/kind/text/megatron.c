@@ -30,6 +30,10 @@ struct megatron {
         int64_t first, count; /* the sequences that are in memory */
         uint8_t length[4 * INDEX_CHUNK], offset[8 * INDEX_CHUNK];
     } window;
+    struct {
+        int64_t first, count; /* the entries of the document index that are in memory */
+        uint8_t entry[8 * INDEX_CHUNK];
+    } documents;
     struct bl_id_number type;
     uint8_t *data; /* of a sequence */
     size_t capacity;
@@ -87,7 +91,8 @@ static int megatron_open(struct megatron *m, const char *path, struct bl_error *
 {
     struct stat status = {0};
     if (!bl_path_has_suffix(path, ".idx"))
-        return bl_error_set(e, BL_EDATA, "Megatron's data are named by their .idx file");
+        return bl_error_set(
+            e, BL_EDATA, "Megatron's data are named by their .idx file (a flat file of ids: --token-file dtype=u16)");
     m->path = path;
     m->bin_path = megatron_bin_path(path);
     if (!m->bin_path)
@@ -225,39 +230,52 @@ static int64_t megatron_entry_offset(const struct megatron *m, int64_t entry)
     return MEGATRON_HEAD + 12 * m->sequences + 8 * entry;
 }
 
-/* Begins the row that is at fault, if there is something wrong with the documents. */
-static int megatron_refuse_documents(const struct megatron *m, struct bl_item *item, int64_t entry, int64_t is,
+/* Entry d of the document index, which is read with the next ones. */
+static int megatron_find_entry(struct megatron *m, int64_t d, int64_t *entry, struct bl_error *e)
+{
+    int code = BL_OK;
+    if (d < m->documents.first || d - m->documents.first >= m->documents.count) {
+        int64_t count = m->entries - d < INDEX_CHUNK ? m->entries - d : INDEX_CHUNK;
+        code = bl_io_pread(m->idx, m->documents.entry, (size_t)count * 8, megatron_entry_offset(m, d), m->path, e);
+        m->documents.first = d;
+        m->documents.count = code ? 0 : count;
+    }
+    *entry = int64_read(m->documents.entry + 8 * (d - m->documents.first));
+    return code;
+}
+
+/* hint: what reads the file nevertheless. */
+static int megatron_refuse_documents(const struct megatron *m, int64_t entry, int64_t is, const char *hint,
                                      struct bl_error *e)
 {
-    bl_item_begin(item, megatron_entry_offset(m, entry));
     return bl_error_set(e, BL_EDATA,
                         "entry %" PRId64 " of the document index is %" PRId64 ": it must go from 0 to the %" PRId64
-                        " sequences, and never back",
-                        entry, is, m->sequences);
+                        " sequences, and never back%s",
+                        entry, is, m->sequences, hint);
+}
+
+/* Whether entry d can be `is`, where the one before is `before`. */
+static bool megatron_entry_is_right(const struct megatron *m, int64_t d, int64_t before, int64_t is)
+{
+    return is >= before && is <= m->sequences && (d || !is) && (d < m->entries - 1 || is == m->sequences);
 }
 
 /* A row for each document: that of entry d ends where the next entry begins. */
 static int megatron_read_documents(struct megatron *m, struct bl_item *item, const struct bl_cancel *cancel,
                                    bl_item_emit *emit, void *context, struct bl_error *e)
 {
-    uint8_t entries[8 * INDEX_CHUNK];
     int64_t begin = 0, end = 0;
     if (!m->entries)
         return bl_error_set(e, BL_EDATA, "there is no document index (--megatron sequence needs none)");
     for (int64_t d = 0; d < m->entries; d++, begin = end) {
-        if (d % INDEX_CHUNK == 0) {
-            int64_t count = m->entries - d < INDEX_CHUNK ? m->entries - d : INDEX_CHUNK;
-            int code = bl_cancelled(cancel)
-                           ? BL_ECANCEL
-                           : bl_io_pread(m->idx, entries, (size_t)count * 8, megatron_entry_offset(m, d), m->path, e);
-            if (code)
-                return code;
+        int code = d % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : megatron_find_entry(m, d, &end, e);
+        if (code)
+            return code;
+        if (!megatron_entry_is_right(m, d, begin, end)) {
+            bl_item_begin(item, megatron_entry_offset(m, d));
+            return megatron_refuse_documents(m, d, end, "", e);
         }
-        end = int64_read(entries + 8 * (d % INDEX_CHUNK));
-        bool last = d == m->entries - 1;
-        if (end < begin || end > m->sequences || (!d && end) || (last && end != m->sequences))
-            return megatron_refuse_documents(m, item, d, end, e);
-        int code = d ? megatron_read_row(m, item, megatron_entry_offset(m, d - 1), begin, end, e) : BL_OK;
+        code = d ? megatron_read_row(m, item, megatron_entry_offset(m, d - 1), begin, end, e) : BL_OK;
         if (d && !code)
             code = emit(context, item, e);
         if (code)
@@ -286,4 +304,116 @@ out:
     free(m.bin_path);
     free(m.data);
     return code;
+}
+
+/* --- documents by their bytes ----------------------------------------------------------------------------------- */
+
+struct bl_megatron_documents {
+    struct megatron m;
+    bool are_sequences;
+};
+
+/* The sequences must be the .bin file, one after the other. */
+static int megatron_check_bytes(struct megatron *m, const struct bl_cancel *cancel, struct bl_error *e)
+{
+    int64_t expected = 0, length = 0, at = 0;
+    for (int64_t s = 0; s < m->sequences; s++) {
+        int code =
+            s % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : megatron_find_sequence(m, s, &length, &at, e);
+        if (code)
+            return code;
+        if (length < 0 || length > (m->bin_bytes - expected) / (int64_t)m->type.size)
+            return bl_error_set(e, BL_EDATA,
+                                "byte %" PRId64 ": sequence %" PRId64 " has %" PRId64 " tokens from byte %" PRId64
+                                " on, and the .bin file has %" PRId64 " bytes",
+                                MEGATRON_HEAD + 4 * s, s, length, expected, m->bin_bytes);
+        if (at != expected)
+            return bl_error_set(e, BL_EDATA,
+                                "byte %" PRId64 ": sequence %" PRId64 " begins at byte %" PRId64
+                                " of the .bin file, and those before it end at %" PRId64
+                                " (without --token-file, the .idx file may have any order)",
+                                MEGATRON_HEAD + 4 * m->sequences + 8 * s, s, at, expected);
+        expected += length * (int64_t)m->type.size;
+    }
+    if (expected == m->bin_bytes)
+        return BL_OK;
+    return bl_error_set(e, BL_EDATA, "its %" PRId64 " sequences have %" PRId64 " bytes, and the .bin file %" PRId64,
+                        m->sequences, expected, m->bin_bytes);
+}
+
+static int megatron_check_entries(struct megatron *m, const struct bl_cancel *cancel, struct bl_error *e)
+{
+    int64_t before = 0, is = 0;
+    if (!m->entries)
+        return bl_error_set(e, BL_EDATA, "there is no document index (--token-file sequences needs none)");
+    for (int64_t d = 0; d < m->entries; d++, before = is) {
+        int code = d % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : megatron_find_entry(m, d, &is, e);
+        if (code)
+            return code;
+        if (!megatron_entry_is_right(m, d, before, is)) {
+            megatron_refuse_documents(m, d, is, " (--token-file sequences needs none)", e);
+            bl_error_prefix(e, "byte %" PRId64, megatron_entry_offset(m, d));
+            return BL_EDATA;
+        }
+    }
+    return BL_OK;
+}
+
+static int documents_open(struct bl_megatron_documents **documents, const char *path, struct bl_error *e)
+{
+    struct stat status;
+    *documents = calloc(1, sizeof **documents);
+    if (!*documents)
+        return bl_error_memory(e);
+    struct megatron *m = &(*documents)->m;
+    m->bin = -1;
+    m->path = path;
+    int code = megatron_open_file(path, &m->idx, &status, e);
+    if (code)
+        return code;
+    m->idx_bytes = status.st_size;
+    return megatron_read_head(m, e);
+}
+
+int bl_megatron_type(const char *path, struct bl_id_number *type, struct bl_error *e)
+{
+    struct bl_megatron_documents *documents;
+    int code = documents_open(&documents, path, e);
+    if (!code)
+        *type = documents->m.type;
+    bl_megatron_documents_close(documents);
+    return code;
+}
+
+int bl_megatron_documents_open(struct bl_megatron_documents **documents, const char *path, int64_t bin_bytes,
+                               bool sequences, const struct bl_cancel *cancel, struct bl_error *e)
+{
+    int code = documents_open(documents, path, e);
+    if (code)
+        return code;
+    (*documents)->are_sequences = sequences;
+    (*documents)->m.bin_bytes = bin_bytes;
+    code = megatron_check_bytes(&(*documents)->m, cancel, e);
+    return code || sequences ? code : megatron_check_entries(&(*documents)->m, cancel, e);
+}
+
+int64_t bl_megatron_documents_count(const struct bl_megatron_documents *documents)
+{
+    return documents->are_sequences ? documents->m.sequences : documents->m.entries - 1;
+}
+
+int bl_megatron_documents_end(struct bl_megatron_documents *documents, int64_t d, int64_t *end, struct bl_error *e)
+{
+    struct megatron *m = &documents->m;
+    int64_t next = d + 1, length = 0;
+    int code = documents->are_sequences ? BL_OK : megatron_find_entry(m, d + 1, &next, e);
+    *end = m->bin_bytes;
+    return code || next >= m->sequences ? code : megatron_find_sequence(m, next, &length, end, e);
+}
+
+void bl_megatron_documents_close(struct bl_megatron_documents *documents)
+{
+    if (documents && documents->m.idx >= 0)
+        close(documents->m.idx);
+    free(documents);
 }

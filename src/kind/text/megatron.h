@@ -2,7 +2,7 @@
 #ifndef BL_MEGATRON_H
 #define BL_MEGATRON_H
 
-#include "kind/text/item.h"
+#include "kind/text/id_numbers.h"
 
 /* One row for each sequence of the .idx file at path, from the .bin file beside it; or, as the options say, for each
  * document, whose sequences are joined. The offset of a row is that of the sequence's length in the .idx, or of the
@@ -15,5 +15,20 @@ uint64_t bl_megatron_stamp(const char *path);
 
 /* The same of its content (kind/content.h). */
 int bl_megatron_content(const char *path, uint64_t *content, struct bl_error *e);
+
+/* The documents of an .idx file whose sequences are the .bin file, one after the other: where each ends in that. */
+struct bl_megatron_documents;
+
+/* bin_bytes: of the .bin file. sequences: each is a document. BL_EDATA: it is not such a pair, or the documents do not
+ * follow each other. path must outlive it. Close it also after an error; NULL is accepted then. */
+int bl_megatron_documents_open(struct bl_megatron_documents **documents, const char *path, int64_t bin_bytes,
+                               bool sequences, const struct bl_cancel *cancel, struct bl_error *e);
+int64_t bl_megatron_documents_count(const struct bl_megatron_documents *documents);
+int bl_megatron_documents_end(struct bl_megatron_documents *documents, int64_t document, int64_t *end,
+                              struct bl_error *e);
+void bl_megatron_documents_close(struct bl_megatron_documents *documents);
+
+/* The type of the ids, by the header of the .idx file at path. BL_EDATA: it is none. */
+int bl_megatron_type(const char *path, struct bl_id_number *type, struct bl_error *e);
 
 #endif

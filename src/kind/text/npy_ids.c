@@ -1,6 +1,7 @@
 #include "kind/text/npy_ids.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/instream.h"
 #include "kind/npy.h"
@@ -13,7 +14,8 @@ struct npy {
     struct bl_id_number type;
     int64_t rows, columns; /* of the array; a 1-D one has one row */
     bool is_flat;
-    int64_t offset; /* of the byte that is read next */
+    bool is_foreign; /* it begins with something else than NPY's magic */
+    int64_t offset;  /* of the byte that is read next */
 };
 
 /* Reads exactly size bytes. */
@@ -28,6 +30,7 @@ static int npy_read_exactly(void *context, void *data, size_t size, struct bl_er
         if (!got)
             return bl_error_set(e, BL_EDATA, "ends at byte %" PRId64 ": cut off", npy->offset + (int64_t)done);
     }
+    npy->is_foreign |= !npy->offset && size >= BL_NPY_MAGIC_SIZE && memcmp(data, BL_NPY_MAGIC, BL_NPY_MAGIC_SIZE) != 0;
     npy->offset += (int64_t)size;
     return BL_OK;
 }
@@ -36,9 +39,12 @@ static int npy_read_exactly(void *context, void *data, size_t size, struct bl_er
 static int npy_read_header(struct npy *npy, struct bl_error *e)
 {
     struct bl_npy header;
-    int code = bl_npy_read(&header, npy_read_exactly, npy, e);
+    struct bl_error fault = {0};
+    int code = bl_npy_read(&header, npy_read_exactly, npy, &fault);
+    if (code == BL_EDATA && npy->is_foreign)
+        return bl_error_set(e, code, "%s: ids without a header are read with --token-file dtype=u16", fault.text);
     if (code)
-        return code;
+        return bl_error_set(e, code, "%s", fault.text);
     enum bl_dtype dtype = header.dtype;
     bool is_signed = dtype == BL_I8 || dtype == BL_I16 || dtype == BL_I32 || dtype == BL_I64;
     if (!is_signed && dtype != BL_U8 && dtype != BL_U16 && dtype != BL_U32 && dtype != BL_U64)

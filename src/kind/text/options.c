@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "kind/text/keys.h"
 #include "kind/text/model_cache.h"
+#include "kind/text/token_file.h"
 
 static const char *const tokenizer_words[] = {"bytes", NULL};
 static const char *const special_choices[] = {"plain", "parse", NULL};
@@ -55,6 +56,10 @@ const struct bl_option bl_text_options[] = {
     BL_OPTION_STRING("documents", struct bl_text_config, documents, BL_AFFECTS_LENGTHS,
                      "what is a document of plain text; TEXT may have \\n, \\t, \\r, \\\\ and \\xHH", .initial = "file",
                      .placeholder = "file|line|blank-line|sep:TEXT"),
+    BL_OPTION_STRING("token-file", struct bl_text_config, token_file, BL_AFFECTS_LENGTHS,
+                     "the inputs are flat files of ids (.bin, .npy without a header, .ds): their type and the id that "
+                     "divides documents, or auto, what an .idx, .ds.index or header says",
+                     .placeholder = "dtype=TYPE,eos=ID|auto", .unlisted = true),
     BL_OPTION_CHOICE(
         "megatron", struct bl_text_config, megatron, megatron_choices, BL_AFFECTS_LENGTHS,
         "what is a document of Megatron's files: each sequence, or those of a document of the index joined",
@@ -81,9 +86,36 @@ const struct bl_option bl_text_options[] = {
     {0},
 };
 
+/* Flat files of ids have neither text nor keys. */
+static int token_file_check(const struct bl_text_config *config, struct bl_error *e)
+{
+    const struct {
+        const char *option;
+        bool given;
+    } others[] = {{"tokenizer", config->tokenizer},
+                  {"pattern", config->pattern},
+                  {"format", config->format != BL_TEXT_AUTO},
+                  {"key", strcmp(config->key, "text") != 0},
+                  {"join", config->join},
+                  {"documents", strcmp(config->documents, "file") != 0},
+                  {"megatron", config->megatron != BL_MEGATRON_SEQUENCE},
+                  {"keep", config->keep},
+                  {"field", config->field}};
+    struct bl_token_spec spec;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (others[i].given)
+            return bl_error_set(e, BL_EUSAGE, "--token-file: the inputs are ids alone, so leave --%s out",
+                                others[i].option);
+    }
+    return bl_token_spec_parse(config->token_file, &spec, e);
+}
+
 int bl_text_check(const void *values, struct bl_error *e)
 {
     const struct bl_text_config *config = values;
+    int code = config->token_file ? token_file_check(config, e) : BL_OK;
+    if (code)
+        return code;
     if (config->add_special_tokens && (config->bos || config->eos))
         return bl_error_set(e, BL_EUSAGE,
                             "--add-special-tokens and --%s both say what documents %s with: use one of them",
@@ -224,7 +256,13 @@ static int fields_prepare(const struct bl_text_config *config, struct bl_text_pr
 int bl_text_prepare(void *values, struct bl_error *e)
 {
     struct bl_text_config *config = values;
-    int code = rule_prepare(config, &config->prepared, e);
+    struct bl_token_spec *spec = &config->prepared.token_spec;
+    int code = config->token_file ? bl_token_spec_parse(config->token_file, spec, e) : BL_OK;
+    if (!code && config->dtype && spec->mark > UINT16_MAX)
+        code = bl_error_set(e, BL_EUSAGE, "--token-file: the id %" PRId64 " does not fit --dtype u16", spec->mark);
+    if (code)
+        return code;
+    code = rule_prepare(config, &config->prepared, e);
     if (code)
         return code;
     code = bl_text_keys_prepare(config, &config->prepared, e);
@@ -266,6 +304,8 @@ enum bl_text_format bl_text_format_of(const struct bl_text_config *config, const
         enum bl_text_format format;
     } known[] = {{"jsonl", BL_TEXT_JSONL}, {"ndjson", BL_TEXT_JSONL}, {"json", BL_TEXT_JSONL},
                  {"npy", BL_TEXT_NPY},     {"idx", BL_TEXT_MEGATRON}, {"bin", BL_TEXT_MEGATRON}};
+    if (config->token_file)
+        return BL_TEXT_TOKENS;
     if (config->format != BL_TEXT_AUTO)
         return (enum bl_text_format)config->format;
     if (strcmp(path, "-") == 0)
@@ -292,6 +332,8 @@ void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out
         bl_buffer_printf(out, " join=%s", config->join ? config->join : BL_JOIN);
     if (strcmp(config->documents, "file") != 0)
         bl_buffer_printf(out, " documents=%s", config->documents);
+    if (config->token_file)
+        bl_buffer_printf(out, " token-file=%s", config->token_file);
     bl_buffer_text(out, config->megatron == BL_MEGATRON_DOCUMENT ? " megatron=document" : "");
     if (config->max_document != BL_MAX_DOCUMENT)
         bl_buffer_printf(out, " max=%" PRId64, config->max_document);

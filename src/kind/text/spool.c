@@ -347,8 +347,9 @@ struct visiting {
 static bool packed_is_possible(const struct packed *packed, const struct visiting *v)
 {
     return packed->input >= 0 && packed->input < v->inputs && packed->offset >= -1 && packed->length >= 0 &&
-           packed->status >= 0 && packed->status <= BL_ROW_FAILED && packed->bytes >= packed->length &&
-           packed->bytes <= v->steps_left && bl_spool_stored(packed->bytes) <= v->steps_left;
+           packed->status >= 0 && packed->status <= BL_ROW_FAILED &&
+           (packed->bytes >= packed->length || !packed->bytes) && packed->bytes <= v->steps_left &&
+           bl_spool_stored(packed->bytes) <= v->steps_left;
 }
 
 /* Visits the rows that lie whole in the first size bytes of data; *used: the bytes that they have. *good: false where

@@ -2,7 +2,8 @@
  *
  * A chunk has two files, named by its key. KEY.steps holds the values of the steps of all ok rows, one row after the
  * other, and of each row field after field; after each BL_SPOOL_UNIT bytes of a row, and after its end, follows their
- * checksum. KEY.rows holds the rows; it is renamed into place after KEY.steps.
+ * checksum. KEY.rows holds the rows; it is renamed into place after KEY.steps. Of flat files of ids there are rows
+ * alone: their steps are read where they are.
  *
  * The key identifies the work: which inputs are counted, by which options. The stamp identifies the inputs' content. A
  * chunk that another run left is used only if both files have the right checksums, since they are not synced. Those of

@@ -12,7 +12,7 @@ struct adding {
     struct bl_spool_index *index;
     const struct bl_chunk *chunk;
     int input;     /* of the last row, or -1 */
-    int64_t bytes; /* of the chunk's steps so far, with their checksums */
+    int64_t bytes; /* of the chunk's steps so far, with their checksums; or the steps, if it has rows alone */
 };
 
 static uint64_t path_hash(const char *path)
@@ -77,7 +77,7 @@ static int adding_row(void *context, int input, const struct bl_row *row, int64_
         return code;
     p->document[p->documents++] = (struct bl_spool_document){row->offset, a->bytes, row->content};
     struct bl_spool_segment *segment = &p->segment[p->segments - 1];
-    a->bytes += bl_spool_stored(bytes);
+    a->bytes += bytes ? bl_spool_stored(bytes) : row->length;
     segment->count++;
     segment->end = a->bytes;
     return BL_OK;
@@ -169,7 +169,7 @@ bool bl_spool_index_find(const struct bl_spool_index *p, const char *path, int64
     location->chunk = segment->chunk;
     location->start = document[at].start;
     location->content = document[at].content;
-    location->bytes =
-        bl_spool_plain((at + 1 < segment->count ? document[at + 1].start : segment->end) - location->start);
+    location->steps = (at + 1 < segment->count ? document[at + 1].start : segment->end) - location->start;
+    location->bytes = bl_spool_plain(location->steps);
     return true;
 }

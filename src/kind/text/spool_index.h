@@ -16,12 +16,12 @@ struct bl_spool_segment {
     size_t chunk; /* in key */
     size_t first; /* in document */
     size_t count;
-    int64_t end; /* byte of the steps at which the last of them ends */
+    int64_t end; /* where the last of them ends, as start below */
 };
 
 struct bl_spool_document {
     int64_t offset;   /* in the file; -1: it is the file */
-    int64_t start;    /* first byte in the steps of the chunk */
+    int64_t start;    /* first byte in the steps of the chunk; if it has rows alone, first step */
     uint64_t content; /* kind/content.h */
 };
 
@@ -52,7 +52,8 @@ void bl_spool_index_free(struct bl_spool_index *index);
 struct bl_spool_location {
     size_t chunk;     /* its number in key */
     int64_t start;    /* byte in the steps of the chunk */
-    int64_t bytes;    /* of its steps, without checksums */
+    int64_t bytes;    /* of its steps, without checksums; or, of a chunk with rows alone, */
+    int64_t steps;    /* how many it has */
     uint64_t content; /* of the document, as it was counted */
 };
 

@@ -18,6 +18,19 @@ static const char *const extensions[] = {
     "jsonl",   "jsonl.gz", "jsonl.zst", "ndjson",   "ndjson.gz", "ndjson.zst", "json.gz", "json.zst", "txt", "txt.gz",
     "txt.zst", "text",     "text.gz",   "text.zst", "md",        "md.gz",      "md.zst",  "idx",      "npy", NULL};
 
+/* The same with --token-file: what lies beside them is no input. */
+static const char *const token_extensions[] = {"bin", "npy", "ds", NULL};
+static const struct bl_kind_names token_names = {token_extensions, {".idx", ".bin"}};
+
+/* Columns of flat files of ids, see bl_token_file_count. */
+#define TOKEN_COLUMNS "\tunmarked\tempty\tundivided"
+static const struct bl_total totals[] = {
+    {"unmarked", "documents without the eos= that ends them, or the bos= that begins them"},
+    {"empty", "empty documents of an index, left out"},
+    {"undivided", "files that are one sequence each, as no index, eos= or bos= divides them"},
+    {0},
+};
+
 static const char *const dtypes[] = {"i32", "u16", NULL};
 
 #define CHUNK_BYTES ((int64_t)64 << 20)
@@ -44,9 +57,21 @@ static void text_identify(const void *values, struct bl_buffer *out)
 static void text_columns(const void *values, bool lists, struct bl_buffer *out)
 {
     (void)lists;
-    const struct bl_text_prepared *p = &((const struct bl_text_config *)values)->prepared;
+    const struct bl_text_config *config = values;
+    const struct bl_text_prepared *p = &config->prepared;
+    bl_buffer_text(out, config->token_file ? TOKEN_COLUMNS : "");
     for (int k = 1; k <= p->keeps; k++)
         bl_buffer_printf(out, "\t%s", p->column[k].name);
+}
+
+static bool text_has_rows_alone(const void *config)
+{
+    return ((const struct bl_text_config *)config)->token_file;
+}
+
+static const struct bl_kind_names *text_names(const void *config)
+{
+    return ((const struct bl_text_config *)config)->token_file ? &token_names : NULL;
 }
 
 static int text_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
@@ -115,6 +140,7 @@ static const struct bl_kind_scan text_scan = {
     .chunk_bytes_least = CHUNK_BYTES_LEAST,
     .sampling = text_sampling,
     .columns = text_columns,
+    .totals = totals,
     .is_divisible = bl_text_divisible,
     .open = bl_text_counter_open,
     .close = bl_text_counter_close,
@@ -134,6 +160,7 @@ static const struct bl_kind_read text_read = {
 static const struct bl_kind_spool text_spool = {
     .add = text_keep,
     .remove = text_clear,
+    .is_rows_alone = text_has_rows_alone,
 };
 
 const struct bl_kind bl_kind_text = {
@@ -151,7 +178,8 @@ const struct bl_kind bl_kind_text = {
                 .prepare = bl_text_prepare,
                 .release = bl_text_release,
                 .warning = text_warning,
-                .identify = text_identify},
+                .identify = text_identify,
+                .names = text_names},
     .scan = &text_scan,
     .read = &text_read,
     .spool = &text_spool,

@@ -1,0 +1,397 @@
+#include "kind/text/token_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/checksum.h"
+#include "base/io.h"
+#include "kind/text/megatron.h"
+
+#define WINDOW_IDS ((size_t)1 << 15) /* ids that are read at once */
+#define INDEX_CHUNK ((int64_t)4096)  /* entries of an index */
+
+/* --- the index of documents ------------------------------------------------------------------------------------- */
+
+/* Where the documents end: the numbers of tokens before that, in 64 bits, or what an .idx file of Megatron says. */
+struct index {
+    struct bl_megatron_documents *pair; /* or NULL: */
+    const struct bl_token_file *t;
+    struct bl_input_file file;
+    int64_t count;
+    int64_t first, held; /* entries in memory */
+    uint8_t entry[8 * INDEX_CHUNK];
+};
+
+/* The byte at which document i ends. */
+static int index_find_end(struct index *x, int64_t i, int64_t *end, struct bl_error *e)
+{
+    static const struct bl_id_number type = {8, false, false};
+    int code = BL_OK;
+    if (x->pair) {
+        code = bl_megatron_documents_end(x->pair, i, end, e);
+        *end += x->t->begin;
+        return code;
+    }
+    if (i < x->first || i - x->first >= x->held) {
+        int64_t count = x->count - i < INDEX_CHUNK ? x->count - i : INDEX_CHUNK;
+        code = bl_io_pread(x->file.fd, x->entry, (size_t)count * 8, 8 * i, x->t->index, e);
+        x->first = i;
+        x->held = code ? 0 : count;
+    }
+    int64_t tokens = code ? 0 : bl_id_number_read(&type, x->entry + 8 * (i - x->first));
+    int64_t all = (x->t->end - x->t->begin) / (int64_t)x->t->type.size;
+    *end = x->t->begin + (tokens <= all ? tokens : all + 1) * (int64_t)x->t->type.size;
+    return code;
+}
+
+/* Documents must follow each other, up to the end of the ids. */
+static int index_check(struct index *x, const struct bl_cancel *cancel, struct bl_error *e)
+{
+    int64_t size = (int64_t)x->t->type.size, before = x->t->begin, end = before;
+    for (int64_t i = 0; i < x->count; i++, before = end) {
+        int code = i % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : index_find_end(x, i, &end, e);
+        if (code)
+            return code;
+        if (end > x->t->end)
+            return bl_error_set(e, BL_EDATA,
+                                "byte %" PRId64 ": document %" PRId64 " ends behind the last of the %" PRId64 " tokens",
+                                8 * i, i, (x->t->end - x->t->begin) / size);
+        if (end < before)
+            return bl_error_set(e, BL_EDATA,
+                                "byte %" PRId64 ": document %" PRId64 " ends at token %" PRId64
+                                ", and the one before at %" PRId64,
+                                8 * i, i, (end - x->t->begin) / size, (before - x->t->begin) / size);
+    }
+    if (end == x->t->end)
+        return BL_OK;
+    return bl_error_set(
+        e, BL_EDATA, "byte %" PRId64 ": the last document ends at token %" PRId64 ", and there are %" PRId64,
+        x->count ? 8 * (x->count - 1) : 0, (end - x->t->begin) / size, (x->t->end - x->t->begin) / size);
+}
+
+static int index_open_file(struct index *x, const char *path, struct bl_error *e)
+{
+    if (bl_input_file_open(&x->file, path) != 0)
+        return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot open it");
+    int64_t bytes = x->file.status.st_size;
+    if (!S_ISREG(x->file.status.st_mode))
+        return bl_error_set(e, BL_EDATA, "not a regular file");
+    x->count = bytes / 8;
+    if (bytes % 8)
+        return bl_error_set(e, BL_EDATA, "byte %" PRId64 ": cut off: an entry has 8 bytes", bytes - bytes % 8);
+    return BL_OK;
+}
+
+/* Close it after an error, too. */
+static int index_open(struct index *x, const struct bl_token_file *t, bool sequences, const struct bl_cancel *cancel,
+                      struct bl_error *e)
+{
+    *x = (struct index){.t = t, .file.fd = -1};
+    int code = t->is_pair ? bl_megatron_documents_open(&x->pair, t->index, t->end - t->begin, sequences, cancel, e)
+                          : index_open_file(x, t->index, e);
+    if (!code && x->pair)
+        x->count = bl_megatron_documents_count(x->pair);
+    return code || x->pair ? code : index_check(x, cancel, e);
+}
+
+static void index_close(struct index *x)
+{
+    bl_megatron_documents_close(x->pair);
+    bl_input_file_close(&x->file);
+}
+
+/* --- counting --------------------------------------------------------------------------------------------------- */
+
+/* The reading of a file from document to document. */
+struct token_scan {
+    struct bl_item *item;
+    const struct bl_token_file *t;
+    const struct bl_token_spec *spec;
+    const struct bl_chunk *chunk;
+    const struct bl_cancel *cancel;
+    const char *path;
+    int64_t before; /* for the meter */
+    int64_t max;    /* the largest id */
+    bl_item_emit *emit;
+    void *context;
+    /* The window: ids that are in memory. */
+    int64_t first; /* byte of the file */
+    size_t count;
+    bool is_right; /* all of them are ids */
+    int32_t id[WINDOW_IDS];
+    uint8_t raw[WINDOW_IDS * 8];
+};
+
+/* A document that was read. */
+struct token_document {
+    int64_t begin, end; /* bytes */
+    bool is_marked;     /* it has the mark that ends it, or begins it */
+    bool is_whole_file; /* by no rule: nothing divides the file */
+    int64_t empties;    /* documents without tokens that an index has beside it */
+    int64_t wrong;      /* byte of the first number that is no id, or -1 */
+    int64_t number;     /* that */
+    uint64_t content;
+};
+
+/* The ids from byte `at` on, which must not be the end: *id and *count of them. */
+static int scan_ids(struct token_scan *s, int64_t at, const int32_t **id, size_t *count, struct bl_error *e)
+{
+    int64_t size = (int64_t)s->t->type.size, ids = (at - s->first) / size;
+    if (at < s->first || ids >= (int64_t)s->count) {
+        int64_t left = (s->t->end - at) / size;
+        size_t take = left < (int64_t)WINDOW_IDS ? (size_t)left : WINDOW_IDS;
+        if (bl_cancelled(s->cancel))
+            return BL_ECANCEL;
+        bl_meter_report(s->chunk->meter, s->before + at);
+        int code = bl_io_pread(s->t->file.fd, s->raw, take * (size_t)size, s->t->file.begin + at, s->path, e);
+        if (code)
+            return code;
+        s->is_right = bl_token_ids(&s->t->type, s->raw, take, s->max, s->id);
+        s->first = at;
+        s->count = take;
+        ids = 0;
+    }
+    *id = s->id + ids;
+    *count = s->count - (size_t)ids;
+    return BL_OK;
+}
+
+/* The first of count ids that is this one, or count. Whole groups are compared at once. */
+static size_t ids_find(const int32_t *id, size_t count, int32_t wanted)
+{
+    enum { GROUP = 64 };
+    size_t i = 0;
+    int found = 0;
+    for (; count - i >= GROUP; i += GROUP) {
+        for (int k = 0; k < GROUP; k++)
+            found |= id[i + (size_t)k] == wanted;
+        if (found)
+            break;
+    }
+    while (i < count && id[i] != wanted)
+        i++;
+    return i;
+}
+
+/* How many of the next ids belong to the document that has begun; *ended: the last one of them ends it, or the one
+ * behind them begins another. */
+static size_t scan_take(const struct token_scan *s, const int32_t *id, size_t count, bool is_first, bool *ended)
+{
+    if (s->spec->mark_begins) {
+        size_t skip = is_first && count, found = skip + ids_find(id + skip, count - skip, (int32_t)s->spec->mark);
+        *ended = found < count;
+        return found;
+    }
+    size_t found = ids_find(id, count, (int32_t)s->spec->mark);
+    *ended = found < count;
+    return found + *ended;
+}
+
+/* Reads the document that begins at d->begin, up to byte limit, or, if by_mark, up to a mark before that. */
+static int scan_document(struct token_scan *s, struct token_document *d, int64_t limit, bool by_mark,
+                         struct bl_error *e)
+{
+    int64_t size = (int64_t)s->t->type.size;
+    struct bl_checksum_state sum;
+    bool ended = false;
+    bl_checksum_begin(&sum);
+    d->wrong = -1;
+    for (d->end = d->begin; d->end < limit && !ended;) {
+        const int32_t *id;
+        size_t count;
+        int code = scan_ids(s, d->end, &id, &count, e);
+        if (code)
+            return code;
+        int64_t left = (limit - d->end) / size;
+        count = (int64_t)count < left ? count : (size_t)left;
+        if (d->end == d->begin)
+            d->is_marked = by_mark && s->spec->mark_begins && id[0] == s->spec->mark;
+        count = by_mark ? scan_take(s, id, count, d->end == d->begin, &ended) : count;
+        if (!s->is_right && d->wrong < 0) {
+            size_t wrong = ids_find(id, count, -1);
+            d->wrong = wrong < count ? d->end + (int64_t)wrong * size : -1;
+            if (wrong < count)
+                d->number = bl_id_number_read(&s->t->type, s->raw + (d->wrong - s->first));
+        }
+        bl_checksum_add(&sum, id, count * sizeof *id);
+        d->end += (int64_t)count * size;
+    }
+    if (by_mark && !s->spec->mark_begins)
+        d->is_marked = ended;
+    d->content = bl_checksum_end(&sum);
+    d->content = d->content ? d->content : 1;
+    return BL_OK;
+}
+
+/* Makes a row of the document. */
+static int scan_emit(struct token_scan *s, const struct token_document *d, bool by_mark, struct bl_error *e)
+{
+    struct bl_item *item = s->item;
+    const struct bl_text_config *config = item->config;
+    const struct bl_text_prepared *p = &config->prepared;
+    int64_t size = (int64_t)s->t->type.size, tokens = (d->end - d->begin) / size;
+    bl_item_begin(item, d->is_whole_file ? -1 : d->begin);
+    bl_buffer_printf(&item->extra, "\t%d\t%" PRId64 "\t%d", by_mark && !d->is_marked, d->empties, d->is_whole_file);
+    item->row.extra = item->extra.data;
+    int code = bl_buffer_check(&item->extra, e);
+    if (code)
+        return code;
+    if (d->wrong >= 0)
+        bl_item_skip(item,
+                     "token %" PRId64 ", at byte %" PRId64 ", is %" PRId64 ": an id is a number from 0 to %" PRId64,
+                     (d->wrong - d->begin) / size, d->wrong, d->number, s->max);
+    else if (config->max_document != BL_MAX_DOCUMENT && d->end - d->begin > config->max_document)
+        bl_item_skip_long(item);
+    else
+        item->row.length = p->begin.count + tokens + p->end.count;
+    item->row.content = d->content;
+    return s->emit(s->context, item, e);
+}
+
+/* The byte at which the first document begins that begins at byte `from` or later; the end if that comes first. */
+static int scan_find_first(struct token_scan *s, int64_t from, int64_t end, int64_t *found, struct bl_error *e)
+{
+    int64_t size = (int64_t)s->t->type.size, behind = s->spec->mark_begins ? 0 : size;
+    *found = s->t->begin;
+    if (from <= s->t->begin)
+        return BL_OK;
+    int64_t at = s->t->begin + (from - s->t->begin + size - 1) / size * size - behind;
+    for (*found = end; at + behind < end;) {
+        const int32_t *id;
+        size_t count;
+        int code = scan_ids(s, at, &id, &count, e);
+        if (code)
+            return code;
+        size_t i = ids_find(id, count, (int32_t)s->spec->mark);
+        at += (int64_t)i * size;
+        if (i < count) {
+            *found = at + behind < end ? at + behind : end;
+            break;
+        }
+    }
+    return BL_OK;
+}
+
+/* Documents that a mark divides. */
+static int scan_by_mark(struct token_scan *s, struct bl_error *e)
+{
+    int64_t end = s->chunk->end < s->t->end ? s->chunk->end : s->t->end, at = 0;
+    int code = scan_find_first(s, s->chunk->begin, end, &at, e);
+    while (!code && at < end) {
+        struct token_document d = {.begin = at};
+        code = scan_document(s, &d, s->t->end, true, e);
+        if (!code && !d.is_marked && d.begin == s->t->begin && d.end == s->t->end)
+            return bl_error_set(e, BL_EDATA,
+                                "%s=%" PRId64 " is nowhere in the file: another id, or another dtype? (without it, the "
+                                "file is one sequence)",
+                                s->spec->mark_begins ? "bos" : "eos", s->spec->mark);
+        if (!code)
+            code = scan_emit(s, &d, true, e);
+        at = d.end;
+    }
+    return code;
+}
+
+/* Documents of an index. Empty ones have no row, as they would have the id of the next one: they are counted in the row
+ * before them, or in the first. */
+static int scan_by_index(struct token_scan *s, struct index *index, struct bl_error *e)
+{
+    struct token_document d = {.begin = s->t->begin};
+    bool found = false;
+    int64_t at = d.begin, end = at;
+    for (int64_t i = 0; i < index->count; i++) {
+        int code = index_find_end(index, i, &end, e);
+        d.empties += end == at;
+        if (code)
+            return code;
+        if (end == at)
+            continue;
+        code = found ? scan_emit(s, &d, false, e) : BL_OK;
+        if (code)
+            return code;
+        d = (struct token_document){.begin = at, .empties = found ? 0 : d.empties};
+        code = scan_document(s, &d, end, false, e);
+        if (code)
+            return code;
+        found = true;
+        at = end;
+    }
+    return found ? scan_emit(s, &d, false, e) : BL_OK;
+}
+
+static int scan_open_index(struct token_scan *s, struct bl_error *e)
+{
+    struct index *index = calloc(1, sizeof *index);
+    if (!index)
+        return bl_error_memory(e);
+    int code = index_open(index, s->t, s->spec->sequences, s->cancel, e);
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", s->t->index);
+    if (!code)
+        code = scan_by_index(s, index, e);
+    index_close(index);
+    free(index);
+    return code;
+}
+
+static int scan_run(struct token_scan *s, struct bl_error *e)
+{
+    int code = s->chunk->begin ? BL_OK : bl_token_file_check_type(s->t, s->path, e);
+    if (code)
+        return code;
+    if (s->t->index)
+        return scan_open_index(s, e);
+    if (s->t->begin == s->t->end)
+        return BL_OK;
+    if (s->spec->mark >= 0)
+        return scan_by_mark(s, e);
+    struct token_document d = {.begin = s->t->begin, .is_whole_file = true};
+    code = scan_document(s, &d, s->t->end, false, e);
+    return code ? code : scan_emit(s, &d, false, e);
+}
+
+int bl_token_file_count(struct bl_item *item, const struct bl_chunk *chunk, const char *path, int64_t before,
+                        const struct bl_cancel *cancel, bl_item_emit *emit, void *context, struct bl_error *e)
+{
+    const struct bl_token_spec *spec = &item->config->prepared.token_spec;
+    struct bl_token_file t;
+    struct token_scan *s = calloc(1, sizeof *s);
+    int code = s ? bl_token_file_open(&t, spec, path, e) : bl_error_memory(e);
+    if (code) {
+        free(s);
+        return code;
+    }
+    s->item = item;
+    s->t = &t;
+    s->spec = spec;
+    s->chunk = chunk;
+    s->path = path;
+    s->cancel = cancel;
+    s->before = before;
+    s->emit = emit;
+    s->context = context;
+    s->max = spec->vocabulary ? spec->vocabulary - 1 : INT32_MAX;
+    s->max = item->config->dtype && s->max > UINT16_MAX ? UINT16_MAX : s->max;
+    code = scan_run(s, e);
+    bl_token_file_close(&t);
+    free(s);
+    return code;
+}
+
+int bl_token_file_divisible(const struct bl_text_config *config, const char *path, bool *divisible, struct bl_error *e)
+{
+    struct bl_token_file t;
+    struct bl_error fault = {0};
+    *divisible = false;
+    if (config->prepared.token_spec.mark < 0)
+        return BL_OK;
+    int code = bl_token_file_open(&t, &config->prepared.token_spec, path, &fault);
+    if (!code) {
+        code = bl_token_file_check_type(&t, path, &fault);
+        *divisible = !code && !t.index;
+        bl_token_file_close(&t);
+    }
+    return code == BL_EFAIL ? bl_error_set(e, code, "%s", fault.text) : BL_OK; /* counting reports other faults */
+}

@@ -1,0 +1,432 @@
+#include "kind/text/token_file.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/io.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "kind/content.h"
+#include "kind/npy.h"
+#include "kind/text/megatron.h"
+#include "kind/text/vocabulary.h"
+
+#define SAMPLE_IDS 4096 /* at the beginning, that are looked at for a wrong type */
+#define SAMPLE_LEAST 32
+#define SAMPLE_HIGH 31              /* the upper half of an id of a tokenizer is at most that: BL_VOCABULARY_MAX */
+#define METADATA_MAX 4096           /* bytes that are looked at */
+#define LLMC_HEADER ((int64_t)1024) /* bytes: 256 whole numbers of 32 bits */
+
+/* --- what the option says --------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    struct bl_id_number type;
+} types[] = {{"u8", {1, false, false}},  {"u16", {2, false, false}}, {"u32", {4, false, false}},
+             {"u64", {8, false, false}}, {"i8", {1, true, false}},   {"i16", {2, true, false}},
+             {"i32", {4, true, false}},  {"i64", {8, true, false}}};
+
+#define TYPES (sizeof types / sizeof *types)
+
+static const char *type_name(const struct bl_id_number *type)
+{
+    const char *name = "";
+    for (size_t i = 0; i < TYPES; i++) {
+        if (types[i].type.size == type->size && types[i].type.is_signed == type->is_signed)
+            name = types[i].name;
+    }
+    return name;
+}
+
+static bool type_parse(const char *name, size_t size, struct bl_id_number *type)
+{
+    for (size_t i = 0; i < TYPES; i++) {
+        if (strlen(types[i].name) == size && memcmp(types[i].name, name, size) == 0) {
+            *type = types[i].type;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The largest number of the type that is an id. */
+static int64_t type_max(const struct bl_id_number *type)
+{
+    unsigned bits = (unsigned)type->size * 8 - type->is_signed;
+    return bits >= 31 ? INT32_MAX : ((int64_t)1 << bits) - 1;
+}
+
+/* The mark must be an id of the file. */
+static int spec_check_mark(const struct bl_token_spec *spec, const struct bl_id_number *type, int code,
+                           struct bl_error *e)
+{
+    int64_t max = type->size ? type_max(type) : INT32_MAX;
+    const char *name = spec->mark_begins ? "bos" : "eos";
+    if (spec->mark > max)
+        return bl_error_set(e, code, "%s=%" PRId64 " is no id of %s, which ends at %" PRId64, name, spec->mark,
+                            type_name(type), max);
+    if (spec->vocabulary && spec->mark >= spec->vocabulary)
+        return bl_error_set(e, code, "%s=%" PRId64 " is no id of vocab=%" PRId64, name, spec->mark, spec->vocabulary);
+    return BL_OK;
+}
+
+/* Parses "NAME=VALUE" of size bytes; false: it is none. */
+static bool spec_parse_item(const char *item, size_t size, struct bl_token_spec *spec)
+{
+    const char *equals = memchr(item, '=', size);
+    if (!equals && size == 9 && memcmp(item, "sequences", size) == 0)
+        return spec->sequences = true;
+    if (!equals)
+        return size == 4 && memcmp(item, "auto", size) == 0;
+    size_t name = (size_t)(equals - item), rest = size - name - 1;
+    const char *value = equals + 1;
+    if (name == 5 && memcmp(item, "dtype", name) == 0)
+        return type_parse(value, rest, &spec->type);
+    if (name == 5 && memcmp(item, "vocab", name) == 0)
+        return bl_text_to_int(value, rest, 1, (int64_t)INT32_MAX + 1, &spec->vocabulary);
+    if (name != 3 || spec->mark >= 0 || (memcmp(item, "eos", name) != 0 && memcmp(item, "bos", name) != 0))
+        return false;
+    spec->mark_begins = *item == 'b';
+    return bl_text_to_int(value, rest, 0, INT32_MAX, &spec->mark);
+}
+
+int bl_token_spec_parse(const char *text, struct bl_token_spec *spec, struct bl_error *e)
+{
+    *spec = (struct bl_token_spec){.mark = -1};
+    for (const char *item = text;;) {
+        size_t size = strcspn(item, ",");
+        if (!spec_parse_item(item, size, spec))
+            return bl_error_set(e, BL_EUSAGE,
+                                "--token-file expects auto, or some of dtype=u8|u16|u32|u64|i8|i16|i32|i64, eos=ID or "
+                                "bos=ID, vocab=N and sequences, with commas between, not \"%s\"",
+                                text);
+        if (!item[size])
+            break;
+        item += size + 1;
+    }
+    int code = spec_check_mark(spec, &spec->type, BL_EUSAGE, e);
+    if (code)
+        bl_error_prefix(e, "--token-file");
+    return code;
+}
+
+/* --- opening ---------------------------------------------------------------------------------------------------- */
+
+/* What lies beside the file: from's place in the name is taken by to. To be freed; NULL: the name does not end so, or
+ * memory is short, which *code says. */
+static char *beside_path(const char *path, const char *from, const char *to, int *code, struct bl_error *e)
+{
+    if (!bl_path_has_suffix(path, from))
+        return NULL;
+    struct bl_buffer text = {0};
+    bl_buffer_append(&text, path, strlen(path) - strlen(from));
+    bl_buffer_printf(&text, "%s", to);
+    *code = bl_buffer_check(&text, e);
+    if (*code)
+        bl_buffer_free(&text);
+    return text.data;
+}
+
+#define BESIDES 3
+
+/* The same for each file that may lie beside the one at path, where its name has it. */
+static int beside_paths(const char *path, char *beside[BESIDES], struct bl_error *e)
+{
+    static const char *const names[BESIDES][2] = {{".bin", ".idx"}, {".ds", ".ds.index"}, {".ds", ".ds.metadata"}};
+    int code = BL_OK;
+    for (int i = 0; i < BESIDES && !code; i++)
+        beside[i] = beside_path(path, names[i][0], names[i][1], &code, e);
+    return code;
+}
+
+/* Whether a file is there. BL_EDATA: it cannot be looked at. */
+static int beside_exists(const char *path, bool *there, struct bl_error *e)
+{
+    struct stat status;
+    *there = path && stat(path, &status) == 0;
+    if (*there || !path || errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG)
+        return BL_OK;
+    return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot stat %s", path);
+}
+
+/* The type that the file itself or what lies beside it says must be that of the option. */
+static int file_set_type(struct bl_token_file *t, const struct bl_token_spec *spec, struct bl_id_number type,
+                         bool sign_is_known, const char *who, struct bl_error *e)
+{
+    const struct bl_id_number *wanted = &spec->type;
+    bool same = wanted->size == type.size && (wanted->is_signed == type.is_signed || !sign_is_known);
+    if (wanted->size && !same)
+        return bl_error_set(e, BL_EDATA, "dtype=%s, and %s says %s", type_name(wanted), who, type_name(&type));
+    t->type = wanted->size ? *wanted : type;
+    return BL_OK;
+}
+
+/* Reads the text beside a .ds file: "TOKENIZER|BYTES", where older ones have no BYTES, and how many tokens there are.
+ */
+static int file_read_metadata(struct bl_token_file *t, const struct bl_token_spec *spec, const char *path,
+                              struct bl_error *e)
+{
+    char text[METADATA_MAX];
+    struct bl_input_file file;
+    const char *line = NULL, *count_line = NULL, *bar;
+    size_t at = 0, size = 0, count_size = 0;
+    int64_t bytes = 0, count = -1, all = t->end;
+    if (bl_input_file_open(&file, path) != 0)
+        return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot open %s", path);
+    ssize_t got = bl_input_file_pread(&file, text, sizeof text, 0);
+    bl_input_file_close(&file);
+    if (got < 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot read %s", path);
+    if (bl_text_next_line(text, (size_t)got, &at, &line, &size) &&
+        bl_text_next_line(text, (size_t)got, &at, &count_line, &count_size) &&
+        !bl_text_to_int(count_line, count_size, 0, INT64_MAX, &count))
+        count = -1;
+    bar = line ? memrchr(line, '|', size) : NULL;
+    if (bar && !bl_text_to_int(bar + 1, size - (size_t)(bar + 1 - line), 1, 8, &bytes))
+        bytes = 0;
+    bytes = !bytes && count > 0 && all % count == 0 ? all / count : bytes;
+    if (bytes != 2 && bytes != 4)
+        return bl_error_set(e, BL_EDATA, "%s: no \"NAME|2\" or \"NAME|4\", the bytes of a token, on line 1", path);
+    if (count < 0 || all % bytes || all / bytes != count)
+        return bl_error_set(
+            e, BL_EDATA, "%s: line 2 says %" PRId64 " tokens of %" PRId64 " bytes, and the file has %" PRId64 " bytes",
+            path, count, bytes, all);
+    return file_set_type(t, spec, (struct bl_id_number){(size_t)bytes, false, false}, false, path, e);
+}
+
+/* Finds the index of the documents, and what lies beside the file that says its type. */
+static int file_find_beside(struct bl_token_file *t, const struct bl_token_spec *spec, const char *path,
+                            struct bl_error *e)
+{
+    char *beside[BESIDES] = {NULL};
+    bool there[BESIDES] = {false};
+    struct bl_id_number type;
+    int code = beside_paths(path, beside, e);
+    for (int i = 0; i < BESIDES && !code; i++)
+        code = beside_exists(beside[i], &there[i], e);
+    if (!code && there[0]) {
+        code = bl_megatron_type(beside[0], &type, e);
+        if (code == BL_EDATA)
+            bl_error_prefix(e, "%s", beside[0]);
+        if (!code)
+            code = file_set_type(t, spec, type, true, beside[0], e);
+    }
+    if (!code && there[2])
+        code = file_read_metadata(t, spec, beside[2], e);
+    t->is_pair = there[0];
+    for (int i = 0; i < 2 && !code && !t->index; i++) {
+        if (there[i]) {
+            t->index = beside[i];
+            beside[i] = NULL;
+        }
+    }
+    for (int i = 0; i < BESIDES; i++)
+        free(beside[i]);
+    return code;
+}
+
+static int32_t header_number(const uint8_t *head, size_t i)
+{
+    uint32_t number;
+    memcpy(&number, head + 4 * i, sizeof number);
+    return (int32_t)le32toh(number);
+}
+
+/* Looks for a header: that of llm.c is read, that of NPY means another format. */
+static int file_read_header(struct bl_token_file *t, const struct bl_token_spec *spec, const char *path,
+                            struct bl_error *e)
+{
+    static const struct {
+        int32_t magic, version;
+        struct bl_id_number type;
+    } known[] = {{20240520, 1, {2, false, false}}, {20240801, 7, {4, false, false}}};
+    uint8_t head[12];
+    if (t->end < (int64_t)sizeof head)
+        return BL_OK;
+    int code = bl_io_pread(t->file.fd, head, sizeof head, t->file.begin, path, e);
+    if (code)
+        return code;
+    if (memcmp(head, BL_NPY_MAGIC, BL_NPY_MAGIC_SIZE) == 0)
+        return bl_error_set(e, BL_EDATA,
+                            "byte 0: the header of an NPY file, which is read without --token-file (--kind text "
+                            "--format npy)");
+    if (header_number(head, 0) == 20240522 && header_number(head, 1) == 1)
+        return bl_error_set(e, BL_EDATA, "byte 0: examples of an evaluation, as llm.c writes them, not ids alone");
+    for (size_t i = 0; i < sizeof known / sizeof *known && !code; i++) {
+        int32_t version = header_number(head, 1), count = header_number(head, 2);
+        if (header_number(head, 0) != known[i].magic || t->end < LLMC_HEADER)
+            continue;
+        if (version != known[i].version)
+            return bl_error_set(e, BL_EDATA, "byte 4: a header of llm.c, version %d, which must be %d", version,
+                                known[i].version);
+        t->begin = LLMC_HEADER;
+        code = file_set_type(t, spec, known[i].type, true, "its header", e);
+        if (!code && (t->end - t->begin) / (int64_t)t->type.size != count)
+            code = bl_error_set(e, BL_EDATA,
+                                "byte 8: a header of llm.c that says %d tokens, and %" PRId64 " bytes follow it", count,
+                                t->end - t->begin);
+    }
+    return code;
+}
+
+static int file_refuse_name(const char *path, struct bl_error *e)
+{
+    if (strcmp(path, "-") == 0)
+        return bl_error_set(e, BL_EUSAGE, "--token-file: ids are read where they are, so name a file, not -");
+    if (bl_path_has_suffix(path, ".gz") || bl_path_has_suffix(path, ".zst"))
+        return bl_error_set(e, BL_EDATA, "ids are read where they are in the file: decompress it first");
+    if (bl_path_has_suffix(path, ".idx") || bl_path_has_suffix(path, ".ds.index") ||
+        bl_path_has_suffix(path, ".ds.metadata"))
+        return bl_error_set(e, BL_EDATA, "it holds no ids, and the file that does is not beside it, or not named");
+    return BL_OK;
+}
+
+static int file_open(struct bl_token_file *t, const struct bl_token_spec *spec, const char *path, struct bl_error *e)
+{
+    int code = file_refuse_name(path, e);
+    if (code)
+        return code;
+    if (bl_input_file_open(&t->file, path) != 0)
+        return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot open %s", path);
+    if (!S_ISREG(t->file.status.st_mode))
+        return bl_error_set(e, BL_EDATA, "not a regular file");
+    t->end = t->file.status.st_size;
+    t->type = spec->type;
+    code = file_read_header(t, spec, path, e);
+    if (!code)
+        code = file_find_beside(t, spec, path, e);
+    if (code)
+        return code;
+    if (!t->type.size)
+        return bl_error_set(e, BL_EUSAGE, "%s: nothing says the type of its ids: --token-file dtype=u16, or u32 ...",
+                            path);
+    int64_t rest = (t->end - t->begin) % (int64_t)t->type.size;
+    if (rest)
+        return bl_error_set(e, BL_EDATA, "byte %" PRId64 ": %" PRId64 " bytes are left over, and an id of %s has %zu",
+                            t->end - rest, rest, type_name(&t->type), t->type.size);
+    return spec_check_mark(spec, &t->type, BL_EDATA, e);
+}
+
+int bl_token_file_open(struct bl_token_file *t, const struct bl_token_spec *spec, const char *path, struct bl_error *e)
+{
+    *t = (struct bl_token_file){.file.fd = -1};
+    int code = file_open(t, spec, path, e);
+    if (code)
+        bl_token_file_close(t);
+    return code;
+}
+
+void bl_token_file_close(struct bl_token_file *t)
+{
+    bl_input_file_close(&t->file);
+    free(t->index);
+    t->index = NULL;
+}
+
+uint64_t bl_token_file_stamp(const char *path)
+{
+    char *beside[BESIDES] = {NULL};
+    struct bl_error ignored = {0};
+    struct stat status;
+    uint64_t stamp = 0;
+    (void)beside_paths(path, beside, &ignored);
+    for (int i = 0; i < BESIDES; i++) {
+        if (beside[i] && stat(beside[i], &status) == 0) {
+            const int64_t parts[] = {(int64_t)stamp, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+            stamp = XXH3_64bits(parts, sizeof parts);
+        }
+        free(beside[i]);
+    }
+    return stamp;
+}
+
+int bl_token_file_content(const char *path, uint64_t *content, struct bl_error *e)
+{
+    char *beside[BESIDES] = {NULL};
+    uint64_t parts[BESIDES] = {0};
+    int code = beside_paths(path, beside, e);
+    for (int i = 0; i < BESIDES; i++) {
+        if (!code && beside[i])
+            code = bl_content_hash_file(beside[i], &parts[i], e);
+        free(beside[i]);
+    }
+    *content = bl_content_hash(parts, sizeof parts);
+    return code;
+}
+
+/* --- ids -------------------------------------------------------------------------------------------------------- */
+
+bool bl_token_ids(const struct bl_id_number *type, const uint8_t *raw, size_t count, int64_t max, int32_t *id)
+{
+    int32_t least = 0;
+    if (type->size == 2 && !type->is_signed) {
+        for (size_t i = 0; i < count; i++) {
+            int32_t value = raw[2 * i] | raw[2 * i + 1] << 8;
+            id[i] = value <= max ? value : -1;
+            least = id[i] < least ? id[i] : least;
+        }
+        return least == 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        int64_t value = bl_id_number_read(type, raw + i * type->size);
+        id[i] = value >= 0 && value <= max ? (int32_t)value : -1;
+        least = id[i] < least ? id[i] : least;
+    }
+    return least == 0;
+}
+
+int bl_token_file_read(const struct bl_token_file *t, const char *path, int64_t at, int64_t count, int32_t *out,
+                       struct bl_error *e)
+{
+    uint8_t raw[8192];
+    int64_t step = (int64_t)(sizeof raw / t->type.size);
+    for (int64_t done = 0; done < count; done += step) {
+        size_t ids = (size_t)(count - done < step ? count - done : step);
+        int64_t from = at + done * (int64_t)t->type.size;
+        int code = bl_io_pread(t->file.fd, raw, ids * t->type.size, t->file.begin + from, path, e);
+        if (code)
+            return code;
+        if (!bl_token_ids(&t->type, raw, ids, INT32_MAX, out + done))
+            return bl_error_set(e, BL_EFAIL, "%s changed since the scan: no ids at byte %" PRId64, path, from);
+    }
+    return BL_OK;
+}
+
+/* Refuses what has the look of another type: of wider numbers every second half is small, and of two narrow ones
+ * together most are no ids of any tokenizer. */
+int bl_token_file_check_type(const struct bl_token_file *t, const char *path, struct bl_error *e)
+{
+    const struct bl_id_number *type = &t->type;
+    int64_t ids = (t->end - t->begin) / (int64_t)type->size, count = ids < SAMPLE_IDS ? ids : SAMPLE_IDS;
+    int64_t high[2] = {0, 0}, large = 0; /* by whether the place is odd */
+    uint8_t raw[SAMPLE_IDS * 8];
+    if (count < SAMPLE_LEAST || (type->size != 2 && type->size != 4))
+        return BL_OK;
+    int code = bl_io_pread(t->file.fd, raw, (size_t)count * type->size, t->file.begin + t->begin, path, e);
+    if (code)
+        return code;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t value = bl_id_number_read(type, raw + i * (int64_t)type->size);
+        high[i & 1] += value < 0 || value > SAMPLE_HIGH;
+        large += value < 0 || value > BL_ID_MAX;
+    }
+    if (!high[1] && high[0] > count / 4)
+        return bl_error_set(e, BL_EDATA,
+                            "byte %" PRId64 ": every second number from here on is below %d, as if ids of %s were read "
+                            "as %s",
+                            t->begin + (int64_t)type->size, SAMPLE_HIGH + 1, type->size == 2 ? "u32" : "u64",
+                            type_name(type));
+    if (type->size == 4 && large > count / 2)
+        return bl_error_set(e, BL_EDATA,
+                            "byte %" PRId64 ": most numbers from here on are above %d, as if ids of u16 were read as "
+                            "%s",
+                            t->begin, BL_ID_MAX, type_name(type));
+    return BL_OK;
+}

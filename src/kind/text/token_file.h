@@ -1,0 +1,52 @@
+/* Flat files of token ids (--token-file): nothing but the ids, as nanoGPT, OLMo, Megatron and datatrove write them,
+ * perhaps behind the header of llm.c, and perhaps with an index of the documents in a file beside them.
+ *
+ * Such files are not copied to the spool, which holds the rows alone: a piece of a document is read from the file
+ * itself, at its offset. No document is in memory as a whole. */
+#ifndef BL_TOKEN_FILE_H
+#define BL_TOKEN_FILE_H
+
+#include "base/input_file.h"
+#include "kind/chunk.h"
+#include "kind/text/id_numbers.h"
+
+/* Parses "auto" or "dtype=u16,eos=50256" and the like. BL_EUSAGE. */
+int bl_token_spec_parse(const char *text, struct bl_token_spec *spec, struct bl_error *e);
+
+struct bl_token_file {
+    struct bl_input_file file;
+    struct bl_id_number type;
+    int64_t begin, end; /* bytes: of the ids, without a header */
+    char *index;        /* the path of the index of its documents, or NULL */
+    bool is_pair;       /* that is Megatron's; otherwise datatrove's */
+};
+
+/* Opens the file, and finds out its type. BL_EDATA: it is not such a file, or contradicts what lies beside it; of an
+ * index only the header is looked at. BL_EUSAGE: nothing says the type. */
+int bl_token_file_open(struct bl_token_file *t, const struct bl_token_spec *spec, const char *path, struct bl_error *e);
+void bl_token_file_close(struct bl_token_file *t);
+
+/* Makes ids of numbers; -1 stands for one that is not from 0 to max. False: there is such a one. */
+bool bl_token_ids(const struct bl_id_number *type, const uint8_t *raw, size_t count, int64_t max, int32_t *id);
+
+/* BL_EDATA: the ids at the beginning have the look of another type. */
+int bl_token_file_check_type(const struct bl_token_file *t, const char *path, struct bl_error *e);
+
+/* Reads count ids from byte `at` on. BL_EFAIL: some number is no id any more, or the file ends before. */
+int bl_token_file_read(const struct bl_token_file *t, const char *path, int64_t at, int64_t count, int32_t *out,
+                       struct bl_error *e);
+
+/* Whether the documents that begin in a part of the file can be found without the rest. */
+int bl_token_file_divisible(const struct bl_text_config *config, const char *path, bool *divisible, struct bl_error *e);
+
+/* A row for each document that begins in the chunk's part of this file; before: as in bl_meter_report, without what is
+ * read of it. BL_EDATA: the file is unusable, and no row of it was taken. */
+int bl_token_file_count(struct bl_item *item, const struct bl_chunk *chunk, const char *path, int64_t before,
+                        const struct bl_cancel *cancel, bl_item_emit *emit, void *context, struct bl_error *e);
+
+/* A hash of the sizes and times of what lies beside the file at path; 0: there is nothing. */
+uint64_t bl_token_file_stamp(const char *path);
+/* The same of their contents (kind/content.h). */
+int bl_token_file_content(const char *path, uint64_t *content, struct bl_error *e);
+
+#endif
