@@ -51,10 +51,13 @@ struct bl_kind_options {
     void (*identify)(const void *config, struct bl_buffer *out);
 };
 
-/* A column of the kind's own whose numbers are added up over the usable rows for the summary. */
+/* A column of the kind's own whose numbers are added up over the usable rows for the summary; or whose rows with a
+ * value are counted, for the manifest too. */
 struct bl_total {
     const char *column;
-    const char *text; /* what the sum says: "image numbers are missing" */
+    const char *text;  /* what the sum says: "image numbers are missing" */
+    const char *value; /* of the rows that are counted; NULL: numbers are added up */
+    const char *name;  /* of the count in the manifest; NULL: it is not there */
 };
 
 #define BL_TOTALS_MAX 16 /* of a kind, composite ones too */

@@ -184,6 +184,9 @@ static int counting_read_text(struct counting *c, const struct bl_chunk *chunk, 
 static int counting_read_ids(struct counting *c, const char *path, bool npy, struct bl_error *e)
 {
     struct bl_error fault = {0};
+    int refused = bl_item_refuse_ids_for_fim(c->config, path, e);
+    if (refused)
+        return refused;
     int code = npy ? bl_npy_ids_count(c->item, path, c->env->cancel, counting_add_item, c, &fault)
                    : bl_megatron_count(c->item, path, c->env->cancel, counting_add_item, c, &fault);
     /* If the file is truncated, the row that was begun is at fault. */

@@ -44,7 +44,9 @@ static void text_identify(const void *values, struct bl_buffer *out)
 static void text_columns(const void *values, bool lists, struct bl_buffer *out)
 {
     (void)lists;
-    const struct bl_text_prepared *p = &((const struct bl_text_config *)values)->prepared;
+    const struct bl_text_config *config = values;
+    const struct bl_text_prepared *p = &config->prepared;
+    bl_buffer_text(out, config->fim.given ? "\t" BL_FIM_COLUMN "\tfim.begin\tfim.end" : "");
     for (int k = 1; k <= p->keeps; k++)
         bl_buffer_printf(out, "\t%s", p->column[k].name);
 }
@@ -98,6 +100,12 @@ static void text_describe(const void *values, const struct bl_field *field, stru
     marks_describe(", begin", &p->begin, out);
     marks_describe(", end", &p->end, out);
     bl_buffer_printf(out, ", padding %d", p->pad);
+    if (!config->fim.given)
+        return;
+    bl_buffer_text(out, ", fill-in-the-middle ");
+    bl_option_fim.format(NULL, &config->fim, out);
+    bl_buffer_printf(out, " by prefix %d, middle %d, suffix %d", p->fim[BL_FIM_PREFIX], p->fim[BL_FIM_MIDDLE],
+                     p->fim[BL_FIM_SUFFIX]);
 }
 
 static int text_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
@@ -110,11 +118,20 @@ static int text_versions(const void *config, const struct bl_kind_env *env, bl_v
     return BL_OK;
 }
 
+static const struct bl_total totals[] = {
+    {BL_FIM_COLUMN, "documents in the form PSM", "psm", "fim_psm"},
+    {BL_FIM_COLUMN, "documents in the form SPM", "spm", "fim_spm"},
+    {BL_FIM_COLUMN, "documents as they are", "no", "fim_no"},
+    {BL_FIM_COLUMN, "documents as they are, since their text has tokens of --fim", "marked", "fim_marked"},
+    {0},
+};
+
 static const struct bl_kind_scan text_scan = {
     .chunk_bytes = CHUNK_BYTES,
     .chunk_bytes_least = CHUNK_BYTES_LEAST,
     .sampling = text_sampling,
     .columns = text_columns,
+    .totals = totals,
     .is_divisible = bl_text_divisible,
     .open = bl_text_counter_open,
     .close = bl_text_counter_close,
