@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "base/output.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "kind/kinds.h"
 #include "plan/strategy.h"
 #include "run/gather.h"
 #include "run/outcome.h"
@@ -79,8 +81,9 @@ static void finished_count(const struct bl_finish *f, struct bl_finished *result
     result->failed += row->status == BL_ROW_FAILED;
     result->damaged += row->status == BL_ROW_OK && *row->reason;
     result->adjusted += row->status == BL_ROW_OK && bl_row_is_adjusted(row);
-    if (row->status == BL_ROW_OK && f->kind)
-        bl_kind_add_totals(f->kind, row, &result->totals);
+    const struct bl_kind *kind = f->kind && f->kind->scan->totals ? f->kind : bl_kind_find(row->kind);
+    if (row->status == BL_ROW_OK && kind)
+        bl_kind_add_totals(kind, row, &result->totals);
 }
 
 /* Writes sequences.tsv: the rows of the scan with what the plan and the packing made of them. */
@@ -101,7 +104,7 @@ static int rows_open(struct rows_writer *w, struct bl_error *e)
     const struct bl_sequences *table = w->finish->table;
     const struct bl_plan *plan = w->finish->plan;
     w->is_copy = finish_is_of_view(w->finish) && !w->outcomes->count && !table->damaged &&
-                 !strstr(table->file[0].columns.extra, ".length");
+                 !strstr(table->file[0].columns.extra, ".length") && !bl_kinds_count(table->file[0].columns.extra);
     w->placed = calloc(table->count / 8 + 1, 1);
     if (!w->placed)
         return bl_error_memory(e);
@@ -187,6 +190,21 @@ static int finish_write_sequences(const struct bl_finish *f, const struct bl_out
     return code;
 }
 
+/* Sets the counts of the kind that have names, if one of them is not 0. */
+static int finish_set_counts(struct bl_manifest *m, const struct bl_totals *totals, struct bl_error *e)
+{
+    bool any = false;
+    int code = BL_OK;
+    for (int t = 0; totals->total && totals->total[t].column; t++)
+        any |= totals->total[t].name && totals->sum[t];
+    for (int t = 0; any && totals->total[t].column && !code; t++) {
+        char text[32];
+        snprintf(text, sizeof text, "%" PRId64, totals->sum[t]);
+        code = totals->total[t].name ? bl_manifest_pair(&m->counts, totals->total[t].name, text, e) : BL_OK;
+    }
+    return code;
+}
+
 /* Writes the manifest: the draft, completed with the outcomes and the files. */
 static int finish_write_manifest(const struct bl_finish *f, const struct bl_outcomes *outcomes,
                                  const struct bl_finished *result, struct bl_error *e)
@@ -198,6 +216,8 @@ static int finish_write_manifest(const struct bl_finish *f, const struct bl_outc
     m->skipped = result->skipped;
     m->failed = result->failed;
     m->failed_steps = result->failed_steps;
+    if (!code)
+        code = finish_set_counts(m, &result->totals, e);
     for (int i = 0; files[i] && !code; i++)
         code = bl_manifest_add_file(m, f->dir, files[i], e);
     return code ? code : bl_manifest_write(m, f->dir, e);

@@ -24,7 +24,7 @@ static bool share_parse(const char *text, size_t size, int64_t *share)
     size_t digits = point ? (size_t)(point - text) : size, places = point ? size - digits - 1 : 0;
     if (strspn(text, "0123456789.") < size || places > DIGITS || (point && !places))
         return false;
-    if (!bl_text_to_int(text, digits, 0, 1, &whole))
+    if ((digits || !places) && !bl_text_to_int(text, digits, 0, 1, &whole))
         return false;
     if (places && !bl_text_to_int(point + 1, places, 0, MILLION - 1, &part))
         return false;
@@ -113,7 +113,8 @@ static void fim_format(const struct bl_option *option, const void *value, struct
 
 const struct bl_option_type bl_option_fim = {
     "RATE[,spm=SHARE][,...]", fim_parse, fim_format,
-    "RATE[,spm=SHARE][,seed=N][,prefix=TOKEN,middle=TOKEN,suffix=TOKEN]; RATE and SHARE are from 0 to 1"};
+    "RATE[,spm=SHARE][,seed=N][,prefix=TOKEN,middle=TOKEN,suffix=TOKEN]; RATE and SHARE are numbers from 0 to 1 "
+    "with six digits after the point at most"};
 
 /* --- tokens ----------------------------------------------------------------------------------------------------- */
 
