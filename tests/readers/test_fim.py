@@ -24,7 +24,6 @@ FAMILIES = {
     "qwen": ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>"),
     "codellama": ("▁<PRE>", "▁<MID>", "▁<SUF>"),
     "glm": ("<|code_prefix|>", "<|code_middle|>", "<|code_suffix|>"),
-    "seed": ("<[fim-prefix]>", "<[fim-middle]>", "<[fim-suffix]>"),
 }
 MARKS = ["e\u0301" * 3, "\U0001f468\u200d\U0001f469\u200d\U0001f467", "\ufffd\u0000x", "a", "é", "😀", " ", "\n"]
 CODE = "def f(x):\n    return {'é': x, \"😀\": [x] * 3}  # 日本語\n"

@@ -128,7 +128,6 @@ static const char *const families[][BL_FIM_PARTS] = {
     {"<｜fim▁begin｜>", "<｜fim▁end｜>", "<｜fim▁hole｜>"},    /* DeepSeek */
     {"[PREFIX]", "[MIDDLE]", "[SUFFIX]"},                      /* Mistral, Codestral */
     {">>PREFIX<<", ">>MIDDLE<<", ">>SUFFIX<<"},                /* Falcon */
-    {"<[fim-prefix]>", "<[fim-middle]>", "<[fim-suffix]>"},    /* Seed-Coder */
     {"<|code_prefix|>", "<|code_middle|>", "<|code_suffix|>"}, /* GLM */
 };
 
