@@ -770,7 +770,7 @@ test_fill_in_the_middle_does_not_depend_on_how_it_is_packed() {
     for i in 1 2; do
         seq 20000 | sed "s/.*/{\"text\": \"abcdefgh xabcdefgh é😀 abcdefgh xabcdefgh abcdefgh $i\", \"n\": &}/" >$i.jsonl
     done
-    local -a with=(--tokenizer tokenizer.json --fim 0.5,spm=0.3 -q)
+    local -a with=(--tokenizer tokenizer.json --fim '0.5,spm=0.3' -q)
     expect 0 bload scan "${with[@]}" 1.jsonl 2.jsonl -j 1 -o a.tsv
     expect 0 bload scan "${with[@]}" 2.jsonl 1.jsonl -j 4 -o b.tsv
     same <(sort a.tsv) <(sort b.tsv)
