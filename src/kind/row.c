@@ -103,7 +103,8 @@ bool bl_row_has_value(const struct bl_row *row, const char *wanted, const char *
     const char *name = row->columns ? row->columns : "", *there = row->extra ? row->extra : "";
     while (column_next(&name, &there)) {
         if (column_size(name) == strlen(wanted) && memcmp(name, wanted, strlen(wanted)) == 0)
-            return column_size(there) == strlen(value) && memcmp(there, value, strlen(value)) == 0;
+            return *value ? column_size(there) == strlen(value) && memcmp(there, value, strlen(value)) == 0
+                          : column_size(there) > 0;
     }
     return false;
 }

@@ -745,14 +745,23 @@ test_fill_in_the_middle() {
     expect 0 bload verify -q d
     expect 0 bload info d
     out_has 'fill-in-the-middle 1,seed=4 by prefix 12, middle 13, suffix 14'
-    out_has 'counts      fim_psm 2, fim_spm 1, fim_no 0, fim_marked 0'
+    out_has 'counts      fim_psm 2, fim_spm 1, fim_no 0, fim_marked 0, fim_cut 0'
     expect 0 bload info --json d
     is '2 1 0' "$(python3 -c 'import json, sys; c = json.load(sys.stdin)["counts"]; print(c["fim_psm"], c["fim_spm"], c["fim_no"])' <"$OUT")"
     # A dataset of a view has its documents counted anew.
     expect 0 bload view -q d -T 16 -o v
     expect 3 bload pack -q v -o w
     expect 0 bload info w
-    out_has 'counts      fim_psm 2, fim_spm 1, fim_no 0, fim_marked 0'
+    out_has 'counts      fim_psm 2, fim_spm 1, fim_no 0, fim_marked 0, fim_cut 0'
+    # A part of a document may lack some of the tokens.
+    for oversize in split truncate drop; do
+        expect 3 bload pack "$@" -T 7 --oversize $oversize -o $oversize
+        [ $oversize = drop ] || err_has 'documents in the form PSM or SPM that are cut to pieces, or truncated: 1 (column fim.begin)'
+        bload info $oversize >>cuts.txt
+    done
+    expect 3 bload pack -q "$@" -T 7 --store -o store
+    bload info store >>cuts.txt
+    is '1 1 0 0' "$(sed -n 's/^counts.*fim_cut //p' cuts.txt | xargs)"
     # It is part of a dataset's identity, and of a table's.
     expect 2 bload pack "${@:1:4}" 1 --keep u -T 32 -o d --order keep --bos '<s>' --eos '</s>'
     err_has 'd holds a dataset of another configuration: fim is'

@@ -119,10 +119,12 @@ static int text_versions(const void *config, const struct bl_kind_env *env, bl_v
 }
 
 static const struct bl_total totals[] = {
-    {BL_FIM_COLUMN, "documents in the form PSM", "psm", "fim_psm"},
-    {BL_FIM_COLUMN, "documents in the form SPM", "spm", "fim_spm"},
-    {BL_FIM_COLUMN, "documents as they are", "no", "fim_no"},
-    {BL_FIM_COLUMN, "documents as they are, since their text has tokens of --fim", "marked", "fim_marked"},
+    {BL_FIM_COLUMN, "documents in the form PSM", "psm", "fim_psm", false},
+    {BL_FIM_COLUMN, "documents in the form SPM", "spm", "fim_spm", false},
+    {BL_FIM_COLUMN, "documents as they are", "no", "fim_no", false},
+    {BL_FIM_COLUMN, "documents as they are, since their text has tokens of --fim", "marked", "fim_marked", false},
+    {BL_FIM_COLUMN ".begin", "documents in the form PSM or SPM that are cut to pieces, or truncated", "", "fim_cut",
+     true},
     {0},
 };
 
