@@ -101,6 +101,11 @@ class Families(Fim):
         path = self.tokenizer("named", names)
         self.same(path, names, "--fim", "1,prefix=<p>,middle=<m>,suffix=<s>", "--bos", "<|begin|>", "--eos", "<|end|>",
                   begin=[1], end=[0])
+        tokenizer, dataset = Tokenizer.from_file(path), self.path("fim")
+        got, _ = sequences(dataset)
+        for i in 0, 5, 176:
+            text, _ = self.bload("cat", dataset, rows(dataset)[i]["id"], "--tokenizer", path, "--as", "text")
+            self.assertEqual(text, tokenizer.decode(got[i].tolist(), skip_special_tokens=False))
 
     def test_shares(self):
         """Shares of 4,000 documents, and cuts that are uniform, each within five standard deviations."""

@@ -49,9 +49,7 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
 {
     int64_t id;
     size_t at = 0;
-    int code = bl_item_refuse_ids_for_fim(item->config, item->path, e);
-    if (!code)
-        code = bl_item_add_marks(item, &item->config->prepared.begin, e);
+    int code = bl_item_add_marks(item, &item->config->prepared.begin, e);
     if (code)
         return code;
     for (;;) {
@@ -66,7 +64,8 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
     }
     if (item->row.status == BL_ROW_OK && item->ids.count == (size_t)item->config->prepared.begin.count)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
-    return bl_item_add_marks(item, &item->config->prepared.end, e);
+    code = bl_item_refuse_ids_for_fim(item->config, item->path, e);
+    return code ? code : bl_item_add_marks(item, &item->config->prepared.end, e);
 }
 
 /* Whether the text of key k cannot be used: the item is skipped then. */
