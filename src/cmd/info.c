@@ -213,6 +213,12 @@ static void info_format_files(const struct bl_info *info, struct bl_buffer *out)
         info_format_sources(m, out);
     else
         info_format_shards(info, out);
+    for (size_t i = 0; i < m->counts.count; i++) {
+        bl_buffer_text(out, i ? ", " : "counts      ");
+        bl_text_append_masked(out, m->counts.pair[i].name);
+        bl_buffer_printf(out, " %s", m->counts.pair[i].value);
+    }
+    bl_buffer_text(out, m->counts.count ? "\n" : "");
     bl_buffer_printf(out, "plan        %s\nmade by     bload %s, SIMD level %s", m->format.plan_digest, m->tool,
                      m->simd);
     for (size_t i = 0; i < m->libraries.count; i++)

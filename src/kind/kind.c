@@ -61,11 +61,16 @@ bool bl_kind_rate(const struct bl_kind *kind, const char *sampling, int64_t *num
     return kind->scan->rate(own, num, den);
 }
 
-void bl_kind_add_totals(const struct bl_kind *kind, const struct bl_row *row, struct bl_totals *totals)
+void bl_kind_add_totals(const struct bl_kind *kind, const struct bl_row *row, bool cut, struct bl_totals *totals)
 {
     const struct bl_total *total = totals->total = kind->scan->totals;
-    for (int t = 0; total && total[t].column; t++)
-        totals->sum[t] += bl_row_get_number(row, total[t].column);
+    if (!row->columns || !*row->columns)
+        return;
+    for (int t = 0; total && total[t].column; t++) {
+        if (!total[t].cut || cut)
+            totals->sum[t] += total[t].value ? bl_row_has_value(row, total[t].column, total[t].value)
+                                             : bl_row_get_number(row, total[t].column);
+    }
 }
 
 double bl_kind_step_time(const struct bl_rational *rate, const double *times, int64_t start, int64_t i)

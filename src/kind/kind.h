@@ -60,10 +60,14 @@ struct bl_kind_options {
     const struct bl_kind_names *(*names)(const void *config);
 };
 
-/* A column of the kind's own whose numbers are added up over the usable rows for the summary. */
+/* A column of the kind's own whose numbers are added up over the usable rows for the summary; or whose rows with a
+ * value are counted, for the manifest too. */
 struct bl_total {
     const char *column;
-    const char *text; /* what the sum says: "image numbers are missing" */
+    const char *text;  /* what the sum says: "image numbers are missing" */
+    const char *value; /* of the rows that are counted, "" any but an empty one; NULL: numbers are added up */
+    const char *name;  /* of the count in the manifest; NULL: it is not there */
+    bool cut;          /* only of sequences that a plan does not keep in one piece */
 };
 
 #define BL_TOTALS_MAX 16 /* of a kind, composite ones too */
@@ -250,7 +254,7 @@ bool bl_kind_spools_steps(const struct bl_kind *kind, const void *config);
 bool bl_kind_rate(const struct bl_kind *kind, const char *sampling, int64_t *num, int64_t *den);
 
 /* Adds a row's numbers to the sums. */
-void bl_kind_add_totals(const struct bl_kind *kind, const struct bl_row *row, struct bl_totals *totals);
+void bl_kind_add_totals(const struct bl_kind *kind, const struct bl_row *row, bool cut, struct bl_totals *totals);
 
 /* When step i of a request or row begins, in seconds, where the first has the number start. Without a rate, times has
  * it; with one, the steps' numbers do, which are those of times if that is not NULL. */

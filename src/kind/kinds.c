@@ -49,6 +49,21 @@ const struct bl_kind *bl_kind_find_by_file(const char *name)
     return NULL;
 }
 
+bool bl_kinds_count(const char *columns)
+{
+    for (int k = 0; bl_kinds[k]; k++) {
+        const struct bl_total *total = bl_kinds[k]->scan->totals;
+        for (int t = 0; total && total[t].column; t++) {
+            size_t size = strlen(total[t].column);
+            for (const char *at = columns; total[t].name && (at = strchr(at, '\t')); at++) {
+                if (strcspn(at + 1, "\t") == size && memcmp(at + 1, total[t].column, size) == 0)
+                    return true;
+            }
+        }
+    }
+    return false;
+}
+
 int bl_kind_index(const struct bl_kind *kind)
 {
     int k = 0;

@@ -16,6 +16,9 @@ const struct bl_kind *bl_kind_find(const char *name);
 /* The first kind that takes files of this name by its extension ("-": standard input), but no folders; or NULL. */
 const struct bl_kind *bl_kind_find_by_file(const char *name);
 
+/* Whether a kind counts rows by one of these columns, a tab before each, for the manifest. */
+bool bl_kinds_count(const char *columns);
+
 /* Its index in bl_kinds. */
 int bl_kind_index(const struct bl_kind *kind);
 

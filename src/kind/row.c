@@ -98,6 +98,17 @@ bool bl_row_get_value(const struct bl_row *row, const char *wanted, struct bl_bu
     return false;
 }
 
+bool bl_row_has_value(const struct bl_row *row, const char *wanted, const char *value)
+{
+    const char *name = row->columns ? row->columns : "", *there = row->extra ? row->extra : "";
+    while (column_next(&name, &there)) {
+        if (column_size(name) == strlen(wanted) && memcmp(name, wanted, strlen(wanted)) == 0)
+            return *value ? column_size(there) == strlen(value) && memcmp(there, value, strlen(value)) == 0
+                          : column_size(there) > 0;
+    }
+    return false;
+}
+
 int64_t bl_row_get_number(const struct bl_row *row, const char *name)
 {
     struct bl_buffer text = {0};

@@ -74,6 +74,9 @@ int64_t bl_row_offset(const struct bl_row *row);
 /* Appends the value of an extra column, unescaped; false: no such column, or malformed. */
 bool bl_row_get_value(const struct bl_row *row, const char *name, struct bl_buffer *out);
 
+/* Whether an extra column has this value, which needs no escapes; "": any but an empty one. */
+bool bl_row_has_value(const struct bl_row *row, const char *name, const char *value);
+
 /* The whole number in an extra column; 0: none. */
 int64_t bl_row_get_number(const struct bl_row *row, const char *name);
 

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "base/output.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "kind/kinds.h"
 #include "plan/strategy.h"
 #include "run/gather.h"
 #include "run/outcome.h"
@@ -72,15 +74,16 @@ static void row_amend(struct bl_row *row, const struct bl_outcome *outcome, stru
     row->reason = reason->data ? reason->data : "";
 }
 
-static void finished_count(const struct bl_finish *f, struct bl_finished *result, const struct bl_row *row)
+static void finished_count(const struct bl_finish *f, struct bl_finished *result, const struct bl_row *row, bool cut)
 {
     result->empty += bl_row_is_empty(row);
     result->skipped += row->status == BL_ROW_SKIPPED;
     result->failed += row->status == BL_ROW_FAILED;
     result->damaged += row->status == BL_ROW_OK && *row->reason;
     result->adjusted += row->status == BL_ROW_OK && bl_row_is_adjusted(row);
-    if (row->status == BL_ROW_OK && f->kind)
-        bl_kind_add_totals(f->kind, row, &result->totals);
+    const struct bl_kind *kind = f->kind && f->kind->scan->totals ? f->kind : bl_kind_find(row->kind);
+    if (row->status == BL_ROW_OK && kind)
+        bl_kind_add_totals(kind, row, cut, &result->totals);
 }
 
 /* Writes sequences.tsv: the rows of the scan with what the plan and the packing made of them. */
@@ -89,6 +92,7 @@ struct rows_writer {
     const struct bl_outcomes *outcomes;
     size_t next;     /* the first outcome of the rows that follow */
     uint8_t *placed; /* a bit per row: the plan contains a piece of it */
+    uint8_t *cut;    /* the same: of a piece that is not all of it */
     bool is_copy;    /* lines of rows that are placed stay as they are, and nothing of them is counted */
     struct bl_row_reader row;
     struct bl_checksum_state sum; /* of the table, as it is read */
@@ -101,12 +105,18 @@ static int rows_open(struct rows_writer *w, struct bl_error *e)
     const struct bl_sequences *table = w->finish->table;
     const struct bl_plan *plan = w->finish->plan;
     w->is_copy = finish_is_of_view(w->finish) && !w->outcomes->count && !table->damaged &&
-                 !strstr(table->file[0].columns.extra, ".length");
+                 !strstr(table->file[0].columns.extra, ".length") && !bl_kinds_count(table->file[0].columns.extra);
+    bool is_store = bl_plan_info_is_store(&w->finish->manifest->plan_info); /* views join the pieces */
     w->placed = calloc(table->count / 8 + 1, 1);
-    if (!w->placed)
+    w->cut = calloc(table->count / 8 + 1, 1);
+    if (!w->placed || !w->cut)
         return bl_error_memory(e);
-    for (size_t p = 0; p < plan->pieces; p++)
-        w->placed[plan->sequence[p] / 8] |= (uint8_t)(1u << plan->sequence[p] % 8);
+    for (size_t p = 0; p < plan->pieces; p++) {
+        uint8_t bit = (uint8_t)(1u << plan->sequence[p] % 8);
+        w->placed[plan->sequence[p] / 8] |= bit;
+        if (!is_store && plan->length && plan->length[p] != table->length[plan->sequence[p]])
+            w->cut[plan->sequence[p] / 8] |= bit;
+    }
     char *path = bl_path_join(w->finish->dir, BL_SEQUENCES_FILE);
     int code = path ? bl_output_own(&w->out, path, e) : bl_error_memory(e);
     free(path);
@@ -136,14 +146,14 @@ static int rows_begin_sum(struct rows_writer *w, struct bl_error *e)
     return code;
 }
 
-static bool row_is_placed(const struct rows_writer *w, size_t i)
+static bool row_has_bit(const uint8_t *bits, size_t i)
 {
-    return w->placed[i / 8] >> i % 8 & 1;
+    return bits[i / 8] >> i % 8 & 1;
 }
 
 static int rows_write(struct rows_writer *w, size_t i, struct bl_finished *result, struct bl_error *e)
 {
-    if (w->is_copy && row_is_placed(w, i)) {
+    if (w->is_copy && row_has_bit(w->placed, i)) {
         int copied = bl_row_reader_line(w->finish->table, i, &w->row, e);
         return copied ? copied : bl_output_write(&w->out, w->row.line.data, w->row.line.size, e);
     }
@@ -153,12 +163,12 @@ static int rows_write(struct rows_writer *w, size_t i, struct bl_finished *resul
     struct bl_row *row = &w->row.row;
     if (w->next < w->outcomes->count && w->outcomes->outcome[w->next].row == (int64_t)i)
         row_amend(row, &w->outcomes->outcome[w->next++], &w->reason);
-    else if (row->status == BL_ROW_OK && !row_is_placed(w, i))
+    else if (row->status == BL_ROW_OK && !row_has_bit(w->placed, i))
         row_drop(w->finish, row, &w->reason);
     code = bl_buffer_check(&w->reason, e);
     if (code)
         return code;
-    finished_count(w->finish, result, row);
+    finished_count(w->finish, result, row, row_has_bit(w->cut, i));
     bl_buffer_clear(&w->line);
     bl_row_format(row, &w->line);
     code = bl_buffer_check(&w->line, e);
@@ -181,9 +191,25 @@ static int finish_write_sequences(const struct bl_finish *f, const struct bl_out
         code = bl_output_commit(&w.out, e);
     bl_output_abort(&w.out);
     free(w.placed);
+    free(w.cut);
     bl_row_reader_free(&w.row);
     bl_buffer_free(&w.line);
     bl_buffer_free(&w.reason);
+    return code;
+}
+
+/* Sets the counts of the kind that have names, if one of them is not 0. */
+static int finish_set_counts(struct bl_manifest *m, const struct bl_totals *totals, struct bl_error *e)
+{
+    bool any = false;
+    int code = BL_OK;
+    for (int t = 0; totals->total && totals->total[t].column; t++)
+        any |= totals->total[t].name && totals->sum[t];
+    for (int t = 0; any && totals->total[t].column && !code; t++) {
+        char text[32];
+        snprintf(text, sizeof text, "%" PRId64, totals->sum[t]);
+        code = totals->total[t].name ? bl_manifest_pair(&m->counts, totals->total[t].name, text, e) : BL_OK;
+    }
     return code;
 }
 
@@ -198,6 +224,8 @@ static int finish_write_manifest(const struct bl_finish *f, const struct bl_outc
     m->skipped = result->skipped;
     m->failed = result->failed;
     m->failed_steps = result->failed_steps;
+    if (!code)
+        code = finish_set_counts(m, &result->totals, e);
     for (int i = 0; files[i] && !code; i++)
         code = bl_manifest_add_file(m, f->dir, files[i], e);
     return code ? code : bl_manifest_write(m, f->dir, e);

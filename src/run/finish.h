@@ -19,7 +19,7 @@ struct bl_finish {
     const struct bl_plan_options *plan_options; /* why the plan left sequences out */
     struct bl_manifest *manifest;               /* the draft (run/manifest_draft.h), which finish completes */
     struct bl_cancel *cancel;
-    const struct bl_kind *kind; /* for totals, or NULL: none */
+    const struct bl_kind *kind; /* for totals; NULL, or without such: that of each row */
     const void *config;         /* of that kind */
 };
 

@@ -11,7 +11,7 @@ void bl_scan_progress_count(struct bl_scan_progress *found, const struct bl_kind
     found->damaged += ok && *row->reason;
     found->adjusted += ok && bl_row_is_adjusted(row);
     if (ok && kind)
-        bl_kind_add_totals(kind, row, &found->totals);
+        bl_kind_add_totals(kind, row, false, &found->totals);
 }
 
 void bl_scan_progress_add(struct bl_scan_progress *all, const struct bl_scan_progress *some)

@@ -165,6 +165,7 @@ void bl_manifest_free(struct bl_manifest *manifest)
     free(manifest->simd);
     for (int f = 0; f < BL_FIELDS_MAX; f++)
         free(manifest->made[f]);
+    pairs_free(&manifest->counts);
     pairs_free(&manifest->libraries);
     pairs_free(&manifest->configuration);
     for (size_t i = 0; i < manifest->notes; i++)

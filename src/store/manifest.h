@@ -39,8 +39,9 @@ struct bl_manifest {
     char *tool; /* its version */
     char *simd; /* vector instructions that were used */
     struct bl_plan_info plan_info;
-    int64_t skipped;              /* inputs that were unusable */
-    int64_t failed, failed_steps; /* sequences that failed while packing, and the steps planned for them */
+    int64_t skipped;                 /* inputs that were unusable */
+    int64_t failed, failed_steps;    /* sequences that failed while packing, and the steps planned for them */
+    struct bl_manifest_pairs counts; /* what the kind counted of its sequences; none: it counts nothing */
     struct bl_format format;
     char *made[BL_FIELDS_MAX]; /* how each field was made, as text */
     struct bl_manifest_pairs libraries;

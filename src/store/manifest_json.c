@@ -1,6 +1,7 @@
 #include "store/manifest_json.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,17 @@ static json_t *manifest_pairs_json(const struct bl_manifest_pairs *pairs)
     json_t *object = json_object();
     for (size_t i = 0; i < pairs->count; i++)
         bl_jansson_set(&object, pairs->pair[i].name, bl_jansson_escaped(pairs->pair[i].value));
+    return object;
+}
+
+static json_t *manifest_counts_json(const struct bl_manifest_pairs *counts)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < counts->count; i++) {
+        int64_t count = 0;
+        (void)bl_text_to_int(counts->pair[i].value, strlen(counts->pair[i].value), 0, INT64_MAX, &count);
+        bl_jansson_set(&object, counts->pair[i].name, json_integer(count));
+    }
     return object;
 }
 
@@ -95,6 +107,8 @@ json_t *bl_manifest_to_json(const struct bl_manifest *m)
     bl_jansson_set(&object, "skipped", json_integer(m->skipped));
     bl_jansson_set(&object, "failed", json_integer(m->failed));
     bl_jansson_set(&object, "failed_steps", json_integer(m->failed_steps));
+    if (m->counts.count)
+        bl_jansson_set(&object, "counts", manifest_counts_json(&m->counts));
     bl_jansson_set(&object, "S", json_integer(format->S));
     bl_jansson_set(&object, "fields", manifest_fields_json(m));
     bl_jansson_set(&object, "attributes", manifest_attributes_json(format));
@@ -141,6 +155,26 @@ static int manifest_read_pairs(const json_t *object, const char *name, struct bl
         int code = bl_manifest_pair(pairs, key, "", e);
         if (!code)
             code = bl_jansson_unescaped(value, &pairs->pair[pairs->count - 1].value, e);
+        if (code)
+            return code;
+    }
+    return BL_OK;
+}
+
+static int manifest_read_counts(const json_t *object, struct bl_manifest_pairs *counts, struct bl_error *e)
+{
+    json_t *members = json_object_get(object, "counts");
+    const char *key;
+    json_t *value;
+    if (members && !json_is_object(members))
+        return bl_error_set(e, BL_EDATA, "\"counts\" is not an object");
+    json_object_foreach(members, key, value)
+    {
+        char text[32];
+        if (!json_is_integer(value) || json_integer_value(value) < 0)
+            return bl_error_set(e, BL_EDATA, "\"counts\": \"%s\" is not a number of sequences", key);
+        snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        int code = bl_manifest_pair(counts, key, text, e);
         if (code)
             return code;
     }
@@ -423,6 +457,9 @@ int bl_manifest_from_json(const json_t *object, struct bl_manifest *manifest, st
     if (code)
         return code;
     code = bl_jansson_get_integer(object, "failed_steps", 0, INT64_MAX, &manifest->failed_steps, e);
+    if (code)
+        return code;
+    code = manifest_read_counts(object, &manifest->counts, e);
     if (code)
         return code;
     code = manifest_read_text(object, "tool", &manifest->tool, e);

@@ -712,6 +712,157 @@ test_tokens_that_the_tokenizer_adds() {
     err_has 'not supported: the normalizer "Another", the post-processor "Other"'
 }
 
+# Letters, each of them a token (a is 0, é 10), and tokens of fill-in-the-middle: 12 begins the prefix, 13 the middle, 14 the suffix.
+fim_tokenizer() {
+    python3 - "$@" >tokenizer.json <<'END'
+import json, sys
+letters = "abcdefgh xé😀"
+names = [*sys.argv[1:4], "<s>", "</s>"]
+added = [{"id": len(letters) + i, "content": name, "special": True, "normalized": False} for i, name in enumerate(names)]
+template = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>"}}, {"Sequence": {"id": "A"}}], "pair": [],
+            "special_tokens": {"<s>": {"id": "<s>", "ids": [15], "tokens": ["<s>"]}}}
+model = {"type": "BPE", "vocab": {c: i for i, c in enumerate(letters)}, "merges": []}
+print(json.dumps({"added_tokens": added, "post_processor": template, "model": model}))
+END
+}
+
+test_fill_in_the_middle() {
+    fim_tokenizer '<fim_prefix>' '<fim_middle>' '<fim_suffix>'
+    printf '%s\n' '{"text": "abcdefgh", "u": 1}' '{"text": "", "u": 2}' '{"text": "\u00e9\ud83d\ude00ab", "u": 3}' '{"text": "x", "u": 4}' \
+        '[' '{"text": 5}' >c.jsonl
+    set -- c.jsonl --tokenizer tokenizer.json --fim 1,seed=4 --keep u
+    expect 3 bload scan "$@" -o t.tsv
+    # The cuts are counted in characters. What is skipped has no form.
+    cut -f 11- t.tsv | tr '\t' , >cuts
+    printf '%s\n' fim,fim.begin,fim.end,u psm,6,6,1 ,,,2 psm,2,3,3 spm,0,1,4 ,,, ,,, | diff -u - cuts
+    err_has 'documents in the form PSM: 2 (column fim)'
+    err_has 'documents in the form SPM: 1 (column fim)'
+    # One token before the whole document and one behind it.
+    expect 3 bload pack -q "$@" -T 32 -o d --order keep --bos '<s>' --eos '</s>'
+    is '15 12 0 1 2 3 4 5 14 6 7 13 16 15 12 10 11 14 1 13 0 16 15 12 14 13 9 16 0 0 0 0' "$(tokens d)"
+    expect 3 bload pack -q "$@" -T 32 -o e --order keep --add-special-tokens
+    is '15 12 0 1 2 3 4 5 14 6 7 13 15 12 10 11 14 1 13 0 15 12 14 13 9 0 0 0 0 0 0 0' "$(tokens e)"
+    expect 0 bload verify -q d
+    expect 0 bload info d
+    out_has 'fill-in-the-middle 1,seed=4 by prefix 12, middle 13, suffix 14'
+    out_has 'counts      fim_psm 2, fim_spm 1, fim_no 0, fim_marked 0, fim_cut 0'
+    expect 0 bload info --json d
+    is '2 1 0' "$(python3 -c 'import json, sys; c = json.load(sys.stdin)["counts"]; print(c["fim_psm"], c["fim_spm"], c["fim_no"])' <"$OUT")"
+    # A dataset of a view has its documents counted anew.
+    expect 0 bload view -q d -T 16 -o v
+    expect 3 bload pack -q v -o w
+    expect 0 bload info w
+    out_has 'counts      fim_psm 2, fim_spm 1, fim_no 0, fim_marked 0, fim_cut 0'
+    # A part of a document may lack some of the tokens.
+    for oversize in split truncate drop; do
+        expect 3 bload pack "$@" -T 7 --oversize $oversize -o $oversize
+        [ $oversize = drop ] || err_has 'documents in the form PSM or SPM that are cut to pieces, or truncated: 1 (column fim.begin)'
+        bload info $oversize >>cuts.txt
+    done
+    expect 3 bload pack -q "$@" -T 7 --store -o store
+    bload info store >>cuts.txt
+    is '1 1 0 0' "$(sed -n 's/^counts.*fim_cut //p' cuts.txt | xargs)"
+    # It is part of a dataset's identity, and of a table's.
+    expect 2 bload pack "${@:1:4}" 1 --keep u -T 32 -o d --order keep --bos '<s>' --eos '</s>'
+    err_has 'd holds a dataset of another configuration: fim is'
+    expect 2 bload pack --sequences t.tsv --tokenizer tokenizer.json --fim 1 --keep u -T 32 -o f
+    err_has 'the table was scanned with sampling'
+    expect 3 bload pack -q --sequences t.tsv --tokenizer tokenizer.json --fim 1.0,seed=4 --keep u -T 32 -o f
+    printf 'sources: [c.jsonl]\ntokenizer: tokenizer.json\nkeep: u\nT: 32\nfim: 1,seed=4\n' >c.yaml
+    expect 3 bload pack -q -c c.yaml -o g
+    same f/shards.tsv g/shards.tsv
+    same d/sequences.tsv <(sed 's/\(tokenizer=[0-9a-f]*\)/\1 bos eos/; s/\tok\t\t\(tok\)/\tok\t\t\1/' t.tsv | awk -F'\t' -v OFS='\t' 'NR > 1 && $2 { $2 += 2 } 1')
+}
+
+test_fill_in_the_middle_does_not_depend_on_how_it_is_packed() {
+    fim_tokenizer '<fim_prefix>' '<fim_middle>' '<fim_suffix>'
+    for i in 1 2; do
+        seq 20000 | sed "s/.*/{\"text\": \"abcdefgh xabcdefgh é😀 abcdefgh xabcdefgh abcdefgh $i\", \"n\": &}/" >$i.jsonl
+    done
+    local -a with=(--tokenizer tokenizer.json --fim '0.5,spm=0.3' -q)
+    expect 0 bload scan "${with[@]}" 1.jsonl 2.jsonl -j 1 -o a.tsv
+    expect 0 bload scan "${with[@]}" 2.jsonl 1.jsonl -j 4 -o b.tsv
+    same <(sort a.tsv) <(sort b.tsv)
+    mkdir other
+    mv 1.jsonl other/3.jsonl # nor on the file's name
+    expect 0 bload scan "${with[@]}" other/3.jsonl -o c.tsv
+    same <(grep '^1.jsonl' a.tsv | cut -f 2,11-) <(tail -n +2 c.tsv | cut -f 2,11-)
+    head -n 500 2.jsonl >2.short.jsonl
+    set -- 2.short.jsonl "${with[@]}" -T 64
+    expect 0 bload pack "$@" -o d
+    for i in 1 0; do expect 0 bload pack "$@" --task $i/2 -o k; done
+    expect 0 bload finish -q k
+    same d/manifest.json k/manifest.json
+    same d/shards.tsv k/shards.tsv
+    # Those of a smaller rate stay as they are.
+    expect 0 bload scan 2.short.jsonl "${with[@]/0.5/0.9}" -o e.tsv
+    paste <(cut -f 11-13 d/sequences.tsv) <(cut -f 11-13 e.tsv) | awk -F'\t' '$1 != "no" && $1 $2 $3 != $4 $5 $6 { exit 1 }'
+    expect 0 bload scan 2.short.jsonl "${with[@]}" --where 'fim = spm' -o s.tsv
+    is spm "$(tail -n +2 s.tsv | cut -f 6,11 | sed -n 's/^ok\t//p' | sort -u)"
+}
+
+# A text with the tokens themselves would tell of parts that it has not: it stays as it is, and is counted.
+test_fill_in_the_middle_of_texts_with_its_tokens() {
+    fim_tokenizer '<fim_prefix>' '<fim_middle>' '<fim_suffix>'
+    local tokens='<fim_prefix><fim_prefix><fim_prefix><fim_prefix><fim_prefix>'
+    printf '%s\n' "{\"text\": \"$tokens\"}" '{"text": "a<fim_prefix>b<fim_suffix>c<fim_middle>dab<fim_middle>ab"}' '{"text": "abc"}' >c.jsonl
+    set -- c.jsonl --tokenizer tokenizer.json --fim 1,seed=2
+    expect 0 bload scan "$@" --special parse -o t.tsv
+    is 'fim marked marked psm' "$(cut -f 11 t.tsv | xargs)"
+    is 'length 5 12 6' "$(cut -f 2 t.tsv | xargs)"
+    err_has 'documents as they are, since their text has tokens of --fim: 2 (column fim)'
+    expect 0 bload scan "$@" # it is plain text by default, whose characters have no tokens here
+    is 'fim spm psm psm' "$(cut -f 11 "$OUT" | xargs)"
+}
+
+test_fill_in_the_middle_by_the_tokens_of_models() {
+    printf '{"text": "abcd"}\n' >c.jsonl
+    local names
+    for names in '<fim_prefix> <fim_middle> <fim_suffix>' '<|fim_prefix|> <|fim_middle|> <|fim_suffix|>' '[PREFIX] [MIDDLE] [SUFFIX]' \
+        '<fim-prefix> <fim-middle> <fim-suffix>' '▁<PRE> ▁<MID> ▁<SUF>' '<｜fim▁begin｜> <｜fim▁end｜> <｜fim▁hole｜>'; do
+        # shellcheck disable=SC2086
+        fim_tokenizer $names
+        expect 0 bload pack -q c.jsonl --tokenizer tokenizer.json --fim 1,spm=0 -T 7 -o d
+        is '12 14 13' "$(tokens d | tr ' ' '\n' | grep -xE '1[234]' | xargs)"
+        rm -r d
+    done
+}
+
+test_fill_in_the_middle_is_refused() {
+    local option message
+    fim_tokenizer '<p>' '<m>' '<e>'
+    printf '{"text": "abcd", "m": [1]}\n' >c.jsonl
+    printf '{"text": [1, 2]}\n' >i.jsonl
+    python3 -c 'import struct; h = b"{\"descr\": \"<i4\", \"fortran_order\": False, \"shape\": (2,), }".ljust(117) + b"\n"; open("i.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(h)) + h + bytes(8))'
+    set -- --tokenizer tokenizer.json
+    while IFS='|' read -r option message; do
+        expect 2 bload scan c.jsonl "$@" --dtype u16 --fim "$option"
+        err_has "$message"
+    done <<'END'
+1.5|--fim expects RATE[,spm=SHARE][,seed=N][,prefix=TOKEN,middle=TOKEN,suffix=TOKEN]; RATE and SHARE are numbers from 0 to 1
+-0.5|not "-0.5"
+0.5,spm=2|not "0.5,spm=2"
+0.5,prefix=<p>|not "0.5,prefix=<p>"
+0.5,pad=<p>|not "0.5,pad=<p>"
+0.5|--fim: the tokenizer tokenizer.json has no fill-in-the-middle tokens of a known name (<fim_prefix>, <|fim_prefix|>, [PREFIX] ...): name them
+0.5,prefix=<p>,middle=<m>,suffix=<x>|--fim: the tokenizer has no token "<x>"
+0.5,prefix=<p>,middle=12,suffix=<e>|--fim: prefix, middle and suffix are three different tokens
+0.5,prefix=<p>,middle=70000,suffix=<e>|--fim: the id 70000 does not fit --dtype u16
+END
+    expect 2 bload scan c.jsonl "$@" --fim 1,prefix=1,middle=2,suffix=3 --field m=m
+    err_has '--field has one number for each token of the inputs, and --fim moves tokens and adds some: leave one of them out'
+    expect 2 bload scan c.jsonl "$@" --fim 1,prefix=1,middle=2,suffix=3 --keep fim=m
+    err_has '--keep: the table has a column "fim" of its own: give another name, as in text.fim=fim'
+    expect 2 bload scan c.jsonl --fim 1
+    err_has '--fim has no effect without --tokenizer'
+    for file in i.jsonl i.npy; do
+        expect 2 bload scan c.jsonl $file --kind text "$@" --fim 1,prefix=1,middle=2,suffix=3
+        err_has "$file holds token ids, and --fim cuts texts: leave --fim out, or use the texts"
+    done
+    expect 0 bload scan -q c.jsonl --tokenizer bytes --fim 1,prefix=256,middle=257,suffix=258
+    is 'length 7' "$(cut -f 2 "$OUT" | xargs)"
+}
+
 test_u16_is_refused_when_ids_do_not_fit() {
     corpus
     expect 0 bload pack -q corpus.jsonl --tokenizer bytes -T 20 -o d --dtype u16 --eos 65535

@@ -138,7 +138,7 @@ test_again_and_again() {
 # Text: tokens wait in the spool of a run that was killed, and are taken from there.
 test_text() {
     texts
-    set -- --tokenizer bytes --oversize split --keep doc=id --shard-size 20K
+    set -- --tokenizer bytes --oversize split --keep doc=id --shard-size 20K --fim 0.5,prefix=256,middle=257,suffix=258
     expect 3 pack one -j 1 "$@"
     local steps n status jobs
     for jobs in 1 2; do

@@ -51,6 +51,8 @@ class Pages(Page):
 
     def make_texts(self):
         write(self.at("tokenizer.json"), small_tokenizer("<|endoftext|>").encode())
+        names = "<|endoftext|>", "<fim_prefix>", "<fim_middle>", "<fim_suffix>"
+        write(self.at("starcoder.json"), small_tokenizer(*names).encode())
         lines(self.at("corpus/a.jsonl"), *(json.dumps({"text": f"document {i} " * i}) for i in range(1, 300)))
         lines(self.at("corpus/b.jsonl"), *(json.dumps({"text": "long " * 3000}) for _ in range(2)))
         shutil.copy(self.at("corpus/a.jsonl"), self.at("chats.jsonl"))

@@ -48,12 +48,13 @@ def random_texts(count, alphabet, seed, longest=40):
     return ["".join(draw.choices(alphabet, k=draw.randint(0, longest))) for _ in range(count)]
 
 
-def small_tokenizer(end):
-    """A tokenizer.json of bytes, and a token for the end of a document."""
+def small_tokenizer(*names):
+    """A tokenizer.json of bytes, and special tokens, such as that for the end of a document."""
     own = [*range(0x21, 0x7f), *range(0xa1, 0xad), *range(0xae, 0x100)]
     others = [b for b in range(256) if b not in own]
     letters = [chr(b) if b in own else chr(0x100 + others.index(b)) for b in range(256)]
-    added = {"id": 256, "content": end, "special": True, "normalized": False, "lstrip": False, "rstrip": False, "single_word": False}
+    added = [{"id": 256 + i, "content": name, "special": True, "normalized": False, "lstrip": False, "rstrip": False, "single_word": False}
+             for i, name in enumerate(names)]
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     model = {"type": "BPE", "vocab": {c: i for i, c in enumerate(letters)}, "merges": []}
-    return json.dumps({"added_tokens": [added], "normalizer": None, "pre_tokenizer": byte_level, "model": model})
+    return json.dumps({"added_tokens": added, "normalizer": None, "pre_tokenizer": byte_level, "model": model})

@@ -6,6 +6,7 @@
 #include "base/documents.h"
 #include "base/json.h"
 #include "kind/text/ids.h"
+#include "kind/text/fim.h"
 #include "kind/text/spool_index.h"
 #include "kind/text/tokenizer.h"
 
@@ -45,6 +46,7 @@ struct bl_text_prepared {
     char *separator;
     struct bl_document_marks begin, end;      /* of every document */
     int32_t pad;                              /* an id */
+    int32_t fim[BL_FIM_PARTS];                /* ids of the tokens that begin the parts */
     struct bl_json_key key[BL_JSON_KEYS_MAX]; /* of the text, the kept columns, the fields, the further texts */
     int keeps, fields, texts;                 /* texts: further ones, joined to the first */
     char *join;                               /* what is put between texts */
@@ -70,6 +72,7 @@ struct bl_text_config {
     const char *bos, *eos, *pad_id;
     int dtype; /* 0: I32, 1: U16 */
     const char *keep, *field;
+    struct bl_fim fim;
     struct bl_text_prepared prepared; /* after prepare */
 };
 

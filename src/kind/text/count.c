@@ -187,14 +187,15 @@ static int counting_read_text(struct counting *c, const struct bl_chunk *chunk, 
 static int counting_read_ids(struct counting *c, const char *path, enum bl_text_format format, struct bl_error *e)
 {
     struct bl_error fault = {0};
-    const struct bl_cancel *cancel = c->env->cancel;
-    int code;
+    int code = bl_item_refuse_ids_for_fim(c->config, path, e);
+    if (code)
+        return code;
     if (format == BL_TEXT_NPY)
-        code = bl_npy_ids_count(c->item, path, cancel, counting_add_item, c, &fault);
+        code = bl_npy_ids_count(c->item, path, c->env->cancel, counting_add_item, c, &fault);
     else if (format == BL_TEXT_MEGATRON)
-        code = bl_megatron_count(c->item, path, cancel, counting_add_item, c, &fault);
+        code = bl_megatron_count(c->item, path, c->env->cancel, counting_add_item, c, &fault);
     else
-        code = bl_token_file_count(c->item, c->chunk, path, c->before, cancel, counting_add_item, c, &fault);
+        code = bl_token_file_count(c->item, c->chunk, path, c->before, c->env->cancel, counting_add_item, c, &fault);
     /* If the file is truncated, the row that was begun is at fault. */
     if (code == BL_EDATA)
         return counting_add_fault(c, c->rows ? c->item->row.offset : -1, fault.text, e);

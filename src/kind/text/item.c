@@ -67,6 +67,7 @@ void bl_item_begin(struct bl_item *item, int64_t offset)
     item->reason[0] = '\0';
     bl_buffer_clear(&item->extra);
     bl_buffer_clear(&item->values);
+    item->fim = (struct bl_fim_draw){0};
     item->row = (struct bl_row){.status = BL_ROW_OK, .reason = item->reason, .stream = -1, .offset = offset};
 }
 
@@ -170,6 +171,14 @@ int bl_item_refuse_text(struct bl_error *e)
     return bl_error_set(e, BL_EUSAGE, "the inputs hold text: use --tokenizer FILE, or --tokenizer bytes");
 }
 
+int bl_item_refuse_ids_for_fim(const struct bl_text_config *config, const char *path, struct bl_error *e)
+{
+    if (!config->fim.given)
+        return BL_OK;
+    return bl_error_set(e, BL_EUSAGE, "%s holds token ids, and --fim cuts texts: leave --fim out, or use the texts",
+                        path);
+}
+
 /* Waits for the memory that a large document takes. */
 static int item_reserve(const struct bl_item *item, size_t size, struct bl_error *e)
 {
@@ -207,23 +216,51 @@ static int item_reserve_growth(struct bl_item *item, size_t size, size_t grown, 
     return code;
 }
 
-/* Adds the ids of a text, and those that begin it. *wanted: 0, or the limit is too low, and this one may do. */
-static int item_try(struct bl_item *item, const char *text, size_t size, size_t limit, size_t *wanted,
-                    struct bl_error *e)
+/* Adds the ids of a text, or of a part of it. *wanted: 0, or the limit is too low, and this one may do. */
+static int item_try_part(struct bl_item *item, const char *text, size_t size, size_t limit, size_t *wanted,
+                         struct bl_error *e)
 {
     struct bl_error fault = {0};
-    item->ids.count = 0;
-    int code = bl_item_add_marks(item, &item->config->prepared.begin, e);
-    if (code)
-        return code;
-    bl_encoder_limit(item->encoder, limit);
-    code = bl_encoder_encode(item->encoder, text, size, &item->ids, &fault);
+    size_t before = item->ids.count;
+    bl_encoder_limit(item->encoder, limit > before ? limit - before : 1);
+    int code = bl_encoder_encode(item->encoder, text, size, &item->ids, &fault);
     *wanted = code ? bl_encoder_wanted(item->encoder) : 0;
-    if (*wanted)
+    if (*wanted) {
+        *wanted += before;
         return BL_OK;
+    }
     if (code == BL_EDATA)
         return bl_item_skip(item, "%s", fault.text);
     return fault.code ? bl_error_set(e, code, "%s", fault.text) : code;
+}
+
+/* The same for a text in a form of fill-in-the-middle. */
+static int item_try_fim(struct bl_item *item, const char *text, size_t size, size_t limit, size_t *wanted,
+                        struct bl_error *e)
+{
+    const struct bl_fim_draw *fim = &item->fim;
+    const struct bl_fim_element *element = bl_fim_elements(fim->form);
+    const size_t begin[] = {0, fim->begin, fim->end}, end[] = {fim->begin, fim->end, size};
+    int code = BL_OK;
+    for (int i = 0; i < BL_FIM_ELEMENTS && !code && !*wanted; i++) {
+        enum bl_fim_part part = element[i].part;
+        code = element[i].is_token ? bl_item_add_id(item, item->config->prepared.fim[part], e)
+                                   : item_try_part(item, text + begin[part], end[part] - begin[part], limit, wanted, e);
+    }
+    return code;
+}
+
+/* Adds the ids of a text, and those that begin it. */
+static int item_try(struct bl_item *item, const char *text, size_t size, size_t limit, size_t *wanted,
+                    struct bl_error *e)
+{
+    item->ids.count = 0;
+    *wanted = 0;
+    int code = bl_item_add_marks(item, &item->config->prepared.begin, e);
+    if (code)
+        return code;
+    return item->fim.form >= BL_FIM_PSM ? item_try_fim(item, text, size, limit, wanted, e)
+                                        : item_try_part(item, text, size, limit, wanted, e);
 }
 
 /* The same with more memory for as long as the tokenizer makes more of the text than there is room for. What becomes
@@ -248,6 +285,24 @@ static int item_encode_text(struct bl_item *item, const char *text, size_t size,
     return code;
 }
 
+/* Takes back fill-in-the-middle if the parts have its tokens themselves, which would say of them what is not so, or
+ * have no tokens at all. */
+static bool item_refuses_fim(struct bl_item *item)
+{
+    const struct bl_text_prepared *p = &item->config->prepared;
+    size_t own = 0, first = (size_t)p->begin.count;
+    if (item->fim.form < BL_FIM_PSM || item->row.status != BL_ROW_OK)
+        return false;
+    for (size_t i = first; i < item->ids.count; i++) {
+        for (int part = 0; part < BL_FIM_PARTS; part++)
+            own += item->ids.id[i] == p->fim[part];
+    }
+    if (own == BL_FIM_PARTS && item->ids.count > first + BL_FIM_PARTS)
+        return false;
+    item->fim = (struct bl_fim_draw){.form = own == BL_FIM_PARTS ? BL_FIM_NO : BL_FIM_MARKED};
+    return true;
+}
+
 int bl_item_encode(struct bl_item *item, const char *text, size_t size, struct bl_error *e)
 {
     if (item->row.status != BL_ROW_OK)
@@ -256,12 +311,31 @@ int bl_item_encode(struct bl_item *item, const char *text, size_t size, struct b
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
     if (!item->encoder)
         return bl_item_refuse_text(e);
+    if (item->config->fim.given)
+        bl_fim_draw(&item->config->fim, item->row.offset, text, size, &item->fim);
     int code = item_reserve(item, size, e);
     if (!code)
+        code = item_encode_text(item, text, size, e);
+    if (!code && item_refuses_fim(item))
         code = item_encode_text(item, text, size, e);
     if (code)
         return code;
     return bl_item_add_marks(item, &item->config->prepared.end, e);
+}
+
+int bl_item_add_fim(struct bl_item *item, struct bl_error *e)
+{
+    const struct bl_fim_draw *fim = &item->fim;
+    if (!item->config->fim.given)
+        return BL_OK;
+    bool skipped = item->row.status != BL_ROW_OK;
+    bl_buffer_printf(&item->extra, "\t%s", skipped ? "" : bl_fim_form_name(fim->form));
+    if (!skipped && fim->form >= BL_FIM_PSM)
+        bl_buffer_printf(&item->extra, "\t%" PRId64 "\t%" PRId64, fim->first, fim->last);
+    else
+        bl_buffer_text(&item->extra, "\t\t");
+    item->row.extra = item->extra.data;
+    return bl_buffer_check(&item->extra, e);
 }
 
 int bl_item_skip_long(struct bl_item *item)
@@ -284,5 +358,6 @@ int bl_item_read_plain(struct bl_item *item, const struct bl_document *document,
     code = bl_item_encode(item, text, size, e);
     if (code)
         return code;
-    return bl_item_finish(item, e);
+    code = bl_item_finish(item, e);
+    return code ? code : bl_item_add_fim(item, e);
 }

@@ -19,8 +19,9 @@ struct bl_item {
     struct bl_buffer values;   /* of the steps, if they are not just I32 ids */
     struct bl_buffer extra;    /* columns */
     char reason[1280];         /* more than an error's text */
-    struct bl_row row;         /* status, length, offset, content, reason, extra */
-    const void *steps;         /* values of an ok row, field after field */
+    struct bl_fim_draw fim;
+    struct bl_row row; /* status, length, offset, content, reason, extra */
+    const void *steps; /* values of an ok row, field after field */
     size_t bytes;
     uint64_t drained; /* checksum of standard input: see struct bl_chunk */
     int64_t texts,
@@ -48,6 +49,8 @@ int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool
 int bl_item_repair_utf8(struct bl_item *item, const char **text, size_t *size, int64_t at, struct bl_error *e);
 /* Adds the ids of the whole text of a document, unless the item is skipped. BL_EUSAGE: there is no tokenizer. */
 int bl_item_encode(struct bl_item *item, const char *text, size_t size, struct bl_error *e);
+/* Adds the values of the columns that --fim adds, if it is given: before those of kept columns. */
+int bl_item_add_fim(struct bl_item *item, struct bl_error *e);
 /* Lays out the ids in the dtype of the field: 32 or 16 bits. */
 int bl_item_lay_out(struct bl_item *item, struct bl_error *e);
 /* Skips a document that is longer than --max-document. Returns BL_OK. */
@@ -64,6 +67,9 @@ int bl_item_finish(struct bl_item *item, struct bl_error *e);
 
 /* BL_EUSAGE, with the message of inputs that need a tokenizer. */
 int bl_item_refuse_text(struct bl_error *e);
+
+/* BL_EUSAGE if --fim is given: the file holds ids. */
+int bl_item_refuse_ids_for_fim(const struct bl_text_config *config, const char *path, struct bl_error *e);
 
 /* Makes the row a skipped one, with this reason. Returns BL_OK. */
 int bl_item_skip(struct bl_item *item, const char *format, ...) BL_PRINTF(2, 3);

@@ -64,7 +64,8 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
     }
     if (item->row.status == BL_ROW_OK && item->ids.count == (size_t)item->config->prepared.begin.count)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
-    return bl_item_add_marks(item, &item->config->prepared.end, e);
+    code = bl_item_refuse_ids_for_fim(item->config, item->path, e);
+    return code ? code : bl_item_add_marks(item, &item->config->prepared.end, e);
 }
 
 /* Whether the text of key k cannot be used: the item is skipped then. */
@@ -195,15 +196,15 @@ static int item_read_field(struct bl_item *item, int k, const struct bl_json_val
 static int item_read_extra(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
-    for (int k = 1; k <= p->keeps; k++) {
-        int code = item_keep_value(item, k, &value[k], e);
-        if (code)
-            return code;
-    }
-    item->row.extra = p->keeps ? item->extra.data : NULL;
+    int code = bl_item_add_fim(item, e);
+    for (int k = 1; k <= p->keeps && !code; k++)
+        code = item_keep_value(item, k, &value[k], e);
+    if (code)
+        return code;
+    item->row.extra = item->extra.size ? item->extra.data : NULL;
     if (!p->fields || item->row.status != BL_ROW_OK)
         return BL_OK;
-    int code = bl_item_lay_out(item, e);
+    code = bl_item_lay_out(item, e);
     for (int k = p->keeps + 1; k <= p->keeps + p->fields && !code && item->row.status == BL_ROW_OK; k++)
         code = item_read_field(item, k, &value[k], e);
     return code;

@@ -73,12 +73,13 @@ static int columns_parse(struct bl_text_prepared *p, const char *list, bool is_f
 }
 
 /* Refuses names that the table has for other columns, or that are used twice. */
-static int columns_check_kept(const struct bl_text_prepared *p, struct bl_error *e)
+static int columns_check_kept(const struct bl_text_prepared *p, bool fim, struct bl_error *e)
 {
-    static const char *const taken[] = {"id",     "length", "kind",     "path",   "bytes",
-                                        "status", "reason", "sampling", "stream", "content"};
+    static const char *const taken[] = {"id",       "length", "kind",    "path", "bytes",     "status", "reason",
+                                        "sampling", "stream", "content", "fim",  "fim.begin", "fim.end"};
+    size_t takens = sizeof taken / sizeof *taken - (fim ? 0 : 3);
     for (int k = 1; k <= p->keeps; k++) {
-        for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+        for (size_t i = 0; i < takens; i++) {
             if (strcmp(p->column[k].name, taken[i]) == 0)
                 return bl_error_set(e, BL_EUSAGE,
                                     "--keep: the table has a column \"%s\" of its own: give another name, as in "
@@ -138,5 +139,5 @@ int bl_text_keys_prepare(const struct bl_text_config *config, struct bl_text_pre
     code = join_prepare(config->join, p, e);
     if (code)
         return code;
-    return columns_check_kept(p, e);
+    return columns_check_kept(p, config->fim.given, e);
 }

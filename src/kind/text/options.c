@@ -71,6 +71,11 @@ const struct bl_option bl_text_options[] = {
     BL_OPTION_FLAG("add-special-tokens", struct bl_text_config, add_special_tokens, BL_AFFECTS_LENGTHS,
                    "begin and end every document as the post-processor of the tokenizer.json says",
                    .only = "tokenizer"),
+    BL_OPTION_CUSTOM("fim", &bl_option_fim, struct bl_fim, struct bl_text_config, fim, BL_AFFECTS_LENGTHS,
+                     "fill-in-the-middle: cut this share of the documents (0 to 1) at two characters, and move the "
+                     "middle to the end; spm=SHARE of them in the form SPM [0.5], the others in PSM; seed=N; "
+                     "prefix=TOKEN,middle=TOKEN,suffix=TOKEN, unless the tokenizer has known ones",
+                     .placeholder = "RATE[,spm=SHARE][,...]", .only = "tokenizer", .unlisted = true),
     BL_OPTION_STRING("bos", struct bl_text_config, bos, BL_AFFECTS_LENGTHS, "begin every document with this token",
                      .placeholder = "TOKEN|ID"),
     BL_OPTION_STRING("eos", struct bl_text_config, eos, BL_AFFECTS_LENGTHS, "end every document with this token",
@@ -100,7 +105,8 @@ static int token_file_check(const struct bl_text_config *config, struct bl_error
                   {"documents", strcmp(config->documents, "file") != 0},
                   {"megatron", config->megatron != BL_MEGATRON_SEQUENCE},
                   {"keep", config->keep},
-                  {"field", config->field}};
+                  {"field", config->field},
+                  {"fim", config->fim.given}};
     struct bl_token_spec spec;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (others[i].given)
@@ -124,6 +130,11 @@ int bl_text_check(const void *values, struct bl_error *e)
         return bl_error_set(
             e, BL_EUSAGE,
             "--field has one number for each token of the inputs, and --bos and --eos add tokens: leave them out");
+    if (config->field && config->fim.given)
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "--field has one number for each token of the inputs, and --fim moves tokens and adds some: "
+            "leave one of them out");
     if (!config->tokenizer && strchr(config->key, ','))
         return bl_error_set(e, BL_EUSAGE, "--key: the texts of several keys need --tokenizer");
     if (config->join && !strchr(config->key, ','))
@@ -207,6 +218,42 @@ static int mark_resolve(const struct bl_text_config *config, const char *option,
     return token_resolve(config, option, text, -1, &marks->id[0], e);
 }
 
+static int fim_refuse(const struct bl_text_prepared *p, struct bl_error *e)
+{
+    return bl_error_set(
+        e, BL_EUSAGE,
+        "--fim: the tokenizer %s has no fill-in-the-middle tokens of a known name (<fim_prefix>, "
+        "<|fim_prefix|>, [PREFIX] ...): name them, as in --fim 0.5,prefix=TOKEN,middle=TOKEN,suffix=TOKEN",
+        bl_tokenizer_name(p->tokenizer));
+}
+
+/* The tokens of fill-in-the-middle: those that the user named, or of the first family that the tokenizer has. */
+static int fim_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
+{
+    const char *const *family = NULL;
+    int code = BL_OK;
+    if (!config->fim.given)
+        return BL_OK;
+    for (size_t f = 0; !config->fim.token[0].text && (family = bl_fim_family(f)); f++) {
+        int found = 0;
+        for (int i = 0; i < BL_FIM_PARTS; i++)
+            found += bl_tokenizer_find(p->tokenizer, family[i]) >= 0;
+        if (found == BL_FIM_PARTS)
+            break;
+    }
+    if (!config->fim.token[0].text && !family)
+        return fim_refuse(p, e);
+    for (int i = 0; i < BL_FIM_PARTS && !code; i++) {
+        char *name = family ? strdup(family[i]) : strndup(config->fim.token[i].text, config->fim.token[i].size);
+        code = name ? token_resolve(config, "fim", name, -1, &p->fim[i], e) : bl_error_memory(e);
+        free(name);
+    }
+    bool distinct = p->fim[0] != p->fim[1] && p->fim[0] != p->fim[2] && p->fim[1] != p->fim[2];
+    if (!code && !distinct)
+        code = bl_error_set(e, BL_EUSAGE, "--fim: prefix, middle and suffix are three different tokens");
+    return code;
+}
+
 static int tokens_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
 {
     struct bl_tokenizer_options options = {.path = config->tokenizer,
@@ -226,6 +273,9 @@ static int tokens_prepare(const struct bl_text_config *config, struct bl_text_pr
     if (code)
         return code;
     code = mark_resolve(config, "eos", config->eos, &p->end, e);
+    if (code)
+        return code;
+    code = fim_prepare(config, p, e);
     if (code)
         return code;
     return token_resolve(config, "pad-id", config->pad_id, 0, &p->pad, e);
@@ -340,4 +390,8 @@ void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out
     bl_buffer_text(out, config->invalid == BL_INVALID_ERROR ? " invalid=error" : "");
     bl_buffer_printf(out, "%s%s%s%s", config->add_special_tokens ? " add-special-tokens" : "",
                      config->bos ? " bos" : "", config->eos ? " eos" : "", format[config->format]);
+    if (config->fim.given) {
+        bl_buffer_text(out, " fim=");
+        bl_option_fim.format(NULL, &config->fim, out);
+    }
 }

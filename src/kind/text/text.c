@@ -24,12 +24,6 @@ static const struct bl_kind_names token_names = {token_extensions, {".idx", ".bi
 
 /* Columns of flat files of ids, see bl_token_file_count. */
 #define TOKEN_COLUMNS "\tunmarked\tempty\tundivided"
-static const struct bl_total totals[] = {
-    {"unmarked", "documents without the eos= that ends them, or the bos= that begins them"},
-    {"empty", "empty documents of an index, left out"},
-    {"undivided", "files that are one sequence each, as no index, eos= or bos= divides them"},
-    {0},
-};
 
 static const char *const dtypes[] = {"i32", "u16", NULL};
 
@@ -60,6 +54,7 @@ static void text_columns(const void *values, bool lists, struct bl_buffer *out)
     const struct bl_text_config *config = values;
     const struct bl_text_prepared *p = &config->prepared;
     bl_buffer_text(out, config->token_file ? TOKEN_COLUMNS : "");
+    bl_buffer_text(out, config->fim.given ? "\t" BL_FIM_COLUMN "\tfim.begin\tfim.end" : "");
     for (int k = 1; k <= p->keeps; k++)
         bl_buffer_printf(out, "\t%s", p->column[k].name);
 }
@@ -123,6 +118,12 @@ static void text_describe(const void *values, const struct bl_field *field, stru
     marks_describe(", begin", &p->begin, out);
     marks_describe(", end", &p->end, out);
     bl_buffer_printf(out, ", padding %d", p->pad);
+    if (!config->fim.given)
+        return;
+    bl_buffer_text(out, ", fill-in-the-middle ");
+    bl_option_fim.format(NULL, &config->fim, out);
+    bl_buffer_printf(out, " by prefix %d, middle %d, suffix %d", p->fim[BL_FIM_PREFIX], p->fim[BL_FIM_MIDDLE],
+                     p->fim[BL_FIM_SUFFIX]);
 }
 
 static int text_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
@@ -134,6 +135,19 @@ static int text_versions(const void *config, const struct bl_kind_env *env, bl_v
         bl_tokenizer_versions(p->tokenizer, emit, sink);
     return BL_OK;
 }
+
+static const struct bl_total totals[] = {
+    {.column = "unmarked", .text = "documents without the eos= that ends them, or the bos= that begins them"},
+    {.column = "empty", .text = "empty documents of an index, left out"},
+    {.column = "undivided", .text = "files that are one sequence each, as no index, eos= or bos= divides them"},
+    {BL_FIM_COLUMN, "documents in the form PSM", "psm", "fim_psm", false},
+    {BL_FIM_COLUMN, "documents in the form SPM", "spm", "fim_spm", false},
+    {BL_FIM_COLUMN, "documents as they are", "no", "fim_no", false},
+    {BL_FIM_COLUMN, "documents as they are, since their text has tokens of --fim", "marked", "fim_marked", false},
+    {BL_FIM_COLUMN ".begin", "documents in the form PSM or SPM that are cut to pieces, or truncated", "", "fim_cut",
+     true},
+    {0},
+};
 
 static const struct bl_kind_scan text_scan = {
     .chunk_bytes = CHUNK_BYTES,

@@ -1,0 +1,205 @@
+#include "kind/text/fim.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/text.h"
+
+__extension__ typedef unsigned __int128 u128;
+
+#define MILLION 1000000
+#define DIGITS 6
+#define SPM_DEFAULT (MILLION / 2) /* as in Megatron-LM */
+
+static const char *const part_names[BL_FIM_PARTS] = {"prefix", "middle", "suffix"};
+
+/* --- the option ------------------------------------------------------------------------------------------------- */
+
+/* Parses a number from 0 to 1 with at most six digits after the point. */
+static bool share_parse(const char *text, size_t size, int64_t *share)
+{
+    int64_t whole = 0, part = 0;
+    const char *point = memchr(text, '.', size);
+    size_t digits = point ? (size_t)(point - text) : size, places = point ? size - digits - 1 : 0;
+    if (strspn(text, "0123456789.") < size || places > DIGITS || (point && !places))
+        return false;
+    if ((digits || !places) && !bl_text_to_int(text, digits, 0, 1, &whole))
+        return false;
+    if (places && !bl_text_to_int(point + 1, places, 0, MILLION - 1, &part))
+        return false;
+    for (size_t i = places; i < DIGITS; i++)
+        part *= 10;
+    *share = whole * MILLION + part;
+    return *share <= MILLION;
+}
+
+static void share_format(int64_t share, struct bl_buffer *out)
+{
+    int64_t part = share % MILLION;
+    int places = DIGITS;
+    bl_buffer_int(out, share / MILLION);
+    for (; part && part % 10 == 0; part /= 10)
+        places--;
+    if (part)
+        bl_buffer_printf(out, ".%0*" PRId64, places, part);
+}
+
+static bool seed_parse(const char *text, size_t size, uint64_t *seed)
+{
+    int64_t number;
+    if (!bl_text_to_int(text, size, 0, INT64_MAX, &number))
+        return false;
+    *seed = (uint64_t)number;
+    return true;
+}
+
+/* Parses "spm=0.5" and the like, which may be given once. */
+static bool fim_parse_member(struct bl_fim *fim, const char *text, size_t size, unsigned *seen)
+{
+    static const char *const names[] = {"prefix", "middle", "suffix", "spm", "seed"};
+    const char *equals = memchr(text, '=', size);
+    size_t name = equals ? (size_t)(equals - text) : size, rest = size - name - (equals != NULL);
+    for (unsigned i = 0; equals && rest && i < sizeof names / sizeof *names; i++) {
+        if (strlen(names[i]) != name || memcmp(names[i], text, name) != 0 || *seen >> i & 1)
+            continue;
+        *seen |= 1U << i;
+        if (i == BL_FIM_PARTS)
+            return share_parse(equals + 1, rest, &fim->spm);
+        if (i > BL_FIM_PARTS)
+            return seed_parse(equals + 1, rest, &fim->seed);
+        fim->token[i].text = equals + 1;
+        fim->token[i].size = rest;
+        return true;
+    }
+    return false;
+}
+
+static bool fim_parse(const struct bl_option *option, const char *text, void *value)
+{
+    struct bl_fim *fim = value;
+    unsigned seen = 0, tokens;
+    (void)option;
+    *fim = (struct bl_fim){.given = true, .spm = SPM_DEFAULT};
+    size_t size = strcspn(text, ",");
+    if (!share_parse(text, size, &fim->rate))
+        return false;
+    while (text[size]) {
+        text += size + 1;
+        size = strcspn(text, ",");
+        if (!fim_parse_member(fim, text, size, &seen))
+            return false;
+    }
+    tokens = seen & ((1U << BL_FIM_PARTS) - 1);
+    return !tokens || tokens == (1U << BL_FIM_PARTS) - 1;
+}
+
+static void fim_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    const struct bl_fim *fim = value;
+    (void)option;
+    if (!fim->given)
+        return;
+    share_format(fim->rate, out);
+    if (fim->spm != SPM_DEFAULT) {
+        bl_buffer_text(out, ",spm=");
+        share_format(fim->spm, out);
+    }
+    if (fim->seed)
+        bl_buffer_printf(out, ",seed=%" PRIu64, fim->seed);
+    for (int i = 0; i < BL_FIM_PARTS && fim->token[i].text; i++)
+        bl_buffer_printf(out, ",%s=%.*s", part_names[i], (int)fim->token[i].size, fim->token[i].text);
+}
+
+const struct bl_option_type bl_option_fim = {
+    "RATE[,spm=SHARE][,...]", fim_parse, fim_format,
+    "RATE[,spm=SHARE][,seed=N][,prefix=TOKEN,middle=TOKEN,suffix=TOKEN]; RATE and SHARE are numbers from 0 to 1 "
+    "with six digits after the point at most"};
+
+/* --- tokens ----------------------------------------------------------------------------------------------------- */
+
+/* In the order of enum bl_fim_part. In DeepSeek's form a hole stands for the middle before the suffix, which ends with
+ * another token. */
+static const char *const families[][BL_FIM_PARTS] = {
+    {"<fim_prefix>", "<fim_middle>", "<fim_suffix>"},          /* StarCoder, Granite, StableCode */
+    {"<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>"},    /* Qwen2.5-Coder, CodeGemma, Llama 4, cl100k */
+    {"<fim-prefix>", "<fim-middle>", "<fim-suffix>"},          /* SantaCoder */
+    {"▁<PRE>", "▁<MID>", "▁<SUF>"},                            /* CodeLlama */
+    {"<｜fim▁begin｜>", "<｜fim▁end｜>", "<｜fim▁hole｜>"},    /* DeepSeek */
+    {"[PREFIX]", "[MIDDLE]", "[SUFFIX]"},                      /* Mistral, Codestral */
+    {">>PREFIX<<", ">>MIDDLE<<", ">>SUFFIX<<"},                /* Falcon */
+    {"<|code_prefix|>", "<|code_middle|>", "<|code_suffix|>"}, /* GLM */
+};
+
+const char *const *bl_fim_family(size_t number)
+{
+    return number < sizeof families / sizeof *families ? families[number] : NULL;
+}
+
+/* --- drawing ---------------------------------------------------------------------------------------------------- */
+
+/* splitmix64 (Steele and others, 2014). */
+static uint64_t random_next(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+/* Uniform over 0 .. n-1. */
+static uint64_t random_below(uint64_t *state, uint64_t n)
+{
+    return (uint64_t)((u128)random_next(state) * n >> 64);
+}
+
+static bool byte_begins_character(char byte)
+{
+    return ((unsigned char)byte & 0xc0) != 0x80;
+}
+
+/* The byte at which character number n begins; at most size. */
+static size_t text_find_character(const char *text, size_t size, int64_t n)
+{
+    size_t at = 0;
+    for (int64_t seen = 0; at < size; at++) {
+        if (byte_begins_character(text[at]) && seen++ == n)
+            break;
+    }
+    return at;
+}
+
+void bl_fim_draw(const struct bl_fim *fim, int64_t offset, const char *text, size_t size, struct bl_fim_draw *draw)
+{
+    const uint64_t parts[] = {fim->seed, (uint64_t)offset, XXH3_64bits(text, size)};
+    uint64_t state = XXH3_64bits(parts, sizeof parts);
+    *draw = (struct bl_fim_draw){.form = BL_FIM_NO};
+    if ((int64_t)random_below(&state, MILLION) >= fim->rate)
+        return;
+    uint64_t characters = 0;
+    for (size_t i = 0; i < size; i++)
+        characters += byte_begins_character(text[i]);
+    int64_t one = (int64_t)random_below(&state, characters + 1), other = (int64_t)random_below(&state, characters + 1);
+    draw->first = one < other ? one : other;
+    draw->last = one < other ? other : one;
+    draw->begin = text_find_character(text, size, draw->first);
+    draw->end = draw->begin + text_find_character(text + draw->begin, size - draw->begin, draw->last - draw->first);
+    draw->form = (int64_t)random_below(&state, MILLION) < fim->spm ? BL_FIM_SPM : BL_FIM_PSM;
+}
+
+const struct bl_fim_element *bl_fim_elements(enum bl_fim_form form)
+{
+    static const struct bl_fim_element psm[BL_FIM_ELEMENTS] = {{true, BL_FIM_PREFIX}, {false, BL_FIM_PREFIX},
+                                                               {true, BL_FIM_SUFFIX}, {false, BL_FIM_SUFFIX},
+                                                               {true, BL_FIM_MIDDLE}, {false, BL_FIM_MIDDLE}};
+    static const struct bl_fim_element spm[BL_FIM_ELEMENTS] = {{true, BL_FIM_PREFIX},  {true, BL_FIM_SUFFIX},
+                                                               {false, BL_FIM_SUFFIX}, {true, BL_FIM_MIDDLE},
+                                                               {false, BL_FIM_PREFIX}, {false, BL_FIM_MIDDLE}};
+    return form == BL_FIM_SPM ? spm : psm;
+}
+
+const char *bl_fim_form_name(enum bl_fim_form form)
+{
+    static const char *const names[] = {"", "no", "marked", "psm", "spm"};
+    return names[form];
+}
