@@ -86,6 +86,10 @@ struct bl_kind_scan {
     void (*columns)(const void *config, bool manifests, struct bl_buffer *out);
     const struct bl_total *totals; /* ended by one without a column; or NULL */
 
+    /* The name of extra column i of those that have a number, F64, wherever a row has steps: an attribute. NULL: there
+     * are not so many. May be NULL itself: there are none. */
+    const char *(*number)(const void *config, int i);
+
     /* Whether a file of this name, given as an operand, is a list of inputs. Call bl_kind_is_list. May be NULL: no file
      * is. Its lines are clips (kind/clip.h), */
     bool (*is_list)(const char *path);

@@ -20,10 +20,11 @@ enum bl_text_invalid { BL_INVALID_REPLACE, BL_INVALID_ERROR };
 
 enum bl_megatron_unit { BL_MEGATRON_SEQUENCE, BL_MEGATRON_DOCUMENT };
 
-/* A value of a JSON line that is kept as a column of the table, or a field: NAME=KEY. */
+/* A value of a JSON line that is kept as a column of the table, or a field: NAME=KEY. Numbers are attributes, too. */
 struct bl_text_column {
     char name[BL_FIELD_NAME_MAX];
     enum bl_dtype dtype; /* of a field */
+    bool is_number;      /* of a kept column: NAME=KEY:number */
 };
 
 /* What is made of the options once: parsed, looked up, opened. */

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "kind/content.h"
+#include "kind/text/keys.h"
 
 #define HELD_MAX ((size_t)8 << 20)     /* bytes of a buffer between two documents */
 #define GROWTH 16                      /* times as long a tokenizer may make a text: normal forms of Unicode need 11 */
@@ -64,6 +65,7 @@ void bl_item_begin(struct bl_item *item, int64_t offset)
     item_shrink(item);
     item->ids.count = 0;
     item->bytes = 0;
+    item->line = NULL;
     item->reason[0] = '\0';
     bl_buffer_clear(&item->extra);
     bl_buffer_clear(&item->values);
@@ -136,6 +138,9 @@ int bl_item_finish(struct bl_item *item, struct bl_error *e)
         return BL_OK;
     if (!item->ids.count)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
+    if (!item->line && bl_text_number(&item->config->prepared, 0))
+        return bl_item_skip(item, "no key \"%s\": only lines of JSON have keys (--keep)",
+                            bl_text_number(&item->config->prepared, 0));
     item->row.length = (int64_t)item->ids.count;
     int code = bl_item_lay_out(item, e);
     if (code)

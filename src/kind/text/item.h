@@ -25,7 +25,7 @@ struct bl_item {
     uint64_t drained; /* checksum of standard input: see struct bl_chunk */
     int64_t texts,
         arrays;       /* lines of JSON with text but no tokenizer for it, and with ids: counted, never reset here */
-    const char *line; /* of JSON, for messages */
+    const char *line; /* of JSON, for messages; NULL: the document is another one */
     size_t line_size;
 };
 

@@ -40,7 +40,8 @@ static int item_skip_value(struct bl_item *item, int k, const struct bl_json_val
     bl_json_append_keys(item->line, item->line_size, KEYS_SHOWN, &keys);
     bl_item_skip(item, "no key \"%s\"", name);
     if (keys.size)
-        ADD_REASON(item, "the line has %s (--%s)", keys.data, k && k < further_text(p, 0) ? "field" : "key");
+        ADD_REASON(item, "the line has %s (--%s)", keys.data,
+                   !k || k >= further_text(p, 0) ? "key" : k <= p->keeps ? "keep" : "field");
     bl_buffer_free(&keys);
     return BL_OK;
 }
@@ -172,6 +173,28 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
     return bl_buffer_check(&item->extra, e);
 }
 
+/* Adds a number as a column. Where the value is none, the column is empty, and the item is skipped. */
+static int item_keep_number(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
+{
+    const char *name = item->config->prepared.column[k].name;
+    double number = 0;
+    bool found = bl_field_value_read_number(value, &number);
+    bl_buffer_byte(&item->extra, '\t');
+    if (found && value->type == BL_JSON_WORD)
+        bl_buffer_byte(&item->extra, number > 0 ? '1' : '0');
+    else if (found)
+        bl_buffer_append(&item->extra, value->text, value->size);
+    int code = bl_buffer_check(&item->extra, e);
+    if (code || found || item->row.status != BL_ROW_OK)
+        return code;
+    if (value->type == BL_JSON_NUMBER)
+        return bl_item_skip(item, "%s: F64 cannot hold %.*s", name,
+                            value->size < VALUE_SHOWN ? (int)value->size : VALUE_SHOWN, value->text);
+    if (value->type == BL_JSON_WORD)
+        return bl_item_skip(item, "%s: null is no number", name);
+    return item_skip_value(item, k, value, "a number");
+}
+
 /* Reads an extra field: one number for each token. */
 static int item_read_field(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
 {
@@ -196,7 +219,8 @@ static int item_read_extra(struct bl_item *item, const struct bl_json_value *val
 {
     const struct bl_text_prepared *p = &item->config->prepared;
     for (int k = 1; k <= p->keeps; k++) {
-        int code = item_keep_value(item, k, &value[k], e);
+        int code =
+            p->column[k].is_number ? item_keep_number(item, k, &value[k], e) : item_keep_value(item, k, &value[k], e);
         if (code)
             return code;
     }

@@ -30,13 +30,32 @@ static bool column_dtype_parse(const char *text, size_t size, enum bl_dtype *dty
     return false;
 }
 
-/* Parses "NAME=KEY:DTYPE", of which the name and the type are optional, as column k. Only fields have types. */
+/* Sets what ":number" says, and takes it off the key. Other colons belong to the key: "dc:title". */
+static int column_parse_number(struct bl_text_column *column, const char *key, const char **end, struct bl_error *e)
+{
+    const char *colon = memrchr(key, ':', (size_t)(*end - key));
+    size_t size = colon ? (size_t)(*end - colon - 1) : 0;
+    enum bl_dtype dtype;
+    column->is_number = size == strlen("number") && memcmp(colon + 1, "number", size) == 0;
+    if (column->is_number)
+        *end = colon;
+    else if (colon && column_dtype_parse(colon + 1, size, &dtype))
+        return bl_error_set(e, BL_EUSAGE, "--keep \"%.*s\": a number of each document is KEY:number (F64)",
+                            (int)(*end - key), key);
+    return BL_OK;
+}
+
+/* Parses "NAME=KEY:DTYPE", of which the name and the type are optional, as column k. Only fields have types; "number" is
+ * that of a kept column. */
 static int column_parse(struct bl_text_prepared *p, int k, const char *text, size_t size, bool is_field,
                         struct bl_error *e)
 {
     struct bl_text_column *column = &p->column[k];
     const char *end = text + size, *equals = memchr(text, '=', size), *key = equals ? equals + 1 : text;
     const char *colon = is_field ? memrchr(key, ':', (size_t)(end - key)) : NULL, *key_end = colon ? colon : end;
+    int code = is_field ? BL_OK : column_parse_number(column, key, &key_end, e);
+    if (code)
+        return code;
     size_t key_size = (size_t)(key_end - key), name_size = equals ? (size_t)(equals - text) : key_size;
     if (!name_size || name_size >= sizeof column->name)
         return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is not NAME=KEY", (int)size, text);
@@ -91,6 +110,15 @@ static int columns_check_kept(const struct bl_text_prepared *p, struct bl_error 
         }
     }
     return BL_OK;
+}
+
+const char *bl_text_number(const struct bl_text_prepared *p, int i)
+{
+    for (int k = 1; k <= p->keeps; k++) {
+        if (p->column[k].is_number && i-- == 0)
+            return p->column[k].name;
+    }
+    return NULL;
 }
 
 /* Parses the keys of the text: the first one, and after all others the further ones. */

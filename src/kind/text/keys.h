@@ -8,4 +8,7 @@
 /* Parses --key, --join, --keep and --field into p. BL_EUSAGE: one is wrong. */
 int bl_text_keys_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e);
 
+/* The name of kept number i; NULL: there are not so many. */
+const char *bl_text_number(const struct bl_text_prepared *prepared, int i);
+
 #endif

@@ -9,6 +9,7 @@
 
 #include "kind/text/config.h"
 #include "kind/text/count.h"
+#include "kind/text/keys.h"
 #include "kind/text/options.h"
 #include "kind/text/read.h"
 #include "kind/text/spool.h"
@@ -47,6 +48,11 @@ static void text_columns(const void *values, bool lists, struct bl_buffer *out)
     const struct bl_text_prepared *p = &((const struct bl_text_config *)values)->prepared;
     for (int k = 1; k <= p->keeps; k++)
         bl_buffer_printf(out, "\t%s", p->column[k].name);
+}
+
+static const char *text_number(const void *values, int i)
+{
+    return bl_text_number(&((const struct bl_text_config *)values)->prepared, i);
 }
 
 static int text_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
@@ -115,6 +121,7 @@ static const struct bl_kind_scan text_scan = {
     .chunk_bytes_least = CHUNK_BYTES_LEAST,
     .sampling = text_sampling,
     .columns = text_columns,
+    .number = text_number,
     .is_divisible = bl_text_divisible,
     .open = bl_text_counter_open,
     .close = bl_text_counter_close,
