@@ -5,6 +5,7 @@
 #include "kind/field.h"
 #include "base/documents.h"
 #include "base/json.h"
+#include "kind/text/same_text.h"
 #include "kind/text/spool_index.h"
 #include "kind/text/tokenizer.h"
 
@@ -13,7 +14,8 @@
 #define BL_MAX_DOCUMENT ((int64_t)256 << 20) /* bytes, unless the options say another */
 
 /* Keys of a line in all. */
-#define BL_TEXT_KEYS(prepared) (1 + (prepared)->keeps + (prepared)->fields + (prepared)->texts)
+#define BL_TEXT_KEYS(prepared)                                                                                         \
+    (1 + (prepared)->keeps + (prepared)->fields + (prepared)->texts + ((prepared)->same_column != NULL))
 
 enum bl_text_format { BL_TEXT_AUTO, BL_TEXT_JSONL, BL_TEXT_PLAIN, BL_TEXT_NPY, BL_TEXT_MEGATRON };
 enum bl_text_invalid { BL_INVALID_REPLACE, BL_INVALID_ERROR };
@@ -36,6 +38,10 @@ struct bl_text_prepared {
     int32_t pad;                              /* an id */
     struct bl_json_key key[BL_JSON_KEYS_MAX]; /* of the text, the kept columns, the fields, the further texts */
     int keeps, fields, texts;                 /* texts: further ones, joined to the first */
+    struct bl_same_text same;                 /* what a subset compares, by the last key of all; or no key */
+    char *same_column;                        /* the column of its digest; NULL: none */
+    bool trained;                             /* there is a column BL_TRAINED, */
+    int64_t head;                             /* of so many tokens, if not 0 */
     char *join;                               /* what is put between texts */
     size_t join_size;
     struct bl_text_column column[BL_JSON_KEYS_MAX]; /* by the same index; the first is not used */

@@ -38,6 +38,7 @@ void bl_item_close(struct bl_item *item)
     bl_buffer_free(&item->joined);
     bl_buffer_free(&item->values);
     bl_buffer_free(&item->extra);
+    bl_same_text_buffers_free(&item->same);
     *item = (struct bl_item){0};
 }
 
@@ -54,6 +55,10 @@ static void item_shrink(struct bl_item *item)
     for (size_t i = 0; i < sizeof buffer / sizeof *buffer; i++) {
         if (buffer[i]->capacity > HELD_MAX)
             bl_buffer_free(buffer[i]);
+    }
+    for (size_t i = 0; i < sizeof item->same.buffer / sizeof *item->same.buffer; i++) {
+        if (item->same.buffer[i].capacity > HELD_MAX)
+            bl_same_text_buffers_free(&item->same);
     }
     ids_shrink(&item->ids);
     if (item->encoder)
@@ -269,6 +274,32 @@ int bl_item_encode(struct bl_item *item, const char *text, size_t size, struct b
     return bl_item_add_marks(item, &item->config->prepared.end, e);
 }
 
+int bl_item_add_digest(struct bl_item *item, const char *text, size_t size, struct bl_error *e)
+{
+    const struct bl_text_prepared *p = &item->config->prepared;
+    if (!p->same_column)
+        return BL_OK;
+    int code = size ? bl_same_text_normalize(&p->same, &text, &size, &item->same, e) : BL_OK;
+    if (code)
+        return code;
+    bl_buffer_byte(&item->extra, '\t');
+    bl_same_text_append_digest(text, size, &item->extra);
+    item->row.extra = item->extra.data;
+    return bl_buffer_check(&item->extra, e);
+}
+
+/* A document that is no line of JSON is its text, and has no other keys. */
+static int item_add_plain_digest(struct bl_item *item, const struct bl_document *document, struct bl_error *e)
+{
+    const struct bl_text_prepared *p = &item->config->prepared;
+    bool is_text = p->same_column && p->same.size == strlen("text") && memcmp(p->same.key, "text", p->same.size) == 0;
+    if (!is_text)
+        return BL_OK;
+    for (int k = 0; k < p->keeps; k++)
+        bl_buffer_byte(&item->extra, '\t');
+    return bl_item_add_digest(item, document->text, document->size, e);
+}
+
 int bl_item_skip_long(struct bl_item *item)
 {
     char limit[32];
@@ -287,6 +318,8 @@ int bl_item_read_plain(struct bl_item *item, const struct bl_document *document,
     if (code)
         return code;
     code = bl_item_encode(item, text, size, e);
+    if (!code && item->row.status == BL_ROW_OK)
+        code = item_add_plain_digest(item, document, e);
     if (code)
         return code;
     return bl_item_finish(item, e);

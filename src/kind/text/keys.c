@@ -168,3 +168,40 @@ int bl_text_keys_prepare(const struct bl_text_config *config, struct bl_text_pre
         return code;
     return columns_check_kept(p, e);
 }
+
+/* Adds the key that is compared, behind all others, and the column of its digest. */
+static int keys_want_same(struct bl_text_prepared *p, const struct bl_same_text *same, struct bl_error *e)
+{
+    struct bl_buffer name = {0};
+    int k = BL_TEXT_KEYS(p);
+    bl_same_text_append_column(same, &name);
+    int code = bl_buffer_check(&name, e);
+    if (code)
+        goto out;
+    if (k == BL_JSON_KEYS_MAX)
+        code = bl_error_set(e, BL_EUSAGE, "more than %d keys in --key, --keep, --field and --dedup-by",
+                            BL_JSON_KEYS_MAX);
+    else if (!bl_json_key_parse(&p->key[k], same->key, same->size) || !is_column_name(name.data))
+        code = bl_error_set(e, BL_EUSAGE, "--dedup-by: \"%.*s\" is not a key (a.b is b within a)", (int)same->size,
+                            same->key);
+    if (code)
+        goto out;
+    p->same = *same;
+    p->same_column = name.data;
+    name = (struct bl_buffer){0};
+out:
+    bl_buffer_free(&name);
+    return code;
+}
+
+int bl_text_keys_want(void *values, const struct bl_kind_wanted *wanted, struct bl_error *e)
+{
+    struct bl_text_prepared *p = &((struct bl_text_config *)values)->prepared;
+    p->trained = wanted->trained;
+    p->head = wanted->head;
+    if (wanted->trained && !bl_fields_have_mask(&p->out))
+        return bl_error_set(e, BL_EUSAGE,
+                            "--min-trained counts the tokens that a field loss_mask or labels trains: give it, as in "
+                            "--field loss_mask=KEY:u8");
+    return wanted->same ? keys_want_same(p, wanted->same, e) : BL_OK;
+}

@@ -243,6 +243,7 @@ void bl_text_release(void *values)
     bl_spool_index_free(&p->spool_index);
     free(p->separator);
     free(p->join);
+    free(p->same_column);
     *p = (struct bl_text_prepared){0};
 }
 

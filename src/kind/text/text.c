@@ -48,6 +48,9 @@ static void text_columns(const void *values, bool lists, struct bl_buffer *out)
     const struct bl_text_prepared *p = &((const struct bl_text_config *)values)->prepared;
     for (int k = 1; k <= p->keeps; k++)
         bl_buffer_printf(out, "\t%s", p->column[k].name);
+    if (p->same_column)
+        bl_buffer_printf(out, "\t%s", p->same_column);
+    bl_buffer_text(out, p->trained ? "\t" BL_TRAINED : "");
 }
 
 static const char *text_number(const void *values, int i)
@@ -122,6 +125,7 @@ static const struct bl_kind_scan text_scan = {
     .sampling = text_sampling,
     .columns = text_columns,
     .number = text_number,
+    .want = bl_text_keys_want,
     .is_divisible = bl_text_divisible,
     .open = bl_text_counter_open,
     .close = bl_text_counter_close,
