@@ -138,7 +138,7 @@ const struct bl_option bl_subset_option_table[] = {
                     .placeholder = "CONDITION"),
     BL_OPTION_INT("min-trained", struct bl_subset_options, min_trained, BL_AFFECTS_LENGTHS,
                   "only sequences with so many trained tokens at least, by a field loss_mask or labels",
-                  .initial = "0", .unlisted = true),
+                  .unlisted = true),
     BL_OPTION_FLAG("dedup", struct bl_subset_options, dedup, BL_AFFECTS_LENGTHS,
                    "of sequences with the same content only the first"),
     BL_OPTION_CUSTOM("dedup-by", &same_text_type, struct bl_same_text, struct bl_subset_options, dedup_by,
