@@ -430,8 +430,8 @@ static void subset_note_repeats(struct bl_subset *s)
     if (r->rows) {
         bl_buffer_printf(out, "%s--dedup-by ", before);
         bl_same_text_format(&s->options->dedup_by, out);
-        bl_buffer_printf(out, ": %s of %s the text of an earlier one: ", bl_text_count(a, r->rows),
-                         bl_text_plural(b, s->texts, "sequence repeats|sequences repeat"));
+        bl_buffer_printf(out, ": %s of %s %s the text of an earlier one: ", bl_text_count(a, r->rows),
+                         bl_text_plural(b, s->texts, "sequence"), r->rows == 1 ? "repeats" : "repeat");
         for (int i = 0; i < BL_REPEATS_FILES && r->file[i].rows; i++) {
             bl_buffer_printf(out, "%s%s in ", i ? ", " : "", bl_text_count(a, r->file[i].rows));
             bl_text_append_masked(out, r->file[i].path);
