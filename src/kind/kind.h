@@ -59,9 +59,10 @@ struct bl_total {
 
 /* What the choice of a subset compares that a scan finds in columns made on request. */
 struct bl_kind_wanted {
-    const struct bl_same_text *same; /* the text of documents that --dedup-by compares (kind/text/same_text.h); or NULL */
-    bool trained;                    /* how many steps are trained, in the column BL_TRAINED */
-    int64_t head;                    /* of the first so many steps alone, as the others will be cut off; 0: of all */
+    const struct bl_same_text
+        *same;    /* the text of documents that --dedup-by compares (kind/text/same_text.h); or NULL */
+    bool trained; /* how many steps are trained, in the column BL_TRAINED */
+    int64_t head; /* of the first so many steps alone, as the others will be cut off; 0: of all */
 };
 
 #define BL_TRAINED "trained"
@@ -99,8 +100,8 @@ struct bl_kind_scan {
      * are not so many. May be NULL itself: there are none. */
     const char *(*number)(const void *config, int i);
 
-    /* Adds the columns that are wanted. Called once, after prepare. BL_EUSAGE: the options do not suit. May be NULL: the
-     * kind has none of them. */
+    /* Adds the columns that are wanted. Called once, after prepare. BL_EUSAGE: the options do not suit. May be NULL:
+     * the kind has none of them. */
     int (*want)(void *config, const struct bl_kind_wanted *wanted, struct bl_error *e);
 
     /* Whether a file of this name, given as an operand, is a list of inputs. Call bl_kind_is_list. May be NULL: no file

@@ -26,7 +26,8 @@ static void attribute_describe(struct bl_packing *p, const char *name, const str
 static int attribute_add(struct bl_format *format, const char *name, enum bl_dtype dtype, struct bl_error *e)
 {
     if (format->attributes == BL_ATTRIBUTES_MAX)
-        return bl_error_set(e, BL_EUSAGE, "more than %d columns of numbers: choose some with --attributes-columns or --keep",
+        return bl_error_set(e, BL_EUSAGE,
+                            "more than %d columns of numbers: choose some with --attributes-columns or --keep",
                             BL_ATTRIBUTES_MAX);
     struct bl_attribute *attribute = &format->attribute[format->attributes++];
     snprintf(attribute->name, sizeof attribute->name, "%s", name); /* the limit on its length: see scan/attributes.c */

@@ -1,6 +1,6 @@
 /* Subsets: which of the usable sequences of a table are taken. In this order: those that given datasets do not hold
- * (--extend), conditions (--where), sequences with enough trained steps (--min-trained), with another content (--dedup) or
- * text (--dedup-by) than those before, one part (--split, --take), a share by a hash (--share), the first
+ * (--extend), conditions (--where), sequences with enough trained steps (--min-trained), with another content (--dedup)
+ * or text (--dedup-by) than those before, one part (--split, --take), a share by a hash (--share), the first
  * (--first). A row that is left out becomes dropped, with a reason that names the option.
  *
  * The whole table must be there, since two of them need its order: tasks that scan parts of the inputs leave it to

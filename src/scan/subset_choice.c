@@ -283,7 +283,8 @@ static int choosing_find_same_text(struct bl_subset_choice *c, size_t i, uint8_t
     if (i >= UINT32_MAX - 1) /* the table's numbers */
         return bl_error_set(e, BL_EFAIL, "--dedup-by: the table has too many rows");
     uint64_t hash = XXH3_64bits(text, size);
-    for (struct bl_hash_probe probe = bl_hash_begin(&c->seen_text, hash); bl_hash_next(&c->seen_text, &probe, &first);) {
+    for (struct bl_hash_probe probe = bl_hash_begin(&c->seen_text, hash);
+         bl_hash_next(&c->seen_text, &probe, &first);) {
         code = bl_row_reader_read(c->table, first, &c->twin, e);
         if (!code)
             code = choosing_find_text(c, 1, &other, &other_size, e);

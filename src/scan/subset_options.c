@@ -141,11 +141,11 @@ const struct bl_option bl_subset_option_table[] = {
                   .unlisted = true),
     BL_OPTION_FLAG("dedup", struct bl_subset_options, dedup, BL_AFFECTS_LENGTHS,
                    "of sequences with the same content only the first"),
-    BL_OPTION_CUSTOM("dedup-by", &same_text_type, struct bl_same_text, struct bl_subset_options, dedup_by,
-                     BL_AFFECTS_LENGTHS,
-                     "of sequences with the same text in this key of JSON, or column, only the first; compared in NFKC, "
-                     "in lower case, or with runs of white space as one space",
-                     .unlisted = true),
+    BL_OPTION_CUSTOM(
+        "dedup-by", &same_text_type, struct bl_same_text, struct bl_subset_options, dedup_by, BL_AFFECTS_LENGTHS,
+        "of sequences with the same text in this key of JSON, or column, only the first; compared in NFKC, "
+        "in lower case, or with runs of white space as one space",
+        .unlisted = true),
     BL_OPTION_CUSTOM("split", &split_type, struct bl_split, struct bl_subset_options, split, BL_AFFECTS_LENGTHS,
                      "divide the sequences into parts by a hash of the id; their names are the column split"),
     BL_OPTION_STRING("split-by", struct bl_subset_options, split_by, BL_AFFECTS_LENGTHS,
@@ -163,7 +163,8 @@ const struct bl_option bl_subset_option_table[] = {
 
 bool bl_subset_is_given(const struct bl_subset_options *o)
 {
-    return o->extend.count || o->where.count || o->min_trained || o->dedup || o->dedup_by.key || o->split.parts || o->take || o->share || o->first;
+    return o->extend.count || o->where.count || o->min_trained || o->dedup || o->dedup_by.key || o->split.parts ||
+           o->take || o->share || o->first;
 }
 
 static bool split_has(const struct bl_split *split, const char *name)

@@ -33,8 +33,8 @@ struct bl_manifest_pairs {
     struct bl_manifest_pair *pair;
 };
 
-/* What of texts has no trained step (bl_fields_have_mask): pieces, which are sequences or parts of them, and blocks. The
- * loss of such a block, a mean over no step, is NaN. */
+/* What of texts has no trained step (bl_fields_have_mask): pieces, which are sequences or parts of them, and blocks.
+ * The loss of such a block, a mean over no step, is NaN. */
 struct bl_untrained {
     int64_t pieces, blocks;
     int64_t counted; /* blocks that were looked at */
@@ -49,8 +49,8 @@ struct bl_manifest {
     char *tool; /* its version */
     char *simd; /* vector instructions that were used */
     struct bl_plan_info plan_info;
-    int64_t skipped;              /* inputs that were unusable */
-    int64_t failed, failed_steps; /* sequences that failed while packing, and the steps planned for them */
+    int64_t skipped;               /* inputs that were unusable */
+    int64_t failed, failed_steps;  /* sequences that failed while packing, and the steps planned for them */
     struct bl_untrained untrained; /* of a dataset; known if all blocks were looked at */
     struct bl_format format;
     char *made[BL_FIELDS_MAX]; /* how each field was made, as text */

@@ -420,8 +420,7 @@ static int manifest_read_untrained(const json_t *object, struct bl_manifest *m, 
         return BL_OK;
     untrained->counted = m->format.blocks;
     int code = bl_jansson_get_integer(object, "untrained", 0, INT64_MAX, &untrained->pieces, e);
-    return code ? code
-                : bl_jansson_get_integer(object, "untrained_blocks", 0, m->format.blocks, &untrained->blocks, e);
+    return code ? code : bl_jansson_get_integer(object, "untrained_blocks", 0, m->format.blocks, &untrained->blocks, e);
 }
 
 int bl_manifest_from_json(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)

@@ -35,8 +35,8 @@ END_TEST
 START_TEST(what_is_no_outcome_is_refused)
 {
     static const char *const bad[] = {
-        "failed\t1\t2\n",  "gone\t1\t2\tx\n",      "failed\t-1\t2\tx\n", "noted\t1\tx\tx\n",
-        "failed\t1\t2\tx", "failed\t1\t2\tx\ty\n", "noted\t1\t2\t\\q\n", "\n",
+        "failed\t1\t2\n",    "gone\t1\t2\tx\n",      "failed\t-1\t2\tx\n", "noted\t1\tx\tx\n",
+        "failed\t1\t2\tx",   "failed\t1\t2\tx\ty\n", "noted\t1\t2\t\\q\n", "\n",
         "untrained\t1\t2\n", "untrained\t1\t2\t-3\n"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct bl_outcomes o = {0};

@@ -149,8 +149,8 @@ START_TEST(reasons_are_counted_by_option)
                                           "",
                                           "shorter than --min-length, 4 steps"};
     static const int64_t expected[BL_LEFT_OUT_OPTIONS] = {
-        [BL_LEFT_OUT_EXCLUDE] = 1,  [BL_LEFT_OUT_EXTEND] = 1, [BL_LEFT_OUT_WHERE] = 2, [BL_LEFT_OUT_MIN_TRAINED] = 1,
-        [BL_LEFT_OUT_DEDUP] = 1,    [BL_LEFT_OUT_DEDUP_BY] = 2, [BL_LEFT_OUT_FIRST] = 1};
+        [BL_LEFT_OUT_EXCLUDE] = 1, [BL_LEFT_OUT_EXTEND] = 1,   [BL_LEFT_OUT_WHERE] = 2, [BL_LEFT_OUT_MIN_TRAINED] = 1,
+        [BL_LEFT_OUT_DEDUP] = 1,   [BL_LEFT_OUT_DEDUP_BY] = 2, [BL_LEFT_OUT_FIRST] = 1};
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         bl_left_out_count(&counts, reasons[i]);
     ck_assert_mem_eq(counts.by, expected, sizeof expected);

@@ -19,9 +19,9 @@ struct bl_item {
     struct bl_buffer values;   /* of the steps, if they are not just I32 ids */
     struct bl_buffer extra;    /* columns */
     struct bl_same_text_buffers same;
-    char reason[1280];         /* more than an error's text */
-    struct bl_row row;         /* status, length, offset, content, reason, extra */
-    const void *steps;         /* values of an ok row, field after field */
+    char reason[1280]; /* more than an error's text */
+    struct bl_row row; /* status, length, offset, content, reason, extra */
+    const void *steps; /* values of an ok row, field after field */
     size_t bytes;
     uint64_t drained; /* checksum of standard input: see struct bl_chunk */
     int64_t texts,

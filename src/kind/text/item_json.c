@@ -41,7 +41,9 @@ static int item_skip_value(struct bl_item *item, int k, const struct bl_json_val
     bl_item_skip(item, "no key \"%s\"", name);
     if (keys.size)
         ADD_REASON(item, "the line has %s (--%s)", keys.data,
-                   !k || k >= further_text(p, 0) ? "key" : k <= p->keeps ? "keep" : "field");
+                   !k || k >= further_text(p, 0) ? "key"
+                   : k <= p->keeps               ? "keep"
+                                                 : "field");
     bl_buffer_free(&keys);
     return BL_OK;
 }

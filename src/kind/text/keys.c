@@ -45,8 +45,8 @@ static int column_parse_number(struct bl_text_column *column, const char *key, c
     return BL_OK;
 }
 
-/* Parses "NAME=KEY:DTYPE", of which the name and the type are optional, as column k. Only fields have types; "number" is
- * that of a kept column. */
+/* Parses "NAME=KEY:DTYPE", of which the name and the type are optional, as column k. Only fields have types; "number"
+ * is that of a kept column. */
 static int column_parse(struct bl_text_prepared *p, int k, const char *text, size_t size, bool is_field,
                         struct bl_error *e)
 {
@@ -179,8 +179,8 @@ static int keys_want_same(struct bl_text_prepared *p, const struct bl_same_text 
     if (code)
         goto out;
     if (k == BL_JSON_KEYS_MAX)
-        code = bl_error_set(e, BL_EUSAGE, "more than %d keys in --key, --keep, --field and --dedup-by",
-                            BL_JSON_KEYS_MAX);
+        code =
+            bl_error_set(e, BL_EUSAGE, "more than %d keys in --key, --keep, --field and --dedup-by", BL_JSON_KEYS_MAX);
     else if (!bl_json_key_parse(&p->key[k], same->key, same->size) || !is_column_name(name.data))
         code = bl_error_set(e, BL_EUSAGE, "--dedup-by: \"%.*s\" is not a key (a.b is b within a)", (int)same->size,
                             same->key);

@@ -32,8 +32,8 @@ void bl_same_text_format(const struct bl_same_text *same, struct bl_buffer *out)
 void bl_same_text_append_column(const struct bl_same_text *same, struct bl_buffer *out);
 
 /* Sets *text to its normal form: NFKC, then lower case, then each run of white space as one space, with none at its
- * ends; as far as they are asked for. Then U+FFFD replaces what is not UTF-8. It is in the buffers, or a part of what it
- * was. */
+ * ends; as far as they are asked for. Then U+FFFD replaces what is not UTF-8. It is in the buffers, or a part of what
+ * it was. */
 int bl_same_text_normalize(const struct bl_same_text *same, const char **text, size_t *size,
                            struct bl_same_text_buffers *buffers, struct bl_error *e);
 
