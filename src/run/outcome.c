@@ -59,7 +59,7 @@ void bl_outcomes_format(const struct bl_outcomes *o, struct bl_buffer *out)
 
 static bool untrained_parse(struct bl_outcomes *o, const char *const text[3])
 {
-    struct bl_untrained u;
+    struct bl_untrained u = {0};
     int64_t *number[] = {&u.pieces, &u.blocks, &u.counted};
     bool valid = true;
     for (int i = 0; i < 3; i++)

@@ -325,7 +325,7 @@ END
     # Plain documents are their text; other keys they do not have.
     mkdir plain && for i in 1 2 3; do printf 'A  %d' $((i % 2)) >plain/$i.txt; done
     is '2 3' "$(bload scan -q plain --tokenizer bytes --dedup-by text | field length | grep -cx 4) $(bload scan -q plain --tokenizer bytes --dedup-by url | field length | grep -cx 4)"
-    for bad in : '' :lower text:lowr text:nfkc, text:nfkc,,lower a..b dc:title; do
+    for bad in : '' :lower text:lowr 'text:nfkc,' 'text:nfkc,,lower' a..b dc:title; do
         expect 2 bload scan a.jsonl --tokenizer bytes --dedup-by "$bad"
         err_has '--dedup-by'
     done
@@ -336,7 +336,7 @@ END
 # The digest is a column: tables, tasks, views and larger datasets compare it; any column of a table can be compared.
 test_repeats_of_a_text_in_every_way() {
     texts
-    local options=(--tokenizer bytes -T 50 --keep url --dedup-by text:lower,space)
+    local options=(--tokenizer bytes -T 50 --keep url --dedup-by 'text:lower,space')
     expect 0 bload pack -q a.jsonl b.jsonl "${options[@]}" -o d
     for jobs in 1 4; do
         expect 0 bload pack -q a.jsonl b.jsonl "${options[@]}" -j $jobs -o j$jobs

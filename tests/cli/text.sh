@@ -607,6 +607,10 @@ test_fields_beside_the_tokens() {
     err_has 'skipped f.jsonl#106: loss_mask: value 0 is no number that fits U8: 300'
     err_has 'skipped f.jsonl#149: no key "mask"'
     expect 0 bload verify d
+    echo plain >plain.txt
+    expect 3 bload pack plain.txt f.jsonl --key ids --tokenizer bytes --field labels=labels -T 8 -o plain
+    err_has 'skipped plain.txt: no values of "labels": only lines of JSON have keys (--field)'
+    is 0 "$(word failed <plain/manifest.json)"
     expect 2 bload pack f.jsonl --key ids --field labels=labels --eos 5 -T 4 -o e
     err_has '--field has one number for each token of the inputs'
     for dtype in u5 float32x int32-or-so; do
@@ -698,7 +702,7 @@ END
         echo "$(word untrained <"$1/manifest.json") $(word untrained_blocks <"$1/manifest.json")"
     }
     expect 0 bload pack "${base[@]}" --field loss_mask=m:u8 --oversize truncate -o cut
-    err_has 'bload: 3 sequences, or parts of them, have no trained token, and 3 blocks have none at all: a mean loss is NaN there (--min-trained 1 leaves out'
+    err_has 'bload: 3 sequences, or parts of them, have no trained token, and 3 blocks have no trained token at all: a mean loss is NaN there (--min-trained 1 leaves out'
     is '3 3' "$(untrained cut)"
     expect 0 bload verify -q cut
     expect 0 bload info cut

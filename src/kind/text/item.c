@@ -139,13 +139,16 @@ void bl_item_set_content(struct bl_item *item)
 
 int bl_item_finish(struct bl_item *item, struct bl_error *e)
 {
+    const struct bl_text_prepared *p = &item->config->prepared;
     if (item->row.status != BL_ROW_OK)
         return BL_OK;
     if (!item->ids.count)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
-    if (!item->line && bl_text_number(&item->config->prepared, 0))
-        return bl_item_skip(item, "no key \"%s\": only lines of JSON have keys (--keep)",
-                            bl_text_number(&item->config->prepared, 0));
+    if (!item->line && bl_text_number(p, 0))
+        return bl_item_skip(item, "no key \"%s\": only lines of JSON have keys (--keep)", bl_text_number(p, 0));
+    if (!item->line && p->fields)
+        return bl_item_skip(item, "no values of \"%s\": only lines of JSON have keys (--field)",
+                            p->column[p->keeps + 1].name);
     item->row.length = (int64_t)item->ids.count;
     int code = bl_item_lay_out(item, e);
     if (code)
