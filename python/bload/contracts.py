@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple, TypeVar, Union
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
 
 import numpy as np
 
@@ -279,23 +279,61 @@ def padded(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
     return result
 
 
+def places_of(batch: Batch, name: str) -> np.ndarray:
+    """[n]: an attribute of each sequence. Error: the batch has no such entry, or it has not one number for each place of a block."""
+    if name not in batch:
+        raise Error(f"the batch has no \"{name}\": {', '.join(batch)}")
+    values, lengths = np.atleast_2d(batch[name]), np.atleast_2d(batch["length"])
+    if values.shape != lengths.shape:
+        raise Error(f"\"{name}\" has the shape {list(np.shape(batch[name]))}, not one number for each place of a block")
+    return values[lengths > 0]
+
+
+@contract
+def attribute(batch: Batch, name: str, *, per: str = "sequence") -> np.ndarray:
+    """A number of each sequence, such as a weight, a reward or a label that `bload pack --keep weight:number` stored.
+
+    Parameters
+    ----------
+    name : str
+        The attribute: an entry [B, S] of the batch.
+    per : "sequence" or "step"
+        What has a value.
+
+    Returns
+    -------
+    array or tensor
+        Of sequences [n], in the order of padded's rows and of cu_seq_lens_q of hugging_face; a batch without sequences gives one 0, as they
+        give one step. Of steps [B, T], the value of the step's sequence; 0 in padding, so that a loss of each step can be multiplied by it.
+    """
+    if per not in ("sequence", "step"):
+        raise OptionError(f"per must be \"sequence\" or \"step\", not {per!r}")
+    packed = pack(batch)
+    values = places_of(batch, name)
+    if per == "step":
+        return packed.spread(values[packed.owner], values.dtype.type)
+    return values if len(values) else np.zeros(1, values.dtype)
+
+
 @contract
 def trl(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
-        loss_mask: Optional[str] = None) -> List[Dict[str, List[int]]]:
+        loss_mask: Optional[str] = None, attributes: Sequence[str] = ()) -> List[Dict[str, List[Any]]]:
     """The examples that TRL's SFTTrainer makes from packed text: a list with one dict per block.
 
     Each has lists of int: input_ids, the tokens of the block's sequences, and seq_lengths, which add up to len(input_ids). If labels or
-    loss_mask is given, it also has labels.
+    loss_mask is given, it also has labels. Of each of the attributes it has a list, with a number for each of seq_lengths.
     """
     packed = pack(batch)
     inside = packed.block[packed.owner]
     tokens = packed.flat(batch, field)[packed.step]
     given = targets(packed, batch, field, labels, loss_mask)
+    numbers = {name: places_of(batch, name) for name in attributes}
     examples = []
     for b in range(packed.B):
         example = {"input_ids": tokens[inside == b].tolist(), "seq_lengths": packed.length[packed.block == b].tolist()}
         if labels or loss_mask:
             example["labels"] = given[inside == b].tolist()
+        example.update((name, values[packed.block == b].tolist()) for name, values in numbers.items())
         examples.append(example)
     return examples
 

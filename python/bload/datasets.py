@@ -1,7 +1,7 @@
 """Blocks of tokens as a Dataset of Hugging Face's datasets, which TRL's SFTTrainer trains from."""
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 import numpy as np
 
@@ -19,11 +19,12 @@ except ImportError as error:
 class Examples:
     """Makes examples of the numbers of blocks; the transform of a Dataset."""
 
-    def __init__(self, dataset: BaseDataset, field: str, labels: Optional[str], loss_mask: Optional[str]):
-        self.dataset, self.field, self.labels, self.loss_mask = dataset, field, labels, loss_mask
+    def __init__(self, dataset: BaseDataset, field: str, labels: Optional[str], loss_mask: Optional[str], attributes: Sequence[str]):
+        self.dataset, self.field, self.labels, self.loss_mask, self.attributes = dataset, field, labels, loss_mask, tuple(attributes)
 
     def __call__(self, rows: Dict[str, List[int]]) -> Dict[str, List[Any]]:
-        found = [contracts.trl(self.dataset[number], self.field, self.labels, loss_mask=self.loss_mask)[0] for number in rows["block"]]
+        found = [contracts.trl(self.dataset[number], self.field, self.labels, loss_mask=self.loss_mask, attributes=self.attributes)[0]
+                 for number in rows["block"]]
         return {name: [example[name] for example in found] for name in (found[0] if found else ())}
 
 
@@ -39,7 +40,8 @@ def filled(dataset: BaseDataset) -> np.ndarray:
     return np.flatnonzero(pointers[1:] > pointers[:-1])
 
 
-def packed(path: Any, field: str = "tokens", labels: Optional[str] = None, *, loss_mask: Optional[str] = None) -> "datasets.Dataset":
+def packed(path: Any, field: str = "tokens", labels: Optional[str] = None, *, loss_mask: Optional[str] = None,
+           attributes: Sequence[str] = ()) -> "datasets.Dataset":
     """The blocks of a dataset or view, as the examples that SFTTrainer makes when it packs: a Dataset with a row for each block.
 
         training = SFTConfig(padding_free=True, max_length=None, remove_unused_columns=False,
@@ -47,19 +49,23 @@ def packed(path: Any, field: str = "tokens", labels: Optional[str] = None, *, lo
         SFTTrainer(model, training, train_dataset=bload.datasets.packed("dataset"))
 
     A row has lists of int: input_ids, the tokens of the block's sequences without padding, and seq_lengths, which add up to as many. With
-    labels or loss_mask, names of fields with one value for each token, it also has labels, -100 where nothing is learned.
+    labels or loss_mask, names of fields with one value for each token, it also has labels, -100 where nothing is learned. attributes names
+    numbers of sequences, as `bload pack --keep weight:number` stores them: the row has a list of each, with one for each of seq_lengths.
 
     Rows are made when they are read, and nothing is copied before: with 8 bytes a block in memory. Such a Dataset can be shuffled,
     selected from, pickled and read by workers; map() and save_to_disk() would write all of it. Blocks without a sequence are left out,
     because SFTTrainer's collator fails on an empty row: rows then are fewer than blocks.
 
-    OptionError: no such field, or one that has not one integer a step. Error: no block has a sequence.
+    OptionError: no such field or attribute, or one that has not one integer a step. Error: no block has a sequence.
     """
     dataset = open(path, ids=False, fields=[name for name in (field, labels, loss_mask) if name])
     for name, told in dataset.fields.items():
         if name in dataset.options.fields and (told.shape or told.dtype.kind not in "iub"):
             raise OptionError(f"field \"{name}\" is {told.dtype}{list(told.shape)}, not one integer a step", dataset.path)
+    for name in attributes:
+        if name not in dataset.info.attributes:
+            raise OptionError(f"no attribute \"{name}\": {', '.join(dataset.info.attributes) or 'it has none'}", dataset.path)
     numbers = filled(dataset)
     if len(numbers) == 0:
         raise Error("no block has a sequence", dataset.path)
-    return datasets.Dataset.from_dict({"block": numbers}).with_transform(Examples(dataset, field, labels, loss_mask))
+    return datasets.Dataset.from_dict({"block": numbers}).with_transform(Examples(dataset, field, labels, loss_mask, attributes))

@@ -187,6 +187,12 @@ def write_part(rows: Iterator[Rows], path: str, schema: Any) -> None:
     publish(path, write)
 
 
+def left_out(path: str, field: str, loss_mask: Optional[str]) -> List[str]:
+    """The fields and attributes of a dataset that its packed Parquet does not carry."""
+    with open_dataset(path, ids=False) as dataset:
+        return [name for name in (*dataset.fields, *dataset.info.attributes) if name not in (field, loss_mask)]
+
+
 def write(path: str, out: str, *, field: str = "tokens", loss_mask: Optional[str] = None, part_bytes: int = PART_BYTES) -> Written:
     """Writes a dataset or view of tokens into the folder out, in files of about part_bytes before compression, or one row group.
 

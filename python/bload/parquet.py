@@ -135,6 +135,9 @@ def to_packed(options: argparse.Namespace) -> int:
         say(f"{options.output}: {plural(done.rows, 'row')} of {plural(done.tokens, 'token')} in {plural(done.parts, 'file')}{kept}")
         if done.left_out:
             say(f"{plural(done.left_out, 'block')} left out, in which no sequence has two tokens")
+        names = packed_parquet.left_out(options.write, options.field, options.loss_mask)
+        if names:
+            say(f"left out, as packed Parquet has tokens and a loss mask alone: {', '.join(names)}")
     return 0
 
 

@@ -36,7 +36,7 @@ WAYS = {
     "truncated": (*TEXT, "-T", "16", "--oversize", "truncate"),
     "aligned": (*TEXT, "-T", "64", "--align", "8", "--pad-id", "7"),
     "groups": (*TEXT, "-T", "64", "--group-by", "url", "--world-size", "2"),
-    "columns": (*TEXT[:-1], "url,pictures", "-T", "64", "--max-column", "pictures=5", "--max-column", "length=60", "--group-by", "url"),
+    "columns": (*TEXT[:-1], "url,pictures:number", "-T", "64", "--max-column", "pictures=5", "--max-column", "length=60", "--group-by", "url"),
     "empty": (*TEXT, "-T", "64", "--remainder", "pad", "--world-size", "7", "--batch-size", "5", "--pad-id", "9"),
     "joined": ("-c", "joined.yaml", "-T", "48", "--oversize", "split"),
     "joined-zstd": ("-c", "joined.yaml", "-T", "48", "--oversize", "split", "--compress", "zstd", *SHARDS),

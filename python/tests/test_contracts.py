@@ -90,6 +90,25 @@ class Rows(unittest.TestCase):
         self.assertEqual(got["attention_mask"].tolist(), [[1, 1, 1, 0], [1, 1, 1, 1], [1, 0, 0, 0]])
         self.assertEqual({array.dtype for array in got.values()}, {np.dtype(np.int64)})
 
+    def test_attributes(self):
+        """A number of each sequence, also where the batch is one block, or has no sequence; for the rows of TRL, too."""
+        places = {"weight": np.array([[0.5, 0, 0], [2, 0, 0]])}
+        places["weight"][0, 1] = -1
+        given = {**batch(), **places}
+        self.assertEqual(contracts.attribute(given, "weight").tolist(), [0.5, -1, 2])
+        self.assertEqual(contracts.attribute(given, "weight", per="step").tolist(), [[0.5] * 3 + [-1] * 4 + [0], [2] + [0] * 7])
+        one = {name: value[0] for name, value in given.items()}
+        self.assertEqual(contracts.attribute(one, "weight").tolist(), [0.5, -1])
+        self.assertEqual(contracts.attribute(one, "weight", per="step").tolist(), [0.5] * 3 + [-1] * 4 + [0])
+        self.assertEqual([row["weight"] for row in contracts.trl(given, attributes=["weight"])], [[0.5, -1], [2]])
+        empty = {**batch([[], []]), "weight": np.zeros((2, S))}
+        self.assertEqual(contracts.attribute(empty, "weight").tolist(), [0])
+        for name, said in ("reward", "no \"reward\": tokens"), ("tokens", r"\"tokens\" has the shape \[2, 8\]"):
+            with self.assertRaisesRegex(bload.Error, said):
+                contracts.attribute(given, name)
+        with self.assertRaisesRegex(bload.OptionError, "per must be"):
+            contracts.attribute(given, "weight", per="block")
+
     def test_batch_without_sequences_is_one_step_of_padding(self):
         """A rank whose batch has none takes part in the step of the others."""
         for lengths in ([[]], [[], []]):

@@ -64,6 +64,19 @@ class Datasets(tool.Tool):
         self.bload("view", "-q", dataset, "-T", 200, "-o", view)
         self.assertEqual(sum(len(row["input_ids"]) for row in bload.datasets.packed(view)), Truth(dataset).d.manifest["steps"])
 
+    def test_attributes(self):
+        """Numbers of the documents are beside the lengths of their sequences, in a view as well."""
+        with open(os.path.join(self.directory, "n.jsonl"), "w") as file:
+            for i in range(9):
+                file.write(json.dumps({"ids": [i] * (i + 1), "weight": i / 4}) + "\n")
+        dataset, view = self.path("numbers"), self.path("numbers-view")
+        self.bload("pack", "-q", "n.jsonl", "--key", "ids", "--keep", "weight:number", "-T", 16, "-o", dataset, cwd=self.directory)
+        self.bload("view", "-q", dataset, "-T", 20, "-o", view)
+        for path in dataset, view:
+            for row in bload.datasets.packed(path, attributes=["weight"]):
+                self.assertEqual(row["weight"], [(length - 1) / 4 for length in row["seq_lengths"]])
+            self.assertRaisesRegex(OptionError, "no attribute \"reward\": weight", bload.datasets.packed, path, attributes=["reward"])
+
     def test_failed(self):
         """A block whose sequences all failed while packing is left out."""
         dataset = self.packed("failed", "-T", "longest", "--strategy", "naive")

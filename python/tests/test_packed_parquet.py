@@ -176,6 +176,8 @@ class Packed(tool.Tool):
         self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
         self.assertRegex(done.stderr, r"command: \d+ rows of \d+ tokens in 1 file\n")
         self.assertTrue(self.read(out) == list(self.rows(Truth(dataset), "learn")))
+        done = subprocess.run([*run, "-o", out + "-tokens"], capture_output=True, text=True)
+        self.assertIn("left out, as packed Parquet has tokens and a loss mask alone: learn\n", done.stderr)
         for arguments in [], ["-o", dataset], ["-o", out, "--columns", "text"], ["-o", out, "--part-size", "1X"]:
             done = subprocess.run([*run, *arguments], capture_output=True, text=True)
             self.assertEqual(done.returncode, 2, done.stderr)

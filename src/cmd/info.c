@@ -27,6 +27,15 @@ static const struct bl_option table[] = {
 };
 
 /* "left out    3 sequences by request: --extend 1, --where 2" */
+static void info_format_untrained(const struct bl_untrained *untrained, struct bl_buffer *out)
+{
+    if (!untrained->pieces && !untrained->blocks)
+        return;
+    bl_buffer_text(out, "untrained   ");
+    bl_untrained_describe(untrained, out);
+    bl_buffer_byte(out, '\n');
+}
+
 static void info_format_left_out(const struct bl_info *info, struct bl_buffer *out)
 {
     const char *before = ": ";
@@ -137,6 +146,7 @@ static void info_format_plan(const struct bl_info *info, struct bl_buffer *out)
     bl_buffer_byte(out, '\n');
     info_format_lost(info, out);
     info_format_split(info, out);
+    info_format_untrained(&info->manifest.untrained, out);
     info_format_left_out(info, out);
     for (int k = 0; k < w->columns; k++) {
         bl_buffer_text(out, "column      ");

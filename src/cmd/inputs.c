@@ -398,6 +398,31 @@ static int inputs_read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
     return code;
 }
 
+void bl_inputs_want(struct bl_inputs *inputs, const struct bl_subset_options *subset,
+                    const struct bl_plan_options *plan)
+{
+    bool is_cut = plan->T > 0 && plan->oversize == BL_OVERSIZE_TRUNCATE &&
+                  (plan->strategy == BL_STRATEGY_BLOCK || plan->strategy == BL_STRATEGY_NAIVE);
+    inputs->wanted = (struct bl_kind_wanted){.same = subset->dedup_by.key ? &subset->dedup_by : NULL,
+                                             .trained = subset->min_trained > 0,
+                                             .head = is_cut && subset->min_trained > 0 ? plan->T : 0};
+}
+
+/* Has the kind add the columns that the subset compares. A column of the table of attributes is there already. */
+static int inputs_add_wanted(const struct bl_inputs *inputs, struct bl_error *e)
+{
+    struct bl_kind_wanted wanted = inputs->wanted;
+    const struct bl_attributes *attributes = inputs->set.attributes;
+    for (int c = 0; attributes && wanted.same && c < bl_attributes_count(attributes); c++) {
+        const char *name = bl_attributes_name(attributes, c);
+        if (strlen(name) == wanted.same->size && memcmp(name, wanted.same->key, wanted.same->size) == 0)
+            wanted.same = NULL;
+    }
+    if ((!wanted.same && !wanted.trained) || !inputs->set.kind->scan->want)
+        return BL_OK;
+    return inputs->set.kind->scan->want(inputs->set.kind_config, &wanted, e);
+}
+
 int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_cmd *cmd)
 {
     inputs->set.kind_config = inputs->configs[bl_kind_index(kind)];
@@ -434,7 +459,8 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
     code = inputs_identify_fields(inputs, &cmd->error); /* the paths of the fields are resolved by now */
     if (code)
         return code;
-    return inputs_read_tables(inputs, cmd);
+    code = inputs_read_tables(inputs, cmd);
+    return code ? code : inputs_add_wanted(inputs, &cmd->error);
 }
 
 /* Lists the members of tars that will be asked for. */

@@ -8,7 +8,9 @@
 #include "kind/isolated/isolation.h"
 #include "kind/kinds.h"
 #include "packing/input_set.h"
+#include "plan/plan.h"
 #include "run/task.h"
+#include "scan/subset_options.h"
 
 struct bl_inputs {
     struct bl_input_set set; /* the inputs that the options below describe */
@@ -32,6 +34,7 @@ struct bl_inputs {
     const char *attributes_members;         /* option: of tars, the extensions of members that columns are made of */
     struct bl_texts kept;                   /* extensions of members that become fields or columns */
     struct bl_texts excluded;               /* option */
+    struct bl_kind_wanted wanted;           /* columns that the subset compares (bl_inputs_want) */
     struct bl_fault_lines faults;           /* printed so far */
 };
 
@@ -47,6 +50,10 @@ int bl_inputs_resolve(struct bl_inputs *inputs, struct bl_cmd *cmd);
 
 /* The same for a command whose operands are not sources. */
 int bl_inputs_resolve_file(struct bl_inputs *inputs, struct bl_cmd *cmd);
+
+/* Call before bl_inputs_use: has the scan add the columns that the subset compares. plan says what will be cut off. */
+void bl_inputs_want(struct bl_inputs *inputs, const struct bl_subset_options *subset,
+                    const struct bl_plan_options *plan);
 
 /* The directory that relative paths of an option count from: that of the YAML file if they come from there, or NULL. */
 const char *bl_inputs_base(const struct bl_inputs *inputs, const struct bl_options *options, const char *option);

@@ -105,10 +105,11 @@ int bl_length_source_read(struct bl_length_source *lengths, const struct bl_plan
         return bl_error_set(&cmd->error, BL_EUSAGE, "--%s %s needs a table: a plain list has no columns",
                             columns.number[0].option, columns.number[0].name);
     if (lengths->list && bl_subset_is_given(&lengths->subset))
-        return bl_error_set(
-            &cmd->error, BL_EUSAGE,
-            "--extend, --where, --dedup, --split, --take, --share and --first need a table: a plain list has no "
-            "columns");
+        return bl_error_set(&cmd->error, BL_EUSAGE,
+                            "--extend, --where, --min-trained, --dedup, --dedup-by, --split, --take, --share and "
+                            "--first need a table: a "
+                            "plain list has no "
+                            "columns");
     int code = bl_length_source_check(lengths, cmd);
     if (code)
         return code;

@@ -215,8 +215,10 @@ static int pack_find_inputs(struct bl_cmd *cmd, struct pack *p)
     int code = p->sequences ? pack_peek_table(p, &kind, &cmd->error) : bl_inputs_list(&p->inputs, cmd);
     if (code)
         return code;
-    if (!p->sequences)
+    if (!p->sequences) { /* a table has its columns already */
         kind = p->inputs.set.files.kind;
+        bl_inputs_want(&p->inputs, &p->subset, &p->plan_options);
+    }
     return kind ? bl_inputs_use(&p->inputs, kind, cmd) : BL_OK;
 }
 

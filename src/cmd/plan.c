@@ -364,6 +364,7 @@ static int directory_make_plan(struct bl_cmd *cmd, struct planning *p)
         code = bl_inputs_list(&p->inputs, cmd);
         if (code)
             return code;
+        bl_inputs_want(&p->inputs, &p->lengths.subset, &p->options);
         code = bl_inputs_use(&p->inputs, p->inputs.set.files.kind, cmd);
     }
     if (code)

@@ -159,6 +159,7 @@ static int scan_prepare(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
     code = bl_inputs_list(inputs, cmd);
     if (code)
         return code;
+    bl_inputs_want(inputs, &scan->subset, &scan->plan_options);
     code = bl_inputs_use(inputs, inputs->set.files.kind, cmd);
     if (code)
         return code;

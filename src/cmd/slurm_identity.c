@@ -71,6 +71,7 @@ static int chain_identify(struct bl_cmd *cmd, struct bl_inputs *inputs, const st
     int code = bl_inputs_list(inputs, cmd);
     if (code)
         return code;
+    bl_inputs_want(inputs, request->subset, request->plan_options);
     code = bl_inputs_use(inputs, inputs->set.files.kind, cmd);
     if (code)
         return code;

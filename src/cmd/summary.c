@@ -146,6 +146,15 @@ void bl_summary_complete(const char *dir, const struct bl_fault_counts *faults)
     bl_buffer_free(&path);
 }
 
+static void summary_untrained(const struct bl_untrained *untrained)
+{
+    struct bl_buffer text = {0};
+    bl_untrained_describe(untrained, &text);
+    if (text.size && !text.failed)
+        bl_cmd_print("%s", text.data);
+    bl_buffer_free(&text);
+}
+
 void bl_summary_adjusted(int64_t adjusted)
 {
     char a[BL_PLURAL_SIZE];
@@ -174,6 +183,7 @@ void bl_summary_finished(const struct bl_finished *f, const char *dir)
     if (bl_finished_partial(f) && !path.failed)
         bl_summary_faults(&counts, path.data);
     bl_buffer_free(&path);
+    summary_untrained(&f->untrained);
     bl_summary_adjusted(f->adjusted);
     bl_summary_totals(&f->totals);
 }

@@ -264,11 +264,25 @@ static int export_write(struct exporting *x, struct bl_export_made *made, struct
     return code ? code : bl_state_remove(&x->state, e);
 }
 
+/* Lists the fields and attributes that the files do not have. */
+static int export_list_left_out(const struct bl_export_job *job, struct bl_buffer *out, struct bl_error *e)
+{
+    int only = job->format->only ? job->format->only(job) : -1;
+    for (int a = 0; only >= 0 && a < job->arrays.count; a++) {
+        const struct bl_export_array *array = &job->arrays.array[a];
+        if (a != only && (array->field >= 0 || array->table >= BL_TABLES))
+            bl_buffer_printf(out, "%s%s", out->size ? ", " : "", array->name);
+    }
+    return bl_buffer_check(out, e);
+}
+
 int bl_export_run(const struct bl_export_request *request, struct bl_export_made *made, struct bl_error *e)
 {
     struct exporting x = {.request = request, .state = BL_STATE_NONE};
     *made = (struct bl_export_made){.existed = false};
     int code = export_prepare(&x, e);
+    if (!code)
+        code = export_list_left_out(&x.job, &made->left_out, e);
     if (!code)
         code = export_find(&x, &made->existed, e);
     if (code || made->existed)

@@ -34,6 +34,7 @@ struct bl_export_made {
     int64_t parts, blocks, bytes; /* of the export, and of its files that are there */
     int64_t missing;              /* parts that other tasks have to write */
     bool existed;                 /* it was complete before */
+    struct bl_buffer left_out; /* fields and attributes that the format does not carry: "a, b"; the caller's to free */
 };
 
 /* BL_EUSAGE: the format cannot hold the blocks, or the output holds something else. BL_EFAIL and BL_EDATA: the dataset

@@ -36,6 +36,9 @@ struct bl_export_format {
     bool has_ids;       /* whether --ids can be given */
     /* Checks what the format cannot hold. BL_EUSAGE names it. May be NULL. */
     int (*check)(const struct bl_export_job *job, struct bl_error *e);
+    /* The only array that the files have. NULL: they have all. */
+    int (*only)(const struct bl_export_job *job);
+
     /* Bytes of a part with so many blocks, at most; if it can be compressed, exactly. */
     int64_t (*bytes)(const struct bl_export_job *job, int64_t blocks);
     void (*name_part)(const struct bl_export_job *job, int64_t part, char out[BL_EXPORT_NAME_MAX]);

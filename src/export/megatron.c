@@ -219,6 +219,7 @@ const struct bl_export_format bl_export_megatron = {
     .shard_size = INT64_MAX,
     .most = INT64_MAX,
     .check = megatron_check,
+    .only = tokens_array,
     .bytes = megatron_bytes,
     .name_part = megatron_name_part,
     .block = megatron_block,

@@ -65,3 +65,58 @@ void bl_field_pad_between(const struct bl_field *field, uint8_t *block, size_t f
     for (size_t t = from; t < to; t++, end += step)
         memcpy(end, end - step, step);
 }
+
+/* --- trained steps ---------------------------------------------------------------------------------------------- */
+
+#define IGNORED (-100) /* as loss functions skip it */
+
+static bool field_is_loss_mask(const struct bl_field *field)
+{
+    return strcmp(field->name, "loss_mask") == 0;
+}
+
+static bool field_is_mask(const struct bl_field *field)
+{
+    bool is_labels = strcmp(field->name, "labels") == 0 && field->dtype != BL_U8 && field->dtype != BL_U16;
+    return strcmp(field->kind, "text") == 0 && !field->rank && (is_labels || field_is_loss_mask(field));
+}
+
+bool bl_fields_have_mask(const struct bl_fields *fields)
+{
+    bool found = false;
+    for (int f = 0; f < fields->count; f++)
+        found |= field_is_mask(&fields->field[f]);
+    return found;
+}
+
+/* Whether a step's value says that nothing is learned there. */
+static bool value_is_ignored(const struct bl_field *field, const uint8_t *at)
+{
+    const int64_t ignored = field_is_loss_mask(field) ? 0 : IGNORED;
+    float real;
+    if (field->dtype != BL_F32)
+        return memcmp(at, &ignored, bl_dtype_size(field->dtype)) == 0; /* the low bytes come first */
+    memcpy(&real, at, sizeof real);
+    return real >= (float)ignored && real <= (float)ignored;
+}
+
+int64_t bl_fields_count_trained(const struct bl_fields *fields, const uint8_t *const data[BL_FIELDS_MAX], int64_t steps)
+{
+    const struct bl_field *mask[BL_FIELDS_MAX];
+    const uint8_t *value[BL_FIELDS_MAX];
+    int masks = 0;
+    int64_t trained = 0;
+    for (int f = 0; f < fields->count; f++) {
+        if (field_is_mask(&fields->field[f])) {
+            mask[masks] = &fields->field[f];
+            value[masks++] = data[f];
+        }
+    }
+    for (int64_t t = 0; t < steps; t++) {
+        bool is_trained = masks > 0;
+        for (int m = 0; m < masks && is_trained; m++)
+            is_trained = !value_is_ignored(mask[m], value[m] + (size_t)t * bl_dtype_size(mask[m]->dtype));
+        trained += is_trained;
+    }
+    return trained;
+}

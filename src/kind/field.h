@@ -50,6 +50,14 @@ struct bl_fields {
 /* Bytes of one step of the field. It cannot overflow: shapes are limited to 2^40 bytes per step. */
 size_t bl_field_step_bytes(const struct bl_field *field);
 
+/* Whether one of them says which steps of a text are trained: loss_mask, 0 where nothing is learned, or labels, -100
+ * there. */
+bool bl_fields_have_mask(const struct bl_fields *fields);
+
+/* How many of the steps are trained: those that all such fields say so of. data: of each field. */
+int64_t bl_fields_count_trained(const struct bl_fields *fields, const uint8_t *const data[BL_FIELDS_MAX],
+                                int64_t steps);
+
 /* Fills steps of the field with its padding. */
 void bl_field_pad(const struct bl_field *field, uint8_t *out, size_t steps);
 

@@ -70,6 +70,16 @@ struct bl_total {
     bool cut;          /* only of sequences that a plan does not keep in one piece */
 };
 
+/* What the choice of a subset compares that a scan finds in columns made on request. */
+struct bl_kind_wanted {
+    const struct bl_same_text
+        *same;    /* the text of documents that --dedup-by compares (kind/text/same_text.h); or NULL */
+    bool trained; /* how many steps are trained, in the column BL_TRAINED */
+    int64_t head; /* of the first so many steps alone, as the others will be cut off; 0: of all */
+};
+
+#define BL_TRAINED "trained"
+
 #define BL_TOTALS_MAX 16 /* of a kind, composite ones too */
 
 struct bl_totals {
@@ -98,6 +108,14 @@ struct bl_kind_scan {
      * follow: BL_CLIP_COLUMNS, and the list's own. May be NULL. */
     void (*columns)(const void *config, bool manifests, struct bl_buffer *out);
     const struct bl_total *totals; /* ended by one without a column; or NULL */
+
+    /* The name of extra column i of those that have a number, F64, wherever a row has steps: an attribute. NULL: there
+     * are not so many. May be NULL itself: there are none. */
+    const char *(*number)(const void *config, int i);
+
+    /* Adds the columns that are wanted. Called once, after prepare. BL_EUSAGE: the options do not suit. May be NULL:
+     * the kind has none of them. */
+    int (*want)(void *config, const struct bl_kind_wanted *wanted, struct bl_error *e);
 
     /* Whether a file of this name, given as an operand, is a list of inputs. Call bl_kind_is_list. May be NULL: no file
      * is. Its lines are clips (kind/clip.h), */

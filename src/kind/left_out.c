@@ -4,7 +4,8 @@
 
 const char *bl_left_out_option(enum bl_left_out by)
 {
-    static const char *const name[] = {"exclude", "extend", "where", "dedup", "take", "share", "first"};
+    static const char *const name[] = {"exclude",  "extend", "where", "min-trained", "dedup",
+                                       "dedup-by", "take",   "share", "first"};
     return name[by];
 }
 

@@ -26,7 +26,8 @@ static void attribute_describe(struct bl_packing *p, const char *name, const str
 static int attribute_add(struct bl_format *format, const char *name, enum bl_dtype dtype, struct bl_error *e)
 {
     if (format->attributes == BL_ATTRIBUTES_MAX)
-        return bl_error_set(e, BL_EUSAGE, "more than %d columns of numbers: choose some with --attributes-columns",
+        return bl_error_set(e, BL_EUSAGE,
+                            "more than %d columns of numbers: choose some with --attributes-columns or --keep",
                             BL_ATTRIBUTES_MAX);
     struct bl_attribute *attribute = &format->attribute[format->attributes++];
     snprintf(attribute->name, sizeof attribute->name, "%s", name); /* the limit on its length: see scan/attributes.c */
@@ -39,7 +40,7 @@ int bl_packing_check_attributes(const struct bl_packing_request *request, struct
 {
     const struct bl_input_set *inputs = request->inputs;
     const char *name[BL_INPUT_SET_ATTRIBUTES_MAX];
-    int count = bl_input_set_attributes(inputs, name);
+    int kept, count = bl_input_set_attributes(inputs, name, &kept);
     const struct bl_kind *kind = inputs->kind;
     const struct bl_kind_env env = {
         .cancel = request->cancel, .simd = bl_simd_best(), .isolation = request->inputs->isolation};
@@ -53,7 +54,12 @@ int bl_packing_check_attributes(const struct bl_packing_request *request, struct
     if (code)
         format.fields.count = 0;
     for (int c = 0; c < count; c++) {
-        bool listed = (size_t)c < inputs->files.clips.count;
+        bool listed = (size_t)(c - kept) < inputs->files.clips.count;
+        if (c < kept && bl_format_has(&format, name[c]))
+            return bl_error_set(e, BL_EUSAGE,
+                                "--keep: \"%s\" is the name of a tensor of the shards: give another one, as in "
+                                "NAME=KEY:number",
+                                name[c]);
         if (bl_format_has(&format, name[c]))
             return bl_error_set(e, BL_EUSAGE,
                                 "%s: the column \"%s\" has the name of a tensor of the shards: rename it%s",
@@ -69,11 +75,13 @@ int bl_packing_attributes(struct bl_packing *p, struct bl_error *e)
     struct bl_input_set *inputs = p->request.inputs;
     const char *name[BL_INPUT_SET_ATTRIBUTES_MAX];
     struct bl_column_type sort[BL_INPUT_SET_ATTRIBUTES_MAX];
-    int count = bl_input_set_attributes(inputs, name);
+    int kept, count = bl_input_set_attributes(inputs, name, &kept);
     if (!count)
         return BL_OK;
     int code = bl_column_type_detect(&p->table, name, count, sort, e);
     for (int c = 0; c < count && !code; c++) {
+        if (c < kept) /* its type does not depend on the values */
+            sort[c] = (struct bl_column_type){.numeric = true, .dtype = BL_F64, .empty = sort[c].empty};
         attribute_describe(p, name[c], &sort[c]);
         if (sort[c].numeric)
             code = attribute_add(&p->format, name[c], sort[c].dtype, e);

@@ -62,9 +62,14 @@ int bl_input_set_header(const struct bl_input_set *set, struct bl_buffer *header
     return bl_buffer_check(header, e);
 }
 
-int bl_input_set_attributes(const struct bl_input_set *set, const char *name[BL_INPUT_SET_ATTRIBUTES_MAX])
+int bl_input_set_attributes(const struct bl_input_set *set, const char *name[BL_INPUT_SET_ATTRIBUTES_MAX], int *kept)
 {
     int count = 0;
+    const char *number;
+    while (set->kind && set->kind->scan && set->kind->scan->number && count < BL_JSON_KEYS_MAX &&
+           (number = set->kind->scan->number(set->kind_config, count)))
+        name[count++] = number;
+    *kept = count;
     for (size_t c = 0; c < set->files.clips.count; c++)
         name[count++] = set->files.clips.name[c];
     for (int c = 0; set->attributes && c < bl_attributes_count(set->attributes); c++)

@@ -2,6 +2,7 @@
 #ifndef BL_INPUT_SET_H
 #define BL_INPUT_SET_H
 
+#include "base/json.h"
 #include "scan/attributes.h"
 #include "scan/exclusion.h"
 #include "scan/sources.h"
@@ -32,11 +33,11 @@ bool bl_input_set_has_stdin(const struct bl_input_set *set);
  * name. */
 int bl_input_set_header(const struct bl_input_set *set, struct bl_buffer *header, struct bl_error *e);
 
-#define BL_INPUT_SET_ATTRIBUTES_MAX (2 * BL_ATTRIBUTE_COLUMNS_MAX)
+#define BL_INPUT_SET_ATTRIBUTES_MAX (BL_JSON_KEYS_MAX + 2 * BL_ATTRIBUTE_COLUMNS_MAX)
 
-/* Sets the names of the columns that become attributes where they are numbers: those of the lists of clips, then those
- * of the table of attributes. Returns how many. */
-int bl_input_set_attributes(const struct bl_input_set *set, const char *name[BL_INPUT_SET_ATTRIBUTES_MAX]);
+/* Sets the names of the columns that become attributes: those that the kind has numbers in (*kept), and where they are
+ * numbers those of the lists of clips, then those of the table of attributes. Returns how many. */
+int bl_input_set_attributes(const struct bl_input_set *set, const char *name[BL_INPUT_SET_ATTRIBUTES_MAX], int *kept);
 
 /* Lists the files of a table instead of the sources. */
 int bl_input_set_list_table(struct bl_input_set *set, const struct bl_sequences *sequences, struct bl_error *e);

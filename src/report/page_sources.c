@@ -153,5 +153,10 @@ void bl_page_sources(const struct bl_report *r, struct bl_buffer *out)
     out->failed |= faults.failed;
     bl_buffer_free(&faults);
     bl_buffer_printf(out, "; %" PRId64 " dropped by request, %" PRId64 " empty.</p>\n", info->dropped, r->empty);
+    if (info->manifest.untrained.pieces || info->manifest.untrained.blocks) {
+        bl_buffer_text(out, "<p>");
+        bl_untrained_describe(&info->manifest.untrained, out);
+        bl_buffer_text(out, ".</p>\n");
+    }
     sources_append_reasons(&r->reasons, out);
 }

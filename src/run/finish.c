@@ -226,6 +226,7 @@ static int finish_write_manifest(const struct bl_finish *f, const struct bl_outc
     m->failed_steps = result->failed_steps;
     if (!code)
         code = finish_set_counts(m, &result->totals, e);
+    m->untrained = outcomes->untrained;
     for (int i = 0; files[i] && !code; i++)
         code = bl_manifest_add_file(m, f->dir, files[i], e);
     return code ? code : bl_manifest_write(m, f->dir, e);
@@ -271,6 +272,7 @@ int bl_finish_run(const struct bl_finish *f, struct bl_finished *result, struct 
         goto out;
     for (size_t i = 0; i < outcomes.count; i++)
         result->failed_steps += outcomes.outcome[i].steps;
+    result->untrained = outcomes.untrained;
     code = finish_write_sequences(f, &outcomes, result, e);
     if (code)
         goto out;

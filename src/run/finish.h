@@ -30,6 +30,7 @@ struct bl_finished {
     int64_t adjusted;        /* ok rows with a field that was adjusted to their length */
     struct bl_totals totals; /* of the ok rows */
     int64_t bytes;           /* of all shards */
+    struct bl_untrained untrained;
 };
 
 /* Whether some inputs were unusable, or only partly usable. */

@@ -1,5 +1,6 @@
 #include "run/outcome.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 
 #define REASON_MAX 400
 #define UNFILTERED "unfiltered"
+#define UNTRAINED "untrained" /* pieces, blocks, and the blocks that were looked at */
 
 int bl_outcomes_add(struct bl_outcomes *o, int64_t row, bool failed, int64_t steps, const char *text,
                     struct bl_error *e)
@@ -29,10 +31,20 @@ void bl_outcomes_free(struct bl_outcomes *o)
     *o = (struct bl_outcomes){0};
 }
 
+void bl_outcomes_add_untrained(struct bl_outcomes *o, const struct bl_untrained *untrained)
+{
+    o->untrained.pieces += untrained->pieces;
+    o->untrained.blocks += untrained->blocks;
+    o->untrained.counted += untrained->counted;
+}
+
 void bl_outcomes_format(const struct bl_outcomes *o, struct bl_buffer *out)
 {
     if (o->unfiltered)
         bl_buffer_text(out, UNFILTERED "\n");
+    if (o->untrained.counted)
+        bl_buffer_printf(out, UNTRAINED "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\n", o->untrained.pieces,
+                         o->untrained.blocks, o->untrained.counted);
     for (size_t i = 0; i < o->count; i++) {
         const struct bl_outcome *one = &o->outcome[i];
         bl_buffer_text(out, one->failed ? "failed\t" : "noted\t");
@@ -45,6 +57,18 @@ void bl_outcomes_format(const struct bl_outcomes *o, struct bl_buffer *out)
     }
 }
 
+static bool untrained_parse(struct bl_outcomes *o, const char *const text[3])
+{
+    struct bl_untrained u = {0};
+    int64_t *number[] = {&u.pieces, &u.blocks, &u.counted};
+    bool valid = true;
+    for (int i = 0; i < 3; i++)
+        valid = valid && text[i] && bl_text_to_int(text[i], strlen(text[i]), 0, INT64_MAX / 4, number[i]);
+    if (valid)
+        bl_outcomes_add_untrained(o, &u);
+    return valid;
+}
+
 static int outcome_parse_line(struct bl_outcomes *o, char *line, struct bl_error *e)
 {
     if (strcmp(line, UNFILTERED) == 0) {
@@ -54,6 +78,8 @@ static int outcome_parse_line(struct bl_outcomes *o, char *line, struct bl_error
     char *at = line;
     const char *word = strsep(&at, "\t"), *row_text = strsep(&at, "\t"), *steps_text = strsep(&at, "\t");
     char *text = strsep(&at, "\t");
+    if (strcmp(word, UNTRAINED) == 0 && !at && untrained_parse(o, (const char *const[]){row_text, steps_text, text}))
+        return BL_OK;
     int64_t row, steps, size = text ? bl_text_unescape(text, strlen(text)) : -1;
     bool failed = strcmp(word, "failed") == 0;
     if (size < 0 || at || (!failed && strcmp(word, "noted") != 0) ||

@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "store/manifest.h"
 
 struct bl_outcome {
     int64_t row;   /* row of the table */
@@ -22,12 +23,16 @@ struct bl_outcome {
 struct bl_outcomes {
     struct bl_outcome *outcome;
     size_t count, capacity;
-    bool unfiltered; /* of no row: something was decoded without a filter of system calls (kind/isolated) */
+    struct bl_untrained untrained; /* of no row, as what follows */
+    bool unfiltered;               /* something was decoded without a filter of system calls (kind/isolated) */
 };
 
 int bl_outcomes_add(struct bl_outcomes *outcomes, int64_t row, bool failed, int64_t steps, const char *text,
                     struct bl_error *e);
 void bl_outcomes_free(struct bl_outcomes *outcomes);
+
+/* Adds counts, of other blocks. */
+void bl_outcomes_add_untrained(struct bl_outcomes *outcomes, const struct bl_untrained *untrained);
 
 /* Format and parse the lines of a shard's record. BL_EDATA: not valid lines. */
 void bl_outcomes_format(const struct bl_outcomes *outcomes, struct bl_buffer *out);

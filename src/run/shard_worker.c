@@ -22,6 +22,7 @@ int bl_shard_worker_open(struct bl_shard_worker **worker, const struct bl_pack_p
     struct bl_shard_worker *w = calloc(1, sizeof *w);
     if (!w)
         return bl_error_memory(e);
+    w->format = pack->format;
     int code =
         pack->view ? bl_copier_open(&w->copier, pack, e) : bl_assembler_open(&w->assembler, pack, memory, reading, e);
     if (code)
@@ -39,13 +40,37 @@ out:
     return code;
 }
 
+/* Counts what of the blocks has no trained step, if a field says which steps are trained. */
+static void worker_count_untrained(const struct bl_shard_worker *w, const struct bl_block *block, int blocks,
+                                   struct bl_outcomes *outcomes)
+{
+    const struct bl_fields *fields = &w->format->fields;
+    struct bl_untrained found = {.counted = blocks};
+    for (int b = 0; b < blocks; b++) {
+        bool is_trained = false;
+        for (int i = 0; i < block[b].num_sequences; i++) {
+            const uint8_t *data[BL_FIELDS_MAX];
+            for (int f = 0; f < fields->count; f++)
+                data[f] = block[b].field[f] + (size_t)block[b].cu_seqlens[i] * bl_field_step_bytes(&fields->field[f]);
+            bool has_some = block[b].length[i] && bl_fields_count_trained(fields, data, block[b].length[i]);
+            found.pieces += block[b].length[i] && !has_some;
+            is_trained |= has_some;
+        }
+        found.blocks += !is_trained;
+    }
+    bl_outcomes_add_untrained(outcomes, &found);
+}
+
 int bl_shard_worker_fill(struct bl_shard_worker *w, struct bl_shard_writer *shard, struct bl_block *block, int blocks,
                          const struct bl_meter *meter, struct bl_outcomes *outcomes, struct bl_error *e)
 {
     w->encoded = 0;
+    int code = w->copier ? bl_copier_fill(w->copier, shard, block, blocks, meter, e)
+                         : bl_assembler_fill(w->assembler, block, blocks, meter, outcomes, e);
+    if (!code && bl_fields_have_mask(&w->format->fields))
+        worker_count_untrained(w, block, blocks, outcomes);
     if (w->copier)
-        return bl_copier_fill(w->copier, shard, block, blocks, meter, e);
-    int code = bl_assembler_fill(w->assembler, block, blocks, meter, outcomes, e);
+        return code;
     const double filled = bl_progress_now();
     for (int b = 0; b < blocks && !code && shard; b++)
         code = bl_shard_writer_encode_block(shard, &block[b], w->codec, e);

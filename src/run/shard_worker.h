@@ -9,6 +9,7 @@
 #include "store/shard_writer.h"
 
 struct bl_shard_worker {
+    const struct bl_format *format;
     struct bl_assembler *assembler; /* these two, */
     struct bl_codec *codec;
     struct bl_copier *copier; /* or this one */

@@ -345,6 +345,7 @@ static int shards_consume(void *context, void *job_, struct bl_error *e)
         const struct bl_outcome *o = &job->outcomes.outcome[i];
         code = bl_outcomes_add(&open->outcomes, o->row, o->failed, o->steps, o->text, e);
     }
+    bl_outcomes_add_untrained(&open->outcomes, &job->outcomes.untrained);
     shards_discard(run, job);
     if (!code && last) {
         code = shard_finish(run, open, e);

@@ -13,6 +13,10 @@ void bl_subset_free(struct bl_subset *s)
     for (int i = 0; i < s->conditions; i++)
         bl_condition_free(&s->condition[i]);
     bl_buffer_free(&s->notes);
+    for (size_t i = 0; i < sizeof s->repeats.file / sizeof *s->repeats.file; i++) {
+        free(s->repeats.file[i].path);
+        s->repeats.file[i].path = NULL;
+    }
     free(s->mark);
     free(s->part);
     free(s->twin);
@@ -124,14 +128,21 @@ static int writing_drop(struct writing *w, size_t i, struct bl_error *e)
         bl_buffer_printf(&w->reason, " %s", o->take);
     else if (by == BL_LEFT_OUT_FIRST)
         bl_buffer_printf(&w->reason, " %" PRId64, o->first);
+    else if (by == BL_LEFT_OUT_MIN_TRAINED)
+        bl_buffer_printf(&w->reason, " %" PRId64, o->min_trained);
     if (by == BL_LEFT_OUT_SHARE) {
         bl_buffer_byte(&w->reason, ' ');
         bl_share_format(o->share, &w->reason);
     }
-    if (by == BL_LEFT_OUT_DEDUP) {
+    if (by == BL_LEFT_OUT_DEDUP_BY) {
+        bl_buffer_byte(&w->reason, ' ');
+        bl_same_text_format(&o->dedup_by, &w->reason);
+    }
+    if (by == BL_LEFT_OUT_DEDUP || by == BL_LEFT_OUT_DEDUP_BY) {
         code = bl_row_reader_read(c->table, s->twin[w->twin++].first, &c->twin, e);
         if (!code)
-            bl_buffer_printf(&w->reason, ": the content of %s", c->twin.row.id);
+            bl_buffer_printf(&w->reason, ": the %s of %s", by == BL_LEFT_OUT_DEDUP ? "content" : "text",
+                             c->twin.row.id);
     }
     row->status = BL_ROW_DROPPED;
     row->length = 0;

@@ -1,10 +1,11 @@
 /* Subsets: which of the usable sequences of a table are taken. In this order: those that are not excluded by their ids,
- * those that given datasets do not hold (--extend), conditions (--where), sequences with
- * another content than those before (--dedup), one part (--split, --take), a share by a hash (--share), the first
+ * those that given datasets do not hold (--extend), conditions (--where), sequences with enough trained steps
+ * (--min-trained), with another content (--dedup) or text (--dedup-by) than those before, one part (--split, --take), a
+ * share by a hash (--share), the first
  * (--first). A row that is left out becomes dropped, with a reason that names the option.
  *
  * The whole table must be there, since two of them need its order: tasks that scan parts of the inputs leave it to
- * whoever merges their parts. Memory: two bytes a row, and with --dedup up to 32 more. */
+ * whoever merges their parts. Memory: two bytes a row, and with --dedup and --dedup-by up to 32 more each. */
 #ifndef BL_SUBSET_H
 #define BL_SUBSET_H
 
@@ -17,9 +18,20 @@
 #include "scan/subset_options.h"
 #include "store/sequences.h"
 
-/* A row, and the earlier one with the same content. */
+/* A row, and the earlier one with the same content, or text. */
 struct bl_twin {
     size_t row, first;
+};
+
+#define BL_REPEATS_FILES 5
+
+/* The files with the most sequences that --dedup-by leaves out. */
+struct bl_repeats {
+    struct bl_repeats_file {
+        char *path;
+        int64_t rows;
+    } file[BL_REPEATS_FILES + 1]; /* the most first; the last one is that of the rows that are looked at */
+    int64_t rows, files;          /* in all */
 };
 
 /* Set the first members, then call bl_subset_open or bl_subset_run; free with bl_subset_free, also after an error. */
@@ -48,6 +60,8 @@ struct bl_subset {
     int conditions;
     int64_t no_number[BL_TEXTS_MAX]; /* values that are none, of each condition */
     int64_t no_content;              /* rows without a digest, for --dedup */
+    int64_t no_text, texts;          /* rows without a text, and with one, for --dedup-by */
+    struct bl_repeats repeats;
 };
 
 void bl_subset_free(struct bl_subset *subset);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/array.h"
 #include "base/text.h"
@@ -25,6 +26,12 @@ void bl_subset_choice_free(struct bl_subset_choice *c)
     bl_buffer_free(&c->value);
     bl_buffer_free(&c->named);
     bl_hash_free(&c->seen);
+    bl_hash_free(&c->seen_text);
+    bl_buffer_free(&c->same_column);
+    for (int i = 0; i < 2; i++) {
+        bl_buffer_free(&c->same_value[i]);
+        bl_same_text_buffers_free(&c->same[i]);
+    }
     bl_extend_close(&c->extend);
 }
 
@@ -56,9 +63,37 @@ static int subset_check_column(const struct bl_columns *columns, const char *opt
     return code;
 }
 
+/* The column of digests for --dedup-by, or the one of its name: "digest(text:lower)", "text". */
+static int same_column_name(const struct bl_subset_options *o, bool is_digest, struct bl_buffer *name,
+                            struct bl_error *e)
+{
+    bl_buffer_clear(name);
+    if (is_digest)
+        bl_same_text_append_column(&o->dedup_by, name);
+    else
+        bl_buffer_append(name, o->dedup_by.key, o->dedup_by.size);
+    return bl_buffer_check(name, e);
+}
+
+/* Checks that the table has one of them. *is_digest: it has digests. */
+static int subset_check_same_column(const struct bl_subset_options *o, const struct bl_columns *columns,
+                                    const char *path, bool *is_digest, struct bl_error *e)
+{
+    struct bl_buffer name = {0};
+    int code = same_column_name(o, true, &name, e);
+    *is_digest = !code && bl_subset_has_column(columns, name.data);
+    if (!code && !*is_digest)
+        code = same_column_name(o, false, &name, e);
+    if (!code && !*is_digest)
+        code = subset_check_column(columns, "dedup-by", name.data, name.data, path, e);
+    bl_buffer_free(&name);
+    return code;
+}
+
 static int subset_check_columns(const struct bl_subset_options *o, const struct bl_columns *columns, const char *path,
                                 struct bl_error *e)
 {
+    bool is_digest;
     int code = BL_OK;
     for (int i = 0; i < o->where.count && !code; i++) {
         struct bl_condition condition;
@@ -73,6 +108,13 @@ static int subset_check_columns(const struct bl_subset_options *o, const struct 
         code = bl_error_set(e, BL_EUSAGE,
                             "--take %s needs --split, or a table with a column " BL_SUBSET_SPLIT ": %s has none",
                             o->take, path);
+    if (!code && o->min_trained && !bl_subset_has_column(columns, BL_TRAINED))
+        code = bl_error_set(e, BL_EUSAGE,
+                            "--min-trained: %s has no column " BL_TRAINED
+                            ", which scan and pack add where JSON lines have a field loss_mask or labels",
+                            path);
+    if (!code && o->dedup_by.key)
+        code = subset_check_same_column(o, columns, path, &is_digest, e);
     if (!code && o->dedup && !bl_subset_has_column(columns, bl_columns_name(BL_COLUMN_CONTENT)))
         code = bl_error_set(e, BL_EUSAGE, "--dedup: %s has no column content", path);
     return code;
@@ -90,18 +132,25 @@ int bl_subset_check_header(const struct bl_subset_options *o, const char *header
     return code;
 }
 
-/* The row's value in a column that its table has, valid until the next row or value. */
-static int choosing_value(struct bl_subset_choice *c, const char *name, const char **value, struct bl_error *e)
+/* The row's value in a column that its table has, which may be in out. */
+static int row_find_value(const struct bl_row_reader *text, const char *name, struct bl_buffer *out, const char **value,
+                          struct bl_error *e)
 {
-    const struct bl_row *row = &c->text.row;
-    *value = bl_row_reader_field(&c->text, name);
+    const struct bl_row *row = &text->row;
+    *value = bl_row_reader_field(text, name);
     if (*value)
         return BL_OK;
-    bl_buffer_clear(&c->value);
-    if (!bl_row_get_value(row, name, &c->value))
+    bl_buffer_clear(out);
+    if (!bl_row_get_value(row, name, out))
         return bl_error_set(e, BL_EFAIL, "%s: no value, or an invalid escape, in column \"%s\"", row->id, name);
-    *value = c->value.data;
+    *value = out->data;
     return BL_OK;
+}
+
+/* The same of the present row, valid until the next row or value. */
+static int choosing_value(struct bl_subset_choice *c, const char *name, const char **value, struct bl_error *e)
+{
+    return row_find_value(&c->text, name, &c->value, value, e);
 }
 
 /* --- the choice ------------------------------------------------------------------------------------------------- */
@@ -189,6 +238,110 @@ static int choosing_find_twin(struct bl_subset_choice *c, size_t i, uint8_t *mar
     return bl_hash_add(&c->seen, hash, i, e);
 }
 
+/* Chooses the column that --dedup-by compares: that of digests, if all tables have it. */
+static int choosing_choose_column(struct bl_subset_choice *c, struct bl_error *e)
+{
+    const struct bl_subset_options *o = c->subset->options;
+    const struct bl_sequences *t = c->table;
+    int code = BL_OK;
+    c->is_digest = true;
+    for (int f = 0; f < t->files && !code && c->is_digest; f++)
+        code = subset_check_same_column(o, &t->file[f].columns, t->file[f].path, &c->is_digest, e);
+    if (!code)
+        code = same_column_name(o, c->is_digest, &c->same_column, e);
+    for (int f = 0; f < t->files && !code && !c->is_digest; f++)
+        code = subset_check_column(&t->file[f].columns, "dedup-by", c->same_column.data, c->same_column.data,
+                                   t->file[f].path, e);
+    return code;
+}
+
+/* The text that --dedup-by compares, in its normal form, or its digest; valid until the next one of this number. */
+static int choosing_find_text(struct bl_subset_choice *c, int number, const char **text, size_t *size,
+                              struct bl_error *e)
+{
+    int code = row_find_value(number ? &c->twin : &c->text, c->same_column.data, &c->same_value[number], text, e);
+    *size = code ? 0 : strlen(*text);
+    if (code || c->is_digest)
+        return code;
+    return bl_same_text_normalize(&c->subset->options->dedup_by, text, size, &c->same[number], e);
+}
+
+/* Ends the counting of a file: it takes its place among those with the most. */
+static void repeats_end_file(struct bl_repeats *r)
+{
+    int at = BL_REPEATS_FILES;
+    r->files += r->file[at].rows > 0;
+    for (; at && r->file[at].rows > r->file[at - 1].rows; at--) {
+        const struct bl_repeats_file more = r->file[at];
+        r->file[at] = r->file[at - 1];
+        r->file[at - 1] = more;
+    }
+    free(r->file[BL_REPEATS_FILES].path);
+    r->file[BL_REPEATS_FILES] = (struct bl_repeats_file){0};
+}
+
+/* The rows of a file follow each other. */
+static int repeats_count(struct bl_repeats *r, const char *path, struct bl_error *e)
+{
+    char *last = r->file[BL_REPEATS_FILES].path;
+    r->rows++;
+    if (!last || strcmp(last, path) != 0) {
+        repeats_end_file(r);
+        r->file[BL_REPEATS_FILES].path = strdup(path);
+        if (!r->file[BL_REPEATS_FILES].path)
+            return bl_error_memory(e);
+    }
+    r->file[BL_REPEATS_FILES].rows++;
+    return BL_OK;
+}
+
+/* A row that is left out already, as a dataset of --extend holds it, is the first with its text, too. */
+static int choosing_find_same_text(struct bl_subset_choice *c, size_t i, uint8_t *mark, struct bl_error *e)
+{
+    struct bl_subset *s = c->subset;
+    const char *text, *other;
+    size_t size, other_size, first;
+    int code = choosing_find_text(c, 0, &text, &size, e);
+    s->no_text += !code && !size;
+    if (code || !size)
+        return code;
+    s->texts++;
+    if (i >= UINT32_MAX - 1) /* the table's numbers */
+        return bl_error_set(e, BL_EFAIL, "--dedup-by: the table has too many rows");
+    uint64_t hash = XXH3_64bits(text, size);
+    for (struct bl_hash_probe probe = bl_hash_begin(&c->seen_text, hash);
+         bl_hash_next(&c->seen_text, &probe, &first);) {
+        code = bl_row_reader_read(c->table, first, &c->twin, e);
+        if (!code)
+            code = choosing_find_text(c, 1, &other, &other_size, e);
+        if (code)
+            return code;
+        if (size != other_size || memcmp(text, other, size) != 0)
+            continue;
+        if (*mark)
+            return BL_OK;
+        *mark = BL_LEFT_OUT_DEDUP_BY;
+        code = choosing_add_twin(s, i, first, e);
+        return code ? code : repeats_count(&s->repeats, c->text.row.path, e);
+    }
+    return bl_hash_add(&c->seen_text, hash, i, e);
+}
+
+static int choosing_check_trained(struct bl_subset_choice *c, uint8_t *mark, struct bl_error *e)
+{
+    const char *value;
+    int64_t trained;
+    int code = choosing_value(c, BL_TRAINED, &value, e);
+    if (code)
+        return code;
+    if (!bl_text_to_int(value, strlen(value), 0, INT64_MAX, &trained))
+        return bl_error_set(e, BL_EFAIL, "%s: \"%s\" in column " BL_TRAINED " is no number of tokens", c->text.row.id,
+                            value);
+    if (trained < c->subset->options->min_trained)
+        *mark = BL_LEFT_OUT_MIN_TRAINED;
+    return BL_OK;
+}
+
 int bl_subset_choice_part(struct bl_subset_choice *c, struct bl_buffer *part, struct bl_error *e)
 {
     const struct bl_subset_options *o = c->subset->options;
@@ -228,8 +381,12 @@ static int choosing_choose_row(struct bl_subset_choice *c, size_t i, struct bl_b
     int code = !*mark && o->extend.count ? choosing_find_held(c, mark, e) : BL_OK;
     if (!code)
         code = choosing_check_conditions(c, mark, e);
+    if (!code && !*mark && o->min_trained)
+        code = choosing_check_trained(c, mark, e);
     if (!code && !*mark && o->dedup)
         code = choosing_find_twin(c, i, mark, e);
+    if (!code && (!*mark || bl_subset_mark_option(*mark) == BL_LEFT_OUT_EXTEND) && o->dedup_by.key)
+        code = choosing_find_same_text(c, i, mark, e);
     if (!code && (o->split.parts || o->take))
         code = bl_subset_choice_part(c, part, e);
     if (code)
@@ -255,7 +412,7 @@ static int choosing_choose_rows(struct bl_subset_choice *c, struct bl_error *e)
     int code = BL_OK;
     for (size_t i = 0; i < s->count && !code; i++) {
         bool is_usable = c->table->length[i] > 0;
-        if (s->tick && (s->options->dedup || i % TICK_ROWS == 0))
+        if (s->tick && (s->options->dedup || s->options->dedup_by.key || i % TICK_ROWS == 0))
             s->tick(s->sink, (int64_t)i, (int64_t)s->count);
         if (!is_usable && !s->options->extend.count && !s->exclusion)
             continue;
@@ -292,6 +449,39 @@ static int subset_check_left(const struct bl_subset_choice *c, bool may_be_held,
     return code;
 }
 
+/* "--dedup-by text: 3 of 9 sequences repeat the text of an earlier one: 2 in b.jsonl, 1 in a.jsonl" */
+static void subset_note_repeats(struct bl_subset *s)
+{
+    struct bl_repeats *r = &s->repeats;
+    struct bl_buffer *out = &s->notes;
+    char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE];
+    const char *before = out->size ? "\n" : "";
+    int64_t named = 0;
+    repeats_end_file(r);
+    if (r->rows) {
+        bl_buffer_printf(out, "%s--dedup-by ", before);
+        bl_same_text_format(&s->options->dedup_by, out);
+        bl_buffer_printf(out, ": %s of %s %s the text of an earlier one: ", bl_text_count(a, r->rows),
+                         bl_text_plural(b, s->texts, "sequence"), r->rows == 1 ? "repeats" : "repeat");
+        for (int i = 0; i < BL_REPEATS_FILES && r->file[i].rows; i++) {
+            bl_buffer_printf(out, "%s%s in ", i ? ", " : "", bl_text_count(a, r->file[i].rows));
+            bl_text_append_masked(out, r->file[i].path);
+            named += r->file[i].rows;
+        }
+        if (r->rows > named)
+            bl_buffer_printf(out, ", %s in %s", bl_text_count(a, r->rows - named),
+                             bl_text_plural(b, r->files - BL_REPEATS_FILES, "other file"));
+        before = "\n";
+    }
+    if (!s->no_text)
+        return;
+    bl_buffer_printf(out, "%s--dedup-by ", before);
+    bl_same_text_format(&s->options->dedup_by, out);
+    bl_buffer_printf(out, ": %s there, and %s kept%s",
+                     bl_text_plural(a, s->no_text, "sequence has no text|sequences have no text"),
+                     s->no_text == 1 ? "is" : "are", s->texts ? "" : ": nothing was compared (is it the right key?)");
+}
+
 static int subset_note(struct bl_subset_choice *c, struct bl_error *e)
 {
     struct bl_subset *s = c->subset;
@@ -308,6 +498,8 @@ static int subset_note(struct bl_subset_choice *c, struct bl_error *e)
     if (s->no_content)
         bl_buffer_printf(&s->notes, "%s--dedup: %s, and not compared", s->notes.size ? "\n" : "",
                          bl_text_plural(a, s->no_content, "sequence has no digest|sequences have no digest"));
+    if (s->options->dedup_by.key)
+        subset_note_repeats(s);
     return bl_buffer_check(&s->notes, e);
 }
 
@@ -318,6 +510,8 @@ int bl_subset_choose(struct bl_subset *s, const struct bl_sequences *t, bool may
     int code = BL_OK;
     for (int f = 0; f < t->files && !code; f++)
         code = subset_check_columns(o, &t->file[f].columns, t->file[f].path, e);
+    if (!code && o->dedup_by.key)
+        code = choosing_choose_column(&c, e);
     for (int i = 0; i < o->where.count && !code; i++)
         code = bl_condition_parse(&s->condition[s->conditions++], o->where.text[i], e);
     s->count = t->count;

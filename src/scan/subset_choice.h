@@ -20,7 +20,12 @@ struct bl_subset_choice {
     const struct bl_sequences *table;
     struct bl_row_reader text, twin;
     struct bl_buffer value, named;
-    struct bl_hash seen; /* rows by their content */
+    struct bl_hash seen;          /* rows by their content */
+    struct bl_hash seen_text;     /* rows by their text */
+    struct bl_buffer same_column; /* which has the texts, or their digests */
+    bool is_digest;
+    struct bl_buffer same_value[2]; /* of two rows that are compared */
+    struct bl_same_text_buffers same[2];
     struct bl_extend extend;
     uint8_t part; /* of the last row, for --split */
     int64_t chosen;

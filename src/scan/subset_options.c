@@ -105,6 +105,22 @@ static void split_format(const struct bl_option *option, const void *value, stru
     }
 }
 
+static bool same_text_parse(const struct bl_option *option, const char *text, void *value)
+{
+    (void)option;
+    return bl_same_text_parse(value, text);
+}
+
+static void same_text_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    (void)option;
+    if (((const struct bl_same_text *)value)->key)
+        bl_same_text_format(value, out);
+}
+
+static const struct bl_option_type same_text_type = {
+    "KEY[:nfkc,lower,space]", same_text_parse, same_text_format,
+    "a key or column, and after a colon some of nfkc, lower and space (a key with colons ends with one more)"};
 static const struct bl_option_type share_type = {"P%", share_option_parse, share_option_format,
                                                  "a percentage above 0%, up to 100%, such as 10% or 0.5%"};
 static const struct bl_option_type split_type = {
@@ -120,8 +136,16 @@ const struct bl_option bl_subset_option_table[] = {
                     "only sequences whose column of the table fulfils this: COLUMN OP VALUE, with = != < <= > >= or ~ "
                     "(a glob), such as \"length >= 30\"; may be given again: all must hold",
                     .placeholder = "CONDITION"),
+    BL_OPTION_INT("min-trained", struct bl_subset_options, min_trained, BL_AFFECTS_LENGTHS,
+                  "only sequences with so many trained tokens at least, by a field loss_mask or labels",
+                  .unlisted = true),
     BL_OPTION_FLAG("dedup", struct bl_subset_options, dedup, BL_AFFECTS_LENGTHS,
                    "of sequences with the same content only the first"),
+    BL_OPTION_CUSTOM(
+        "dedup-by", &same_text_type, struct bl_same_text, struct bl_subset_options, dedup_by, BL_AFFECTS_LENGTHS,
+        "of sequences with the same text in this key of JSON, or column, only the first; compared in NFKC, "
+        "in lower case, or with runs of white space as one space",
+        .unlisted = true),
     BL_OPTION_CUSTOM("split", &split_type, struct bl_split, struct bl_subset_options, split, BL_AFFECTS_LENGTHS,
                      "divide the sequences into parts by a hash of the id; their names are the column split"),
     BL_OPTION_STRING("split-by", struct bl_subset_options, split_by, BL_AFFECTS_LENGTHS,
@@ -139,7 +163,8 @@ const struct bl_option bl_subset_option_table[] = {
 
 bool bl_subset_is_given(const struct bl_subset_options *o)
 {
-    return o->extend.count || o->where.count || o->dedup || o->split.parts || o->take || o->share || o->first;
+    return o->extend.count || o->where.count || o->min_trained || o->dedup || o->dedup_by.key || o->split.parts ||
+           o->take || o->share || o->first;
 }
 
 static bool split_has(const struct bl_split *split, const char *name)

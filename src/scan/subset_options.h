@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/option.h"
+#include "kind/text/same_text.h"
 
 #define BL_SPLIT_PARTS_MAX 16
 #define BL_SHARE_ALL 100000000 /* 100 % in millionths of a percent */
@@ -24,7 +25,9 @@ struct bl_subset_options {
     struct bl_texts extend;
     const char *extend_base; /* directory that these count from where they are relative; NULL: the working directory */
     struct bl_texts where;
+    int64_t min_trained; /* 0: not given */
     bool dedup;
+    struct bl_same_text dedup_by; /* without a key: not given */
     struct bl_split split;
     const char *split_by, *take;
     int64_t share; /* in millionths of a percent; 0: not given */

@@ -179,3 +179,17 @@ void bl_manifest_free(struct bl_manifest *manifest)
     free(manifest->file);
     *manifest = (struct bl_manifest){0};
 }
+
+void bl_untrained_describe(const struct bl_untrained *untrained, struct bl_buffer *out)
+{
+    char a[BL_PLURAL_SIZE];
+    if (untrained->pieces)
+        bl_buffer_printf(
+            out, "%s no trained token",
+            bl_text_plural(a, untrained->pieces, "sequence, or part of one, has|sequences, or parts of them, have"));
+    if (untrained->blocks)
+        bl_buffer_printf(out, "%s%s no trained token%s: a mean loss is NaN there", untrained->pieces ? ", and " : "",
+                         bl_text_plural(a, untrained->blocks, "block has|blocks have"),
+                         untrained->pieces ? " at all" : "");
+    bl_buffer_text(out, untrained->pieces ? " (--min-trained 1 leaves out sequences without any)" : "");
+}

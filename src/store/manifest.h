@@ -33,6 +33,16 @@ struct bl_manifest_pairs {
     struct bl_manifest_pair *pair;
 };
 
+/* What of texts has no trained step (bl_fields_have_mask): pieces, which are sequences or parts of them, and blocks.
+ * The loss of such a block, a mean over no step, is NaN. */
+struct bl_untrained {
+    int64_t pieces, blocks;
+    int64_t counted; /* blocks that were looked at */
+};
+
+/* Appends "2 sequences, or parts of them, have no trained token, ..." if there are any. */
+void bl_untrained_describe(const struct bl_untrained *untrained, struct bl_buffer *out);
+
 /* The manifest owns its strings, which are unescaped; only the file has bytes that are not UTF-8 escaped as in tables.
  * Set plain members directly, the rest by the functions below; free with bl_manifest_free. */
 struct bl_manifest {
@@ -42,6 +52,7 @@ struct bl_manifest {
     int64_t skipped;                 /* inputs that were unusable */
     int64_t failed, failed_steps;    /* sequences that failed while packing, and the steps planned for them */
     struct bl_manifest_pairs counts; /* what the kind counted of its sequences; none: it counts nothing */
+    struct bl_untrained untrained;   /* of a dataset; known if all blocks were looked at */
     struct bl_format format;
     char *made[BL_FIELDS_MAX]; /* how each field was made, as text */
     struct bl_manifest_pairs libraries;

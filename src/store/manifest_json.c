@@ -109,6 +109,10 @@ json_t *bl_manifest_to_json(const struct bl_manifest *m)
     bl_jansson_set(&object, "failed_steps", json_integer(m->failed_steps));
     if (m->counts.count)
         bl_jansson_set(&object, "counts", manifest_counts_json(&m->counts));
+    if (m->untrained.counted == format->blocks && !is_view) {
+        bl_jansson_set(&object, "untrained", json_integer(m->untrained.pieces));
+        bl_jansson_set(&object, "untrained_blocks", json_integer(m->untrained.blocks));
+    }
     bl_jansson_set(&object, "S", json_integer(format->S));
     bl_jansson_set(&object, "fields", manifest_fields_json(m));
     bl_jansson_set(&object, "attributes", manifest_attributes_json(format));
@@ -442,6 +446,17 @@ static int manifest_check_size(const struct bl_manifest *manifest, struct bl_err
     return BL_OK;
 }
 
+/* Datasets without masks, and those of older versions, do not say it. */
+static int manifest_read_untrained(const json_t *object, struct bl_manifest *m, struct bl_error *e)
+{
+    struct bl_untrained *untrained = &m->untrained;
+    if (!json_object_get(object, "untrained"))
+        return BL_OK;
+    untrained->counted = m->format.blocks;
+    int code = bl_jansson_get_integer(object, "untrained", 0, INT64_MAX, &untrained->pieces, e);
+    return code ? code : bl_jansson_get_integer(object, "untrained_blocks", 0, m->format.blocks, &untrained->blocks, e);
+}
+
 int bl_manifest_from_json(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
 {
     int code = bl_plan_info_from_json(&manifest->plan_info, object, e);
@@ -460,6 +475,8 @@ int bl_manifest_from_json(const json_t *object, struct bl_manifest *manifest, st
     if (code)
         return code;
     code = manifest_read_counts(object, &manifest->counts, e);
+    if (!code)
+        code = manifest_read_untrained(object, manifest, e);
     if (code)
         return code;
     code = manifest_read_text(object, "tool", &manifest->tool, e);

@@ -232,3 +232,19 @@ END
     expect 1 bload info packed
     err_has 'packed is not a finished dataset'
 }
+
+# Numbers of the documents are in each format that has tables; of the others it is told what they lack.
+test_numbers_of_documents() {
+    printf '{"ids": [%d, 2], "m": [0, 1], "w": %d.5}\n' 1 1 3 3 >n.jsonl
+    expect 0 bload pack -q n.jsonl --key ids --field loss_mask=m:u8 --keep w:number -T 4 -o n
+    for format in mds webdataset energon; do
+        expect 0 bload export n --to $format -o n-$format
+        ! grep 'left out' "$ERR" || fail "$format has all of it"
+        expect 0 bload verify -q n-$format --against n
+    done
+    for again in '' 'n-megatron is already complete'; do
+        expect 0 bload export n --to megatron --field tokens -o n-megatron
+        err_has 'bload: left out, as files of megatron have tokens alone: loss_mask, w'
+        err_has "$again"
+    done
+}

@@ -274,3 +274,166 @@ test_other_columns() {
     expect 1 bload pack -q --sequences d/sequences.tsv -T 20 --take c -o other
     err_has 'no sequence is left: 7 by --take'
 }
+
+# texts FILE: nine documents in a.jsonl, of which some repeat a text of others in some form.
+texts() {
+    printf '%s\n' '{"text": "same text", "url": "a", "m": {"k": 1}}' '{"text": "same text", "url": "b", "m": {"k": 1}}' '{"url": "a", "text": "other"}' \
+        '{"text": "\u0073ame text", "url": "c", "m": {"k": 2}}' '{"text": "Same  Text\n", "url": "", "m": {"k": "2"}}' >a.jsonl
+    printf '%s\n' '{"text": "\ufb01ne", "url": null}' '{"text": "fine", "url": "d"}' '{"text": "\u00c9", "url": "e"}' '{"text": "e\u0301", "url": "f"}' >b.jsonl
+}
+
+# repeats SPEC: numbers of the documents that stay.
+repeats() {
+    bload scan -q a.jsonl b.jsonl --tokenizer bytes --dedup-by "$1" | tail -n +2 | awk -F '\t' '$6 == "ok" { print NR }' | xargs
+}
+
+# What is compared is the text of one key, in a normal form; what lacks it stays.
+test_repeats_of_a_text() {
+    texts
+    while IFS='|' read -r spec stay; do is "$spec: $stay" "$spec: $(repeats "$spec")"; done <<'END'
+text|1 3 5 6 7 8 9
+text:|1 3 5 6 7 8 9
+text:space|1 3 5 6 7 8 9
+text:lower|1 3 5 6 7 8 9
+text:space,lower|1 3 6 7 8 9
+text:nfkc|1 3 5 6 8 9
+text:lower,nfkc|1 3 5 6 8
+text:nfkc,lower,space|1 3 6 8
+url|1 2 4 5 6 7 8 9
+m.k|1 3 4 6 7 8 9
+m|1 3 4 5 6 7 8 9
+none|1 2 3 4 5 6 7 8 9
+END
+    expect 0 bload pack a.jsonl b.jsonl --tokenizer bytes --dedup-by text:space,lower,nfkc -T 50 -o d
+    err_has 'bload: --dedup-by text:nfkc,lower,space: 5 of 9 sequences repeat the text of an earlier one: 3 in a.jsonl, 2 in b.jsonl'
+    err_has 'bload: left out by --dedup-by: 5 sequences'
+    is 'left out by --dedup-by text:nfkc,lower,space: the text of a.jsonl#0' "$(field reason 2 <d/sequences.tsv)"
+    is 'left out by --dedup-by text:nfkc,lower,space: the text of b.jsonl#0' "$(field reason 7 <d/sequences.tsv)"
+    expect 0 bload info d
+    out_has 'left out    5 sequences by request: --dedup-by 5'
+    expect 0 bload verify -q d
+    expect 0 bload scan a.jsonl b.jsonl --tokenizer bytes --dedup-by url -o t.tsv
+    err_has 'bload: --dedup-by url: 1 of 7 sequences repeats the text of an earlier one: 1 in a.jsonl'
+    err_has 'bload: --dedup-by url: 2 sequences have no text there, and are kept'
+    expect 0 bload scan a.jsonl --tokenizer bytes --dedup-by txt
+    err_has 'bload: --dedup-by txt: 5 sequences have no text there, and are kept: nothing was compared (is it the right key?)'
+    # Of more files the most are named.
+    for i in 1 2 3 4 5 6 7; do cp a.jsonl c$i.jsonl; done
+    echo '{"text": "other"}' >>c4.jsonl
+    expect 0 bload scan c?.jsonl --tokenizer bytes --dedup-by text
+    err_has ': 33 of 36 sequences repeat the text of an earlier one: 6 in c4.jsonl, 5 in c2.jsonl, 5 in c3.jsonl, 5 in c5.jsonl, 5 in c6.jsonl, 7 in 2 other files'
+    # Plain documents are their text; other keys they do not have.
+    mkdir plain && for i in 1 2 3; do printf 'A  %d' $((i % 2)) >plain/$i.txt; done
+    is '2 3' "$(bload scan -q plain --tokenizer bytes --dedup-by text | field length | grep -cx 4) $(bload scan -q plain --tokenizer bytes --dedup-by url | field length | grep -cx 4)"
+    for bad in : '' :lower text:lowr 'text:nfkc,' 'text:nfkc,,lower' a..b dc:title; do
+        expect 2 bload scan a.jsonl --tokenizer bytes --dedup-by "$bad"
+        err_has '--dedup-by'
+    done
+    expect 0 bload scan a.jsonl --tokenizer bytes --dedup-by dc:title: -o t.tsv
+    is 'digest(dc:title:)' "$(head -n 1 t.tsv | cut -f 11)"
+}
+
+# The digest is a column: tables, tasks, views and larger datasets compare it; any column of a table can be compared.
+test_repeats_of_a_text_in_every_way() {
+    texts
+    local options=(--tokenizer bytes -T 50 --keep url --dedup-by 'text:lower,space')
+    expect 0 bload pack -q a.jsonl b.jsonl "${options[@]}" -o d
+    for jobs in 1 4; do
+        expect 0 bload pack -q a.jsonl b.jsonl "${options[@]}" -j $jobs -o j$jobs
+        diff -r d j$jobs
+    done
+    for i in 1 0; do expect 0 bload scan -q a.jsonl b.jsonl "${options[@]:0:2}" "${options[@]:4}" --task $i/2 -o tasks; done
+    expect 2 bload plan -q -T 50 --dedup-by text tasks
+    err_has 'tasks was scanned with --dedup-by text:lower,space: give the same'
+    expect 0 bload plan -q -T 50 --dedup-by text:lower,space tasks
+    for i in 1 0; do expect 0 bload pack -q a.jsonl b.jsonl "${options[@]}" --task $i/2 -o tasks; done
+    expect 0 bload finish -q tasks
+    diff -r d tasks
+    # A run that was stopped goes on, and of another form it is another dataset.
+    expect 0 bload pack -q a.jsonl b.jsonl "${options[@]}" --task 0/2 -o again
+    expect 2 bload pack -q a.jsonl b.jsonl "${options[@]:0:6}" --dedup-by text -o d
+    err_has 'of another configuration: dedup-by is "text:lower,space" there, not "text"'
+    expect 0 bload pack -q a.jsonl b.jsonl "${options[@]}" -o again
+    diff -r d again
+    # Tables of several scans have one column of digests.
+    expect 0 bload scan -q a.jsonl "${options[@]:0:2}" --dedup-by text:lower -o a.tsv
+    cp a.jsonl c.jsonl
+    expect 0 bload scan -q c.jsonl "${options[@]:0:2}" --dedup-by text:lower -o c.tsv
+    is '0 2 4' "$(bload plan -q -T 50 a.tsv c.tsv --dedup-by text:lower | tail -n +2 | cut -f 2 | sort -n | xargs)"
+    expect 2 bload plan -q -T 50 a.tsv --dedup-by text
+    err_has '--dedup-by text: a.tsv has no column "text", but id, length'
+    # Two datasets in a view.
+    for name in a c; do expect 0 bload pack -q $name.jsonl "${options[@]:0:4}" --dedup-by text:lower -o of-$name; done
+    expect 0 bload view of-a of-c -T 50 --dedup-by text:lower -o v
+    err_has 'bload: left out by --dedup-by: 3 sequences'
+    expect 0 bload verify -q v
+    # Attributes are columns: their values count, and those of other kinds.
+    printf 'id,md5\n' >labels.csv
+    field id <d/sequences.tsv | sed 's/.*/&,x/; 1s/x$/X/; 3s/x$//; 4s/x$//' >>labels.csv
+    expect 0 bload scan a.jsonl b.jsonl --tokenizer bytes --attributes labels.csv --dedup-by md5:lower -o t.tsv
+    is 3 "$(field status <t.tsv | grep -c ok)"
+    err_has 'bload: --dedup-by md5:lower: 2 sequences have no text there, and are kept'
+    arrays n 6 6
+    printf 'id,md5\n' >labels.csv
+    for i in 0 1 2 3 4 5; do echo "0$i,$((i % 2))"; done >>labels.csv
+    expect 0 bload pack -q n -T 20 --attributes labels.csv --dedup-by md5 -o n-set
+    is '2' "$(field status <n-set/sequences.tsv | grep -c ok)"
+    expect 2 bload scan n --dedup-by text
+    err_has '--dedup-by text: the table has no column "text", but id, length'
+    # What a dataset holds already is the first with its text.
+    expect 0 bload pack -q a.jsonl "${options[@]:0:4}" -o old
+    printf '%s\n' '{"text": "other", "n": 1}' '{"text": "new"}' >new.jsonl
+    expect 0 bload pack a.jsonl new.jsonl "${options[@]:0:4}" --extend old --dedup-by text -o more
+    is 'dropped ok' "$(field status <more/sequences.tsv | tail -n 2 | xargs)"
+    is "left out by --dedup-by text: the text of $(field id 3 <more/sequences.tsv)" "$(field reason 6 <more/sequences.tsv)"
+}
+
+# By the tokens that stay where the ends are cut off.
+test_tokens_that_are_trained() {
+    python3 - >m.jsonl <<'END'
+import json
+for length, first in (10, 5), (40, 30), (8, 99), (64, 15), (16, 0):
+    print(json.dumps({"ids": list(range(length)), "m": [int(t >= first) for t in range(length)], "w": 1}))
+END
+    local base=(--key ids --field loss_mask=m:u8)
+    expect 0 bload pack m.jsonl "${base[@]}" -T 20 --oversize truncate --min-trained 5 -o cut
+    err_has 'bload: left out by --min-trained: 2 sequences'
+    is '5 0 0 5 16' "$(field trained <cut/sequences.tsv | xargs)"
+    is 'left out by --min-trained 5' "$(field reason 2 <cut/sequences.tsv)"
+    is 0 "$(word untrained <cut/manifest.json)"
+    expect 0 bload verify -q cut
+    expect 0 bload pack -q m.jsonl "${base[@]}" -T 20 --oversize split --min-trained 5 -o whole
+    is '5 10 0 49 16' "$(field trained <whole/sequences.tsv | xargs)"
+    # Tasks, resumed runs and tables; a table counts all tokens.
+    for i in 0 1; do expect 0 bload pack -q m.jsonl "${base[@]}" -T 20 --oversize truncate --min-trained 5 --task $i/2 -j $((i + 1)) -o tasks; done
+    expect 0 bload finish -q tasks
+    diff -r cut tasks
+    expect 0 bload scan -q m.jsonl "${base[@]}" --min-trained 1 -o t.tsv
+    is '1 3 4' "$(bload plan -q -T 64 t.tsv --min-trained 10 | tail -n +2 | cut -f 2 | sort -n | xargs)"
+    is '0 1 3 4' "$(bload plan -q -T 64 t.tsv | tail -n +2 | cut -f 2 | sort -n | xargs)"
+    expect 0 bload pack -q m.jsonl "${base[@]}" -T 64 --min-trained 0 -o zero
+    expect 0 bload pack -q m.jsonl "${base[@]}" -T 64 -o zero
+    # One chain by a YAML file.
+    printf 'sources: [m.jsonl]\nkey: ids\nfield: loss_mask=m:u8\nT: 20\noversize: truncate\nmin-trained: 5\ndedup-by: "w:lower"\n' >set.yaml
+    expect 0 bload pack -q -c set.yaml -o yaml
+    is '5 0 0 5 16' "$(field trained <yaml/sequences.tsv | xargs)"
+    for i in 1 0; do expect 0 bload scan -q set.yaml --task $i/2 -o chain; done
+    expect 0 bload plan -q -c set.yaml chain
+    expect 0 bload pack -q -c set.yaml -o chain
+    diff -r yaml chain
+    while read -r options; do
+        # shellcheck disable=SC2086
+        expect 2 bload scan m.jsonl --key ids --min-trained 1 $options
+        err_has '--min-trained counts the tokens that a field loss_mask or labels trains'
+    done <<'END'
+
+--field mask=m:u8
+--field labels=m:u8
+END
+    arrays n 2 2
+    expect 2 bload scan n --min-trained 1
+    err_has '--min-trained: the table has no column trained'
+    expect 2 bload scan m.jsonl "${base[@]}" --min-trained -1
+    expect 1 bload scan m.jsonl "${base[@]}" --min-trained 99
+    err_has 'no sequence is left: 5 by --min-trained'
+}

@@ -607,12 +607,133 @@ test_fields_beside_the_tokens() {
     err_has 'skipped f.jsonl#106: loss_mask: value 0 is no number that fits U8: 300'
     err_has 'skipped f.jsonl#149: no key "mask"'
     expect 0 bload verify d
+    echo plain >plain.txt
+    expect 3 bload pack plain.txt f.jsonl --key ids --tokenizer bytes --field labels=labels -T 8 -o plain
+    err_has 'skipped plain.txt: no values of "labels": only lines of JSON have keys (--field)'
+    is 0 "$(word failed <plain/manifest.json)"
     expect 2 bload pack f.jsonl --key ids --field labels=labels --eos 5 -T 4 -o e
     err_has '--field has one number for each token of the inputs'
     for dtype in u5 float32x int32-or-so; do
         expect 2 bload pack f.jsonl --key ids --field labels=labels:$dtype -T 4 -o e
         err_has "a field's type is u8, i8, u16, i16, i32, i64 or f32"
     done
+}
+
+# A number of each document is a tensor [n,S] of the shards, and stays a column.
+test_numbers_of_documents() {
+    printf '%s\n' '{"text": "abc", "r": {"score": -1.5e-3}, "label": true, "dc:title": "x"}' '{"text": "de", "r": {"score": 7}, "label": false}' \
+        '{"label": 1, "text": "f", "r": {"score": 0}}' >n.jsonl
+    expect 0 bload pack n.jsonl --tokenizer bytes --keep score=r.score:number,label:number,dc:title -T 4 -o d --order keep
+    err_has 'bload: attributes: score F64, label F64'
+    is 'score label dc:title' "$(head -n 1 d/sequences.tsv | cut -f 11- | tr '\t' ' ')"
+    is '-1.5e-3 7 0' "$(field score <d/sequences.tsv | xargs)"
+    is '1 0 1' "$(field label <d/sequences.tsv | xargs)"
+    is '-0.0015 0 7 0' "$(values d score f8)"
+    is '1 0 0 1' "$(values d label f8)"
+    expect 0 bload verify -q d
+    expect 0 bload info d
+    out_has 'attributes  score F64, label F64'
+    # Where and group-by find the columns; threads and tasks give the same.
+    expect 0 bload pack -q n.jsonl --tokenizer bytes --keep score=r.score:number,label:number,dc:title -T 4 -o one --order keep -j 1
+    diff -r d one
+    for i in 1 0; do expect 0 bload pack -q n.jsonl --tokenizer bytes --keep score=r.score:number,label:number,dc:title -T 4 --order keep --task $i/2 -o two; done
+    expect 0 bload finish -q two
+    diff -r d two
+    expect 0 bload view -q d -T 6 --where 'score >= 0' --order keep -o v
+    expect 0 bload verify -q v
+    expect 0 bload info v
+    out_has 'attributes  score F64, label F64'
+    expect 0 bload pack -q v -o of-view
+    is '7 0' "$(values of-view score f8)"
+    # A column that is kept as text is what it was, without a tensor.
+    expect 0 bload pack -q n.jsonl --tokenizer bytes --keep label -T 4 -o text
+    is 'true false 1' "$(field label <text/sequences.tsv | xargs)"
+    is '[]' "$(tr -d ' \n' <text/manifest.json | sed 's/.*"attributes":\(\[[^]]*\]\).*/\1/')"
+}
+
+# A document costs itself alone, with the place and the reason.
+test_numbers_that_are_none() {
+    local at=0 line reasons=() row=0
+    while IFS='|' read -r line reason; do
+        printf '%s\n' "$line" >>bad.jsonl
+        reasons+=("bad.jsonl#$at: $reason")
+        at=$((at + ${#line} + 1))
+    done <<'END'
+{"text": "a", "w": "1"}|"w" is a string, not a number
+{"text": "a"}|no key "w"; the line has "text" (--keep)
+{"text": "a", "w": null}|w: null is no number
+{"text": "a", "w": [1]}|"w" is an array, not a number
+{"text": "a", "w": NaN}|"w" is NaN or an infinity, not a number
+{"text": "a", "w": 1e999}|w: F64 cannot hold 1e999
+{"text": "a", "w": 9007199254740993}|w: F64 cannot hold 9007199254740993
+{"text": "a", "w": 100000000000000000000}|w: F64 cannot hold 100000000000000000000
+END
+    echo '{"text": "a", "w": 9007199254740992}' >>bad.jsonl
+    echo plain >plain.txt
+    expect 3 bload pack bad.jsonl plain.txt --tokenizer bytes --keep w:number -T 4 -o d
+    for reason in "${reasons[@]}"; do err_has "bload: skipped $reason"; done
+    err_has 'bload: skipped plain.txt: no key "w": only lines of JSON have keys (--keep)'
+    row=$((${#reasons[@]} + 1))
+    is '9007199254740992' "$(field w $row <d/sequences.tsv)"
+    is '1' "$(field w 1 <d/sequences.tsv)$(field status <d/sequences.tsv | grep -c ok)"
+    expect 0 bload verify -q d
+    while IFS='|' read -r keep message; do
+        expect 2 bload pack bad.jsonl --tokenizer bytes --keep "$keep" -T 4 -o e
+        err_has "$message"
+    done <<'END'
+length=w:number|the table has a column "length" of its own
+tokens=w:number|--keep: "tokens" is the name of a tensor of the shards: give another one, as in NAME=KEY:number
+sequence=w:number|--keep: "sequence" is the name of a tensor of the shards
+w:f32|--keep "w:f32": a number of each document is KEY:number (F64)
+a=w:number,a=v:number|--keep: two columns "a"
+a=:number|"" is not a key
+END
+}
+
+# Counted are pieces as they are stored, and blocks: after the cut.
+test_tokens_that_nothing_trains() {
+    python3 - >m.jsonl <<'END'
+import json
+for length, first in (10, 5), (40, 30), (8, 99), (64, 50), (16, 0):
+    print(json.dumps({"ids": list(range(length)), "m": [int(t >= first) for t in range(length)], "labels": [t if t >= first else -100 for t in range(length)]}))
+END
+    local base=(m.jsonl --key ids -T 20 --order keep --shard-size 1)
+    untrained() {
+        echo "$(word untrained <"$1/manifest.json") $(word untrained_blocks <"$1/manifest.json")"
+    }
+    expect 0 bload pack "${base[@]}" --field loss_mask=m:u8 --oversize truncate -o cut
+    err_has 'bload: 3 sequences, or parts of them, have no trained token, and 3 blocks have no trained token at all: a mean loss is NaN there (--min-trained 1 leaves out'
+    is '3 3' "$(untrained cut)"
+    expect 0 bload verify -q cut
+    expect 0 bload info cut
+    out_has 'untrained   3 sequences, or parts of them, have no trained token'
+    expect 0 bload report cut -o page.html
+    grep -q '3 sequences, or parts of them, have no trained token' page.html
+    # Other types of masks say the same; both together train what both train.
+    for field in loss_mask=m loss_mask=m:f32 labels=labels labels=labels:i16 labels=labels:f32 labels=labels,loss_mask=m:i64; do
+        expect 0 bload pack -q "${base[@]}" --field $field --oversize truncate -o "$field"
+        is '3 3' "$(untrained "$field")"
+    done
+    expect 0 bload pack -q "${base[@]}" --field loss_mask=m:u8 --oversize split -o split
+    is '4 4' "$(untrained split)"
+    # Where no field says it, nothing is said.
+    expect 0 bload pack "${base[@]}" --field mask=m:u8 --oversize truncate -o none
+    ! grep 'trained' "$ERR" none/manifest.json || fail 'no mask of the loss'
+    # Tasks and a run that goes on add up the same.
+    for i in 1 0 2; do expect 0 bload pack -q "${base[@]}" --field loss_mask=m:u8 --oversize truncate --task $i/3 -o tasks; done
+    expect 0 bload finish tasks
+    err_has '3 sequences, or parts of them, have no trained token'
+    diff -r cut tasks
+    expect 0 bload pack -q "${base[@]}" --field loss_mask=m:u8 --oversize truncate --task 0/2 -o again
+    expect 0 bload pack -q "${base[@]}" --field loss_mask=m:u8 --oversize truncate -o again
+    diff -r cut again
+    rm again/shards/00000/shard-00000001.safetensors
+    expect 0 bload pack -q "${base[@]}" --field loss_mask=m:u8 --oversize truncate -o again
+    diff -r cut again
+    # A copy of a view counts what it copies.
+    expect 0 bload view -q cut -T 40 -o v
+    expect 0 bload pack -q v -o copy
+    is '3 1' "$(untrained copy)"
 }
 
 # Masks of booleans, and whole numbers that were written as floats.

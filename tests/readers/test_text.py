@@ -5,9 +5,12 @@ import json
 import os
 import random
 import struct
+import unicodedata
 
 import numpy
+import xxhash
 from safetensors import safe_open
+from safetensors.numpy import load_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 import tool
@@ -109,6 +112,34 @@ class Tokens(tool.Tool):
             self.assertEqual(row["n"], str(n))
             plain = row["again"].replace("\\t", "\t").replace("\\n", "\n").replace("\\r", "\r").replace("\\\\", "\\")
             self.assertTrue(self.documents[n].startswith(plain))
+
+    def test_kept_numbers(self):
+        """A number of each document, [n, S], of each piece of it; 0 where no sequence is."""
+        dataset = self.pack("numbers", self.corpus, "--tokenizer", self.tokenizer_path, "-T", 64, "--oversize", "split", "--keep", "n:number")
+        for path in glob.glob(os.path.join(dataset, "shards/*/*.safetensors")):
+            table = load_file(path)
+            self.assertEqual((table["n"].dtype, table["n"].shape), (numpy.float64, table["length"].shape))
+            there = table["length"] > 0
+            self.assertEqual(table["n"][there].tolist(), table["sequence"][there].tolist())
+            self.assertFalse(table["n"][~there].any())
+
+    def test_digests_of_texts(self):
+        """What others compute for a text in its normal form; of equal ones the first stays."""
+        chance = random.Random(2)
+        changed = [lambda text: text, str.upper, lambda text: text.replace(" ", " \t\n") + " ", lambda text: unicodedata.normalize("NFD", text)]
+        documents = [chance.choice(changed)(text) for text in texts(300, 3) + texts(150, 3)]
+        path = self.path("repeats.jsonl")
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(json.dumps({"text": text}) + "\n" for text in documents)
+        for steps, form in ("", lambda text: text), (":nfkc,lower,space", lambda text: " ".join(unicodedata.normalize("NFKC", text).lower().split())):
+            dataset = self.pack("repeats" + str(len(steps)), path, "--tokenizer", "bytes", "-T", 9000, "--dedup-by", f"text{steps}")
+            seen = {""}
+            for row, text in zip(rows(dataset), map(form, documents)):
+                if row["status"] != "skipped":
+                    self.assertEqual(row[f"digest(text{steps})"], xxhash.xxh3_128_hexdigest(text.encode()) if text else "")
+                    self.assertEqual(row["status"], "dropped" if text and text in seen else "ok")
+                    seen.add(text)
+            self.assertGreater(len(documents) - len(seen), 100)
 
     def test_json_as_python_reads_it(self):
         lines = [r'{"text":"\"\\\/\b\f\n\r\t\u0041\u00e9\u65e5\ud83d\ude00\u0000"}',

@@ -56,6 +56,15 @@ class Documented(unittest.TestCase):
     def assertArray(self, array, dtype, expected):
         self.assertEqual((array.dtype, array.tolist()), (np.dtype(dtype), expected))
 
+    def test_attribute(self):
+        """Of tensors tensors; a sequence that failed has no value."""
+        weight = np.where(batch()["length"] > 0, batch()["sequence"] / 4, 0)
+        given = {**{name: torch.from_numpy(value) for name, value in batch().items() if name != "ids"}, "weight": torch.from_numpy(weight)}
+        each, steps = contracts.attribute(given, "weight"), contracts.attribute(given, "weight", per="step")
+        self.assertEqual((each.dtype, each.tolist()), (torch.float64, [number / 4 for number in range(1, len(sequences()) + 1)]))
+        self.assertEqual((steps.dtype, steps.shape), (torch.float64, given["tokens"].shape))
+        self.assertEqual(steps.sum().item(), sum(len(tokens) * number / 4 for number, tokens in enumerate(sequences(), 1)))
+
     def test_flash_attention(self):
         for align in (1, 2):
             packed = contracts.flash_attention(batch(align))

@@ -12,9 +12,13 @@ START_TEST(outcomes_survive_the_record)
     ck_assert_int_eq(bl_outcomes_add(&there, 7, true, 94, "a\ttab, a \\ and\na line", &e), BL_OK);
     ck_assert_int_eq(bl_outcomes_add(&there, 3, false, 0, "3 of 9 frames damaged", &e), BL_OK);
     there.unfiltered = true;
+    bl_outcomes_add_untrained(&there, &(struct bl_untrained){5, 2, 9});
     bl_outcomes_format(&there, &text);
     ck_assert_int_eq(bl_outcomes_parse(&back, text.data, text.size, &e), BL_OK);
     ck_assert(back.unfiltered);
+    ck_assert(back.untrained.pieces == 5 && back.untrained.blocks == 2 && back.untrained.counted == 9);
+    ck_assert_int_eq(bl_outcomes_parse(&back, (char[]){"untrained\t1\t0\t3\n"}, 16, &e), BL_OK);
+    ck_assert(back.untrained.pieces == 6 && back.untrained.blocks == 2 && back.untrained.counted == 12);
     ck_assert_uint_eq(back.count, 2);
     for (size_t i = 0; i < 2; i++) {
         ck_assert_int_eq(back.outcome[i].row, there.outcome[i].row);
@@ -31,8 +35,9 @@ END_TEST
 START_TEST(what_is_no_outcome_is_refused)
 {
     static const char *const bad[] = {
-        "failed\t1\t2\n",  "gone\t1\t2\tx\n",      "failed\t-1\t2\tx\n", "noted\t1\tx\tx\n",
-        "failed\t1\t2\tx", "failed\t1\t2\tx\ty\n", "noted\t1\t2\t\\q\n", "\n"};
+        "failed\t1\t2\n",    "gone\t1\t2\tx\n",      "failed\t-1\t2\tx\n", "noted\t1\tx\tx\n",
+        "failed\t1\t2\tx",   "failed\t1\t2\tx\ty\n", "noted\t1\t2\t\\q\n", "\n",
+        "untrained\t1\t2\n", "untrained\t1\t2\t-3\n"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct bl_outcomes o = {0};
         struct bl_error e = {0};

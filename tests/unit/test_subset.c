@@ -140,12 +140,17 @@ START_TEST(reasons_are_counted_by_option)
                                           "left out by --where a>5",
                                           "left out by --where x",
                                           "left out by --dedup: the content of a",
+                                          "left out by --dedup-by text:lower: the text of a",
+                                          "left out by --dedup-by a b: the text of a",
+                                          "left out by --min-trained 1",
                                           "left out by --first 3",
                                           "left out by --firsts",
                                           "left out by",
                                           "",
                                           "shorter than --min-length, 4 steps"};
-    static const int64_t expected[] = {1, 1, 2, 1, 0, 0, 1};
+    static const int64_t expected[BL_LEFT_OUT_OPTIONS] = {
+        [BL_LEFT_OUT_EXCLUDE] = 1, [BL_LEFT_OUT_EXTEND] = 1,   [BL_LEFT_OUT_WHERE] = 2, [BL_LEFT_OUT_MIN_TRAINED] = 1,
+        [BL_LEFT_OUT_DEDUP] = 1,   [BL_LEFT_OUT_DEDUP_BY] = 2, [BL_LEFT_OUT_FIRST] = 1};
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         bl_left_out_count(&counts, reasons[i]);
     ck_assert_mem_eq(counts.by, expected, sizeof expected);

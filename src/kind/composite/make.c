@@ -243,6 +243,8 @@ static void composite_set_tables(struct bl_composite *composite)
     composite->scan = *primary->scan;
     composite->scan.is_list = NULL;
     composite->scan.columns = composite_columns;
+    composite->scan.number = NULL;
+    composite->scan.want = NULL;
     composite->scan.totals = composite->total;
     composite->scan.sampling = composite_sampling;
     composite->scan.open = bl_composite_open_counter;

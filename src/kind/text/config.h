@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "kind/text/ids.h"
 #include "kind/text/fim.h"
+#include "kind/text/same_text.h"
 #include "kind/text/spool_index.h"
 #include "kind/text/tokenizer.h"
 
@@ -15,7 +16,8 @@
 #define BL_MAX_DOCUMENT ((int64_t)256 << 20) /* bytes, unless the options say another */
 
 /* Keys of a line in all. */
-#define BL_TEXT_KEYS(prepared) (1 + (prepared)->keeps + (prepared)->fields + (prepared)->texts)
+#define BL_TEXT_KEYS(prepared)                                                                                         \
+    (1 + (prepared)->keeps + (prepared)->fields + (prepared)->texts + ((prepared)->same_column != NULL))
 
 /* BL_TEXT_TOKENS is --token-file, not a value of --format. */
 enum bl_text_format { BL_TEXT_AUTO, BL_TEXT_JSONL, BL_TEXT_PLAIN, BL_TEXT_NPY, BL_TEXT_MEGATRON, BL_TEXT_TOKENS };
@@ -23,10 +25,11 @@ enum bl_text_invalid { BL_INVALID_REPLACE, BL_INVALID_ERROR };
 
 enum bl_megatron_unit { BL_MEGATRON_SEQUENCE, BL_MEGATRON_DOCUMENT };
 
-/* A value of a JSON line that is kept as a column of the table, or a field: NAME=KEY. */
+/* A value of a JSON line that is kept as a column of the table, or a field: NAME=KEY. Numbers are attributes, too. */
 struct bl_text_column {
     char name[BL_FIELD_NAME_MAX];
     enum bl_dtype dtype; /* of a field */
+    bool is_number;      /* of a kept column: NAME=KEY:number */
 };
 
 /* What --token-file says (token_file.h). */
@@ -49,6 +52,10 @@ struct bl_text_prepared {
     int32_t fim[BL_FIM_PARTS];                /* ids of the tokens that begin the parts */
     struct bl_json_key key[BL_JSON_KEYS_MAX]; /* of the text, the kept columns, the fields, the further texts */
     int keeps, fields, texts;                 /* texts: further ones, joined to the first */
+    struct bl_same_text same;                 /* what a subset compares, by the last key of all; or no key */
+    char *same_column;                        /* the column of its digest; NULL: none */
+    bool trained;                             /* there is a column BL_TRAINED, */
+    int64_t head;                             /* of so many tokens, if not 0 */
     char *join;                               /* what is put between texts */
     size_t join_size;
     struct bl_text_column column[BL_JSON_KEYS_MAX]; /* by the same index; the first is not used */

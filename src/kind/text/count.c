@@ -1,6 +1,7 @@
 #include "kind/text/count.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,6 +262,10 @@ static int chunk_key(const struct bl_text_config *config, const struct bl_chunk 
     bl_buffer_printf(&text, " bos=%d eos=%d dtype=%d %s %s", config->bos ? p->begin.id[0] : -1,
                      config->eos ? p->end.id[0] : -1, config->dtype, config->keep ? config->keep : "",
                      config->field ? config->field : "");
+    if (p->same_column)
+        bl_buffer_printf(&text, " %s", p->same_column);
+    if (p->trained)
+        bl_buffer_printf(&text, " " BL_TRAINED "=%" PRId64, p->head);
     XXH3_state_t *hash = XXH3_createState();
     int code = hash ? bl_buffer_check(&text, e) : bl_error_memory(e);
     if (code)

@@ -25,6 +25,20 @@ static bool element_read_double(const struct bl_json_value *element, double *num
     return !*end && isfinite(*number);
 }
 
+bool bl_field_value_read_number(const struct bl_json_value *value, double *number)
+{
+    int64_t whole;
+    if (!element_read_double(value, number))
+        return false;
+    bool is_whole = value->type == BL_JSON_NUMBER && !memchr(value->text, '.', value->size) &&
+                    !memchr(value->text, 'e', value->size) && !memchr(value->text, 'E', value->size);
+    if (!is_whole)
+        return true;
+    /* The largest ones round to 2^63, which cannot be converted back. */
+    return bl_text_to_int(value->text, value->size, INT64_MIN, INT64_MAX, &whole) && *number < 0x1p63 &&
+           (int64_t)*number == whole;
+}
+
 static bool element_read_int(const struct bl_json_value *element, int64_t min, int64_t max, int64_t *number)
 {
     double real;

@@ -11,4 +11,8 @@
 bool bl_field_values_append(struct bl_buffer *out, enum bl_dtype dtype, const struct bl_json_value *array,
                             size_t *count, struct bl_json_value *odd);
 
+/* Reads a value as F64: a finite number, or true and false as 1 and 0. False: it is none, or a whole number that F64
+ * would change. */
+bool bl_field_value_read_number(const struct bl_json_value *value, double *number);
+
 #endif

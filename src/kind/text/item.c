@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "kind/content.h"
+#include "kind/text/keys.h"
 
 #define HELD_MAX ((size_t)8 << 20)     /* bytes of a buffer between two documents */
 #define GROWTH 16                      /* times as long a tokenizer may make a text: normal forms of Unicode need 11 */
@@ -37,6 +38,7 @@ void bl_item_close(struct bl_item *item)
     bl_buffer_free(&item->joined);
     bl_buffer_free(&item->values);
     bl_buffer_free(&item->extra);
+    bl_same_text_buffers_free(&item->same);
     *item = (struct bl_item){0};
 }
 
@@ -54,6 +56,10 @@ static void item_shrink(struct bl_item *item)
         if (buffer[i]->capacity > HELD_MAX)
             bl_buffer_free(buffer[i]);
     }
+    for (size_t i = 0; i < sizeof item->same.buffer / sizeof *item->same.buffer; i++) {
+        if (item->same.buffer[i].capacity > HELD_MAX)
+            bl_same_text_buffers_free(&item->same);
+    }
     ids_shrink(&item->ids);
     if (item->encoder)
         bl_encoder_shrink(item->encoder, HELD_MAX);
@@ -64,6 +70,7 @@ void bl_item_begin(struct bl_item *item, int64_t offset)
     item_shrink(item);
     item->ids.count = 0;
     item->bytes = 0;
+    item->line = NULL;
     item->reason[0] = '\0';
     bl_buffer_clear(&item->extra);
     bl_buffer_clear(&item->values);
@@ -133,10 +140,16 @@ void bl_item_set_content(struct bl_item *item)
 
 int bl_item_finish(struct bl_item *item, struct bl_error *e)
 {
+    const struct bl_text_prepared *p = &item->config->prepared;
     if (item->row.status != BL_ROW_OK)
         return BL_OK;
     if (!item->ids.count)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
+    if (!item->line && bl_text_number(p, 0))
+        return bl_item_skip(item, "no key \"%s\": only lines of JSON have keys (--keep)", bl_text_number(p, 0));
+    if (!item->line && p->fields)
+        return bl_item_skip(item, "no values of \"%s\": only lines of JSON have keys (--field)",
+                            p->column[p->keeps + 1].name);
     item->row.length = (int64_t)item->ids.count;
     int code = bl_item_lay_out(item, e);
     if (code)
@@ -338,6 +351,32 @@ int bl_item_add_fim(struct bl_item *item, struct bl_error *e)
     return bl_buffer_check(&item->extra, e);
 }
 
+int bl_item_add_digest(struct bl_item *item, const char *text, size_t size, struct bl_error *e)
+{
+    const struct bl_text_prepared *p = &item->config->prepared;
+    if (!p->same_column)
+        return BL_OK;
+    int code = size ? bl_same_text_normalize(&p->same, &text, &size, &item->same, e) : BL_OK;
+    if (code)
+        return code;
+    bl_buffer_byte(&item->extra, '\t');
+    bl_same_text_append_digest(text, size, &item->extra);
+    item->row.extra = item->extra.data;
+    return bl_buffer_check(&item->extra, e);
+}
+
+/* A document that is no line of JSON is its text, and has no other keys. */
+static int item_add_plain_digest(struct bl_item *item, const struct bl_document *document, struct bl_error *e)
+{
+    const struct bl_text_prepared *p = &item->config->prepared;
+    bool is_text = p->same_column && p->same.size == strlen("text") && memcmp(p->same.key, "text", p->same.size) == 0;
+    if (!is_text)
+        return BL_OK;
+    for (int k = 0; k < p->keeps; k++)
+        bl_buffer_byte(&item->extra, '\t');
+    return bl_item_add_digest(item, document->text, document->size, e);
+}
+
 int bl_item_skip_long(struct bl_item *item)
 {
     char limit[32];
@@ -356,8 +395,9 @@ int bl_item_read_plain(struct bl_item *item, const struct bl_document *document,
     if (code)
         return code;
     code = bl_item_encode(item, text, size, e);
-    if (code)
-        return code;
-    code = bl_item_finish(item, e);
-    return code ? code : bl_item_add_fim(item, e);
+    if (!code)
+        code = bl_item_finish(item, e);
+    if (!code)
+        code = bl_item_add_fim(item, e);
+    return code || item->row.status != BL_ROW_OK ? code : item_add_plain_digest(item, document, e);
 }

@@ -18,7 +18,8 @@ struct bl_item {
     struct bl_buffer joined;   /* the texts of several keys */
     struct bl_buffer values;   /* of the steps, if they are not just I32 ids */
     struct bl_buffer extra;    /* columns */
-    char reason[1280];         /* more than an error's text */
+    struct bl_same_text_buffers same;
+    char reason[1280]; /* more than an error's text */
     struct bl_fim_draw fim;
     struct bl_row row; /* status, length, offset, content, reason, extra */
     const void *steps; /* values of an ok row, field after field */
@@ -26,7 +27,7 @@ struct bl_item {
     uint64_t drained; /* checksum of standard input: see struct bl_chunk */
     int64_t texts,
         arrays;       /* lines of JSON with text but no tokenizer for it, and with ids: counted, never reset here */
-    const char *line; /* of JSON, for messages */
+    const char *line; /* of JSON, for messages; NULL: the document is another one */
     size_t line_size;
 };
 
@@ -55,6 +56,9 @@ int bl_item_add_fim(struct bl_item *item, struct bl_error *e);
 int bl_item_lay_out(struct bl_item *item, struct bl_error *e);
 /* Skips a document that is longer than --max-document. Returns BL_OK. */
 int bl_item_skip_long(struct bl_item *item);
+
+/* Adds the column of the digest, if it is wanted, of the text that the document is compared by; size 0: it has none. */
+int bl_item_add_digest(struct bl_item *item, const char *text, size_t size, struct bl_error *e);
 
 /* A row from ids: begin, add ids, finish. An invalid id makes it a skipped row. */
 void bl_item_begin(struct bl_item *item, int64_t offset);

@@ -40,7 +40,10 @@ static int item_skip_value(struct bl_item *item, int k, const struct bl_json_val
     bl_json_append_keys(item->line, item->line_size, KEYS_SHOWN, &keys);
     bl_item_skip(item, "no key \"%s\"", name);
     if (keys.size)
-        ADD_REASON(item, "the line has %s (--%s)", keys.data, k && k < further_text(p, 0) ? "field" : "key");
+        ADD_REASON(item, "the line has %s (--%s)", keys.data,
+                   !k || k >= further_text(p, 0) ? "key"
+                   : k <= p->keeps               ? "keep"
+                                                 : "field");
     bl_buffer_free(&keys);
     return BL_OK;
 }
@@ -173,6 +176,28 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
     return bl_buffer_check(&item->extra, e);
 }
 
+/* Adds a number as a column. Where the value is none, the column is empty, and the item is skipped. */
+static int item_keep_number(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
+{
+    const char *name = item->config->prepared.column[k].name;
+    double number = 0;
+    bool found = bl_field_value_read_number(value, &number);
+    bl_buffer_byte(&item->extra, '\t');
+    if (found && value->type == BL_JSON_WORD)
+        bl_buffer_byte(&item->extra, number > 0 ? '1' : '0');
+    else if (found)
+        bl_buffer_append(&item->extra, value->text, value->size);
+    int code = bl_buffer_check(&item->extra, e);
+    if (code || found || item->row.status != BL_ROW_OK)
+        return code;
+    if (value->type == BL_JSON_NUMBER)
+        return bl_item_skip(item, "%s: F64 cannot hold %.*s", name,
+                            value->size < VALUE_SHOWN ? (int)value->size : VALUE_SHOWN, value->text);
+    if (value->type == BL_JSON_WORD)
+        return bl_item_skip(item, "%s: null is no number", name);
+    return item_skip_value(item, k, value, "a number");
+}
+
 /* Reads an extra field: one number for each token. */
 static int item_read_field(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
 {
@@ -192,22 +217,59 @@ static int item_read_field(struct bl_item *item, int k, const struct bl_json_val
     return bl_buffer_check(&item->values, e);
 }
 
+/* Adds the digest of the text that the line is compared by: a string as it is, anything else but null as JSON. */
+static int item_read_same(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
+{
+    struct bl_json_value text = {.text = ""};
+    size_t lone;
+    bool is_null = value->type == BL_JSON_WORD && *value->text == 'n';
+    if (item->row.status == BL_ROW_OK && value->type != BL_JSON_NONE && !is_null)
+        text = *value;
+    if (text.escaped) {
+        bl_buffer_clear(&item->text);
+        bl_json_unescape(value, &item->text, &lone);
+        text.text = item->text.data ? item->text.data : "";
+        text.size = item->text.size;
+    }
+    int code = bl_buffer_check(&item->text, e);
+    return code ? code : bl_item_add_digest(item, text.text, text.size, e);
+}
+
+/* Adds how many tokens are trained, of those that stay. The values were read before. */
+static int item_count_trained(struct bl_item *item, struct bl_error *e)
+{
+    const struct bl_text_prepared *p = &item->config->prepared;
+    const uint8_t *data[BL_FIELDS_MAX] = {NULL}, *at = (const uint8_t *)item->values.data;
+    int64_t count = (int64_t)item->ids.count, steps = p->head && p->head < count ? p->head : count;
+    if (!p->trained)
+        return BL_OK;
+    for (int f = 0; f < p->out.count; f++) {
+        data[f] = at;
+        at += (size_t)count * bl_field_step_bytes(&p->out.field[f]);
+    }
+    bl_buffer_byte(&item->extra, '\t');
+    bl_buffer_int(&item->extra, bl_fields_count_trained(&p->out, data, steps));
+    item->row.extra = item->extra.data;
+    return bl_buffer_check(&item->extra, e);
+}
+
 /* Reads the extra columns and fields of a line. The text was read before: the fields must be as long. */
 static int item_read_extra(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
     int code = bl_item_add_fim(item, e);
     for (int k = 1; k <= p->keeps && !code; k++)
-        code = item_keep_value(item, k, &value[k], e);
+        code = p->column[k].is_number ? item_keep_number(item, k, &value[k], e) : item_keep_value(item, k, &value[k], e);
     if (code)
         return code;
     item->row.extra = item->extra.size ? item->extra.data : NULL;
-    if (!p->fields || item->row.status != BL_ROW_OK)
-        return BL_OK;
+    code = p->same_column ? item_read_same(item, &value[BL_TEXT_KEYS(p) - 1], e) : BL_OK;
+    if (code || !p->fields || item->row.status != BL_ROW_OK)
+        return code;
     code = bl_item_lay_out(item, e);
     for (int k = p->keeps + 1; k <= p->keeps + p->fields && !code && item->row.status == BL_ROW_OK; k++)
         code = item_read_field(item, k, &value[k], e);
-    return code;
+    return code || item->row.status != BL_ROW_OK ? code : item_count_trained(item, e);
 }
 
 int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool *blank, struct bl_error *e)

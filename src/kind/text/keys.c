@@ -30,13 +30,32 @@ static bool column_dtype_parse(const char *text, size_t size, enum bl_dtype *dty
     return false;
 }
 
-/* Parses "NAME=KEY:DTYPE", of which the name and the type are optional, as column k. Only fields have types. */
+/* Sets what ":number" says, and takes it off the key. Other colons belong to the key: "dc:title". */
+static int column_parse_number(struct bl_text_column *column, const char *key, const char **end, struct bl_error *e)
+{
+    const char *colon = memrchr(key, ':', (size_t)(*end - key));
+    size_t size = colon ? (size_t)(*end - colon - 1) : 0;
+    enum bl_dtype dtype;
+    column->is_number = size == strlen("number") && memcmp(colon + 1, "number", size) == 0;
+    if (column->is_number)
+        *end = colon;
+    else if (colon && column_dtype_parse(colon + 1, size, &dtype))
+        return bl_error_set(e, BL_EUSAGE, "--keep \"%.*s\": a number of each document is KEY:number (F64)",
+                            (int)(*end - key), key);
+    return BL_OK;
+}
+
+/* Parses "NAME=KEY:DTYPE", of which the name and the type are optional, as column k. Only fields have types; "number"
+ * is that of a kept column. */
 static int column_parse(struct bl_text_prepared *p, int k, const char *text, size_t size, bool is_field,
                         struct bl_error *e)
 {
     struct bl_text_column *column = &p->column[k];
     const char *end = text + size, *equals = memchr(text, '=', size), *key = equals ? equals + 1 : text;
     const char *colon = is_field ? memrchr(key, ':', (size_t)(end - key)) : NULL, *key_end = colon ? colon : end;
+    int code = is_field ? BL_OK : column_parse_number(column, key, &key_end, e);
+    if (code)
+        return code;
     size_t key_size = (size_t)(key_end - key), name_size = equals ? (size_t)(equals - text) : key_size;
     if (!name_size || name_size >= sizeof column->name)
         return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is not NAME=KEY", (int)size, text);
@@ -94,6 +113,15 @@ static int columns_check_kept(const struct bl_text_prepared *p, bool fim, struct
     return BL_OK;
 }
 
+const char *bl_text_number(const struct bl_text_prepared *p, int i)
+{
+    for (int k = 1; k <= p->keeps; k++) {
+        if (p->column[k].is_number && i-- == 0)
+            return p->column[k].name;
+    }
+    return NULL;
+}
+
 /* Parses the keys of the text: the first one, and after all others the further ones. */
 static int texts_parse(struct bl_text_prepared *p, const char *list, struct bl_error *e)
 {
@@ -140,4 +168,41 @@ int bl_text_keys_prepare(const struct bl_text_config *config, struct bl_text_pre
     if (code)
         return code;
     return columns_check_kept(p, config->fim.given, e);
+}
+
+/* Adds the key that is compared, behind all others, and the column of its digest. */
+static int keys_want_same(struct bl_text_prepared *p, const struct bl_same_text *same, struct bl_error *e)
+{
+    struct bl_buffer name = {0};
+    int k = BL_TEXT_KEYS(p);
+    bl_same_text_append_column(same, &name);
+    int code = bl_buffer_check(&name, e);
+    if (code)
+        goto out;
+    if (k == BL_JSON_KEYS_MAX)
+        code =
+            bl_error_set(e, BL_EUSAGE, "more than %d keys in --key, --keep, --field and --dedup-by", BL_JSON_KEYS_MAX);
+    else if (!bl_json_key_parse(&p->key[k], same->key, same->size) || !is_column_name(name.data))
+        code = bl_error_set(e, BL_EUSAGE, "--dedup-by: \"%.*s\" is not a key (a.b is b within a)", (int)same->size,
+                            same->key);
+    if (code)
+        goto out;
+    p->same = *same;
+    p->same_column = name.data;
+    name = (struct bl_buffer){0};
+out:
+    bl_buffer_free(&name);
+    return code;
+}
+
+int bl_text_keys_want(void *values, const struct bl_kind_wanted *wanted, struct bl_error *e)
+{
+    struct bl_text_prepared *p = &((struct bl_text_config *)values)->prepared;
+    p->trained = wanted->trained;
+    p->head = wanted->head;
+    if (wanted->trained && !bl_fields_have_mask(&p->out))
+        return bl_error_set(e, BL_EUSAGE,
+                            "--min-trained counts the tokens that a field loss_mask or labels trains: give it, as in "
+                            "--field loss_mask=KEY:u8");
+    return wanted->same ? keys_want_same(p, wanted->same, e) : BL_OK;
 }

@@ -83,7 +83,8 @@ const struct bl_option bl_text_options[] = {
     BL_OPTION_STRING("pad-id", struct bl_text_config, pad_id, BL_AFFECTS_BYTES,
                      "fill the end of a block with this token [0]", .placeholder = "TOKEN|ID"),
     BL_OPTION_STRING("keep", struct bl_text_config, keep, BL_AFFECTS_LENGTHS,
-                     "keep other keys of JSONL as columns of sequences.tsv", .placeholder = "[NAME=]KEY,..."),
+                     "keep other keys of JSONL as columns of sequences.tsv; KEY:number is also a tensor [n,S], F64",
+                     .placeholder = "[NAME=]KEY[:number],..."),
     BL_OPTION_STRING(
         "field", struct bl_text_config, field, BL_AFFECTS_LENGTHS,
         "arrays of JSONL with one number for each token become extra fields (I32; labels are padded with -100)",
@@ -331,6 +332,7 @@ void bl_text_release(void *values)
     bl_spool_index_free(&p->spool_index);
     free(p->separator);
     free(p->join);
+    free(p->same_column);
     *p = (struct bl_text_prepared){0};
 }
 

@@ -9,6 +9,7 @@
 
 #include "kind/text/config.h"
 #include "kind/text/count.h"
+#include "kind/text/keys.h"
 #include "kind/text/options.h"
 #include "kind/text/read.h"
 #include "kind/text/spool.h"
@@ -57,6 +58,14 @@ static void text_columns(const void *values, bool lists, struct bl_buffer *out)
     bl_buffer_text(out, config->fim.given ? "\t" BL_FIM_COLUMN "\tfim.begin\tfim.end" : "");
     for (int k = 1; k <= p->keeps; k++)
         bl_buffer_printf(out, "\t%s", p->column[k].name);
+    if (p->same_column)
+        bl_buffer_printf(out, "\t%s", p->same_column);
+    bl_buffer_text(out, p->trained ? "\t" BL_TRAINED : "");
+}
+
+static const char *text_number(const void *values, int i)
+{
+    return bl_text_number(&((const struct bl_text_config *)values)->prepared, i);
 }
 
 static bool text_has_rows_alone(const void *config)
@@ -155,6 +164,8 @@ static const struct bl_kind_scan text_scan = {
     .sampling = text_sampling,
     .columns = text_columns,
     .totals = totals,
+    .number = text_number,
+    .want = bl_text_keys_want,
     .is_divisible = bl_text_divisible,
     .open = bl_text_counter_open,
     .close = bl_text_counter_close,
