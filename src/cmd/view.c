@@ -242,7 +242,7 @@ static void levels_add_row(const struct viewing *v, const char *name, struct bl_
 {
     const struct bl_plan_info *w = &v->made.manifest.plan_info;
     bl_buffer_printf(rows, "%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\n", w->T,
-                     w->batch_size, w->blocks, w->batches_per_rank, w->sequences, w->steps - w->deleted, name);
+                     w->batch_size, w->blocks, w->batches_per_rank, w->sequences, bl_plan_info_placed(w), name);
 }
 
 static int level_run(struct bl_cmd *cmd, struct viewing *v, int i, int64_t batch_steps, struct bl_buffer *rows)

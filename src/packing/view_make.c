@@ -130,6 +130,10 @@ static int sequences_read(struct bl_view_job *job, struct bl_error *e)
     free(index);
     if (!code)
         lengths_set_stored(job);
+    if (!code && job->begins_late && r->options->overlap)
+        code = bl_error_set(e, BL_EUSAGE,
+                            "--overlap needs sequences that are stored from their first step on: of the sources, some "
+                            "are clips");
     if (!code && view_is_level(r))
         lengths_limit(job);
     return code ? code : bl_attribute_values_read(&job->values, &job->table, &m->format, e);
@@ -255,7 +259,7 @@ static int sources_count(struct bl_view_job *job, struct bl_error *e)
     int64_t steps = 0;
     if (m->sources == 1 && !view_is_mixture(job->request)) { /* the plan's own counts */
         m->source[0].sequences = plan->sequences - plan->dropped;
-        m->source[0].steps = plan->steps - plan->deleted;
+        m->source[0].steps = bl_plan_placed(plan);
         m->source[0].share = m->source[0].steps > 0;
         return BL_OK;
     }

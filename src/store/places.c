@@ -165,7 +165,12 @@ static int index_each_piece(const struct bl_index *index, int64_t first_row, int
             break;
         if (i + AHEAD < CHUNK && AHEAD < left)
             collected_prefetch(c, first_row, end_row, chunk->sequence[i + AHEAD]);
-        const struct bl_place piece = {block, chunk->source_start[i], chunk->start[i], chunk->length[i]};
+        struct bl_place piece = {block, chunk->source_start[i], chunk->start[i], chunk->length[i]};
+        if (piece.source_start > 0) { /* its first steps are those of the piece before */
+            piece.source_start += index->overlap;
+            piece.start += (int32_t)index->overlap;
+            piece.length -= (int32_t)index->overlap;
+        }
         if (chunk->sequence[i] < 0 || chunk->sequence[i] >= end_row - first_row || piece.length < 1 ||
             piece.source_start < 0 || piece.start < 0)
             code = bl_error_set(e, BL_EDATA, "%s: piece %" PRId64 " is invalid", index->path, p);
