@@ -208,6 +208,8 @@ static int format_make(struct bl_packing *p, struct bl_error *e)
     if (code)
         return code;
     code = p->request.view ? bl_packing_view_attributes(p, e) : bl_packing_attributes(p, e);
+    if (!code)
+        code = bl_format_check_overlap(&p->format, p->plan.overlap, e);
     if (code)
         return code;
     code = bl_plan_digest(&p->plan, p->table.length, p->format.plan_digest, e);

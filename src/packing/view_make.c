@@ -134,6 +134,8 @@ static int sequences_read(struct bl_view_job *job, struct bl_error *e)
         code = bl_error_set(e, BL_EUSAGE,
                             "--overlap needs sequences that are stored from their first step on: of the sources, some "
                             "are clips");
+    if (!code)
+        code = bl_format_check_overlap(&m->format, r->options->overlap, e);
     if (!code && view_is_level(r))
         lengths_limit(job);
     return code ? code : bl_attribute_values_read(&job->values, &job->table, &m->format, e);

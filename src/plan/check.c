@@ -166,7 +166,8 @@ static int spans_check_apart(const struct check *c, const struct span *span)
 {
     for (size_t p = 1; p < c->plan->pieces; p++)
         if (span[p].sequence == span[p - 1].sequence && span[p].start < span[p - 1].end)
-            return bl_error_set(c->e, BL_EFAIL, "blocks %u and %u both hold step %lld of sequence %u",
+            return bl_error_set(c->e, BL_EFAIL,
+                                "blocks %u and %u both hold step %lld of sequence %u, which only --overlap allows",
                                 (unsigned)span[p - 1].block, (unsigned)span[p].block, (long long)span[p].start,
                                 (unsigned)span[p].sequence);
     return BL_OK;

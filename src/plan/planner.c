@@ -151,8 +151,8 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
         goto out;
     }
     if (counts->overlap >= counts->T) {
-        code = bl_error_set(e, BL_EUSAGE, "an overlap of %lld is not below T = %lld", (long long)counts->overlap,
-                            (long long)counts->T);
+        code = bl_error_set(e, BL_EUSAGE, "an overlap of %lld is not below T = %lld: give a smaller one, or a larger T",
+                            (long long)counts->overlap, (long long)counts->T);
         goto out;
     }
     code = bl_pieces_make(&p->pieces, length, count, options, counts, e);

@@ -84,6 +84,18 @@ bool bl_format_has(const struct bl_format *format, const char *name)
     return format_name_is_taken(format, name, BL_TABLES + format->attributes, format->fields.count);
 }
 
+int bl_format_check_overlap(const struct bl_format *format, int64_t overlap, struct bl_error *e)
+{
+    static const char name[] = "repeated";
+    if (!overlap || !bl_format_has(format, name))
+        return BL_OK;
+    return bl_error_set(
+        e, BL_EUSAGE,
+        "with --overlap, readers of blocks call the repeated steps \"%s\": rename the field or column of "
+        "this name",
+        name);
+}
+
 static int format_check_attributes(const struct bl_format *format, struct bl_error *e)
 {
     if (format->attributes < 0 || format->attributes > BL_ATTRIBUTES_MAX)

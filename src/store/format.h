@@ -63,6 +63,9 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e);
 /* Whether a table, attribute or field has the name, or no tensor may have it. */
 bool bl_format_has(const struct bl_format *format, const char *name);
 
+/* Checks that the name that readers give to the steps that pieces repeat is free, if there is an overlap. BL_EUSAGE. */
+int bl_format_check_overlap(const struct bl_format *format, int64_t overlap, struct bl_error *e);
+
 /* Whether both have the same fields in the same order: names, types, shapes of a step, and kinds of encoding. */
 bool bl_format_has_same_fields(const struct bl_format *a, const struct bl_format *b);
 

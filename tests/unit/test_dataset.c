@@ -588,7 +588,7 @@ START_TEST(every_strategy_and_every_error_of_planning)
     ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, NULL), BLOAD_EUSAGE);
     options = (struct bload_plan_options){.strategy = (enum bload_strategy)9};
     ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
-    options = (struct bload_plan_options){.reserved = {[7] = 1}};
+    options = (struct bload_plan_options){.reserved = {[6] = 1}};
     ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
     ck_assert_int_eq(bload_plan_make(length, 5, NULL, &plan, &error), BLOAD_OK); /* T: the longest */
     bload_plan_free(plan);
