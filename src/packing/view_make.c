@@ -356,7 +356,7 @@ static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struc
     size_t least = 0;
     int code = plans_most_blocks(job, &least, e);
     job->planner.taken = job->request->epochs > 1 ? &job->taken : NULL;
-    format->S = 1;
+    int64_t most = 1, slots = job->request->sequence_slots;
     format->has_source_start = false;
     for (int64_t k = 0; k < job->request->epochs && !code; k++) {
         plans_tick(job, k);
@@ -373,10 +373,12 @@ static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struc
             format->blocks = (int64_t)job->plan.blocks;
             code = sources_count(job, e);
         }
-        if (!code)
+        most = job->plan.max_sequences > most ? job->plan.max_sequences : most;
+        if (!code && (!slots || most <= slots)) /* else the others are only made to tell how many they need */
             code = plan_write(job, name, k, e);
-        format->S = job->plan.max_sequences > format->S ? job->plan.max_sequences : format->S;
     }
+    if (!code)
+        code = bl_format_set_S(format, most, slots, e);
     if (!code)
         plans_tick(job, job->request->epochs);
     return code;
