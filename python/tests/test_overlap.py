@@ -188,9 +188,35 @@ class Losses(Made):
                 self.assertEqual([tokens for _, tokens in sorted(found[row])], [one.ids for one in (whole, *whole.overflowing)])
 
 
-@unittest.skip("not yet")
 class Slots(Made):
-    pass
+    def test_batches_of_several_views_have_one_shape(self):
+        """A step that is compiled for shapes is compiled once for datasets, views and epochs with the same slots."""
+        paths = [self.path("stored-plain"), self.path("stored-few"), self.path("packed-slots")]
+        self.bload("pack", "-q", *TEXT, "--store", "-o", paths[0], cwd=self.directory)
+        with open(self.path("text", "a.jsonl")) as file, open(self.path("few.jsonl"), "w") as few:
+            few.writelines(list(file)[:30])
+        self.bload("pack", "-q", "few.jsonl", *TEXT[1:], "--store", "-o", paths[1], cwd=self.directory)
+        self.bload("pack", "-q", "few.jsonl", *TEXT[1:], "-T", 64, "--sequence-slots", 24, "-o", paths[2], cwd=self.directory)
+        made = [bload.open(paths[2])]
+        for k, path in enumerate(paths[:2]):
+            view = self.path(f"slots-{k}")
+            self.bload("view", "-q", path, "-T", 64, "--oversize", "split", "--overlap", 3, "--sequence-slots", 24, "--epochs", 2, "-o", view)
+            made.append(bload.open(view))
+        blocks = [block for one in made for number in one.epochs for block in one.epoch(number)]
+        tables = "tokens", "cu_seqlens", "num_sequences", "sequence", "length"
+        batch = {name: np.stack([block[name] for block in blocks]) for name in tables}
+        self.assertEqual((batch["length"].shape, batch["cu_seqlens"].shape), ((len(blocks), 24), (len(blocks), 25)))
+        self.assertGreater(len({int(block["num_sequences"]) for block in blocks}), 2)
+        self.assertEqual(contracts.pack(batch).T, 64)
+        try:
+            import jax
+        except ImportError:
+            return
+        traced = []
+        step = jax.jit(lambda tokens, length: traced.append(1) or tokens.sum() + length.sum())
+        for block in blocks:
+            self.assertEqual(int(step(block["tokens"], block["length"])), int(block["tokens"].sum() + block["length"].sum()))
+        self.assertEqual(len(traced), 1)
 
 
 if __name__ == "__main__":

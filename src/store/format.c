@@ -102,14 +102,11 @@ int bl_format_set_S(struct bl_format *format, int64_t most, int64_t slots, struc
 
 int bl_format_check_overlap(const struct bl_format *format, int64_t overlap, struct bl_error *e)
 {
-    static const char name[] = "repeated";
-    if (!overlap || !bl_format_has(format, name))
+    if (!overlap || !bl_format_has(format, BL_REPEATED_NAME))
         return BL_OK;
-    return bl_error_set(
-        e, BL_EUSAGE,
-        "with --overlap, readers of blocks call the repeated steps \"%s\": rename the field or column of "
-        "this name",
-        name);
+    return bl_error_set(e, BL_EUSAGE,
+                        "with --overlap, blocks say in \"" BL_REPEATED_NAME
+                        "\" which steps are repeated: rename the field or column of this name");
 }
 
 static int format_check_attributes(const struct bl_format *format, struct bl_error *e)

@@ -67,7 +67,10 @@ bool bl_format_has(const struct bl_format *format, const char *name);
  * too few, or more than T. */
 int bl_format_set_S(struct bl_format *format, int64_t most, int64_t slots, struct bl_error *e);
 
-/* Checks that the name that readers give to the steps that pieces repeat is free, if there is an overlap. BL_EUSAGE. */
+/* Of an array of readers and exports, which is no table: the steps that pieces repeat, if there is an overlap. */
+#define BL_REPEATED_NAME "repeated"
+
+/* Checks that the name is free if there is an overlap. BL_EUSAGE. */
 int bl_format_check_overlap(const struct bl_format *format, int64_t overlap, struct bl_error *e);
 
 /* Whether both have the same fields in the same order: names, types, shapes of a step, and kinds of encoding. */
