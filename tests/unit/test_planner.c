@@ -654,8 +654,37 @@ START_TEST(subsets_are_the_best)
 }
 END_TEST
 
+/* No other overlap, no piece that is elsewhere, and none that is missing but the last of a sequence. */
+START_TEST(overlaps_are_exact)
+{
+    int64_t length[] = {25, 8, 31, 10, 11};
+    struct list l = {.length = length, .count = COUNT(length)};
+    const struct bl_plan_options o = {
+        .oversize = BL_OVERSIZE_SPLIT, .strategy = BL_STRATEGY_BLOCK, .T = 10, .overlap = 3};
+    struct bl_plan plan = make(l, &o);
+    struct bl_error e = {0};
+    for (size_t p = 0; p < plan.pieces; p++) {
+        bool is_last = plan.source_start[p] + plan.length[p] == length[plan.sequence[p]];
+        for (int d = -1; d <= 1; d += 2) {
+            plan.source_start[p] += d;
+            ck_assert_int_eq(bl_plan_check(&plan, length, l.count, &e), BL_EFAIL);
+            plan.source_start[p] -= d;
+        }
+        plan.length[p]--;
+        ck_assert_int_eq(bl_plan_recount(&plan, length, l.count, &e), is_last && plan.length[p] > 3 ? BL_OK : BL_EFAIL);
+        plan.length[p]++;
+    }
+    for (plan.overlap = 0; plan.overlap < 10; plan.overlap++) {
+        struct bl_plan again = plan;
+        ck_assert_int_eq(bl_plan_check(&again, length, l.count, &e), plan.overlap == 3 ? BL_OK : BL_EFAIL);
+    }
+    bl_plan_free(&plan);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
+    tcase_add_test(tests, overlaps_are_exact);
     tcase_add_loop_test(tests, all_options_crossed, 0, unit_times(60));
     tcase_add_loop_test(tests, bounds_and_blocks_under_constraints, 0, unit_times(40));
     tcase_add_loop_test(tests, adopted_plans_keep_blocks_and_widths, 0, 2);
