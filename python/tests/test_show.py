@@ -463,7 +463,7 @@ class Arrays(Shows):
 @expand
 class Sequences(Shows):
     @each([("apart", 0), ("overlapping", 30)])
-    def test_joined(self, overlap):
+    def test_joined(self, _, overlap):
         """A sequence in pieces is drawn as it would be in one block of its own, without the steps that pieces repeat."""
         np.save(self.path("s.npy"), np.random.default_rng(1).normal(size=(1234, 5)).astype("f4"))
         np.save(self.path("t.npy"), np.random.default_rng(2).normal(size=(77, 5)).astype("f4"))
