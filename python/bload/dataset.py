@@ -250,6 +250,8 @@ class Dataset(BaseDataset):
         index, again = self.index, self.index.again(numbers)
         pieces = Pieces(index.sequence[numbers], index.source_start[numbers] + again, index.length[numbers] - again,
                         index.start[numbers] + again)
+        if pieces.length.min(initial=1) < 1:
+            raise DamagedError(f"a piece of row {row} has no step but those of the piece before", index.path)
         return pieces, self.places_of(numbers, again, np.zeros(len(numbers), np.int64), pieces.length)
 
     def places(self, pieces: Pieces, plan: str) -> Tuple[np.ndarray, Places, Optional[np.ndarray]]:

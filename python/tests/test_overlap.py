@@ -1,6 +1,7 @@
 """Pieces that repeat the end of the piece before (--overlap), and tables of one size for several datasets (--sequence-slots)."""
 import json
 import os
+import shutil
 import unittest
 
 import numpy as np
@@ -10,7 +11,7 @@ import bload
 import library
 from bload import contracts
 from harness import each, expand
-from sample import TEXT, Sample
+from sample import TEXT, Sample, write_manifest
 
 T, OVERLAP = 16, 5
 # The same sources without and with an overlap: arguments of pack.
@@ -116,6 +117,21 @@ class Reading(Made):
             told = self.bload("pack", "-q", *TEXT[1:], "--sequences", table, "--plan", plan, "-T", T, "--oversize", "split", *wrong, "-o", out + "-2",
                               cwd=self.directory, status=1 if name == "p.tsv" else 2)
             self.assertIn("by an overlap of 4, each begins" if name == "p.tsv" else "was made with another --overlap", told[1])
+
+    def test_an_overlap_that_the_plan_does_not_have(self):
+        for overlap in OVERLAP - 1, T - 1:
+            path = self.path(f"altered-{overlap}")
+            shutil.copytree(self.overlapped("text"), path)
+            write_manifest(os.path.join(path, "manifest.json"), {**bload.open(path).manifest, "overlap": overlap})
+            self.assertIn(f"by an overlap of {overlap}, each begins", self.bload("verify", path, status=1)[1])
+            dataset = bload.open(path)
+            row = int(np.argmax(dataset.sequences["length"]))
+            with self.assertRaises((bload.DamagedError, bload.SequenceError)):
+                dataset.sequence(row)
+        write_manifest(os.path.join(path, "manifest.json"), {**dataset.manifest, "overlap": T})
+        with self.assertRaisesRegex(bload.DamagedError, '"overlap" is missing, or not between 1 and 15'):
+            bload.open(path)
+        self.bload("info", path, status=1)
 
     def test_names_that_blocks_have(self):
         with open(self.path("named.csv"), "w") as file:

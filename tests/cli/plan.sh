@@ -89,6 +89,8 @@ END
     grep -q 'overlap\|repeated' r.json && fail 'words of an overlap that there is not'
     expect 0 bload plan -q -T 16 --oversize split --overlap 0 --lengths lengths
     cmp "$OUT" apart.tsv
+    expect 0 bload compare -T 16 --oversize split --overlap 5 --lengths lengths
+    is 'repeated 550 0 0 550 550' "$(awk '{ print $NF }' "$OUT" | xargs)"
     while IFS='|' read -r options message; do
         # shellcheck disable=SC2086 # words
         expect 2 bload plan -q --oversize split $options --lengths lengths
