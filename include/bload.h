@@ -84,8 +84,10 @@ struct bload_counts {
     int64_t deleted;     /* steps left out by request */
     int64_t cut;         /* sequences divided into several pieces */
     int64_t lower_bound; /* no plan of these pieces has fewer blocks */
-    double efficiency;   /* placed steps / (blocks * T) */
-    int64_t reserved[8];
+    double efficiency;   /* placed steps, repeated ones included / (blocks * T) */
+    int64_t overlap;     /* a piece with a source_start above 0 repeats so many steps of the piece before, as context */
+    int64_t repeated;    /* steps that are placed a second time: blocks * T = steps - deleted + repeated + padding */
+    int64_t reserved[6];
 };
 
 BLOAD_API void bload_dataset_counts(const struct bload_dataset *dataset, struct bload_counts *counts);
@@ -252,7 +254,8 @@ struct bload_plan_options {
     enum bload_sync sync;
     int column_count; /* that have a maximum: 0 to BLOAD_COLUMNS_MAX; with BLOAD_FILL_OPTIMAL only */
     const struct bload_max_column *column; /* [column_count] */
-    int64_t reserved[8];                   /* 0: else the options are those of a later version (BLOAD_EUSAGE) */
+    int64_t overlap;     /* for BLOAD_OVERSIZE_SPLIT: each piece but the first repeats so many steps; below T */
+    int64_t reserved[7]; /* 0: else the options are those of a later version (BLOAD_EUSAGE) */
 };
 
 struct bload_plan;

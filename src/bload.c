@@ -98,6 +98,8 @@ void bload_dataset_counts(const struct bload_dataset *dataset, struct bload_coun
         .cut = m->plan_info.cut,
         .lower_bound = m->plan_info.lower_bound,
         .efficiency = m->plan_info.efficiency,
+        .overlap = m->plan_info.overlap,
+        .repeated = m->plan_info.repeated,
     };
 }
 
@@ -324,6 +326,7 @@ static int options_translate(const struct bload_plan_options *from, struct bl_pl
                                    .seed = from->seed,
                                    .effort = from->effort,
                                    .align = from->align,
+                                   .overlap = from->overlap,
                                    .max_sequences = from->max_sequences,
                                    .min_length = from->min_length,
                                    .max_length = from->max_length,
@@ -434,6 +437,8 @@ int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, s
     plan->plan.longest = m->plan_info.longest;
     plan->plan.padding = m->plan_info.padding;
     plan->plan.deleted = m->plan_info.deleted;
+    plan->plan.overlap = m->plan_info.overlap;
+    plan->plan.repeated = m->plan_info.repeated;
     plan->plan.cut = m->plan_info.cut;
     plan->plan.lower_bound = m->plan_info.lower_bound;
     plan->plan.max_sequences = m->format.S;
@@ -467,6 +472,8 @@ void bload_plan_counts(const struct bload_plan *plan, struct bload_counts *count
         .cut = p->cut,
         .lower_bound = p->lower_bound,
         .efficiency = bl_plan_efficiency(p),
+        .overlap = p->overlap,
+        .repeated = p->repeated,
     };
 }
 

@@ -3,8 +3,11 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterator, List, SupportsIndex, Tuple, Union, overload
 
+import numpy as np
+
 from . import segments
 from .arguments import integer
+from .manifest import REPEATED
 from .stored import BlockOptions, Store, Stored
 
 # A block: arrays by name, and the list "ids".
@@ -23,6 +26,8 @@ class Blocks:
         sequence         I64 [S]        row in the table of sequences; -1 where unused, or where the sequence failed while packing
         length           I32 [S]        steps; 0 where unused or failed
         source_start     I64 [S]        first step within the sequence; only if the dataset has cut sequences
+        repeated         I32 [S]        steps at the start of a piece that repeat the end of the piece before, as context: not to be learned
+                                        again; only if the dataset has an overlap (--overlap)
         ids              list of S str  "" where unused or failed; absent with ids=False
         segment_ids      I32 [T]        k + 1 in the steps of the block's sequence k, 0 elsewhere; if stored or requested
         position_ids     I32 [T]        0, 1, 2... from the start of each sequence or piece of one, 0 elsewhere; if requested
@@ -72,7 +77,10 @@ class Blocks:
 
     def complete(self, block: Block) -> Block:
         """block, with the requested entries that follow from its tables: segment_ids, position_ids, mask, ids."""
-        options = self.options
+        options, overlap = self.options, self.dataset.info.overlap
+        if overlap:
+            first = block["source_start"] if "source_start" in block else np.zeros(self.dataset.info.S, np.int64)
+            block[REPEATED] = np.where(first > 0, np.int32(overlap), np.int32(0))
         numbered = (options.segment_ids or self.dataset.info.segment_ids) and "segment_ids" not in block
         if numbered or options.position_ids or options.mask:
             used = int(block["num_sequences"])

@@ -10,6 +10,9 @@ sequences that failed while packing count in neither: results of total steps lea
 For text, "field" names the tokens. Two more fields of the dataset, with one value for each token, not shifted, can say what to learn:
 "labels" names the targets, -100 for none; "loss_mask" names a mask that is 0 where nothing is learned. Both can be used together.
 
+Of a dataset with an overlap, batches have the entry "repeated": the steps at the start of a piece that the piece before has, too. They are
+context: no target is among them, so that each step is learned once.
+
 bload.Error: the batch lacks an entry, or a loss mask has weights that the result cannot express.
 """
 from __future__ import annotations
@@ -26,7 +29,7 @@ from .masks import Steps, masks_of
 Batch = Mapping[str, Any]
 Result = TypeVar("Result")
 
-TABLES = frozenset(("cu_seqlens", "num_sequences", "sequence", "length", "source_start", "ids"))
+TABLES = frozenset(("cu_seqlens", "num_sequences", "sequence", "length", "source_start", "repeated", "ids"))
 
 # Labels that cross entropy ignores: the default of torch's ignore_index.
 IGNORED = -100
@@ -48,6 +51,7 @@ class Packed(NamedTuple):
     step: np.ndarray      # I64 [total]: the number of each step, ascending
     position: np.ndarray  # I64 [total]: its position in the sequence, from 0
     owner: np.ndarray     # I64 [total]: its sequence, from 0 to n - 1
+    repeated: np.ndarray  # BOOL [total]: whether it is also in the piece before; empty: no step is
 
     def cu_seqlens(self) -> np.ndarray:
         """I32 [n + 1]: boundaries of the sequences after all other steps are removed."""
@@ -56,7 +60,7 @@ class Packed(NamedTuple):
     def one(self) -> "Packed":
         """The first step alone, as the only sequence: for consumers that take no batch without steps."""
         zero = np.zeros(1, np.int64)
-        return self._replace(block=zero, length=zero + 1, step=zero, position=zero, owner=zero)
+        return self._replace(block=zero, length=zero + 1, step=zero, position=zero, owner=zero, repeated=np.zeros(0, np.bool_))
 
     def longest(self) -> int:
         """Steps of the longest sequence; 0 if there is none."""
@@ -119,7 +123,9 @@ def pack(batch: Batch) -> Packed:
     owner = np.repeat(np.arange(len(length)), length)
     position = np.arange(len(owner)) - np.repeat(np.cumsum(length) - length, length)
     first = block * T + starts[block, place]
-    return Packed((B, T) if axis else (T,), B, T, block, length, first[owner] + position, position, owner)
+    again = np.atleast_2d(batch["repeated"])[block, place] if "repeated" in batch else np.zeros(0, np.int64)
+    repeated = position < again[owner] if again.any() else np.zeros(0, np.bool_)
+    return Packed((B, T) if axis else (T,), B, T, block, length, first[owner] + position, position, owner, repeated)
 
 
 def as_tensors(value: Any, torch: Any) -> Any:
@@ -157,6 +163,8 @@ def targets(packed: Packed, batch: Batch, field: str, labels: Optional[str], los
         if not np.isin(mask, (0, 1)).all():
             raise Error(f"\"{loss_mask}\" has weights other than 0 and 1, which labels cannot express")
         given[mask == 0] = separator
+    if len(packed.repeated):
+        given[packed.repeated] = separator
     return given
 
 
@@ -321,7 +329,8 @@ def trl(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
     """The examples that TRL's SFTTrainer makes from packed text: a list with one dict per block.
 
     Each has lists of int: input_ids, the tokens of the block's sequences, and seq_lengths, which add up to len(input_ids). If labels or
-    loss_mask is given, it also has labels. Of each of the attributes it has a list, with a number for each of seq_lengths.
+    loss_mask is given, or the dataset has an overlap, it also has labels. Of each of the attributes it has a list, with a number for each of
+    seq_lengths.
     """
     packed = pack(batch)
     inside = packed.block[packed.owner]
@@ -331,7 +340,7 @@ def trl(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
     examples = []
     for b in range(packed.B):
         example = {"input_ids": tokens[inside == b].tolist(), "seq_lengths": packed.length[packed.block == b].tolist()}
-        if labels or loss_mask:
+        if labels or loss_mask or "repeated" in batch:
             example["labels"] = given[inside == b].tolist()
         example.update((name, values[packed.block == b].tolist()) for name, values in numbers.items())
         examples.append(example)

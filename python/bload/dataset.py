@@ -247,8 +247,12 @@ class Dataset(BaseDataset):
 
     def stored(self, row: int) -> Tuple[Pieces, Places]:
         numbers = self.located().order[self.located().of(row)]
-        pieces = Pieces(*(table[numbers] for table in (self.index.sequence, self.index.source_start, self.index.length, self.index.start)))
-        return pieces, self.places_of(numbers, np.int64(0), np.zeros(len(numbers), np.int64), pieces.length)
+        index, again = self.index, self.index.again(numbers)
+        pieces = Pieces(index.sequence[numbers], index.source_start[numbers] + again, index.length[numbers] - again,
+                        index.start[numbers] + again)
+        if pieces.length.min(initial=1) < 1:
+            raise DamagedError(f"a piece of row {row} has no step but those of the piece before", index.path)
+        return pieces, self.places_of(numbers, again, np.zeros(len(numbers), np.int64), pieces.length)
 
     def places(self, pieces: Pieces, plan: str) -> Tuple[np.ndarray, Places, Optional[np.ndarray]]:
         if pieces.number is not None:

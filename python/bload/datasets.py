@@ -49,8 +49,9 @@ def packed(path: Any, field: str = "tokens", labels: Optional[str] = None, *, lo
         SFTTrainer(model, training, train_dataset=bload.datasets.packed("dataset"))
 
     A row has lists of int: input_ids, the tokens of the block's sequences without padding, and seq_lengths, which add up to as many. With
-    labels or loss_mask, names of fields with one value for each token, it also has labels, -100 where nothing is learned. attributes names
-    numbers of sequences, as `bload pack --keep weight:number` stores them: the row has a list of each, with one for each of seq_lengths.
+    labels or loss_mask, names of fields with one value for each token, or an overlap of the dataset, it also has labels, -100 where nothing
+    is learned. attributes names numbers of sequences, as `bload pack --keep weight:number` stores them: the row has a list of each, with
+    one for each of seq_lengths.
 
     Rows are made when they are read, and nothing is copied before: with 8 bytes a block in memory. Such a Dataset can be shuffled,
     selected from, pickled and read by workers; map() and save_to_disk() would write all of it. Blocks without a sequence are left out,

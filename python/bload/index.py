@@ -47,7 +47,7 @@ class Plan:
 
     def __init__(self, file: MappedFile, manifest: Manifest):
         self.path = path = file.path
-        self.T, self.S, self.blocks = manifest.T, manifest.S, manifest.blocks
+        self.T, self.S, self.blocks, self.overlap = manifest.T, manifest.S, manifest.blocks, manifest.overlap
         self.file = file
         self.header = read_header(self.file.read, self.file.size, path)
         version = self.header.metadata.get("bload_format")
@@ -98,6 +98,10 @@ class Plan:
                 raise DamagedError(f"the pieces of block {first} overlap or exceed it", self.path)
         return pointers, pieces
 
+    def again(self, pieces: np.ndarray) -> np.ndarray:
+        """The steps that each of these pieces repeats of the piece before: I64 [n]."""
+        return np.where(self.source_start[pieces] > 0, self.overlap, 0)
+
     def order(self) -> np.ndarray:
         """The pieces ordered by sequence, then by source_start: I64 [P]. Computed when first needed."""
         if self.sorted is None:
@@ -127,7 +131,7 @@ class Index(Plan):
         self.block_checksum = self.table("block_checksum", "I64", self.blocks, len(manifest.fields))
 
     def has(self, block: np.ndarray, pieces: Pieces) -> np.ndarray:
-        """Whether each block stores the piece that is given for it: BOOL [n]."""
+        """Whether each block stores the piece that is given for it, without the steps that it repeats: BOOL [n]."""
         sound = (block >= 0) & (block < self.blocks)
         block = np.where(sound, block, 0)
         low, high = self.block_ptr[block], self.block_ptr[block + 1]
@@ -135,8 +139,9 @@ class Index(Plan):
         low, high = np.where(sound, low, 0), np.where(sound, high, 0)
         if sound.any():
             found = last_upto(self.start, low, high, pieces.start)
-            for name in "sequence", "source_start", "length", "start":
-                sound &= getattr(self, name)[found] == getattr(pieces, name)
+            again = self.again(found)
+            for name, more in ("sequence", 0), ("source_start", again), ("length", -again), ("start", again):
+                sound &= getattr(self, name)[found] + more == getattr(pieces, name)
         return sound
 
     def gap(self, pieces: bool) -> "Optional[tuple[int, int]]":

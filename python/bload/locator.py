@@ -32,11 +32,13 @@ class Locator:
     """Entries, each with some steps of a row. Those of a row follow each other, in the order of their steps.
 
     path: the file that has them. length: the steps of each entry. source_start: its first step in the sequence; None: always 0.
+    overlap: so many of its first steps the entry before has, too, if it does not begin the sequence.
     """
 
     path: str
     length: Any
     source_start: Any
+    overlap: int = 0
 
     def ranges(self, rows: np.ndarray) -> Tuple[np.ndarray, Optional[np.ndarray]]:
         """The first entry of each row, and the end of its entries; None: each row has one. DamagedError: they are invalid."""
@@ -64,6 +66,9 @@ class Locator:
             piece, entry = self.spread(pieces, plan, first, stop, end)
         start = self.begin(entry)
         low = np.maximum(begin[piece], start)
+        if self.overlap:  # from the second entry of a piece on, what the one before does not have
+            later = np.append(False, piece[1:] == piece[:-1])
+            low = np.where(later, start + self.overlap, low)
         given = np.minimum(end[piece], start + self.length[entry]) - low
         total = np.bincount(piece, np.maximum(given, 0), len(length)) if len(piece) != len(length) else given
         if (given <= 0).any() or (total != length).any():
@@ -78,7 +83,7 @@ class Locator:
         last = entry = first
         if self.source_start is not None:
             entry = last_upto(self.source_start, first, stop, pieces.source_start)
-            last = last_upto(self.source_start, entry, stop, end - 1)
+            last = last_upto(self.source_start, entry, stop, end - 1 - self.overlap)
         count = last - entry + 1
         if (count > pieces.length).any():
             self.fail(pieces, plan, np.flatnonzero(count > pieces.length))
@@ -111,7 +116,7 @@ class IndexLocator(Locator):
     """The stored pieces of a dataset. Entry k is the piece order[k] of the index. Takes 8 bytes a piece."""
 
     def __init__(self, index: Index):
-        self.path, self.index, self.order = index.path, index, index.order()
+        self.path, self.index, self.order, self.overlap = index.path, index, index.order(), index.overlap
         self.length, self.source_start = Sorted(index.length, self.order), Sorted(index.source_start, self.order)
 
     def ranges(self, rows: np.ndarray) -> Tuple[np.ndarray, Optional[np.ndarray]]:

@@ -20,6 +20,8 @@ FRAME_MAX = 64 << 20  # bytes of a frame of compressed shards
 STEPS_MAX = (1 << 31) - 1
 FOLDER_SHARDS = 1000
 CHAINED = re.compile(r"(?!https?://)(?=.*://).*::", re.DOTALL)  # a URL by which fsspec reads one file through another
+# An entry of blocks that follows from the overlap, and is not stored.
+REPEATED = "repeated"
 TABLES = "cu_seqlens", "num_sequences", "sequence", "length", "source_start", "segment_ids"
 
 
@@ -92,6 +94,8 @@ class Manifest:
         self.read_sizes()
         self.fields = self.read_fields()
         self.attributes = self.read_attributes()
+        if self.overlap and REPEATED in (*self.fields, *self.attributes):
+            raise self.damaged(f"a field or attribute has the name \"{REPEATED}\", which blocks with an overlap have for another entry")
         if self.is_view:
             self.read_sources()
         else:
@@ -165,6 +169,7 @@ class Manifest:
             raise self.damaged("\"configuration\" is missing, or not an object")
         self.configuration: Dict[str, Any] = configuration
         self.align = size_of(self.option("align")) or 1
+        self.overlap = self.number("overlap", 1, self.T - 1) if "overlap" in self.json else 0
 
     def option(self, name: str) -> str:
         """An option of the run that made it, as a text; "" without it."""

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from .arguments import at_least
 from .base import BaseDataset
 from .errors import DamagedError, Error, OptionError
+from .manifest import REPEATED
 from .opening import open as open_dataset
 
 RECORD = "bload.json"       # of what the files were made
@@ -114,14 +115,17 @@ class Rows:
         """Adds a block, unless no sequence has two tokens."""
         block = self.dataset[number]
         length = block["length"][:int(block["num_sequences"])].astype(np.int64)
-        start = block["cu_seqlens"][:len(length)].astype(np.int64)[length > 0]
-        length = length[length > 0]
+        here = length > 0
+        start, length = block["cu_seqlens"][:len(here)].astype(np.int64)[here], length[here]
         if length.max(initial=0) < 2:
             return
         self.packing = self.packing.with_row(length)
         ends = np.cumsum(length)
         steps = np.arange(ends[-1]) + np.repeat(start - (ends - length), length)
         mask = block[self.loss_mask][steps] if self.loss_mask else np.ones(len(steps), np.int8)
+        if REPEATED in block:
+            again = block[REPEATED][:int(block["num_sequences"])][here]
+            mask = np.where(np.arange(len(steps)) < np.repeat(ends - length + again, length), 0, mask)
         self.columns["input_ids"].append(block[self.field][steps])
         self.columns["loss_mask"].append(mask_ahead(self.dataset, str(self.loss_mask), number, mask, ends))
         self.columns["seq_start_id"].append(ends - length)

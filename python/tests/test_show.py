@@ -460,21 +460,24 @@ class Arrays(Shows):
             self.assertEqual(blue > 0, bool(np.isfinite(values).any()), values)
 
 
+@expand
 class Sequences(Shows):
-    def test_joined(self):
-        """A sequence in pieces is drawn as it would be in one block of its own."""
+    @each([("apart", 0), ("overlapping", 30)])
+    def test_joined(self, _, overlap):
+        """A sequence in pieces is drawn as it would be in one block of its own, without the steps that pieces repeat."""
         np.save(self.path("s.npy"), np.random.default_rng(1).normal(size=(1234, 5)).astype("f4"))
         np.save(self.path("t.npy"), np.random.default_rng(2).normal(size=(77, 5)).astype("f4"))
-        split = self.pack("split", self.path("s.npy"), self.path("t.npy"), "--kind", "array", "-T", 100, "--oversize", "split")
+        split = self.pack("split", self.path("s.npy"), self.path("t.npy"), "--kind", "array", "-T", 100, "--oversize", "split",
+                          "--overlap", overlap)
         whole = self.pack("whole", self.path("s.npy"), "--kind", "array", "-T", "longest")
         axis = Axis(1234, False)
         self.bload("show", split, "--sequence", bload.open(split).sequences[0]["id"], "-o", self.path("s.svg"))
         self.bload("show", whole, "-o", self.path("w.svg"))
         one, other = Drawn(self.path("s.svg"), axis), Drawn(self.path("w.svg"), axis)
         np.testing.assert_array_equal(one.lane[0], other.lane[0])
-        self.assertEqual(len(one.spans), 13)
         ends = sorted(parts[-1][1] for parts in one.spans.values())
-        self.assertEqual(ends, [axis.pixel(min(100 * k, 1234)) for k in range(1, 14)])
+        expected = [*range(100, 1234, 100 - overlap), 1234]
+        self.assertEqual(ends, [axis.pixel(end) for end in expected])
 
 
 # name: type and shape of a step.

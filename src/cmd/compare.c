@@ -58,6 +58,8 @@ static void compare_format_rows(const struct comparing *c, const struct bl_plan_
     bl_buffer_printf(out, "%-8s %-8s %7s %14s %16s %14s %10s %10s %14s %10s %12s %9s %10s %8s", "strategy", "fill", "T",
                      "blocks", "padding", "deleted", "cut", "efficiency", "lower bound", "gap", "rank steps", "waiting",
                      "meet again", "seconds");
+    if (c->options.overlap)
+        bl_buffer_printf(out, " %14s", "repeated");
     bl_buffer_printf(out, c->step_bytes ? " %10s\n" : "\n", "bytes");
     for (int i = 0; i < set->rows; i++) {
         const struct bl_plan_info *w = &set->row[i];
@@ -73,6 +75,8 @@ static void compare_format_rows(const struct comparing *c, const struct bl_plan_
                          bl_text_count(cut, w->cut), 100 * w->efficiency, bl_text_count(bound, w->lower_bound),
                          bl_text_count(gap, w->blocks - w->lower_bound), bl_text_count(steps, w->batches_per_rank),
                          lost, again, w->seconds);
+        if (c->options.overlap)
+            bl_buffer_printf(out, " %14s", bl_text_count(blocks, w->repeated));
         bl_buffer_printf(out, c->step_bytes ? " %10s\n" : "\n", bl_text_size(blocks, w->bytes));
     }
 }

@@ -56,10 +56,16 @@ static void info_format_left_out(const struct bl_info *info, struct bl_buffer *o
 /* "split       71 sequences are in parts" */
 static void info_format_split(const struct bl_info *info, struct bl_buffer *out)
 {
-    char a[BL_PLURAL_SIZE];
+    const struct bl_plan_info *w = &info->manifest.plan_info;
+    char a[BL_PLURAL_SIZE], b[32];
     if (bl_info_is_split(info))
-        bl_buffer_printf(out, "split       %s in parts\n",
-                         bl_text_plural(a, info->manifest.plan_info.cut, "sequence is|sequences are"));
+        bl_buffer_printf(out, "split       %s in parts", bl_text_plural(a, w->cut, "sequence is|sequences are"));
+    if (bl_info_is_split(info) && w->overlap)
+        bl_buffer_printf(out, "; %s, the first %s of every part but the first",
+                         bl_text_plural(a, w->repeated, "step is repeated|steps are repeated"),
+                         bl_text_count(b, w->overlap));
+    if (bl_info_is_split(info))
+        bl_buffer_byte(out, '\n');
 }
 
 /* What is in no block: "lost        12 steps deleted, 1 sequence cut" */

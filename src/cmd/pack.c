@@ -265,7 +265,7 @@ static void pack_print_summary(struct pack *p, const struct bl_packing_result *r
     bl_summary_dataset(p->output, r->format, r->finished, (int64_t)r->rate, steps);
     if (bl_kind_rate(kind, r->table->sampling, &num, &den))
         bl_cmd_print("%.3f hours, read at %.0f times real time",
-                     (double)(r->plan->steps - r->plan->deleted) * (double)den / (double)num / 3600,
+                     (double)bl_plan_placed(r->plan) * (double)den / (double)num / 3600,
                      r->rate * (double)den / (double)num);
     bl_summary_finished(r->finished, p->output);
     pack_print_table(p, r, r->finished->empty);

@@ -87,6 +87,7 @@ static void plot_make_title(struct plot *p)
     plot_add_count(p, plan->padding, "step", "of padding");
     plot_add_count(p, plan->deleted, "step", "deleted");
     plot_add_count(p, plan->cut, "sequence", "cut");
+    plot_add_count(p, plan->repeated, "step", "repeated");
     plot_add_count(p, plan->dropped, "sequence", "dropped");
     snprintf(phrase, sizeof phrase, "lower bound %s, %s%s", bl_text_plural(a, plan->lower_bound, "block"),
              gap ? "gap " : "so the plan is optimal", gap ? bl_text_count(b, gap) : "");

@@ -6,14 +6,16 @@
 #include "cmd/cmd.h"
 #include "cmd/inputs.h"
 
-/* "deleted 9 steps; cut 1 sequence" */
+/* "deleted 9 steps; cut 1 sequence; repeated 4 steps" */
 static void summary_lost(const struct bl_plan *plan)
 {
     const struct {
         const char *what, *noun;
         int64_t count;
-    } lost[] = {
-        {"deleted", "step", plan->deleted}, {"cut", "sequence", plan->cut}, {"dropped", "sequence", plan->dropped}};
+    } lost[] = {{"deleted", "step", plan->deleted},
+                {"cut", "sequence", plan->cut},
+                {"repeated", "step", plan->repeated},
+                {"dropped", "sequence", plan->dropped}};
     char a[BL_PLURAL_SIZE];
     struct bl_buffer text = {0};
     for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {

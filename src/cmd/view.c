@@ -17,6 +17,7 @@
 #include "cmd/progress_bar.h"
 #include "cmd/summary.h"
 #include "packing/view_make.h"
+#include "run/options.h"
 #include "run/signals.h"
 
 #define LEVELS_MAX 16
@@ -30,7 +31,7 @@ struct levels {
 struct viewing {
     const char *output, *group_by;
     struct levels levels;
-    int64_t epochs, epoch_steps, repeat_max;
+    int64_t epochs, epoch_steps, repeat_max, sequence_slots;
     int mix;
     struct bl_texts excluded;
     struct bl_exclusion *exclusion;
@@ -84,6 +85,8 @@ static const struct bl_option table[] = {
     BL_OPTION_INT("epochs", struct viewing, epochs, BL_AFFECTS_PLAN,
                   "make so many plans, with the seeds from --seed on, all with the same number of blocks",
                   .initial = "1", .min = 1, .max = 100000, .command_line_only = true),
+    BL_OPTION_INT("sequence-slots", struct viewing, sequence_slots, BL_AFFECTS_BYTES, BL_SEQUENCE_SLOTS_HELP, .min = 1,
+                  .max = BL_T_MAX - 1, .command_line_only = true, .unlisted = true),
     {0},
 };
 
@@ -209,6 +212,7 @@ static int view_make(struct bl_cmd *cmd, struct viewing *v, const char *output, 
                                             .epochs = v->epochs,
                                             .epoch_steps = v->epoch_steps,
                                             .repeat_max = v->repeat_max,
+                                            .sequence_slots = v->sequence_slots,
                                             .longer_than = longer_than,
                                             .up_to = up_to,
                                             .message = view_print_message,
@@ -249,7 +253,7 @@ static void levels_add_row(const struct viewing *v, const char *name, struct bl_
 {
     const struct bl_plan_info *w = &v->made.manifest.plan_info;
     bl_buffer_printf(rows, "%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\n", w->T,
-                     w->batch_size, w->blocks, w->batches_per_rank, w->sequences, w->steps - w->deleted, name);
+                     w->batch_size, w->blocks, w->batches_per_rank, w->sequences, bl_plan_info_placed(w), name);
 }
 
 static int level_run(struct bl_cmd *cmd, struct viewing *v, int i, int64_t batch_steps, struct bl_buffer *rows)

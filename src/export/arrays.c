@@ -51,6 +51,17 @@ static void arrays_add_table(struct bl_export_arrays *arrays, int table)
     arrays_add(arrays, &array);
 }
 
+static void arrays_add_repeated(struct bl_export_arrays *arrays)
+{
+    arrays_add(arrays, &(struct bl_export_array){.name = BL_REPEATED_NAME,
+                                                 .dtype = BL_I32,
+                                                 .rank = 1,
+                                                 .shape = {arrays->format.S},
+                                                 .field = -1,
+                                                 .table = -1,
+                                                 .is_repeated = true});
+}
+
 static int arrays_add_ids(struct bl_export_arrays *arrays, size_t bytes, struct bl_error *e)
 {
     for (int a = 0; a < arrays->count; a++) {
@@ -71,13 +82,16 @@ static int arrays_add_ids(struct bl_export_arrays *arrays, size_t bytes, struct 
 int bl_export_arrays_set(struct bl_export_arrays *arrays, const struct bl_blocks *blocks, size_t ids_bytes,
                          struct bl_error *e)
 {
-    *arrays = (struct bl_export_arrays){.format = *bl_blocks_format(blocks)};
+    *arrays = (struct bl_export_arrays){.format = *bl_blocks_format(blocks),
+                                        .overlap = bl_blocks_manifest(blocks)->plan_info.overlap};
     for (int f = 0; f < arrays->format.fields.count; f++)
         arrays_add_field(arrays, f);
     for (int t = 0; t < BL_TABLES + arrays->format.attributes; t++) {
         if (bl_format_has_table(&arrays->format, t))
             arrays_add_table(arrays, t);
     }
+    if (arrays->overlap)
+        arrays_add_repeated(arrays);
     int code = ids_bytes ? arrays_add_ids(arrays, ids_bytes, e) : BL_OK;
     qsort(arrays->array, (size_t)arrays->count, sizeof *arrays->array, array_compare);
     return code;
@@ -126,7 +140,9 @@ int bl_export_block_read(struct bl_export_block *block, const struct bl_export_a
         const struct bl_export_array *array = &arrays->array[a];
         if (array->table >= 0 && array->table < BL_TABLES)
             array_copy_table(tables, arrays, a, block->data[a]);
-        else if (array->is_ids)
+        for (int64_t i = 0; array->is_repeated && i < arrays->format.S; i++)
+            ((int32_t *)(void *)block->data[a])[i] = tables->source_start[i] > 0 ? (int32_t)arrays->overlap : 0;
+        if (array->is_ids)
             code = bl_export_ids_read(blocks, tables, &block->text, block->data[a], array->bytes, e);
     }
     for (int a = 0; a < arrays->count && !code; a++) {

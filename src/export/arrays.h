@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "store/blocks.h"
 
-#define BL_EXPORT_ARRAYS_MAX (BL_FIELDS_MAX + BL_TABLES_ALL + 1)
+#define BL_EXPORT_ARRAYS_MAX (BL_FIELDS_MAX + BL_TABLES_ALL + 2)
 
 struct bl_export_array {
     const char *name;    /* of the format */
@@ -21,13 +21,15 @@ struct bl_export_array {
     size_t bytes;
     int field, table; /* where it comes from: a field, or a table or attribute of the format; the other one is -1 */
     bool is_ids;      /* both are -1: it is the text of export/ids.h, as U8 */
+    bool is_repeated; /* both are -1: the steps that each piece repeats of the one before; with an overlap */
 };
 
 struct bl_export_arrays {
     struct bl_format format; /* of the dataset */
     int count;
     struct bl_export_array array[BL_EXPORT_ARRAYS_MAX];
-    size_t bytes; /* of all */
+    size_t bytes;    /* of all */
+    int64_t overlap; /* of the plan */
 };
 
 /* Sets the arrays of a dataset's or view's blocks; valid as long as it is open. ids_bytes: of the text of their ids; 0:

@@ -49,6 +49,11 @@ static int array_find(const struct bl_export_job *job, int table)
 
 static int megatron_check(const struct bl_export_job *job, struct bl_error *e)
 {
+    if (job->arrays.overlap)
+        return bl_error_set(e, BL_EUSAGE,
+                            "the dataset repeats steps (--overlap %" PRId64 "), and --to megatron has no mask by which "
+                            "they are not learned twice: export a dataset or view without --overlap",
+                            job->arrays.overlap);
     if (tokens_array(job) >= 0)
         return BL_OK;
     return job->field

@@ -60,7 +60,7 @@ static void forecast_temporary(const struct bl_packing *p, struct bl_forecast *f
 {
     const struct bl_input_set *inputs = p->request.inputs;
     bool spools = inputs->kind->spool;
-    int64_t placed = (p->plan.steps - p->plan.deleted) * f->step_bytes;
+    int64_t placed = bl_plan_placed(&p->plan) * f->step_bytes;
     if (bl_kind_spools_steps(inputs->kind, inputs->kind_config))
         f->bytes_temporary = p->plan.steps * f->step_bytes;
     if (p->request.view ? bl_packing_view_scatters(p) : spools && placed > p->memory)
@@ -93,7 +93,7 @@ int bl_packing_forecast_plan(struct bl_packing *p, struct bl_forecast *f, struct
     for (int field = 0; field < raw.fields.count; field++)
         raw.encoding[field] = (struct bl_encoding){0};
     if (bl_kind_rate(p->request.inputs->kind, t->sampling, &num, &den))
-        f->hours = (double)(p->plan.steps - p->plan.deleted) * (double)den / (double)num / 3600;
+        f->hours = (double)bl_plan_placed(&p->plan) * (double)den / (double)num / 3600;
     int code = bl_space_of_shards(&raw, &f->bytes_raw, e);
     if (!code)
         code = bl_space_of_shards(&p->format, &bytes, e);
@@ -165,7 +165,7 @@ static int forecast_encoded(const struct bl_packing *p, const struct bl_sample *
 {
     struct bl_range r = bl_sample_bytes(sample);
     bool repeats = p->request.options->pad == BL_PAD_REPEAT;
-    double steps = repeats ? (double)p->plan.blocks * (double)p->plan.T : (double)(p->plan.steps - p->plan.deleted);
+    double steps = repeats ? (double)p->plan.blocks * (double)p->plan.T : (double)bl_plan_placed(&p->plan);
     int64_t rest = sample->header * f->shards;
     int code = p->format.compressed ? BL_OK : bl_space_of_shards(&p->format, &rest, e);
     f->bytes = rest + bytes_of(r.mid * steps);
@@ -232,7 +232,7 @@ static void forecast_seconds(const struct bl_packing *p, const struct bl_sample 
     double warm, disk = f->write_rate > 0 ? (double)f->bytes / f->write_rate : 0;
     struct bl_range r = bl_sample_seconds(sample, &warm);
     int64_t workers = p->workers < (int64_t)p->plan.blocks ? p->workers : (int64_t)p->plan.blocks;
-    double steps = (double)(p->plan.steps - p->plan.deleted) / (double)(workers > 1 ? workers : 1);
+    double steps = (double)bl_plan_placed(&p->plan) / (double)(workers > 1 ? workers : 1);
     f->seconds_low = UNSEEN_FASTER * (f->prepare_seconds + fmax(warm + r.low * steps, disk) + finish);
     f->seconds_high = UNSEEN_SLOWER * (f->prepare_seconds + fmax(warm + r.high * steps, disk) + finish);
 }

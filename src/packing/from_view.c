@@ -430,6 +430,7 @@ int bl_packing_read_view_plan(struct bl_packing *p, struct bl_error *e)
         return code;
     plan_shift(plan, &view->places);
     plan->is_store = bl_plan_info_is_store(&m->plan_info);
+    plan->overlap = m->plan_info.overlap;
     code = bl_plan_check(plan, p->table.length, p->table.count, e);
     if (code)
         return bl_error_prefix(e, "%s", view->index.path), code;
@@ -439,6 +440,7 @@ int bl_packing_read_view_plan(struct bl_packing *p, struct bl_error *e)
     p->plan_info.steps = plan->steps;
     p->plan_info.longest = plan->longest;
     p->plan_info.deleted = plan->deleted;
+    p->plan_info.repeated = plan->repeated;
     p->plan_info.cut = plan->cut;
     if (m->plan_info.lower_bound > plan->lower_bound && m->plan_info.lower_bound <= (int64_t)plan->blocks)
         plan->lower_bound = m->plan_info.lower_bound;
@@ -485,7 +487,7 @@ bool bl_packing_view_scatters(const struct bl_packing *p)
 {
     const struct bl_view *view = p->request.view;
     const struct bl_fields *fields = &p->format.fields;
-    int64_t pieces = (int64_t)p->plan.pieces, mean = pieces ? (p->plan.steps - p->plan.deleted) / pieces + 1 : 1;
+    int64_t pieces = (int64_t)p->plan.pieces, mean = pieces ? bl_plan_placed(&p->plan) / pieces + 1 : 1;
     bool scatters = false;
     for (size_t s = 0; s < view->sources; s++) {
         const struct bl_format *stored = &view->source[s].manifest.format;

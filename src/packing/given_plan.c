@@ -39,7 +39,7 @@ out:
 }
 
 /* The file's plan_info holds; options on the command line or in the YAML file must not contradict it. */
-static int given_plan_adopt_info(const struct bl_options *given, struct bl_plan_info *plan_info,
+static int given_plan_adopt_info(const struct bl_options *given, int64_t overlap, struct bl_plan_info *plan_info,
                                  const struct bl_plan_info *its, const char *path, struct bl_error *e)
 {
     const struct {
@@ -49,7 +49,8 @@ static int given_plan_adopt_info(const struct bl_options *given, struct bl_plan_
                 {"fill", strcmp(plan_info->fill, its->fill) != 0},
                 {"seed", plan_info->seed != its->seed && !its->seed_unknown},
                 {"world-size", plan_info->world_size != its->world_size},
-                {"batch-size", plan_info->batch_size != its->batch_size}};
+                {"batch-size", plan_info->batch_size != its->batch_size},
+                {"overlap", overlap != its->overlap}};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         if (said[i].differs && bl_options_origin(given, said[i].option) != BL_ORIGIN_DEFAULT)
             return bl_error_set(e, BL_EUSAGE, "%s was made with another --%s", path, said[i].option);
@@ -97,7 +98,8 @@ int bl_packing_read_plan(struct bl_packing *p, struct bl_error *e)
     if (code)
         return code;
     code = binary ? bl_index_load(&p->plan, p->request.plan, T, options->align, t->length, t->count, &its, e)
-                  : bl_plan_table_read(&p->plan, p->request.plan, T, options->align, t->length, t->count, e);
+                  : bl_plan_table_read(&p->plan, p->request.plan, T, options->align, options->overlap, t->length,
+                                       t->count, e);
     if (code)
         return code;
     if (!its.blocks) {
@@ -110,7 +112,7 @@ int bl_packing_read_plan(struct bl_packing *p, struct bl_error *e)
         return code;
     bl_plan_info_make(&p->plan_info, &p->plan, options);
     if (its.blocks)
-        code = given_plan_adopt_info(p->request.given, &p->plan_info, &its, p->request.plan, e);
+        code = given_plan_adopt_info(p->request.given, options->overlap, &p->plan_info, &its, p->request.plan, e);
     else
         given_plan_guess_info(p->request.given, &p->plan_info);
     return code ? code : given_plan_check(p, e);

@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "kind/isolated/isolation.h"
 #include "packing/internal.h"
 #include "packing/table_lengths.h"
@@ -138,6 +139,16 @@ static int plan_make(struct bl_packing *p, struct bl_error *e)
     return code;
 }
 
+static int format_set_sizes(struct bl_packing *p, struct bl_error *e)
+{
+    const char *of_view = p->request.view ? bl_manifest_option(&p->request.view->manifest, "sequence-slots") : "";
+    int64_t slots = p->request.options->sequence_slots;
+    if (bl_text_to_int(of_view, strlen(of_view), 1, BL_T_MAX, &slots))
+        slots = p->request.view->manifest.format.S;
+    p->format.T = p->plan.T;
+    return bl_format_set_S(&p->format, p->plan.max_sequences, slots, e);
+}
+
 static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
@@ -152,6 +163,8 @@ static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
     if (code || *found)
         return code;
     code = plan_make(p, e);
+    if (!code)
+        code = format_set_sizes(p, e); /* before others take the plan */
     if (code || (!p->request.task.set && !p->request.plan_only))
         return code;
     return bl_saved_plan_publish(&p->state, &p->plan, t->length, t->count, &p->plan_info, e);
@@ -195,8 +208,9 @@ static int format_make(struct bl_packing *p, struct bl_error *e)
     int code = format_resolve_fields(p, e);
     if (code)
         return code;
-    p->format.T = p->plan.T;
-    p->format.S = p->plan.max_sequences;
+    code = format_set_sizes(p, e);
+    if (code)
+        return code;
     p->format.blocks = (int64_t)p->plan.blocks;
     p->format.has_source_start = bl_plan_has_parts(&p->plan);
     p->format.has_segment_ids = p->request.options->segment_ids;
@@ -208,6 +222,8 @@ static int format_make(struct bl_packing *p, struct bl_error *e)
     if (code)
         return code;
     code = p->request.view ? bl_packing_view_attributes(p, e) : bl_packing_attributes(p, e);
+    if (!code)
+        code = bl_format_check_overlap(&p->format, p->plan.overlap, e);
     if (code)
         return code;
     code = bl_plan_digest(&p->plan, p->table.length, p->format.plan_digest, e);

@@ -145,6 +145,12 @@ static int sequences_read(struct bl_view_job *job, struct bl_error *e)
     free(index);
     if (!code)
         lengths_set_stored(job);
+    if (!code && job->begins_late && r->options->overlap)
+        code = bl_error_set(e, BL_EUSAGE,
+                            "--overlap needs sequences that are stored from their first step on: of the sources, some "
+                            "are clips");
+    if (!code)
+        code = bl_format_check_overlap(&m->format, r->options->overlap, e);
     if (!code && view_is_level(r))
         lengths_limit(job);
     return code ? code : bl_attribute_values_read(&job->values, &job->table, &m->format, e);
@@ -270,7 +276,7 @@ static int sources_count(struct bl_view_job *job, struct bl_error *e)
     int64_t steps = 0;
     if (m->sources == 1 && !view_is_mixture(job->request)) { /* the plan's own counts */
         m->source[0].sequences = plan->sequences - plan->dropped;
-        m->source[0].steps = plan->steps - plan->deleted;
+        m->source[0].steps = bl_plan_placed(plan);
         m->source[0].share = m->source[0].steps > 0;
         return BL_OK;
     }
@@ -365,7 +371,7 @@ static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struc
     size_t least = 0;
     int code = plans_most_blocks(job, &least, e);
     job->planner.taken = job->request->epochs > 1 ? &job->taken : NULL;
-    format->S = 1;
+    int64_t most = 1, slots = job->request->sequence_slots;
     format->has_source_start = false;
     for (int64_t k = 0; k < job->request->epochs && !code; k++) {
         plans_tick(job, k);
@@ -382,10 +388,12 @@ static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struc
             format->blocks = (int64_t)job->plan.blocks;
             code = sources_count(job, e);
         }
-        if (!code)
+        most = job->plan.max_sequences > most ? job->plan.max_sequences : most;
+        if (!code && (!slots || most <= slots)) /* else the others are only made to tell how many they need */
             code = plan_write(job, name, k, e);
-        format->S = job->plan.max_sequences > format->S ? job->plan.max_sequences : format->S;
     }
+    if (!code)
+        code = bl_format_set_S(format, most, slots, e);
     if (!code)
         plans_tick(job, job->request->epochs);
     return code;

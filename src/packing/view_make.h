@@ -28,6 +28,7 @@ struct bl_view_request {
     struct bl_plan_options *options; /* durations are resolved here */
     const struct bl_options *given;  /* the options that these are bound to: the identity of the view */
     int64_t epochs, epoch_steps, repeat_max;
+    int64_t sequence_slots;                        /* S; 0: as many as the plans need */
     int64_t longer_than, up_to;                    /* steps: only such sequences are in the view; 0: no limit */
     void (*message)(void *sink, const char *text); /* what a user should know; or NULL */
     void (*left_out)(void *sink, const struct bl_subset *subset); /* what the subset left out; or NULL */

@@ -326,7 +326,7 @@ int bl_plan_count_placed(struct bl_plan *plan, const int64_t *length, size_t cou
     uint8_t *seen = calloc(count / 4 + 1, 1); /* two bits each: it is there; it was cut */
     if (!seen)
         return bl_error_memory(e);
-    plan->sequences = plan->steps = plan->longest = plan->cut = plan->max_sequences = 0;
+    plan->sequences = plan->steps = plan->longest = plan->cut = plan->max_sequences = plan->repeated = 0;
     for (size_t b = 0; b < plan->blocks; b++) {
         int64_t n = plan->block_ptr[b + 1] - plan->block_ptr[b];
         plan->max_sequences = n > plan->max_sequences ? n : plan->max_sequences;
@@ -339,11 +339,13 @@ int bl_plan_count_placed(struct bl_plan *plan, const int64_t *length, size_t cou
         plan->cut += steps < length[row] && !(seen[row / 4] >> shift & 2);
         seen[row / 4] |= (uint8_t)((steps < length[row] ? 3 : 1) << shift);
         plan->steps += steps;
+        plan->repeated += plan->source_start && plan->source_start[p] > 0 ? plan->overlap : 0;
         plan->longest = length[row] > plan->longest ? length[row] : plan->longest;
     }
     free(seen);
     plan->deleted = plan->dropped = 0;
     plan->padding = (int64_t)plan->blocks * plan->T - plan->steps;
+    plan->steps -= plan->repeated;
     plan->align_padding = bl_plan_align_padding(plan, length);
     return BL_OK;
 }
@@ -371,7 +373,7 @@ static int blend_count(const struct bl_blend *b, struct bl_plan *plan, struct bl
     for (size_t s = 0; s < b->sources && !weighted; s++)
         bound += b->stream[s].pass.lower_bound;
     if (weighted)
-        bound = (plan->steps + plan->T - 1) / plan->T;
+        bound = (bl_plan_placed(plan) + plan->T - 1) / plan->T;
     bound = (bound + multiple - 1) / multiple * multiple;
     plan->lower_bound = bound < (int64_t)plan->blocks ? bound : (int64_t)plan->blocks;
     return code;
@@ -380,7 +382,7 @@ static int blend_count(const struct bl_blend *b, struct bl_plan *plan, struct bl
 int bl_blend_draw(struct bl_blend *b, struct bl_plan *plan, struct bl_error *e)
 {
     struct dealt d = {0};
-    *plan = (struct bl_plan){.T = b->T, .align = b->options.align};
+    *plan = (struct bl_plan){.T = b->T, .align = b->options.align, .overlap = b->options.overlap};
     b->is_repeated = false;
     int64_t *order = malloc(2 * b->blocks * sizeof *order);
     d.plan.block_ptr = calloc(b->blocks + 1, sizeof *d.plan.block_ptr);

@@ -16,7 +16,8 @@ struct check {
     const int64_t *length;
     size_t count;
     uint8_t *seen;             /* one bit per sequence: it has a piece */
-    bool repeated;             /* a sequence has several pieces */
+    bool is_sorted_needed;     /* a sequence has several pieces, or one that should continue another */
+    int64_t continued;         /* pieces that do not begin their sequence */
     int64_t placed;            /* steps in all pieces */
     int64_t between;           /* steps between pieces */
     int64_t whole;             /* pieces that are whole sequences */
@@ -88,8 +89,10 @@ static int plan_check_piece(struct check *c, size_t block, size_t p)
         if (whole)
             return bl_error_set(c->e, BL_EFAIL, "block %zu: sequence %u is placed a second time", block,
                                 (unsigned)sequence);
-        c->repeated = true;
+        c->is_sorted_needed = true;
     }
+    c->is_sorted_needed |= c->plan->overlap && start > 0;
+    c->continued += start > 0;
     c->distinct += (c->seen[sequence / 8] & bit) == 0;
     c->seen[sequence / 8] |= bit;
     c->whole += whole;
@@ -159,6 +162,39 @@ static int span_compare(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
+static int spans_check_apart(const struct check *c, const struct span *span)
+{
+    for (size_t p = 1; p < c->plan->pieces; p++)
+        if (span[p].sequence == span[p - 1].sequence && span[p].start < span[p - 1].end)
+            return bl_error_set(c->e, BL_EFAIL,
+                                "blocks %u and %u both hold step %lld of sequence %u, which only --overlap allows",
+                                (unsigned)span[p - 1].block, (unsigned)span[p].block, (long long)span[p].start,
+                                (unsigned)span[p].sequence);
+    return BL_OK;
+}
+
+/* With an overlap, each piece must continue the one before: then readers know which of its steps are repeated. */
+static int spans_check_continued(const struct check *c, const struct span *span)
+{
+    const int64_t overlap = c->plan->overlap;
+    for (size_t p = 0; p < c->plan->pieces; p++) {
+        bool is_first = !p || span[p].sequence != span[p - 1].sequence;
+        int64_t start = is_first ? 0 : span[p - 1].end - overlap;
+        if (span[p].start != start)
+            return bl_error_set(c->e, BL_EFAIL,
+                                "block %u: a piece of sequence %u begins with step %lld, not %lld: by an overlap of "
+                                "%lld, each begins so many steps before the end of the one before",
+                                (unsigned)span[p].block, (unsigned)span[p].sequence, (long long)span[p].start,
+                                (long long)start, (long long)overlap);
+        if (!is_first && span[p].end <= span[p - 1].end)
+            return bl_error_set(c->e, BL_EFAIL,
+                                "block %u: a piece of sequence %u has no step but those of the piece before: it ends "
+                                "at step %lld",
+                                (unsigned)span[p].block, (unsigned)span[p].sequence, (long long)span[p].end);
+    }
+    return BL_OK;
+}
+
 /* Counts the sequences that are whole in several pieces. span: sorted, without overlaps. */
 static void plan_count_joined(struct check *c, const struct span *span)
 {
@@ -187,12 +223,7 @@ static int plan_check_overlaps(struct check *c)
         is_sorted = span_compare(&span[p - 1], &span[p]) <= 0;
     if (!is_sorted)
         qsort(span, plan->pieces, sizeof *span, span_compare);
-    int code = BL_OK;
-    for (size_t p = 1; !code && p < plan->pieces; p++)
-        if (span[p].sequence == span[p - 1].sequence && span[p].start < span[p - 1].end)
-            code = bl_error_set(c->e, BL_EFAIL, "blocks %u and %u both hold step %lld of sequence %u",
-                                (unsigned)span[p - 1].block, (unsigned)span[p].block, (long long)span[p].start,
-                                (unsigned)span[p].sequence);
+    int code = plan->overlap ? spans_check_continued(c, span) : spans_check_apart(c, span);
     if (!code)
         plan_count_joined(c, span);
     free(span);
@@ -255,11 +286,12 @@ static int plan_recount(struct check *c)
     code = plan_check_blocks(c);
     if (code)
         return code;
-    if (c->repeated)
+    if (c->is_sorted_needed)
         code = plan_check_overlaps(c);
     if (code)
         return code;
-    c->plan->deleted = c->plan->steps - c->placed;
+    c->plan->repeated = c->continued * c->plan->overlap;
+    c->plan->deleted = c->plan->steps - (c->placed - c->plan->repeated);
     c->plan->padding = (int64_t)c->plan->blocks * c->plan->T - c->placed;
     c->plan->align_padding = c->between;
     c->plan->cut = c->distinct - c->whole - (c->plan->is_store ? c->joined : 0);

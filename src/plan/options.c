@@ -112,6 +112,22 @@ static void limit_format(const struct bl_option *option, const void *value, stru
         steps_format(option, value, out);
 }
 
+/* The same, or 0. */
+static bool overlap_parse(const struct bl_option *option, const char *text, void *value)
+{
+    (void)option;
+    return seconds_parse(text, value) || bl_text_to_int(text, strlen(text), 0, BL_T_MAX - 1, value);
+}
+
+static void overlap_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    (void)option;
+    if (*(const int64_t *)value < 0)
+        seconds_format(*(const int64_t *)value, out);
+    else
+        bl_buffer_int(out, *(const int64_t *)value);
+}
+
 static const struct bl_option_type steps = {
     "N|SECONDSs|longest|auto", steps_parse, steps_format,
     "a number of steps from 1 to 2147483647, seconds such as 30s, \"longest\", or \"auto\" for a store"};
@@ -120,6 +136,8 @@ const struct bl_option_type bl_option_T_list = {
     "a number of steps from 1 to 2147483647, seconds such as 30s, or \"longest\"; or several with commas between them"};
 static const struct bl_option_type limit = {"N|SECONDSs", limit_parse, limit_format,
                                             "a whole number of at least 1, or seconds such as 0.5s"};
+static const struct bl_option_type overlap = {"N|SECONDSs", overlap_parse, overlap_format,
+                                              "a number of steps from 0 to 2147483646, or seconds such as 0.5s"};
 
 /* Parses "ALPHA,BETA", or the name of a column. */
 static bool cost_parse(const struct bl_option *option, const char *text, void *value)
@@ -223,6 +241,10 @@ const struct bl_option bl_plan_option_table[] = {
                      .letter = 'T'),
     BL_OPTION_CHOICE("oversize", struct bl_plan_options, oversize, bl_oversize_names, BL_AFFECTS_PLAN,
                      "sequences longer than T", .initial = "error", .only = "strategy=block|naive"),
+    BL_OPTION_CUSTOM("overlap", &overlap, int64_t, struct bl_plan_options, overlap, BL_AFFECTS_PLAN,
+                     "each piece of a split sequence but the first begins with the last steps of the one before, as "
+                     "context: so many, below T",
+                     .initial = "0", .only = "oversize=split", .unlisted = true),
     BL_OPTION_INT("clip", struct bl_plan_options, clip, BL_AFFECTS_PLAN,
                   "steps per clip of sample and mix [the mean length, rounded down]", .min = 1, .max = BL_T_MAX,
                   .only = "strategy=sample|mix"),
@@ -295,7 +317,7 @@ const struct bl_option bl_plan_strategy_table[] = {
 
 bool bl_plan_options_need_rate(const struct bl_plan_options *o)
 {
-    return (o->T < 0 && o->T != BL_T_AUTO) || o->min_length < 0 || o->max_length < 0;
+    return (o->T < 0 && o->T != BL_T_AUTO) || o->overlap < 0 || o->min_length < 0 || o->max_length < 0;
 }
 
 static int seconds_resolve(int64_t *value, int64_t num, int64_t den, struct bl_error *e)
@@ -312,7 +334,7 @@ static int seconds_resolve(int64_t *value, int64_t num, int64_t den, struct bl_e
 
 int bl_plan_options_resolve(struct bl_plan_options *o, int64_t num, int64_t den, struct bl_error *e)
 {
-    int64_t *const value[] = {&o->T, &o->min_length, &o->max_length};
+    int64_t *const value[] = {&o->T, &o->overlap, &o->min_length, &o->max_length};
     int code = BL_OK;
     for (size_t i = 0; i < sizeof value / sizeof *value && !code; i++)
         code = seconds_resolve(value[i], num, den, e);
@@ -352,6 +374,21 @@ static int plan_options_check_columns(const struct bl_plan_options *o, struct bl
             if (strcmp(columns->each[k].name, column->name) == 0)
                 return bl_error_set(e, BL_EUSAGE, "--max-column %s is given twice", column->name);
     }
+    return BL_OK;
+}
+
+/* Readers take the first steps of every piece that does not begin its sequence for repeated ones: the piece before must
+ * be there. */
+static int plan_options_check_overlap(const struct bl_plan_options *o, struct bl_error *e)
+{
+    if (o->overlap && o->oversize != BL_OVERSIZE_SPLIT)
+        return bl_error_set(e, BL_EUSAGE,
+                            "an overlap is for the pieces of sequences longer than T: it needs "
+                            "--oversize split");
+    if (o->overlap && o->remainder == BL_REMAINDER_DROP)
+        return bl_error_set(e, BL_EUSAGE,
+                            "--overlap and --remainder drop exclude each other: a dropped piece is the "
+                            "context of the next one; use spread or pad");
     return BL_OK;
 }
 
@@ -398,6 +435,7 @@ int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
                   {"clip", o->clip, BL_T_MAX},
                   {"effort", o->effort, BL_EFFORT_MAX},
                   {"align", o->align, BL_T_MAX},
+                  {"overlap", o->overlap, BL_T_MAX - 1},
                   {"max-sequences", o->max_sequences, BL_SEQUENCES_MAX},
                   {"min-length", o->min_length, INT64_MAX},
                   {"max-length", o->max_length, INT64_MAX},
@@ -422,6 +460,8 @@ int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
     int code = plan_options_check_cost(o, e);
     if (!code)
         code = plan_options_check_columns(o, e);
+    if (!code)
+        code = plan_options_check_overlap(o, e);
     if (!code)
         code = bl_plan_options_check_store(o, e);
     if (code || o->order != BL_KEEP_ORDER)

@@ -23,8 +23,9 @@ extern const struct bl_option *const bl_plan_option_table_rest;
 /* --strategy and --fill, over the same struct, for commands that make one plan. */
 extern const struct bl_option bl_plan_strategy_table[];
 
-/* T and the limits on lengths may be given in seconds. They are then negative milliseconds, and must be resolved with
- * the rate of the steps, num / den per second, before a plan is made. BL_EUSAGE: more steps than a block can have. */
+/* T, the overlap and the limits on lengths may be given in seconds. They are then negative milliseconds, and must be
+ * resolved with the rate of the steps, num / den per second, before a plan is made. BL_EUSAGE: more steps than a block
+ * can have. */
 bool bl_plan_options_need_rate(const struct bl_plan_options *options);
 int bl_plan_options_resolve(struct bl_plan_options *options, int64_t num, int64_t den, struct bl_error *e);
 

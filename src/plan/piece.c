@@ -10,7 +10,8 @@ struct rule {
     enum bl_cut cut;
     int64_t shortest, longest; /* other lengths are dropped */
     int64_t T;
-    int64_t taken; /* BL_CUT_ROWS: steps of the present row, less than T; otherwise 0 */
+    int64_t overlap; /* BL_CUT_SPLIT: below T; otherwise 0 */
+    int64_t taken;   /* BL_CUT_ROWS: steps of the present row, less than T; otherwise 0 */
 };
 
 static int64_t rule_count_pieces(const struct rule *rule, int64_t length)
@@ -20,7 +21,7 @@ static int64_t rule_count_pieces(const struct rule *rule, int64_t length)
         return 0;
     switch (rule->cut) {
     case BL_CUT_SPLIT:
-        return length / T + (length % T > 0);
+        return length <= T ? length > 0 : 1 + (length - T - 1) / (T - rule->overlap) + 1;
     case BL_CUT_HEAD:
         return length > 0;
     case BL_CUT_CLIP:
@@ -48,23 +49,25 @@ static int pieces_survey(struct bl_pieces *p, const struct rule *rule, bool *nee
     struct rule r = *rule;
     const bool is_whole = r.cut == BL_CUT_SPLIT || r.cut == BL_CUT_ROWS; /* no step is left out */
     size_t count = 0, dropped = 0, cut = 0;
-    int64_t steps = 0;
+    int64_t steps = 0, repeated = 0;
     for (size_t i = 0; i < p->lengths.count; i++) {
         int64_t length = p->lengths.length[i], n = rule_count_pieces(&r, length);
         if (n > (int64_t)(BL_SEQUENCES_MAX - count))
-            return bl_error_set(e, BL_EFAIL, "more than %lld pieces of %lld steps: choose a larger T",
-                                (long long)BL_SEQUENCES_MAX, (long long)r.T);
+            return bl_error_set(e, BL_EFAIL, "more than %lld pieces of %lld steps: choose a larger T%s",
+                                (long long)BL_SEQUENCES_MAX, (long long)r.T, r.overlap ? " or a smaller overlap" : "");
         bool whole = n == 1 && length <= r.T;
         count += (size_t)n;
         dropped += n == 0 && length > 0;
         cut += n > 0 && !whole;
         steps += whole || (is_whole && n > 0) ? length : n * r.T;
+        repeated += n > 1 ? (n - 1) * r.overlap : 0;
         rule_advance(&r, length, n);
     }
     p->count = count;
     p->dropped = (int64_t)dropped;
     p->cut = r.cut == BL_CUT_ROWS ? 0 : (int64_t)cut;
-    p->steps = steps;
+    p->steps = steps + repeated;
+    p->repeated = repeated;
     *needs_cutting = cut > 0;
     return BL_OK;
 }
@@ -89,7 +92,7 @@ static void pieces_cut(struct bl_pieces *p, const struct rule *rule)
             p->length[next] = length - start < room ? length - start : room;
             if (p->start)
                 p->start[next] = start;
-            start += p->length[next];
+            start += p->length[next] - r.overlap;
         }
         rule_advance(&r, length, n);
     }
@@ -105,7 +108,7 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
     int64_t shortest = options->min_length > 1 ? options->min_length : 1;
     if (clips && shortest < T)
         shortest = T;
-    struct rule rule = {cut, shortest, longest, T, 0};
+    struct rule rule = {cut, shortest, longest, T, counts->overlap, 0};
     *pieces = (struct bl_pieces){.group = options->group,
                                  .is_random = cut == BL_CUT_CLIP,
                                  .lengths = {.length = length,

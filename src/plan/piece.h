@@ -21,6 +21,7 @@ struct bl_pieces {
     bool is_random;        /* the seed decides the starts */
     size_t count;          /* pieces in range, to be placed */
     int64_t steps;         /* of these pieces */
+    int64_t repeated;      /* of these, as in struct bl_plan */
     int64_t cut;           /* as in struct bl_plan */
     int64_t dropped;       /* as in struct bl_plan */
 };

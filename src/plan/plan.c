@@ -25,5 +25,5 @@ double bl_plan_efficiency(const struct bl_plan *plan)
 {
     if (plan->blocks == 0)
         return 0;
-    return (double)(plan->steps - plan->deleted) / ((double)plan->blocks * (double)plan->T);
+    return (double)bl_plan_placed(plan) / ((double)plan->blocks * (double)plan->T);
 }

@@ -78,6 +78,7 @@ struct bl_plan_options {
     /* In the following, 0 means not given. */
     int64_t effort;                    /* BL_EFFORT_DEFAULT; billions of operations in the search for fewer blocks */
     int64_t align;                     /* steps: every start is a multiple of it; BLOCK */
+    int64_t overlap;                   /* steps that a piece of a split sequence repeats of the one before, below T */
     int64_t max_sequences;             /* in a block; BLOCK */
     int64_t min_length;                /* steps: shorter sequences are dropped */
     int64_t max_length;                /* steps: longer sequences are dropped */
@@ -113,6 +114,7 @@ struct bl_plan_balance {
 struct bl_plan {
     int64_t T;             /* steps per block of this plan: for SAMPLE and MIX the clip */
     int64_t align;         /* every start is a multiple of it: see bl_plan_next_start. 0, 1: no alignment */
+    int64_t overlap;       /* steps: a piece that does not begin its sequence repeats so many of the one before */
     size_t blocks;         /* B */
     size_t pieces;         /* P */
     int64_t *block_ptr;    /* [B+1] first piece of each block, then P; padding blocks are empty, at the end */
@@ -120,13 +122,14 @@ struct bl_plan {
     int64_t *length;       /* [P] steps of the piece, or NULL: every piece is a whole sequence */
     int64_t *source_start; /* [P] first step of the piece within its sequence, or NULL: all 0 */
     bool is_store;         /* of STORE: a sequence that is whole in several pieces is not counted as cut */
-    /* Invariant: blocks * T == steps - deleted + padding. */
+    /* Invariant: blocks * T == steps - deleted + repeated + padding. */
     int64_t sequences; /* with a positive length */
     int64_t steps;     /* sum of all lengths, including those over T */
     int64_t longest;
     int64_t padding;       /* steps */
     int64_t align_padding; /* of these, between the pieces of a block: alignment costs them */
     int64_t deleted;       /* steps: left out by sample, mix, truncate, drop */
+    int64_t repeated;      /* steps that are placed a second time, by overlap */
     int64_t cut;           /* placed sequences without all steps in one piece: split, truncated, clipped */
     int64_t dropped;       /* sequences without a placed step */
     int64_t lower_bound;   /* proven: no plan of these pieces has fewer blocks */
@@ -186,8 +189,9 @@ static inline int64_t bl_plan_next_start(const struct bl_plan *plan, int64_t sta
 }
 
 /* Checks all tables of a plan from any source: each step at most once, none outside its sequence, no block over T, no
- * empty piece. Recomputes the counts of the plan. Raises lower_bound to a quickly proven bound; it must not exceed the
- * blocks. BL_EFAIL names the block and the sequence. */
+ * empty piece. With plan->overlap, pieces begin with step 0, or exactly so many steps before the end of the piece
+ * before, and go on beyond it. Recomputes the counts of the plan. Raises lower_bound to a quickly proven bound; it must
+ * not exceed the blocks. BL_EFAIL names the block and the sequence. */
 int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e);
 
 /* The same without the bound, which stays unchanged: for a new plan before it is written. Memory: one bit per
@@ -196,6 +200,12 @@ int bl_plan_recount(struct bl_plan *plan, const int64_t *length, size_t count, s
 
 /* Returns the steps between the pieces of the blocks. length: the array that the plan was made from. */
 int64_t bl_plan_align_padding(const struct bl_plan *plan, const int64_t *length);
+
+/* Returns the steps of all pieces, repeated ones included. */
+static inline int64_t bl_plan_placed(const struct bl_plan *plan)
+{
+    return plan->steps - plan->deleted + plan->repeated;
+}
 
 /* Returns the share of the blocks' steps that hold data: placed / (blocks * T), 0 to 1. */
 double bl_plan_efficiency(const struct bl_plan *plan);

@@ -143,10 +143,16 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
         goto out;
     planner_set_defaults(p);
     counts->align = p->options.align;
+    counts->overlap = bl_strategies[options->strategy]->cut(options) == BL_CUT_SPLIT ? options->overlap : 0;
     counts->is_store = options->strategy == BL_STRATEGY_STORE;
     if (counts->align > counts->T) {
         code = bl_error_set(e, BL_EUSAGE, "an alignment of %lld is larger than T = %lld", (long long)counts->align,
                             (long long)counts->T);
+        goto out;
+    }
+    if (counts->overlap >= counts->T) {
+        code = bl_error_set(e, BL_EUSAGE, "an overlap of %lld is not below T = %lld: give a smaller one, or a larger T",
+                            (long long)counts->overlap, (long long)counts->T);
         goto out;
     }
     code = bl_pieces_make(&p->pieces, length, count, options, counts, e);
@@ -160,7 +166,8 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     }
     counts->cut = p->pieces.cut;
     counts->dropped = p->pieces.dropped;
-    counts->deleted = counts->steps - p->pieces.steps;
+    counts->repeated = p->pieces.repeated;
+    counts->deleted = counts->steps - (p->pieces.steps - p->pieces.repeated);
     code = bl_cost_make(&p->cost, &p->pieces, length, counts->T, &p->options, e);
     if (code)
         goto out;

@@ -28,6 +28,9 @@ static void plan_append_efficiency(const struct bl_report *r, struct bl_buffer *
     bl_page_fact(out, "deleted", "%s", bl_text_plural(a, w->deleted, "step"));
     bl_page_fact(out, bl_info_is_split(&r->info) ? "split into parts" : "cut", "%s",
                  bl_text_plural(a, w->cut, "sequence"));
+    if (w->overlap)
+        bl_page_fact(out, "repeated", "%s, %s in each part but the first of a sequence",
+                     bl_text_plural(a, w->repeated, "step"), bl_text_count(b, w->overlap));
     bl_page_fact(out, "dropped", "%s", bl_text_plural(a, r->info.dropped - r->info.excluded, "sequence"));
     bl_page_fact(out, "left out by request", "%s", bl_text_plural(a, r->info.excluded, "sequence"));
     for (int k = 0; k < w->columns; k++) {

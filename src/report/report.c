@@ -86,6 +86,7 @@ static struct bl_plan_options report_options(const struct bl_report *r, const st
         o.oversize = strcmp(bl_oversize_names[i], given) == 0 ? (enum bl_oversize)i : o.oversize;
     if (over.count && o.oversize == BL_OVERSIZE_ERROR)
         o.oversize = BL_OVERSIZE_SPLIT;
+    o.overlap = o.oversize == BL_OVERSIZE_SPLIT ? w->overlap : 0;
     return o;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/plan.h"
 #include "store/seekable.h"
 
 static const char *const pad_names[] = {"zero", "repeat", NULL};
@@ -136,6 +137,8 @@ const struct bl_option bl_pack_option_table[] = {
                      "fill the end of a block with zeros, or with its last entry", .initial = "zero"),
     BL_OPTION_FLAG("segment-ids", struct bl_pack_options, segment_ids, BL_AFFECTS_BYTES,
                    "add segment_ids I32 [n,T]: 1, 2, ... per sequence, 0 = padding"),
+    BL_OPTION_INT("sequence-slots", struct bl_pack_options, sequence_slots, BL_AFFECTS_BYTES, BL_SEQUENCE_SLOTS_HELP,
+                  .min = 1, .max = BL_T_MAX - 1, .unlisted = true),
     BL_OPTION_CHOICE("simd", struct bl_pack_options, simd, bl_simd_names, BL_AFFECTS_BYTES,
                      "instruction set of decoders and scaler, which decides bytes; auto: the best of this machine",
                      .initial = "auto"),

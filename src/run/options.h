@@ -31,15 +31,20 @@ struct bl_pack_options {
     int64_t frame_size; /* most bytes of a frame's content; BL_FRAME_MAX */
     int pad;            /* enum bl_pad */
     bool segment_ids;
-    int simd;       /* 0: auto; otherwise bl_kind's levels in the order of bl_simd_names */
-    int64_t memory; /* bytes; 0: the machine's */
-    int on_error;   /* enum bl_on_error */
+    int64_t sequence_slots; /* S; 0: as many as the plan needs */
+    int simd;               /* 0: auto; otherwise bl_kind's levels in the order of bl_simd_names */
+    int64_t memory;         /* bytes; 0: the machine's */
+    int on_error;           /* enum bl_on_error */
     struct bl_tolerance max_failed;
 };
 
 extern const struct bl_option_type bl_option_compress; /* struct bl_compress: none, zstd, zstd:19 */
 
 extern const struct bl_option bl_pack_option_table[];
+
+#define BL_SEQUENCE_SLOTS_HELP                                                                                         \
+    "places for sequences in the tables of a block (S), the same for several datasets [as many as a block has "        \
+    "sequences]"
 
 /* The names of simd, "auto" first, ended by NULL. */
 extern const char *const bl_simd_names[];

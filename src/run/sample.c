@@ -160,7 +160,6 @@ static void sample_set_format(struct sampling *s)
     T = T > BLOCK_STEPS ? T : BLOCK_STEPS;
     s->format = *s->of->format;
     s->format.T = all->T < T ? all->T : T;
-    s->format.S = all->max_sequences;
     s->format.has_source_start |= s->format.T < all->T;
     s->filled = (int64_t)all->blocks;
     while (s->filled && all->block_ptr[s->filled] == all->block_ptr[s->filled - 1])

@@ -57,7 +57,7 @@ static double status_steps_left(const struct bl_status *s, const struct bl_numbe
 {
     const struct bl_format *format = &s->manifest.format;
     const struct bl_plan_info *w = &s->plan_info;
-    double steps = 0, mean = (double)(w->steps - w->deleted) / (double)w->blocks;
+    double steps = 0, mean = (double)bl_plan_info_placed(w) / (double)w->blocks;
     for (int64_t i = 0; i < s->pack.tasks; i++) {
         const struct bl_status_task *t = &s->pack.task[i];
         if (t->state == BL_TASK_RUNNING && strcmp(t->beat->unit, "blocks") == 0) {

@@ -81,9 +81,11 @@ static int piece_compare(const void *a, const void *b)
     return p->block < q->block ? -1 : p->block > q->block;
 }
 
-/* Puts the pieces of a sequence on an axis that begins with the first of their steps. A view may have some twice. */
+/* Puts the pieces of a sequence on an axis that begins with the first of their steps. A view may have some twice. Steps
+ * that a piece repeats of the one before are not shown. */
 static void pieces_join(struct bl_sheet *s)
 {
+    const int64_t overlap = s->view->manifest.plan_info.overlap;
     size_t kept = 0;
     qsort(s->piece, s->pieces, sizeof *s->piece, piece_compare);
     for (size_t i = 0; i < s->pieces; i++) {
@@ -91,6 +93,11 @@ static void pieces_join(struct bl_sheet *s)
             free(s->piece[i].id);
         else
             s->piece[kept++] = s->piece[i];
+    }
+    for (size_t i = 1; overlap && i < kept; i++) {
+        s->piece[i].source_start += overlap;
+        s->piece[i].block_start += overlap;
+        s->piece[i].start += overlap;
     }
     s->pieces = kept;
     for (size_t i = 0; i < kept; i++) {

@@ -32,6 +32,7 @@ int bl_dataset_open(struct bl_dataset *dataset, const char *dir, struct bl_error
     code = bl_index_open(&dataset->index, dir, format->blocks, format->fields.count, e);
     if (code)
         goto out;
+    dataset->index.overlap = dataset->manifest.plan_info.overlap;
     code = bl_index_check_plan(&dataset->index, format->plan_digest, e);
     if (code)
         goto out;

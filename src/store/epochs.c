@@ -13,6 +13,7 @@
 #include "base/fs.h"
 #include "base/output.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "plan/options.h"
 #include "plan/planner.h"
 #include "store/dataset.h"
@@ -193,6 +194,10 @@ static int epochs_set_options(struct epochs_job *a, struct bl_error *e)
         .accumulate = x->accumulate ? x->accumulate : 1,
         .sync = x->sync,
     };
+    int64_t most;
+    const char *limit = bl_manifest_option(&a->dataset.manifest, "max-sequences");
+    if (bl_text_to_int(limit, strlen(limit), 1, o->max_sequences, &most))
+        o->max_sequences = most; /* with --sequence-slots, S may be more */
     int code = bl_plan_columns_parse(&o->max_column, bl_manifest_option(&a->dataset.manifest, "max-column"), e);
     if (code)
         return code;

@@ -84,6 +84,31 @@ bool bl_format_has(const struct bl_format *format, const char *name)
     return format_name_is_taken(format, name, BL_TABLES + format->attributes, format->fields.count);
 }
 
+int bl_format_set_S(struct bl_format *format, int64_t most, int64_t slots, struct bl_error *e)
+{
+    format->S = slots ? slots : most;
+    if (slots && slots < most)
+        return bl_error_set(e, BL_EUSAGE,
+                            "--sequence-slots %" PRId64 " are too few: a block has %" PRId64
+                            " sequences; give --sequence-slots %" PRId64 ", or plan with --max-sequences %" PRId64,
+                            slots, most, most, slots);
+    if (slots > format->T)
+        return bl_error_set(e, BL_EUSAGE,
+                            "--sequence-slots %" PRId64 " are more than T = %" PRId64
+                            ", which no block can have sequences for: give fewer",
+                            slots, format->T);
+    return BL_OK;
+}
+
+int bl_format_check_overlap(const struct bl_format *format, int64_t overlap, struct bl_error *e)
+{
+    if (!overlap || !bl_format_has(format, BL_REPEATED_NAME))
+        return BL_OK;
+    return bl_error_set(e, BL_EUSAGE,
+                        "with --overlap, blocks say in \"" BL_REPEATED_NAME
+                        "\" which steps are repeated: rename the field or column of this name");
+}
+
 static int format_check_attributes(const struct bl_format *format, struct bl_error *e)
 {
     if (format->attributes < 0 || format->attributes > BL_ATTRIBUTES_MAX)

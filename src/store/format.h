@@ -63,6 +63,16 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e);
 /* Whether a table, attribute or field has the name, or no tensor may have it. */
 bool bl_format_has(const struct bl_format *format, const char *name);
 
+/* Sets S for plans with up to `most` sequences in a block: slots or, if 0, no more than they need. BL_EUSAGE: slots are
+ * too few, or more than T. */
+int bl_format_set_S(struct bl_format *format, int64_t most, int64_t slots, struct bl_error *e);
+
+/* Of an array of readers and exports, which is no table: the steps that pieces repeat, if there is an overlap. */
+#define BL_REPEATED_NAME "repeated"
+
+/* Checks that the name is free if there is an overlap. BL_EUSAGE. */
+int bl_format_check_overlap(const struct bl_format *format, int64_t overlap, struct bl_error *e);
+
 /* Whether both have the same fields in the same order: names, types, shapes of a step, and kinds of encoding. */
 bool bl_format_has_same_fields(const struct bl_format *a, const struct bl_format *b);
 

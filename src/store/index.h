@@ -63,6 +63,7 @@ struct bl_index {
     int fd;
     char *path;
     int64_t blocks, pieces;
+    int64_t overlap;       /* of the manifest's plan: set by bl_dataset_open */
     int fields;            /* 0: a plan alone */
     char T[24], align[24]; /* from the metadata; "" if missing */
     char plan_digest[BL_DIGEST_SIZE];

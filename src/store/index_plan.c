@@ -253,6 +253,7 @@ int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, int64_t ali
     if (code)
         goto out;
     plan->is_store = bl_plan_info_is_store(&its);
+    plan->overlap = its.overlap;
     code = bl_plan_check(plan, length, count, e);
     if (code || !plan_info)
         goto out;

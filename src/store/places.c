@@ -144,6 +144,18 @@ BL_PREFETCHES void collected_prefetch(const struct collected *c, int64_t first_r
     }
 }
 
+/* Leaves out the first steps, which the piece before has, too. One that has no others is left without steps. */
+static void place_skip(struct bl_place *piece, int64_t steps)
+{
+    if (piece->length <= steps || piece->start > INT32_MAX - steps || piece->source_start > INT64_MAX - steps) {
+        piece->length = 0;
+        return;
+    }
+    piece->source_start += steps;
+    piece->start += (int32_t)steps;
+    piece->length -= (int32_t)steps;
+}
+
 /* Goes through the pieces of an index, whose rows are first_row to end_row - 1 of the view. */
 static int index_each_piece(const struct bl_index *index, int64_t first_row, int64_t end_row, struct collected *c,
                             piece_function *take, struct bl_error *e)
@@ -165,7 +177,9 @@ static int index_each_piece(const struct bl_index *index, int64_t first_row, int
             break;
         if (i + AHEAD < CHUNK && AHEAD < left)
             collected_prefetch(c, first_row, end_row, chunk->sequence[i + AHEAD]);
-        const struct bl_place piece = {block, chunk->source_start[i], chunk->start[i], chunk->length[i]};
+        struct bl_place piece = {block, chunk->source_start[i], chunk->start[i], chunk->length[i]};
+        if (piece.source_start > 0)
+            place_skip(&piece, index->overlap);
         if (chunk->sequence[i] < 0 || chunk->sequence[i] >= end_row - first_row || piece.length < 1 ||
             piece.source_start < 0 || piece.start < 0)
             code = bl_error_set(e, BL_EDATA, "%s: piece %" PRId64 " is invalid", index->path, p);

@@ -39,6 +39,8 @@ void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *pla
         .padding = plan->padding,
         .align_padding = plan->align_padding,
         .deleted = plan->deleted,
+        .overlap = plan->overlap,
+        .repeated = plan->repeated,
         .cut = plan->cut,
         .efficiency = bl_plan_efficiency(plan),
         .lower_bound = plan->lower_bound,

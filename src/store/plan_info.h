@@ -19,6 +19,8 @@ struct bl_plan_info {
     int64_t sequences, steps, longest;
     int64_t blocks;
     int64_t padding, deleted; /* steps */
+    int64_t overlap;          /* steps, as in struct bl_plan; in JSON, as repeated is, if there is an overlap */
+    int64_t repeated;         /* steps that are placed a second time */
     int64_t align_padding;    /* steps of the padding that alignment costs; in JSON if there are any */
     int64_t cut;              /* sequences */
     double efficiency;        /* steps of sequences / (blocks * T), 0 to 1 */
@@ -66,6 +68,12 @@ struct bl_plan_info_set {
 
 /* Appends {"sets": [{"T": 1024, "rows": [...]}, ...]}: the same for several T. */
 int bl_plan_info_format_sets(const struct bl_plan_info_set *set, int count, struct bl_buffer *out, struct bl_error *e);
+
+/* Returns the steps of all pieces, repeated ones included. */
+static inline int64_t bl_plan_info_placed(const struct bl_plan_info *plan_info)
+{
+    return plan_info->steps - plan_info->deleted + plan_info->repeated;
+}
 
 /* Whether it is of a store. */
 bool bl_plan_info_is_store(const struct bl_plan_info *plan_info);

@@ -101,6 +101,10 @@ void bl_plan_info_to_json(const struct bl_plan_info *w, json_t **object)
     if (w->align_padding > 0)
         bl_jansson_set(object, "align_padding", json_integer(w->align_padding));
     bl_jansson_set(object, "deleted", json_integer(w->deleted));
+    if (w->overlap) {
+        bl_jansson_set(object, "overlap", json_integer(w->overlap));
+        bl_jansson_set(object, "repeated", json_integer(w->repeated));
+    }
     bl_jansson_set(object, "cut", json_integer(w->cut));
     bl_jansson_set(object, "efficiency", json_real(w->efficiency));
     bl_jansson_set(object, "lower_bound", json_integer(w->lower_bound));
@@ -149,6 +153,12 @@ static int plan_info_read_seed(const json_t *object, uint64_t *seed, bool *unkno
     return good ? BL_OK : bl_error_set(e, BL_EDATA, "\"seed\" is missing, or not a number");
 }
 
+static int plan_info_read_overlap(const json_t *object, struct bl_plan_info *w, struct bl_error *e)
+{
+    int code = bl_jansson_get_integer(object, "overlap", 1, w->T - 1, &w->overlap, e);
+    return code ? code : bl_jansson_get_integer(object, "repeated", 0, INT64_MAX / 2, &w->repeated, e);
+}
+
 int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct bl_error *e)
 {
     const struct {
@@ -186,6 +196,10 @@ int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct 
         return bl_error_set(e, BL_EDATA, "\"efficiency\" is missing, or not between 0 and 1");
     w->efficiency = json_number_value(efficiency);
     w->align_padding = json_integer_value(json_object_get(object, "align_padding"));
+    if (json_object_get(object, "overlap"))
+        code = plan_info_read_overlap(object, w, e);
+    if (code)
+        return code;
     plan_info_read_balance(object, &w->balance);
     plan_info_read_columns(object, w);
     return BL_OK;

@@ -233,10 +233,10 @@ static int plan_reader_read(struct plan_reader *r, struct bl_lines *lines, struc
     }
 }
 
-int bl_plan_table_read(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length,
-                       size_t count, struct bl_error *e)
+int bl_plan_table_read(struct bl_plan *plan, const char *path, int64_t T, int64_t align, int64_t overlap,
+                       const int64_t *length, size_t count, struct bl_error *e)
 {
-    *plan = (struct bl_plan){.T = T};
+    *plan = (struct bl_plan){.T = T, .overlap = overlap};
     struct plan_reader r = {.plan = plan, .length = length, .count = count};
     struct bl_lines lines;
     int code = bl_lines_open(&lines, path, e);

@@ -16,9 +16,9 @@
 int bl_plan_table_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, struct bl_error *e);
 
 /* Reads a plan over count sequences of these lengths for blocks of T steps with the alignment align (0: any), and
- * checks it completely. Errors name file and line, or block and sequence. BL_EUSAGE: it is valid, but of another
- * alignment. Free with bl_plan_free. */
-int bl_plan_table_read(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length,
-                       size_t count, struct bl_error *e);
+ * checks it completely; overlap: as in struct bl_plan. Errors name file and line, or block and sequence. BL_EUSAGE: it
+ * is valid, but of another alignment. Free with bl_plan_free. */
+int bl_plan_table_read(struct bl_plan *plan, const char *path, int64_t T, int64_t align, int64_t overlap,
+                       const int64_t *length, size_t count, struct bl_error *e);
 
 #endif

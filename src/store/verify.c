@@ -118,6 +118,7 @@ static void verify_plan_info(const struct bl_verify *v, const struct bl_fault_si
     verify_count(r, "longest", plan->longest, w->longest);
     verify_count(r, "padding", plan->padding, w->padding);
     verify_count(r, "deleted", plan->deleted, w->deleted);
+    verify_count(r, "repeated", plan->repeated, w->repeated);
     verify_count(r, "cut", plan->cut, w->cut);
     if (w->lower_bound > w->blocks)
         bl_fault_report(r, BL_MANIFEST_FILE, "\"lower_bound\" is %" PRId64 " but %" PRId64 " blocks are enough",
@@ -159,6 +160,7 @@ static void verify_plan(struct bl_verify *v, const struct bl_fault_sink *r)
         return;
     }
     v->plan.is_store = bl_plan_info_is_store(&v->manifest.plan_info);
+    v->plan.overlap = v->manifest.plan_info.overlap;
     if (!v->has_sequences)
         return;
     if (bl_plan_check(&v->plan, v->sequences.length, v->sequences.count, &e)) {

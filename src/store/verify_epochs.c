@@ -44,6 +44,7 @@ static int epoch_verify_plan(const struct bl_verify *v, const char *path, struct
     code = bl_index_read_plan(&index, m->format.T, bl_manifest_align(m), &plan, e);
     if (code)
         goto out;
+    plan.overlap = m->plan_info.overlap;
     code = bl_plan_check(&plan, v->sequences.length, v->sequences.count, e);
     if (code)
         goto out;

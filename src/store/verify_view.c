@@ -83,9 +83,9 @@ static void check_counts(const struct view_check *c, const struct bl_plan *plan,
     int64_t sum = 0;
     for (size_t s = 0; s < m->sources; s++)
         sum += m->source[s].steps;
-    if (w->steps - w->deleted != placed || sum != placed)
+    if (bl_plan_info_placed(w) != placed || sum != placed)
         bl_fault_report(&c->sink, BL_MANIFEST_FILE, "has %" PRId64 " steps, its sources %" PRId64 ", the plan %" PRId64,
-                        w->steps - w->deleted, sum, placed);
+                        bl_plan_info_placed(w), sum, placed);
     if (w->padding != (int64_t)plan->blocks * plan->T - placed)
         bl_fault_report(&c->sink, BL_MANIFEST_FILE, "\"padding\" is %" PRId64 ", the plan has %" PRId64, w->padding,
                         (int64_t)plan->blocks * plan->T - placed);

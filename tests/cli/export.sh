@@ -40,6 +40,26 @@ test_a_view_and_compression() {
     err_has 'z was not made of d as it is now'
 }
 
+# What a piece repeats of the one before is told, where there is room for it.
+test_repeated_steps() {
+    dataset -T 20 --oversize split --overlap 6
+    for format in mds webdataset energon; do
+        expect 0 bload export -q --to $format d -o $format
+        expect 0 bload verify -q $format --against d
+    done
+    for name in source_start repeated; do tar xOf webdataset/blocks-000000.tar 00000007.$name.npy >$name.npy; done
+    python3 - <<'END'
+import struct
+first, repeated = (open(name + ".npy", "rb").read() for name in ("source_start", "repeated"))
+S = (len(first) - 128) // 8
+assert b"'<i4'" in repeated and len(repeated) == 128 + 4 * S
+first, repeated = struct.unpack(f"<{S}q", first[128:]), struct.unpack(f"<{S}i", repeated[128:])
+assert [6 if one else 0 for one in first] == list(repeated), (first, repeated)
+END
+    expect 2 bload export --to megatron d -o m
+    err_has 'the dataset repeats steps (--overlap 6)'
+}
+
 test_ids() {
     dataset
     for format in mds webdataset energon; do

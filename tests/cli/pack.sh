@@ -257,6 +257,68 @@ test_a_given_plan_has_the_alignment_that_is_said() {
     expect 0 bload verify -q d
 }
 
+# A plan with an overlap is checked, counted and joined as such; a table of one must be said to have it.
+test_pieces_that_overlap() {
+    documents 20 33 46 59 120 7
+    local pack=(--tokenizer bytes -T 32 --oversize split)
+    expect 0 bload pack docs "${pack[@]}" --overlap 5 -o d
+    err_has 'repeated 35 steps'
+    expect 0 bload verify -q d
+    expect 0 bload info d
+    out_has 'split       4 sequences are in parts; 35 steps are repeated, the first 5 of every part but the first'
+    is '5 35' "$(word overlap <d/manifest.json) $(word repeated <d/manifest.json)"
+    for file in docs/*; do
+        expect 0 bload cat d "${file#docs/}"
+        cmp "$OUT" "$file"
+        expect 0 bload cat d "${file#docs/}" --steps 3..7
+        is "$(head -c 7 "$file" | tail -c 4)" "$(cat "$OUT")"
+    done
+    expect 0 bload scan -q docs --tokenizer bytes -o s.tsv
+    expect 0 bload plan -q -T 32 --oversize split --overlap 5 s.tsv -o p.tsv
+    expect 0 bload pack -q --sequences s.tsv "${pack[@]}" --plan p.tsv --overlap 5 -o e
+    expect 1 bload pack -q --sequences s.tsv "${pack[@]}" --plan p.tsv -o f
+    err_has 'which only --overlap allows'
+    for other in 4 6; do
+        expect 1 bload pack -q --sequences s.tsv "${pack[@]}" --plan p.tsv --overlap $other -o f
+        err_has "by an overlap of $other, each begins so many steps before the end of the one before"
+    done
+    awk -F '\t' '$5 != 0 && !n++ { next } 1' p.tsv >torn.tsv
+    expect 1 bload pack -q --sequences s.tsv "${pack[@]}" --plan torn.tsv --overlap 5 -o f
+    err_has 'torn.tsv'
+    for task in 0/2 1/2; do expect 0 bload pack -q docs "${pack[@]}" --overlap 5 --shard-size 1 --task $task -o g; done
+    expect 0 bload finish -q g
+    expect 0 bload verify -q g
+    expect 2 bload pack -q docs "${pack[@]}" --overlap 6 -o d
+    err_has 'overlap is "5" there, not "6"'
+}
+
+# S as it is given: enough places, and no more than T.
+test_slots_for_sequences() {
+    documents 20 33 46 59 7 8 9
+    local slots message
+    expect 0 bload pack -q docs --tokenizer bytes -T 64 --sequence-slots 9 --max-sequences 3 -o d
+    is 9 "$(word S <d/manifest.json)"
+    expect 0 bload verify -q d
+    expect 0 bload plan -q --dataset d --epochs 2
+    expect 0 bload verify -q d
+    expect 0 bload info d
+    out_has 'S = 9'
+    while IFS='|' read -r slots message; do
+        expect 2 bload pack -q docs --tokenizer bytes -T 64 --sequence-slots="$slots" -o x
+        err_has "$message"
+    done <<'END'
+0|a whole number from 1 to 2147483646
+-1|a whole number from 1 to 2147483646
+2147483647|a whole number from 1 to 2147483646
+some|a whole number from 1 to 2147483646
+1|--sequence-slots 1 are too few: a block has 3 sequences; give --sequence-slots 3, or plan with --max-sequences 1
+65|--sequence-slots 65 are more than T = 64
+END
+    expect 0 bload pack -q docs --tokenizer bytes -T 64 --sequence-slots 3 -o x
+    expect 2 bload plan -T 64 --sequence-slots 3 --lengths <(seq 3)
+    err_has 'unknown option --sequence-slots'
+}
+
 test_groups_never_share_a_block() {
     clips
     expect 0 bload scan -q v -o sequences.tsv

@@ -62,6 +62,55 @@ test_too_long_sequences_are_never_silent() {
     err_has 'deleted 9 steps; dropped 1 sequence'
 }
 
+# Each piece but the first begins so many steps before the end of the one before; all else is there once.
+test_pieces_that_overlap() {
+    local options message
+    seq 1 60 >lengths
+    for more in '' '--align 4' '--fill paper --world-size 3' '--strategy naive' '--order keep --max-sequences 2' '--overlap 15'; do
+        # shellcheck disable=SC2086 # words
+        expect 0 bload plan -T 16 --oversize split --overlap 5 $more --lengths lengths --report r.json
+        N=$(word overlap <r.json) python3 - "$OUT" <<'END'
+import os, sys
+T, overlap, found = 16, int(os.environ["N"]), {}
+for line in list(open(sys.argv[1]))[1:]:
+    block, sequence, start, length, first = map(int, line.split("\t"))
+    found.setdefault(sequence, []).append((first, length))
+for k in range(60):
+    due, first = [(0, min(T, k + 1))], 0
+    while first + T < k + 1:
+        first += T - overlap
+        due.append((first, min(T, k + 1 - first)))
+    assert sorted(found[k]) == due, (k, found[k], due)
+END
+        is $(($(word blocks <r.json) * 16)) $(($(word steps <r.json) - $(word deleted <r.json) + $(word repeated <r.json) + $(word padding <r.json)))
+        err_has "repeated $(word repeated <r.json | sed ':a; s/\([0-9]\)\([0-9]\{3\}\)\($\|,\)/\1,\2\3/; ta') steps"
+    done
+    expect 0 bload plan -q -T 16 --oversize split --lengths lengths --report r.json -o apart.tsv
+    grep -q 'overlap\|repeated' r.json && fail 'words of an overlap that there is not'
+    expect 0 bload plan -q -T 16 --oversize split --overlap 0 --lengths lengths
+    cmp "$OUT" apart.tsv
+    expect 0 bload compare -T 16 --oversize split --overlap 5 --lengths lengths
+    is 'repeated 550 0 0 550 550' "$(awk '{ print $NF }' "$OUT" | xargs)"
+    while IFS='|' read -r options message; do
+        # shellcheck disable=SC2086 # words
+        expect 2 bload plan -q --oversize split $options --lengths lengths
+        err_has "$message"
+    done <<'END'
+-T 16 --overlap 16|an overlap of 16 is not below T = 16: give a smaller one, or a larger T
+-T 16 --overlap 2147483646|an overlap of 2147483646 is not below T = 16
+-T 16 --overlap 2147483647|--overlap expects a number of steps from 0 to 2147483646
+-T 16 --overlap=-1|--overlap expects a number of steps from 0 to 2147483646
+-T 16 --overlap 99999999999999999999|--overlap expects a number of steps from 0 to 2147483646
+-T 16 --overlap 1%|--overlap expects a number of steps from 0 to 2147483646
+-T 16 --overlap 1s|here give a number of steps
+-T longest --overlap 60|an overlap of 60 is not below T = 60
+-T 16 --overlap 4 --remainder drop --world-size 2|--overlap and --remainder drop exclude each other
+END
+    echo 10000000000 >lengths
+    expect 1 bload plan -q -T 100 --oversize split --overlap 99 --lengths lengths
+    err_has 'choose a larger T or a smaller overlap'
+}
+
 test_an_empty_plan_fails() {
     expect 1 bload plan -T longest --lengths /dev/null
     err_is <<<'bload: plan: nothing to plan: all sequences are empty'

@@ -337,6 +337,8 @@ test_options_without_effect_are_refused() {
 --cost 0,1|--cost has no effect without --world-size or --batch-size
 --accumulate 2|--accumulate has no effect without --world-size or --batch-size
 --world-size 2 --sync step|--sync has no effect without --accumulate
+--overlap 3|--overlap has no effect without --oversize split
+--overlap 3 --oversize drop|--overlap has no effect without --oversize split
 END
     expect 0 bload plan -q -T 40 --lengths lengths --strategy sample --clips all --clip 3 -o plan.tsv
     expect 0 bload plan -q -T 40 --lengths lengths --batch-size 2 --remainder pad -o plan.tsv

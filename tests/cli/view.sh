@@ -145,6 +145,69 @@ test_weights() {
     [ ! -e x ]
 }
 
+# Views of other data have tables of one size; what needs more says how much, and leaves nothing.
+test_slots_for_sequences() {
+    documents a.jsonl 5 60
+    documents b.jsonl 6 90
+    stored a --store -o a
+    stored b --store -o b
+    bload view -q a -T 256 --epochs 3 -o plain
+    S=$(word S <plain/manifest.json)
+    for view in 'a -o v' 'b -o w --max-sequences 4' 'a=1 b=2 --mix random -o x' 'a=1 b=1 -o y'; do
+        # shellcheck disable=SC2086 # words
+        expect 0 bload view -q $view -T 256 --sequence-slots 40 --epochs 3
+    done
+    for view in v w x y; do
+        is 40 "$(word S <$view/manifest.json)"
+        bload verify -q $view
+    done
+    same v/index.safetensors plain/index.safetensors
+    expect 0 bload pack -q v -o packed
+    is 40 "$(word S <packed/manifest.json)"
+    bload verify -q packed
+    expect 2 bload view -q a -T 256 --sequence-slots 2 --epochs 3 -o z
+    err_has "--sequence-slots 2 are too few: a block has $S sequences; give --sequence-slots $S, or plan with --max-sequences 2"
+    expect 2 bload view -q a -T 256 --sequence-slots 257 -o z
+    err_has '--sequence-slots 257 are more than T = 256'
+    [ ! -e z ] || fail "left: $(find z)"
+    expect 2 bload view -q a -T 256 --sequence-slots 41 --epochs 3 -o v
+    err_has 'sequence-slots is "40" there, not "41"'
+}
+
+# Of stores, of what is stored with another overlap, by weight: each piece continues the one before.
+test_pieces_that_overlap() {
+    documents a.jsonl 5 60
+    stored a -T 50 --oversize split --overlap 9 -o a
+    cp a.jsonl b.jsonl
+    stored b --store -T 40 -o b
+    for source in a b; do
+        expect 0 bload view -q $source -T 32 --oversize split --overlap 6 --epochs 2 -o v-$source
+        bload verify -q v-$source
+    done
+    same v-a/index.safetensors v-b/index.safetensors
+    expect 0 bload view a=1 b=2 -T 32 --oversize split --overlap 6 --epochs 2 --mix random -o w
+    err_has '; repeated '
+    is $(($(word blocks <w/manifest.json) * 32)) $(($(word steps <w/manifest.json) + $(word repeated <w/manifest.json) + $(word padding <w/manifest.json)))
+    bload verify -q w
+    expect 0 bload view -q a=1 b=2 -T 32 --oversize split --overlap 6 --epochs 2 -o x
+    bload verify -q x
+    expect 0 bload pack -q v-a -o packed
+    bload verify -q packed
+    is "$(word repeated <v-a/manifest.json)" "$(word repeated <packed/manifest.json)"
+    for id in $(cut -f 1 a/sequences.tsv | sed -n '2p; 9p; 30p'); do
+        expect 0 bload cat a "$id"
+        cp "$OUT" ids
+        for dataset in b v-a packed; do
+            expect 0 bload cat $dataset "${id/a.jsonl/$([ $dataset = b ] && echo b || echo a).jsonl}"
+            cmp "$OUT" ids
+        done
+    done
+    stored a -T 10 --strategy sample -o clips
+    expect 2 bload view -q clips -T 5 --oversize split --overlap 2 -o z
+    err_has '--overlap needs sequences that are stored from their first step on'
+    [ ! -e z ]
+}
+
 test_what_cannot_be_viewed() {
     documents a.jsonl 7 50
     stored a -T 128 -o a

@@ -587,11 +587,25 @@ START_TEST(every_strategy_and_every_error_of_planning)
     bload_plan_counts(plan, &counts);
     ck_assert_int_eq(counts.deleted, 19);
     bload_plan_free(plan);
+    options.oversize = BLOAD_OVERSIZE_SPLIT;
+    options.overlap = 3;
+    ck_assert_int_eq(bload_plan_make((int64_t[]){9, 2}, 2, &options, &plan, &error), BLOAD_OK);
+    bload_plan_counts(plan, &counts);
+    ck_assert_int_eq(counts.overlap, 3);
+    ck_assert_int_eq(counts.repeated, 15);
+    ck_assert_int_eq(counts.blocks * counts.T, counts.steps + counts.repeated + counts.padding);
+    bload_plan_free(plan);
+    options.overlap = 4;
+    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
+    options.overlap = -1;
+    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
+    options = (struct bload_plan_options){.T = 4, .overlap = 1};
+    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
     options.T = -1;
     ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, NULL), BLOAD_EUSAGE);
     options = (struct bload_plan_options){.strategy = (enum bload_strategy)9};
     ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
-    options = (struct bload_plan_options){.reserved = {[7] = 1}};
+    options = (struct bload_plan_options){.reserved = {[6] = 1}};
     ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
     ck_assert_int_eq(bload_plan_make(length, 5, NULL, &plan, &error), BLOAD_OK); /* T: the longest */
     bload_plan_free(plan);

@@ -40,7 +40,7 @@ START_TEST(plans_survive_the_table)
         struct bl_error e = {0};
         ck_assert_msg(bl_plan_make(&plan, lengths, COUNT, &options[i], &e) == BL_OK, "%s", e.text);
         write_plan("plan", &plan);
-        ck_assert_msg(bl_plan_table_read(&back, "plan", plan.T, 1, lengths, COUNT, &e) == BL_OK, "%s", e.text);
+        ck_assert_msg(bl_plan_table_read(&back, "plan", plan.T, 1, 0, lengths, COUNT, &e) == BL_OK, "%s", e.text);
         ck_assert_uint_eq(back.blocks, plan.blocks);
         ck_assert_uint_eq(back.pieces, plan.pieces);
         ck_assert_mem_eq(back.block_ptr, plan.block_ptr, (plan.blocks + 1) * sizeof *plan.block_ptr);
@@ -83,13 +83,14 @@ START_TEST(bad_plans_are_refused_by_line)
         struct bl_error e = {0};
         snprintf(text, sizeof text, "%s%s", BL_PLAN_TABLE_HEADER, bad[i].rows);
         write_file("plan", text);
-        ck_assert_msg(bl_plan_table_read(&plan, "plan", 12, 1, lengths, COUNT, &e) == BL_EFAIL, "took %s", bad[i].rows);
+        ck_assert_msg(bl_plan_table_read(&plan, "plan", 12, 1, 0, lengths, COUNT, &e) == BL_EFAIL, "took %s",
+                      bad[i].rows);
         ck_assert_msg(strstr(e.text, bad[i].message), "\"%s\" for %s", e.text, bad[i].rows);
     }
     struct bl_plan plan;
     struct bl_error e = {0};
     write_file("plan", "block\tsequence\n0\t0\n");
-    ck_assert_int_eq(bl_plan_table_read(&plan, "plan", 12, 1, lengths, COUNT, &e), BL_EFAIL);
+    ck_assert_int_eq(bl_plan_table_read(&plan, "plan", 12, 1, 0, lengths, COUNT, &e), BL_EFAIL);
     ck_assert_ptr_nonnull(strstr(e.text, "plan:1: not a plan"));
     unit_leave(directory);
 }

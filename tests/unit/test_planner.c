@@ -93,6 +93,33 @@ static void assert_block(const struct bl_plan *plan, struct list l, const struct
     ck_assert_int_eq(faults, 0);
 }
 
+/* How often each step is placed: as the windows say that a tokenizer with a stride makes, once more in each of them but
+ * the first. */
+static void assert_repeats(const struct bl_plan *plan, struct list l, const struct bl_plan_options *o)
+{
+    static int due[2 * LONGEST], placed[2 * LONGEST];
+    int64_t repeated = 0, T = plan->T, overlap = plan->overlap;
+    bool is_split =
+        (o->strategy == BL_STRATEGY_BLOCK || o->strategy == BL_STRATEGY_NAIVE) && o->oversize == BL_OVERSIZE_SPLIT;
+    ck_assert_int_eq(overlap, is_split ? o->overlap : 0);
+    for (size_t i = 0; overlap && i < l.count; i++) {
+        memset(due, 0, sizeof due);
+        memset(placed, 0, sizeof placed);
+        for (int64_t start = 0, end = 0; end < l.length[i] && l.length[i] >= o->min_length; start += T - overlap) {
+            end = start + T < l.length[i] ? start + T : l.length[i];
+            for (int64_t t = start; t < end; t++)
+                due[t]++;
+        }
+        for (size_t p = 0; p < plan->pieces; p++) {
+            int64_t start = plan->source_start ? plan->source_start[p] : 0;
+            for (int64_t t = 0; plan->sequence[p] == i && t < bl_plan_piece_length(plan, l.length, p); t++)
+                repeated += placed[start + t]++ > 0;
+        }
+        ck_assert_mem_eq(placed, due, sizeof due);
+    }
+    ck_assert_int_eq(plan->repeated, repeated);
+}
+
 static void assert_plan(const struct bl_plan *plan, struct list l, const struct bl_plan_options *o)
 {
     struct bl_plan again = *plan;
@@ -111,15 +138,18 @@ static void assert_plan(const struct bl_plan *plan, struct list l, const struct 
     ck_assert_double_ge(plan->balance.lost, plan->balance.bound - 1e-9);
     ck_assert_double_ge(plan->balance.bound, 0);
     ck_assert_int_le(plan->lower_bound, (int64_t)plan->blocks);
-    ck_assert_int_eq((int64_t)plan->blocks * plan->T, plan->steps - plan->deleted + plan->padding);
+    ck_assert_int_eq((int64_t)plan->blocks * plan->T, bl_plan_placed(plan) + plan->padding);
     for (size_t b = 0; b < plan->blocks; b++)
         assert_block(plan, l, o, b);
+    assert_repeats(plan, l, o);
     if (o->remainder == BL_REMAINDER_DROP)
         return;
     for (size_t i = 0, at; i < l.count; i++) { /* all that is long enough is there */
         int64_t placed = 0;
         for (at = 0; at < plan->pieces; at++)
-            placed += plan->sequence[at] == i ? bl_plan_piece_length(plan, l.length, at) : 0;
+            placed += plan->sequence[at] == i ? bl_plan_piece_length(plan, l.length, at) -
+                                                    (plan->source_start && plan->source_start[at] ? plan->overlap : 0)
+                                              : 0;
         int64_t due = l.length[i] < o->min_length ? 0 : l.length[i];
         if (due > plan->T)
             due = o->oversize == BL_OVERSIZE_SPLIT ? due : o->oversize == BL_OVERSIZE_DROP ? 0 : plan->T;
@@ -129,8 +159,8 @@ static void assert_plan(const struct bl_plan *plan, struct list l, const struct 
 }
 
 static const char *const refusals[] = {
-    "more than T", "none of the",  "cannot be spread", "nothing is left", "exclude each other",  "larger than T",
-    "excludes",    "needs --cost", "give one of them", "alone has",       "needs --fill optimal"};
+    "more than T", "none of the",  "cannot be spread", "nothing is left", "exclude each other",   "larger than T",
+    "excludes",    "needs --cost", "give one of them", "alone has",       "needs --fill optimal", "an overlap "};
 
 static void try_options(struct list l, const struct bl_plan_options *o)
 {
@@ -158,6 +188,7 @@ START_TEST(all_options_crossed)
 #define ONE_OF(n) ((int)bl_random_below(&r, (n)))
     static const int64_t aligns[] = {0, 1, 4, 8, 7}, most[] = {0, 1, 2, 5}, least[] = {0, 2, 20, 70};
     static const double costs[] = {0, 0.001, 7e9}, spares[] = {0, 0.1, 1};
+    static const int64_t overlaps[] = {0, 1, 7, 29, 30};
     static const int64_t worlds[] = {0, 1, 2, 3, 8}, batches[] = {0, 1, 2, 5}, T[] = {0, 60, 64, 97, 30};
     for (int k = 0; k < unit_times(250); k++) {
         struct bl_plan_options o = {.strategy = ONE_OF(4) ? BL_STRATEGY_BLOCK : (enum bl_strategy)ONE_OF(4),
@@ -183,6 +214,8 @@ START_TEST(all_options_crossed)
                                     .max_column = {{{"a", (double[]){3, 4, 7, 50}[ONE_OF(4)], l.value[k % 2]},
                                                     {"b", (double[]){2.9, 3.3, 20}[ONE_OF(3)], l.value[1 - k % 2]}},
                                                    ONE_OF(3)}};
+        if (o.oversize == BL_OVERSIZE_SPLIT || !ONE_OF(9))
+            o.overlap = overlaps[ONE_OF(COUNT(overlaps))];
         try_options(l, &o);
     }
 #undef ONE_OF
@@ -621,8 +654,37 @@ START_TEST(subsets_are_the_best)
 }
 END_TEST
 
+/* No other overlap, no piece that is elsewhere, and none that is missing but the last of a sequence. */
+START_TEST(overlaps_are_exact)
+{
+    int64_t length[] = {25, 8, 31, 10, 11};
+    struct list l = {.length = length, .count = COUNT(length)};
+    const struct bl_plan_options o = {
+        .oversize = BL_OVERSIZE_SPLIT, .strategy = BL_STRATEGY_BLOCK, .T = 10, .overlap = 3};
+    struct bl_plan plan = make(l, &o);
+    struct bl_error e = {0};
+    for (size_t p = 0; p < plan.pieces; p++) {
+        bool is_last = plan.source_start[p] + plan.length[p] == length[plan.sequence[p]];
+        for (int d = -1; d <= 1; d += 2) {
+            plan.source_start[p] += d;
+            ck_assert_int_eq(bl_plan_check(&plan, length, l.count, &e), BL_EFAIL);
+            plan.source_start[p] -= d;
+        }
+        plan.length[p]--;
+        ck_assert_int_eq(bl_plan_recount(&plan, length, l.count, &e), is_last && plan.length[p] > 3 ? BL_OK : BL_EFAIL);
+        plan.length[p]++;
+    }
+    for (plan.overlap = 0; plan.overlap < 10; plan.overlap++) {
+        struct bl_plan again = plan;
+        ck_assert_int_eq(bl_plan_check(&again, length, l.count, &e), plan.overlap == 3 ? BL_OK : BL_EFAIL);
+    }
+    bl_plan_free(&plan);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
+    tcase_add_test(tests, overlaps_are_exact);
     tcase_add_loop_test(tests, all_options_crossed, 0, unit_times(60));
     tcase_add_loop_test(tests, bounds_and_blocks_under_constraints, 0, unit_times(40));
     tcase_add_loop_test(tests, adopted_plans_keep_blocks_and_widths, 0, 2);
