@@ -59,8 +59,11 @@ bool bl_kind_rate(const struct bl_kind *kind, const char *sampling, int64_t *num
 void bl_kind_add_totals(const struct bl_kind *kind, const struct bl_row *row, struct bl_totals *totals)
 {
     const struct bl_total *total = totals->total = kind->scan->totals;
-    for (int t = 0; total && total[t].column; t++)
-        totals->sum[t] += bl_row_get_number(row, total[t].column);
+    for (int t = 0; total && total[t].column; t++) {
+        int64_t number = bl_row_get_number(row, total[t].column);
+        totals->sum[t] += number;
+        totals->rows[t] += number != 0;
+    }
 }
 
 double bl_kind_step_time(const struct bl_rational *rate, const double *times, int64_t start, int64_t i)

@@ -55,6 +55,7 @@ struct bl_kind_options {
 struct bl_total {
     const char *column;
     const char *text; /* what the sum says: "image numbers are missing" */
+    bool tells_rows;  /* how many rows have any matters, too */
 };
 
 #define BL_TOTALS_MAX 16 /* of a kind, composite ones too */
@@ -62,6 +63,7 @@ struct bl_total {
 struct bl_totals {
     const struct bl_total *total; /* the kind's, or NULL */
     int64_t sum[BL_TOTALS_MAX];
+    int64_t rows[BL_TOTALS_MAX]; /* with a number other than 0 */
 };
 
 /* Scanning: which sequences the inputs hold, and how long they are. */

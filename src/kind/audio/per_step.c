@@ -360,8 +360,9 @@ static void per_step_config_describe(const void *values, const struct bl_field *
     bl_audio_describe(&config->audio, field, out);
 }
 
-static const struct bl_total totals[] = {
-    {"left_out", "samples that lie in no step, left out"}, {"filled", "zero samples, where a step has no sound"}, {0}};
+static const struct bl_total totals[] = {{"left_out", "samples that lie in no step, left out", false},
+                                         {"filled", "zero samples, where a step has no sound", false},
+                                         {0}};
 
 static bool per_step_decodes(const void *config)
 {

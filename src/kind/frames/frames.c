@@ -67,7 +67,7 @@ static void frames_describe(const void *config, const struct bl_field *field, st
         bl_video_describe(config, field, out);
 }
 
-static const struct bl_total totals[] = {{"missing", "numbers without an image"}, {0}};
+static const struct bl_total totals[] = {{"missing", "numbers without an image", false}, {0}};
 
 static bool frames_decodes(const void *config)
 {

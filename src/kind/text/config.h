@@ -15,7 +15,22 @@
 /* Keys of a line in all. */
 #define BL_TEXT_KEYS(prepared) (1 + (prepared)->keeps + (prepared)->fields + (prepared)->texts)
 
-enum bl_text_format { BL_TEXT_AUTO, BL_TEXT_JSONL, BL_TEXT_PLAIN, BL_TEXT_NPY, BL_TEXT_MEGATRON };
+enum bl_text_format {
+    BL_TEXT_AUTO,
+    BL_TEXT_JSONL,
+    BL_TEXT_PLAIN,
+    BL_TEXT_NPY,
+    BL_TEXT_MEGATRON,
+    BL_TEXT_JSON, /* an array, or lines, by its first byte */
+    BL_TEXT_CSV,
+    BL_TEXT_TSV
+};
+
+/* Columns of the table, beside those that are kept. */
+#define BL_TEXT_HAD_BOS "bos.given"
+#define BL_TEXT_HAD_EOS "eos.given"
+#define BL_TEXT_SPECIALS "special.plain"
+
 enum bl_text_invalid { BL_INVALID_REPLACE, BL_INVALID_ERROR };
 
 enum bl_megatron_unit { BL_MEGATRON_SEQUENCE, BL_MEGATRON_DOCUMENT };
@@ -33,6 +48,7 @@ struct bl_text_prepared {
     char *separator;
     struct bl_document_marks begin, end;      /* of every document */
     int32_t pad;                              /* an id */
+    bool leaves_specials;                     /* the tokenizer has special tokens, and they stay plain text */
     struct bl_json_key key[BL_JSON_KEYS_MAX]; /* of the text, the kept columns, the fields, the further texts */
     int keeps, fields, texts;                 /* texts: further ones, joined to the first */
     char *join;                               /* what is put between texts */
@@ -40,6 +56,7 @@ struct bl_text_prepared {
     struct bl_text_column column[BL_JSON_KEYS_MAX]; /* by the same index; the first is not used */
     struct bl_fields out;                           /* tokens, and further fields */
     size_t step_bytes;
+    struct bl_record_places *places; /* of arrays, and of tables of rows */
     struct bl_spool_index spool_index;
 };
 

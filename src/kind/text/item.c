@@ -65,6 +65,8 @@ void bl_item_begin(struct bl_item *item, int64_t offset)
     item->ids.count = 0;
     item->bytes = 0;
     item->reason[0] = '\0';
+    item->had_bos = item->had_eos = false;
+    item->specials = 0;
     bl_buffer_clear(&item->extra);
     bl_buffer_clear(&item->values);
     item->row = (struct bl_row){.status = BL_ROW_OK, .reason = item->reason, .stream = -1, .offset = offset};
@@ -101,6 +103,49 @@ int bl_item_add_marks(struct bl_item *item, const struct bl_document_marks *mark
     for (int i = 0; i < marks->count && !code; i++)
         code = bl_item_add_id(item, marks->id[i], e);
     return code;
+}
+
+int bl_item_end_ids(struct bl_item *item, struct bl_error *e)
+{
+    const struct bl_text_config *config = item->config;
+    const struct bl_text_prepared *p = &config->prepared;
+    struct bl_ids *ids = &item->ids;
+    size_t begin = (size_t)p->begin.count;
+    if (item->row.status != BL_ROW_OK)
+        return BL_OK;
+    item->had_bos = config->bos && ids->count > begin && ids->id[begin] == p->begin.id[0];
+    if (item->had_bos) {
+        ids->count -= begin;
+        memmove(ids->id, ids->id + begin, ids->count * sizeof *ids->id);
+    }
+    item->had_eos = config->eos && ids->count > begin && ids->id[ids->count - 1] == p->end.id[0];
+    return item->had_eos ? BL_OK : bl_item_add_marks(item, &p->end, e);
+}
+
+/* A column with a number, or with nothing instead of 0. */
+static void item_add_number(struct bl_item *item, bool is_wanted, int64_t number)
+{
+    if (is_wanted)
+        bl_buffer_byte(&item->extra, '\t');
+    if (is_wanted && number)
+        bl_buffer_int(&item->extra, number);
+}
+
+int bl_item_add_columns(struct bl_item *item, struct bl_error *e)
+{
+    const struct bl_text_config *config = item->config;
+    bool is_ok = item->row.status == BL_ROW_OK;
+    if (!config->bos && !config->eos && !config->prepared.leaves_specials)
+        return BL_OK;
+    if (!item->row.extra)
+        bl_buffer_clear(&item->extra);
+    for (int k = 0; k < config->prepared.keeps && !item->row.extra; k++)
+        bl_buffer_byte(&item->extra, '\t');
+    item_add_number(item, config->bos, is_ok && item->had_bos);
+    item_add_number(item, config->eos, is_ok && item->had_eos);
+    item_add_number(item, config->prepared.leaves_specials, is_ok ? item->specials : 0);
+    item->row.extra = item->extra.data;
+    return bl_buffer_check(&item->extra, e);
 }
 
 int bl_item_lay_out(struct bl_item *item, struct bl_error *e)
@@ -261,7 +306,9 @@ int bl_item_encode(struct bl_item *item, const char *text, size_t size, struct b
         code = item_encode_text(item, text, size, e);
     if (code)
         return code;
-    return bl_item_add_marks(item, &item->config->prepared.end, e);
+    if (item->config->prepared.leaves_specials)
+        item->specials = bl_tokenizer_count_plain(item->config->prepared.tokenizer, text, size);
+    return item->config->special ? bl_item_end_ids(item, e) : bl_item_add_marks(item, &item->config->prepared.end, e);
 }
 
 int bl_item_skip_long(struct bl_item *item)

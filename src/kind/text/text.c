@@ -44,10 +44,20 @@ static void text_identify(const void *values, struct bl_buffer *out)
 static void text_columns(const void *values, bool lists, struct bl_buffer *out)
 {
     (void)lists;
-    const struct bl_text_prepared *p = &((const struct bl_text_config *)values)->prepared;
+    const struct bl_text_config *config = values;
+    const struct bl_text_prepared *p = &config->prepared;
     for (int k = 1; k <= p->keeps; k++)
         bl_buffer_printf(out, "\t%s", p->column[k].name);
+    bl_buffer_text(out, config->bos ? "\t" BL_TEXT_HAD_BOS : "");
+    bl_buffer_text(out, config->eos ? "\t" BL_TEXT_HAD_EOS : "");
+    bl_buffer_text(out, p->leaves_specials ? "\t" BL_TEXT_SPECIALS : "");
 }
+
+static const struct bl_total totals[] = {
+    {BL_TEXT_HAD_BOS, "sequences that begin with the token of --bos already, which is not added again", false},
+    {BL_TEXT_HAD_EOS, "sequences that end with the token of --eos already, which is not added again", false},
+    {BL_TEXT_SPECIALS, "special tokens in texts that stay plain text (--special parse makes tokens of them)", true},
+    {0}};
 
 static int text_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
                        struct bl_fields *out, struct bl_error *e)
@@ -115,6 +125,7 @@ static const struct bl_kind_scan text_scan = {
     .chunk_bytes_least = CHUNK_BYTES_LEAST,
     .sampling = text_sampling,
     .columns = text_columns,
+    .totals = totals,
     .is_divisible = bl_text_divisible,
     .open = bl_text_counter_open,
     .close = bl_text_counter_close,
