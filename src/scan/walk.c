@@ -131,7 +131,8 @@ static int walk_entry(struct walking *w, const char *path, const char *name, uns
             about->files->file[about->files->count - 1].tar = true;
         return code;
     }
-    if (!kind || !bl_kind_has_extension(kind, name)) {
+    const char *const *asked = about->kind ? about->kind->asked_extensions : NULL;
+    if (!kind || (!bl_kind_has_extension(kind, name) && !(asked && bl_extensions_match(asked, name)))) {
         bl_files_ignore(about->files, name, 1);
         return BL_OK;
     }

@@ -111,7 +111,7 @@ test_a_key_within_another_and_columns_from_others() {
     expect 2 bload scan c.jsonl --tokenizer bytes --keep id
     err_has 'the table has a column "id" of its own: give another name, as in text.id=id'
     expect 2 bload scan c.jsonl --tokenizer bytes --key a..b
-    err_has '--key: "a..b" is not a key (a.b is b within a)'
+    err_has '--key: "a..b" is not a key (a.b is b within a, a\.b a name with a dot)'
 }
 
 test_bad_lines_are_named_with_their_bytes() {
@@ -391,7 +391,7 @@ END
     is '6 2 0 0 0 0 0' "$(field length <"$OUT" | xargs)"
     for bad in 'a,' ',a' 'a,,b' 'a,b..c'; do
         expect 2 bload scan c.jsonl --tokenizer bytes --key "$bad"
-        err_has 'is not a key (a.b is b within a)'
+        err_has 'is not a key (a.b is b within a, a\.b a name with a dot)'
     done
     expect 2 bload scan c.jsonl --tokenizer bytes --key a --join x
     err_has '--join is for the texts of several keys'

@@ -34,6 +34,7 @@ struct bl_item {
         arrays;       /* lines of JSON with text but no tokenizer for it, and with ids: counted, never reset here */
     const char *line; /* of JSON, for messages */
     size_t line_size;
+    const char *unit;      /* what it is: "line" */
     bool is_row;           /* the values are those of a row of CSV: a doubled quote is one */
     bool had_bos, had_eos; /* the ids of the document had that mark already */
     int64_t specials;      /* special tokens that stay plain text */

@@ -54,7 +54,7 @@ static int item_skip_value(struct bl_item *item, int k, const struct bl_json_val
     bl_json_append_keys(item->line, item->line_size, KEYS_SHOWN, &keys);
     bl_item_skip(item, "no key \"%s\"", name);
     if (keys.size)
-        ADD_REASON(item, "the line has %s (--%s)", keys.data, k && k < further_text(p, 0) ? "field" : "key");
+        ADD_REASON(item, "the %s has %s (--%s)", item->unit, keys.data, k && k < further_text(p, 0) ? "field" : "key");
     bl_buffer_free(&keys);
     item_add_hint(item, &p->key[k], name);
     return BL_OK;
@@ -337,6 +337,7 @@ int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool
     item->row.content = bl_content_hash(line->text, line->size);
     item->line = text;
     item->line_size = size;
+    item->unit = line->element ? "element" : "line";
     if (line->element && *text != '{' && bl_json_scan_value(text, size, &value[0], &fault))
         return item_read_element(item, line, &value[0], e);
     if (!fault.what && bl_json_scan(text, size, p->key, BL_TEXT_KEYS(p), value, &fault))

@@ -13,10 +13,21 @@
 #include "kind/text/read.h"
 #include "kind/text/spool.h"
 
-/* What a folder's files are taken by. Others (.json, no extension) are read when they are named. */
+/* What a folder's files are taken by. Others (.json, .csv, no extension) are read when they are named. */
 static const char *const extensions[] = {
     "jsonl",   "jsonl.gz", "jsonl.zst", "ndjson",   "ndjson.gz", "ndjson.zst", "json.gz", "json.zst", "txt", "txt.gz",
     "txt.zst", "text",     "text.gz",   "text.zst", "md",        "md.gz",      "md.zst",  "idx",      "npy", NULL};
+
+/* Code and markup, in folders that --kind says are text. Not data, as JSON, nor what tools make. */
+static const char *const asked_extensions[] = {
+    "adb",   "ads",      "adoc", "asm", "awk",  "bash", "bat",   "bib",    "c",      "cc",   "cfg",   "cjs",  "clj",
+    "cmake", "conf",     "cpp",  "cs",  "css",  "cu",   "cuh",   "cxx",    "d",      "dart", "diff",  "el",   "erl",
+    "ex",    "exs",      "f",    "f90", "f95",  "fs",   "go",    "gradle", "groovy", "h",    "hh",    "hpp",  "hs",
+    "htm",   "html",     "hxx",  "ini", "java", "jl",   "js",    "jsx",    "kt",     "kts",  "less",  "lisp", "lua",
+    "m",     "markdown", "mjs",  "mk",  "ml",   "mli",  "mm",    "nim",    "org",    "pas",  "patch", "php",  "pl",
+    "pm",    "proto",    "ps1",  "py",  "pyi",  "pyx",  "r",     "rb",     "rmd",    "rs",   "rst",   "s",    "sass",
+    "scala", "scm",      "scss", "sh",  "sol",  "sql",  "sv",    "svelte", "swift",  "tcl",  "tex",   "toml", "ts",
+    "tsx",   "v",        "vb",   "vhd", "vhdl", "vue",  "xhtml", "xml",    "yaml",   "yml",  "zig",   "zsh",  NULL};
 
 static const char *const dtypes[] = {"i32", "u16", NULL};
 
@@ -152,6 +163,8 @@ const struct bl_kind bl_kind_text = {
     .title = "Text",
     .steps = "tokens",
     .extensions = extensions,
+    .asked_extensions = asked_extensions,
+    .implied_by = "tokenizer",
     .reads_stdin = true,
     .is_fallback = true,
     .options = {.table = bl_text_options,
