@@ -587,6 +587,8 @@ static int documents_next_record(struct bl_documents *d, struct bl_document *doc
     document->element = d->rule.by == BL_DIVISION_JSON;
     code = documents_read(d, document, found, e);
     documents_end_record(d);
+    if (!code && !document->ended)
+        d->end = 0; /* the file ends in it, which it tells */
     return code;
 }
 

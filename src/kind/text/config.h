@@ -48,6 +48,7 @@ struct bl_text_prepared {
     char *separator;
     struct bl_document_marks begin, end;      /* of every document */
     int32_t pad;                              /* an id */
+    int64_t id_max;                           /* the last id of the tokenizer, and of these marks */
     bool leaves_specials;                     /* the tokenizer has special tokens, and they stay plain text */
     struct bl_json_key key[BL_JSON_KEYS_MAX]; /* of the text, the kept columns, the fields, the further texts */
     int keeps, fields, texts;                 /* texts: further ones, joined to the first */

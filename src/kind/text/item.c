@@ -88,12 +88,17 @@ int bl_item_skip(struct bl_item *item, const char *format, ...)
 
 int bl_item_add_id(struct bl_item *item, int64_t id, struct bl_error *e)
 {
+    const struct bl_text_prepared *p = &item->config->prepared;
     if (item->row.status != BL_ROW_OK)
         return BL_OK;
     int64_t max = item->config->dtype ? UINT16_MAX : INT32_MAX;
     if (id < 0 || id > max)
         return bl_item_skip(item, "token %zu is %" PRId64 ": an id is a number from 0 to %" PRId64, item->ids.count, id,
                             max);
+    if (p->tokenizer && id > p->id_max)
+        return bl_item_skip(item,
+                            "token %zu is %" PRId64 ": the ids of %s end at %" PRId64 " (ids need no --tokenizer)",
+                            item->ids.count, id, bl_tokenizer_name(p->tokenizer), p->id_max);
     return bl_ids_add(&item->ids, (int32_t)id, e);
 }
 

@@ -422,6 +422,28 @@ int bl_item_find_columns(struct bl_item *item, const struct bl_document *row, ch
     return code;
 }
 
+/* A row that cannot be used. */
+static int item_skip_row(struct bl_item *item, const struct bl_document *row, const char *what)
+{
+    char size[32];
+    bl_item_skip(item, "line %" PRId64 ": %s", row->line, what);
+    if (!row->ended)
+        ADD_REASON(item, "the file ends in this row, of %s", bl_text_size(size, (int64_t)row->size));
+    return BL_OK;
+}
+
+static int item_skip_ragged(struct bl_item *item, const struct bl_document *row, int values,
+                            const struct bl_item_columns *columns)
+{
+    char count[BL_PLURAL_SIZE], wanted[BL_PLURAL_SIZE], what[200];
+    snprintf(what, sizeof what, "%s for %s: values with a %s in them need quotes around them",
+             bl_text_plural(count, values, "value"), bl_text_plural(wanted, columns->count, "column"),
+             columns->mark == '\t'  ? "tab"
+             : columns->mark == ';' ? "semicolon"
+                                    : "comma");
+    return item_skip_row(item, row, what);
+}
+
 int bl_item_read_row(struct bl_item *item, const struct bl_item_columns *columns, const struct bl_document *row,
                      struct bl_error *e)
 {
@@ -436,7 +458,7 @@ int bl_item_read_row(struct bl_item *item, const struct bl_item_columns *columns
     item->row.content = bl_content_hash(row->text, row->size);
     for (; bl_record_next_value(row->text, row->size, columns->mark, &at, &field); count++) {
         if (field.fault)
-            return bl_item_skip(item, "line %" PRId64 ": %s", row->line, field.fault);
+            return item_skip_row(item, row, field.fault);
         for (int k = 0; k < BL_TEXT_KEYS(p); k++) {
             if (columns->of_key[k] == count)
                 value[k] = (struct bl_json_value){
@@ -444,8 +466,7 @@ int bl_item_read_row(struct bl_item *item, const struct bl_item_columns *columns
         }
     }
     if (count != columns->count)
-        return bl_item_skip(item, "line %" PRId64 ": %d values for %d columns%s", row->line, count, columns->count,
-                            row->ended ? "" : " (the file ends in this row)");
+        return item_skip_ragged(item, row, count, columns);
     item->is_row = true;
     int code = bl_item_read_values(item, value, row, e);
     item->is_row = false;

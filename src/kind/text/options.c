@@ -199,7 +199,12 @@ static int tokens_prepare(const struct bl_text_config *config, struct bl_text_pr
     code = mark_resolve(config, "eos", config->eos, &p->end, e);
     if (code)
         return code;
-    return token_resolve(config, "pad-id", config->pad_id, 0, &p->pad, e);
+    code = token_resolve(config, "pad-id", config->pad_id, 0, &p->pad, e);
+    p->id_max = p->tokenizer ? bl_tokenizer_size(p->tokenizer) - 1 : 0;
+    const int32_t other[] = {p->pad, p->begin.count ? p->begin.id[0] : 0, p->end.count ? p->end.id[0] : 0};
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        p->id_max = other[i] > p->id_max ? other[i] : p->id_max;
+    return code;
 }
 
 static int fields_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
