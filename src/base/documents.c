@@ -336,7 +336,7 @@ static int documents_pass_records(struct bl_documents *d, const char *path, int6
 {
     struct bl_error fault = {0};
     int64_t max = d->max;
-    bool found = true;
+    bool found = true, is_cut = false;
     int code = BL_OK;
     d->max = 0; /* nothing of them is kept */
     while (!code && found && !(d->cancel && bl_cancelled(d->cancel))) {
@@ -348,13 +348,15 @@ static int documents_pass_records(struct bl_documents *d, const char *path, int6
         code = documents_complete(d, &passed, &stop, &next, &fault);
         d->at = next;
         documents_end_record(d);
+        is_cut = !code && !passed.ended; /* the file ends in it */
+        found = !is_cut;
     }
     d->max = max;
     if (d->cancel && bl_cancelled(d->cancel))
         return BL_ECANCEL;
     if (!code && found)
         bl_record_places_add(d->rule.places, path, &(struct bl_record_place){bl_documents_offset(d), d->line});
-    if (code == BL_EDATA && bl_documents_offset(d) < begin)
+    if (is_cut || (code == BL_EDATA && bl_documents_offset(d) < begin))
         d->end = 0;
     return code == BL_EDATA ? BL_OK : fault.code ? bl_error_set(e, code, "%s", fault.text) : code;
 }
