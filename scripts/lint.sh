@@ -42,7 +42,7 @@ only libzip 'zip\.h' src/kind/array
 only seccomp 'linux/(audit|filter|seccomp)' src/kind/isolated
 only libyaml 'yaml' src/cmd
 # Threads belong to the pipeline in run/. Readers wait for each other: for memory, in inflated.c for a copy, and for a GPU.
-only pthread 'pthread|semaphore|threads' src/run src/base/memory_budget.[ch] src/kind/array/inflated.c src/kind/video/nvdec_caps.c src/kind/video/gpu_pool.c
+only pthread 'pthread|semaphore|threads' src/run src/base/memory_budget.[ch] src/base/records.c src/kind/array/inflated.c src/kind/video/nvdec_caps.c src/kind/video/gpu_pool.c
 within base base/
 within plan plan/ base/
 within kind kind/ base/ bload.h

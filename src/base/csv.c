@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
+#include "base/records.h"
 #include "base/utf8.h"
 #include "base/instream.h"
 #include "base/text.h"
@@ -73,24 +74,6 @@ static int csv_fill(struct bl_csv *r, struct bl_error *e)
     return r->end || r->text.size - r->at >= AHEAD ? BL_OK : csv_refill(r, e);
 }
 
-/* The mark between two values of a CSV, by its first line: the first of these that stands there outside quotes. */
-static char csv_find_mark(const struct bl_csv *r)
-{
-    static const char marks[] = ",;\t";
-    bool found[sizeof marks] = {false}, quoted = false;
-    for (const char *at = r->text.data + r->at; *at && (quoted || *at != '\n'); at++) {
-        const char *mark = quoted ? NULL : strchr(marks, *at);
-        quoted ^= *at == '"';
-        if (mark)
-            found[mark - marks] = true;
-    }
-    for (size_t m = 0; marks[m]; m++) {
-        if (found[m])
-            return marks[m];
-    }
-    return marks[0];
-}
-
 int bl_csv_open(struct bl_csv *r, const char *path, const struct bl_cancel *cancel, struct bl_error *e)
 {
     *r = (struct bl_csv){.tsv = bl_path_has_suffix(path, ".tsv") || bl_path_has_suffix(path, ".tsv.gz") ||
@@ -107,7 +90,7 @@ int bl_csv_open(struct bl_csv *r, const char *path, const struct bl_cancel *canc
         bl_csv_close(r);
         return code;
     }
-    r->mark = r->tsv ? '\t' : csv_find_mark(r);
+    r->mark = r->tsv ? '\t' : bl_record_find_mark(r->text.data + r->at, r->text.size - r->at);
     r->escapes = r->tsv && strncmp(r->text.data + r->at, OWN_HEADER, strlen(OWN_HEADER)) == 0;
     return BL_OK;
 }

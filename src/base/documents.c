@@ -6,7 +6,10 @@
 #include "base/input_file.h"
 #include "base/instream.h"
 #include "base/io.h"
+#include "base/json.h"
 #include "base/archive.h"
+#include "base/records.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 #define CHUNK ((size_t)1 << 20)
@@ -21,6 +24,11 @@ struct bl_documents {
     bool eof;
     struct bl_error damage;         /* what reading ended with; its code is 0 if there is none */
     const struct bl_cancel *cancel; /* or NULL */
+    /* Of records: */
+    struct bl_record_scan record;
+    int64_t line;       /* of a row: of the next one */
+    bool after, closed; /* an element has been read, and nothing behind it; the array has ended */
+    bool comma;         /* one has been read, and no element behind it */
 };
 
 /* Moves the unused bytes to the front and reads more after them. */
@@ -176,6 +184,204 @@ static int documents_find_base(struct bl_documents *d, const char *path, int64_t
     return code;
 }
 
+/* --- records ---------------------------------------------------------------------------------------------------- */
+
+static bool rule_is_record(const struct bl_division_rule *rule)
+{
+    return rule->by == BL_DIVISION_JSON || rule->by == BL_DIVISION_ROW;
+}
+
+/* Reads until so many bytes are there, or the file ends. */
+static int documents_fill(struct bl_documents *d, size_t bytes, struct bl_error *e)
+{
+    int code = BL_OK;
+    while (!code && !d->eof && d->filled - d->at < bytes)
+        code = documents_refill(d, e);
+    return code;
+}
+
+/* The next byte that is no white space, which stays unread; -1 at the end of the file. */
+static int documents_peek(struct bl_documents *d, int *byte, struct bl_error *e)
+{
+    for (;;) {
+        while (d->at < d->filled && strchr(" \t\r\n", d->data[d->at]) && d->data[d->at])
+            d->at++;
+        *byte = d->at < d->filled ? (unsigned char)d->data[d->at] : -1;
+        if (d->at < d->filled || d->eof)
+            return BL_OK;
+        int code = documents_refill(d, e);
+        if (code)
+            return code;
+    }
+}
+
+/* Goes to the beginning of the next element. BL_EDATA: there is something else, at which it stays. */
+static int documents_find_element(struct bl_documents *d, bool *found, struct bl_error *e)
+{
+    int byte;
+    int code = documents_peek(d, &byte, e);
+    if (!code && byte == ',' && d->after) {
+        d->at++;
+        d->after = false;
+        d->comma = true;
+        code = documents_peek(d, &byte, e);
+    }
+    if (!code && byte == ']' && !d->comma && !d->closed) {
+        d->at++;
+        d->after = false;
+        d->closed = true;
+        code = documents_peek(d, &byte, e);
+    }
+    *found = false;
+    if (code || (d->closed && byte < 0 && !d->damage.code))
+        return code;
+    if (byte < 0 && d->damage.code)
+        return documents_report_damage(d, e);
+    if (d->closed)
+        return bl_error_set(e, BL_EDATA,
+                            "text after the ] that ends the array: a file has one array, or an object in "
+                            "every line (jq -c '.[]' makes lines of arrays)");
+    if (byte < 0)
+        return bl_error_set(e, BL_EDATA, "the file ends without the ] of its array: it may be cut off");
+    if (byte == ']')
+        return bl_error_set(e, BL_EDATA, "a comma before the ] that ends the array: no element follows it");
+    if (d->after || byte == '}')
+        return bl_error_set(e, BL_EDATA, "expected %s: what follows is not read",
+                            d->after ? ", or ] after an element" : "an element");
+    *found = true;
+    return BL_OK;
+}
+
+/* Goes to the beginning of the next row. */
+static int documents_find_row(struct bl_documents *d, bool *found, struct bl_error *e)
+{
+    for (;;) {
+        int code = documents_fill(d, 2, e);
+        size_t have = d->filled - d->at;
+        const char *at = d->data + d->at;
+        *found = have && *at != '\n' && *at != '\r';
+        if (code || *found)
+            return code;
+        if (!have && d->eof)
+            return d->damage.code ? documents_report_damage(d, e) : BL_OK;
+        d->at += 1 + (have > 1 && at[0] == '\r' && at[1] == '\n');
+        d->line++;
+    }
+}
+
+static int documents_find_record(struct bl_documents *d, bool *found, struct bl_error *e)
+{
+    return d->rule.by == BL_DIVISION_ROW ? documents_find_row(d, found, e) : documents_find_element(d, found, e);
+}
+
+static void documents_end_record(struct bl_documents *d)
+{
+    d->after = true;
+    d->comma = false;
+    d->line += d->record.lines;
+}
+
+/* Refuses an object that goes on behind its first line, where lines of JSON are expected. */
+static int documents_check_object(const struct bl_documents *d, struct bl_error *e)
+{
+    const char *text = d->data + d->at, *end = d->data + d->filled;
+    const char *newline = memchr(text, '\n', d->filled - d->at);
+    struct bl_json_fault fault;
+    struct bl_json_value name = {0};
+    if (!newline || bl_json_scan(text, (size_t)(newline - text), NULL, 0, NULL, &fault) ||
+        bl_text_is_blank(text + fault.at, (size_t)(newline - text) - fault.at) == false)
+        return BL_OK;
+    while (newline < end && bl_text_is_blank(newline, 1))
+        newline++;
+    if (newline == end || *newline == '{')
+        return BL_OK;
+    if (!bl_json_find_table(text, (size_t)(end - text), &name))
+        return bl_error_set(e, BL_EDATA,
+                            "one object over several lines: documents are the elements of an array, or an "
+                            "object in every line (jq -c . makes a line of it)");
+    return bl_error_set(e, BL_EDATA,
+                        "one object, with an array under \"%.*s\": documents are the elements of an array, "
+                        "or an object in every line (jq -c '.[\"%.*s\"][]' makes lines of it)",
+                        (int)name.size, name.text, (int)name.size, name.text);
+}
+
+/* Reads the beginning of the file: which rule holds, and where its first record may begin. */
+static int documents_begin_records(struct bl_documents *d, struct bl_error *e)
+{
+    int code = documents_fill(d, CHUNK, e), byte = 0;
+    d->line = 1;
+    if (!code && d->filled >= 3 && memcmp(d->data, "\xef\xbb\xbf", 3) == 0)
+        d->at = 3; /* a byte order mark */
+    if (!code && d->rule.by == BL_DIVISION_ROW && !d->rule.mark)
+        d->rule.mark = bl_record_find_mark(d->data + d->at, d->filled - d->at);
+    if (code || d->rule.by == BL_DIVISION_ROW)
+        return code;
+    code = documents_peek(d, &byte, e);
+    if (byte == '[') {
+        d->at++;
+        return code;
+    }
+    if (!code && byte == '{')
+        code = documents_check_object(d, e);
+    d->rule.by = BL_DIVISION_LINE;
+    d->at = 0;
+    return code;
+}
+
+static int documents_complete(struct bl_documents *d, struct bl_document *document, size_t *stop, size_t *next,
+                              struct bl_error *e);
+
+/* Passes the records before the part. What is wrong before it is told by the part that it is in. */
+static int documents_pass_records(struct bl_documents *d, const char *path, int64_t begin, struct bl_error *e)
+{
+    struct bl_error fault = {0};
+    int64_t max = d->max;
+    bool found = true, is_cut = false;
+    int code = BL_OK;
+    d->max = 0; /* nothing of them is kept */
+    while (!code && found && !(d->cancel && bl_cancelled(d->cancel))) {
+        struct bl_document passed = {0};
+        size_t stop = 0, next = 0;
+        code = documents_find_record(d, &found, &fault);
+        if (code || !found || bl_documents_offset(d) >= begin)
+            break;
+        code = documents_complete(d, &passed, &stop, &next, &fault);
+        d->at = next;
+        documents_end_record(d);
+        is_cut = !code && !passed.ended; /* the file ends in it */
+        found = !is_cut;
+    }
+    d->max = max;
+    if (d->cancel && bl_cancelled(d->cancel))
+        return BL_ECANCEL;
+    if (!code && found)
+        bl_record_places_add(d->rule.places, path, &(struct bl_record_place){bl_documents_offset(d), d->line});
+    if (is_cut || (code == BL_EDATA && bl_documents_offset(d) < begin))
+        d->end = 0;
+    return code == BL_EDATA ? BL_OK : fault.code ? bl_error_set(e, code, "%s", fault.text) : code;
+}
+
+/* Opens the records of a part: reading begins at the last known place. */
+static int documents_open_records(struct bl_documents *d, const char *path, int64_t begin, struct bl_error *e)
+{
+    int code = bl_instream_open(&d->stream, path, 0, d->cancel, e);
+    if (!code)
+        code = documents_begin_records(d, e);
+    if (code || !begin || !rule_is_record(&d->rule))
+        return code;
+    const struct bl_record_place place = bl_record_places_find(d->rule.places, path, begin);
+    if (place.offset > d->base + (int64_t)d->filled) {
+        bl_instream_close(d->stream);
+        d->stream = NULL;
+        d->at = d->filled = 0;
+        d->base = place.offset;
+        d->line = place.line;
+        d->comma = true;
+        code = bl_instream_open(&d->stream, path, place.offset, d->cancel, e);
+    }
+    return code ? code : documents_pass_records(d, path, begin, e);
+}
+
 /* Skips to the first document that begins in a part. */
 static int documents_skip_to_part(struct bl_documents *d, int64_t begin, struct bl_error *e)
 {
@@ -198,8 +404,16 @@ int bl_documents_open(struct bl_documents **documents, const char *path, const s
     d->capacity = 2 * CHUNK;
     d->data = malloc(d->capacity + 1);
     int code = d->data ? BL_OK : bl_error_memory(e);
-    if (code)
+    if (!code && rule_is_record(rule))
+        code = documents_open_records(d, path, begin, e);
+    if (code || rule_is_record(&d->rule) || (!begin && d->stream))
         goto out;
+    if (d->stream) { /* of lines, as it turned out */
+        bl_instream_close(d->stream);
+        d->stream = NULL;
+        d->at = d->filled = 0;
+        d->eof = false;
+    }
     if (begin)
         code = documents_find_base(d, path, begin, e);
     if (code)
@@ -251,10 +465,17 @@ static bool documents_find_blank_line(const struct bl_documents *d, size_t from,
 
 /* Finds where the document at d->at ends and where the next may begin. The search starts at from. False: the end of the
  * document has not been read yet. */
-static bool documents_find_end(const struct bl_documents *d, size_t from, size_t *stop, size_t *next)
+static bool documents_find_end(struct bl_documents *d, size_t from, size_t *stop, size_t *next)
 {
     const char *found = NULL;
     size_t size = 1;
+    if (d->rule.by == BL_DIVISION_ROW)
+        return bl_record_row_end(&d->record, d->rule.mark, d->data, from, d->filled, stop, next);
+    if (d->rule.by == BL_DIVISION_JSON) {
+        bool ended = bl_record_element_end(&d->record, d->data, from, d->filled, stop);
+        *next = *stop;
+        return ended;
+    }
     if (d->rule.by == BL_DIVISION_BLANK_LINE)
         return documents_find_blank_line(d, from, stop, next);
     if (d->rule.by == BL_DIVISION_LINE) {
@@ -283,6 +504,7 @@ static int documents_complete(struct bl_documents *d, struct bl_document *docume
                               struct bl_error *e)
 {
     size_t searched = d->at;
+    d->record = (struct bl_record_scan){0};
     while (!(document->ended = documents_find_end(d, searched, stop, next))) {
         if (d->eof) {
             bool whole = d->rule.by != BL_DIVISION_FILE && bl_instream_is_whole(d->stream);
@@ -291,6 +513,7 @@ static int documents_complete(struct bl_documents *d, struct bl_document *docume
             *stop = *next = d->filled;
             if (d->rule.by == BL_DIVISION_BLANK_LINE && *stop > d->at && d->data[*stop - 1] == '\n')
                 --*stop;
+            *stop -= d->rule.by == BL_DIVISION_ROW && *stop > d->at && bl_record_row_has_return(&d->record);
             return BL_OK;
         }
         size_t tail = d->filled - d->at < documents_overlap(d) ? d->filled - d->at : documents_overlap(d);
@@ -330,11 +553,59 @@ static size_t documents_drop_returns(struct bl_documents *d, size_t stop)
     return left;
 }
 
+/* Reads the document that begins at d->at. */
+static int documents_read(struct bl_documents *d, struct bl_document *document, bool *found, struct bl_error *e)
+{
+    size_t stop = 0, next = 0;
+    document->offset = bl_documents_offset(d);
+    int code = documents_complete(d, document, &stop, &next, e);
+    if (code)
+        return code;
+    document->text = d->data + d->at;
+    document->size = documents_drop_returns(d, stop);
+    document->ahead = d->filled - d->at;
+    if ((int64_t)document->size > d->max)
+        document->too_long = true;
+    if (document->too_long)
+        document->size = 0;
+    d->at = next;
+    *found = true;
+    return BL_OK;
+}
+
+/* A fault is told by the part that it is in. */
+static int documents_next_record(struct bl_documents *d, struct bl_document *document, bool *found, struct bl_error *e)
+{
+    struct bl_error fault = {0};
+    bool there;
+    int code = d->end ? documents_find_record(d, &there, &fault) : BL_OK;
+    if (bl_documents_offset(d) >= d->end && (!code || code == BL_EDATA))
+        return BL_OK;
+    if (code)
+        return fault.code ? bl_error_set(e, code, "%s", fault.text) : code;
+    if (!there)
+        return BL_OK;
+    document->line = d->rule.by == BL_DIVISION_ROW ? d->line : 0;
+    document->element = d->rule.by == BL_DIVISION_JSON;
+    code = documents_read(d, document, found, e);
+    documents_end_record(d);
+    if (!code && !document->ended)
+        d->end = 0; /* the file ends in it, which it tells */
+    return code;
+}
+
+char bl_documents_mark(const struct bl_documents *d)
+{
+    return d->rule.mark;
+}
+
 int bl_documents_next(struct bl_documents *d, struct bl_document *document, bool *found, struct bl_error *e)
 {
     int code = BL_OK;
     *document = (struct bl_document){0};
     *found = false;
+    if (rule_is_record(&d->rule))
+        return documents_next_record(d, document, found, e);
     if (d->rule.by == BL_DIVISION_BLANK_LINE)
         code = documents_skip_blank_lines(d, e);
     if (code)
@@ -345,18 +616,5 @@ int bl_documents_next(struct bl_documents *d, struct bl_document *document, bool
         return documents_report_damage(d, e);
     if (code || d->at == d->filled || bl_documents_offset(d) >= d->end)
         return code;
-    size_t stop = 0, next = 0;
-    document->offset = bl_documents_offset(d);
-    code = documents_complete(d, document, &stop, &next, e);
-    if (code)
-        return code;
-    document->text = d->data + d->at;
-    document->size = documents_drop_returns(d, stop);
-    if ((int64_t)document->size > d->max)
-        document->too_long = true;
-    if (document->too_long)
-        document->size = 0;
-    d->at = next;
-    *found = true;
-    return BL_OK;
+    return documents_read(d, document, found, e);
 }

@@ -1,6 +1,6 @@
-/* Documents: the text of a file, cut at lines, blank lines or a separator, or whole. They are streamed, with at most
- * one document in memory. Separators are left out, and of documents that are cut at lines or blank lines the \r of each
- * \r\n: they are the same on every system. Other bytes stay as they are. */
+/* Documents: the text of a file, cut at lines, blank lines or a separator, or whole; or its records (base/records.h).
+ * They are streamed, with at most one document in memory. Separators are left out, and of documents that are cut at
+ * lines or blank lines the \r of each \r\n: they are the same on every system. Other bytes stay as they are. */
 #ifndef BL_DOCUMENTS_H
 #define BL_DOCUMENTS_H
 
@@ -10,12 +10,15 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/records.h"
 
 enum bl_division {
     BL_DIVISION_FILE,       /* the whole file is one document */
     BL_DIVISION_LINE,       /* each line, without its end: \n or \r\n */
     BL_DIVISION_BLANK_LINE, /* text between blank lines (nothing, or \r, before the \n), without its last line end */
     BL_DIVISION_SEPARATOR,  /* text between occurrences of a separator; a final separator begins no document */
+    BL_DIVISION_JSON,       /* each element of an array; where the file begins with no [, as BL_DIVISION_LINE */
+    BL_DIVISION_ROW,        /* each row of CSV or TSV that is not empty: the first has the names of the columns */
 };
 
 #define BL_SEPARATOR_MAX 4096 /* bytes */
@@ -24,6 +27,8 @@ struct bl_division_rule {
     enum bl_division by;
     const char *separator;
     size_t separator_size;
+    char mark;                       /* between the values of a row; 0: the file tells it (bl_record_find_mark) */
+    struct bl_record_places *places; /* for records */
 };
 
 struct bl_document {
@@ -32,18 +37,26 @@ struct bl_document {
     int64_t offset; /* of its first byte in the (decompressed) file */
     bool too_long;  /* longer than the maximum; text is missing */
     bool ended;     /* by a separator; false for a last document that ends with the file */
+    bool element;   /* of an array */
+    int64_t line;   /* of a row: where it begins, from 1 */
+    size_t ahead;   /* bytes from its first one on that have been read, at least its size */
 };
 
 struct bl_documents;
 
 /* Opens the documents that begin at bytes begin <= offset < end of path. begin may differ from 0 only for uncompressed
- * files and not with BL_DIVISION_FILE. max: bytes of a document. cancel: as bl_instream_open. path and the rule's texts
+ * files and not with BL_DIVISION_FILE; then all records before it are passed, from the last known place on. max: bytes
+ * of a document. cancel: as bl_instream_open. path and the rule's texts
  * must outlive the object. Codes as bl_instream_open. */
 int bl_documents_open(struct bl_documents **documents, const char *path, const struct bl_division_rule *rule,
                       int64_t begin, int64_t end, int64_t max, const struct bl_cancel *cancel, struct bl_error *e);
 void bl_documents_close(struct bl_documents *documents);
 
-/* *found: false at the end. Codes as bl_instream_read; of a damaged file first come the documents that end before the
+/* The mark between the values of a row. */
+char bl_documents_mark(const struct bl_documents *documents);
+
+/* *found: false at the end. BL_EDATA, too, where what is between the elements of an array is not right; what follows is
+ * not read then. Codes as bl_instream_read; of a damaged file first come the documents that end before the
  * damage, and the last one if all bytes were decoded (bl_instream_is_whole), unless the file is one document. */
 int bl_documents_next(struct bl_documents *documents, struct bl_document *document, bool *found, struct bl_error *e);
 

@@ -26,6 +26,8 @@ bool bl_json_key_parse(struct bl_json_key *key, const char *text, size_t size)
     *key = (struct bl_json_key){0};
     for (size_t at = 0;;) {
         const char *dot = memchr(text + at, '.', size - at);
+        while (dot && dot > text && dot[-1] == '\\')
+            dot = memchr(dot + 1, '.', size - (size_t)(dot + 1 - text));
         size_t part = dot ? (size_t)(dot - text) - at : size - at;
         if (!part || key->parts == BL_JSON_PARTS_MAX)
             return false;
@@ -80,8 +82,7 @@ static uint64_t word_zero_bytes(uint64_t word)
     return (word - EACH(1)) & ~word & EACH(0x80);
 }
 
-/* Returns the next quote, backslash or control character, or end if there is none. */
-static const char *string_next_special(const char *at, const char *end)
+const char *bl_json_next_special(const char *at, const char *end)
 {
     for (; end - at >= 8; at += 8) {
         uint64_t word;
@@ -127,7 +128,7 @@ static bool scan_string(struct scan *s, struct bl_json_value *value)
 {
     *value = (struct bl_json_value){.type = BL_JSON_STRING, .text = ++s->at};
     for (;;) {
-        s->at = string_next_special(s->at, s->end);
+        s->at = bl_json_next_special(s->at, s->end);
         if (s->at == s->end)
             return scan_fail(s, "the line ends in a string");
         if (*s->at == '"')
@@ -221,14 +222,27 @@ static bool scan_array(struct scan *s, int depth)
 
 /* --- objects and keys ------------------------------------------------------------------------------------------- */
 
+bool bl_json_part_is(const char *part, size_t part_size, const char *name, size_t size)
+{
+    if (part_size == size)
+        return memcmp(part, name, size) == 0;
+    size_t n = 0;
+    for (size_t p = 0; p < part_size; p++, n++) {
+        p += part[p] == '\\' && p + 1 < part_size && part[p + 1] == '.';
+        if (n == size || part[p] != name[n])
+            return false;
+    }
+    return n == size;
+}
+
 static bool name_is_part(const struct bl_json_value *name, const struct bl_json_key *key, int part)
 {
     if (!name->escaped)
-        return name->size == key->size[part] && memcmp(name->text, key->part[part], name->size) == 0;
+        return bl_json_part_is(key->part[part], key->size[part], name->text, name->size);
     struct bl_buffer plain = {0};
     size_t lone;
     bl_json_unescape(name, &plain, &lone);
-    bool same = !plain.failed && plain.size == key->size[part] && memcmp(plain.data, key->part[part], plain.size) == 0;
+    bool same = !plain.failed && bl_json_part_is(key->part[part], key->size[part], plain.data, plain.size);
     bl_buffer_free(&plain);
     return same;
 }
@@ -335,6 +349,42 @@ bool bl_json_scan(const char *line, size_t size, const struct bl_json_key *key, 
         return false;
     scan_skip_space(&s);
     return s.at == s.end ? true : scan_fail(&s, "expected the end of the line after the object");
+}
+
+bool bl_json_scan_value(const char *text, size_t size, struct bl_json_value *value, struct bl_json_fault *fault)
+{
+    struct scan s;
+    *fault = (struct bl_json_fault){0};
+    scan_begin(&s, text, 0, size, fault);
+    if (!scan_value(&s, 0, value))
+        return false;
+    scan_skip_space(&s);
+    return s.at == s.end ? true : scan_fail(&s, "expected the end of the value");
+}
+
+bool bl_json_find_table(const char *text, size_t size, struct bl_json_value *name)
+{
+    struct bl_json_fault fault = {0};
+    struct bl_json_value value;
+    struct scan s;
+    scan_begin(&s, text, 0, size, &fault);
+    if (!scan_expect(&s, '{', ""))
+        return false;
+    do {
+        scan_skip_space(&s);
+        if (s.at == s.end || *s.at != '"' || !scan_string(&s, name) || !scan_expect(&s, ':', ""))
+            return false;
+        scan_skip_space(&s);
+        const char *begin = s.at;
+        if (begin < s.end && *begin == '[') {
+            s.at++;
+            scan_skip_space(&s);
+            if (s.at < s.end && (*s.at == '{' || *s.at == '['))
+                return true;
+            s.at = begin;
+        }
+    } while (scan_value(&s, 1, &value) && scan_expect(&s, ',', ""));
+    return false;
 }
 
 void bl_json_append_keys(const char *line, size_t size, int max, struct bl_buffer *out)

@@ -16,19 +16,25 @@
 /* The marks that values are divided by, in strings, too: a text has hardly more values. */
 size_t bl_json_marks(const char *text, size_t size);
 
+/* The next quote, backslash or control character, or end if there is none. */
+const char *bl_json_next_special(const char *at, const char *end);
+
 #define BL_JSON_KEYS_MAX 32
 #define BL_JSON_PARTS_MAX 8
 #define BL_JSON_DEPTH_MAX 512 /* nested values; deeper ones are refused */
 
-/* The path of a value: "meta.source" is the member "source" of the member "meta". */
+/* The path of a value: "meta.source" is the member "source" of the member "meta"; "meta\.source" that of this name. */
 struct bl_json_key {
     int parts;
-    const char *part[BL_JSON_PARTS_MAX]; /* not NUL-terminated */
+    const char *part[BL_JSON_PARTS_MAX]; /* not NUL-terminated; a dot in it has a backslash */
     size_t size[BL_JSON_PARTS_MAX];
 };
 
-/* Splits text at its dots; the parts point into text. False: a part is empty or there are too many. */
+/* Splits text at its dots but for \. ; the parts point into text. False: a part is empty or there are too many. */
 bool bl_json_key_parse(struct bl_json_key *key, const char *text, size_t size);
+
+/* Whether this is the name that part of a key means. */
+bool bl_json_part_is(const char *part, size_t part_size, const char *name, size_t size);
 
 enum bl_json_type {
     BL_JSON_NONE,
@@ -57,6 +63,13 @@ struct bl_json_fault {
  * returns false and sets the fault. */
 bool bl_json_scan(const char *line, size_t size, const struct bl_json_key *key, int keys, struct bl_json_value *value,
                   struct bl_json_fault *fault);
+
+/* Checks that the text is one value, whatever it is. */
+bool bl_json_scan_value(const char *text, size_t size, struct bl_json_value *value, struct bl_json_fault *fault);
+
+/* Whether the object that text begins with has an array of objects or arrays as the value of a key, as far as it is
+ * there: the first. */
+bool bl_json_find_table(const char *text, size_t size, struct bl_json_value *name);
 
 /* Appends the keys of the line's object to out, for messages: "text", "id", and "..." after the first max keys. Appends
  * nothing for a line that bl_json_scan refuses at its start. */

@@ -111,9 +111,10 @@ void bl_cmd_end_heartbeat(struct bl_cmd *cmd, struct bl_heartbeat *heartbeat, in
 /* Writes a text to a file that the user named; NULL or "-" is standard output. */
 int bl_cmd_write(const char *path, const struct bl_buffer *text, struct bl_error *e);
 
-/* Prints what bload info DIR --json prints, and "run": where the time went; null if no dataset was made, as there was
- * nothing new. */
-int bl_cmd_write_info(const char *dir, const struct bl_run_times *times, struct bl_error *e);
+/* Prints what bload info DIR --json prints, and "run": where the time went, and the totals; null if no dataset was
+ * made, as there was nothing new. */
+int bl_cmd_write_info(const char *dir, const struct bl_run_times *times, const struct bl_totals *totals,
+                      struct bl_error *e);
 
 /* Prints lines on standard output, masked except for line ends. The caller masks names before
  * (bl_text_append_masked). */

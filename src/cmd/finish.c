@@ -242,7 +242,7 @@ int bl_cmd_finish(int argc, char **argv)
         goto out;
     code = finish_run(&cmd, &f);
     if (!code && f.json)
-        code = bl_cmd_write_info(f.dir, &f.times, &cmd.error);
+        code = bl_cmd_write_info(f.dir, &f.times, &f.finished.totals, &cmd.error);
 out:
     bl_state_close(&f.state);
     bl_plan_free(&f.plan);

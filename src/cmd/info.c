@@ -11,6 +11,8 @@
 #include "cmd/cmd.h"
 #include "cmd/export_info.h"
 #include "packing/fault_counts.h"
+#include "report/table_json.h"
+#include "store/jansson.h"
 #include "store/info.h"
 
 #define BAR_WIDTH 40 /* characters of the longest bar */
@@ -18,6 +20,7 @@
 struct informing {
     bool json;
     const struct bl_run_times *times; /* of the run that made the dataset, for JSON; or NULL */
+    const struct bl_totals *totals;   /* of that run */
     struct bl_info info;
 };
 
@@ -296,6 +299,8 @@ static int info_format(struct informing *i, const char *dir, struct bl_buffer *t
     struct json_t *run = NULL;
     if (i->json && i->times)
         code = bl_run_times_json(i->times, &run, e);
+    if (run)
+        bl_jansson_set(&run, "totals", bl_totals_json(i->totals));
     if (code || i->json)
         return code ? code : bl_info_json(&i->info, run, text, e);
     info_format_plan(&i->info, text);
@@ -307,9 +312,10 @@ static int info_format(struct informing *i, const char *dir, struct bl_buffer *t
     return BL_OK;
 }
 
-int bl_cmd_write_info(const char *dir, const struct bl_run_times *times, struct bl_error *e)
+int bl_cmd_write_info(const char *dir, const struct bl_run_times *times, const struct bl_totals *totals,
+                      struct bl_error *e)
 {
-    struct informing i = {.json = true, .times = times};
+    struct informing i = {.json = true, .times = times, .totals = totals};
     struct bl_buffer text = {0};
     char *manifest = bl_path_join(dir, BL_MANIFEST_FILE);
     int code = manifest ? BL_OK : bl_error_memory(e);

@@ -493,6 +493,12 @@ static int inputs_refuse_none(const struct bl_inputs *inputs, const struct bl_ki
                                 "%s is a dataset, not a source: bload view makes other plans over what it stores",
                                 source);
     }
+    for (int i = 0; i < inputs->set.files.ignored_count; i++) {
+        if (strcmp(inputs->set.files.ignored[i].extension, ".parquet") == 0)
+            return bl_error_set(e, BL_EFAIL,
+                                "no inputs: Parquet is read by way of lines: python3 -m bload.parquet FOLDER --columns "
+                                "text | bload pack -");
+    }
     if (!kind)
         return bl_error_set(e, BL_EFAIL,
                             "no inputs: no file in the sources has a name of a known kind (folders of images: "
@@ -501,6 +507,23 @@ static int inputs_refuse_none(const struct bl_inputs *inputs, const struct bl_ki
                         kind->scan->stat_folder ? "folder in the sources holds inputs of"
                                                 : "file in the sources has a name of",
                         kind->name);
+}
+
+/* The kind that the given options imply, or NULL. */
+static const struct bl_kind *inputs_find_implied(const struct bl_cmd *cmd)
+{
+    for (int k = 0; bl_kinds[k]; k++) {
+        const struct bl_kind *kind = bl_kinds[k];
+        if (!kind->implied_by)
+            continue;
+        if (bl_options_origin(&cmd->options, kind->implied_by) != BL_ORIGIN_DEFAULT)
+            return kind;
+        for (const struct bl_option *option = kind->options.table; option->name; option++) {
+            if (bl_options_origin(&cmd->options, option->name) == BL_ORIGIN_FLAG)
+                return kind;
+        }
+    }
+    return NULL;
 }
 
 struct shared {
@@ -548,6 +571,7 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
                                        .base = inputs->set.base,
                                        .kind = kind,
                                        .names = names,
+                                       .implied = inputs_find_implied(cmd),
                                        .member = inputs->member,
                                        .kept = &inputs->kept,
                                        .workers = bl_cmd_workers(&cmd->common),
@@ -585,6 +609,26 @@ void bl_inputs_free(struct bl_inputs *inputs)
     *inputs = (struct bl_inputs){0};
 }
 
+/* Says which kind takes files that were ignored, where it is asked for: "; --kind text takes .c, .py". */
+static void ignored_print_asked(const struct bl_inputs *inputs, struct bl_buffer *text)
+{
+    const struct bl_files *files = &inputs->set.files;
+    for (int k = 0; bl_kinds[k]; k++) {
+        const char *const *asked = bl_kinds[k]->asked_extensions;
+        int found = 0;
+        for (int i = 0; i < files->ignored_count && asked; i++) {
+            char name[sizeof files->ignored[0].extension + 1];
+            snprintf(name, sizeof name, "x%s", files->ignored[i].extension);
+            if (!bl_extensions_match(asked, name))
+                continue;
+            if (!found++)
+                bl_buffer_printf(text, "; --kind %s takes %s", bl_kinds[k]->name, name + 1);
+            else
+                bl_buffer_printf(text, ", %s", name + 1);
+        }
+    }
+}
+
 void bl_inputs_print_ignored(const struct bl_inputs *inputs)
 {
     const struct bl_files *files = &inputs->set.files;
@@ -592,6 +636,7 @@ void bl_inputs_print_ignored(const struct bl_inputs *inputs)
     for (int i = 0; i < files->ignored_count; i++)
         bl_buffer_printf(&text, "%s%" PRId64 " %s", i ? ", " : "", files->ignored[i].count,
                          files->ignored[i].extension);
+    ignored_print_asked(inputs, &text);
     if (text.size && !text.failed)
         bl_cmd_print("ignored in %s: %s", files->tars ? "tars and folders" : "folders", text.data);
     bl_buffer_free(&text);

@@ -408,7 +408,11 @@ static int pack_run(struct bl_cmd *cmd, struct pack *p)
     if (!code)
         code = pack_build(p, &cmd->error);
     bool is_told = p->request.dry_run && p->packing && !bl_packing_is_complete(p->packing);
-    return code || !p->json || is_told ? code : bl_cmd_write_info(p->output, &p->times, &cmd->error);
+    struct bl_packing_result result = {0};
+    if (p->packing)
+        bl_packing_result(p->packing, &result);
+    const struct bl_totals none = {0}, *totals = result.finished ? &result.finished->totals : &none;
+    return code || !p->json || is_told ? code : bl_cmd_write_info(p->output, &p->times, totals, &cmd->error);
 }
 
 static void pack_free(struct pack *p)

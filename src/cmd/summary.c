@@ -168,10 +168,12 @@ void bl_summary_adjusted(int64_t adjusted)
 
 void bl_summary_totals(const struct bl_totals *totals)
 {
-    char count[32];
+    char count[32], rows[BL_PLURAL_SIZE];
     for (int t = 0; totals->total && totals->total[t].column; t++) {
+        bool tells_rows = totals->total[t].tells_rows;
         if (totals->sum[t])
-            bl_cmd_print("%s: %s (column %s)", totals->total[t].text, bl_text_count(count, totals->sum[t]),
+            bl_cmd_print("%s: %s%s%s (column %s)", totals->total[t].text, bl_text_count(count, totals->sum[t]),
+                         tells_rows ? " in " : "", tells_rows ? bl_text_plural(rows, totals->rows[t], "sequence") : "",
                          totals->total[t].column);
     }
 }

@@ -67,9 +67,12 @@ void bl_kind_add_totals(const struct bl_kind *kind, const struct bl_row *row, bo
     if (!row->columns || !*row->columns)
         return;
     for (int t = 0; total && total[t].column; t++) {
-        if (!total[t].cut || cut)
-            totals->sum[t] += total[t].value ? bl_row_has_value(row, total[t].column, total[t].value)
-                                             : bl_row_get_number(row, total[t].column);
+        if (total[t].cut && !cut)
+            continue;
+        int64_t number = total[t].value ? bl_row_has_value(row, total[t].column, total[t].value)
+                                        : bl_row_get_number(row, total[t].column);
+        totals->sum[t] += number;
+        totals->rows[t] += number != 0;
     }
 }
 

@@ -68,6 +68,7 @@ struct bl_total {
     const char *value; /* of the rows that are counted, "" any but an empty one; NULL: numbers are added up */
     const char *name;  /* of the count in the manifest; NULL: it is not there */
     bool cut;          /* only of sequences that a plan does not keep in one piece */
+    bool tells_rows;   /* how many rows have any matters, too */
 };
 
 /* What the choice of a subset compares that a scan finds in columns made on request. */
@@ -85,6 +86,7 @@ struct bl_kind_wanted {
 struct bl_totals {
     const struct bl_total *total; /* the kind's, or NULL */
     int64_t sum[BL_TOTALS_MAX];
+    int64_t rows[BL_TOTALS_MAX]; /* with a number other than 0 */
 };
 
 /* Scanning: which sequences the inputs hold, and how long they are. */
@@ -226,12 +228,15 @@ struct bl_kind_spool {
 };
 
 struct bl_kind {
-    const char *name;              /* of --kind and the column kind: "video" */
-    const char *title;             /* heading of its options in --help: "Video" */
-    const char *steps;             /* plural noun of its steps: "frames" */
-    const char *const *extensions; /* lower case, without the dot, ended by NULL: its files in folders */
-    bool reads_stdin;              /* "-" is of this kind */
-    bool is_fallback;              /* its files in folders are no inputs beside those of others: a readme, a list */
+    const char *name;                    /* of --kind and the column kind: "video" */
+    const char *title;                   /* heading of its options in --help: "Video" */
+    const char *steps;                   /* plural noun of its steps: "frames" */
+    const char *const *extensions;       /* lower case, without the dot, ended by NULL: its files in folders */
+    const char *const *asked_extensions; /* the same: its files, too, in folders for which --kind names it; or NULL */
+    const char *implied_by;              /* an option: where it is given, files that are named and whose names show no
+                                            kind are of this one; or NULL */
+    bool reads_stdin;                    /* "-" is of this kind */
+    bool is_fallback; /* its files in folders are no inputs beside those of others: a readme, a list */
 
     /* Whether libraries decode its content, on the processor, with this config: then it can be isolated
      * (kind/isolated). Those libraries are in the media module (kind/media/module.h). May be NULL: none do. */

@@ -5,6 +5,7 @@
 #define BL_REPORT_H
 
 #include "base/cancel.h"
+#include "kind/kind.h"
 #include "packing/compare_row.h"
 #include "report/rank_table.h"
 #include "report/tally.h"
@@ -21,6 +22,7 @@ struct bl_report {
         info; /* plan_info: of a table by the strategy block with T longest; without blocks if no row is ok */
     int64_t rows, by_status[4]; /* of the table, by enum bl_row_status */
     int64_t empty;              /* skipped rows that are not faults */
+    struct bl_totals totals;    /* of the ok rows' columns, by the kind of the last */
     int64_t files, file_bytes;  /* of the sources: rows of one file that follow each other count once */
     struct bl_plan_info row[BL_REPORT_ROWS];
     int rows_compared;                 /* 0: of views, whose plans take parts of their sources */

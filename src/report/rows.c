@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/member.h"
+#include "kind/kinds.h"
 #include "kind/left_out.h"
 #include "store/row_reader.h"
 
@@ -104,8 +105,11 @@ static int rows_add_source(struct rows_reading *r, const struct bl_row *row, int
 static int rows_add_made(struct rows_reading *r, const struct bl_row *row, int64_t bytes, struct bl_error *e)
 {
     struct bl_tally_entry *entry;
+    const struct bl_kind *kind = bl_kind_find(row->kind);
     if (row->status != BL_ROW_OK)
         return BL_OK;
+    if (kind)
+        bl_kind_add_totals(kind, row, false, &r->report->totals);
     bl_buffer_clear(&r->key);
     bl_buffer_printf(&r->key, "%s\t%s\t", *row->kind ? row->kind : "not known", row->sampling);
     if (row->extra && row->columns)

@@ -33,6 +33,19 @@ static json_t *reasons_json(const struct bl_tally *reasons)
     return list;
 }
 
+struct json_t *bl_totals_json(const struct bl_totals *totals)
+{
+    json_t *object = json_object();
+    for (int t = 0; totals->total && totals->total[t].column; t++) {
+        const struct bl_total *total = &totals->total[t];
+        if (totals->sum[t])
+            bl_jansson_set(
+                &object, total->name ? total->name : total->column,
+                json_pack("{s:I, s:I}", "sum", (json_int_t)totals->sum[t], "rows", (json_int_t)totals->rows[t]));
+    }
+    return object;
+}
+
 static int table_json(const struct bl_report *r, const struct bl_sequences *t, json_t *run, struct bl_buffer *out,
                       struct bl_error *e)
 {
@@ -55,6 +68,7 @@ static int table_json(const struct bl_report *r, const struct bl_sequences *t, j
     bl_jansson_set(&object, "damaged", json_integer(t->damaged));
     bl_jansson_set(&object, "dropped", json_integer(bl_sequences_dropped(t)));
     bl_jansson_set(&object, "fault_count", json_integer(bl_sequences_unusable(t) + t->damaged));
+    bl_jansson_set(&object, "totals", bl_totals_json(&r->totals));
     bl_jansson_set(&object, "reasons", reasons_json(&r->reasons));
     bl_jansson_set(&object, "run", run);
     return bl_jansson_append(object, out, e);

@@ -24,6 +24,8 @@ void bl_scan_progress_add(struct bl_scan_progress *all, const struct bl_scan_pro
     all->empty += some->empty;
     all->excluded += some->excluded;
     all->suppressed += some->suppressed;
-    for (int t = 0; t < BL_TOTALS_MAX; t++)
+    for (int t = 0; t < BL_TOTALS_MAX; t++) {
         all->totals.sum[t] += some->totals.sum[t];
+        all->totals.rows[t] += some->totals.rows[t];
+    }
 }

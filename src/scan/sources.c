@@ -23,8 +23,9 @@
 
 struct listing {
     struct bl_walk walk; /* its kind is that of the current source */
-    int source;          /* its number */
-    int line;            /* of the list that it is, or 0 */
+    const struct bl_kind *implied;
+    int source; /* its number */
+    int line;   /* of the list that it is, or 0 */
 };
 
 /* --- kinds ------------------------------------------------------------------------------------------------------ */
@@ -148,6 +149,15 @@ static int path_refuse_compressed_tar(const char *path, struct bl_error *e)
     return BL_OK;
 }
 
+static int path_refuse_parquet(const char *path, struct bl_error *e)
+{
+    if (!bl_path_has_suffix(path, ".parquet"))
+        return BL_OK;
+    return bl_error_set(
+        e, BL_EUSAGE, "%s: Parquet is read by way of lines: python3 -m bload.parquet %s --columns text | bload pack -",
+        path, path);
+}
+
 /* Finds the kind of a file that was named itself; NULL: its name does not show it. What is compressed in a way that is
  * not read has the kind of what is in it, whose reader skips it and says what it is. */
 static int path_find_kind(const char *path, const struct bl_kind **kind, struct bl_error *e)
@@ -171,10 +181,13 @@ static int listing_add_file(struct listing *l, const char *path, struct bl_error
 {
     struct bl_files *files = l->walk.files;
     const struct bl_kind *kind = l->walk.kind;
-    int code = kind ? BL_OK : path_find_kind(path, &kind, e);
+    int code = path_refuse_parquet(path, e);
+    if (!code && !kind)
+        code = path_find_kind(path, &kind, e);
     bool tar = bl_files_is_tar(kind, path);
     if (!code)
         code = path_refuse_compressed_tar(path, e);
+    kind = kind || tar ? kind : l->implied;
     if (!code)
         code = bl_files_add(files, path, tar ? (size_t)(bl_path_name(path) - path) : 0, kind, false, e);
     if (!code)
@@ -426,7 +439,7 @@ static int ignored_compare(const void *a, const void *b)
 int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, struct bl_error *e)
 {
     *files = (struct bl_files){0};
-    struct listing l = {.walk = {.files = files, .base = sources->base}};
+    struct listing l = {.walk = {.files = files, .base = sources->base}, .implied = sources->implied};
     int code = BL_OK;
     for (l.source = 0; l.source < sources->count && !code; l.source++) {
         const struct bl_source *source = &sources->source[l.source];

@@ -18,6 +18,7 @@ struct bl_sources {
     const char *file;                  /* the YAML file that names them, or NULL */
     const char *base;                  /* directory that relative paths count from, or NULL: the working directory */
     const struct bl_kind *kind;        /* --kind of all sources, or NULL */
+    const struct bl_kind *implied;     /* kind of files that are named and whose names show none; or NULL */
     const struct bl_kind_names *names; /* of that kind, by its options; or NULL */
     const char *member;                /* of tars: see scan/samples.h; or NULL */
     const struct bl_texts *kept;       /* the same */

@@ -131,9 +131,9 @@ static int walk_entry(struct walking *w, const char *path, const char *name, uns
             about->files->file[about->files->count - 1].tar = true;
         return code;
     }
-    bool taken =
-        about->names ? bl_extensions_match(about->names->extensions, name) : kind && bl_kind_has_extension(kind, name);
-    if (!taken) {
+    const char *const *asked = about->kind ? about->kind->asked_extensions : NULL;
+    bool known = kind && (bl_kind_has_extension(kind, name) || (asked && bl_extensions_match(asked, name)));
+    if (about->names ? !bl_extensions_match(about->names->extensions, name) : !known) {
         bl_files_ignore(about->files, name, 1);
         return BL_OK;
     }

@@ -553,7 +553,7 @@ test_the_summary_as_json() {
 import json, os, sys
 made = json.load(open(sys.argv[1]))
 assert list(made) == ("table kind files bytes sequences steps longest hours skipped empty failed damaged dropped "
-                      "fault_count reasons run").split(), list(made)
+                      "fault_count totals reasons run").split(), list(made)
 assert made["table"] == "t.tsv" and made["kind"] == "video" and made["hours"] is None, made
 assert made["files"] == 7 and made["sequences"] == 1 and made["steps"] == made["longest"] == 30, made
 assert made["skipped"] == made["fault_count"] == 5 and made["dropped"] == 1, made

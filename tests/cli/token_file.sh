@@ -62,6 +62,11 @@ test_each_form_gives_what_json_gives() {
     packs marks dtype=u16,eos=9 nano.bin --bos 1 --eos 2
     packs narrow dtype=u32,eos=9 olmo.npy --dtype u16 --bos 1
     packs split dtype=u16,eos=9 nano.bin -T 3 --oversize split --bos 1 --eos 2
+    # Marks that are there are not added again, by documents.
+    packs there dtype=u16,eos=9 nano.bin --bos 5 --eos 9
+    is '1 0 0' "$(field bos.given <there/sequences.tsv | sed 's/^$/0/' | xargs)"
+    is '4 3 3' "$(field length <there/sequences.tsv | xargs)"
+    packs cut dtype=u16,eos=9 nano.bin -T 2 --oversize split --bos 8 --eos 7
     # Without metadata, or with those of older versions, which have no bytes of a token.
     printf 'gpt2\n8\n8 T' >d.ds.metadata
     packs older auto d.ds

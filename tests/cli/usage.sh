@@ -384,7 +384,7 @@ import json, sys
 made, info = json.load(open(sys.argv[1])), json.load(sys.stdin)
 run = made.pop("run")
 assert made == info, made
-assert list(run) == ["seconds", "limit", "limit_share", "waited_for"], run
+assert list(run) == ["seconds", "limit", "limit_share", "waited_for", "totals"], run
 seconds = run["seconds"]
 total = seconds.pop("all")
 assert list(seconds) == ["listing", "scanning", "planning", "writing", "finishing", "verifying"], seconds

@@ -1,5 +1,6 @@
-/* Documents of text: lines of JSON, plain text however divided, NPY arrays, all of them perhaps compressed. The first
- * byte says which; whatever comes out is a row that a table can hold, and parts of a file have the rows of the whole.
+/* Documents of text: lines of JSON, arrays, rows, plain text however divided, NPY arrays, all of them perhaps
+ * compressed. The first byte says which; whatever comes out is a row that a table can hold, and parts of a file have
+ * the rows of the whole.
  */
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "kind/text/text.h"
 
 struct rows {
-    int64_t count, steps, last;
+    int64_t count, steps, last; /* count: of rows that are no file */
 };
 
 static int take(void *sink, int input, const struct bl_row *row, struct bl_error *e)
@@ -19,7 +20,7 @@ static int take(void *sink, int input, const struct bl_row *row, struct bl_error
     if (ok != (row->length > 0) || (!ok && !*row->reason) || row->offset < -1 || row->offset < rows->last)
         abort();
     rows->last = row->offset;
-    rows->count++;
+    rows->count += row->offset >= 0;
     rows->steps += row->length;
     return BL_OK;
 }
@@ -51,7 +52,7 @@ static void set(struct bl_options *options, const char *name, const char *value)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const rule[] = {"file", "line", "blank-line", "sep:-\\n-"};
-    static const char *const format[] = {"jsonl", "plain", "npy"};
+    static const char *const format[] = {"jsonl", "plain", "npy", "json", "csv", "tsv"};
     if (size < 1)
         return 0;
     char path[64];
@@ -68,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[0] & 32)
         set(&options, "field", "m=c:u8,n=c:f32");
     set(&options, "documents", rule[data[0] & 3]);
-    set(&options, "format", format[(data[0] >> 2) % 3]);
+    set(&options, "format", format[(data[0] >> 2) % 6]);
     set(&options, "invalid", data[0] & 64 ? "error" : "replace");
     if (bl_kind_text.options.prepare(&config, &e))
         abort();
@@ -79,9 +80,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (bl_kind_text.scan->is_divisible(&config, &input, &divisible, &e))
         abort();
     for (int64_t begin = 0; divisible && size > 1 && begin < (int64_t)size - 1; begin += 37)
-        count(&config, path, begin, begin + 37, &parts);
+        count(&config, path, begin, begin + 37 < (int64_t)size - 1 ? begin + 37 : INT64_MAX, &parts);
     /* A file without any document has a row all the same. */
-    if (divisible && size > 1 && whole.steps != parts.steps)
+    if (divisible && size > 1 && (whole.steps != parts.steps || whole.count != parts.count))
         abort();
     bl_kind_text.options.release(&config);
     bl_options_free(&options);

@@ -1,4 +1,5 @@
 """Text: the tokens of a dataset against the documents, read by the stock safetensors reader, tokenized by the released package."""
+import csv
 import glob
 import gzip
 import json
@@ -7,7 +8,9 @@ import random
 import struct
 import unicodedata
 
+import datasets
 import numpy
+import pandas
 import xxhash
 from safetensors import safe_open
 from safetensors.numpy import load_file
@@ -152,6 +155,55 @@ class Tokens(tool.Tool):
         got, _ = sequences(dataset)
         for n, line in enumerate(lines):
             self.assertEqual(bytes(got[n].tolist()).decode(), json.loads(line)["text"])
+
+
+class Tables(tool.Tool):
+    """Rows and elements, as the readers of Python have them."""
+
+    def texts(self, path, *arguments, status=0):
+        """The text of each row of the table, and None for those that are skipped."""
+        dataset = self.pack("table", path, "--tokenizer", "bytes", "-T", 4096, *arguments, status=status)
+        got, _ = sequences(dataset)
+        return [bytes(got[n].tolist()).decode() if row["status"] == "ok" else None for n, row in enumerate(rows(dataset))]
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        return self.path(name)
+
+    def test_any_bytes_have_the_rows_of_csv(self):
+        chance = random.Random(7)
+        for name, mark in ("odd.csv", ","), ("odd.tsv", "\t"):
+            body = "".join(chance.choices(["a", "é", '"', '""', mark, "\n", "\r\n", "\r", " "], [9, 2, 2, 2, 6, 3, 1, 1, 1], k=6000))
+            text = f"text{mark}b\nkept{mark}\n{body}\nkept{mark}\n"
+            there = self.texts(self.write(name, text), status=3)
+            with open(self.path(name), encoding="utf-8", newline="") as file:
+                wanted = [row for row in csv.reader(file, delimiter=mark) if row][1:]
+            self.assertEqual(len(there), len(wanted))
+            for got, row in zip(there, wanted):
+                self.assertTrue(got is None or (len(row) == 2 and got == row[0]), (got, row))
+            self.assertGreater(sum(got is not None for got in there), 50)
+
+    def test_tables_that_were_written_are_read(self):
+        documents = [text for text in texts(200, 3) if text] + ['"', '""', ",", "\n", "a\r\nb", 'x"y', "\t\"\t"]
+        frame = pandas.DataFrame({"id": range(len(documents)), "text": documents})
+        for name, mark in ("written.csv", ","), ("written.tsv", "\t"):
+            path = self.path(name)
+            frame.to_csv(path, sep=mark, index=False)
+            self.assertEqual(self.texts(path), documents)
+            read = datasets.Dataset.from_csv(path, sep=mark, keep_in_memory=True, keep_default_na=False, cache_dir=self.path("cache"))
+            self.assertEqual(list(read["text"]), documents)
+
+    def test_arrays_that_were_written_are_read(self):
+        documents = [text for text in texts(200, 4) if text] + ["]", "}", '[{"', "\\", '\\"', "\u2028"]
+        records = [{"n": n, "text": text, "more": [{"text": text}]} for n, text in enumerate(documents)]
+        for indent in None, 2:
+            path = self.path("array.json")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(records, file, indent=indent, ensure_ascii=indent is None)
+            self.assertEqual(self.texts(path), documents)
+        read = datasets.Dataset.from_json(path, keep_in_memory=True, cache_dir=self.path("cache"))
+        self.assertEqual(list(read["text"]), documents)
 
 
 class Ids(tool.Tool):

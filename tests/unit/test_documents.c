@@ -8,6 +8,8 @@
 
 #include "base/io.h"
 #include "base/json.h"
+#include "base/output.h"
+#include "base/records.h"
 #include "kind/text/spool_index.h"
 #include "kind/text/spool.h"
 #include "unit.h"
@@ -99,7 +101,7 @@ START_TEST(lines_and_separators_across_edges)
         parted += take(&rule, text, begin, begin + 300007, &part_bytes);
     ck_assert_int_eq(parted, lines + 1);
     ck_assert_int_eq(part_bytes, bytes);
-    rule = (struct bl_division_rule){BL_DIVISION_SEPARATOR, "-=", 2};
+    rule = (struct bl_division_rule){.by = BL_DIVISION_SEPARATOR, .separator = "-=", .separator_size = 2};
     bytes = 0;
     ck_assert_int_eq(take(&rule, text, 0, INT64_MAX, &bytes), marks + 1);
     ck_assert_int_eq(bytes, (int64_t)SIZE - 2 * marks);
@@ -112,10 +114,16 @@ END_TEST
 START_TEST(parts_have_the_documents_of_the_whole)
 {
     static const struct bl_division_rule rule[RULES] = {
-        {BL_DIVISION_LINE, NULL, 0},          {BL_DIVISION_BLANK_LINE, NULL, 0}, {BL_DIVISION_SEPARATOR, "-", 1},
-        {BL_DIVISION_SEPARATOR, "-=", 2},     {BL_DIVISION_SEPARATOR, "--", 2},  {BL_DIVISION_SEPARATOR, "\n\n", 2},
-        {BL_DIVISION_SEPARATOR, "=x=x=", 5},  {BL_DIVISION_SEPARATOR, "---", 3}, {BL_DIVISION_SEPARATOR, "x-x", 3},
-        {BL_DIVISION_SEPARATOR, "-x-x-x-", 7}};
+        {.by = BL_DIVISION_LINE},
+        {.by = BL_DIVISION_BLANK_LINE},
+        {.by = BL_DIVISION_SEPARATOR, .separator = "-", .separator_size = 1},
+        {.by = BL_DIVISION_SEPARATOR, .separator = "-=", .separator_size = 2},
+        {.by = BL_DIVISION_SEPARATOR, .separator = "--", .separator_size = 2},
+        {.by = BL_DIVISION_SEPARATOR, .separator = "\n\n", .separator_size = 2},
+        {.by = BL_DIVISION_SEPARATOR, .separator = "=x=x=", .separator_size = 5},
+        {.by = BL_DIVISION_SEPARATOR, .separator = "---", .separator_size = 3},
+        {.by = BL_DIVISION_SEPARATOR, .separator = "x-x", .separator_size = 3},
+        {.by = BL_DIVISION_SEPARATOR, .separator = "-x-x-x-", .separator_size = 7}};
     char directory[64];
     unit_enter(directory);
     char *text = make_text();
@@ -459,8 +467,86 @@ START_TEST(a_stretch_is_kept_by_several_at_once)
 }
 END_TEST
 
+/* Random text of these characters, with an array's brackets around it. */
+static size_t make_records(char *out, size_t size, const char *letters, uint32_t seed)
+{
+    size_t kinds = strlen(letters);
+    out[0] = '[';
+    for (size_t i = 1; i < size; i++) {
+        seed = seed * 1664525 + 1013904223;
+        out[i] = letters[(seed >> 16) % kinds];
+    }
+    return size;
+}
+
+/* Where a record ends, of which so many bytes are scanned at a time; SIZE_MAX: it does not. */
+static size_t scan_record(bool row, const char *text, size_t size, size_t step)
+{
+    struct bl_record_scan scan = {0};
+    size_t stop, next;
+    for (size_t from = 0; from < size; from += step) {
+        size_t end = from + step < size ? from + step : size;
+        if (row ? bl_record_row_end(&scan, ',', text, from, end, &stop, &next)
+                : bl_record_element_end(&scan, text, from, end, &stop))
+            return row ? stop * 1000 + next : stop;
+    }
+    return SIZE_MAX - (row && bl_record_row_has_return(&scan));
+}
+
+START_TEST(records_end_alike_in_pieces)
+{
+    char text[60];
+    for (uint32_t seed = 0; seed < 4000; seed++) {
+        size_t size = make_records(text, sizeof text, seed % 2 ? "a,\"\"\n\r" : "a,\"\"\\[]{}\n", seed);
+        for (size_t step = 1; step < 4; step++)
+            ck_assert_uint_eq(scan_record(seed % 2, text + seed % 2, size - 1, step),
+                              scan_record(seed % 2, text + seed % 2, size - 1, size));
+    }
+}
+END_TEST
+
+/* Adds up the records of a part: their offsets, sizes and lines; and where the fault is, if there is one. */
+static uint64_t sum_records(const struct bl_division_rule *rule, int64_t begin, int64_t end)
+{
+    struct bl_documents *documents;
+    struct bl_document document;
+    struct bl_error e = {0};
+    uint64_t sum = 0;
+    bool found;
+    int code;
+    ck_assert_int_eq(bl_documents_open(&documents, "records", rule, begin, end, INT64_MAX, NULL, &e), BL_OK);
+    while (!(code = bl_documents_next(documents, &document, &found, &e)) && found)
+        sum += 1000003 + (uint64_t)document.offset * 31 + document.size * 7 + (uint64_t)document.line;
+    if (code == BL_EDATA)
+        sum += 7000000 + (uint64_t)bl_documents_offset(documents);
+    bl_documents_close(documents);
+    return sum;
+}
+
+START_TEST(parts_have_the_records_of_the_whole)
+{
+    char directory[64], text[90];
+    struct bl_error e = {0};
+    unit_enter(directory);
+    for (uint32_t seed = 0; seed < 24; seed++) {
+        bool row = seed % 2;
+        struct bl_division_rule rule = {.by = row ? BL_DIVISION_ROW : BL_DIVISION_JSON};
+        size_t size = make_records(text, sizeof text, row ? "abcd,\"\"\n\r" : "[]{},,,,\"\"\n", seed);
+        ck_assert_int_eq(bl_output_replace("records", text, size, &e), BL_OK);
+        ck_assert_int_eq(bl_record_places_open(&rule.places, &e), BL_OK);
+        uint64_t whole = sum_records(&rule, 0, INT64_MAX);
+        for (int64_t at = 1; at < (int64_t)size; at++)
+            ck_assert_uint_eq(sum_records(&rule, 0, at) + sum_records(&rule, at, INT64_MAX), whole);
+        bl_record_places_close(rule.places);
+    }
+    unit_leave(directory);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
+    tcase_add_test(tests, records_end_alike_in_pieces);
+    tcase_add_test(tests, parts_have_the_records_of_the_whole);
     tcase_add_test(tests, lines_and_separators_across_edges);
     tcase_add_loop_test(tests, parts_have_the_documents_of_the_whole, 0, RULES);
     tcase_add_test(tests, blank_lines_across_edges);

@@ -232,7 +232,8 @@ static void composite_add_totals(struct bl_composite *composite, const struct bl
         char *column = composite->total_column[*count];
         snprintf(column, sizeof composite->total_column[0], "%s%s%s", part->name ? part->name : "",
                  part->name ? "." : "", own[t].column);
-        composite->total[(*count)++] = (struct bl_total){column, own[t].text, own[t].value, own[t].name, own[t].cut};
+        composite->total[*count] = own[t];
+        composite->total[(*count)++].column = column;
     }
 }
 

@@ -134,6 +134,37 @@ bool bl_added_next(const struct bl_added *added, const uint8_t *text, size_t siz
     return false;
 }
 
+/* The byte that all plain tokens begin with, or -1. */
+static int added_plain_byte(const struct bl_added *added)
+{
+    int first = -1;
+    for (size_t i = 0; i < added->count; i++) {
+        int byte = (uint8_t)added->text.data[added->token[i].offset];
+        if (added->token[i].plain && first >= 0 && byte != first)
+            return -1;
+        first = added->token[i].plain ? byte : first;
+    }
+    return first;
+}
+
+int64_t bl_added_count_plain(const struct bl_added *added, const uint8_t *text, size_t size)
+{
+    int64_t count = 0;
+    int byte = added->wanted < added->count ? added_plain_byte(added) : -1;
+    for (size_t p = 0; p < size && added->wanted < added->count; p++) {
+        const uint8_t *found = byte < 0 ? text + p : memchr(text + p, byte, size - p);
+        if (!found)
+            break;
+        p = (size_t)(found - text);
+        if (!added_has_prefix(added, text[p], p + 1 < size ? text[p + 1] : 0) && p + 1 < size)
+            continue;
+        const struct bl_added_token *token = added_longest(added, text + p, size - p);
+        count += token && token->plain;
+        p += token ? token->size - 1 : 0;
+    }
+    return count;
+}
+
 size_t bl_added_size_at(const struct bl_added *added, const uint8_t *text, size_t size)
 {
     const struct bl_added_token *token = added_longest(added, text, size);

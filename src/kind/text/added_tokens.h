@@ -44,6 +44,8 @@ int32_t bl_added_find(const struct bl_added *added, const char *text, size_t siz
 /* Finds the next token at or after *at, and advances *at; false: there is none. taken: where the last match ended. */
 bool bl_added_next(const struct bl_added *added, const uint8_t *text, size_t size, size_t *at, size_t taken,
                    struct bl_added_match *match);
+/* The number of plain tokens in the text. */
+int64_t bl_added_count_plain(const struct bl_added *added, const uint8_t *text, size_t size);
 /* The size of the longest token that text begins with, or 0. */
 size_t bl_added_size_at(const struct bl_added *added, const uint8_t *text, size_t size);
 void bl_added_free(struct bl_added *added);

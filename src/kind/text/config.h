@@ -19,8 +19,25 @@
 #define BL_TEXT_KEYS(prepared)                                                                                         \
     (1 + (prepared)->keeps + (prepared)->fields + (prepared)->texts + ((prepared)->same_column != NULL))
 
-/* BL_TEXT_TOKENS is --token-file, not a value of --format. */
-enum bl_text_format { BL_TEXT_AUTO, BL_TEXT_JSONL, BL_TEXT_PLAIN, BL_TEXT_NPY, BL_TEXT_MEGATRON, BL_TEXT_TOKENS };
+enum bl_text_format {
+    BL_TEXT_AUTO,
+    BL_TEXT_JSONL,
+    BL_TEXT_PLAIN,
+    BL_TEXT_NPY,
+    BL_TEXT_MEGATRON,
+    BL_TEXT_JSON, /* an array, or lines, by its first byte */
+    BL_TEXT_CSV,
+    BL_TEXT_TSV,
+    BL_TEXT_TOKENS /* --token-file, not a value of --format */
+};
+
+/* Columns of the table, beside those that are kept. */
+#define BL_TEXT_HAD_BOS "bos.given"
+#define BL_TEXT_HAD_EOS "eos.given"
+#define BL_TEXT_SPECIALS "special.plain"
+#define BL_TOKEN_COLUMNS 3 /* of --token-file */
+#define BL_FIM_COLUMNS 3   /* of --fim */
+
 enum bl_text_invalid { BL_INVALID_REPLACE, BL_INVALID_ERROR };
 
 enum bl_megatron_unit { BL_MEGATRON_SEQUENCE, BL_MEGATRON_DOCUMENT };
@@ -50,6 +67,8 @@ struct bl_text_prepared {
     struct bl_document_marks begin, end;      /* of every document */
     int32_t pad;                              /* an id */
     int32_t fim[BL_FIM_PARTS];                /* ids of the tokens that begin the parts */
+    int64_t id_max;                           /* the last id of the tokenizer, and of these marks */
+    bool leaves_specials;                     /* the tokenizer has special tokens, and they stay plain text */
     struct bl_json_key key[BL_JSON_KEYS_MAX]; /* of the text, the kept columns, the fields, the further texts */
     int keeps, fields, texts;                 /* texts: further ones, joined to the first */
     struct bl_same_text same;                 /* what a subset compares, by the last key of all; or no key */
@@ -61,6 +80,7 @@ struct bl_text_prepared {
     struct bl_text_column column[BL_JSON_KEYS_MAX]; /* by the same index; the first is not used */
     struct bl_fields out;                           /* tokens, and further fields */
     size_t step_bytes;
+    struct bl_record_places *places; /* of arrays, and of tables of rows */
     struct bl_spool_index spool_index;
 };
 

@@ -32,7 +32,9 @@ struct counting {
     const struct bl_text_config *config;
     const struct bl_kind_env *env;
     struct bl_item *item;
-    struct bl_spool_writer *spool; /* or NULL */
+    enum bl_text_format format;     /* of this input */
+    struct bl_item_columns columns; /* of a table of rows */
+    struct bl_spool_writer *spool;  /* or NULL */
     bl_row_emit *emit;
     void *sink;
     int input;
@@ -69,7 +71,8 @@ int bl_text_divisible(const void *values, const struct bl_input *input, bool *di
     *divisible = false;
     if (format == BL_TEXT_TOKENS)
         return bl_token_file_divisible(config, input->path, divisible, e);
-    if (format != BL_TEXT_JSONL && (format != BL_TEXT_PLAIN || config->prepared.rule.by == BL_DIVISION_FILE))
+    if (format == BL_TEXT_NPY || format == BL_TEXT_MEGATRON ||
+        (format == BL_TEXT_PLAIN && config->prepared.rule.by == BL_DIVISION_FILE))
         return BL_OK;
     struct bl_input_file file;
     if (bl_input_file_open(&file, input->path) != 0)
@@ -88,30 +91,96 @@ static int counting_add_item(void *context, struct bl_item *item, struct bl_erro
 {
     struct counting *c = context;
     c->rows++;
-    int code = c->emit(c->sink, c->input, &item->row, e);
+    int code = bl_item_add_columns(item, e);
+    if (!code)
+        code = c->emit(c->sink, c->input, &item->row, e);
     if (code || !c->spool)
         return code;
     return bl_spool_put(c->spool, c->input, &item->row, item->steps, item->bytes, e);
 }
 
+/* Opens the documents of a part of the input. */
+static int counting_open(const struct counting *c, int64_t begin, int64_t end, struct bl_documents **documents,
+                         struct bl_error *e)
+{
+    struct bl_division_rule rule = {.places = c->config->prepared.places};
+    switch (c->format) {
+    case BL_TEXT_JSON:
+        rule.by = BL_DIVISION_JSON;
+        break;
+    case BL_TEXT_TSV:
+        rule.mark = '\t';
+        rule.by = BL_DIVISION_ROW;
+        break;
+    case BL_TEXT_CSV:
+        rule.by = BL_DIVISION_ROW;
+        break;
+    case BL_TEXT_PLAIN:
+        rule = c->config->prepared.rule;
+        break;
+    default:
+        rule.by = BL_DIVISION_LINE;
+    }
+    return bl_documents_open(documents, c->chunk->input[c->input].path, &rule, begin, end, c->config->max_document,
+                             c->env->cancel, e);
+}
+
+static bool counting_has_rows(const struct counting *c)
+{
+    return c->format == BL_TEXT_CSV || c->format == BL_TEXT_TSV;
+}
+
+/* Finds the columns by the first row, which is the next document. *found: false for a file without rows. */
+static int counting_read_columns(struct counting *c, struct bl_documents *documents, bool *found, struct bl_error *e)
+{
+    struct bl_document row;
+    int code = bl_documents_next(documents, &row, found, e);
+    if (code || !*found)
+        return code;
+    return bl_item_find_columns(c->item, &row, bl_documents_mark(documents), &c->columns, e);
+}
+
+/* The same for a later part of a file. *found is false, too, where the columns are not found: the first part says so.
+ */
+static int counting_reread_columns(struct counting *c, bool *found, struct bl_error *e)
+{
+    struct bl_documents *documents = NULL;
+    struct bl_error fault = {0};
+    int code = counting_open(c, 0, INT64_MAX, &documents, &fault);
+    if (!code)
+        code = counting_read_columns(c, documents, found, &fault);
+    if (documents)
+        bl_documents_close(documents);
+    *found = *found && !code;
+    return !code || code == BL_EDATA ? BL_OK : fault.code ? bl_error_set(e, code, "%s", fault.text) : code;
+}
+
+static int counting_read_document(struct counting *c, const struct bl_document *document, bool *blank,
+                                  struct bl_error *e)
+{
+    *blank = false;
+    if (counting_has_rows(c))
+        return bl_item_read_row(c->item, &c->columns, document, e);
+    return c->format == BL_TEXT_PLAIN ? bl_item_read_plain(c->item, document, e)
+                                      : bl_item_read_json(c->item, document, blank, e);
+}
+
 /* Reads on behind the first part of a file until its texts are judged: where files are cut must not decide it. */
 static int counting_read_on(struct counting *c, struct bl_error *e)
 {
-    static const struct bl_division_rule lines = {.by = BL_DIVISION_LINE};
     struct bl_documents *documents;
     struct bl_document line;
     bool found = true, blank;
-    int code = bl_documents_open(&documents, c->item->path, &lines, c->chunk->end, INT64_MAX, c->config->max_document,
-                                 c->env->cancel, e);
+    int code = counting_open(c, c->chunk->end, INT64_MAX, &documents, e);
     if (code)
         return code;
     while (!code && found && !c->item->arrays && c->item->texts < TEXTS_MAX) {
         code = bl_documents_next(documents, &line, &found, e);
         if (!code && found)
-            code = bl_item_read_json(c->item, &line, &blank, e);
+            code = counting_read_document(c, &line, &blank, e);
     }
     bl_documents_close(documents);
-    return code;
+    return code == BL_EDATA ? BL_OK : code; /* told by the part that it is in */
 }
 
 /* A line of text among ids costs itself only, also if it is the first of them. But a file that begins with many, or has
@@ -128,11 +197,11 @@ static int counting_check_texts(struct counting *c, bool ended, struct bl_error 
     return judged ? bl_item_refuse_text(e) : BL_OK;
 }
 
-static int counting_read_documents(struct counting *c, struct bl_documents *documents, bool json, struct bl_error *e)
+static int counting_read_documents(struct counting *c, struct bl_documents *documents, struct bl_error *e)
 {
     struct bl_document document;
     for (int64_t n = 0;; n++) {
-        bool found, blank = false;
+        bool found, blank;
         int code = bl_documents_next(documents, &document, &found, e);
         if (code)
             return code;
@@ -142,7 +211,7 @@ static int counting_read_documents(struct counting *c, struct bl_documents *docu
             return BL_ECANCEL;
         if (n % CANCEL_EVERY == 0)
             bl_meter_report(c->chunk->meter, c->before + bl_documents_read(documents));
-        code = json ? bl_item_read_json(c->item, &document, &blank, e) : bl_item_read_plain(c->item, &document, e);
+        code = counting_read_document(c, &document, &blank, e);
         if (!code)
             code = counting_check_texts(c, false, e);
         if (!code && !blank)
@@ -160,19 +229,38 @@ static int counting_add_fault(struct counting *c, int64_t offset, const char *re
     return counting_add_item(c, c->item, e);
 }
 
-static int counting_read_text(struct counting *c, const struct bl_chunk *chunk, bool json, struct bl_error *e)
+/* Reads the part. *offset: where the fault is, or -1: it is that of the file. */
+static int counting_read_part(struct counting *c, struct bl_documents **documents, int64_t *offset, struct bl_error *e)
 {
-    static const struct bl_division_rule lines = {.by = BL_DIVISION_LINE};
-    const struct bl_division_rule *rule = json ? &lines : &c->config->prepared.rule;
+    const struct bl_chunk *chunk = c->chunk;
+    bool has_columns = true;
+    int code = counting_has_rows(c) && chunk->begin ? counting_reread_columns(c, &has_columns, e) : BL_OK;
+    *offset = -1;
+    if (!code && has_columns)
+        code = counting_open(c, chunk->begin, chunk->end, documents, e);
+    /* The first part tells what is wrong with the file. */
+    if (code == BL_EDATA && chunk->begin && !*documents)
+        return BL_OK;
+    if (code || !has_columns)
+        return code;
+    if (counting_has_rows(c) && !chunk->begin)
+        code = counting_read_columns(c, *documents, &has_columns, e);
+    if (code || !has_columns)
+        return code;
+    code = counting_read_documents(c, *documents, e);
+    bool is_file = c->format == BL_TEXT_PLAIN && c->config->prepared.rule.by == BL_DIVISION_FILE;
+    *offset = is_file ? -1 : bl_documents_offset(*documents);
+    return code;
+}
+
+static int counting_read_text(struct counting *c, const struct bl_chunk *chunk, struct bl_error *e)
+{
     struct bl_documents *documents = NULL;
     struct bl_error fault = {0};
+    int64_t offset;
     c->item->path = chunk->input[c->input].path;
     c->item->texts = c->item->arrays = 0;
-    int code = bl_documents_open(&documents, c->item->path, rule, chunk->begin, chunk->end, c->config->max_document,
-                                 c->env->cancel, &fault);
-    if (!code)
-        code = counting_read_documents(c, documents, json, &fault);
-    int64_t offset = documents && rule->by != BL_DIVISION_FILE ? bl_documents_offset(documents) : -1;
+    int code = counting_read_part(c, &documents, &offset, &fault);
     int drained = documents ? bl_documents_drain(documents, &c->item->drained, e) : BL_OK;
     if (documents)
         bl_documents_close(documents);
@@ -207,39 +295,36 @@ static int counting_read_ids(struct counting *c, const char *path, enum bl_text_
 
 /* Whether no document follows the first part of a file, in which none begins: where files are cut must not decide
  * whether it counts as an empty one. */
-static int counting_rest_is_empty(struct counting *c, const struct bl_chunk *chunk, bool json, bool *empty,
-                                  struct bl_error *e)
+static int counting_rest_is_empty(struct counting *c, bool *empty, struct bl_error *e)
 {
-    static const struct bl_division_rule lines = {.by = BL_DIVISION_LINE};
-    const struct bl_division_rule *rule = json ? &lines : &c->config->prepared.rule;
     struct bl_documents *documents = NULL;
     struct bl_document document;
     bool found = true, blank = true;
-    int code = bl_documents_open(&documents, chunk->input[c->input].path, rule, chunk->end, INT64_MAX,
-                                 c->config->max_document, c->env->cancel, e);
+    bool lines = c->format == BL_TEXT_JSONL || c->format == BL_TEXT_JSON;
+    int code = counting_open(c, c->chunk->end, INT64_MAX, &documents, e);
     while (!code && found && blank) {
         code = bl_cancelled(c->env->cancel) ? BL_ECANCEL : bl_documents_next(documents, &document, &found, e);
-        blank = json && !document.too_long && bl_text_is_blank(document.text, document.size);
+        blank = lines && !document.element && !document.too_long && bl_text_is_blank(document.text, document.size);
     }
     if (documents)
         bl_documents_close(documents);
-    *empty = !found;
-    return code;
+    *empty = !found && code != BL_EDATA; /* a fault gets a row, of the part that it is in */
+    return code == BL_EDATA ? BL_OK : code;
 }
 
 static int counting_read_input(struct counting *c, const struct bl_chunk *chunk, struct bl_error *e)
 {
     const char *path = chunk->input[c->input].path;
-    enum bl_text_format format = bl_text_format_of(c->config, path);
+    c->format = bl_text_format_of(c->config, path);
     c->rows = 0;
-    bool ids = format == BL_TEXT_NPY || format == BL_TEXT_MEGATRON || format == BL_TEXT_TOKENS;
-    int code = ids ? counting_read_ids(c, path, format, e) : counting_read_text(c, chunk, format == BL_TEXT_JSONL, e);
+    bool ids = c->format == BL_TEXT_NPY || c->format == BL_TEXT_MEGATRON || c->format == BL_TEXT_TOKENS;
+    int code = ids ? counting_read_ids(c, path, c->format, e) : counting_read_text(c, chunk, e);
     if (code)
         return code;
     /* Every file gets a row; a file that is counted in parts gets it from the first. */
     bool empty = !c->rows && !chunk->begin;
     if (empty && !ids && chunk->end < chunk->input[c->input].bytes)
-        code = counting_rest_is_empty(c, chunk, format == BL_TEXT_JSONL, &empty, e);
+        code = counting_rest_is_empty(c, &empty, e);
     if (code || !empty)
         return code;
     return counting_add_fault(c, -1, BL_REASON_EMPTY, e);
@@ -266,14 +351,21 @@ static int chunk_key(const struct bl_text_config *config, const struct bl_chunk 
         bl_buffer_printf(&text, " %s", p->same_column);
     if (p->trained)
         bl_buffer_printf(&text, " " BL_TRAINED "=%" PRId64, p->head);
+    /* Chunks of earlier versions have other ids, and no such columns. */
+    bl_buffer_text(&text, config->bos || config->eos ? " once" : "");
+    bl_buffer_text(&text, p->leaves_specials ? " " BL_TEXT_SPECIALS : "");
     XXH3_state_t *hash = XXH3_createState();
     int code = hash ? bl_buffer_check(&text, e) : bl_error_memory(e);
     if (code)
         goto out;
     XXH3_64bits_reset(hash);
     key_hash_text(hash, text.data);
-    for (int i = 0; i < chunk->inputs; i++)
+    for (int i = 0; i < chunk->inputs; i++) {
+        enum bl_text_format format = bl_text_format_of(config, chunk->input[i].path);
         key_hash_text(hash, chunk->input[i].path);
+        if (format >= BL_TEXT_JSON) /* earlier versions read such files by lines, or as plain text */
+            key_hash_text(hash, "records");
+    }
     XXH3_64bits_update(hash, &chunk->begin, sizeof chunk->begin);
     XXH3_64bits_update(hash, &chunk->end, sizeof chunk->end);
     *key = XXH3_64bits_digest(hash);

@@ -25,7 +25,7 @@ int bl_id_numbers_add(struct bl_item *item, const struct bl_id_number *type, con
 int bl_id_numbers_end(struct bl_item *item, struct bl_error *e)
 {
     bl_item_set_content(item);
-    int code = item->ids.count ? bl_item_add_marks(item, &item->config->prepared.end, e) : BL_OK;
+    int code = item->ids.count ? bl_item_end_ids(item, e) : BL_OK;
     if (code)
         return code;
     return bl_item_finish(item, e);

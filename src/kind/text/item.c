@@ -72,6 +72,8 @@ void bl_item_begin(struct bl_item *item, int64_t offset)
     item->bytes = 0;
     item->line = NULL;
     item->reason[0] = '\0';
+    item->had_bos = item->had_eos = false;
+    item->specials = 0;
     bl_buffer_clear(&item->extra);
     bl_buffer_clear(&item->values);
     item->fim = (struct bl_fim_draw){0};
@@ -94,12 +96,17 @@ int bl_item_skip(struct bl_item *item, const char *format, ...)
 
 int bl_item_add_id(struct bl_item *item, int64_t id, struct bl_error *e)
 {
+    const struct bl_text_prepared *p = &item->config->prepared;
     if (item->row.status != BL_ROW_OK)
         return BL_OK;
     int64_t max = item->config->dtype ? UINT16_MAX : INT32_MAX;
     if (id < 0 || id > max)
         return bl_item_skip(item, "token %zu is %" PRId64 ": an id is a number from 0 to %" PRId64, item->ids.count, id,
                             max);
+    if (p->tokenizer && id > p->id_max)
+        return bl_item_skip(item,
+                            "token %zu is %" PRId64 ": the ids of %s end at %" PRId64 " (ids need no --tokenizer)",
+                            item->ids.count, id, bl_tokenizer_name(p->tokenizer), p->id_max);
     return bl_ids_add(&item->ids, (int32_t)id, e);
 }
 
@@ -109,6 +116,55 @@ int bl_item_add_marks(struct bl_item *item, const struct bl_document_marks *mark
     for (int i = 0; i < marks->count && !code; i++)
         code = bl_item_add_id(item, marks->id[i], e);
     return code;
+}
+
+int bl_item_end_ids(struct bl_item *item, struct bl_error *e)
+{
+    const struct bl_text_config *config = item->config;
+    const struct bl_text_prepared *p = &config->prepared;
+    struct bl_ids *ids = &item->ids;
+    size_t begin = (size_t)p->begin.count;
+    if (item->row.status != BL_ROW_OK)
+        return BL_OK;
+    item->had_bos = config->bos && ids->count > begin && ids->id[begin] == p->begin.id[0];
+    if (item->had_bos) {
+        ids->count -= begin;
+        memmove(ids->id, ids->id + begin, ids->count * sizeof *ids->id);
+    }
+    item->had_eos = config->eos && ids->count > begin && ids->id[ids->count - 1] == p->end.id[0];
+    return item->had_eos ? BL_OK : bl_item_add_marks(item, &p->end, e);
+}
+
+/* A column with a number, or with nothing instead of 0. */
+static void item_add_number(struct bl_item *item, bool is_wanted, int64_t number)
+{
+    if (is_wanted)
+        bl_buffer_byte(&item->extra, '\t');
+    if (is_wanted && number)
+        bl_buffer_int(&item->extra, number);
+}
+
+int bl_item_add_columns(struct bl_item *item, struct bl_error *e)
+{
+    const struct bl_text_config *config = item->config;
+    bool is_ok = item->row.status == BL_ROW_OK;
+    if (!config->bos && !config->eos && !config->prepared.leaves_specials)
+        return BL_OK;
+    if (!item->row.extra)
+        bl_buffer_clear(&item->extra);
+    /* The columns before these, as text_columns lists them; a row may lack some. */
+    int before = 0, columns = config->prepared.keeps + (config->prepared.same_column != NULL) +
+                              config->prepared.trained + (config->token_file ? BL_TOKEN_COLUMNS : 0) +
+                              (config->fim.given ? BL_FIM_COLUMNS : 0);
+    for (size_t i = 0; i < item->extra.size; i++)
+        before += item->extra.data[i] == '\t';
+    for (; before < columns; before++)
+        bl_buffer_byte(&item->extra, '\t');
+    item_add_number(item, config->bos, is_ok && item->had_bos);
+    item_add_number(item, config->eos, is_ok && item->had_eos);
+    item_add_number(item, config->prepared.leaves_specials, is_ok ? item->specials : 0);
+    item->row.extra = item->extra.data;
+    return bl_buffer_check(&item->extra, e);
 }
 
 int bl_item_lay_out(struct bl_item *item, struct bl_error *e)
@@ -333,7 +389,9 @@ int bl_item_encode(struct bl_item *item, const char *text, size_t size, struct b
         code = item_encode_text(item, text, size, e);
     if (code)
         return code;
-    return bl_item_add_marks(item, &item->config->prepared.end, e);
+    if (item->config->prepared.leaves_specials)
+        item->specials = bl_tokenizer_count_plain(item->config->prepared.tokenizer, text, size);
+    return item->config->special ? bl_item_end_ids(item, e) : bl_item_add_marks(item, &item->config->prepared.end, e);
 }
 
 int bl_item_add_fim(struct bl_item *item, struct bl_error *e)

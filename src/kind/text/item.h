@@ -7,6 +7,13 @@
 #include "kind/text/config.h"
 #include "kind/text/encoder.h"
 
+/* Which columns of a table of rows the keys name. */
+struct bl_item_columns {
+    int of_key[BL_JSON_KEYS_MAX]; /* by number, from 0 */
+    int count;
+    char mark; /* between values */
+};
+
 struct bl_item {
     const struct bl_text_config *config;
     const char *path; /* of the file, for messages */
@@ -29,6 +36,10 @@ struct bl_item {
         arrays;       /* lines of JSON with text but no tokenizer for it, and with ids: counted, never reset here */
     const char *line; /* of JSON, for messages; NULL: the document is another one */
     size_t line_size;
+    const char *unit;      /* what it is: "line" */
+    bool is_row;           /* the values are those of a row of CSV: a doubled quote is one */
+    bool had_bos, had_eos; /* the ids of the document had that mark already */
+    int64_t specials;      /* special tokens that stay plain text */
 };
 
 /* Takes a complete item: emits its row and spools its steps. */
@@ -44,6 +55,20 @@ void bl_item_close(struct bl_item *item);
  * lines are skipped and counted). */
 int bl_item_read_plain(struct bl_item *item, const struct bl_document *document, struct bl_error *e);
 int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool *blank, struct bl_error *e);
+
+/* The same for a row of CSV or TSV. */
+int bl_item_read_row(struct bl_item *item, const struct bl_item_columns *columns, const struct bl_document *row,
+                     struct bl_error *e);
+/* Finds the columns of the keys in the first row. BL_EDATA: one is missing. */
+int bl_item_find_columns(struct bl_item *item, const struct bl_document *row, char mark,
+                         struct bl_item_columns *columns, struct bl_error *e);
+
+/* Makes an item of the values of the keys, from a line of JSON or a row. */
+int bl_item_read_values(struct bl_item *item, const struct bl_json_value *value, const struct bl_document *line,
+                        struct bl_error *e);
+
+/* Adds the columns that only some documents have something in (bl_text_columns): the row is complete. */
+int bl_item_add_columns(struct bl_item *item, struct bl_error *e);
 
 /* Parts of reading. Replaces what is not UTF-8 in the text, or skips the item (--invalid); at: offset of the text in
  * the file. */
@@ -65,6 +90,8 @@ void bl_item_begin(struct bl_item *item, int64_t offset);
 int bl_item_add_id(struct bl_item *item, int64_t id, struct bl_error *e);
 /* Adds the ids that begin or end every document. */
 int bl_item_add_marks(struct bl_item *item, const struct bl_document_marks *marks, struct bl_error *e);
+/* Adds the ids that end a document, but none of --bos and --eos that it has already, among the ids that were given. */
+int bl_item_end_ids(struct bl_item *item, struct bl_error *e);
 /* Sets the content of the row to the ids added so far, without those that begin the document. */
 void bl_item_set_content(struct bl_item *item);
 int bl_item_finish(struct bl_item *item, struct bl_error *e);

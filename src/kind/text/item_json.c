@@ -1,4 +1,4 @@
-/* Lines of JSON: they become items. */
+/* Lines and elements of JSON: they become items. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +28,20 @@ static int further_text(const struct bl_text_prepared *p, int i)
     return 1 + p->keeps + p->fields + i;
 }
 
+/* Says what else the key may mean: a name with a dot in it, or the rows of a table under a key. */
+static void item_add_hint(struct bl_item *item, const struct bl_json_key *key, const char *name)
+{
+    size_t size = strlen(name);
+    struct bl_json_key whole = {.parts = 1, .part = {name}, .size = {size}};
+    struct bl_json_value value, table;
+    struct bl_json_fault fault = {0};
+    if (key->parts > 1 && bl_json_scan(item->line, item->line_size, &whole, 1, &value, &fault) && value.type)
+        ADD_REASON(item, "a.b is b within a; with a dot in its name it is a\\.b");
+    else if (item->row.offset <= 0 && bl_json_find_table(item->line, item->line_size, &table))
+        ADD_REASON(item, "an array lies under \"%.*s\": make lines of it (jq -c '.[\"%.*s\"][]')", (int)table.size,
+                   table.text, (int)table.size, table.text);
+}
+
 /* The value of key k is missing, or of another type than wanted. */
 static int item_skip_value(struct bl_item *item, int k, const struct bl_json_value *value, const char *wanted)
 {
@@ -40,12 +54,28 @@ static int item_skip_value(struct bl_item *item, int k, const struct bl_json_val
     bl_json_append_keys(item->line, item->line_size, KEYS_SHOWN, &keys);
     bl_item_skip(item, "no key \"%s\"", name);
     if (keys.size)
-        ADD_REASON(item, "the line has %s (--%s)", keys.data,
+        ADD_REASON(item, "the %s has %s (--%s)", item->unit, keys.data,
                    !k || k >= further_text(p, 0) ? "key"
                    : k <= p->keeps               ? "keep"
                                                  : "field");
     bl_buffer_free(&keys);
+    item_add_hint(item, &p->key[k], name);
     return BL_OK;
+}
+
+/* Whether an array has messages: objects with a role, or with who they are from. */
+static bool array_is_chat(const struct bl_json_value *array)
+{
+    struct bl_json_value first, name, value;
+    size_t at = 0, within = 0;
+    if (!bl_json_next(array, &at, &first) || first.type != BL_JSON_OBJECT)
+        return false;
+    while (bl_json_next_member(&first, &within, &name, &value)) {
+        if ((name.size == 4 && memcmp(name.text, "role", 4) == 0) ||
+            (name.size == 4 && memcmp(name.text, "from", 4) == 0))
+            return true;
+    }
+    return false;
 }
 
 static int item_read_ids(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
@@ -57,7 +87,10 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
         return code;
     for (;;) {
         bool found;
-        if (bl_json_next_int(value, &at, &id, &found))
+        code = bl_json_next_int(value, &at, &id, &found);
+        if (code && array_is_chat(value))
+            return bl_item_skip(item, "a chat, not ids: python3 -m bload.chat makes ids and loss masks of chats");
+        if (code)
             return bl_item_skip(item, "token %zu is no id (a whole number)", item->ids.count);
         if (!found)
             break;
@@ -68,7 +101,7 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
     if (item->row.status == BL_ROW_OK && item->ids.count == (size_t)item->config->prepared.begin.count)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
     code = bl_item_refuse_ids_for_fim(item->config, item->path, e);
-    return code ? code : bl_item_add_marks(item, &item->config->prepared.end, e);
+    return code ? code : bl_item_end_ids(item, e);
 }
 
 /* Whether the text of key k cannot be used: the item is skipped then. */
@@ -86,6 +119,27 @@ static bool item_refuses_text(struct bl_item *item, int k, const struct bl_json_
     return true;
 }
 
+/* Takes one of two quotes away, as rows have them. */
+static void quotes_join(const char *text, size_t size, struct bl_buffer *out)
+{
+    for (const char *end = text + size, *quote; text < end; text = quote) {
+        quote = memchr(text, '"', (size_t)(end - text));
+        bl_buffer_append(out, text, (size_t)((quote ? quote + 1 : end) - text));
+        quote = quote && quote + 2 < end ? quote + 2 : end;
+    }
+}
+
+/* Sets item->text to the text of a string, without escapes. lone: see bl_json_unescape. */
+static void item_unescape(struct bl_item *item, const struct bl_json_value *value, size_t *lone)
+{
+    bl_buffer_clear(&item->text);
+    *lone = SIZE_MAX;
+    if (item->is_row)
+        quotes_join(value->text, value->size, &item->text);
+    else
+        bl_json_unescape(value, &item->text, lone);
+}
+
 /* Sets text to that of a string: sound UTF-8, without escapes; or skips the item. at: offset of its line in the file.
  */
 static int item_read_string(struct bl_item *item, const struct bl_json_value *value, const char **text, size_t *size,
@@ -99,8 +153,7 @@ static int item_read_string(struct bl_item *item, const struct bl_json_value *va
     if (code || !value->escaped || item->row.status != BL_ROW_OK)
         return code;
     struct bl_json_value repaired = {.text = *text, .size = *size};
-    bl_buffer_clear(&item->text);
-    bl_json_unescape(&repaired, &item->text, &lone);
+    item_unescape(item, &repaired, &lone);
     *text = item->text.data;
     *size = item->text.size;
     if (lone != SIZE_MAX && item->config->invalid == BL_INVALID_ERROR)
@@ -158,8 +211,7 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
     const char *text = value->text;
     size_t size = value->size, lone;
     if (value->type == BL_JSON_STRING && value->escaped) {
-        bl_buffer_clear(&item->text);
-        bl_json_unescape(value, &item->text, &lone);
+        item_unescape(item, value, &lone);
         text = item->text.data;
         size = item->text.size;
     }
@@ -272,6 +324,62 @@ static int item_read_extra(struct bl_item *item, const struct bl_json_value *val
     return code || item->row.status != BL_ROW_OK ? code : item_count_trained(item, e);
 }
 
+int bl_item_read_values(struct bl_item *item, const struct bl_json_value *value, const struct bl_document *line,
+                        struct bl_error *e)
+{
+    int code = item_read_text(item, value, line, e);
+    if (!code)
+        code = item_read_extra(item, value, e);
+    if (code)
+        return code;
+    if (item->row.status != BL_ROW_OK || !item->config->prepared.fields)
+        return bl_item_finish(item, e);
+    item->row.length = (int64_t)item->ids.count;
+    item->steps = item->values.data;
+    item->bytes = item->values.size;
+    return BL_OK;
+}
+
+/* The text is no object with keys. What to do, where it is known. */
+static int item_skip_json(struct bl_item *item, const struct bl_document *line, const struct bl_json_fault *fault)
+{
+    const char *text = item->line, *path = item->path;
+    int64_t at = line->offset + (text - line->text) + (int64_t)fault->at;
+    size_t size = line->ahead - (size_t)(text - line->text);
+    struct bl_json_value table;
+    bool is_array = *text == '[', is_first = line->offset == 0 && !line->element;
+    if (is_first && strcmp(path, "-") == 0 && *text != '{')
+        return bl_item_skip(item, "no JSON: standard input is JSON lines (a list of paths is @-)");
+    /* An object in the first line that goes on in the next. */
+    if (is_first && *text == '{' && fault->at == item->line_size && line->ended &&
+        bl_json_find_table(text, size, &table))
+        return bl_item_skip(item,
+                            "one object over several lines, with an array under \"%.*s\": make lines of it (jq -c "
+                            "'.[\"%.*s\"][]')",
+                            (int)table.size, table.text, (int)table.size, table.text);
+    const char *what = fault->what;
+    bool of_line = line->element && strncmp(what, "the line", 8) == 0;
+    bl_item_skip(item, "not JSON at byte %" PRId64 ": %s%s%s", at, of_line ? "the element" : "",
+                 of_line ? what + 8 : what,
+                 line->ended     ? ""
+                 : line->element ? " (the file ends in the middle of this element)"
+                                 : " (the file ends in the middle of this line)");
+    if (is_first && is_array && !line->element)
+        ADD_REASON(item, "--format json reads a file that is one array");
+    return BL_OK;
+}
+
+/* An element that is no object: a text, or ids. */
+static int item_read_element(struct bl_item *item, const struct bl_document *element, struct bl_json_value *value,
+                             struct bl_error *e)
+{
+    const struct bl_text_prepared *p = &item->config->prepared;
+    if (BL_TEXT_KEYS(p) == 1 && strcmp(item->config->key, "text") == 0 &&
+        (value->type == BL_JSON_STRING || value->type == BL_JSON_ARRAY))
+        return bl_item_read_values(item, value, element, e);
+    return bl_item_skip(item, "the element is %s, not an object with keys", bl_json_type_name(value->type));
+}
+
 int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool *blank, struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
@@ -284,7 +392,7 @@ int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool
         size -= 3;
     }
     bl_item_begin(item, line->offset);
-    *blank = !line->too_long && bl_text_is_blank(text, size);
+    *blank = !line->element && !line->too_long && bl_text_is_blank(text, size);
     if (*blank)
         return BL_OK;
     if (line->too_long)
@@ -292,24 +400,138 @@ int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool
     item->row.content = bl_content_hash(line->text, line->size);
     item->line = text;
     item->line_size = size;
-    bool valid = bl_json_scan(text, size, p->key, BL_TEXT_KEYS(p), value, &fault);
-    if (!valid && line->offset == 0 && strcmp(item->path, "-") == 0 && *text != '{')
-        return bl_item_skip(item, "no JSON: standard input is JSON lines (a list of paths is @-)");
-    if (!valid)
-        return bl_item_skip(item, "not JSON at byte %" PRId64 ": %s%s",
-                            line->offset + (text - line->text) + (int64_t)fault.at, fault.what,
-                            line->ended ? "" : " (the file ends in the middle of this line)");
-    int code = item_read_text(item, value, line, e);
-    if (code)
-        return code;
-    code = item_read_extra(item, value, e);
-    if (code)
-        return code;
-    if (item->row.status == BL_ROW_OK && p->fields) {
-        item->row.length = (int64_t)item->ids.count;
-        item->steps = item->values.data;
-        item->bytes = item->values.size;
-        return BL_OK;
+    item->unit = line->element ? "element" : "line";
+    if (line->element && *text != '{' && bl_json_scan_value(text, size, &value[0], &fault))
+        return item_read_element(item, line, &value[0], e);
+    if (!fault.what && bl_json_scan(text, size, p->key, BL_TEXT_KEYS(p), value, &fault))
+        return bl_item_read_values(item, value, line, e);
+    return item_skip_json(item, line, &fault);
+}
+
+/* --- rows of CSV and TSV ---------------------------------------------------------------------------------------- */
+
+/* Whether a name in the first row is the key as the user wrote it: dots in it have no meaning. */
+static bool key_is_column(const struct bl_json_key *key, const char *name, size_t size)
+{
+    int last = key->parts - 1;
+    size_t all = (size_t)(key->part[last] - key->part[0]) + key->size[last];
+    return bl_json_part_is(key->part[0], all, name, size);
+}
+
+/* Sets the columns of the keys that have this name. BL_EDATA: there is another one of that name. */
+static int columns_take(struct bl_item *item, struct bl_item_columns *columns, const struct bl_record_value *name,
+                        struct bl_error *e)
+{
+    const struct bl_text_prepared *p = &item->config->prepared;
+    const char *text = name->text;
+    size_t size = name->size;
+    if (name->doubled) {
+        bl_buffer_clear(&item->text);
+        quotes_join(name->text, name->size, &item->text);
+        text = item->text.data;
+        size = item->text.size;
     }
-    return bl_item_finish(item, e);
+    for (int k = 0; k < BL_TEXT_KEYS(p); k++) {
+        if (!key_is_column(&p->key[k], text, size))
+            continue;
+        if (columns->of_key[k] >= 0)
+            return bl_error_set(e, BL_EDATA, "two columns \"%.*s\"", (int)size, text);
+        columns->of_key[k] = columns->count;
+    }
+    return bl_buffer_check(&item->text, e);
+}
+
+/* Appends the names, for a message. */
+static void row_print_names(const struct bl_document *row, char mark, struct bl_buffer *out)
+{
+    struct bl_record_value name;
+    size_t at = 0;
+    for (int n = 0; bl_record_next_value(row->text, row->size, mark, &at, &name) && n <= KEYS_SHOWN; n++) {
+        int size = name.size < VALUE_SHOWN ? (int)name.size : VALUE_SHOWN;
+        if (n == KEYS_SHOWN)
+            bl_buffer_text(out, ", ...");
+        else
+            bl_buffer_printf(out, "%s\"%.*s\"", n ? ", " : "", size, name.text);
+    }
+    bl_buffer_text(out, "");
+}
+
+int bl_item_find_columns(struct bl_item *item, const struct bl_document *row, char mark,
+                         struct bl_item_columns *columns, struct bl_error *e)
+{
+    const struct bl_text_prepared *p = &item->config->prepared;
+    struct bl_record_value name;
+    struct bl_buffer names = {0};
+    char key[100];
+    size_t at = 0;
+    int code = row->too_long ? bl_error_set(e, BL_EDATA, "the first row is longer than --max-document") : BL_OK;
+    *columns = (struct bl_item_columns){.mark = mark};
+    memset(columns->of_key, -1, sizeof columns->of_key);
+    for (; !code && bl_record_next_value(row->text, row->size, mark, &at, &name); columns->count++) {
+        code = name.fault ? bl_error_set(e, BL_EDATA, "line %" PRId64 ": %s", row->line, name.fault)
+                          : columns_take(item, columns, &name, e);
+    }
+    for (int k = 0; k < BL_TEXT_KEYS(p) && !code; k++) {
+        if (columns->of_key[k] >= 0)
+            continue;
+        key_print(&p->key[k], key, sizeof key);
+        row_print_names(row, mark, &names);
+        code = bl_error_set(e, BL_EDATA, "no column \"%s\": the first row has %s (--%s)", key, names.data,
+                            !k || k >= further_text(p, 0) ? "key"
+                            : k <= p->keeps               ? "keep"
+                                                          : "field");
+    }
+    bl_buffer_free(&names);
+    return code;
+}
+
+/* A row that cannot be used. */
+static int item_skip_row(struct bl_item *item, const struct bl_document *row, const char *what)
+{
+    char size[32];
+    bl_item_skip(item, "line %" PRId64 ": %s", row->line, what);
+    if (!row->ended)
+        ADD_REASON(item, "the file ends in this row, of %s", bl_text_size(size, (int64_t)row->size));
+    return BL_OK;
+}
+
+static int item_skip_ragged(struct bl_item *item, const struct bl_document *row, int values,
+                            const struct bl_item_columns *columns)
+{
+    char count[BL_PLURAL_SIZE], wanted[BL_PLURAL_SIZE], what[200];
+    snprintf(what, sizeof what, "%s for %s: values with a %s in them need quotes around them",
+             bl_text_plural(count, values, "value"), bl_text_plural(wanted, columns->count, "column"),
+             columns->mark == '\t'  ? "tab"
+             : columns->mark == ';' ? "semicolon"
+                                    : "comma");
+    return item_skip_row(item, row, what);
+}
+
+int bl_item_read_row(struct bl_item *item, const struct bl_item_columns *columns, const struct bl_document *row,
+                     struct bl_error *e)
+{
+    const struct bl_text_prepared *p = &item->config->prepared;
+    struct bl_json_value value[BL_JSON_KEYS_MAX] = {0};
+    struct bl_record_value field;
+    size_t at = 0;
+    int count = 0;
+    bl_item_begin(item, row->offset);
+    if (row->too_long)
+        return bl_item_skip_long(item);
+    item->row.content = bl_content_hash(row->text, row->size);
+    for (; bl_record_next_value(row->text, row->size, columns->mark, &at, &field); count++) {
+        if (field.fault)
+            return item_skip_row(item, row, field.fault);
+        for (int k = 0; k < BL_TEXT_KEYS(p); k++) {
+            if (columns->of_key[k] == count)
+                value[k] = (struct bl_json_value){
+                    .type = BL_JSON_STRING, .text = field.text, .size = field.size, .escaped = field.doubled};
+        }
+    }
+    if (count != columns->count)
+        return item_skip_ragged(item, row, count, columns);
+    item->is_row = true;
+    int code = bl_item_read_values(item, value, row, e);
+    item->is_row = false;
+    return code;
 }

@@ -60,13 +60,16 @@ static int column_parse(struct bl_text_prepared *p, int k, const char *text, siz
     if (!name_size || name_size >= sizeof column->name)
         return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is not NAME=KEY", (int)size, text);
     memcpy(column->name, text, name_size);
+    for (char *dot = column->name; !equals && (dot = strstr(dot, "\\.")); dot++) /* the key's name, as it is */
+        memmove(dot, dot + 1, strlen(dot));
     if (!is_column_name(column->name))
         return bl_error_set(e, BL_EUSAGE,
                             "\"%.*s\": a name is UTF-8 without backslash or control characters: give another one, as "
                             "in NAME=KEY",
                             (int)size, text);
     if (!bl_json_key_parse(&p->key[k], key, key_size))
-        return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is not a key (a.b is b within a)", (int)key_size, key);
+        return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is not a key (a.b is b within a, a\\.b a name with a dot)",
+                            (int)key_size, key);
     column->dtype = BL_I32;
     if (colon && !column_dtype_parse(colon + 1, (size_t)(end - colon - 1), &column->dtype))
         return bl_error_set(e, BL_EUSAGE, "\"%.*s\": a field's type is u8, i8, u16, i16, i32, i64 or f32", (int)size,
@@ -94,8 +97,9 @@ static int columns_parse(struct bl_text_prepared *p, const char *list, bool is_f
 /* Refuses names that the table has for other columns, or that are used twice. */
 static int columns_check_kept(const struct bl_text_prepared *p, bool fim, struct bl_error *e)
 {
-    static const char *const taken[] = {"id",       "length", "kind",    "path", "bytes",     "status", "reason",
-                                        "sampling", "stream", "content", "fim",  "fim.begin", "fim.end"};
+    static const char *const taken[] = {"id",       "length",        "kind",          "path",           "bytes",
+                                        "status",   "reason",        "sampling",      "stream",         "content",
+                                        BL_TEXT_HAD_BOS, BL_TEXT_HAD_EOS, BL_TEXT_SPECIALS, "fim", "fim.begin", "fim.end"};
     size_t takens = sizeof taken / sizeof *taken - (fim ? 0 : 3);
     for (int k = 1; k <= p->keeps; k++) {
         for (size_t i = 0; i < takens; i++) {
@@ -131,7 +135,9 @@ static int texts_parse(struct bl_text_prepared *p, const char *list, struct bl_e
         if (k == BL_JSON_KEYS_MAX)
             return bl_error_set(e, BL_EUSAGE, "more than %d keys in --key, --keep and --field", BL_JSON_KEYS_MAX);
         if (!bl_json_key_parse(&p->key[k], at, (size_t)(end - at)))
-            return bl_error_set(e, BL_EUSAGE, "--key: \"%.*s\" is not a key (a.b is b within a)", (int)(end - at), at);
+            return bl_error_set(e, BL_EUSAGE,
+                                "--key: \"%.*s\" is not a key (a.b is b within a, a\\.b a name with a dot)",
+                                (int)(end - at), at);
         p->texts += k > 0;
         k = BL_TEXT_KEYS(p);
         at = *end ? end + 1 : NULL;

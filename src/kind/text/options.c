@@ -13,7 +13,7 @@
 static const char *const tokenizer_words[] = {"bytes", NULL};
 static const char *const special_choices[] = {"plain", "parse", NULL};
 static const char *const lowercase_choices[] = {"auto", "yes", "no", NULL};
-static const char *const format_choices[] = {"auto", "jsonl", "plain", "npy", "megatron", NULL};
+static const char *const format_choices[] = {"auto", "jsonl", "plain", "npy", "megatron", "json", "csv", "tsv", NULL};
 static const char *const megatron_choices[] = {"sequence", "document", NULL};
 static const char *const invalid_choices[] = {"replace", "error", NULL};
 
@@ -47,8 +47,8 @@ const struct bl_option bl_text_options[] = {
     BL_OPTION_CHOICE("format", struct bl_text_config, format, format_choices, BL_AFFECTS_LENGTHS,
                      "format of the files; auto: by their names", .initial = "auto"),
     BL_OPTION_STRING("key", struct bl_text_config, key, BL_AFFECTS_LENGTHS,
-                     "key of JSONL with the text, or an array of ids; a.b is b within a; the texts of several keys are "
-                     "joined",
+                     "key or column with the text, or an array of ids; a.b is b within a, a\\.b a name with a dot; the "
+                     "texts of several keys are joined",
                      .initial = "text", .placeholder = "KEY,..."),
     BL_OPTION_STRING("join", struct bl_text_config, join, BL_AFFECTS_LENGTHS,
                      "what to put between the texts of several keys, with \\n, \\t, \\r, \\\\ and \\xHH [\\n]",
@@ -65,7 +65,8 @@ const struct bl_option bl_text_options[] = {
         "what is a document of Megatron's files: each sequence, or those of a document of the index joined",
         .initial = "sequence"),
     BL_OPTION_BYTES("max-document", struct bl_text_config, max_document, BL_AFFECTS_LENGTHS,
-                    "skip longer documents and lines of JSONL: a bound on memory", .initial = "256M", .min = 1),
+                    "skip longer documents, lines and elements of JSON, rows: a bound on memory", .initial = "256M",
+                    .min = 1),
     BL_OPTION_CHOICE("invalid", struct bl_text_config, invalid, invalid_choices, BL_AFFECTS_LENGTHS,
                      "invalid UTF-8: replace it by U+FFFD, or skip the document (error)", .initial = "replace"),
     BL_OPTION_FLAG("add-special-tokens", struct bl_text_config, add_special_tokens, BL_AFFECTS_LENGTHS,
@@ -76,14 +77,14 @@ const struct bl_option bl_text_options[] = {
                      "middle to the end; spm=SHARE of them in the form SPM [0.5], the others in PSM; seed=N; "
                      "prefix=TOKEN,middle=TOKEN,suffix=TOKEN, unless the tokenizer has known ones",
                      .placeholder = "RATE[,spm=SHARE][,...]", .only = "tokenizer", .unlisted = true),
-    BL_OPTION_STRING("bos", struct bl_text_config, bos, BL_AFFECTS_LENGTHS, "begin every document with this token",
-                     .placeholder = "TOKEN|ID"),
-    BL_OPTION_STRING("eos", struct bl_text_config, eos, BL_AFFECTS_LENGTHS, "end every document with this token",
-                     .placeholder = "TOKEN|ID"),
+    BL_OPTION_STRING("bos", struct bl_text_config, bos, BL_AFFECTS_LENGTHS,
+                     "begin every document with this token, unless it is there", .placeholder = "TOKEN|ID"),
+    BL_OPTION_STRING("eos", struct bl_text_config, eos, BL_AFFECTS_LENGTHS,
+                     "end every document with this token, unless it is there", .placeholder = "TOKEN|ID"),
     BL_OPTION_STRING("pad-id", struct bl_text_config, pad_id, BL_AFFECTS_BYTES,
                      "fill the end of a block with this token [0]", .placeholder = "TOKEN|ID"),
     BL_OPTION_STRING("keep", struct bl_text_config, keep, BL_AFFECTS_LENGTHS,
-                     "keep other keys of JSONL as columns of sequences.tsv; KEY:number is also a tensor [n,S], F64",
+                     "keep other keys or columns as columns of sequences.tsv; KEY:number is also a tensor [n,S], F64",
                      .placeholder = "[NAME=]KEY[:number],..."),
     BL_OPTION_STRING(
         "field", struct bl_text_config, field, BL_AFFECTS_LENGTHS,
@@ -168,7 +169,8 @@ static int rule_prepare(const struct bl_text_config *config, struct bl_text_prep
     int64_t size = bl_text_unescape(p->separator, strlen(p->separator));
     if (size <= 0 || size > BL_SEPARATOR_MAX)
         return bl_error_set(e, BL_EUSAGE, "--documents sep: needs a text after it, with \\n \\t \\r \\\\ or \\xHH");
-    p->rule = (struct bl_division_rule){BL_DIVISION_SEPARATOR, p->separator, (size_t)size};
+    p->rule = (struct bl_division_rule){
+        .by = BL_DIVISION_SEPARATOR, .separator = p->separator, .separator_size = (size_t)size};
     return BL_OK;
 }
 
@@ -270,6 +272,7 @@ static int tokens_prepare(const struct bl_text_config *config, struct bl_text_pr
                             bl_tokenizer_size(p->tokenizer) - 1);
     if (p->tokenizer)
         bl_tokenizer_marks(p->tokenizer, &p->begin, &p->end);
+    p->leaves_specials = p->tokenizer && !config->special && bl_tokenizer_leaves_plain(p->tokenizer);
     code = mark_resolve(config, "bos", config->bos, &p->begin, e);
     if (code)
         return code;
@@ -277,9 +280,15 @@ static int tokens_prepare(const struct bl_text_config *config, struct bl_text_pr
     if (code)
         return code;
     code = fim_prepare(config, p, e);
-    if (code)
-        return code;
-    return token_resolve(config, "pad-id", config->pad_id, 0, &p->pad, e);
+    if (!code)
+        code = token_resolve(config, "pad-id", config->pad_id, 0, &p->pad, e);
+    p->id_max = p->tokenizer ? bl_tokenizer_size(p->tokenizer) - 1 : 0;
+    const int32_t other[] = {
+        p->pad,    p->begin.count ? p->begin.id[0] : 0, p->end.count ? p->end.id[0] : 0, p->fim[0],
+        p->fim[1], p->fim[2]};
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        p->id_max = other[i] > p->id_max ? other[i] : p->id_max;
+    return code;
 }
 
 static int fields_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
@@ -322,7 +331,8 @@ int bl_text_prepare(void *values, struct bl_error *e)
     code = tokens_prepare(config, &config->prepared, e);
     if (code)
         return code;
-    return fields_prepare(config, &config->prepared, e);
+    code = bl_record_places_open(&config->prepared.places, e);
+    return code ? code : fields_prepare(config, &config->prepared, e);
 }
 
 void bl_text_release(void *values)
@@ -330,6 +340,7 @@ void bl_text_release(void *values)
     struct bl_text_prepared *p = &((struct bl_text_config *)values)->prepared;
     bl_tokenizer_close(p->tokenizer);
     bl_spool_index_free(&p->spool_index);
+    bl_record_places_close(p->places);
     free(p->separator);
     free(p->join);
     free(p->same_column);
@@ -354,14 +365,15 @@ enum bl_text_format bl_text_format_of(const struct bl_text_config *config, const
     static const struct {
         const char *extension;
         enum bl_text_format format;
-    } known[] = {{"jsonl", BL_TEXT_JSONL}, {"ndjson", BL_TEXT_JSONL}, {"json", BL_TEXT_JSONL},
-                 {"npy", BL_TEXT_NPY},     {"idx", BL_TEXT_MEGATRON}, {"bin", BL_TEXT_MEGATRON}};
+    } known[] = {{"jsonl", BL_TEXT_JSONL},  {"ndjson", BL_TEXT_JSONL}, {"json", BL_TEXT_JSON},
+                 {"csv", BL_TEXT_CSV},      {"tsv", BL_TEXT_TSV},      {"npy", BL_TEXT_NPY},
+                 {"idx", BL_TEXT_MEGATRON}, {"bin", BL_TEXT_MEGATRON}};
     if (config->token_file)
         return BL_TEXT_TOKENS;
     if (config->format != BL_TEXT_AUTO)
         return (enum bl_text_format)config->format;
     if (strcmp(path, "-") == 0)
-        return BL_TEXT_JSONL;
+        return BL_TEXT_JSON;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (path_has_extension(path, known[i].extension))
             return known[i].format;
@@ -372,7 +384,14 @@ enum bl_text_format bl_text_format_of(const struct bl_text_config *config, const
 void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out)
 {
     const struct bl_text_prepared *p = &config->prepared;
-    static const char *const format[] = {"", " format=jsonl", " format=plain", " format=npy", " format=megatron"};
+    static const char *const format[] = {"",
+                                         " format=jsonl",
+                                         " format=plain",
+                                         " format=npy",
+                                         " format=megatron",
+                                         " format=json",
+                                         " format=csv",
+                                         " format=tsv"};
     if (p->tokenizer)
         bl_buffer_printf(out, "tokenizer=%016" PRIx64, bl_tokenizer_digest(p->tokenizer));
     else
@@ -396,4 +415,7 @@ void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out
         bl_buffer_text(out, " fim=");
         bl_option_fim.format(NULL, &config->fim, out);
     }
+    /* Where tokens of the inputs may be those of --bos and --eos. Tables that doubled them do not have this. */
+    if ((config->bos || config->eos) && (config->special || !p->tokenizer))
+        bl_buffer_text(out, " once");
 }

@@ -195,7 +195,11 @@ static int reader_read_tokens(struct bl_reader *r, const struct bl_request *requ
 {
     const struct bl_row *row = &request->row;
     const struct bl_token_file *t = NULL;
-    int64_t begin = r->prepared->begin.count, tokens = row->length - begin - r->prepared->end.count;
+    /* The marks that the document does not have itself. */
+    static const struct bl_document_marks none = {0};
+    const struct bl_document_marks *before = bl_row_has_value(row, BL_TEXT_HAD_BOS, "1") ? &none : &r->prepared->begin;
+    const struct bl_document_marks *behind = bl_row_has_value(row, BL_TEXT_HAD_EOS, "1") ? &none : &r->prepared->end;
+    int64_t begin = before->count, tokens = row->length - begin - behind->count;
     int64_t first = request->source_start - begin, end = first + request->steps;
     if (!found || steps != row->length)
         return row_report_mismatch(row, found, steps, e);
@@ -208,8 +212,8 @@ static int reader_read_tokens(struct bl_reader *r, const struct bl_request *requ
     int64_t skipped = first < 0 ? -first : 0;
     first = first < 0 ? 0 : first;
     end = end > tokens ? tokens : end;
-    marks_put(r, &r->prepared->begin, 0, request);
-    marks_put(r, &r->prepared->end, row->length - r->prepared->end.count, request);
+    marks_put(r, before, 0, request);
+    marks_put(r, behind, row->length - behind->count, request);
     if (end <= first)
         return BL_OK;
     return tokens_read(r, t, row, first, end - first, end - first == tokens,

@@ -14,7 +14,7 @@
 #include "kind/text/read.h"
 #include "kind/text/spool.h"
 
-/* What a folder's files are taken by. Others (.json, no extension) are read when they are named. */
+/* What a folder's files are taken by. Others (.json, .csv, no extension) are read when they are named. */
 static const char *const extensions[] = {
     "jsonl",   "jsonl.gz", "jsonl.zst", "ndjson",   "ndjson.gz", "ndjson.zst", "json.gz", "json.zst", "txt", "txt.gz",
     "txt.zst", "text",     "text.gz",   "text.zst", "md",        "md.gz",      "md.zst",  "idx",      "npy", NULL};
@@ -25,6 +25,16 @@ static const struct bl_kind_names token_names = {token_extensions, {".idx", ".bi
 
 /* Columns of flat files of ids, see bl_token_file_count. */
 #define TOKEN_COLUMNS "\tunmarked\tempty\tundivided"
+/* Code and markup, in folders that --kind says are text. Not data, as JSON, nor what tools make. */
+static const char *const asked_extensions[] = {
+    "adb",   "ads",      "adoc", "asm", "awk",  "bash", "bat",   "bib",    "c",      "cc",   "cfg",   "cjs",  "clj",
+    "cmake", "conf",     "cpp",  "cs",  "css",  "cu",   "cuh",   "cxx",    "d",      "dart", "diff",  "el",   "erl",
+    "ex",    "exs",      "f",    "f90", "f95",  "fs",   "go",    "gradle", "groovy", "h",    "hh",    "hpp",  "hs",
+    "htm",   "html",     "hxx",  "ini", "java", "jl",   "js",    "jsx",    "kt",     "kts",  "less",  "lisp", "lua",
+    "m",     "markdown", "mjs",  "mk",  "ml",   "mli",  "mm",    "nim",    "org",    "pas",  "patch", "php",  "pl",
+    "pm",    "proto",    "ps1",  "py",  "pyi",  "pyx",  "r",     "rb",     "rmd",    "rs",   "rst",   "s",    "sass",
+    "scala", "scm",      "scss", "sh",  "sol",  "sql",  "sv",    "svelte", "swift",  "tcl",  "tex",   "toml", "ts",
+    "tsx",   "v",        "vb",   "vhd", "vhdl", "vue",  "xhtml", "xml",    "yaml",   "yml",  "zig",   "zsh",  NULL};
 
 static const char *const dtypes[] = {"i32", "u16", NULL};
 
@@ -61,6 +71,9 @@ static void text_columns(const void *values, bool lists, struct bl_buffer *out)
     if (p->same_column)
         bl_buffer_printf(out, "\t%s", p->same_column);
     bl_buffer_text(out, p->trained ? "\t" BL_TRAINED : "");
+    bl_buffer_text(out, config->bos ? "\t" BL_TEXT_HAD_BOS : "");
+    bl_buffer_text(out, config->eos ? "\t" BL_TEXT_HAD_EOS : "");
+    bl_buffer_text(out, p->leaves_specials ? "\t" BL_TEXT_SPECIALS : "");
 }
 
 static const char *text_number(const void *values, int i)
@@ -146,15 +159,20 @@ static int text_versions(const void *config, const struct bl_kind_env *env, bl_v
 }
 
 static const struct bl_total totals[] = {
+    {.column = BL_TEXT_HAD_BOS,
+     .text = "sequences that begin with the token of --bos already, which is not added again"},
+    {.column = BL_TEXT_HAD_EOS, .text = "sequences that end with the token of --eos already, which is not added again"},
+    {.column = BL_TEXT_SPECIALS,
+     .text = "special tokens in texts that stay plain text (--special parse makes tokens of them)",
+     .tells_rows = true},
     {.column = "unmarked", .text = "documents without the eos= that ends them, or the bos= that begins them"},
     {.column = "empty", .text = "empty documents of an index, left out"},
     {.column = "undivided", .text = "files that are one sequence each, as no index, eos= or bos= divides them"},
-    {BL_FIM_COLUMN, "documents in the form PSM", "psm", "fim_psm", false},
-    {BL_FIM_COLUMN, "documents in the form SPM", "spm", "fim_spm", false},
-    {BL_FIM_COLUMN, "documents as they are", "no", "fim_no", false},
-    {BL_FIM_COLUMN, "documents as they are, since their text has tokens of --fim", "marked", "fim_marked", false},
-    {BL_FIM_COLUMN ".begin", "documents in the form PSM or SPM that are cut to pieces, or truncated", "", "fim_cut",
-     true},
+    {.column = BL_FIM_COLUMN, .text = "documents in the form PSM", .value = "psm", .name = "fim_psm"},
+    {.column = BL_FIM_COLUMN, .text = "documents in the form SPM", .value = "spm", .name = "fim_spm"},
+    {.column = BL_FIM_COLUMN, .text = "documents as they are", .value = "no", .name = "fim_no"},
+    {.column = BL_FIM_COLUMN, .text = "documents as they are, since their text has tokens of --fim", .value = "marked", .name = "fim_marked"},
+    {.column = BL_FIM_COLUMN ".begin", .text = "documents in the form PSM or SPM that are cut to pieces, or truncated", .value = "", .name = "fim_cut", .cut = true},
     {0},
 };
 
@@ -193,6 +211,8 @@ const struct bl_kind bl_kind_text = {
     .title = "Text",
     .steps = "tokens",
     .extensions = extensions,
+    .asked_extensions = asked_extensions,
+    .implied_by = "tokenizer",
     .reads_stdin = true,
     .is_fallback = true,
     .options = {.table = bl_text_options,

@@ -130,6 +130,7 @@ struct token_document {
     bool is_marked;     /* it has the mark that ends it, or begins it */
     bool is_whole_file; /* by no rule: nothing divides the file */
     int64_t empties;    /* documents without tokens that an index has beside it */
+    int32_t head, last; /* its first and its last id */
     int64_t wrong;      /* byte of the first number that is no id, or -1 */
     int64_t number;     /* that */
     uint64_t content;
@@ -206,8 +207,10 @@ static int scan_document(struct token_scan *s, struct token_document *d, int64_t
             return code;
         int64_t left = (limit - d->end) / size;
         count = (int64_t)count < left ? count : (size_t)left;
-        if (d->end == d->begin)
+        if (d->end == d->begin) {
+            d->head = id[0];
             d->is_marked = by_mark && s->spec->mark_begins && id[0] == s->spec->mark;
+        }
         count = by_mark ? scan_take(s, id, count, d->end == d->begin, &ended) : count;
         if (!s->is_right && d->wrong < 0) {
             size_t wrong = ids_find(id, count, -1);
@@ -217,6 +220,7 @@ static int scan_document(struct token_scan *s, struct token_document *d, int64_t
         }
         bl_checksum_add(&sum, id, count * sizeof *id);
         d->end += (int64_t)count * size;
+        d->last = count ? id[count - 1] : d->last;
     }
     if (by_mark && !s->spec->mark_begins)
         d->is_marked = ended;
@@ -225,12 +229,22 @@ static int scan_document(struct token_scan *s, struct token_document *d, int64_t
     return BL_OK;
 }
 
+/* Finds whether the document has the tokens of --bos and --eos already, as bl_item_end_ids does. Returns its length with
+ * those that it lacks. */
+static int64_t document_add_marks(const struct token_document *d, int64_t tokens, struct bl_item *item)
+{
+    const struct bl_text_config *config = item->config;
+    const struct bl_text_prepared *p = &config->prepared;
+    item->had_bos = config->bos && d->head == p->begin.id[0];
+    item->had_eos = config->eos && d->last == p->end.id[0] && tokens > item->had_bos;
+    return tokens + (item->had_bos ? 0 : p->begin.count) + (item->had_eos ? 0 : p->end.count);
+}
+
 /* Makes a row of the document. */
 static int scan_emit(struct token_scan *s, const struct token_document *d, bool by_mark, struct bl_error *e)
 {
     struct bl_item *item = s->item;
     const struct bl_text_config *config = item->config;
-    const struct bl_text_prepared *p = &config->prepared;
     int64_t size = (int64_t)s->t->type.size, tokens = (d->end - d->begin) / size;
     bl_item_begin(item, d->is_whole_file ? -1 : d->begin);
     bl_buffer_printf(&item->extra, "\t%d\t%" PRId64 "\t%d", by_mark && !d->is_marked, d->empties, d->is_whole_file);
@@ -245,7 +259,7 @@ static int scan_emit(struct token_scan *s, const struct token_document *d, bool 
     else if (config->max_document != BL_MAX_DOCUMENT && d->end - d->begin > config->max_document)
         bl_item_skip_long(item);
     else
-        item->row.length = p->begin.count + tokens + p->end.count;
+        item->row.length = document_add_marks(d, tokens, item);
     item->row.content = d->content;
     return s->emit(s->context, item, e);
 }

@@ -379,3 +379,14 @@ void bl_tokenizer_versions(const struct bl_tokenizer *tokenizer,
     if (bl_tokenizer_has_regex(tokenizer))
         emit(sink, "pcre2", bl_regex_version(text));
 }
+
+bool bl_tokenizer_leaves_plain(const struct bl_tokenizer *tokenizer)
+{
+    return tokenizer->raw.wanted < tokenizer->raw.count || tokenizer->normal.wanted < tokenizer->normal.count;
+}
+
+int64_t bl_tokenizer_count_plain(const struct bl_tokenizer *tokenizer, const char *text, size_t size)
+{
+    return bl_added_count_plain(&tokenizer->raw, (const uint8_t *)text, size) +
+           bl_added_count_plain(&tokenizer->normal, (const uint8_t *)text, size);
+}

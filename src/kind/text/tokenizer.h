@@ -6,6 +6,7 @@
 #define BL_TOKENIZER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -40,6 +41,9 @@ int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text
 /* The same for the token that the files beside it name "eos_token", "bos_token" and so on (special_names.h). BL_EFAIL:
  * one of these files cannot be read. */
 int bl_tokenizer_find_named(const struct bl_tokenizer *tokenizer, const char *key, int32_t *id, struct bl_error *e);
+/* Whether it has special tokens that stay plain text, by the options; and how many of their texts a text has. */
+bool bl_tokenizer_leaves_plain(const struct bl_tokenizer *tokenizer);
+int64_t bl_tokenizer_count_plain(const struct bl_tokenizer *tokenizer, const char *text, size_t size);
 /* What encode of `tokenizers` adds to every text with add_special_tokens=True; none unless the options ask for it. */
 void bl_tokenizer_marks(const struct bl_tokenizer *tokenizer, struct bl_document_marks *begin,
                         struct bl_document_marks *end);
