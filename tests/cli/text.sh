@@ -878,7 +878,8 @@ test_fill_in_the_middle() {
     printf 'sources: [c.jsonl]\ntokenizer: tokenizer.json\nkeep: u\nT: 32\nfim: 1,seed=4\n' >c.yaml
     expect 3 bload pack -q -c c.yaml -o g
     same f/shards.tsv g/shards.tsv
-    same d/sequences.tsv <(sed 's/\(tokenizer=[0-9a-f]*\)/\1 bos eos/; s/\tok\t\t\(tok\)/\tok\t\t\1/' t.tsv | awk -F'\t' -v OFS='\t' 'NR > 1 && $2 { $2 += 2 } 1')
+    cut -f -14 d/sequences.tsv >columns
+    same columns <(cut -f -14 t.tsv | sed 's/\(tokenizer=[0-9a-f]*\)/\1 bos eos/; s/\tok\t\t\(tok\)/\tok\t\t\1/' | awk -F'\t' -v OFS='\t' 'NR > 1 && $2 { $2 += 2 } 1')
 }
 
 test_fill_in_the_middle_does_not_depend_on_how_it_is_packed() {
