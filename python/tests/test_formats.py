@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import struct
 import subprocess
 import sys
 import tarfile
@@ -96,6 +97,27 @@ class Formats(tool.Tool):
     def make_nothing_said_is_lost(self, here):
         chats.model(os.path.join(here, "MODEL"), chats.CHATML)
         write_lines(os.path.join(here, "pairs.jsonl"), [{"prompt": "1+1", "chosen": "2", "rejected": "3"}])
+
+    def make_flat_files_of_token_ids(self, here):
+        lengths = [5, 1, 700, 3000]
+        marked = np.concatenate([np.append(np.arange(n) % 999, 50256) for n in lengths]).astype("<u2")
+        marked.tofile(os.path.join(here, "train.bin"))
+        for part in range(2):
+            with open(os.path.join(here, f"fineweb_train_{part:06}.bin"), "wb") as file:
+                np.array([20240520, 1, len(marked)] + [0] * 253, "<i4").tofile(file)
+                np.roll(marked, 1).tofile(file)
+        ends = np.cumsum(np.array(lengths) + 1)
+        for name in "olmo/part-0.npy", "corpus_text_document.bin", "tokenized/00000.ds":
+            os.makedirs(os.path.dirname(os.path.join(here, name)), exist_ok=True)
+            marked.tofile(os.path.join(here, name))
+        ends.astype("<u8").tofile(os.path.join(here, "tokenized/00000.ds.index"))
+        with open(os.path.join(here, "tokenized/00000.ds.metadata"), "w") as file:
+            file.write(f"gpt2|2\n{len(marked)}\n4 T")
+        with open(os.path.join(here, "corpus_text_document.idx"), "wb") as file:
+            file.write(b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, len(ends), len(ends) + 1))
+            np.diff(ends, prepend=0).astype("<i4").tofile(file)
+            (2 * np.concatenate([[0], ends[:-1]])).astype("<i8").tofile(file)
+            np.arange(len(ends) + 1).astype("<i8").tofile(file)
 
     def make_mosaicml_streaming_webdataset_megatron_energon_megatron(self, here):
         write_lines(os.path.join(here, "docs.jsonl"), [{"text": "a" * i} for i in range(1, 60)])
