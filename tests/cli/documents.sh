@@ -57,6 +57,30 @@ test_rows_are_documents() {
     err_has 'the inputs hold text: use --tokenizer FILE, or --tokenizer bytes'
 }
 
+test_numbers_and_repeats_of_rows() {
+    printf 'text,w,k\nab,1.5,a ""b\\n""\ncd, True ,"a ""b\\n"""\nef,+7,x\nab,-1e3,y\nh,.5,\ni,,z\nj,no,z\nk,9007199254740993,z\n' >c.csv
+    expect 3 bload pack c.csv --tokenizer bytes --keep w:number --dedup-by k --fim 1,prefix=65,middle=66,suffix=67 -T 32 -o d --order keep
+    is '1.5 1 7 -1e3 .5' "$(awk -F '\t' '$6 == "ok"' d/sequences.tsv | cut -f 14 | xargs)"
+    err_has 'skipped c.csv#72: w: "" is no number'
+    err_has 'skipped c.csv#77: w: "no" is no number'
+    err_has 'skipped c.csv#84: w: F64 cannot hold 9007199254740993'
+    err_has '--dedup-by k: 1 sequence has no text there, and is kept'
+    # A row and a line with the same text are repeats.
+    printf '{"text": "l", "k": "a \\"b\\\\n\\"", "w": 1}\n' >l.jsonl
+    expect 0 bload scan l.jsonl c.csv --tokenizer bytes --dedup-by k --where 'length > 0'
+    is 'c.csv#26' "$(awk -F '\t' '$1 == "l.jsonl#0" { sub(/.*text of /, "", $7); print $7 }' "$OUT")"
+    expect 3 bload scan c.csv --tokenizer bytes --dedup-by none
+    err_has 'skipped c.csv: no column "none": the first row has "text", "w", "k" (--dedup-by)'
+    expect 2 bload scan c.csv --tokenizer bytes --dedup-by k --keep 'digest(k)=text'
+    err_has '--keep: the column "digest(k)" is that of --dedup-by: give another name'
+    # Elements without keys are their own text.
+    printf '["ab", "AB", "c"]' >strings.json
+    expect 0 bload scan strings.json --tokenizer bytes --dedup-by text:lower
+    is 'ok dropped ok' "$(field status <"$OUT" | xargs)"
+    expect 0 bload scan strings.json --tokenizer bytes --dedup-by url
+    is 'ok ok ok' "$(field status <"$OUT" | xargs)"
+}
+
 # name|content|status|what is said
 test_bad_arrays_and_rows_are_named() {
     local name content status said

@@ -658,7 +658,7 @@ END
     echo plain >plain.txt
     expect 3 bload pack bad.jsonl plain.txt --tokenizer bytes --keep w:number -T 4 -o d
     for reason in "${reasons[@]}"; do err_has "bload: skipped $reason"; done
-    err_has 'bload: skipped plain.txt: no key "w": only lines of JSON have keys (--keep)'
+    err_has 'bload: skipped plain.txt: no key "w": only lines of JSON and rows have keys (--keep)'
     row=$((${#reasons[@]} + 1))
     is '9007199254740992' "$(field w $row <d/sequences.tsv)"
     is '1' "$(field w 1 <d/sequences.tsv)$(field status <d/sequences.tsv | grep -c ok)"
@@ -921,6 +921,25 @@ test_fill_in_the_middle_of_texts_with_its_tokens() {
     err_has 'documents as they are, since their text has tokens of --fim: 2 (column fim)'
     expect 0 bload scan "$@" # it is plain text by default, whose characters have no tokens here
     is 'fim spm psm psm' "$(cut -f 11 "$OUT" | xargs)"
+}
+
+# The tokens that begin and end a text stand around the whole. The cuts are counted from its first character.
+test_fill_in_the_middle_of_texts_with_bos_and_eos() {
+    fim_tokenizer '<fim_prefix>' '<fim_middle>' '<fim_suffix>'
+    printf '{"text": "%s"}\n' '<s>abcdefgh</s>' 'abcdefgh</s>' 'abcdefgh' '<s>' '<s></s>' >c.jsonl
+    set -- c.jsonl --tokenizer tokenizer.json --special parse -T 16
+    expect 0 bload pack -q "$@" --fim 1,spm=0,seed=4 --bos '<s>' --eos '</s>' -o d --order keep
+    is '13 13 13 2 2' "$(field length <d/sequences.tsv | xargs)"
+    is 'psm psm psm no no' "$(field fim <d/sequences.tsv | xargs)"
+    is '1,1 ,1 , 1, 1,1' "$(paste -d , <(field bos.given <d/sequences.tsv) <(field eos.given <d/sequences.tsv) | xargs)"
+    python3 - "$(tokens d)" "$(field fim.begin <d/sequences.tsv | xargs)" "$(field fim.end <d/sequences.tsv | xargs)" <<'END'
+import sys
+ids = [int(i) for i in sys.argv[1].split()]
+for n, at in enumerate((0, 16, 32)):
+    begin, end = (int(a.split()[n]) - 3 * (n == 0) for a in sys.argv[2:])
+    text = list(range(8))
+    assert ids[at:at + 13] == [15, 12, *text[:begin], 14, *text[end:], 13, *text[begin:end], 16], (n, ids[at:at + 16])
+END
 }
 
 test_fill_in_the_middle_by_the_tokens_of_models() {

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 
@@ -23,6 +24,25 @@ static bool element_read_double(const struct bl_json_value *element, double *num
     text[element->size] = '\0';
     *number = strtod(text, &end);
     return !*end && isfinite(*number);
+}
+
+void bl_field_value_of_text(struct bl_json_value *value)
+{
+    const char *text = value->text, *end = text + value->size;
+    while (text < end && (*text == ' ' || *text == '\t'))
+        text++;
+    while (end > text && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    size_t size = (size_t)(end - text);
+    if ((size == 4 && strncasecmp(text, "true", 4) == 0) || (size == 5 && strncasecmp(text, "false", 5) == 0))
+        *value = (struct bl_json_value){.type = BL_JSON_WORD, .text = size == 4 ? "true" : "false", .size = size};
+    size_t digits = 0;
+    while (digits < size && strchr("+-.eE0123456789", text[digits]) && text[digits])
+        digits++;
+    if (!size || digits < size || *text == 'e' || *text == 'E')
+        return;
+    size_t plus = *text == '+' && size > 1 && text[1] != '-';
+    *value = (struct bl_json_value){.type = BL_JSON_NUMBER, .text = text + plus, .size = size - plus};
 }
 
 bool bl_field_value_read_number(const struct bl_json_value *value, double *number)

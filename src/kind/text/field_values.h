@@ -15,4 +15,7 @@ bool bl_field_values_append(struct bl_buffer *out, enum bl_dtype dtype, const st
  * would change. */
 bool bl_field_value_read_number(const struct bl_json_value *value, double *number);
 
+/* Makes a number of the text of a value of a row, or true or false where it is that in any case; others stay a text. */
+void bl_field_value_of_text(struct bl_json_value *value);
+
 #endif

@@ -158,6 +158,14 @@ static bool byte_begins_character(char byte)
     return ((unsigned char)byte & 0xc0) != 0x80;
 }
 
+int64_t bl_fim_count_characters(const char *text, size_t size)
+{
+    int64_t characters = 0;
+    for (size_t i = 0; i < size; i++)
+        characters += byte_begins_character(text[i]);
+    return characters;
+}
+
 /* The byte at which character number n begins; at most size. */
 static size_t text_find_character(const char *text, size_t size, int64_t n)
 {
@@ -176,9 +184,7 @@ void bl_fim_draw(const struct bl_fim *fim, int64_t offset, const char *text, siz
     *draw = (struct bl_fim_draw){.form = BL_FIM_NO};
     if ((int64_t)random_below(&state, MILLION) >= fim->rate)
         return;
-    uint64_t characters = 0;
-    for (size_t i = 0; i < size; i++)
-        characters += byte_begins_character(text[i]);
+    uint64_t characters = (uint64_t)bl_fim_count_characters(text, size);
     int64_t one = (int64_t)random_below(&state, characters + 1), other = (int64_t)random_below(&state, characters + 1);
     draw->first = one < other ? one : other;
     draw->last = one < other ? other : one;

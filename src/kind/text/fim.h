@@ -58,6 +58,9 @@ extern const struct bl_option_type bl_option_fim;
 /* Draws for a document, valid UTF-8. A larger rate transforms the documents of a smaller one in the same way. */
 void bl_fim_draw(const struct bl_fim *fim, int64_t offset, const char *text, size_t size, struct bl_fim_draw *draw);
 
+/* Counts the characters (code points) of valid UTF-8. */
+int64_t bl_fim_count_characters(const char *text, size_t size);
+
 /* The elements of PSM or SPM, in order. */
 const struct bl_fim_element *bl_fim_elements(enum bl_fim_form form);
 

@@ -201,8 +201,9 @@ int bl_item_finish(struct bl_item *item, struct bl_error *e)
         return BL_OK;
     if (!item->ids.count)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
-    if (!item->line && bl_text_number(p, 0))
-        return bl_item_skip(item, "no key \"%s\": only lines of JSON have keys (--keep)", bl_text_number(p, 0));
+    if (!item->line && !item->is_row && bl_text_number(p, 0))
+        return bl_item_skip(item, "no key \"%s\": only lines of JSON and rows have keys (--keep)",
+                            bl_text_number(p, 0));
     if (!item->line && p->fields)
         return bl_item_skip(item, "no values of \"%s\": only lines of JSON have keys (--field)",
                             p->column[p->keeps + 1].name);
@@ -372,6 +373,29 @@ static bool item_refuses_fim(struct bl_item *item)
     return true;
 }
 
+/* Draws the form of the text. *text and *size are set to what is cut: without the tokens of --bos and --eos that it has
+ * already, as they stand around the whole. */
+static void item_draw_fim(struct bl_item *item, const char **text, size_t *size)
+{
+    const struct bl_text_config *config = item->config;
+    const struct bl_text_prepared *p = &config->prepared;
+    bool is_bos = config->special && config->bos, is_eos = config->special && config->eos;
+    size_t begin = is_bos ? bl_tokenizer_size_at(p->tokenizer, p->begin.id[0], *text, *size, false) : 0;
+    size_t end = is_eos ? bl_tokenizer_size_at(p->tokenizer, p->end.id[0], *text + begin, *size - begin, true) : 0;
+    item->fim.form = BL_FIM_NO;
+    if (begin + end < *size)
+        bl_fim_draw(&config->fim, item->row.offset, *text + begin, *size - begin - end, &item->fim);
+    if (item->fim.form < BL_FIM_PSM)
+        return;
+    int64_t before = bl_fim_count_characters(*text, begin);
+    item->fim.first += before;
+    item->fim.last += before;
+    item->had_bos = begin;
+    item->had_eos = end;
+    *text += begin;
+    *size -= begin + end;
+}
+
 int bl_item_encode(struct bl_item *item, const char *text, size_t size, struct bl_error *e)
 {
     if (item->row.status != BL_ROW_OK)
@@ -380,18 +404,23 @@ int bl_item_encode(struct bl_item *item, const char *text, size_t size, struct b
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
     if (!item->encoder)
         return bl_item_refuse_text(e);
+    const char *cut = text;
+    size_t cut_size = size;
     if (item->config->fim.given)
-        bl_fim_draw(&item->config->fim, item->row.offset, text, size, &item->fim);
+        item_draw_fim(item, &cut, &cut_size);
     int code = item_reserve(item, size, e);
     if (!code)
-        code = item_encode_text(item, text, size, e);
+        code = item_encode_text(item, cut, cut_size, e);
     if (!code && item_refuses_fim(item))
         code = item_encode_text(item, text, size, e);
     if (code)
         return code;
     if (item->config->prepared.leaves_specials)
         item->specials = bl_tokenizer_count_plain(item->config->prepared.tokenizer, text, size);
-    return item->config->special ? bl_item_end_ids(item, e) : bl_item_add_marks(item, &item->config->prepared.end, e);
+    /* Of a text that was cut, the marks were set aside before. */
+    return item->config->special && item->fim.form < BL_FIM_PSM
+               ? bl_item_end_ids(item, e)
+               : bl_item_add_marks(item, &item->config->prepared.end, e);
 }
 
 int bl_item_add_fim(struct bl_item *item, struct bl_error *e)
@@ -423,12 +452,17 @@ int bl_item_add_digest(struct bl_item *item, const char *text, size_t size, stru
     return bl_buffer_check(&item->extra, e);
 }
 
+bool bl_item_is_same_text(const struct bl_item *item)
+{
+    const struct bl_text_prepared *p = &item->config->prepared;
+    return p->same_column && p->same.size == strlen("text") && memcmp(p->same.key, "text", p->same.size) == 0;
+}
+
 /* A document that is no line of JSON is its text, and has no other keys. */
 static int item_add_plain_digest(struct bl_item *item, const struct bl_document *document, struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
-    bool is_text = p->same_column && p->same.size == strlen("text") && memcmp(p->same.key, "text", p->same.size) == 0;
-    if (!is_text)
+    if (!bl_item_is_same_text(item))
         return BL_OK;
     for (int k = 0; k < p->keeps; k++)
         bl_buffer_byte(&item->extra, '\t');

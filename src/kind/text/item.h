@@ -85,6 +85,9 @@ int bl_item_skip_long(struct bl_item *item);
 /* Adds the column of the digest, if it is wanted, of the text that the document is compared by; size 0: it has none. */
 int bl_item_add_digest(struct bl_item *item, const char *text, size_t size, struct bl_error *e);
 
+/* Whether documents are compared by the key "text", which those without keys are themselves. */
+bool bl_item_is_same_text(const struct bl_item *item);
+
 /* A row from ids: begin, add ids, finish. An invalid id makes it a skipped row. */
 void bl_item_begin(struct bl_item *item, int64_t offset);
 int bl_item_add_id(struct bl_item *item, int64_t id, struct bl_error *e);

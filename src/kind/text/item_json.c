@@ -232,7 +232,11 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
 static int item_keep_number(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
 {
     const char *name = item->config->prepared.column[k].name;
+    struct bl_json_value of_row = *value;
     double number = 0;
+    if (item->is_row)
+        bl_field_value_of_text(&of_row);
+    value = &of_row;
     bool found = bl_field_value_read_number(value, &number);
     bl_buffer_byte(&item->extra, '\t');
     if (found && value->type == BL_JSON_WORD)
@@ -247,6 +251,9 @@ static int item_keep_number(struct bl_item *item, int k, const struct bl_json_va
                             value->size < VALUE_SHOWN ? (int)value->size : VALUE_SHOWN, value->text);
     if (value->type == BL_JSON_WORD)
         return bl_item_skip(item, "%s: null is no number", name);
+    if (item->is_row)
+        return bl_item_skip(item, "%s: \"%.*s\" is no number", name,
+                            value->size < VALUE_SHOWN ? (int)value->size : VALUE_SHOWN, value->text);
     return item_skip_value(item, k, value, "a number");
 }
 
@@ -278,8 +285,7 @@ static int item_read_same(struct bl_item *item, const struct bl_json_value *valu
     if (item->row.status == BL_ROW_OK && value->type != BL_JSON_NONE && !is_null)
         text = *value;
     if (text.escaped) {
-        bl_buffer_clear(&item->text);
-        bl_json_unescape(value, &item->text, &lone);
+        item_unescape(item, value, &lone);
         text.text = item->text.data ? item->text.data : "";
         text.size = item->text.size;
     }
@@ -311,7 +317,8 @@ static int item_read_extra(struct bl_item *item, const struct bl_json_value *val
     const struct bl_text_prepared *p = &item->config->prepared;
     int code = bl_item_add_fim(item, e);
     for (int k = 1; k <= p->keeps && !code; k++)
-        code = p->column[k].is_number ? item_keep_number(item, k, &value[k], e) : item_keep_value(item, k, &value[k], e);
+        code =
+            p->column[k].is_number ? item_keep_number(item, k, &value[k], e) : item_keep_value(item, k, &value[k], e);
     if (code)
         return code;
     item->row.extra = item->extra.size ? item->extra.data : NULL;
@@ -374,9 +381,12 @@ static int item_read_element(struct bl_item *item, const struct bl_document *ele
                              struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
-    if (BL_TEXT_KEYS(p) == 1 && strcmp(item->config->key, "text") == 0 &&
-        (value->type == BL_JSON_STRING || value->type == BL_JSON_ARRAY))
+    bool is_alone = !p->keeps && !p->fields && !p->texts && strcmp(item->config->key, "text") == 0;
+    if (is_alone && (value->type == BL_JSON_STRING || value->type == BL_JSON_ARRAY)) {
+        if (p->same_column)
+            value[1] = bl_item_is_same_text(item) ? value[0] : (struct bl_json_value){0};
         return bl_item_read_values(item, value, element, e);
+    }
     return bl_item_skip(item, "the element is %s, not an object with keys", bl_json_type_name(value->type));
 }
 
@@ -477,9 +487,10 @@ int bl_item_find_columns(struct bl_item *item, const struct bl_document *row, ch
         key_print(&p->key[k], key, sizeof key);
         row_print_names(row, mark, &names);
         code = bl_error_set(e, BL_EDATA, "no column \"%s\": the first row has %s (--%s)", key, names.data,
-                            !k || k >= further_text(p, 0) ? "key"
-                            : k <= p->keeps               ? "keep"
-                                                          : "field");
+                            p->same_column && k == BL_TEXT_KEYS(p) - 1 ? "dedup-by"
+                            : !k || k >= further_text(p, 0)            ? "key"
+                            : k <= p->keeps                            ? "keep"
+                                                                       : "field");
     }
     bl_buffer_free(&names);
     return code;

@@ -97,9 +97,9 @@ static int columns_parse(struct bl_text_prepared *p, const char *list, bool is_f
 /* Refuses names that the table has for other columns, or that are used twice. */
 static int columns_check_kept(const struct bl_text_prepared *p, bool fim, struct bl_error *e)
 {
-    static const char *const taken[] = {"id",       "length",        "kind",          "path",           "bytes",
-                                        "status",   "reason",        "sampling",      "stream",         "content",
-                                        BL_TEXT_HAD_BOS, BL_TEXT_HAD_EOS, BL_TEXT_SPECIALS, "fim", "fim.begin", "fim.end"};
+    static const char *const taken[] = {
+        "id",     "length",  "kind",          "path",          "bytes",          "status", "reason",    "sampling",
+        "stream", "content", BL_TEXT_HAD_BOS, BL_TEXT_HAD_EOS, BL_TEXT_SPECIALS, "fim",    "fim.begin", "fim.end"};
     size_t takens = sizeof taken / sizeof *taken - (fim ? 0 : 3);
     for (int k = 1; k <= p->keeps; k++) {
         for (size_t i = 0; i < takens; i++) {
@@ -201,6 +201,19 @@ out:
     return code;
 }
 
+/* Refuses kept columns that have the names of those that subsets add. */
+static int keys_check_wanted(const struct bl_text_prepared *p, struct bl_error *e)
+{
+    for (int k = 1; k <= p->keeps; k++) {
+        const char *name = p->column[k].name;
+        bool is_same = p->same_column && strcmp(name, p->same_column) == 0;
+        if (is_same || (p->trained && strcmp(name, BL_TRAINED) == 0))
+            return bl_error_set(e, BL_EUSAGE, "--keep: the column \"%s\" is that of --%s: give another name", name,
+                                is_same ? "dedup-by" : "min-trained");
+    }
+    return BL_OK;
+}
+
 int bl_text_keys_want(void *values, const struct bl_kind_wanted *wanted, struct bl_error *e)
 {
     struct bl_text_prepared *p = &((struct bl_text_config *)values)->prepared;
@@ -210,5 +223,6 @@ int bl_text_keys_want(void *values, const struct bl_kind_wanted *wanted, struct 
         return bl_error_set(e, BL_EUSAGE,
                             "--min-trained counts the tokens that a field loss_mask or labels trains: give it, as in "
                             "--field loss_mask=KEY:u8");
-    return wanted->same ? keys_want_same(p, wanted->same, e) : BL_OK;
+    int code = wanted->same ? keys_want_same(p, wanted->same, e) : BL_OK;
+    return code ? code : keys_check_wanted(p, e);
 }

@@ -350,6 +350,22 @@ int bl_tokenizer_find_named(const struct bl_tokenizer *tokenizer, const char *ke
     return code;
 }
 
+size_t bl_tokenizer_size_at(const struct bl_tokenizer *tokenizer, int32_t id, const char *text, size_t size,
+                            bool at_end)
+{
+    const struct bl_added *added[] = {&tokenizer->raw, &tokenizer->normal};
+    for (size_t a = 0; a < sizeof added / sizeof *added; a++) {
+        for (size_t i = 0; i < added[a]->count; i++) {
+            const struct bl_added_token *token = &added[a]->token[i];
+            if (token->id == id && !token->plain && token->size <= size &&
+                memcmp(added[a]->text.data + token->offset, at_end ? text + size - token->size : text, token->size) ==
+                    0)
+                return token->size;
+        }
+    }
+    return 0;
+}
+
 void bl_tokenizer_marks(const struct bl_tokenizer *tokenizer, struct bl_document_marks *begin,
                         struct bl_document_marks *end)
 {

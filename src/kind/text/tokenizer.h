@@ -41,6 +41,9 @@ int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text
 /* The same for the token that the files beside it name "eos_token", "bos_token" and so on (special_names.h). BL_EFAIL:
  * one of these files cannot be read. */
 int bl_tokenizer_find_named(const struct bl_tokenizer *tokenizer, const char *key, int32_t *id, struct bl_error *e);
+/* The size of the text of the added token with this id, if a text begins (or ends) with it; else 0. */
+size_t bl_tokenizer_size_at(const struct bl_tokenizer *tokenizer, int32_t id, const char *text, size_t size,
+                            bool at_end);
 /* Whether it has special tokens that stay plain text, by the options; and how many of their texts a text has. */
 bool bl_tokenizer_leaves_plain(const struct bl_tokenizer *tokenizer);
 int64_t bl_tokenizer_count_plain(const struct bl_tokenizer *tokenizer, const char *text, size_t size);
