@@ -273,8 +273,10 @@ static int table_check_sampling(const struct bl_packing *p, struct bl_error *e)
     inputs->kind->scan->sampling(inputs->kind_config, &sampling);
     int code = bl_buffer_check(&sampling, e);
     if (!code && *p->table.sampling && strcmp(sampling.data, p->table.sampling) != 0)
-        code = bl_error_set(e, BL_EUSAGE, "the table was scanned with sampling \"%s\", the options say \"%s\"",
-                            p->table.sampling, sampling.data);
+        code = bl_error_set(e, BL_EUSAGE, "the table was scanned with sampling \"%s\", the options say \"%s\" (%s)",
+                            p->table.sampling, sampling.data,
+                            p->request.sequences ? "use the same options, or scan again"
+                                                 : "use the same options and version of bload, or another -o");
     bl_buffer_free(&sampling);
     return code;
 }

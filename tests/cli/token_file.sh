@@ -175,10 +175,14 @@ test_mistakes_are_named_by_file_and_byte() {
     err_has 'skipped olmo.npy: not an NPY file: ids without a header are read with --token-file dtype=u16'
     expect 3 bload scan --kind text nano.bin
     err_has "skipped nano.bin: Megatron's data are named by their .idx file (a flat file of ids: --token-file dtype=u16)"
-    for option in --tokenizer=bytes --key=ids --documents=line --format=npy --megatron=document --keep=a --field=a=b; do
+    for option in --tokenizer=bytes --key=ids --documents=line --format=npy --megatron=document --keep=a --field=a=b --min-trained=1; do
         expect 2 bload scan --token-file auto "${option%%=*}" "${option#*=}" m.bin
         err_has "--token-file: the inputs are ids alone, so leave ${option%%=*} out"
     done
+    expect 2 bload scan -q --token-file dtype=u16 --dedup-by text nano.bin
+    err_has '--dedup-by text: the table has no column "text", but id, length,'
+    expect 0 bload scan -q --token-file dtype=u16 --dedup-by undivided nano.bin olmo.npy
+    is 'ok dropped' "$(field status <"$OUT" | xargs)"
     expect 2 bload scan --token-file dtype=u16 - <nano.bin
     err_has '--token-file: ids are read where they are, so name a file, not -'
     expect 2 bload scan --token-file dtype=u32,eos=70000 olmo.npy --dtype u16

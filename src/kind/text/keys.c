@@ -216,7 +216,12 @@ static int keys_check_wanted(const struct bl_text_prepared *p, struct bl_error *
 
 int bl_text_keys_want(void *values, const struct bl_kind_wanted *wanted, struct bl_error *e)
 {
+    const struct bl_text_config *config = values;
     struct bl_text_prepared *p = &((struct bl_text_config *)values)->prepared;
+    if (config->token_file && wanted->trained)
+        return bl_error_set(e, BL_EUSAGE, "--token-file: the inputs are ids alone, so leave --min-trained out");
+    if (config->token_file) /* without keys: the subset compares a column, or has none of that name */
+        return BL_OK;
     p->trained = wanted->trained;
     p->head = wanted->head;
     if (wanted->trained && !bl_fields_have_mask(&p->out))

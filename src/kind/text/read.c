@@ -11,6 +11,7 @@
 #include "base/checksum.h"
 #include "kind/content.h"
 #include "kind/text/config.h"
+#include "kind/text/options.h"
 #include "kind/text/spool.h"
 #include "kind/text/token_file.h"
 
@@ -228,8 +229,15 @@ int bl_text_read(struct bl_reader *r, const struct bl_request *request, struct b
     const struct bl_row *row = &request->row;
     struct bl_spool_location place = {0};
     bool found = bl_spool_index_find(&r->prepared->spool_index, row->path, row->offset, &place);
-    if (row->content && (!found || place.content != row->content))
+    if (row->content && (!found || place.content != row->content)) {
+        enum bl_text_format format = bl_text_format_of(r->config, row->path);
+        if (row->offset < 0 && (format == BL_TEXT_JSON || format == BL_TEXT_CSV || format == BL_TEXT_TSV))
+            return bl_error_set(
+                e, BL_EFAIL,
+                "%s is one sequence by the table, as earlier versions read it: scan again, or use that version",
+                row->path);
         return row_report_change(row, e);
+    }
     if (r->config->token_file)
         return reader_read_tokens(r, request, found, place.steps, e);
     int64_t length = place.bytes / (int64_t)r->prepared->step_bytes;
