@@ -73,6 +73,12 @@ test_numbers_and_repeats_of_rows() {
     err_has 'skipped c.csv: no column "none": the first row has "text", "w", "k" (--dedup-by)'
     expect 2 bload scan c.csv --tokenizer bytes --dedup-by k --keep 'digest(k)=text'
     err_has '--keep: the column "digest(k)" is that of --dedup-by: give another name'
+    # A key with a dot in its name.
+    printf '{"text": "a", "m": {"a.b": 1}}\n{"text": "b", "m": {"a.b": 1}}\n' >dot.jsonl
+    expect 0 bload scan dot.jsonl --tokenizer bytes --dedup-by 'm.a\.b' -o dot.tsv
+    is 'ok dropped' "$(field status <dot.tsv | xargs)"
+    is 'digest(m.a..b)' "$(head -n 1 dot.tsv | cut -f 11)"
+    expect 0 bload plan -q dot.tsv -T 8 --dedup-by 'm.a\.b' -o plan.tsv
     # Elements without keys are their own text.
     printf '["ab", "AB", "c"]' >strings.json
     expect 0 bload scan strings.json --tokenizer bytes --dedup-by text:lower
@@ -192,7 +198,7 @@ test_special_tokens_in_texts() {
     err_has 'end with the token of --eos already, which is not added again: 1 (column eos.given)'
     expect 0 bload scan "$@" -o t.tsv --json
     is '2|3||1' "$(field special.plain <t.tsv | paste -sd '|')"
-    err_has 'bload: special tokens in texts that stay plain text (--special parse makes tokens of them): 6 in 3 sequences (column special.plain)'
+    err_has 'bload: special tokens in texts that stay plain text (--special parse makes tokens of them, but not of those of a .model): 6 in 3 sequences (column special.plain)'
     tr -d ' \n' <"$OUT" | grep -qF '"totals":{"special.plain":{"sum":6,"rows":3}}'
     expect 0 bload pack -q "$@" --json -T 16 -o e
     tr -d ' \n' <"$OUT" | grep -qF '"totals":{"special.plain":{"sum":6,"rows":3}}'
@@ -200,6 +206,17 @@ test_special_tokens_in_texts() {
     expect 0 bload scan "$@" --spool s -q
     expect 0 bload scan "$@" --spool s
     err_has '6 in 3 sequences (column special.plain)'
+    # The control symbols of a .model stay text with --special parse, too, as in its package.
+    python3 -c '
+def message(field, data): return bytes([field << 3 | 2, len(data)]) + data
+def piece(text, kind): return message(1, message(1, text.encode()) + b"\x15" + bytes(4) + bytes([3 << 3, kind]))
+kinds = {"<unk>": 2, "<s>": 3, "</s>": 3}
+with open("t.model", "wb") as f:
+    f.write(b"".join(piece(p, kinds.get(p, 1)) for p in ["<unk>", "<s>", "</s>", *"a<s>/", "\u2581"]))
+    f.write(message(2, bytes([3 << 3, 2])))'
+    expect 0 bload scan c.jsonl --tokenizer t.model --special parse --bos '<s>' --eos '</s>' -o t.tsv
+    is '2|3||1' "$(field special.plain <t.tsv | paste -sd '|')"
+    is '||| ||| 13 19 4 6' "$(paste -d ' ' <(field bos.given <t.tsv | paste -sd '|') <(field eos.given <t.tsv | paste -sd '|') <(field length <t.tsv | xargs))"
     expect 2 bload scan "$@" --keep special.plain=x
     err_has 'the table has a column "special.plain" of its own'
 }

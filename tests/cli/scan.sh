@@ -235,7 +235,7 @@ test_lists() {
     is 'v/b2.avi v/b10.mp4' "$(field id <d/sequences.tsv | xargs)"
     # Who gives the list itself is told of @-.
     printf 'v/b10.mp4\n' | expect 3 bload scan -q -
-    err_is <<<'bload: skipped -#0: no JSON: standard input is JSON lines (a list of paths is @-)'
+    err_is <<<'bload: skipped -#0: no JSON: standard input is JSON, unless --format says another (a list of paths is @-)'
     printf 'v/b10.mp4\n' | expect 3 bload scan -q --kind audio -
     err_has 'bload: skipped -#1: no JSON: standard input is a manifest (a list of paths is @-)'
     for kind in video frames array; do

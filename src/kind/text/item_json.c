@@ -356,7 +356,8 @@ static int item_skip_json(struct bl_item *item, const struct bl_document *line, 
     struct bl_json_value table;
     bool is_array = *text == '[', is_first = line->offset == 0 && !line->element;
     if (is_first && strcmp(path, "-") == 0 && *text != '{')
-        return bl_item_skip(item, "no JSON: standard input is JSON lines (a list of paths is @-)");
+        return bl_item_skip(item,
+                            "no JSON: standard input is JSON, unless --format says another (a list of paths is @-)");
     /* An object in the first line that goes on in the next. */
     if (is_first && *text == '{' && fault->at == item->line_size && line->ended &&
         bl_json_find_table(text, size, &table))

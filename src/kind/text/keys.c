@@ -189,8 +189,9 @@ static int keys_want_same(struct bl_text_prepared *p, const struct bl_same_text 
         code =
             bl_error_set(e, BL_EUSAGE, "more than %d keys in --key, --keep, --field and --dedup-by", BL_JSON_KEYS_MAX);
     else if (!bl_json_key_parse(&p->key[k], same->key, same->size) || !is_column_name(name.data))
-        code = bl_error_set(e, BL_EUSAGE, "--dedup-by: \"%.*s\" is not a key (a.b is b within a)", (int)same->size,
-                            same->key);
+        code =
+            bl_error_set(e, BL_EUSAGE, "--dedup-by: \"%.*s\" is not a key (a.b is b within a, a\\.b a name with a dot)",
+                         (int)same->size, same->key);
     if (code)
         goto out;
     p->same = *same;

@@ -66,9 +66,14 @@ void bl_same_text_format(const struct bl_same_text *same, struct bl_buffer *out)
 
 void bl_same_text_append_column(const struct bl_same_text *same, struct bl_buffer *out)
 {
+    struct bl_buffer name = {0};
+    bl_same_text_format(same, &name);
     bl_buffer_text(out, "digest(");
-    bl_same_text_format(same, out);
+    for (size_t i = 0; i < name.size; i++) /* no column has a backslash, and no key two dots */
+        bl_buffer_byte(out, name.data[i] == '\\' && i + 1 < name.size && name.data[i + 1] == '.' ? '.' : name.data[i]);
     bl_buffer_byte(out, ')');
+    out->failed |= name.failed;
+    bl_buffer_free(&name);
 }
 
 /* --- normal forms ----------------------------------------------------------------------------------------------- */

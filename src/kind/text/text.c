@@ -163,7 +163,8 @@ static const struct bl_total totals[] = {
      .text = "sequences that begin with the token of --bos already, which is not added again"},
     {.column = BL_TEXT_HAD_EOS, .text = "sequences that end with the token of --eos already, which is not added again"},
     {.column = BL_TEXT_SPECIALS,
-     .text = "special tokens in texts that stay plain text (--special parse makes tokens of them)",
+     .text = "special tokens in texts that stay plain text (--special parse makes tokens of them, but not of those of "
+             "a .model)",
      .tells_rows = true},
     {.column = "unmarked", .text = "documents without the eos= that ends them, or the bos= that begins them"},
     {.column = "empty", .text = "empty documents of an index, left out"},
