@@ -206,6 +206,7 @@ int bl_packing_compare_draft(const struct bl_packing *p, struct bl_error *e)
     here.skipped = there.skipped;
     here.failed = there.failed;
     here.failed_steps = there.failed_steps;
+    here.counts = there.counts;
     here.untrained = there.untrained;
     here.notes = there.notes;
     here.note = there.note;

@@ -860,6 +860,12 @@ test_fill_in_the_middle() {
     expect 3 bload pack -q v -o w
     expect 0 bload info w
     out_has 'counts      fim_psm 2, fim_spm 1, fim_no 0, fim_marked 0, fim_cut 0'
+    # A lost shard is made again; the counts stay.
+    cp -r e again
+    rm again/shards/*/*
+    expect 3 bload pack -q "$@" -T 32 -o again --order keep --add-special-tokens
+    same e/manifest.json again/manifest.json
+    expect 0 bload verify -q again
     # A part of a document may lack some of the tokens.
     for oversize in split truncate drop; do
         expect 3 bload pack "$@" -T 7 --oversize $oversize -o $oversize
