@@ -58,11 +58,12 @@ test_rows_are_documents() {
 }
 
 test_numbers_and_repeats_of_rows() {
-    printf 'text,w,k\nab,1.5,a ""b\\n""\ncd, True ,"a ""b\\n"""\nef,+7,x\nab,-1e3,y\nh,.5,\ni,,z\nj,no,z\nk,9007199254740993,z\n' >c.csv
+    printf 'text,w,k\nab,1.5,a ""b\\n""\ncd, True ,"a ""b\\n"""\nef,+7,x\nab,-1e3,y\nh,.5,\ni,,z\nj,no,z\nk,9007199254740993,z\nl,2024-01-02,z\n' >c.csv
     expect 3 bload pack c.csv --tokenizer bytes --keep w:number --dedup-by k --fim 1,prefix=65,middle=66,suffix=67 -T 32 -o d --order keep
     is '1.5 1 7 -1e3 .5' "$(awk -F '\t' '$6 == "ok"' d/sequences.tsv | cut -f 14 | xargs)"
     err_has 'skipped c.csv#72: w: "" is no number'
     err_has 'skipped c.csv#77: w: "no" is no number'
+    err_has 'skipped c.csv#105: w: "2024-01-02" is no number'
     err_has 'skipped c.csv#84: w: F64 cannot hold 9007199254740993'
     err_has '--dedup-by k: 1 sequence has no text there, and is kept'
     # A row and a line with the same text are repeats.

@@ -28,7 +28,9 @@ static bool element_read_double(const struct bl_json_value *element, double *num
 
 void bl_field_value_of_text(struct bl_json_value *value)
 {
+    static const char known[] = "+-.eE0123456789";
     const char *text = value->text, *end = text + value->size;
+    char copy[NUMBER_MAX], *stop = copy;
     while (text < end && (*text == ' ' || *text == '\t'))
         text++;
     while (end > text && (end[-1] == ' ' || end[-1] == '\t'))
@@ -36,13 +38,15 @@ void bl_field_value_of_text(struct bl_json_value *value)
     size_t size = (size_t)(end - text);
     if ((size == 4 && strncasecmp(text, "true", 4) == 0) || (size == 5 && strncasecmp(text, "false", 5) == 0))
         *value = (struct bl_json_value){.type = BL_JSON_WORD, .text = size == 4 ? "true" : "false", .size = size};
-    size_t digits = 0;
-    while (digits < size && strchr("+-.eE0123456789", text[digits]) && text[digits])
-        digits++;
-    if (!size || digits < size || *text == 'e' || *text == 'E')
+    if (!size || size >= sizeof copy)
         return;
-    size_t plus = *text == '+' && size > 1 && text[1] != '-';
-    *value = (struct bl_json_value){.type = BL_JSON_NUMBER, .text = text + plus, .size = size - plus};
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    if (strspn(copy, known) == size)
+        (void)strtod(copy, &stop);
+    size_t plus = *text == '+';
+    if (stop == copy + size)
+        *value = (struct bl_json_value){.type = BL_JSON_NUMBER, .text = text + plus, .size = size - plus};
 }
 
 bool bl_field_value_read_number(const struct bl_json_value *value, double *number)
