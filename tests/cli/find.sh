@@ -111,6 +111,26 @@ test_views() {
     err_is <<<'bload: find: v has no sequence t.jsonl#29: did you mean d/t.jsonl#29?'
 }
 
+# Both pieces store the steps that one repeats of the other: a piece is told where it lies whole.
+test_pieces_that_overlap() {
+    lines
+    expect 0 bload pack -q t.jsonl --tokenizer bytes -T 8 --oversize split --overlap 3 -o o
+    expect 0 bload plan -q --dataset o --epochs 1
+    expect 0 bload view -q o -T 8 --oversize split --overlap 3 --seed 2 -o v
+    for options in 'o' 'o --epoch 1' 'v'; do
+        # shellcheck disable=SC2086 # words
+        expect 0 bload find $options t.jsonl#29 --json -q
+        is '[0,8] [5,8] [10,8] [15,5]' "$(jq -c '[.source_start, .stored[].length]' "$OUT" | xargs)"
+    done
+    expect 0 bload find o t.jsonl#29 --json
+    is 'true' "$(jq '.block == .stored[0].block and .start == .stored[0].start' "$OUT" | sort -u)"
+    expect 0 bload view -q o -T 32 -o whole
+    expect 0 bload find whole t.jsonl#29
+    is "whole/../o/$shard" "$(awk 'NR > 1 {print $6}' "$OUT")"
+    expect 0 bload cat whole t.jsonl#29 --as text
+    printf 0123456789abcdefghij | out_is
+}
+
 test_ids_that_are_not_there() {
     lines
     expect 2 bload find d t.jsonl#1 t.jsonl#0
