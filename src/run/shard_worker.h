@@ -14,6 +14,7 @@ struct bl_shard_worker {
     struct bl_codec *codec;
     struct bl_copier *copier; /* or this one */
     struct bl_compressor *compressor;
+    int32_t overlap; /* steps that a piece repeats of the one before */
     double encoded; /* seconds of the last fill */
 };
 

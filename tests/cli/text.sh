@@ -702,6 +702,10 @@ END
     done
     expect 0 bload pack -q "${base[@]}" --field loss_mask=m:u8 --oversize split -o split
     is '4 4' "$(untrained split)"
+    # Steps that a piece repeats are trained in the piece before.
+    python3 -c 'print({"ids": [*range(40)], "m": [int(14 <= t < 20) for t in range(40)]})' | tr "'" '"' >one.jsonl
+    expect 0 bload pack -q one.jsonl --key ids -T 20 --field loss_mask=m:u8 --oversize split --overlap 6 -o overlap
+    is '2 2' "$(untrained overlap)"
     # Where no field says it, nothing is said.
     expect 0 bload pack "${base[@]}" --field mask=m:u8 --oversize truncate -o none
     ! grep 'trained' "$ERR" none/manifest.json || fail 'no mask of the loss'
