@@ -658,7 +658,7 @@ END
     echo plain >plain.txt
     expect 3 bload pack bad.jsonl plain.txt --tokenizer bytes --keep w:number -T 4 -o d
     for reason in "${reasons[@]}"; do err_has "bload: skipped $reason"; done
-    err_has 'bload: skipped plain.txt: no key "w": only lines of JSON have keys (--keep)'
+    err_has 'bload: skipped plain.txt: no key "w": only lines of JSON and rows of CSV have keys (--keep)'
     row=$((${#reasons[@]} + 1))
     is '9007199254740992' "$(field w $row <d/sequences.tsv)"
     is '1' "$(field w 1 <d/sequences.tsv)$(field status <d/sequences.tsv | grep -c ok)"
@@ -674,6 +674,23 @@ w:f32|--keep "w:f32": a number of each document is KEY:number (F64)
 a=w:number,a=v:number|--keep: two columns "a"
 a=:number|"" is not a key
 END
+}
+
+# Values of CSV are texts: one that is written as a number is one.
+test_numbers_of_rows() {
+    printf '%s\n' 'text,w' a,0.5 '"b ""q"" C:\new\",-2e3' c,true d, 'e," 7 "' f,abc g,1e999 h,null >n.csv
+    tr , '\t' <n.csv >n.tsv
+    for source in n.csv n.tsv; do
+        expect 3 bload pack $source --kind text --tokenizer bytes --keep w:number --dedup-by text -T 8 --oversize split --overlap 2 -o d-$source
+        is '0.5 -2e3 1 7' "$(field w <d-$source/sequences.tsv | xargs)"
+        for reason in 'w: "" is no number' 'w: "abc" is no number' 'w: F64 cannot hold 1e999' 'w: null is no number'; do err_has ": $reason"; done
+        expect 0 bload info d-$source
+        out_has 'attributes  w F64'
+    done
+    # The text of a row is compared as it is, without its quotes: equal to one of JSON.
+    printf '{"text": "b \\"q\\" C:\\\\new\\\\"}\n' >n.jsonl
+    expect 0 bload pack -q n.csv n.jsonl --kind text --tokenizer bytes --dedup-by text -T 64 -o one
+    grep -q $'^n.jsonl#0\t.*left out by --dedup-by text: the text of n.csv#13' one/sequences.tsv
 }
 
 # Counted are pieces as they are stored, and blocks: after the cut.

@@ -228,11 +228,24 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
     return bl_buffer_check(&item->extra, e);
 }
 
+/* Whether a value of a row, which is text, is written as a number, or as a boolean, of JSON. */
+static bool item_row_has_number(const struct bl_item *item, const struct bl_json_value *value,
+                                struct bl_json_value *number)
+{
+    struct bl_json_fault fault;
+    return item->is_row && value->type == BL_JSON_STRING &&
+           bl_json_scan_value(value->text, value->size, number, &fault) &&
+           (number->type == BL_JSON_NUMBER || number->type == BL_JSON_WORD);
+}
+
 /* Adds a number as a column. Where the value is none, the column is empty, and the item is skipped. */
 static int item_keep_number(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
 {
     const char *name = item->config->prepared.column[k].name;
+    struct bl_json_value in_row;
     double number = 0;
+    if (item_row_has_number(item, value, &in_row))
+        value = &in_row;
     bool found = bl_field_value_read_number(value, &number);
     bl_buffer_byte(&item->extra, '\t');
     if (found && value->type == BL_JSON_WORD)
@@ -247,6 +260,9 @@ static int item_keep_number(struct bl_item *item, int k, const struct bl_json_va
                             value->size < VALUE_SHOWN ? (int)value->size : VALUE_SHOWN, value->text);
     if (value->type == BL_JSON_WORD)
         return bl_item_skip(item, "%s: null is no number", name);
+    if (item->is_row)
+        return bl_item_skip(item, "%s: \"%.*s\" is no number", name,
+                            value->size < VALUE_SHOWN ? (int)value->size : VALUE_SHOWN, value->text);
     return item_skip_value(item, k, value, "a number");
 }
 
@@ -278,8 +294,7 @@ static int item_read_same(struct bl_item *item, const struct bl_json_value *valu
     if (item->row.status == BL_ROW_OK && value->type != BL_JSON_NONE && !is_null)
         text = *value;
     if (text.escaped) {
-        bl_buffer_clear(&item->text);
-        bl_json_unescape(value, &item->text, &lone);
+        item_unescape(item, value, &lone);
         text.text = item->text.data ? item->text.data : "";
         text.size = item->text.size;
     }
@@ -311,7 +326,8 @@ static int item_read_extra(struct bl_item *item, const struct bl_json_value *val
     const struct bl_text_prepared *p = &item->config->prepared;
     int code = bl_item_add_fim(item, e);
     for (int k = 1; k <= p->keeps && !code; k++)
-        code = p->column[k].is_number ? item_keep_number(item, k, &value[k], e) : item_keep_value(item, k, &value[k], e);
+        code =
+            p->column[k].is_number ? item_keep_number(item, k, &value[k], e) : item_keep_value(item, k, &value[k], e);
     if (code)
         return code;
     item->row.extra = item->extra.size ? item->extra.data : NULL;
