@@ -462,6 +462,11 @@ a --exclude a.jsonl#0 --where length>2 --first 1|1|1 sequence|
 END
     expect 1 bload view a -T 8 --exclude a.jsonl -o none
     err_is <<<'bload: view: no sequence is left: 4 by --exclude'
+    for mix in '' '--mix random'; do
+        # shellcheck disable=SC2086 # words
+        expect 1 bload view a=1 b=1 $mix -T 8 --exclude b.jsonl -o none
+        err_has 'bload: view: no sequence of the source b is left: make the view without it'
+    done
     expect 2 bload view a -T 8 --exclude @nowhere -o none
     err_is <<<'bload: view: cannot open nowhere: No such file or directory'
     # They are a part of what the view is, in whatever order they are given.
