@@ -100,6 +100,31 @@ test_what_is_in_no_block() {
     is "v/../d/$shard" "$(awk 'NR > 1 {print $6}' "$OUT")"
 }
 
+# A failed sequence has its places where it was packed, and none in a view.
+test_sequences_that_failed() {
+    mkdir in
+    python3 - <<'END'
+import struct, zipfile
+words = "{'descr': '<f4', 'fortran_order': False, 'shape': (20, 3), }".ljust(117) + "\n"
+for name in "ab":
+    with zipfile.ZipFile(f"in/{name}.npz", "w") as archive:
+        archive.writestr("x.npy", b"\x93NUMPY\1\0" + struct.pack("<H", 118) + words.encode() + bytes(240))
+with zipfile.ZipFile("in/b.npz") as archive:
+    end = archive.start_dir
+with open("in/b.npz", "r+b") as file:
+    file.seek(end - 40)
+    file.write(b"\xff" * 4)
+END
+    expect 3 bload pack -q in --kind array -T 8 --oversize split --overlap 2 -o d
+    expect 0 bload find d b.npz
+    err_is <<<'bload: b.npz failed while packing, and steps of it are zeros: damaged archive: CRC error'
+    is 3 "$(places | wc -l)"
+    expect 0 bload view -q d -T 8 --oversize split --overlap 2 -o v
+    expect 0 bload find v b.npz a.npz
+    err_is <<<'bload: b.npz is in no block: it failed while packing: damaged archive: CRC error'
+    is 'a.npz a.npz a.npz' "$(places | cut -f 1 | xargs)"
+}
+
 test_views() {
     lines
     cp -r d e
