@@ -15,7 +15,7 @@ struct bl_shard_worker {
     struct bl_copier *copier; /* or this one */
     struct bl_compressor *compressor;
     int32_t overlap; /* steps that a piece repeats of the one before */
-    double encoded; /* seconds of the last fill */
+    double encoded;  /* seconds of the last fill */
 };
 
 /* pack, memory and reading must outlive it: see bl_assembler_open. */
