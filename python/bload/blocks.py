@@ -25,7 +25,7 @@ class Blocks:
         num_sequences    I32            places in use, including those of failed sequences
         sequence         I64 [S]        row in the table of sequences; -1 where unused, or where the sequence failed while packing
         length           I32 [S]        steps; 0 where unused or failed
-        source_start     I64 [S]        first step within the sequence; only if the dataset has cut sequences
+        source_start     I64 [S]        first step within the sequence; only if the dataset has cut sequences, or was made with --sequence-slots
         repeated         I32 [S]        steps at the start of a piece that repeat the end of the piece before, as context: not to be learned
                                         again; only if the dataset has an overlap (--overlap)
         ids              list of S str  "" where unused or failed; absent with ids=False

@@ -15,7 +15,7 @@ from sample import Sample
 
 STATES = 20  # of each of the ten datasets and views
 EPOCHS = 2
-WAYS = "plain", "shards", "split", "store", "aligned", "columns", "empty", "failed-plain"
+WAYS = "plain", "shards", "split", "overlap", "store", "aligned", "columns", "empty", "failed-plain"
 VIEWS = {"view": ("plain", "split"), "view-of-groups": ("groups",)}
 
 
@@ -91,7 +91,7 @@ class Find(Sample):
             path = self.path(name)
             self.bload("view", "-q", *map(self.packed, VIEWS[name]), "-T", 90, "--oversize", "split", "--epochs", EPOCHS + 1, "-o", path)
             return path
-        path = self.packed(name)
+        path = self.packed("split", "--overlap", 5, name=name) if name == "overlap" else self.packed(name)
         if name not in ("store", "columns"):  # the one can have no plans, the other has windows alone
             self.bload("plan", "-q", "--dataset", path, "--epochs", EPOCHS, "--seed", 11)
         return path

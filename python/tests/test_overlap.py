@@ -219,7 +219,7 @@ class Slots(Made):
             self.bload("view", "-q", path, "-T", 64, "--oversize", "split", "--overlap", 3, "--sequence-slots", 24, "--epochs", 2, "-o", view)
             made.append(bload.open(view))
         blocks = [block for one in made for number in one.epochs for block in one.epoch(number)]
-        tables = "tokens", "cu_seqlens", "num_sequences", "sequence", "length"
+        tables = "tokens", "cu_seqlens", "num_sequences", "sequence", "length", "source_start"
         batch = {name: np.stack([block[name] for block in blocks]) for name in tables}
         self.assertEqual((batch["length"].shape, batch["cu_seqlens"].shape), ((len(blocks), 24), (len(blocks), 25)))
         self.assertGreater(len({int(block["num_sequences"]) for block in blocks}), 2)

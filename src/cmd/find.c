@@ -37,6 +37,7 @@ struct find {
     struct bl_buffer line, decoded; /* scratch */
     struct bl_detokenizer *detokenizer;
     int text_field;
+    int64_t told;    /* row that failed, from 1, of which the last piece was */
     uint8_t *tokens; /* [TOKENS] steps of the field */
 };
 
@@ -267,14 +268,15 @@ static int find_write_row(struct find *f, const struct bl_found *found, const st
     return code ? code : find_write_line(f, e);
 }
 
-static void find_print_status(const struct bl_row *row, const char *dir)
+static void find_print_status(const struct bl_row *row, bool is_placed, const char *dir)
 {
-    if (row->status == BL_ROW_FAILED)
-        bl_cmd_print("%s failed while packing, and steps of it are zeros%s%s", row->id, row->reason[0] ? ": " : "",
-                     row->reason);
+    const char *colon = row->reason[0] ? ": " : "";
+    if (is_placed)
+        bl_cmd_print("%s failed while packing, and steps of it are zeros%s%s", row->id, colon, row->reason);
+    else if (row->status == BL_ROW_FAILED)
+        bl_cmd_print("%s is in no block: it failed while packing%s%s", row->id, colon, row->reason);
     else if (row->status != BL_ROW_OK)
-        bl_cmd_print("%s is in no block: it was %s%s%s", row->id, bl_row_status_name(row->status),
-                     row->reason[0] ? ": " : "", row->reason);
+        bl_cmd_print("%s is in no block: it was %s%s%s", row->id, bl_row_status_name(row->status), colon, row->reason);
     else
         bl_cmd_print("%s is in no block: the plan of %s leaves it out", row->id, dir);
 }
@@ -287,8 +289,10 @@ static int find_write(struct find *f, const struct bl_found *found, struct bl_er
     int code = bl_view_row(&f->view, found->row, &row, e);
     if (code)
         return code;
-    if (!f->json && (!is_placed || row->status != BL_ROW_OK))
-        find_print_status(row, f->view.dir);
+    const bool is_failed = is_placed && row->status != BL_ROW_OK;
+    if (!f->json && (!is_placed || (is_failed && f->told != found->row + 1)))
+        find_print_status(row, is_placed, f->view.dir);
+    f->told = is_failed ? found->row + 1 : 0;
     const bool has_text = f->text && is_placed && row->status == BL_ROW_OK;
     if (!f->json && is_placed)
         code = find_write_row(f, found, row, e);

@@ -236,15 +236,16 @@ static int levels_check(const struct viewing *v, struct bl_error *e)
 {
     const struct levels *levels = &v->levels;
     int64_t largest = levels->T[levels->count - 1], steps;
+    char a[BL_PLURAL_SIZE];
     if (__builtin_mul_overflow(largest, v->options.batch_size, &steps))
         return bl_error_set(e, BL_EUSAGE, "--batch-size %" PRId64 " is too large for these --levels",
                             v->options.batch_size);
     for (int i = 0; i < levels->count; i++) {
         if (steps % levels->T[i] != 0)
             return bl_error_set(e, BL_EUSAGE,
-                                "--levels: a batch has %" PRId64 " steps, %" PRId64 " blocks of %" PRId64
+                                "--levels: a batch has %" PRId64 " steps, %s of %" PRId64
                                 ", which is no multiple of %" PRId64,
-                                steps, v->options.batch_size, largest, levels->T[i]);
+                                steps, bl_text_plural(a, v->options.batch_size, "block"), largest, levels->T[i]);
     }
     return BL_OK;
 }

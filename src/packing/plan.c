@@ -212,7 +212,7 @@ static int format_make(struct bl_packing *p, struct bl_error *e)
     if (code)
         return code;
     p->format.blocks = (int64_t)p->plan.blocks;
-    p->format.has_source_start = bl_plan_has_parts(&p->plan);
+    p->format.has_source_start |= bl_plan_has_parts(&p->plan);
     p->format.has_segment_ids = p->request.options->segment_ids;
     p->format.compressed = p->request.options->compress.on;
     p->format.level = p->request.options->compress.level;

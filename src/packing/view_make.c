@@ -166,21 +166,25 @@ static void plans_tick(struct bl_view_job *job, int64_t done)
 }
 
 /* The sources that are drawn from, source, and which they are. A level may have nothing of a source: the weights of the
- * others keep their ratios. */
-static size_t sources_choose(struct bl_view_job *job, struct bl_blend_source *source, int *which)
+ * others keep their ratios. BL_EFAIL: another view has nothing of one. */
+static int sources_choose(struct bl_view_job *job, struct bl_blend_source *source, int *which, size_t *count,
+                          struct bl_error *e)
 {
     const struct bl_view_request *r = job->request;
-    size_t count = 0;
     for (int s = 0; s < r->count; s++) {
         int64_t first = job->first_row[s], end = job->first_row[s + 1];
-        if (view_is_level(r) && r->weight[s] > 0 && !rows_have_steps(&job->table, first, end)) {
+        bool is_empty = r->weight[s] > 0 && !rows_have_steps(&job->table, first, end);
+        if (is_empty && !view_is_level(r))
+            return bl_error_set(e, BL_EFAIL, "no sequence of the source %s is left: make the view without it",
+                                r->dir[s]);
+        if (is_empty) {
             bl_view_job_message(job, "%s has no sequence of such a length for %s", r->dir[s], r->output);
             continue;
         }
-        which[count] = s;
-        source[count++] = (struct bl_blend_source){(size_t)first, (size_t)(end - first), r->weight[s]};
+        which[*count] = s;
+        source[(*count)++] = (struct bl_blend_source){(size_t)first, (size_t)(end - first), r->weight[s]};
     }
-    return count;
+    return BL_OK;
 }
 
 static int sources_plan(struct bl_view_job *job, struct bl_error *e)
@@ -189,16 +193,18 @@ static int sources_plan(struct bl_view_job *job, struct bl_error *e)
     const struct bl_sequences *t = &job->table;
     const struct bl_blend_options given = {r->epoch_steps, r->repeat_max, r->epochs};
     struct bl_blend_source *source = calloc((size_t)r->count, sizeof *source);
-    int *which = calloc((size_t)r->count, sizeof *which), code;
-    size_t at = 0, count = source && which ? sources_choose(job, source, which) : 0;
-    if (!source || !which)
-        code = bl_error_memory(e);
-    else if (view_is_mixture(r))
+    int *which = calloc((size_t)r->count, sizeof *which);
+    size_t at, count = 0;
+    int code = source && which ? sources_choose(job, source, which, &count, e) : bl_error_memory(e);
+    if (code)
+        goto out;
+    if (view_is_mixture(r))
         code = bl_mixture_make(&job->mixture, t->length, t->count, source, count, r->options, &given, &at, e);
     else
         code = bl_blend_make(&job->blend, t->length, t->count, source, count, r->options, &given, &at, e);
     if (code && at < count)
         bl_error_prefix(e, "the source %s", r->dir[which[at]]);
+out:
     free(source);
     free(which);
     return code;

@@ -23,6 +23,7 @@ int bl_shard_worker_open(struct bl_shard_worker **worker, const struct bl_pack_p
     if (!w)
         return bl_error_memory(e);
     w->format = pack->format;
+    w->overlap = (int32_t)pack->plan->overlap;
     int code =
         pack->view ? bl_copier_open(&w->copier, pack, e) : bl_assembler_open(&w->assembler, pack, memory, reading, e);
     if (code)
@@ -40,19 +41,26 @@ out:
     return code;
 }
 
+/* The steps of piece i that are trained: those that it repeats are trained in the piece before. */
+static int64_t worker_count_trained(const struct bl_shard_worker *w, const struct bl_block *block, int i)
+{
+    const struct bl_fields *fields = &w->format->fields;
+    const uint8_t *data[BL_FIELDS_MAX];
+    const int32_t repeated = block->source_start[i] > 0 ? w->overlap : 0;
+    for (int f = 0; f < fields->count; f++)
+        data[f] = block->field[f] + (size_t)(block->cu_seqlens[i] + repeated) * bl_field_step_bytes(&fields->field[f]);
+    return block->length[i] > repeated ? bl_fields_count_trained(fields, data, block->length[i] - repeated) : 0;
+}
+
 /* Counts what of the blocks has no trained step, if a field says which steps are trained. */
 static void worker_count_untrained(const struct bl_shard_worker *w, const struct bl_block *block, int blocks,
                                    struct bl_outcomes *outcomes)
 {
-    const struct bl_fields *fields = &w->format->fields;
     struct bl_untrained found = {.counted = blocks};
     for (int b = 0; b < blocks; b++) {
         bool is_trained = false;
         for (int i = 0; i < block[b].num_sequences; i++) {
-            const uint8_t *data[BL_FIELDS_MAX];
-            for (int f = 0; f < fields->count; f++)
-                data[f] = block[b].field[f] + (size_t)block[b].cu_seqlens[i] * bl_field_step_bytes(&fields->field[f]);
-            bool has_some = block[b].length[i] && bl_fields_count_trained(fields, data, block[b].length[i]);
+            bool has_some = worker_count_trained(w, &block[b], i) > 0;
             found.pieces += block[b].length[i] && !has_some;
             is_trained |= has_some;
         }

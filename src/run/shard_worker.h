@@ -14,7 +14,8 @@ struct bl_shard_worker {
     struct bl_codec *codec;
     struct bl_copier *copier; /* or this one */
     struct bl_compressor *compressor;
-    double encoded; /* seconds of the last fill */
+    int32_t overlap; /* steps that a piece repeats of the one before */
+    double encoded;  /* seconds of the last fill */
 };
 
 /* pack, memory and reading must outlive it: see bl_assembler_open. */

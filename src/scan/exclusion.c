@@ -15,6 +15,7 @@
 
 struct excluded {
     const char *id;
+    char *plain; /* without the escapes that a table has; NULL: it has none */
     atomic_bool used;
 };
 
@@ -22,7 +23,7 @@ struct bl_exclusion {
     struct bl_buffer text; /* the ids, each with a NUL after it */
     struct excluded *row;  /* [count] by id */
     size_t count;
-    struct bl_hash hash; /* of the rows */
+    struct bl_hash hash; /* of the rows, by both */
 };
 
 static int exclusion_add_list(struct bl_exclusion *x, const char *list, const char *base, struct bl_error *e)
@@ -36,6 +37,31 @@ static int exclusion_add_list(struct bl_exclusion *x, const char *list, const ch
 static int exclusion_compare(const void *a, const void *b)
 {
     return strcmp(((const struct excluded *)a)->id, ((const struct excluded *)b)->id);
+}
+
+static int exclusion_hash(struct bl_exclusion *x, size_t i, const char *id, struct bl_error *e)
+{
+    return bl_hash_add(&x->hash, XXH3_64bits(id, strlen(id)), i, e);
+}
+
+/* Makes a row known by its id, as it is and as the id that a table writes so. */
+static int exclusion_index(struct bl_exclusion *x, size_t i, struct bl_error *e)
+{
+    struct excluded *row = &x->row[i];
+    int code = exclusion_hash(x, i, row->id, e);
+    if (code || !strchr(row->id, '\\'))
+        return code;
+    char *plain = strdup(row->id);
+    if (!plain)
+        return bl_error_memory(e);
+    int64_t size = bl_text_unescape(plain, strlen(plain));
+    if (size < 0) {
+        free(plain);
+        return BL_OK;
+    }
+    plain[size] = '\0';
+    row->plain = plain;
+    return exclusion_hash(x, i, plain, e);
 }
 
 /* The ids in order, each once. */
@@ -57,7 +83,7 @@ static int exclusion_sort(struct bl_exclusion *x, struct bl_error *e)
     x->count = kept;
     int code = bl_hash_reserve(&x->hash, kept, e);
     for (size_t i = 0; i < kept && !code; i++)
-        code = bl_hash_add(&x->hash, XXH3_64bits(x->row[i].id, strlen(x->row[i].id)), i, e);
+        code = exclusion_index(x, i, e);
     return code;
 }
 
@@ -93,21 +119,25 @@ void bl_exclusion_close(struct bl_exclusion *x)
         return;
     bl_buffer_free(&x->text);
     bl_hash_free(&x->hash);
+    for (size_t i = 0; x->row && i < x->count; i++)
+        free(x->row[i].plain);
     free(x->row);
     free(x);
 }
 
 static bool exclusion_find(struct bl_exclusion *x, const char *id)
 {
+    bool is_found = false;
     size_t i;
     for (struct bl_hash_probe probe = bl_hash_begin(&x->hash, XXH3_64bits(id, strlen(id)));
          bl_hash_next(&x->hash, &probe, &i);) {
-        if (strcmp(x->row[i].id, id) != 0)
+        struct excluded *row = &x->row[i];
+        if (strcmp(row->id, id) != 0 && (!row->plain || strcmp(row->plain, id) != 0))
             continue;
-        atomic_store_explicit(&x->row[i].used, true, memory_order_relaxed);
-        return true;
+        atomic_store_explicit(&row->used, true, memory_order_relaxed);
+        is_found = true;
     }
-    return false;
+    return is_found;
 }
 
 bool bl_exclusion_has(struct bl_exclusion *x, const char *id, const char *file)

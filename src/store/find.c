@@ -382,18 +382,22 @@ int bl_find_append_shards(const struct bl_find *f, const struct bl_found *found,
                           struct bl_error *e)
 {
     struct bl_view_steps at;
-    char *path;
+    char *path, *last = NULL;
     int code = BL_OK;
     for (int64_t from = 0; from < found->length && !code; from += at.end - at.first) {
         code = found_stored(f, found, from, &at, &path, e);
         if (code)
-            return code;
-        if (from)
-            bl_buffer_byte(out, ',');
-        bl_text_escape(out, path, strlen(path));
-        free(path);
+            break;
+        if (!last || strcmp(path, last)) {
+            if (last)
+                bl_buffer_byte(out, ',');
+            bl_text_escape(out, path, strlen(path));
+        }
+        free(last);
+        last = path;
     }
-    return bl_buffer_check(out, e);
+    free(last);
+    return code ? code : bl_buffer_check(out, e);
 }
 
 static int found_stored_json(const struct bl_find *f, const struct bl_found *found, json_t **list, struct bl_error *e)

@@ -87,6 +87,7 @@ bool bl_format_has(const struct bl_format *format, const char *name)
 int bl_format_set_S(struct bl_format *format, int64_t most, int64_t slots, struct bl_error *e)
 {
     format->S = slots ? slots : most;
+    format->has_source_start |= slots > 0;
     if (slots && slots < most)
         return bl_error_set(e, BL_EUSAGE,
                             "--sequence-slots %" PRId64 " are too few: a block has %" PRId64

@@ -34,7 +34,7 @@ struct bl_format {
     struct bl_encoding encoding[BL_FIELDS_MAX]; /* of each field */
     struct bl_attribute attribute[BL_ATTRIBUTES_MAX];
     int attributes;
-    bool has_source_start; /* some piece is not a whole sequence */
+    bool has_source_start; /* some piece is not a whole sequence, or --sequence-slots was given */
     bool has_segment_ids;
     bool compressed;   /* .safetensors.zst */
     int level;         /* zstd level */
@@ -63,8 +63,9 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e);
 /* Whether a table, attribute or field has the name, or no tensor may have it. */
 bool bl_format_has(const struct bl_format *format, const char *name);
 
-/* Sets S for plans with up to `most` sequences in a block: slots or, if 0, no more than they need. BL_EUSAGE: slots are
- * too few, or more than T. */
+/* Sets S for plans with up to `most` sequences in a block: slots or, if 0, no more than they need. With slots, blocks
+ * have source_start, so that all datasets with as many have the same tables. BL_EUSAGE: slots are too few, or more than
+ * T. */
 int bl_format_set_S(struct bl_format *format, int64_t most, int64_t slots, struct bl_error *e);
 
 /* Of an array of readers and exports, which is no table: the steps that pieces repeat, if there is an overlap. */

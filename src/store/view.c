@@ -272,6 +272,16 @@ int bl_view_tables(struct bl_view *view, int64_t b, const struct bl_block **out,
     return code;
 }
 
+/* Whether the part after the one that has a step is a piece that repeats the step: it has what follows, too. */
+static bool view_is_repeated(const struct bl_view *view, int64_t row, int64_t part, int64_t step, int64_t overlap)
+{
+    if (!overlap || part + 1 >= bl_places_end(&view->places, row))
+        return false;
+    const struct bl_place next = bl_places_get(&view->places, part + 1);
+    return next.length > 0 && next.source_start > step && next.source_start - step <= overlap &&
+           next.start >= next.source_start - step;
+}
+
 int bl_view_find(struct bl_view *view, int64_t row, int64_t step, int64_t steps, struct bl_view_steps *found,
                  struct bl_error *e)
 {
@@ -283,12 +293,13 @@ int bl_view_find(struct bl_view *view, int64_t row, int64_t step, int64_t steps,
         return bl_error_set(e, BL_EDATA,
                             "%s/" BL_PLACES_FILE ": step %" PRId64 " of sequence %" PRId64 " is not stored", view->dir,
                             step, row);
-    const struct bl_place place = bl_places_get(&view->places, part);
+    struct bl_dataset *source = &view->source[view_source_of(view, row, &first_row)];
+    struct bl_place place = bl_places_get(&view->places, part);
+    if (view_is_repeated(view, row, part, step, source->index.overlap))
+        place = bl_places_get(&view->places, part + 1);
     int64_t first = place.start + (step - place.source_start), left = place.length - (step - place.source_start);
-    *found = (struct bl_view_steps){.source = &view->source[view_source_of(view, row, &first_row)],
-                                    .block = place.block,
-                                    .first = first,
-                                    .end = first + (left < steps ? left : steps)};
+    *found = (struct bl_view_steps){
+        .source = source, .block = place.block, .first = first, .end = first + (left < steps ? left : steps)};
     return BL_OK;
 }
 

@@ -100,6 +100,31 @@ test_what_is_in_no_block() {
     is "v/../d/$shard" "$(awk 'NR > 1 {print $6}' "$OUT")"
 }
 
+# A failed sequence has its places where it was packed, and none in a view.
+test_sequences_that_failed() {
+    mkdir in
+    python3 - <<'END'
+import struct, zipfile
+words = "{'descr': '<f4', 'fortran_order': False, 'shape': (20, 3), }".ljust(117) + "\n"
+for name in "ab":
+    with zipfile.ZipFile(f"in/{name}.npz", "w") as archive:
+        archive.writestr("x.npy", b"\x93NUMPY\1\0" + struct.pack("<H", 118) + words.encode() + bytes(240))
+with zipfile.ZipFile("in/b.npz") as archive:
+    end = archive.start_dir
+with open("in/b.npz", "r+b") as file:
+    file.seek(end - 40)
+    file.write(b"\xff" * 4)
+END
+    expect 3 bload pack -q in --kind array -T 8 --oversize split --overlap 2 -o d
+    expect 0 bload find d b.npz
+    err_is <<<'bload: b.npz failed while packing, and steps of it are zeros: damaged archive: CRC error'
+    is 3 "$(places | wc -l)"
+    expect 0 bload view -q d -T 8 --oversize split --overlap 2 -o v
+    expect 0 bload find v b.npz a.npz
+    err_is <<<'bload: b.npz is in no block: it failed while packing: damaged archive: CRC error'
+    is 'a.npz a.npz a.npz' "$(places | cut -f 1 | xargs)"
+}
+
 test_views() {
     lines
     cp -r d e
@@ -109,6 +134,26 @@ test_views() {
     is 20 "$(awk '$1 == "e/t.jsonl#29" {sum += $4} END {print sum}' "$OUT")"
     expect 2 bload find v t.jsonl#29
     err_is <<<'bload: find: v has no sequence t.jsonl#29: did you mean d/t.jsonl#29?'
+}
+
+# Both pieces store the steps that one repeats of the other: a piece is told where it lies whole.
+test_pieces_that_overlap() {
+    lines
+    expect 0 bload pack -q t.jsonl --tokenizer bytes -T 8 --oversize split --overlap 3 -o o
+    expect 0 bload plan -q --dataset o --epochs 1
+    expect 0 bload view -q o -T 8 --oversize split --overlap 3 --seed 2 -o v
+    for options in 'o' 'o --epoch 1' 'v'; do
+        # shellcheck disable=SC2086 # words
+        expect 0 bload find $options t.jsonl#29 --json -q
+        is '[0,8] [5,8] [10,8] [15,5]' "$(jq -c '[.source_start, .stored[].length]' "$OUT" | xargs)"
+    done
+    expect 0 bload find o t.jsonl#29 --json
+    is 'true' "$(jq '.block == .stored[0].block and .start == .stored[0].start' "$OUT" | sort -u)"
+    expect 0 bload view -q o -T 32 -o whole
+    expect 0 bload find whole t.jsonl#29
+    is "whole/../o/$shard" "$(awk 'NR > 1 {print $6}' "$OUT")"
+    expect 0 bload cat whole t.jsonl#29 --as text
+    printf 0123456789abcdefghij | out_is
 }
 
 test_ids_that_are_not_there() {

@@ -676,6 +676,23 @@ a=:number|"" is not a key
 END
 }
 
+# Values of CSV are texts: one that is written as a number is one.
+test_numbers_of_rows() {
+    printf '%s\n' 'text,w' a,0.5 '"b ""q"" C:\new\",-2e3' c,true d, 'e," 7 "' f,abc g,1e999 h,null >n.csv
+    tr , '\t' <n.csv >n.tsv
+    for source in n.csv n.tsv; do
+        expect 3 bload pack $source --kind text --tokenizer bytes --keep w:number --dedup-by text -T 8 --oversize split --overlap 2 -o d-$source
+        is '0.5 -2e3 1 7' "$(field w <d-$source/sequences.tsv | xargs)"
+        for reason in 'w: "" is no number' 'w: "abc" is no number' 'w: F64 cannot hold 1e999' 'w: "null" is no number'; do err_has ": $reason"; done
+        expect 0 bload info d-$source
+        out_has 'attributes  w F64'
+    done
+    # The text of a row is compared as it is, without its quotes: equal to one of JSON.
+    printf '{"text": "b \\"q\\" C:\\\\new\\\\"}\n' >n.jsonl
+    expect 0 bload pack -q n.csv n.jsonl --kind text --tokenizer bytes --dedup-by text -T 64 -o one
+    grep -q $'^n.jsonl#0\t.*left out by --dedup-by text: the text of n.csv#13' one/sequences.tsv
+}
+
 # Counted are pieces as they are stored, and blocks: after the cut.
 test_tokens_that_nothing_trains() {
     python3 - >m.jsonl <<'END'
@@ -702,6 +719,10 @@ END
     done
     expect 0 bload pack -q "${base[@]}" --field loss_mask=m:u8 --oversize split -o split
     is '4 4' "$(untrained split)"
+    # Steps that a piece repeats are trained in the piece before.
+    python3 -c 'print({"ids": [*range(40)], "m": [int(14 <= t < 20) for t in range(40)]})' | tr "'" '"' >one.jsonl
+    expect 0 bload pack -q one.jsonl --key ids -T 20 --field loss_mask=m:u8 --oversize split --overlap 6 -o overlap
+    is '2 2' "$(untrained overlap)"
     # Where no field says it, nothing is said.
     expect 0 bload pack "${base[@]}" --field mask=m:u8 --oversize truncate -o none
     ! grep 'trained' "$ERR" none/manifest.json || fail 'no mask of the loss'

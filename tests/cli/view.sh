@@ -413,6 +413,23 @@ print(*sorted(set(struct.unpack(f"<{(end - begin) // 8}q", data[8 + size + begin
 END
 }
 
+# A list of ids may be cut from a table, which writes some characters as escapes; ids as they are match, too.
+test_excluded_ids_with_escapes() {
+    local -a text=(--kind text --documents file --tokenizer bytes -T 8)
+    mkdir in
+    for name in $'a\tb' 'c\d' $'e\xff' $'f\ng' h; do echo text >"in/$name.txt"; done
+    expect 0 bload pack -q in "${text[@]}" -o all
+    tail -n +2 all/sequences.tsv | cut -f 1 | grep -v '^h' >ids
+    is 4 "$(wc -l <ids)"
+    expect 0 bload view all -T 8 --exclude @ids --exclude $'a\tb.txt' -o v
+    err_has 'bload: left out by --exclude: 4 sequences'
+    ! grep -q 'no sequence has' "$ERR"
+    is 1 "$(bload info v --json | jq .sequences)"
+    expect 0 bload pack in "${text[@]}" --exclude @ids --exclude 'c\d.txt' -o e
+    err_has 'bload: left out by --exclude: 4 sequences'
+    ! grep -q 'no sequence has' "$ERR"
+}
+
 test_what_is_excluded() {
     for name in a b; do printf '{"input_ids": [%d, 1, 2]}\n' 1 2 3 4 >$name.jsonl; done
     printf '{"input_ids": []}\n' >>a.jsonl
@@ -445,6 +462,11 @@ a --exclude a.jsonl#0 --where length>2 --first 1|1|1 sequence|
 END
     expect 1 bload view a -T 8 --exclude a.jsonl -o none
     err_is <<<'bload: view: no sequence is left: 4 by --exclude'
+    for mix in '' '--mix random'; do
+        # shellcheck disable=SC2086 # words
+        expect 1 bload view a=1 b=1 $mix -T 8 --exclude b.jsonl -o none
+        err_has 'bload: view: no sequence of the source b is left: make the view without it'
+    done
     expect 2 bload view a -T 8 --exclude @nowhere -o none
     err_is <<<'bload: view: cannot open nowhere: No such file or directory'
     # They are a part of what the view is, in whatever order they are given.
