@@ -57,6 +57,24 @@ test_rows_are_documents() {
     err_has 'the inputs hold text: use --tokenizer FILE, or --tokenizer bytes'
 }
 
+# What rows have as text is a number for --keep KEY:number where it is written as JSON writes one.
+test_numbers_in_rows() {
+    printf 'w,text\n0.5,ab\n"-2e1",c\ntrue,d\n,e\nhigh,f\n"a ""b""",g\nNaN,h\n[1],i\nnull,j\n9007199254740993,k\n' >n.csv
+    expect 3 bload pack n.csv --tokenizer bytes --keep w:number -T 4 -o d --order keep
+    err_has 'bload: attributes: w F64'
+    is '0.5 -2e1 1' "$(field w <d/sequences.tsv | xargs)"
+    while read -r fault; do err_has "bload: skipped n.csv#$fault"; done <<'END'
+30: w: "" is no number
+33: w: "high" is no number
+40: w: "a ""b""" is no number
+52: "w" is NaN or an infinity, not a number
+58: w: "[1]" is no number
+64: w: null is no number
+71: w: F64 cannot hold 9007199254740993
+END
+    expect 0 bload verify -q d
+}
+
 # name|content|status|what is said
 test_bad_arrays_and_rows_are_named() {
     local name content status said

@@ -201,7 +201,7 @@ int bl_item_finish(struct bl_item *item, struct bl_error *e)
         return BL_OK;
     if (!item->ids.count)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
-    if (!item->line && bl_text_number(p, 0))
+    if (!item->line && !item->is_row && bl_text_number(p, 0))
         return bl_item_skip(item, "no key \"%s\": only lines of JSON have keys (--keep)", bl_text_number(p, 0));
     if (!item->line && p->fields)
         return bl_item_skip(item, "no values of \"%s\": only lines of JSON have keys (--field)",

@@ -228,10 +228,23 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
     return bl_buffer_check(&item->extra, e);
 }
 
+/* The number or word that a value of a row is, which rows have as text; any other value as it is. */
+static struct bl_json_value item_row_number(const struct bl_item *item, const struct bl_json_value *value)
+{
+    struct bl_json_value number;
+    struct bl_json_fault fault;
+    if (!item->is_row || value->type != BL_JSON_STRING ||
+        !bl_json_scan_value(value->text, value->size, &number, &fault))
+        return *value;
+    bool is_scalar = number.type == BL_JSON_NUMBER || number.type == BL_JSON_WORD || number.type == BL_JSON_NOT_FINITE;
+    return is_scalar ? number : *value;
+}
+
 /* Adds a number as a column. Where the value is none, the column is empty, and the item is skipped. */
-static int item_keep_number(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
+static int item_keep_number(struct bl_item *item, int k, const struct bl_json_value *given, struct bl_error *e)
 {
     const char *name = item->config->prepared.column[k].name;
+    const struct bl_json_value read = item_row_number(item, given), *value = &read;
     double number = 0;
     bool found = bl_field_value_read_number(value, &number);
     bl_buffer_byte(&item->extra, '\t');
@@ -247,6 +260,9 @@ static int item_keep_number(struct bl_item *item, int k, const struct bl_json_va
                             value->size < VALUE_SHOWN ? (int)value->size : VALUE_SHOWN, value->text);
     if (value->type == BL_JSON_WORD)
         return bl_item_skip(item, "%s: null is no number", name);
+    if (item->is_row && value->type == BL_JSON_STRING)
+        return bl_item_skip(item, "%s: \"%.*s\" is no number", name,
+                            value->size < VALUE_SHOWN ? (int)value->size : VALUE_SHOWN, value->text);
     return item_skip_value(item, k, value, "a number");
 }
 
@@ -311,7 +327,8 @@ static int item_read_extra(struct bl_item *item, const struct bl_json_value *val
     const struct bl_text_prepared *p = &item->config->prepared;
     int code = bl_item_add_fim(item, e);
     for (int k = 1; k <= p->keeps && !code; k++)
-        code = p->column[k].is_number ? item_keep_number(item, k, &value[k], e) : item_keep_value(item, k, &value[k], e);
+        code =
+            p->column[k].is_number ? item_keep_number(item, k, &value[k], e) : item_keep_value(item, k, &value[k], e);
     if (code)
         return code;
     item->row.extra = item->extra.size ? item->extra.data : NULL;
