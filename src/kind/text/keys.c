@@ -97,9 +97,9 @@ static int columns_parse(struct bl_text_prepared *p, const char *list, bool is_f
 /* Refuses names that the table has for other columns, or that are used twice. */
 static int columns_check_kept(const struct bl_text_prepared *p, bool fim, struct bl_error *e)
 {
-    static const char *const taken[] = {"id",       "length",        "kind",          "path",           "bytes",
-                                        "status",   "reason",        "sampling",      "stream",         "content",
-                                        BL_TEXT_HAD_BOS, BL_TEXT_HAD_EOS, BL_TEXT_SPECIALS, "fim", "fim.begin", "fim.end"};
+    static const char *const taken[] = {
+        "id",     "length",  "kind",          "path",          "bytes",          "status", "reason",    "sampling",
+        "stream", "content", BL_TEXT_HAD_BOS, BL_TEXT_HAD_EOS, BL_TEXT_SPECIALS, "fim",    "fim.begin", "fim.end"};
     size_t takens = sizeof taken / sizeof *taken - (fim ? 0 : 3);
     for (int k = 1; k <= p->keeps; k++) {
         for (size_t i = 0; i < takens; i++) {

@@ -284,8 +284,7 @@ static int tokens_prepare(const struct bl_text_config *config, struct bl_text_pr
         code = token_resolve(config, "pad-id", config->pad_id, 0, &p->pad, e);
     p->id_max = p->tokenizer ? bl_tokenizer_size(p->tokenizer) - 1 : 0;
     const int32_t other[] = {
-        p->pad,    p->begin.count ? p->begin.id[0] : 0, p->end.count ? p->end.id[0] : 0, p->fim[0],
-        p->fim[1], p->fim[2]};
+        p->pad, p->begin.count ? p->begin.id[0] : 0, p->end.count ? p->end.id[0] : 0, p->fim[0], p->fim[1], p->fim[2]};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
         p->id_max = other[i] > p->id_max ? other[i] : p->id_max;
     return code;

@@ -171,8 +171,15 @@ static const struct bl_total totals[] = {
     {.column = BL_FIM_COLUMN, .text = "documents in the form PSM", .value = "psm", .name = "fim_psm"},
     {.column = BL_FIM_COLUMN, .text = "documents in the form SPM", .value = "spm", .name = "fim_spm"},
     {.column = BL_FIM_COLUMN, .text = "documents as they are", .value = "no", .name = "fim_no"},
-    {.column = BL_FIM_COLUMN, .text = "documents as they are, since their text has tokens of --fim", .value = "marked", .name = "fim_marked"},
-    {.column = BL_FIM_COLUMN ".begin", .text = "documents in the form PSM or SPM that are cut to pieces, or truncated", .value = "", .name = "fim_cut", .cut = true},
+    {.column = BL_FIM_COLUMN,
+     .text = "documents as they are, since their text has tokens of --fim",
+     .value = "marked",
+     .name = "fim_marked"},
+    {.column = BL_FIM_COLUMN ".begin",
+     .text = "documents in the form PSM or SPM that are cut to pieces, or truncated",
+     .value = "",
+     .name = "fim_cut",
+     .cut = true},
     {0},
 };
 

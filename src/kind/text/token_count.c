@@ -229,8 +229,8 @@ static int scan_document(struct token_scan *s, struct token_document *d, int64_t
     return BL_OK;
 }
 
-/* Finds whether the document has the tokens of --bos and --eos already, as bl_item_end_ids does. Returns its length with
- * those that it lacks. */
+/* Finds whether the document has the tokens of --bos and --eos already, as bl_item_end_ids does. Returns its length
+ * with those that it lacks. */
 static int64_t document_add_marks(const struct token_document *d, int64_t tokens, struct bl_item *item)
 {
     const struct bl_text_config *config = item->config;
