@@ -194,11 +194,17 @@ int bl_fs_opendir(const char *path, DIR **list, struct bl_error *e)
 
 /* --- directories that a user named; links are followed ---------------------------------------------------------- */
 
+int bl_fs_exists(const char *path, bool *exists, struct bl_error *e)
+{
+    *exists = access(path, F_OK) == 0;
+    return *exists || !bl_errno_is_system(errno) ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
+}
+
 int bl_fs_find(const char *dir, const char *name, bool *found, struct bl_error *e)
 {
     char *path = bl_path_join(dir, name);
-    *found = path && access(path, F_OK) == 0;
-    int code = path ? BL_OK : bl_error_memory(e);
+    *found = false;
+    int code = path ? bl_fs_exists(path, found, e) : bl_error_memory(e);
     free(path);
     return code;
 }

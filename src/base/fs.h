@@ -44,7 +44,10 @@ int bl_fs_rmdir(const char *path, struct bl_error *e);
 
 /* The functions below are for directories that a user named; they follow links. */
 
-/* Whether dir/name exists. */
+/* Whether there is something of that name. Only an answer of the file system counts: EIO and the like are failures. */
+int bl_fs_exists(const char *path, bool *exists, struct bl_error *e);
+
+/* The same of dir/name. */
 int bl_fs_find(const char *dir, const char *name, bool *found, struct bl_error *e);
 
 /* Makes a directory and its parents; an existing one is no error. */

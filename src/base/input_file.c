@@ -45,11 +45,18 @@ ssize_t bl_input_file_pread(const struct bl_input_file *file, void *data, size_t
     int64_t left = file->status.st_size - offset;
     if (S_ISREG(file->status.st_mode) && left < (int64_t)size)
         size = left > 0 ? (size_t)left : 0;
-    ssize_t got;
-    do
-        got = pread(file->fd, data, size, file->begin + offset);
-    while (got < 0 && errno == EINTR);
-    return got;
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = pread(file->fd, (char *)data + done, size - done, file->begin + offset + (int64_t)done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
 }
 
 int bl_input_file_stat(const char *path, struct stat *status)

@@ -19,7 +19,7 @@ int bl_input_file_open(struct bl_input_file *file, const char *path);
 /* Closes it, if it is open. It was read only: nothing can be lost by that. */
 void bl_input_file_close(struct bl_input_file *file);
 
-/* As pread, from the input's first byte on and up to its end. Also after signals. */
+/* As pread, from the input's first byte on and up to its end, whatever comes at once and after signals. */
 ssize_t bl_input_file_pread(const struct bl_input_file *file, void *data, size_t size, int64_t offset);
 
 /* As stat: what bl_input_file_open would say. */

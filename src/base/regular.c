@@ -22,8 +22,12 @@ int bl_regular_open(const char *path, struct bl_error *e)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+    if (fstat(fd, &status) != 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
+    else if (!S_ISREG(status.st_mode))
+        code = bl_error_set(e, BL_EDATA, "%s is not a regular file", path);
+    if (!code)
         return fd;
     close(fd);
-    return bl_error_set(e, BL_EDATA, "%s is not a regular file", path);
+    return code;
 }

@@ -1,7 +1,6 @@
 /* bload finish: turns the shards of several tasks into a dataset. */
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fs.h"
 #include "cmd/cmd.h"
@@ -149,7 +148,7 @@ static int finish_discard(struct finishing *f, struct bl_error *e)
     const char *table = f->state.sequences;
     int code = bl_state_path(&f->state, BL_STATE_NOTHING_NEW, &path, e);
     if (!code)
-        f->nothing_new = access(path.data, F_OK) == 0;
+        code = bl_fs_exists(path.data, &f->nothing_new, e);
     if (!code && f->nothing_new)
         code = bl_sequences_open(&f->table, &table, 1, false, e);
     if (!code && f->nothing_new) {

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/identity_lines.h"
@@ -124,9 +123,12 @@ static int parts_write(struct exporting *x, struct bl_error *e)
 static int part_read_record(const struct exporting *x, int64_t number, bool *found, struct bl_error *e)
 {
     struct bl_buffer path = {0}, text = {0};
+    bool exists = false;
     *found = false;
     int code = part_work_path(x, number, ".record", &path, e);
-    if (code || access(path.data, F_OK) != 0)
+    if (!code)
+        code = bl_fs_exists(path.data, &exists, e);
+    if (code || !exists)
         goto out;
     code = bl_io_read_file(path.data, 256, &text, e);
     if (!code)

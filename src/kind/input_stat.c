@@ -55,9 +55,12 @@ int bl_input_stat(const struct bl_kind *kind, struct bl_input *input, const char
         return BL_OK;
     }
     bool folders = kind_takes_folders(kind);
+    bool is_closed = !input->fault && S_ISDIR(status.st_mode) && access(input->path, R_OK | X_OK) != 0;
+    if (is_closed && bl_errno_is_system(errno))
+        return bl_error_errno(e, BL_EFAIL, "cannot read the folder %s", input->path);
     if (input->fault)
         *unusable = input->fault;
-    else if (S_ISDIR(status.st_mode) && access(input->path, R_OK | X_OK) != 0)
+    else if (is_closed)
         *unusable = "the folder cannot be read";
     else if (folders ? !S_ISDIR(status.st_mode) : !S_ISREG(status.st_mode))
         *unusable = folders ? input_describe_file(input->path, &status) : "not a regular file";

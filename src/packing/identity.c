@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/path.h"
@@ -96,7 +95,10 @@ static int identity_add_lists(const struct bl_input_set *inputs, struct bl_buffe
         bl_buffer_text(&name, "list ");
         bl_text_escape(&name, file->path, strlen(file->path));
         code = path ? bl_buffer_check(&name, e) : bl_error_memory(e);
-        if (!code && access(path, F_OK) == 0)
+        bool exists = false;
+        if (!code)
+            code = bl_fs_exists(path, &exists, e);
+        if (!code && exists)
             code = bl_identity_file(name.data, path, out, e);
         bl_buffer_free(&name);
         free(path);

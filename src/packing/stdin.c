@@ -3,7 +3,6 @@
  * of standard input to compare it. */
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/instream.h"
@@ -106,7 +105,10 @@ int bl_packing_check_stdin(struct bl_packing *p, struct bl_error *e)
     if (!begun)
         return stdin_discard_scan(p, e);
     code = bl_state_path(&p->state, BL_STATE_STDIN, &path, e);
-    if (!code && access(path.data, F_OK) == 0)
+    bool exists = false;
+    if (!code)
+        code = bl_fs_exists(path.data, &exists, e);
+    if (!code && exists)
         code = stdin_compare(p, path.data, e);
     bl_buffer_free(&path);
     return code;

@@ -364,12 +364,13 @@ static int table_open(struct bl_packing *p, struct bl_error *e)
 /* Gets the table of sequences. A table of an earlier run must still describe the inputs. */
 static int table_get(struct bl_packing *p, bool *scanned, struct bl_error *e)
 {
-    int code = BL_OK;
-    if (access(p->state.sequences, F_OK) == 0 && bl_packing_reads_stdin(p) && !p->repairing)
+    bool exists;
+    int code = bl_fs_exists(p->state.sequences, &exists, e);
+    if (!code && exists && bl_packing_reads_stdin(p) && !p->repairing)
         code = bl_packing_check_stdin(p, e); /* may remove the table */
-    if (code)
-        return code;
-    if (access(p->state.sequences, F_OK) != 0)
+    if (!code)
+        code = bl_fs_exists(p->state.sequences, &exists, e);
+    if (!code && !exists)
         code = table_make(p, scanned, e);
     if (code)
         return code;
@@ -393,9 +394,10 @@ static int table_plan_only(struct bl_packing *p, struct bl_error *e)
         code = bl_parts_agree(&p->state, parts.tasks, p->request.given, p->request.inputs, p->request.subset, e);
     else if (parts.tasks)
         code = bl_parts_check_subset(&p->state, p->request.given, p->request.subset, e);
-    if (code)
-        return code;
-    if (access(p->state.sequences, F_OK) != 0)
+    bool exists = false;
+    if (!code)
+        code = bl_fs_exists(p->state.sequences, &exists, e);
+    if (!code && !exists)
         code = table_make(p, &scanned, e);
     if (code)
         return code;

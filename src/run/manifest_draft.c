@@ -1,8 +1,8 @@
 #include "run/manifest_draft.h"
 
 #include <string.h>
-#include <unistd.h>
 
+#include "base/fs.h"
 #include "base/regular.h"
 #include "base/io.h"
 #include "base/output.h"
@@ -109,7 +109,9 @@ int bl_manifest_draft_find(const struct bl_state *state, bool *found, struct bl_
 {
     struct bl_buffer path = {0};
     int code = bl_state_path(state, BL_STATE_DRAFT, &path, e);
-    *found = !code && access(path.data, F_OK) == 0;
+    *found = false;
+    if (!code)
+        code = bl_fs_exists(path.data, found, e);
     bl_buffer_free(&path);
     return code;
 }
@@ -120,9 +122,10 @@ int bl_manifest_draft_read(const struct bl_state *state, struct bl_manifest *man
     bool sound = false;
     *manifest = (struct bl_manifest){0};
     int code = bl_state_path(state, BL_STATE_DRAFT, &path, e);
-    if (code)
-        goto out;
-    if (access(path.data, F_OK) != 0)
+    bool exists = false;
+    if (!code)
+        code = bl_fs_exists(path.data, &exists, e);
+    if (!code && !exists)
         code = bl_error_set(e, BL_EUSAGE, "%s: nothing has been packed there yet", state->dir);
     if (code)
         goto out;

@@ -2,8 +2,7 @@
  * (The metadata of the plan file has them too, for users who copy only that file.) */
 #include "run/saved_plan.h"
 
-#include <unistd.h>
-
+#include "base/fs.h"
 #include "base/output.h"
 #include "base/sealed.h"
 #include "store/index.h"
@@ -44,12 +43,15 @@ int bl_saved_plan_load(const struct bl_state *state, struct bl_plan *plan, struc
                        const int64_t *length, size_t count, bool *found, struct bl_error *e)
 {
     struct bl_buffer path = {0}, info_path = {0};
+    bool exists = false;
     *found = false;
     int code = bl_state_path(state, BL_STATE_PLAN_FILE, &path, e);
     if (code)
         goto out;
     code = bl_state_path(state, BL_STATE_PLAN_INFO, &info_path, e);
-    if (code || access(path.data, F_OK) != 0)
+    if (!code)
+        code = bl_fs_exists(path.data, &exists, e);
+    if (code || !exists)
         goto out;
     code = bl_plan_info_read(plan_info, info_path.data, e);
     if (code)

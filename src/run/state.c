@@ -82,9 +82,9 @@ int bl_state_find(const char *dir, bool *found, struct bl_error *e)
     char *folder = bl_path_join(dir, BL_WORK_FOLDER);
     if (!folder)
         return bl_error_memory(e);
-    *found = access(folder, F_OK) == 0;
+    int code = bl_fs_exists(folder, found, e);
     free(folder);
-    return BL_OK;
+    return code;
 }
 
 /* Removes the files of a folder, except the spool and the lock, and refuses files that no run makes. A missing folder
@@ -130,10 +130,11 @@ static int state_read_lines(const struct bl_state *s, const char *name, struct b
     struct bl_buffer path = {0};
     bl_buffer_clear(lines);
     bl_buffer_text(lines, "");
+    bool exists = false;
     int code = bl_state_path(s, name, &path, e);
-    if (code)
-        goto out;
-    if (access(path.data, F_OK) != 0)
+    if (!code)
+        code = bl_fs_exists(path.data, &exists, e);
+    if (code || !exists)
         goto out;
     code = state_check_folder(path.data, e);
     if (!code)
@@ -186,8 +187,10 @@ static int state_resolve_configuration(const struct bl_state *s, const char *ide
         if (code)
             return code;
     }
-    if (access(s->configuration, F_OK) == 0)
-        return BL_OK;
+    bool exists;
+    code = bl_fs_exists(s->configuration, &exists, e);
+    if (code || exists)
+        return code;
     struct bl_buffer text = {0};
     bl_buffer_text(&text, identity);
     code = bl_sealed_close(&text, e);
@@ -220,10 +223,11 @@ static int state_enter(struct bl_state *s, const char *dir, bool shared, struct 
     int code = state_make_names(s, dir, e);
     if (code)
         return code;
+    bool exists = false;
     code = bl_fs_mkdirs(dir, e);
-    if (code)
-        return code;
-    if (access(s->folder, F_OK) != 0)
+    if (!code)
+        code = bl_fs_exists(s->folder, &exists, e);
+    if (!code && !exists)
         code = state_check_empty(dir, e);
     if (code)
         return code;
@@ -263,15 +267,17 @@ static int state_examine_begun(const struct bl_state *s, const char *identity, b
 int bl_state_examine(const char *dir, const char *identity, bool *begun, struct bl_error *e)
 {
     struct bl_state s;
+    bool has_folder = false, exists = false;
     *begun = false;
     int code = state_make_names(&s, dir, e);
-    if (code)
-        goto out;
-    if (access(s.folder, F_OK) == 0)
+    if (!code)
+        code = bl_fs_exists(s.folder, &has_folder, e);
+    if (!code && !has_folder)
+        code = bl_fs_exists(dir, &exists, e);
+    if (!code && has_folder)
         code = state_examine_begun(&s, identity, begun, e);
-    else if (access(dir, F_OK) == 0)
+    else if (!code && exists)
         code = state_check_empty(dir, e);
-out:
     bl_state_close(&s);
     return code;
 }
@@ -313,10 +319,13 @@ int bl_state_share(struct bl_state *s, const char *dir, struct bl_error *e)
 
 int bl_state_adopt(struct bl_state *s, const char *dir, struct bl_error *e)
 {
+    bool exists = false;
     int code = state_make_names(s, dir, e);
+    if (!code)
+        code = bl_fs_exists(s->folder, &exists, e);
     if (code)
         goto out;
-    if (access(s->folder, F_OK) != 0) {
+    if (!exists) {
         code = bl_error_set(e, BL_EUSAGE, "%s holds no unfinished dataset: nothing to finish", dir);
         goto out;
     }
@@ -481,8 +490,11 @@ int bl_state_discard(struct bl_state *s, struct bl_error *e)
 int bl_state_remove_leftovers(const char *dir, struct bl_error *e)
 {
     struct bl_state s;
+    bool exists = false;
     int code = state_make_names(&s, dir, e);
-    if (code || access(s.folder, F_OK) != 0)
+    if (!code)
+        code = bl_fs_exists(s.folder, &exists, e);
+    if (code || !exists)
         goto out;
     code = bl_state_lock_take(s.folder, s.dir, false, &s.lock, &s.alone, e);
     if (!code)

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/io.h"
 #include "base/fs.h"
@@ -46,6 +45,7 @@ int bl_table_checksum_verify(const struct bl_state *s, uint64_t *checksum, struc
     struct bl_buffer path = {0}, there = {0};
     char line[BL_DIGEST_SIZE + 1] = "";
     int64_t bytes;
+    bool exists;
     int code = bl_state_path(s, BL_STATE_SEQUENCES_SUM, &path, e);
     if (code)
         goto out;
@@ -53,7 +53,10 @@ int bl_table_checksum_verify(const struct bl_state *s, uint64_t *checksum, struc
     if (code)
         goto out;
     sum_format(*checksum, line);
-    if (access(path.data, F_OK) != 0) {
+    code = bl_fs_exists(path.data, &exists, e);
+    if (code)
+        goto out;
+    if (!exists) {
         code = bl_output_replace(path.data, line, strlen(line), e);
         goto out;
     }

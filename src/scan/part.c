@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/regular.h"
 #include "base/csv.h"
 #include "base/text.h"
@@ -368,7 +369,9 @@ int bl_part_check(const char *folder, int64_t task, int64_t tasks, struct bl_sca
     struct bl_part part;
     struct bl_buffer path = {0};
     int code = bl_part_path(folder, task, &path, e);
-    *found = !code && access(path.data, F_OK) == 0;
+    *found = false;
+    if (!code)
+        code = bl_fs_exists(path.data, found, e);
     bl_buffer_free(&path);
     if (code || !*found)
         return code;

@@ -1,9 +1,9 @@
 #include "scan/plain_list.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/fs.h"
 #include "base/text.h"
 #include "kind/kind.h"
 
@@ -56,7 +56,9 @@ static int plain_name_exists(bool *exists, const char *list, const char *name, s
     bl_buffer_append(&path, name, size);
     bl_buffer_text(&path, "");
     int code = bl_buffer_check(&path, e);
-    *exists = !code && access(path.data, F_OK) == 0;
+    *exists = false;
+    if (!code)
+        code = bl_fs_exists(path.data, exists, e);
     bl_buffer_free(&path);
     return code;
 }

@@ -296,7 +296,7 @@ int bl_find_rows(struct bl_find *f, const int64_t *row, size_t count, struct bl_
         step = f->training->window < blocks ? f->training->window : blocks;
     for (int64_t first = 0; first < blocks && !code; first += step)
         code = rows_find_in(f, &subjects, first, first + step < blocks ? first + step : blocks, e);
-    if (!code)
+    if (!code && f->count)
         qsort(f->found, f->count, sizeof *f->found, found_compare);
     free(subjects.each);
     free(subjects.wanted);

@@ -81,6 +81,12 @@ test_text() {
     expect 0 bload pack -q i.jsonl --kind text -T 8 --key input_ids -o f
     expect 2 bload find f i.jsonl#0 --text
     err_has 'bload: find: tokens cannot be decoded to text'
+    echo '{"model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}}' >letters.json
+    echo '{"text": "ab"}' >l.jsonl
+    expect 0 bload pack -q l.jsonl --tokenizer letters.json -T 8 -o g
+    expect 2 bload find g l.jsonl#0 --text --tokenizer letters.json
+    err_has 'bload: find: the ids of letters.json cannot be decoded here'
+    err_has '(bload cat --as ids writes them)'
 }
 
 test_what_is_in_no_block() {

@@ -235,6 +235,11 @@ int lstat(const char *path, struct stat *status)
     return STRIKES("stat") ? -1 : NEXT(lstat)(path, status);
 }
 
+int access(const char *path, int mode)
+{
+    return STRIKES("stat") ? -1 : NEXT(access)(path, mode);
+}
+
 /* As the kernel has it: the descriptor is gone, whatever is returned. */
 int close(int fd)
 {

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "bload.h"
 #include "kind/media/place.h"
 
@@ -96,8 +97,11 @@ int bl_media_check(struct bl_error *e)
     struct bl_buffer path = {0};
     if (&bl_media_functions || atomic_load(&opened))
         return BL_OK;
+    bool exists = false;
     int code = module_path(&path, e);
-    if (!code && access(path.data, F_OK) != 0)
+    if (!code)
+        code = bl_fs_exists(path.data, &exists, e);
+    if (!code && !exists)
         code = module_report_missing(path.data, e);
     bl_buffer_free(&path);
     return code;

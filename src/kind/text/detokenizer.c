@@ -174,7 +174,7 @@ int bl_detokenizer_open(struct bl_detokenizer **out, const struct bl_tokenizer *
     const char *refusal = tokenizer_refusal(t);
     *out = NULL;
     if (refusal)
-        return bl_error_set(e, BL_EUSAGE, "the ids of %s cannot be decoded here: %s; use --as ids",
+        return bl_error_set(e, BL_EUSAGE, "the ids of %s cannot be decoded here: %s (bload cat --as ids writes them)",
                             bl_tokenizer_name(t), refusal);
     struct bl_detokenizer *d = calloc(1, sizeof *d);
     int code = d ? texts_make(d, t, e) : bl_error_memory(e);

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/fs.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -49,9 +49,9 @@ int bl_special_name_find(const char *path, const char *key, struct bl_buffer *na
     *found = false;
     for (size_t i = 0; i < sizeof files / sizeof *files && !code && !*found; i++) {
         char *file = bl_path_join(folder, files[i]);
-        if (!file)
-            code = bl_error_memory(e);
-        else if (access(file, F_OK) == 0)
+        bool exists = false;
+        code = file ? bl_fs_exists(file, &exists, e) : bl_error_memory(e);
+        if (!code && exists)
             code = names_read(file, key, name, found, e);
         free(file);
     }

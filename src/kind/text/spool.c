@@ -318,11 +318,17 @@ static int spool_has_size(int fd, int64_t bytes, bool *good, struct bl_error *e)
 
 static int spool_read_head(int fd, uint64_t key, struct head *head, bool *good, struct bl_error *e)
 {
-    ssize_t n = pread(fd, head, sizeof *head, 0);
-    if (n < 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot read a file of the spool");
-    *good = n == sizeof *head && memcmp(head->magic, magic, sizeof head->magic) == 0 && head->key == key &&
-            head->rows_bytes >= 0 && head->rows_bytes < INT64_MAX - (int64_t)sizeof *head && head->steps_bytes >= 0;
+    struct stat status;
+    *good = false;
+    if (fstat(fd, &status) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot stat a file of the spool");
+    if (status.st_size < (int64_t)sizeof *head)
+        return BL_OK;
+    int code = bl_io_pread(fd, head, sizeof *head, 0, "a file of the spool", e);
+    if (code)
+        return code;
+    *good = memcmp(head->magic, magic, sizeof head->magic) == 0 && head->key == key && head->rows_bytes >= 0 &&
+            head->rows_bytes < INT64_MAX - (int64_t)sizeof *head && head->steps_bytes >= 0;
     return BL_OK;
 }
 

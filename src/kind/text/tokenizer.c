@@ -206,6 +206,8 @@ static int folder_find_tokenizer(const char *folder, struct bl_buffer *out, stru
             return BL_EFAIL;
         if (!stat(out->data, &status))
             return BL_OK;
+        if (bl_errno_is_system(errno))
+            return bl_error_errno(e, BL_EFAIL, "cannot stat %s", out->data);
     }
     return bl_error_set(e, BL_EUSAGE,
                         "tokenizer %s: the folder has no tokenizer.json, tokenizer.model, tekken.json, vocab.json or "
@@ -223,6 +225,8 @@ static int tokenizer_find_file(struct bl_tokenizer *tokenizer, const char *given
     int code = BL_OK;
     if (stat(given, &status)) {
         int error = errno;
+        if (bl_errno_is_system(error))
+            return bl_error_errno(e, BL_EFAIL, "cannot stat %s", given);
         code = bl_model_cache_find(given, &cached, &found, e);
         if (!code && (!found || stat(cached.data, &status)))
             code =
