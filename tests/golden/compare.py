@@ -24,7 +24,7 @@ import inputs
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What a JSON file may say in other words, and the checksums that depend on it.
-WORDS = {"reason", "checksum", "bytes", "version", "tool_version", "files", "seconds", "skipped_reasons", "failed_reasons"}
+WORDS = {"reason", "checksum", "bytes", "version", "tool_version", "files", "seconds", "run", "skipped_reasons", "failed_reasons"}
 
 
 def sha(data):
