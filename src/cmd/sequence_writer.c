@@ -7,11 +7,11 @@
 
 #include "base/new_folder.h"
 #include "base/output.h"
-#include "store/field_tokenizer.h"
 #include "export/tar.h"
-#include "kind/audio/wave_header.h"
+#include "kind/audio/audio.h"
 #include "kind/element.h"
 #include "kind/frames/png.h"
+#include "store/field_tokenizer.h"
 
 #define CHUNK ((size_t)1 << 20) /* bytes of steps at a time; at least one step */
 

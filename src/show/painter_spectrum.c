@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/audio/spectrum.h"
+#include "kind/audio/features.h"
 #include "show/painter.h"
 
 enum { WINDOW = 512, HALF = WINDOW / 2 };

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "kind/audio/cut.h"
-#include "kind/audio/entry.h"
+#include "kind/audio/manifest_lines.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,9 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kind/audio/elementary.h"
 #include "kind/audio/features.h"
-#include "kind/audio/mel.h"
 #include "kind/audio/mix.h"
 #include "unit.h"
 

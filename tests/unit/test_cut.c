@@ -1,8 +1,7 @@
 /* Cuts of recordings: places, lines of manifests, and windows over the sound of a file. */
 #include <string.h>
 
-#include "kind/audio/cut.h"
-#include "kind/audio/entry.h"
+#include "kind/audio/manifest_lines.h"
 #include "kind/audio/trim.h"
 #include "unit.h"
 

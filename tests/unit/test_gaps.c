@@ -1,5 +1,5 @@
 /* Sound by its timestamps: frames of any time, against their places counted here. */
-#include "kind/audio/gaps.h"
+#include "kind/audio/marks.h"
 
 #include <libavutil/frame.h>
 

@@ -1,6 +1,6 @@
 /* Resampling: tones against the tones that they should be, for both engines, and what their samples must not depend on.
  */
-#include "kind/audio/resampler.h"
+#include "kind/audio/mix.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,12 +1,11 @@
 /* Power spectra, filters and logarithms, four at a time, against sums in double, one at a time. */
-#include "kind/audio/spectrum.h"
+#include "kind/audio/features.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "kind/audio/lanes.h"
-#include "kind/audio/mel.h"
 #include "unit.h"
 
 #define WINDOW_MAX 1024

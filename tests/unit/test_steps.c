@@ -1,4 +1,4 @@
-#include "kind/audio/steps.h"
+#include "kind/audio/per_step.h"
 
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* Headers of WAV files, to the byte; sizes beyond 32 bits cannot be tried on files. */
-#include "kind/audio/wave_header.h"
+#include "kind/audio/audio.h"
 
 #include <string.h>
 

@@ -2,8 +2,32 @@
 #ifndef BL_AUDIO_H
 #define BL_AUDIO_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kind/field.h"
 #include "kind/kind.h"
 
+/* --- audio -------------------------------------------------------------------------------------------------------- */
+
 extern const struct bl_kind bl_kind_audio;
+
+/* --- wave header -------------------------------------------------------------------------------------------------- */
+
+/* The header of a WAV file that is written: RIFF, or RF64 (EBU Tech 3306) from 4 GiB on. */
+
+#define BL_WAVE_HEADER_MAX 96 /* bytes */
+
+struct bl_wave_header {
+    enum bl_dtype dtype; /* BL_I16 or BL_F32 */
+    int64_t rate;        /* samples a second, in each channel */
+    int64_t channels;
+    int64_t samples; /* in each channel */
+};
+
+/* Formats all that lies before the samples, and sets *size. BL_EUSAGE: WAV has no such samples, rate or channels. */
+int bl_wave_header_format(const struct bl_wave_header *header, char out[BL_WAVE_HEADER_MAX], size_t *size,
+                          struct bl_error *e);
 
 #endif

@@ -3,15 +3,123 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "kind/audio/decoder.h"
 #include "kind/audio/features.h"
 #include "kind/audio/mix.h"
-#include "kind/audio/options.h"
-#include "kind/audio/wave.h"
 #include "kind/media/truncation.h"
 #include "kind/row.h"
+
+struct bl_wave {
+    int64_t claimed, present; /* bytes of samples */
+    bool open;                /* the claim says nothing: a writer to a pipe cannot come back to fill it in */
+};
+
+/* --- shorten ------------------------------------------------------------------------------------------------------ */
+
+/* Forms of Shorten that FFmpeg does not decode, of which it says only that they are damaged. */
+
+#define SPHERE_HEADER 1024 /* bytes, of nearly all files */
+
+/* Bits of the file's head, the first one highest. */
+struct reader {
+    const uint8_t *data;
+    int at, size; /* bits */
+};
+
+static int reader_bit(struct reader *r)
+{
+    int bit = r->at < r->size ? r->data[r->at / 8] >> (7 - r->at % 8) & 1 : 1;
+    r->at++;
+    return bit;
+}
+
+/* A number of Rice's code: zeros that count 2^k each, a one, and k bits. */
+static unsigned reader_rice(struct reader *r, unsigned k)
+{
+    unsigned value = 0;
+    while (!reader_bit(r))
+        value++;
+    for (unsigned i = 0; i < k; i++)
+        value = value << 1 | (unsigned)reader_bit(r);
+    return value;
+}
+
+/* Behind the magic number and the version, the header begins with the type of samples. */
+static bool shorten_is_companded(const uint8_t *head, int size)
+{
+    enum { TYPE_BITS = 4, WIDTH_BITS = 2, WIDTH_MAX = 8, MU_LAW_LOSSY = 0, MU_LAW = 7 };
+    struct reader r = {head + 5, 0, (size - 5) * 8};
+    unsigned width = head[4] ? reader_rice(&r, WIDTH_BITS) : TYPE_BITS;
+    unsigned type = width <= WIDTH_MAX ? reader_rice(&r, width) : 1;
+    return type == MU_LAW_LOSSY || (type >= MU_LAW && type <= 11); /* several forms of both laws */
+}
+
+int bl_shorten_check(const struct bl_demux *d, struct bl_error *e)
+{
+    const char *format = d->format->iformat->name;
+    uint8_t head[SPHERE_HEADER + 1];
+    if (strcmp(format, "shn") != 0 && strcmp(format, "nistsphere") != 0)
+        return BL_OK;
+    ssize_t size = bl_media_file_read(&d->file, head, SPHERE_HEADER, 0);
+    if (size < 0)
+        return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", d->file.path);
+    head[size] = '\0';
+    if (format[0] == 'n' && memmem(head, (size_t)size, ",embedded-", 10))
+        return bl_error_set(e, BL_EDATA, "not supported: SPHERE with compressed samples: convert it by sph2pipe -p");
+    if (format[0] == 's' && size > 5 && shorten_is_companded(head, (int)size))
+        return bl_error_set(e, BL_EDATA, "not supported: Shorten of mu-law or A-law: convert it by shorten -x, or SoX");
+    return BL_OK;
+}
+
+/* --- wave --------------------------------------------------------------------------------------------------------- */
+
+/* The size of samples by a WAV file's header, and as they are: libavformat does not report a difference. */
+
+#define CHUNKS_MAX 1000
+
+/* What programs write in the place of a size that they do not know: FFmpeg and libsndfile, SoX and eSpeak, ALSA,
+ * opus-tools, Python's writers of streams. */
+static bool size_is_open(uint32_t size)
+{
+    static const uint32_t sizes[] = {0, UINT32_MAX, 0x7ffff000, 0x7fffff00, INT32_MAX, 2000000000};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        if (sizes[i] == size)
+            return true;
+    }
+    return false;
+}
+
+static uint32_t read_size(const uint8_t *at, bool big)
+{
+    uint32_t little = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+    return big ? __builtin_bswap32(little) : little;
+}
+
+/* False for a file without 32-bit sizes (RIFF, RIFX) or without samples. */
+static bool bl_wave_read(const struct bl_demux *d, struct bl_wave *wave)
+{
+    int64_t at = 12;
+    uint8_t chunk[8];
+    bool big = memcmp(d->file.head, "RIFX", 4) == 0;
+    if ((!big && memcmp(d->file.head, "RIFF", 4) != 0) || memcmp(d->file.head + 8, "WAVE", 4) != 0)
+        return false;
+    for (int i = 0; i < CHUNKS_MAX && bl_media_file_read(&d->file, chunk, sizeof chunk, at) == sizeof chunk; i++) {
+        uint32_t size = read_size(chunk + 4, big);
+        at += (int64_t)sizeof chunk;
+        if (memcmp(chunk, "data", 4) == 0) {
+            *wave = (struct bl_wave){.claimed = size, .present = d->file.bytes - at};
+            wave->open = size_is_open(size) && wave->claimed != wave->present;
+            return true;
+        }
+        at += (int64_t)size + (size & 1);
+    }
+    return false;
+}
+
+/* --- count -------------------------------------------------------------------------------------------------------- */
 
 /* Seconds by which a header's duration may exceed what decodes: it includes delay and padding, and is rounded. */
 #define END_TOLERANCE 0.5

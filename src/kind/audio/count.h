@@ -1,12 +1,25 @@
 /* Counting a file's samples by decoding it: headers are right for half of the files. */
-#ifndef BL_AUDIO_COUNT_H
-#define BL_AUDIO_COUNT_H
+#ifndef BL_KIND_AUDIO_COUNT_H
+#define BL_KIND_AUDIO_COUNT_H
 
-#include "kind/env.h"
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/error.h"
 #include "base/meter.h"
-#include "kind/audio/config.h"
 #include "kind/audio/marks.h"
+#include "kind/audio/options.h"
+#include "kind/env.h"
+#include "kind/media/demux.h"
+
+/* --- shorten ------------------------------------------------------------------------------------------------------ */
+
+/* Forms of Shorten that FFmpeg does not decode, of which it says only that they are damaged. */
+
+/* BL_EDATA: the file is a Shorten file of mu-law or A-law, or a SPHERE file with compressed samples. */
+int bl_shorten_check(const struct bl_demux *d, struct bl_error *e);
+
+/* --- count -------------------------------------------------------------------------------------------------------- */
 
 struct bl_audio_info {
     int64_t samples; /* at the wanted rate */

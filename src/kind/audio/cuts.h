@@ -2,6 +2,7 @@
 #ifndef BL_CUTS_H
 #define BL_CUTS_H
 
+#include "kind/audio/count.h"
 #include "kind/kind.h"
 
 /* See struct bl_kind. The counter is for manifests alone. */

@@ -3,7 +3,7 @@
  * Where the container says to the sample what is to be heard (extent.h), only that is given. Otherwise libav removes an
  * encoder's delay, and its padding where the container tells it by packet; the padding after the end of a QuickTime
  * track is removed here, by the track's duration. Samples that are NaN or infinite are counted and set
- * to 0: one of them would spoil its neighbours in every filter. Where timestamps count (gaps.h), gaps are filled
+ * to 0: one of them would spoil its neighbours in every filter. Where timestamps count (marks.h), gaps are filled
  * with zeros, and overlaps cut. More than two channels have a layout only where the file states one: one that follows
  * from their number alone is removed. */
 #ifndef BL_DECODER_H
@@ -15,7 +15,6 @@
 
 #include "base/error.h"
 #include "kind/audio/marks.h"
-#include "kind/audio/gaps.h"
 #include "kind/media/decoder_guard.h"
 #include "kind/media/demux.h"
 #include "kind/media/extent.h"

@@ -7,10 +7,321 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "kind/audio/elementary.h"
 #include "kind/audio/lanes.h"
-#include "kind/audio/mel.h"
-#include "kind/audio/spectrum.h"
+
+#define BL_FEATURES_MELS_MAX 512
+
+/* --- elementary --------------------------------------------------------------------------------------------------- */
+
+/* Elementary functions for tables, made of additions, multiplications and divisions alone: those of the C library
+ * differ in the last bit from processor to processor. The error is below 1e-13, far less than a float resolves. */
+
+/* ln(m 2^k) = 2 artanh((m - 1) / (m + 1)) + k ln(2), with m between sqrt(1/2) and sqrt(2). */
+double bl_elementary_log(double x)
+{
+    int exponent;
+    double m = frexp(x, &exponent);
+    if (m < M_SQRT1_2) {
+        m *= 2;
+        exponent--;
+    }
+    double s = (m - 1) / (m + 1), t = s * s, sum = 0;
+    for (int k = 21; k > 0; k -= 2)
+        sum = sum * t + 1.0 / k;
+    return 2 * s * sum + exponent * M_LN2;
+}
+
+/* A power of 2, times the Taylor series of what remains. */
+double bl_elementary_exp(double x)
+{
+    double power = rint(x / M_LN2), rest = x - power * M_LN2, sum = 1;
+    for (int k = 16; k > 0; k--)
+        sum = 1 + sum * rest / k;
+    return ldexp(sum, (int)power);
+}
+
+/* The cosine, 1 - x^2/2 (1 - x^2/12 (...)), with first = 0; the sine, x (1 - x^2/6 (...)), with first = 1. x is at most
+ * pi / 4. */
+static double cosine_series(double x, int first)
+{
+    double sum = 1;
+    for (int k = 20 + first; k > first; k -= 2)
+        sum = 1 - sum * x * x / (k * (k - 1));
+    return first ? x * sum : sum;
+}
+
+double bl_elementary_cos(double turns)
+{
+    double part = turns - floor(turns);
+    part = part > 0.5 ? 1 - part : part; /* the cosine is even */
+    double sign = part > 0.25 ? -1 : 1;
+    part = part > 0.25 ? 0.5 - part : part;
+    return sign * (part > 0.125 ? cosine_series(2 * M_PI * (0.25 - part), 1) : cosine_series(2 * M_PI * part, 0));
+}
+
+/* --- spectrum ----------------------------------------------------------------------------------------------------- */
+
+/* The power spectrum of a window of samples, by kissfft, and logarithms of many values.
+ *
+ * Four values at a time (lanes.h), in one order and without fused multiplication: every processor gives the same. */
+
+#define PREEMPHASIS 0.97f
+
+/* --- setting up ------------------------------------------------------------------------------------------------- */
+
+/* Zeros, with room for whole lanes after them. */
+static float *spectrum_alloc_floats(int count)
+{
+    return calloc((size_t)count + 2 * BL_LANES, sizeof(float));
+}
+
+static void spectrum_make_waves(struct bl_spectrum *s)
+{
+    for (int k = 0; k <= s->fft / 2; k++) {
+        double turns = (double)k / s->fft;
+        s->cosine[k] = (float)bl_elementary_cos(turns);
+        s->sine[k] = (float)bl_elementary_cos(turns + 0.75);
+    }
+}
+
+int bl_spectrum_open(struct bl_spectrum *s, int window, int fft, bool preemphasized, struct bl_error *e)
+{
+    int bins = fft / 2 + 1;
+    *s = (struct bl_spectrum){.window = window, .fft = fft, .preemphasized = preemphasized};
+    s->shape = spectrum_alloc_floats(window);
+    s->centred = spectrum_alloc_floats(window);
+    s->in = spectrum_alloc_floats(fft);
+    s->bin = (kiss_fft_cpx *)(void *)spectrum_alloc_floats(2 * (BL_LANES + bins));
+    s->power = spectrum_alloc_floats(bins);
+    s->cosine = spectrum_alloc_floats(bins);
+    s->sine = spectrum_alloc_floats(bins);
+    s->plan = kiss_fft_alloc(fft / 2, 0, NULL, NULL);
+    if (!s->shape || !s->centred || !s->in || !s->bin || !s->power || !s->cosine || !s->sine || !s->plan)
+        return bl_error_memory(e);
+    spectrum_make_waves(s);
+    return BL_OK;
+}
+
+void bl_spectrum_close(struct bl_spectrum *s)
+{
+    free(s->shape);
+    free(s->centred);
+    free(s->in);
+    free(s->bin);
+    free(s->power);
+    free(s->cosine);
+    free(s->sine);
+    kiss_fft_free(s->plan);
+    *s = (struct bl_spectrum){0};
+}
+
+/* --- a window --------------------------------------------------------------------------------------------------- */
+
+static float spectrum_mean(const float *samples, int count)
+{
+    double sum[BL_LANES] = {0};
+    int whole = count - count % BL_LANES;
+    for (int i = 0; i < whole; i += BL_LANES) {
+        for (int k = 0; k < BL_LANES; k++)
+            sum[k] += samples[i + k];
+    }
+    for (int i = whole; i < count; i++)
+        sum[0] += samples[i];
+    return (float)((sum[0] + sum[1] + (sum[2] + sum[3])) / count);
+}
+
+/* Fills s->in, with the mean removed and preemphasis applied. */
+static void spectrum_preemphasize(struct bl_spectrum *s, const float *samples)
+{
+    float mean = spectrum_mean(samples, s->window), *centred = s->centred + 1;
+    for (int i = 0; i < s->window; i += BL_LANES)
+        bl_lanes_store(centred + i, bl_lanes_load(samples + i) - mean);
+    s->centred[0] = centred[0];
+    for (int i = 0; i < s->window; i += BL_LANES)
+        bl_lanes_store(s->in + i, (bl_lanes_load(centred + i) - PREEMPHASIS * bl_lanes_load(s->centred + i)) *
+                                      bl_lanes_load(s->shape + i));
+}
+
+/* Separates the real and imaginary parts of complex values. */
+static void spectrum_load_bins(const kiss_fft_cpx *at, bl_lanes *real, bl_lanes *imaginary)
+{
+    const float *values = (const float *)(const void *)at;
+    bl_lanes a = bl_lanes_load(values), b = bl_lanes_load(values + BL_LANES);
+    *real = BL_SHUFFLE(a, b, 0, 2, 4, 6);
+    *imaginary = BL_SHUFFLE(a, b, 1, 3, 5, 7);
+}
+
+/* From the FFT of pairs of samples, taken for complex numbers, to the power of that of the samples: its even part E and
+ * its odd part O, each doubled, are in bins k and half - k, and bin k is E + O (cos - i sin). kiss_fftr does the same,
+ * but not four at a time. */
+static void spectrum_compute_power(struct bl_spectrum *s, int half, const kiss_fft_cpx *bin)
+{
+    for (int k = 0; k <= half; k += BL_LANES) {
+        bl_lanes ar, ai, br, bi, cosine = bl_lanes_load(s->cosine + k), sine = bl_lanes_load(s->sine + k);
+        spectrum_load_bins(bin + k, &ar, &ai);
+        spectrum_load_bins(bin + half - k - (BL_LANES - 1), &br, &bi);
+        br = BL_SHUFFLE(br, br, 3, 2, 1, 0);
+        bi = BL_SHUFFLE(bi, bi, 3, 2, 1, 0);
+        bl_lanes odd_r = ai + bi, odd_i = br - ar;
+        bl_lanes real = ar + br + (odd_r * cosine + odd_i * sine);
+        bl_lanes imaginary = ai - bi + (odd_i * cosine - odd_r * sine);
+        bl_lanes_store(s->power + k, (real * real + imaginary * imaginary) * 0.25f);
+    }
+    bl_lanes_store(s->power + half + 1, (bl_lanes){0});
+}
+
+void bl_spectrum_compute(struct bl_spectrum *s, const float *samples)
+{
+    int half = s->fft / 2;
+    kiss_fft_cpx *bin = s->bin + BL_LANES; /* lanes before and after are read, but not used */
+    /* Behind the window s->in stays 0, as the shape is 0 there. */
+    if (s->preemphasized) {
+        spectrum_preemphasize(s, samples);
+    } else {
+        for (int i = 0; i < s->window; i += BL_LANES)
+            bl_lanes_store(s->in + i, bl_lanes_load(samples + i) * bl_lanes_load(s->shape + i));
+    }
+    kiss_fft(s->plan, (const kiss_fft_cpx *)(const void *)s->in, bin);
+    bin[half] = bin[0];
+    spectrum_compute_power(s, half, bin);
+}
+
+/* --- logarithms ------------------------------------------------------------------------------------------------- */
+
+/* ln(x) = exponent ln(2) + ln(m), with m between sqrt(1/2) and sqrt(2), and ln(m) = 2 artanh((m - 1) / (m + 1)). The C
+ * library's differs with the processor. */
+static bl_lanes spectrum_log_lanes(bl_lanes x, float scale)
+{
+    const int32_t root = 0x3f3504f3; /* sqrt(1/2) */
+    bl_lanes_bits bits = (bl_lanes_bits)x, exponent = (bits - root) >> 23;
+    bl_lanes m = (bl_lanes)(bits - (exponent << 23)), s = (m - 1) / (m + 1), t = s * s;
+    bl_lanes sum = 1 + t * (1.0f / 3 + t * (1.0f / 5 + t * (1.0f / 7 + t * (1.0f / 9))));
+    return s * sum * (2 * scale) + __builtin_convertvector(exponent, bl_lanes) * ((float)M_LN2 * scale);
+}
+
+float bl_spectrum_log(float *value, int count, float min, float scale)
+{
+    bl_lanes mins = {min, min, min, min}, max = {-FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX};
+    for (int i = 0; i < count; i += BL_LANES) {
+        bl_lanes log = spectrum_log_lanes(bl_lanes_max(bl_lanes_load(value + i), mins), scale);
+        bl_lanes_store(value + i, log);
+        max = bl_lanes_max(log, max);
+    }
+    return fmaxf(fmaxf(max[0], max[1]), fmaxf(max[2], max[3]));
+}
+
+/* --- mel ---------------------------------------------------------------------------------------------------------- */
+
+/* Mel filters: triangles over the bins of a power spectrum. */
+
+/* Slaney's scale: 3 mel for 200 Hz below 1000 Hz, above it 27 mel for a factor of 6.4. */
+static double mel_slaney_to_hz(double mel)
+{
+    return mel < 15 ? mel * 200 / 3 : 1000 * bl_elementary_exp((mel - 15) * bl_elementary_log(6.4) / 27);
+}
+
+static double mel_slaney_from_hz(double hz)
+{
+    return hz < 1000 ? hz * 3 / 200 : 15 + bl_elementary_log(hz / 1000) * 27 / bl_elementary_log(6.4);
+}
+
+static double mel_kaldi_from_hz(double hz)
+{
+    return 1127 * bl_elementary_log(1 + hz / 700);
+}
+
+static int mel_alloc(struct bl_mel *m, int filters, int fft, struct bl_error *e)
+{
+    *m = (struct bl_mel){.filters = filters, .bins = fft / 2 + 1};
+    m->row = m->bins + BL_LANES;
+    m->filter = calloc((size_t)filters + BL_LANES, sizeof *m->filter);
+    m->weights = calloc((size_t)filters * (size_t)m->row, sizeof *m->weights);
+    if (m->filter && m->weights)
+        return BL_OK;
+    bl_mel_free(m);
+    return bl_error_memory(e);
+}
+
+void bl_mel_free(struct bl_mel *m)
+{
+    free(m->filter);
+    free(m->weights);
+    *m = (struct bl_mel){0};
+}
+
+/* The value at a place of the triangle over left, centre and right, of height 1; 0 beside it. */
+static double mel_triangle(double left, double centre, double right, double at)
+{
+    double up = (at - left) / (centre - left), down = (right - at) / (right - centre);
+    return fmax(0, fmin(up, down));
+}
+
+/* Sets the bins of a filter: without the zeros at both ends. */
+static void mel_filter_trim(struct bl_mel *m, int f)
+{
+    float *row = m->weights + (size_t)f * (size_t)m->row;
+    int first = 0, end = m->bins;
+    while (first < end && row[first] == 0)
+        first++;
+    while (end > first && row[end - 1] == 0)
+        end--;
+    m->filter[f] = (struct bl_mel_filter){first, end - first, row + first};
+}
+
+int bl_mel_slaney(struct bl_mel *m, int filters, int fft, int rate, struct bl_error *e)
+{
+    int code = mel_alloc(m, filters, fft, e);
+    if (code)
+        return code;
+    double step = mel_slaney_from_hz(rate / 2.0) / (filters + 1);
+    for (int f = 0; f < filters; f++) {
+        double left = mel_slaney_to_hz(step * f), centre = mel_slaney_to_hz(step * (f + 1));
+        double right = mel_slaney_to_hz(step * (f + 2));
+        for (int b = 0; b < m->bins; b++)
+            m->weights[f * m->row + b] =
+                (float)(mel_triangle(left, centre, right, (double)b * rate / fft) * 2 / (right - left));
+        mel_filter_trim(m, f);
+    }
+    return BL_OK;
+}
+
+int bl_mel_kaldi(struct bl_mel *m, int filters, int fft, int rate, double low, double high, struct bl_error *e)
+{
+    int code = mel_alloc(m, filters, fft, e);
+    if (code)
+        return code;
+    double first = mel_kaldi_from_hz(low), step = (mel_kaldi_from_hz(high) - first) / (filters + 1);
+    for (int f = 0; f < filters; f++) {
+        /* Kaldi's spectrum is without the last bin. */
+        for (int b = 0; b < m->bins - 1; b++)
+            m->weights[f * m->row + b] =
+                (float)mel_triangle(first + step * f, first + step * (f + 1), first + step * (f + 2),
+                                    mel_kaldi_from_hz((double)b * rate / fft));
+        mel_filter_trim(m, f);
+    }
+    return BL_OK;
+}
+
+/* Weights after the filter's end, up to whole lanes, are 0. */
+static bl_lanes mel_filter_apply(const struct bl_mel_filter *filter, const float *power)
+{
+    bl_lanes sum = {0};
+    for (int b = 0; b < filter->count; b += BL_LANES)
+        sum += bl_lanes_load(filter->weight + b) * bl_lanes_load(power + filter->first + b);
+    return sum;
+}
+
+void bl_mel_apply(const struct bl_mel *m, const float *power, float *out)
+{
+    for (int f = 0; f < m->filters; f += BL_LANES) {
+        const struct bl_mel_filter *filter = m->filter + f;
+        bl_lanes_store(out + f,
+                       bl_lanes_sum_each(mel_filter_apply(filter, power), mel_filter_apply(filter + 1, power),
+                                         mel_filter_apply(filter + 2, power), mel_filter_apply(filter + 3, power)));
+    }
+}
+
+/* --- features ----------------------------------------------------------------------------------------------------- */
 
 #define WHISPER_RATE 16000
 #define LOW 20.0         /* Hz, of Kaldi's lowest filter */

@@ -14,14 +14,87 @@
 #ifndef BL_FEATURES_H
 #define BL_FEATURES_H
 
+#include <kiss_fft.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "kind/audio/config.h"
+#include "kind/audio/options.h"
 
-#define BL_FEATURES_MELS_MAX 512
+/* --- elementary --------------------------------------------------------------------------------------------------- */
+
+/* Elementary functions for tables, made of additions, multiplications and divisions alone: those of the C library
+ * differ in the last bit from processor to processor. The error is below 1e-13, far less than a float resolves. */
+
+/* The natural logarithm of a positive normal number. */
+double bl_elementary_log(double x);
+
+/* e^x, for |x| up to 700. */
+double bl_elementary_exp(double x);
+
+/* The cosine of an angle in turns, at least 0: 0.25 is a right angle. */
+double bl_elementary_cos(double turns);
+
+/* --- spectrum ----------------------------------------------------------------------------------------------------- */
+
+/* The power spectrum of a window of samples, by kissfft, and logarithms of many values.
+ *
+ * Four values at a time (lanes.h), in one order and without fused multiplication: every processor gives the same. */
+
+struct bl_spectrum {
+    int window, fft;    /* samples; fft is even and at least as long */
+    bool preemphasized; /* the mean removed, preemphasis applied before */
+    float *shape;       /* of the window; the caller fills it in */
+    float *centred;     /* the window without its mean, after a copy of its first value */
+    float *cosine, *sine;
+    kiss_fft_cfg plan; /* of half as many complex samples */
+    float *in;
+    kiss_fft_cpx *bin;
+    float *power; /* fft / 2 + 1, and BL_LANES zeros */
+};
+
+/* After a failure, too, bl_spectrum_close frees what is there. */
+int bl_spectrum_open(struct bl_spectrum *s, int window, int fft, bool preemphasized, struct bl_error *e);
+void bl_spectrum_close(struct bl_spectrum *s);
+
+/* Computes s->power of a window of samples. Up to whole lanes more are read, which may be any finite numbers. */
+void bl_spectrum_compute(struct bl_spectrum *s, const float *samples);
+
+/* Replaces each value by scale * ln(max(value, min)); NaN counts as min, a normal positive number. count is rounded up
+ * to a multiple of BL_LANES. Returns the maximum. The error is below 1e-7, beside rounding to a float. */
+float bl_spectrum_log(float *value, int count, float min, float scale);
+
+/* --- mel ---------------------------------------------------------------------------------------------------------- */
+
+/* Mel filters: triangles over the bins of a power spectrum. */
+
+/* One filter: weights of count bins from first on. */
+struct bl_mel_filter {
+    int first, count;
+    float *weight;
+};
+
+struct bl_mel {
+    int filters, bins; /* bins: fft / 2 + 1 */
+    int row;           /* floats from one filter's weights to the next's in weights */
+    struct bl_mel_filter *filter;
+    float *weights; /* of all filters */
+};
+
+/* Slaney's scale (linear below 1 kHz), triangles of area 1, from 0 Hz to half the rate. Source: librosa's default. */
+int bl_mel_slaney(struct bl_mel *m, int filters, int fft, int rate, struct bl_error *e);
+
+/* Kaldi's scale, 1127 ln(1 + f / 700), triangles of height 1 on that scale, from low to high Hz. */
+int bl_mel_kaldi(struct bl_mel *m, int filters, int fft, int rate, double low, double high, struct bl_error *e);
+
+void bl_mel_free(struct bl_mel *m);
+
+/* out[f] is the weighted sum of power by filter f. power: bins floats, then BL_LANES zeros. out: room for filters,
+ * rounded up to a multiple of BL_LANES. */
+void bl_mel_apply(const struct bl_mel *m, const float *power, float *out);
+
+/* --- features ----------------------------------------------------------------------------------------------------- */
 
 struct bl_features_spec {
     bool whisper;

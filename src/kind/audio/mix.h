@@ -1,4 +1,4 @@
-/* From decoded frames to samples as they are packed: channels mixed, by libswresample, then resampled (resampler.h), in
+/* From decoded frames to samples as they are packed: channels mixed, by libswresample, then resampled (mix.h), in
  * float.
  *
  * As many channels as wanted are copied. More than two channels without a layout (AV_CHANNEL_ORDER_UNSPEC) are mixed to
@@ -6,8 +6,8 @@
  *
  * The result does not depend on how samples are divided into frames. n samples give ceil(n * rate / source rate). Where
  * a stream changes its rate or channels, each part is resampled by itself. */
-#ifndef BL_MIX_H
-#define BL_MIX_H
+#ifndef BL_KIND_AUDIO_MIX_H
+#define BL_KIND_AUDIO_MIX_H
 
 #include <libavutil/frame.h>
 #include <libswresample/swresample.h>
@@ -16,9 +16,49 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "kind/audio/resampler.h"
+#include "kind/audio/trim.h"
 
-#define BL_MIX_PLACED_MAX 8 /* more channels than these can only be copied, or be mixed to one */
+/* --- resampler ---------------------------------------------------------------------------------------------------- */
+
+/* Another rate for mixed samples: by soxr or by libswresample, in float.
+ *
+ * soxr: its quality for 20 bits without a roll-off, in single precision. That code is the same on every x86-64 (SSE2)
+ * and every AArch64; its double precision is not: with AVX, where there is some, it gives other bytes
+ * (bl_media_set_environment). Before the first
+ * and after the last sample lie zeros. swresample: its own filter of 32 taps, 1 dB down at 0.45 of the lower rate. At
+ * either end lies the mirror image. */
+
+enum bl_resampler_engine { BL_RESAMPLER_SOXR, BL_RESAMPLER_SWR };
+
+struct bl_resampler {
+    enum bl_resampler_engine engine;
+    int to, channels;
+    bool floats; /* the output is F32, else I16 */
+    size_t step_bytes;
+    int from; /* what the contexts are for; 0: there are none */
+    struct SwrContext *swr;
+    struct soxr *soxr;
+    int64_t emitted; /* samples since the beginning */
+};
+
+/* Start from {0}, with engine, to, channels, floats and step_bytes set. */
+void bl_resampler_free(struct bl_resampler *r);
+
+/* Begins a signal at the rate `from`. BL_EDATA: it cannot be changed to the other one. */
+int bl_resampler_begin(struct bl_resampler *r, int from, struct bl_error *e);
+
+/* Appends what so many further samples, interleaved, give to out. */
+int bl_resampler_push(struct bl_resampler *r, const float *in, int count, struct bl_buffer *out, struct bl_error *e);
+
+/* Ends the signal: appends what is left of so many samples in all. tail: its last samples, at least one, and as many as
+ * bl_resampler_reach or all. */
+int bl_resampler_end(struct bl_resampler *r, const float *tail, int count, int64_t length, struct bl_buffer *out,
+                     struct bl_error *e);
+
+/* At least as many samples as swresample's filter reaches to either side, at this rate. */
+int bl_resampler_reach(const struct bl_resampler *r, int from);
+
+/* --- mix ---------------------------------------------------------------------------------------------------------- */
 
 /* A part of a stream: samples of one rate and number of channels. */
 struct bl_mix_part {
@@ -63,5 +103,31 @@ int bl_mix_check(struct bl_mix *m, const AVFrame *frame, struct bl_error *e);
  * stream. BL_EFAIL; BL_EDATA for channels that cannot be mixed. */
 int bl_mix_push(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e);
 int bl_mix_end(struct bl_mix *m, struct bl_buffer *out, struct bl_error *e);
+
+/* --- samples ------------------------------------------------------------------------------------------------------ */
+
+/* The samples of a file, or of a cut of it, in order: decoded, mixed, resampled. A step is a sample of all channels. */
+
+struct bl_samples {
+    struct bl_trim trim;
+    struct bl_mix *mix; /* the caller's: kept from file to file */
+    AVFrame *frame;
+    struct bl_buffer ready; /* steps that are made, and from `taken` on not read yet */
+    size_t taken;           /* bytes */
+    size_t step_bytes;
+    int64_t position; /* steps read or skipped so far */
+    bool ended;
+};
+
+/* Arguments and errors as bl_trim_open's. mix outlives it. */
+int bl_samples_open(struct bl_samples *s, struct bl_mix *mix, const char *path, int64_t bytes, int stream,
+                    struct bl_rational gap, const struct bl_kind_env *env, struct bl_error *e);
+
+/* From now on steps are those of this cut, from its first on; see bl_trim_set. */
+void bl_samples_begin(struct bl_samples *s, const struct bl_cut *cut, bool damaged);
+void bl_samples_close(struct bl_samples *s);
+
+/* Reads the next steps into out, or skips them where that is NULL. *got is less than wanted only at the end. */
+int bl_samples_read(struct bl_samples *s, uint8_t *out, int64_t wanted, int64_t *got, struct bl_error *e);
 
 #endif

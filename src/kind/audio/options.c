@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "kind/audio/config.h"
 #include "kind/audio/features.h"
-#include "kind/audio/resampler.h"
+#include "kind/audio/mix.h"
 
 const char *const bl_audio_dtypes[] = {"s16", "f32", NULL};
 

@@ -1,10 +1,37 @@
 /* What the options of the audio kind say: the functions of struct bl_kind that need nothing else. Audio per step
  * (per_step.h) has them, too. */
-#ifndef BL_AUDIO_OPTIONS_H
-#define BL_AUDIO_OPTIONS_H
+#ifndef BL_OPTIONS_H
+#define BL_OPTIONS_H
 
-#include "kind/audio/config.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/option.h"
 #include "kind/kind.h"
+
+/* --- config ------------------------------------------------------------------------------------------------------- */
+
+/* The option values of the audio kind. */
+
+#define BL_AUDIO_CHANNELS_MAX 64 /* of a file, and wanted: those that swresample takes */
+
+enum bl_audio_dtype { BL_AUDIO_S16, BL_AUDIO_F32 };
+
+struct bl_audio_config {
+    int64_t rate; /* Hz */
+    int64_t channels;
+    int channel;          /* 0: all of them, mixed; else 1 + the number of the one that is taken */
+    int dtype;            /* enum bl_audio_dtype */
+    int stream;           /* as of bl_option_stream_number */
+    int resampler;        /* enum bl_resampler_engine */
+    const char *features; /* their name, for bl_features_parse; NULL: samples */
+    int64_t mel_high;     /* Hz; 0 or less: counted from half the rate */
+    bool snip_edges;
+    struct bl_rational gap; /* seconds; num 0: timestamps do not count; den 0: not given */
+    bool by_clock;          /* timestamps count, unless gap says otherwise: sound per step */
+};
+
+/* --- options ------------------------------------------------------------------------------------------------------ */
 
 extern const char *const bl_audio_dtypes[];
 extern const struct bl_option bl_audio_options[];
@@ -17,7 +44,7 @@ int bl_audio_fields(const void *config, const struct bl_kind_env *env, const str
                     struct bl_error *e);
 void bl_audio_describe(const void *config, const struct bl_field *field, struct bl_buffer *out);
 
-/* The limit of timestamps (gaps.h). Sound per step follows them unless it is told not to. */
+/* The limit of timestamps (marks.h). Sound per step follows them unless it is told not to. */
 struct bl_rational bl_audio_gap(const struct bl_audio_config *config);
 
 #endif

@@ -1,5 +1,3 @@
-/* steps.c says which samples each step has; the audio kind's reader reads them in order, and some are held, as steps
- * may overlap. */
 #include "kind/audio/per_step.h"
 
 #include <inttypes.h>
@@ -13,10 +11,78 @@
 #include "base/member.h"
 #include "kind/audio/audio.h"
 #include "kind/audio/count.h"
-#include "kind/audio/options.h"
-#include "kind/audio/steps.h"
+#include "kind/audio/manifest_lines.h"
 #include "kind/media/forward.h"
 #include "kind/media/module.h"
+
+#define BL_PER_STEP_SAMPLES_MAX (1 << 20)
+
+struct bl_per_step_config {
+    struct bl_audio_config audio; /* first: see bl_kind_follow.per_step_of */
+    int64_t samples;              /* of each step; 0: as many as the rate of steps needs */
+    struct bl_rational step_rate; /* steps per second; den 0: as in the sequences */
+    /* Set when it is known what is followed: */
+    int64_t window;    /* samples of each step */
+    int64_t tolerance; /* as bl_steps_is_short's */
+};
+
+extern const struct bl_kind bl_kind_audio_per_step;
+
+/* --- steps -------------------------------------------------------------------------------------------------------- */
+
+/* Which samples of a sound belong to each step of another kind's sequence: arithmetic on times alone.
+ *
+ * A step that begins at t has a fixed number of samples from sample round((t + lead) * rate) on, halves rounded up.
+ * With ceil(rate / steps per second) of them, no sample between two steps of a constant rate is lost, and neighbours
+ * share at most one. */
+
+#define TOLERANCE 0.5      /* seconds by which the tracks of one recording may end apart */
+#define SAMPLES_MAX 0x1p53 /* no sound is that long */
+
+static int64_t place_clamp(int64_t place, int64_t length)
+{
+    return place < 0 ? 0 : place > length ? length : place;
+}
+
+int64_t bl_steps_samples(int64_t rate, int64_t num, int64_t den)
+{
+    __int128 samples = ((__int128)rate * den + num - 1) / num;
+    return samples > INT64_MAX ? INT64_MAX : (int64_t)samples;
+}
+
+int64_t bl_steps_begin(const struct bl_steps *steps, double time)
+{
+    double samples = (time + steps->lead) * steps->rate;
+    if (samples >= SAMPLES_MAX || samples <= -SAMPLES_MAX)
+        return samples > 0 ? (int64_t)SAMPLES_MAX : -(int64_t)SAMPLES_MAX;
+    return bl_cut_samples(time + steps->lead, steps->rate);
+}
+
+void bl_steps_add(struct bl_steps_sum *sum, const struct bl_steps *steps, double time)
+{
+    int64_t first = bl_steps_begin(steps, time);
+    int64_t begin = place_clamp(first, steps->length), end = place_clamp(first + steps->samples, steps->length);
+    sum->left_out += begin > sum->passed ? begin - sum->passed : 0;
+    sum->passed = end > sum->passed ? end : sum->passed;
+    sum->filled += steps->samples - (end - begin);
+    sum->silent = first >= steps->length ? sum->silent + 1 : 0;
+    sum->last = first;
+}
+
+void bl_steps_end(struct bl_steps_sum *sum, const struct bl_steps *steps)
+{
+    sum->left_out += steps->length - sum->passed;
+    sum->passed = steps->length;
+}
+
+bool bl_steps_is_short(const struct bl_steps_sum *sum, const struct bl_steps *steps, int64_t tolerance)
+{
+    if (tolerance >= 0)
+        return sum->silent > tolerance;
+    return (double)(sum->last - steps->length) > TOLERANCE * steps->rate;
+}
+
+/* --- per step ----------------------------------------------------------------------------------------------------- */
 
 #define CHUNK 65536 /* samples to read at once, at least */
 

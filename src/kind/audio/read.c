@@ -1,18 +1,21 @@
-/* Every piece is decoded from the beginning of its sequence, so that its samples are the same wherever it begins. All
- * steps of a sequence that was split are kept until another is read, if they are at most KEPT_MAX. Otherwise the
- * decoder stays where a piece ended, and goes on from there if a later piece is read next; so it does where cuts of one
- * file follow each other (trim.c). Features are always made of a whole sequence, since Whisper's depend on its maximum.
- */
 #include "kind/audio/read.h"
 
 #include <inttypes.h>
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libavutil/avutil.h>
+#include <libswresample/swresample.h>
+#include <soxr.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/audio/config.h"
+#include "kind/audio/count.h"
 #include "kind/audio/features.h"
+#include "kind/audio/mix.h"
 #include "kind/audio/options.h"
-#include "kind/audio/samples.h"
+
+/* --- read --------------------------------------------------------------------------------------------------------- */
 
 #define KEPT_MAX (48 << 20) /* bytes: 26 minutes of 16-bit samples at 16 kHz */
 
@@ -316,4 +319,43 @@ int bl_audio_reader_read(struct bl_reader *r, const struct bl_request *request, 
     code = audio_reader_note_miss(r, row->path, e);
     r->from_start = true;
     return code ? code : audio_reader_read_way(r, request, kept, e);
+}
+
+/* --- decoding ----------------------------------------------------------------------------------------------------- */
+
+/* The functions of the audio kind that the media module has, for struct bl_decoding. */
+
+int bl_audio_decoding_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                            struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
+{
+    if (chunk->list)
+        return bl_cuts_count(env, counter, chunk, emit, sink, e);
+    const struct bl_input *input = chunk->input;
+    struct bl_error fault = {0};
+    struct bl_audio_info info;
+    struct bl_row row = {.bytes = input->bytes, .reason = info.reason, .offset = -1};
+    int code = bl_audio_count_file(config, env, input->path, chunk->meter, &info, &fault);
+    if (!code)
+        code = bl_audio_count_steps(config, info.samples, &row.length, &fault);
+    row.stream = info.stream;
+    return bl_chunk_emit_row(emit, sink, &row, code, &fault, e);
+}
+
+static void libav_version_emit(bl_version_emit *emit, void *sink, const char *name, unsigned version)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%u.%u.%u", AV_VERSION_MAJOR(version), AV_VERSION_MINOR(version),
+             AV_VERSION_MICRO(version));
+    emit(sink, name, text);
+}
+
+void bl_audio_decoding_versions(const void *config, bl_version_emit *emit, void *sink)
+{
+    (void)config;
+    const char *soxr = strchr(soxr_version(), '-');
+    emit(sink, "ffmpeg", av_version_info());
+    libav_version_emit(emit, sink, "libavformat", avformat_version());
+    libav_version_emit(emit, sink, "libavcodec", avcodec_version());
+    libav_version_emit(emit, sink, "libswresample", swresample_version());
+    emit(sink, "libsoxr", soxr ? soxr + 1 : soxr_version());
 }

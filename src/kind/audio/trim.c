@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "kind/audio/frame.h"
+#include "kind/audio/marks.h"
 
 #define SEEK_SECONDS 2 /* what lies nearer is reached by decoding */
 

@@ -6,8 +6,8 @@
 #ifndef BL_TRIM_H
 #define BL_TRIM_H
 
-#include "kind/audio/cut.h"
 #include "kind/audio/decoder.h"
+#include "kind/audio/manifest_lines.h"
 
 struct bl_trim {
     struct bl_audio_decoder decoder;

@@ -1,6 +1,6 @@
 /* The table of functions that the media module gives to the tool. */
 #include "bload.h"
-#include "kind/audio/decoding.h"
+#include "kind/audio/read.h"
 #include "kind/frames/decoding.h"
 #include "kind/frames/png_encoder.h"
 #include "kind/media/module.h"

@@ -1,11 +1,115 @@
-#include "kind/audio/entry.h"
+#include "kind/audio/manifest_lines.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "base/json.h"
+#include "base/text.h"
+
+/* --- manifest keys ------------------------------------------------------------------------------------------------ */
+
+/* What the audio kind reads, and what tells how a recording or its features are stored. */
+static const char *const nemo_keys[] = {"audio_filepath", "audio_filename", "offset", "duration",
+                                        "text",           "shard_id",       NULL};
+static const char *const lhotse_keys[] = {"id",           "type",          "start",       "duration", "channel",
+                                          "supervisions", "recording",     "features",    "sources",  "transforms",
+                                          "num_samples",  "sampling_rate", "channel_ids", NULL};
+static const char *const supervision_keys[] = {"id",      "recording_id", "start",     "duration",
+                                               "channel", "text",         "alignment", NULL};
+
+/* Names that columns and tensors of sound have already. */
+static const char *const taken_names[] = {"id",       "length",     "kind",       "path",          "bytes", "status",
+                                          "reason",   "sampling",   "stream",     "content",       "start", "duration",
+                                          "channel",  "clip_begin", "clip_end",   "clip_seek",     "text",  "audio",
+                                          "features", "sequence",   "cu_seqlens", "num_sequences", NULL};
+
+struct walk {
+    bl_list_value_take *take;
+    void *sink;
+    struct bl_buffer name, plain;
+};
+
+static bool names_have(const char *const *names, const char *name)
+{
+    for (; *names; names++) {
+        if (strcmp(*names, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool object_has(const struct bl_json_value *object, const char *key)
+{
+    struct bl_json_value name, value;
+    for (size_t at = 0; bl_json_next_member(object, &at, &name, &value);) {
+        if (name.size == strlen(key) && memcmp(name.text, key, name.size) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Takes the members of an object that are not known. custom: the name of that member. */
+static int walk_object(struct walk *w, const struct bl_json_value *object, const char *const *known, const char *custom,
+                       struct bl_error *e)
+{
+    struct bl_json_value name, value;
+    int code = BL_OK;
+    for (size_t at = 0, lone; !code && bl_json_next_member(object, &at, &name, &value);) {
+        bl_buffer_clear(&w->name);
+        bl_buffer_clear(&w->plain);
+        bl_json_unescape(&name, &w->plain, &lone);
+        bl_buffer_text(&w->plain, "");
+        code = bl_buffer_check(&w->plain, e);
+        if (code || names_have(known, w->plain.data))
+            continue;
+        bool is_custom = strcmp(w->plain.data, "custom") == 0;
+        bl_buffer_printf(&w->name, "%s%s", names_have(taken_names, w->plain.data) ? "manifest." : "",
+                         is_custom ? custom : w->plain.data);
+        code = bl_buffer_check(&w->name, e);
+        if (!code)
+            code = w->take(w->sink, w->name.data, &value, e);
+    }
+    return code;
+}
+
+static int walk_supervisions(struct walk *w, const struct bl_json_value *line, struct bl_error *e)
+{
+    struct bl_json_value name, value, element;
+    int code = BL_OK;
+    for (size_t at = 0; !code && bl_json_next_member(line, &at, &name, &value);) {
+        if (name.size != 12 || memcmp(name.text, "supervisions", 12) != 0 || value.type != BL_JSON_ARRAY)
+            continue;
+        for (size_t within = 0; !code && bl_json_next(&value, &within, &element);) {
+            if (element.type == BL_JSON_OBJECT)
+                code = walk_object(w, &element, supervision_keys, "supervision.custom", e);
+        }
+    }
+    return code;
+}
+
+int bl_manifest_values(const struct bl_json_value *line, bl_list_value_take *take, void *sink, struct bl_error *e)
+{
+    struct walk w = {.take = take, .sink = sink};
+    bool nemo = object_has(line, "audio_filepath") || object_has(line, "audio_filename");
+    int code = BL_OK;
+    if (nemo || object_has(line, "recording") || object_has(line, "sources"))
+        code = walk_object(&w, line, nemo ? nemo_keys : lhotse_keys, "custom", e);
+    if (!code && !nemo)
+        code = walk_supervisions(&w, line, e);
+    bl_buffer_free(&w.name);
+    bl_buffer_free(&w.plain);
+    return code;
+}
+
+/* --- entry -------------------------------------------------------------------------------------------------------- */
+
+/* Lines of a manifest of speech, NeMo's or lhotse's.
+ *
+ * NeMo: {"audio_filepath": ..., "offset": ..., "duration": ..., "text": ...}; offset and duration may be missing.
+ * lhotse: MonoCut (once called Cut), with the recording in it, and Recording. */
 
 #define KEYS_SHOWN 8 /* in messages */
 
@@ -371,4 +475,64 @@ out:
     bl_entry_free(&entry);
     bl_list_path_free(&path);
     return code;
+}
+
+/* --- cut ---------------------------------------------------------------------------------------------------------- */
+
+/* A cut: the part of a recording that is a sequence, by a line of a manifest. */
+
+#define SECONDS_MAX 1e9
+
+const struct bl_cut bl_cut_whole = {.duration = -1, .channel = -1};
+
+/* Parses all of the text as a number from 0 to max. */
+static bool cut_number_parse(const char *text, double max, double *value)
+{
+    char *end;
+    *value = strtod(text, &end);
+    return end != text && !*end && *value >= 0 && *value <= max;
+}
+
+bool bl_cut_parse(struct bl_cut *cut, const struct bl_row *row)
+{
+    double channel;
+    *cut = bl_cut_whole;
+    cut->begin = row->clip_begin;
+    cut->end = row->clip_end;
+    if (cut->end || !row->start || !*row->start)
+        return true;
+    if (!cut_number_parse(row->start, SECONDS_MAX, &cut->start))
+        return false;
+    if (row->duration && *row->duration &&
+        (!cut_number_parse(row->duration, SECONDS_MAX, &cut->duration) || cut->duration == 0))
+        return false;
+    if (!row->channel || !*row->channel)
+        return true;
+    if (!cut_number_parse(row->channel, 1000, &channel) || channel != floor(channel))
+        return false;
+    cut->channel = (int)channel;
+    return true;
+}
+
+bool bl_cut_is_whole(const struct bl_cut *cut)
+{
+    return cut->start == 0 && cut->duration < 0 && !cut->end;
+}
+
+/* Rounded to eight decimals first: 0.29 s of 100 samples are 28.999..., which must become 29. */
+int64_t bl_cut_samples(double seconds, int rate)
+{
+    double samples = seconds * rate, whole = floor(samples);
+    return (int64_t)whole + (rint((samples - whole) * 1e8) >= 5e7);
+}
+
+void bl_cut_range(const struct bl_cut *cut, int rate, int64_t *begin, int64_t *end)
+{
+    if (cut->end) {
+        *begin = cut->begin;
+        *end = cut->end;
+        return;
+    }
+    *begin = bl_cut_samples(cut->start, rate);
+    *end = cut->duration < 0 ? INT64_MAX : *begin + bl_cut_samples(cut->duration, rate);
 }
