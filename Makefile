@@ -54,7 +54,7 @@ $(error CUDA=1: there is no nvcc, neither on the PATH nor in $(CUDA_HOME)/bin (C
 endif
 endif
 KERNELS := $(wildcard src/kind/video/*.cu)
-SOURCES := $(filter-out $(if $(filter 1,$(CUDA)),%/nvdec_none.c,%/nvdec.c %/nvdec_caps.c %/nvdec_device.c %/nvdec_driver.c),$(SOURCES))
+SOURCES := $(filter-out $(if $(filter 1,$(CUDA)),%/nvdec_none.c,%/nvdec.c %/nvdec_driver.c),$(SOURCES))
 OBJECTS := $(addsuffix .o,$(basename $(SOURCES:src/%=$(OUT)/%))) $(KERNELS:src/%.cu=$(OUT)/%_host.o) \
 	$(if $(filter 1,$(CUDA)),$(KERNELS:src/%.cu=$(OUT)/%_image.o))
 ARCHIVE := $(OUT)/objects.a

@@ -42,7 +42,7 @@ only libzip 'zip\.h' src/kind/array
 only seccomp 'linux/(audit|filter|seccomp)' src/kind/isolated
 only libyaml 'yaml' src/cmd
 # Threads belong to the pipeline in run/. Readers wait for each other: for memory, in inflated.c for a copy, and for a GPU.
-only pthread 'pthread|semaphore|threads' src/run src/base/memory_budget.[ch] src/base/records.c src/kind/array/inflated.c src/kind/video/nvdec_caps.c src/kind/video/gpu_pool.c
+only pthread 'pthread|semaphore|threads' src/run src/base/memory_budget.[ch] src/base/records.c src/kind/array/inflated.c src/kind/video/nvdec_driver.c src/kind/video/gpu_pool.c
 within base base/
 within plan plan/ base/
 within kind kind/ base/ bload.h
@@ -121,7 +121,7 @@ format() {
 syntax() {
     local file
     for file in src/**/*.c; do
-        [[ $file = */nvdec@(|_device|_driver).c && $LINT_CFLAGS != *CUDA* ]] && continue # its headers are not there
+        [[ $file = */nvdec@(|_driver).c && $LINT_CFLAGS != *CUDA* ]] && continue # its headers are not there
         # shellcheck disable=SC2086 # flags
         clang -fsyntax-only $LINT_CFLAGS "$file"
     done
@@ -144,7 +144,7 @@ dead_stores() {
         grep -q DeadStores || echo "an overwritten status is not found"
     # shellcheck disable=SC2086 # flags
     for file in src/**/*.c; do
-        [[ $file = */nvdec@(|_device|_driver).c && $LINT_CFLAGS != *CUDA* ]] || echo "$file"
+        [[ $file = */nvdec@(|_driver).c && $LINT_CFLAGS != *CUDA* ]] || echo "$file"
     done |
         xargs -P "$(nproc)" -n 10 "${analyze[@]}" $LINT_CFLAGS
 }

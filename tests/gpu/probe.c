@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "kind/video/decode.h"
-#include "kind/video/gpu_worker.h"
+#include "kind/video/gpu_pool.h"
 #include "kind/video/nv12.h"
 #include "kind/video/nvdec.h"
 

@@ -2,8 +2,7 @@
 #include <string.h>
 
 #include "kind/clip.h"
-#include "kind/video/footage.h"
-#include "kind/video/seek_point.h"
+#include "kind/video/clips.h"
 #include "unit.h"
 
 START_TEST(times_of_lists)

@@ -1,5 +1,5 @@
 /* Times of frames in seconds; files that are damaged claim any. */
-#include "kind/video/clock.h"
+#include "kind/video/timeline.h"
 
 #include <libavcodec/avcodec.h>
 

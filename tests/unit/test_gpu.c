@@ -9,11 +9,10 @@
 
 #include "fake_gpu.h"
 #include "kind/simd_libraries.h"
-#include "kind/video/backend.h"
-#include "kind/video/gpu_list.h"
+#include "kind/video/decode.h"
 #include "kind/video/gpu_pool.h"
-#include "kind/video/gpu_worker.h"
 #include "kind/video/nvdec.h"
+#include "kind/video/options.h"
 #include "kind/video/video.h"
 
 static char clips[64]; /* the directory; "" where there is no ffmpeg */

@@ -3,10 +3,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "kind/video/av1_sequence.h"
-#include "kind/video/entry.h"
-#include "kind/video/h264_headers.h"
+#include "kind/video/bitstream.h"
 #include "kind/video/hevc_headers.h"
+#include "kind/video/timeline.h"
 #include "unit.h"
 
 /* A unit being written; zeroed at first. */

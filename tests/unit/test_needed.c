@@ -1,12 +1,12 @@
 /* Which packets are left out with --stride: of a made-up stream by hand, and of encoded ones by the types of pictures
  * that ffprobe tells. */
-#include "kind/video/needed.h"
+#include "kind/video/timeline.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-#include "unit.h"
 #include "kind/media/demux.h"
+#include "unit.h"
 
 #define FRAMES_MAX 12
 

@@ -1,4 +1,4 @@
-#include "kind/video/pick.h"
+#include "kind/video/options.h"
 
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* Pixels of one channel: grey against its definition, and numbers of 16 bits that must come through as they are. */
 #include "kind/simd_libraries.h"
-#include "kind/video/pixel_writer.h"
 
 #include <math.h>
 #include <string.h>

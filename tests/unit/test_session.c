@@ -1,7 +1,7 @@
 /* Sessions: which are kept, and that streams that follow on one another through one codec context give the frames that
  * each gives by itself; where they do, the hardware's decoder would have been made once. The contexts are those of the
  * GPU that is none (fake_gpu.h). */
-#include "kind/video/session.h"
+#include "kind/video/gpu_pool.h"
 
 #include <dirent.h>
 #include <libavutil/imgutils.h>

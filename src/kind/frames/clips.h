@@ -4,7 +4,7 @@
 
 #include "kind/frames/image_folder.h"
 #include "kind/kind.h"
-#include "kind/video/config.h"
+#include "kind/video/options.h"
 
 int bl_frames_clips_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                          struct bl_error *e);

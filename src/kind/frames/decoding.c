@@ -7,7 +7,7 @@
 #include "kind/frames/clips.h"
 #include "kind/frames/image.h"
 #include "kind/frames/image_folder.h"
-#include "kind/video/config.h"
+#include "kind/video/options.h"
 
 /* The positions of every stride-th image, to be freed. */
 static int frames_number_steps(const struct bl_image_folder *folder, int64_t stride, double **positions,

@@ -5,7 +5,7 @@
 #include "kind/frames/image_folder.h"
 #include "kind/list.h"
 #include "kind/media/forward.h"
-#include "kind/video/channels.h"
+#include "kind/video/options.h"
 #include "kind/video/video.h"
 
 /* Images have no times, need no counting, and are decoded on the processor. */

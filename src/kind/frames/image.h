@@ -7,7 +7,7 @@
 
 #include "kind/env.h"
 #include "kind/frames/image_folder.h"
-#include "kind/video/channels.h"
+#include "kind/video/options.h"
 
 #define BL_IMAGE_SHIFT_MAX 3
 

@@ -6,9 +6,9 @@
 #include "kind/media/module.h"
 #include "kind/media/usual_decoders.h"
 #include "kind/simd_libraries.h"
-#include "kind/video/decoding.h"
-#include "kind/video/gpu_codecs.h"
+#include "kind/video/gpu_pool.h"
 #include "kind/video/nvdec.h"
+#include "kind/video/read.h"
 
 __attribute__((visibility("default"))) const struct bl_media bl_media_functions = {
     .version = BLOAD_VERSION,

@@ -64,7 +64,7 @@ struct bl_media {
     int (*open_gpu)(struct bl_video_config *config, struct bl_error *e);
     void (*close_gpu)(struct bl_video_config *config);
 
-    /* kind/video/nvdec.h, gpu_codecs.h */
+    /* kind/video/nvdec.h, gpu_pool.h */
     int (*gpu_version)(void);
     int (*gpu_open)(struct bl_gpu **gpu, const char *which, struct bl_error *e);
     void (*gpu_close)(struct bl_gpu *gpu);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/shuffle.h"
-#include "kind/video/channels.h"
+#include "kind/video/options.h"
 
 #define GROUP 32                                     /* pixels converted at a time */
 #define INLINE inline __attribute__((always_inline)) /* into each of the compilations */

@@ -1,22 +1,205 @@
-/* See convert.h. The way of a frame: scanlines.c unpacks its lines to words, with chroma at luma's size; a zimg graph
- * scales them; as each scaled line comes out, pixel_writer.c makes pixels of it where the orientation puts them. A
- * picture that keeps its size bypasses zimg.
- *
- * zimg could read the frame directly, and convert the colours, too. But then it scales chroma separately, which gives
- * another picture than scaling RGB (docs/colour.md), and works in floating point, at half the speed and with other
- * bytes for every instruction set. From words to words it computes in integers. */
 #include "kind/video/convert.h"
 
 #include <libavutil/mem.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zimg.h>
 
-#include "kind/video/graphs.h"
-#include "kind/video/pixel_writer.h"
+#include "kind/simd_libraries.h"
 #include "kind/video/scanlines.h"
 #include "kind/video/tonemap.h"
+
+#define BL_GRAPHS_MAX 8 /* a stream needs up to three, and a worker reads one stream after another */
+
+/* What determines a graph: a plane of words, a rectangle of it, its new size. Compared as bytes: no padding. */
+struct bl_graph_key {
+    int width, height, out_width, out_height;
+    int64_t resize; /* enum bl_resize */
+    double x, y, active_width, active_height;
+};
+
+struct bl_graph {
+    struct bl_graph_key key;
+    zimg_filter_graph *zimg; /* NULL: a free slot */
+    size_t temporary_bytes;
+    unsigned in_mask, out_mask; /* lines that zimg buffers, a power of two less one, or ZIMG_BUFFER_MAX: all */
+    uint64_t used;              /* the clock when it was last used */
+};
+
+struct bl_graphs {
+    struct bl_graph graph[BL_GRAPHS_MAX];
+    uint64_t clock;
+};
+
+/* --- graphs ------------------------------------------------------------------------------------------------------- */
+
+/* zimg's graphs, each of which scales a plane of words: the last few are kept, since making one takes up to a
+ * millisecond. The meaning of the words does not matter: all are declared limited-range grey, so that zimg has nothing
+ * to convert. */
+
+/* Reports zimg's last error, and forgets it. */
+static int bl_graph_report(const char *what, struct bl_error *e)
+{
+    char text[256] = "";
+    zimg_error_code_e code = zimg_get_last_error(text, sizeof(text));
+    zimg_clear_last_error();
+    if (code == ZIMG_ERROR_OUT_OF_MEMORY)
+        return bl_error_memory(e);
+    return bl_error_set(e, BL_EFAIL, "zimg cannot %s: %s", what, text);
+}
+
+/* zimg's vector code may scale 16 rows at once, from the first that is wanted, but sizes its buffer as if it began at a
+ * multiple of 16 (3.0.6 still does): of a window of a few rows it then overwrites those that it has yet to read. Its
+ * portable code goes row by row, and gives the same bytes. Which of the two a processor gets depends on its model. */
+#define WINDOW_OF_FEW_ROWS 16
+
+static void graph_set_filter(zimg_graph_builder_params *params, enum bl_resize resize)
+{
+    static const zimg_resample_filter_e filters[] = {[BL_RESIZE_BILINEAR] = ZIMG_RESIZE_BILINEAR,
+                                                     [BL_RESIZE_BICUBIC] = ZIMG_RESIZE_BICUBIC,
+                                                     [BL_RESIZE_LANCZOS] = ZIMG_RESIZE_LANCZOS,
+                                                     [BL_RESIZE_NEAREST] = ZIMG_RESIZE_POINT};
+    params->resample_filter = filters[resize];
+    if (resize == BL_RESIZE_BICUBIC) { /* B and C of Mitchell and Netravali */
+        params->filter_param_a = 0;
+        params->filter_param_b = 0.5;
+    }
+    if (resize == BL_RESIZE_LANCZOS)
+        params->filter_param_a = 3;
+}
+
+static int graph_build(struct bl_graph *graph, const struct bl_graph_key *key, enum bl_simd simd, struct bl_error *e)
+{
+    zimg_image_format in, out;
+    zimg_image_format_default(&in, ZIMG_API_VERSION);
+    in.pixel_type = ZIMG_PIXEL_WORD;
+    in.depth = 16;
+    in.pixel_range = ZIMG_RANGE_LIMITED;
+    in.color_family = ZIMG_COLOR_GREY;
+    out = in;
+    in.width = (unsigned)key->width;
+    in.height = (unsigned)key->height;
+    in.active_region.left = key->x;
+    in.active_region.top = key->y;
+    in.active_region.width = key->active_width;
+    in.active_region.height = key->active_height;
+    out.width = (unsigned)key->out_width;
+    out.height = (unsigned)key->out_height;
+
+    zimg_graph_builder_params params;
+    zimg_graph_builder_params_default(&params, ZIMG_API_VERSION);
+    graph_set_filter(&params, (enum bl_resize)key->resize);
+    params.cpu_type = key->active_height < WINDOW_OF_FEW_ROWS ? ZIMG_CPU_NONE : (zimg_cpu_type_e)bl_simd_zimg(simd);
+    graph->zimg = zimg_filter_graph_build(&in, &out, &params);
+    unsigned in_lines, out_lines;
+    if (!graph->zimg || zimg_filter_graph_get_tmp_size(graph->zimg, &graph->temporary_bytes) ||
+        zimg_filter_graph_get_input_buffering(graph->zimg, &in_lines) ||
+        zimg_filter_graph_get_output_buffering(graph->zimg, &out_lines))
+        return bl_graph_report("scale this", e);
+    graph->in_mask = zimg_select_buffer_mask(in_lines);
+    graph->out_mask = zimg_select_buffer_mask(out_lines);
+    graph->key = *key;
+    return 0;
+}
+
+/* Finds the graph for key, or makes one in place of the least recently used. Valid until the next call. Start from {0}.
+ * BL_EFAIL: out of memory. */
+static int bl_graphs_find(struct bl_graphs *graphs, const struct bl_graph_key *key, enum bl_simd simd,
+                          struct bl_graph **found, struct bl_error *e)
+{
+    struct bl_graph *oldest = &graphs->graph[0];
+    for (struct bl_graph *graph = graphs->graph; graph < graphs->graph + BL_GRAPHS_MAX; graph++) {
+        if (graph->zimg && !memcmp(&graph->key, key, sizeof(*key))) {
+            graph->used = ++graphs->clock;
+            *found = graph;
+            return BL_OK;
+        }
+        if (graph->used < oldest->used)
+            oldest = graph;
+    }
+    zimg_filter_graph_free(oldest->zimg);
+    memset(oldest, 0, sizeof(*oldest));
+    int code = graph_build(oldest, key, simd, e);
+    if (code) {
+        zimg_filter_graph_free(oldest->zimg);
+        memset(oldest, 0, sizeof(*oldest));
+        return code;
+    }
+    oldest->used = ++graphs->clock;
+    *found = oldest;
+    return BL_OK;
+}
+
+static void bl_graphs_free(struct bl_graphs *graphs)
+{
+    for (int i = 0; i < BL_GRAPHS_MAX; i++)
+        zimg_filter_graph_free(graphs->graph[i].zimg);
+}
+
+/* --- pixel writer ------------------------------------------------------------------------------------------------- */
+
+/* Writing pixels: scaled lines of words become what --pixels says, stored where the orientation puts them. */
+
+#define GROUP 32 /* numbers written at a time */
+#define INLINE inline __attribute__((always_inline))
+
+/* Words back to the numbers that they were made of. */
+static void numbers_write(const uint16_t *restrict words, int depth, int count, uint8_t *restrict out)
+{
+    uint16_t some[GROUP] = {0};
+    int spare = 16 - depth, whole = count / GROUP * GROUP;
+    for (int x = 0; x < whole; x += GROUP) {
+        for (int i = 0; i < GROUP; i++)
+            some[i] = (uint16_t)(words[x + i] >> spare);
+        memcpy(out + 2 * (size_t)x, some, sizeof some);
+    }
+    for (int i = 0; i < count - whole; i++)
+        some[i] = (uint16_t)(words[whole + i] >> spare);
+    memcpy(out + 2 * (size_t)whole, some, (size_t)(count - whole) * sizeof *some);
+}
+
+static void pixels_write(const struct bl_pixel_writer *w, const uint16_t *const plane[3], int count, uint8_t *out)
+{
+    switch (w->channels) {
+    case BL_CHANNELS_RGB:
+        bl_colour_row(&w->colour, w->simd, plane, count, out);
+        break;
+    case BL_CHANNELS_GRAY:
+        bl_colour_grey_row(&w->colour, w->simd, plane[0], count, out);
+        break;
+    case BL_CHANNELS_GRAY16:
+        numbers_write(plane[0], w->depth, count, out);
+        break;
+    }
+}
+
+/* Copies pixels to places that are step bytes apart; size a constant, for speed. */
+static INLINE void pixels_scatter(const uint8_t *from, int size, int count, uint8_t *to, ptrdiff_t step)
+{
+    for (int i = 0; i < count; i++, from += size, to += step)
+        memcpy(to, from, (size_t)size);
+}
+
+/* Writes count pixels of row y from column x on, from count words of each plane (all but RGB: of the first). */
+static void bl_pixel_writer_put(const struct bl_pixel_writer *w, const uint16_t *const plane[3], int x, int y,
+                                int count)
+{
+    uint8_t *to = w->origin + y * w->step_y + x * w->step_x;
+    int size = bl_channels_bytes(w->channels);
+    if (w->step_x == size) {
+        pixels_write(w, plane, count, to);
+        return;
+    }
+    pixels_write(w, plane, count, w->row);
+    if (size == 3)
+        pixels_scatter(w->row, 3, count, to, w->step_x);
+    else if (size == 2)
+        pixels_scatter(w->row, 2, count, to, w->step_x);
+    else
+        pixels_scatter(w->row, 1, count, to, w->step_x);
+}
+
+/* --- convert ------------------------------------------------------------------------------------------------------ */
 
 #define LINE_ALIGN 32 /* bytes: zimg's requirement on any processor */
 

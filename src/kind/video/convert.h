@@ -4,7 +4,7 @@
  * Matrix, range and chroma location come from the frame's tags; primaries and transfer curves are not converted. For
  * missing tags it assumes what FFmpeg's own scaler does: BT.601, limited range, chroma sited left. Full range are the
  * yuvj formats, frames tagged so, grey unless tagged limited, and RGB always. Alpha is dropped, as FFmpeg does for
- * rgb24. Grey is luma brought to full range; of RGB it is made before scaling, as Pillow does (channels.h). Of 16 bits
+ * rgb24. Grey is luma brought to full range; of RGB it is made before scaling, as Pillow does (options.h). Of 16 bits
  * it is copied, never computed with. Planes may begin at any address: a frame that was cropped at the left is read
  * where it lies. Interlaced frames are converted as they are, without deinterlacing.
  *
@@ -13,12 +13,31 @@
 #define BL_CONVERT_H
 
 #include <libavutil/frame.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <zimg.h>
 
 #include "base/error.h"
-#include "kind/video/channels.h"
-#include "kind/video/geometry.h"
 #include "kind/simd.h"
+#include "kind/video/colour.h"
+#include "kind/video/geometry.h"
+#include "kind/video/options.h"
+
+/* --- pixel writer ------------------------------------------------------------------------------------------------- */
+
+/* Writing pixels: scaled lines of words become what --pixels says, stored where the orientation puts them. */
+
+struct bl_pixel_writer {
+    enum bl_channels channels;
+    enum bl_simd simd;
+    struct bl_colour colour;  /* from words to levels */
+    int depth;                /* bits of the components, which words have at their upper end */
+    uint8_t *origin;          /* where the scaled picture's first pixel goes */
+    ptrdiff_t step_x, step_y; /* bytes from there to its next pixel, next row */
+    uint8_t *row;             /* room for a line of the scaled picture */
+};
+
+/* --- convert ------------------------------------------------------------------------------------------------------ */
 
 struct bl_convert_options {
     enum bl_simd simd; /* the level that was applied */

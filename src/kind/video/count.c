@@ -8,11 +8,10 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "kind/video/clock.h"
 #include "kind/video/decode.h"
-#include "kind/video/packet_index.h"
+#include "kind/video/options.h"
 #include "kind/video/picture.h"
-#include "kind/video/sampling.h"
+#include "kind/video/timeline.h"
 
 struct counter {
     const struct bl_video_config *config;

@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "kind/env.h"
 #include "base/meter.h"
+#include "kind/env.h"
 #include "kind/input.h"
-#include "kind/video/config.h"
+#include "kind/video/options.h"
 
 struct bl_count_result {
     int64_t length;   /* frames after sampling */

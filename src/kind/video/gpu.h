@@ -1,7 +1,7 @@
 /* The operations of a GPU, as a table of functions. nvdec.c implements them with CUDA and FFmpeg's cuda hwaccel; a unit
  * test implements them on the processor, so that the code above can be tested without a GPU.
  *
- * A *queue* belongs to one GPU worker (gpu_worker.h). Its operations run in order, while the caller continues.
+ * A *queue* belongs to one GPU worker (gpu_pool.h). Its operations run in order, while the caller continues.
  * Functions return 0, BL_EFAIL if the GPU failed, or BL_GPU_FULL if its memory is not enough. */
 #ifndef BL_GPU_H
 #define BL_GPU_H

@@ -3,6 +3,414 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "kind/video/nvdec.h"
+#include "kind/video/peek.h"
+
+/* --- gpu codecs --------------------------------------------------------------------------------------------------- */
+
+/* What the GPUs decode, for people. */
+
+#define WIDTH 1920
+#define HEIGHT 1080
+
+/* Not MPEG-4 part 2, which the engines decode: in MP4 its size is known only from the first frame, when FFmpeg has
+ * already asked for surfaces. */
+int bl_gpu_append_codecs(struct bl_gpu *gpu, struct bl_buffer *out, struct bl_error *e)
+{
+    static const struct {
+        const char *name;
+        enum AVCodecID id;
+        enum AVPixelFormat format;
+    } codecs[] = {
+        {"H.264", AV_CODEC_ID_H264, AV_PIX_FMT_YUV420P},
+        {"HEVC", AV_CODEC_ID_HEVC, AV_PIX_FMT_YUV420P},
+        {"HEVC 10 bits", AV_CODEC_ID_HEVC, AV_PIX_FMT_YUV420P10},
+        {"AV1", AV_CODEC_ID_AV1, AV_PIX_FMT_YUV420P},
+        {"VP9", AV_CODEC_ID_VP9, AV_PIX_FMT_YUV420P},
+        {"MPEG-2", AV_CODEC_ID_MPEG2VIDEO, AV_PIX_FMT_YUV420P},
+    };
+    bool some = false;
+    for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
+        const struct bl_gpu_stream stream = {codecs[i].id, codecs[i].format, WIDTH, HEIGHT};
+        bool can;
+        int code = bl_nvdec_functions.can_decode(gpu, &stream, &can, e);
+        if (code)
+            return code;
+        if (can)
+            bl_buffer_printf(out, "%s%s", some ? ", " : "", codecs[i].name);
+        some |= can;
+    }
+    return BL_OK;
+}
+
+/* --- session ------------------------------------------------------------------------------------------------------ */
+
+/* A session: a codec context that decodes one stream after another on a GPU, without a new hardware decoder for each.
+ *
+ * Most of FFmpeg's decoders keep the hardware decoder when they are flushed. The one of H.264 does not, so its streams
+ * are spliced: after the last packet of a stream its first packet is sent again, marked to be discarded, until all
+ * frames are out; the next stream begins with an instant refresh, as after any splice.
+ *
+ * A stream may only follow if nothing of the previous one can show in it: both must begin alike (bl_session_matches),
+ * and the context must end in the state in which it began. */
+
+/* codec: opened for these parameters. BL_EFAIL: out of memory, and session is unchanged. */
+static int bl_session_begin(struct bl_session *s, AVCodecContext *codec, const AVCodecParameters *parameters)
+{
+    AVCodecParameters *copy = avcodec_parameters_alloc();
+    if (!copy || avcodec_parameters_copy(copy, parameters) < 0) {
+        avcodec_parameters_free(&copy);
+        return BL_EFAIL;
+    }
+    *s = (struct bl_session){.codec = codec, .parameters = copy};
+    return BL_OK;
+}
+
+static void bl_session_end(struct bl_session *s)
+{
+    avcodec_parameters_free(&s->parameters);
+    av_packet_free(&s->opening);
+}
+
+/* Whether a stream of these parameters begins as the one that the session was made for, with pictures of the same size
+ * (not only coded size). Colours count: a context keeps the container's if the codec's headers have none. */
+static bool bl_session_matches(const struct bl_session *s, const AVCodecParameters *b)
+{
+    const AVCodecParameters *a = s->parameters;
+    return a->codec_id == b->codec_id && a->codec_tag == b->codec_tag && a->profile == b->profile &&
+           a->format == b->format && a->width == b->width && a->height == b->height &&
+           a->color_space == b->color_space && a->color_range == b->color_range && a->color_trc == b->color_trc &&
+           a->color_primaries == b->color_primaries && a->chroma_location == b->chroma_location &&
+           !av_cmp_q(a->sample_aspect_ratio, b->sample_aspect_ratio) && a->video_delay == b->video_delay &&
+           a->extradata_size == b->extradata_size &&
+           (!a->extradata_size || !memcmp(a->extradata, b->extradata, (size_t)a->extradata_size));
+}
+
+static struct bl_session_state session_state_of(const AVCodecContext *codec)
+{
+    return (struct bl_session_state){.width = codec->coded_width,
+                                     .height = codec->coded_height,
+                                     .delay = codec->has_b_frames,
+                                     .space = codec->colorspace,
+                                     .range = codec->color_range,
+                                     .transfer = codec->color_trc,
+                                     .primaries = codec->color_primaries,
+                                     .location = codec->chroma_sample_location,
+                                     .aspect = codec->sample_aspect_ratio};
+}
+
+static bool session_is_unchanged(const struct bl_session *s)
+{
+    const struct bl_session_state now = session_state_of(s->codec);
+    return memcmp(&now, &s->initial, sizeof now) == 0;
+}
+
+/* Codecs with headers in the packets, where a header keeps the values of the previous one that it does not set. */
+static bool codec_keeps_headers(enum AVCodecID codec)
+{
+    return codec == AV_CODEC_ID_MPEG1VIDEO || codec == AV_CODEC_ID_MPEG2VIDEO || codec == AV_CODEC_ID_VC1 ||
+           codec == AV_CODEC_ID_WMV3;
+}
+
+/* A flush of FFmpeg's H.264 decoder would close the hardware decoder. */
+static bool session_is_spliced(const struct bl_session *s)
+{
+    return s->parameters->codec_id == AV_CODEC_ID_H264;
+}
+
+void bl_session_ready(struct bl_session *s, AVRational time_base, AVRational rate)
+{
+    AVCodecContext *codec = s->codec;
+    if (s->streams && !session_is_spliced(s))
+        avcodec_flush_buffers(codec);
+    s->times = (struct bl_session_times){.last_pts = INT64_MIN, .last_dts = INT64_MIN};
+    codec->pkt_timebase = time_base;
+    codec->framerate = s->streams ? s->rate : (AVRational){0, 1};
+    s->container_rate = rate;
+    s->resent = 0;
+    s->started = false;
+}
+
+void bl_session_guess_time(struct bl_session *s, AVFrame *frame)
+{
+    struct bl_session_times *t = &s->times;
+    int64_t pts = frame->pts, dts = frame->pkt_dts;
+    if (dts != AV_NOPTS_VALUE) {
+        t->faulty_dts += dts <= t->last_dts;
+        t->last_dts = dts;
+    } else if (pts != AV_NOPTS_VALUE) {
+        t->last_dts = pts;
+    }
+    if (pts != AV_NOPTS_VALUE) {
+        t->faulty_pts += pts <= t->last_pts;
+        t->last_pts = pts;
+    } else if (dts != AV_NOPTS_VALUE) {
+        t->last_pts = dts;
+    }
+    bool by_pts = (t->faulty_pts <= t->faulty_dts || dts == AV_NOPTS_VALUE) && pts != AV_NOPTS_VALUE;
+    frame->best_effort_timestamp = by_pts ? pts : dts;
+}
+
+/* Whether the packet resets the decoder, and has no headers besides those of the container. */
+static bool session_packet_opens(const struct bl_session *s, const AVPacket *packet)
+{
+    struct bl_peek peek;
+    if (!session_is_spliced(s) || s->parameters->extradata_size <= 0)
+        return false;
+    bl_peek_init(&peek, s->parameters);
+    bl_peek_packet(&peek, packet);
+    return peek.restarts && !peek.suspicious && !peek.loose_headers;
+}
+
+/* Sends the container's headers again: the previous stream may have replaced them. */
+static int packet_restore_headers(const struct bl_session *s, AVPacket *packet)
+{
+    size_t size = (size_t)s->parameters->extradata_size;
+    if (!s->streams || !size || av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, NULL))
+        return 0;
+    uint8_t *headers = av_packet_new_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, size);
+    if (!headers)
+        return AVERROR(ENOMEM);
+    memcpy(headers, s->parameters->extradata, size);
+    return 0;
+}
+
+static int session_open_stream(struct bl_session *s, AVPacket *packet)
+{
+    bool follows = s->opening != NULL, followed = session_packet_opens(s, packet);
+    av_packet_free(&s->opening);
+    if (session_is_spliced(s) && s->streams && !(follows && followed))
+        avcodec_flush_buffers(s->codec);
+    if (followed && !(s->opening = av_packet_clone(packet)))
+        return AVERROR(ENOMEM);
+    int code = packet_restore_headers(s, packet);
+    if (!code)
+        code = avcodec_send_packet(s->codec, packet);
+    s->initial = session_state_of(s->codec);
+    s->rate = s->codec->framerate;
+    if (s->rate.num <= 0 || s->rate.den <= 0)
+        s->codec->framerate = s->container_rate;
+    s->started = true;
+    s->streams++;
+    return code;
+}
+
+static int session_push_out(struct bl_session *s, bool *ended)
+{
+    AVPacket *again = av_packet_clone(s->opening);
+    if (!again)
+        return AVERROR(ENOMEM);
+    again->flags |= AV_PKT_FLAG_DISCARD;
+    again->pts = again->dts = AV_NOPTS_VALUE;
+    int code = avcodec_send_packet(s->codec, again);
+    av_packet_free(&again);
+    *ended = ++s->resent >= s->codec->has_b_frames; /* each brings one frame out */
+    return code;
+}
+
+int bl_session_send(struct bl_session *s, AVPacket *packet, bool clean, bool *ended)
+{
+    *ended = !packet;
+    if (packet)
+        return s->started ? avcodec_send_packet(s->codec, packet) : session_open_stream(s, packet);
+    if (s->opening && clean && session_is_unchanged(s))
+        return session_push_out(s, ended);
+    av_packet_free(&s->opening);
+    return avcodec_send_packet(s->codec, NULL);
+}
+
+/* Drops the frames that the decoder has ready. */
+static bool codec_receive_all(AVCodecContext *codec, AVFrame *frame)
+{
+    int code;
+    while ((code = avcodec_receive_frame(codec, frame)) >= 0)
+        av_frame_unref(frame);
+    return code == AVERROR(EAGAIN);
+}
+
+static bool session_drain(struct bl_session *s)
+{
+    AVFrame *frame = av_frame_alloc();
+    bool ended = s->resent && s->resent >= s->codec->has_b_frames, well = frame && codec_receive_all(s->codec, frame);
+    while (well && !ended)
+        well = session_push_out(s, &ended) >= 0 && codec_receive_all(s->codec, frame);
+    av_frame_free(&frame);
+    return well;
+}
+
+/* Ends a stream that was read as far as needed; returns whether another may follow. clean: as above. */
+static bool bl_session_finish(struct bl_session *s, bool clean)
+{
+    if (!clean || codec_keeps_headers(s->parameters->codec_id))
+        return false;
+    if (!s->started)
+        return true;
+    return session_is_unchanged(s) && (!session_is_spliced(s) || (s->opening && session_drain(s)));
+}
+
+/* --- session pool ------------------------------------------------------------------------------------------------- */
+
+/* A pool of sessions: a worker's codec contexts that decode on a GPU, kept between the files that it reads.
+ *
+ * Creating one costs as much as decoding some dozen frames. So a context is lent to the next file of the same codec,
+ * size, colours and header. If there are too many, the least recently used one is closed; if the GPU's memory is not
+ * enough, all idle ones. A context is only kept after a file without any fault, so that no file shows in the next. */
+
+void bl_session_pool_begin(struct bl_session_pool *sessions, const struct bl_gpu_functions *gpu,
+                           struct bl_gpu_queue *queue)
+{
+    *sessions = (struct bl_session_pool){.gpu = gpu, .queue = queue};
+}
+
+static void pool_close_session(struct bl_session_pool *s, struct bl_session *session)
+{
+    if (session->codec)
+        s->gpu->close_codec(s->queue, &session->codec);
+    bl_session_end(session);
+    *session = (struct bl_session){0};
+}
+
+void bl_session_pool_end(struct bl_session_pool *s)
+{
+    for (int i = 0; i < BL_SESSION_POOL_MAX; i++)
+        pool_close_session(s, &s->session[i]);
+}
+
+static struct bl_session *pool_find(struct bl_session_pool *s, const AVCodecParameters *parameters)
+{
+    for (int i = 0; i < BL_SESSION_POOL_MAX; i++) {
+        if (s->session[i].codec && !s->session[i].lent && bl_session_matches(&s->session[i], parameters))
+            return &s->session[i];
+    }
+    return NULL;
+}
+
+/* A free slot, or that of the least recently used session. */
+static struct bl_session *pool_find_slot(struct bl_session_pool *s)
+{
+    struct bl_session *oldest = NULL;
+    for (int i = 0; i < BL_SESSION_POOL_MAX; i++) {
+        struct bl_session *session = &s->session[i];
+        if (!session->codec)
+            return session;
+        if (!session->lent && (!oldest || session->used < oldest->used))
+            oldest = session;
+    }
+    if (oldest) {
+        pool_close_session(s, oldest);
+        s->evicted++;
+    }
+    return oldest;
+}
+
+int bl_session_pool_evict(struct bl_session_pool *s)
+{
+    int closed = 0;
+    for (int i = 0; i < BL_SESSION_POOL_MAX; i++) {
+        if (!s->session[i].codec || s->session[i].lent)
+            continue;
+        pool_close_session(s, &s->session[i]);
+        closed++;
+    }
+    s->evicted += closed;
+    return closed;
+}
+
+static int pool_open_codec(struct bl_session_pool *s, const AVCodecParameters *parameters, AVCodecContext **codec,
+                           struct bl_error *e)
+{
+    int code;
+    do
+        code = s->gpu->open_codec(s->queue, parameters, codec, e);
+    while (code == BL_GPU_FULL && bl_session_pool_evict(s));
+    if (code == BL_GPU_FULL)
+        return bl_error_set(e, BL_EFAIL, "the GPU's memory is not enough for another decoder: use a smaller -j");
+    s->opened += !code;
+    return code;
+}
+
+static int pool_open_session(struct bl_session_pool *s, struct bl_session *session, const AVCodecParameters *parameters,
+                             struct bl_error *e)
+{
+    AVCodecContext *codec = NULL;
+    int code = pool_open_codec(s, parameters, &codec, e);
+    if (code)
+        return code;
+    if (bl_session_begin(session, codec, parameters)) {
+        s->gpu->close_codec(s->queue, &codec);
+        code = bl_error_memory(e);
+    }
+    return code;
+}
+
+int bl_session_pool_acquire(struct bl_session_pool *s, const AVCodecParameters *parameters, struct bl_session **session,
+                            struct bl_error *e)
+{
+    struct bl_session *found = pool_find(s, parameters);
+    if (found) {
+        s->reused++;
+    } else {
+        found = pool_find_slot(s);
+        if (!found)
+            return bl_error_set(e, BL_EFAIL, "more decoders are in use than a worker has");
+        int code = pool_open_session(s, found, parameters, e);
+        if (code)
+            return code;
+    }
+    found->lent = true;
+    found->used = ++s->clock;
+    *session = found;
+    return BL_OK;
+}
+
+void bl_session_pool_release(struct bl_session_pool *s, struct bl_session **session, bool clean)
+{
+    if (!*session)
+        return;
+    (*session)->lent = false;
+    if (!bl_session_finish(*session, clean))
+        pool_close_session(s, *session);
+    *session = NULL;
+}
+
+/* --- gpu worker --------------------------------------------------------------------------------------------------- */
+
+/* What decodes a piece on a GPU: a queue, the sessions that decode on it, and the readback of pictures. */
+
+int bl_gpu_worker_open(struct bl_gpu_worker **worker, const struct bl_gpu_functions *functions, struct bl_gpu *gpu,
+                       size_t bytes, struct bl_error *e)
+{
+    struct bl_gpu_worker *w = calloc(1, sizeof *w);
+    if (!w)
+        return bl_error_memory(e);
+    w->functions = functions;
+    int code = functions->open(gpu, &w->queue, e);
+    if (!code)
+        code = bl_readback_open(&w->readback, functions, w->queue, bytes, e);
+    if (code) {
+        if (w->queue)
+            functions->close(w->queue);
+        free(w);
+        return code;
+    }
+    bl_session_pool_begin(&w->sessions, functions, w->queue);
+    *worker = w;
+    return BL_OK;
+}
+
+void bl_gpu_worker_close(struct bl_gpu_worker *worker)
+{
+    if (!worker)
+        return;
+    bl_readback_close(&worker->readback);
+    bl_session_pool_end(&worker->sessions);
+    worker->functions->close(worker->queue);
+    free(worker);
+}
+
+/* --- gpu pool ----------------------------------------------------------------------------------------------------- */
 
 struct bl_gpu_pool {
     const struct bl_gpu_functions *functions;

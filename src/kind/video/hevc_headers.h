@@ -7,8 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kind/video/nal.h"
-#include "kind/video/picture_tags.h"
+#include "kind/video/bitstream.h"
 
 #define BL_HEVC_REFERENCES 16 /* the most that a picture has */
 

@@ -5,11 +5,29 @@
 
 #include <libavutil/frame.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
-#include "kind/video/filter.h"
 #include "kind/video/geometry.h"
 #include "kind/video/nv12_rgb.h"
+
+/* --- filter ------------------------------------------------------------------------------------------------------- */
+
+/* Filter tables that scale one axis: which samples, with which weights, make each output sample.
+ *
+ * The filters are zimg's, which the converter uses (convert.h): a kernel around the centre of an output sample, widened
+ * by the scale when shrinking, with normalised weights; positions beyond the picture are mirrored at its edge. Pure
+ * arithmetic, in double until the weights are stored. */
+
+/* Output i is the sum over t of weight[t * count + i] times sample first[i] + t; all of these samples exist. The
+ * weights of a tap are contiguous, since neighbouring outputs are computed together. size: samples of the axis. */
+struct bl_filter {
+    int count, taps, size;
+    int32_t *first; /* [count] */
+    float *weight;  /* [taps, count] */
+};
+
+/* --- nv12 --------------------------------------------------------------------------------------------------------- */
 
 /* What filters are made for. Compared as bytes: no padding. */
 struct bl_nv12_key {

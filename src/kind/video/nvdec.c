@@ -7,15 +7,15 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "kind/video/nvdec_caps.h"
+#include "kind/video/nvdec_driver.h"
 
 #include <libavutil/hwcontext.h>
 #include <libavutil/hwcontext_cuda.h>
 #include <libavutil/pixdesc.h>
 
-#include "kind/video/backend.h"
+#include "kind/video/decode.h"
 #include "kind/video/geometry.h"
-#include "kind/video/gpu_list.h"
+#include "kind/video/options.h"
 
 #define SURFACES 4               /* that we hold at once, beyond those that the decoder needs */
 #define SPARE ((size_t)64 << 20) /* bytes: with so much free, lack of memory is not why the driver failed */

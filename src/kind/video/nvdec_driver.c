@@ -1,8 +1,17 @@
 #include "kind/video/nvdec_driver.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
+#include <libavutil/hwcontext.h>
+#include <libavutil/hwcontext_cuda.h>
+#include <libavutil/pixdesc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "kind/video/decode.h"
+
+/* --- nvdec driver ------------------------------------------------------------------------------------------------- */
 
 #define NO_DEVICE ((CUresult)100) /* CUDA_ERROR_NO_DEVICE */
 
@@ -69,7 +78,8 @@ void bl_driver_close(struct bl_driver *d)
     *d = (struct bl_driver){0};
 }
 
-int bl_driver_check(const struct bl_driver *d, int number, const char *what, CUresult result, struct bl_error *e)
+/* BL_OK for CUDA_SUCCESS; else BL_EFAIL: "GPU 0 cannot copy: an illegal memory access was encountered (...)". */
+static int bl_driver_check(const struct bl_driver *d, int number, const char *what, CUresult result, struct bl_error *e)
 {
     const char *name = NULL;
     if (result == CUDA_SUCCESS)
@@ -77,4 +87,176 @@ int bl_driver_check(const struct bl_driver *d, int number, const char *what, CUr
     if (d->cuda->cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
         name = "?";
     return bl_error_set(e, BL_EFAIL, "GPU %d cannot %s: %s (%s)", number, what, driver_error_text(d, result), name);
+}
+
+/* --- nvdec device ------------------------------------------------------------------------------------------------- */
+
+/* A GPU: its primary context, and the kernel on it. */
+
+int bl_device_enter(const struct bl_device *device, struct bl_error *e)
+{
+    return bl_driver_check(device->driver, device->number, "be used",
+                           device->driver->cuda->cuCtxPushCurrent(device->context), e);
+}
+
+int bl_device_leave(const struct bl_device *device, const char *what, CUresult result, struct bl_error *e)
+{
+    CUcontext context;
+    int code = bl_driver_check(device->driver, device->number, what, result, e);
+    (void)device->driver->cuda->cuCtxPopCurrent(&context);
+    return code;
+}
+
+/* A driver older than the compiler may not be able to load the kernel. */
+static int kernel_report(const struct bl_driver *driver, const struct bl_error *why, struct bl_error *e)
+{
+    int has = 0, built = BL_CUDA_VERSION;
+    if (driver->version(&has) != CUDA_SUCCESS || has >= built)
+        return bl_error_set(e, BL_EFAIL, "%s", why->text);
+    return bl_error_set(e, BL_EFAIL, "%s: the NVIDIA driver supports CUDA %d.%d, bload was built with %d.%d", why->text,
+                        has / 1000, has % 1000 / 10, built / 1000, built % 1000 / 10);
+}
+
+static int kernel_load(struct bl_device *device, struct bl_error *e)
+{
+    const CudaFunctions *f = device->driver->cuda;
+    struct bl_error why = {0};
+    int code = bl_device_enter(device, e);
+    if (code)
+        return code;
+    CUresult result = f->cuModuleLoadData(&device->module, bl_nv12_rgb_image);
+    if (result == CUDA_SUCCESS)
+        result = f->cuModuleGetFunction(&device->kernel, device->module, BL_NV12_RGB_KERNEL);
+    code = bl_device_leave(device, "load the kernel of this build", result, &why);
+    return code ? kernel_report(device->driver, &why, e) : BL_OK;
+}
+
+int bl_device_open(struct bl_device *device, const struct bl_driver *driver, int number, struct bl_error *e)
+{
+    char name[16];
+    *device = (struct bl_device){.driver = driver, .number = number};
+    snprintf(name, sizeof name, "%d", number);
+    if (av_hwdevice_ctx_create(&device->buffer, AV_HWDEVICE_TYPE_CUDA, name, NULL, AV_CUDA_USE_PRIMARY_CONTEXT) < 0)
+        return bl_error_set(e, BL_EFAIL, "GPU %d cannot be used: FFmpeg cannot create a context on it", number);
+    const AVCUDADeviceContext *own = ((AVHWDeviceContext *)(void *)device->buffer->data)->hwctx;
+    device->context = own->cuda_ctx;
+    return kernel_load(device, e);
+}
+
+void bl_device_close(struct bl_device *device)
+{
+    struct bl_error none = {0};
+    if (device->module && !bl_device_enter(device, &none))
+        (void)bl_device_leave(device, "unload", device->driver->cuda->cuModuleUnload(device->module), &none);
+    av_buffer_unref(&device->buffer);
+}
+
+/* --- nvdec caps --------------------------------------------------------------------------------------------------- */
+
+/* What a GPU's video engines can decode, as its driver says. The question takes 7 ms on an H200, during which no other
+ * thread's call goes on, and a scan asks it for every file: so the driver is asked once for each kind of stream. */
+
+#define DEPTHS 3 /* 8, 10 and 12 bits */
+
+struct answer {
+    bool known;
+    CUVIDDECODECAPS caps;
+};
+
+struct bl_caps {
+    pthread_mutex_t lock; /* also while the driver is asked: it answers one after the other anyhow */
+    struct answer answer[cudaVideoCodec_NumCodecs][DEPTHS];
+};
+
+int bl_caps_open(struct bl_caps **out, struct bl_error *e)
+{
+    struct bl_caps *caps = calloc(1, sizeof *caps);
+    if (!caps)
+        return bl_error_memory(e);
+    pthread_mutex_init(&caps->lock, NULL); /* cannot fail on Linux */
+    *out = caps;
+    return BL_OK;
+}
+
+void bl_caps_close(struct bl_caps *caps)
+{
+    if (!caps)
+        return;
+    pthread_mutex_destroy(&caps->lock);
+    free(caps);
+}
+
+/* Answers that fail are not kept. */
+static int caps_ask(const struct bl_device *device, cudaVideoCodec codec, int depth, struct answer *answer,
+                    struct bl_error *e)
+{
+    if (answer->known)
+        return BL_OK;
+    answer->caps = (CUVIDDECODECAPS){
+        .eCodecType = codec, .eChromaFormat = cudaVideoChromaFormat_420, .nBitDepthMinus8 = (unsigned)depth - 8};
+    int code = bl_device_enter(device, e);
+    if (!code)
+        code = bl_device_leave(device, "report what it can decode",
+                               device->driver->video->cuvidGetDecoderCaps(&answer->caps), e);
+    answer->known = !code;
+    return code;
+}
+
+static int caps_find(struct bl_caps *caps, const struct bl_device *device, cudaVideoCodec codec, int depth,
+                     CUVIDDECODECAPS *out, struct bl_error *e)
+{
+    struct answer *answer = &caps->answer[codec][(depth - 8) / 2];
+    pthread_mutex_lock(&caps->lock);
+    int code = caps_ask(device, codec, depth, answer, e);
+    *out = answer->caps;
+    pthread_mutex_unlock(&caps->lock);
+    return code;
+}
+
+static bool codec_to_cuvid(enum AVCodecID id, cudaVideoCodec *codec)
+{
+    static const struct {
+        enum AVCodecID id;
+        cudaVideoCodec codec;
+    } codecs[] = {{AV_CODEC_ID_H264, cudaVideoCodec_H264},        {AV_CODEC_ID_HEVC, cudaVideoCodec_HEVC},
+                  {AV_CODEC_ID_VP8, cudaVideoCodec_VP8},          {AV_CODEC_ID_VP9, cudaVideoCodec_VP9},
+                  {AV_CODEC_ID_AV1, cudaVideoCodec_AV1},          {AV_CODEC_ID_MJPEG, cudaVideoCodec_JPEG},
+                  {AV_CODEC_ID_MPEG1VIDEO, cudaVideoCodec_MPEG1}, {AV_CODEC_ID_MPEG2VIDEO, cudaVideoCodec_MPEG2},
+                  {AV_CODEC_ID_MPEG4, cudaVideoCodec_MPEG4},      {AV_CODEC_ID_VC1, cudaVideoCodec_VC1},
+                  {AV_CODEC_ID_WMV3, cudaVideoCodec_VC1}};
+    for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
+        if (codecs[i].id == id) {
+            *codec = codecs[i].codec;
+            return true;
+        }
+    }
+    return false;
+}
+
+int bl_caps_can_decode(struct bl_caps *all, const struct bl_device *device, const struct bl_gpu_stream *s, bool *can,
+                       struct bl_error *e)
+{
+    cudaVideoCodec codec;
+    CUVIDDECODECAPS caps;
+    *can = codec_to_cuvid(s->codec, &codec) && bl_backend_supports_format(s->format);
+    if (!*can)
+        return BL_OK;
+    int depth = av_pix_fmt_desc_get(s->format)->comp[0].depth;
+    int code = caps_find(all, device, codec, depth, &caps, e);
+    if (code)
+        return code;
+    cudaVideoSurfaceFormat surface = depth > 8 ? cudaVideoSurfaceFormat_P016 : cudaVideoSurfaceFormat_NV12;
+    unsigned width = (unsigned)s->width, height = (unsigned)s->height;
+    *can = caps.bIsSupported && caps.nOutputFormatMask & 1u << surface && width >= caps.nMinWidth &&
+           width <= caps.nMaxWidth && height >= caps.nMinHeight && height <= caps.nMaxHeight &&
+           (uint64_t)width * height / 256 <= caps.nMaxMBCount;
+    return BL_OK;
+}
+
+int bl_caps_engines(struct bl_caps *all, const struct bl_device *device, int *engines, struct bl_error *e)
+{
+    CUVIDDECODECAPS caps;
+    int code = caps_find(all, device, cudaVideoCodec_H264, 8, &caps, e);
+    *engines = code ? 0 : caps.nNumNVDECs;
+    return code;
 }

@@ -10,9 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kind/video/h264_headers.h"
+#include "kind/video/bitstream.h"
 #include "kind/video/hevc_headers.h"
-#include "kind/video/picture_tags.h"
 
 #define BL_PEEK_GROUP 1024 /* MPEG: numbers of pictures */
 

@@ -8,17 +8,17 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "kind/video/convert.h"
 #include "kind/media/demux.h"
+#include "kind/video/convert.h"
 #include "kind/video/geometry.h"
-#include "kind/video/config.h"
+#include "kind/video/options.h"
 
 struct bl_convert_options bl_picture_options(const struct bl_video_config *config, enum bl_simd simd);
 
 /* Whether the stream can be used, as far as the container says: its decoder, size, angle, colours. BL_EDATA. */
 int bl_picture_check(const struct bl_demux *d, const struct bl_video_config *config, struct bl_error *e);
 
-/* The same for what the stream's own headers say: bits by the numbers of H.273 that occur (packet_index.h). */
+/* The same for what the stream's own headers say: bits by the numbers of H.273 that occur (timeline.h). */
 int bl_picture_check_tags(const struct bl_video_config *config, enum AVCodecID codec, uint32_t transfers,
                           uint32_t matrices, struct bl_error *e);
 

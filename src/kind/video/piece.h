@@ -2,15 +2,56 @@
  *
  * Frames are converted straight into the block. The previous frame is held until the picker knows how often it is
  * taken. */
-#ifndef BL_PIECE_H
-#define BL_PIECE_H
+#ifndef BL_KIND_VIDEO_PIECE_H
+#define BL_KIND_VIDEO_PIECE_H
 
 #include "kind/kind.h"
-#include "kind/video/clock.h"
+#include "kind/row.h"
+#include "kind/video/clips.h"
 #include "kind/video/convert.h"
-#include "kind/video/gpu_worker.h"
-#include "kind/video/playhead.h"
-#include "kind/video/sampling.h"
+#include "kind/video/decode.h"
+#include "kind/video/gpu_pool.h"
+#include "kind/video/options.h"
+#include "kind/video/timeline.h"
+
+/* --- playhead ----------------------------------------------------------------------------------------------------- */
+
+/* A playhead: a video that stays open from clip to clip, and the number of the frame that comes next.
+ *
+ * It goes on where the next clip begins a little further on, and else seeks a restart (timeline.h) or begins anew.
+ * After a seek the decoder is a new one: what comes of a clip does not depend on those before it. */
+
+struct bl_playhead {
+    char *path; /* NULL: nothing is open */
+    int64_t bytes;
+    int stream;
+    enum bl_demux_mode mode;
+    struct bl_decode decode;
+    int64_t next;     /* frame that comes next, by its number in display order */
+    AVFrame *waiting; /* that frame, if it is decoded already; owned */
+    bool seeked;      /* the present place was reached from a restart, */
+    bool arriving;    /* whose frame has not come yet; it is shown at */
+    int64_t arrival;
+    bool lost; /* another frame came, or after a seek a concealed one: decoders conceal by what they decoded before */
+};
+
+/* Where a playhead may begin. */
+enum bl_playhead_way {
+    BL_PLAYHEAD_ON,      /* where it is */
+    BL_PLAYHEAD_RESTART, /* at the point's restart */
+    BL_PLAYHEAD_START,   /* with the file */
+};
+
+/* Goes to the row's clip, or before it; the rest is decoded. *there: false where this way leads nowhere. sessions: of a
+ * GPU, or NULL. Errors as bl_decode_open_gpu's; then nothing is open. */
+int bl_playhead_go(struct bl_playhead *playhead, enum bl_playhead_way way, struct bl_session_pool *sessions,
+                   const struct bl_row *row, const struct bl_seek_point *point, enum bl_demux_mode mode,
+                   const struct bl_kind_env *env, bool *there, struct bl_error *e);
+
+/* Start from {0}. */
+void bl_playhead_close(struct bl_playhead *playhead);
+
+/* --- piece -------------------------------------------------------------------------------------------------------- */
 
 /* What a worker has for all pieces. */
 struct bl_piece_tools {
@@ -55,9 +96,6 @@ int bl_piece_begin(struct bl_piece *piece, AVRational tick, int64_t start, struc
 /* Decodes until the piece is full, or to the end of the sequence: more frames than the scan counted are an error, as
  * fewer are. Sets strayed, and leaves the piece incomplete, where what comes is not what timeline or point say. */
 int bl_piece_decode(struct bl_piece *piece, struct bl_error *e);
-
-/* Whether the decoder found faults. */
-bool bl_piece_has_faults(const struct bl_piece *piece);
 
 /* Notes faults that the scan has not reported. */
 void bl_piece_write_note(const struct bl_piece *piece, struct bl_note *note);

@@ -1,15 +1,351 @@
-/* See timeline.h. What frames come right from a keyframe on, follows from the times and from what pictures need
- * (peek.h), in one pass: a keyframe is dropped as soon as a picture comes that speaks against it. */
 #include "kind/video/timeline.h"
 
+#include <libavcodec/codec_desc.h>
+#include <libavutil/avutil.h>
+#include <libavutil/common.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include <xxhash.h>
 
 #include "base/array.h"
+#include "kind/media/compat.h"
 #include "kind/media/demux_seek.h"
+#include "kind/media/truncation.h"
+#include "kind/video/bitstream.h"
+#include "kind/video/decode.h"
 #include "kind/video/peek.h"
+
+/* --- timestamps --------------------------------------------------------------------------------------------------- */
+
+/* The times at which frames are shown, in ticks of the stream's time base. */
+
+/* BL_EFAIL: out of memory. */
+static int bl_timestamps_add(struct bl_timestamps *t, int64_t time, struct bl_error *e)
+{
+    if (BL_ARRAY_RESERVE(t->time, t->capacity, t->count + 1, e))
+        return BL_EFAIL;
+    t->time[t->count++] = time;
+    return BL_OK;
+}
+
+static int time_compare(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts them in ascending order; *distinct: no two are equal. */
+static void bl_timestamps_sort(struct bl_timestamps *t, bool *distinct)
+{
+    *distinct = true;
+    if (t->count == 0)
+        return;
+    qsort(t->time, t->count, sizeof *t->time, time_compare);
+    for (size_t i = 1; i < t->count; i++)
+        *distinct = *distinct && t->time[i] != t->time[i - 1];
+}
+
+static bool bl_timestamps_find(const struct bl_timestamps *t, int64_t time, size_t *index)
+{
+    const int64_t *found = t->count ? bsearch(&time, t->time, t->count, sizeof *t->time, time_compare) : NULL;
+    if (found)
+        *index = (size_t)(found - t->time);
+    return found;
+}
+
+static void bl_timestamps_free(struct bl_timestamps *t)
+{
+    free(t->time);
+    *t = (struct bl_timestamps){0};
+}
+
+/* --- clock -------------------------------------------------------------------------------------------------------- */
+
+/* A clock: when frames are shown, in seconds from the first frame of their sequence. */
+
+void bl_clock_note(struct bl_clock *clock, const AVFrame *frame, int64_t before)
+{
+    int64_t time = bl_decode_time(frame);
+    if (clock->origin != AV_NOPTS_VALUE || time == AV_NOPTS_VALUE)
+        return;
+    int64_t past; /* a damaged file may claim any time */
+    if (__builtin_mul_overflow(before, FFMAX(bl_compat_duration(frame), 0), &past) ||
+        __builtin_sub_overflow(time, past, &clock->origin))
+        clock->origin = time;
+}
+
+double bl_clock_seconds(const struct bl_clock *clock, int64_t time)
+{
+    if (time == AV_NOPTS_VALUE || clock->origin == AV_NOPTS_VALUE)
+        return 0;
+    int64_t since;
+    if (__builtin_sub_overflow(time, clock->origin, &since))
+        return 0;
+    return (double)since * av_q2d(clock->tick);
+}
+
+/* --- entry -------------------------------------------------------------------------------------------------------- */
+
+/* See timeline.h. The types of pictures: ITU-T H.265 7.4.2.2, H.263 5.1.3; ISO 14496-2 6.2.5; Theora specification 7.1;
+ * Sorenson's and Microsoft's variants of H.263 as FFmpeg's decoders read them. */
+
+static enum bl_entry entry_if(bool intra)
+{
+    return intra ? BL_ENTRY_YES : BL_ENTRY_NO;
+}
+
+static enum bl_entry entry_of_hevc(const uint8_t *data, size_t size, int nal_length)
+{
+    enum { INTRA_FIRST = 16, INTRA_LAST = 23, PICTURES = 32 };
+    struct bl_access_unit unit = {.at = data, .end = data + size};
+    struct bl_nal nal;
+    while (bl_access_unit_next(&unit, nal_length, &nal)) {
+        unsigned type = nal.size ? nal.data[0] >> 1 & 63 : PICTURES;
+        if (type < PICTURES)
+            return entry_if(type >= INTRA_FIRST && type <= INTRA_LAST);
+    }
+    return BL_ENTRY_NO;
+}
+
+static enum bl_entry entry_of_mpeg4(const uint8_t *data, size_t size)
+{
+    const uint8_t *end = data + size;
+    for (const uint8_t *at = bl_start_code_find(data, end); at && end - at >= 2; at = bl_start_code_find(at, end)) {
+        if (*at == 0xb6)
+            return entry_if(at[1] >> 6 == 0);
+    }
+    return BL_ENTRY_NO;
+}
+
+/* The type stands with the source format, or, if that is "extended", behind the optional part of the header. */
+static enum bl_entry entry_of_h263(struct bl_bits *b)
+{
+    bl_bits_skip(b, 35);
+    unsigned format = bl_bits_get(b, 3);
+    if (format != 7)
+        return entry_if(!bl_bits_get(b, 1));
+    if (bl_bits_get(b, 3) == 1)
+        bl_bits_skip(b, 18);
+    return entry_if(bl_bits_get(b, 3) == 0);
+}
+
+static enum bl_entry entry_of_flv1(struct bl_bits *b)
+{
+    bl_bits_skip(b, 30);
+    unsigned size = bl_bits_get(b, 3);
+    bl_bits_skip(b, size == 0 ? 16 : size == 1 ? 32 : 0);
+    return entry_if(bl_bits_get(b, 2) == 0);
+}
+
+enum bl_entry bl_entry_find(enum AVCodecID codec, int nal_length, const AVPacket *packet)
+{
+    size_t size = (size_t)FFMAX(packet->size, 0);
+    struct bl_bits b = {.data = packet->data, .size = size};
+    if (size == 0)
+        return BL_ENTRY_UNKNOWN;
+    switch (codec) {
+    case AV_CODEC_ID_HEVC:
+        return entry_of_hevc(packet->data, size, nal_length);
+    case AV_CODEC_ID_MPEG4:
+        return entry_of_mpeg4(packet->data, size);
+    case AV_CODEC_ID_H263:
+    case AV_CODEC_ID_H263P:
+        return entry_of_h263(&b);
+    case AV_CODEC_ID_FLV1:
+        return entry_of_flv1(&b);
+    case AV_CODEC_ID_MSMPEG4V1:
+        bl_bits_skip(&b, 32);
+        return entry_if(bl_bits_get(&b, 2) == 0);
+    case AV_CODEC_ID_MSMPEG4V2:
+    case AV_CODEC_ID_MSMPEG4V3:
+    case AV_CODEC_ID_WMV1:
+        return entry_if(bl_bits_get(&b, 2) == 0);
+    case AV_CODEC_ID_WMV2:
+    case AV_CODEC_ID_VP3:
+        return entry_if(!bl_bits_get(&b, 1));
+    case AV_CODEC_ID_THEORA:
+        return entry_if(!(packet->data[0] & 0x40));
+    case AV_CODEC_ID_H264: /* these decoders begin where they can */
+    case AV_CODEC_ID_MPEG1VIDEO:
+    case AV_CODEC_ID_MPEG2VIDEO:
+    case AV_CODEC_ID_VP8:
+    case AV_CODEC_ID_VP9:
+    case AV_CODEC_ID_AV1:
+    case AV_CODEC_ID_FFV1:
+        return BL_ENTRY_YES;
+    default: {
+        const AVCodecDescriptor *known = avcodec_descriptor_get(codec);
+        return known && known->props & AV_CODEC_PROP_INTRA_ONLY ? BL_ENTRY_YES : BL_ENTRY_UNKNOWN;
+    }
+    }
+}
+
+/* --- packet index ------------------------------------------------------------------------------------------------- */
+
+/* See timeline.h. A suspicious file is decoded, which only costs time: whatever is in doubt makes it suspicious. */
+
+/* Seconds by which the data may end before the declared duration. */
+#define END_TOLERANCE 0.5
+
+/* Packets after a marked one by which the next recording has begun, with a keyframe. */
+#define SPLICE 2
+
+/* Transport streams mark packets that lack parts, and one of the last before a splice. */
+static void packet_index_note_loss(struct bl_packet_index *index, const AVPacket *packet)
+{
+    if (packet->flags & AV_PKT_FLAG_KEY)
+        index->marked = 0;
+    else if (index->marked > 0)
+        index->incomplete += --index->marked == 0;
+    else if (packet->flags & AV_PKT_FLAG_CORRUPT)
+        index->marked = SPLICE;
+}
+
+static int packet_index_add(struct bl_packet_index *index, struct bl_peek *peek, const AVPacket *packet,
+                            bool want_times, struct bl_error *e)
+{
+    int frames = bl_peek_packet(peek, packet);
+    packet_index_note_loss(index, packet);
+    if (packet->flags & AV_PKT_FLAG_DISCARD || frames == 0)
+        return BL_OK;
+    index->frames += frames;
+    index->transfers |= peek->tags.transfer < 32 ? UINT32_C(1) << peek->tags.transfer : 0;
+    index->matrices |= peek->tags.matrix < 32 ? UINT32_C(1) << peek->tags.matrix : 0;
+    int64_t start = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
+    bool known = start != AV_NOPTS_VALUE && packet->duration >= 0 && packet->duration < INT64_MAX - FFMAX(start, 0);
+    if (known && start >= index->last) {
+        index->last = start;
+        index->end = start + packet->duration;
+    }
+    if (!want_times)
+        return BL_OK;
+    index->suspicious = index->suspicious || packet->pts == AV_NOPTS_VALUE || packet->duration <= 0 || frames > 1;
+    return bl_timestamps_add(&index->shown, packet->pts, e);
+}
+
+/* Of interlaced video each packet may hold one field; two of them make a frame. */
+static bool stream_is_field(const AVStream *stream)
+{
+    const AVCodecParserContext *parser = av_stream_get_parser(stream);
+    return parser && (parser->picture_structure == AV_PICTURE_STRUCTURE_TOP_FIELD ||
+                      parser->picture_structure == AV_PICTURE_STRUCTURE_BOTTOM_FIELD);
+}
+
+/* Seconds by the container's header, or 0 if it does not say. */
+static double container_duration(const struct bl_demux *d)
+{
+    const AVFormatContext *format = d->format;
+    if (format->duration == AV_NOPTS_VALUE || format->duration <= 0)
+        return 0;
+    if (d->probed && format->duration_estimation_method != AVFMT_DURATION_FROM_STREAM)
+        return 0;
+    return (double)format->duration / AV_TIME_BASE;
+}
+
+/* Raises *present to the end of the longest stream, in seconds: the video may be shorter than the audio. */
+static int file_duration(const struct bl_demux *indexed, AVPacket *packet, double *present, struct bl_error *e)
+{
+    struct bl_demux d;
+    int code = bl_demux_open(&d, indexed->file.path, indexed->file.bytes, indexed->stream->index, BL_DEMUX_COUNT,
+                             indexed->env, e);
+    if (code)
+        return code;
+    bl_demux_read_all_streams(&d);
+    for (;;) {
+        bool got;
+        code = bl_demux_next(&d, packet, &got, e);
+        if (code || !got)
+            break;
+        int64_t start = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
+        AVRational tick = d.format->streams[packet->stream_index]->time_base;
+        if (start != AV_NOPTS_VALUE)
+            *present = FFMAX(*present, ((double)start + (double)packet->duration) * av_q2d(tick));
+    }
+    bl_demux_close(&d);
+    return code;
+}
+
+/* The packets of a transport stream all have one of three sizes. */
+static bool transport_is_truncated(const struct bl_demux *d)
+{
+    return bl_demux_is_transport(d) && d->file.bytes % 188 && d->file.bytes % 192 && d->file.bytes % 204;
+}
+
+/* If the header lists all packets, their number and the file's size show whether data is missing; otherwise the
+ * duration does. */
+static int packet_index_check_end(struct bl_packet_index *index, const struct bl_demux *d, int64_t packets,
+                                  AVPacket *packet, struct bl_error *e)
+{
+    int code = bl_truncation_find_second(d, &index->second, e);
+    if (code)
+        return code;
+    index->joined = index->joined || bl_truncation_is_joined(d);
+    index->suspicious =
+        index->suspicious || index->joined || index->second || d->end_error || transport_is_truncated(d);
+    index->listed = d->stream->nb_frames;
+    if (index->listed > 0) {
+        index->suspicious = index->suspicious || index->listed != packets;
+        index->truncated = index->listed > packets && bl_truncation_detect(d);
+        return BL_OK;
+    }
+    index->truncated = bl_demux_is_matroska(d) && bl_truncation_detect(d);
+    index->declared = container_duration(d);
+    index->present = (double)index->end * av_q2d(d->stream->time_base);
+    if (index->declared == 0 || index->present + END_TOLERANCE >= index->declared)
+        return BL_OK;
+    code = file_duration(d, packet, &index->present, e);
+    index->too_short = index->present + END_TOLERANCE < index->declared;
+    return code;
+}
+
+static int packet_index_read(struct bl_packet_index *index, struct bl_demux *d, bool want_times, AVPacket *packet,
+                             struct bl_error *e)
+{
+    struct bl_peek peek;
+    bl_peek_init(&peek, d->stream->codecpar);
+    for (;;) {
+        bool got;
+        int code = bl_demux_next(d, packet, &got, e);
+        if (code)
+            return code;
+        if (!got)
+            break;
+        code = packet_index_add(index, &peek, packet, want_times, e);
+        if (code)
+            return code;
+        index->suspicious = index->suspicious || stream_is_field(d->stream);
+    }
+    bool distinct; /* only the decoder can order frames of equal times */
+    bl_timestamps_sort(&index->shown, &distinct);
+    index->suspicious = index->suspicious || peek.suspicious || !distinct;
+    index->gaps = peek.gaps;
+    index->resets = peek.resets;
+    index->midway = peek.midway;
+    index->joined = peek.joined;
+    index->unsure = peek.unsure && peek.keys > 0;
+    return packet_index_check_end(index, d, peek.packets, packet, e);
+}
+
+int bl_packet_index_make(struct bl_packet_index *index, struct bl_demux *d, bool want_times, struct bl_error *e)
+{
+    *index = (struct bl_packet_index){.last = INT64_MIN};
+    /* Other demuxers derive times from the data, and differently after a probe; decoding may give other ones. */
+    index->suspicious = want_times && !bl_demux_is_mov(d) && !bl_demux_is_matroska(d);
+    AVPacket *packet = av_packet_alloc();
+    if (!packet)
+        return bl_error_memory(e);
+    int code = packet_index_read(index, d, want_times, packet, e);
+    av_packet_free(&packet);
+    return code;
+}
+
+void bl_packet_index_free(struct bl_packet_index *index)
+{
+    bl_timestamps_free(&index->shown);
+    *index = (struct bl_packet_index){0};
+}
+
+/* --- timeline ----------------------------------------------------------------------------------------------------- */
 
 /* More leading pictures than any encoder makes: what has more is damaged, and would take time. */
 #define LEADING_MAX 64
@@ -224,4 +560,88 @@ const struct bl_restart *bl_timeline_find_frame(const struct bl_timeline *t, int
             high = middle;
     }
     return low ? &t->restart[low - 1] : NULL;
+}
+
+/* --- needed ------------------------------------------------------------------------------------------------------- */
+
+/* Needed packets: those that must be decoded for the frames that a piece takes. What nothing refers to (B-pictures,
+ * most of them) is left out unless it is taken itself, and so is what follows the last frame that is taken before a
+ * restart. The frames that are decoded are the same to the byte: a decoder never needed the others. */
+
+/* Marks a frame if some of the `times` steps that it fills, from *seen on, are wanted. */
+static void needed_mark(struct bl_needed *n, size_t frame, int64_t times, int64_t *seen, int64_t first, int64_t steps)
+{
+    if (times > 0 && first + steps > *seen && *seen + times > first)
+        n->frame[frame] = true;
+    *seen += times;
+}
+
+/* The frames that are taken. Of the last one only its end tells; it is marked by to_end. */
+static void needed_mark_taken(struct bl_needed *n, struct bl_pick *pick, int64_t first, int64_t steps)
+{
+    const struct bl_timestamps *shown = &n->timeline->shown;
+    int64_t seen = 0;
+    for (size_t i = 0; i < shown->count; i++) {
+        int64_t times = bl_pick_push(pick, shown->time[i]);
+        if (i > 0)
+            needed_mark(n, i - 1, times, &seen, first, steps);
+    }
+}
+
+/* Marks what the marked frames may refer to: all from the earliest packet that one of them needs, without what nothing
+ * refers to. */
+static void needed_mark_references(struct bl_needed *n)
+{
+    const struct bl_timeline *t = n->timeline;
+    int64_t from = INT64_MAX;
+    for (size_t i = t->shown.count; i-- > 0;) {
+        const struct bl_coded *coded = &t->coded[i];
+        bool *marked = &n->frame[coded->frame];
+        *marked = *marked || (coded->packet >= from && !coded->disposable);
+        if (*marked && coded->needs < from)
+            from = coded->needs;
+    }
+}
+
+static void needed_find_ends(struct bl_needed *n)
+{
+    const struct bl_timeline *t = n->timeline;
+    for (size_t i = 0; i < t->shown.count; i++) {
+        size_t frame = t->coded[i].frame;
+        if (!n->frame[frame]) {
+            n->left_out++;
+            continue;
+        }
+        n->final = t->shown.time[frame];
+        n->last = frame > n->last ? frame : n->last;
+    }
+}
+
+int bl_needed_make(struct bl_needed *needed, const struct bl_timeline *timeline, struct bl_pick pick, int64_t first,
+                   int64_t steps, bool to_end, struct bl_error *e)
+{
+    size_t count = timeline->shown.count;
+    *needed = (struct bl_needed){.timeline = timeline, .frame = calloc(count ? count : 1, sizeof *needed->frame)};
+    if (!needed->frame)
+        return bl_error_memory(e);
+    needed_mark_taken(needed, &pick, first, steps);
+    if (count > 0) {
+        needed->frame[timeline->coded[0].frame] = true; /* decoders learn from it which encoder made the stream */
+        needed->frame[count - 1] = needed->frame[count - 1] || to_end;
+    }
+    needed_mark_references(needed);
+    needed_find_ends(needed);
+    return BL_OK;
+}
+
+void bl_needed_free(struct bl_needed *needed)
+{
+    free(needed->frame);
+    *needed = (struct bl_needed){0};
+}
+
+bool bl_needed_has(const struct bl_needed *needed, int64_t time)
+{
+    size_t frame;
+    return !bl_timestamps_find(&needed->timeline->shown, time, &frame) || needed->frame[frame];
 }

@@ -10,14 +10,85 @@
 #ifndef BL_TIMELINE_H
 #define BL_TIMELINE_H
 
+#include <libavcodec/avcodec.h>
+#include <libavutil/frame.h>
+#include <libavutil/rational.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 #include "kind/media/demux.h"
-#include "kind/video/pick.h"
-#include "kind/video/timestamps.h"
+#include "kind/video/options.h"
+
+/* --- timestamps --------------------------------------------------------------------------------------------------- */
+
+/* The times at which frames are shown, in ticks of the stream's time base. */
+
+struct bl_timestamps {
+    int64_t *time; /* [count] */
+    size_t count, capacity;
+};
+
+/* --- clock -------------------------------------------------------------------------------------------------------- */
+
+/* A clock: when frames are shown, in seconds from the first frame of their sequence. */
+
+struct bl_clock {
+    AVRational tick; /* seconds */
+    int64_t origin;  /* when the first frame is shown, in ticks; AV_NOPTS_VALUE: not known yet */
+};
+
+/* Sets the origin from a decoded frame; before: frames decoded so far. If the first frames have no time, the origin is
+ * that of the first frame with a time, less the duration of those before it. */
+void bl_clock_note(struct bl_clock *clock, const AVFrame *frame, int64_t before);
+
+/* time: in ticks. 0 if it is not known. */
+double bl_clock_seconds(const struct bl_clock *clock, int64_t time);
+
+/* --- entry -------------------------------------------------------------------------------------------------------- */
+
+/* Where decoding can begin. Some decoders output pictures although they lack what these refer to: of their codecs,
+ * packets say themselves whether they need others. */
+
+enum bl_entry {
+    BL_ENTRY_NO,      /* the decoder would output garbage */
+    BL_ENTRY_YES,     /* or the decoder itself outputs nothing that lacks its references */
+    BL_ENTRY_UNKNOWN, /* only the container tells */
+};
+
+/* nal_length: H.265: as of bl_nal_headers. */
+enum bl_entry bl_entry_find(enum AVCodecID codec, int nal_length, const AVPacket *packet);
+
+/* --- packet index ------------------------------------------------------------------------------------------------- */
+
+/* A packet index: what a video's packets say of its frames, without decoding. */
+
+struct bl_packet_index {
+    int64_t frames;               /* shown by packets that are not discarded */
+    int64_t listed;               /* packets by the header, or 0 if it does not say */
+    int64_t last, end;            /* when the last frame is shown and when it ends, in ticks */
+    int64_t gaps;                 /* places where the numbers of pictures show that some are missing */
+    int64_t incomplete;           /* packets that lack parts, by the container, and not because of a splice */
+    int64_t resets;               /* places where they begin anew: pictures are missing, or the encoder wanted it */
+    uint32_t transfers, matrices; /* that the stream's own headers say, as bits by their numbers of H.273 */
+    bool midway;                  /* the first packet is not a keyframe */
+    bool unsure;                  /* and what the decoder makes of it may be garbage */
+    int64_t second;               /* the byte where another file's header stands that is not read, or 0 */
+    bool joined;                  /* headers of another stream come in its midst */
+    bool suspicious;              /* only decoding can tell the number of frames, or their times */
+    bool truncated;               /* the file ends before what the header lists */
+    bool too_short;               /* all streams end at `present` seconds, well before the `declared` ones */
+    double declared, present;
+    int marked;                 /* a packet lacks parts, unless a splice follows within so many others */
+    struct bl_timestamps shown; /* of the frames, in display order, if asked for and not suspicious */
+};
+
+/* Reads the packets of an opened file to its end. Errors: BL_EFAIL, BL_ECANCEL. */
+int bl_packet_index_make(struct bl_packet_index *index, struct bl_demux *d, bool want_times, struct bl_error *e);
+void bl_packet_index_free(struct bl_packet_index *index);
+
+/* --- timeline ----------------------------------------------------------------------------------------------------- */
 
 /* A keyframe from which decoding gives the same frames as from the beginning, but for those that come before it. */
 struct bl_restart {
@@ -58,5 +129,28 @@ const struct bl_restart *bl_timeline_find(const struct bl_timeline *t, struct bl
 
 /* The last restart at the frame or before it, or NULL: the beginning. */
 const struct bl_restart *bl_timeline_find_frame(const struct bl_timeline *t, int64_t frame);
+
+/* --- needed ------------------------------------------------------------------------------------------------------- */
+
+/* Needed packets: those that must be decoded for the frames that a piece takes. What nothing refers to (B-pictures,
+ * most of them) is left out unless it is taken itself, and so is what follows the last frame that is taken before a
+ * restart. The frames that are decoded are the same to the byte: a decoder never needed the others. */
+
+struct bl_needed {
+    const struct bl_timeline *timeline;
+    bool *frame; /* [timeline->shown.count], in display order: its packet is to be decoded */
+    size_t left_out;
+    size_t last;   /* of the needed frames, in display order: it shows whether what was decoded for others is damaged */
+    int64_t final; /* the time of the last needed packet, in decoding order */
+};
+
+/* For steps [first, first + steps) of a sequence by a fresh picker; to_end: the last frame is needed, too. The timeline
+ * is exact, and outlives this. BL_EFAIL: out of memory. */
+int bl_needed_make(struct bl_needed *needed, const struct bl_timeline *timeline, struct bl_pick pick, int64_t first,
+                   int64_t steps, bool to_end, struct bl_error *e);
+void bl_needed_free(struct bl_needed *needed);
+
+/* Whether the packet whose frame is shown at that time is needed. One that the timeline does not have is. */
+bool bl_needed_has(const struct bl_needed *needed, int64_t time);
 
 #endif

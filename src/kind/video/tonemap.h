@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "kind/simd.h"
-#include "kind/video/pixel_writer.h"
+#include "kind/video/convert.h"
 #include "kind/video/scanlines.h"
 
 struct bl_tonemap;

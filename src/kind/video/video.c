@@ -12,10 +12,9 @@
 #include "kind/list.h"
 #include "kind/media/forward.h"
 #include "kind/media/module.h"
-#include "kind/video/backend.h"
-#include "kind/video/channels.h"
+#include "kind/video/decode.h"
 #include "kind/video/geometry.h"
-#include "kind/video/gpu_list.h"
+#include "kind/video/options.h"
 
 static const char *const extensions[] = {"mp4",  "m4v",  "mov",  "qt",   "mkv", "webm", "avi", "divx",  "ts",   "mts",
                                          "m2ts", "m2t",  "mpg",  "mpeg", "m1v", "m2v",  "vob", "ogv",   "ogm",  "flv",

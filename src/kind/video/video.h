@@ -3,7 +3,7 @@
 #define BL_VIDEO_H
 
 #include "kind/kind.h"
-#include "kind/video/config.h"
+#include "kind/video/options.h"
 
 /* What folders of images share with videos; see struct bl_kind. */
 extern const struct bl_option bl_video_options[];

@@ -1,0 +1,181 @@
+#include "kind/video/options.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+/* --- channels ----------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    int64_t count;
+    enum bl_dtype dtype;
+} kinds[] = {[BL_CHANNELS_RGB] = {3, BL_U8}, [BL_CHANNELS_GRAY] = {1, BL_U8}, [BL_CHANNELS_GRAY16] = {1, BL_U16}};
+
+void bl_channels_set_field(enum bl_channels channels, int width, int height, struct bl_field *field)
+{
+    field->dtype = kinds[channels].dtype;
+    field->rank = 3;
+    field->shape[0] = height;
+    field->shape[1] = width;
+    field->shape[2] = kinds[channels].count;
+}
+
+int bl_channels_bytes(enum bl_channels channels)
+{
+    return (int)(kinds[channels].count * (int64_t)bl_dtype_size(kinds[channels].dtype));
+}
+
+/* --- gpu list ----------------------------------------------------------------------------------------------------- */
+
+/* The GPUs that --gpu lists. */
+
+static int gpu_list_add(struct bl_gpu_list *list, const char *text, size_t size)
+{
+    int64_t number;
+    if (list->count == BL_GPUS_MAX || !bl_text_to_int(text, size, 0, 9999, &number))
+        return -1;
+    for (int i = 0; i < list->count; i++) {
+        if (list->number[i] == number)
+            return -1;
+    }
+    list->number[list->count++] = (int)number;
+    return 0;
+}
+
+int bl_gpu_list_parse(struct bl_gpu_list *list, const char *text, struct bl_error *e)
+{
+    list->count = 0;
+    if (!strcmp(text, "all"))
+        return BL_OK;
+    for (const char *at = text;; at++) {
+        size_t size = strcspn(at, ",");
+        if (gpu_list_add(list, at, size))
+            return bl_error_set(e, BL_EUSAGE, "--gpu '%s': write all, or numbers separated by commas, such as 0,1",
+                                text);
+        at += size;
+        if (!*at)
+            return BL_OK;
+    }
+}
+
+/* --- sampling ----------------------------------------------------------------------------------------------------- */
+
+/* Sampling: which frames of a stream --fps and --stride take, for counting and reading alike. */
+
+bool bl_sampling_from_start(const struct bl_video_config *config)
+{
+    return config->fps.den != 0 && config->fps_origin == BL_FPS_ZERO;
+}
+
+enum bl_demux_mode bl_sampling_count_mode(const struct bl_video_config *config)
+{
+    return bl_sampling_from_start(config) ? BL_DEMUX_START : BL_DEMUX_COUNT;
+}
+
+enum bl_demux_mode bl_sampling_decode_mode(const struct bl_video_config *config, bool times)
+{
+    if (bl_sampling_from_start(config))
+        return BL_DEMUX_START;
+    return config->fps.den || config->times || times ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
+}
+
+int bl_sampling_begin(const struct bl_video_config *config, AVRational tick, int64_t start, struct bl_pick *pick,
+                      struct bl_error *e)
+{
+    if (!bl_pick_init(pick, config->fps.num, config->fps.den, config->stride, tick.num, tick.den))
+        return bl_error_set(e, BL_EDATA, "a time base of %d/%d s, which --fps cannot use", tick.num, tick.den);
+    if (bl_sampling_from_start(config))
+        bl_pick_set_origin(pick, start);
+    return BL_OK;
+}
+
+/* --- pick --------------------------------------------------------------------------------------------------------- */
+
+/* Picks frames: every one, every N-th, or those that FFmpeg's fps filter gives. Pure arithmetic on timestamps.
+ *
+ * Frames are pushed in display order. Whether a frame is taken is known only with the time of the next one, so a push
+ * returns how often the *previous* frame is taken; bl_pick_end returns it for the last frame. The scan pushes the
+ * sorted timestamps of packets, reading those of decoded frames; both get the same results.
+ *
+ * fps follows vf_fps of FFmpeg 5.1 with its defaults (round=near, eof_action=round). Output n is shown n / fps after
+ * the origin: the first frame's time, or another one. A frame's time is rounded to the nearest output (halves away from
+ * 0), and the frame fills the outputs from there to the next frame's, so frames are dropped and repeated. The first
+ * frame taken fills those before it, too, as the ffmpeg command has it for image files, whose numbers count from the
+ * origin.
+ */
+
+bool bl_pick_init(struct bl_pick *pick, int64_t fps_num, int64_t fps_den, int64_t stride, int64_t time_num,
+                  int64_t time_den)
+{
+    *pick = (struct bl_pick){.stride = stride};
+    if (fps_den == 0)
+        return stride > 0;
+    if (fps_num <= 0 || fps_den < 0 || time_num <= 0 || time_den <= 0 || fps_num > INT32_MAX || fps_den > INT32_MAX ||
+        time_num > INT32_MAX || time_den > INT32_MAX)
+        return false;
+    pick->stride = 0;
+    pick->num = time_num * fps_num;
+    pick->den = time_den * fps_den;
+    return true;
+}
+
+void bl_pick_set_origin(struct bl_pick *pick, int64_t origin)
+{
+    pick->origin = origin;
+    pick->origin_known = true;
+}
+
+/* The output nearest to a time, halves away from 0; clamped to 0...INT64_MAX. */
+static int64_t pick_output_at(const struct bl_pick *pick, int64_t time)
+{
+    __int128 product = ((__int128)time - pick->origin) * pick->num;
+    __int128 half = pick->den / 2;
+    __int128 output = product < 0 ? -((-product + half) / pick->den) : (product + half) / pick->den;
+    return output > INT64_MAX ? INT64_MAX : output < 0 ? 0 : (int64_t)output;
+}
+
+static int64_t pick_fill(struct bl_pick *pick, int64_t output)
+{
+    int64_t times = output > pick->next ? output - pick->next : 0;
+    pick->next += times;
+    if (times > 0) {
+        times += pick->lead;
+        pick->lead = 0;
+    }
+    pick->taken += times;
+    return times;
+}
+
+static void pick_begin(struct bl_pick *pick, int64_t time)
+{
+    if (!pick->origin_known)
+        pick->origin = time;
+    pick->lead = pick->next = pick_output_at(pick, time);
+}
+
+static int64_t pick_by_stride(struct bl_pick *pick)
+{
+    int64_t times = pick->pushed > 0 && (pick->pushed - 1) % pick->stride == 0;
+    pick->taken += times;
+    return times;
+}
+
+int64_t bl_pick_push(struct bl_pick *pick, int64_t time)
+{
+    int64_t times = 0;
+    if (pick->stride > 0)
+        times = pick_by_stride(pick);
+    else if (pick->pushed == 0)
+        pick_begin(pick, time);
+    else if (time != BL_PICK_UNKNOWN)
+        times = pick_fill(pick, pick_output_at(pick, time));
+    pick->pushed++;
+    return times;
+}
+
+int64_t bl_pick_end(struct bl_pick *pick, int64_t time)
+{
+    if (pick->pushed == 0)
+        return 0;
+    return pick->stride > 0 ? pick_by_stride(pick) : pick_fill(pick, pick_output_at(pick, time));
+}
