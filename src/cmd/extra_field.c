@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/identity_lines.h"
-#include "kind/composite/companion.h"
+#include "kind/composite/composite.h"
 #include "kind/kinds.h"
 #include "kind/stream_number.h"
 

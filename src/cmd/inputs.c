@@ -11,7 +11,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "kind/composite/companion.h"
+#include "kind/composite/composite.h"
 #include "kind/composite/make.h"
 #include "kind/stream_number.h"
 #include "run/state.h"

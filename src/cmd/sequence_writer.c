@@ -10,7 +10,7 @@
 #include "export/tar.h"
 #include "kind/audio/audio.h"
 #include "kind/element.h"
-#include "kind/frames/png.h"
+#include "kind/frames/frames.h"
 #include "store/field_tokenizer.h"
 
 #define CHUNK ((size_t)1 << 20) /* bytes of steps at a time; at least one step */

@@ -2,7 +2,7 @@
 
 #include "base/shared_memory.h"
 #include "doctor/doctor.h"
-#include "kind/isolated/trial.h"
+#include "kind/isolated/isolation.h"
 
 #define SHARED_SIZE ((size_t)4 << 20) /* bytes: a small block */
 

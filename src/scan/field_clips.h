@@ -4,7 +4,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
-#include "kind/composite/clip_list.h"
+#include "kind/composite/composite.h"
 
 struct bl_kind;
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/frames/png.h"
+#include "kind/frames/frames.h"
 
 enum { HATCH = 6 }; /* pixels from line to line */
 

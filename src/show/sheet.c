@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "kind/frames/png.h"
+#include "kind/frames/frames.h"
 #include "show/sheet_parts.h"
 
 const struct bl_field *bl_sheet_field(const struct bl_sheet *sheet, const struct bl_lane *lane)

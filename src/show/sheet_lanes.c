@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kind/element.h"
-#include "kind/frames/png.h"
+#include "kind/frames/frames.h"
 #include "show/painter.h"
 #include "show/sheet_parts.h"
 #include "show/style.h"

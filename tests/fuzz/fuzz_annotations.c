@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "kind/labels/annotations.h"
+#include "kind/labels/intervals.h"
 
 static struct bl_label_name names[] = {{"sit", 0}, {"walk", 3}};
 static const struct bl_mapping mapping = {.label = names, .count = 2};

@@ -4,7 +4,6 @@
 
 #include "fuzz.h"
 #include "kind/array/array.h"
-#include "kind/array/config.h"
 
 #define BYTES_MAX ((int64_t)4 << 20)
 

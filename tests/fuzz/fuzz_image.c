@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "kind/frames/jpeg_reduced.h"
+#include "kind/frames/image.h"
+#include "kind/frames/image_header.h"
 #include "kind/frames/orientation.h"
-#include "kind/frames/tiff.h"
 
 /* Pictures of more would only take time. */
 #define SIZE_MAX_TRIED 4096

@@ -1,7 +1,7 @@
 /* Labels one a line, compressed or not. The first byte says whether they are names; what is read is a number of the
  * mapping, or any, and what is not tells its line. */
 #include "fuzz.h"
-#include "kind/labels/label_lines.h"
+#include "kind/labels/labels.h"
 
 static struct bl_label_name names[] = {{"a b", 7}, {"sit", 0}, {"walk", 3}};
 

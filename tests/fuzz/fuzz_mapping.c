@@ -1,6 +1,6 @@
 /* Mappings: what is accepted has every name once, each with its number, and is refused with a message otherwise. */
 #include "fuzz.h"
-#include "kind/labels/mapping.h"
+#include "kind/labels/labels.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/simd_libraries.h"
+#include "kind/media/functions.h"
 #include "kind/video/convert.h"
 #include "kind/video/nv12.h"
 

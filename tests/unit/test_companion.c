@@ -1,4 +1,4 @@
-#include "kind/composite/companion.h"
+#include "kind/composite/composite.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "fake_gpu.h"
-#include "kind/simd_libraries.h"
+#include "kind/media/functions.h"
 #include "kind/video/decode.h"
 #include "kind/video/gpu_pool.h"
 #include "kind/video/nvdec.h"

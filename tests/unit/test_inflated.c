@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <zip.h>
 
-#include "kind/array/file.h"
+#include "kind/array/npz.h"
 #include "kind/kind.h"
 #include "unit.h"
 

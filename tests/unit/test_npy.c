@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/array/layout.h"
+#include "kind/array/array.h"
 #include "unit.h"
 
 struct bytes {

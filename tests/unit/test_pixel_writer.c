@@ -1,5 +1,5 @@
 /* Pixels of one channel: grey against its definition, and numbers of 16 bits that must come through as they are. */
-#include "kind/simd_libraries.h"
+#include "kind/media/functions.h"
 
 #include <math.h>
 #include <string.h>

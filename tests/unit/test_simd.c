@@ -1,4 +1,4 @@
-#include "kind/simd_libraries.h"
+#include "kind/media/functions.h"
 
 #include <libavutil/cpu.h>
 #include <string.h>

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "unit.h"
 #include "kind/kinds.h"
-#include "kind/simd_libraries.h"
+#include "kind/media/functions.h"
+#include "unit.h"
 
 #define SECONDS "2"
 #define FRAMES 50 /* of every clip, unless it says otherwise */

@@ -1,5 +1,3 @@
-/* The array kind and its options. An element's way: file.c (the bytes of an array in its file), inflated.c (copies of
- * arrays that can only be read in order), layout.c (where each element belongs), read.c (pieces). */
 #include "kind/array/array.h"
 
 #include <inttypes.h>
@@ -8,11 +6,171 @@
 #include <string.h>
 #include <zip.h>
 
-#include "kind/array/config.h"
+#include "base/buffer.h"
 #include "kind/array/inflated.h"
-#include "kind/array/layout.h"
+#include "kind/array/npz.h"
 #include "kind/array/read.h"
-#include "kind/array/file.h"
+
+/* --- layout ------------------------------------------------------------------------------------------------------- */
+
+/* Layout: where the elements of an array belong in its steps. A pure function of the array's header and the options. */
+
+#define STEP_BYTES_MAX ((int64_t)1 << 40)
+
+char *bl_array_form_print(char out[BL_ARRAY_FORM_MAX], enum bl_dtype dtype, int rank, const int64_t *shape)
+{
+    int used = snprintf(out, BL_ARRAY_FORM_MAX, "%s [", bl_dtype_name(dtype));
+    for (int i = 0; i < rank; i++)
+        used += snprintf(out + used, (size_t)(BL_ARRAY_FORM_MAX - used), "%s%" PRId64, i ? ", " : "", shape[i]);
+    snprintf(out + used, (size_t)(BL_ARRAY_FORM_MAX - used), "]");
+    return out;
+}
+
+/* The message ends with the array's shape, as Python writes it. */
+static int npy_reject(const struct bl_npy *npy, const char *why, struct bl_error *e)
+{
+    struct bl_buffer shape = {0};
+    for (int i = 0; i < npy->rank; i++)
+        bl_buffer_printf(&shape, "%s%" PRId64, i ? ", " : "", npy->shape[i]);
+    int code = bl_buffer_check(&shape, e);
+    if (code)
+        goto out;
+    code = bl_error_set(e, BL_EDATA, "%s: its shape is (%s%s)", why, shape.size ? shape.data : "",
+                        npy->rank == 1 ? "," : "");
+out:
+    bl_buffer_free(&shape);
+    return code;
+}
+
+/* Sets the shape of a step, and for each axis of the array its stride in consecutive steps in C order. */
+static int layout_set_shape(struct bl_array_layout *l, const struct bl_npy *npy, int time, bool squeeze,
+                            int64_t stride[BL_NPY_RANK_MAX], struct bl_error *e)
+{
+    l->elements = 1;
+    for (int i = npy->rank - 1; i >= 0; i--) {
+        stride[i] = l->elements;
+        if (i == time || (squeeze && npy->shape[i] == 1))
+            continue;
+        if (l->rank == BL_FIELD_RANK_MAX)
+            return npy_reject(npy, "more than 4 axes beside time (--squeeze drops those of size 1)", e);
+        memmove(l->shape + 1, l->shape, (size_t)l->rank * sizeof *l->shape);
+        l->shape[0] = npy->shape[i];
+        l->rank++;
+        l->elements *= npy->shape[i]; /* cannot overflow: the bytes of the whole array fit an int64_t */
+    }
+    stride[time] = l->elements;
+    return l->elements <= STEP_BYTES_MAX / 8 ? BL_OK : npy_reject(npy, "steps too large", e);
+}
+
+/* Axes that are neighbours in the file and in a step are merged; not time, which pieces divide. */
+static void layout_add_axis(struct bl_array_layout *l, struct bl_array_axis axis, bool is_time)
+{
+    struct bl_array_axis *last = l->axes ? &l->axis[l->axes - 1] : NULL;
+    if (axis.size == 1 && !is_time)
+        return;
+    if (last && !is_time && l->time != l->axes - 1 && last->stride == axis.size * axis.stride) {
+        last->size *= axis.size;
+        last->stride = axis.stride;
+        return;
+    }
+    if (is_time)
+        l->time = l->axes;
+    l->axis[l->axes++] = axis;
+}
+
+static int layout_set_types(struct bl_array_layout *l, const struct bl_npy *npy, bool narrow, struct bl_error *e)
+{
+    l->stored = l->dtype = npy->dtype;
+    l->swap = npy->big_endian;
+    if (!narrow || npy->dtype == BL_F32)
+        return BL_OK;
+    if (npy->dtype != BL_F64)
+        return bl_error_set(e, BL_EDATA, "an array of %s: --dtype f32 takes F64 and F32", bl_dtype_name(npy->dtype));
+    l->dtype = BL_F32;
+    return BL_OK;
+}
+
+int bl_array_layout_make(struct bl_array_layout *l, const struct bl_npy *npy, const struct bl_array_config *config,
+                         struct bl_error *e)
+{
+    int64_t stride[BL_NPY_RANK_MAX];
+    int time = (int)config->time_axis + (config->time_axis < 0 ? npy->rank : 0);
+    *l = (struct bl_array_layout){.time = -1, .outer = 1, .inner = 1};
+    if (npy->rank == 0)
+        return bl_error_set(e, BL_EDATA, "a single number: there is no axis of steps");
+    if (time < 0 || time >= npy->rank)
+        return npy_reject(npy, "no such axis (--time-axis)", e);
+    l->steps = npy->shape[time];
+    if (npy->bytes == 0)
+        return npy_reject(npy, l->steps ? "steps without elements" : "no steps", e);
+    if (l->steps > INT32_MAX)
+        return npy_reject(npy, "too long: at most 2147483647 steps can be used", e);
+    int code = layout_set_types(l, npy, config->dtype == BL_ARRAY_F32, e);
+    if (code)
+        return code;
+    code = layout_set_shape(l, npy, time, config->squeeze, stride, e);
+    if (code)
+        return code;
+    for (int i = 0; i < npy->rank; i++) {
+        int a = npy->fortran ? npy->rank - 1 - i : i;
+        layout_add_axis(l, (struct bl_array_axis){npy->shape[a], stride[a]}, a == time);
+    }
+    for (int i = 0; i < l->axes; i++) {
+        l->outer *= i < l->time ? l->axis[i].size : 1;
+        l->inner *= i > l->time ? l->axis[i].size : 1;
+    }
+    l->contiguous = l->time == 0 && (l->axes == 1 || (l->axes == 2 && l->axis[1].stride == 1));
+    return BL_OK;
+}
+
+/* --- scattering ------------------------------------------------------------------------------------------------- */
+
+#define COPY_RUN(type)                                                                                                 \
+    for (int64_t i = 0; i < count; i++)                                                                                \
+    memcpy(out + i * stride * (int64_t)sizeof(type), from + i * (int64_t)sizeof(type), sizeof(type))
+
+/* Copies consecutive elements to places that are `stride` elements apart. */
+static void elements_copy(const uint8_t *from, uint8_t *out, int64_t count, int64_t stride, size_t size)
+{
+    if (stride == 1)
+        memcpy(out, from, (size_t)count * size);
+    else if (size == 1)
+        COPY_RUN(uint8_t);
+    else if (size == 2)
+        COPY_RUN(uint16_t);
+    else if (size == 4)
+        COPY_RUN(uint32_t);
+    else
+        COPY_RUN(uint64_t);
+}
+
+void bl_array_scatter(const struct bl_array_layout *l, int64_t first, int64_t count, int64_t start, size_t size,
+                      const uint8_t *from, uint8_t *out)
+{
+    int64_t at[BL_NPY_RANK_MAX], rest = first, to = -start * l->axis[l->time].stride;
+    int last = l->axes - 1;
+    for (int i = last; i >= 0; i--) {
+        at[i] = rest % l->axis[i].size;
+        rest /= l->axis[i].size;
+        to += at[i] * l->axis[i].stride;
+    }
+    while (count > 0) {
+        const struct bl_array_axis *axis = &l->axis[last];
+        int64_t run = axis->size - at[last] < count ? axis->size - at[last] : count;
+        elements_copy(from, out + to * (int64_t)size, run, axis->stride, size);
+        from += run * (int64_t)size;
+        count -= run;
+        at[last] += run;
+        to += run * axis->stride;
+        for (int i = last; i > 0 && at[i] == l->axis[i].size; i--) {
+            to += l->axis[i - 1].stride - l->axis[i].size * l->axis[i].stride;
+            at[i] = 0;
+            at[i - 1]++;
+        }
+    }
+}
+
+/* --- array -------------------------------------------------------------------------------------------------------- */
 
 /* NPY files in folders are token ids, unless --kind says otherwise: text comes before. */
 static const char *const extensions[] = {"npz", "npy", NULL};

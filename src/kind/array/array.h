@@ -1,8 +1,70 @@
 /* Arrays: NPY files, and one array of an NPZ archive; a step is an entry along one axis. */
-#ifndef BL_ARRAY_KIND_H
-#define BL_ARRAY_KIND_H
+#ifndef BL_KIND_ARRAY_ARRAY_H
+#define BL_KIND_ARRAY_ARRAY_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kind/field.h"
 #include "kind/kind.h"
+#include "kind/npy.h"
+
+/* --- config ------------------------------------------------------------------------------------------------------- */
+
+/* The option values of the array kind. */
+
+enum bl_array_dtype { BL_ARRAY_SAME, BL_ARRAY_F32 };
+
+struct bl_array_config {
+    const char *member; /* of NPZ archives; NULL: the only one */
+    const char *name;   /* of the field */
+    int64_t time_axis;  /* below 0: counted from the last */
+    bool squeeze;
+    int dtype; /* enum bl_array_dtype */
+
+    struct bl_inflated *inflated; /* owned, from prepare to release */
+};
+
+/* --- layout ------------------------------------------------------------------------------------------------------- */
+
+/* Layout: where the elements of an array belong in its steps. A pure function of the array's header and the options. */
+
+/* An axis as the file has it. */
+struct bl_array_axis {
+    int64_t size;
+    int64_t stride; /* elements from one of its entries to the next, in consecutive steps in C order */
+};
+
+struct bl_array_layout {
+    enum bl_dtype stored, dtype; /* of an element in the file, and in the field */
+    bool swap;                   /* the file's elements are big-endian */
+    int64_t steps;
+    int rank; /* of a step */
+    int64_t shape[BL_FIELD_RANK_MAX];
+    int64_t elements; /* of a step */
+    /* The file's axes, outermost first. Axes of size 1 are left out, and axes that are neighbours in a step too are
+     * merged. */
+    int axes, time; /* time: the index of the steps' axis */
+    struct bl_array_axis axis[BL_NPY_RANK_MAX];
+    int64_t outer, inner; /* products of the sizes before and after time */
+    bool contiguous;      /* the file has consecutive steps in C order */
+};
+
+/* BL_EDATA: the array has no such axis, no steps, or steps that no field can have. */
+int bl_array_layout_make(struct bl_array_layout *layout, const struct bl_npy *npy, const struct bl_array_config *config,
+                         struct bl_error *e);
+
+/* Prints what all sequences of a dataset must have in common: "F32 [25, 3]". Returns out. */
+#define BL_ARRAY_FORM_MAX 128
+char *bl_array_form_print(char out[BL_ARRAY_FORM_MAX], enum bl_dtype dtype, int rank, const int64_t *shape);
+
+/* Copies elements to their places. from: count elements of size bytes, in the file's order from number first on. out
+ * begins with the step `start`; none of the elements belongs to a step before. */
+void bl_array_scatter(const struct bl_array_layout *layout, int64_t first, int64_t count, int64_t start, size_t size,
+                      const uint8_t *from, uint8_t *out);
+
+/* --- array -------------------------------------------------------------------------------------------------------- */
 
 extern const struct bl_kind bl_kind_array;
 

@@ -5,9 +5,28 @@
 #define BL_INFLATED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
+
+/* --- copy --------------------------------------------------------------------------------------------------------- */
+
+/* The inflated copy of a deflated array (inflated.h), in a file that it shares with others. */
+
+struct bl_array_copy {
+    int fd;             /* the file of all copies */
+    int64_t begin;      /* offset of the first element in that file */
+    int64_t bytes;      /* of the elements that could be inflated: all, or those before the first damage */
+    bool sound;         /* all were, and the checksum of the archive's member is right */
+    uint64_t *checksum; /* of each BL_ARRAY_COPY_UNIT bytes; owned */
+};
+
+/* Reads bytes that were put. BL_EFAIL: they are not those that were. */
+int bl_array_copy_read(const struct bl_array_copy *copy, uint8_t *data, size_t size, int64_t offset,
+                       struct bl_error *e);
+
+/* --- inflated ----------------------------------------------------------------------------------------------------- */
 
 struct bl_array_copy;
 struct bl_array_file;

@@ -10,26 +10,43 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/input_file.h"
+#include "kind/array/inflated.h"
+#include "kind/npy.h"
 
 struct bl_npz;
 
-/* Opens the archive in input, which stays the caller's, and finds the array of that name; NULL: the only one. path: for
- * messages. BL_EDATA: no archive, no such array, or one of an impossible size; BL_EFAIL: it cannot be read, or ends
- * before `bytes`; BL_ECANCEL. */
-int bl_npz_open(struct bl_npz **npz, const struct bl_input_file *input, int64_t bytes, const char *path,
-                const char *name, const struct bl_cancel *cancel, struct bl_error *e);
-void bl_npz_close(struct bl_npz *npz);
+struct bl_array_file {
+    const char *path, *member; /* the caller's */
+    const struct bl_cancel *cancel;
+    struct bl_input_file input;
+    int64_t bytes;      /* of the file */
+    struct bl_npz *npz; /* NULL: an NPY file */
+    struct bl_npy npy;
+    int64_t position; /* of the next byte, from the NPY's magic on */
+    bool in_order;    /* an archive's array was read from its first byte up to there */
+    int64_t trailing; /* bytes after the array */
 
-/* Bytes of the NPY file, by the archive's directory. */
-int64_t bl_npz_bytes(const struct bl_npz *npz);
+    const struct bl_array_copy *copy; /* the caller's, of a deflated array; or NULL */
+};
 
-/* Whether it is stored, not deflated. */
-bool bl_npz_is_stored(const struct bl_npz *npz);
+/* Opens the file, which must have so many bytes (-1: any), and reads the array's header. member: as in bl_npz_open.
+ * BL_EDATA: no usable array, or a header that promises more than there is; BL_EFAIL: the system fails, or the file has
+ * changed since the scan; BL_ECANCEL. After a failure there is nothing to close. */
+int bl_array_file_open(struct bl_array_file *f, const char *path, int64_t bytes, const char *member,
+                       const struct bl_cancel *cancel, struct bl_error *e);
+void bl_array_file_close(struct bl_array_file *f);
 
-/* Goes to a byte of a stored one. Its checksum is not verified from then on. */
-int bl_npz_seek(struct bl_npz *npz, int64_t offset, struct bl_error *e);
+/* Reads exactly size bytes, at an offset from the first element. What the copy has is read from it; otherwise a
+ * deflated array is inflated up to there, again from its beginning if that is past it. */
+int bl_array_file_read(struct bl_array_file *f, void *data, size_t size, int64_t offset, struct bl_error *e);
 
-/* Reads the next bytes, up to size. *got is less only at the end, and then the checksum is right. BL_EDATA: damaged. */
-int bl_npz_read(struct bl_npz *npz, void *data, size_t size, size_t *got, struct bl_error *e);
+/* Whether it can only be read in order. */
+bool bl_array_file_is_deflated(const struct bl_array_file *f);
+
+/* Goes back to the beginning of an archive's array, also after damage was found. */
+int bl_array_file_rewind(struct bl_array_file *f, struct bl_error *e);
+
+/* Verifies the archive's checksum of the array, for which the rest of it is read. To be called once. */
+int bl_array_file_verify(struct bl_array_file *f, struct bl_error *e);
 
 #endif

@@ -8,10 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/array/config.h"
+#include "kind/array/array.h"
 #include "kind/array/inflated.h"
-#include "kind/array/layout.h"
-#include "kind/array/file.h"
+#include "kind/array/npz.h"
 
 #define TILE ((int64_t)1 << 20) /* bytes of the file */
 

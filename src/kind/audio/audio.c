@@ -7,7 +7,7 @@
 #include "kind/audio/manifest_lines.h"
 #include "kind/audio/options.h"
 #include "kind/list.h"
-#include "kind/media/forward.h"
+#include "kind/media/module.h"
 
 /* --- audio -------------------------------------------------------------------------------------------------------- */
 

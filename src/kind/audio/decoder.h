@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "kind/audio/marks.h"
-#include "kind/media/decoder_guard.h"
+#include "kind/media/decoder_memory.h"
 #include "kind/media/demux.h"
 #include "kind/media/extent.h"
 

@@ -12,7 +12,6 @@
 #include "kind/audio/audio.h"
 #include "kind/audio/count.h"
 #include "kind/audio/manifest_lines.h"
-#include "kind/media/forward.h"
 #include "kind/media/module.h"
 
 #define BL_PER_STEP_SAMPLES_MAX (1 << 20)

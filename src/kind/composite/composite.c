@@ -1,5 +1,17 @@
 #include "kind/composite/composite.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "kind/clip.h"
+#include "kind/content.h"
+
+/* --- composite ---------------------------------------------------------------------------------------------------- */
+
 bool bl_composite_accepts(const struct bl_kind *kind)
 {
     return !kind->scan->chunk_bytes && !kind->spool;
@@ -13,4 +25,349 @@ bool bl_composite_needs_times(const struct bl_composite *composite, int p)
     enum bl_follow_needs needs = part->kind->follow->needs(part->config);
     bool numbers = composite->part[0].kind->read->times == BL_TIMES_NUMBERS;
     return needs == BL_FOLLOW_TIMES || (needs == BL_FOLLOW_NUMBERS && numbers);
+}
+
+/* --- clip list ---------------------------------------------------------------------------------------------------- */
+
+/* The clips of a companion: the lines of one list, found by the id of a sequence. They stay in memory. */
+
+void bl_clip_list_free(struct bl_clip_list *list)
+{
+    bl_buffer_free(&list->text);
+    bl_hash_free(&list->by_id);
+    free(list->place);
+    *list = (struct bl_clip_list){0};
+}
+
+/* Finds the clip with the id of these bytes. */
+static const struct bl_clip_place *list_find(const struct bl_clip_list *list, const char *id, size_t size)
+{
+    struct bl_hash_probe probe = bl_hash_begin(&list->by_id, bl_content_hash(id, size));
+    size_t number;
+    while (bl_hash_next(&list->by_id, &probe, &number)) {
+        const char *own = list->text.data + list->place[number].id;
+        if (strlen(own) == size && memcmp(own, id, size) == 0)
+            return &list->place[number];
+    }
+    return NULL;
+}
+
+/* Adds the line under its id, which is not there yet. */
+static int list_append(struct bl_clip_list *list, const char *id, const struct bl_line *line, struct bl_error *e)
+{
+    size_t size = strlen(id) + 1, at = list->text.size;
+    int code = BL_ARRAY_RESERVE(list->place, list->capacity, list->count + 1, e);
+    if (code)
+        return code;
+    bl_buffer_append(&list->text, id, size);
+    bl_buffer_append(&list->text, line->text, line->size);
+    code = bl_buffer_check(&list->text, e);
+    if (!code)
+        code = bl_hash_add(&list->by_id, bl_content_hash(id, size - 1), list->count, e);
+    if (code)
+        return code;
+    list->place[list->count++] = (struct bl_clip_place){at, at + size, line->size, line->number};
+    return BL_OK;
+}
+
+int bl_clip_list_add(struct bl_clip_list *list, const struct bl_line *line, struct bl_error *e)
+{
+    struct bl_clip clip = {0};
+    if (line->unusable)
+        return bl_error_set(e, BL_EDATA, "%.*s", (int)line->size, line->text);
+    int code = bl_clip_parse(&clip, line->text, line->size, e);
+    const char *id = code ? "" : clip.id.data;
+    const struct bl_clip_place *same = code ? NULL : list_find(list, id, strlen(id));
+    if (same)
+        code = bl_error_set(e, BL_EDATA, "the id %s is that of line %" PRId64, id, same->number);
+    if (!code)
+        code = list_append(list, id, line, e);
+    bl_clip_free(&clip);
+    return code;
+}
+
+bool bl_clip_list_find(const struct bl_clip_list *list, const char *id, struct bl_line *line)
+{
+    const struct bl_clip_place *place = list_find(list, id, strlen(id));
+    if (!place)
+        place = list_find(list, id, bl_path_stem(id));
+    if (place)
+        *line = (struct bl_line){.text = list->text.data + place->line, .size = place->size, .number = place->number};
+    return place != NULL;
+}
+
+uint64_t bl_clip_list_digest(const struct bl_clip_list *list)
+{
+    return bl_content_hash(list->text.data, list->text.size);
+}
+
+/* --- companion ---------------------------------------------------------------------------------------------------- */
+
+/* Companions: the paths of their files, and their columns in the table. */
+
+#define KEY "{key}."
+
+enum placeholder { PLACEHOLDER_ID, PLACEHOLDER_STEM, PLACEHOLDER_NAME, PLACEHOLDERS };
+
+static const char *const placeholder_text[PLACEHOLDERS] = {"{id}", "{stem}", "{name}"};
+
+/* The placeholder that text begins with, or PLACEHOLDERS. */
+static enum placeholder placeholder_find(const char *text)
+{
+    int placeholder = 0;
+    while (placeholder < PLACEHOLDERS &&
+           strncmp(text, placeholder_text[placeholder], strlen(placeholder_text[placeholder])) != 0)
+        placeholder++;
+    return (enum placeholder)placeholder;
+}
+
+const char *bl_companion_extension(const char *path)
+{
+    return strncmp(path, KEY, strlen(KEY)) == 0 && path[strlen(KEY)] ? path + strlen(KEY) : NULL;
+}
+
+const char *bl_companion_base(const struct bl_composite *composite, const struct bl_composite_part *part)
+{
+    return bl_companion_extension(part->path) ? composite->sources_base : composite->base;
+}
+
+int bl_companion_check(const char *path, struct bl_error *e)
+{
+    const char *extension = bl_companion_extension(path);
+    if (extension && !strpbrk(extension, "{}/,"))
+        return BL_OK;
+    if (strstr(path, "{key}"))
+        return bl_error_set(e, BL_EUSAGE,
+                            "\"%s\": {key} begins the name of a member beside the sequence in its tar: \"{key}.npy\"",
+                            path);
+    bool found = false;
+    for (const char *at = path; (at = strpbrk(at, "{}")); found = true) {
+        enum placeholder placeholder = placeholder_find(at);
+        if (placeholder == PLACEHOLDERS)
+            return bl_error_set(e, BL_EUSAGE, "\"%s\": unknown placeholder; use {id}, {stem} or {name}", path);
+        at += strlen(placeholder_text[placeholder]);
+    }
+    if (!found)
+        return bl_error_set(e, BL_EUSAGE, "\"%s\" is the same file for every sequence: use {id}, {stem} or {name}",
+                            path);
+    return BL_OK;
+}
+
+void bl_companion_append_path(const char *path, const char *id, struct bl_buffer *out)
+{
+    while (*path) {
+        size_t plain = strcspn(path, "{");
+        bl_buffer_append(out, path, plain);
+        path += plain;
+        if (!*path)
+            break;
+        enum placeholder placeholder = placeholder_find(path);
+        const char *end = id + (placeholder == PLACEHOLDER_NAME ? strlen(id) : bl_path_stem(id));
+        const char *begin = placeholder == PLACEHOLDER_STEM ? bl_path_name(id) : id;
+        bl_buffer_append(out, begin, (size_t)(end - begin));
+        path += strlen(placeholder_text[placeholder]);
+    }
+}
+
+/* --- columns ---------------------------------------------------------------------------------------------------- */
+
+/* Columns of a companion's file. A table need not have its content. */
+enum file_column { FILE_PATH, FILE_BYTES, FILE_LENGTH, FILE_STREAM, FILE_REASON, FILE_CONTENT, FILE_COLUMNS };
+
+static const char *file_column_name(const struct bl_composite_part *part, int column)
+{
+    static const char *const name[FILE_COLUMNS] = {"path", "bytes", "length", "stream", "reason", "content"};
+    if (column == FILE_LENGTH && part->kind->follow)
+        return part->kind->steps; /* a length in other units than the sequence's */
+    return name[column];
+}
+
+/* Appends the names of the kind's own columns, and of those of clips, a tab before each. */
+static void kind_columns_append(const struct bl_composite_part *part, struct bl_buffer *out)
+{
+    bl_buffer_text(out, "");
+    if (part->kind->scan->columns)
+        part->kind->scan->columns(part->config, false, out);
+    if (part->clips)
+        bl_buffer_text(out, BL_CLIP_COLUMNS);
+}
+
+void bl_companion_append_columns(const struct bl_composite_part *part, struct bl_buffer *out)
+{
+    struct bl_buffer columns = {0};
+    for (int c = 0; part->path && c < FILE_COLUMNS; c++)
+        bl_buffer_printf(out, "\t%s.%s", part->name, file_column_name(part, c));
+    kind_columns_append(part, &columns);
+    for (const char *tab = columns.data; tab && (tab = strchr(tab, '\t')); tab++)
+        bl_buffer_printf(out, "\t%s.%.*s", part->name, (int)strcspn(tab + 1, "\t"), tab + 1);
+    out->failed |= columns.failed;
+    bl_buffer_free(&columns);
+}
+
+static void file_columns_append(const struct bl_row *row, struct bl_buffer *out)
+{
+    bl_buffer_byte(out, '\t');
+    bl_text_escape(out, row->path, strlen(row->path));
+    bl_buffer_byte(out, '\t');
+    bl_buffer_int(out, row->bytes);
+    bl_buffer_byte(out, '\t');
+    bl_buffer_int(out, row->length);
+    bl_buffer_byte(out, '\t');
+    if (row->stream >= 0)
+        bl_buffer_int(out, row->stream);
+    bl_buffer_byte(out, '\t');
+    bl_text_escape(out, row->reason, strlen(row->reason));
+    bl_buffer_byte(out, '\t');
+    bl_content_format(row->content, out);
+}
+
+void bl_companion_append_values(const struct bl_composite_part *part, const struct bl_row *row, struct bl_buffer *out)
+{
+    struct bl_buffer columns = {0};
+    kind_columns_append(part, &columns);
+    if (row && part->path)
+        file_columns_append(row, out);
+    else if (part->path)
+        bl_buffer_text(out, "\t\t\t\t\t\t");
+    if (row && row->extra && *row->extra) {
+        bl_buffer_text(out, row->extra);
+    } else {
+        for (const char *tab = columns.data; tab && (tab = strchr(tab, '\t')); tab++)
+            bl_buffer_byte(out, '\t');
+    }
+    out->failed |= columns.failed;
+    bl_buffer_free(&columns);
+}
+
+void bl_companion_append_damage(const struct bl_composite_part *part, const char *path, const char *reason,
+                                struct bl_buffer *out)
+{
+    if (*reason)
+        bl_buffer_printf(out, "%s%s: %s: %s", out->size ? "; " : "", part->name, path, reason);
+}
+
+/* --- rows ------------------------------------------------------------------------------------------------------- */
+
+/* Appends a column's value to out->text, with a zero byte; *at: where it begins there. */
+static int file_column_read(const struct bl_composite_part *part, const struct bl_row *row, const char *column,
+                            size_t *at, bool optional, struct bl_companion_row *out, struct bl_error *e)
+{
+    struct bl_buffer name = {0};
+    bl_buffer_printf(&name, "%s.%s", part->name, column);
+    *at = out->text.size;
+    int code = bl_buffer_check(&name, e);
+    if (code)
+        goto out;
+    if (!bl_row_get_value(row, name.data, &out->text) && !optional)
+        code = bl_error_set(e, BL_EUSAGE, "the table has no valid column %s: scan with the same fields", name.data);
+out:
+    bl_buffer_byte(&out->text, '\0');
+    bl_buffer_free(&name);
+    if (code)
+        return code;
+    return bl_buffer_check(&out->text, e);
+}
+
+/* Sets out->columns and out->extra to the kind's own columns and their values. */
+static int extra_columns_read(const struct bl_composite_part *part, const struct bl_row *row,
+                              struct bl_companion_row *out, struct bl_error *e)
+{
+    struct bl_buffer name = {0}, value = {0};
+    bool failed = false; /* what is cleared forgets it */
+    bl_buffer_clear(&out->columns);
+    kind_columns_append(part, &out->columns);
+    bl_buffer_clear(&out->extra);
+    for (const char *tab = out->columns.data; tab && (tab = strchr(tab, '\t')); tab++) {
+        bl_buffer_clear(&name);
+        bl_buffer_clear(&value);
+        bl_buffer_printf(&name, "%s.%.*s", part->name, (int)strcspn(tab + 1, "\t"), tab + 1);
+        bl_buffer_byte(&out->extra, '\t');
+        if (name.data && bl_row_get_value(row, name.data, &value))
+            bl_text_escape(&out->extra, value.data, value.size);
+        failed |= name.failed || value.failed;
+    }
+    int code = failed || out->columns.failed ? bl_error_memory(e) : bl_buffer_check(&out->extra, e);
+    bl_buffer_free(&name);
+    bl_buffer_free(&value);
+    return code;
+}
+
+/* Sets what the row says of its clip. */
+static int clip_columns_read(struct bl_companion_row *out, struct bl_error *e)
+{
+    out->row.clip_begin = bl_row_get_number(&out->row, "clip_begin");
+    out->row.clip_end = bl_row_get_number(&out->row, "clip_end");
+    out->row.is_clip = true;
+    bl_buffer_clear(&out->seek);
+    bl_row_get_value(&out->row, "clip_seek", &out->seek);
+    bl_buffer_byte(&out->seek, '\0');
+    out->row.clip_seek = out->seek.data;
+    if (out->row.clip_begin < 0 || out->row.clip_end < out->row.clip_begin)
+        return bl_error_set(e, BL_EFAIL, "%s: an invalid number in the columns of its clips", out->row.id);
+    return bl_buffer_check(&out->seek, e);
+}
+
+static bool companion_parse_number(const char *text, int64_t missing, int64_t max, int64_t *value)
+{
+    *value = missing;
+    return !*text || bl_text_to_int(text, strlen(text), 0, max, value);
+}
+
+int bl_companion_row_read(const struct bl_composite *composite, int p, const struct bl_row *row,
+                          struct bl_companion_row *out, struct bl_error *e)
+{
+    const struct bl_composite_part *part = &composite->part[p];
+    size_t at[FILE_COLUMNS];
+    int64_t stream;
+    bl_buffer_clear(&out->text);
+    int code = extra_columns_read(part, row, out, e);
+    out->row = (struct bl_row){.id = row->id,
+                               .length = row->length,
+                               .kind = part->kind->name,
+                               .path = "",
+                               .bytes = -1,
+                               .status = BL_ROW_OK,
+                               .reason = "",
+                               .sampling = row->sampling,
+                               .start = "",
+                               .duration = "",
+                               .channel = "",
+                               .stream = -1,
+                               .offset = -1,
+                               .extra = out->extra.data,
+                               .columns = out->columns.data};
+    out->path = NULL;
+    if (!code && part->clips)
+        code = clip_columns_read(out, e);
+    if (code || !part->path)
+        return code;
+    for (int c = 0; c < FILE_COLUMNS && !code; c++)
+        code = file_column_read(part, row, file_column_name(part, c), &at[c], c == FILE_CONTENT, out, e);
+    if (code)
+        return code;
+    const char *text = out->text.data;
+    out->row.reason = text + at[FILE_REASON];
+    if (!companion_parse_number(text + at[FILE_BYTES], -1, INT64_MAX, &out->row.bytes) ||
+        !companion_parse_number(text + at[FILE_LENGTH], 0, INT64_MAX, &out->row.length) ||
+        !companion_parse_number(text + at[FILE_STREAM], -1, INT32_MAX, &stream))
+        return bl_error_set(e, BL_EFAIL, "%s: an invalid number in %s.bytes, %s.%s or %s.stream", row->id, part->name,
+                            part->name, file_column_name(part, FILE_LENGTH), part->name);
+    if (!bl_content_parse(text + at[FILE_CONTENT], &out->row.content))
+        return bl_error_set(e, BL_EFAIL, "%s: \"%s\" in %s.content is not a checksum (16 hexadecimal digits)", row->id,
+                            text + at[FILE_CONTENT], part->name);
+    out->row.stream = (int)stream;
+    out->path = out->text.data + at[FILE_PATH];
+    free(out->open_path);
+    out->row.path = out->open_path = bl_path_join(bl_companion_base(composite, part), out->path);
+    return out->open_path ? BL_OK : bl_error_memory(e);
+}
+
+void bl_companion_row_free(struct bl_companion_row *row)
+{
+    bl_buffer_free(&row->text);
+    bl_buffer_free(&row->columns);
+    bl_buffer_free(&row->extra);
+    bl_buffer_free(&row->seek);
+    free(row->open_path);
+    *row = (struct bl_companion_row){0};
 }

@@ -7,16 +7,47 @@
 #ifndef BL_COMPOSITE_H
 #define BL_COMPOSITE_H
 
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/hash.h"
 #include "base/member_index.h"
-#include "kind/composite/clip_list.h"
+#include "kind/chunk.h"
 #include "kind/kind.h"
+
+/* --- clip list ---------------------------------------------------------------------------------------------------- */
+
+/* The clips of a companion: the lines of one list, found by the id of a sequence. They stay in memory. */
+
+/* Start from {0}. */
+struct bl_clip_list {
+    struct bl_buffer text; /* of each clip its id, with a zero byte, then its line in the form of kind/clip.h */
+    struct bl_clip_place {
+        size_t id, line, size; /* where they begin in the text, and bytes of the line */
+        int64_t number;        /* of the line, from 1 */
+    } * place;
+    size_t count, capacity;
+    struct bl_hash by_id;
+};
+
+/* Adds a line. BL_EDATA: it is no clip, or has the id of another one. */
+int bl_clip_list_add(struct bl_clip_list *list, const struct bl_line *line, struct bl_error *e);
+
+/* Sets the line with the id of a sequence or, where there is none, with that id without its extension. False: neither
+ * is there. */
+bool bl_clip_list_find(const struct bl_clip_list *list, const char *id, struct bl_line *line);
+
+/* The digest of all lines. */
+uint64_t bl_clip_list_digest(const struct bl_clip_list *list);
+void bl_clip_list_free(struct bl_clip_list *list);
+
+/* --- composite ---------------------------------------------------------------------------------------------------- */
 
 struct bl_composite_part {
     const struct bl_kind *kind;
     void *config;
     /* Of companions: */
     const char *name;           /* of its field; of several fields, the prefix of their names */
-    const char *path;           /* of its files, with placeholders: see companion.h. NULL: it follows, without files */
+    const char *path;           /* of its files, with placeholders: see composite.h. NULL: it follows, without files */
     int64_t tolerance;          /* steps by which its length may differ; -1: not given */
     struct bl_clip_list *clips; /* path is that of a list, of these; or NULL */
 };
@@ -41,5 +72,48 @@ bool bl_composite_accepts(const struct bl_kind *kind);
 
 /* Whether a part follows the primary and needs the times of its steps, or their numbers (enum bl_follow_needs). */
 bool bl_composite_needs_times(const struct bl_composite *composite, int part);
+
+/* --- companion ---------------------------------------------------------------------------------------------------- */
+
+/* Companions: the paths of their files, and their columns in the table. */
+
+/* Checks the path of a companion's files, which has a placeholder: {id}: the sequence's id without its extension;
+ * {stem}: that without folders; or {name}: the whole id. Or it is "{key}." and an extension: the member beside the
+ * sequence in its tar. BL_EUSAGE: none of them, or another. */
+int bl_companion_check(const char *path, struct bl_error *e);
+
+/* The extension of such a member, within path; NULL: it is the path of a file. */
+const char *bl_companion_extension(const char *path);
+
+/* The directory that the paths of a companion's files refer to, or NULL. */
+const char *bl_companion_base(const struct bl_composite *composite, const struct bl_composite_part *part);
+
+/* Appends the path of a sequence's file. */
+void bl_companion_append_path(const char *path, const char *id, struct bl_buffer *out);
+
+/* Appends the names of a companion's columns, a tab before each: if it has files, NAME.path, NAME.bytes, NAME.length
+ * (for a kind that follows, in its own units: NAME.samples), NAME.stream, NAME.reason, NAME.content; and those of its
+ * kind. */
+void bl_companion_append_columns(const struct bl_composite_part *part, struct bl_buffer *out);
+
+/* Appends the values of those columns by the row of its file; NULL: empty ones. */
+void bl_companion_append_values(const struct bl_composite_part *part, const struct bl_row *row, struct bl_buffer *out);
+
+/* Appends the part of the sequence's reason that reports damage to a companion's file. */
+void bl_companion_append_damage(const struct bl_composite_part *part, const char *path, const char *reason,
+                                struct bl_buffer *out);
+
+/* The row of a companion's file, and the memory of its texts. Initialize with {0}; reusable. */
+struct bl_companion_row {
+    struct bl_row row; /* path is openable */
+    char *path;        /* in the table; NULL: it has no file */
+    struct bl_buffer text, columns, extra, seek;
+    char *open_path;
+};
+
+/* Makes it of the columns of a sequence's row. BL_EUSAGE: the table does not have them; BL_EFAIL: malformed values. */
+int bl_companion_row_read(const struct bl_composite *composite, int part, const struct bl_row *row,
+                          struct bl_companion_row *out, struct bl_error *e);
+void bl_companion_row_free(struct bl_companion_row *row);
 
 #endif

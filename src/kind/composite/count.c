@@ -6,7 +6,7 @@
 
 #include "base/member.h"
 #include "base/path.h"
-#include "kind/composite/companion.h"
+#include "kind/composite/composite.h"
 #include "kind/input_stat.h"
 
 struct bl_counter {

@@ -1,10 +1,10 @@
-/* The tables of functions over the parts. count.c and read.c do the work; companion.c knows the columns. */
+/* The tables of functions over the parts. count.c and read.c do the work; composite.c knows the columns. */
 #include "kind/composite/make.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "kind/composite/companion.h"
+#include "kind/composite/composite.h"
 #include "kind/composite/count.h"
 #include "kind/composite/read.h"
 #include "kind/content.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "kind/composite/companion.h"
+#include "kind/composite/composite.h"
 #include "kind/file_check.h"
 
 /* A part's reader, and the fields that it writes: those of the dataset from `first` on. */

@@ -1,10 +1,28 @@
 /* Folders of images: a folder is a sequence, its images in natural order are the steps. Size, fit and stride are
  * video's options. */
-#ifndef BL_FRAMES_KIND_H
-#define BL_FRAMES_KIND_H
+#ifndef BL_FRAMES_H
+#define BL_FRAMES_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kind/field.h"
 #include "kind/kind.h"
 
-extern const struct bl_kind bl_kind_frames;
+struct bl_png;
+
+/* Whether steps of the field are pictures: U8 [H, W], [H, W, 1], 3 or 4, or U16 grey, of up to INT16_MAX pixels a side.
+ */
+bool bl_png_can_encode(const struct bl_field *field);
+
+/* For steps of this field. BL_EUSAGE: its steps are no such pictures. */
+int bl_png_open(struct bl_png **png, const struct bl_field *field, struct bl_error *e);
+/* NULL is accepted. */
+void bl_png_close(struct bl_png *png);
+
+/* Encodes a step. *data: the file, until the next call. */
+int bl_png_encode(struct bl_png *png, const uint8_t *step, const uint8_t **data, size_t *size, struct bl_error *e);
 
 #endif

@@ -5,6 +5,7 @@
 #include <libavcodec/avcodec.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <turbojpeg.h>
 #include <unistd.h>
 
 #include "base/archive.h"
@@ -12,15 +13,115 @@
 #include "base/opener.h"
 #include "base/text.h"
 #include "kind/frames/image_header.h"
-#include "kind/frames/jpeg_reduced.h"
 #include "kind/frames/orientation.h"
-#include "kind/frames/tiff.h"
-#include "kind/frames/webp.h"
 #include "kind/media/decoder_memory.h"
-#include "kind/reservation.h"
 #include "kind/media/demux.h"
-#include "kind/media/png_notes.h"
+#include "kind/media/media_file.h"
+#include "kind/reservation.h"
 #include "kind/video/geometry.h"
+
+/* --- jpeg reduced ------------------------------------------------------------------------------------------------- */
+
+/* JPEG files by libjpeg-turbo, which Pillow uses, too: for pixels that are equal to Pillow's, and at a part of their
+ * size, where its transform computes fewer pixels, each close to the mean of those that it stands for. FFmpeg's own
+ * (lowres) is off by up to 16 levels on grey, and shifted where colours have half the size. */
+
+static int jpeg_decode(tjhandle handle, const uint8_t *data, size_t size, int shift, bool grey, AVFrame *frame,
+                       bool *done, struct bl_error *e)
+{
+    const tjscalingfactor factor = {1, 1 << shift};
+    int width, height, sampling, colours;
+    if (tjDecompressHeader3(handle, data, size, &width, &height, &sampling, &colours) != 0 || colours == TJCS_CMYK ||
+        colours == TJCS_YCCK)
+        return BL_OK;
+    grey = grey && colours == TJCS_GRAY;
+    frame->format = grey ? AV_PIX_FMT_GRAY8 : AV_PIX_FMT_RGB24;
+    frame->width = TJSCALED(width, factor);
+    frame->height = TJSCALED(height, factor);
+    if (av_frame_get_buffer(frame, 0) < 0)
+        return bl_error_memory(e);
+    *done =
+        tjDecompress2(handle, data, size, frame->data[0], frame->width, frame->linesize[0], frame->height,
+                      grey ? TJPF_GRAY : TJPF_RGB, TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS) == 0;
+    if (!*done && bl_error_memory_seen())
+        return bl_error_memory(e);
+    return BL_OK;
+}
+
+int bl_jpeg_decode_reduced(const uint8_t *data, size_t size, int shift, bool grey, AVFrame *frame, bool *done,
+                           struct bl_error *e)
+{
+    *done = false;
+    bl_error_memory_watch();
+    tjhandle handle = tjInitDecompress();
+    if (!handle)
+        return bl_error_memory(e);
+    int code = jpeg_decode(handle, data, size, shift, grey, frame, done, e);
+    (void)tjDestroy(handle);
+    if (!*done || code)
+        av_frame_unref(frame);
+    return code;
+}
+
+/* --- webp --------------------------------------------------------------------------------------------------------- */
+
+/* The colours of lossy WebP. */
+
+/* Makes two pixels of a line from each chroma sample, 9 parts of the nearest, 3 of each beside it, 1 of the fourth.
+ * Beyond the edges, the first and the last sample repeat. near: the nearest line of chroma, far: the one behind. */
+static void line_upsample(const uint8_t *near, const uint8_t *far, int width, uint8_t *out)
+{
+    int last = (width + 1) / 2 - 1;
+    for (int x = 0; x < width; x++) {
+        int at = x / 2, beside = x % 2 ? at + 1 : at - 1;
+        beside = beside < 0 ? 0 : beside > last ? last : beside;
+        out[x] = (uint8_t)((9 * near[at] + 3 * near[beside] + 3 * far[at] + far[beside] + 8) >> 4);
+    }
+}
+
+static void plane_upsample(const AVFrame *from, int plane, AVFrame *to)
+{
+    int last = (from->height + 1) / 2 - 1;
+    for (int y = 0; y < from->height; y++) {
+        int at = y / 2, behind = y % 2 ? at + 1 : at - 1;
+        behind = behind < 0 ? 0 : behind > last ? last : behind;
+        line_upsample(from->data[plane] + (ptrdiff_t)at * from->linesize[plane],
+                      from->data[plane] + (ptrdiff_t)behind * from->linesize[plane], from->width,
+                      to->data[plane] + (ptrdiff_t)y * to->linesize[plane]);
+    }
+}
+
+/* Replaces a frame of YUV 4:2:0, as FFmpeg decodes lossy WebP, by one of 4:4:4 without transparency, whose chroma is
+ * libwebp's to the bit: sited in the centre of four pixels, interpolated, and rounded to 8 bits. Other frames stay as
+ * they are. */
+static int bl_webp_upsample(AVFrame *frame, struct bl_error *e)
+{
+    if (frame->format != AV_PIX_FMT_YUV420P && frame->format != AV_PIX_FMT_YUVA420P)
+        return BL_OK;
+    AVFrame *wide = av_frame_alloc();
+    if (!wide)
+        return bl_error_memory(e);
+    wide->format = AV_PIX_FMT_YUV444P;
+    wide->width = frame->width;
+    wide->height = frame->height;
+    wide->color_range = AVCOL_RANGE_MPEG; /* libwebp knows no other, whatever a header says */
+    wide->colorspace = AVCOL_SPC_BT470BG;
+    if (av_frame_get_buffer(wide, 0) < 0) {
+        av_frame_free(&wide);
+        return bl_error_memory(e);
+    }
+    for (int y = 0; y < frame->height; y++)
+        memcpy(wide->data[0] + (ptrdiff_t)y * wide->linesize[0], frame->data[0] + (ptrdiff_t)y * frame->linesize[0],
+               (size_t)frame->width);
+    plane_upsample(frame, 1, wide);
+    plane_upsample(frame, 2, wide);
+    av_frame_unref(frame);
+    av_frame_move_ref(frame, wide);
+    av_frame_free(&wide);
+    return BL_OK;
+}
+
+/* --- image -------------------------------------------------------------------------------------------------------- */
 
 #define BYTES_MAX ((int64_t)256 << 20)
 #define SCANS_MAX 1000  /* encoders make about ten */

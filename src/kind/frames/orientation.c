@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/inflate.h"
-#include "kind/frames/tiff.h"
+#include "kind/frames/image_header.h"
 
 #define PREFIX "Exif\0" /* and another zero byte: what stands before the TIFF data in JPEG */
 #define PREFIX_SIZE 6

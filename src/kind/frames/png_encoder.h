@@ -1,4 +1,4 @@
-/* The encoder behind png.h: FFmpeg's, in the media module. */
+/* The encoder behind frames.h: FFmpeg's, in the media module. */
 #ifndef BL_PNG_ENCODER_H
 #define BL_PNG_ENCODER_H
 

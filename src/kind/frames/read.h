@@ -1,8 +1,11 @@
 /* Reading folders of images. */
-#ifndef BL_FRAMES_READ_H
-#define BL_FRAMES_READ_H
+#ifndef BL_KIND_FRAMES_READ_H
+#define BL_KIND_FRAMES_READ_H
 
+#include "kind/frames/clips.h"
 #include "kind/kind.h"
+
+/* --- read --------------------------------------------------------------------------------------------------------- */
 
 /* The size of the first image as the options make it. BL_EDATA: it does not decode. */
 int bl_frames_read_size(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
@@ -14,5 +17,19 @@ int bl_frames_read_open(const void *config, const struct bl_kind_env *env, const
 int bl_frames_read_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
                          struct bl_error *e);
 void bl_frames_read_close(struct bl_reader *reader);
+
+/* --- decoding ----------------------------------------------------------------------------------------------------- */
+
+/* The functions of the frames kind that the media module has, for struct bl_decoding. */
+
+int bl_frames_decoding_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                             struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e);
+
+#define BL_FRAMES_DECODING                                                                                             \
+    {                                                                                                                  \
+        .open_counter = bl_frames_clips_open, .close_counter = bl_frames_clips_close,                                  \
+        .count = bl_frames_decoding_count, .size = bl_frames_read_size, .open_reader = bl_frames_read_open,            \
+        .piece = bl_frames_read_piece, .close_reader = bl_frames_read_close                                            \
+    }
 
 #endif

@@ -12,9 +12,9 @@
 
 #include "base/array.h"
 #include "base/shared_memory.h"
+#include "kind/isolated/fork_server.h"
 #include "kind/isolated/messages.h"
 #include "kind/isolated/progress_page.h"
-#include "kind/isolated/syscall_filter.h"
 #include "kind/media/module.h"
 #include "kind/reservation.h"
 

@@ -7,14 +7,26 @@
  * a fresh one.
  *
  * The way of a request: isolated_kind.c (what a kind is asked for), decoder_process.c (the worker's side), messages.c,
- * decoder_loop.c (in the process). fork_server.c starts processes, syscall_filter.c takes their rights away. */
+ * decoder_loop.c (in the process). fork_server.c starts processes, fork_server.c takes their rights away. */
 #ifndef BL_ISOLATION_H
 #define BL_ISOLATION_H
 
+#include <stdbool.h>
+
+#include "base/error.h"
 #include "base/processor_time.h"
 #include "kind/isolated/decoder_process.h"
 
-enum bl_isolate { BL_ISOLATE_AUTO, BL_ISOLATE_ON, BL_ISOLATE_OFF };
+/* --- trial -------------------------------------------------------------------------------------------------------- */
+
+/* Tries whether content can be decoded in processes of their own here. */
+
+/* Starts a process as those that decode are started, and has it install the filter of system calls. *filtered: the
+ * filter is there, and the process could open no file. BL_EFAIL: no such process can be started. This process must have
+ * one thread. */
+int bl_isolation_try(bool *filtered, struct bl_error *e);
+
+/* --- isolation ---------------------------------------------------------------------------------------------------- */
 
 struct bl_isolation_options {
     int isolate;   /* enum bl_isolate */

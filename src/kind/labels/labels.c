@@ -1,14 +1,237 @@
-/* The labels kind. mapping.c reads the names of labels, label_lines.c the files. */
 #include "kind/labels/labels.h"
 
 #include <inttypes.h>
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
+#include "base/array.h"
+#include "base/io.h"
 #include "base/path.h"
-#include "kind/labels/label_lines.h"
+#include "base/text.h"
+#include "base/utf8.h"
 #include "kind/input_stat.h"
+
+#define BL_LABEL_MAX 4096 /* bytes of a label */
+
+struct bl_labels_config {
+    const char *mapping;     /* file, or NULL: the lines are numbers */
+    struct bl_mapping names; /* of that file */
+};
+
+extern const struct bl_kind bl_kind_labels;
+
+/* --- mapping ------------------------------------------------------------------------------------------------------ */
+
+/* A mapping: the numbers of labels by their names, from a text file. */
+
+#define BYTES_MAX ((size_t)64 << 20)
+
+int bl_mapping_load(const char *path, size_t max, struct bl_buffer *text, uint64_t *digest, struct bl_error *e)
+{
+    int code = bl_io_check_path(path, e);
+    if (code)
+        return code;
+    bl_buffer_text(text, ""); /* an empty file, too, ends with a zero byte */
+    code = bl_io_read_file(path, max, text, e);
+    if (code)
+        return code;
+    *digest = XXH3_64bits(text->data, text->size);
+    return BL_OK;
+}
+
+static char *line_trim(char *line)
+{
+    size_t size = strlen(line);
+    while (size && strchr(" \t\r", line[size - 1]))
+        line[--size] = '\0';
+    return line + strspn(line, " \t");
+}
+
+/* The name of "NUMBER NAME", and its number; NULL for another line. */
+static char *line_parse_numbered(char *line, int32_t *number)
+{
+    size_t digits = strspn(line, "0123456789");
+    char *name = line + digits + strspn(line + digits, " \t");
+    int64_t value;
+    if (name == line + digits || !*name || !bl_text_to_int(line, digits, 0, INT32_MAX, &value))
+        return NULL;
+    *number = (int32_t)value;
+    return name;
+}
+
+static int mapping_compare_names(const void *a, const void *b)
+{
+    return strcmp(((const struct bl_label_name *)a)->name, ((const struct bl_label_name *)b)->name);
+}
+
+static int mapping_add(struct bl_mapping *m, const char *name, int32_t number, struct bl_error *e)
+{
+    if (BL_ARRAY_RESERVE(m->label, m->capacity, m->count + 1, e))
+        return BL_EFAIL;
+    m->label[m->count++] = (struct bl_label_name){name, number};
+    return BL_OK;
+}
+
+static int mapping_parse_lines(struct bl_mapping *m, const char *path, struct bl_error *e)
+{
+    bool numbered = false;
+    int line_number = 0, code = BL_OK;
+    for (char *line = m->text, *next; *line && !code; line = next) {
+        char *end = strchrnul(line, '\n');
+        next = *end ? end + 1 : end;
+        *end = '\0';
+        line_number++;
+        char *text = line_trim(line);
+        if (!*text)
+            continue;
+        int32_t number = 0;
+        char *name = line_parse_numbered(text, &number);
+        if (!m->count)
+            numbered = name != NULL;
+        if (numbered && !name)
+            return bl_error_set(e, BL_EUSAGE, "%s:%d: expected \"NUMBER NAME\", as in the first line, not \"%.60s\"",
+                                path, line_number, text);
+        code = numbered ? mapping_add(m, name, number, e) : mapping_add(m, text, (int32_t)m->count, e);
+    }
+    return code;
+}
+
+int bl_mapping_read(struct bl_mapping *m, const char *path, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    *m = (struct bl_mapping){0};
+    int code = bl_mapping_load(path, BYTES_MAX, &text, &m->digest, e);
+    m->text = text.data;
+    if (code)
+        return code;
+    if (strlen(m->text) != text.size)
+        return bl_error_set(e, BL_EUSAGE, "%s: a zero byte: not a text file", path);
+    code = mapping_parse_lines(m, path, e);
+    if (code)
+        return code;
+    if (!m->count)
+        return bl_error_set(e, BL_EUSAGE, "%s has no labels", path);
+    qsort(m->label, m->count, sizeof *m->label, mapping_compare_names);
+    for (size_t i = 1; i < m->count; i++) {
+        if (mapping_compare_names(&m->label[i - 1], &m->label[i]) == 0)
+            return bl_error_set(e, BL_EUSAGE, "%s: duplicate label \"%.60s\"", path, m->label[i].name);
+    }
+    return BL_OK;
+}
+
+void bl_mapping_free(struct bl_mapping *m)
+{
+    free(m->text);
+    free(m->label);
+    *m = (struct bl_mapping){0};
+}
+
+int32_t bl_mapping_find(const struct bl_mapping *m, const char *name)
+{
+    struct bl_label_name wanted = {name, 0};
+    if (!m->count)
+        return -1;
+    const struct bl_label_name *found = bsearch(&wanted, m->label, m->count, sizeof *m->label, mapping_compare_names);
+    return found ? found->number : -1;
+}
+
+/* --- label lines -------------------------------------------------------------------------------------------------- */
+
+/* The labels of a text file, one per line, as numbers. The file may be gzip or zstd; it is read as a stream. */
+
+int bl_label_lines_open(struct bl_label_lines *lines, const char *path, const struct bl_mapping *mapping,
+                        const struct bl_cancel *cancel, struct bl_error *e)
+{
+    lines->mapping = mapping;
+    lines->in = NULL;
+    lines->at = lines->end = 0;
+    lines->line = 0;
+    int code = bl_instream_open(&lines->in, path, 0, cancel, e);
+    if (!code)
+        code = bl_instream_read(lines->in, lines->data, sizeof lines->data, &lines->end, e);
+    const char *other = code ? NULL : bl_utf8_other_mark(lines->data, lines->end);
+    if (other)
+        code = bl_error_set(e, BL_EDATA, "%s", other);
+    if (code)
+        bl_label_lines_close(lines);
+    return code;
+}
+
+void bl_label_lines_close(struct bl_label_lines *lines)
+{
+    if (lines->in)
+        bl_instream_close(lines->in);
+    lines->in = NULL;
+}
+
+static int label_lines_next_byte(struct bl_label_lines *lines, char *byte, bool *found, struct bl_error *e)
+{
+    if (lines->at == lines->end) {
+        int code = bl_instream_read(lines->in, lines->data, sizeof lines->data, &lines->end, e);
+        lines->at = 0;
+        if (code)
+            return code;
+    }
+    *found = lines->at < lines->end;
+    if (*found)
+        *byte = lines->data[lines->at++];
+    return BL_OK;
+}
+
+/* Reads a line, without blanks at its ends. */
+static int label_lines_next_line(struct bl_label_lines *lines, char text[BL_LABEL_MAX + 1], bool *found,
+                                 struct bl_error *e)
+{
+    size_t size = 0, used = 0;
+    char byte = '\0';
+    bool more;
+    for (;;) {
+        int code = label_lines_next_byte(lines, &byte, &more, e);
+        if (code)
+            return code;
+        if (!more || byte == '\n')
+            break;
+        bool blank = byte == ' ' || byte == '\t' || byte == '\r';
+        if (blank && !size)
+            continue;
+        if (size == BL_LABEL_MAX || !byte)
+            return bl_error_set(e, BL_EDATA, "line %" PRId64 ": %s", lines->line + 1,
+                                byte ? "the label is too long" : "a zero byte");
+        text[size++] = byte;
+        if (!blank)
+            used = size;
+    }
+    text[used] = '\0';
+    lines->line++;
+    *found = more || size; /* the last line may lack its end */
+    return BL_OK;
+}
+
+int bl_label_lines_next(struct bl_label_lines *lines, int32_t *label, bool *found, struct bl_error *e)
+{
+    char text[BL_LABEL_MAX + 1];
+    int64_t number;
+    int code = label_lines_next_line(lines, text, found, e);
+    if (code || !*found)
+        return code;
+    if (!*text)
+        return bl_error_set(e, BL_EDATA, "line %" PRId64 " is empty", lines->line);
+    if (lines->mapping->count) {
+        *label = bl_mapping_find(lines->mapping, text);
+        if (*label < 0)
+            return bl_error_set(e, BL_EDATA, "line %" PRId64 ": \"%.60s\" is not in the mapping", lines->line, text);
+        return BL_OK;
+    }
+    if (!bl_text_to_int(text, strlen(text), INT32_MIN, INT32_MAX, &number))
+        return bl_error_set(e, BL_EDATA, "line %" PRId64 ": \"%.60s\" is not a number (names need a mapping)",
+                            lines->line, text);
+    *label = (int32_t)number;
+    return BL_OK;
+}
+
+/* --- labels ------------------------------------------------------------------------------------------------------- */
 
 /* Text files in folders are documents: labels have to be asked for (--kind labels). */
 static const char *const extensions[] = {"txt", NULL};

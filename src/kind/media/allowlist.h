@@ -6,6 +6,16 @@
 
 #include <stdbool.h>
 
+/* --- usual decoders ----------------------------------------------------------------------------------------------- */
+
+/* The decoders for what training data usually has. */
+
+/* Finds codec i, from 0 ("H.264"), and the decoder that is used for it; decoder NULL: FFmpeg has none, or only one that
+ * needs a GPU. False: there is no codec i. */
+bool bl_usual_decoder(int i, const char **codec, const char **decoder);
+
+/* --- allowlist ---------------------------------------------------------------------------------------------------- */
+
 /* Names separated by commas, as libav takes lists. */
 struct bl_allowlist {
     const char *containers; /* demuxers; some have several names */

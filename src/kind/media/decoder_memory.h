@@ -1,14 +1,19 @@
 /* The memory that decoding one input may take, by what its headers say, before anything is decoded: an upper bound, for
  * streams that keep to their headers, of what the decoder holds (pictures to refer to, tables beside them), of what
  * waits to be taken, and of what the conversion holds of it. What the result is written to is not counted. A stream may
- * say another thing in its midst: see decoder_guard.h. */
+ * say another thing in its midst: see decoder_memory.h. */
 #ifndef BL_DECODER_MEMORY_H
 #define BL_DECODER_MEMORY_H
 
 #include <libavcodec/avcodec.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
+#include "kind/env.h"
+#include "kind/reservation.h"
+
+/* --- decoder memory ----------------------------------------------------------------------------------------------- */
 
 /* Has FFmpeg refuse what alone is larger than the limit, as it refuses more than 2 GiB without one: tables that a
  * header claims, texts that were compressed. For the whole process, whose inputs have one limit. */
@@ -23,9 +28,6 @@ struct bl_coded_video {
     int64_t pictures;          /* that are known to be held, or 0 */
 };
 
-/* What a container says of a stream, with the first bytes of its codec's own header. */
-struct bl_coded_video bl_coded_video_from(const AVCodecParameters *parameters);
-
 /* Bytes; 0 if the size is not known. */
 int64_t bl_decoder_memory_video(const struct bl_coded_video *video);
 
@@ -34,9 +36,6 @@ int64_t bl_decoder_memory_area(enum AVCodecID codec, int64_t limit);
 
 /* Audio of so many channels in frames of so many samples. */
 int64_t bl_decoder_memory_audio(int channels, int64_t samples);
-
-/* The samples of a stream's frames, at most, as far as its header and its codec tell. */
-int64_t bl_decoder_memory_samples(const AVCodecParameters *parameters);
 
 /* Decoding a stream, by what its container says; 0 if it does not say enough. */
 int64_t bl_decoder_memory_stream(const AVCodecParameters *parameters);
@@ -51,5 +50,32 @@ int bl_decoder_memory_check_picture(int64_t width, int64_t height, int64_t neede
 /* BL_EDATA, as these, if the stream needs more than the limit by what its container says; what it does not say is left
  * to the guard. */
 int bl_decoder_memory_check_stream(const AVCodecParameters *parameters, int64_t limit, struct bl_error *e);
+
+/* --- decoder guard ------------------------------------------------------------------------------------------------ */
+
+/* A guard of the memory that a decoder takes: streams may become larger in their midst than their headers say,
+ * and may hold more pictures than they should. Whenever the decoder wants a picture, or room for samples, what it holds
+ * by then is worked out anew (decoder_memory.h), with those pictures that are still in use, here or there; and pictures
+ * whose area alone does not fit are refused before FFmpeg makes tables for them. */
+
+struct bl_decoder_guard {
+    int64_t limit;                      /* bytes; 0: no limit, and nothing is guarded */
+    struct bl_reservation *reservation; /* grows with what is needed; or NULL */
+    AVBufferRef *live;                  /* int64_t: pictures in use. They may outlive the guard */
+    char what[64];                      /* the picture or the frame that was refused */
+    int64_t needed;                     /* bytes, with that; 0: nothing was refused */
+};
+
+/* Sets the guard on a codec that is not opened yet; it must stay where it is until the codec is freed. */
+int bl_decoder_guard_open(struct bl_decoder_guard *guard, AVCodecContext *codec, const struct bl_kind_env *env,
+                          struct bl_error *e);
+void bl_decoder_guard_close(struct bl_decoder_guard *guard);
+
+/* Finds out whether a packet was refused for its size, which decoders do not say. */
+void bl_decoder_guard_examine(struct bl_decoder_guard *guard, const AVCodecParameters *parameters,
+                              const AVPacket *packet);
+
+/* BL_EDATA, with the figures, if a picture was refused. */
+int bl_decoder_guard_check(const struct bl_decoder_guard *guard, struct bl_error *e);
 
 #endif

@@ -1,5 +1,3 @@
-/* See demux.h. avformat_find_stream_info decodes, under a process-wide lock, and would dominate a scan. It is called
- * only if the container's header lacks what is needed (see probe_is_needed). */
 #include "kind/media/demux.h"
 
 #include <errno.h>
@@ -14,10 +12,12 @@
 #include "kind/media/allowlist.h"
 #include "kind/media/decoder_memory.h"
 #include "kind/media/extent.h"
-#include "kind/reservation.h"
-#include "kind/media/mov_claims.h"
-#include "kind/media/png_notes.h"
+#include "kind/media/media_file.h"
+#include "kind/media/mov.h"
 #include "kind/media/wave_format.h"
+#include "kind/reservation.h"
+
+/* --- demux -------------------------------------------------------------------------------------------------------- */
 
 #define FLAC_HEADER 34           /* bytes of STREAMINFO */
 #define WAVE_SEARCHED (16 << 10) /* bytes that are searched for DTS */
@@ -570,4 +570,28 @@ bool bl_demux_is_matroska(const struct bl_demux *d)
 bool bl_demux_is_transport(const struct bl_demux *d)
 {
     return strcmp(d->format->iformat->name, "mpegts") == 0;
+}
+
+/* --- demux seek --------------------------------------------------------------------------------------------------- */
+
+/* Seeking to a packet that was read before. */
+
+int bl_demux_seek(struct bl_demux *d, int64_t position, int64_t time, AVPacket *packet, bool *found, struct bl_error *e)
+{
+    /* Transport streams have no index, and a search for a time would end behind the packet. */
+    bool bytes = bl_demux_is_transport(d);
+    *found = false;
+    if (av_seek_frame(d->format, d->stream->index, bytes ? position : time,
+                      bytes ? AVSEEK_FLAG_BYTE : AVSEEK_FLAG_BACKWARD) < 0)
+        return d->file.system_errno ? bl_demux_error(d, 0, "", e) : BL_OK;
+    d->end_error = 0;
+    for (;;) {
+        bool got;
+        int code = bl_demux_next(d, packet, &got, e);
+        if (code || !got || packet->pos > position)
+            return code;
+        *found = packet->pos == position && packet->pts == time;
+        if (*found)
+            return BL_OK;
+    }
 }

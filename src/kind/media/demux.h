@@ -16,6 +16,8 @@
 #include "kind/env.h"
 #include "kind/media/media_file.h"
 
+/* --- demux -------------------------------------------------------------------------------------------------------- */
+
 /* What the packets are for; decides when streams are probed (avformat_find_stream_info), which is slow. */
 enum bl_demux_mode {
     BL_DEMUX_COUNT,  /* counting: only if the container's header says too little */
@@ -78,5 +80,14 @@ bool bl_demux_is_memory(int code);
 
 /* Turns libav's error code into ours: BL_EFAIL if the system failed, BL_ECANCEL, or BL_EDATA with `what` as reason. */
 int bl_demux_error(const struct bl_demux *d, int code, const char *what, struct bl_error *e);
+
+/* --- demux seek --------------------------------------------------------------------------------------------------- */
+
+/* Seeking to a packet that was read before. */
+
+/* Reads the stream's packet at a position in the file that is shown at a time, in ticks. *found: false if it is not
+ * there, or cannot be reached. BL_EFAIL, BL_ECANCEL. */
+int bl_demux_seek(struct bl_demux *d, int64_t position, int64_t time, AVPacket *packet, bool *found,
+                  struct bl_error *e);
 
 #endif

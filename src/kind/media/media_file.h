@@ -3,6 +3,7 @@
 #define BL_MEDIA_FILE_H
 
 #include <libavformat/avio.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -10,6 +11,17 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/input_file.h"
+
+/* --- png notes ---------------------------------------------------------------------------------------------------- */
+
+/* The parts of a PNG that have nothing to do with its pixels: texts and colour profiles. FFmpeg decompresses them
+ * without limit, and puts each text into a list that it searches for every other one. */
+
+/* Takes them out of a file, or of the packet of a stream of PNG or APNG, in place; returns the size of what is left.
+ * Anything that is not made of whole parts stays as it is. */
+size_t bl_png_drop_notes(uint8_t *data, size_t size);
+
+/* --- media file --------------------------------------------------------------------------------------------------- */
 
 struct bl_media_file {
     const char *path; /* the caller's */

@@ -8,12 +8,14 @@
  * The module is private to one version of the tool. It has its own copy of what it needs of base/ and kind/, and the
  * tool exports nothing to it: structs cross the border, and the functions of struct bl_media. Programs that are linked
  * with `bl_media_functions` (the tool of the wheel, the fuzzers) have the module built in. */
-#ifndef BL_MEDIA_MODULE_H
-#define BL_MEDIA_MODULE_H
+#ifndef BL_MODULE_H
+#define BL_MODULE_H
 
 #include "base/opener.h"
 #include "kind/audio/count.h"
 #include "kind/kind.h"
+
+/* --- module ------------------------------------------------------------------------------------------------------- */
 
 struct bl_gpu;
 struct bl_png;
@@ -100,5 +102,54 @@ void bl_media_set_opener(bl_opener *opener, void *context);
  * glib, which some of FFmpeg's libraries bring, allocates while it holds a lock of its own when it is loaded, and where
  * that fails waits for that lock for ever: not so with this allocator. */
 void bl_media_set_environment(void);
+
+/* --- forward ------------------------------------------------------------------------------------------------------ */
+
+/* The functions of kinds that the media module has, for their tables: each opens the module, or knows that it is open,
+ * and hands its arguments on. bl_video_forward_count has the module count what bl_kind_video is asked to. */
+
+int bl_video_forward_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+                                  struct bl_error *e);
+int bl_frames_forward_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+                                   struct bl_error *e);
+int bl_audio_forward_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+                                  struct bl_error *e);
+void bl_video_forward_close_counter(struct bl_counter *counter);
+void bl_frames_forward_close_counter(struct bl_counter *counter);
+void bl_audio_forward_close_counter(struct bl_counter *counter);
+
+int bl_video_forward_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                           struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e);
+int bl_frames_forward_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                            struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e);
+int bl_audio_forward_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                           struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e);
+
+/* The size of the pictures that this row's file gives. */
+int bl_video_forward_size(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
+                          struct bl_dimensions *size, struct bl_error *e);
+int bl_frames_forward_size(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
+                           struct bl_dimensions *size, struct bl_error *e);
+
+int bl_video_forward_open_reader(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                                 struct bl_reader **reader, struct bl_error *e);
+int bl_frames_forward_open_reader(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                                  struct bl_reader **reader, struct bl_error *e);
+int bl_audio_forward_open_reader(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                                 struct bl_reader **reader, struct bl_error *e);
+int bl_video_forward_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
+                           struct bl_error *e);
+int bl_frames_forward_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
+                            struct bl_error *e);
+int bl_audio_forward_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
+                           struct bl_error *e);
+void bl_video_forward_close_reader(struct bl_reader *reader);
+void bl_frames_forward_close_reader(struct bl_reader *reader);
+void bl_audio_forward_close_reader(struct bl_reader *reader);
+
+int bl_video_forward_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
+                              struct bl_error *e);
+int bl_audio_forward_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
+                              struct bl_error *e);
 
 #endif

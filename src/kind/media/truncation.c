@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/window.h"
-#include "kind/media/mov_box.h"
+#include "kind/media/mov.h"
 
 #define BOXES_MAX (1 << 20) /* of a file: a day in fragments of a second has fewer */
 

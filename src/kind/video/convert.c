@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/simd_libraries.h"
+#include "kind/media/functions.h"
 #include "kind/video/scanlines.h"
 #include "kind/video/tonemap.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kind/media/compat.h"
-#include "kind/media/demux_seek.h"
+#include "kind/media/demux.h"
 #include "kind/video/bitstream.h"
 #include "kind/video/geometry.h"
 #include "kind/video/peek.h"

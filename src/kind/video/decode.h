@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "kind/env.h"
-#include "kind/media/decoder_guard.h"
+#include "kind/media/decoder_memory.h"
 #include "kind/media/demux.h"
 #include "kind/row.h"
 #include "kind/video/gpu.h"

@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 #include "kind/media/compat.h"
-#include "kind/media/demux_seek.h"
+#include "kind/media/demux.h"
 #include "kind/media/truncation.h"
 #include "kind/video/bitstream.h"
 #include "kind/video/decode.h"

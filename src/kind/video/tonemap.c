@@ -8,7 +8,7 @@
 #include <string.h>
 #include <zimg.h>
 
-#include "kind/simd_libraries.h"
+#include "kind/media/functions.h"
 
 #define WHITE 203.0    /* cd/m2: BT.2408's reference white becomes 255 */
 #define PEAK 1000.0    /* cd/m2: of HLG, and of PQ that does not say */

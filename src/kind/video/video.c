@@ -1,4 +1,4 @@
-/* The video kind: its options and its table of functions. What decodes is in the media module, behind decoding.c. The
+/* The video kind: its options and its table of functions. What decodes is in the media module, behind read.c. The
  * way of a frame: demux (packets), decode (frames), pick (which of them), convert (pixels); read does all of that for a
  * piece, count finds lengths. */
 #include "kind/video/video.h"
@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "kind/list.h"
-#include "kind/media/forward.h"
 #include "kind/media/module.h"
 #include "kind/video/decode.h"
 #include "kind/video/geometry.h"

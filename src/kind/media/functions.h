@@ -1,6 +1,6 @@
-/* The SIMD level (simd.h) as the libraries of the media module take it. */
-#ifndef BL_SIMD_LIBRARIES_H
-#define BL_SIMD_LIBRARIES_H
+/* The table of functions that the media module gives to the tool. */
+#ifndef BL_FUNCTIONS_H
+#define BL_FUNCTIONS_H
 
 #include "kind/simd.h"
 

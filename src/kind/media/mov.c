@@ -1,0 +1,457 @@
+#include "kind/media/mov.h"
+
+#include <libavutil/intreadwrite.h>
+#include <libavutil/mathematics.h>
+#include <math.h>
+
+#include "kind/media/extent.h"
+
+/* --- mov box ------------------------------------------------------------------------------------------------------ */
+
+/* A number of 4 bytes; beyond the end: 0. */
+static int64_t bl_mov_read(struct bl_window *window, int64_t at)
+{
+    return (int64_t)bl_window_number(window, at, 4, true);
+}
+
+/* The ticks of a second in a head (mvhd, mdhd): behind two times, which a later version has made wider. */
+static int64_t bl_mov_read_scale(struct bl_window *window, int64_t at)
+{
+    return bl_mov_read(window, at + (bl_mov_read(window, at) >> 24 == 1 ? 20 : 12));
+}
+
+bool bl_mov_box_read(struct bl_window *window, int64_t at, int64_t end, struct bl_mov_box *box)
+{
+    if (at >= end - 7)
+        return false;
+    uint64_t size = (uint64_t)bl_mov_read(window, at);
+    box->name = (uint32_t)bl_mov_read(window, at + 4);
+    box->inside = at + (size == 1 ? 16 : 8);
+    if (size == 1)
+        size = bl_window_number(window, at + 8, 8, true);
+    box->after = size == 0 || size > (uint64_t)(end - at) ? end : at + (int64_t)size;
+    return box->after >= box->inside;
+}
+
+/* --- mov claims --------------------------------------------------------------------------------------------------- */
+
+/* How many samples the tables of a QuickTime file claim without having an entry for each: libavformat makes an index of
+ * all of them before it reads any, so that a few bytes could fill any memory. */
+
+#define DEPTH_MAX 16
+#define BOXES_MAX (1 << 20) /* of a file: a day in fragments of a second has fewer */
+#define RUNS_MAX 4096       /* of a table that says how many samples a chunk has: further ones count as the largest */
+#define SOUND_PACKET 1024   /* samples that are indexed together, of sound without compression */
+#define ENTRIES_MAX                                                                                                    \
+    (1 << 20)         /* of the tables that edits are weighed by: with more, an edit counts as the whole track */
+#define SEARCHED 4096 /* samples that are passed, to find an edit, in the time that indexing one takes */
+#define PER_SAMPLE_FLAGS 0xf00u /* a fragment's run has an entry for each sample */
+
+/* The track that is being read. A table that occurs twice counts by its larger number. */
+struct track {
+    bool sound;
+    bool unit_steps;            /* every sample lasts one tick: samples of sound, indexed in packets */
+    int64_t equal;              /* samples of one size */
+    int64_t chunks;             /* parts of the file with samples */
+    int64_t chunk_longest;      /* samples of the longest */
+    int64_t samples;            /* all of them */
+    int64_t scale;              /* ticks of a second */
+    int64_t times, keys, edits; /* where tables are: of the samples' lengths, of key frames, of edits; or 0 */
+};
+
+struct claims {
+    struct bl_window window;
+    struct track track;
+    int64_t scale; /* of all tracks: ticks of a second, in which edits are measured */
+    int64_t count;
+    int boxes;
+};
+
+static int64_t claims_add(int64_t a, int64_t b)
+{
+    return b > INT64_MAX / 128 - a ? INT64_MAX / 128 : a + b;
+}
+
+static int64_t claims_read(struct claims *c, int64_t at)
+{
+    return bl_mov_read(&c->window, at);
+}
+
+/* Reads the head of a table: its number of entries, or -1 if they are too many. */
+static int64_t claims_read_entries(struct claims *c, int64_t table)
+{
+    int64_t entries = table ? claims_read(c, table + 4) : 0;
+    return entries > ENTRIES_MAX ? -1 : entries;
+}
+
+/* The shortest time that a sample lasts, in ticks; 0: none. */
+static int64_t track_step_shortest(struct claims *c)
+{
+    int64_t entries = claims_read_entries(c, c->track.times), shortest = INT64_MAX;
+    for (int64_t i = 0; i < entries; i++) {
+        int64_t ticks = claims_read(c, c->track.times + 12 + 8 * i);
+        shortest = ticks < shortest ? ticks : shortest;
+    }
+    return entries > 0 ? shortest : 0;
+}
+
+/* The most samples from one key frame to the next. Without a table each is one, with an empty one only the first. */
+static int64_t track_distance_longest(struct claims *c)
+{
+    int64_t entries = claims_read_entries(c, c->track.keys), longest = 1, last = 1;
+    if (c->track.keys && entries <= 0)
+        return c->track.samples;
+    for (int64_t i = 0; i < entries; i++) {
+        int64_t sample = claims_read(c, c->track.keys + 8 + 4 * i);
+        longest = sample - last > longest ? sample - last : longest;
+        last = sample;
+    }
+    return entries && c->track.samples - last > longest ? c->track.samples - last : longest;
+}
+
+/* How many samples an edit shows, at the most, for the ticks that it lasts. */
+static int64_t edit_length(const struct claims *c, uint64_t ticks, int64_t shortest)
+{
+    double scale = (double)(c->track.scale ? c->track.scale : 1) / (double)(c->scale ? c->scale : 1);
+    double steps = shortest ? (double)ticks * scale / (double)shortest : INFINITY;
+    return steps < (double)c->track.samples ? (int64_t)steps + 1 : c->track.samples;
+}
+
+/* Counts the samples that a list of edits shows more often than once: libavformat indexes each time, from the key frame
+ * before the edit to the second one behind it, and passes all samples to find the first. */
+static void track_count_edits(struct claims *c)
+{
+    const struct track *t = &c->track;
+    int64_t entries = t->edits ? claims_read(c, t->edits + 4) : 0, sum = 0;
+    if (entries < 2 || t->samples < 1)
+        return;
+    bool wide = claims_read(c, t->edits) >> 24 == 1;
+    int64_t size = wide ? 20 : 12, there = (c->window.size - t->edits - 8) / size;
+    int64_t shortest = track_step_shortest(c), distance = track_distance_longest(c);
+    for (int64_t i = 0; i < entries && i < there; i++) {
+        int64_t at = t->edits + 8 + size * i;
+        uint64_t ticks = (uint64_t)claims_read(c, at);
+        if (wide)
+            ticks = ticks << 32 | (uint64_t)claims_read(c, at + 4);
+        int64_t shown = claims_add(edit_length(c, ticks, shortest), 3 * distance);
+        sum = claims_add(sum, (shown < t->samples ? shown : t->samples) + t->samples / SEARCHED);
+    }
+    if (sum > t->samples)
+        c->count = claims_add(c->count, sum - t->samples);
+}
+
+static void track_end(struct claims *c)
+{
+    struct track *t = &c->track;
+    int64_t packets = t->chunk_longest / SOUND_PACKET + 1; /* both factors are below 2^32 */
+    if (t->sound && t->unit_steps) {
+        t->samples = t->chunks > INT32_MAX ? INT64_MAX / 128 : t->chunks * packets;
+        c->count = claims_add(c->count, t->samples);
+    } else {
+        c->count = claims_add(c->count, t->equal);
+    }
+    track_count_edits(c);
+    c->track = (struct track){0};
+}
+
+/* Sizes that are written one by one are as many as there is room for. */
+static void track_read_sizes(struct claims *c, int64_t at)
+{
+    struct track *t = &c->track;
+    int64_t samples = claims_read(c, at + 8), there = (c->window.size - at) / 4;
+    bool equal = claims_read(c, at + 4);
+    if (equal && samples > t->equal)
+        t->equal = samples;
+    if (!equal && samples > there)
+        samples = there;
+    if (samples > t->samples)
+        t->samples = samples;
+}
+
+static void track_read_chunk_lengths(struct claims *c, int64_t at)
+{
+    int64_t runs = claims_read(c, at + 4);
+    for (int64_t i = 0; i < runs && i < RUNS_MAX; i++) {
+        int64_t samples = claims_read(c, at + 12 + 12 * i);
+        if (samples > c->track.chunk_longest)
+            c->track.chunk_longest = samples;
+    }
+}
+
+/* The tables, by their names; at: behind the box's header. */
+static void claims_read_table(struct claims *c, uint32_t name, int64_t at)
+{
+    struct track *t = &c->track;
+    switch (name) {
+    case MKBETAG('h', 'd', 'l', 'r'):
+        t->sound = t->sound || claims_read(c, at + 8) == MKBETAG('s', 'o', 'u', 'n');
+        break;
+    case MKBETAG('m', 'v', 'h', 'd'):
+        c->scale = bl_mov_read_scale(&c->window, at);
+        break;
+    case MKBETAG('m', 'd', 'h', 'd'):
+        t->scale = bl_mov_read_scale(&c->window, at);
+        break;
+    case MKBETAG('e', 'l', 's', 't'):
+        t->edits = at;
+        break;
+    case MKBETAG('s', 't', 's', 's'):
+        t->keys = at;
+        break;
+    case MKBETAG('s', 't', 't', 's'):
+        t->times = at;
+        t->unit_steps = claims_read(c, at + 4) == 1 && claims_read(c, at + 12) == 1;
+        break;
+    case MKBETAG('s', 't', 's', 'z'):
+        track_read_sizes(c, at);
+        break;
+    case MKBETAG('s', 't', 's', 'c'):
+        track_read_chunk_lengths(c, at);
+        break;
+    case MKBETAG('s', 't', 'c', 'o'):
+    case MKBETAG('c', 'o', '6', '4'):
+        if (claims_read(c, at + 4) > t->chunks)
+            t->chunks = claims_read(c, at + 4);
+        break;
+    case MKBETAG('t', 'r', 'u', 'n'):
+        if (!(claims_read(c, at) & PER_SAMPLE_FLAGS))
+            c->count = claims_add(c->count, claims_read(c, at + 4));
+        break;
+    default:
+        break;
+    }
+}
+
+/* What libavformat looks into. */
+static bool box_has_boxes(uint32_t name)
+{
+    static const char names[][5] = {"moov", "trak", "mdia", "minf", "stbl", "moof",
+                                    "traf", "mvex", "edts", "dinf", "wide"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (AV_RB32(names[i]) == name)
+            return true;
+    }
+    return false;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): at most DEPTH_MAX */
+static void claims_read_boxes(struct claims *c, int64_t at, int64_t end, int depth)
+{
+    struct bl_mov_box box;
+    while (c->boxes++ < BOXES_MAX && bl_mov_box_read(&c->window, at, end, &box)) {
+        if (box_has_boxes(box.name) && depth < DEPTH_MAX)
+            claims_read_boxes(c, box.inside, box.after, depth + 1);
+        else
+            claims_read_table(c, box.name, box.inside);
+        if (box.name == MKBETAG('t', 'r', 'a', 'k'))
+            track_end(c);
+        at = box.after;
+    }
+}
+
+int bl_mov_claims_count(const struct bl_media_file *file, int64_t *count, struct bl_error *e)
+{
+    struct claims c = {
+        .window = {.fd = file->input.fd, .begin = file->input.begin, .path = file->path, .size = file->bytes, .e = e}};
+    claims_read_boxes(&c, 0, file->bytes, 0);
+    track_end(&c);
+    *count = c.count;
+    return c.window.code;
+}
+
+/* --- mov extent --------------------------------------------------------------------------------------------------- */
+
+#define EXTENT_BOXES_MAX (1 << 16) /* that are read, of a file */
+#define EXTENT_DEPTH_MAX 8
+#define EXTENT_RUNS_MAX (1 << 20) /* of the table of times */
+#define EMPTY_MAX 16              /* edits without media, before the one that has some */
+#define TICKS_MAX (1LL << 40)     /* of a length, so that nothing overflows at any rate */
+
+struct film {
+    struct bl_window window;
+    int64_t scale;  /* ticks of a second, in which edits are measured */
+    bool fragments; /* media come in parts behind the heads of tracks, which tell no length */
+    int boxes;
+};
+
+/* What a extent_track says of itself. */
+struct extent_track {
+    int64_t number;
+    int64_t scale, length; /* ticks of a second, and of all its samples */
+    int64_t edits;         /* where their table is, or 0 */
+    bool sound;
+};
+
+static bool film_next_box(struct film *f, int64_t *at, int64_t end, struct bl_mov_box *box)
+{
+    if (f->boxes++ > EXTENT_BOXES_MAX || f->window.code || !bl_mov_box_read(&f->window, *at, end, box))
+        return false;
+    *at = box->after;
+    return true;
+}
+
+/* A number of 4 bytes, or of 8 in the later version of a table. */
+static int64_t film_read_wide(struct film *f, int64_t at, bool wide)
+{
+    return (int64_t)bl_window_number(&f->window, at, wide ? 8 : 4, true);
+}
+
+static bool table_is_wide(struct film *f, int64_t at)
+{
+    return bl_mov_read(&f->window, at) >> 24 == 1;
+}
+
+/* Adds up what the samples of the table last. (What the media's head says may be without an encoder's delay.) */
+static void track_add_times(struct film *f, struct extent_track *t, int64_t at)
+{
+    int64_t runs = bl_mov_read(&f->window, at + 4);
+    for (int64_t i = 0; i < runs && t->length <= TICKS_MAX; i++) {
+        int64_t samples = bl_mov_read(&f->window, at + 8 + 8 * i), ticks = bl_mov_read(&f->window, at + 12 + 8 * i);
+        if (f->window.ended || i == EXTENT_RUNS_MAX || (samples && ticks > TICKS_MAX / samples))
+            t->length = TICKS_MAX + 1; /* not to be understood */
+        else
+            t->length += samples * ticks;
+    }
+}
+
+static bool extent_box_has_boxes(uint32_t name)
+{
+    return name == MKBETAG('e', 'd', 't', 's') || name == MKBETAG('m', 'd', 'i', 'a') ||
+           name == MKBETAG('m', 'i', 'n', 'f') || name == MKBETAG('s', 't', 'b', 'l');
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): at most EXTENT_DEPTH_MAX */
+static void track_read(struct film *f, struct extent_track *t, int64_t at, int64_t end, int depth)
+{
+    struct bl_mov_box box;
+    while (film_next_box(f, &at, end, &box)) {
+        bool wide = table_is_wide(f, box.inside);
+        if (box.name == MKBETAG('t', 'k', 'h', 'd')) {
+            t->number = bl_mov_read(&f->window, box.inside + (wide ? 20 : 12));
+        } else if (box.name == MKBETAG('m', 'd', 'h', 'd')) {
+            t->scale = bl_mov_read_scale(&f->window, box.inside);
+        } else if (box.name == MKBETAG('s', 't', 't', 's')) {
+            track_add_times(f, t, box.inside);
+        } else if (box.name == MKBETAG('h', 'd', 'l', 'r')) {
+            t->sound = t->sound || bl_mov_read(&f->window, box.inside + 8) == MKBETAG('s', 'o', 'u', 'n');
+        } else if (box.name == MKBETAG('e', 'l', 's', 't')) {
+            t->edits = box.inside;
+        } else if (extent_box_has_boxes(box.name) && depth < EXTENT_DEPTH_MAX) {
+            track_read(f, t, box.inside, box.after, depth + 1);
+        }
+    }
+}
+
+/* An edit shows so many ticks of the film from a place in the media on; place -1: nothing for so long. */
+struct edit {
+    int64_t shown, place;
+};
+
+/* Reads an edit. False: it is none at normal speed. */
+static bool edit_read(struct film *f, int64_t at, bool wide, struct edit *edit)
+{
+    edit->shown = film_read_wide(f, at, wide);
+    edit->place = film_read_wide(f, at + (wide ? 8 : 4), wide);
+    if (!wide)
+        edit->place = (int32_t)edit->place;
+    return edit->shown >= 0 && edit->shown < TICKS_MAX && edit->place >= -1 && edit->place < TICKS_MAX &&
+           bl_mov_read(&f->window, at + (wide ? 16 : 8)) == 0x10000;
+}
+
+/* Where the shown part ends. Edits are measured in ticks of the film, which may be milliseconds: an edit that shows the
+ * rest of the media but for such a tick shows all of it. Returns -1 for an edit of no length before more than
+ * that: some mean everything by it. */
+static int64_t track_find_end(const struct film *f, const struct extent_track *t, const struct edit *edit)
+{
+    int64_t shown = av_rescale(edit->shown, t->scale, f->scale), rest = t->length - edit->place;
+    int64_t tick = t->scale / f->scale + 1;
+    if (shown >= rest - tick)
+        return t->length;
+    return shown ? edit->place + shown : -1;
+}
+
+/* In fragments an edit of no length shows all that follows. */
+static bool track_find_open_extent(const struct extent_track *t, const struct edit *edit, struct bl_extent *extent)
+{
+    *extent = (struct bl_extent){.scale = t->scale, .begin = edit->place, .end = INT64_MAX};
+    return !edit->shown && !t->length;
+}
+
+/* False: more than one part is shown, or it cannot be said which. */
+static bool track_find_extent(struct film *f, const struct extent_track *t, struct bl_extent *extent)
+{
+    bool wide = table_is_wide(f, t->edits);
+    int64_t entries = bl_mov_read(&f->window, t->edits + 4), empty = 0, size = wide ? 20 : 12;
+    struct edit edit = {0};
+    *extent = (struct bl_extent){0};
+    if (entries < 1 || entries > EMPTY_MAX || f->scale < 1 || t->scale < 1 || t->scale > INT32_MAX ||
+        t->length > TICKS_MAX)
+        return false;
+    for (int64_t i = 0; i < entries; i++) {
+        if (!edit_read(f, t->edits + 8 + i * size, wide, &edit) || (edit.place < 0) != (i < entries - 1))
+            return false;
+        empty += edit.place < 0 ? edit.shown : 0;
+    }
+    if (f->fragments && !empty)
+        return track_find_open_extent(t, &edit, extent);
+    if (f->fragments || edit.place >= t->length)
+        return false;
+    extent->scale = t->scale;
+    extent->begin = edit.place;
+    extent->end = track_find_end(f, t, &edit);
+    extent->origin = av_rescale(empty, t->scale, f->scale);
+    return extent->end > extent->begin;
+}
+
+static void film_read_head(struct film *f, int64_t at, int64_t end)
+{
+    struct bl_mov_box box;
+    while (film_next_box(f, &at, end, &box)) {
+        if (box.name == MKBETAG('m', 'v', 'h', 'd'))
+            f->scale = bl_mov_read_scale(&f->window, box.inside);
+        f->fragments = f->fragments || box.name == MKBETAG('m', 'v', 'e', 'x');
+    }
+}
+
+static void film_read_tracks(struct film *f, int64_t at, int64_t end, int64_t extent_track, bool *plain,
+                             struct bl_extent *extent)
+{
+    struct bl_mov_box box;
+    int parts = 0;
+    while (film_next_box(f, &at, end, &box)) {
+        struct extent_track t = {0};
+        struct bl_extent own;
+        if (box.name != MKBETAG('t', 'r', 'a', 'k'))
+            continue;
+        track_read(f, &t, box.inside, box.after, 0);
+        if (!t.sound || !t.edits)
+            continue;
+        if (!track_find_extent(f, &t, &own))
+            return;
+        parts++;
+        if (t.number == extent_track)
+            *extent = own;
+    }
+    *plain = parts > 0;
+}
+
+int bl_extent_read_mov(const struct bl_media_file *file, int64_t extent_track, bool *plain, struct bl_extent *extent,
+                       struct bl_error *e)
+{
+    struct film f = {
+        .window = {.fd = file->input.fd, .begin = file->input.begin, .path = file->path, .size = file->bytes, .e = e}};
+    struct bl_mov_box box;
+    int64_t at = 0;
+    *plain = false;
+    *extent = (struct bl_extent){0};
+    while (film_next_box(&f, &at, file->bytes, &box)) {
+        if (box.name != MKBETAG('m', 'o', 'o', 'v'))
+            continue;
+        film_read_head(&f, box.inside, box.after);
+        film_read_tracks(&f, box.inside, box.after, extent_track, plain, extent);
+        break;
+    }
+    if (!*plain)
+        *extent = (struct bl_extent){0};
+    return f.window.code;
+}
