@@ -2,8 +2,8 @@
 
 #include "base/fs.h"
 #include "base/text.h"
-#include "export/info.h"
-#include "export/packed_parquet.h"
+#include "export/description.h"
+#include "export/verify.h"
 #include "run/state.h"
 
 static void export_info_format(const struct bl_export_info *info, struct bl_buffer *out)

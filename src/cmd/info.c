@@ -11,9 +11,9 @@
 #include "cmd/cmd.h"
 #include "cmd/export_info.h"
 #include "packing/fault_counts.h"
-#include "report/table_json.h"
-#include "store/jansson.h"
+#include "report/report.h"
 #include "store/info.h"
+#include "store/jansson.h"
 
 #define BAR_WIDTH 40 /* characters of the longest bar */
 

@@ -12,8 +12,7 @@
 
 #include "base/text.h"
 #include "cmd/cmd.h"
-#include "show/style.h"
-#include "show/xml.h"
+#include "show/html.h"
 #include "store/row_reader.h"
 
 enum { WIDTH = 560, MARGIN = 16, BAR_LEFT = 64, BAR_WIDTH = 420, BAR_HEIGHT = 18, ROW = 22, TEXT_LINE = 18 };

@@ -11,7 +11,7 @@
 #include "cmd/scan.h"
 #include "cmd/summary.h"
 #include "kind/media/module.h"
-#include "report/table_json.h"
+#include "report/report.h"
 #include "run/signals.h"
 #include "scan/extend.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/new_folder.h"
 #include "base/output.h"
-#include "export/tar.h"
+#include "export/webdataset.h"
 #include "kind/audio/audio.h"
 #include "kind/element.h"
 #include "kind/frames/frames.h"

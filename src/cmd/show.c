@@ -13,7 +13,6 @@
 #include "cmd/field_choice.h"
 #include "run/signals.h"
 #include "show/sheet_page.h"
-#include "show/sheet_raster.h"
 #include "show/sheet_svg.h"
 #include "show/sheet_terminal.h"
 #include "store/sequence_id.h"

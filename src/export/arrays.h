@@ -1,15 +1,27 @@
 /* The arrays of a block that is exported: its fields and tables, in the order of their names. All blocks of a dataset
  * have the same. */
-#ifndef BL_EXPORT_ARRAYS_H
-#define BL_EXPORT_ARRAYS_H
+#ifndef BL_ARRAYS_H
+#define BL_ARRAYS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/cancel.h"
 #include "base/error.h"
 #include "store/blocks.h"
+
+/* --- ids ---------------------------------------------------------------------------------------------------------- */
+
+/* The ids of a block's sequences as JSON: a list of S texts, "" in a place without a sequence, and blanks behind it, so
+ * that it has one size in all blocks as the arrays have. An id that is not UTF-8 is as it stands in sequences.tsv. */
+
+/* Sets *bytes to the most that any block needs, and reads all rows of the table for it. BL_EFAIL and BL_EDATA: table or
+ * plan cannot be read. */
+int bl_export_ids_size(struct bl_blocks *blocks, struct bl_cancel *cancel, size_t *bytes, struct bl_error *e);
+
+/* --- arrays ------------------------------------------------------------------------------------------------------- */
 
 #define BL_EXPORT_ARRAYS_MAX (BL_FIELDS_MAX + BL_TABLES_ALL + 2)
 

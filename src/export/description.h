@@ -1,10 +1,13 @@
 /* export.json: what an export was made of, how, and its files; written last. */
-#ifndef BL_EXPORT_DESCRIPTION_H
-#define BL_EXPORT_DESCRIPTION_H
+#ifndef BL_DESCRIPTION_H
+#define BL_DESCRIPTION_H
 
 #include <stdint.h>
 
-#include "export/format.h"
+#include "export/export.h"
+#include "export/part.h"
+
+/* --- description -------------------------------------------------------------------------------------------------- */
 
 #define BL_EXPORT_FILE "export.json"
 
@@ -35,5 +38,21 @@ void bl_export_description_free(struct bl_export_description *description);
 /* Bytes of a part's file, and its checksum. */
 int64_t bl_export_file_bytes(const struct bl_export_record *record);
 uint64_t bl_export_file_checksum(const struct bl_export_record *record);
+
+/* --- info --------------------------------------------------------------------------------------------------------- */
+
+/* A summary of a finished export, for people and programs. */
+
+struct bl_export_info {
+    struct bl_export_description description;
+    struct bl_export_configuration configuration;
+};
+
+/* Reads export.json, and none of the files. Errors as of bl_export_description_read. Free with bl_export_info_free. */
+int bl_export_info_read(struct bl_export_info *info, const char *dir, struct bl_error *e);
+void bl_export_info_free(struct bl_export_info *info);
+
+/* Appends it as JSON. */
+int bl_export_info_json(const struct bl_export_info *info, struct bl_buffer *out, struct bl_error *e);
 
 #endif

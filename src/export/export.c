@@ -3,18 +3,311 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/fs.h"
 #include "base/identity_lines.h"
 #include "base/io.h"
+#include "base/output.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "export/configuration.h"
+#include "export/arrays.h"
 #include "export/description.h"
-#include "export/job.h"
-#include "export/parts.h"
+#include "run/pipeline.h"
 #include "run/state.h"
+#include "store/manifest.h"
+
+/* --- configuration ------------------------------------------------------------------------------------------------ */
+
+/* The configuration of an export: "name: value" lines of everything that decides its bytes. */
+
+/* Appends the lines of a job. */
+static int bl_export_configuration_append(const struct bl_export_job *job, struct bl_buffer *lines, struct bl_error *e)
+{
+    bl_buffer_printf(lines, "to: %s\nsource: %s\nshard-size: %" PRId64 "\n", job->format->name,
+                     bl_blocks_manifest(job->blocks)->digest, job->shard_size);
+    if (job->compress.on)
+        bl_buffer_printf(lines, "compress: zstd:%d\n", job->compress.level);
+    if (job->field)
+        bl_buffer_printf(lines, "field: %s\n", job->field);
+    if (job->ids)
+        bl_buffer_text(lines, "ids: true\n");
+    return bl_buffer_check(lines, e);
+}
+
+/* The value of a line; "" if there is none. False: it is too long. */
+static bool line_value(const char *lines, const char *name, char *out, size_t size)
+{
+    size_t length = 0;
+    const char *value = bl_identity_value(lines, name, strlen(name), &length);
+    snprintf(out, size, "%.*s", (int)length, value ? value : "");
+    return length < size;
+}
+
+int bl_export_configuration_parse(struct bl_export_configuration *c, const char *lines, struct bl_error *e)
+{
+    char to[32], size[32], compress[32], ids[8];
+    *c = (struct bl_export_configuration){.format = NULL};
+    bool known = line_value(lines, "to", to, sizeof to) && line_value(lines, "shard-size", size, sizeof size) &&
+                 line_value(lines, "compress", compress, sizeof compress) &&
+                 line_value(lines, "field", c->field, sizeof c->field) && line_value(lines, "ids", ids, sizeof ids) &&
+                 line_value(lines, "source", c->source, sizeof c->source);
+    for (int f = 0; bl_export_format_names[f]; f++) {
+        if (strcmp(bl_export_format_names[f], to) == 0)
+            c->format = bl_export_formats[f];
+    }
+    c->ids = *ids;
+    if (!known || !c->format || !bl_text_to_int(size, strlen(size), 1, INT64_MAX, &c->shard_size) ||
+        (*compress && !bl_option_compress.parse(NULL, compress, &c->compress)))
+        return bl_error_set(e, BL_EDATA, "this version does not know its configuration");
+    return BL_OK;
+}
+
+/* --- job ---------------------------------------------------------------------------------------------------------- */
+
+/* The job of exporting a dataset: how its blocks are divided into parts. */
+
+int64_t bl_export_first_block(const struct bl_export_job *job, int64_t part)
+{
+    return part * job->blocks_per_part;
+}
+
+int64_t bl_export_blocks_of(const struct bl_export_job *job, int64_t part)
+{
+    int64_t left = job->arrays.format.blocks - bl_export_first_block(job, part);
+    return left < job->blocks_per_part ? left : job->blocks_per_part;
+}
+
+int bl_export_part_path(const struct bl_export_job *job, int64_t part, struct bl_buffer *path, struct bl_error *e)
+{
+    char name[BL_EXPORT_NAME_MAX];
+    job->format->name_part(job, part, name);
+    bl_buffer_clear(path);
+    bl_buffer_printf(path, "%s/%s", job->output, name);
+    return bl_buffer_check(path, e);
+}
+
+/* Divides the blocks into parts, as large as is allowed. */
+static int job_divide(struct bl_export_job *job, struct bl_error *e)
+{
+    int64_t blocks = job->arrays.format.blocks, low = 1, high = blocks;
+    int64_t most = job->shard_size < job->format->most ? job->shard_size : job->format->most;
+    if (job->format->bytes(job, 1) > job->format->most)
+        return bl_error_set(e, BL_EUSAGE, "a block has %zu bytes, and a file of %s at most %" PRId64, job->arrays.bytes,
+                            job->format->name, job->format->most);
+    if (high > most / (int64_t)job->arrays.bytes + 1)
+        high = most / (int64_t)job->arrays.bytes + 1; /* no size of more blocks can overflow */
+    while (low < high) {
+        int64_t middle = high - (high - low) / 2;
+        if (job->format->bytes(job, middle) <= most)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    job->blocks_per_part = low;
+    job->parts = (blocks + low - 1) / low;
+    job->record = calloc((size_t)job->parts, sizeof *job->record);
+    return job->record ? BL_OK : bl_error_memory(e);
+}
+
+int bl_export_job_set(struct bl_export_job *job, struct bl_blocks *blocks, struct bl_error *e)
+{
+    const struct bl_export_format *format = job->format;
+    job->blocks = blocks;
+    job->shard_size = job->shard_size ? job->shard_size : format->shard_size;
+    if (job->compress.on && !format->compresses)
+        return bl_error_set(e, BL_EUSAGE, "--compress: readers of %s take plain files only", format->name);
+    if (job->field && format != &bl_export_megatron)
+        return bl_error_set(e, BL_EUSAGE, "--field is for --to megatron; %s has all fields", format->name);
+    if (job->ids && !format->has_ids)
+        return bl_error_set(e, BL_EUSAGE, "--ids: files of %s have tokens alone, and no place for ids", format->name);
+    size_t ids = 0;
+    int code = job->ids ? bl_export_ids_size(blocks, job->cancel, &ids, e) : BL_OK;
+    if (!code)
+        code = bl_export_arrays_set(&job->arrays, blocks, ids, e);
+    if (!code && format->check)
+        code = format->check(job, e);
+    return code ? code : job_divide(job, e);
+}
+
+void bl_export_job_free(struct bl_export_job *job)
+{
+    free(job->record);
+    job->record = NULL;
+}
+
+static int job_compare_file(const char *path, const struct bl_buffer *text, struct bl_error *e)
+{
+    struct bl_buffer there = {0};
+    int code = bl_io_check_path(path, e);
+    if (!code)
+        code = bl_io_read_file(path, text->size + 1, &there, e);
+    if (!code)
+        code = bl_buffer_check(&there, e);
+    if (!code && (there.size != text->size || memcmp(there.data, text->data, text->size) != 0))
+        code = bl_error_set(e, BL_EDATA, "it differs from what the export had");
+    bl_buffer_free(&there);
+    return code ? BL_EDATA : BL_OK;
+}
+
+int bl_export_write_file(const struct bl_export_job *job, const char *name, const struct bl_buffer *text,
+                         struct bl_error *e)
+{
+    int code = bl_buffer_check(text, e);
+    char *path = code ? NULL : bl_path_join(job->output, name);
+    if (!code && !path)
+        code = bl_error_memory(e);
+    if (!code)
+        code = job->compares ? job_compare_file(path, text, e) : bl_output_replace(path, text->data, text->size, e);
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", name);
+    free(path);
+    return code;
+}
+
+int bl_export_open_file(const struct bl_export_job *job, const char *name, struct bl_export_part *file,
+                        struct bl_error *e)
+{
+    const struct bl_compress plain = {0};
+    char *path = bl_path_join(job->output, name);
+    if (!path)
+        return bl_error_memory(e);
+    int code = !job->compares                          ? bl_export_part_open(file, path, &plain, 0, e)
+               : bl_export_part_compare(file, path, e) ? BL_EDATA
+                                                       : BL_OK;
+    free(path);
+    return code;
+}
+
+/* --- parts -------------------------------------------------------------------------------------------------------- */
+
+/* Goes through the parts of an export in parallel: each is made of the blocks of the dataset, and written or compared.
+ */
+
+struct going {
+    const struct bl_export_parts *parts;
+    int64_t next;
+    _Atomic int64_t done; /* blocks, by all workers */
+    int64_t told;         /* of them, to tick */
+};
+
+/* A worker's own view of the dataset, and room for a block. */
+struct exporter {
+    struct bl_blocks blocks;
+    struct bl_export_block block;
+};
+
+static void exporter_close(void *worker)
+{
+    struct exporter *exporter = worker;
+    bl_blocks_close(&exporter->blocks);
+    bl_export_block_free(&exporter->block);
+    free(exporter);
+}
+
+static int exporter_open(void *context, void **worker, struct bl_error *e)
+{
+    const struct bl_export_parts *parts = ((const struct going *)context)->parts;
+    struct exporter *exporter = calloc(1, sizeof *exporter);
+    if (!exporter)
+        return bl_error_memory(e);
+    int code = bl_export_block_make(&exporter->block, &parts->job->arrays, e);
+    if (!code)
+        code = bl_blocks_open(&exporter->blocks, parts->dir, e);
+    if (!code)
+        bl_blocks_lend_rows(parts->job->blocks, &exporter->blocks);
+    if (code)
+        exporter_close(exporter);
+    else
+        *worker = exporter;
+    return code;
+}
+
+static int part_put_blocks(struct going *going, struct exporter *exporter, int64_t number, struct bl_export_part *part,
+                           struct bl_error *e)
+{
+    const struct bl_export_parts *parts = going->parts;
+    const struct bl_export_job *job = parts->job;
+    int64_t first = bl_export_first_block(job, number), blocks = bl_export_blocks_of(job, number);
+    int code = job->format->begin ? job->format->begin(job, blocks, part, e) : BL_OK;
+    for (int64_t b = first; b < first + blocks && !code; b++) {
+        if (bl_cancelled(parts->cancel))
+            return BL_ECANCEL;
+        code = bl_export_block_read(&exporter->block, &job->arrays, &exporter->blocks, b, e);
+        if (!code)
+            code = job->format->block(job, b, &exporter->block, part, e);
+        going->done++;
+    }
+    return !code && job->format->end ? job->format->end(job, part, e) : code;
+}
+
+static int parts_work(void *context, void *worker, void *job, struct bl_error *e)
+{
+    struct going *going = context;
+    const struct bl_export_parts *parts = going->parts;
+    int64_t number = *(const int64_t *)job;
+    struct bl_export_part part = BL_EXPORT_PART_NONE;
+    int code = parts->open(parts->context, number, &part, e);
+    if (!code)
+        code = part_put_blocks(going, worker, number, &part, e);
+    code = parts->close(parts->context, number, &part, code, e);
+    bl_export_part_abort(&part);
+    return code;
+}
+
+static int parts_produce(void *context, void **job, struct bl_error *e)
+{
+    struct going *going = context;
+    const struct bl_export_parts *parts = going->parts;
+    while (parts->skip && going->next < parts->end && parts->skip[going->next])
+        going->next++;
+    if (going->next >= parts->end)
+        return BL_OK;
+    int64_t *number = malloc(sizeof *number);
+    if (!number)
+        return bl_error_memory(e);
+    *number = going->next++;
+    *job = number;
+    return BL_OK;
+}
+
+static int parts_consume(void *context, void *job, struct bl_error *e)
+{
+    (void)context;
+    (void)e;
+    free(job);
+    return BL_OK;
+}
+
+static void parts_discard(void *context, void *job)
+{
+    (void)context;
+    free(job);
+}
+
+static void parts_tick(void *context)
+{
+    struct going *going = context;
+    int64_t done = going->done;
+    going->parts->tick(going->parts->context, done - going->told);
+    going->told = done;
+}
+
+int bl_export_parts_run(const struct bl_export_parts *parts, struct bl_error *e)
+{
+    static const struct bl_stages stages = {.produce = parts_produce,
+                                            .open = exporter_open,
+                                            .close = exporter_close,
+                                            .work = parts_work,
+                                            .consume = parts_consume,
+                                            .discard = parts_discard,
+                                            .tick = parts_tick};
+    struct going going = {.parts = parts, .next = parts->begin};
+    return bl_pipeline_run(&stages, &going, parts->workers, 2 * parts->workers, parts->cancel, e);
+}
+
+/* --- export ------------------------------------------------------------------------------------------------------- */
 
 struct exporting {
     const struct bl_export_request *request;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "export/job.h"
+#include "export/export.h"
 #include "store/jansson.h"
 
 #define HASH "xxh3_64"

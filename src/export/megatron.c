@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "export/job.h"
+#include "export/export.h"
 
 #define CHUNK 4096 /* entries of a table that are put at a time */
 

@@ -4,8 +4,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include <zstd.h>
+
+/* --- format ------------------------------------------------------------------------------------------------------- */
+
+/* A format that datasets are exported to: how a part, one of its files, is made of blocks, and what lies beside the
+ * parts. Arrays have one size in all blocks, so that all offsets follow from the number of blocks. */
+
+const struct bl_export_format *const bl_export_formats[] = {&bl_export_mds, &bl_export_webdataset, &bl_export_energon,
+                                                            &bl_export_megatron};
+const char *const bl_export_format_names[] = {"mds", "webdataset", "energon", "megatron", NULL};
+
+/* --- part --------------------------------------------------------------------------------------------------------- */
 
 #define OUT_SIZE ((size_t)1 << 17) /* bytes of compressed data that are written at a time */
 

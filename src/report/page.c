@@ -1,6 +1,591 @@
-#include "report/page.h"
+/* The parts of the page of a report. */
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "bload.h"
+#include "packing/fault_counts.h"
+#include "report/report.h"
+#include "show/html.h"
+#include "show/sheet_page.h"
 #include "show/sheet_svg.h"
+
+#define BL_CHART_LABEL 64
+
+struct bl_chart_bar {
+    char label[BL_CHART_LABEL]; /* of up to 17 characters, so that it has room */
+    int64_t value[2];           /* drawn one after the other; at least 0 */
+};
+
+/* --- chart -------------------------------------------------------------------------------------------------------- */
+
+/* All lengths are units of the viewBox, which is about as wide as a phone: there letters have their own size. */
+
+enum { CHART_WIDTH = 360, CHART_LEFT = 120, CHART_BAR = 160, CHART_ROW = 20, CHART_HEIGHT = 14 };
+
+static double chart_width(int64_t value, int64_t most)
+{
+    double width = (double)value * CHART_BAR / (double)most;
+    return value && width < 1 ? 1 : width;
+}
+
+static void chart_append_bar(struct bl_buffer *out, const struct bl_chart_bar *bar, int64_t most, int y)
+{
+    char count[32];
+    double x = CHART_LEFT;
+    bl_buffer_printf(out, "<text class=\"e\" x=\"%d\" y=\"%d\">%s</text>", CHART_LEFT - 6, y + CHART_HEIGHT - 3,
+                     bar->label);
+    for (int i = 0; i < 2; i++) {
+        double width = chart_width(bar->value[i], most);
+        if (bar->value[i])
+            bl_buffer_printf(out, "<rect class=\"v%d\" x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\"/>", i, x, y,
+                             width, CHART_HEIGHT);
+        x += width;
+    }
+    bl_buffer_printf(out, "<text x=\"%.2f\" y=\"%d\">%s</text>\n", x + 4, y + CHART_HEIGHT - 3,
+                     bl_text_count(count, bar->value[0] + bar->value[1]));
+}
+
+/* Appends a picture. id: unique on the page; title and what each bar is, for those who do not see it. */
+static void bl_chart_append(struct bl_buffer *out, const char *id, const char *title, const char *what,
+                            const struct bl_chart_bar *bar, int bars)
+{
+    char count[32];
+    int64_t most = 1;
+    for (int i = 0; i < bars; i++)
+        most = bar[i].value[0] + bar[i].value[1] > most ? bar[i].value[0] + bar[i].value[1] : most;
+    bl_buffer_printf(out,
+                     "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-labelledby=\"%s-title %s-desc\">\n"
+                     "<title id=\"%s-title\">%s</title>\n<desc id=\"%s-desc\">%s:",
+                     CHART_WIDTH, bars * CHART_ROW + 4, id, id, id, title, id, what);
+    for (int i = 0; i < bars; i++)
+        bl_buffer_printf(out, "%s %s: %s", i ? ";" : "", bar[i].label,
+                         bl_text_count(count, bar[i].value[0] + bar[i].value[1]));
+    bl_buffer_text(out, ".</desc>\n");
+    for (int i = 0; i < bars; i++)
+        chart_append_bar(out, &bar[i], most, i * CHART_ROW + 3);
+    bl_buffer_text(out, "</svg>\n");
+}
+
+/* --- page plan ---------------------------------------------------------------------------------------------------- */
+
+/* The plan: against its bound, beside the strategies of the paper, by block, by rank. */
+
+enum { RANKS_SHOWN = 64 };
+
+static void plan_append_efficiency(const struct bl_report *r, struct bl_buffer *out)
+{
+    const struct bl_plan_info *w = &r->info.manifest.plan_info;
+    char a[BL_PLURAL_SIZE], b[32];
+    int64_t gap = w->blocks - w->lower_bound;
+    bl_buffer_text(out, "<h2>Efficiency</h2>\n");
+    if (r->is_table)
+        bl_buffer_text(out, "<p>A plan with T = the longest sequence, made for this page.</p>\n");
+    bl_page_begin_table(out, "The plan", "what|value");
+    bl_page_fact(out, "strategy", "%s%s%s", w->strategy, *w->fill ? ", fill " : "", w->fill);
+    if (!w->seed_unknown)
+        bl_page_fact(out, "seed", "%" PRIu64, w->seed);
+    bl_page_fact(out, "blocks", "%s of T = %s steps", bl_text_count(a, w->blocks), bl_text_count(b, w->T));
+    bl_page_fact(out, "lower bound", "%s", bl_text_plural(a, w->lower_bound, "block"));
+    bl_page_fact(out, "gap", gap ? "%s" : "0: the plan is optimal", bl_text_count(a, gap));
+    bl_page_fact(out, "efficiency", "%.2f %%", 100 * w->efficiency);
+    bl_page_fact(out, "padding", "%s", bl_text_plural(a, w->padding, "step"));
+    bl_page_fact(out, "deleted", "%s", bl_text_plural(a, w->deleted, "step"));
+    bl_page_fact(out, bl_info_is_split(&r->info) ? "split into parts" : "cut", "%s",
+                 bl_text_plural(a, w->cut, "sequence"));
+    if (w->overlap)
+        bl_page_fact(out, "repeated", "%s, %s in each part but the first of a sequence",
+                     bl_text_plural(a, w->repeated, "step"), bl_text_count(b, w->overlap));
+    bl_page_fact(out, "dropped", "%s", bl_text_plural(a, r->info.dropped - r->info.excluded, "sequence"));
+    bl_page_fact(out, "left out by request", "%s", bl_text_plural(a, r->info.excluded, "sequence"));
+    for (int k = 0; k < w->columns; k++) {
+        struct bl_buffer column = {0};
+        bl_plan_info_column_describe(&w->column[k], &column);
+        bl_page_fact(out, "column", "%s", column.data ? column.data : "");
+        out->failed |= column.failed;
+        bl_buffer_free(&column);
+    }
+    bl_page_end_table(out);
+}
+
+static void plan_append_row(const struct bl_plan_info *w, struct bl_buffer *out)
+{
+    char text[32];
+    bl_buffer_printf(out, "<tr><th scope=\"row\">%s</th>", w->strategy);
+    bl_page_number(out, w->T);
+    bl_page_number(out, w->blocks);
+    bl_page_number(out, w->padding);
+    bl_page_number(out, w->deleted);
+    bl_page_number(out, w->cut);
+    snprintf(text, sizeof text, "%.2f %%", 100 * w->efficiency);
+    bl_page_number_text(out, text);
+    bl_buffer_text(out, "</tr>\n");
+}
+
+static void plan_append_strategies(const struct bl_report *r, struct bl_buffer *out)
+{
+    struct bl_chart_bar bar[BL_REPORT_ROWS] = {0};
+    bl_buffer_text(out, "<h2>Strategies</h2>\n");
+    if (!r->rows_compared) {
+        bl_buffer_text(out, "<p>Not compared: a view may plan parts of its sources, or some sequences several "
+                            "times.</p>\n");
+        return;
+    }
+    for (int i = 0; i < r->rows_compared; i++) {
+        snprintf(bar[i].label, sizeof bar[i].label, "%s", r->row[i].strategy);
+        bar[i].value[0] = r->row[i].padding;
+        bar[i].value[1] = r->row[i].deleted;
+    }
+    bl_buffer_text(out, "<p>The same lengths by the strategies of the paper:<span class=\"k k0\"></span>steps of "
+                        "padding,<span class=\"k k1\"></span>steps deleted.</p>\n");
+    bl_chart_append(out, "strategies", "Strategies", "Steps of padding and deleted steps together", bar,
+                    r->rows_compared);
+    bl_page_begin_table(out, "Strategies side by side", "strategy|#T|#blocks|#padding|#deleted|#cut|#efficiency");
+    for (int i = 0; i < r->rows_compared; i++)
+        plan_append_row(&r->row[i], out);
+    bl_page_end_table(out);
+}
+
+static void plan_append_fill(const struct bl_report *r, struct bl_buffer *out)
+{
+    struct bl_chart_bar bar[BL_REPORT_FILLS + 1] = {0};
+    int bars = 0;
+    for (int i = BL_REPORT_FILLS; i >= 0; i--) {
+        int percent = 100 / BL_REPORT_FILLS;
+        if (i == BL_REPORT_FILLS)
+            snprintf(bar[bars].label, sizeof bar[bars].label, "full");
+        else
+            snprintf(bar[bars].label, sizeof bar[bars].label, "%d–%d %%", i * percent, (i + 1) * percent);
+        bar[bars].value[0] = r->fill[i];
+        bars += r->fill[i] || i == BL_REPORT_FILLS;
+    }
+    bl_buffer_text(out, "<h2>Fill of blocks</h2>\n<p>Blocks by the part of T that holds steps of sequences; the upper "
+                        "end of a range is not in it, and ranges without blocks are left out.</p>\n");
+    bl_chart_append(out, "fill", "Fill of blocks", "Blocks by the part of T that holds steps", bar, bars);
+}
+
+static void plan_append_company(const struct bl_report *r, struct bl_buffer *out)
+{
+    const struct bl_epochs_company *epochs = &r->info.company;
+    const struct bl_company *c = epochs->epochs ? &epochs->highest : &r->info.manifest.plan_info.company;
+    if (!c->pairs)
+        return;
+    if (epochs->epochs)
+        bl_page_fact(out, "meet again", "%.2f %% of pairs, between plans %" PRId64 " and %" PRId64 " of %" PRId64,
+                     100 * bl_company_share(c), epochs->plan[0], epochs->plan[1], epochs->epochs + 1);
+    else
+        bl_page_fact(out, "meet again", "%.2f %% of pairs, under the next seed", 100 * bl_company_share(c));
+    bl_page_fact(out, "drawn at random", "%.2f %%", 100 * c->random);
+}
+
+static void plan_append_ranks(const struct bl_report *r, struct bl_buffer *out)
+{
+    const struct bl_plan_info *w = &r->info.manifest.plan_info;
+    const struct bl_plan_balance *b = &w->balance;
+    char a[BL_PLURAL_SIZE];
+    bl_buffer_text(out, "<h2>Ranks and company</h2>\n");
+    bl_page_begin_table(out, "Ranks and company", "what|value");
+    bl_page_fact(out, "ranks", "%s", bl_text_count(a, w->world_size));
+    bl_page_fact(out, "blocks per rank and step", "%s", bl_text_count(a, w->batch_size));
+    bl_page_fact(out, "steps of each rank", "%s", bl_text_count(a, w->batches_per_rank));
+    if (b->is_measured) {
+        bl_page_fact(out, "waiting costs", "%.2f %%, at least %.2f %%", 100 * b->lost, 100 * b->bound);
+        bl_page_fact(out, "in random order", "%.2f %%", 100 * b->lost_before);
+        bl_page_fact(out, "dearest block", "%.3f of the mean", b->highest);
+        bl_page_fact(out, "steps differ from the whole by", "%.3f (drawn at random: %.3f)", b->apart, b->apart_drawn);
+    }
+    plan_append_company(r, out);
+    bl_page_end_table(out);
+}
+
+/* "3 – 4.5 – 7": the least, the mean and the most. */
+static void plan_append_range(const struct bl_rank_range *range, int64_t steps, struct bl_buffer *out)
+{
+    char a[32], b[32], text[96];
+    snprintf(text, sizeof text, "%s – %.1f – %s", bl_text_count(a, range->least), range->sum / (double)steps,
+             bl_text_count(b, range->most));
+    bl_page_number_text(out, text);
+}
+
+static void plan_append_rank_table(const struct bl_rank_table *t, struct bl_buffer *out)
+{
+    char text[32];
+    int64_t shown = t->world_size < RANKS_SHOWN ? t->world_size : RANKS_SHOWN;
+    if (!t->steps)
+        return;
+    bl_page_begin_table(out, "Ranks by step of training: least, mean and most",
+                        "rank|#sequences|#steps|#attention, of the mean|#dearest step, of the mean");
+    double mean = t->costs / (double)t->steps;
+    for (int64_t r = 0; r < shown; r++) {
+        const struct bl_rank *rank = &t->rank[r];
+        bl_buffer_printf(out, "<tr><th scope=\"row\">%" PRId64 "</th>", r);
+        plan_append_range(&rank->sequences, t->steps, out);
+        plan_append_range(&rank->steps, t->steps, out);
+        snprintf(text, sizeof text, "%.3f", mean > 0 ? rank->cost.sum / (double)t->steps / mean : 0);
+        bl_page_number_text(out, text);
+        snprintf(text, sizeof text, "%.3f", mean > 0 ? (double)rank->cost.most / mean : 0);
+        bl_page_number_text(out, text);
+        bl_buffer_text(out, "</tr>\n");
+    }
+    bl_page_end_table(out);
+    bl_buffer_printf(out,
+                     "<p>Attention costs the sum of the squared lengths: the dearest rank of a step costs %.2f %% more "
+                     "than the mean of the ranks",
+                     100 * bl_rank_table_imbalance(t));
+    if (t->world_size > shown)
+        bl_buffer_printf(out, "; %" PRId64 " more ranks are not shown", t->world_size - shown);
+    bl_buffer_text(out, ".</p>\n");
+}
+
+static void bl_page_plan(const struct bl_report *r, struct bl_buffer *out)
+{
+    if (!r->info.manifest.plan_info.blocks)
+        return;
+    plan_append_efficiency(r, out);
+    plan_append_strategies(r, out);
+    plan_append_fill(r, out);
+    plan_append_ranks(r, out);
+    plan_append_rank_table(&r->ranks, out);
+}
+
+/* --- page sources ------------------------------------------------------------------------------------------------- */
+
+/* Where the sequences come from, and what is wrong with which of them. */
+
+enum { SOURCES_SHOWN = 25, REASONS_SHOWN = 50 };
+
+static void sources_append_rest(const struct bl_tally *t, size_t shown, const char *noun, struct bl_buffer *out)
+{
+    char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE];
+    int64_t rows = t->rest.rows;
+    for (size_t i = shown; i < t->count; i++)
+        rows += t->entry[i].rows;
+    if (rows)
+        bl_buffer_printf(out, "<p>%s%s more, with %s, not shown.</p>\n", t->rest.rows ? "At least " : "",
+                         bl_text_plural(a, (int64_t)(t->count - shown) + (t->rest.rows > 0), noun),
+                         bl_text_plural(b, rows, "row"));
+}
+
+static void sources_append_entry(const struct bl_tally_entry *entry, struct bl_buffer *out)
+{
+    char size[32];
+    bl_page_number(out, entry->rows);
+    bl_page_number(out, entry->steps);
+    bl_page_number_text(out, entry->bytes ? bl_text_size(size, entry->bytes) : "-"); /* a table may lack them */
+    bl_buffer_text(out, "</tr>\n");
+}
+
+/* Folders or files. Where there are too many, those with most steps are known of the first ones only. */
+static void sources_append_places(const struct bl_tally *t, const char *noun, struct bl_buffer *out)
+{
+    size_t shown = t->count < SOURCES_SHOWN ? t->count : SOURCES_SHOWN;
+    char caption[96], head[64], first[32] = "", many[BL_PLURAL_SIZE];
+    if (!shown)
+        return;
+    if (t->rest.rows)
+        bl_text_count(first, (int64_t)t->count);
+    bl_text_plural(many, 2, noun);
+    snprintf(caption, sizeof caption, "Most steps by %s%s%s%s%s", noun, *first ? ", of the first " : "", first,
+             *first ? " " : "", *first ? strchr(many, ' ') + 1 : "");
+    snprintf(head, sizeof head, "%s|#rows|#steps|#bytes", noun);
+    bl_page_begin_table(out, caption, head);
+    for (size_t i = 0; i < shown; i++) {
+        bl_buffer_text(out, "<tr><th scope=\"row\" class=\"w\">");
+        bl_xml_append_name(out, t->entry[i].key);
+        bl_buffer_text(out, "</th>");
+        sources_append_entry(&t->entry[i], out);
+    }
+    bl_page_end_table(out);
+    sources_append_rest(t, shown, noun, out);
+}
+
+/* Rows by "kind TAB sampling TAB decoder". */
+static void sources_append_made(const struct bl_tally *t, struct bl_buffer *out)
+{
+    size_t shown = t->count < SOURCES_SHOWN ? t->count : SOURCES_SHOWN;
+    if (!shown)
+        return;
+    bl_page_begin_table(out, "How steps were taken", "kind|sampling|decoder|#rows|#steps|#bytes");
+    for (size_t i = 0; i < shown; i++) {
+        const char *sampling = strchr(t->entry[i].key, '\t') + 1, *decoder = strrchr(t->entry[i].key, '\t') + 1;
+        struct bl_buffer text = {0};
+        bl_buffer_append(&text, t->entry[i].key, (size_t)(sampling - 1 - t->entry[i].key));
+        bl_buffer_byte(&text, '\0');
+        size_t at = text.size;
+        bl_buffer_append(&text, sampling, decoder > sampling ? (size_t)(decoder - 1 - sampling) : 0);
+        bl_buffer_text(out, "<tr><th scope=\"row\">");
+        bl_xml_append_name(out, text.failed ? "" : text.data);
+        bl_buffer_text(out, "</th><td class=\"w\">");
+        bl_xml_append_name(out, text.failed ? "" : text.data + at);
+        bl_buffer_text(out, "</td><td>");
+        bl_xml_append_name(out, *decoder ? decoder : "-");
+        bl_buffer_text(out, "</td>");
+        sources_append_entry(&t->entry[i], out);
+        out->failed |= text.failed;
+        bl_buffer_free(&text);
+    }
+    bl_page_end_table(out);
+    sources_append_rest(t, shown, "way|ways", out);
+}
+
+static void sources_append_view(const struct bl_manifest *m, struct bl_buffer *out)
+{
+    char share[32];
+    if (!m->sources)
+        return;
+    bl_page_begin_table(out, "Datasets of the view", "name|path|#sequences|#steps|#of the plan|#weight");
+    for (size_t s = 0; s < m->sources; s++) {
+        const struct bl_view_source *source = &m->source[s];
+        bl_buffer_text(out, "<tr><th scope=\"row\">");
+        bl_xml_append_text(out, source->name);
+        bl_buffer_text(out, "</th><td class=\"w\">");
+        bl_xml_append_text(out, source->path);
+        bl_buffer_text(out, "</td>");
+        bl_page_number(out, source->sequences);
+        bl_page_number(out, source->steps);
+        snprintf(share, sizeof share, "%.2f %%", 100 * source->share);
+        bl_page_number_text(out, share);
+        snprintf(share, sizeof share, source->weight > 0 ? "%.10g" : "-", source->weight);
+        bl_page_number_text(out, share);
+        bl_buffer_text(out, "</tr>\n");
+    }
+    bl_page_end_table(out);
+}
+
+static void sources_append_reasons(const struct bl_tally *t, struct bl_buffer *out)
+{
+    size_t shown = t->count < REASONS_SHOWN ? t->count : REASONS_SHOWN;
+    if (!shown)
+        return;
+    bl_page_begin_table(out, "Reasons, with N for numbers", "what|reason|#rows|first of them");
+    for (size_t i = 0; i < shown; i++) {
+        const struct bl_tally_entry *entry = &t->entry[i];
+        size_t status = strcspn(entry->key, "\t");
+        bl_buffer_printf(out, "<tr><th scope=\"row\">%.*s</th><td class=\"w\">", (int)status, entry->key);
+        bl_xml_append_text(out, entry->key[status + 1] ? entry->key + status + 1 : "no reason given");
+        bl_buffer_text(out, "</td>");
+        bl_page_number(out, entry->rows);
+        bl_buffer_text(out, "<td class=\"w\">");
+        for (int k = 0; k < entry->examples; k++) {
+            bl_buffer_text(out, k ? "<br>" : "");
+            bl_xml_append_text(out, entry->example[k]);
+        }
+        bl_buffer_text(out, "</td></tr>\n");
+    }
+    bl_page_end_table(out);
+    sources_append_rest(t, shown, "reason", out);
+}
+
+static void bl_page_sources(const struct bl_report *r, struct bl_buffer *out)
+{
+    const struct bl_info *info = &r->info;
+    struct bl_buffer faults = {0};
+    bl_buffer_text(out, "<h2>Sources</h2>\n");
+    sources_append_view(&info->manifest, out);
+    sources_append_places(&r->folders, "folder", out);
+    sources_append_places(&r->sources, "file", out);
+    sources_append_made(&r->made, out);
+    bl_buffer_text(out, "<h2>What was left out</h2>\n<p>");
+    if (info->fault_count)
+        bl_fault_counts_append(&faults, &(struct bl_fault_counts){.skipped = info->manifest.skipped,
+                                                                  .failed = info->manifest.failed,
+                                                                  .damaged = info->damaged,
+                                                                  .failed_steps = info->manifest.failed_steps});
+    else
+        bl_buffer_text(&faults, "No faults");
+    bl_buffer_text(out, faults.data ? faults.data : "");
+    out->failed |= faults.failed;
+    bl_buffer_free(&faults);
+    bl_buffer_printf(out, "; %" PRId64 " dropped by request, %" PRId64 " empty.</p>\n", info->dropped, r->empty);
+    if (info->manifest.untrained.pieces || info->manifest.untrained.blocks) {
+        bl_buffer_text(out, "<p>");
+        bl_untrained_describe(&info->manifest.untrained, out);
+        bl_buffer_text(out, ".</p>\n");
+    }
+    sources_append_reasons(&r->reasons, out);
+}
+
+/* --- page contents ------------------------------------------------------------------------------------------------ */
+
+/* What is in it, and how to make it again. */
+
+static const char *contents_what(const struct bl_report *r)
+{
+    if (r->is_table)
+        return "table of sequences";
+    return bl_manifest_is_view(&r->info.manifest) ? "view" : "dataset";
+}
+
+static void contents_append_fields(const struct bl_report *r, struct bl_buffer *out)
+{
+    const struct bl_manifest *m = &r->info.manifest;
+    char encoding[BL_ENCODING_NAME_MAX];
+    if (!m->format.fields.count)
+        return;
+    bl_page_begin_table(out, "Fields of a block", "name|type|shape|kind|stored as|made by");
+    for (int f = 0; f < m->format.fields.count; f++) {
+        const struct bl_field *field = &m->format.fields.field[f];
+        bl_buffer_text(out, "<tr><th scope=\"row\">");
+        bl_xml_append_text(out, field->name);
+        bl_buffer_printf(out, "</th><td>%s</td><td>[%" PRId64, bl_dtype_name(field->dtype), m->format.T);
+        for (int i = 0; i < field->rank; i++)
+            bl_buffer_printf(out, ", %" PRId64, field->shape[i]);
+        bl_buffer_text(out, "]</td><td>");
+        bl_xml_append_text(out, field->kind);
+        bl_buffer_printf(out, "</td><td>%s</td><td class=\"w\">", bl_encoding_name(&m->format.encoding[f], encoding));
+        bl_xml_append_text(out, m->made[f]);
+        bl_buffer_text(out, "</td></tr>\n");
+    }
+    bl_page_end_table(out);
+}
+
+static void contents_append_attributes(const struct bl_report *r, struct bl_buffer *out)
+{
+    const struct bl_format *format = &r->info.manifest.format;
+    if (!format->attributes)
+        return;
+    bl_page_begin_table(out, "Attributes of a sequence", "name|type");
+    for (int a = 0; a < format->attributes; a++) {
+        bl_buffer_text(out, "<tr><th scope=\"row\">");
+        bl_xml_append_text(out, format->attribute[a].name);
+        bl_buffer_printf(out, "</th><td>%s</td></tr>\n", bl_dtype_name(format->attribute[a].dtype));
+    }
+    bl_page_end_table(out);
+}
+
+static void contents_append_lengths(const struct bl_info *info, struct bl_buffer *out)
+{
+    struct bl_chart_bar bar[BL_INFO_BARS] = {0};
+    for (int i = 0; i < info->bars; i++) {
+        char from[32], to[32];
+        bl_text_count(from, i * info->bar_width + 1);
+        bl_text_count(to, (i + 1) * info->bar_width);
+        snprintf(bar[i].label, sizeof bar[i].label, info->bar_width > 1 ? "%s–%s" : "%s", from, to);
+        if (strlen(from) + strlen(to) >= 17) /* there is no room for both */
+            snprintf(bar[i].label, sizeof bar[i].label, "to %s", to);
+        bar[i].value[0] = info->bar[i];
+    }
+    bl_buffer_text(out, "<h2>Lengths</h2>\n<p>Sequences by their number of steps.</p>\n");
+    if (info->bars)
+        bl_chart_append(out, "lengths", "Lengths", "Sequences by their number of steps", bar, info->bars);
+}
+
+/* The sections: what is in it and how to make it again; the plan; sources and what is wrong with them. */
+static void bl_page_contents(const struct bl_report *r, struct bl_buffer *out)
+{
+    const struct bl_info *info = &r->info;
+    const struct bl_plan_info *w = &info->manifest.plan_info;
+    char a[BL_PLURAL_SIZE], b[32];
+    bl_buffer_text(out, "<h2>What is in it</h2>\n");
+    bl_page_begin_table(out, "In all", "what|value");
+    bl_page_fact(out, "what it is", "%s", contents_what(r));
+    bl_page_fact(out, "sequences", "%s", bl_text_count(a, w->sequences));
+    bl_page_fact(out, "steps", "%s", bl_text_count(a, w->steps));
+    bl_page_fact(out, "longest", "%s", bl_text_plural(a, w->longest, "step"));
+    if (info->hours > 0)
+        bl_page_fact(out, "hours", "%.3f", info->hours);
+    if (w->blocks && !r->is_table)
+        bl_page_fact(out, "blocks", "%s of T = %s steps", bl_text_count(a, w->blocks), bl_text_count(b, w->T));
+    bl_page_fact(out, "inputs", "%s", bl_text_plural(a, r->rows, "row"));
+    if (r->files)
+        bl_page_fact(out, "source files", "%s%s%s", bl_text_plural(a, r->files, "file"), r->file_bytes ? ", " : "",
+                     r->file_bytes ? bl_text_size(b, r->file_bytes) : "");
+    if (info->shards)
+        bl_page_fact(out, "shards", "%s, %s", bl_text_plural(a, info->shards, "shard"), bl_text_size(b, info->bytes));
+    bl_page_end_table(out);
+    contents_append_fields(r, out);
+    contents_append_attributes(r, out);
+    contents_append_lengths(info, out);
+}
+
+static void origin_append_pairs(const struct bl_manifest_pairs *pairs, const char *separator, struct bl_buffer *out)
+{
+    for (size_t i = 0; i < pairs->count; i++) {
+        bl_xml_append_text(out, pairs->pair[i].name);
+        bl_buffer_text(out, separator);
+        bl_xml_append_text(out, pairs->pair[i].value);
+        bl_buffer_byte(out, '\n');
+    }
+}
+
+static void bl_page_origin(const struct bl_report *r, struct bl_buffer *out)
+{
+    const struct bl_manifest *m = &r->info.manifest;
+    bl_buffer_text(out, "<h2>How to make it again</h2>\n");
+    if (r->is_table) {
+        bl_buffer_text(out,
+                       "<p>A table does not say by which options it was made.</p>\n<p>This page: bload " BLOAD_VERSION
+                       ".</p>\n");
+        return;
+    }
+    bl_buffer_text(out, "<h3>Configuration</h3>\n<pre>");
+    origin_append_pairs(&m->configuration, ": ", out);
+    bl_buffer_text(out, "</pre>\n<h3>Versions</h3>\n<pre>bload ");
+    bl_xml_append_text(out, m->tool);
+    bl_buffer_text(out, "\nSIMD level ");
+    bl_xml_append_text(out, m->simd);
+    bl_buffer_byte(out, '\n');
+    origin_append_pairs(&m->libraries, " ", out);
+    bl_buffer_printf(out, "</pre>\n<p>Plan %s, manifest %s. This page: bload " BLOAD_VERSION ".</p>\n",
+                     m->format.plan_digest, m->digest);
+    if (m->notes)
+        bl_buffer_text(out, "<h3>Notes of the run</h3>\n<ul>\n");
+    for (size_t i = 0; i < m->notes; i++) {
+        bl_buffer_text(out, "<li>");
+        bl_xml_append_text(out, m->note[i]);
+        bl_buffer_text(out, "</li>\n");
+    }
+    if (m->notes)
+        bl_buffer_text(out, "</ul>\n");
+}
+
+/* --- page blocks -------------------------------------------------------------------------------------------------- */
+
+/* What is in some of the blocks. */
+
+static int blocks_append(struct bl_report *r, struct bl_view *view, int64_t b, const struct bl_cancel *cancel,
+                         struct bl_buffer *out, struct bl_error *e)
+{
+    static const struct bl_sheet_look look = {
+        .width = 960, .cell = 80, .pictures = 48, .lines = 2, .curve = 48, .map = 64, .strip = 16};
+    const struct bl_sheet_subject subject = {.block = b, .field = -1, .without_texts = true, .cancel = cancel};
+    struct bl_sheet sheet;
+    char id[48];
+    snprintf(id, sizeof id, "block-%" PRId64, b);
+    int code = bl_sheet_make(&sheet, view, &subject, &look, e);
+    if (!code) {
+        bl_buffer_printf(out, "<h3>Block %" PRId64 "</h3>\n", b);
+        code = bl_sheet_append_section(&sheet, id, out, e);
+    }
+    if (!code && sheet.damage.code && !r->damage.code)
+        r->damage = sheet.damage;
+    bl_sheet_free(&sheet);
+    return code;
+}
+
+/* Some blocks, evenly spread, as pictures. */
+static int bl_page_blocks(struct bl_report *r, const struct bl_cancel *cancel, struct bl_buffer *out,
+                          struct bl_error *e)
+{
+    const int64_t blocks = r->info.manifest.format.blocks, shown = r->sheets < blocks ? r->sheets : blocks;
+    struct bl_view view;
+    if (r->is_table || shown < 1)
+        return BL_OK;
+    int code = bl_view_open(&view, r->path, e);
+    if (code)
+        return code;
+    bl_buffer_text(out, "<h2>Blocks</h2>\n<p>Some of them, as <code>bload show</code> draws them.</p>\n");
+    for (int64_t i = 0; i < shown && !code; i++)
+        code = blocks_append(r, &view, (int64_t)((double)blocks / (double)shown * (double)i), cancel, out, e);
+    bl_view_close(&view);
+    return code;
+}
+
+/* --- page --------------------------------------------------------------------------------------------------------- */
 
 int bl_report_format(struct bl_report *report, const struct bl_cancel *cancel, struct bl_buffer *out,
                      struct bl_error *e)

@@ -1,14 +1,317 @@
 #include "report/report.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
+#include "base/array.h"
+#include "base/member.h"
 #include "base/path.h"
 #include "kind/kinds.h"
-#include "report/rows.h"
+#include "kind/left_out.h"
+#include "kind/row.h"
 #include "plan/options.h"
 #include "store/index.h"
+#include "store/jansson.h"
+#include "store/row_reader.h"
 #include "store/view_source.h"
+
+/* --- tally -------------------------------------------------------------------------------------------------------- */
+
+/* Rows of a table by a text: how many have it, their steps and bytes, and the first examples. Memory is bounded: beyond
+ * BL_TALLY_KEYS texts, further ones are counted together. */
+
+int bl_tally_add(struct bl_tally *tally, const char *key, struct bl_tally_entry **entry, struct bl_error *e)
+{
+    uint64_t hash = XXH3_64bits(key, strlen(key));
+    struct bl_hash_probe probe = bl_hash_begin(&tally->hash, hash);
+    *entry = NULL;
+    for (size_t at; !*entry && bl_hash_next(&tally->hash, &probe, &at);) {
+        if (strcmp(tally->entry[at].key, key) == 0)
+            *entry = &tally->entry[at];
+    }
+    if (!*entry && tally->count == BL_TALLY_KEYS)
+        *entry = &tally->rest;
+    if (*entry) {
+        (*entry)->rows++;
+        return BL_OK;
+    }
+    int code = BL_ARRAY_RESERVE(tally->entry, tally->capacity, tally->count + 1, e);
+    if (!code)
+        code = bl_hash_add(&tally->hash, hash, tally->count, e);
+    if (code)
+        return code;
+    *entry = &tally->entry[tally->count++];
+    **entry = (struct bl_tally_entry){.key = strdup(key), .rows = 1};
+    return (*entry)->key ? BL_OK : bl_error_memory(e);
+}
+
+int bl_tally_add_example(struct bl_tally_entry *entry, const char *example, struct bl_error *e)
+{
+    if (entry->examples == BL_TALLY_EXAMPLES)
+        return BL_OK;
+    char *copy = strdup(example);
+    if (!copy)
+        return bl_error_memory(e);
+    entry->example[entry->examples++] = copy;
+    return BL_OK;
+}
+
+static int tally_compare_entries(const void *a, const void *b)
+{
+    const struct bl_tally_entry *x = a, *y = b;
+    if (x->steps != y->steps)
+        return x->steps < y->steps ? 1 : -1;
+    if (x->rows != y->rows)
+        return x->rows < y->rows ? 1 : -1;
+    return strcmp(x->key, y->key);
+}
+
+void bl_tally_sort(struct bl_tally *tally)
+{
+    bl_hash_free(&tally->hash);
+    if (tally->count)
+        qsort(tally->entry, tally->count, sizeof *tally->entry, tally_compare_entries);
+}
+
+static void tally_free_examples(struct bl_tally_entry *entry)
+{
+    for (int i = 0; i < entry->examples; i++)
+        free(entry->example[i]);
+}
+
+void bl_tally_free(struct bl_tally *tally)
+{
+    for (size_t i = 0; i < tally->count; i++) {
+        tally_free_examples(&tally->entry[i]);
+        free(tally->entry[i].key);
+    }
+    tally_free_examples(&tally->rest);
+    free(tally->entry);
+    bl_hash_free(&tally->hash);
+    *tally = (struct bl_tally){0};
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+/* The rows of a table as a report needs them: sources by folder, and what is wrong with which of them. */
+
+struct rows_reading {
+    struct bl_report *report;
+    struct bl_row_reader text;
+    struct bl_buffer key, last; /* last: path of the row before */
+};
+
+/* Appends a reason with "N" for every number, so that those which differ in numbers alone are one. Names such as h264
+ * are no numbers, and what was asked for is the same for all rows. */
+static void rows_append_reason(struct bl_buffer *out, const char *reason)
+{
+    bool is_name = false;
+    if (strncmp(reason, BL_LEFT_OUT, strlen(BL_LEFT_OUT)) == 0) {
+        bl_buffer_text(out, reason);
+        return;
+    }
+    for (char last = ' '; *reason; last = *reason++) {
+        if (!isalnum((unsigned char)last))
+            is_name = isalpha((unsigned char)*reason);
+        if (is_name || !isdigit((unsigned char)*reason)) {
+            bl_buffer_byte(out, *reason);
+            continue;
+        }
+        while (isdigit((unsigned char)reason[1]) ||
+               ((reason[1] == '.' || reason[1] == ',') && isdigit((unsigned char)reason[2])))
+            reason++;
+        bl_buffer_byte(out, 'N');
+    }
+}
+
+/* Cuts a text that would fill the page. */
+static void rows_cut_text(struct bl_buffer *text)
+{
+    enum { BYTES_MAX = 400 };
+    if (text->size <= BYTES_MAX)
+        return;
+    text->size = BYTES_MAX;
+    while (text->size && (text->data[text->size] & 0xc0) == 0x80)
+        text->size--;
+    bl_buffer_text(text, "…");
+}
+
+/* Counts why a row was not used, or not all of it. */
+static int rows_add_reason(struct rows_reading *r, const struct bl_row *row, struct bl_error *e)
+{
+    struct bl_tally_entry *entry;
+    if ((row->status == BL_ROW_OK && !*row->reason) || bl_row_is_held(row))
+        return BL_OK;
+    bl_buffer_clear(&r->key);
+    bl_buffer_printf(&r->key, "%s\t", row->status == BL_ROW_OK ? "damaged" : bl_row_status_name(row->status));
+    size_t begin = r->key.size;
+    rows_append_reason(&r->key, row->reason);
+    bool has_numbers = !r->key.failed && strcmp(r->key.data + begin, row->reason) != 0;
+    rows_cut_text(&r->key);
+    int code = bl_buffer_check(&r->key, e);
+    if (!code)
+        code = bl_tally_add(&r->report->reasons, r->key.data, &entry, e);
+    if (code || entry->examples == BL_TALLY_EXAMPLES)
+        return code;
+    bl_buffer_clear(&r->key);
+    bl_buffer_printf(&r->key, "%s%s%s", row->id, has_numbers ? ": " : "", has_numbers ? row->reason : "");
+    rows_cut_text(&r->key);
+    code = bl_buffer_check(&r->key, e);
+    return code ? code : bl_tally_add_example(entry, r->key.data, e);
+}
+
+static int rows_add_place(struct bl_tally *tally, const char *key, const struct bl_row *row, int64_t bytes,
+                          struct bl_error *e)
+{
+    struct bl_tally_entry *entry;
+    int code = bl_tally_add(tally, key, &entry, e);
+    if (code)
+        return code;
+    entry->steps += row->status == BL_ROW_OK ? row->length : 0;
+    entry->bytes += bytes;
+    return BL_OK;
+}
+
+/* Counts a row under its file and its folder, which for a member of a tar is the tar. */
+static int rows_add_source(struct rows_reading *r, const struct bl_row *row, int64_t bytes, struct bl_error *e)
+{
+    const char *path = *row->path ? row->path : row->id, *slash = strrchr(path, '/');
+    struct bl_member member;
+    bl_buffer_clear(&r->key);
+    if (bl_member_parse(path, &member))
+        bl_buffer_append(&r->key, path, member.tar);
+    else
+        bl_buffer_append(&r->key, slash ? path : ".", slash ? (size_t)(slash - path) + (slash == path) : 1);
+    int code = bl_buffer_check(&r->key, e);
+    if (!code)
+        code = rows_add_place(&r->report->folders, r->key.data, row, bytes, e);
+    return code || !*row->path ? code : rows_add_place(&r->report->sources, path, row, bytes, e);
+}
+
+/* Counts an ok row under what its steps were made by. */
+static int rows_add_made(struct rows_reading *r, const struct bl_row *row, int64_t bytes, struct bl_error *e)
+{
+    struct bl_tally_entry *entry;
+    const struct bl_kind *kind = bl_kind_find(row->kind);
+    if (row->status != BL_ROW_OK)
+        return BL_OK;
+    if (kind)
+        bl_kind_add_totals(kind, row, false, &r->report->totals);
+    bl_buffer_clear(&r->key);
+    bl_buffer_printf(&r->key, "%s\t%s\t", *row->kind ? row->kind : "not known", row->sampling);
+    if (row->extra && row->columns)
+        bl_row_get_value(row, "decoder", &r->key);
+    int code = bl_buffer_check(&r->key, e);
+    if (!code)
+        code = bl_tally_add(&r->report->made, r->key.data, &entry, e);
+    if (code)
+        return code;
+    entry->steps += row->length;
+    entry->bytes += bytes;
+    return BL_OK;
+}
+
+static int rows_count_row(struct rows_reading *r, const struct bl_row *row, struct bl_error *e)
+{
+    bool is_new = !*row->path || !r->last.size || strcmp(r->last.data, row->path) != 0;
+    int64_t bytes = is_new && row->bytes > 0 ? row->bytes : 0;
+    if (is_new) {
+        bl_buffer_clear(&r->last);
+        bl_buffer_text(&r->last, row->path);
+        r->report->files += *row->path != '\0';
+        r->report->file_bytes += bytes;
+    }
+    int code = bl_buffer_check(&r->last, e);
+    if (!code)
+        code = rows_add_source(r, row, bytes, e);
+    if (!code)
+        code = rows_add_made(r, row, bytes, e);
+    return code ? code : rows_add_reason(r, row, e);
+}
+
+/* Reads all rows: sets files, file_bytes and the tallies, in order. */
+static int bl_report_read_rows(struct bl_report *report, const struct bl_sequences *table, struct bl_error *e)
+{
+    struct rows_reading r = {.report = report};
+    int code = BL_OK;
+    for (size_t i = 0; i < table->count && !code; i++) {
+        code = bl_row_reader_read(table, i, &r.text, e);
+        if (!code)
+            code = rows_count_row(&r, &r.text.row, e);
+    }
+    bl_tally_sort(&report->reasons);
+    bl_tally_sort(&report->folders);
+    bl_tally_sort(&report->sources);
+    bl_tally_sort(&report->made);
+    bl_row_reader_free(&r.text);
+    bl_buffer_free(&r.key);
+    bl_buffer_free(&r.last);
+    return code;
+}
+
+/* --- rank table --------------------------------------------------------------------------------------------------- */
+
+/* What each rank gets in the steps of training: sequences, steps of them, and what attention costs, the sum of the
+ * squared lengths. Rank r has block r of a step's blocks, and every world_size-th after it. */
+
+int bl_rank_table_open(struct bl_rank_table *t, int64_t world_size, int64_t batch_size, struct bl_error *e)
+{
+    *t = (struct bl_rank_table){.world_size = world_size, .batch_size = batch_size > 0 ? batch_size : 1};
+    t->rank = calloc((size_t)world_size, sizeof *t->rank);
+    return t->rank ? BL_OK : bl_error_memory(e);
+}
+
+void bl_rank_table_free(struct bl_rank_table *t)
+{
+    free(t->rank);
+    *t = (struct bl_rank_table){0};
+}
+
+static void rank_range_add(struct bl_rank_range *range, int64_t value, bool first)
+{
+    range->least = first || value < range->least ? value : range->least;
+    range->most = first || value > range->most ? value : range->most;
+    range->sum += (double)value;
+}
+
+/* All ranks have their blocks of a step of training. */
+static void rank_table_end_step(struct bl_rank_table *t)
+{
+    int64_t dearest = 0;
+    double all = 0;
+    for (int64_t r = 0; r < t->world_size; r++) {
+        struct bl_rank *rank = &t->rank[r];
+        struct bl_rank_range *range[] = {&rank->sequences, &rank->steps, &rank->cost};
+        dearest = rank->present[2] > dearest ? rank->present[2] : dearest;
+        all += (double)rank->present[2];
+        for (int k = 0; k < 3; k++) {
+            rank_range_add(range[k], rank->present[k], !t->steps);
+            rank->present[k] = 0;
+        }
+    }
+    t->steps++;
+    t->dearest += (double)dearest;
+    t->costs += all / (double)t->world_size;
+}
+
+void bl_rank_table_add(struct bl_rank_table *t, int64_t sequences, int64_t steps, int64_t cost)
+{
+    struct bl_rank *rank = &t->rank[t->blocks++ % t->world_size];
+    rank->present[0] += sequences;
+    rank->present[1] += steps;
+    rank->present[2] += cost;
+    if (t->blocks % (t->world_size * t->batch_size) == 0)
+        rank_table_end_step(t);
+}
+
+double bl_rank_table_imbalance(const struct bl_rank_table *t)
+{
+    return t->costs > 0 ? t->dearest / t->costs - 1 : 0;
+}
+
+/* --- report ------------------------------------------------------------------------------------------------------- */
 
 void bl_report_free(struct bl_report *report)
 {
@@ -133,7 +436,8 @@ static int report_open_rows(const struct bl_report *r, struct bl_sequences *tabl
     return code;
 }
 
-double bl_report_hours(const struct bl_sequences *t)
+/* How long the ok rows of a table last, if they have a rate; else 0. */
+static double bl_report_hours(const struct bl_sequences *t)
 {
     const struct bl_kind *kind = t->kind ? bl_kind_find(t->kind) : NULL;
     int64_t num, den;
@@ -191,5 +495,95 @@ int bl_report_read(struct bl_report *report, const char *path, bool is_table, st
         return code;
     code = report_read_table(report, &table, e);
     bl_sequences_close(&table);
+    return code;
+}
+
+/* --- table json --------------------------------------------------------------------------------------------------- */
+
+/* A table of sequences summed up as JSON, for programs. */
+
+static json_t *reason_json(const struct bl_tally_entry *entry)
+{
+    json_t *first = json_array(), *status = NULL, *reason = NULL;
+    char word[16] = "";
+    if (entry->key) {
+        size_t size = strcspn(entry->key, "\t");
+        memcpy(word, entry->key, size < sizeof word ? size : 0);
+        status = json_string(word);
+        reason = bl_jansson_escaped(entry->key + size + 1);
+    }
+    for (int i = 0; i < entry->examples; i++)
+        bl_jansson_push(&first, bl_jansson_escaped(entry->example[i]));
+    return json_pack("{s:o, s:o, s:I, s:o}", "status", entry->key ? status : json_null(), "reason",
+                     entry->key ? reason : json_null(), "rows", (json_int_t)entry->rows, "first", first);
+}
+
+static json_t *reasons_json(const struct bl_tally *reasons)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < reasons->count; i++)
+        bl_jansson_push(&list, reason_json(&reasons->entry[i]));
+    if (reasons->rest.rows)
+        bl_jansson_push(&list, reason_json(&reasons->rest));
+    return list;
+}
+
+struct json_t *bl_totals_json(const struct bl_totals *totals)
+{
+    json_t *object = json_object();
+    for (int t = 0; totals->total && totals->total[t].column; t++) {
+        const struct bl_total *total = &totals->total[t];
+        if (totals->sum[t])
+            bl_jansson_set(
+                &object, total->name ? total->name : total->column,
+                json_pack("{s:I, s:I}", "sum", (json_int_t)totals->sum[t], "rows", (json_int_t)totals->rows[t]));
+    }
+    return object;
+}
+
+static int table_json(const struct bl_report *r, const struct bl_sequences *t, json_t *run, struct bl_buffer *out,
+                      struct bl_error *e)
+{
+    json_t *object = json_object();
+    int64_t longest = 0;
+    double hours = bl_report_hours(t);
+    for (size_t i = 0; i < t->count; i++)
+        longest = t->length[i] > longest ? t->length[i] : longest;
+    bl_jansson_set(&object, "table", bl_jansson_escaped(r->path));
+    bl_jansson_set(&object, "kind", t->kind && *t->kind ? bl_jansson_escaped(t->kind) : json_null());
+    bl_jansson_set(&object, "files", json_integer(r->files));
+    bl_jansson_set(&object, "bytes", json_integer(r->file_bytes));
+    bl_jansson_set(&object, "sequences", json_integer(t->by_status[BL_ROW_OK]));
+    bl_jansson_set(&object, "steps", json_integer(t->steps));
+    bl_jansson_set(&object, "longest", json_integer(longest));
+    bl_jansson_set(&object, "hours", hours > 0 ? json_real(hours) : json_null());
+    bl_jansson_set(&object, "skipped", json_integer(t->by_status[BL_ROW_SKIPPED]));
+    bl_jansson_set(&object, "empty", json_integer(t->empty));
+    bl_jansson_set(&object, "failed", json_integer(t->by_status[BL_ROW_FAILED]));
+    bl_jansson_set(&object, "damaged", json_integer(t->damaged));
+    bl_jansson_set(&object, "dropped", json_integer(bl_sequences_dropped(t)));
+    bl_jansson_set(&object, "fault_count", json_integer(bl_sequences_unusable(t) + t->damaged));
+    bl_jansson_set(&object, "totals", bl_totals_json(&r->totals));
+    bl_jansson_set(&object, "reasons", reasons_json(&r->reasons));
+    bl_jansson_set(&object, "run", run);
+    return bl_jansson_append(object, out, e);
+}
+
+int bl_table_json(const char *path, struct json_t *run, struct bl_buffer *out, struct bl_error *e)
+{
+    struct bl_report report = {.path = path, .is_table = true};
+    struct bl_sequences table = {0};
+    int code = bl_sequences_open(&table, &path, 1, false, e);
+    if (code) {
+        json_decref(run);
+        return code;
+    }
+    code = bl_report_read_rows(&report, &table, e);
+    if (code)
+        json_decref(run);
+    else
+        code = table_json(&report, &table, run, out, e);
+    bl_sequences_close(&table);
+    bl_report_free(&report);
     return code;
 }

@@ -4,13 +4,84 @@
 #ifndef BL_REPORT_H
 #define BL_REPORT_H
 
+#include <stdint.h>
+
+#include "base/buffer.h"
 #include "base/cancel.h"
+#include "base/error.h"
+#include "base/hash.h"
 #include "kind/kind.h"
 #include "packing/compare_row.h"
-#include "report/rank_table.h"
-#include "report/tally.h"
 #include "store/info.h"
 #include "store/sequences.h"
+
+/* --- tally -------------------------------------------------------------------------------------------------------- */
+
+/* Rows of a table by a text: how many have it, their steps and bytes, and the first examples. Memory is bounded: beyond
+ * BL_TALLY_KEYS texts, further ones are counted together. */
+
+enum { BL_TALLY_KEYS = 65536, BL_TALLY_EXAMPLES = 3 };
+
+struct bl_tally_entry {
+    char *key;
+    int64_t rows, steps, bytes;
+    char *example[BL_TALLY_EXAMPLES];
+    int examples;
+};
+
+/* Begin with {0}, end with bl_tally_free. */
+struct bl_tally {
+    struct bl_hash hash;
+    struct bl_tally_entry *entry; /* [count] */
+    size_t count, capacity;
+    struct bl_tally_entry rest; /* rows of all texts that have no entry */
+};
+
+/* Counts a row under a text. *entry: where, to count more of it; it is valid until the next call. */
+int bl_tally_add(struct bl_tally *tally, const char *key, struct bl_tally_entry **entry, struct bl_error *e);
+
+/* Adds an example, if there is still room. */
+int bl_tally_add_example(struct bl_tally_entry *entry, const char *example, struct bl_error *e);
+
+/* Puts the entries in order: most steps first, then most rows, then by text. No row can be added any more. */
+void bl_tally_sort(struct bl_tally *tally);
+void bl_tally_free(struct bl_tally *tally);
+
+/* --- rank table --------------------------------------------------------------------------------------------------- */
+
+/* What each rank gets in the steps of training: sequences, steps of them, and what attention costs, the sum of the
+ * squared lengths. Rank r has block r of a step's blocks, and every world_size-th after it. */
+
+/* Over the steps of training. */
+struct bl_rank_range {
+    int64_t least, most;
+    double sum;
+};
+
+struct bl_rank {
+    struct bl_rank_range sequences, steps, cost;
+    int64_t present[3]; /* the same, of the present step of training */
+};
+
+/* Begin with bl_rank_table_open, end with bl_rank_table_free. */
+struct bl_rank_table {
+    int64_t world_size, batch_size;
+    struct bl_rank *rank;  /* [world_size] */
+    int64_t blocks;        /* added */
+    int64_t steps;         /* of training, that all ranks have */
+    double dearest, costs; /* sums over these: the cost of the dearest rank, and of the mean one */
+};
+
+int bl_rank_table_open(struct bl_rank_table *ranks, int64_t world_size, int64_t batch_size, struct bl_error *e);
+void bl_rank_table_free(struct bl_rank_table *ranks);
+
+/* Adds the next block: its sequences and their steps, and the sum of the squares. */
+void bl_rank_table_add(struct bl_rank_table *ranks, int64_t sequences, int64_t steps, int64_t cost);
+
+/* How much more the dearest rank of a step costs than the mean of the ranks, on average: 0.02 is 2 %. */
+double bl_rank_table_imbalance(const struct bl_rank_table *ranks);
+
+/* --- report ------------------------------------------------------------------------------------------------------- */
 
 #define BL_REPORT_FILLS 20                     /* ranges of a block's fill */
 #define BL_REPORT_ROWS (BL_STRATEGY_BLOCK + 1) /* strategies of the paper */
@@ -40,11 +111,21 @@ struct bl_report {
 int bl_report_read(struct bl_report *report, const char *path, bool is_table, struct bl_error *e);
 void bl_report_free(struct bl_report *report);
 
-/* How long the ok rows of a table last, if they have a rate; else 0. */
-double bl_report_hours(const struct bl_sequences *table);
-
 /* Appends the page: HTML with inline style and pictures, without scripts and requests. Sets damage. */
 int bl_report_format(struct bl_report *report, const struct bl_cancel *cancel, struct bl_buffer *out,
                      struct bl_error *e);
+
+/* --- table json --------------------------------------------------------------------------------------------------- */
+
+/* A table of sequences summed up as JSON, for programs. */
+
+/* Reads the table and appends {"table", "kind", "files", "bytes", "sequences", "steps", "longest", "hours", "skipped",
+ * "empty", "failed", "damaged", "dropped", "fault_count", "totals", "reasons": [{"status", "reason", "rows", "first"}],
+ * "run"}. run: the member, which it frees. Errors as of bl_sequences_open. */
+struct json_t;
+int bl_table_json(const char *path, struct json_t *run, struct bl_buffer *out, struct bl_error *e);
+
+/* Sums of columns other than 0, as the summary tells them: {COLUMN: {"sum", "rows"}}. NULL: out of memory. */
+struct json_t *bl_totals_json(const struct bl_totals *totals);
 
 #endif

@@ -5,8 +5,69 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "show/style.h"
-#include "show/xml.h"
+
+/* Fills with a contrast of 3 and more to both papers. */
+#define BL_STYLE_BLUE "#2f6fb5"
+#define BL_STYLE_BROWN "#a8521c"
+
+/* --- xml ---------------------------------------------------------------------------------------------------------- */
+
+/* Text of tables in XML and HTML: what pictures and pages show of names that others chose. */
+
+enum { NAME_MAX_BYTES = 64 };
+
+void bl_xml_append_plain(struct bl_buffer *out, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        char c = text[i];
+        if (c == '&')
+            bl_buffer_text(out, "&amp;");
+        else if (c == '<')
+            bl_buffer_text(out, "&lt;");
+        else if (c == '>')
+            bl_buffer_text(out, "&gt;");
+        else if (c == '"')
+            bl_buffer_text(out, "&quot;");
+        else
+            bl_buffer_byte(out, c);
+    }
+}
+
+void bl_xml_append_text(struct bl_buffer *out, const char *text)
+{
+    struct bl_buffer escaped = {0}, masked = {0};
+    bl_text_escape(&escaped, text, strlen(text));
+    bl_text_append_masked(&masked, escaped.data && !escaped.failed ? escaped.data : "");
+    out->failed |= escaped.failed || masked.failed;
+    bl_xml_append_plain(out, masked.data, masked.size);
+    bl_buffer_free(&escaped);
+    bl_buffer_free(&masked);
+}
+
+void bl_xml_append_name(struct bl_buffer *out, const char *name)
+{
+    size_t size = strlen(name);
+    if (size > NAME_MAX_BYTES) {
+        bl_buffer_text(out, "…");
+        name += size - NAME_MAX_BYTES;
+        while ((*name & 0xc0) == 0x80)
+            name++;
+    }
+    bl_xml_append_text(out, name);
+}
+
+/* --- style -------------------------------------------------------------------------------------------------------- */
+
+/* The colours of pictures and pages, on light and on dark. */
+
+uint32_t bl_style_colour(uint64_t i)
+{
+    static const uint32_t colour[BL_STYLE_COLOURS] = {BL_COLOUR_BLUE, 0xa8521c, 0x27784a, 0xa33b6e, 0x6a5fc4, 0x76681a,
+                                                      0x177a86,       0xb83a3a, 0x4f7a1f, 0x9243a8, 0x8a5a35, 0x4a6a8f};
+    return colour[i % BL_STYLE_COLOURS];
+}
+
+/* --- html --------------------------------------------------------------------------------------------------------- */
 
 void bl_page_begin_table(struct bl_buffer *out, const char *caption, const char *head)
 {

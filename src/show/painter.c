@@ -1,9 +1,16 @@
 #include "show/painter.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "kind/audio/features.h"
 #include "kind/element.h"
+#include "show/html.h"
+
+/* --- painter ------------------------------------------------------------------------------------------------------ */
 
 void bl_painter_cover(const struct bl_painter *p, int64_t part, int64_t parts, int *first, int *end)
 {
@@ -15,7 +22,8 @@ void bl_painter_cover(const struct bl_painter *p, int64_t part, int64_t parts, i
     *end = *end < p->columns ? *end : p->columns;
 }
 
-double bl_painter_value(struct bl_painter *p, const uint8_t *element)
+/* An element of the field as a number; NaN, which is counted as strange, for one that is none. */
+static double bl_painter_value(struct bl_painter *p, const uint8_t *element)
 {
     double value = bl_element_number(p->field->dtype, element);
     if (isfinite(value))
@@ -24,7 +32,8 @@ double bl_painter_value(struct bl_painter *p, const uint8_t *element)
     return NAN;
 }
 
-double bl_painter_mean(struct bl_painter *p, const uint8_t *data, size_t all)
+/* The mean of so many bytes of values, such as channels. */
+static double bl_painter_mean(struct bl_painter *p, const uint8_t *data, size_t all)
 {
     const size_t size = bl_dtype_size(p->field->dtype);
     double sum = 0;
@@ -33,7 +42,8 @@ double bl_painter_mean(struct bl_painter *p, const uint8_t *data, size_t all)
     return sum * (double)size / (double)all;
 }
 
-bl_colour bl_painter_scale(double share)
+/* A colour of the scale from 0, dark, to 1, bright, that does not lie in colour-blind eyes either: viridis. */
+static bl_colour bl_painter_scale(double share)
 {
     static const bl_colour known[] = {0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c,
                                       0x28ae80, 0x5ec962, 0xaddc30, 0xfde725};
@@ -54,7 +64,8 @@ static void number_format(double value, char out[32])
     snprintf(out, 32, fabs(value) >= 1e4 && fabs(value) < 1e9 ? "%.0f" : "%.4g", value);
 }
 
-void bl_painter_note(struct bl_painter *p, double low, double high)
+/* Sets the note to the range of the values, if low <= high, and tells the lane what is strange. */
+static void bl_painter_note(struct bl_painter *p, double low, double high)
 {
     char a[32], b[32];
     number_format(low, a);
@@ -63,3 +74,465 @@ void bl_painter_note(struct bl_painter *p, double low, double high)
         snprintf(p->lane->note, sizeof p->lane->note, "%s to %s", a, b);
     p->lane->strange = p->strange;
 }
+
+/* --- painter curve ------------------------------------------------------------------------------------------------ */
+
+/* The least and the greatest value of each column: what a long signal looks like from afar. Steps of sound that goes on
+ * from one to the next have many parts each. */
+
+struct curve {
+    double *low, *high; /* [columns]; NaN: no value */
+};
+
+static int curve_begin(struct bl_painter *p, struct bl_error *e)
+{
+    struct curve *c = p->state = calloc(1, sizeof *c);
+    if (!c)
+        return bl_error_memory(e);
+    c->low = malloc((size_t)p->columns * sizeof *c->low);
+    c->high = malloc((size_t)p->columns * sizeof *c->high);
+    if (!c->low || !c->high)
+        return bl_error_memory(e);
+    for (int x = 0; x < p->columns; x++)
+        c->low[x] = c->high[x] = NAN;
+    return BL_OK;
+}
+
+static void curve_erase(struct bl_painter *p, int first, int end)
+{
+    struct curve *c = p->state;
+    for (int x = first; x < end; x++)
+        c->low[x] = c->high[x] = NAN;
+}
+
+static int curve_put(struct bl_painter *p, int64_t at, const uint8_t *data, int64_t steps, struct bl_error *e)
+{
+    struct curve *c = p->state;
+    const int64_t parts = p->lane->parts;
+    const size_t size = bl_field_step_bytes(p->field) / (size_t)parts;
+    (void)e;
+    for (int64_t i = 0; i < steps * parts; i++, data += size) {
+        int first, end;
+        double value = bl_painter_mean(p, data, size);
+        bl_painter_cover(p, at * parts + i, parts, &first, &end);
+        for (int x = first; x < end; x++) {
+            c->low[x] = fmin(c->low[x], value); /* the number, if the other is none */
+            c->high[x] = fmax(c->high[x], value);
+        }
+    }
+    return BL_OK;
+}
+
+static int curve_finish(struct bl_painter *p, struct bl_error *e)
+{
+    const struct curve *c = p->state;
+    const bool is_sound = p->lane->is_sound;
+    const int height = p->lane->canvas.height;
+    double low = INFINITY, high = -INFINITY;
+    (void)e;
+    for (int x = 0; x < p->columns; x++) {
+        low = fmin(low, c->low[x]);
+        high = fmax(high, c->high[x]);
+    }
+    bl_painter_note(p, low, high);
+    if (is_sound) { /* silence is in the middle */
+        high = fmax(fabs(low), fabs(high));
+        low = -high;
+    }
+    const double scale = high > low ? (height - 1) / (high - low) : 0;
+    const bool is_flat = !isnormal(scale); /* or the range is beyond doubles */
+    for (int x = 0; x < p->columns; x++) {
+        if (isnan(c->low[x]))
+            continue;
+        int top = is_flat ? height / 2 : (int)lround((high - c->high[x]) * scale);
+        int bottom = is_flat ? height / 2 : (int)lround((high - c->low[x]) * scale);
+        bl_canvas_fill(&p->lane->canvas, (struct bl_area){x, top, 1, bottom - top + 1}, BL_COLOUR_BLUE);
+    }
+    return BL_OK;
+}
+
+static void curve_close(struct bl_painter *p)
+{
+    struct curve *c = p->state;
+    if (!c)
+        return;
+    free(c->low);
+    free(c->high);
+    free(c);
+}
+
+const struct bl_painter_method bl_painter_curve = {
+    .begin = curve_begin, .put = curve_put, .erase = curve_erase, .finish = curve_finish, .close = curve_close};
+
+/* --- painter map -------------------------------------------------------------------------------------------------- */
+
+/* Means of the values of steps, in the order of the field, one above the other: features of sound with the lowest
+ * frequency at the bottom, all other fields with the first value at the top. */
+
+struct map {
+    double *sum;    /* [height, columns] */
+    int64_t *count; /* the same: values in it */
+};
+
+static int map_begin(struct bl_painter *p, struct bl_error *e)
+{
+    const size_t pixels = (size_t)p->columns * (size_t)p->lane->canvas.height;
+    struct map *m = p->state = calloc(1, sizeof *m);
+    if (!m)
+        return bl_error_memory(e);
+    m->sum = calloc(pixels, sizeof *m->sum);
+    m->count = calloc(pixels, sizeof *m->count);
+    return m->sum && m->count ? BL_OK : bl_error_memory(e);
+}
+
+static void map_erase(struct bl_painter *p, int first, int end)
+{
+    struct map *m = p->state;
+    for (int y = 0; y < p->lane->canvas.height; y++) {
+        for (int x = first; x < end; x++)
+            m->count[y * p->columns + x] = 0;
+    }
+}
+
+static void map_put_step(struct bl_painter *p, int64_t at, const uint8_t *data)
+{
+    struct map *m = p->state;
+    const size_t size = bl_dtype_size(p->field->dtype);
+    const int64_t rows = (int64_t)(bl_field_step_bytes(p->field) / size), height = p->lane->canvas.height;
+    const bool from_bottom = strcmp(p->field->kind, "audio") == 0;
+    int first, end;
+    bl_painter_cover(p, at, 1, &first, &end);
+    for (int64_t r = 0; r < rows; r++, data += size) {
+        double value = bl_painter_value(p, data);
+        if (isnan(value))
+            continue;
+        /* With fewer rows than pixels a row covers several. */
+        int64_t y0 = r * height / rows, y1 = (r + 1) * height / rows;
+        for (int64_t y = y0; y < (y1 > y0 ? y1 : y0 + 1); y++) {
+            for (int x = first; x < end; x++) {
+                int64_t pixel = (from_bottom ? height - 1 - y : y) * p->columns + x;
+                m->sum[pixel] = m->count[pixel] ? m->sum[pixel] + value : value;
+                m->count[pixel]++;
+            }
+        }
+    }
+}
+
+static int map_put(struct bl_painter *p, int64_t at, const uint8_t *data, int64_t steps, struct bl_error *e)
+{
+    const size_t size = bl_field_step_bytes(p->field);
+    (void)e;
+    for (int64_t i = 0; i < steps; i++, data += size)
+        map_put_step(p, at + i, data);
+    return BL_OK;
+}
+
+static int map_finish(struct bl_painter *p, struct bl_error *e)
+{
+    const struct map *m = p->state;
+    struct bl_canvas *canvas = &p->lane->canvas;
+    const size_t pixels = (size_t)p->columns * (size_t)canvas->height;
+    double low = INFINITY, high = -INFINITY;
+    (void)e;
+    for (size_t i = 0; i < pixels; i++) {
+        double value = m->count[i] ? m->sum[i] / (double)m->count[i] : NAN;
+        low = fmin(low, value);
+        high = fmax(high, value);
+    }
+    bl_painter_note(p, low, high);
+    for (int y = 0; y < canvas->height; y++) {
+        for (int x = 0; x < p->columns; x++) {
+            size_t i = (size_t)y * (size_t)p->columns + (size_t)x;
+            double value = m->count[i] ? m->sum[i] / (double)m->count[i] : 0;
+            if (m->count[i])
+                bl_canvas_fill(canvas, (struct bl_area){x, y, 1, 1},
+                               bl_painter_scale(high > low ? (value - low) / (high - low) : 0.5));
+        }
+    }
+    return BL_OK;
+}
+
+static void map_close(struct bl_painter *p)
+{
+    struct map *m = p->state;
+    if (!m)
+        return;
+    free(m->sum);
+    free(m->count);
+    free(m);
+}
+
+const struct bl_painter_method bl_painter_map = {
+    .begin = map_begin, .put = map_put, .erase = map_erase, .finish = map_finish, .close = map_close};
+
+/* --- painter spectrum --------------------------------------------------------------------------------------------- */
+
+/* The spectrum of sound around the middle of each column, 80 dB below its loudest point: a window of 512 samples of
+ * one sequence, by Hann, with zeros beyond its ends. */
+
+enum { WINDOW = 512, HALF = WINDOW / 2 };
+#define DECIBELS 80
+
+struct spectrum {
+    struct bl_spectrum transform;
+    float *level;  /* dB, [height, columns]; NaN: none */
+    float *sample; /* of the piece: the last ones before the middle of the next column, and after it */
+    size_t samples, capacity;
+    int64_t base; /* the step of sample[0]; it may be before the piece */
+    bool in_piece;
+    int next; /* column */
+};
+
+static int spectrum_begin(struct bl_painter *p, struct bl_error *e)
+{
+    const size_t pixels = (size_t)p->columns * (size_t)p->lane->canvas.height;
+    struct spectrum *s = p->state = calloc(1, sizeof *s);
+    if (!s)
+        return bl_error_memory(e);
+    s->level = malloc(pixels * sizeof *s->level);
+    if (!s->level)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < pixels; i++)
+        s->level[i] = NAN;
+    int code = bl_spectrum_open(&s->transform, WINDOW, WINDOW, false, e);
+    for (int i = 0; !code && i < WINDOW; i++)
+        s->transform.shape[i] = (float)(0.5 - 0.5 * cos(2 * acos(-1) * (i + 0.5) / WINDOW));
+    return code;
+}
+
+/* The step in the middle of a column. */
+static int64_t column_middle(const struct bl_painter *p, int x)
+{
+    return (2 * (int64_t)x + 1) * p->sheet->line_steps / (2 * (int64_t)p->sheet->width);
+}
+
+/* Computes the levels of a column from the window that begins here. */
+static void spectrum_draw(struct bl_painter *p, int x, const float *window)
+{
+    struct spectrum *s = p->state;
+    const int height = p->lane->canvas.height;
+    bl_spectrum_compute(&s->transform, window);
+    for (int y = 0; y < height; y++) {
+        int first = y * HALF / height, end = (y + 1) * HALF / height;
+        float most = 0;
+        for (int bin = first; bin < (end > first ? end : first + 1); bin++)
+            most = fmaxf(most, s->transform.power[bin]);
+        s->level[(size_t)(height - 1 - y) * (size_t)p->columns + (size_t)x] = 10 * log10f(most + 1e-20F);
+    }
+}
+
+/* Draws the columns whose windows are there, and forgets the samples that none needs any more. */
+static void spectrum_draw_all(struct bl_painter *p, int64_t end)
+{
+    struct spectrum *s = p->state;
+    for (; s->next < p->columns; s->next++) {
+        int64_t middle = column_middle(p, s->next), at = middle - HALF - s->base;
+        if (middle >= end || at + WINDOW > (int64_t)s->samples)
+            break;
+        if (at >= 0)
+            spectrum_draw(p, s->next, s->sample + at);
+    }
+    int64_t past = s->next < p->columns ? column_middle(p, s->next) - HALF - s->base : (int64_t)s->samples;
+    past = past < (int64_t)s->samples ? past : (int64_t)s->samples;
+    if (past <= 0)
+        return;
+    s->samples -= (size_t)past;
+    s->base += past;
+    memmove(s->sample, s->sample + past, s->samples * sizeof *s->sample);
+}
+
+/* Room for so many samples more, and for the lanes that a window may read beyond its end. */
+static int spectrum_reserve(struct spectrum *s, size_t more, struct bl_error *e)
+{
+    size_t needed = s->samples + more + WINDOW;
+    if (needed <= s->capacity)
+        return BL_OK;
+    float *larger = realloc(s->sample, needed * 2 * sizeof *larger);
+    if (!larger)
+        return bl_error_memory(e);
+    memset(larger + s->samples, 0, (needed * 2 - s->samples) * sizeof *larger);
+    s->sample = larger;
+    s->capacity = needed * 2;
+    return BL_OK;
+}
+
+static int spectrum_put(struct bl_painter *p, int64_t at, const uint8_t *data, int64_t steps, struct bl_error *e)
+{
+    struct spectrum *s = p->state;
+    const size_t size = bl_field_step_bytes(p->field);
+    const double scale = p->field->dtype == BL_I16 ? 1.0 / 32768 : 1;
+    int code = spectrum_reserve(s, (size_t)steps + WINDOW, e);
+    if (code)
+        return code;
+    if (!s->in_piece) {
+        s->in_piece = true;
+        s->base = at - HALF;
+        s->samples = HALF;
+        memset(s->sample, 0, HALF * sizeof *s->sample);
+        while (s->next < p->columns && column_middle(p, s->next) < at)
+            s->next++;
+    }
+    for (int64_t i = 0; i < steps; i++, data += size) {
+        double value = bl_painter_mean(p, data, size) * scale;
+        s->sample[s->samples++] = isnan(value) ? 0 : (float)value;
+    }
+    spectrum_draw_all(p, INT64_MAX);
+    return BL_OK;
+}
+
+static void spectrum_end_piece(struct bl_painter *p, int64_t end)
+{
+    struct spectrum *s = p->state;
+    if (!s->in_piece)
+        return;
+    memset(s->sample + s->samples, 0, WINDOW * sizeof *s->sample); /* put reserved room for them */
+    s->samples += WINDOW;
+    spectrum_draw_all(p, end);
+    s->in_piece = false;
+    s->samples = 0;
+}
+
+static void spectrum_erase(struct bl_painter *p, int first, int end)
+{
+    struct spectrum *s = p->state;
+    for (int y = 0; y < p->lane->canvas.height; y++) {
+        for (int x = first; x < end; x++)
+            s->level[y * p->columns + x] = NAN;
+    }
+}
+
+static int spectrum_finish(struct bl_painter *p, struct bl_error *e)
+{
+    const struct spectrum *s = p->state;
+    struct bl_canvas *canvas = &p->lane->canvas;
+    float most = -INFINITY;
+    (void)e;
+    for (int i = 0; i < p->columns * canvas->height; i++)
+        most = fmaxf(most, s->level[i]);
+    for (int y = 0; y < canvas->height; y++) {
+        for (int x = 0; x < p->columns; x++) {
+            float level = s->level[y * p->columns + x];
+            if (!isnan(level))
+                bl_canvas_fill(canvas, (struct bl_area){x, y, 1, 1},
+                               bl_painter_scale(1 + ((double)level - (double)most) / DECIBELS));
+        }
+    }
+    return BL_OK;
+}
+
+static void spectrum_close(struct bl_painter *p)
+{
+    struct spectrum *s = p->state;
+    if (!s)
+        return;
+    bl_spectrum_close(&s->transform);
+    free(s->level);
+    free(s->sample);
+    free(s);
+}
+
+const struct bl_painter_method bl_painter_spectrum = {.begin = spectrum_begin,
+                                                      .put = spectrum_put,
+                                                      .end_piece = spectrum_end_piece,
+                                                      .erase = spectrum_erase,
+                                                      .finish = spectrum_finish,
+                                                      .close = spectrum_close};
+
+/* --- painter strip ------------------------------------------------------------------------------------------------ */
+
+/* A colour for each integer, so that equal ones are seen: labels, masks, ids. A column has that of its first step. */
+
+struct strip {
+    double low, high;
+    double piece_low, piece_high; /* of the piece that is put, or was put last */
+    bool ended;                   /* it did */
+    int drawn;                    /* columns up to here have their colour */
+};
+
+static int strip_begin(struct bl_painter *p, struct bl_error *e)
+{
+    struct strip *s = p->state = calloc(1, sizeof *s);
+    if (!s)
+        return bl_error_memory(e);
+    *s = (struct strip){.low = INFINITY, .high = -INFINITY, .piece_low = INFINITY, .piece_high = -INFINITY};
+    return BL_OK;
+}
+
+static bl_colour strip_colour(int64_t value)
+{
+    return value == 0 ? BL_COLOUR_PAPER : bl_style_colour(((uint64_t)value * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+}
+
+static void strip_forget_piece(struct strip *s)
+{
+    s->piece_low = INFINITY;
+    s->piece_high = -INFINITY;
+    s->ended = false;
+}
+
+/* The piece that ended was not damaged: its range counts. */
+static void strip_keep_piece(struct strip *s)
+{
+    s->low = fmin(s->low, s->piece_low);
+    s->high = fmax(s->high, s->piece_high);
+    strip_forget_piece(s);
+}
+
+static int strip_put(struct bl_painter *p, int64_t at, const uint8_t *data, int64_t steps, struct bl_error *e)
+{
+    struct strip *s = p->state;
+    const size_t size = bl_field_step_bytes(p->field);
+    (void)e;
+    if (s->ended)
+        strip_keep_piece(s);
+    for (int64_t i = 0; i < steps; i++, data += size) {
+        int first, end;
+        double value = bl_painter_value(p, data);
+        s->piece_low = fmin(s->piece_low, value);
+        s->piece_high = fmax(s->piece_high, value);
+        bl_painter_cover(p, at + i, 1, &first, &end);
+        first = first > s->drawn ? first : s->drawn;
+        if (first >= end)
+            continue;
+        bl_canvas_fill(&p->lane->canvas, (struct bl_area){first, 0, end - first, p->lane->canvas.height},
+                       strip_colour(bl_element_integer(p->field->dtype, data)));
+        s->drawn = end;
+    }
+    return BL_OK;
+}
+
+static void strip_end_piece(struct bl_painter *p, int64_t end)
+{
+    struct strip *s = p->state;
+    (void)end;
+    s->ended = true;
+}
+
+static void strip_erase(struct bl_painter *p, int first, int end)
+{
+    struct strip *s = p->state;
+    strip_forget_piece(s);
+    s->drawn = s->drawn < first ? s->drawn : first;
+    bl_canvas_fill(&p->lane->canvas, (struct bl_area){first, 0, end - first, p->lane->canvas.height}, BL_COLOUR_PAPER);
+}
+
+static int strip_finish(struct bl_painter *p, struct bl_error *e)
+{
+    struct strip *s = p->state;
+    (void)e;
+    strip_keep_piece(s);
+    bl_painter_note(p, s->low, s->high);
+    return BL_OK;
+}
+
+static void strip_close(struct bl_painter *p)
+{
+    free(p->state);
+}
+
+const struct bl_painter_method bl_painter_strip = {.begin = strip_begin,
+                                                   .put = strip_put,
+                                                   .end_piece = strip_end_piece,
+                                                   .erase = strip_erase,
+                                                   .finish = strip_finish,
+                                                   .close = strip_close};

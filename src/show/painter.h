@@ -37,16 +37,4 @@ extern const struct bl_painter_method bl_painter_curve, bl_painter_spectrum, bl_
  * parts: of a step, 1 for all of it. */
 void bl_painter_cover(const struct bl_painter *p, int64_t part, int64_t parts, int *first, int *end);
 
-/* An element of the field as a number; NaN, which is counted as strange, for one that is none. */
-double bl_painter_value(struct bl_painter *p, const uint8_t *element);
-
-/* The mean of so many bytes of values, such as channels. */
-double bl_painter_mean(struct bl_painter *p, const uint8_t *data, size_t bytes);
-
-/* A colour of the scale from 0, dark, to 1, bright, that does not lie in colour-blind eyes either: viridis. */
-bl_colour bl_painter_scale(double share);
-
-/* Sets the note to the range of the values, if low <= high, and tells the lane what is strange. */
-void bl_painter_note(struct bl_painter *p, double low, double high);
-
 #endif

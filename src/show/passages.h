@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "kind/text/detokenizer.h"
 
+/* --- passages ----------------------------------------------------------------------------------------------------- */
+
 #define BL_PASSAGES_MAX ((size_t)64 << 20) /* bytes of a field's text: what draws it takes several times as many */
 
 /* Text of one piece that is shaded, or is not. */
@@ -43,5 +45,21 @@ int bl_passages_end(struct bl_passages *passages, size_t piece, struct bl_error 
 void bl_passages_drop(struct bl_passages *passages);
 
 void bl_passages_free(struct bl_passages *passages);
+
+/* --- text lines --------------------------------------------------------------------------------------------------- */
+
+/* The text of a piece in lines of so many columns, for outputs that do not break lines themselves. */
+
+struct bl_text_lines {
+    void (*begin)(void *to);
+    void (*put)(void *to, const char *text, size_t size, bool is_shaded); /* a part of the line */
+    void (*end)(void *to);
+    void *to;
+    int columns; /* at least 2 */
+};
+
+/* Gives the lines of a piece: broken where the text has a line end, between words, or within a word that is too long.
+ */
+void bl_text_lines_put(const struct bl_text_lines *lines, const struct bl_passages *passages, size_t piece);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * The axis is broken into lines, as a text is, of the same number of steps each. A lane is drawn on one canvas, on
  * which the lines lie side by side: step s is at pixel s * width / line_steps. So lanes know nothing of lines, and the
- * writers (sheet_svg.h, sheet_raster.h, sheet_terminal.h) cut lines out of the canvases.
+ * writers (sheet_svg.h, sheet_svg.h, sheet_terminal.h) cut lines out of the canvases.
  *
  * All that is drawn was compared with its checksum; a piece of which something is damaged is not drawn at all. */
 #ifndef BL_SHEET_H
@@ -14,7 +14,10 @@
 #include "base/cancel.h"
 #include "show/canvas.h"
 #include "show/passages.h"
+#include "store/stored_sequence.h"
 #include "store/view.h"
+
+/* --- sheet -------------------------------------------------------------------------------------------------------- */
 
 /* A sequence of the block; or, where a sequence is shown, a part of it. */
 struct bl_sheet_piece {
@@ -118,5 +121,24 @@ void bl_sheet_append_label(const struct bl_sheet *sheet, const struct bl_sheet_p
 
 /* The field of a lane. */
 const struct bl_field *bl_sheet_field(const struct bl_sheet *sheet, const struct bl_lane *lane);
+
+/* --- sheet parts -------------------------------------------------------------------------------------------------- */
+
+/* The steps of bl_sheet_make. */
+
+/* Sets span: pieces and layout are there. */
+int bl_sheet_find_spans(struct bl_sheet *sheet, struct bl_error *e);
+
+/* Reads the fields of tokens. BL_EUSAGE: the tokenizer or the mask does not suit them. */
+int bl_sheet_read_texts(struct bl_sheet *sheet, struct bl_error *e);
+
+/* Begins to read the steps of a piece that has not failed. *sequence: of the piece before, which was not damaged, of
+ * the same field, so that the block that both are in is compared with its checksum only once; or {0}. BL_EDATA: they
+ * are not stored. */
+int bl_sheet_begin_piece(const struct bl_sheet *sheet, const struct bl_sheet_piece *piece, int field,
+                         struct bl_stored_sequence *sequence, struct bl_error *e);
+
+/* Whether the code and error of a read are of damage, which then is noted, once, and *e is cleared. */
+bool bl_sheet_note_damage(struct bl_sheet *sheet, int code, struct bl_error *e);
 
 #endif

@@ -6,8 +6,6 @@
 #include "bload.h"
 #include "show/html.h"
 #include "show/sheet_svg.h"
-#include "show/style.h"
-#include "show/xml.h"
 
 static void page_append_label(const struct bl_sheet *s, size_t i, struct bl_buffer *out)
 {

@@ -5,6 +5,15 @@
 #include "base/buffer.h"
 #include "show/sheet.h"
 
+/* --- sheet raster ------------------------------------------------------------------------------------------------- */
+
+/* A sheet as one picture without words. */
+
+/* Draws it on a canvas of its own. Free with bl_canvas_free, also after errors. */
+int bl_sheet_rasterize(const struct bl_sheet *sheet, struct bl_canvas *canvas, struct bl_error *e);
+
+/* --- sheet svg ---------------------------------------------------------------------------------------------------- */
+
 /* Appends a picture that can stand alone, with title and texts. */
 int bl_sheet_append_svg(const struct bl_sheet *sheet, struct bl_buffer *out, struct bl_error *e);
 

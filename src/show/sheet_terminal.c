@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "base/text_columns.h"
-#include "show/style.h"
-#include "show/text_lines.h"
+#include "show/html.h"
+#include "show/passages.h"
 
 enum { CELL = 18, LINES = 6, CURVE = 10, MAP = 20, STRIP = 2, TICK = 10 };
 

@@ -1,4 +1,4 @@
-#include "report/rank_table.h"
+#include "report/report.h"
 
 #include "unit.h"
 

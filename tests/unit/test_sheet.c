@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "show/sheet_parts.h"
 #include "unit.h"
 
 /* Pieces of random lengths, with padding between some. Returns the end of the last one. */

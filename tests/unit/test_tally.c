@@ -1,4 +1,4 @@
-#include "report/tally.h"
+#include "report/report.h"
 
 #include "unit.h"
 

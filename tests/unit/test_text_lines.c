@@ -1,5 +1,5 @@
 /* Text in lines of so many columns: where they break, and that nothing but an end of a line, or one space, is lost. */
-#include "show/text_lines.h"
+#include "show/passages.h"
 
 #include <string.h>
 

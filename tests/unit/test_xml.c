@@ -1,4 +1,4 @@
-#include "show/xml.h"
+#include "show/html.h"
 
 #include <string.h>
 

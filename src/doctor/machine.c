@@ -1,0 +1,293 @@
+/* What the machine and its limits leave to this process. Figures of one worker were measured: it takes four descriptors
+ * for a field that is decoded, and with less address space threads do not start. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/descriptors.h"
+#include "base/shared_memory.h"
+#include "base/text.h"
+#include "bload.h"
+#include "doctor/doctor.h"
+#include "kind/isolated/isolation.h"
+#include "kind/kinds.h"
+#include "kind/media/module.h"
+#include "kind/simd.h"
+#include "kind/text/regex.h"
+#include "run/machine.h"
+#include "run/memory.h"
+#include "store/jpeg.h"
+#include "store/seekable.h"
+
+/* --- limits ------------------------------------------------------------------------------------------------------- */
+
+#define DESCRIPTORS_BASE 16
+#define DESCRIPTORS_WORKER 4
+#define DESCRIPTORS_USUAL 1024
+#define ADDRESS_SPACE_MIN ((int64_t)256 << 20)
+#define SHARD_SIZE ((int64_t)256 << 20) /* the default of --shard-size */
+
+/* Where control groups cannot be read, bload takes the limits of the machine for its own. */
+static bool limits_are_visible(void)
+{
+    return access("/proc/self/cgroup", R_OK) == 0 && access("/sys/fs/cgroup", R_OK) == 0;
+}
+
+static void limits_add_processors(struct bl_findings *f)
+{
+    int64_t usable = bl_machine_processors(), share = bl_machine_group_processors("");
+    struct bl_buffer text = {0};
+    bl_buffer_printf(&text, "%" PRId64 " of %ld are used", usable, sysconf(_SC_NPROCESSORS_ONLN));
+    if (share < INT64_MAX)
+        bl_buffer_printf(&text, "; the control group has %.2f", (double)share / 1000);
+    f->failed |= text.failed;
+    bl_findings_add(f, BL_VERDICT_OK, "processors", "%s", text.failed ? "" : text.data);
+    bl_findings_value(f, "processors", usable);
+    bl_buffer_free(&text);
+}
+
+/* What a worker that decodes video takes decides, as that is the most. */
+static void limits_add_memory(struct bl_findings *f)
+{
+    char usable[32], each[32], readers[BL_PLURAL_SIZE];
+    int64_t memory = bl_machine_memory(), reader = bl_kind_find("video")->read->memory;
+    int64_t workers = bl_memory_for_inputs(0) / reader;
+    bl_text_size(usable, memory);
+    bl_text_size(each, reader);
+    bl_text_plural(readers, workers, "worker");
+    const char *group = bl_machine_group_memory("") == memory ? ", the limit of the control group" : "";
+    if (workers < 1)
+        bl_findings_add(f, BL_VERDICT_FAULT, "memory",
+                        "%s%s: a worker that decodes video takes %s and its blocks: give more", usable, group, each);
+    else if (workers < bl_machine_processors())
+        bl_findings_add(f, BL_VERDICT_NOTE, "memory",
+                        "%s%s: room for %s of %s and their blocks, so fewer than processors", usable, group, readers,
+                        each);
+    else
+        bl_findings_add(f, BL_VERDICT_OK, "memory", "%s%s", usable, group);
+    bl_findings_value(f, "bytes", memory);
+}
+
+static void limits_add_visibility(struct bl_findings *f)
+{
+    if (limits_are_visible())
+        bl_findings_add(f, BL_VERDICT_OK, "control group", "can be read");
+    else
+        bl_findings_add(f, BL_VERDICT_WARNING, "control group",
+                        "cannot be read (/proc/self/cgroup, /sys/fs/cgroup): limits of a container or job are not "
+                        "seen; give -j and --memory");
+}
+
+static void limits_add_descriptors(struct bl_findings *f)
+{
+    char count[32];
+    int64_t limit = bl_descriptors_raise(), workers = bl_machine_processors();
+    int64_t most = (limit - DESCRIPTORS_BASE) / DESCRIPTORS_WORKER;
+    bl_text_count(count, limit);
+    if (most < 1)
+        bl_findings_add(f, BL_VERDICT_FAULT, "open files", "at most %s, too few for one worker: raise ulimit -n",
+                        count);
+    else if (most < workers)
+        bl_findings_add(f, BL_VERDICT_FAULT, "open files",
+                        "at most %s, too few for %" PRId64 " workers: raise ulimit -n, or give -j %" PRId64, count,
+                        workers, most);
+    else if (limit < DESCRIPTORS_USUAL)
+        bl_findings_add(f, BL_VERDICT_WARNING, "open files",
+                        "at most %s: with several fields a worker needs more; raise ulimit -n to %d", count,
+                        DESCRIPTORS_USUAL);
+    else
+        bl_findings_add(f, BL_VERDICT_OK, "open files", "at most %s", count);
+    bl_findings_value(f, "descriptors", limit);
+}
+
+/* Adds a limit in bytes; verdict and advice are for one below wanted. */
+static void limits_add_bytes(struct bl_findings *f, int resource, const char *name, int64_t wanted,
+                             enum bl_verdict verdict, const char *advice)
+{
+    char size[32];
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > INT64_MAX) {
+        bl_findings_add(f, BL_VERDICT_OK, name, "not limited");
+        return;
+    }
+    int64_t bytes = (int64_t)limit.rlim_cur;
+    bl_text_size(size, bytes);
+    if (bytes < wanted)
+        bl_findings_add(f, verdict, name, "at most %s: %s", size, advice);
+    else
+        bl_findings_add(f, BL_VERDICT_OK, name, "at most %s", size);
+    bl_findings_value(f, "bytes", bytes);
+}
+
+static void limits_add_address_space(struct bl_findings *f)
+{
+    struct rlimit limit;
+    bool tiny = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < (rlim_t)ADDRESS_SPACE_MIN;
+    limits_add_bytes(f, RLIMIT_AS, "address space", tiny ? ADDRESS_SPACE_MIN : bl_machine_memory(),
+                     tiny ? BL_VERDICT_FAULT : BL_VERDICT_WARNING,
+                     tiny ? "threads will not start: raise ulimit -v"
+                          : "less than the memory, which runs take as theirs: raise ulimit -v, or give --memory");
+}
+
+void bl_doctor_limits(struct bl_findings *f)
+{
+    f->group = "machine";
+    limits_add_processors(f);
+    limits_add_memory(f);
+    limits_add_visibility(f);
+    limits_add_descriptors(f);
+    limits_add_address_space(f);
+    limits_add_bytes(f, RLIMIT_FSIZE, "file size", SHARD_SIZE, BL_VERDICT_WARNING,
+                     "shards are larger: raise ulimit -f, or give a smaller --shard-size");
+}
+
+/* --- versions ----------------------------------------------------------------------------------------------------- */
+
+/* Several kinds may have the same libraries. */
+static void versions_emit(void *sink, const char *name, const char *version)
+{
+    struct bl_findings *f = sink;
+    for (size_t i = 0; i < f->count; i++) {
+        if (f->finding[i].group == f->group && strcmp(f->finding[i].name, name) == 0)
+            return;
+    }
+    bl_findings_add(f, BL_VERDICT_OK, name, "%s", version);
+}
+
+/* What the kind says of itself in manifests, with a config in which nothing is chosen. */
+static void versions_of_kind(struct bl_findings *f, const struct bl_kind *kind)
+{
+    void *config = calloc(1, kind->options.config_size + 1);
+    struct bl_error e = {0}; /* of a media module that is not there, which is a finding already */
+    f->failed |= !config;
+    if (config)
+        (void)kind->read->versions(config, NULL, versions_emit, f, &e);
+    free(config);
+}
+
+static void versions_add_media(struct bl_findings *f)
+{
+    const struct bl_media *media;
+    struct bl_error e = {0};
+    struct bl_buffer place = {0};
+    bl_media_append_place(&place);
+    f->failed |= place.failed;
+    if (bl_media_open(&media, &e))
+        bl_findings_add(f, BL_VERDICT_WARNING, "media module", "%s; text and arrays need none", e.text);
+    else
+        bl_findings_add(f, BL_VERDICT_OK, "media module", "%s", place.failed ? "" : place.data);
+    bl_buffer_free(&place);
+}
+
+void bl_doctor_versions(struct bl_findings *f)
+{
+    char regex[BL_REGEX_VERSION_MAX];
+    f->group = "versions";
+    bl_findings_add(f, BL_VERDICT_OK, "bload", "%s, SIMD level %s", BLOAD_VERSION, bl_simd_name(bl_simd_best()));
+    versions_add_media(f);
+    for (int k = 0; bl_kinds[k]; k++) {
+        if (bl_kinds[k]->read->versions)
+            versions_of_kind(f, bl_kinds[k]);
+    }
+    versions_emit(f, "pcre2", bl_regex_version(regex));
+    versions_emit(f, "zstd", bl_compressor_version());
+    versions_emit(f, "libjpeg-turbo", bl_jpeg_version());
+}
+
+/* --- decoders ----------------------------------------------------------------------------------------------------- */
+
+void bl_doctor_decoders(struct bl_findings *f)
+{
+    const char *codec, *decoder;
+    const struct bl_media *media;
+    struct bl_error e = {0};
+    f->group = "decoders";
+    if (bl_media_open(&media, &e))
+        return; /* a finding among the versions */
+    for (int i = 0; media->usual_decoder(i, &codec, &decoder); i++) {
+        if (decoder)
+            bl_findings_add(f, BL_VERDICT_OK, codec, "%s", decoder);
+        else
+            bl_findings_add(f, BL_VERDICT_WARNING, codec,
+                            "missing: such files will be skipped; use a build of FFmpeg that decodes it");
+    }
+}
+
+/* --- gpus --------------------------------------------------------------------------------------------------------- */
+
+/* Whether there is hardware, so that it is worth saying what it lacks. */
+static bool gpu_is_visible(void)
+{
+    return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
+}
+
+static void gpus_add_codecs(struct bl_findings *f, const struct bl_media *media, struct bl_gpu *gpu)
+{
+    struct bl_error e = {0};
+    struct bl_buffer codecs = {0};
+    int code = media->gpu_append_codecs(gpu, &codecs, &e);
+    f->failed |= codecs.failed;
+    if (code)
+        bl_findings_add(f, BL_VERDICT_WARNING, "NVDEC", "%s", e.text);
+    else
+        bl_findings_add(f, BL_VERDICT_OK, "NVDEC", "decodes %s (--decoder auto)",
+                        codecs.size ? codecs.data : "nothing");
+    bl_buffer_free(&codecs);
+}
+
+void bl_doctor_gpus(struct bl_findings *f)
+{
+    struct bl_gpu *gpu;
+    struct bl_error e = {0};
+    const struct bl_media *media;
+    f->group = "GPU";
+    if (bl_media_open(&media, &e))
+        return; /* a finding among the versions */
+    int version = media->gpu_version();
+    if (version)
+        bl_findings_add(f, BL_VERDICT_OK, "build", "with CUDA %d.%d", version / 1000, version % 1000 / 10);
+    if (media->gpu_open(&gpu, "all", &e))
+        bl_findings_add(f, version && gpu_is_visible() ? BL_VERDICT_WARNING : BL_VERDICT_NOTE, "driver",
+                        "%s; videos are decoded on the processor", e.text);
+    else
+        gpus_add_codecs(f, media, gpu);
+    media->gpu_close(gpu);
+}
+
+/* --- sandbox ------------------------------------------------------------------------------------------------------ */
+
+#define SHARED_SIZE ((size_t)4 << 20) /* bytes: a small block */
+
+static void sandbox_try_memory(struct bl_findings *f)
+{
+    struct bl_shared_memory memory;
+    struct bl_error e = {0};
+    if (bl_shared_memory_make(&memory, SHARED_SIZE, &e)) {
+        bl_findings_add(f, BL_VERDICT_FAULT, "shared memory", "%s: blocks are assembled in it (memfd_create)", e.text);
+        return;
+    }
+    memset(memory.data, 1, memory.size);
+    bl_shared_memory_free(&memory);
+    bl_findings_add(f, BL_VERDICT_OK, "shared memory", "memfd");
+}
+
+void bl_doctor_sandbox(struct bl_findings *f)
+{
+    struct bl_error e = {0};
+    bool filtered;
+    f->group = "sandbox";
+    sandbox_try_memory(f);
+    if (bl_isolation_try(&filtered, &e)) {
+        bl_findings_add(f, BL_VERDICT_FAULT, "decoder process", "%s: --isolate off decodes in one process", e.text);
+        return;
+    }
+    bl_findings_add(f, BL_VERDICT_OK, "decoder process", "started and ended");
+    if (filtered)
+        bl_findings_add(f, BL_VERDICT_OK, "system calls", "filtered (seccomp): a decoder can open nothing");
+    else
+        bl_findings_add(f, BL_VERDICT_WARNING, "system calls",
+                        "no filter (seccomp): a decoder that crashes does not end the run, but one that a file takes "
+                        "over could open other files");
+}
