@@ -7,7 +7,7 @@
 #define BL_VIEW_MAKE_H
 
 #include "base/option.h"
-#include "plan/blend.h"
+#include "plan/mixture.h"
 #include "plan/options.h"
 #include "run/progress.h"
 #include "scan/subset.h"

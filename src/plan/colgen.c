@@ -4,6 +4,552 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/sort.h"
+
+static void bl_master_free(struct bl_master *m);
+
+/* --- knapsack ----------------------------------------------------------------------------------------------------- */
+
+/* The knapsack problem in every step of column generation: the block of the greatest worth, given a price per length.
+ *
+ * Prices are integers below 2^45 in doubles. Their sums are exact below 2^53 (checked: a block worth more ends the
+ * pricing), so the maximum is exact, and a bound based on it is proven. */
+
+enum { RUN = 8 };
+
+/* Drops a limit that even the shortest length cannot exceed. */
+static uint32_t knapsack_limit(const struct bl_histogram *h, uint32_t T, uint32_t sequences)
+{
+    return sequences < T / h->length[0] ? sequences : 0;
+}
+
+/* How often a block may hold a bucket. */
+static uint32_t knapsack_copies(const struct bl_histogram *h, size_t b, uint32_t T, uint32_t limit)
+{
+    uint32_t copies = T / h->length[b], count = bl_histogram_count(h, b);
+    copies = limit && limit < copies ? limit : copies;
+    return count < copies ? count : copies;
+}
+
+int64_t bl_knapsack_work(const struct bl_histogram *h, uint32_t T, uint32_t sequences, bool is_bounded)
+{
+    uint32_t limit = knapsack_limit(h, T, sequences);
+    int64_t layers = limit ? limit : 1, rows = (int64_t)h->distinct;
+    for (size_t b = 0; is_bounded && b < h->distinct; b++)
+        rows += knapsack_copies(h, b, T, limit);
+    return rows * T > INT64_MAX / 64 / layers ? INT64_MAX / 64 : rows * T * layers / 2;
+}
+
+/* Entries of the table. */
+static int64_t bl_knapsack_entries(const struct bl_histogram *h, uint32_t T, uint32_t sequences, bool is_bounded)
+{
+    int64_t row = (int64_t)T + 1, tables = is_bounded ? (int64_t)h->distinct + 1 : 1;
+    int64_t layers = (int64_t)knapsack_limit(h, T, sequences) + 1;
+    return row * layers > INT64_MAX / tables ? INT64_MAX : row * layers * tables;
+}
+
+int bl_knapsack_make(struct bl_knapsack *k, const struct bl_histogram *h, uint32_t T, uint32_t sequences,
+                     bool is_bounded, struct bl_error *e)
+{
+    size_t entries = (size_t)bl_knapsack_entries(h, T, sequences, is_bounded);
+    *k = (struct bl_knapsack){.h = h, .T = T, .sequences = knapsack_limit(h, T, sequences), .is_bounded = is_bounded};
+    k->price = malloc((h->distinct + 1) * sizeof *k->price);
+    k->worth = malloc(entries * sizeof *k->worth);
+    if (k->price && k->worth)
+        return BL_OK;
+    bl_knapsack_free(k);
+    return bl_error_memory(e);
+}
+
+void bl_knapsack_free(struct bl_knapsack *k)
+{
+    free(k->price);
+    free(k->worth);
+    *k = (struct bl_knapsack){0};
+}
+
+/* to[t] = max(to[t], from[t] + price). Compilers vectorise runs of a constant size, even where they are not asked to
+ * take pains. */
+static void row_raise(double *restrict to, const double *restrict from, double price, size_t n)
+{
+    size_t t = 0;
+    for (; t + RUN <= n; t += RUN)
+        for (size_t i = t; i < t + RUN; i++)
+            to[i] = to[i] > from[i] + price ? to[i] : from[i] + price;
+    for (; t < n; t++)
+        to[t] = to[t] > from[t] + price ? to[t] : from[t] + price;
+}
+
+/* Without a limit a length may repeat: each run of its size reads the updated run before it. */
+static double knapsack_solve_unlimited(struct bl_knapsack *k)
+{
+    memset(k->worth, 0, ((size_t)k->T + 1) * sizeof *k->worth);
+    for (size_t b = 0; b < k->h->distinct; b++) {
+        size_t length = k->h->length[b];
+        if (k->price[b] == 0)
+            continue;
+        for (size_t t = length; t <= k->T; t += length) {
+            size_t n = k->T + 1 - t < length ? k->T + 1 - t : length;
+            row_raise(k->worth + t, k->worth + t - length, k->price[b], n);
+        }
+    }
+    return k->worth[k->T];
+}
+
+static double knapsack_solve_limited(struct bl_knapsack *k)
+{
+    size_t row = (size_t)k->T + 1;
+    memset(k->worth, 0, row * sizeof *k->worth);
+    for (uint32_t n = 1; n <= k->sequences; n++) {
+        double *to = k->worth + n * row;
+        memcpy(to, to - row, row * sizeof *to);
+        for (size_t b = 0; b < k->h->distinct; b++)
+            if (k->price[b] > 0)
+                row_raise(to + k->h->length[b], to - row, k->price[b], row - k->h->length[b]);
+    }
+    return k->worth[k->sequences * row + k->T];
+}
+
+/* Returns the worths by room of lengths below bucket `end`, for `left` more sequences. */
+static double *knapsack_row(const struct bl_knapsack *k, size_t end, uint32_t left)
+{
+    size_t row = (size_t)k->T + 1, layers = (size_t)k->sequences + 1;
+    return k->worth + ((k->is_bounded ? end * layers : 0) + (k->sequences ? left : 0)) * row;
+}
+
+/* One table after the other, each from the one before: 0, 1, 2, ... of the next length. */
+static double knapsack_solve_bounded(struct bl_knapsack *k)
+{
+    size_t row = (size_t)k->T + 1, layers = (size_t)k->sequences + 1;
+    memset(k->worth, 0, layers * row * sizeof *k->worth);
+    for (size_t b = 0; b < k->h->distinct; b++) {
+        size_t length = k->h->length[b];
+        uint32_t copies = k->price[b] > 0 ? knapsack_copies(k->h, b, k->T, k->sequences) : 0;
+        memcpy(knapsack_row(k, b + 1, 0), knapsack_row(k, b, 0), layers * row * sizeof *k->worth);
+        for (uint32_t i = 1; i <= copies; i++)
+            for (uint32_t n = k->sequences ? i : 0; n <= k->sequences; n++)
+                row_raise(knapsack_row(k, b + 1, n) + i * length, knapsack_row(k, b, k->sequences ? n - i : 0),
+                          i * k->price[b], row - i * length);
+    }
+    return knapsack_row(k, k->h->distinct, k->sequences)[k->T];
+}
+
+double bl_knapsack_solve(struct bl_knapsack *k)
+{
+    if (k->is_bounded)
+        return knapsack_solve_bounded(k);
+    return k->sequences ? knapsack_solve_limited(k) : knapsack_solve_unlimited(k);
+}
+
+/* Returns the worth of the best block that begins with this bucket; bounded: of shorter lengths beside it. */
+static double bl_knapsack_with(const struct bl_knapsack *k, uint32_t bucket)
+{
+    return k->price[bucket] + knapsack_row(k, bucket, k->sequences ? k->sequences - 1 : 0)[k->T - k->h->length[bucket]];
+}
+
+/* Returns the bucket that gave a room its worth. */
+static size_t knapsack_last_bucket(const struct bl_knapsack *k, const double *worth, const double *before,
+                                   uint32_t room)
+{
+    for (size_t b = bl_histogram_below(k->h, room); b-- > 0;)
+        if (k->price[b] > 0 && before[room - k->h->length[b]] + k->price[b] == worth[room])
+            return b;
+    return SIZE_MAX;
+}
+
+/* Adds lengths below bucket `end` to the n of a block. */
+static size_t knapsack_trace_bounded(const struct bl_knapsack *k, size_t end, uint32_t room, uint32_t left,
+                                     uint32_t *item, size_t n, size_t capacity)
+{
+    for (; end > 0; end--) {
+        double worth = knapsack_row(k, end, left)[room], price = k->price[end - 1];
+        uint32_t length = k->h->length[end - 1], i = 0;
+        while (knapsack_row(k, end - 1, left)[room] + i * price != worth) {
+            i++;
+            room -= length;
+            left -= left > 0;
+            if (n == capacity)
+                return 0;
+            item[n++] = (uint32_t)(end - 1);
+        }
+    }
+    return n;
+}
+
+static size_t knapsack_trace(const struct bl_knapsack *k, uint32_t room, uint32_t left, uint32_t *item, size_t n,
+                             size_t capacity)
+{
+    for (;;) {
+        const double *worth = knapsack_row(k, 0, left), *before = knapsack_row(k, 0, left ? left - 1 : 0);
+        if (worth[room] == 0 || (k->sequences && left == 0))
+            return n;
+        size_t b = knapsack_last_bucket(k, worth, before, room);
+        if (b == SIZE_MAX) { /* equal to the worth with fewer sequences, or with less room */
+            if (k->sequences && before[room] == worth[room])
+                left--;
+            else
+                room--;
+            continue;
+        }
+        if (n == capacity)
+            return 0;
+        item[n++] = (uint32_t)b;
+        room -= k->h->length[b];
+        left -= left > 0;
+    }
+}
+
+size_t bl_knapsack_block(const struct bl_knapsack *k, uint32_t bucket, uint32_t *item, size_t capacity)
+{
+    uint32_t room = k->T, left = k->sequences;
+    size_t n = 0;
+    if (bucket != BL_KNAPSACK_ANY) {
+        item[n++] = bucket;
+        room -= k->h->length[bucket];
+        left -= left > 0;
+    }
+    if (k->is_bounded)
+        return knapsack_trace_bounded(k, bucket != BL_KNAPSACK_ANY ? bucket : k->h->distinct, room, left, item, n,
+                                      capacity);
+    return knapsack_trace(k, room, left, item, n, capacity);
+}
+
+/* --- master ------------------------------------------------------------------------------------------------------- */
+
+/* The master problem of column generation: the fewest blocks that cover the counts, as fractions, over the columns
+ * known so far. Revised simplex, with the inverse of the basis in product form; D rows.
+ *
+ * Rounding errors may cost time or a block, but never correctness: exact prices prove the bounds (see colgen.h), and
+ * counting checks the plans. */
+
+#define TINY 1e-9
+
+enum {
+    STEPS_MAX = 100, /* simplex steps before the basis is factorised again */
+    IN_TURN = 1024,  /* columns checked per pricing */
+};
+
+static int master_allocate(struct bl_master *m, struct bl_error *e)
+{
+    size_t n = m->rows;
+    m->demand = malloc((n + 1) * sizeof *m->demand);
+    m->amount = malloc((n + 1) * sizeof *m->amount);
+    m->dual = malloc((n + 1) * sizeof *m->dual);
+    m->basis = malloc((n + 1) * sizeof *m->basis);
+    m->step = malloc((n + 1) * sizeof *m->step);
+    if (!m->demand || !m->amount || !m->dual || !m->basis || !m->step)
+        return bl_error_memory(e);
+    return bl_inverse_make(&m->inverse, n, e);
+}
+
+static int master_reserve(struct bl_master *m, size_t entries, struct bl_error *e)
+{
+    if (BL_ARRAY_RESERVE(m->column, m->column_capacity, m->columns + 1, e))
+        return BL_EFAIL;
+    if (m->entries + entries <= m->entry_capacity)
+        return BL_OK;
+    size_t capacity = bl_array_capacity(m->entry_capacity, m->entries + entries);
+    int code = BL_ARRAY_RESIZE(m->bucket, capacity, e);
+    if (code)
+        return code;
+    code = BL_ARRAY_RESIZE(m->times, capacity, e);
+    if (code)
+        return code;
+    m->entry_capacity = capacity;
+    return BL_OK;
+}
+
+int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error *e)
+{
+    int code = master_reserve(m, n, e);
+    if (code)
+        return code;
+    bl_sort_u32(item, n);
+    struct bl_master_column *c = &m->column[m->columns++];
+    *c = (struct bl_master_column){0, (uint32_t)m->entries};
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && item[i] == item[i - 1]) {
+            m->times[m->entries - 1]++;
+            continue;
+        }
+        m->bucket[m->entries] = item[i];
+        m->times[m->entries++] = 1;
+        c->count++;
+    }
+    return BL_OK;
+}
+
+/* Factorises the basis again and updates all that depends on it. *regular: false if it is singular. */
+static int master_refactor(struct bl_master *m, bool *regular, struct bl_error *e);
+
+/* Starts with blocks of a single length each; bounded: with no more of it than there are. salt: selects a perturbation
+ * of the counts. BL_EFAIL: out of memory; then *m is empty. Perturbs the counts by at most a hundredth of a block in
+ * total: equal counts cause steps of length zero, and the simplex could cycle. */
+static int bl_master_make(struct bl_master *m, const struct bl_histogram *h, int64_t T, uint32_t sequences,
+                          bool is_bounded, uint32_t salt, struct bl_error *e)
+{
+    *m = (struct bl_master){.rows = h->distinct};
+    int code = master_allocate(m, e);
+    bool regular;
+    double apart = 0.005 / (double)(m->rows + 1);
+    for (size_t i = 0; !code && i < m->rows; i++) {
+        int64_t fit = T / h->length[i];
+        uint32_t bucket = (uint32_t)i;
+        code = bl_master_add(m, &bucket, 1, e);
+        if (code)
+            break;
+        fit = fit < (int64_t)sequences ? fit : (int64_t)sequences;
+        if (is_bounded && bl_histogram_count(h, i) < fit)
+            fit = bl_histogram_count(h, i);
+        m->times[m->entries - 1] = (double)fit;
+        m->demand[i] = bl_histogram_count(h, i) + apart * (1 + (double)((i + salt) * 2654435761 % 4096) / 4096);
+        m->basis[i] = bucket;
+    }
+    if (!code)
+        code = master_refactor(m, &regular, e);
+    if (code)
+        bl_master_free(m);
+    return code;
+}
+
+static void bl_master_free(struct bl_master *m)
+{
+    bl_inverse_free(&m->inverse);
+    free(m->demand);
+    free(m->amount);
+    free(m->dual);
+    free(m->basis);
+    free(m->step);
+    free(m->column);
+    free(m->bucket);
+    free(m->times);
+    *m = (struct bl_master){0};
+}
+
+static double master_column_worth(const struct bl_master *m, const struct bl_master_column *c)
+{
+    double sum = 0;
+    for (uint32_t k = c->first; k < c->first + c->count; k++)
+        sum += m->times[k] * m->dual[m->bucket[k]];
+    return sum;
+}
+
+/* Partial pricing: returns the best of some columns of the pool, or a surplus. *saving: its reduced cost in blocks per
+ * block; 0 or less if no column saves anything. Reduces *work. */
+static uint32_t bl_master_price(struct bl_master *m, double *saving, int64_t *work)
+{
+    uint32_t best = 0;
+    *saving = 0;
+    for (size_t i = 0; i < m->rows; i++)
+        if (-m->dual[i] > *saving) {
+            *saving = -m->dual[i];
+            best = BL_SURPLUS + (uint32_t)i;
+        }
+    for (size_t seen = 0; seen < m->columns && (seen % IN_TURN || *saving < BL_SAVING_MIN); seen++) {
+        m->next = m->next + 1 < m->columns ? m->next + 1 : 0;
+        double more = master_column_worth(m, &m->column[m->next]) - 1;
+        *work -= 2 * m->column[m->next].count;
+        if (more > *saving) {
+            *saving = more;
+            best = (uint32_t)m->next;
+        }
+    }
+    return best;
+}
+
+/* Sets step = inverse * column. Returns the reduced cost of a block of the column: negative if it saves blocks. */
+static double master_set_step(struct bl_master *m, uint32_t column)
+{
+    memset(m->step, 0, m->rows * sizeof *m->step);
+    double cost;
+    if (column >= BL_SURPLUS) {
+        m->step[column - BL_SURPLUS] = -1;
+        cost = m->dual[column - BL_SURPLUS];
+    } else {
+        const struct bl_master_column *c = &m->column[column];
+        for (uint32_t k = c->first; k < c->first + c->count; k++)
+            m->step[m->bucket[k]] = m->times[k];
+        cost = 1 - master_column_worth(m, c);
+    }
+    bl_inverse_ftran(&m->inverse, m->step);
+    return cost;
+}
+
+/* Returns the basic column that reaches zero first; among equals the one with the largest step, for precision. */
+static size_t master_leaving_row(const struct bl_master *m)
+{
+    size_t best = SIZE_MAX;
+    double least = INFINITY;
+    for (size_t i = 0; i < m->rows; i++) {
+        if (m->step[i] <= TINY)
+            continue;
+        double ratio = (m->amount[i] > 0 ? m->amount[i] : 0) / m->step[i];
+        if (ratio < least - TINY || (ratio <= least + TINY && best != SIZE_MAX && m->step[i] > m->step[best])) {
+            least = ratio < least ? ratio : least;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void master_set_duals(struct bl_master *m)
+{
+    for (size_t i = 0; i < m->rows; i++)
+        m->dual[i] = m->basis[i] < BL_SURPLUS;
+    bl_inverse_btran(&m->inverse, m->dual);
+}
+
+/* Writes the basic columns as a matrix. */
+static int master_gather_basis(const struct bl_master *m, struct bl_sparse *b, struct bl_error *e)
+{
+    size_t entries = 0;
+    for (size_t i = 0; i < m->rows; i++)
+        entries += m->basis[i] < BL_SURPLUS ? m->column[m->basis[i]].count : 1;
+    *b = (struct bl_sparse){m->rows, malloc((m->rows + 1) * sizeof *b->first), malloc((entries + 1) * sizeof *b->row),
+                            malloc((entries + 1) * sizeof *b->value)};
+    if (!b->first || !b->row || !b->value)
+        return bl_error_memory(e);
+    uint32_t n = 0;
+    for (size_t i = 0; i < m->rows; i++) {
+        b->first[i] = n;
+        if (m->basis[i] >= BL_SURPLUS) {
+            b->row[n] = m->basis[i] - BL_SURPLUS;
+            b->value[n++] = -1;
+            continue;
+        }
+        const struct bl_master_column *c = &m->column[m->basis[i]];
+        memcpy(b->row + n, m->bucket + c->first, c->count * sizeof *b->row);
+        memcpy(b->value + n, m->times + c->first, c->count * sizeof *b->value);
+        n += c->count;
+    }
+    b->first[m->rows] = n;
+    return BL_OK;
+}
+
+static int master_refactor(struct bl_master *m, bool *regular, struct bl_error *e)
+{
+    struct bl_sparse b;
+    uint32_t *row_of = malloc((m->rows + 1) * sizeof *row_of), *basis = malloc((m->rows + 1) * sizeof *basis);
+    int code = master_gather_basis(m, &b, e);
+    if (code)
+        goto out;
+    code = row_of && basis ? bl_inverse_factor(&m->inverse, &b, row_of, regular, e) : bl_error_memory(e);
+    if (code || !*regular)
+        goto out;
+    memcpy(basis, m->basis, m->rows * sizeof *basis);
+    for (size_t c = 0; c < m->rows; c++)
+        m->basis[row_of[c]] = basis[c];
+    memcpy(m->amount, m->demand, m->rows * sizeof *m->amount);
+    bl_inverse_ftran(&m->inverse, m->amount);
+    master_set_duals(m);
+    m->fresh = m->inverse.steps;
+    m->fresh_entries = m->inverse.entries;
+out:
+    free(b.first);
+    free(b.row);
+    free(b.value);
+    free(row_of);
+    free(basis);
+    return code;
+}
+
+/* A pivot: the column enters the basis. Reduces *work by its cost. *entered: false if there is no stable pivot, since
+ * the numbers have lost their precision. */
+static int bl_master_pivot(struct bl_master *m, uint32_t column, int64_t *work, bool *entered, struct bl_error *e)
+{
+    double cost = master_set_step(m, column);
+    size_t r = master_leaving_row(m);
+    *entered = r != SIZE_MAX && cost < 0;
+    if (!*entered)
+        return BL_OK;
+    double amount = m->amount[r] / m->step[r];
+    for (size_t i = 0; i < m->rows; i++)
+        m->amount[i] -= amount * m->step[i];
+    m->amount[r] = amount;
+    m->basis[r] = column;
+    *work -= (int64_t)(8 * m->rows + 4 * m->inverse.entries);
+    if (m->inverse.steps - m->fresh >= STEPS_MAX || m->inverse.entries > 2 * m->fresh_entries + 16 * m->rows)
+        return master_refactor(m, entered, e);
+    int code = bl_inverse_update(&m->inverse, m->step, (uint32_t)r, e);
+    master_set_duals(m);
+    return code;
+}
+
+/* Returns the sum of the amounts of real columns: the value of the relaxation. */
+static double bl_master_objective(const struct bl_master *m)
+{
+    double sum = 0;
+    for (size_t i = 0; i < m->rows; i++)
+        sum += m->basis[i] < BL_SURPLUS ? m->amount[i] : 0;
+    return sum;
+}
+
+/* --- column pool -------------------------------------------------------------------------------------------------- */
+
+/* Columns that one relaxation found and the next ones may start from, though they are over other remaining lengths. */
+
+enum { COLUMNS_MAX = 4096 };
+
+static void columns_drop_oldest(struct bl_patterns *pool)
+{
+    size_t drop = pool->count / 2, from = pool->first[drop], n = pool->count - drop;
+    memmove(pool->bucket, pool->bucket + from, (pool->entries - from) * sizeof *pool->bucket);
+    for (size_t i = 0; i < n; i++)
+        pool->use[i] = pool->use[drop + i];
+    for (size_t i = 0; i <= n; i++)
+        pool->first[i] = pool->first[drop + i] - (uint32_t)from;
+    pool->count = n;
+    pool->entries -= from;
+}
+
+int bl_column_pool_keep(struct bl_patterns *pool, const struct bl_remaining *rest, const struct bl_master *m,
+                        size_t from, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t i = from; !code && i < m->columns; i++) {
+        const struct bl_master_column *c = &m->column[i];
+        for (uint32_t k = c->first; !code && k < c->first + c->count; k++)
+            for (int times = (int)m->times[k]; !code && times > 0; times--)
+                code = bl_patterns_push(pool, rest->bucket[m->bucket[k]], e);
+        if (!code)
+            code = bl_patterns_close(pool, 1, e);
+    }
+    if (pool->count > COLUMNS_MAX)
+        columns_drop_oldest(pool);
+    return code;
+}
+
+/* Writes a column by the buckets of the remainder. Returns their number, or 0 if some of the lengths are used up. */
+static size_t column_translate(const struct bl_patterns *pool, size_t p, const struct bl_remaining *rest,
+                               const uint32_t *left, uint32_t *item, size_t capacity)
+{
+    uint32_t same = 0;
+    size_t n = 0;
+    for (uint32_t k = pool->first[p]; k < pool->first[p + 1]; k++) {
+        uint32_t b = pool->bucket[k];
+        same = k > pool->first[p] && pool->bucket[k - 1] == b ? same + 1 : 1;
+        if (left[b] < same || n == capacity)
+            return 0;
+        item[n++] = rest->at[b];
+    }
+    return n;
+}
+
+int bl_column_pool_offer(const struct bl_patterns *pool, const struct bl_remaining *rest, const uint32_t *left,
+                         struct bl_colgen *g, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t p = 0; !code && p < pool->count; p++) {
+        size_t n = column_translate(pool, p, rest, left, g->item, g->item_capacity);
+        if (n > 1)
+            code = bl_master_add(&g->master, g->item, n, e);
+    }
+    return code;
+}
+
+/* --- colgen ------------------------------------------------------------------------------------------------------- */
+
 __extension__ typedef unsigned __int128 u128;
 
 enum {

@@ -1,17 +1,154 @@
-/* The sequences of some thousand blocks at a time are in a pool, so that the memory for it is small: the blocks come in
- * random order, so every seed has others together. Each block is filled with the next sequences of a random order until
- * about two more fit; of those ahead, and the best partner of each, it takes the pair that leaves the least room. A
- * block that leaves too much is dissolved again. Its sequences, and the last of a pool, go to the next pool. What
- * remains in the end is packed by the search; if it needs too many blocks, together with more and more of the last
- * ones. */
 #include "plan/drawing.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "plan/pool.h"
 #include "plan/search.h"
+
+struct bl_pool {
+    const struct bl_histogram *h;
+    uint32_t *order; /* [all] the bucket of each sequence, in random order; those from `next` on are ahead */
+    uint32_t *left;  /* [distinct] remaining sequences of each bucket */
+    uint32_t *early; /* [distinct] sequences that are taken, but still ahead in the order */
+    uint32_t *below; /* buckets with lengths up to r << shift, for each r up to the longest, and one more */
+    int shift;
+    struct bl_bitset nonempty; /* buckets with remaining sequences */
+    size_t next, all;
+    struct bl_random random;
+};
+
+static inline size_t bl_pool_ahead(const struct bl_pool *p)
+{
+    return p->all - p->next;
+}
+
+/* Returns the bucket of the i-th sequence ahead, or BL_BITSET_NONE if that is taken, or beyond the bucket `last`. */
+static inline size_t bl_pool_peek(const struct bl_pool *p, size_t i, size_t last)
+{
+    uint32_t bucket = p->order[p->next + i];
+    return bucket <= last && p->left[bucket] && !p->early[bucket] ? bucket : BL_BITSET_NONE;
+}
+
+/* --- pool --------------------------------------------------------------------------------------------------------- */
+
+/* The pool: the sequences that remain while blocks are drawn at random, as buckets of a histogram. */
+
+enum {
+    NEAR = 64,   /* how many sequences ahead are tried before none is said to fit */
+    ROOMS = 4096 /* ranges of rooms for which the buckets are known, at most */
+};
+
+/* Makes the table by which pool_below finds buckets. */
+static int pool_set_rooms(struct bl_pool *p, struct bl_error *e)
+{
+    const struct bl_histogram *h = p->h;
+    int64_t longest = h->distinct ? h->length[h->distinct - 1] : 0;
+    while (longest >> p->shift >= ROOMS)
+        p->shift++;
+    size_t rooms = (size_t)(longest >> p->shift) + 2, below = 0;
+    p->below = malloc(rooms * sizeof *p->below);
+    if (!p->below)
+        return bl_error_memory(e);
+    for (size_t r = 0; r < rooms; r++) {
+        while (below < h->distinct && h->length[below] <= (int64_t)r << p->shift)
+            below++;
+        p->below[r] = (uint32_t)below;
+    }
+    return BL_OK;
+}
+
+/* As bl_histogram_below: it is asked for with every candidate of every block, and a search of the whole histogram took
+ * half of the time. room: from 0. */
+static size_t pool_below(const struct bl_pool *p, int64_t room)
+{
+    const struct bl_histogram *h = p->h;
+    if (h->distinct == 0 || room >= h->length[h->distinct - 1])
+        return h->distinct;
+    const uint32_t *below = &p->below[room >> p->shift];
+    return bl_histogram_below_between(h, room, below[0], below[1]);
+}
+
+/* Starts with all sequences of the histogram. BL_EFAIL: out of memory; the pool must still be freed. */
+static int bl_pool_make(struct bl_pool *p, const struct bl_histogram *h, uint64_t seed, struct bl_error *e)
+{
+    size_t all = h->start[h->distinct];
+    *p = (struct bl_pool){.h = h,
+                          .all = all,
+                          .order = malloc((all + 1) * sizeof *p->order),
+                          .left = malloc((h->distinct + 1) * sizeof *p->left),
+                          .early = calloc(h->distinct + 1, sizeof *p->early)};
+    if (!p->order || !p->left || !p->early)
+        return bl_error_memory(e);
+    int code = bl_bitset_make(&p->nonempty, h->distinct, e);
+    if (!code)
+        code = pool_set_rooms(p, e);
+    if (code)
+        return code;
+    for (size_t b = 0; b < h->distinct; b++) {
+        p->left[b] = bl_histogram_count(h, b);
+        if (p->left[b])
+            bl_bitset_add(&p->nonempty, b);
+        for (uint32_t i = h->start[b]; i < h->start[b + 1]; i++)
+            p->order[i] = (uint32_t)b;
+    }
+    bl_random_seed(&p->random, seed, BL_STREAM_DRAW);
+    bl_random_shuffle_u32(&p->random, p->order, all);
+    return BL_OK;
+}
+
+static void bl_pool_free(struct bl_pool *p)
+{
+    bl_bitset_free(&p->nonempty);
+    free(p->order);
+    free(p->left);
+    free(p->early);
+    free(p->below);
+    *p = (struct bl_pool){0};
+}
+
+/* Returns the bucket of the next sequence in the order that fits, or BL_BITSET_NONE if a few dozen do not. Those that
+ * do not fit stay near, so that the sequences ahead remain a random sample. */
+static size_t bl_pool_draw(struct bl_pool *p, int64_t room)
+{
+    for (int tries = 0; tries < NEAR && p->next < p->all;) {
+        uint32_t bucket = p->order[p->next];
+        if (p->early[bucket] > 0) {
+            p->early[bucket]--;
+            p->next++;
+            continue;
+        }
+        if (p->h->length[bucket] <= room)
+            return bucket;
+        size_t ahead = p->all - p->next, other = p->next + bl_random_below(&p->random, ahead < NEAR ? ahead : NEAR);
+        p->order[p->next] = p->order[other];
+        p->order[other] = bucket;
+        tries++;
+    }
+    return BL_BITSET_NONE;
+}
+
+/* Returns the bucket of the longest remaining sequence that fits, or BL_BITSET_NONE. One sequence of the bucket
+ * `without` is not counted, if it is not BL_BITSET_NONE. */
+static size_t bl_pool_fitting(const struct bl_pool *p, int64_t room, size_t without)
+{
+    size_t below = pool_below(p, room);
+    size_t bucket = below ? bl_bitset_previous(&p->nonempty, below - 1) : BL_BITSET_NONE;
+    if (bucket == BL_BITSET_NONE || bucket != without || p->left[bucket] > 1)
+        return bucket;
+    return bucket ? bl_bitset_previous(&p->nonempty, bucket - 1) : BL_BITSET_NONE;
+}
+
+/* Takes a sequence of a bucket that has one. Returns its position in the histogram, below start[distinct]. */
+static uint32_t bl_pool_take(struct bl_pool *p, size_t bucket)
+{
+    p->early[bucket]++;
+    if (--p->left[bucket] == 0)
+        bl_bitset_remove(&p->nonempty, bucket);
+    return p->h->start[bucket] + p->left[bucket];
+}
+
+/* --- drawing ------------------------------------------------------------------------------------------------------ */
 
 enum {
     POOL_PIECES = 16384,

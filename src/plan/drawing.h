@@ -2,7 +2,13 @@
 #ifndef BL_DRAWING_H
 #define BL_DRAWING_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
 #include "plan/draft.h"
+#include "plan/histogram.h"
+#include "plan/random.h"
 
 struct bl_drawing {
     const struct bl_lengths *lengths; /* all sequences of the draft */

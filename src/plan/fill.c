@@ -1,5 +1,18 @@
 #include "plan/fill.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/drawing.h"
+#include "plan/meeting.h"
+#include "plan/random.h"
 #include "plan/search.h"
+
+/* If there are more distinct lengths, they are rounded up by less than a millionth of the longest: patterns and prices
+ * for all of them would need more memory than the lengths. */
+#define BL_DISTINCT_MAX ((size_t)1 << 20)
+
+/* --- fill --------------------------------------------------------------------------------------------------------- */
 
 #define FILL_ADDRESS(id, name) &bl_fill_ops_##name,
 const struct bl_fill_ops *const bl_fills[] = {BL_FILL_LIST(FILL_ADDRESS)};
@@ -16,3 +29,247 @@ int bl_fill_prepare_bound(struct bl_subproblem *s, int64_t *bound, const struct 
     bl_patterns_free(&patterns);
     return code;
 }
+
+/* --- fill optimal ------------------------------------------------------------------------------------------------- */
+
+/* --fill optimal: as few blocks as the search finds. The patterns that it finds make a draft; then the seed decides
+ * anew which sequences share a block. */
+
+enum {
+    EQUAL_ENOUGH = 1000, /* sequences of each length */
+    DRAWING_SHARE = 16,  /* of the effort */
+};
+
+/* The share of pairs that may meet again, beyond that in a random partition. */
+static const double FEW_AGAIN = 0.0005;
+
+/* Keeps patterns for rounded lengths, unless best fit with the exact lengths takes fewer blocks. */
+static int optimal_prepare_rounded(struct bl_subproblem *s, int64_t bound, const struct bl_limits *limits,
+                                   struct bl_error *e)
+{
+    size_t blocks;
+    int code = bl_search_bestfit_count(&blocks, &s->h, limits, e);
+    if (code)
+        return code;
+    if ((int64_t)blocks > bound) {
+        bl_histogram_coarsen(&s->h, BL_DISTINCT_MAX);
+        code = bl_search_best(&s->patterns, &bound, &s->h, limits, e);
+        if (code || s->patterns.blocks <= blocks)
+            return code;
+        bl_patterns_free(&s->patterns);
+    }
+    bl_histogram_free(&s->h);
+    s->by_sequence = true;
+    return BL_OK;
+}
+
+static int optimal_prepare(struct bl_subproblem *s, int64_t *bound, const struct bl_limits *limits, struct bl_error *e)
+{
+    if (s->h.distinct > BL_DISTINCT_MAX)
+        return optimal_prepare_rounded(s, *bound, limits, e);
+    return bl_search_best(&s->patterns, bound, &s->h, limits, e);
+}
+
+static int optimal_draft_kept(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_limits *limits,
+                              uint64_t seed, struct bl_error *e)
+{
+    return s->by_sequence ? bl_draft_bestfit(d, &s->lengths, limits, seed, e)
+                          : bl_draft_patterns(d, &s->patterns, &s->h, &s->lengths, seed, e);
+}
+
+/* Counts the pairs in a block that are of equal length, by length. here: [distinct] zeros, and left so. */
+static void patterns_count_equal_pairs(const struct bl_patterns *p, double *pairs, uint32_t *here)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        for (uint32_t k = p->first[i]; k < p->first[i + 1]; k++)
+            pairs[p->bucket[k]] += (double)p->use[i] * here[p->bucket[k]]++;
+        for (uint32_t k = p->first[i]; k < p->first[i + 1]; k++)
+            here[p->bucket[k]] = 0;
+    }
+}
+
+static double pairs_of(double n)
+{
+    return n * (n - 1) / 2;
+}
+
+/* Whether hardly a pair meets again, although the patterns stay: so many sequences are of equal length, and those of
+ * one length are not together in few blocks. */
+static int subproblem_find_mixed(const struct bl_subproblem *s, bool *is_mixed, struct bl_error *e)
+{
+    const struct bl_patterns *p = &s->patterns;
+    const struct bl_histogram *h = &s->h;
+    *is_mixed = false;
+    if (s->by_sequence || h->start[h->distinct] / (h->distinct + 1) < EQUAL_ENOUGH)
+        return BL_OK;
+    double *pairs = calloc(h->distinct, sizeof *pairs), all = 0, again = 0;
+    uint32_t *here = calloc(h->distinct, sizeof *here);
+    int code = pairs && here ? BL_OK : bl_error_memory(e);
+    if (!code)
+        patterns_count_equal_pairs(p, pairs, here);
+    for (size_t i = 0; i < p->count; i++)
+        all += p->use[i] * pairs_of(p->first[i + 1] - p->first[i]);
+    for (size_t b = 0; !code && b < h->distinct; b++)
+        again += pairs[b] > 0 ? pairs[b] * pairs[b] / pairs_of(bl_histogram_count(h, b)) : 0;
+    *is_mixed = again <= all * (all / pairs_of(h->start[h->distinct]) + FEW_AGAIN);
+    free(pairs);
+    free(here);
+    return code;
+}
+
+/* Replaces the blocks from `first` on by drawn ones, or by others of the same patterns. */
+static int optimal_draw(struct bl_draft *d, size_t first, const struct bl_subproblem *s, const struct bl_limits *limits,
+                        size_t wanted, uint64_t seed, enum bl_drawn *drawn, struct bl_error *e)
+{
+    static const double longest[] = {1, 0.75};
+    const struct bl_limits some = bl_limits_divide(limits, DRAWING_SHARE);
+    struct bl_drawing g = {.lengths = &s->lengths, .limits = &some, .blocks = wanted, .seed = seed};
+    int code = BL_OK;
+    *drawn = BL_DRAWN_NOT;
+    for (size_t i = 0; !code && *drawn != BL_DRAWN && i < sizeof longest / sizeof *longest; i++) {
+        g.longest = (int64_t)(longest[i] * (double)limits->T);
+        code = bl_drawing_make(d, first, &g, drawn, e);
+        if (code || *drawn != BL_DRAWN_SPOILT)
+            continue;
+        d->blocks = first;
+        d->pieces = d->first[first];
+        code = optimal_draft_kept(d, s, limits, seed, e);
+    }
+    return code;
+}
+
+static int optimal_draft(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_limits *limits,
+                         const struct bl_wanted *wanted, uint64_t seed, struct bl_error *e)
+{
+    size_t first = d->blocks, pieces = d->pieces;
+    int code = optimal_draft_kept(d, s, limits, seed, e);
+    if (code)
+        return code;
+    size_t blocks = bl_wanted_blocks(wanted, d->blocks - first, d->pieces - pieces);
+    enum bl_drawn drawn = BL_DRAWN_NOT;
+    bool is_fixed = limits->sequences == 1 || blocks < 2;
+    if (!is_fixed)
+        code = subproblem_find_mixed(s, &is_fixed, e);
+    if (!code && !is_fixed)
+        code = optimal_draw(d, first, s, limits, blocks, seed, &drawn, e);
+    if (!code)
+        code = bl_ranks_split(d, first, first + blocks, e);
+    if (!code && !is_fixed)
+        code = bl_swap_sequences(d, first, &s->lengths, limits->T, NULL, drawn == BL_DRAWN, seed, e);
+    return code;
+}
+
+const struct bl_fill_ops bl_fill_ops_optimal = {.prepare = optimal_prepare, .draft = optimal_draft};
+
+/* --- fill paper --------------------------------------------------------------------------------------------------- */
+
+/* --fill paper, BLoad's own rule (arXiv 2310.10879): while a remaining sequence fits into the block, add one of those
+ * that fit, each with equal probability; then start the next block. O(N log D).
+ *
+ * A Fenwick tree over the remaining sequences of each bucket allows drawing one of all that fit in O(log D). */
+
+/* tree[i] sums the i & -i buckets that end with bucket i - 1. */
+struct remaining {
+    size_t distinct;
+    uint32_t *tree; /* [distinct+1] */
+};
+
+static uint32_t remaining_below(const struct remaining *r, size_t buckets)
+{
+    uint32_t sum = 0;
+    for (size_t i = buckets; i > 0; i &= i - 1)
+        sum += r->tree[i];
+    return sum;
+}
+
+/* Takes the sequence with `rank` others before it and returns its bucket. */
+static size_t remaining_take(struct remaining *r, uint32_t rank)
+{
+    size_t bucket = 0, step = 1;
+    while (step <= r->distinct / 2)
+        step *= 2;
+    for (; step > 0; step /= 2) {
+        if (bucket + step > r->distinct || r->tree[bucket + step] > rank)
+            continue;
+        bucket += step;
+        rank -= r->tree[bucket];
+    }
+    for (size_t i = bucket + 1; i <= r->distinct; i += i & -i)
+        r->tree[i]--;
+    return bucket;
+}
+
+static int remaining_make(struct remaining *r, const struct bl_histogram *h, struct bl_error *e)
+{
+    r->distinct = h->distinct;
+    r->tree = malloc((h->distinct + 1) * sizeof *r->tree);
+    if (!r->tree)
+        return bl_error_memory(e);
+    for (size_t i = 1; i <= h->distinct; i++)
+        r->tree[i] = h->start[i] - h->start[i - (i & -i)];
+    return BL_OK;
+}
+
+struct paper {
+    const struct bl_histogram *h;
+    struct remaining remaining;
+    const uint32_t *ids;
+    uint32_t *cursor; /* [D] next id of each bucket */
+    struct bl_random random;
+};
+
+/* Fills one block after the last; returns the number of its pieces. */
+static size_t paper_draw_block(struct bl_draft *d, struct paper *paper, const struct bl_limits *limits)
+{
+    size_t size = 0;
+    for (int64_t room = limits->T; size < limits->sequences;) {
+        uint32_t fit = remaining_below(&paper->remaining, bl_histogram_below(paper->h, room));
+        if (fit == 0)
+            break;
+        size_t bucket = remaining_take(&paper->remaining, (uint32_t)bl_random_below(&paper->random, fit));
+        d->sequence[d->pieces + size++] = paper->ids[paper->cursor[bucket]++];
+        room -= paper->h->length[bucket];
+    }
+    return size;
+}
+
+static int paper_draw_blocks(struct bl_draft *d, struct paper *paper, const struct bl_limits *limits, uint64_t seed,
+                             struct bl_error *e)
+{
+    struct bl_random inside;
+    bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
+    size_t end = d->pieces + paper->h->start[paper->h->distinct];
+    int code = BL_OK;
+    while (!code && d->pieces < end) {
+        size_t size = paper_draw_block(d, paper, limits);
+        bl_random_shuffle_u32(&inside, d->sequence + d->pieces, size);
+        code = bl_draft_close(d, size, e);
+    }
+    return code;
+}
+
+static int paper_draft(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_limits *limits,
+                       const struct bl_wanted *wanted, uint64_t seed, struct bl_error *e)
+{
+    (void)wanted; /* the rule says how many there are */
+    struct paper paper = {.h = &s->h, .cursor = malloc((s->h.distinct + 1) * sizeof *paper.cursor)};
+    uint32_t *ids = NULL;
+    bl_random_seed(&paper.random, seed, BL_STREAM_FILL);
+    int code = paper.cursor ? remaining_make(&paper.remaining, &s->h, e) : bl_error_memory(e);
+    if (code)
+        goto out;
+    code = bl_histogram_ids(&s->h, &s->lengths, seed, &ids, e);
+    if (code)
+        goto out;
+    memcpy(paper.cursor, s->h.start, s->h.distinct * sizeof *paper.cursor);
+    paper.ids = ids;
+    code = paper_draw_blocks(d, &paper, limits, seed, e);
+out:
+    free(paper.cursor);
+    free(paper.remaining.tree);
+    free(ids);
+    return code;
+}
+
+const struct bl_fill_ops bl_fill_ops_paper = {
+    .is_random = true, .prepare = bl_fill_prepare_bound, .draft = paper_draft};

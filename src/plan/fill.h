@@ -5,13 +5,9 @@
 #include <stdbool.h>
 
 #include "plan/draft.h"
+#include "plan/order.h"
 #include "plan/plan.h"
-#include "plan/ranks.h"
 #include "plan/subproblem.h"
-
-/* If there are more distinct lengths, they are rounded up by less than a millionth of the longest: patterns and prices
- * for all of them would need more memory than the lengths. */
-#define BL_DISTINCT_MAX ((size_t)1 << 20)
 
 /* Errors of both functions: BL_EFAIL, out of memory. */
 struct bl_fill_ops {

@@ -1,12 +1,101 @@
-/* Short ranges of lengths are counted in a table; wide ranges are sorted in place as 32-bit keys. Both take linear
- * time. From a length to its bucket: a table over the leading bits, then a binary search. */
 #include "plan/histogram.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/sort.h"
 #include "plan/random.h"
+
+/* --- bitset ------------------------------------------------------------------------------------------------------- */
+
+/* A hierarchical bitset: a set of small numbers that can be traversed in both directions.
+ *
+ * Each level has one bit per word of the level below, which says whether that word is not zero. So a step takes a few
+ * words even in a sparse set. */
+
+static size_t bitset_words(size_t bits)
+{
+    return (bits + 63) / 64;
+}
+
+int bl_bitset_make(struct bl_bitset *m, size_t size, struct bl_error *e)
+{
+    *m = (struct bl_bitset){0};
+    size_t total = 0, offset[BL_BITSET_LEVELS];
+    for (size_t bits = size ? size : 1;; bits = bitset_words(bits)) {
+        m->size[m->levels] = bits;
+        offset[m->levels++] = total;
+        total += bitset_words(bits);
+        if (bits <= 64)
+            break;
+    }
+    uint64_t *words = calloc(total, sizeof *words);
+    if (!words) {
+        *m = (struct bl_bitset){0};
+        return bl_error_memory(e);
+    }
+    for (int l = 0; l < m->levels; l++)
+        m->level[l] = words + offset[l];
+    return BL_OK;
+}
+
+void bl_bitset_free(struct bl_bitset *m)
+{
+    free(m->level[0]);
+    *m = (struct bl_bitset){0};
+}
+
+void bl_bitset_add(struct bl_bitset *m, size_t i)
+{
+    for (int l = 0; l < m->levels; l++, i /= 64)
+        m->level[l][i / 64] |= UINT64_C(1) << i % 64;
+}
+
+void bl_bitset_remove(struct bl_bitset *m, size_t i)
+{
+    for (int l = 0; l < m->levels; l++, i /= 64) {
+        m->level[l][i / 64] &= ~(UINT64_C(1) << i % 64);
+        if (m->level[l][i / 64])
+            return;
+    }
+}
+
+size_t bl_bitset_next(const struct bl_bitset *m, size_t i)
+{
+    for (int l = 0; l < m->levels && i < m->size[l]; l++) {
+        uint64_t word = m->level[l][i / 64] & ~UINT64_C(0) << i % 64;
+        if (word) {
+            size_t found = i / 64 * 64 + (size_t)__builtin_ctzll(word);
+            for (; l > 0; l--)
+                found = found * 64 + (size_t)__builtin_ctzll(m->level[l - 1][found]);
+            return found;
+        }
+        i = i / 64 + 1;
+    }
+    return BL_BITSET_NONE;
+}
+
+size_t bl_bitset_previous(const struct bl_bitset *m, size_t i)
+{
+    if (i >= m->size[0])
+        i = m->size[0] - 1;
+    for (int l = 0; l < m->levels; l++) {
+        uint64_t word = m->level[l][i / 64] & ~UINT64_C(0) >> (63 - i % 64);
+        if (word) {
+            size_t found = i / 64 * 64 + 63 - (size_t)__builtin_clzll(word);
+            for (; l > 0; l--)
+                found = found * 64 + 63 - (size_t)__builtin_clzll(m->level[l - 1][found]);
+            return found;
+        }
+        if (i / 64 == 0)
+            return BL_BITSET_NONE;
+        i = i / 64 - 1;
+    }
+    return BL_BITSET_NONE;
+}
+
+/* --- histogram ---------------------------------------------------------------------------------------------------- */
 
 enum { TABLE_MIN = 1 << 16 }; /* entries that a table over the leading bits may always have */
 
@@ -211,4 +300,124 @@ int bl_histogram_ids(const struct bl_histogram *h, const struct bl_lengths *leng
     free(next);
     free(table.first);
     return code;
+}
+
+/* --- open blocks -------------------------------------------------------------------------------------------------- */
+
+/* The open blocks, which still have room, ordered by room.
+ *
+ * A sorted list in chunks: room can reach 2^31-1, which rules out an array or bitmap over it; and there may be as many
+ * groups as sequences, which rules out pointers per group. A lookup takes two binary searches, a change moves one
+ * chunk. */
+
+enum { CHUNK = 512 };
+
+struct bl_open_chunk {
+    size_t count; /* 1 .. CHUNK */
+    struct bl_open_group group[CHUNK];
+};
+
+/* Returns the first place with at least `room`; its chunk is r->chunks if there is none. */
+static struct bl_open_place open_blocks_search(const struct bl_open_blocks *r, uint32_t room)
+{
+    struct bl_open_place place = {0, 0};
+    size_t high = r->chunks;
+    while (place.chunk < high) {
+        size_t middle = place.chunk + (high - place.chunk) / 2;
+        const struct bl_open_chunk *c = r->chunk[middle];
+        if (c->group[c->count - 1].room < room)
+            place.chunk = middle + 1;
+        else
+            high = middle;
+    }
+    if (place.chunk == r->chunks)
+        return place;
+    const struct bl_open_chunk *c = r->chunk[place.chunk];
+    for (high = c->count; place.index < high;) {
+        size_t middle = place.index + (high - place.index) / 2;
+        if (c->group[middle].room < room)
+            place.index = middle + 1;
+        else
+            high = middle;
+    }
+    return place;
+}
+
+struct bl_open_group *bl_open_blocks_find(const struct bl_open_blocks *r, uint32_t room, struct bl_open_place *place)
+{
+    *place = open_blocks_search(r, room);
+    return place->chunk < r->chunks ? &r->chunk[place->chunk]->group[place->index] : NULL;
+}
+
+void bl_open_blocks_remove(struct bl_open_blocks *r, struct bl_open_place place)
+{
+    struct bl_open_chunk *c = r->chunk[place.chunk];
+    c->count--;
+    memmove(c->group + place.index, c->group + place.index + 1, (c->count - place.index) * sizeof *c->group);
+    if (c->count > 0)
+        return;
+    free(c);
+    r->chunks--;
+    memmove(r->chunk + place.chunk, r->chunk + place.chunk + 1, (r->chunks - place.chunk) * sizeof *r->chunk);
+}
+
+/* Inserts an empty chunk at index. */
+static int open_blocks_add_chunk(struct bl_open_blocks *r, size_t index, struct bl_error *e)
+{
+    if (BL_ARRAY_RESERVE(r->chunk, r->capacity, r->chunks + 1, e))
+        return BL_EFAIL;
+    struct bl_open_chunk *c = malloc(sizeof *c);
+    if (!c)
+        return bl_error_memory(e);
+    c->count = 0;
+    memmove(r->chunk + index + 1, r->chunk + index, (r->chunks - index) * sizeof(*r->chunk));
+    r->chunk[index] = c;
+    r->chunks++;
+    return BL_OK;
+}
+
+/* Moves the upper half of a full chunk to a new one after it. The last chunk moves only its last group: the longest
+ * lengths come first and leave ever more room, so halving would give a list of half-empty chunks. */
+static int open_blocks_split_chunk(struct bl_open_blocks *r, struct bl_open_place *place, struct bl_error *e)
+{
+    int code = open_blocks_add_chunk(r, place->chunk + 1, e);
+    if (code)
+        return code;
+    struct bl_open_chunk *low = r->chunk[place->chunk], *high = r->chunk[place->chunk + 1];
+    size_t keep = place->chunk + 2 == r->chunks ? CHUNK - 1 : CHUNK / 2;
+    high->count = CHUNK - keep;
+    memcpy(high->group, low->group + keep, high->count * sizeof *high->group);
+    low->count = keep;
+    if (place->index > keep) {
+        place->chunk++;
+        place->index -= keep;
+    }
+    return BL_OK;
+}
+
+int bl_open_blocks_insert(struct bl_open_blocks *r, struct bl_open_group group, struct bl_error *e)
+{
+    struct bl_open_place place = open_blocks_search(r, group.room);
+    int code = BL_OK;
+    if (r->chunks == 0)
+        code = open_blocks_add_chunk(r, 0, e);
+    else if (place.chunk == r->chunks)
+        place = (struct bl_open_place){r->chunks - 1, r->chunk[r->chunks - 1]->count};
+    if (!code && r->chunk[place.chunk]->count == CHUNK)
+        code = open_blocks_split_chunk(r, &place, e);
+    if (code)
+        return code;
+    struct bl_open_chunk *c = r->chunk[place.chunk];
+    memmove(c->group + place.index + 1, c->group + place.index, (c->count - place.index) * sizeof *c->group);
+    c->group[place.index] = group;
+    c->count++;
+    return BL_OK;
+}
+
+void bl_open_blocks_free(struct bl_open_blocks *r)
+{
+    for (size_t i = 0; i < r->chunks; i++)
+        free(r->chunk[i]);
+    free(r->chunk);
+    *r = (struct bl_open_blocks){0};
 }

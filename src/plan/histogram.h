@@ -11,6 +11,34 @@
 #include "base/error.h"
 #include "plan/lengths.h"
 
+/* --- bitset ------------------------------------------------------------------------------------------------------- */
+
+/* A hierarchical bitset: a set of small numbers that can be traversed in both directions.
+ *
+ * Each level has one bit per word of the level below, which says whether that word is not zero. So a step takes a few
+ * words even in a sparse set. */
+
+#define BL_BITSET_LEVELS 6
+#define BL_BITSET_NONE SIZE_MAX
+
+struct bl_bitset {
+    uint64_t *level[BL_BITSET_LEVELS]; /* [0] the set's bits; all levels in one allocation */
+    size_t size[BL_BITSET_LEVELS];     /* in bits */
+    int levels;
+};
+
+/* Makes an empty set for numbers below size. BL_EFAIL: out of memory; then *m is empty. */
+int bl_bitset_make(struct bl_bitset *m, size_t size, struct bl_error *e);
+void bl_bitset_free(struct bl_bitset *m);
+void bl_bitset_add(struct bl_bitset *m, size_t i);
+void bl_bitset_remove(struct bl_bitset *m, size_t i);
+
+/* Returns the smallest member >= i, or the largest <= i, or BL_BITSET_NONE. */
+size_t bl_bitset_next(const struct bl_bitset *m, size_t i);
+size_t bl_bitset_previous(const struct bl_bitset *m, size_t i);
+
+/* --- histogram ---------------------------------------------------------------------------------------------------- */
+
 struct bl_histogram {
     size_t distinct;  /* D */
     uint32_t *length; /* [D] units, ascending */
@@ -57,5 +85,38 @@ void bl_histogram_coarsen(struct bl_histogram *h, size_t distinct);
  * memory: 1 byte per length (or 256 KiB). BL_EFAIL: out of memory. */
 int bl_histogram_ids(const struct bl_histogram *h, const struct bl_lengths *lengths, uint64_t seed, uint32_t **ids,
                      struct bl_error *e);
+
+/* --- open blocks -------------------------------------------------------------------------------------------------- */
+
+/* The open blocks, which still have room, ordered by room.
+ *
+ * A sorted list in chunks: room can reach 2^31-1, which rules out an array or bitmap over it; and there may be as many
+ * groups as sequences, which rules out pointers per group. A lookup takes two binary searches, a change moves one
+ * chunk. */
+
+/* Blocks with equal contents. */
+struct bl_open_group {
+    uint32_t room;   /* steps left in each */
+    uint32_t blocks; /* number of blocks */
+    uint32_t node;   /* the caller's key to their contents */
+    uint32_t places; /* sequences that may still be added to each */
+};
+
+struct bl_open_blocks {
+    struct bl_open_chunk **chunk; /* [chunks] none empty, ascending by room */
+    size_t chunks, capacity;
+};
+
+/* The position of a group; valid until the next insertion or removal. */
+struct bl_open_place {
+    size_t chunk, index;
+};
+
+/* Returns the group with the least room >= `room`, or NULL. */
+struct bl_open_group *bl_open_blocks_find(const struct bl_open_blocks *r, uint32_t room, struct bl_open_place *place);
+void bl_open_blocks_remove(struct bl_open_blocks *r, struct bl_open_place place);
+/* Inserts a group before those with equal room. BL_EFAIL: out of memory. */
+int bl_open_blocks_insert(struct bl_open_blocks *r, struct bl_open_group group, struct bl_error *e);
+void bl_open_blocks_free(struct bl_open_blocks *r);
 
 #endif

@@ -4,10 +4,305 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sort.h"
+#include "plan/random.h"
+
+/* --- swap --------------------------------------------------------------------------------------------------------- */
+
+/* Swaps: parcels of nearly equal length, of one or two sequences, change places, so that others share a block, and no
+ * block becomes fuller than its limit. */
+
+enum {
+    PART_PIECES = 16384, /* sequences swap within parts of so many */
+    ROUNDS = 4,          /* in which every parcel is offered a swap, before others are made */
+    REACHES = 12,        /* of a swap in the order by length: up to 1, 2, 4, ... places */
+};
+
+struct swapper {
+    const struct bl_lengths *lengths;
+    int64_t T;
+    uint32_t *sequence; /* [pieces] ids of the part, block by block */
+    uint64_t *word;     /* [parcels] from the shortest to the longest: its units, and its place in `sequence` */
+    size_t parcels;
+    uint32_t width;                     /* sequences in a parcel */
+    uint32_t *block;                    /* [pieces] by place */
+    int64_t *room;                      /* free units by block */
+    const struct bl_needs *needs;       /* or NULL */
+    int64_t *left[BL_PLAN_COLUMNS_MAX]; /* what is left of the columns by block */
+    struct bl_random random;
+};
+
+/* Returns how much more a parcel needs of a column than another, both given by their places. */
+static int64_t swapper_compare_need(const struct swapper *s, const struct bl_need *need, uint32_t p, uint32_t q)
+{
+    int64_t more = 0;
+    for (uint32_t i = 0; i < s->width; i++)
+        more += need->of[s->sequence[p + i]] - need->of[s->sequence[q + i]];
+    return more;
+}
+
+/* Whether two parcels can change places as far as the columns go; notes what that leaves, if so. */
+static bool swapper_take_needs(struct swapper *s, uint32_t p, uint32_t q)
+{
+    int64_t more[BL_PLAN_COLUMNS_MAX];
+    uint32_t own = s->block[p], other = s->block[q];
+    for (int c = 0; c < s->needs->count; c++) {
+        more[c] = swapper_compare_need(s, &s->needs->each[c], q, p);
+        if (more[c] > s->left[c][own] || -more[c] > s->left[c][other])
+            return false;
+    }
+    for (int c = 0; c < s->needs->count; c++) {
+        s->left[c][own] -= more[c];
+        s->left[c][other] += more[c];
+    }
+    return true;
+}
+
+/* Makes parcels of the sequences of a block, in random order: the last may be left alone. */
+static void swapper_set_block(struct swapper *s, uint32_t block, uint32_t begin, uint32_t end)
+{
+    for (uint32_t p = begin; p < end; p++)
+        __builtin_prefetch(&s->lengths->length[s->sequence[p]]);
+    bl_random_shuffle_u32(&s->random, s->sequence + begin, end - begin);
+    s->room[block] = s->T;
+    for (int c = 0; s->needs && c < s->needs->count; c++) {
+        const struct bl_need *need = &s->needs->each[c];
+        s->left[c][block] = need->most;
+        for (uint32_t p = begin; p < end; p++)
+            s->left[c][block] -= need->of[s->sequence[p]];
+    }
+    for (uint32_t p = begin; p < end; p++) {
+        int64_t units = bl_lengths_units_of(s->lengths, s->sequence[p]);
+        uint32_t member = (p - begin) % s->width;
+        s->room[block] -= units;
+        s->block[p] = block;
+        if (member == 0)
+            s->word[s->parcels++] = (uint64_t)units << 32 | p;
+        else
+            s->word[s->parcels - 1] += (uint64_t)units << 32;
+    }
+    if ((end - begin) % s->width > 0)
+        s->parcels--;
+}
+
+static void swapper_set(struct swapper *s, const uint32_t *first, size_t blocks, uint32_t width)
+{
+    s->width = width;
+    s->parcels = 0;
+    for (size_t b = 0; b < blocks; b++)
+        swapper_set_block(s, (uint32_t)b, first[b] - first[0], first[b + 1] - first[0]);
+    bl_sort_u64(s->word, s->parcels, 32);
+}
+
+/* Swaps two parcels, given by their rank in length, if both blocks have room. */
+static void swapper_offer(struct swapper *s, size_t shorter, size_t longer)
+{
+    uint64_t *a = &s->word[shorter], *b = &s->word[longer];
+    uint32_t p = (uint32_t)*a, q = (uint32_t)*b;
+    int64_t more = (int64_t)(*b >> 32) - (int64_t)(*a >> 32);
+    if (s->block[p] == s->block[q] || more > s->room[s->block[p]] || (s->needs && !swapper_take_needs(s, p, q)))
+        return;
+    s->room[s->block[p]] -= more;
+    s->room[s->block[q]] += more;
+    *a ^= p ^ q;
+    *b ^= p ^ q;
+    for (uint32_t i = 0; i < s->width; i++) {
+        uint32_t id = s->sequence[p + i];
+        s->sequence[p + i] = s->sequence[q + i];
+        s->sequence[q + i] = id;
+    }
+}
+
+static void swapper_go_round(struct swapper *s)
+{
+    for (size_t i = 0; i < s->parcels; i++) {
+        uint64_t x = bl_random_next(&s->random);
+        size_t away = 1 + (size_t)(x >> 8 & ((UINT64_C(1) << x % REACHES) - 1));
+        if (i + away < s->parcels)
+            swapper_offer(s, i, i + away);
+    }
+}
+
+static int part_swap(const struct bl_draft *d, size_t begin, size_t end, struct swapper *s, int turns,
+                     struct bl_error *e)
+{
+    size_t pieces = d->first[end] - d->first[begin];
+    s->sequence = d->sequence + d->first[begin];
+    s->word = malloc((pieces + 1) * sizeof *s->word);
+    s->block = malloc((pieces + 1) * sizeof *s->block);
+    s->room = malloc((end - begin + 1) * sizeof *s->room);
+    int code = s->word && s->block && s->room ? BL_OK : bl_error_memory(e);
+    for (int c = 0; !code && s->needs && c < s->needs->count; c++)
+        if (!(s->left[c] = malloc((end - begin + 1) * sizeof **s->left)))
+            code = bl_error_memory(e);
+    for (int t = 0; !code && t < turns; t++) {
+        swapper_set(s, d->first + begin, end - begin, 2 - t % 2);
+        for (int r = 0; r < ROUNDS; r++)
+            swapper_go_round(s);
+    }
+    free(s->word);
+    free(s->block);
+    free(s->room);
+    for (int c = 0; c < BL_PLAN_COLUMNS_MAX; c++) {
+        free(s->left[c]);
+        s->left[c] = NULL;
+    }
+    return code;
+}
+
+int bl_swap_sequences(struct bl_draft *d, size_t first, const struct bl_lengths *lengths, int64_t T,
+                      const struct bl_needs *needs, bool is_drawn, uint64_t seed, struct bl_error *e)
+{
+    size_t blocks = d->blocks - first, pieces = d->pieces - d->first[first];
+    size_t parts = (pieces + PART_PIECES - 1) / PART_PIECES;
+    /* In few blocks many meet again; and of few drawn blocks the last ones, which are not random, are a large share. */
+    int turns = is_drawn ? 2 + 4 / (int)parts : 4 + 16 / (int)parts, code = BL_OK;
+    struct swapper s = {.lengths = lengths, .T = T, .needs = needs};
+    struct bl_random inside;
+    bl_random_seed(&s.random, seed, BL_STREAM_SWAP);
+    for (size_t p = 0; !code && p < parts; p++)
+        code = part_swap(d, first + blocks * p / parts, first + blocks * (p + 1) / parts, &s, turns, e);
+    bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
+    for (size_t b = first; b < d->blocks; b++)
+        bl_random_shuffle_u32(&inside, d->sequence + d->first[b], bl_draft_size(d, b));
+    return code;
+}
+
+/* --- trade -------------------------------------------------------------------------------------------------------- */
+
+/* Trades: two blocks exchange parcels of up to two sequences, under the maxima of all their loads. None becomes empty.
+ */
+
+enum {
+    SINGLES = 12,   /* sequences of a block that a trade chooses from */
+    ANY = 12,       /* parcels of a block that any trade is looked for among */
+    PARCELS = 40,   /* of one or two of them, and nothing */
+    OPERATIONS = 4, /* to look at one kind of load of two parcels */
+};
+
+struct parcel {
+    uint32_t piece[2];
+    int size;
+    struct bl_load load;
+};
+
+struct side {
+    struct parcel parcel[PARCELS];
+    int count;
+};
+
+static void side_add(const struct bl_loads *l, struct side *s, uint32_t a, uint32_t b)
+{
+    struct parcel *p = &s->parcel[s->count++];
+    *p = (struct parcel){.piece = {a, b}, .size = (a != BL_LOADS_NONE) + (b != BL_LOADS_NONE)};
+    for (int i = 0; i < p->size; i++)
+        for (int k = 0; k < l->kinds; k++)
+            p->load.of[k] += bl_loads_piece(l, p->piece[i], k);
+}
+
+/* Makes parcels of some sequences of a block: nothing, single ones, and pairs. */
+static void side_make(struct bl_loads *l, struct side *s, const struct bl_load_block *b)
+{
+    uint32_t single[SINGLES];
+    uint32_t seen = 0, chosen = b->size < SINGLES ? b->size : SINGLES;
+    for (uint32_t p = b->head; p != BL_LOADS_NONE; p = l->next[p], seen++) {
+        uint64_t place = seen < SINGLES ? seen : bl_random_below(&l->random, seen + 1);
+        if (place < SINGLES)
+            single[place] = p;
+    }
+    bl_random_shuffle_u32(&l->random, single, chosen);
+    s->count = 0;
+    side_add(l, s, BL_LOADS_NONE, BL_LOADS_NONE);
+    for (uint32_t i = 0; i < chosen; i++)
+        side_add(l, s, single[i], BL_LOADS_NONE);
+    for (uint32_t i = 1; i < chosen; i++)
+        for (uint32_t j = 0; j < i && s->count < PARCELS; j++)
+            side_add(l, s, single[i], single[j]);
+    l->work += b->size;
+}
+
+/* What both blocks have too much after a trade; or, if that is no less than `limit`, a number of at least that. */
+static int64_t trade_excess(const struct bl_loads *l, const struct bl_load_block *a, const struct bl_load_block *b,
+                            const struct parcel *x, const struct parcel *y, int64_t limit)
+{
+    int64_t excess = 0;
+    for (int k = 0; k < l->kinds && excess < limit; k++) {
+        int64_t moved = y->load.of[k] - x->load.of[k];
+        int64_t own = a->load.of[k] - l->most.of[k] + moved, other = b->load.of[k] - l->most.of[k] - moved;
+        excess += ((own > 0 ? own : 0) + (other > 0 ? other : 0)) * l->weight.of[k];
+    }
+    return excess;
+}
+
+static void trade_make(struct bl_loads *l, struct bl_load_block *a, struct bl_load_block *b, const struct parcel *x,
+                       const struct parcel *y)
+{
+    for (int i = 0; i < x->size; i++)
+        bl_loads_remove(l, a, x->piece[i]);
+    for (int i = 0; i < y->size; i++)
+        bl_loads_remove(l, b, y->piece[i]);
+    for (int i = 0; i < x->size; i++)
+        bl_loads_add(l, b, x->piece[i]);
+    for (int i = 0; i < y->size; i++)
+        bl_loads_add(l, a, y->piece[i]);
+}
+
+/* Whether no block becomes empty. */
+static bool trade_is_whole(const struct bl_load_block *a, const struct bl_load_block *b, const struct parcel *x,
+                           const struct parcel *y)
+{
+    int change = y->size - x->size;
+    return (int64_t)a->size + change > 0 && (int64_t)b->size - change > 0;
+}
+
+void bl_trade_relieve(struct bl_loads *l, struct bl_load_block *a, struct bl_load_block *b)
+{
+    struct side own, other;
+    const struct parcel *x = NULL, *y = NULL;
+    int64_t least = bl_loads_excess(l, &a->load, INT64_MAX) + bl_loads_excess(l, &b->load, INT64_MAX) + 1;
+    side_make(l, &own, a);
+    side_make(l, &other, b);
+    for (int i = 0; i < own.count && least > 0; i++)
+        for (int j = 0; j < other.count && least > 0; j++) {
+            const struct parcel *gone = &own.parcel[i], *come = &other.parcel[j];
+            int64_t excess = gone->size + come->size == 0 ? least : trade_excess(l, a, b, gone, come, least);
+            if (excess >= least || !trade_is_whole(a, b, gone, come))
+                continue;
+            least = excess;
+            x = gone;
+            y = come;
+        }
+    l->work += (int64_t)own.count * other.count * l->kinds * OPERATIONS;
+    if (x)
+        trade_make(l, a, b, x, y);
+}
+
+bool bl_trade_any(struct bl_loads *l, struct bl_load_block *a, struct bl_load_block *b)
+{
+    struct side own, other;
+    side_make(l, &own, a);
+    side_make(l, &other, b);
+    if (own.count < 2 || other.count < 2)
+        return false;
+    int own_first = (int)bl_random_below(&l->random, (uint64_t)own.count - 1);
+    int other_first = (int)bl_random_below(&l->random, (uint64_t)other.count - 1);
+    for (int i = 0; i < own.count - 1 && i < ANY; i++)
+        for (int j = 0; j < other.count - 1 && j < ANY; j++) {
+            const struct parcel *x = &own.parcel[1 + (own_first + i) % (own.count - 1)];
+            const struct parcel *y = &other.parcel[1 + (other_first + j) % (other.count - 1)];
+            if (!trade_is_whole(a, b, x, y) || trade_excess(l, a, b, x, y, 1) > 0)
+                continue;
+            trade_make(l, a, b, x, y);
+            return true;
+        }
+    return false;
+}
+
+/* --- meeting ------------------------------------------------------------------------------------------------------ */
 
 #define NONE UINT32_MAX
 
-enum { SINGLES = 12 }; /* parcels of one sequence, in blocks with more sequences than parcels */
+enum { MEETING_SINGLES = 12 }; /* parcels of one sequence, in blocks with more sequences than parcels */
 
 static int64_t meeting_units(const struct bl_meeting *m, uint32_t length)
 {
@@ -98,19 +393,21 @@ static void hand_mix(struct bl_meeting_hand *hand, struct bl_random *random)
             hand_swap(hand, 0, i);
         }
     }
-    for (size_t i = 1; i < SINGLES; i++)
+    for (size_t i = 1; i < MEETING_SINGLES; i++)
         hand_swap(hand, i, i + bl_random_below(random, hand->size - i));
 }
 
 static void hand_make_parcels(struct bl_meeting_hand *hand)
 {
     struct bl_exchange_side *side = &hand->side;
-    size_t runs = BL_PARCELS_MAX - SINGLES;
+    size_t runs = BL_PARCELS_MAX - MEETING_SINGLES;
     bool is_many = hand->size > BL_PARCELS_MAX;
     memset(side->parcel, 0, sizeof side->parcel);
     side->parcels = is_many ? BL_PARCELS_MAX : (int)hand->size;
     for (size_t i = 0; i < hand->size; i++) {
-        size_t p = is_many && i >= SINGLES ? SINGLES + (i - SINGLES) * runs / (hand->size - SINGLES) : i;
+        size_t p = is_many && i >= MEETING_SINGLES
+                       ? MEETING_SINGLES + (i - MEETING_SINGLES) * runs / (hand->size - MEETING_SINGLES)
+                       : i;
         hand->item[i].parcel = (uint32_t)p;
         side->parcel[p].units += (int32_t)hand->item[i].units;
         side->parcel[p].cost += hand->item[i].cost;

@@ -5,9 +5,34 @@
 #ifndef BL_MEETING_H
 #define BL_MEETING_H
 
-#include "plan/cost.h"
 #include "plan/draft.h"
-#include "plan/exchange.h"
+#include "plan/level.h"
+#include "plan/loads.h"
+#include "plan/needs.h"
+
+/* --- swap --------------------------------------------------------------------------------------------------------- */
+
+/* Swaps: parcels of nearly equal length, of one or two sequences, change places, so that others share a block, and no
+ * block becomes fuller than its limit. */
+
+/* Swaps sequences of the blocks from `first` on, and shuffles those of each block. lengths: all sequences that they
+ * have, in blocks of at most T units, and of what columns limit; needs may be NULL. is_drawn: they were drawn at
+ * random, which leaves less to do. BL_EFAIL: out of memory. */
+int bl_swap_sequences(struct bl_draft *d, size_t first, const struct bl_lengths *lengths, int64_t T,
+                      const struct bl_needs *needs, bool is_drawn, uint64_t seed, struct bl_error *e);
+
+/* --- trade -------------------------------------------------------------------------------------------------------- */
+
+/* Trades: two blocks exchange parcels of up to two sequences, under the maxima of all their loads. None becomes empty.
+ */
+
+/* Makes the trade that leaves the least excess in both, if that is no more than now. */
+void bl_trade_relieve(struct bl_loads *l, struct bl_load_block *a, struct bl_load_block *b);
+
+/* Makes any trade of sequences for sequences after which neither has too much. Returns whether there was one. */
+bool bl_trade_any(struct bl_loads *l, struct bl_load_block *a, struct bl_load_block *b);
+
+/* --- meeting ------------------------------------------------------------------------------------------------------ */
 
 struct bl_meeting_block {
     uint32_t card, size; /* the first card; pieces */

@@ -4,6 +4,154 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "plan/options.h"
+#include "plan/strategy.h"
+
+#define BL_COST_UNITS 140737488355328.0 /* 2^47 */
+
+/* --- cost --------------------------------------------------------------------------------------------------------- */
+
+/* What a block costs: alpha for each of its T steps, padding too, and for each of its sequences beta times the squared
+ * length, or the sequence's own cost.
+ *
+ * Costs are compared as integers, which every machine adds up alike: BL_COST_UNITS of them are the most that a block
+ * can cost. */
+
+/* Adds up the costs of the sequences that are planned. */
+static int cost_sum_column(const struct bl_cost *c, double *sum, struct bl_error *e)
+{
+    const struct bl_pieces *p = c->pieces;
+    *sum = 0;
+    for (size_t i = 0; i < p->lengths.count; i++) {
+        size_t sequence = p->sequence ? p->sequence[i] : i;
+        double cost = c->column[sequence];
+        if (!bl_lengths_has(&p->lengths, i))
+            continue;
+        if (!(cost >= 0) || isinf(cost))
+            return bl_error_set(e, BL_EUSAGE, "sequence %zu costs %g: a cost is a number of at least 0", sequence,
+                                cost);
+        if (!p->start || p->start[i] == 0 || i == 0 || p->sequence[i - 1] != sequence)
+            *sum += cost;
+    }
+    return isinf(*sum) ? bl_error_set(e, BL_EUSAGE, "the costs add up to more than a number can hold") : BL_OK;
+}
+
+int bl_cost_make(struct bl_cost *cost, const struct bl_pieces *pieces, const int64_t *length, int64_t T,
+                 const struct bl_plan_options *options, struct bl_error *e)
+{
+    const struct bl_plan_cost *given = &options->cost;
+    bool is_given = bl_plan_cost_is_given(given);
+    double alpha = is_given ? given->alpha * (double)T : 0, most = (double)T * (double)T;
+    *cost = (struct bl_cost){.pieces = pieces, .whole = length, .column = given->column ? options->column : NULL};
+    if (cost->column) {
+        int code = cost_sum_column(cost, &most, e);
+        if (code)
+            return code;
+        alpha = 0;
+    } else if (is_given) {
+        most *= given->beta;
+    }
+    if (!(alpha >= 0) || !(most >= 0) || isinf(alpha + most))
+        return bl_error_set(e, BL_EUSAGE,
+                            "a cost of %g,%g: both must be numbers of at least 0, and finite for T = %lld",
+                            given->alpha, given->beta, (long long)T);
+    if (alpha + most <= 0)
+        return bl_error_set(e, BL_EUSAGE, "no block costs anything: %s", cost->column ? "all costs are 0" : "0,0");
+    double units = BL_COST_UNITS / (alpha + most);
+    cost->block = (int64_t)(alpha * units);
+    cost->unit = (cost->column ? 1 : is_given ? given->beta : 1) * units;
+    return BL_OK;
+}
+
+int64_t bl_cost_block(const struct bl_cost *cost, const uint32_t *piece, size_t pieces)
+{
+    int64_t sum = cost->block;
+    for (size_t p = 0; p < pieces; p++)
+        sum += bl_cost_piece(cost, piece[p]);
+    return sum;
+}
+
+/* --- capacity ----------------------------------------------------------------------------------------------------- */
+
+/* The capacity of the blocks: T, from the options and the lengths. */
+
+/* Sums of steps stay below this, so that adding two of them cannot overflow. */
+#define STEPS_MAX (INT64_C(1) << 62)
+
+static int capacity_sum_lengths(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
+{
+    if (count > BL_SEQUENCES_MAX)
+        return bl_error_set(e, BL_EFAIL, "%zu sequences: a plan can hold %lld", count, (long long)BL_SEQUENCES_MAX);
+    int64_t steps = 0, sequences = 0, longest = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (length[i] < 0)
+            return bl_error_set(e, BL_EFAIL, "sequence %zu has a negative length, %lld", i, (long long)length[i]);
+        if (length[i] > STEPS_MAX - steps)
+            return bl_error_set(e, BL_EFAIL, "more than 2^62 steps in all, from sequence %zu on", i);
+        steps += length[i];
+        sequences += length[i] > 0;
+        longest = length[i] > longest ? length[i] : longest;
+    }
+    plan->steps = steps;
+    plan->sequences = sequences;
+    plan->longest = longest;
+    if (plan->sequences == 0)
+        return bl_error_set(e, BL_EFAIL, "nothing to plan: all sequences are empty");
+    return BL_OK;
+}
+
+/* Returns the longest sequence up to --max-length, or the longest of all if none is that short. */
+static int64_t capacity_longest(const struct bl_plan *plan, const int64_t *length, size_t count, int64_t max_length)
+{
+    int64_t longest = 0;
+    for (size_t i = 0; max_length && i < count && plan->longest > max_length; i++)
+        longest = length[i] > longest && length[i] <= max_length ? length[i] : longest;
+    return longest ? longest : plan->longest;
+}
+
+int bl_capacity_resolve(struct bl_plan *plan, const int64_t *length, size_t count,
+                        const struct bl_plan_options *options, struct bl_error *e)
+{
+    int code = capacity_sum_lengths(plan, length, count, e);
+    if (code)
+        return code;
+    if (bl_strategies[options->strategy]->is_clipped)
+        plan->T = options->clip ? options->clip : plan->steps / plan->sequences;
+    else
+        plan->T = options->T ? options->T : capacity_longest(plan, length, count, options->max_length);
+    if (plan->T > BL_T_MAX)
+        return bl_error_set(e, BL_EFAIL, "blocks of %lld steps: the maximum is %lld", (long long)plan->T,
+                            (long long)BL_T_MAX);
+    return BL_OK;
+}
+
+void bl_plan_find_oversize(struct bl_plan_oversize *over, const int64_t *length, size_t count,
+                           const struct bl_plan_options *options, int64_t T)
+{
+    int64_t max_length = options->max_length ? options->max_length : INT64_MAX;
+    *over = (struct bl_plan_oversize){0};
+    for (size_t i = count; i-- > 0;) {
+        if (length[i] <= T || length[i] < options->min_length || length[i] > max_length)
+            continue;
+        over->count++;
+        over->first = i;
+        over->longest = length[i] > over->longest ? length[i] : over->longest;
+    }
+}
+
+int bl_plan_T(int64_t *T, const int64_t *length, size_t count, const struct bl_plan_options *options,
+              struct bl_error *e)
+{
+    struct bl_plan plan = {0};
+    int code = bl_plan_options_check(options, e);
+    if (!code)
+        code = bl_capacity_resolve(&plan, length, count, options, e);
+    *T = plan.T;
+    return code;
+}
+
+/* --- needs -------------------------------------------------------------------------------------------------------- */
+
 enum { UNITS_MAX = 1 << 30, FINEST = 1000000000 };
 
 /* Whether a number of units is whole, but for the error of its product. */

@@ -1,22 +1,21 @@
-/* From lengths to plans. Once for all seeds: T (capacity.c), the pieces (piece.c), their groups (subproblem.c), a
+/* From lengths to plans. Once for all seeds: T (needs.c), the pieces (piece.c), their groups (subproblem.c), a
  * proven bound (bound.c), and what the fill prepares (fill_*.c), mostly patterns (search_*.c). For every seed: the fill
- * drafts blocks (draft.h) and draws anew which sequences share them (drawing.c, swap.c), their number is adapted to the
- * ranks (ranks.c), their costs are levelled (level.c), and they are ordered (order.c) and dealt to the ranks
- * (balance.c). */
+ * drafts blocks (draft.h) and draws anew which sequences share them (drawing.c, meeting.c), their number is adapted to
+ * the ranks (order.c), their costs are levelled (level.c), and they are ordered (order.c) and dealt to the ranks
+ * (order.c). */
 #include "plan/planner.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "plan/bound.h"
-#include "plan/capacity.h"
 #include "plan/draft.h"
 #include "plan/level.h"
 #include "plan/loss.h"
+#include "plan/needs.h"
 #include "plan/options.h"
 #include "plan/order.h"
 #include "plan/random.h"
-#include "plan/ranks.h"
 #include "plan/strategy.h"
 
 enum { OTHERS = 8 }; /* seeds that are tried where a plan has the partition of an earlier one */

@@ -4,9 +4,8 @@
 #define BL_PLANNER_H
 
 #include "plan/company.h"
-#include "plan/cost.h"
 #include "plan/fill.h"
-#include "plan/partition.h"
+#include "plan/needs.h"
 #include "plan/piece.h"
 #include "plan/plan.h"
 

@@ -6,12 +6,64 @@
 #ifndef BL_SEARCH_H
 #define BL_SEARCH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
+#include "plan/draft.h"
 #include "plan/histogram.h"
 #include "plan/limits.h"
-#include "plan/pattern.h"
+
+/* --- remainder ---------------------------------------------------------------------------------------------------- */
+
+/* The lengths that remain while a solution is fixed block by block, as a histogram of their own. */
+
+struct bl_remaining {
+    struct bl_histogram h;
+    uint32_t *bucket; /* [distinct of h] bucket in the full histogram */
+    uint32_t *at;     /* [distinct of the full histogram] the inverse; BL_REMAINDER_NONE if none is left */
+};
+
+#define BL_REMAINDER_NONE UINT32_MAX
+
+/* Makes an empty remainder of a histogram. BL_EFAIL: out of memory; *r must still be freed. */
+int bl_remainder_make(struct bl_remaining *r, const struct bl_histogram *full, struct bl_error *e);
+void bl_remainder_free(struct bl_remaining *r);
+
+/* left: [distinct of the full histogram] the remaining count of each bucket. */
+void bl_remainder_set(struct bl_remaining *r, const struct bl_histogram *full, const uint32_t *left);
+
+/* --- residual ----------------------------------------------------------------------------------------------------- */
+
+/* The residual instance: the lengths that remain while blocks are filled one by one, and the block being filled. */
+
+struct bl_residual {
+    const struct bl_histogram *h;
+    uint32_t *left;            /* [distinct] remaining count of each bucket */
+    struct bl_bitset nonempty; /* buckets that are not empty */
+    uint32_t *chosen;          /* [count] buckets of the unfinished block, already taken */
+    size_t count, capacity;
+};
+
+/* Starts with all lengths of the histogram. Errors here and below: BL_EFAIL, out of memory; the object must still be
+ * freed. */
+int bl_residual_make(struct bl_residual *s, const struct bl_histogram *h, struct bl_error *e);
+void bl_residual_free(struct bl_residual *s);
+
+/* Moves one length of a nonempty bucket into the unfinished block. */
+int bl_residual_choose(struct bl_residual *s, size_t bucket, struct bl_error *e);
+
+/* Puts back the last chosen lengths, until `count` remain. */
+void bl_residual_put_back(struct bl_residual *s, size_t count);
+
+/* Returns the longest nonempty bucket that fits, or BL_BITSET_NONE. */
+size_t bl_residual_fitting(const struct bl_residual *s, uint32_t room);
+
+/* Adds the chosen block as a pattern, used as often as the lengths allow, up to `most` times; *use: how often. */
+int bl_residual_close(struct bl_residual *s, uint32_t most, struct bl_patterns *patterns, uint32_t *use,
+                      struct bl_error *e);
+
+/* --- search ------------------------------------------------------------------------------------------------------- */
 
 /* Best fit decreasing: the longest first, each into the fullest block with room. At most 11/9 of the optimum. */
 int bl_search_bestfit(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_limits *limits,

@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/bound.h"
 #include "plan/colgen.h"
-#include "plan/remainder.h"
+#include "plan/search.h"
+
+/* --- search columns ----------------------------------------------------------------------------------------------- */
 
 /* --- rounding --------------------------------------------------------------------------------------------------- */
 
@@ -77,7 +80,7 @@ enum { FIXING_SHARE = 4 }; /* of the work */
 #define NEARLY 0.8         /* a fraction of a block from which it is fixed as a whole */
 
 /* Reuses the columns of one relaxation in the next, if all their lengths remain. */
-static int fixing_reuse_columns(struct bl_colgen *to, const struct bl_remainder *r, const struct bl_master *from,
+static int fixing_reuse_columns(struct bl_colgen *to, const struct bl_remaining *r, const struct bl_master *from,
                                 const uint32_t *bucket, struct bl_error *e)
 {
     int code = BL_OK;
@@ -118,7 +121,7 @@ static int fixing_use_columns(const struct bl_colgen *g, const uint32_t *bucket,
 
 struct fixing {
     const struct bl_histogram *h;
-    struct bl_remainder rest;
+    struct bl_remaining rest;
     uint32_t *left;   /* [distinct of h] */
     uint32_t *bucket; /* [distinct] buckets of h, for the last relaxation */
     struct bl_limits limits;
@@ -238,6 +241,303 @@ int bl_search_columns(struct bl_patterns *patterns, int64_t *bound, const struct
 out:
     bl_limits_use(limits, used);
     bl_colgen_free(&g);
+    if (code)
+        bl_patterns_free(patterns);
+    return code;
+}
+
+/* --- search dive -------------------------------------------------------------------------------------------------- */
+
+/* Dives: the linear relaxation is solved, some of its columns are fixed, and so on for the remaining lengths, until
+ * nothing remains or the bound shows that too many blocks would be needed. Then the dive resumes at an earlier point,
+ * with another first column there. Such discrepancies are limited (Harvey and Ginsberg, 1995; for column generation
+ * Sadykov et al., 2019), since the first choices are the best informed.
+ *
+ * Patterns hold no length more often than it remains, so the bounds are those of the remaining lengths, not of
+ * multiples of them. A run is one dive with its points; the next one starts from another optimum of the relaxation,
+ * with all the columns known by then. */
+
+enum {
+    POINTS_MAX = 256,
+    CHOICES_MAX = 3, /* columns tried first at one point */
+    RUNS_MAX = 64,
+    RUN_SHARE = 8,         /* of the work, for one run */
+    DISCREPANCIES_MAX = 3, /* on one path; the first runs allow fewer */
+    ONE_BY_ONE = 24,       /* so many remaining blocks are fixed singly, those with the longest length first */
+    AT_ONCE = 4,           /* of more blocks, at most a fourth */
+};
+
+#define WHOLE 0.02    /* a fraction of a block that is missing to a whole one, and does not count */
+#define NOTICED 0.001 /* blocks below which a column counts as unused */
+
+/* A solved relaxation to which the dive can return. */
+struct dive_point {
+    size_t patterns; /* fixed before */
+    uint64_t tried[CHOICES_MAX];
+    int choices;
+    int discrepancies; /* of the path that leads here */
+};
+
+struct dive {
+    const struct bl_histogram *h;
+    struct bl_limits limits;
+    int64_t work;           /* operations left */
+    size_t target;          /* blocks of a sufficient solution */
+    int discrepancies_most; /* on one path */
+    double nearly;          /* blocks from which columns beside the first are fixed */
+    uint32_t salt;
+    uint32_t *left; /* [distinct of h] */
+    struct bl_remaining rest;
+    struct bl_patterns fixed;
+    struct bl_patterns pool;
+    struct dive_point point[POINTS_MAX];
+    size_t points;
+    bool is_resumed;
+};
+
+struct dive_choice {
+    double amount;
+    uint32_t row;
+};
+
+static int dive_choice_compare(const void *a, const void *b)
+{
+    const struct dive_choice *x = a, *y = b;
+    if (x->amount != y->amount)
+        return x->amount < y->amount ? 1 : -1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* Names a column by its lengths, so that it is recognised in another relaxation. */
+static uint64_t dive_column_hash(const struct dive *d, const struct bl_master *m, const struct bl_master_column *c)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (uint32_t k = c->first; k < c->first + c->count; k++)
+        hash =
+            (hash ^ ((uint64_t)d->rest.bucket[m->bucket[k]] << 32 | (uint64_t)m->times[k])) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static bool point_has_tried(const struct dive_point *p, uint64_t hash)
+{
+    for (int i = 0; i < p->choices; i++)
+        if (p->tried[i] == hash)
+            return true;
+    return false;
+}
+
+/* Starts a point here, unless there are too many; then the last one remains the one to return to. */
+static void dive_add_point(struct dive *d)
+{
+    const struct dive_point *before = d->points ? &d->point[d->points - 1] : NULL;
+    if (d->points == POINTS_MAX)
+        return;
+    d->point[d->points++] = (struct dive_point){
+        .patterns = d->fixed.count,
+        .discrepancies = before ? before->discrepancies + before->choices - 1 : 0,
+    };
+}
+
+static void dive_undo(struct dive *d, size_t patterns)
+{
+    for (size_t p = patterns; p < d->fixed.count; p++)
+        for (uint32_t k = d->fixed.first[p]; k < d->fixed.first[p + 1]; k++)
+            d->left[d->fixed.bucket[k]] += d->fixed.use[p];
+    bl_patterns_truncate(&d->fixed, patterns);
+}
+
+/* Returns to the last point at which another choice is allowed. */
+static bool dive_resume(struct dive *d)
+{
+    for (; d->points > 0; d->points--) {
+        const struct dive_point *p = &d->point[d->points - 1];
+        if (p->choices > 0 && p->choices < CHOICES_MAX && p->discrepancies + p->choices <= d->discrepancies_most) {
+            dive_undo(d, p->patterns);
+            d->is_resumed = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds up to `use` blocks of a column, as far as the lengths last. */
+static int dive_fix_column(struct dive *d, const struct bl_master *m, const struct bl_master_column *c, uint32_t use,
+                           struct bl_error *e)
+{
+    int code = BL_OK;
+    for (uint32_t k = c->first; k < c->first + c->count; k++) {
+        uint32_t possible = d->left[d->rest.bucket[m->bucket[k]]] / (uint32_t)m->times[k];
+        use = possible < use ? possible : use;
+    }
+    if (use == 0)
+        return BL_OK;
+    for (uint32_t k = c->first; !code && k < c->first + c->count; k++) {
+        uint32_t bucket = d->rest.bucket[m->bucket[k]];
+        d->left[bucket] -= use * (uint32_t)m->times[k];
+        for (uint32_t i = 0; !code && i < (uint32_t)m->times[k]; i++)
+            code = bl_patterns_push(&d->fixed, bucket, e);
+    }
+    return code ? code : bl_patterns_close(&d->fixed, use, e);
+}
+
+static bool column_has_longest(const struct dive *d, const struct bl_master *m, const struct bl_master_column *c)
+{
+    return m->bucket[c->first + c->count - 1] == d->rest.h.distinct - 1; /* buckets of a column ascend */
+}
+
+/* Lists the columns that may be fixed first, the most used ones in front. Returns their number. */
+static size_t dive_list_choices(const struct dive *d, const struct bl_master *m, bool is_single,
+                                struct dive_choice *choice)
+{
+    const struct dive_point *p = &d->point[d->points - 1];
+    size_t n = 0;
+    for (uint32_t r = 0; r < m->rows; r++) {
+        if (m->basis[r] >= BL_SURPLUS || m->amount[r] < NOTICED)
+            continue;
+        const struct bl_master_column *c = &m->column[m->basis[r]];
+        if (!point_has_tried(p, dive_column_hash(d, m, c)) && (!is_single || column_has_longest(d, m, c)))
+            choice[n++] = (struct dive_choice){m->amount[r], r};
+    }
+    qsort(choice, n, sizeof *choice, dive_choice_compare);
+    return n;
+}
+
+/* Fixes columns of a solved relaxation, and records the first at the last point. *is_open: false if there is none. */
+static int dive_fix(struct dive *d, const struct bl_master *m, bool *is_open, struct bl_error *e)
+{
+    struct dive_point *p = &d->point[d->points - 1];
+    size_t before = d->fixed.blocks, remaining = d->target - before;
+    bool is_single = remaining <= ONE_BY_ONE;
+    size_t most = is_single ? 1 : remaining / AT_ONCE;
+    struct dive_choice *choice = malloc((m->rows + 1) * sizeof *choice);
+    int code = choice ? BL_OK : bl_error_memory(e);
+    size_t n = choice ? dive_list_choices(d, m, is_single, choice) : 0;
+    *is_open = n > 0 && p->choices < CHOICES_MAX;
+    if (*is_open)
+        p->tried[p->choices++] = dive_column_hash(d, m, &m->column[m->basis[choice[0].row]]);
+    for (size_t i = 0; !code && *is_open && i < n && d->fixed.blocks < before + most; i++) {
+        double whole = floor(choice[i].amount + WHOLE);
+        if (i > 0 && choice[i].amount < d->nearly)
+            break;
+        whole = whole < 1 ? 1 : whole > (double)most ? (double)most : whole;
+        code = dive_fix_column(d, m, &m->column[m->basis[choice[i].row]], (uint32_t)whole, e);
+    }
+    *is_open = d->fixed.blocks > before;
+    free(choice);
+    return code;
+}
+
+/* Solves the relaxation of the remaining lengths, with all columns known so far. The caller frees *g. */
+static int dive_relax(struct dive *d, struct bl_colgen *g, int64_t enough, struct bl_error *e)
+{
+    int code = bl_colgen_make(g, &d->rest.h, &d->limits, true, d->salt, e);
+    g->work = d->work;
+    g->enough = enough;
+    if (!code)
+        code = bl_column_pool_offer(&d->pool, &d->rest, d->left, g, e);
+    size_t known = g->master.columns;
+    if (!code)
+        code = bl_colgen_run(g, e);
+    d->work = g->work;
+    if (!code)
+        code = bl_column_pool_keep(&d->pool, &d->rest, &g->master, known, e);
+    return code;
+}
+
+/* One step down. *is_open: false if the remaining lengths need too many blocks, or all choices have been tried. */
+static int dive_step(struct dive *d, int64_t *bound, bool *is_open, struct bl_error *e)
+{
+    struct bl_colgen g;
+    int64_t enough = (int64_t)d->target - (int64_t)d->fixed.blocks + 1;
+    *is_open = enough > 1 && bl_bound_blocks(&d->rest.h, d->limits.T) < enough;
+    if (!*is_open)
+        return BL_OK;
+    int code = dive_relax(d, &g, enough, e);
+    if (!code && d->fixed.blocks == 0 && g.bound > *bound)
+        *bound = g.bound;
+    *is_open = g.bound < enough;
+    if (!code && *is_open) {
+        if (!d->is_resumed)
+            dive_add_point(d);
+        d->is_resumed = false;
+        code = dive_fix(d, &g.master, is_open, e);
+    }
+    bl_colgen_free(&g);
+    return code;
+}
+
+/* One run. *found: whether d->fixed has all lengths, in at most d->target blocks. */
+static int dive_run(struct dive *d, int64_t *bound, bool *found, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t b = 0; b < d->h->distinct; b++)
+        d->left[b] = bl_histogram_count(d->h, b);
+    bl_patterns_truncate(&d->fixed, 0);
+    d->points = 0;
+    d->is_resumed = false;
+    *found = false;
+    while (!code && d->work > 0) {
+        bool is_open;
+        bl_remainder_set(&d->rest, d->h, d->left);
+        *found = d->rest.h.distinct == 0 && d->fixed.blocks <= d->target;
+        if (*found)
+            break;
+        code = dive_step(d, bound, &is_open, e);
+        if (!code && !is_open && !dive_resume(d))
+            break;
+    }
+    return code;
+}
+
+/* Runs that differ in what they fix at once and in how often they return. */
+static int dive_repeat(struct dive *d, struct bl_patterns *patterns, int64_t *bound, struct bl_error *e)
+{
+    static const double nearly[] = {0.8, 0.99, 0.6};
+    int64_t left = d->limits.work;
+    int code = BL_OK;
+    for (uint32_t run = 0; !code && run < RUNS_MAX && left > 0 && (int64_t)d->target >= *bound; run++) {
+        int64_t share = d->limits.work / RUN_SHARE < left ? d->limits.work / RUN_SHARE : left;
+        bool found;
+        d->salt = run;
+        d->discrepancies_most = run < DISCREPANCIES_MAX ? (int)run : DISCREPANCIES_MAX;
+        d->nearly = nearly[run % 3];
+        d->work = share;
+        code = dive_run(d, bound, &found, e);
+        left -= share - d->work;
+        if (code || !found)
+            continue;
+        bl_patterns_free(patterns);
+        *patterns = d->fixed;
+        d->fixed = (struct bl_patterns){0};
+        d->target = patterns->blocks - 1;
+    }
+    bl_limits_use(&d->limits, d->limits.work - left);
+    return code;
+}
+
+int bl_search_dive(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
+                   const struct bl_patterns *known, const struct bl_limits *limits, struct bl_error *e)
+{
+    *patterns = (struct bl_patterns){0};
+    if (limits->without & BL_SEARCH_DIVE || !bl_colgen_is_affordable(h, limits, true))
+        return BL_OK;
+    struct dive *d = calloc(1, sizeof *d);
+    if (!d)
+        return bl_error_memory(e);
+    d->h = h;
+    d->limits = *limits;
+    d->target = known->blocks - 1;
+    d->left = malloc((h->distinct + 1) * sizeof *d->left);
+    int code = d->left ? bl_remainder_make(&d->rest, h, e) : bl_error_memory(e);
+    if (!code)
+        code = bl_patterns_append(&d->pool, known, 0, known->count, NULL, e);
+    if (!code)
+        code = dive_repeat(d, patterns, bound, e);
+    bl_patterns_free(&d->fixed);
+    bl_patterns_free(&d->pool);
+    bl_remainder_free(&d->rest);
+    free(d->left);
+    free(d);
     if (code)
         bl_patterns_free(patterns);
     return code;

@@ -1,8 +1,127 @@
-/* Minimum bin slack on counts. For a small T only subset sums are used. For a large T they are expensive, so an exact
- * pair, found with two pointers over the remaining lengths, is tried first. */
+#include "plan/search_min_slack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/bound.h"
 #include "plan/search.h"
-#include "plan/residual.h"
-#include "plan/subset_sum.h"
+
+static inline bool bl_subset_sum_is_full(const struct bl_subset_sum *s)
+{
+    return s->top == s->room;
+}
+
+/* --- subset sum --------------------------------------------------------------------------------------------------- */
+
+/* Subset sums: the remaining lengths that fill a room best.
+ *
+ * Lengths are offered from the longest down. A sum stores the length that reached it first. So of all ways to the same
+ * sum it finds the one whose shortest length is longest: short lengths are kept for later, when they are needed more.
+ * Large rooms are counted in units of a power of two, with lengths rounded up, so a solution always fits. */
+
+#define UNITS_MAX (UINT32_C(1) << 20)
+
+int bl_subset_sum_make(struct bl_subset_sum *s, uint32_t T, int limited, struct bl_error *e)
+{
+    *s = (struct bl_subset_sum){0};
+    while (T >> s->shift > UNITS_MAX)
+        s->shift++;
+    size_t units = T >> s->shift;
+    s->reached = malloc((units / 64 + 1) * sizeof *s->reached);
+    s->last = malloc((units + 1) * sizeof *s->last);
+    if (limited)
+        s->items = malloc((units + 1) * sizeof *s->items);
+    if (s->reached && s->last && (s->items || !limited))
+        return BL_OK;
+    bl_subset_sum_free(s);
+    return bl_error_memory(e);
+}
+
+void bl_subset_sum_free(struct bl_subset_sum *s)
+{
+    free(s->reached);
+    free(s->last);
+    free(s->items);
+    *s = (struct bl_subset_sum){0};
+}
+
+void bl_subset_sum_begin(struct bl_subset_sum *s, uint32_t room, uint32_t most)
+{
+    s->room = room >> s->shift;
+    s->most = most;
+    s->top = 0;
+    memset(s->reached, 0, ((size_t)s->room / 64 + 1) * sizeof *s->reached);
+    s->reached[0] = 1;
+    if (s->items)
+        s->items[0] = 0;
+}
+
+static uint32_t subset_sum_units(const struct bl_subset_sum *s, uint32_t length)
+{
+    return (uint32_t)(((uint64_t)length + (UINT64_C(1) << s->shift) - 1) >> s->shift);
+}
+
+/* Records which length reached sums for the first time; removes sums with too many lengths. */
+static uint64_t subset_sum_record(struct bl_subset_sum *s, uint32_t base, uint64_t fresh, uint32_t bucket,
+                                  uint32_t units)
+{
+    uint64_t kept = fresh;
+    for (; fresh; fresh &= fresh - 1) {
+        uint32_t sum = base + (uint32_t)__builtin_ctzll(fresh);
+        s->last[sum] = bucket;
+        if (!s->items)
+            continue;
+        s->items[sum] = s->items[sum - units] + 1;
+        if (s->items[sum] > s->most)
+            kept &= ~(UINT64_C(1) << sum % 64);
+    }
+    return kept;
+}
+
+/* Adds one copy: every sum plus the length, from the highest down, so that the copy is used only once. */
+static int64_t subset_sum_offer_one(struct bl_subset_sum *s, uint32_t bucket, uint32_t units)
+{
+    uint32_t high = s->top > s->room - units ? s->room : s->top + units;
+    uint32_t words = units / 64, bits = units % 64, top = s->top, found = 0;
+    for (uint32_t w = high / 64 + 1; w-- > words;) {
+        uint64_t moved = s->reached[w - words] << bits;
+        if (bits > 0 && w > words)
+            moved |= s->reached[w - words - 1] >> (64 - bits);
+        if (w == high / 64)
+            moved &= ~UINT64_C(0) >> (63 - high % 64);
+        uint64_t fresh = moved & ~s->reached[w];
+        if (fresh == 0)
+            continue;
+        found += (uint32_t)__builtin_popcountll(fresh);
+        fresh = subset_sum_record(s, w * 64, fresh, bucket, units);
+        s->reached[w] |= fresh;
+        if (fresh && w * 64 + 63 - (uint32_t)__builtin_clzll(fresh) > top)
+            top = w * 64 + 63 - (uint32_t)__builtin_clzll(fresh);
+    }
+    s->top = top;
+    return (int64_t)(high / 64 + 1 - words) + 8 * (int64_t)found;
+}
+
+int64_t bl_subset_sum_offer(struct bl_subset_sum *s, uint32_t bucket, uint32_t length, uint32_t copies)
+{
+    uint32_t units = subset_sum_units(s, length);
+    int64_t work = 8;
+    for (uint32_t i = 0; i < copies && units <= s->room && !bl_subset_sum_is_full(s); i++) {
+        if ((uint64_t)units * (i + 1) > s->room)
+            break;
+        work += subset_sum_offer_one(s, bucket, units);
+    }
+    return work;
+}
+
+uint32_t bl_subset_sum_take(const struct bl_subset_sum *s, uint32_t *sum, const uint32_t *length)
+{
+    uint32_t bucket = s->last[*sum];
+    *sum -= subset_sum_units(s, length[bucket]);
+    return bucket;
+}
+
+/* --- search min slack --------------------------------------------------------------------------------------------- */
 
 enum {
     PAIRS_FROM = 8192,     /* smallest T for which pairs are tried before subset sums */
@@ -115,4 +234,126 @@ int bl_search_greedy(struct bl_patterns *patterns, const struct bl_histogram *h,
                      struct bl_error *e)
 {
     return bl_search_either(patterns, h, limits, bl_search_bestfit, bl_search_min_slack, e);
+}
+
+/* --- search improve ----------------------------------------------------------------------------------------------- */
+
+/* Minimum bin slack makes patterns from the longest lengths down, until the lengths that complete them are used up: the
+ * last patterns waste the most. These and some earlier ones are dissolved and packed again. They have few distinct
+ * lengths, so the linear relaxation is solved fast. */
+
+enum { LENGTHS_MIN = 16, LENGTHS_MORE = 4, LENGTHS_MAX = 256 };
+
+struct improve {
+    const struct bl_histogram *h;
+    const struct bl_patterns *known;
+    uint32_t *left;           /* [distinct of h] count in the last patterns; later the bucket in `tail` */
+    struct bl_histogram tail; /* of the last patterns */
+    uint32_t *bucket;         /* [distinct of tail] bucket in h */
+    struct bl_patterns old;   /* the last patterns, with buckets of tail */
+};
+
+static int improve_make(struct improve *r, const struct bl_histogram *h, const struct bl_patterns *known,
+                        struct bl_error *e)
+{
+    *r = (struct improve){.h = h, .known = known, .left = malloc((h->distinct + 1) * sizeof *r->left)};
+    r->bucket = malloc((h->distinct + 1) * sizeof *r->bucket);
+    if (!r->left || !r->bucket)
+        return bl_error_memory(e);
+    return bl_histogram_reserve(&r->tail, h->distinct, e);
+}
+
+/* Counts the lengths of a pattern that no later pattern has. */
+static size_t tail_new_lengths(const struct improve *r, size_t p)
+{
+    const uint32_t *bucket = r->known->bucket;
+    uint32_t first = r->known->first[p];
+    size_t n = 0;
+    for (uint32_t k = first; k < r->known->first[p + 1]; k++)
+        n += r->left[bucket[k]] == 0 && (k == first || bucket[k] != bucket[k - 1]);
+    return n;
+}
+
+/* Returns the first of the last patterns that together have at most `lengths` distinct lengths; counts them in
+ * r->left. */
+static size_t tail_select(struct improve *r, size_t lengths)
+{
+    const struct bl_patterns *known = r->known;
+    size_t p = known->count;
+    memset(r->left, 0, r->h->distinct * sizeof *r->left);
+    for (size_t n = 0; p > 0; p--) {
+        n += tail_new_lengths(r, p - 1);
+        if (n > lengths)
+            break;
+        for (uint32_t k = known->first[p - 1]; k < known->first[p]; k++)
+            r->left[known->bucket[k]] += known->use[p - 1];
+    }
+    return p;
+}
+
+/* Turns the patterns from `from` on into a histogram, and into patterns over it. */
+static int tail_separate(struct improve *r, size_t from, struct bl_error *e)
+{
+    r->tail.distinct = 0;
+    for (size_t b = 0; b < r->h->distinct; b++) {
+        uint32_t count = r->left[b];
+        if (count == 0)
+            continue;
+        r->bucket[r->tail.distinct] = (uint32_t)b;
+        r->left[b] = (uint32_t)r->tail.distinct;
+        bl_histogram_add(&r->tail, r->h->length[b], count);
+    }
+    bl_patterns_free(&r->old);
+    return bl_patterns_append(&r->old, r->known, from, r->known->count, r->left, e);
+}
+
+/* Packs the patterns from `from` on again. *patterns becomes the whole solution if it has fewer blocks than `best`. */
+static int tail_refill(struct improve *r, size_t from, size_t best, const struct bl_limits *limits,
+                       struct bl_patterns *patterns, struct bl_error *e)
+{
+    struct bl_patterns better = {0};
+    int code = tail_separate(r, from, e);
+    if (code)
+        return code;
+    int64_t least = bl_bound_blocks(&r->tail, limits->T);
+    if ((int64_t)r->old.blocks > least)
+        code = bl_search_columns(&better, &least, &r->tail, &r->old, limits, NULL, e);
+    if (code || better.count == 0 || r->known->blocks - r->old.blocks + better.blocks >= best)
+        goto out;
+    bl_patterns_free(patterns);
+    code = bl_patterns_append(patterns, r->known, 0, from, NULL, e);
+    if (!code)
+        code = bl_patterns_append(patterns, &better, 0, better.count, r->bucket, e);
+out:
+    bl_patterns_free(&better);
+    return code;
+}
+
+int bl_search_improve(struct bl_patterns *patterns, int64_t bound, const struct bl_histogram *h,
+                      const struct bl_patterns *known, const struct bl_limits *limits, struct bl_error *e)
+{
+    struct improve r;
+    size_t best = known->blocks, from = known->count;
+    int64_t used = 0;
+    *patterns = (struct bl_patterns){0};
+    if (limits->without & BL_SEARCH_IMPROVE)
+        return BL_OK;
+    int code = improve_make(&r, h, known, e);
+    for (size_t lengths = LENGTHS_MIN; lengths <= LENGTHS_MAX; lengths *= LENGTHS_MORE) {
+        if (!code)
+            from = tail_select(&r, lengths);
+        if (code || from == 0 || (int64_t)best <= bound)
+            break;
+        const struct bl_limits rest = bl_limits_share(limits, 1, &used);
+        code = tail_refill(&r, from, best, &rest, patterns, e);
+        best = patterns->count ? patterns->blocks : best;
+    }
+    bl_limits_use(limits, used);
+    free(r.left);
+    free(r.bucket);
+    bl_histogram_free(&r.tail);
+    bl_patterns_free(&r.old);
+    if (code)
+        bl_patterns_free(patterns);
+    return code;
 }

@@ -1,10 +1,73 @@
-#include "plan/search_vector.h"
-
+/* The search for few blocks under several maxima ("vector bin packing"), from blocks that suit one of them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/sort.h"
-#include "plan/trade.h"
+#include "plan/bound.h"
+#include "plan/fill.h"
+#include "plan/loads.h"
+#include "plan/meeting.h"
+
+/* --- bound vector ------------------------------------------------------------------------------------------------- */
+
+/* A bound on the blocks by two maxima together. */
+
+enum { SHARES = 1 << 19 }; /* of what a block has of one kind: there are no more different sums than fills take */
+
+/* Finds the two kinds that fill the most blocks. */
+static void loads_find_kinds(const struct bl_loads *l, int kind[2])
+{
+    double most[2] = {-1, -1};
+    for (int k = 0; k < l->kinds; k++) {
+        double blocks = 0;
+        for (uint32_t p = 0; p < l->pieces; p++)
+            blocks += (double)bl_loads_piece(l, p, k) / (double)l->most.of[k];
+        int place = blocks > most[0] ? 0 : 1;
+        if (place == 0) {
+            kind[1] = kind[0];
+            most[1] = most[0];
+        }
+        if (blocks > most[place]) {
+            kind[place] = k;
+            most[place] = blocks;
+        }
+    }
+}
+
+/* Returns the sums, [pieces], in SHARES rounded down. NULL: out of memory. */
+static int64_t *loads_add_shares(const struct bl_loads *l)
+{
+    int kind[2] = {0, 0};
+    int64_t *sum = calloc(l->pieces + 1, sizeof *sum);
+    loads_find_kinds(l, kind);
+    for (uint32_t p = 0; sum && p < l->pieces; p++)
+        for (int i = 0; i < 2; i++)
+            sum[p] += bl_loads_piece(l, p, kind[i]) * SHARES / l->most.of[kind[i]];
+    return sum;
+}
+
+/* Raises *bound, in blocks, if that of the sums of two kinds of load is higher: each as its share of what a block has,
+ * so that a block holds sums up to 2. Of the kinds, these are the two that need the most blocks. It sees what no
+ * maximum alone shows: sequences that have much of one where they have little of the other. l: the load of every piece;
+ * the blocks do not count. BL_EFAIL: out of memory. */
+static int bl_bound_vector(int64_t *bound, const struct bl_loads *l, const struct bl_limits *limits, struct bl_error *e)
+{
+    int64_t *sum = loads_add_shares(l), raised = 0;
+    struct bl_limits both = *limits;
+    both.T = 2 * SHARES;
+    struct bl_subproblem s = {.lengths = {sum, NULL, l->pieces, 1, both.T, 1, both.T}};
+    int code = sum ? bl_histogram_make(&s.h, &s.lengths, e) : bl_error_memory(e);
+    if (!code && s.h.distinct) {
+        raised = bl_bound_blocks(&s.h, both.T);
+        code = bl_fill_prepare_bound(&s, &raised, &both, e);
+    }
+    *bound = raised > *bound ? raised : *bound;
+    bl_subproblem_free(&s);
+    free(sum);
+    return code;
+}
+
+/* --- search vector ------------------------------------------------------------------------------------------------ */
 
 enum {
     PARTNERS = 8,    /* blocks that a block with too much tries in a round */
@@ -175,7 +238,9 @@ static int loads_evict(struct bl_loads *l, struct bl_error *e)
     return code;
 }
 
-int bl_search_mend(struct bl_loads *l, int64_t work, struct bl_error *e)
+/* Moves sequences until no block has too much of anything, within l->work up to `work`; what then is too much, or was
+ * in no block, goes where there is room, or into new blocks. BL_EFAIL, here and below: out of memory. */
+static int bl_search_mend(struct bl_loads *l, int64_t work, struct bl_error *e)
 {
     return loads_relieve(l, work) && !l->unplaced ? BL_OK : loads_evict(l, e);
 }
@@ -248,7 +313,8 @@ static void loads_dissolve(struct bl_loads *l, size_t b)
     }
 }
 
-int bl_search_reduce(struct bl_loads *l, int64_t bound, int64_t work, struct bl_error *e)
+/* Does without blocks, as long as there are more than the bound, within l->work up to `work`. */
+static int bl_search_reduce(struct bl_loads *l, int64_t bound, int64_t work, struct bl_error *e)
 {
     struct saved s = {.next = malloc((l->pieces + 1) * sizeof *s.next),
                       .block = malloc((l->blocks + 1) * sizeof *s.block)};
@@ -267,3 +333,169 @@ int bl_search_reduce(struct bl_loads *l, int64_t bound, int64_t work, struct bl_
     free(s.block);
     return code;
 }
+
+/* --- fill vector -------------------------------------------------------------------------------------------------- */
+
+/* --fill optimal with --max-column. The search for the one maximum that needs the most blocks gives the blocks to begin
+ * with; sequences move between them until they keep to all maxima. These blocks are kept; for every seed, sequences
+ * trade places. */
+
+enum {
+    SEARCH_SHARE = 2, /* of the effort, for all maxima together; the rest is for one at a time */
+    REACH = 4096,     /* blocks after it, in random order, that a block trades with: what lies together is fast */
+    OFFERS = 2,       /* of trades to other blocks, for every sequence of a block, */
+    OFFERS_MAX = 64,  /* and in all: swaps do the rest */
+};
+
+/* One of the maxima: the pieces by what it limits, and the blocks that it alone would take. */
+struct maximum {
+    struct bl_subproblem only;
+    struct bl_limits limits;
+    int64_t bound;
+};
+
+/* need NULL: steps. */
+static int maximum_prepare(struct maximum *m, const struct bl_subproblem *s, const struct bl_need *need,
+                           const struct bl_limits *limits, struct bl_error *e)
+{
+    *m = (struct maximum){.only.lengths = need ? bl_needs_lengths(need, &s->lengths) : s->lengths,
+                          .limits = *limits,
+                          .bound = need ? bl_needs_bound(need, &s->lengths) : 0};
+    int code = bl_histogram_make(&m->only.h, &m->only.lengths, e);
+    if (code)
+        return code;
+    m->limits.T = need ? need->most : limits->T;
+    int64_t searched = bl_bound_blocks(&m->only.h, m->limits.T);
+    if (m->only.h.distinct)
+        code = bl_fill_ops_optimal.prepare(&m->only, &searched, &m->limits, e);
+    /* What was rounded up proves nothing. */
+    if (!code && (!need || need->is_exact) && searched > m->bound)
+        m->bound = searched;
+    return code;
+}
+
+/* Keeps the maximum with the highest bound in *best. */
+static int vector_find_maximum(struct maximum *best, struct bl_subproblem *s, const struct bl_limits *limits,
+                               struct bl_error *e)
+{
+    const struct bl_limits some = bl_limits_divide(limits, SEARCH_SHARE * (1 + s->needs->count));
+    int code = maximum_prepare(best, s, NULL, &some, e);
+    for (int c = 0; !code && c < s->needs->count; c++) {
+        struct maximum other;
+        code = maximum_prepare(&other, s, &s->needs->each[c], &some, e);
+        if (!code && other.bound > best->bound) {
+            bl_subproblem_free(&best->only);
+            *best = other;
+        } else {
+            bl_subproblem_free(&other.only);
+        }
+    }
+    return code;
+}
+
+/* Adds the pieces that need nothing of what the maximum limits. */
+static void vector_add_others(struct bl_loads *l, const struct bl_subproblem *s, const struct bl_lengths *by)
+{
+    for (size_t i = 0; i < s->lengths.count; i++)
+        if (bl_lengths_has(&s->lengths, i) && !bl_lengths_has(by, i))
+            bl_loads_leave(l, (uint32_t)bl_lengths_id(&s->lengths, i));
+}
+
+static int vector_prepare(struct bl_subproblem *s, int64_t *bound, const struct bl_limits *limits, struct bl_error *e)
+{
+    const struct bl_wanted fewest = {.multiple = 1};
+    struct maximum most = {0};
+    struct bl_draft d = {0};
+    struct bl_loads l = {0};
+    int code = vector_find_maximum(&most, s, limits, e);
+    if (code)
+        goto out;
+    *bound = most.bound > *bound ? most.bound : *bound;
+    code = bl_draft_make(&d, s->lengths.count, e);
+    if (!code && most.only.lengths.count && most.bound)
+        code = bl_fill_ops_optimal.draft(&d, &most.only, &most.limits, &fewest, 0, e);
+    if (!code)
+        code = bl_loads_make(&l, &d, 0, &s->lengths, s->needs, limits, e);
+    if (code)
+        goto out;
+    vector_add_others(&l, s, &most.only.lengths);
+    bl_random_seed(&l.random, 0, BL_STREAM_LOAD);
+    code = bl_search_mend(&l, limits->work / SEARCH_SHARE / 2, e);
+    if (!code && (int64_t)l.blocks > *bound)
+        code = bl_bound_vector(bound, &l, limits, e);
+    if (!code)
+        code = bl_search_reduce(&l, *bound, limits->work / SEARCH_SHARE, e);
+    bl_limits_use(limits, l.work);
+    d.blocks = d.pieces = 0;
+    if (!code)
+        code = bl_loads_write(&l, &d, e);
+out:
+    bl_loads_free(&l);
+    bl_subproblem_free(&most.only);
+    bl_histogram_free(&s->h);
+    s->kept = d;
+    return code;
+}
+
+/* Copies the kept blocks in random order. */
+static int vector_copy(struct bl_draft *d, const struct bl_draft *kept, uint64_t seed, struct bl_error *e)
+{
+    struct bl_random random;
+    uint32_t *turn = malloc((kept->blocks + 1) * sizeof *turn);
+    int code = turn ? BL_OK : bl_error_memory(e);
+    bl_random_seed(&random, seed, BL_STREAM_BLOCK);
+    for (size_t b = 0; !code && b < kept->blocks; b++)
+        turn[b] = (uint32_t)b;
+    if (!code)
+        bl_random_shuffle_u32(&random, turn, kept->blocks);
+    d->is_shuffled = d->blocks == 0;
+    for (size_t b = 0; !code && b < kept->blocks; b++) {
+        size_t size = bl_draft_size(kept, turn[b]);
+        memcpy(d->sequence + d->pieces, kept->sequence + kept->first[turn[b]], size * sizeof *d->sequence);
+        bl_random_shuffle_u32(&random, d->sequence + d->pieces, size); /* the halves of blocks that are split */
+        code = bl_draft_close(d, size, e);
+    }
+    free(turn);
+    return code;
+}
+
+/* Lets the sequences of the blocks from `first` on trade places. */
+static int vector_trade(struct bl_draft *d, size_t first, const struct bl_subproblem *s, const struct bl_limits *limits,
+                        uint64_t seed, struct bl_error *e)
+{
+    struct bl_loads l = {0};
+    int code = bl_loads_make(&l, d, first, &s->lengths, s->needs, limits, e);
+    if (code)
+        goto out;
+    bl_random_seed(&l.random, seed, BL_STREAM_TRADE);
+    code = bl_loads_shuffle_equal(&l, e);
+    if (code)
+        goto out;
+    size_t reach = l.blocks - 1 < REACH ? l.blocks - 1 : REACH;
+    for (size_t b = 0; reach && b < l.blocks; b++)
+        for (uint32_t offers = 0; offers < OFFERS_MAX && offers < OFFERS * l.block[b].size; offers++) {
+            size_t other = (b + 1 + bl_random_below(&l.random, reach)) % l.blocks;
+            bl_trade_any(&l, &l.block[b], &l.block[other]);
+        }
+    d->blocks = first;
+    d->pieces = d->first[first];
+    code = bl_loads_write(&l, d, e);
+out:
+    bl_loads_free(&l);
+    return code;
+}
+
+static int vector_draft(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_limits *limits,
+                        const struct bl_wanted *wanted, uint64_t seed, struct bl_error *e)
+{
+    size_t first = d->blocks;
+    int code = vector_copy(d, &s->kept, seed, e);
+    if (code)
+        return code;
+    code = bl_ranks_split(d, first, first + bl_wanted_blocks(wanted, s->kept.blocks, s->kept.pieces), e);
+    if (!code)
+        code = vector_trade(d, first, s, limits, seed, e);
+    return code ? code : bl_swap_sequences(d, first, &s->lengths, limits->T, s->needs, false, seed, e);
+}
+
+const struct bl_fill_ops bl_fill_ops_vector = {.prepare = vector_prepare, .draft = vector_draft};

@@ -7,7 +7,6 @@
 #include "plan/draft.h"
 #include "plan/histogram.h"
 #include "plan/needs.h"
-#include "plan/pattern.h"
 #include "plan/piece.h"
 
 struct bl_subproblem {

@@ -1,7 +1,6 @@
 /* Blends: shares in every batch, no repetition before a source is exhausted, and the same plan for the same seed. */
 #include <string.h>
 
-#include "plan/blend.h"
 #include "plan/mixture.h"
 #include "plan/random.h"
 #include "unit.h"

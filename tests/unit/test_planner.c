@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/bitset.h"
+#include "plan/histogram.h"
 #include "plan/planner.h"
 #include "plan/random.h"
-#include "plan/subset_sum.h"
+#include "plan/search_min_slack.h"
 #include "unit.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))

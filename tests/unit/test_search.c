@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "plan/bound.h"
-#include "plan/knapsack.h"
+#include "plan/colgen.h"
 #include "plan/plan.h"
 #include "plan/random.h"
 #include "plan/search.h"

@@ -1,10 +1,7 @@
-/* Subset sums: the remaining lengths that fill a room best.
- *
- * Lengths are offered from the longest down. A sum stores the length that reached it first. So of all ways to the same
- * sum it finds the one whose shortest length is longest: short lengths are kept for later, when they are needed more.
- * Large rooms are counted in units of a power of two, with lengths rounded up, so a solution always fits. */
-#ifndef BL_SUBSET_SUM_H
-#define BL_SUBSET_SUM_H
+/* Minimum bin slack on counts. For a small T only subset sums are used. For a large T they are expensive, so an exact
+ * pair, found with two pointers over the remaining lengths, is tried first. */
+#ifndef BL_SEARCH_MIN_SLACK_H
+#define BL_SEARCH_MIN_SLACK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,11 +28,6 @@ void bl_subset_sum_begin(struct bl_subset_sum *s, uint32_t room, uint32_t most);
 
 /* Offers a bucket of this length up to `copies` times. Returns the work done. */
 int64_t bl_subset_sum_offer(struct bl_subset_sum *s, uint32_t bucket, uint32_t length, uint32_t copies);
-
-static inline bool bl_subset_sum_is_full(const struct bl_subset_sum *s)
-{
-    return s->top == s->room;
-}
 
 /* Returns the buckets of the highest sum one after the other: *sum starts as s->top; length[]: the offered lengths. */
 uint32_t bl_subset_sum_take(const struct bl_subset_sum *s, uint32_t *sum, const uint32_t *length);
