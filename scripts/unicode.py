@@ -219,7 +219,7 @@ NAMED = {"Common", "Inherited", "Latin", "Greek", "Cyrillic", "Armenian", "Georg
          "Devanagari", "Bengali", "Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada", "Malayalam", "Sinhala", "Tibetan", "Thai",
          "Lao", "Khmer", "Myanmar", "Tagalog", "Javanese", "Balinese", "Han", "Hiragana", "Katakana", "Bopomofo", "Hangul", "Yi", "Unknown"}
 
-STAND_IN_HEAD = """/* Code points that older tables of Unicode lack, and older ones of the same properties: see stand_in.h.
+STAND_IN_HEAD = """/* Code points that older tables of Unicode lack, and older ones of the same properties: see regex.h.
  *
  * Written by scripts/unicode.py from the Unicode Character Database {version}, as the Python packages unicodedata2 and
  * tokenizers hold it, and from Perl's. The data are copyright 1991-2024 Unicode, Inc., under the Unicode License v3

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "fuzz.h"
-#include "kind/text/bert.h"
 #include "kind/text/normal_form.h"
 #include "kind/text/regex.h"
-#include "base/utf8.h"
+#include "kind/text/wordpiece.h"
 
 static void normalize(const struct bl_buffer *text)
 {

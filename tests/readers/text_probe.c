@@ -19,10 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "base/io.h"
-#include "kind/text/bert.h"
-#include "kind/text/grammar_split.h"
+#include "base/text.h"
+#include "kind/text/grammar.h"
 #include "kind/text/normal_form.h"
 #include "kind/text/regex.h"
 #include "kind/text/wordpiece.h"

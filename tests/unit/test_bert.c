@@ -1,4 +1,4 @@
-#include "kind/text/bert.h"
+#include "kind/text/wordpiece.h"
 
 #include <string.h>
 

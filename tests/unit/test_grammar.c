@@ -1,4 +1,4 @@
-#include "kind/text/grammar_split.h"
+#include "kind/text/grammar.h"
 
 #include <stdlib.h>
 #include <string.h>

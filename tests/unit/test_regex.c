@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "kind/text/regex_syntax.h"
-#include "kind/text/stand_in.h"
 #include "unit.h"
 
 START_TEST(patterns_are_translated)

@@ -5,7 +5,7 @@
 #include "base/base64.h"
 #include "base/output.h"
 #include "kind/text/bpe.h"
-#include "kind/text/grammar_split.h"
+#include "kind/text/grammar.h"
 #include "unit.h"
 
 /* All bytes as tokens of a .tiktoken, then the lines that follow. */

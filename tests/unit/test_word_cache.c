@@ -1,4 +1,4 @@
-#include "kind/text/word_cache.h"
+#include "kind/text/encoder.h"
 
 #include "unit.h"
 

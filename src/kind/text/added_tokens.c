@@ -4,9 +4,246 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "kind/text/character.h"
+#include "base/sort.h"
 #include "base/utf8.h"
+#include "kind/text/character.h"
+#include "kind/text/huge_pages.h"
 #include "kind/text/word_table.h"
+
+/* --- trie --------------------------------------------------------------------------------------------------------- */
+
+/* The longest token that a text begins with: a trie in one array.
+ *
+ * The child of a node by a byte is at index base ^ byte, if the parent of the node there is this node. */
+
+#define BLOCK 256  /* a node's children lie in one block */
+#define TRIES 32   /* free places that are tried before children get a new block */
+#define STEPS 4096 /* places that are looked at for them */
+
+/* What entries are sorted by: the first bytes, then the number of the entry. */
+#define PREFIX 5
+#define FEW 16 /* entries that qsort would take longer for */
+#define NUMBER_BITS 24
+#define NUMBER_MAX (((uint64_t)1 << NUMBER_BITS) - 1)
+
+/* The entries below a node: [first, end), which have the same first depth bytes. */
+struct branch {
+    uint32_t node, first, end, longest; /* longest: value of the longest entry that they begin with */
+};
+
+struct level {
+    struct branch *branch;
+    size_t count;
+};
+
+struct build {
+    struct bl_trie *trie;
+    struct bl_trie_entry *entry;
+    struct level next;
+    uint32_t depth; /* of the nodes whose children are added */
+    size_t free;    /* no index before it is free */
+    size_t capacity;
+};
+
+static int entry_compare(const void *a, const void *b)
+{
+    const struct bl_trie_entry *x = a, *y = b;
+    int order = memcmp(x->bytes, y->bytes, x->size < y->size ? x->size : y->size);
+    return order ? order : (x->size > y->size) - (x->size < y->size);
+}
+
+/* The first bytes of a text, as a number in the order of texts. */
+static uint64_t entry_prefix(const struct bl_trie_entry *entry)
+{
+    uint64_t prefix = 0;
+    for (uint32_t i = 0; i < PREFIX; i++)
+        prefix = prefix << 8 | (i < entry->size ? entry->bytes[i] : 0);
+    return prefix;
+}
+
+/* Sorts those few that have the same first bytes. */
+static void entries_sort_equal(struct bl_trie_entry *entry, size_t count)
+{
+    if (count > FEW)
+        qsort(entry, count, sizeof *entry, entry_compare);
+    for (size_t i = 1; i < count && count <= FEW; i++) {
+        struct bl_trie_entry one = entry[i];
+        size_t at = i;
+        for (; at && entry_compare(&entry[at - 1], &one) > 0; at--)
+            entry[at] = entry[at - 1];
+        entry[at] = one;
+    }
+}
+
+/* Sorts by the first bytes, without a look at the texts, which lie anywhere; then those few that have the same. */
+static int entries_sort(struct bl_trie_entry *entry, size_t count, struct bl_error *e)
+{
+    uint64_t *key = malloc((count + 1) * sizeof *key);
+    struct bl_trie_entry *sorted = malloc((count + 1) * sizeof *sorted);
+    int code = key && sorted ? BL_OK : bl_error_memory(e);
+    if (!code && count > NUMBER_MAX)
+        code = bl_error_set(e, BL_EFAIL, "too many tokens");
+    if (code)
+        goto out;
+    for (size_t i = 0; i < count; i++)
+        key[i] = entry_prefix(&entry[i]) << NUMBER_BITS | i;
+    bl_sort_u64(key, count, NUMBER_BITS);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = entry[key[i] & NUMBER_MAX];
+    for (size_t first = 0, i = 1; i <= count; i++) {
+        if (i < count && key[i] >> NUMBER_BITS == key[first] >> NUMBER_BITS)
+            continue;
+        entries_sort_equal(sorted + first, i - first);
+        first = i;
+    }
+    memcpy(entry, sorted, count * sizeof *entry);
+out:
+    free(key);
+    free(sorted);
+    return code;
+}
+
+/* In huge pages, of which only those that are used take memory. */
+static int build_reserve(struct build *build, size_t capacity, struct bl_error *e)
+{
+    struct bl_trie *trie = build->trie;
+    struct bl_trie_node *node = bl_huge_pages_alloc(capacity * sizeof *node);
+    if (!node)
+        return bl_error_memory(e);
+    if (trie->count)
+        memcpy(node, trie->node, trie->count * sizeof *node);
+    free(trie->node);
+    trie->node = node;
+    build->capacity = capacity;
+    return BL_OK;
+}
+
+static int build_add_block(struct build *build, struct bl_error *e)
+{
+    struct bl_trie *trie = build->trie;
+    if (trie->count > UINT32_MAX - BLOCK)
+        return bl_error_set(e, BL_EFAIL, "too many tokens");
+    int code = trie->count + BLOCK > build->capacity ? build_reserve(build, 2 * build->capacity, e) : BL_OK;
+    if (code)
+        return code;
+    memset(trie->node + trie->count, 0xff, BLOCK * sizeof *trie->node);
+    trie->count += BLOCK;
+    return BL_OK;
+}
+
+static bool children_fit(const struct bl_trie *trie, uint32_t base, const uint8_t *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (trie->node[base ^ bytes[i]].parent != BL_TRIE_NONE)
+            return false;
+    }
+    return true;
+}
+
+/* A base at which all these children have free places. */
+static int children_find_base(struct build *build, const uint8_t *bytes, size_t count, uint32_t *base,
+                              struct bl_error *e)
+{
+    struct bl_trie *trie = build->trie;
+    while (build->free < trie->count && trie->node[build->free].parent != BL_TRIE_NONE)
+        build->free++;
+    int tries = 0;
+    for (size_t at = build->free; at < trie->count && at - build->free < STEPS && tries < TRIES; at++) {
+        if (trie->node[at].parent != BL_TRIE_NONE)
+            continue;
+        *base = (uint32_t)at ^ bytes[0];
+        if (children_fit(trie, *base, bytes, count))
+            return BL_OK;
+        tries++;
+    }
+    *base = (uint32_t)trie->count;
+    return build_add_block(build, e);
+}
+
+/* Adds the children of a node, and queues them. */
+static int build_add_children(struct build *build, struct branch branch, struct bl_error *e)
+{
+    uint8_t bytes[256];
+    size_t count = 0;
+    struct branch *child = &build->next.branch[build->next.count];
+    for (uint32_t i = branch.first; i < branch.end; i++) {
+        uint8_t byte = build->entry[i].bytes[build->depth];
+        if (!count || bytes[count - 1] != byte) {
+            child[count] = (struct branch){0, i, i, branch.longest};
+            bytes[count++] = byte;
+        }
+        child[count - 1].end = i + 1;
+    }
+    uint32_t base;
+    int code = children_find_base(build, bytes, count, &base, e);
+    if (code)
+        return code;
+    build->trie->node[branch.node].base = base;
+    for (size_t i = 0; i < count; i++) {
+        struct bl_trie_entry *first = &build->entry[child[i].first];
+        child[i].node = base ^ bytes[i];
+        build->trie->node[child[i].node] = (struct bl_trie_node){0, branch.node, BL_TRIE_NONE};
+        if (first->size > build->depth + 1)
+            continue;
+        first->shorter = child[i].longest;
+        build->trie->node[child[i].node].value = child[i].longest = first->value;
+        child[i].first++;
+    }
+    build->next.count += count;
+    return BL_OK;
+}
+
+/* Breadth first: the nodes that are visited most often are close together. */
+static int build_add_levels(struct build *build, struct level *level, size_t count, struct bl_error *e)
+{
+    int code = BL_OK;
+    if (count)
+        level->branch[level->count++] = (struct branch){0, 0, (uint32_t)count, BL_TRIE_NONE};
+    for (; level->count && !code; build->depth++) {
+        build->next.count = 0;
+        for (size_t i = 0; i < level->count && !code; i++) {
+            if (level->branch[i].first < level->branch[i].end)
+                code = build_add_children(build, level->branch[i], e);
+        }
+        struct level done = *level;
+        *level = build->next;
+        build->next = done;
+    }
+    return code;
+}
+
+int bl_trie_build(struct bl_trie *trie, struct bl_trie_entry *entries, size_t count, struct bl_error *e)
+{
+    size_t bytes = BLOCK;
+    for (size_t i = 0; i < count; i++)
+        bytes += entries[i].size;
+    int code = entries_sort(entries, count, e);
+    if (code)
+        return code;
+    /* No level has more nodes than there are entries. */
+    struct level level = {.branch = malloc((count + 1) * sizeof *level.branch)};
+    struct build build = {
+        .trie = trie, .entry = entries, .next.branch = malloc((count + 1) * sizeof *build.next.branch)};
+    code =
+        level.branch && build.next.branch && bytes < UINT32_MAX ? build_reserve(&build, bytes, e) : bl_error_memory(e);
+    if (!code)
+        code = build_add_block(&build, e);
+    if (!code) {
+        trie->node[0] = (struct bl_trie_node){0, BL_TRIE_NONE - 1, BL_TRIE_NONE}; /* nobody's child */
+        code = build_add_levels(&build, &level, count, e);
+    }
+    free(level.branch);
+    free(build.next.branch);
+    return code;
+}
+
+void bl_trie_free(struct bl_trie *trie)
+{
+    free(trie->node);
+    *trie = (struct bl_trie){0};
+}
+
+/* --- added tokens ------------------------------------------------------------------------------------------------- */
 
 void bl_added_init(struct bl_added *added)
 {

@@ -1,5 +1,5 @@
 /* Words of ASCII text, 64 bytes at a time, by arithmetic on masks with a bit for each byte. The words are those of the
- * scanners of grammar_split.h, found several times as fast. */
+ * scanners of grammar.h, found several times as fast. */
 #ifndef BL_ASCII_H
 #define BL_ASCII_H
 

@@ -22,8 +22,8 @@
 #ifndef BL_BPE_H
 #define BL_BPE_H
 
+#include "kind/text/added_tokens.h"
 #include "kind/text/ids.h"
-#include "kind/text/trie.h"
 #include "kind/text/vocabulary.h"
 
 #define BL_SYMBOL_BITS 21
@@ -49,7 +49,7 @@ struct bl_bpe {
     uint32_t *rank;              /* of a symbol, where several have the same; NULL: the symbol itself */
     struct bl_vocabulary strays; /* tokens that no merge makes, but that can be whole words */
     uint64_t *joined;            /* bit [first * 256 + second]: two bytes that are adjacent in a symbol */
-    bool suffixed;               /* a word ends with BL_WORD_END (alphabet.h) */
+    bool suffixed;               /* a word ends with BL_WORD_END (vocabulary.h) */
     uint64_t *known;             /* bit set of the code points that are tokens; NULL: all bytes are */
     uint64_t *known_last;        /* the same at the end of a word, where that is suffixed */
     int32_t unknown;             /* the id of characters that are not; -1: they are left out */

@@ -2,8 +2,8 @@
 #ifndef BL_BPE_CHARACTERS_H
 #define BL_BPE_CHARACTERS_H
 
-#include "kind/text/alphabet.h"
 #include "kind/text/merges.h"
+#include "kind/text/vocabulary.h"
 
 /* What becomes of the characters that are no tokens. */
 struct bl_bpe_options {

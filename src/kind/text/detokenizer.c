@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "kind/text/alphabet.h"
 #include "kind/text/tokenizer_parts.h"
+#include "kind/text/vocabulary.h"
 
 #define UNKNOWN_TEXT " \xe2\x81\x87 " /* what SentencePiece gives for an unknown character: U+2047 */
 

@@ -2,6 +2,145 @@
 
 #include <string.h>
 
+#include "kind/text/ascii.h"
+#include "kind/text/skip.h"
+
+/* --- deepseek ----------------------------------------------------------------------------------------------------- */
+
+/* A step of the pre-tokenizer that would have split the text before is a limit for the steps after it: what all three
+ * steps do is done word by word, without looking ahead. */
+
+/* Past three numbers at most. */
+static inline const uint8_t *numbers_skip(const uint8_t *p, const uint8_t *end)
+{
+    size_t bytes;
+    for (int i = 0; i < 3 && p < end && (bl_character_class(p, end, &bytes) & BL_NUMBER); i++)
+        p += bytes;
+    return p;
+}
+
+/* DeepSeek's Chinese characters and kana: U+4E00 to U+9FA5, U+3040 to U+30FF. */
+static inline bool ideograph_is(const uint8_t *p, size_t bytes)
+{
+    if (bytes != 3)
+        return false;
+    uint32_t c = (uint32_t)(*p & 0xf) << 12 | (uint32_t)(p[1] & 0x3f) << 6 | (p[2] & 0x3f);
+    return (c >= 0x4e00 && c <= 0x9fa5) || (c >= 0x3040 && c <= 0x30ff);
+}
+
+/* The class of the character at p, or STOP: the text ends here for DeepSeek's words, or would have been split. steps:
+ * the STOPs among BL_NUMBER and IDEOGRAPH; with INSIDE it is what is no ideograph. */
+#define STOP 0x100
+#define IDEOGRAPH 0x200
+#define INSIDE 0x400
+
+static inline unsigned deepseek_class(const uint8_t *p, const uint8_t *end, unsigned steps, size_t *bytes)
+{
+    *bytes = 0;
+    if (p == end)
+        return STOP;
+    unsigned class = bl_character_class(p, end, bytes);
+    if (steps & IDEOGRAPH && ideograph_is(p, *bytes) != ((steps & INSIDE) != 0))
+        return STOP | IDEOGRAPH;
+    return class & steps ? STOP | BL_NUMBER : class;
+}
+
+static inline const uint8_t *deepseek_skip(const uint8_t *p, const uint8_t *end, unsigned steps, unsigned classes)
+{
+    size_t bytes;
+    while (deepseek_class(p, end, steps, &bytes) & classes)
+        p += bytes;
+    return p;
+}
+
+/* The steps that split off numbers and ideographs: one of them, or the text up to the next one. */
+static inline const uint8_t *deepseek_next_head(const uint8_t *p, const uint8_t *end, unsigned steps)
+{
+    size_t bytes;
+    unsigned class = deepseek_class(p, end, steps, &bytes);
+    if (class & IDEOGRAPH)
+        return deepseek_skip(p, end, steps, IDEOGRAPH);
+    if (class & STOP)
+        return numbers_skip(p, end);
+    while (!(deepseek_class(p, end, steps, &bytes) & STOP))
+        p += bytes;
+    return p;
+}
+
+#define SIGN (BL_PUNCTUATION | BL_SYMBOL)
+#define WORD (BL_LETTER | BL_MARK)
+
+static inline bool ascii_is_letter(uint8_t c)
+{
+    return (uint8_t)((c | 0x20) - 'a') < 26;
+}
+
+/* Past characters that no part of the pattern matches, at the first of them. */
+static inline const uint8_t *deepseek_skip_gap(const uint8_t *p, const uint8_t *end, unsigned steps)
+{
+    size_t bytes, next;
+    for (deepseek_class(p, end, steps, &bytes);;) {
+        p += bytes;
+        if (deepseek_class(p, end, steps, &bytes) & (STOP | WORD | SIGN | BL_SPACE) ||
+            deepseek_class(p + bytes, end, steps, &next) & WORD)
+            return p;
+    }
+}
+
+static inline const uint8_t *deepseek_next_word(const uint8_t *p, const uint8_t *end, unsigned steps)
+{
+    size_t bytes, next;
+    unsigned class = deepseek_class(p, end, steps, &bytes);
+    if (*p < 0x80 && class & SIGN && p + 1 < end && ascii_is_letter(p[1])) {
+        for (p++; p < end && ascii_is_letter(*p);)
+            p++;
+        return p;
+    }
+    bool prefix = !(class & (BL_LETTER | SIGN)) && *p != '\r' && *p != '\n';
+    if (prefix && deepseek_class(p + bytes, end, steps, &next) & WORD)
+        return deepseek_skip(p + bytes + next, end, steps, WORD);
+    if (class & WORD)
+        return deepseek_skip(p + bytes, end, steps, WORD);
+    const uint8_t *sign = p + (*p == ' ');
+    if (deepseek_class(sign, end, steps, &next) & SIGN) {
+        sign = deepseek_skip(sign + next, end, steps, SIGN);
+        return steps & INSIDE ? sign : bl_skip_breaks(sign, end, false);
+    }
+    if (!(class & BL_SPACE))
+        return deepseek_skip_gap(p, end, steps);
+    sign = deepseek_skip(p, end, steps, BL_SPACE);
+    return bl_skip_lines(p, deepseek_class(sign, end, steps, &next) & STOP ? sign : end, false);
+}
+
+static const uint8_t *deepseek_next(const uint8_t *p, const uint8_t *end)
+{
+    const unsigned steps = BL_NUMBER | IDEOGRAPH;
+    size_t bytes;
+    unsigned class = deepseek_class(p, end, steps, &bytes);
+    if (class & IDEOGRAPH) /* the third step divides them, too: signs are among the kana */
+        return deepseek_next_word(p, end, IDEOGRAPH | INSIDE);
+    return class & STOP ? numbers_skip(p, end) : deepseek_next_word(p, end, steps);
+}
+
+/* The end of the word at p < end by BL_GRAMMAR_NUMBERS, BL_GRAMMAR_IDEOGRAPHS or one of DeepSeek's grammars. */
+static const uint8_t *bl_deepseek_next(enum bl_grammar grammar, const uint8_t *p, const uint8_t *end)
+{
+    switch (grammar) {
+    case BL_GRAMMAR_NUMBERS:
+        return deepseek_next_head(p, end, BL_NUMBER);
+    case BL_GRAMMAR_IDEOGRAPHS:
+        return deepseek_next_head(p, end, IDEOGRAPH);
+    case BL_GRAMMAR_DEEPSEEK_HEAD:
+        return deepseek_next_head(p, end, BL_NUMBER | IDEOGRAPH);
+    case BL_GRAMMAR_DEEPSEEK_WORDS:
+        return deepseek_next_word(p, end, 0);
+    default:
+        return deepseek_next(p, end);
+    }
+}
+
+/* --- grammar ------------------------------------------------------------------------------------------------------ */
+
 enum bl_grammar bl_grammar_find(const char *pattern, size_t size, bool gaps)
 {
     static const struct {
@@ -51,4 +190,227 @@ enum bl_grammar bl_grammar_join(enum bl_grammar first, enum bl_grammar second)
     if (first == BL_GRAMMAR_DEEPSEEK_HEAD && second == BL_GRAMMAR_DEEPSEEK_WORDS)
         return BL_GRAMMAR_DEEPSEEK;
     return BL_GRAMMAR_NONE;
+}
+
+/* --- grammar split ------------------------------------------------------------------------------------------------ */
+
+/* The scanners of the known grammars. */
+
+#define ALNUM (BL_LETTER | BL_NUMBER)
+#define CASELESS (BL_MODIFIER | BL_MARK) /* what both a head and a tail of o200k's words may have */
+#define HEAD (BL_UPPER | CASELESS)
+#define TAIL (BL_LOWER | CASELESS)
+
+/* Past 's 't 'm 'd 're 've 'll at an apostrophe, or NULL. */
+static const uint8_t *contraction_skip(const uint8_t *p, const uint8_t *end)
+{
+    size_t left = (size_t)(end - p);
+    if (left < 2)
+        return NULL;
+    if (p[1] == 's' || p[1] == 't' || p[1] == 'm' || p[1] == 'd')
+        return p + 2;
+    if (left < 3)
+        return NULL;
+    if ((p[2] == 'e' && (p[1] == 'r' || p[1] == 'v')) || (p[1] == 'l' && p[2] == 'l'))
+        return p + 3;
+    return NULL;
+}
+
+/* The same in any case; U+017F is an s, too. */
+static const uint8_t *contraction_skip_caseless(const uint8_t *p, const uint8_t *end)
+{
+    size_t left = (size_t)(end - p);
+    if (left < 2)
+        return NULL;
+    if (left >= 3 && p[1] == 0xc5 && p[2] == 0xbf)
+        return p + 3;
+    /* What becomes one of these letters by this bit is that letter. */
+    const uint8_t lower[3] = {*p, p[1] | 0x20, left < 3 ? 0 : p[2] | 0x20};
+    const uint8_t *past = contraction_skip(lower, lower + (left < 3 ? 2 : 3));
+    return past ? p + (past - lower) : NULL;
+}
+
+static const uint8_t *gpt2_next(const uint8_t *p, const uint8_t *end)
+{
+    if (*p == '\'') {
+        const uint8_t *contraction = contraction_skip(p, end);
+        if (contraction)
+            return contraction;
+    }
+    const uint8_t *word = p + (*p == ' ' && p + 1 < end);
+    size_t bytes;
+    unsigned class = bl_character_class(word, end, &bytes);
+    if (class & BL_LETTER)
+        return bl_skip_class(word + bytes, end, BL_LETTER);
+    if (class & BL_NUMBER)
+        return bl_skip_class(word + bytes, end, BL_NUMBER);
+    if (!(class & BL_SPACE))
+        return bl_skip_others(word + bytes, end, BL_SPACE | ALNUM);
+    return bl_skip_space(p, end);
+}
+
+/* What Llama-3, cl100k, Qwen and o200k have after the words of letters. */
+static inline const uint8_t *modern_next_rest(const uint8_t *p, const uint8_t *end, unsigned class, unsigned letters,
+                                              int digits, bool whole_at_end, bool slash)
+{
+    const unsigned others = BL_SPACE | BL_NUMBER | letters;
+    size_t bytes;
+    if (class & BL_NUMBER) {
+        for (int i = 0; i < digits && p < end && (bl_character_class(p, end, &bytes) & BL_NUMBER); i++)
+            p += bytes;
+        return p;
+    }
+    const uint8_t *sign = p + (*p == ' ' && p + 1 < end);
+    if (!(bl_character_class(sign, end, &bytes) & others))
+        return bl_skip_breaks(bl_skip_others(sign + bytes, end, others), end, slash);
+    return bl_skip_lines(p, end, whole_at_end);
+}
+
+static inline const uint8_t *llama3_next(const uint8_t *p, const uint8_t *end, unsigned letters, int digits,
+                                         bool whole_at_end)
+{
+    if (*p == '\'') {
+        const uint8_t *contraction = contraction_skip_caseless(p, end);
+        if (contraction)
+            return contraction;
+    }
+    size_t bytes, next_bytes;
+    unsigned class = bl_character_class(p, end, &bytes);
+    if (class & letters)
+        return bl_skip_class(p + bytes, end, letters);
+    if (!(class & BL_NUMBER) && *p != '\r' && *p != '\n' && p + bytes < end &&
+        (bl_character_class(p + bytes, end, &next_bytes) & letters))
+        return bl_skip_class(p + bytes + next_bytes, end, letters);
+    return modern_next_rest(p, end, class, letters, digits, whole_at_end, false);
+}
+
+/* [HEAD]*[TAIL]+, or NULL: a head that has no tail gives back characters up to its last one that can be a tail. */
+static const uint8_t *cased_skip(const uint8_t *p, const uint8_t *end)
+{
+    const uint8_t *caseless = NULL;
+    size_t bytes;
+    unsigned class = 0;
+    while (p < end && ((class = bl_character_class(p, end, &bytes)) & HEAD)) {
+        p += bytes;
+        if (class & CASELESS)
+            caseless = p;
+    }
+    return p < end && (class & TAIL) ? bl_skip_class(p, end, TAIL) : caseless;
+}
+
+/* The two alternatives of o200k that have letters, without what may follow; NULL when neither is here. */
+static const uint8_t *o200k_skip_word(const uint8_t *p, const uint8_t *end, unsigned class, size_t bytes)
+{
+    bool prefix = !(class & ALNUM) && *p != '\r' && *p != '\n';
+    const uint8_t *word = prefix ? cased_skip(p + bytes, end) : NULL;
+    if (!word && (class & (HEAD | TAIL)))
+        word = cased_skip(p, end);
+    if (word)
+        return word;
+    const uint8_t *head = prefix ? p + bytes : p;
+    word = bl_skip_class(head, end, HEAD);
+    return word > head ? word : NULL;
+}
+
+static inline const uint8_t *o200k_next(const uint8_t *p, const uint8_t *end, int digits, bool contractions)
+{
+    size_t bytes;
+    unsigned class = bl_character_class(p, end, &bytes);
+    const uint8_t *word = o200k_skip_word(p, end, class, bytes);
+    if (!word)
+        return modern_next_rest(p, end, class, BL_LETTER, digits, false, true);
+    const uint8_t *contraction =
+        contractions && word < end && *word == '\'' ? contraction_skip_caseless(word, end) : NULL;
+    return contraction ? contraction : word;
+}
+
+/* What the pre-tokenizer Digits calls a number is Rust's, which has Unicode 17: these are not in the table. */
+static inline bool number_is_later(const uint8_t *p, size_t bytes)
+{
+    if (bytes != 4 || *p != 0xf0)
+        return false;
+    uint32_t c = (uint32_t)(p[1] & 0x3f) << 12 | (uint32_t)(p[2] & 0x3f) << 6 | (p[3] & 0x3f);
+    return (c >= 0x11de0 && c <= 0x11de9) || (c >= 0x16ff4 && c <= 0x16ff6);
+}
+
+static inline bool digit_is(const uint8_t *p, const uint8_t *end, size_t *bytes)
+{
+    return bl_character_class(p, end, bytes) & BL_NUMBER || number_is_later(p, *bytes);
+}
+
+static const uint8_t *digits_next(const uint8_t *p, const uint8_t *end, bool runs)
+{
+    size_t bytes;
+    bool digit = digit_is(p, end, &bytes);
+    p += bytes;
+    if (digit && !runs)
+        return p;
+    while (p < end && digit_is(p, end, &bytes) == digit)
+        p += bytes;
+    return p;
+}
+
+static inline const uint8_t *grammar_next(enum bl_grammar grammar, const uint8_t *p, const uint8_t *end)
+{
+    switch (grammar) {
+    case BL_GRAMMAR_GPT2:
+        return gpt2_next(p, end);
+    case BL_GRAMMAR_LLAMA3:
+        return llama3_next(p, end, BL_LETTER, 3, false);
+    case BL_GRAMMAR_CL100K:
+        return llama3_next(p, end, BL_LETTER, 3, true);
+    case BL_GRAMMAR_QWEN:
+        return llama3_next(p, end, BL_LETTER, 1, false);
+    case BL_GRAMMAR_QWEN35:
+        return llama3_next(p, end, BL_LETTER | BL_MARK, 1, false);
+    case BL_GRAMMAR_O200K:
+        return o200k_next(p, end, 3, true);
+    case BL_GRAMMAR_TEKKEN:
+        return o200k_next(p, end, 1, false);
+    case BL_GRAMMAR_DIGITS:
+        return digits_next(p, end, false);
+    case BL_GRAMMAR_DIGIT_RUNS:
+        return digits_next(p, end, true);
+    case BL_GRAMMAR_NUMBERS:
+    case BL_GRAMMAR_IDEOGRAPHS:
+    case BL_GRAMMAR_DEEPSEEK_HEAD:
+    case BL_GRAMMAR_DEEPSEEK_WORDS:
+    case BL_GRAMMAR_DEEPSEEK:
+        return bl_deepseek_next(grammar, p, end);
+    case BL_GRAMMAR_NONE:
+    case BL_GRAMMAR_WHOLE:
+        break;
+    }
+    return end;
+}
+
+/* Words of ASCII that begin at p, as many as are found at once; 0: for the scanners to tell. */
+static inline size_t ascii_split(enum bl_grammar grammar, const uint8_t *text, const uint8_t *p, const uint8_t *stop,
+                                 size_t *end, size_t max)
+{
+    if (stop - p < 8 || max < BL_ASCII_WORDS || (*p | p[1]) & 0x80)
+        return 0;
+    size_t found = bl_ascii_split(grammar, p, (size_t)(stop - p), end);
+    for (size_t i = 0; i < found; i++)
+        end[i] += (size_t)(p - text);
+    return found;
+}
+
+size_t bl_grammar_split(enum bl_grammar grammar, const uint8_t *text, size_t size, size_t *at, size_t *end, size_t max)
+{
+    const uint8_t *p = text + *at, *stop = text + size;
+    const bool ascii = bl_ascii_knows(grammar);
+    size_t count = 0, enough = max < BL_ASCII_WORDS ? max : max - BL_ASCII_WORDS + 1;
+    while (p < stop && count < enough) {
+        size_t found = !ascii ? 0 : ascii_split(grammar, text, p, stop, end + count, max - count);
+        count += found;
+        if (found) {
+            p = text + end[count - 1];
+        } else {
+            p = grammar_next(grammar, p, stop);
+            end[count++] = (size_t)(p - text);
+        }
+    }
+    *at = (size_t)(p - text);
+    return count;
 }

@@ -1,7 +1,7 @@
 /* Grammars: how text is split into words, each of which is merged alone.
  *
  * Tokenizers give their grammar as a regular expression. The expressions of the known models are recognised by their
- * text and have scanners of their own (grammar_split.h), by the classes of unicode.h. What an expression does not match
+ * text and have scanners of their own (grammar.h), by the classes of unicode.h. What an expression does not match
  * is a word, too, as far as the next match. */
 #ifndef BL_GRAMMAR_H
 #define BL_GRAMMAR_H
@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* --- grammar ------------------------------------------------------------------------------------------------------ */
 
 enum bl_grammar {
     BL_GRAMMAR_NONE,       /* unknown */
@@ -37,5 +39,14 @@ enum bl_grammar bl_grammar_find(const char *pattern, size_t size, bool gaps);
 /* The grammar that does two steps at once: splits by the first, and each of its words by the second. BL_GRAMMAR_NONE:
  * there is none. */
 enum bl_grammar bl_grammar_join(enum bl_grammar first, enum bl_grammar second);
+
+/* --- grammar split ------------------------------------------------------------------------------------------------ */
+
+/* Splitting text into the words of a known grammar: consecutive words, which are those of its regular expression and
+ * together are the text. */
+
+/* Splits text[*at, size) into at most max words, from *at on; end[i] is where word i ends. Returns how many, and
+ * advances *at to the end of the last one. Words depend on all the text from at on, never on what was before. */
+size_t bl_grammar_split(enum bl_grammar grammar, const uint8_t *text, size_t size, size_t *at, size_t *end, size_t max);
 
 #endif

@@ -13,7 +13,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "kind/content.h"
-#include "kind/text/id_numbers.h"
+#include "kind/text/npy_ids.h"
 
 /* The index has a table of the sequences' lengths, one of their offsets in the .bin file, and the document index, which
  * says with which sequence each document begins, and at its end how many sequences there are. */

@@ -2,7 +2,7 @@
 #ifndef BL_MEGATRON_H
 #define BL_MEGATRON_H
 
-#include "kind/text/id_numbers.h"
+#include "kind/text/npy_ids.h"
 
 /* One row for each sequence of the .idx file at path, from the .bin file beside it; or, as the options say, for each
  * document, whose sequences are joined. The offset of a row is that of the sequence's length in the .idx, or of the

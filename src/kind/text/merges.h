@@ -2,8 +2,8 @@
 #ifndef BL_MERGES_H
 #define BL_MERGES_H
 
-#include "kind/text/names.h"
 #include "kind/text/tokenizer_parts.h"
+#include "kind/text/tokenizer_readers.h"
 
 #define BL_NO_TOKEN UINT32_MAX
 

@@ -7,6 +7,8 @@
 
 #include "base/buffer.h"
 
+/* --- normal form -------------------------------------------------------------------------------------------------- */
+
 enum bl_normal_form { BL_NFC, BL_NFD, BL_NFKC, BL_NFKD, BL_NFC_16 };
 
 /* Texts are valid UTF-8. */
@@ -17,5 +19,12 @@ size_t bl_normal_form_prefix(enum bl_normal_form form, const char *text, size_t 
 
 /* Appends the text in the form. BL_EFAIL: out of memory, which the buffer remembers. */
 int bl_normal_form_apply(enum bl_normal_form form, const char *text, size_t size, struct bl_buffer *out);
+
+/* --- grapheme ----------------------------------------------------------------------------------------------------- */
+
+/* Extended grapheme clusters (Unicode Standard Annex 29), by the version of Unicode that `tokenizers` has. */
+
+/* The bytes of the cluster that a text (valid UTF-8, not empty) begins with. */
+size_t bl_grapheme_size(const char *text, size_t size);
 
 #endif

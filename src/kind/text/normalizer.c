@@ -1,12 +1,292 @@
 #include "kind/text/normalizer.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/utf8.h"
-#include "kind/text/alphabet.h"
 #include "kind/text/bert_table.h"
 #include "kind/text/character.h"
+#include "kind/text/normal_form.h"
+#include "kind/text/tokenizer_json.h"
+#include "kind/text/vocabulary.h"
+
+/* --- precompiled -------------------------------------------------------------------------------------------------- */
+
+/* The normalizer that SentencePiece compiles into its models ("precompiled_charsmap"): texts of a few characters and
+ * what they become.
+ *
+ * The map is a trie of bytes in one array, as the Darts library writes it, and after it the texts that it leads to,
+ * each ended by a zero byte. */
+
+#define CLUSTER_MAX 5 /* bytes of a cluster that is replaced as a whole */
+
+struct bl_precompiled {
+    uint32_t *unit; /* of the trie */
+    size_t units;
+    char *text; /* what it leads to; ends with a zero byte */
+    size_t size;
+    bool changed[128]; /* whether the map has this character */
+};
+
+/* The fields of a unit, as Darts packs them. */
+static uint32_t unit_offset(uint32_t unit)
+{
+    return (unit >> 10) << ((unit & 0x200) >> 6);
+}
+
+static bool unit_has_value(uint32_t unit)
+{
+    return unit >> 8 & 1;
+}
+
+static uint32_t unit_value(uint32_t unit)
+{
+    return unit & 0x7fffffff;
+}
+
+static uint32_t unit_label(uint32_t unit)
+{
+    return unit & 0x800000ff;
+}
+
+/* Goes on to the next text in the map that this one begins with, from *taken bytes on. NULL: there is none. */
+static const char *map_next(const struct bl_precompiled *map, const char *text, size_t size, size_t *taken, size_t *at)
+{
+    for (size_t i = *taken; i < size && text[i]; i++) {
+        *at ^= (uint8_t)text[i];
+        if (*at >= map->units || unit_label(map->unit[*at]) != (uint8_t)text[i])
+            return NULL;
+        uint32_t unit = map->unit[*at];
+        *at ^= unit_offset(unit);
+        if (!unit_has_value(unit))
+            continue;
+        *taken = i + 1;
+        uint32_t value = *at < map->units ? unit_value(map->unit[*at]) : UINT32_MAX;
+        return value < map->size ? map->text + value : NULL;
+    }
+    return NULL;
+}
+
+/* What the shortest text in the map that this one begins with becomes, or NULL. */
+static const char *map_find(const struct bl_precompiled *map, const char *text, size_t size)
+{
+    size_t taken = 0, at = unit_offset(map->unit[0]);
+    return map_next(map, text, size, &taken, &at);
+}
+
+/* What the longest text in the map that this one begins with becomes, and its size; NULL: there is none. */
+static const char *bl_precompiled_longest(const struct bl_precompiled *map, const char *text, size_t size,
+                                          size_t *taken)
+{
+    const char *with = NULL, *next;
+    size_t done = 0, at = unit_offset(map->unit[0]);
+    while ((next = map_next(map, text, size, &done, &at))) {
+        with = next;
+        *taken = done;
+    }
+    return with;
+}
+
+/* Whether a text in the map begins with this byte. */
+static bool bl_precompiled_begins(const struct bl_precompiled *map, uint8_t byte)
+{
+    size_t at = unit_offset(map->unit[0]) ^ byte;
+    return byte && at < map->units && unit_label(map->unit[at]) == byte;
+}
+
+int bl_precompiled_open(struct bl_precompiled **out, const void *data, size_t size, struct bl_error *e)
+{
+    uint32_t bytes;
+    *out = NULL;
+    if (size < sizeof bytes + sizeof bytes)
+        return bl_error_set(e, BL_EFAIL, "the map of the normalizer has %zu bytes: it is damaged", size);
+    memcpy(&bytes, data, sizeof bytes);
+    bytes = le32toh(bytes);
+    if (bytes < sizeof(uint32_t) || bytes % sizeof(uint32_t) || bytes > size - sizeof bytes)
+        return bl_error_set(e, BL_EFAIL, "the map of the normalizer is damaged: a trie of %u bytes in %zu", bytes,
+                            size);
+    struct bl_precompiled *map = calloc(1, sizeof *map);
+    if (!map)
+        return bl_error_memory(e);
+    map->units = bytes / sizeof(uint32_t);
+    map->size = size - sizeof bytes - bytes;
+    map->unit = malloc(bytes);
+    map->text = malloc(map->size + 1);
+    if (!map->unit || !map->text) {
+        bl_precompiled_close(map);
+        return bl_error_memory(e);
+    }
+    memcpy(map->unit, (const char *)data + sizeof bytes, bytes);
+    for (size_t i = 0; i < map->units; i++)
+        map->unit[i] = le32toh(map->unit[i]);
+    memcpy(map->text, (const char *)data + sizeof bytes + bytes, map->size);
+    map->text[map->size] = '\0';
+    if (bl_utf8_valid(map->text, map->size) < map->size) {
+        bl_precompiled_close(map);
+        return bl_error_set(e, BL_EFAIL, "the map of the normalizer is damaged: what it leads to is not UTF-8");
+    }
+    for (int c = 1; c < 128; c++)
+        map->changed[c] = map_find(map, &(char){(char)c}, 1) != NULL;
+    map->changed['\r'] = true; /* with \n it is a cluster */
+    *out = map;
+    return BL_OK;
+}
+
+void bl_precompiled_close(struct bl_precompiled *map)
+{
+    if (!map)
+        return;
+    free(map->unit);
+    free(map->text);
+    free(map);
+}
+
+/* Text that changes: appends what was not copied before it, and what it becomes. */
+static void change_put(const char *text, size_t begin, size_t end, const char *with, size_t *copied,
+                       struct bl_buffer *out)
+{
+    bl_buffer_append(out, text + *copied, begin - *copied);
+    bl_buffer_text(out, with);
+    *copied = end;
+}
+
+/* Normalises a text (valid UTF-8) as `tokenizers` does: grapheme clusters of up to 5 bytes are replaced by what their
+ * shortest prefix in the map becomes; of longer ones, each character. Appends to out up to the last change; *copied is
+ * where the text goes on that is still to be appended. BL_EFAIL: out of memory, which the buffer remembers. */
+static int bl_precompiled_apply(const struct bl_precompiled *map, const char *text, size_t size, size_t *copied,
+                                struct bl_buffer *out)
+{
+    for (size_t at = 0, next; at < size && !out->failed; at = next) {
+        uint8_t c = (uint8_t)text[at];
+        next = at + 1;
+        /* ASCII before ASCII is a cluster alone. */
+        if (c < 0x80 && !map->changed[c] && (next == size || (uint8_t)text[next] < 0x80))
+            continue;
+        next = at + bl_grapheme_size(text + at, size - at);
+        const char *with = next - at <= CLUSTER_MAX ? map_find(map, text + at, next - at) : NULL;
+        if (with) {
+            change_put(text, at, next, with, copied, out);
+            continue;
+        }
+        for (size_t i = at, bytes; i < next; i += bytes) {
+            uint32_t point;
+            bytes = bl_utf8_decode(text + i, &point);
+            with = map_find(map, text + i, bytes);
+            if (with)
+                change_put(text, i, i + bytes, with, copied, out);
+        }
+    }
+    return out->failed ? BL_EFAIL : BL_OK;
+}
+
+/* --- sentencepiece normalizer ------------------------------------------------------------------------------------- */
+
+/* The normalizer of SentencePiece's models: the map of the model, user-defined pieces as they are, and white space. */
+
+#define MARK_SIZE (sizeof BL_METASPACE - 1)
+
+void bl_sentencepiece_finish(struct bl_sentencepiece *rule)
+{
+    for (int i = 0; i < 256; i++)
+        rule->stops[i] = rule->kept.first[i] >= 0 || (rule->map && bl_precompiled_begins(rule->map, (uint8_t)i));
+    /* A space that stays one, and where nothing else depends on it, is a character like others. */
+    rule->stops[' '] = rule->stops[' '] || rule->trimmed || strcmp(rule->space, " ") != 0;
+    if (rule->spaces)
+        rule->stops[(uint8_t)BL_METASPACE[0]] = true;
+}
+
+void bl_sentencepiece_free(struct bl_sentencepiece *rule)
+{
+    bl_precompiled_close(rule->map);
+    bl_added_free(&rule->kept);
+}
+
+/* What the beginning of a text becomes, and the bytes that it takes. */
+static const char *prefix_find(const struct bl_sentencepiece *rule, const char *text, size_t size, size_t *taken,
+                               size_t *with_size)
+{
+    size_t kept = bl_added_size_at(&rule->kept, (const uint8_t *)text, size);
+    const char *with = kept || !rule->map ? NULL : bl_precompiled_longest(rule->map, text, size, taken);
+    if (with) {
+        *with_size = strlen(with);
+        return with;
+    }
+    uint32_t point;
+    *taken = *with_size = kept ? kept : bl_utf8_decode(text, &point);
+    return text;
+}
+
+static void text_put(const struct bl_sentencepiece *rule, const char *text, size_t size, struct bl_buffer *out)
+{
+    for (size_t at = 0; at < size;) {
+        bool mark = rule->spaces && size - at >= MARK_SIZE && !memcmp(text + at, BL_METASPACE, MARK_SIZE);
+        if (mark)
+            bl_buffer_byte(out, ' ');
+        else if (text[at] == ' ')
+            bl_buffer_text(out, rule->space);
+        else
+            bl_buffer_byte(out, text[at]);
+        at += mark ? MARK_SIZE : 1;
+    }
+}
+
+/* Removes spaces at the end of what was appended. */
+static void text_trim(const struct bl_sentencepiece *rule, size_t begin, struct bl_buffer *out)
+{
+    size_t space = strlen(rule->space);
+    while (out->size - begin >= space && !memcmp(out->data + out->size - space, rule->space, space))
+        out->size -= space;
+}
+
+/* Skips what becomes just a space at the beginning. */
+static size_t spaces_skip(const struct bl_sentencepiece *rule, const char *text, size_t size)
+{
+    size_t at = 0, taken, with_size;
+    while (at < size) {
+        const char *with = prefix_find(rule, text + at, size - at, &taken, &with_size);
+        if (with_size != 1 || *with != ' ')
+            break;
+        at += taken;
+    }
+    return at;
+}
+
+/* Appends the normal form of a text (valid UTF-8). BL_EFAIL: out of memory, which the buffer remembers. */
+static int bl_sentencepiece_normalize(const struct bl_sentencepiece *rule, const char *text, size_t size,
+                                      struct bl_buffer *out)
+{
+    size_t begin = out->size, at = rule->trimmed ? spaces_skip(rule, text, size) : 0, taken, with_size;
+    if (at == size)
+        return BL_OK;
+    if (rule->prefix)
+        bl_buffer_text(out, rule->space);
+    for (bool space = rule->trimmed; at < size && !out->failed; at += taken) {
+        taken = 0;
+        while (at + taken < size && !rule->stops[(uint8_t)text[at + taken]])
+            taken++;
+        if (taken) {
+            bl_buffer_append(out, text + at, taken);
+            space = false;
+            continue;
+        }
+        const char *with = prefix_find(rule, text + at, size - at, &taken, &with_size);
+        for (; space && with_size && *with == ' '; with++)
+            with_size--;
+        if (with_size) {
+            text_put(rule, with, with_size, out);
+            space = rule->trimmed && with[with_size - 1] == ' ';
+        }
+    }
+    if (rule->trimmed && !out->failed)
+        text_trim(rule, begin, out);
+    if (rule->suffix)
+        bl_buffer_text(out, rule->space);
+    return out->failed ? BL_EFAIL : BL_OK;
+}
+
+/* --- normalizer --------------------------------------------------------------------------------------------------- */
 
 /* A text that changes while it is read. What does not change is copied in one piece, where anything changes at all. */
 struct change {
@@ -17,7 +297,7 @@ struct change {
 };
 
 /* Replaces [begin, end) of the text. */
-static void change_put(struct change *c, size_t begin, size_t end, const char *with, size_t size)
+static void normalizer_change_put(struct change *c, size_t begin, size_t end, const char *with, size_t size)
 {
     c->beheaded = c->beheaded || (!size && !c->out->size && begin == c->copied);
     bl_buffer_append(c->out, c->text + c->copied, begin - c->copied);
@@ -30,7 +310,7 @@ static int literal_replace(const struct bl_normalizer *n, struct change *c, size
     const char *at = c->text, *end = c->text + size;
     while ((at = memmem(at, (size_t)(end - at), n->from.data, n->from.size))) {
         size_t begin = (size_t)(at - c->text);
-        change_put(c, begin, begin + n->from.size, n->to.data, n->to.size);
+        normalizer_change_put(c, begin, begin + n->from.size, n->to.data, n->to.size);
         at += n->from.size;
     }
     return BL_OK;
@@ -45,7 +325,7 @@ static int regex_replace(const struct bl_normalizer *n, struct bl_matcher *match
     for (bool found = true; found && !code;) {
         code = bl_regex_next(n->regex, matcher, seen, size, &m, &found, e);
         if (!code && found)
-            change_put(c, m.match.begin, m.match.end, n->to.data, n->to.size);
+            normalizer_change_put(c, m.match.begin, m.match.end, n->to.data, n->to.size);
     }
     return code;
 }
@@ -56,7 +336,7 @@ static void accents_strip(struct change *c, size_t size)
         uint32_t point;
         next = at + bl_utf8_decode(c->text + at, &point);
         if (bl_bert_class(point) & BL_BERT_COMBINING)
-            change_put(c, at, next, "", 0);
+            normalizer_change_put(c, at, next, "", 0);
     }
 }
 
@@ -77,9 +357,9 @@ static void nmt_clean(struct change *c, size_t size)
         uint32_t point;
         next = at + bl_utf8_decode(c->text + at, &point);
         if (nmt_removes(point))
-            change_put(c, at, next, "", 0);
+            normalizer_change_put(c, at, next, "", 0);
         else if (nmt_makes_space(point))
-            change_put(c, at, next, " ", 1);
+            normalizer_change_put(c, at, next, " ", 1);
     }
 }
 
@@ -183,4 +463,189 @@ void bl_normalizer_free(struct bl_normalizer *n)
     if (n->sentencepiece)
         bl_sentencepiece_free(n->sentencepiece);
     free(n->sentencepiece);
+}
+
+/* --- normalizer json ---------------------------------------------------------------------------------------------- */
+
+/* The normalizers of a tokenizer.json. */
+
+/* Reads what is peculiar to one type of normalizer. */
+typedef int normalizer_reader(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n,
+                              struct bl_error *e);
+
+static int bert_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n, struct bl_error *e)
+{
+    static const char *const known[] = {"type",          "clean_text", "handle_chinese_chars",
+                                        "strip_accents", "lowercase",  NULL};
+    static const char what[] = "the normalizer BertNormalizer";
+    n->bert = (struct bl_bert_options){.clean_text = true, .handle_chinese_chars = true, .lowercase = true};
+    const struct bl_json_flag flags[] = {{"clean_text", &n->bert.clean_text},
+                                         {"handle_chinese_chars", &n->bert.handle_chinese_chars},
+                                         {"lowercase", &n->bert.lowercase},
+                                         {NULL, NULL}};
+    const struct bl_json_flag accents[] = {{"strip_accents", &n->bert.strip_accents}, {NULL, NULL}};
+    int code = bl_json_members_check(object, what, known, &t->unsupported, e);
+    if (!code)
+        code = bl_json_members_read_flags(object, what, flags, e);
+    n->bert.strip_accents = n->bert.lowercase;
+    if (!code && !json_is_null(json_object_get(object, "strip_accents")))
+        code = bl_json_members_read_flags(object, what, accents, e);
+    return code;
+}
+
+static int strip_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n, struct bl_error *e)
+{
+    static const char *const known[] = {"type", "strip_left", "strip_right", NULL};
+    const struct bl_json_flag flags[] = {{"strip_left", &n->left}, {"strip_right", &n->right}, {NULL, NULL}};
+    int code = bl_json_members_check(object, "the normalizer Strip", known, &t->unsupported, e);
+    return code ? code : bl_json_members_read_flags(object, "the normalizer Strip", flags, e);
+}
+
+/* Appends a text; where spaces are marked, with spaces in place of U+2581. */
+static void text_append(const struct bl_json_tokenizer *t, const json_t *text, struct bl_buffer *out)
+{
+    const struct bl_alphabet spaces = {.kind = BL_ALPHABET_SPACES};
+    if (t->marked)
+        bl_alphabet_decode(&spaces, json_string_value(text), json_string_length(text), out);
+    else
+        bl_buffer_append(out, json_string_value(text), json_string_length(text));
+}
+
+static int replace_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n, struct bl_error *e)
+{
+    static const char *const known[] = {"type", "pattern", "content", NULL};
+    static const char mark[] = BL_METASPACE;
+    bool literal;
+    const json_t *pattern = bl_json_pattern(object, &literal), *content = json_object_get(object, "content");
+    int code = bl_json_members_check(object, "the normalizer Replace", known, &t->unsupported, e);
+    if (code)
+        return code;
+    if (!pattern || !json_string_length(pattern) || !json_is_string(content))
+        return bl_error_set(e, BL_EFAIL, "the normalizer Replace has no pattern, or no content");
+    bool marks = t->tokenizer->alphabet.kind == BL_ALPHABET_SPACES && literal &&
+                 !strcmp(json_string_value(pattern), " ") && !strcmp(json_string_value(content), mark);
+    if (marks) {
+        bl_buffer_append(&n->from, mark, sizeof mark - 1);
+        bl_buffer_byte(&n->to, ' ');
+        t->marked = true;
+        return BL_OK;
+    }
+    bl_buffer_append(&n->to, json_string_value(content), json_string_length(content));
+    bl_buffer_append(&n->from, json_string_value(pattern), json_string_length(pattern));
+    struct bl_error why = {0};
+    code = literal ? BL_OK : bl_regex_open(&n->regex, n->from.data, n->from.size, false, &why);
+    if (code == BL_EDATA)
+        bl_unsupported_add(&t->unsupported, "the pattern \"%.80s\" (%.150s)", json_string_value(pattern), why.text);
+    else if (code)
+        return bl_error_set(e, code, "%s", why.text);
+    if (n->regex && bl_regex_matches_empty(n->regex))
+        bl_unsupported_add(&t->unsupported, "the normalizer Replace with a pattern that matches empty text");
+    return BL_OK;
+}
+
+static int prepend_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n, struct bl_error *e)
+{
+    static const char *const known[] = {"type", "prepend", NULL};
+    const json_t *prepend = json_object_get(object, "prepend");
+    int code = bl_json_members_check(object, "the normalizer Prepend", known, &t->unsupported, e);
+    if (code)
+        return code;
+    if (!json_is_string(prepend))
+        return bl_error_set(e, BL_EFAIL, "the normalizer Prepend has no \"prepend\"");
+    text_append(t, prepend, &n->to);
+    return BL_OK;
+}
+
+static int precompiled_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n,
+                            struct bl_error *e)
+{
+    static const char *const known[] = {"type", "precompiled_charsmap", NULL};
+    const json_t *map = json_object_get(object, "precompiled_charsmap");
+    struct bl_buffer bytes = {0};
+    int code = bl_json_members_check(object, "the normalizer Precompiled", known, &t->unsupported, e);
+    if (code)
+        return code;
+    bl_buffer_append(&bytes, json_string_value(map), json_string_length(map));
+    code = bl_buffer_check(&bytes, e);
+    if (code)
+        goto out;
+    int64_t size = json_is_string(map) ? bl_base64_decode(bytes.data, bytes.size) : -1;
+    if (size < 0)
+        code = bl_error_set(e, BL_EFAIL, "the normalizer Precompiled: \"precompiled_charsmap\" is not base64");
+    else
+        code = bl_precompiled_open(&n->precompiled, bytes.data, (size_t)size, e);
+out:
+    bl_buffer_free(&bytes);
+    return code;
+}
+
+static int plain_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n, struct bl_error *e)
+{
+    static const char *const known[] = {"type", NULL};
+    (void)n;
+    return bl_json_members_check(object, "a normalizer", known, &t->unsupported, e);
+}
+
+static const struct {
+    const char *type;
+    normalizer_reader *read;
+    struct bl_normalizer normalizer;
+} types[] = {
+    {"NFC", plain_read, {.kind = BL_NORMALIZER_FORM, .form = BL_NFC}},
+    {"NFD", plain_read, {.kind = BL_NORMALIZER_FORM, .form = BL_NFD}},
+    {"NFKC", plain_read, {.kind = BL_NORMALIZER_FORM, .form = BL_NFKC}},
+    {"NFKD", plain_read, {.kind = BL_NORMALIZER_FORM, .form = BL_NFKD}},
+    {"BertNormalizer", bert_read, {.kind = BL_NORMALIZER_BERT}},
+    {"Lowercase", plain_read, {.kind = BL_NORMALIZER_BERT, .bert = {.lowercase = true}}},
+    {"Strip", strip_read, {.kind = BL_NORMALIZER_STRIP, .left = true, .right = true}},
+    {"StripAccents", plain_read, {.kind = BL_NORMALIZER_STRIP_ACCENTS}},
+    {"Replace", replace_read, {.kind = BL_NORMALIZER_REPLACE}},
+    {"Prepend", prepend_read, {.kind = BL_NORMALIZER_PREPEND}},
+    {"Nmt", plain_read, {.kind = BL_NORMALIZER_NMT}},
+    {"ByteLevel", plain_read, {.kind = BL_NORMALIZER_BYTES}},
+    {"Precompiled", precompiled_read, {.kind = BL_NORMALIZER_PRECOMPILED}},
+};
+
+static int normalizer_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
+{
+    struct bl_tokenizer *tokenizer = t->tokenizer;
+    const char *type = bl_json_type(object);
+    size_t i = 0;
+    while (i < sizeof types / sizeof *types && strcmp(types[i].type, type) != 0)
+        i++;
+    if (i == sizeof types / sizeof *types) {
+        bl_unsupported_add(&t->unsupported, "the normalizer \"%.80s\"", type);
+        return BL_OK;
+    }
+    if (tokenizer->normalizers == BL_NORMALIZERS_MAX)
+        return bl_error_set(e, BL_EFAIL, "more than %d normalizers are not supported", BL_NORMALIZERS_MAX);
+    struct bl_normalizer *n = &tokenizer->normalizer[tokenizer->normalizers++];
+    *n = types[i].normalizer;
+    int code = types[i].read(t, object, n, e);
+    if (!code)
+        code = bl_buffer_check(&n->from, e);
+    return code ? code : bl_buffer_check(&n->to, e);
+}
+
+/* What is prepended right before spaces are marked can be marked at once, which saves a copy of the text. */
+static void prepended_mark(struct bl_tokenizer *tokenizer)
+{
+    for (int i = 0; i + 1 < tokenizer->normalizers; i++) {
+        struct bl_buffer *text = &tokenizer->normalizer[i].to;
+        if (tokenizer->normalizer[i].kind == BL_NORMALIZER_PREPEND && text->size == strlen(BL_METASPACE) &&
+            !memcmp(text->data, BL_METASPACE, text->size)) {
+            bl_buffer_clear(text);
+            bl_buffer_byte(text, ' ');
+        }
+    }
+}
+
+int bl_json_read_normalizers(struct bl_json_tokenizer *t, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t i = 0; i < t->normalizers.count && !code; i++)
+        code = normalizer_read(t, t->normalizers.step[i], e);
+    if (t->marked && t->tokenizer->normalizers == 2)
+        prepended_mark(t->tokenizer);
+    return code;
 }

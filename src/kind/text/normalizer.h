@@ -2,11 +2,48 @@
 #ifndef BL_NORMALIZER_H
 #define BL_NORMALIZER_H
 
-#include "kind/text/bert.h"
+#include <stddef.h>
+
+#include "base/buffer.h"
+#include "kind/text/added_tokens.h"
 #include "kind/text/normal_form.h"
-#include "kind/text/precompiled.h"
 #include "kind/text/regex.h"
-#include "kind/text/sentencepiece_normalizer.h"
+#include "kind/text/wordpiece.h"
+
+/* --- precompiled -------------------------------------------------------------------------------------------------- */
+
+/* The normalizer that SentencePiece compiles into its models ("precompiled_charsmap"): texts of a few characters and
+ * what they become.
+ *
+ * The map is a trie of bytes in one array, as the Darts library writes it, and after it the texts that it leads to,
+ * each ended by a zero byte. */
+
+struct bl_precompiled; /* many threads share it */
+
+/* Opens a map, which is copied. BL_EFAIL: it is damaged. */
+int bl_precompiled_open(struct bl_precompiled **map, const void *data, size_t size, struct bl_error *e);
+void bl_precompiled_close(struct bl_precompiled *map);
+
+/* --- sentencepiece normalizer ------------------------------------------------------------------------------------- */
+
+/* The normalizer of SentencePiece's models: the map of the model, user-defined pieces as they are, and white space. */
+
+struct bl_sentencepiece {
+    struct bl_precompiled *map; /* or NULL */
+    struct bl_added kept;       /* user-defined pieces, which the map does not change */
+    bool prefix;                /* the text gets a space at its beginning, */
+    bool suffix;                /* or at its end, if the model has its spaces there */
+    bool trimmed;               /* only one space between words, none at the beginning and end */
+    bool spaces;                /* U+2581 becomes a space; otherwise space says what a space becomes */
+    const char *space;
+    bool stops[256]; /* bytes that a run of unchanged characters ends before */
+};
+
+/* To be called when all else is filled in. */
+void bl_sentencepiece_finish(struct bl_sentencepiece *rule);
+void bl_sentencepiece_free(struct bl_sentencepiece *rule);
+
+/* --- normalizer --------------------------------------------------------------------------------------------------- */
 
 enum bl_normalizer_kind {
     BL_NORMALIZER_FORM, /* a normal form of Unicode */

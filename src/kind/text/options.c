@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "kind/text/keys.h"
-#include "kind/text/model_cache.h"
 #include "kind/text/token_file.h"
+#include "kind/text/tokenizer_tiktoken.h"
 
 static const char *const tokenizer_words[] = {"bytes", NULL};
 static const char *const special_choices[] = {"plain", "parse", NULL};

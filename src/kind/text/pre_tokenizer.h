@@ -9,7 +9,6 @@
 #include "kind/text/bpe.h"
 #include "kind/text/grammar.h"
 #include "kind/text/regex.h"
-#include "kind/text/spans.h"
 
 enum bl_split_kind {
     /* Scanners. */

@@ -1,16 +1,86 @@
 /* Splitting text with PCRE2, by a regular expression that is not a known grammar.
  *
  * PCRE2 has the version of Unicode that the system's library was built with, 14 in Debian 12. Characters are split as
- * by Unicode 16 nevertheless, which the released tokenizers have: stand_in.h. */
+ * by Unicode 16 nevertheless, which the released tokenizers have: regex.h. */
 #ifndef BL_REGEX_H
 #define BL_REGEX_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "kind/text/spans.h"
+
+/* --- spans -------------------------------------------------------------------------------------------------------- */
+
+/* The spans of a text that a pre-tokenizer splits it into, in order. */
+
+struct bl_span {
+    size_t begin, end; /* bytes */
+};
+
+/* Start from {0}; set count to 0 to use it again. */
+struct bl_spans {
+    struct bl_span *span;
+    size_t count, capacity;
+};
+
+/* Appends a span, which may be empty. BL_EFAIL: out of memory. */
+int bl_spans_add(struct bl_spans *spans, size_t begin, size_t end, struct bl_error *e);
+void bl_spans_free(struct bl_spans *spans);
+
+/* What is done with the matches of a pattern, by the names of tokenizer.json and with their meaning. */
+enum bl_behavior {
+    BL_BEHAVIOR_REMOVED,
+    BL_BEHAVIOR_ISOLATED,
+    BL_BEHAVIOR_MERGED_WITH_PREVIOUS,
+    BL_BEHAVIOR_MERGED_WITH_NEXT,
+    BL_BEHAVIOR_CONTIGUOUS
+};
+
+/* From "Isolated" and so on. BL_EFAIL: there is no such behavior. */
+int bl_behavior_parse(const char *name, enum bl_behavior *behavior, struct bl_error *e);
+
+/* Splitting a text by matches: what the behavior makes of the pieces, which are added in order. */
+struct bl_splitting {
+    enum bl_behavior behavior;
+    struct bl_spans *out;
+    size_t first;  /* index in out of the first span of this text */
+    bool previous; /* the last piece was a match */
+};
+
+/* Adds the next piece of the text, a match or what is before, between and after matches. BL_EFAIL: out of memory. */
+int bl_splitting_add(struct bl_splitting *s, size_t begin, size_t end, bool match, struct bl_error *e);
+
+/* --- stand in ----------------------------------------------------------------------------------------------------- */
+
+/* Stand-ins: PCRE2 has the version of Unicode that the system's library was built with (14 in Debian 12), the released
+ * tokenizers have Unicode 16 (tokenizers 0.23: Oniguruma 6.9.10; tiktoken 0.14: Rust's regex crates). So PCRE2 does not
+ * see a code point that came with Unicode 15 or 16, but an older one of the same properties in its place, of as many
+ * bytes. Where the matches are is the same. Nor does a newer PCRE2 see what came after Unicode 16, but noncharacters.
+ *
+ * A code point that a pattern has itself, or the limit of one of its ranges, tells points apart that have the same
+ * properties: what stands for a point lies on the same side of each. A few points have none like them of the same
+ * script; only patterns with the name of that script see it. */
+
+/* The code points that a pattern has in its own text, in no order. newer: PCRE2 has a later Unicode than 16. Start from
+ * {0}. */
+struct bl_pattern_points {
+    uint32_t *point;
+    size_t count, capacity;
+    bool newer;
+};
+
+/* Collects those of a pattern in PCRE2's syntax, as bl_regex_translate makes it. */
+int bl_pattern_points_read(struct bl_pattern_points *points, const char *pattern, size_t size, struct bl_error *e);
+void bl_pattern_points_free(struct bl_pattern_points *points);
+
+/* What PCRE2 is to see of a text (valid UTF-8): *seen is the text itself, or a copy of the same size in the buffer. */
+int bl_stand_in_apply(const struct bl_pattern_points *points, const char *text, size_t size, struct bl_buffer *copy,
+                      const char **seen, struct bl_error *e);
+
+/* --- regex -------------------------------------------------------------------------------------------------------- */
 
 struct bl_regex;   /* a pattern; many threads share it */
 struct bl_matcher; /* memory for matching: one for each thread, for any number of patterns */

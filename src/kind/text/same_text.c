@@ -6,9 +6,9 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "kind/text/bert.h"
 #include "kind/text/character.h"
 #include "kind/text/normal_form.h"
+#include "kind/text/wordpiece.h"
 
 void bl_same_text_buffers_free(struct bl_same_text_buffers *b)
 {

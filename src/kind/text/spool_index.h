@@ -3,13 +3,36 @@
 #ifndef BL_SPOOL_INDEX_H
 #define BL_SPOOL_INDEX_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "kind/kind.h"
-#include "kind/text/spool_files.h"
+
+/* --- spool files -------------------------------------------------------------------------------------------------- */
+
+/* The spool's files of steps, opened once for all workers: a plan takes documents from everywhere, and opening a file
+ * takes longer than reading a document of it. */
+
+struct bl_spool_files {
+    atomic_int *descriptor; /* [count] -1: not open */
+    size_t count, capacity;
+    atomic_long left; /* files that may still be opened: half of what the process may */
+};
+
+/* The descriptor of file i, the steps of the chunk with this key: opened once, and closed by bl_spool_files_close. Many
+ * threads may call it. *held: false if no more can be held open; then the descriptor is the caller's. Or a code. */
+int bl_spool_files_get(struct bl_spool_files *files, size_t i, const char *dir, uint64_t key, bool *held,
+                       struct bl_error *e);
+
+/* Closes them all; more may be opened afterwards. */
+void bl_spool_files_close(struct bl_spool_files *files);
+void bl_spool_files_free(struct bl_spool_files *files);
+
+/* --- spool index -------------------------------------------------------------------------------------------------- */
 
 /* The documents of one file in one chunk, in order. */
 struct bl_spool_segment {

@@ -1,4 +1,4 @@
-/* Code points that older tables of Unicode lack, and older ones of the same properties: see stand_in.h.
+/* Code points that older tables of Unicode lack, and older ones of the same properties: see regex.h.
  *
  * Written by scripts/unicode.py from the Unicode Character Database 16.0.0, as the Python packages unicodedata2 and
  * tokenizers hold it, and from Perl's. The data are copyright 1991-2024 Unicode, Inc., under the Unicode License v3

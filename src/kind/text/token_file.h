@@ -8,7 +8,7 @@
 
 #include "base/input_file.h"
 #include "kind/chunk.h"
-#include "kind/text/id_numbers.h"
+#include "kind/text/npy_ids.h"
 
 /* Parses "auto" or "dtype=u16,eos=50256" and the like. BL_EUSAGE. */
 int bl_token_spec_parse(const char *text, struct bl_token_spec *spec, struct bl_error *e);

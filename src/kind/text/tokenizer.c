@@ -9,11 +9,11 @@
 #include <jansson.h>
 #include <xxhash.h>
 
-#include "base/path.h"
 #include "base/io.h"
-#include "kind/text/model_cache.h"
-#include "kind/text/special_names.h"
+#include "base/path.h"
 #include "kind/text/tokenizer_readers.h"
+#include "kind/text/tokenizer_tiktoken.h"
+#include "kind/text/vocabulary.h"
 
 #define FILE_MAX ((size_t)1 << 28) /* bytes: ten times the largest known */
 

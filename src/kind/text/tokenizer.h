@@ -19,9 +19,9 @@ enum bl_lowercase { BL_LOWERCASE_AUTO, BL_LOWERCASE_YES, BL_LOWERCASE_NO };
 struct bl_tokenizer_options {
     /* "bytes", or a file: tokenizer.json, vocab.json (with merges.txt beside it), vocab.txt, tekken.json, a .tiktoken,
      * a .model; or a folder with one of tokenizer.json, tokenizer.model, tekken.json, vocab.json and vocab.txt, in this
-     * order; or, where there is no such file, a name that is in a cache (model_cache.h). */
+     * order; or, where there is no such file, a name that is in a cache (tokenizer_tiktoken.h). */
     const char *path;
-    const char *pattern; /* of a .tiktoken: the name of an encoding (encodings.h) or a regular expression; else NULL */
+    const char *pattern; /* of a .tiktoken: the name of an encoding (tokenizer_tiktoken.h) or a regular expression; else NULL */
     bool special;        /* look for special added tokens in the text, too, not only for the others */
     bool add_special_tokens;     /* read the post-processor of a tokenizer.json; BL_EUSAGE for other files */
     enum bl_lowercase lowercase; /* of a vocab.txt, which does not say it; auto: where no token has upper case */
@@ -38,7 +38,7 @@ const char *bl_tokenizer_name(const struct bl_tokenizer *tokenizer);
 int64_t bl_tokenizer_size(const struct bl_tokenizer *tokenizer);
 /* The id of a token by its text ("<|endoftext|>"); -1 when there is none. */
 int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text);
-/* The same for the token that the files beside it name "eos_token", "bos_token" and so on (special_names.h). BL_EFAIL:
+/* The same for the token that the files beside it name "eos_token", "bos_token" and so on (vocabulary.h). BL_EFAIL:
  * one of these files cannot be read. */
 int bl_tokenizer_find_named(const struct bl_tokenizer *tokenizer, const char *key, int32_t *id, struct bl_error *e);
 /* The size of the text of the added token with this id, if a text begins (or ends) with it; else 0. */

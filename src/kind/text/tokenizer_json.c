@@ -1,12 +1,525 @@
-/* tokenizer.json, as `tokenizers` writes it. All that ids depend on is supported, or refused by name.
- *
- * The post-processor only adds tokens that are not in the text (begin, end) and offsets: it is read where these tokens
- * are asked for. The decoder is for the other direction. */
+#include "kind/text/tokenizer_json.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "kind/text/json_tokenizer.h"
-#include "kind/text/tokenizer_readers.h"
-#include "kind/text/tokenizer_warning.h"
+#include "base/array.h"
+#include "kind/text/bpe_characters.h"
+
+/* --- json members ------------------------------------------------------------------------------------------------- */
+
+/* Members of the objects in a tokenizer.json. */
+
+#define DEPTH 8 /* of Sequences within each other */
+
+void bl_unsupported_add(struct bl_unsupported *unsupported, const char *format, ...)
+{
+    char text[300];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (unsupported->list.size)
+        bl_buffer_text(&unsupported->list, ", ");
+    bl_buffer_text(&unsupported->list, text);
+}
+
+int bl_unsupported_check(const struct bl_unsupported *unsupported, struct bl_error *e)
+{
+    if (bl_buffer_check(&unsupported->list, e))
+        return BL_EFAIL;
+    if (!unsupported->list.size)
+        return BL_OK;
+    return bl_error_set(e, BL_EFAIL, "not supported: %s", unsupported->list.data);
+}
+
+void bl_unsupported_free(struct bl_unsupported *unsupported)
+{
+    bl_buffer_free(&unsupported->list);
+}
+
+int bl_json_members_check(const json_t *object, const char *what, const char *const *names,
+                          struct bl_unsupported *unsupported, struct bl_error *e)
+{
+    if (!json_is_object(object))
+        return bl_error_set(e, BL_EFAIL, "%s is not an object", what);
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)object, name, value)
+    {
+        size_t i = 0;
+        while (names[i] && strcmp(names[i], name) != 0)
+            i++;
+        if (!names[i])
+            bl_unsupported_add(unsupported, "\"%.80s\" of %s", name, what);
+    }
+    return BL_OK;
+}
+
+int bl_json_members_read_flags(const json_t *object, const char *what, const struct bl_json_flag *flags,
+                               struct bl_error *e)
+{
+    for (const struct bl_json_flag *flag = flags; flag->name; flag++) {
+        const json_t *member = json_object_get(object, flag->name);
+        if (!member)
+            continue;
+        if (!json_is_boolean(member))
+            return bl_error_set(e, BL_EFAIL, "%s: \"%s\" is not true or false", what, flag->name);
+        *flag->value = json_is_true(member);
+    }
+    return BL_OK;
+}
+
+const char *bl_json_type(const json_t *object)
+{
+    const char *type = json_string_value(json_object_get(object, "type"));
+    return type ? type : "";
+}
+
+static int steps_add(struct bl_json_steps *steps, const json_t *object, const char *list, const char *what, int depth,
+                     struct bl_unsupported *unsupported, struct bl_error *e)
+{
+    const char *const known[] = {"type", list, NULL};
+    if (!object || json_is_null(object))
+        return BL_OK;
+    if (strcmp(bl_json_type(object), "Sequence") != 0) {
+        int code = BL_ARRAY_RESERVE(steps->step, steps->capacity, steps->count + 1, e);
+        if (code)
+            return code;
+        steps->step[steps->count++] = object;
+        return json_is_object(object) ? BL_OK : bl_error_set(e, BL_EFAIL, "a %s is not an object", what);
+    }
+    if (depth == DEPTH)
+        return bl_error_set(e, BL_EFAIL, "more than %d Sequences within each other", DEPTH);
+    char name[64];
+    snprintf(name, sizeof name, "the %s Sequence", what);
+    int code = bl_json_members_check(object, name, known, unsupported, e);
+    const json_t *items = json_object_get(object, list);
+    for (size_t i = 0; i < json_array_size(items) && !code; i++)
+        code = steps_add(steps, json_array_get(items, i), list, what, depth + 1, unsupported, e);
+    return code;
+}
+
+int bl_json_steps_add(struct bl_json_steps *steps, const json_t *object, const char *list, const char *what,
+                      struct bl_unsupported *unsupported, struct bl_error *e)
+{
+    return steps_add(steps, object, list, what, 0, unsupported, e);
+}
+
+void bl_json_steps_free(struct bl_json_steps *steps)
+{
+    free(steps->step);
+    *steps = (struct bl_json_steps){0};
+}
+
+/* --- model json --------------------------------------------------------------------------------------------------- */
+
+/* The models of a tokenizer.json. */
+
+#define MERGE_BYTES 16 /* of a merge, or more; room for too many takes no memory while it is not written to */
+
+const char *bl_json_model_type(const json_t *model)
+{
+    const char *type = bl_json_type(model);
+    if (*type)
+        return type;
+    if (json_object_get(model, "merges"))
+        return "BPE";
+    if (json_is_array(json_object_get(model, "vocab")))
+        return "Unigram";
+    return json_object_get(model, "continuing_subword_prefix") ? "WordPiece" : "WordLevel";
+}
+
+size_t bl_json_model_size(const struct bl_json_tokenizer *t)
+{
+    return t->lists->vocab.type == BL_JSON_ARRAY ? t->pieces : t->names.count;
+}
+
+int64_t bl_json_model_find(const struct bl_json_tokenizer *t, const char *text, size_t size)
+{
+    if (t->lists->vocab.type != BL_JSON_ARRAY)
+        return bl_names_find(&t->names, text, size);
+    int64_t id = -1;
+    struct bl_buffer decoded = {0};
+    if (bl_alphabet_decode(&t->tokenizer->alphabet, text, size, &decoded) && !decoded.failed) {
+        uint32_t piece = bl_trie_find(&t->tokenizer->unigram.trie, decoded.data, decoded.size);
+        id = piece == BL_TRIE_NONE ? -1 : (int64_t)piece;
+    }
+    bl_buffer_free(&decoded);
+    return id;
+}
+
+static bool member_is_unset(const json_t *member)
+{
+    return !member || json_is_null(member) || (json_is_string(member) && !json_string_length(member));
+}
+
+/* The options of the BPE model that ids depend on. */
+struct bpe_options {
+    struct bl_bpe_options characters;
+    bool direct;
+};
+
+static int bpe_read_options(struct bl_json_tokenizer *t, struct bpe_options *options, struct bl_error *e)
+{
+    static const char *const known[] = {"type",
+                                        "dropout",
+                                        "unk_token",
+                                        "continuing_subword_prefix",
+                                        "end_of_word_suffix",
+                                        "fuse_unk",
+                                        "byte_fallback",
+                                        "ignore_merges",
+                                        "vocab",
+                                        "merges",
+                                        NULL};
+    const struct bl_json_flag flags[] = {{"ignore_merges", &options->direct},
+                                         {"fuse_unk", &options->characters.fused},
+                                         {"byte_fallback", &options->characters.byte_fallback},
+                                         {NULL, NULL}};
+    *options = (struct bpe_options){.characters = {.alphabet = t->tokenizer->alphabet, .unknown = -1}};
+    int code = bl_json_members_check(t->model, "the model BPE", known, &t->unsupported, e);
+    if (!code)
+        code = bl_json_members_read_flags(t->model, "the model BPE", flags, e);
+    if (code)
+        return code;
+    const json_t *dropout = json_object_get(t->model, "dropout"), *unknown = json_object_get(t->model, "unk_token");
+    if (!member_is_unset(dropout) && !(json_is_number(dropout) && json_number_value(dropout) == 0))
+        bl_unsupported_add(&t->unsupported, "\"dropout\" of the model BPE (ids would be random)");
+    if (!member_is_unset(json_object_get(t->model, "continuing_subword_prefix")))
+        bl_unsupported_add(&t->unsupported, "\"continuing_subword_prefix\" of the model BPE");
+    if (options->direct && *options->characters.alphabet.suffix)
+        bl_unsupported_add(&t->unsupported, "\"ignore_merges\" with \"end_of_word_suffix\"");
+    if (!json_is_string(unknown))
+        return BL_OK;
+    int64_t id = bl_json_model_find(t, json_string_value(unknown), json_string_length(unknown));
+    options->characters.unknown = (int32_t)id;
+    return BL_OK;
+}
+
+/* The merges read so far, and memory for texts without their escapes. */
+struct reading {
+    struct bl_merges merges;
+    struct bl_buffer plain[2];
+};
+
+static int merge_read(struct reading *r, const struct bl_json_value *item, struct bl_error *e)
+{
+    struct bl_json_value side[2], text[2], more;
+    size_t at = 0;
+    if (item->type == BL_JSON_STRING && bl_json_text(item, &r->plain[0], text))
+        return bl_merges_add_line(&r->merges, text->text, text->size, e);
+    if (item->type != BL_JSON_ARRAY || !bl_json_next(item, &at, &side[0]) || !bl_json_next(item, &at, &side[1]) ||
+        bl_json_next(item, &at, &more) || !bl_json_text(&side[0], &r->plain[0], &text[0]) ||
+        !bl_json_text(&side[1], &r->plain[1], &text[1]))
+        return bl_error_set(e, BL_EFAIL, "is not a merge: \"left right\" or [\"left\", \"right\"]");
+    return bl_merges_add(&r->merges, text[0].text, text[0].size, text[1].text, text[1].size, e);
+}
+
+/* Merges of tokens that stand for unknown characters or for bytes would join what is apart here. */
+static void merges_check(struct bl_json_tokenizer *t, const struct bl_merges *merges, size_t first)
+{
+    const struct bl_vocabulary *v = &t->tokenizer->vocabulary;
+    const char *unknown = json_string_value(json_object_get(t->model, "unk_token"));
+    int64_t token = unknown ? bl_vocabulary_find(v, unknown, strlen(unknown)) : -1;
+    for (size_t i = first; i < merges->count; i++) {
+        const uint32_t side[2] = {merges->merge[i].left, merges->merge[i].right};
+        for (int j = 0; j < 2; j++) {
+            const uint8_t *text = bl_vocabulary_bytes(v, side[j]);
+            bool byte = v->token[side[j]].size == 6 && !memcmp(text, "<0x", 3) && text[5] == '>';
+            if (side[j] != token && !byte)
+                continue;
+            bl_unsupported_add(&t->unsupported, "a merge of the token \"%.*s\"", (int)v->token[side[j]].size,
+                               (const char *)text);
+            return;
+        }
+    }
+}
+
+static int merges_read(struct bl_json_tokenizer *t, struct reading *r, struct bl_error *e)
+{
+    struct bl_json_value item;
+    if (t->lists->merges.type != BL_JSON_ARRAY)
+        return bl_error_set(e, BL_EFAIL, "\"model.merges\" is missing, or not an array");
+    int code = BL_ARRAY_RESERVE(r->merges.merge, r->merges.capacity, t->lists->merges.size / MERGE_BYTES, e);
+    size_t count = 0;
+    for (size_t at = 0; !code && bl_json_next(&t->lists->merges, &at, &item); count++) {
+        r->merges.place = count;
+        code = merge_read(r, &item, e);
+    }
+    if (!code)
+        code = bl_merges_finish(&r->merges, e);
+    if (code)
+        bl_error_prefix(e, "\"model.merges\", entry %zu", r->merges.place);
+    return code;
+}
+
+static int bpe_read(struct bl_json_tokenizer *t, struct bl_error *e)
+{
+    struct bl_tokenizer *tokenizer = t->tokenizer;
+    struct bpe_options options;
+    struct reading r = {0};
+    size_t first = 0;
+    int code = bpe_read_options(t, &options, e);
+    if (code)
+        return code;
+    code = bl_merges_open(&r.merges, tokenizer, &t->names, e);
+    if (code) {
+        bl_error_prefix(e, "\"model.vocab\"");
+        goto out;
+    }
+    tokenizer->model = BL_MODEL_BPE;
+    code = bl_bpe_add_characters(&tokenizer->bpe, &tokenizer->vocabulary, &r.merges, &options.characters, e);
+    first = r.merges.count;
+    if (!code)
+        code = merges_read(t, &r, e);
+    if (code)
+        goto out;
+    if (tokenizer->alphabet.kind != BL_ALPHABET_BYTES)
+        merges_check(t, &r.merges, first);
+    code = bl_bpe_from_merges(&tokenizer->bpe, &tokenizer->vocabulary, r.merges.merge, r.merges.count, first,
+                              options.direct, e);
+    if (code)
+        bl_error_prefix(e, "\"model\"");
+    else if (tokenizer->bpe.known && tokenizer->bpe.unknown < 0 && !t->covered)
+        code = bl_tokenizer_warn(tokenizer, e, "characters that are no tokens are left out: it has no unknown token");
+out:
+    bl_merges_free(&r.merges);
+    bl_buffer_free(&r.plain[0]);
+    bl_buffer_free(&r.plain[1]);
+    return code;
+}
+
+static int wordpiece_read(struct bl_json_tokenizer *t, struct bl_error *e)
+{
+    struct bl_tokenizer *tokenizer = t->tokenizer;
+    const json_t *model = t->model;
+    static const char *const known[] = {"type",  "unk_token", "continuing_subword_prefix", "max_input_chars_per_word",
+                                        "vocab", NULL};
+    const char *unknown = json_string_value(json_object_get(model, "unk_token"));
+    const char *prefix = json_string_value(json_object_get(model, "continuing_subword_prefix"));
+    const json_t *max = json_object_get(model, "max_input_chars_per_word");
+    int code = bl_json_members_check(model, "the model WordPiece", known, &t->unsupported, e);
+    if (code)
+        goto out;
+    code = bl_merges_vocabulary(tokenizer, &t->names, NULL, e);
+    if (code)
+        goto out;
+    code = bl_wordpiece_init(&tokenizer->wordpiece, &tokenizer->vocabulary, unknown ? unknown : "[UNK]",
+                             prefix ? prefix : BL_WORDPIECE_PREFIX,
+                             max ? json_integer_value(max) : BL_WORDPIECE_CHARACTERS, e);
+out:
+    tokenizer->model = BL_MODEL_WORDPIECE;
+    if (code)
+        bl_error_prefix(e, "\"model\"");
+    return code;
+}
+
+static int wordlevel_read(struct bl_json_tokenizer *t, struct bl_error *e)
+{
+    static const char *const known[] = {"type", "unk_token", "vocab", NULL};
+    const json_t *unknown = json_object_get(t->model, "unk_token");
+    int code = bl_json_members_check(t->model, "the model WordLevel", known, &t->unsupported, e);
+    if (!code)
+        code = bl_merges_vocabulary(t->tokenizer, &t->names, NULL, e);
+    t->tokenizer->model = BL_MODEL_WORDLEVEL;
+    t->tokenizer->unknown = -1;
+    if (json_is_string(unknown))
+        t->tokenizer->unknown = (int32_t)bl_json_model_find(t, json_string_value(unknown), json_string_length(unknown));
+    if (code)
+        bl_error_prefix(e, "\"model\"");
+    return code;
+}
+
+/* Where nothing else splits the words of merges, they are split where no merge joins them. */
+static void splits_complete(struct bl_tokenizer *tokenizer)
+{
+    struct bl_split *last = tokenizer->splits ? &tokenizer->split[tokenizer->splits - 1] : NULL;
+    bool merges = tokenizer->model == BL_MODEL_BPE && bl_bpe_can_split(&tokenizer->bpe);
+    if (last && last->kind == BL_SPLIT_NONE && merges)
+        last->kind = BL_SPLIT_MERGES;
+    if (!last)
+        tokenizer->split[tokenizer->splits++] =
+            (struct bl_split){.kind = merges ? BL_SPLIT_MERGES : BL_SPLIT_GRAMMAR, .grammar = BL_GRAMMAR_WHOLE};
+}
+
+int bl_json_read_model(struct bl_json_tokenizer *t, struct bl_error *e)
+{
+    static const struct {
+        const char *type;
+        int (*read)(struct bl_json_tokenizer *t, struct bl_error *e);
+    } types[] = {{"BPE", bpe_read},
+                 {"WordPiece", wordpiece_read},
+                 {"WordLevel", wordlevel_read},
+                 {"Unigram", bl_json_read_unigram}};
+    if (!json_is_object(t->model))
+        return bl_error_set(e, BL_EFAIL, "\"model\" is missing, or not an object");
+    const char *type = bl_json_model_type(t->model);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (!strcmp(types[i].type, type)) {
+            int code = types[i].read(t, e);
+            if (!code)
+                splits_complete(t->tokenizer);
+            return code;
+        }
+    }
+    bl_unsupported_add(&t->unsupported, "the model \"%.80s\"", type);
+    return BL_OK;
+}
+
+/* --- post processor ----------------------------------------------------------------------------------------------- */
+
+/* The post-processor of a tokenizer.json: which ids `tokenizers` puts before and behind those of a text when it is
+ * asked to (encode with add_special_tokens=True). Offsets, which it changes too, are not made here. */
+
+static int mark_add(struct bl_tokenizer *tokenizer, struct bl_document_marks *marks, const json_t *id,
+                    struct bl_error *e)
+{
+    if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > BL_ID_MAX)
+        return bl_error_set(e, BL_EFAIL, "a token's id is not an integer from 0 to %d", BL_ID_MAX);
+    if (marks->count == BL_DOCUMENT_MARKS_MAX)
+        return bl_error_set(e, BL_EFAIL, "it adds more than %d tokens on one side, which is not supported",
+                            BL_DOCUMENT_MARKS_MAX);
+    marks->id[marks->count++] = (int32_t)json_integer_value(id);
+    bl_tokenizer_count(tokenizer, (int32_t)json_integer_value(id));
+    return BL_OK;
+}
+
+/* --- BertProcessing, RobertaProcessing -------------------------------------------------------------------------- */
+
+/* A token as ["[CLS]", 101]. */
+static int pair_read(struct bl_tokenizer *tokenizer, const json_t *processor, const char *name,
+                     struct bl_document_marks *marks, struct bl_error *e)
+{
+    const json_t *pair = json_object_get(processor, name);
+    if (json_array_size(pair) != 2 || !json_is_string(json_array_get(pair, 0)))
+        return bl_error_set(e, BL_EFAIL, "\"%s\" is not a token and its id", name);
+    return mark_add(tokenizer, marks, json_array_get(pair, 1), e);
+}
+
+static int bert_processing_read(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e)
+{
+    static const char *const known[] = {"type", "sep", "cls", "trim_offsets", "add_prefix_space", NULL};
+    int code = bl_json_members_check(processor, "the post-processor", known, &t->unsupported, e);
+    if (code)
+        return code;
+    code = pair_read(t->tokenizer, processor, "cls", &t->tokenizer->post.begin, e);
+    if (code)
+        return code;
+    return pair_read(t->tokenizer, processor, "sep", &t->tokenizer->post.end, e);
+}
+
+/* --- TemplateProcessing ----------------------------------------------------------------------------------------- */
+
+/* The ids of a token of the template, by its name among the special tokens. */
+static int template_add(struct bl_json_tokenizer *t, const json_t *tokens, const char *name,
+                        struct bl_document_marks *marks, struct bl_error *e)
+{
+    static const char *const known[] = {"id", "ids", "tokens", NULL};
+    const json_t *token = name ? json_object_get(tokens, name) : NULL;
+    const json_t *ids = json_object_get(token, "ids");
+    if (!token)
+        return bl_error_set(e, BL_EFAIL, "\"special_tokens\" has no \"%.80s\"", name ? name : "");
+    int code = bl_json_members_check(token, "a token of the post-processor", known, &t->unsupported, e);
+    if (!code && !json_is_array(ids))
+        code = bl_error_set(e, BL_EFAIL, "\"%.80s\" has no array \"ids\"", name);
+    for (size_t i = 0; i < json_array_size(ids) && !code; i++)
+        code = mark_add(t->tokenizer, marks, json_array_get(ids, i), e);
+    return code;
+}
+
+static int template_read(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e)
+{
+    static const char *const known[] = {"type", "single", "pair", "special_tokens", NULL};
+    const json_t *pieces = json_object_get(processor, "single"), *tokens = json_object_get(processor, "special_tokens");
+    size_t texts = 0;
+    int code = bl_json_members_check(processor, "the post-processor", known, &t->unsupported, e);
+    if (code)
+        return code;
+    for (size_t i = 0; i < json_array_size(pieces) && !code; i++) {
+        const json_t *piece = json_array_get(pieces, i), *special = json_object_get(piece, "SpecialToken");
+        const char *text = json_string_value(json_object_get(json_object_get(piece, "Sequence"), "id"));
+        if (special)
+            code = template_add(t, tokens, json_string_value(json_object_get(special, "id")),
+                                texts ? &t->tokenizer->post.end : &t->tokenizer->post.begin, e);
+        else if (text && strcmp(text, "A") == 0)
+            texts++;
+        else
+            return bl_error_set(e, BL_EFAIL, "\"single\", entry %zu is neither a SpecialToken nor the Sequence A", i);
+    }
+    if (!code && texts != 1)
+        return bl_error_set(e, BL_EFAIL, "\"single\" has the text %zu times: only once is supported", texts);
+    return code;
+}
+
+/* --- all of them ------------------------------------------------------------------------------------------------ */
+
+/* `tokenizers` gives a second one the parts that the first one made, each as a text of its own. */
+static int adder_check(struct bl_tokenizer *tokenizer, struct bl_error *e)
+{
+    if (tokenizer->post.adders++)
+        return bl_error_set(e, BL_EFAIL, "it follows another one that adds tokens, which is not supported");
+    return BL_OK;
+}
+
+static int processor_read(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e)
+{
+    static const struct {
+        const char *type;
+        int (*read)(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e);
+    } adders[] = {{"BertProcessing", bert_processing_read},
+                  {"RobertaProcessing", bert_processing_read},
+                  {"TemplateProcessing", template_read}};
+    const char *type = json_string_value(json_object_get(processor, "type"));
+    if (type && strcmp(type, "ByteLevel") == 0) /* changes offsets alone */
+        return BL_OK;
+    for (size_t i = 0; type && i < sizeof adders / sizeof *adders; i++) {
+        if (strcmp(type, adders[i].type) != 0)
+            continue;
+        int code = adder_check(t->tokenizer, e);
+        if (!code)
+            code = adders[i].read(t, processor, e);
+        if (code)
+            bl_error_prefix(e, "the post-processor %s", type);
+        return code;
+    }
+    bl_unsupported_add(&t->unsupported, "the post-processor \"%.80s\"", type ? type : "");
+    return BL_OK;
+}
+
+/* Reads a processor, or those of a Sequence; depth: of Sequences in each other. */
+static int processors_read(struct bl_json_tokenizer *t, const json_t *processor, int depth, struct bl_error *e)
+{
+    static const char *const known[] = {"type", "processors", NULL};
+    const char *type = json_string_value(json_object_get(processor, "type"));
+    if (!type || strcmp(type, "Sequence") != 0)
+        return processor_read(t, processor, e);
+    const json_t *list = json_object_get(processor, "processors");
+    if (depth == BL_POST_PROCESSORS_DEPTH)
+        return bl_error_set(e, BL_EFAIL, "post-processors are nested too deeply");
+    int code = bl_json_members_check(processor, "the post-processor Sequence", known, &t->unsupported, e);
+    for (size_t i = 0; i < json_array_size(list) && !code; i++)
+        code = processors_read(t, json_array_get(list, i), depth + 1, e);
+    return code;
+}
+
+int bl_json_read_post_processor(struct bl_json_tokenizer *t, struct bl_error *e)
+{
+    const json_t *processor = json_object_get(t->root, "post_processor");
+    struct bl_post_processor *post = &t->tokenizer->post;
+    if (!post->wanted)
+        return BL_OK;
+    post->found = true;
+    int code = processor && !json_is_null(processor) ? processors_read(t, processor, 0, e) : BL_OK;
+    if (code || post->begin.count || post->end.count)
+        return code;
+    return bl_tokenizer_warn(t->tokenizer, e,
+                             "it has no post-processor that adds tokens, so --add-special-tokens adds none");
+}
+
+/* --- tokenizer json ----------------------------------------------------------------------------------------------- */
 
 /* A token's normal form has at most ADDED_GROWTH times the bytes of the token and ADDED_MORE bytes: a small file must
  * not cause large allocations. */

@@ -2,17 +2,15 @@
 #ifndef BL_TOKENIZER_PARTS_H
 #define BL_TOKENIZER_PARTS_H
 
+#include "base/json.h"
 #include "kind/text/added_tokens.h"
-#include "kind/text/alphabet.h"
 #include "kind/text/bpe.h"
 #include "kind/text/document_marks.h"
-#include "base/json.h"
 #include "kind/text/normalizer.h"
 #include "kind/text/pre_tokenizer.h"
 #include "kind/text/tokenizer.h"
 #include "kind/text/unigram.h"
 #include "kind/text/vocabulary.h"
-#include "kind/text/wordlevel.h"
 #include "kind/text/wordpiece.h"
 
 enum bl_tokenizer_model { BL_MODEL_BYTES, BL_MODEL_BPE, BL_MODEL_WORDPIECE, BL_MODEL_WORDLEVEL, BL_MODEL_UNIGRAM };

@@ -6,6 +6,9 @@
 
 #include "base/json.h"
 #include "kind/text/tokenizer_parts.h"
+#include "kind/text/vocabulary.h"
+
+/* --- tokenizer readers -------------------------------------------------------------------------------------------- */
 
 /* The long lists of a tokenizer.json, in its text: "model.merges", and "model.vocab", an array (of Unigram) or an
  * object of names and ids. */
@@ -32,5 +35,39 @@ int bl_tokenizer_read_wordpiece(struct bl_tokenizer *tokenizer, const struct bl_
 bool bl_tiktoken_detect(const struct bl_buffer *text);
 /* Whether the text of a JSON file is that of a tekken.json. */
 bool bl_tekken_detect(const struct bl_buffer *text);
+
+/* --- tokenizer warning -------------------------------------------------------------------------------------------- */
+
+/* The warnings of a tokenizer: what its files hold that its user should know. */
+
+/* Adds a warning to those of the tokenizer. */
+int bl_tokenizer_warn(struct bl_tokenizer *tokenizer, struct bl_error *e, const char *format, ...) BL_PRINTF(3, 4);
+
+/* Warns that a pattern is matched by PCRE2 and not exactly (bl_regex_is_exact), unless there is a warning already. */
+int bl_tokenizer_warn_pattern(struct bl_tokenizer *tokenizer, struct bl_error *e);
+
+/* Warns of count ids below the largest that have no token, if there are any; first is the lowest of them. The model has
+ * rows for them that no text ever uses, or the file is incomplete. */
+int bl_tokenizer_warn_missing_ids(struct bl_tokenizer *tokenizer, int64_t count, int64_t first, struct bl_error *e);
+
+/* The same for a vocabulary as files have it; added is a list of added tokens, or NULL. Both were read, so that their
+ * ids are known to be below the tokenizer's size. */
+int bl_tokenizer_warn_missing_tokens(struct bl_tokenizer *tokenizer, const struct bl_vocabulary *names,
+                                     const json_t *added, struct bl_error *e);
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+/* The names of a vocabulary: its tokens as a JSON file writes them, with their ids. */
+
+/* Reads an object of names and ids. BL_EFAIL: a name is there twice or is not UTF-8, an id is none, or is there twice.
+ */
+int bl_names_read(struct bl_vocabulary *names, const struct bl_json_value *object, struct bl_error *e);
+
+/* The id of a name, or -1. */
+static inline int64_t bl_names_find(const struct bl_vocabulary *names, const char *text, size_t size)
+{
+    int64_t name = bl_vocabulary_find(names, text, size);
+    return name < 0 ? -1 : names->token[name].id;
+}
 
 #endif

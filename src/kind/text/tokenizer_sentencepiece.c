@@ -1,6 +1,9 @@
 /* The .model files of SentencePiece: a message of Protocol Buffers with pieces, their scores and types, the kind of the
  * model, and the rules of its normalizer. The ids are those of the released package. */
 #include <float.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +11,84 @@
 #include "base/array.h"
 #include "base/utf8.h"
 #include "kind/text/bpe_characters.h"
-#include "kind/text/protobuf.h"
 #include "kind/text/tokenizer_readers.h"
+
+struct bl_protobuf {
+    const uint8_t *at, *end;
+};
+
+struct bl_protobuf_field {
+    uint32_t number;
+    uint64_t value;      /* of a number; a float's bits */
+    const uint8_t *data; /* of text, bytes or a message; else NULL */
+    size_t size;
+};
+
+/* --- protobuf ----------------------------------------------------------------------------------------------------- */
+
+/* The fields of a Protocol Buffers message, one by one. */
+
+enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
+
+static bool varint_read(struct bl_protobuf *m, uint64_t *value)
+{
+    *value = 0;
+    for (unsigned shift = 0; shift < 64 && m->at < m->end; shift += 7) {
+        uint8_t byte = *m->at++;
+        *value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return true;
+    }
+    return false;
+}
+
+static bool fixed_read(struct bl_protobuf *m, size_t bytes, uint64_t *value)
+{
+    if ((size_t)(m->end - m->at) < bytes)
+        return false;
+    *value = 0;
+    for (size_t i = 0; i < bytes; i++)
+        *value |= (uint64_t)m->at[i] << 8 * i;
+    m->at += bytes;
+    return true;
+}
+
+static bool field_read(struct bl_protobuf *m, struct bl_protobuf_field *field)
+{
+    uint64_t tag, size;
+    if (!varint_read(m, &tag) || tag >> 3 > UINT32_MAX || tag >> 3 == 0)
+        return false;
+    *field = (struct bl_protobuf_field){.number = (uint32_t)(tag >> 3)};
+    switch (tag & 7) {
+    case VARINT:
+        return varint_read(m, &field->value);
+    case FIXED64:
+        return fixed_read(m, 8, &field->value);
+    case FIXED32:
+        return fixed_read(m, 4, &field->value);
+    case BYTES:
+        if (!varint_read(m, &size) || size > (uint64_t)(m->end - m->at))
+            return false;
+        field->data = m->at;
+        field->size = (size_t)size;
+        m->at += size;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Reads the next field. *damaged: the message ends in its middle, or it is none. False at the end. */
+static bool bl_protobuf_next(struct bl_protobuf *m, struct bl_protobuf_field *field, bool *damaged)
+{
+    *damaged = false;
+    if (m->at == m->end)
+        return false;
+    *damaged = !field_read(m, field);
+    return !*damaged;
+}
+
+/* --- tokenizer sentencepiece -------------------------------------------------------------------------------------- */
 
 /* The numbers of fields, types and kinds in sentencepiece_model.proto. */
 enum { MODEL_PIECE = 1, MODEL_TRAINER = 2, MODEL_NORMALIZER = 3 };

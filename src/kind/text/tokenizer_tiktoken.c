@@ -1,13 +1,174 @@
-/* .tiktoken: a line for each token, with its bytes in base64 and its rank, which is its id. The file has neither the
- * pattern nor the special tokens: both follow from the ranks where they are of a known encoding (encodings.h). */
+#include "kind/text/tokenizer_tiktoken.h"
+
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
 
 #include "base/base64.h"
+#include "base/io.h"
 #include "base/text.h"
-#include "kind/text/encodings.h"
+#include "kind/text/merges.h"
 #include "kind/text/pattern.h"
 #include "kind/text/tokenizer_readers.h"
+
+/* --- encodings ---------------------------------------------------------------------------------------------------- */
+
+/* Encodings: what is known of the published .tiktoken files, which hold the ranks alone. The pattern and the special
+ * tokens are those of tiktoken 0.14 (r50k to o200k), openai-whisper, llama-models (Llama 3 and 4) and Qwen. */
+
+#define ONE(text, id)                                                                                                  \
+    {                                                                                                                  \
+        text, NULL, id, 1, 0                                                                                           \
+    }
+
+static const struct bl_specials r50k[] = {ONE("<|endoftext|>", 50256), {0}};
+
+static const struct bl_specials p50k_edit[] = {ONE("<|endoftext|>", 50256),
+                                               ONE("<|fim_prefix|>", 50281),
+                                               ONE("<|fim_middle|>", 50282),
+                                               ONE("<|fim_suffix|>", 50283),
+                                               {0}};
+
+static const struct bl_specials cl100k[] = {ONE("<|endoftext|>", 100257),   ONE("<|fim_prefix|>", 100258),
+                                            ONE("<|fim_middle|>", 100259),  ONE("<|fim_suffix|>", 100260),
+                                            ONE("<|endofprompt|>", 100276), {0}};
+
+static const struct bl_specials o200k[] = {ONE("<|endoftext|>", 199999), ONE("<|endofprompt|>", 200018), {0}};
+
+static const struct bl_specials harmony[] = {ONE("<|startoftext|>", 199998),
+                                             ONE("<|endoftext|>", 199999),
+                                             {"<|reserved_", "|>", 200000, 2, 200000},
+                                             ONE("<|return|>", 200002),
+                                             ONE("<|constrain|>", 200003),
+                                             ONE("<|reserved_200004|>", 200004),
+                                             ONE("<|channel|>", 200005),
+                                             ONE("<|start|>", 200006),
+                                             ONE("<|end|>", 200007),
+                                             ONE("<|message|>", 200008),
+                                             {"<|reserved_", "|>", 200009, 3, 200009},
+                                             ONE("<|call|>", 200012),
+                                             ONE("<|endofprompt|>", 200018),
+                                             {"<|reserved_", "|>", 200013, 1075, 200013},
+                                             {0}};
+
+/* Those that do not depend on how many languages a model has. */
+static const struct bl_specials whisper[] = {ONE("<|endoftext|>", 50257), ONE("<|startoftranscript|>", 50258), {0}};
+
+static const struct bl_specials llama3[] = {ONE("<|begin_of_text|>", 128000),
+                                            ONE("<|end_of_text|>", 128001),
+                                            {"<|reserved_special_token_", "|>", 128002, 2, 0},
+                                            ONE("<|finetune_right_pad_id|>", 128004),
+                                            ONE("<|step_id|>", 128005),
+                                            ONE("<|start_header_id|>", 128006),
+                                            ONE("<|end_header_id|>", 128007),
+                                            ONE("<|eom_id|>", 128008),
+                                            ONE("<|eot_id|>", 128009),
+                                            ONE("<|python_tag|>", 128010),
+                                            ONE("<|image|>", 128011),
+                                            {"<|reserved_special_token_", "|>", 128012, 244, 2},
+                                            {0}};
+
+static const struct bl_specials llama4[] = {ONE("<|begin_of_text|>", 200000),
+                                            ONE("<|end_of_text|>", 200001),
+                                            ONE("<|fim_prefix|>", 200002),
+                                            ONE("<|fim_middle|>", 200003),
+                                            ONE("<|fim_suffix|>", 200004),
+                                            ONE("<|header_start|>", 200005),
+                                            ONE("<|header_end|>", 200006),
+                                            ONE("<|eom|>", 200007),
+                                            ONE("<|eot|>", 200008),
+                                            ONE("<|step|>", 200009),
+                                            {"<|text_post_train_reserved_special_token_", "|>", 200010, 6, 0},
+                                            ONE("<|python_start|>", 200016),
+                                            ONE("<|python_end|>", 200017),
+                                            ONE("<|finetune_right_pad|>", 200018),
+                                            {"<|text_post_train_reserved_special_token_", "|>", 200019, 61, 8},
+                                            ONE("<|image_start|>", 200080),
+                                            ONE("<|image_end|>", 200081),
+                                            {"<|vision_reserved_special_token_", "|>", 200082, 2, 0},
+                                            ONE("<|tile_x_separator|>", 200084),
+                                            ONE("<|tile_y_separator|>", 200085),
+                                            {"<|vision_reserved_special_token_", "|>", 200086, 4, 2},
+                                            ONE("<|image|>", 200090),
+                                            ONE("<|vision_reserved_special_token_6|>", 200091),
+                                            ONE("<|patch|>", 200092),
+                                            {"<|vision_reserved_special_token_", "|>", 200093, 1041, 7},
+                                            {"<|reasoning_reserved_special_token_", "|>", 201134, 8, 0},
+                                            ONE("<|reasoning_thinking_start|>", 201142),
+                                            ONE("<|reasoning_thinking_end|>", 201143),
+                                            {"<|reserved_special_token_", "|>", 201144, 904, 0},
+                                            {0}};
+
+static const struct bl_specials qwen[] = {ONE("<|endoftext|>", 151643),
+                                          ONE("<|im_start|>", 151644),
+                                          ONE("<|im_end|>", 151645),
+                                          {"<|extra_", "|>", 151646, 205, 0},
+                                          {0}};
+
+/* Of two with the same ranks the first is meant where no name is given. */
+static const struct bl_encoding encodings[] = {
+    {"r50k", BL_GRAMMAR_GPT2, false, 0x38824f2c2063699b, r50k},
+    {"p50k", BL_GRAMMAR_GPT2, false, 0x80a02f24d08aa6b8, r50k},
+    {"p50k_edit", BL_GRAMMAR_GPT2, false, 0x80a02f24d08aa6b8, p50k_edit},
+    {"cl100k", BL_GRAMMAR_CL100K, false, 0x6fb518802d59c138, cl100k},
+    {"o200k", BL_GRAMMAR_O200K, false, 0xb44b3fb21bd7171c, o200k},
+    {"o200k_harmony", BL_GRAMMAR_O200K, false, 0xb44b3fb21bd7171c, harmony},
+    {"whisper", BL_GRAMMAR_GPT2, false, 0x069f8ee78b2e022e, whisper},
+    {"llama3", BL_GRAMMAR_LLAMA3, false, 0x1c315dc09dc10f54, llama3},
+    {"llama4", BL_GRAMMAR_O200K, false, 0x10ee959758ad68ed, llama4},
+    {"qwen", BL_GRAMMAR_QWEN, true, 0x49430a6d499d3834, qwen},
+};
+
+#define ENCODINGS (sizeof encodings / sizeof *encodings)
+
+/* XXH3 of the tokens and their ranks, in the order of the file. BL_EFAIL: out of memory. */
+static int bl_encoding_digest(const struct bl_vocabulary *ranks, uint64_t *digest, struct bl_error *e)
+{
+    XXH3_state_t *state = XXH3_createState();
+    if (!state)
+        return bl_error_memory(e);
+    XXH3_64bits_reset(state);
+    for (size_t i = 0; i < ranks->count; i++) {
+        const struct bl_token *token = &ranks->token[i];
+        const uint32_t head[2] = {(uint32_t)token->id, token->size};
+        XXH3_64bits_update(state, head, sizeof head);
+        XXH3_64bits_update(state, bl_vocabulary_bytes(ranks, i), token->size);
+    }
+    *digest = XXH3_64bits_digest(state);
+    XXH3_freeState(state);
+    return BL_OK;
+}
+
+/* The encoding of this name, or NULL. */
+static const struct bl_encoding *bl_encoding_by_name(const char *name)
+{
+    for (size_t i = 0; i < ENCODINGS; i++) {
+        if (strcmp(encodings[i].name, name) == 0)
+            return &encodings[i];
+    }
+    return NULL;
+}
+
+/* The first one with these ranks, or NULL. */
+static const struct bl_encoding *bl_encoding_by_digest(uint64_t digest)
+{
+    for (size_t i = 0; i < ENCODINGS; i++) {
+        if (encodings[i].digest == digest)
+            return &encodings[i];
+    }
+    return NULL;
+}
+
+/* Appends all names: "r50k, p50k ... or qwen". */
+static void bl_encoding_list_names(struct bl_buffer *out)
+{
+    for (size_t i = 0; i < ENCODINGS; i++)
+        bl_buffer_printf(out, "%s%s", i == 0 ? "" : i + 1 < ENCODINGS ? ", " : " or ", encodings[i].name);
+}
+
+/* --- tokenizer tiktoken ------------------------------------------------------------------------------------------- */
 
 bool bl_tiktoken_detect(const struct bl_buffer *text)
 {
@@ -138,7 +299,7 @@ static int tiktoken_apply(struct bl_tokenizer *tokenizer, const struct bl_encodi
 int bl_tokenizer_read_tiktoken(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
                                const char *pattern, struct bl_error *e)
 {
-    uint64_t digest;
+    uint64_t digest = 0;
     int code = tiktoken_read_lines(tokenizer, text, path, e);
     if (!code)
         code = tiktoken_check_ranks(tokenizer, path, e);
@@ -162,4 +323,188 @@ int bl_tokenizer_read_tiktoken(struct bl_tokenizer *tokenizer, const struct bl_b
         return code;
     bl_error_prefix(e, "--pattern");
     return BL_EUSAGE;
+}
+
+/* --- tokenizer gpt2 ----------------------------------------------------------------------------------------------- */
+
+/* The two files of GPT-2: vocab.json with the tokens and their ids, and merges.txt with a merge a line, in order. */
+
+#define END_OF_TEXT "<|endoftext|>"
+
+static int gpt2_read_merges(struct bl_tokenizer *tokenizer, struct bl_merges *merges, const struct bl_buffer *text,
+                            const char *path, struct bl_error *e)
+{
+    const char *line;
+    int code = BL_OK;
+    size_t at = 0, size;
+    for (size_t number = 1; !code && bl_text_next_line(text->data, text->size, &at, &line, &size); number++) {
+        merges->place = number;
+        if (number == 1 && size >= 8 && !memcmp(line, "#version", 8))
+            continue;
+        code = bl_merges_add_line(merges, line, size, e);
+    }
+    if (!code)
+        code = bl_merges_finish(merges, e);
+    if (code) {
+        bl_error_prefix(e, "%s:%zu", path, merges->place);
+        return code;
+    }
+    code = bl_bpe_from_merges(&tokenizer->bpe, &tokenizer->vocabulary, merges->merge, merges->count, 0, false, e);
+    if (code)
+        bl_error_prefix(e, "%s", path);
+    return code;
+}
+
+/* Reads the names and fills the vocabulary. */
+static int gpt2_read_vocabulary(struct bl_tokenizer *tokenizer, struct bl_merges *merges, struct bl_vocabulary *names,
+                                const struct bl_buffer *text, struct bl_error *e)
+{
+    struct bl_json_value object = {.type = BL_JSON_OBJECT, .text = memchr(text->data, '{', text->size)};
+    object.size = (size_t)(text->data + text->size - object.text);
+    int code = bl_names_read(names, &object, e);
+    return code ? code : bl_merges_open(merges, tokenizer, names, e);
+}
+
+int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const struct bl_buffer *vocab, const char *vocab_path,
+                           const struct bl_buffer *merges, const char *merges_path, struct bl_error *e)
+{
+    struct bl_vocabulary names = {0};
+    struct bl_merges list = {0};
+    tokenizer->alphabet.kind = BL_ALPHABET_BYTES;
+    tokenizer->model = BL_MODEL_BPE;
+    tokenizer->split[tokenizer->splits++] = (struct bl_split){.grammar = BL_GRAMMAR_GPT2};
+    int code = gpt2_read_vocabulary(tokenizer, &list, &names, vocab, e);
+    if (code) {
+        bl_error_prefix(e, "%s", vocab_path);
+        goto out;
+    }
+    code = gpt2_read_merges(tokenizer, &list, merges, merges_path, e);
+    if (code)
+        goto out;
+    code = bl_tokenizer_warn_missing_tokens(tokenizer, &names, NULL, e);
+    int64_t end = bl_names_find(&names, END_OF_TEXT, strlen(END_OF_TEXT));
+    if (code || end < 0)
+        goto out;
+    struct bl_added_token token = {.id = (int32_t)end, .plain = !tokenizer->special};
+    code = bl_added_add(&tokenizer->raw, END_OF_TEXT, strlen(END_OF_TEXT), &token, e);
+out:
+    bl_merges_free(&list);
+    bl_vocabulary_free(&names);
+    return code;
+}
+
+/* --- model cache -------------------------------------------------------------------------------------------------- */
+
+/* huggingface_hub's layout: models--OWNER--NAME/refs/main has the name of a folder in snapshots/. tiktoken's: a file is
+ * named by the SHA-1 of the address that it came from. */
+
+#define REVISION_MAX 256 /* bytes of the name of a revision */
+
+/* OWNER/NAME or NAME, of letters, digits and ._- */
+static bool name_is_repository(const char *name)
+{
+    static const char known[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    const char *slash = strchr(name, '/');
+    size_t first = strspn(name, known);
+    if (!first || *name == '.' || (slash && (slash != name + first || !slash[1] || slash[1] == '.')))
+        return false;
+    return slash ? slash[1 + strspn(slash + 1, known)] == '\0' : name[first] == '\0';
+}
+
+/* Where a cache may be: the value of a variable, and a folder below it. */
+struct place {
+    const char *variable, *below;
+};
+
+/* Appends the first place whose variable is set; false: none is. */
+static bool cache_append_place(const struct place *places, size_t count, struct bl_buffer *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *value = getenv(places[i].variable);
+        if (!value || !*value)
+            continue;
+        bl_buffer_printf(out, "%s%s", value, places[i].below);
+        return true;
+    }
+    return false;
+}
+
+static void cache_append_repository(const char *name, struct bl_buffer *out)
+{
+    bl_buffer_text(out, "/models--");
+    for (; *name; name++)
+        bl_buffer_text(out, *name == '/' ? "--" : (const char[]){*name, '\0'});
+}
+
+static int repository_find(const char *name, struct bl_buffer *folder, bool *found, struct bl_error *e)
+{
+    static const struct place places[] = {{"HF_HUB_CACHE", ""},
+                                          {"HF_HOME", "/hub"},
+                                          {"XDG_CACHE_HOME", "/huggingface/hub"},
+                                          {"HOME", "/.cache/huggingface/hub"}};
+    struct bl_buffer revision = {0};
+    struct stat status;
+    *found = false;
+    bl_buffer_clear(folder);
+    if (!name_is_repository(name) || !cache_append_place(places, sizeof places / sizeof *places, folder))
+        return BL_OK;
+    cache_append_repository(name, folder);
+    size_t size = folder->size;
+    bl_buffer_text(folder, "/refs/main");
+    int code = bl_buffer_check(folder, e);
+    if (code)
+        return code;
+    if (stat(folder->data, &status) != 0)
+        return bl_errno_is_system(errno) ? bl_error_errno(e, BL_EFAIL, "cannot stat %s", folder->data) : BL_OK;
+    code = bl_io_read_file(folder->data, REVISION_MAX, &revision, e);
+    if (code)
+        goto out;
+    size_t end = strcspn(revision.data, " \r\n");
+    if (end == 0 || memchr(revision.data, '/', end) || *revision.data == '.') {
+        code = bl_error_set(e, BL_EFAIL, "%s has no name of a revision", folder->data);
+        goto out;
+    }
+    folder->size = size;
+    bl_buffer_printf(folder, "/snapshots/%.*s", (int)end, revision.data);
+    code = bl_buffer_check(folder, e);
+    *found = !code;
+out:
+    bl_buffer_free(&revision);
+    return code;
+}
+
+/* The file of an encoding, by the SHA-1 of https://openaipublic.blob.core.windows.net/encodings/NAME.tiktoken. */
+static int encoding_find(const char *name, struct bl_buffer *path, bool *found, struct bl_error *e)
+{
+    static const struct {
+        const char *name, *file;
+    } known[] = {{"r50k_base", "0ea1e91bbb3a60f729a8dc8f777fd2fc07cd8df4"},
+                 {"p50k_base", "ec7223a39ce59f226a68acc30dc1af2788490e15"},
+                 {"cl100k_base", "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"},
+                 {"o200k_base", "fb374d419588a4632f3f557e76b4b70aebbca790"}};
+    static const struct place places[] = {
+        {"TIKTOKEN_CACHE_DIR", ""}, {"DATA_GYM_CACHE_DIR", ""}, {"TMPDIR", "/data-gym-cache"}};
+    struct stat status;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(name, known[i].name) != 0)
+            continue;
+        bl_buffer_clear(path);
+        if (!cache_append_place(places, sizeof places / sizeof *places, path))
+            bl_buffer_text(path, "/tmp/data-gym-cache");
+        bl_buffer_printf(path, "/%s", known[i].file);
+        int code = bl_buffer_check(path, e);
+        if (code)
+            return code;
+        *found = stat(path->data, &status) == 0;
+        if (!*found && bl_errno_is_system(errno))
+            return bl_error_errno(e, BL_EFAIL, "cannot stat %s", path->data);
+        break;
+    }
+    return BL_OK;
+}
+
+int bl_model_cache_find(const char *name, struct bl_buffer *path, bool *found, struct bl_error *e)
+{
+    int code = repository_find(name, path, found, e);
+    return code || *found ? code : encoding_find(name, path, found, e);
 }

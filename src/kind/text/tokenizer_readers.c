@@ -1,0 +1,132 @@
+#include "kind/text/tokenizer_readers.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/utf8.h"
+
+/* --- tokenizer warning -------------------------------------------------------------------------------------------- */
+
+/* The warnings of a tokenizer: what its files hold that its user should know. */
+
+int bl_tokenizer_warn(struct bl_tokenizer *tokenizer, struct bl_error *e, const char *format, ...)
+{
+    struct bl_buffer text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    char added[400];
+    vsnprintf(added, sizeof added, format, arguments);
+    va_end(arguments);
+    if (tokenizer->warning)
+        bl_buffer_printf(&text, "%s; %s", tokenizer->warning, added);
+    else
+        bl_buffer_printf(&text, "%s: %s", tokenizer->path, added);
+    int code = bl_buffer_check(&text, e);
+    if (code) {
+        bl_buffer_free(&text);
+        return code;
+    }
+    free(tokenizer->warning);
+    tokenizer->warning = text.data;
+    return BL_OK;
+}
+
+int bl_tokenizer_warn_pattern(struct bl_tokenizer *tokenizer, struct bl_error *e)
+{
+    char version[BL_REGEX_VERSION_MAX];
+    if (tokenizer->warning)
+        return BL_OK;
+    return bl_tokenizer_warn(tokenizer, e,
+                             "its pattern is not a known one and is matched by PCRE2 with Unicode %s: characters of "
+                             "later versions may be split differently than by the released tokenizers",
+                             bl_regex_unicode_version(version));
+}
+
+int bl_tokenizer_warn_missing_ids(struct bl_tokenizer *tokenizer, int64_t count, int64_t first, struct bl_error *e)
+{
+    if (!count)
+        return BL_OK;
+    return bl_tokenizer_warn(tokenizer, e,
+                             "%" PRId64 " of the ids up to %" PRId64 " have no token, the first is %" PRId64, count,
+                             tokenizer->size - 1, first);
+}
+
+int bl_tokenizer_warn_missing_tokens(struct bl_tokenizer *tokenizer, const struct bl_vocabulary *names,
+                                     const json_t *added, struct bl_error *e)
+{
+    const json_t *value;
+    size_t i;
+    uint8_t *has = calloc((size_t)tokenizer->size + 1, 1);
+    int64_t count = 0, first = 0;
+    if (!has)
+        return bl_error_memory(e);
+    memset(has, 1, tokenizer->unigram.count); /* its pieces have all ids from 0 */
+    for (size_t name = 0; name < names->count; name++)
+        has[names->token[name].id] = 1;
+    json_array_foreach(added, i, value) has[json_integer_value(json_object_get(value, "id"))] = 1;
+    for (int64_t id = tokenizer->size - 1; id >= 0; id--) {
+        count += !has[id];
+        first = has[id] ? first : id;
+    }
+    free(has);
+    return bl_tokenizer_warn_missing_ids(tokenizer, count, first, e);
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+/* The names of a vocabulary: its tokens as a JSON file writes them, with their ids. */
+
+#define MEMBER_BYTES 16 /* of a name and its id, or more */
+#define SHOWN 80        /* bytes of a name in a message */
+
+static int name_add(struct bl_vocabulary *names, const struct bl_json_value *name, const struct bl_json_value *value,
+                    uint8_t *taken, struct bl_error *e)
+{
+    int shown = (int)(name->size < SHOWN ? name->size : SHOWN);
+    int64_t id;
+    if (value->type != BL_JSON_NUMBER || !bl_text_to_int(value->text, value->size, 0, BL_ID_MAX, &id))
+        return bl_error_set(e, BL_EFAIL, "the id of \"%.*s\" is not an integer from 0 to %d", shown, name->text,
+                            BL_ID_MAX);
+    if (taken[id / 8] >> id % 8 & 1)
+        return bl_error_set(e, BL_EFAIL, "the id %d of \"%.*s\" is also that of another token", (int)id, shown,
+                            name->text);
+    taken[id / 8] |= (uint8_t)(1 << id % 8);
+    return bl_vocabulary_append(names, name->text, name->size, (int32_t)id, e);
+}
+
+static int names_index(struct bl_vocabulary *names, struct bl_error *e)
+{
+    int64_t twice;
+    int code = bl_vocabulary_index(names, &twice, e);
+    if (code || twice < 0)
+        return code;
+    uint32_t size = names->token[twice].size;
+    return bl_error_set(e, BL_EFAIL, "\"%.*s\" is there twice", (int)(size < SHOWN ? size : SHOWN),
+                        (const char *)bl_vocabulary_bytes(names, (size_t)twice));
+}
+
+int bl_names_read(struct bl_vocabulary *names, const struct bl_json_value *object, struct bl_error *e)
+{
+    struct bl_json_value member, value, name;
+    struct bl_buffer plain = {0};
+    uint8_t *taken = calloc(BL_ID_MAX / 8 + 1, 1);
+    if (!taken)
+        return bl_error_memory(e);
+    /* Pages that are not written to take no memory. */
+    int code = bl_vocabulary_reserve(names, object->size / MEMBER_BYTES, object->size / 2, e);
+    for (size_t at = 0; !code && bl_json_next_member(object, &at, &member, &value);) {
+        bool is_text = bl_json_text(&member, &plain, &name) && bl_utf8_valid(name.text, name.size) == name.size;
+        code = bl_buffer_check(&plain, e);
+        if (!code && !is_text)
+            code = bl_error_set(e, BL_EFAIL, "entry %zu: the token is not UTF-8", names->count);
+        if (!code)
+            code = name_add(names, &name, &value, taken, e);
+    }
+    bl_buffer_free(&plain);
+    free(taken);
+    return code ? code : names_index(names, e);
+}

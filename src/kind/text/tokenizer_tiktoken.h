@@ -1,0 +1,47 @@
+/* .tiktoken: a line for each token, with its bytes in base64 and its rank, which is its id. The file has neither the
+ * pattern nor the special tokens: both follow from the ranks where they are of a known encoding (tokenizer_tiktoken.h).
+ */
+#ifndef BL_TOKENIZER_TIKTOKEN_H
+#define BL_TOKENIZER_TIKTOKEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "kind/text/grammar.h"
+#include "kind/text/vocabulary.h"
+
+/* --- encodings ---------------------------------------------------------------------------------------------------- */
+
+/* Encodings: what is known of the published .tiktoken files, which hold the ranks alone. The pattern and the special
+ * tokens are those of tiktoken 0.14 (r50k to o200k), openai-whisper, llama-models (Llama 3 and 4) and Qwen. */
+
+/* Special tokens with ids that follow each other: begin, a number from first on, end. */
+struct bl_specials {
+    const char *begin, *end; /* end NULL: one token, the text begin */
+    int32_t id;
+    int32_t count, first;
+};
+
+struct bl_encoding {
+    const char *name; /* of --pattern */
+    enum bl_grammar grammar;
+    bool nfc;        /* its package normalises text first */
+    uint64_t digest; /* of its ranks */
+    const struct bl_specials *specials;
+};
+
+/* --- model cache -------------------------------------------------------------------------------------------------- */
+
+/* What the programs of Hugging Face and tiktoken keep of their downloads. It is only read: nothing here goes to the
+ * network. */
+
+/* Sets path to the folder of a repository ("gpt2", "meta-llama/Llama-3.1-8B") at the revision main, or else to the file
+ * of one of tiktoken's encodings ("o200k_base"); *found false: it is not there, or is no such name. Repositories are
+ * looked for in HF_HUB_CACHE, HF_HOME/hub, XDG_CACHE_HOME/huggingface/hub or ~/.cache/huggingface/hub, encodings in
+ * TIKTOKEN_CACHE_DIR, DATA_GYM_CACHE_DIR or TMPDIR/data-gym-cache: the first that is set. BL_EFAIL: the system fails.
+ */
+int bl_model_cache_find(const char *name, struct bl_buffer *path, bool *found, struct bl_error *e);
+
+#endif
