@@ -7,10 +7,10 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/field_choice.h"
-#include "store/field_tokenizer.h"
 #include "cmd/sequence_writer.h"
 #include "run/signals.h"
-#include "store/sequence_id.h"
+#include "store/field_tokenizer.h"
+#include "store/find.h"
 
 struct cat {
     const char *field, *steps, *output, *tokenizer;

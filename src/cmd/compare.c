@@ -9,8 +9,8 @@
 #include "cmd/length_source.h"
 #include "packing/compare_row.h"
 #include "packing/table_lengths.h"
-#include "store/plan_columns.h"
 #include "store/plan_info.h"
+#include "store/row_reader.h"
 
 struct comparing {
     bool json;

@@ -14,10 +14,9 @@
 #include "cmd/field_choice.h"
 #include "kind/element.h"
 #include "run/signals.h"
+#include "store/blocks.h"
 #include "store/field_tokenizer.h"
 #include "store/find.h"
-#include "store/sequence_id.h"
-#include "store/stored_sequence.h"
 
 enum {
     NAMED = 10,      /* ids that are not there: so many are named */

@@ -13,8 +13,8 @@
 #include "run/saved_plan.h"
 #include "run/state.h"
 #include "run/table_checksum.h"
+#include "store/folders.h"
 #include "store/index.h"
-#include "store/missing.h"
 
 struct finishing {
     const char *dir;

@@ -3,7 +3,7 @@
 #define BL_CMD_FORECAST_H
 
 #include "base/error.h"
-#include "store/forecast.h"
+#include "store/info.h"
 
 /* Prints some lines on stderr: the shards and their room, memory, time, and what they are estimated from. */
 void bl_forecast_print(const char *dir, const struct bl_forecast *forecast);

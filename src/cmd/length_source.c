@@ -8,14 +8,13 @@
 
 #include "base/io.h"
 #include "base/path.h"
-#include "kind/kinds.h"
-#include "kind/kind.h"
 #include "cmd/progress_bar.h"
 #include "cmd/summary.h"
+#include "kind/kind.h"
+#include "kind/kinds.h"
 #include "plan/strategy.h"
 #include "run/signals.h"
 #include "scan/subset.h"
-#include "store/plan_columns.h"
 #include "store/row_reader.h"
 
 const struct bl_option bl_length_source_options[] = {

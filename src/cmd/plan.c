@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/path.h"
 #include "base/io.h"
 #include "base/output.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "cmd/events.h"
 #include "cmd/inputs.h"
@@ -19,13 +19,13 @@
 #include "cmd/summary.h"
 #include "packing/table_lengths.h"
 #include "plan/planner.h"
+#include "plan/strategy.h"
 #include "run/aside.h"
 #include "run/signals.h"
-#include "plan/strategy.h"
 #include "store/epochs.h"
 #include "store/index.h"
-#include "store/plan_columns.h"
 #include "store/plan_table.h"
+#include "store/row_reader.h"
 
 enum { COMPARED_MAX = 1 << 20 }; /* sequences */
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "plan/plan.h"
 #include "store/plan_info.h"
-#include "store/sequence_table.h"
+#include "store/sequences.h"
 
 /* What is drawn. */
 struct bl_plan_plot {

@@ -8,7 +8,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "kind/text/detokenizer.h"
-#include "store/stored_sequence.h"
+#include "store/blocks.h"
 
 enum bl_sequence_form { BL_FORM_AUTO, BL_FORM_NPY, BL_FORM_WAV, BL_FORM_IDS, BL_FORM_PNG, BL_FORM_TEXT };
 

@@ -15,7 +15,7 @@
 #include "show/sheet_page.h"
 #include "show/sheet_svg.h"
 #include "show/sheet_terminal.h"
-#include "store/sequence_id.h"
+#include "store/find.h"
 
 enum show_form { FORM_TERMINAL, FORM_HTML, FORM_SVG, FORM_PNG };
 enum show_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };

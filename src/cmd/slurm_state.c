@@ -22,7 +22,6 @@
 #include "run/task.h"
 #include "store/folders.h"
 #include "store/format.h"
-#include "store/missing.h"
 #include "store/manifest.h"
 
 #define JOBS_MAX ((size_t)1 << 24) /* bytes of DIR.slurm/jobs */

@@ -17,7 +17,6 @@
 #include "run/task.h"
 #include "run/verify_shards.h"
 #include "store/verify.h"
-#include "store/verify_report.h"
 #include "store/verify_view.h"
 #include "store/view.h"
 

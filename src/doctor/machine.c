@@ -18,7 +18,7 @@
 #include "kind/text/regex.h"
 #include "run/machine.h"
 #include "run/memory.h"
-#include "store/jpeg.h"
+#include "store/codec.h"
 #include "store/seekable.h"
 
 /* --- limits ------------------------------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "base/regular.h"
 #include "store/jansson.h"
-#include "store/view_source.h"
+#include "store/manifest.h"
 
 /* --- description -------------------------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 #define BL_PACKING_FORECAST_H
 
 #include "packing/packing.h"
-#include "store/forecast.h"
+#include "store/info.h"
 
 /* What the plan alone tells, without a sample: bytes of encoded or compressed shards are not known, nor is the time.
  * What it points to lives as long as the packing. Errors: BL_EFAIL. */

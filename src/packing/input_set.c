@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "store/columns.h"
-#include "store/sequence_paths.h"
+#include "store/sequences.h"
 
 void bl_input_set_free(struct bl_input_set *set)
 {

@@ -8,8 +8,8 @@
 #include "run/pack_params.h"
 #include "run/state.h"
 #include "store/attribute_values.h"
+#include "store/folders.h"
 #include "store/manifest.h"
-#include "store/missing.h"
 
 struct bl_packing {
     struct bl_packing_request request;

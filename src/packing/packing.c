@@ -3,12 +3,12 @@
 
 #include "base/identity_lines.h"
 #include "base/text.h"
-#include "kind/media/module.h"
 #include "kind/isolated/isolation.h"
+#include "kind/media/module.h"
 #include "packing/identity.h"
 #include "packing/internal.h"
 #include "scan/extend.h"
-#include "store/jpeg.h"
+#include "store/codec.h"
 
 int bl_packing_identify(const struct bl_packing_request *request, struct bl_buffer *lines, struct bl_error *e)
 {

@@ -13,9 +13,9 @@
 #include "run/manifest_draft.h"
 #include "run/memory.h"
 #include "run/saved_plan.h"
+#include "store/format.h"
 #include "store/index.h"
-#include "store/layout.h"
-#include "store/plan_columns.h"
+#include "store/row_reader.h"
 
 /* A store's block has about STORE_BYTES of its fields. Of large steps it has more, up to STORE_FRAMES, since a block of
  * frames is decoded from the keyframe before it; but at least STORE_STEPS_MIN. */

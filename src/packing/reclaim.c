@@ -13,9 +13,9 @@
 #include "packing/internal.h"
 #include "run/shards.h"
 #include "store/dataset.h"
+#include "store/folders.h"
 #include "store/index.h"
 #include "store/row_reader.h"
-#include "store/shard_finder.h"
 #include "store/shard_writer.h"
 
 struct reclaiming {

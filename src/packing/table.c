@@ -19,7 +19,7 @@
 #include "scan/merge.h"
 #include "scan/scan.h"
 #include "scan/subset.h"
-#include "store/plan_columns.h"
+#include "store/row_reader.h"
 
 #define COPY_PIECE ((size_t)1 << 16)
 

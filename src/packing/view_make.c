@@ -15,7 +15,7 @@
 #include "plan/strategy.h"
 #include "run/aside.h"
 #include "store/epochs.h"
-#include "store/plan_columns.h"
+#include "store/row_reader.h"
 #include "store/view.h"
 
 /* Whether blocks hold sequences of one source each. */

@@ -13,7 +13,7 @@
 #include "packing/identity.h"
 #include "packing/view_job.h"
 #include "store/epochs.h"
-#include "store/missing.h"
+#include "store/folders.h"
 
 /* Options of packing that readers of a view need: its padding, and what opens the tokenizer of its ids. */
 static void identity_add_recorded(const struct bl_manifest *source, struct bl_buffer *lines)

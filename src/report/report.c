@@ -14,8 +14,8 @@
 #include "plan/options.h"
 #include "store/index.h"
 #include "store/jansson.h"
+#include "store/manifest.h"
 #include "store/row_reader.h"
-#include "store/view_source.h"
 
 /* --- tally -------------------------------------------------------------------------------------------------------- */
 

@@ -10,10 +10,8 @@
 #include "run/status.h"
 #include "store/folders.h"
 #include "store/index.h"
-#include "store/missing.h"
-#include "store/shard_finder.h"
-#include "store/shard_writer.h"
 #include "store/shard_table.h"
+#include "store/shard_writer.h"
 
 /* One thread for this many shards; a small dataset needs no threads. */
 #define SHARDS_PER_WORKER 64

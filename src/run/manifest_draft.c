@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/fs.h"
-#include "base/regular.h"
 #include "base/io.h"
 #include "base/output.h"
+#include "base/regular.h"
 #include "bload.h"
-#include "store/jpeg.h"
+#include "store/codec.h"
 #include "store/seekable.h"
 
 struct version_sink {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/option.h"
-#include "store/encoding.h"
+#include "store/format.h"
 
 enum bl_pad { BL_PAD_ZERO, BL_PAD_REPEAT };
 enum bl_on_error { BL_ON_ERROR_SKIP, BL_ON_ERROR_FAIL };

@@ -1,6 +1,6 @@
 #include "run/pack_params.h"
 
-#include "store/shard_finder.h"
+#include "store/folders.h"
 
 void bl_pack_params_block_range(const struct bl_pack_params *pack, int64_t *begin, int64_t *end)
 {

@@ -6,8 +6,8 @@
 #include "kind/kind.h"
 #include "plan/plan.h"
 #include "run/outcome.h"
+#include "store/folders.h"
 #include "store/format.h"
-#include "store/missing.h"
 #include "store/sequences.h"
 
 /* The progress of a run. */

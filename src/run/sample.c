@@ -10,7 +10,7 @@
 #include "run/progress.h"
 #include "run/shard_worker.h"
 #include "store/folders.h"
-#include "store/layout.h"
+#include "store/format.h"
 #include "store/shard_writer.h"
 
 /* Of a block so many bytes are read, but not fewer steps than these: the beginning of a file costs more than the rest.

@@ -9,9 +9,9 @@
 #include "run/scatter.h"
 #include "run/shard_worker.h"
 #include "store/block.h"
+#include "store/folders.h"
 #include "store/row_reader.h"
 #include "store/seekable.h"
-#include "store/shard_finder.h"
 #include "store/shard_writer.h"
 
 #define RUNS_LEFT 4 /* for each worker, toward the end */

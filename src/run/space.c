@@ -13,7 +13,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "store/folders.h"
-#include "store/layout.h"
+#include "store/format.h"
 
 enum { FOLDERS = 2 }; /* in each other, in DIR/shards and DIR/.bload */
 

@@ -19,7 +19,6 @@
 #include "run/status_stage.h"
 #include "run/task.h"
 #include "store/folders.h"
-#include "store/missing.h"
 #include "store/view.h"
 
 #define CONFIGURATION_MAX ((size_t)1 << 24)

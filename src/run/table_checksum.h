@@ -4,7 +4,7 @@
 #define BL_TABLE_CHECKSUM_H
 
 #include "run/state.h"
-#include "store/sequence_table.h"
+#include "store/sequences.h"
 
 /* Keeps the checksum of a table that was written just now. */
 int bl_table_checksum_keep(const struct bl_state *state, uint64_t checksum, struct bl_error *e);

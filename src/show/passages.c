@@ -10,8 +10,8 @@
 #include "base/utf8.h"
 #include "kind/element.h"
 #include "show/sheet.h"
+#include "store/blocks.h"
 #include "store/field_tokenizer.h"
-#include "store/stored_sequence.h"
 
 /* --- passages ----------------------------------------------------------------------------------------------------- */
 

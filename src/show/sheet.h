@@ -14,7 +14,7 @@
 #include "base/cancel.h"
 #include "show/canvas.h"
 #include "show/passages.h"
-#include "store/stored_sequence.h"
+#include "store/blocks.h"
 #include "store/view.h"
 
 /* --- sheet -------------------------------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "store/format.h"
-#include "store/sequence_table.h"
+#include "store/sequences.h"
 
 struct bl_attribute_values {
     int count;      /* number of attributes */

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+/* --- blocks ------------------------------------------------------------------------------------------------------- */
+
 /* Opens the directory as a view, or as a view of itself. */
 static int blocks_open_view(struct bl_view **out, const char *dir, struct bl_error *e)
 {
@@ -127,4 +129,101 @@ void bl_blocks_lend_rows(const struct bl_blocks *from, struct bl_blocks *to)
         bl_dataset_lend_sequences(&from->dataset, &to->dataset);
     for (size_t s = 0; from->is_view && s < from->view->sources; s++)
         bl_dataset_lend_sequences(&from->view->source[s], &to->view->source[s]);
+}
+
+/* --- stored sequence ---------------------------------------------------------------------------------------------- */
+
+/* The steps of one sequence of a field, read one after the other from wherever its parts are stored.
+ *
+ * Nothing is taken on trust: before the first step of a stored block is given, the block is compared with its checksum
+ * in the index, and the place with the tables of the shard. */
+
+/* BL_EUSAGE: the sequence is not stored. */
+static int sequence_check_row(const struct bl_view *view, int64_t row, const struct bl_row *told, struct bl_error *e)
+{
+    if (told->status != BL_ROW_OK)
+        return bl_error_set(e, BL_EUSAGE, "%s: %s is not stored: it %s%s%s", view->dir, told->id,
+                            told->status == BL_ROW_FAILED    ? "failed while packing"
+                            : told->status == BL_ROW_DROPPED ? "was dropped"
+                                                             : "was skipped",
+                            told->reason[0] ? ": " : "", told->reason);
+    if (!bl_places_steps(&view->places, row))
+        return bl_error_set(e, BL_EUSAGE, "%s: %s is not stored: no block has it", view->dir, told->id);
+    return BL_OK;
+}
+
+int bl_stored_sequence_begin(struct bl_stored_sequence *s, struct bl_view *view, int64_t row, int field,
+                             const struct bl_step_range *range, struct bl_error *e)
+{
+    const struct bl_row *told;
+    int code = bl_view_row(view, row, &told, e);
+    if (!code)
+        code = sequence_check_row(view, row, told, e);
+    if (code)
+        return code;
+    const int64_t begin = bl_places_begin(&view->places, row), stop = begin + bl_places_steps(&view->places, row);
+    *s = (struct bl_stored_sequence){.view = view, .row = row, .field = field, .checked_block = -1};
+    s->next = range->is_given ? range->first : 0;
+    s->end = range->is_given && range->end >= 0 ? range->end : told->length;
+    if (s->next >= s->end || s->end > told->length)
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s: %s has %" PRId64 " steps, 0..%" PRId64 ", of which %" PRId64 "..%" PRId64 " are none",
+                            view->dir, told->id, told->length, told->length, s->next, s->end);
+    if (s->next < begin || s->end > stop)
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s: of the %" PRId64 " steps of %s only %" PRId64 "..%" PRId64
+                            " are stored: --steps %" PRId64 "..%" PRId64 " gives them",
+                            view->dir, told->length, told->id, begin, stop, begin, stop);
+    return BL_OK;
+}
+
+/* Whether the tables of the shard have the row's step where the place says. */
+static bool tables_have(const struct bl_block *tables, int64_t row, int64_t step, const struct bl_view_steps *at)
+{
+    for (int32_t i = 0; i < tables->num_sequences; i++) {
+        int64_t begin = tables->cu_seqlens[i];
+        if (tables->sequence[i] == row && begin <= at->first && at->end <= begin + tables->length[i])
+            return tables->source_start[i] + (at->first - begin) == step;
+    }
+    return false;
+}
+
+static int sequence_check_place(struct bl_stored_sequence *s, const struct bl_view_steps *at, struct bl_error *e)
+{
+    const struct bl_view *view = s->view;
+    const struct bl_manifest *m = &view->manifest;
+    const struct bl_block *tables;
+    int64_t first_row = m->sources ? bl_view_source_of_row(m->source, m->sources, s->row)->first_row : 0;
+    int code = bl_dataset_tables(at->source, at->block, &tables, e);
+    if (!code && !tables_have(tables, s->row - first_row, s->next, at))
+        code = bl_error_set(e, BL_EDATA,
+                            "%s is damaged: by its shard, block %" PRId64 " does not have step %" PRId64
+                            " of sequence %" PRId64 " where the index says",
+                            at->source->dir, at->block, s->next, s->row - first_row);
+    if (code || (s->checked == at->source && s->checked_block == at->block))
+        return code;
+    s->checked = at->source;
+    s->checked_block = at->block;
+    return bl_dataset_check_block(at->source, at->block, s->field, e);
+}
+
+int bl_stored_sequence_read(struct bl_stored_sequence *s, int64_t most, void *out, int64_t *steps, struct bl_error *e)
+{
+    struct bl_view_steps at;
+    int64_t left = s->end - s->next;
+    *steps = 0;
+    if (!left)
+        return BL_OK;
+    int code = bl_view_find(s->view, s->row, s->next, left < most ? left : most, &at, e);
+    if (!code)
+        code = sequence_check_place(s, &at, e);
+    if (!code)
+        code = bl_dataset_read_steps(at.source, at.block, s->field, at.first, at.end, out, e);
+    if (code == BL_EUSAGE) /* the place is none */
+        code = e->code = BL_EDATA;
+    if (code)
+        return code;
+    *steps = at.end - at.first;
+    s->next += *steps;
+    return BL_OK;
 }

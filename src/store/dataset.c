@@ -11,7 +11,6 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "store/codec.h"
-#include "store/delta.h"
 
 #define SUM_CHUNK ((int64_t)1 << 20) /* bytes that are read at a time for a checksum */
 

@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "store/block.h"
+#include "store/codec.h"
+#include "store/format.h"
 #include "store/index.h"
-#include "store/jpeg.h"
-#include "store/layout.h"
 #include "store/manifest.h"
 #include "store/row_reader.h"
 #include "store/sequences.h"

@@ -5,8 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "store/format.h"
+#include "store/manifest.h"
+#include "store/shard_table.h"
+
+/* --- folders ------------------------------------------------------------------------------------------------------ */
 
 /* Names in DIR/.bload, besides those of shard records, parts of a scan, listings of tars, heartbeats and the spool. */
 #define BL_STATE_CONFIGURATION "configuration"
@@ -47,5 +52,43 @@ int bl_folders_sweep(const char *dir, struct bl_error *e);
 /* The same, but only files of processes of this machine, while other machines may be writing. The caller knows that no
  * other process of this machine writes there. */
 int bl_folders_sweep_host(const char *dir, struct bl_error *e);
+
+/* --- missing ------------------------------------------------------------------------------------------------------ */
+
+/* What is missing from a finished dataset: files that do not exist, or do not have the size that was recorded. Only
+ * names and sizes are checked; verify checks contents. */
+
+struct bl_missing {
+    struct bl_shard_row *row; /* [shards] as recorded in shards.tsv */
+    uint8_t *is_missing;      /* [shards] 1: does not exist, has another size, or was added by bl_missing_add */
+    int64_t count, first;     /* number of missing shards, and the first one */
+};
+
+/* Checks that all files other than shards exist with the sizes in the manifest. BL_EDATA names one that does not. */
+int bl_missing_check_files(const char *dir, const struct bl_manifest *manifest, struct bl_error *e);
+
+/* Finds the missing ones among shards begin to end - 1. BL_EDATA: shards.tsv does not match the manifest. Free in any
+ * case. */
+int bl_missing_find(struct bl_missing *missing, const char *dir, const struct bl_manifest *manifest, int64_t begin,
+                    int64_t end, struct bl_error *e);
+
+/* Appends "DIR: 3 of 12 shards are missing or damaged, the first is NAME (bload status DIR shows more)". */
+void bl_missing_describe(struct bl_buffer *out, const char *dir, const struct bl_format *format, int64_t count,
+                         int64_t shards, int64_t first);
+
+/* Marks a shard as missing. */
+void bl_missing_add(struct bl_missing *missing, int64_t shard);
+
+void bl_missing_free(struct bl_missing *missing);
+
+/* --- shard finder ------------------------------------------------------------------------------------------------- */
+
+/* Finding the shards that an earlier run finished. */
+
+/* Looks for a finished shard, and fills *record if there is one. *found is false when there is none, or when the file
+ * does not have the format's header, plan digest or the recorded size, so that it must be written again. Contents are
+ * not read. BL_EFAIL: the system failed. */
+int bl_shard_find(const struct bl_format *format, const char *dir, int64_t shard, struct bl_shard_record *record,
+                  bool *found, struct bl_error *e);
 
 #endif

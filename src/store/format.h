@@ -9,11 +9,42 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
+#include "base/checksum.h"
 #include "base/error.h"
 #include "kind/field.h"
-#include "base/checksum.h"
-#include "store/encoding.h"
 #include "store/safetensors.h"
+
+/* --- encoding ----------------------------------------------------------------------------------------------------- */
+
+/* How a field's steps are stored in shards: raw, as JPEG files, or as differences that compress better. */
+
+enum bl_encoding_kind {
+    BL_ENCODING_RAW,
+    BL_ENCODING_JPEG,  /* NAME_jpeg and NAME_offsets instead of NAME */
+    BL_ENCODING_DELTA, /* NAME_delta instead of NAME, of the same size */
+};
+
+struct bl_encoding {
+    enum bl_encoding_kind kind;
+    int quality;      /* of JPEG, 1 to 100; else 0 */
+    bool full_chroma; /* of JPEG: 4:4:4, not 4:2:0 */
+};
+
+#define BL_ENCODING_QUALITY 90 /* of JPEG, by default */
+#define BL_ENCODING_NAME_MAX 16
+
+/* "raw", "jpeg:90", "jpeg:90:444", "delta". Returns out. */
+char *bl_encoding_name(const struct bl_encoding *encoding, char out[BL_ENCODING_NAME_MAX]);
+
+/* Parses such a name, also "jpeg" alone. False: invalid. */
+bool bl_encoding_parse(const char *name, struct bl_encoding *encoding);
+
+/* Whether the encoding can store the field: RGB pictures, U8 [H, W, 3], or frames of grey, U8 [H, W, 1] (of arrays
+ * these may as well be labels), no larger than JPEG allows, padded with zeros. */
+bool bl_encoding_takes(enum bl_encoding_kind kind, const struct bl_field *field);
+
+/* --- format ------------------------------------------------------------------------------------------------------- */
 
 #define BL_FORMAT_VERSION 1
 #define BL_FORMAT_VIEW 2 /* of the manifest of a view, which older versions cannot read */
@@ -103,7 +134,50 @@ enum bl_dtype bl_format_table_dtype(const struct bl_format *format, int table);
 /* Whether the format's shards have the table. */
 bool bl_format_has_table(const struct bl_format *format, int table);
 
-/* The name of the tensor that holds field f's steps, or their offsets. */
-void bl_format_tensor_name(const struct bl_format *format, int f, bool offsets, char *out, size_t size);
+/* --- layout ------------------------------------------------------------------------------------------------------- */
+
+/* The layout of a shard: its tensors, their offsets and its header. */
+
+/* A tensor of a shard: a table or a field, or the offsets of an encoded field's steps. */
+struct bl_shard_tensor {
+    struct bl_tensor tensor;
+    int table;         /* enum bl_table, BL_TABLES + attribute, or -1 */
+    int field;         /* index into the format's fields, or -1 */
+    bool offsets;      /* I64 [n, T + 1]: where the field's steps lie in the tensor of their bytes */
+    bool varies;       /* bytes of encoded steps, U8 [bytes]: the size is known once they have been written */
+    int64_t row_bytes; /* of one block; 0 if it varies */
+};
+
+#define BL_TENSORS_MAX (BL_TABLES_ALL + 2 * BL_FIELDS_MAX)
+
+/* One shard, to the byte. Data begins at header.size. */
+struct bl_layout {
+    int64_t first_block, blocks;
+    int tensors;
+    struct bl_shard_tensor tensor[BL_TENSORS_MAX]; /* in file order */
+    struct bl_buffer header;                       /* all bytes before the data */
+    int64_t file_size;                             /* before compression */
+};
+
+/* Makes the layout of a shard. Tensors whose size varies have size 0: they are the last ones in the file, and the
+ * header has room for their sizes, so that everything else keeps its place. Free with bl_layout_free. */
+int bl_layout_make(struct bl_layout *layout, const struct bl_format *format, int64_t shard, struct bl_error *e);
+
+/* Sets the sizes of those tensors: bytes of each field that varies. BL_EUSAGE: out of range. */
+int bl_layout_resolve(struct bl_layout *layout, const struct bl_format *format, const int64_t bytes[BL_FIELDS_MAX],
+                      struct bl_error *e);
+void bl_layout_free(struct bl_layout *layout);
+
+/* The tensor of a table, of a field's steps or of their offsets; or NULL. */
+const struct bl_shard_tensor *bl_layout_table(const struct bl_layout *layout, int table);
+const struct bl_shard_tensor *bl_layout_field(const struct bl_layout *layout, int field);
+const struct bl_shard_tensor *bl_layout_offsets(const struct bl_layout *layout, int field);
+
+/* The offset in the file, before compression, of a tensor's row: of block first_block + row. */
+int64_t bl_layout_offset(const struct bl_layout *layout, const struct bl_shard_tensor *tensor, int64_t row);
+
+/* Divides the format's blocks among shards: checks the format (bl_format_check) and sets blocks_per_shard to as many
+ * blocks as fit into shard_size bytes before compression and encoding, at least one. */
+int bl_layout_divide(struct bl_format *format, int64_t shard_size, struct bl_error *e);
 
 #endif

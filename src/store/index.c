@@ -8,15 +8,52 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/regular.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "base/regular.h"
+#include "base/text.h"
+#include "plan/alignment.h"
 #include "store/format.h"
-#include "store/index_layout.h"
 #include "store/jansson.h"
-#include "store/safetensors.h"
 
 #define CHUNK 4096 /* elements read at a time */
+
+/* --- index layout ------------------------------------------------------------------------------------------------- */
+
+/* The tables of index.safetensors and their places, shared by its writer and its reader. */
+
+const struct bl_index_table_type bl_index_table_types[BL_INDEX_TABLES] = {
+    [BL_INDEX_BLOCK_CHECKSUM] = {"block_checksum", BL_I64},
+    [BL_INDEX_BLOCK_PTR] = {"block_ptr", BL_I64},
+    [BL_INDEX_SEQUENCE] = {"sequence", BL_I64},
+    [BL_INDEX_SOURCE_START] = {"source_start", BL_I64},
+    [BL_INDEX_LENGTH] = {"length", BL_I32},
+    [BL_INDEX_START] = {"start", BL_I32},
+};
+
+int bl_index_first_table(int fields)
+{
+    return fields ? BL_INDEX_BLOCK_CHECKSUM : BL_INDEX_BLOCK_PTR;
+}
+
+int bl_index_place(struct bl_tensor tensor[BL_INDEX_TABLES], int64_t blocks, int64_t pieces, int fields,
+                   struct bl_error *e)
+{
+    struct bl_tensor *order[BL_INDEX_TABLES];
+    for (int t = 0; t < BL_INDEX_TABLES; t++) {
+        tensor[t] = (struct bl_tensor){.dtype = bl_index_table_types[t].dtype, .rank = 1, .shape = {pieces}};
+        snprintf(tensor[t].name, sizeof tensor[t].name, "%s", bl_index_table_types[t].name);
+        order[t] = &tensor[t];
+    }
+    tensor[BL_INDEX_BLOCK_PTR].shape[0] = blocks + 1;
+    tensor[BL_INDEX_BLOCK_CHECKSUM].rank = 2;
+    tensor[BL_INDEX_BLOCK_CHECKSUM].shape[0] = blocks;
+    tensor[BL_INDEX_BLOCK_CHECKSUM].shape[1] = fields;
+    int skip = bl_index_first_table(fields);
+    return bl_safetensors_place(order + skip, BL_INDEX_TABLES - skip, e);
+}
+
+/* --- index -------------------------------------------------------------------------------------------------------- */
 
 /* The tables must be those that follow from the number of blocks, of fields, and of the file's pieces. */
 static int index_check_tables(struct bl_index *index, const struct bl_safetensors *file, struct bl_error *e)
@@ -178,5 +215,268 @@ int bl_index_plan_digest(const struct bl_index *index, int64_t T, char digest[BL
         at += (int64_t)part;
     }
     bl_checksum_format(bl_checksum_end(&sum), digest);
+    return code;
+}
+
+/* --- index plan --------------------------------------------------------------------------------------------------- */
+
+/* Reading the plan of an index, in chunks, and checking it on the way. */
+
+/* What is being read: the pieces of the file's blocks from first on, which become the plan's blocks from 0 on. */
+struct part {
+    const struct bl_index *index;
+    struct bl_plan *plan;
+    int64_t first, piece; /* in the file */
+};
+
+/* Reads block_ptr and makes it count from the first piece read. If the file's first and last block are included, so
+ * must be its first and last piece. */
+static int index_read_block_ptr(struct part *part, struct bl_error *e)
+{
+    int64_t *at = part->plan->block_ptr, blocks = (int64_t)part->plan->blocks;
+    int code = bl_index_read(part->index, BL_INDEX_BLOCK_PTR, part->first, blocks + 1, at, e);
+    if (code)
+        return code;
+    bool rises = at[0] >= 0 && at[blocks] <= part->index->pieces && (part->first || at[0] == 0) &&
+                 (part->first + blocks < part->index->blocks || at[blocks] == part->index->pieces);
+    for (int64_t b = 0; b < blocks && rises; b++)
+        rises = at[b] <= at[b + 1];
+    if (!rises)
+        return bl_error_set(e, BL_EDATA, "block_ptr does not rise from 0 to the number of pieces");
+    part->piece = at[0];
+    for (int64_t b = 0; b <= blocks; b++)
+        at[b] -= part->piece;
+    part->plan->pieces = (size_t)at[blocks];
+    return BL_OK;
+}
+
+/* Reads pieces p .. p + n - 1 of the plan. source_start is written only where it is not 0: if no sequence was cut, its
+ * pages take no memory. */
+static int index_read_pieces(const struct part *part, int64_t p, int64_t n, struct bl_error *e)
+{
+    struct bl_plan *plan = part->plan;
+    int64_t sequence[CHUNK], source_start[CHUNK], at = part->piece + p;
+    int32_t length[CHUNK];
+    int code = bl_index_read(part->index, BL_INDEX_SEQUENCE, at, n, sequence, e);
+    if (code)
+        return code;
+    code = bl_index_read(part->index, BL_INDEX_LENGTH, at, n, length, e);
+    if (code)
+        return code;
+    code = bl_index_read(part->index, BL_INDEX_SOURCE_START, at, n, source_start, e);
+    if (code)
+        return code;
+    for (int64_t i = 0; i < n && !code; i++) {
+        if (sequence[i] < 0 || sequence[i] >= BL_SEQUENCES_MAX || length[i] < 1)
+            code = bl_error_set(e, BL_EDATA, "piece %" PRId64 " has sequence %" PRId64 " and %" PRId32 " steps", at + i,
+                                sequence[i], length[i]);
+        plan->sequence[p + i] = (uint32_t)sequence[i];
+        plan->length[p + i] = length[i];
+        if (!code && source_start[i])
+            plan->source_start[p + i] = source_start[i];
+    }
+    return code;
+}
+
+/* Starts must follow from the lengths and the alignment: the plan's, or any that explains all starts. */
+static int index_check_starts(const struct part *part, struct bl_error *e)
+{
+    struct bl_plan *plan = part->plan;
+    int32_t start[CHUNK];
+    int64_t at = 0, block = 0, pieces = (int64_t)plan->pieces;
+    struct bl_alignment alignment = {0};
+    int code = BL_OK;
+    for (int64_t p = 0; p < pieces && !code; p++) {
+        if (p % CHUNK == 0)
+            code = bl_index_read(part->index, BL_INDEX_START, part->piece + p, pieces - p < CHUNK ? pieces - p : CHUNK,
+                                 start, e);
+        for (; p >= plan->block_ptr[block + 1]; at = 0)
+            block++;
+        bool fits = !code && bl_alignment_add(&alignment, at, start[p % CHUNK]) &&
+                    (!plan->align || start[p % CHUNK] == bl_plan_next_start(plan, at, 0));
+        if (!code && !fits)
+            code =
+                bl_error_set(e, BL_EDATA, "block %" PRId64 ": piece %" PRId64 " starts at %" PRId32 ", not at %" PRId64,
+                             part->first + block, part->piece + p, start[p % CHUNK], bl_plan_next_start(plan, at, 0));
+        at = start[p % CHUNK] + plan->length[p];
+        if (!code && at > plan->T)
+            code = bl_error_set(e, BL_EDATA, "block %" PRId64 ": piece %" PRId64 " ends at %" PRId64 " of %" PRId64,
+                                part->first + block, part->piece + p, at, plan->T);
+    }
+    if (!plan->align)
+        plan->align = bl_alignment_value(&alignment);
+    if (code)
+        return code;
+    if (!plan->align)
+        return bl_error_set(e, BL_EDATA, "the gaps between pieces do not follow from any alignment");
+    return BL_OK;
+}
+
+static int index_read_part(struct part *part, struct bl_error *e)
+{
+    struct bl_plan *plan = part->plan;
+    plan->block_ptr = calloc(plan->blocks + 1, sizeof *plan->block_ptr);
+    int code = plan->block_ptr ? index_read_block_ptr(part, e) : bl_error_memory(e);
+    if (code)
+        return code;
+    plan->sequence = calloc(plan->pieces + 1, sizeof *plan->sequence);
+    plan->length = calloc(plan->pieces + 1, sizeof *plan->length);
+    plan->source_start = calloc(plan->pieces + 1, sizeof *plan->source_start);
+    if (!plan->sequence || !plan->length || !plan->source_start)
+        return bl_error_memory(e);
+    int64_t pieces = (int64_t)plan->pieces;
+    for (int64_t p = 0; p < pieces && !code; p += CHUNK)
+        code = index_read_pieces(part, p, pieces - p < CHUNK ? pieces - p : CHUNK, e);
+    return code ? code : index_check_starts(part, e);
+}
+
+int bl_index_read_part(const struct bl_index *index, int64_t T, int64_t align, int64_t first, int64_t end,
+                       struct bl_plan *plan, struct bl_error *e)
+{
+    *plan = (struct bl_plan){.T = T, .align = align, .blocks = (size_t)(end - first)};
+    struct part part = {index, plan, first, 0};
+    int code = index_read_part(&part, e);
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", index->path);
+    if (code)
+        bl_plan_free(plan);
+    return code;
+}
+
+int bl_index_read_plan(const struct bl_index *index, int64_t T, int64_t align, struct bl_plan *plan, struct bl_error *e)
+{
+    return bl_index_read_part(index, T, align, 0, index->blocks, plan, e);
+}
+
+/* Reads the sequences, and where they are cut the first steps, of pieces p .. p + n - 1. */
+static int index_read_chunk_of_members(const struct part *part, int64_t p, int64_t n, struct bl_error *e)
+{
+    struct bl_plan *plan = part->plan;
+    int64_t sequence[CHUNK];
+    int code = bl_index_read(part->index, BL_INDEX_SEQUENCE, p, n, sequence, e);
+    for (int64_t i = 0; i < n && !code; i++) {
+        if (sequence[i] < 0 || sequence[i] >= BL_SEQUENCES_MAX)
+            code = bl_error_set(e, BL_EDATA, "piece %" PRId64 " has sequence %" PRId64, p + i, sequence[i]);
+        plan->sequence[p + i] = (uint32_t)sequence[i];
+    }
+    if (!code && plan->source_start)
+        code = bl_index_read(part->index, BL_INDEX_SOURCE_START, p, n, plan->source_start + p, e);
+    return code;
+}
+
+static int index_read_all_members(struct part *part, bool is_cut, struct bl_error *e)
+{
+    struct bl_plan *plan = part->plan;
+    plan->block_ptr = calloc(plan->blocks + 1, sizeof *plan->block_ptr);
+    int code = plan->block_ptr ? index_read_block_ptr(part, e) : bl_error_memory(e);
+    if (code)
+        return code;
+    plan->sequence = malloc((plan->pieces + 1) * sizeof *plan->sequence);
+    if (is_cut)
+        plan->source_start = malloc((plan->pieces + 1) * sizeof *plan->source_start);
+    if (!plan->sequence || (is_cut && !plan->source_start))
+        return bl_error_memory(e);
+    int64_t pieces = (int64_t)plan->pieces;
+    for (int64_t p = 0; p < pieces && !code; p += CHUNK)
+        code = index_read_chunk_of_members(part, p, pieces - p < CHUNK ? pieces - p : CHUNK, e);
+    return code;
+}
+
+int bl_index_read_members(const struct bl_index *index, bool is_cut, struct bl_plan *plan, struct bl_error *e)
+{
+    *plan = (struct bl_plan){.blocks = (size_t)index->blocks};
+    struct part part = {index, plan, 0, 0};
+    int code = index_read_all_members(&part, is_cut, e);
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", index->path);
+    if (code)
+        bl_plan_free(plan);
+    return code;
+}
+
+/* Checks that the plan was made from these lengths, for blocks of *T steps and the alignment *align. If these are 0,
+ * the file's own are stored there. */
+static int index_check_origin(const struct bl_index *index, int64_t *T, int64_t *align, const int64_t *length,
+                              size_t count, struct bl_error *e)
+{
+    int64_t its_T, its_align;
+    char table[BL_DIGEST_SIZE];
+    bl_index_digest_lengths(length, count, table);
+    if (!bl_text_to_int(index->T, strlen(index->T), 1, BL_T_MAX, &its_T))
+        return bl_error_set(e, BL_EDATA, "the metadata has no T: not a plan");
+    if (*T && its_T != *T)
+        return bl_error_set(e, BL_EFAIL, "the plan is for T = %" PRId64 ", not %" PRId64, its_T, *T);
+    *T = its_T;
+    if (strcmp(index->table, table) != 0)
+        return bl_error_set(e, BL_EFAIL, "the plan was made from another table (lengths_digest %s, not %s)",
+                            index->table, table);
+    if (!bl_text_to_int(index->align, strlen(index->align), 1, BL_T_MAX, &its_align))
+        return BL_OK;
+    if (*align && its_align != *align)
+        return bl_error_set(e, BL_EUSAGE, "the plan was made with --align %" PRId64 ", not %" PRId64, its_align,
+                            *align);
+    *align = its_align;
+    return BL_OK;
+}
+
+/* The digest that was written with the plan must be that of its tables. */
+static int index_check_digest(const struct bl_index *index, int64_t T, struct bl_error *e)
+{
+    char digest[BL_DIGEST_SIZE];
+    int code = bl_index_plan_digest(index, T, digest, e);
+    if (!code && strcmp(digest, index->plan_digest) != 0)
+        code = bl_error_set(e, BL_EDATA, "its tables are not those that were written: it is damaged (plan_digest)");
+    return code;
+}
+
+/* Adopts the information that was stored with the plan: a lower bound that was proven, and the balance. */
+static int index_adopt_info(struct bl_plan *plan, const struct bl_plan_info *plan_info, struct bl_error *e)
+{
+    if (!plan_info->blocks)
+        return BL_OK;
+    if (plan_info->T != plan->T || plan_info->blocks != (int64_t)plan->blocks ||
+        plan_info->lower_bound > plan_info->blocks)
+        return bl_error_set(e, BL_EDATA, "its metadata (words) belongs to another plan");
+    if (plan_info->lower_bound > plan->lower_bound)
+        plan->lower_bound = plan_info->lower_bound;
+    plan->balance = plan_info->balance;
+    return BL_OK;
+}
+
+int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length, size_t count,
+                  struct bl_plan_info *plan_info, struct bl_error *e)
+{
+    struct bl_index index;
+    struct bl_plan_info its = {0};
+    *plan = (struct bl_plan){0};
+    int code = bl_index_open_plan(&index, path, e);
+    if (code)
+        return code;
+    code = index_check_origin(&index, &T, &align, length, count, e);
+    if (code)
+        goto out;
+    code = index_check_digest(&index, T, e);
+    if (code)
+        goto out;
+    code = bl_index_read_plan(&index, T, align, plan, e);
+    if (code)
+        goto out;
+    if (index.plan_info[0])
+        code = bl_plan_info_parse(&its, index.plan_info, strlen(index.plan_info), e);
+    if (code)
+        goto out;
+    plan->is_store = bl_plan_info_is_store(&its);
+    plan->overlap = its.overlap;
+    code = bl_plan_check(plan, length, count, e);
+    if (code || !plan_info)
+        goto out;
+    *plan_info = its;
+    code = index_adopt_info(plan, &its, e);
+out:
+    if (code && !strstr(e->text, path))
+        bl_error_prefix(e, "%s", path);
+    if (code)
+        bl_plan_free(plan);
+    bl_index_close(&index);
     return code;
 }

@@ -8,7 +8,6 @@
 #include "base/path.h"
 #include "store/format.h"
 #include "store/index.h"
-#include "store/index_layout.h"
 
 #define CHUNK 4096 /* elements converted at a time */
 

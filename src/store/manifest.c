@@ -1,13 +1,156 @@
 #include "store/manifest.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "base/output.h"
 #include "base/path.h"
+#include "base/regular.h"
 #include "base/text.h"
+#include "store/index.h"
+#include "store/jansson.h"
+#include "store/manifest_json.h"
+#include "store/sequences.h"
+#include "store/shard_table.h"
+
+/* --- view source -------------------------------------------------------------------------------------------------- */
+
+/* A source of a view: a finished dataset of whose sequences the view's blocks are made.
+ *
+ * The manifest of a view lists its sources. A source is known by the checksums that its own manifest has of index,
+ * sequences and shards: these decide every byte of its blocks, while plans of further epochs may come and go. */
+
+static const char *const file_names[BL_VIEW_SOURCE_FILES] = {BL_INDEX_FILE, BL_SEQUENCES_FILE, BL_SHARDS_FILE};
+
+const char *bl_view_source_file_name(enum bl_view_source_file file)
+{
+    return file_names[file];
+}
+
+int bl_view_source_identify(struct bl_view_source *source, const struct bl_manifest *manifest, struct bl_error *e)
+{
+    for (int f = 0; f < BL_VIEW_SOURCE_FILES; f++) {
+        const struct bl_manifest_file *file = bl_manifest_find_file(manifest, file_names[f]);
+        if (!file)
+            return bl_error_set(e, BL_EDATA, BL_MANIFEST_FILE " does not list %s", file_names[f]);
+        source->checksum[f] = file->checksum;
+    }
+    source->blocks = manifest->format.blocks;
+    return BL_OK;
+}
+
+int bl_view_source_compare(const struct bl_view_source *source, const struct bl_manifest *manifest, const char *dir,
+                           struct bl_error *e)
+{
+    struct bl_view_source there = {0};
+    int code = bl_view_source_identify(&there, manifest, e);
+    for (int f = 0; f < BL_VIEW_SOURCE_FILES && !code; f++) {
+        if (there.checksum[f] != source->checksum[f])
+            code = bl_error_set(e, BL_EDATA,
+                                "the dataset at %s is not the one that the view was made of: its %s has the checksum "
+                                "%016" PRIx64 ", not %016" PRIx64 "; make the view again",
+                                dir, file_names[f], there.checksum[f], source->checksum[f]);
+    }
+    if (!code && there.blocks != source->blocks)
+        code = bl_error_set(e, BL_EDATA, "%s has %" PRId64 " blocks, the view says %" PRId64, dir, there.blocks,
+                            source->blocks);
+    return code;
+}
+
+/* Appends the way from directory `from` to directory `to`, both absolute and without links, if they have a directory
+ * in common below the root; else `to`. */
+static void path_append_relative(const char *from, const char *to, struct bl_buffer *out)
+{
+    size_t common = 0, i = 0;
+    for (; from[i] && from[i] == to[i]; i++) {
+        if (from[i] == '/')
+            common = i;
+    }
+    if ((!from[i] || from[i] == '/') && (!to[i] || to[i] == '/'))
+        common = i;
+    if (!common) {
+        bl_buffer_text(out, to);
+        return;
+    }
+    const char *mark = "";
+    for (const char *rest = from + common; *rest; rest++) {
+        if (*rest == '/') {
+            bl_buffer_printf(out, "%s..", mark);
+            mark = "/";
+        }
+    }
+    if (to[common])
+        bl_buffer_printf(out, "%s%s", mark, to + common + 1);
+    else if (!*mark)
+        bl_buffer_byte(out, '.');
+}
+
+int bl_view_source_make_path(const char *view, const char *dir, char **path, struct bl_error *e)
+{
+    struct bl_buffer out = {0};
+    char *from = realpath(view, NULL), *to = from ? realpath(dir, NULL) : NULL;
+    int code = BL_OK;
+    if (!to)
+        code = bl_error_errno(e, BL_EFAIL, "cannot resolve %s", from ? dir : view);
+    else
+        path_append_relative(from, to, &out);
+    if (!code)
+        code = bl_buffer_check(&out, e);
+    *path = code ? NULL : strdup(out.data);
+    if (!code && !*path)
+        code = bl_error_memory(e);
+    bl_buffer_free(&out);
+    free(from);
+    free(to);
+    return code;
+}
+
+const struct bl_view_source *bl_view_source_of_row(const struct bl_view_source *source, size_t count, int64_t row)
+{
+    size_t low = 0, high = count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (source[middle].first_row <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &source[low];
+}
+
+char **bl_view_source_tables(const struct bl_manifest *view, const char *dir)
+{
+    char **path = calloc(view->sources, sizeof *path);
+    bool whole = path != NULL;
+    for (size_t s = 0; s < view->sources && whole; s++) {
+        char *source = bl_path_join(dir, view->source[s].path);
+        path[s] = source ? bl_path_join(source, BL_SEQUENCES_FILE) : NULL;
+        whole = path[s] != NULL;
+        free(source);
+    }
+    if (whole)
+        return path;
+    bl_path_free_all(path, view->sources);
+    return NULL;
+}
+
+/* Frees the members. */
+static void bl_view_source_free(struct bl_view_source *source)
+{
+    free(source->name);
+    free(source->path);
+    *source = (struct bl_view_source){0};
+}
+
+/* --- manifest ----------------------------------------------------------------------------------------------------- */
 
 int bl_manifest_text(char **member, const char *text, struct bl_error *e)
 {
@@ -192,4 +335,132 @@ void bl_untrained_describe(const struct bl_untrained *untrained, struct bl_buffe
                          bl_text_plural(a, untrained->blocks, "block has|blocks have"),
                          untrained->pieces ? " at all" : "");
     bl_buffer_text(out, untrained->pieces ? " (--min-trained 1 leaves out sequences without any)" : "");
+}
+
+/* --- manifest file ------------------------------------------------------------------------------------------------ */
+
+/* The manifest as a file. Its checksum is computed over the text with the digits of the checksum as zeros. It is the
+ * last member, so that its digits are the last occurrence of them in the text. */
+
+/* The last occurrence of digits in the text, or NULL. */
+static char *text_find_last(char *text, size_t size, const char *digits)
+{
+    char *found = NULL, *at = text;
+    while ((at = memmem(at, size - (size_t)(at - text), digits, strlen(digits))))
+        found = at++;
+    return found;
+}
+
+int bl_manifest_format(struct bl_manifest *manifest, struct bl_buffer *text, struct bl_error *e)
+{
+    size_t begin = text->size;
+    int code = bl_jansson_append(bl_manifest_to_json(manifest), text, e);
+    if (code)
+        return code;
+    size_t size = text->size - begin;
+    bl_checksum_format(bl_checksum(text->data + begin, size), manifest->digest);
+    memcpy(text_find_last(text->data + begin, size, BL_MANIFEST_NO_DIGEST), manifest->digest, BL_DIGEST_SIZE - 1);
+    return BL_OK;
+}
+
+int bl_manifest_write(struct bl_manifest *manifest, const char *dir, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    char *path = bl_path_join(dir, BL_MANIFEST_FILE);
+    int code = path ? bl_manifest_format(manifest, &text, e) : bl_error_memory(e);
+    if (!code)
+        code = bl_output_replace(path, text.data, text.size, e);
+    bl_buffer_free(&text);
+    free(path);
+    return code;
+}
+
+/* Whether the text has the checksum that it contains. */
+static int manifest_check_digest(const json_t *object, const char *text, size_t size, char digest[BL_DIGEST_SIZE],
+                                 bool *sound, struct bl_error *e)
+{
+    uint64_t checksum = 0;
+    int code = bl_jansson_get_checksum(object, "checksum", &checksum, e);
+    if (code)
+        return code;
+    bl_checksum_format(checksum, digest);
+    char *copy = malloc(size + 1);
+    if (!copy)
+        return bl_error_memory(e);
+    memcpy(copy, text, size);
+    char *digits = text_find_last(copy, size, digest);
+    if (digits)
+        memcpy(digits, BL_MANIFEST_NO_DIGEST, BL_DIGEST_SIZE - 1);
+    *sound = digits && bl_checksum(copy, size) == checksum;
+    free(copy);
+    return BL_OK;
+}
+
+int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t size, bool *sound, struct bl_error *e)
+{
+    *manifest = (struct bl_manifest){0};
+    json_error_t why;
+    if (bl_json_marks(text, size) > BL_JSON_VALUES_MAX)
+        return bl_error_set(e, BL_EDATA, "more than %zu values: not a manifest", BL_JSON_VALUES_MAX);
+    json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
+    if (!object)
+        return bl_error_set(e, BL_EDATA, "line %d: %s", why.line, why.text);
+    int64_t version = 0;
+    int code = bl_jansson_get_integer(object, "format", 1, INT64_MAX, &version, e);
+    if (code)
+        goto out;
+    if (version != BL_FORMAT_VERSION && version != BL_FORMAT_VIEW)
+        code = bl_error_set(e, BL_EDATA,
+                            "format version %" PRId64 ", but this bload knows versions %d and %d: update bload",
+                            version, BL_FORMAT_VERSION, BL_FORMAT_VIEW);
+    if (code)
+        goto out;
+    code = manifest_check_digest(object, text, size, manifest->digest, sound, e);
+    if (code)
+        goto out;
+    code = bl_manifest_from_json(object, manifest, e);
+out:
+    json_decref(object);
+    if (code)
+        bl_manifest_free(manifest);
+    return code;
+}
+
+int bl_manifest_inspect(struct bl_manifest *manifest, const char *dir, bool *sound, struct bl_error *e)
+{
+    *manifest = (struct bl_manifest){0};
+    struct bl_buffer text = {0};
+    char *path = bl_path_join(dir, BL_MANIFEST_FILE);
+    if (!path)
+        return bl_error_memory(e);
+    int code = BL_OK;
+    if (access(path, F_OK) != 0)
+        code = errno == ENOENT
+                   ? bl_error_set(e, BL_EUSAGE, "%s is not a finished dataset: it has no " BL_MANIFEST_FILE, dir)
+               : errno == ENOTDIR ? bl_error_set(e, BL_EUSAGE, "%s is a file, not the directory of a dataset", dir)
+                                  : bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
+    if (code)
+        goto out;
+    code = bl_regular_check(path, e);
+    if (!code)
+        code = bl_io_read_file(path, BL_MANIFEST_SIZE_MAX, &text, e);
+    if (code)
+        goto out;
+    code = bl_manifest_parse(manifest, text.data ? text.data : "", text.size, sound, e);
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", path);
+out:
+    bl_buffer_free(&text);
+    free(path);
+    return code;
+}
+
+int bl_manifest_read(struct bl_manifest *manifest, const char *dir, struct bl_error *e)
+{
+    bool sound = false;
+    int code = bl_manifest_inspect(manifest, dir, &sound, e);
+    if (code || sound)
+        return code;
+    bl_manifest_free(manifest);
+    return bl_error_set(e, BL_EDATA, "%s/" BL_MANIFEST_FILE ": wrong checksum: the file is damaged or was edited", dir);
 }

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "base/error.h"
+#include "store/jansson.h"
 #include "store/manifest.h"
 
 #define BL_MANIFEST_NO_DIGEST "0000000000000000" /* stands for the checksum while it is computed */

@@ -46,12 +46,6 @@ struct bl_place {
     int32_t start, length;
 };
 
-/* The parts of a row are first to end - 1; first = end: it is not stored. */
-static inline int64_t bl_places_first(const struct bl_places *places, int64_t row)
-{
-    return places->row_ptr ? places->row_ptr[row] : row;
-}
-
 static inline int64_t bl_places_end(const struct bl_places *places, int64_t row)
 {
     return places->row_ptr ? places->row_ptr[row + 1] : row + (places->length[row] > 0);

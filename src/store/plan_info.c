@@ -1,9 +1,15 @@
 #include "store/plan_info.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/sealed.h"
 #include "plan/options.h"
+#include "store/jansson.h"
+
+/* --- plan info ---------------------------------------------------------------------------------------------------- */
 
 const char *bl_strategy_name(enum bl_strategy strategy)
 {
@@ -59,4 +65,267 @@ void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *pla
     plan_info->world_size = options->world_size ? options->world_size : 1;
     plan_info->batch_size = options->batch_size ? options->batch_size : 1;
     plan_info->batches_per_rank = plan_info->blocks / plan_info->world_size / plan_info->batch_size;
+}
+
+/* --- plan info json ----------------------------------------------------------------------------------------------- */
+
+/* The information about a plan as members of a JSON object. */
+
+#define PLAN_INFO_MAX ((size_t)1 << 20) /* bytes: protects against other files */
+
+/* JSON readers support integers up to 2^63 - 1; a larger seed is kept exactly as a string. */
+static json_t *plan_info_seed_json(uint64_t seed)
+{
+    if (seed <= INT64_MAX)
+        return json_integer((json_int_t)seed);
+    char digits[24];
+    snprintf(digits, sizeof digits, "%" PRIu64, seed);
+    return json_string(digits);
+}
+
+static void plan_info_add_balance(const struct bl_plan_balance *b, json_t **object)
+{
+    if (!b->is_measured)
+        return;
+    bl_jansson_set(object, "cost_lost", json_real(b->lost));
+    bl_jansson_set(object, "cost_lost_before", json_real(b->lost_before));
+    bl_jansson_set(object, "cost_bound", json_real(b->bound));
+    bl_jansson_set(object, "cost_highest", json_real(b->highest));
+    bl_jansson_set(object, "cost_ks", json_real(b->apart));
+    bl_jansson_set(object, "cost_ks_random", json_real(b->apart_drawn));
+    bl_jansson_set(object, "cost_neighbours", json_real(b->neighbours));
+}
+
+static void plan_info_add_company(const struct bl_company *company, json_t **object)
+{
+    if (!company->is_measured)
+        return;
+    bool any = company->pairs > 0;
+    bl_jansson_set(object, "met_again", any ? json_real(bl_company_share(company)) : json_null());
+    bl_jansson_set(object, "met_again_random", any ? json_real(company->random) : json_null());
+}
+
+static void plan_info_add_columns(const struct bl_plan_info *w, json_t **object)
+{
+    if (!w->columns)
+        return;
+    json_t *list = json_array();
+    for (int c = 0; c < w->columns; c++) {
+        const struct bl_plan_info_column *column = &w->column[c];
+        json_t *one = json_object();
+        bl_jansson_set(&one, "column", bl_jansson_escaped(column->name));
+        bl_jansson_set(&one, "max", json_real(column->max));
+        bl_jansson_set(&one, "filled", json_real(column->filled.mean));
+        bl_jansson_set(&one, "filled_highest", json_real(column->filled.highest));
+        bl_jansson_push(&list, one);
+    }
+    bl_jansson_set(object, "max_column", list);
+}
+
+static void plan_info_read_columns(const json_t *object, struct bl_plan_info *w)
+{
+    const json_t *list = json_object_get(object, "max_column");
+    for (size_t i = 0; i < json_array_size(list) && i < BL_PLAN_COLUMNS_MAX; i++) {
+        const json_t *one = json_array_get(list, i);
+        const char *name = json_string_value(json_object_get(one, "column"));
+        struct bl_plan_info_column *column = &w->column[w->columns++];
+        snprintf(column->name, sizeof column->name, "%s", name ? name : "");
+        column->max = json_number_value(json_object_get(one, "max"));
+        column->filled.mean = json_number_value(json_object_get(one, "filled"));
+        column->filled.highest = json_number_value(json_object_get(one, "filled_highest"));
+    }
+}
+
+static void plan_info_read_balance(const json_t *object, struct bl_plan_balance *b)
+{
+    *b = (struct bl_plan_balance){
+        .is_measured = json_is_number(json_object_get(object, "cost_lost")),
+        .lost = json_number_value(json_object_get(object, "cost_lost")),
+        .lost_before = json_number_value(json_object_get(object, "cost_lost_before")),
+        .bound = json_number_value(json_object_get(object, "cost_bound")),
+        .highest = json_number_value(json_object_get(object, "cost_highest")),
+        .apart = json_number_value(json_object_get(object, "cost_ks")),
+        .apart_drawn = json_number_value(json_object_get(object, "cost_ks_random")),
+        .neighbours = json_number_value(json_object_get(object, "cost_neighbours")),
+    };
+}
+
+void bl_plan_info_to_json(const struct bl_plan_info *w, json_t **object)
+{
+    bl_jansson_set(object, "strategy", json_string(w->strategy));
+    bl_jansson_set(object, "fill", w->fill[0] ? json_string(w->fill) : json_null());
+    bl_jansson_set(object, "T", json_integer(w->T));
+    bl_jansson_set(object, "seed", w->seed_unknown ? json_null() : plan_info_seed_json(w->seed));
+    bl_jansson_set(object, "sequences", json_integer(w->sequences));
+    bl_jansson_set(object, "steps", json_integer(w->steps));
+    bl_jansson_set(object, "longest", json_integer(w->longest));
+    bl_jansson_set(object, "blocks", json_integer(w->blocks));
+    bl_jansson_set(object, "padding", json_integer(w->padding));
+    if (w->align_padding > 0)
+        bl_jansson_set(object, "align_padding", json_integer(w->align_padding));
+    bl_jansson_set(object, "deleted", json_integer(w->deleted));
+    if (w->overlap) {
+        bl_jansson_set(object, "overlap", json_integer(w->overlap));
+        bl_jansson_set(object, "repeated", json_integer(w->repeated));
+    }
+    bl_jansson_set(object, "cut", json_integer(w->cut));
+    bl_jansson_set(object, "efficiency", json_real(w->efficiency));
+    bl_jansson_set(object, "lower_bound", json_integer(w->lower_bound));
+    bl_jansson_set(object, "gap", json_integer(w->blocks - w->lower_bound));
+    bl_jansson_set(object, "optimal", json_boolean(w->blocks == w->lower_bound));
+    bl_jansson_set(object, "world_size", json_integer(w->world_size));
+    bl_jansson_set(object, "batch_size", json_integer(w->batch_size));
+    bl_jansson_set(object, "batches_per_rank", json_integer(w->batches_per_rank));
+    if (w->bytes > 0)
+        bl_jansson_set(object, "bytes", json_integer(w->bytes));
+    if (w->seconds > 0)
+        bl_jansson_set(object, "seconds", json_real(w->seconds));
+    plan_info_add_balance(&w->balance, object);
+    plan_info_add_columns(w, object);
+    plan_info_add_company(&w->company, object);
+}
+
+static int plan_info_read_text(const json_t *object, const char *name, char out[16], bool may_be_null,
+                               struct bl_error *e)
+{
+    const json_t *value = json_object_get(object, name);
+    if (may_be_null && json_is_null(value)) {
+        out[0] = '\0';
+        return BL_OK;
+    }
+    const char *text = json_string_value(value);
+    if (!text || strlen(text) > 15)
+        return bl_error_set(e, BL_EDATA, "\"%s\" is missing, or not a word", name);
+    strcpy(out, text);
+    return BL_OK;
+}
+
+static int plan_info_read_seed(const json_t *object, uint64_t *seed, bool *unknown, struct bl_error *e)
+{
+    const json_t *value = json_object_get(object, "seed");
+    *unknown = json_is_null(value);
+    if (*unknown)
+        return BL_OK;
+    const char *text = json_string_value(value);
+    char *end = NULL;
+    if (text)
+        *seed = strtoull(text, &end, 10);
+    else
+        *seed = (uint64_t)json_integer_value(value);
+    bool good = text ? *text && !*end : json_is_integer(value) && json_integer_value(value) >= 0;
+    return good ? BL_OK : bl_error_set(e, BL_EDATA, "\"seed\" is missing, or not a number");
+}
+
+static int plan_info_read_overlap(const json_t *object, struct bl_plan_info *w, struct bl_error *e)
+{
+    int code = bl_jansson_get_integer(object, "overlap", 1, w->T - 1, &w->overlap, e);
+    return code ? code : bl_jansson_get_integer(object, "repeated", 0, INT64_MAX / 2, &w->repeated, e);
+}
+
+int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct bl_error *e)
+{
+    const struct {
+        const char *name;
+        int64_t *value;
+        int64_t min;
+    } numbers[] = {
+        {"T", &w->T, 1},
+        {"sequences", &w->sequences, 1},
+        {"steps", &w->steps, 1},
+        {"longest", &w->longest, 1},
+        {"blocks", &w->blocks, 1},
+        {"padding", &w->padding, 0},
+        {"deleted", &w->deleted, 0},
+        {"cut", &w->cut, 0},
+        {"lower_bound", &w->lower_bound, 0},
+        {"world_size", &w->world_size, 1},
+        {"batch_size", &w->batch_size, 1},
+        {"batches_per_rank", &w->batches_per_rank, 0},
+    };
+    *w = (struct bl_plan_info){0};
+    int code = plan_info_read_text(object, "strategy", w->strategy, false, e);
+    if (code)
+        return code;
+    code = plan_info_read_text(object, "fill", w->fill, true, e);
+    if (code)
+        return code;
+    code = plan_info_read_seed(object, &w->seed, &w->seed_unknown, e);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !code; i++)
+        code = bl_jansson_get_integer(object, numbers[i].name, numbers[i].min, INT64_MAX, numbers[i].value, e);
+    if (code)
+        return code;
+    const json_t *efficiency = json_object_get(object, "efficiency");
+    if (!json_is_number(efficiency) || json_number_value(efficiency) < 0 || json_number_value(efficiency) > 1)
+        return bl_error_set(e, BL_EDATA, "\"efficiency\" is missing, or not between 0 and 1");
+    w->efficiency = json_number_value(efficiency);
+    w->align_padding = json_integer_value(json_object_get(object, "align_padding"));
+    if (json_object_get(object, "overlap"))
+        code = plan_info_read_overlap(object, w, e);
+    if (code)
+        return code;
+    plan_info_read_balance(object, &w->balance);
+    plan_info_read_columns(object, w);
+    return BL_OK;
+}
+
+int bl_plan_info_format(const struct bl_plan_info *plan_info, struct bl_buffer *out, struct bl_error *e)
+{
+    json_t *object = json_object();
+    bl_plan_info_to_json(plan_info, &object);
+    return bl_jansson_append(object, out, e);
+}
+
+int bl_plan_info_parse(struct bl_plan_info *plan_info, const char *text, size_t size, struct bl_error *e)
+{
+    json_error_t why;
+    json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
+    int code = object ? bl_plan_info_from_json(plan_info, object, e)
+                      : bl_error_set(e, BL_EDATA, "line %d: %s", why.line, why.text);
+    json_decref(object);
+    return code;
+}
+
+int bl_plan_info_read(struct bl_plan_info *plan_info, const char *path, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    int code = bl_sealed_read(path, PLAN_INFO_MAX, &text, e);
+    if (code)
+        goto out;
+    code = bl_plan_info_parse(plan_info, text.data ? text.data : "", text.size, e);
+out:
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", path);
+    bl_buffer_free(&text);
+    return code;
+}
+
+static json_t *plan_info_rows_json(const struct bl_plan_info *plan_info, int count)
+{
+    json_t *rows = json_array();
+    for (int i = 0; i < count; i++) {
+        json_t *row = json_object();
+        bl_plan_info_to_json(&plan_info[i], &row);
+        bl_jansson_push(&rows, row);
+    }
+    return rows;
+}
+
+int bl_plan_info_format_rows(const struct bl_plan_info *plan_info, int count, struct bl_buffer *out, struct bl_error *e)
+{
+    json_t *object = json_object();
+    bl_jansson_set(&object, "rows", plan_info_rows_json(plan_info, count));
+    return bl_jansson_append(object, out, e);
+}
+
+int bl_plan_info_format_sets(const struct bl_plan_info_set *set, int count, struct bl_buffer *out, struct bl_error *e)
+{
+    json_t *sets = json_array(), *object = json_object();
+    for (int i = 0; i < count; i++) {
+        json_t *one = json_object();
+        bl_jansson_set(&one, "T", json_integer(set[i].T));
+        bl_jansson_set(&one, "rows", plan_info_rows_json(set[i].row, set[i].rows));
+        bl_jansson_push(&sets, one);
+    }
+    bl_jansson_set(&object, "sets", sets);
+    return bl_jansson_append(object, out, e);
 }

@@ -2,6 +2,7 @@
 #ifndef BL_PLAN_INFO_H
 #define BL_PLAN_INFO_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -9,6 +10,8 @@
 #include "base/error.h"
 #include "plan/company.h"
 #include "plan/plan.h"
+
+/* --- plan info ---------------------------------------------------------------------------------------------------- */
 
 struct bl_plan_info {
     char strategy[16];
@@ -80,5 +83,15 @@ bool bl_plan_info_is_store(const struct bl_plan_info *plan_info);
 
 const char *bl_strategy_name(enum bl_strategy strategy);
 const char *bl_fill_name(enum bl_fill fill);
+
+/* --- plan info json ----------------------------------------------------------------------------------------------- */
+
+/* The information about a plan as members of a JSON object. */
+
+/* Adds the members to *object, as bl_jansson_set does. */
+void bl_plan_info_to_json(const struct bl_plan_info *info, json_t **object);
+
+/* Reads them. BL_EDATA names the member that is missing or invalid. */
+int bl_plan_info_from_json(struct bl_plan_info *info, const json_t *object, struct bl_error *e);
 
 #endif

@@ -1,12 +1,17 @@
 #include "store/row_reader.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
+#include "base/array.h"
 #include "base/lines.h"
 #include "base/text.h"
 #include "kind/content.h"
+
+/* --- row reader --------------------------------------------------------------------------------------------------- */
 
 /* Bytes of the first read, and the maximum of the reads for consecutive rows. */
 #define ROW_READ 512
@@ -215,4 +220,59 @@ void bl_row_format(const struct bl_row *row, struct bl_buffer *out)
     if (row->extra)
         bl_buffer_text(out, row->extra);
     bl_buffer_byte(out, '\n');
+}
+
+/* --- groups ------------------------------------------------------------------------------------------------------- */
+
+/* Groups of rows: equal values of a column get the same number, counted from 0 in order of appearance. Values are
+ * identified by their 64-bit hash. */
+
+int bl_groups_find(struct bl_groups *g, const char *value, size_t size, uint32_t *id, struct bl_error *e)
+{
+    uint64_t hash = XXH3_64bits(value, size);
+    size_t number;
+    for (struct bl_hash_probe probe = bl_hash_begin(&g->table, hash); bl_hash_next(&g->table, &probe, &number);) {
+        if (g->hash[number] == hash) {
+            *id = (uint32_t)number;
+            return BL_OK;
+        }
+    }
+    int code = BL_ARRAY_RESERVE(g->hash, g->capacity, g->count + 1, e);
+    if (code)
+        return code;
+    code = bl_hash_add(&g->table, hash, g->count, e);
+    if (code)
+        return code;
+    g->hash[g->count] = hash;
+    *id = (uint32_t)g->count++;
+    return BL_OK;
+}
+
+void bl_groups_free(struct bl_groups *g)
+{
+    free(g->hash);
+    bl_hash_free(&g->table);
+    *g = (struct bl_groups){0};
+}
+
+/* --- plan columns ------------------------------------------------------------------------------------------------- */
+
+/* The columns of a table that a plan needs: groups, costs, and those with a maximum. */
+
+struct bl_sequences_columns bl_plan_columns_wanted(const char *group_by, const struct bl_plan_options *o)
+{
+    struct bl_sequences_columns columns = {.group_by = group_by};
+    if (o->cost.column)
+        bl_sequences_columns_add(&columns, o->cost.column, "cost");
+    for (int i = 0; i < o->max_column.count; i++)
+        bl_sequences_columns_add(&columns, o->max_column.each[i].name, "max-column");
+    return columns;
+}
+
+void bl_plan_columns_set(struct bl_plan_options *o, const uint32_t *group, double *const *number)
+{
+    o->group = group;
+    o->column = o->cost.column ? *number++ : NULL;
+    for (int i = 0; i < o->max_column.count; i++)
+        o->max_column.each[i].value = number[i];
 }

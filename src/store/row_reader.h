@@ -8,9 +8,13 @@
 #include "base/buffer.h"
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "kind/row.h"
+#include "plan/plan.h"
 #include "store/columns.h"
-#include "store/sequence_table.h"
+#include "store/sequences.h"
+
+/* --- row reader --------------------------------------------------------------------------------------------------- */
 
 /* A row that was read, and the memory of its strings. Start from {0}, reuse it for other rows of the same table, free
  * with bl_row_reader_free. */
@@ -40,5 +44,31 @@ const char *bl_row_reader_field(const struct bl_row_reader *text, const char *na
 
 /* Appends a row as a line, with its newline. */
 void bl_row_format(const struct bl_row *row, struct bl_buffer *out);
+
+/* --- groups ------------------------------------------------------------------------------------------------------- */
+
+/* Groups of rows: equal values of a column get the same number, counted from 0 in order of appearance. Values are
+ * identified by their 64-bit hash. */
+
+struct bl_groups {
+    struct bl_hash table;
+    uint64_t *hash; /* [count] of each group's value */
+    size_t count, capacity;
+};
+
+/* The number of a value. BL_EFAIL: out of memory. Start from {0}; free with bl_groups_free. */
+int bl_groups_find(struct bl_groups *g, const char *value, size_t size, uint32_t *id, struct bl_error *e);
+void bl_groups_free(struct bl_groups *g);
+
+/* --- plan columns ------------------------------------------------------------------------------------------------- */
+
+/* The columns of a table that a plan needs: groups, costs, and those with a maximum. */
+
+/* Asks for the columns that the options name. The names belong to the options. */
+struct bl_sequences_columns bl_plan_columns_wanted(const char *group_by, const struct bl_plan_options *options);
+
+/* Gives the options the values of these columns: group as in struct bl_sequences, and number, in the order of what was
+ * asked for. */
+void bl_plan_columns_set(struct bl_plan_options *options, const uint32_t *group, double *const *number);
 
 #endif

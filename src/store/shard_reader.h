@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "store/format.h"
-#include "store/layout.h"
 #include "store/seekable.h"
 
 /* Kept frames: at most so many, and so many bytes of the largest frame's size, but always one. */

@@ -1,14 +1,161 @@
 #include "store/shard_table.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#include "base/regular.h"
+#include "base/buffer.h"
+#include "base/fs.h"
+#include "base/io.h"
 #include "base/lines.h"
 #include "base/path.h"
+#include "base/regular.h"
 #include "base/text.h"
+
+/* --- shard record ------------------------------------------------------------------------------------------------- */
+
+/* Text: numbers, one line per block, the user data, and the checksum of all that in the last line. */
+
+#define RECORD_MAX ((size_t)1 << 32) /* protects against other files */
+#define END_SIZE (sizeof "end 0123456789abcdef\n" - 1)
+
+void bl_shard_record_free(struct bl_shard_record *record)
+{
+    free(record->block_checksum);
+    free(record->user_data);
+    *record = (struct bl_shard_record){0};
+}
+
+static void record_append_head(const struct bl_shard_record *record, const struct bl_format *format,
+                               struct bl_buffer *out)
+{
+    bl_buffer_printf(out,
+                     "bload shard record 1\nplan %s\nshard %" PRId64 " blocks %" PRId64 " from %" PRId64 " fields %d\n",
+                     format->plan_digest, record->shard, record->blocks, record->first_block, format->fields.count);
+}
+
+/* A line for each block: printf would take longer than the rest. */
+static void record_append_checksum(uint64_t checksum, struct bl_buffer *out)
+{
+    char line[BL_DIGEST_SIZE];
+    bl_checksum_format(checksum, line);
+    line[BL_DIGEST_SIZE - 1] = '\n';
+    bl_buffer_append(out, line, sizeof line);
+}
+
+static uint64_t record_parse_checksum(const char *line)
+{
+    uint64_t checksum = 0;
+    for (int i = 0; i < BL_DIGEST_SIZE - 1; i++)
+        checksum = checksum << 4 | (uint64_t)(bl_text_hex_digit(line[i]) & 15);
+    return checksum;
+}
+
+static int record_path(const char *dir, int64_t shard, struct bl_buffer *path, struct bl_error *e)
+{
+    bl_buffer_printf(path, "%s/" BL_WORK_FOLDER "/shard-%08" PRId64 ".record", dir, shard);
+    return bl_buffer_check(path, e);
+}
+
+int bl_shard_record_write(const struct bl_shard_record *record, const struct bl_format *format, const char *dir,
+                          struct bl_error *e)
+{
+    struct bl_buffer text = {0}, path = {0};
+    record_append_head(record, format, &text);
+    bl_buffer_printf(&text, "%" PRId64 " %016" PRIx64 " %zu\n", record->bytes, record->checksum,
+                     record->user_data_size);
+    int64_t count = record->blocks * format->fields.count;
+    for (int64_t i = 0; i < count; i++)
+        record_append_checksum(record->block_checksum[i], &text);
+    bl_buffer_append(&text, record->user_data, record->user_data_size);
+    int code = bl_buffer_check(&text, e);
+    if (code)
+        goto out;
+    bl_buffer_printf(&text, "end %016" PRIx64 "\n", bl_checksum(text.data, text.size));
+    code = bl_buffer_check(&text, e);
+    if (code)
+        goto out;
+    code = record_path(dir, record->shard, &path, e);
+    if (code)
+        goto out;
+    code = bl_output_replace(path.data, text.data, text.size, e);
+out:
+    bl_buffer_free(&text);
+    bl_buffer_free(&path);
+    return code;
+}
+
+/* Whether the last line has the checksum of the lines before: then we wrote the text. */
+static bool record_is_intact(const struct bl_buffer *text)
+{
+    if (text->size < END_SIZE)
+        return false;
+    char end[END_SIZE + 1];
+    snprintf(end, sizeof end, "end %016" PRIx64 "\n", bl_checksum(text->data, text->size - END_SIZE));
+    return memcmp(end, text->data + text->size - END_SIZE, END_SIZE) == 0;
+}
+
+/* *found stays false if it is the record of another format. */
+static int record_parse(struct bl_shard_record *record, const struct bl_format *format, const struct bl_buffer *text,
+                        bool *found, struct bl_error *e)
+{
+    struct bl_buffer head = {0};
+    record_append_head(record, format, &head);
+    bool same = text->size > head.size && head.data && memcmp(text->data, head.data, head.size) == 0;
+    size_t at = head.size;
+    bl_buffer_free(&head);
+    int used = 0;
+    if (!same || sscanf(text->data + at, "%" SCNd64 " %" SCNx64 " %zu%n", &record->bytes, &record->checksum,
+                        &record->user_data_size, &used) != 3)
+        return BL_OK;
+    at += (size_t)used + 1;
+    size_t count = (size_t)(record->blocks * format->fields.count), line = BL_DIGEST_SIZE;
+    if (text->size - END_SIZE < at || (text->size - END_SIZE - at) / line < count ||
+        text->size - END_SIZE - at - count * line != record->user_data_size)
+        return BL_OK;
+    record->block_checksum = calloc(count, sizeof *record->block_checksum);
+    record->user_data = strndup(text->data + at + count * line, record->user_data_size);
+    if (!record->block_checksum || !record->user_data)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < count; i++)
+        record->block_checksum[i] = record_parse_checksum(text->data + at + i * line);
+    *found = true;
+    return BL_OK;
+}
+
+int bl_shard_record_read(struct bl_shard_record *record, const struct bl_format *format, const char *dir, int64_t shard,
+                         bool *found, struct bl_error *e)
+{
+    *record = (struct bl_shard_record){.shard = shard,
+                                       .first_block = bl_format_first_block(format, shard),
+                                       .blocks = bl_format_blocks_of(format, shard)};
+    *found = false;
+    struct bl_buffer text = {0}, path = {0};
+    struct stat status;
+    int code = record_path(dir, shard, &path, e);
+    if (code)
+        goto out;
+    if (stat(path.data, &status) != 0) {
+        code = errno == ENOENT ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot stat %s", path.data);
+        goto out;
+    }
+    code = bl_regular_check(path.data, e);
+    if (!code)
+        code = bl_io_read_file(path.data, RECORD_MAX, &text, e);
+    if (!code && record_is_intact(&text))
+        code = record_parse(record, format, &text, found, e);
+out:
+    bl_buffer_free(&text);
+    bl_buffer_free(&path);
+    if (!*found)
+        bl_shard_record_free(record);
+    return code;
+}
+
+/* --- shard table -------------------------------------------------------------------------------------------------- */
 
 #define HEADER "file\tfirst_block\tblocks\tbytes\tchecksum"
 

@@ -9,6 +9,7 @@
 #ifndef BL_SHARD_WRITER_H
 #define BL_SHARD_WRITER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,8 +17,39 @@
 #include "store/block.h"
 #include "store/codec.h"
 #include "store/format.h"
-#include "store/shard_record.h"
 #include "store/seekable.h"
+#include "store/shard_table.h"
+
+/* --- shard contents ----------------------------------------------------------------------------------------------- */
+
+/* The contents of a shard that is being written, and writing them once all blocks are complete. */
+
+/* Encoded steps of one block of a field. */
+struct bl_shard_encoded {
+    uint8_t *data;
+    size_t size;
+};
+
+struct bl_shard_writer {
+    const struct bl_format *format;
+    int64_t number;
+    struct bl_layout layout;
+    char *dir, *temporary, *final;
+    int fd;
+    int direct;       /* bl_direct_open, or -1 */
+    bool is_expected; /* if set, the finished shard must have: */
+    int64_t expected_bytes;
+    uint64_t expected_checksum;
+    uint8_t *table[BL_TABLES_ALL];    /* as in the file; NULL: the format lacks it */
+    uint64_t *block_checksum;         /* [blocks][fields] */
+    uint8_t *is_put;                  /* [blocks] */
+    struct bl_frame *frame;           /* compressed shards: of each block of each field, ordered by field */
+    struct bl_shard_encoded *encoded; /* JPEG fields: [blocks][fields] */
+    int64_t
+        *offsets[BL_FIELDS_MAX]; /* [blocks][T + 1], relative to the block's first byte until the shard is finished */
+};
+
+/* --- shard writer ------------------------------------------------------------------------------------------------- */
 
 struct bl_shard_writer;
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/groups.h"
+#include "store/row_reader.h"
 
 /* --- hashes ----------------------------------------------------------------------------------------------------- */
 

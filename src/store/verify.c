@@ -1,19 +1,147 @@
-/* Checks go from the manifest outwards: each one needs what those before could read, and is left out where that failed.
- */
 #include "store/verify.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/path.h"
 #include "base/text.h"
 #include "store/dataset.h"
+#include "store/epochs.h"
+#include "store/jansson.h"
 #include "store/row_reader.h"
+
+/* --- fault -------------------------------------------------------------------------------------------------------- */
+
+/* Faults of a dataset or view that is verified: where they are reported, and those of its files. */
+
+void bl_fault_report(const struct bl_fault_sink *sink, const char *file, const char *format, ...)
+{
+    char text[1200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    sink->fault(sink->context, file, text);
+}
+
+bool bl_fault_check_file(const struct bl_fault_sink *sink, const char *dir, const struct bl_manifest_file *file)
+{
+    struct bl_error e = {0};
+    int64_t bytes = 0;
+    uint64_t checksum = 0;
+    char *path = bl_path_join(dir, file->name);
+    int code = path ? bl_checksum_file(path, &bytes, &checksum, &e) : bl_error_memory(&e);
+    if (code)
+        bl_fault_report(sink, file->name, "%s", e.text);
+    else if (bytes != file->bytes)
+        bl_fault_report(sink, file->name, "has %" PRId64 " bytes, the manifest says %" PRId64, bytes, file->bytes);
+    else if (checksum != file->checksum)
+        bl_fault_report(sink, file->name, "checksum %016" PRIx64 ", the manifest says %016" PRIx64, checksum,
+                        file->checksum);
+    free(path);
+    return !code && bytes >= file->bytes;
+}
+
+/* --- verify epochs ------------------------------------------------------------------------------------------------ */
+
+/* Checks of the plans of epochs: each consists of the stored pieces, in as many blocks as the shards have. */
+
+/* All pieces of a plan differ, so plans with the same sum have the same pieces, in any order. */
+static uint64_t plan_sum_pieces(const struct bl_plan *plan)
+{
+    uint64_t sum = 0;
+    for (size_t p = 0; p < plan->pieces; p++) {
+        const int64_t piece[] = {plan->sequence[p], plan->length[p], plan->source_start[p]};
+        sum += bl_checksum(piece, sizeof piece);
+    }
+    return sum;
+}
+
+static int epoch_verify_pieces(const struct bl_verify *v, const struct bl_plan *plan, struct bl_error *e)
+{
+    if (plan->blocks != v->plan.blocks || plan->max_sequences > v->manifest.format.S)
+        return bl_error_set(e, BL_EDATA,
+                            "has %zu blocks of up to %" PRId64 " sequences, the dataset %zu of up to %" PRId64,
+                            plan->blocks, plan->max_sequences, v->plan.blocks, v->manifest.format.S);
+    if (plan->pieces != v->plan.pieces || plan_sum_pieces(plan) != plan_sum_pieces(&v->plan))
+        return bl_error_set(e, BL_EDATA, "its pieces differ from the stored ones");
+    return BL_OK;
+}
+
+static int epoch_verify_plan(const struct bl_verify *v, const char *path, struct bl_error *e)
+{
+    const struct bl_manifest *m = &v->manifest;
+    struct bl_index index;
+    struct bl_plan plan = {0};
+    int code = bl_index_open_plan(&index, path, e);
+    if (code)
+        return code;
+    code = bl_index_read_plan(&index, m->format.T, bl_manifest_align(m), &plan, e);
+    if (code)
+        goto out;
+    plan.overlap = m->plan_info.overlap;
+    code = bl_plan_check(&plan, v->sequences.length, v->sequences.count, e);
+    if (code)
+        goto out;
+    if (v->has_plan)
+        code = epoch_verify_pieces(v, &plan, e);
+out:
+    bl_plan_free(&plan);
+    bl_index_close(&index);
+    return code;
+}
+
+void bl_verify_epoch_strays(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
+{
+    char *path = bl_path_join(v->dir, BL_EPOCHS_DIR);
+    DIR *entries = path ? opendir(path) : NULL;
+    if (!entries && errno != ENOENT)
+        fault(context, BL_EPOCHS_DIR, "cannot be read");
+    const struct dirent *entry;
+    while (entries && (entry = readdir(entries))) {
+        char name[sizeof entry->d_name + 16];
+        snprintf(name, sizeof name, BL_EPOCHS_DIR "/%s", entry->d_name);
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            bl_manifest_find_file(&v->manifest, name))
+            continue;
+        if (bl_epochs_is_leftover(&v->manifest, entry->d_name))
+            remark(context, name, "left by an interrupted bload plan --dataset: ignored; the next one removes it");
+        else
+            fault(context, name, "belongs to no epoch of the dataset");
+    }
+    if (entries)
+        closedir(entries);
+    free(path);
+}
+
+/* The part of bl_verify_files that checks the plans of epochs: they must consist of the stored pieces. */
+static void bl_verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
+{
+    for (size_t i = 0; i < v->manifest.files && v->has_sequences; i++) {
+        const char *name = v->manifest.file[i].name;
+        struct bl_error e = {0};
+        if (!bl_epochs_number(name) || bl_cancelled(v->cancel))
+            continue;
+        char *path = bl_path_join(v->dir, name);
+        bool missing = path && access(path, F_OK) != 0; /* reported before */
+        int code = path ? BL_OK : bl_error_memory(&e);
+        if (!code && !missing)
+            code = epoch_verify_plan(v, path, &e);
+        if (code)
+            fault(context, name, e.text);
+        free(path);
+    }
+    bl_verify_epoch_strays(v, fault, remark, context);
+}
+
+/* --- verify ------------------------------------------------------------------------------------------------------- */
 
 /* --- files ------------------------------------------------------------------------------------------------------ */
 
@@ -330,4 +458,46 @@ void bl_verify_close(struct bl_verify *v)
     free(v->shards);
     bl_manifest_free(&v->manifest);
     *v = (struct bl_verify){.index.fd = -1};
+}
+
+/* --- verify report ------------------------------------------------------------------------------------------------ */
+
+/* What a verification found, as JSON for programs. */
+
+void bl_verify_report_add(struct bl_verify_report *report, const char *source, const char *file, const char *text)
+{
+    if (!report->faults && !report->failed)
+        report->faults = json_array();
+    bl_jansson_push(&report->faults,
+                    json_pack("{s:o, s:o, s:o}", "source", source ? bl_jansson_escaped(source) : json_null(), "file",
+                              bl_jansson_escaped(file), "text", bl_jansson_escaped(text)));
+    report->failed |= !report->faults;
+}
+
+int bl_verify_report_json(struct bl_verify_report *report, struct json_t *run, struct bl_buffer *out,
+                          struct bl_error *e)
+{
+    if (report->failed) {
+        json_decref(run);
+        return bl_error_memory(e);
+    }
+    json_t *object = json_pack("{s:o, s:s}", "path", bl_jansson_escaped(report->dir), "kind", report->kind);
+    bl_jansson_set(&object, "against", report->against ? bl_jansson_escaped(report->against) : json_null());
+    bl_jansson_set(&object, "task",
+                   report->tasks
+                       ? json_pack("{s:I, s:I}", "index", (json_int_t)report->task, "tasks", (json_int_t)report->tasks)
+                       : json_null());
+    bl_jansson_set(&object, "verified", json_boolean(!report->faults));
+    bl_jansson_set(&object, strcmp(report->kind, "export") == 0 ? "files" : "shards", json_integer(report->files));
+    bl_jansson_set(&object, "bytes", json_integer(report->bytes));
+    bl_jansson_set(&object, "faults", report->faults ? report->faults : json_array());
+    report->faults = NULL;
+    bl_jansson_set(&object, "run", run);
+    return bl_jansson_append(object, out, e);
+}
+
+void bl_verify_report_free(struct bl_verify_report *report)
+{
+    json_decref(report->faults);
+    report->faults = NULL;
 }

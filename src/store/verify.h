@@ -7,15 +7,35 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "kind/kind.h"
 #include "plan/plan.h"
-#include "store/fault.h"
+#include "store/attribute_values.h"
 #include "store/index.h"
 #include "store/manifest.h"
 #include "store/sequences.h"
 #include "store/shard_table.h"
-#include "store/attribute_values.h"
+
+/* --- fault -------------------------------------------------------------------------------------------------------- */
+
+/* Faults of a dataset or view that is verified: where they are reported, and those of its files. */
+
+/* Called for each fault: the file, relative to the directory, and what is wrong. */
+typedef void bl_fault(void *context, const char *file, const char *text);
+
+struct bl_fault_sink {
+    bl_fault *fault;
+    void *context;
+};
+
+void bl_fault_report(const struct bl_fault_sink *sink, const char *file, const char *format, ...) BL_PRINTF(3, 4);
+
+/* Reports a file that is missing, or has another size or checksum than the manifest lists. Returns false if it is
+ * missing or cut. */
+bool bl_fault_check_file(const struct bl_fault_sink *sink, const char *dir, const struct bl_manifest_file *file);
+
+/* --- verify ------------------------------------------------------------------------------------------------------- */
 
 /* What the shards are compared with: constant while they are verified. */
 struct bl_verify {
@@ -49,9 +69,6 @@ int bl_verify_files(struct bl_verify *verify, bl_fault *fault, bl_fault *remark,
  * reports what cannot be read. Both return BL_OK or BL_ECANCEL. */
 int bl_verify_prepare_part(struct bl_verify *verify, int64_t first, int64_t end, bl_fault *fault, void *context);
 
-/* The part of bl_verify_files that checks the plans of epochs: they must consist of the stored pieces. */
-void bl_verify_epochs(const struct bl_verify *verify, bl_fault *fault, bl_fault *remark, void *context);
-
 /* Reports files in plans/ that the manifest does not list. Uses dir and manifest only. */
 void bl_verify_epoch_strays(const struct bl_verify *verify, bl_fault *fault, bl_fault *remark, void *context);
 
@@ -63,5 +80,31 @@ int bl_verify_shard(const struct bl_verify *verify, int64_t shard, bl_fault *fau
 void bl_verify_finish(const struct bl_verify *verify, int64_t failed_steps, bl_fault *fault, void *context);
 
 void bl_verify_close(struct bl_verify *verify);
+
+/* --- verify report ------------------------------------------------------------------------------------------------ */
+
+/* What a verification found, as JSON for programs. */
+
+/* Its members up to bytes are set by the caller, who owns the texts. */
+struct json_t;
+
+struct bl_verify_report {
+    const char *dir, *kind; /* kind: "dataset", "view" or "export" */
+    const char *against;    /* what an export was compared with, or NULL */
+    int64_t task, tasks;    /* tasks 0: no task */
+    int64_t files, bytes;   /* read: shards of datasets, files of exports */
+    struct json_t *faults;  /* a list; NULL: none so far */
+    bool failed;            /* memory ran out for one */
+};
+
+/* Adds a fault of a file; source: the name of a view's dataset, or NULL. */
+void bl_verify_report_add(struct bl_verify_report *report, const char *source, const char *file, const char *text);
+
+/* Appends {"path", "kind", "against", "task", "verified", "shards" or "files", "bytes", "faults": [{"source", "file",
+ * "text"}], "run"}, and frees the faults and run, which says where the time went. BL_EFAIL: out of memory, now or
+ * before. */
+int bl_verify_report_json(struct bl_verify_report *report, struct json_t *run, struct bl_buffer *out,
+                          struct bl_error *e);
+void bl_verify_report_free(struct bl_verify_report *report);
 
 #endif

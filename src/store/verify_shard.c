@@ -3,15 +3,352 @@
  * the way; it is compared only if no other fault was found. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/checksum.h"
+#include "base/error.h"
 #include "base/path.h"
+#include "store/block.h"
 #include "store/codec.h"
-#include "store/shard_check.h"
+#include "store/format.h"
+#include "store/shard_reader.h"
 #include "store/verify.h"
+
+struct bl_shard_check {
+    const struct bl_verify *verify;
+    const struct bl_format *format;
+    char name[BL_SHARD_NAME_MAX];
+    struct bl_layout layout;
+    struct bl_shard_reader file;
+    struct bl_checksum_state sum; /* plain shards: over the checksums of the regions */
+    uint8_t *chunk;               /* rows of a table, or part of a block */
+    int64_t chunk_size;
+    struct bl_block expected; /* the tables of one block */
+    int32_t *segment_ids;
+    int64_t *attribute; /* [S] of one block */
+    bool pad_repeat;
+    uint8_t *step;    /* [T] enum bl_step of one block */
+    int64_t *offsets; /* [T + 1] of one block of the field being read */
+    struct bl_jpeg_decoder *decoder;
+    int64_t *lost; /* pieces of the plan that failed, ascending */
+    size_t lost_count, lost_capacity;
+    int64_t failed_steps;
+    int faults;
+    bl_fault *fault;
+    void *context;
+};
+
+static void bl_shard_check_report(struct bl_shard_check *w, const char *format, ...) BL_PRINTF(2, 3);
+
+/* --- shard check -------------------------------------------------------------------------------------------------- */
+
+/* Verifying one shard: the state of it, and the checks of its parts.
+ *
+ * A check that cannot go on after a fault reports it and returns BL_EDATA; the checks that follow still run. */
+
+/* Reports a fault of the shard. */
+static void bl_shard_check_report(struct bl_shard_check *w, const char *format, ...)
+{
+    char text[1200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    w->faults++;
+    w->fault(w->context, w->name, text);
+}
+
+/* Copies uncompressed bytes of the shard. BL_EDATA: unreadable, which is reported as a fault of what. */
+static int bl_shard_check_read(struct bl_shard_check *w, int64_t offset, int64_t size, void *out, const char *what,
+                               struct bl_error *e)
+{
+    struct bl_error why = {0};
+    if (bl_cancelled(w->verify->cancel))
+        return BL_ECANCEL;
+    int code = bl_shard_reader_read(&w->file, offset, size, out, &why);
+    if (code == BL_EDATA || code == BL_EFAIL) {
+        bl_shard_check_report(w, "%s: %s", what, why.text);
+        return BL_EDATA;
+    }
+    return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
+}
+
+/* Adds the checksum of the next region to the shard's. */
+static void bl_shard_check_add_region(struct bl_shard_check *w, uint64_t checksum)
+{
+    bl_checksum_add(&w->sum, &checksum, sizeof checksum);
+}
+
+/* --- shard check tables ------------------------------------------------------------------------------------------- */
+
+/* Checks of a shard's tables. The plan does not say which pieces failed. The table "sequence", which comes first, does
+ * (-1), and only sequences that have failed in sequences.tsv may; the other tables must agree with it. */
+
+static int piece_compare(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int check_add_lost(struct bl_shard_check *w, int64_t piece, int64_t steps, struct bl_error *e)
+{
+    if (BL_ARRAY_RESERVE(w->lost, w->lost_capacity, w->lost_count + 1, e))
+        return BL_EFAIL;
+    w->lost[w->lost_count++] = piece;
+    w->failed_steps += steps;
+    return BL_OK;
+}
+
+/* Sets the tables that block b must have. row: its row of the table "sequence" while that table is read; else NULL. */
+static int bl_shard_check_expect(struct bl_shard_check *w, int64_t b, const int64_t *row, struct bl_error *e)
+{
+    const struct bl_verify *v = w->verify;
+    struct bl_block *block = &w->expected;
+    int code = BL_OK;
+    bl_block_plan(block, w->format, &v->plan, v->sequences.length, b - v->first_block);
+    for (int i = 0; v->failed && i < block->num_sequences && !code; i++) {
+        int64_t piece = v->plan.block_ptr[b - v->first_block] + i, sequence;
+        if (!v->failed[block->sequence[i]])
+            continue;
+        memcpy(&sequence, row ? &row[i] : &block->sequence[i], sizeof sequence);
+        if (row && sequence == -1)
+            code = check_add_lost(w, piece, block->length[i], e);
+        if (!code && w->lost && bsearch(&piece, w->lost, w->lost_count, sizeof *w->lost, piece_compare))
+            bl_block_fail(block, w->format, i);
+    }
+    return code;
+}
+
+static const void *check_expected_row(struct bl_shard_check *w, int table)
+{
+    const struct bl_block *block = &w->expected;
+    if (table >= BL_TABLES) {
+        bl_block_attribute(block, w->format, table - BL_TABLES, w->attribute);
+        return w->attribute;
+    }
+    switch (table) {
+    case BL_TABLE_CU_SEQLENS:
+        return block->cu_seqlens;
+    case BL_TABLE_NUM_SEQUENCES:
+        return &block->num_sequences;
+    case BL_TABLE_SEQUENCE:
+        return block->sequence;
+    case BL_TABLE_LENGTH:
+        return block->length;
+    case BL_TABLE_SOURCE_START:
+        return block->source_start;
+    default:
+        bl_block_segment_ids(block, w->format, w->segment_ids);
+        return w->segment_ids;
+    }
+}
+
+/* The rows of a table that are wrong: the first one, and their number. */
+struct wrong {
+    int64_t first, count;
+};
+
+/* Compares rows in chunk, of the blocks from first on. */
+static int check_compare_rows(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t first,
+                              int64_t rows, struct wrong *wrong, struct bl_error *e)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const uint8_t *row = w->chunk + i * tensor->row_bytes;
+        int code = bl_shard_check_expect(
+            w, first + i, tensor->table == BL_TABLE_SEQUENCE ? (const int64_t *)(const void *)row : NULL, e);
+        if (code)
+            return code;
+        if (memcmp(row, check_expected_row(w, tensor->table), (size_t)tensor->row_bytes) != 0 && !wrong->count++)
+            wrong->first = first + i;
+    }
+    return BL_OK;
+}
+
+static void check_report_rows(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, const struct wrong *wrong)
+{
+    const char *what = tensor->table < BL_TABLES ? "the plan" : "sequences.tsv";
+    if (wrong->count == 1)
+        bl_shard_check_report(w, "%s of block %" PRId64 " differs from %s", tensor->tensor.name, wrong->first, what);
+    else if (wrong->count)
+        bl_shard_check_report(w, "%s of block %" PRId64 " and %" PRId64 " more differ from %s", tensor->tensor.name,
+                              wrong->first, wrong->count - 1, what);
+}
+
+/* Checks a table against the plan, row by row. */
+static int bl_shard_check_table(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, struct bl_error *e)
+{
+    struct bl_checksum_state sum;
+    struct wrong wrong = {0};
+    bool known = w->verify->has_plan && (tensor->table < BL_TABLES || w->verify->has_values);
+    int64_t batch = w->chunk_size / tensor->row_bytes;
+    int code = BL_OK;
+    bl_checksum_begin(&sum);
+    for (int64_t at = 0; at < w->layout.blocks && !code; at += batch) {
+        int64_t rows = w->layout.blocks - at < batch ? w->layout.blocks - at : batch;
+        code = bl_shard_check_read(w, bl_layout_offset(&w->layout, tensor, at), rows * tensor->row_bytes, w->chunk,
+                                   tensor->tensor.name, e);
+        if (!code)
+            bl_checksum_add(&sum, w->chunk, (size_t)(rows * tensor->row_bytes));
+        if (!code && known)
+            code = check_compare_rows(w, tensor, w->layout.first_block + at, rows, &wrong, e);
+    }
+    check_report_rows(w, tensor, &wrong);
+    if (!code)
+        bl_shard_check_add_region(w, bl_checksum_end(&sum));
+    return code == BL_EDATA ? BL_OK : code;
+}
+
+/* --- shard check jpeg --------------------------------------------------------------------------------------------- */
+
+/* Checks of a JPEG field: first the offsets of its steps, then each step's JPEG header while the bytes are checksummed.
+ */
+
+/* JPEG fields: allocates what their checks need; checks the offsets of all steps; reads the steps of one block, checks
+ * their headers, and computes their checksum. */
+static int bl_shard_check_open_jpeg(struct bl_shard_check *w, struct bl_error *e)
+{
+    if (!bl_format_encodes(w->format, BL_ENCODING_JPEG))
+        return BL_OK;
+    w->pad_repeat = strcmp(bl_manifest_option(&w->verify->manifest, "pad"), "repeat") == 0;
+    w->step = malloc((size_t)w->format->T);
+    w->offsets = calloc((size_t)w->format->T + 1, sizeof *w->offsets);
+    return w->step && w->offsets ? bl_jpeg_decoder_open(&w->decoder, e) : bl_error_memory(e);
+}
+
+/* Checks the offsets of a block: they must begin at *at, rise, and stay within the tensor. *at becomes their end; -1:
+ * not known. BL_EDATA: wrong, which is reported. */
+static int check_block_offsets(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t row, int64_t *at)
+{
+    const struct bl_shard_tensor *data = bl_layout_field(&w->layout, tensor->field);
+    const int64_t b = w->layout.first_block + row, *offsets = w->offsets;
+    int64_t end = data->tensor.end - data->tensor.begin;
+    if (*at >= 0 && offsets[0] != *at) {
+        bl_shard_check_report(w, "%s of block %" PRId64 " begins at %" PRId64 ", not at %" PRId64, tensor->tensor.name,
+                              b, offsets[0], *at);
+        *at = -1;
+        return BL_EDATA;
+    }
+    int64_t t = bl_codec_check_offsets(w->format, offsets, end);
+    if (t >= 0)
+        bl_shard_check_report(
+            w, "%s of block %" PRId64 ", step %" PRId64 ": goes from %" PRId64 " to %" PRId64 " of %" PRId64 " bytes",
+            tensor->tensor.name, b, t, offsets[t], offsets[t + 1], end);
+    *at = t >= 0 ? -1 : offsets[w->format->T];
+    return t >= 0 ? BL_EDATA : BL_OK;
+}
+
+/* A step has bytes if it belongs to a sequence, or repeats one that has. The first step that differs is reported. */
+static int check_steps(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t row, struct bl_error *e)
+{
+    int64_t b = w->layout.first_block + row;
+    const int64_t *offsets = w->offsets;
+    int code = bl_shard_check_expect(w, b, NULL, e);
+    if (code)
+        return code;
+    bl_block_steps(&w->expected, w->format, w->pad_repeat, w->step);
+    for (int64_t t = 0; t < w->format->T; t++) {
+        int64_t size = offsets[t + 1] - offsets[t], before = t ? offsets[t] - offsets[t - 1] : 0;
+        if (w->step[t] == BL_STEP_OWN && !size)
+            bl_shard_check_report(w,
+                                  "%s of block %" PRId64 ", step %" PRId64 ": no bytes, but it belongs to a sequence",
+                                  tensor->tensor.name, b, t);
+        else if (w->step[t] == BL_STEP_EMPTY && size)
+            bl_shard_check_report(w, "%s of block %" PRId64 ", step %" PRId64 ": has bytes, but belongs to no sequence",
+                                  tensor->tensor.name, b, t);
+        else if (w->step[t] == BL_STEP_REPEAT && size != before)
+            bl_shard_check_report(w, "%s of block %" PRId64 ", step %" PRId64 ": does not repeat the step before",
+                                  tensor->tensor.name, b, t);
+        else
+            continue;
+        break;
+    }
+    return BL_OK;
+}
+
+static int check_read_offsets(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t row,
+                              struct bl_error *e)
+{
+    return bl_shard_check_read(w, bl_layout_offset(&w->layout, tensor, row), tensor->row_bytes, w->offsets,
+                               tensor->tensor.name, e);
+}
+
+static int bl_shard_check_offsets(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, struct bl_error *e)
+{
+    const struct bl_shard_tensor *data = bl_layout_field(&w->layout, tensor->field);
+    int64_t at = 0;
+    struct bl_checksum_state sum;
+    bl_checksum_begin(&sum);
+    int code = BL_OK;
+    for (int64_t row = 0; row < w->layout.blocks && !code; row++) {
+        code = check_read_offsets(w, tensor, row, e);
+        if (!code)
+            bl_checksum_add(&sum, w->offsets, (size_t)tensor->row_bytes);
+        if (!code && !check_block_offsets(w, tensor, row, &at) && w->verify->has_plan)
+            code = check_steps(w, tensor, row, e);
+    }
+    if (code)
+        goto out;
+    if (at >= 0 && at != data->tensor.end - data->tensor.begin)
+        bl_shard_check_report(w, "%s ends at %" PRId64 " of %" PRId64 " bytes", tensor->tensor.name, at,
+                              data->tensor.end - data->tensor.begin);
+    bl_shard_check_add_region(w, bl_checksum_end(&sum));
+out:
+    return code == BL_EDATA ? BL_OK : code;
+}
+
+/* Reads a step to chunk and checks its JPEG header. BL_EDATA: its size is impossible, which is reported. */
+static int check_read_step(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t t, const char *what,
+                           struct bl_error *e)
+{
+    const int64_t *shape = w->format->fields.field[tensor->field].shape;
+    int64_t size = w->offsets[t + 1] - w->offsets[t];
+    struct bl_error why = {0};
+    if (size > w->chunk_size) {
+        bl_shard_check_report(
+            w, "%s, step %" PRId64 ": %" PRId64 " bytes exceed the maximum of a JPEG file of %" PRId64 "x%" PRId64,
+            what, t, size, shape[1], shape[0]);
+        return BL_EDATA;
+    }
+    int code = bl_shard_check_read(w, bl_layout_offset(&w->layout, tensor, 0) + w->offsets[t], size, w->chunk, what, e);
+    if (code || !size)
+        return code;
+    code = bl_jpeg_check(w->decoder, w->chunk, (size_t)size, shape, &why);
+    if (code != BL_EDATA)
+        return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
+    bl_shard_check_report(w, "%s, step %" PRId64 ": %s", what, t, why.text);
+    return BL_OK;
+}
+
+/* Wrong offsets have been reported by bl_shard_check_offsets. */
+static int bl_shard_check_read_steps(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t row,
+                                     const char *what, uint64_t *checksum, struct bl_error *e)
+{
+    struct bl_checksum_state sum;
+    int code = check_read_offsets(w, bl_layout_offsets(&w->layout, tensor->field), row, e);
+    if (code)
+        goto out;
+    if (bl_codec_check_offsets(w->format, w->offsets, tensor->tensor.end - tensor->tensor.begin) >= 0)
+        code = BL_EDATA;
+out:
+    bl_checksum_begin(&sum);
+    for (int64_t t = 0; t < w->format->T && !code; t++) {
+        code = check_read_step(w, tensor, t, what, e);
+        if (!code)
+            bl_checksum_add(&sum, w->chunk, (size_t)(w->offsets[t + 1] - w->offsets[t]));
+    }
+    *checksum = bl_checksum_end(&sum);
+    return code;
+}
+
+/* --- verify shard ------------------------------------------------------------------------------------------------- */
 
 #define CHUNK ((int64_t)1 << 20)
 

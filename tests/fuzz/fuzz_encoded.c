@@ -4,7 +4,7 @@
 
 #include "fuzz.h"
 #include "store/dataset.h"
-#include "store/layout.h"
+#include "store/format.h"
 
 #define STEPS 3
 #define HEIGHT 6

@@ -6,8 +6,8 @@
 #include "base/sealed.h"
 #include "fuzz.h"
 #include "store/index.h"
-#include "store/plan_info_json.h"
-#include "store/shard_record.h"
+#include "store/plan_info.h"
+#include "store/shard_table.h"
 
 static char folder[] = "/tmp/bload-fuzz-XXXXXX";
 static char work[64], path[96];

@@ -13,14 +13,13 @@
 #include "plan/plan.h"
 #include "store/block.h"
 #include "store/codec.h"
-#include "store/index.h"
-#include "store/layout.h"
-#include "store/manifest.h"
 #include "store/folders.h"
+#include "store/format.h"
+#include "store/index.h"
+#include "store/manifest.h"
 #include "store/row_reader.h"
-#include "store/shard_finder.h"
-#include "store/shard_writer.h"
 #include "store/shard_table.h"
+#include "store/shard_writer.h"
 #include "unit.h"
 
 #define SAMPLE_SEQUENCES 40

@@ -1,13 +1,12 @@
 /* What frames at rest can be: names, differences and their way back, JPEG files and what they decode to. */
-#include "store/encoding.h"
+#include "store/format.h"
 
 #include <dlfcn.h>
 #include <string.h>
 #include <turbojpeg.h>
 
 #include "sample.h"
-#include "store/delta.h"
-#include "store/jpeg.h"
+#include "store/codec.h"
 
 /* --- names ------------------------------------------------------------------------------------------------------ */
 

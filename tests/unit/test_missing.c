@@ -1,5 +1,5 @@
 /* What a finished dataset lacks, and that only what made it makes it again. */
-#include "store/missing.h"
+#include "store/folders.h"
 
 #include <sys/stat.h>
 

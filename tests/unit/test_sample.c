@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "store/forecast.h"
+#include "store/info.h"
 #include "unit.h"
 
 START_TEST(equal_ratios_leave_no_doubt)

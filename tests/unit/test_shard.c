@@ -1,5 +1,5 @@
 #include "base/temporary.h"
-#include "store/layout.h"
+#include "store/format.h"
 #include "store/shard_writer.h"
 
 #include <pthread.h>
