@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/nearest.h"
-#include "base/stack.h"
+#include "base/process.h"
+#include "base/text.h"
 #include "bload.h"
 #include "cmd/cmd.h"
 #include "kind/media/module.h"

@@ -1,20 +1,25 @@
-#include "base/regular.h"
+#define XXH_DISPATCH_DISABLE_REPLACE
+
 #include "base/checksum.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/io.h"
+
+/* --- checksum ----------------------------------------------------------------------------------------------------- */
 
 #define CHUNK ((size_t)1 << 20)
 
 /* The library's loops for the processor at hand, twice as fast as those for any x86-64. Only the shared library is sure
  * to have them. */
 #if defined(__x86_64__)
-#define XXH_DISPATCH_DISABLE_REPLACE
 #include <xxh_x86dispatch.h>
 #pragma weak XXH3_64bits_dispatch
 #pragma weak XXH3_64bits_update_dispatch
@@ -112,4 +117,54 @@ bool bl_checksum_parse(const char *text, uint64_t *checksum)
     }
     *checksum = value;
     return true;
+}
+
+/* --- sealed ------------------------------------------------------------------------------------------------------- */
+
+/* Text files that end with their checksum, in a line of its own: "end 0123456789abcdef". */
+
+#define END_SIZE (sizeof "end 0123456789abcdef\n" - 1)
+
+static void end_format(const void *data, size_t size, char end[END_SIZE + 1])
+{
+    snprintf(end, END_SIZE + 1, "end %016" PRIx64 "\n", bl_checksum(data, size));
+}
+
+int bl_sealed_close(struct bl_buffer *text, struct bl_error *e)
+{
+    char end[END_SIZE + 1];
+    if (!text->size || text->data[text->size - 1] != '\n')
+        bl_buffer_byte(text, '\n');
+    int code = bl_buffer_check(text, e);
+    if (code)
+        return code;
+    end_format(text->data, text->size, end);
+    bl_buffer_append(text, end, END_SIZE);
+    return bl_buffer_check(text, e);
+}
+
+int bl_sealed_open(struct bl_buffer *text, const char *path, struct bl_error *e)
+{
+    char end[END_SIZE + 1];
+    bool good = text->size >= END_SIZE;
+    if (good) {
+        end_format(text->data, text->size - END_SIZE, end);
+        good = memcmp(text->data + text->size - END_SIZE, end, END_SIZE) == 0;
+    }
+    if (!good)
+        return bl_error_set(e, BL_EFAIL,
+                            "%s was edited or damaged since it was written, or is of another version of bload "
+                            "(restore it, or use another -o)",
+                            path);
+    text->size -= END_SIZE;
+    text->data[text->size] = '\0';
+    return BL_OK;
+}
+
+int bl_sealed_read(const char *path, size_t max, struct bl_buffer *text, struct bl_error *e)
+{
+    int code = bl_regular_check(path, e);
+    if (!code)
+        code = bl_io_read_file(path, max, text, e);
+    return code ? code : bl_sealed_open(text, path, e);
 }

@@ -2,14 +2,16 @@
 #ifndef BL_CHECKSUM_H
 #define BL_CHECKSUM_H
 
+#define XXH_STATIC_LINKING_ONLY /* for the size of the state, so that it can live on the stack */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define XXH_STATIC_LINKING_ONLY /* for the size of the state, so that it can live on the stack */
 #include <xxhash.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
+
+/* --- checksum ----------------------------------------------------------------------------------------------------- */
 
 #define BL_DIGEST_SIZE 17 /* 16 lower-case digits and a NUL */
 
@@ -34,5 +36,19 @@ void bl_checksum_format(uint64_t checksum, char digest[BL_DIGEST_SIZE]);
 
 /* False unless text is 16 lower-case hexadecimal digits. */
 bool bl_checksum_parse(const char *text, uint64_t *checksum);
+
+/* --- sealed ------------------------------------------------------------------------------------------------------- */
+
+/* Text files that end with their checksum, in a line of its own: "end 0123456789abcdef". */
+
+/* Appends the line to a text that ends with a newline, or gets one. */
+int bl_sealed_close(struct bl_buffer *text, struct bl_error *e);
+
+/* Checks the line of a text that was read from path, and removes it. BL_EFAIL: the text is not the one that was
+ * written. */
+int bl_sealed_open(struct bl_buffer *text, const char *path, struct bl_error *e);
+
+/* Reads a whole file of at most max bytes, and opens it. */
+int bl_sealed_read(const char *path, size_t max, struct bl_buffer *text, struct bl_error *e);
 
 #endif

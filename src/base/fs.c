@@ -2,15 +2,109 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/path.h"
+/* --- path --------------------------------------------------------------------------------------------------------- */
+
+/* Paths as text. */
+
+char *bl_path_join(const char *base, const char *path)
+{
+    if (!base || path[0] == '/' || strcmp(path, "-") == 0)
+        return strdup(path);
+    size_t size = strlen(base) + strlen(path) + 2;
+    char *joined = malloc(size);
+    if (joined)
+        snprintf(joined, size, "%s/%s", base, path);
+    return joined;
+}
+
+void bl_path_free_all(char **paths, size_t count)
+{
+    for (size_t i = 0; paths && i < count; i++)
+        free(paths[i]);
+    free(paths);
+}
+
+char *bl_path_parent(const char *path)
+{
+    size_t size = strlen(path);
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    while (size && path[size - 1] != '/')
+        size--;
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    return size ? strndup(path, size) : strdup(".");
+}
+
+const char *bl_path_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+size_t bl_path_stem(const char *path)
+{
+    const char *name = bl_path_name(path), *dot = strrchr(name, '.');
+    return dot && dot > name ? (size_t)(dot - path) : strlen(path);
+}
+
+bool bl_path_has_suffix(const char *path, const char *suffix)
+{
+    size_t size = strlen(path), tail = strlen(suffix);
+    return size >= tail && strcasecmp(path + size - tail, suffix) == 0;
+}
+
+bool bl_path_is_url(const char *path)
+{
+    size_t size = 0;
+    while ((path[size] >= 'a' && path[size] <= 'z') || (path[size] >= 'A' && path[size] <= 'Z') ||
+           (size && ((path[size] >= '0' && path[size] <= '9') || (path[size] && strchr("+-.", path[size])))))
+        size++;
+    return size > 1 && strncmp(path + size, "://", 3) == 0;
+}
+
+/* --- regular ------------------------------------------------------------------------------------------------------ */
+
+/* Files that must be regular ones: whoever can write to a dataset could put a pipe, a socket or a device into the place
+ * of one, of which opening or reading waits, or does something. */
+
+int bl_regular_check(const char *path, struct bl_error *e)
+{
+    struct stat status;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+        return bl_error_set(e, BL_EDATA, "%s is not a regular file", path);
+    return BL_OK;
+}
+
+/* It is looked at before it is opened, since opening some devices does something, and again after that. */
+int bl_regular_open(const char *path, struct bl_error *e)
+{
+    struct stat status;
+    int code = bl_regular_check(path, e);
+    if (code)
+        return code;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+    if (fstat(fd, &status) != 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
+    else if (!S_ISREG(status.st_mode))
+        code = bl_error_set(e, BL_EDATA, "%s is not a regular file", path);
+    if (!code)
+        return fd;
+    close(fd);
+    return code;
+}
+
+/* --- fs ----------------------------------------------------------------------------------------------------------- */
 
 /* Whether text begins with a path of a dataset: .bload, shards/00000, or plans/epoch-00001.safetensors. */
 static bool path_is_own(const char *text)

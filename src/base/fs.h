@@ -9,8 +9,49 @@
 
 #include <dirent.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/error.h"
+
+/* --- path --------------------------------------------------------------------------------------------------------- */
+
+/* Paths as text. */
+
+/* Returns path relative to base; absolute paths, "-", and any path with base NULL stay. The caller frees it. NULL: out
+ * of memory. */
+char *bl_path_join(const char *base, const char *path);
+
+/* Frees an array of count paths; NULL is accepted. */
+void bl_path_free_all(char **paths, size_t count);
+
+/* Returns the last component: the text after the last slash. */
+const char *bl_path_name(const char *path);
+
+/* Returns the directory that contains path, without regard to slashes at its end; "." if path names none. The caller
+ * frees it. NULL: out of memory. */
+char *bl_path_parent(const char *path);
+
+/* Bytes of path without the extension of its last component. A name such as ".profile" has no extension. */
+size_t bl_path_stem(const char *path);
+
+/* Whether path looks like a URL: "s3://bucket/name". */
+bool bl_path_is_url(const char *path);
+
+/* Whether path ends with suffix (".gz"), in lower or upper case. */
+bool bl_path_has_suffix(const char *path, const char *suffix);
+
+/* --- regular ------------------------------------------------------------------------------------------------------ */
+
+/* Files that must be regular ones: whoever can write to a dataset could put a pipe, a socket or a device into the place
+ * of one, of which opening or reading waits, or does something. */
+
+/* Opens a regular file for reading, without waiting. The descriptor; BL_EFAIL; BL_EDATA: it is something else. */
+int bl_regular_open(const char *path, struct bl_error *e);
+
+/* BL_EDATA: there is something, which is no regular file. What opens it next reports all else. */
+int bl_regular_check(const char *path, struct bl_error *e);
+
+/* --- fs ----------------------------------------------------------------------------------------------------------- */
 
 #define BL_WORK_FOLDER ".bload" /* the runs' own files in a dataset's directory; bload finish removes it */
 

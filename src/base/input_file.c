@@ -1,10 +1,60 @@
 #include "base/input_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/member.h"
-#include "base/opener.h"
+#include "base/output.h"
+
+/* --- opener ------------------------------------------------------------------------------------------------------- */
+
+/* Opens the files and folders of inputs for reading; for a member of a tar (base/member.h), the tar. A process that may
+ * open nothing has its opener ask another one. */
+
+/* A role of the process, like its standard input: set once, when it has one thread. */
+static bl_opener *opener;
+static void *opener_context;
+
+void bl_opener_set(bl_opener *function, void *context)
+{
+    opener = function;
+    opener_context = context;
+}
+
+int bl_opener_open(const char *path, int flags)
+{
+    char tar[PATH_MAX];
+    const char *file = bl_member_file(path, tar);
+    return file ? open(file, flags) : -1;
+}
+
+static int opener_open(const char *path, int flags)
+{
+    return opener ? opener(opener_context, path, flags) : bl_opener_open(path, flags);
+}
+
+int bl_opener_file(const char *path)
+{
+    return opener_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+DIR *bl_opener_folder(const char *path)
+{
+    int fd = opener_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DIRECTORY);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    if (fd >= 0 && !folder) {
+        int error = errno;
+        close(fd);
+        errno = error;
+    }
+    return folder;
+}
+
+/* --- input file --------------------------------------------------------------------------------------------------- */
 
 /* Makes the status of a tar that of the member. */
 static void status_narrow(struct stat *status, const struct bl_member *member)
@@ -69,4 +119,85 @@ int bl_input_file_stat(const char *path, struct stat *status)
     if (file == tar && S_ISREG(status->st_mode) && bl_member_parse(path, &member))
         status_narrow(status, &member);
     return 0;
+}
+
+/* --- window ------------------------------------------------------------------------------------------------------- */
+
+/* Numbers at known places of a file, read through a window that holds the bytes read last. */
+
+uint64_t bl_window_number(struct bl_window *w, int64_t at, int size, bool big_endian)
+{
+    uint64_t value = 0;
+    bool inside = at >= 0 && at <= w->size - size;
+    w->ended = w->ended || !inside;
+    if (!inside || w->code)
+        return 0;
+    if (at < w->from || at + size > w->to) {
+        w->from = at;
+        w->to = w->size - at < BL_WINDOW_SIZE ? w->size : at + BL_WINDOW_SIZE;
+        w->code = bl_io_pread(w->fd, w->data, (size_t)(w->to - at), w->begin + at, w->path, w->e);
+    }
+    for (int i = 0; i < size && !w->code; i++)
+        value = value << 8 | w->data[at - w->from + (big_endian ? i : size - 1 - i)];
+    return value;
+}
+
+/* --- pipe copy ---------------------------------------------------------------------------------------------------- */
+
+/* Copies of inputs that can be read only once, such as standard input or a pipe, so that they can be read repeatedly
+ * like a file. */
+
+static int pipe_copy_fill(int from, int to, const char *name, struct bl_error *e)
+{
+    char chunk[1 << 16];
+    for (;;) {
+        size_t got;
+        int code = bl_io_read(from, chunk, sizeof chunk, &got, name, e);
+        if (code || !got)
+            return code;
+        code = bl_io_write(to, chunk, got, "a temporary file", e);
+        if (code)
+            return code;
+    }
+}
+
+int bl_pipe_copy_open(struct bl_pipe_copy *held, const char *path, struct bl_error *e)
+{
+    struct stat status;
+    bool given = strcmp(path, "-") == 0;
+    *held = (struct bl_pipe_copy){.fd = -1, .name = given ? "standard input" : path};
+    int code = given ? BL_OK : bl_io_check_path(path, e);
+    if (code || (!given && (stat(path, &status) != 0 || !S_ISFIFO(status.st_mode))))
+        return code;
+    int from = given ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (from < 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+    held->fd = bl_temporary_open(NULL, e);
+    code = held->fd < 0 ? held->fd : pipe_copy_fill(from, held->fd, held->name, e);
+    if (!given)
+        close(from); /* read only: no data to lose */
+    snprintf(held->path, sizeof held->path, "/dev/fd/%d", held->fd);
+    return code;
+}
+
+const char *bl_pipe_copy_path(const struct bl_pipe_copy *held, const char *path)
+{
+    return held->fd >= 0 ? held->path : path;
+}
+
+void bl_pipe_copy_fix_error(const struct bl_pipe_copy *held, struct bl_error *e)
+{
+    size_t size = strlen(held->path);
+    char rest[sizeof e->text];
+    if (held->fd < 0 || strncmp(e->text, held->path, size) != 0)
+        return;
+    memcpy(rest, e->text + size, strlen(e->text + size) + 1);
+    snprintf(e->text, sizeof e->text, "%s%.*s", held->name, (int)(sizeof rest - 1 - strlen(held->name)), rest);
+}
+
+void bl_pipe_copy_close(struct bl_pipe_copy *held)
+{
+    if (held->fd >= 0)
+        close(held->fd);
+    held->fd = -1;
 }

@@ -10,6 +10,16 @@
 #include "base/cancel.h"
 #include "base/error.h"
 
+/* --- inflate ------------------------------------------------------------------------------------------------------ */
+
+/* Decompresses zlib data (RFC 1950) that is in memory. */
+
+/* Decompresses the beginning of data into out, up to its capacity, and sets *got, the number of bytes in out: fewer
+ * where the data ends or is damaged. BL_EFAIL: out of memory. */
+int bl_inflate_prefix(const uint8_t *data, size_t size, uint8_t *out, size_t capacity, size_t *got, struct bl_error *e);
+
+/* --- instream ----------------------------------------------------------------------------------------------------- */
+
 struct bl_instream;
 
 /* Whether a file that begins with head is compressed. */

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/path.h"
+#include "base/fs.h"
 
 int bl_io_write(int fd, const void *data, size_t size, const char *path, struct bl_error *e)
 {

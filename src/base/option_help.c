@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+/* --- option help -------------------------------------------------------------------------------------------------- */
+
 /* Shortens "  -T, --T N" to "  -T N": a name of one letter is also its flag. */
 static void option_append_usage(const struct bl_option *option, struct bl_buffer *out)
 {
@@ -83,4 +85,214 @@ int bl_options_help_some(const struct bl_options *o, const char *names, struct b
         option_append_help(match.option, strcspn(match.option->help, ";"), out);
     }
     return BL_OK;
+}
+
+/* --- option completion -------------------------------------------------------------------------------------------- */
+
+/* What a value may be follows from the choices of an option, or from its placeholder: "none|zstd[:LEVEL]" has the words
+ * none and zstd, "FILE|FOLDER|MODEL|bytes" is a file or the word bytes, "VIEW" is a directory. */
+
+const char *const bl_shell_names[] = {"bash", "zsh", "fish", NULL};
+
+/* What may stand for a flag's value. */
+struct value {
+    bool none; /* it takes no value */
+    bool files, directories;
+    struct bl_buffer words; /* separated by spaces */
+};
+
+static bool word_is_one_of(const char *word, size_t size, const char *const *list)
+{
+    for (; *list; list++) {
+        if (strlen(*list) == size && memcmp(*list, word, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether it stands for itself: whisper80, auto; but not N, WxH, i/N, 0,1. */
+static bool word_is_literal(const char *word, size_t size)
+{
+    return size > 1 && strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-") >= size;
+}
+
+static void value_add_piece(struct value *value, const char *piece, size_t size)
+{
+    static const char *const files[] = {"FILE", "FILE.yaml", "FILE.json", NULL};
+    static const char *const directories[] = {"DIR", "DIR2", "VIEW", "DATASET", NULL};
+    value->files |= word_is_one_of(piece, size, files);
+    value->directories |= word_is_one_of(piece, size, directories);
+    if (!word_is_literal(piece, size))
+        return;
+    if (value->words.size)
+        bl_buffer_byte(&value->words, ' ');
+    bl_buffer_append(&value->words, piece, size);
+}
+
+static struct value option_find_value(const struct bl_option *option)
+{
+    struct value value = {.none = option->type == &bl_option_flag};
+    const char *piece = option->placeholder ? option->placeholder : option->type->placeholder;
+    if (option->choices && !option->placeholder) {
+        bl_option_append_choices(option, " ", &value.words);
+        return value;
+    }
+    while (piece && *piece && !value.none) {
+        value_add_piece(&value, piece, strcspn(piece, "|["));
+        piece += strcspn(piece, "|");
+        piece += *piece == '|';
+    }
+    return value;
+}
+
+void bl_shell_quote(struct bl_buffer *out, enum bl_shell shell, const char *text, size_t size)
+{
+    bl_buffer_byte(out, '\'');
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '\'')
+            bl_buffer_text(out, shell == BL_SHELL_FISH ? "\\'" : "'\\''");
+        else if (text[i] == '\\' && shell == BL_SHELL_FISH)
+            bl_buffer_text(out, "\\\\");
+        else
+            bl_buffer_byte(out, text[i]);
+    }
+    bl_buffer_byte(out, '\'');
+}
+
+/* --- bash and zsh ------------------------------------------------------------------------------------------------- */
+
+/* "-o --output", with between in the middle. */
+static void flag_append(struct bl_buffer *out, const struct bl_option *option, const char *between)
+{
+    bool one_letter = !option->name[1];
+    if (option->letter && !one_letter)
+        bl_buffer_printf(out, "-%c%s", option->letter, between);
+    bl_buffer_printf(out, "%s%s", one_letter ? "-" : "--", option->name);
+}
+
+/* zsh shows beside a flag what it does: "--fit:pictures of another shape". */
+static void flag_append_described(struct bl_buffer *out, const char *dashes, const char *name, size_t size,
+                                  const char *help)
+{
+    struct bl_buffer text = {0};
+    bl_buffer_printf(&text, "%s%.*s:%.*s", dashes, (int)size, name, (int)strcspn(help, ":;"), help);
+    bl_buffer_byte(out, ' ');
+    bl_shell_quote(out, BL_SHELL_ZSH, text.failed ? "" : text.data, text.size);
+    out->failed |= text.failed;
+    bl_buffer_free(&text);
+}
+
+static void flags_append(const struct bl_options *o, enum bl_shell shell, struct bl_buffer *out)
+{
+    for (int g = 0; g < o->groups; g++) {
+        for (const struct bl_option *option = o->group[g].options; o->group[g].title && option->name; option++) {
+            bool one_letter = !option->name[1];
+            if (shell == BL_SHELL_BASH) {
+                bl_buffer_byte(out, ' ');
+                flag_append(out, option, " ");
+                continue;
+            }
+            if (option->letter && !one_letter)
+                flag_append_described(out, "-", &option->letter, 1, option->help);
+            flag_append_described(out, one_letter ? "-" : "--", option->name, strlen(option->name), option->help);
+        }
+    }
+}
+
+static void case_append_option(const struct bl_option *option, struct bl_buffer *out)
+{
+    struct value value = option_find_value(option);
+    const char *words = value.words.size ? value.words.data : "";
+    if (!value.none) {
+        bl_buffer_text(out, "        ");
+        flag_append(out, option, "|");
+        bl_buffer_printf(out, ") take=%s",
+                         value.files         ? "files"
+                         : value.directories ? "directories"
+                         : *words            ? "words"
+                                             : "nothing");
+        if (*words)
+            bl_buffer_printf(out, " values='%s'", words);
+        bl_buffer_text(out, " ;;\n");
+    }
+    out->failed |= value.words.failed;
+    bl_buffer_free(&value.words);
+}
+
+static void case_append(const struct bl_options *o, enum bl_shell shell, const char *command, const char *operands,
+                        struct bl_buffer *out)
+{
+    bl_buffer_printf(out, "    %s)\n        operands='%s'\n        flags=(", command, operands);
+    flags_append(o, shell, out);
+    bl_buffer_text(out, " )\n        case $option in\n");
+    for (int g = 0; g < o->groups; g++) {
+        for (const struct bl_option *option = o->group[g].options; o->group[g].title && option->name; option++)
+            case_append_option(option, out);
+    }
+    bl_buffer_text(out, "        esac\n        ;;\n");
+}
+
+/* --- fish --------------------------------------------------------------------------------------------------------- */
+
+static void fish_append_begin(struct bl_buffer *out, const char *command)
+{
+    bl_buffer_printf(out, "complete -c bload -n '__fish_seen_subcommand_from %s'", command);
+}
+
+/* Appends what may stand there: -x without files, -F with files. */
+static void fish_append_value(struct bl_buffer *out, const struct value *value)
+{
+    struct bl_buffer all = {0};
+    bl_buffer_text(out, value->files ? " -r -F" : " -x");
+    if (value->words.size)
+        bl_buffer_text(&all, value->words.data);
+    if (value->directories && !value->files)
+        bl_buffer_printf(&all, "%s(__fish_complete_directories)", value->words.size ? " " : "");
+    if (all.size) {
+        bl_buffer_text(out, " -a ");
+        bl_shell_quote(out, BL_SHELL_FISH, all.data, all.size);
+    }
+    out->failed |= all.failed;
+    bl_buffer_free(&all);
+}
+
+static void fish_append_option(const struct bl_option *option, const char *command, struct bl_buffer *out)
+{
+    struct value value = option_find_value(option);
+    fish_append_begin(out, command);
+    if (option->letter)
+        bl_buffer_printf(out, " -s %c", option->letter);
+    if (option->name[1])
+        bl_buffer_printf(out, " -l %s", option->name);
+    if (!value.none)
+        fish_append_value(out, &value);
+    bl_buffer_text(out, " -d ");
+    bl_shell_quote(out, BL_SHELL_FISH, option->help, strcspn(option->help, ":;"));
+    bl_buffer_byte(out, '\n');
+    out->failed |= value.words.failed;
+    bl_buffer_free(&value.words);
+}
+
+static void fish_append(const struct bl_options *o, const char *command, const char *operands, struct bl_buffer *out)
+{
+    if (strcmp(operands, "files") != 0) {
+        fish_append_begin(out, command);
+        bl_buffer_printf(out, " -f -a '%s'\n",
+                         strcmp(operands, "directories") == 0 ? "(__fish_complete_directories)"
+                         : strcmp(operands, "nothing") == 0   ? ""
+                                                              : operands);
+    }
+    for (int g = 0; g < o->groups; g++) {
+        for (const struct bl_option *option = o->group[g].options; o->group[g].title && option->name; option++)
+            fish_append_option(option, command, out);
+    }
+}
+
+void bl_options_completion(const struct bl_options *o, enum bl_shell shell, const char *command, const char *operands,
+                           struct bl_buffer *out)
+{
+    if (shell == BL_SHELL_FISH)
+        fish_append(o, command, operands, out);
+    else
+        case_append(o, shell, command, operands, out);
 }

@@ -4,10 +4,47 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buffer.h"
 #include "base/checksum.h"
 #include "base/error.h"
+
+/* --- temporary ---------------------------------------------------------------------------------------------------- */
+
+/* Temporary files and their names. */
+
+/* The name of the machine, "" if it has none that can be part of a file name. */
+void bl_temporary_host(char host[65]);
+
+/* Appends a temporary name for path, "PATH.part-HOST-PID-RANDOM", to name. Processes that write the same file, on any
+ * machines, get different names. */
+int bl_temporary_name(const char *path, struct bl_buffer *name, struct bl_error *e);
+
+/* Opens an unnamed file for writing and reading in dir (NULL: $TMPDIR or /tmp); closing the descriptor removes it.
+ * Returns the descriptor, or a code. */
+int bl_temporary_open(const char *dir, struct bl_error *e);
+
+/* --- direct ------------------------------------------------------------------------------------------------------- */
+
+/* Writing past the page cache. For large data that is not read again soon, the cache costs a copy of every byte and the
+ * search for free memory, which can take longer than the disk.
+ *
+ * Best effort: data that cannot be written this way is written as usual. */
+
+#define BL_DIRECT_PAGE 4096 /* bytes; an alignment that every file system accepts */
+
+/* Opens a second descriptor of a file that is open for writing, for bl_direct_pwrite only. -1: the file system does not
+ * support it. */
+int bl_direct_open(const char *path);
+
+/* As bl_io_pwrite to fd, but whole pages go through direct if there are many of them and if data has the same offset
+ * within a memory page as offset has within a file page. Other threads may write other parts of the file at the same
+ * time. */
+int bl_direct_pwrite(int direct, int fd, const void *data, size_t size, int64_t offset, const char *path,
+                     struct bl_error *e);
+
+/* --- output ------------------------------------------------------------------------------------------------------- */
 
 /* An output that a user named. "-" or NULL is stdout. Pipes and devices are written directly. A regular file is written
  * under a temporary name beside it, and bl_output_commit renames it, so that an incomplete file never has the name.

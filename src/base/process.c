@@ -1,13 +1,92 @@
 #include "base/process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "base/text.h"
+
+/* --- descriptors -------------------------------------------------------------------------------------------------- */
+
+/* The limit of open files, and closing many. */
+
+#define USUAL 1024
+#define BLIND_MAX 65536 /* descriptors that are closed one by one where nothing tells which are open */
+
+int64_t bl_descriptors_raise(void)
+{
+    struct rlimit limit, most;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return USUAL;
+    most = (struct rlimit){limit.rlim_max, limit.rlim_max};
+    if (limit.rlim_cur < limit.rlim_max && setrlimit(RLIMIT_NOFILE, &most) == 0)
+        limit = most;
+    return limit.rlim_cur < INT32_MAX ? (int64_t)limit.rlim_cur : INT32_MAX;
+}
+
+void bl_descriptors_close_each(int first, int last)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    if (!folder) {
+        for (int fd = first; fd <= last && fd < BLIND_MAX; fd++)
+            close(fd);
+        return;
+    }
+    const struct dirent *entry;
+    while ((entry = readdir(folder))) {
+        int64_t fd;
+        if (bl_text_to_int(entry->d_name, strlen(entry->d_name), first, last, &fd) && fd != dirfd(folder))
+            close((int)fd);
+    }
+    closedir(folder);
+}
+
+void bl_descriptors_close(int first, int last)
+{
+    if (first > last)
+        return;
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, first, last, 0) == 0)
+        return;
+#endif
+    bl_descriptors_close_each(first, last);
+}
+
+/* --- stack -------------------------------------------------------------------------------------------------------- */
+
+/* The limit of the stack (ulimit -s): beyond it a process ends by SIGSEGV, which tells nobody why. */
+
+#define NEEDED ((rlim_t)1 << 20)
+#define STACK_USUAL ((rlim_t)8 << 20)
+
+bool bl_stack_ensure(char **argv, int64_t *limit)
+{
+    struct rlimit stack;
+    *limit = 0;
+    if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= NEEDED)
+        return true;
+    *limit = (int64_t)stack.rlim_max;
+    if (stack.rlim_max < NEEDED)
+        return false;
+    stack.rlim_cur = stack.rlim_max < STACK_USUAL ? stack.rlim_max : STACK_USUAL;
+    /* Threads get the limit that there was at the beginning. */
+    if (setrlimit(RLIMIT_STACK, &stack) == 0)
+        (void)execv("/proc/self/exe", argv);
+    return true;
+}
+
+/* --- process ------------------------------------------------------------------------------------------------------ */
 
 bool bl_process_found(const char *name)
 {
@@ -101,4 +180,98 @@ const char *bl_process_signal(int signal)
         [SIGPIPE] = "SIGPIPE", [SIGALRM] = "SIGALRM", [SIGTERM] = "SIGTERM", [SIGXCPU] = "SIGXCPU",
         [SIGXFSZ] = "SIGXFSZ", [SIGSYS] = "SIGSYS"};
     return signal > 0 && (size_t)signal < sizeof names / sizeof *names ? names[signal] : NULL;
+}
+
+/* --- processor time ----------------------------------------------------------------------------------------------- */
+
+/* How long a thread or a process has run, and how long it was ready to run but had no processor. The rest of its time
+ * it waited: for a disk, for another thread. */
+
+#define PATH_SIZE 64
+#define TEXT_SIZE 128 /* of three numbers */
+#define BLIND 0.01    /* seconds: a thread that has run for so long, and has not by the file, is not counted there */
+
+static double clock_seconds(clockid_t clock)
+{
+    struct timespec t;
+    if (clock_gettime(clock, &t) != 0)
+        return 0;
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* The file has the nanoseconds of both; kernels without CONFIG_SCHED_INFO have no such file, some sandboxes zeros. */
+static void time_read_queued(struct bl_processor_time *t, const char *path)
+{
+    char text[TEXT_SIZE];
+    uint64_t run, queued;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    t->is_partly = true;
+    if (size <= 0)
+        return;
+    text[size] = '\0';
+    if (sscanf(text, "%" SCNu64 " %" SCNu64, &run, &queued) != 2 || (!run && t->run > BLIND))
+        return;
+    t->queued = (double)queued * 1e-9;
+    t->is_partly = false;
+}
+
+struct bl_processor_time bl_processor_time_self(void)
+{
+    struct bl_processor_time t = {.run = clock_seconds(CLOCK_THREAD_CPUTIME_ID)};
+    time_read_queued(&t, "/proc/thread-self/schedstat");
+    return t;
+}
+
+struct bl_processor_time bl_processor_time_of(pid_t pid)
+{
+    struct bl_processor_time t = {0};
+    char path[PATH_SIZE];
+    clockid_t clock;
+    if (clock_getcpuclockid(pid, &clock) != 0)
+        return t;
+    t.run = clock_seconds(clock);
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
+    time_read_queued(&t, path);
+    return t;
+}
+
+void bl_processor_time_add(struct bl_processor_time *sum, const struct bl_processor_time *some)
+{
+    sum->run += some->run;
+    sum->queued += some->queued;
+    sum->is_partly |= some->is_partly;
+}
+
+/* --- work --------------------------------------------------------------------------------------------------------- */
+
+/* Where the time of a stage went whose jobs several workers share: measured by the pipeline, and by what runs in it. */
+
+int bl_work_note_file(struct bl_work *work, const char *file, double seconds, struct bl_error *e)
+{
+    if (work->held <= work->slowest_held || 2 * seconds < work->held)
+        return BL_OK;
+    char *copy = strdup(file);
+    if (!copy)
+        return bl_error_memory(e);
+    free(work->slowest);
+    work->slowest = copy;
+    work->slowest_held = work->held;
+    work->slowest_seconds = seconds;
+    return BL_OK;
+}
+
+void bl_work_add_decoders(struct bl_work *work, const struct bl_processor_time *before, struct bl_processor_time now)
+{
+    now.run -= before->run;
+    now.queued -= before->queued;
+    bl_processor_time_add(&work->processor, &now);
+}
+
+void bl_work_free(struct bl_work *work)
+{
+    free(work->slowest);
+    *work = (struct bl_work){0};
 }

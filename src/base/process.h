@@ -2,8 +2,34 @@
 #ifndef BL_PROCESS_H
 #define BL_PROCESS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
 #include "base/buffer.h"
 #include "base/error.h"
+
+/* --- descriptors -------------------------------------------------------------------------------------------------- */
+
+/* The limit of open files, and closing many. */
+
+/* Allows the process as many descriptors as may be, and returns how many: 1,024, the usual limit, are too few for
+ * hundreds of workers. */
+int64_t bl_descriptors_raise(void);
+
+/* Closes all from first to last. By one call, which kernels have from 5.9 on; the second needs none. */
+void bl_descriptors_close(int first, int last);
+void bl_descriptors_close_each(int first, int last);
+
+/* --- stack -------------------------------------------------------------------------------------------------------- */
+
+/* The limit of the stack (ulimit -s): beyond it a process ends by SIGSEGV, which tells nobody why. */
+
+/* Whether the program has the stack that it needs. Where the limit may be raised it is, and the program begins again.
+ * *limit: what it may have, in bytes. Call it first, with main's argv. */
+bool bl_stack_ensure(char **argv, int64_t *limit);
+
+/* --- process ------------------------------------------------------------------------------------------------------ */
 
 /* Whether PATH contains a program of that name. */
 bool bl_process_found(const char *name);
@@ -15,5 +41,60 @@ int bl_process_run(const char *const argv[], struct bl_buffer *out, int *status,
 
 /* "SIGSEGV", or NULL for a signal that hardly ends a process. */
 const char *bl_process_signal(int signal);
+
+/* --- processor time ----------------------------------------------------------------------------------------------- */
+
+/* How long a thread or a process has run, and how long it was ready to run but had no processor. The rest of its time
+ * it waited: for a disk, for another thread. */
+
+/* Seconds; sums of several threads. */
+struct bl_processor_time {
+    double run;
+    double queued;  /* ready, without a processor, */
+    bool is_partly; /* unless the kernel does not say so of all of them */
+};
+
+/* Those of the calling thread since it began. */
+struct bl_processor_time bl_processor_time_self(void);
+
+/* Those of the first thread of a process; nothing if it has ended. */
+struct bl_processor_time bl_processor_time_of(pid_t pid);
+
+void bl_processor_time_add(struct bl_processor_time *sum, const struct bl_processor_time *some);
+
+/* --- work --------------------------------------------------------------------------------------------------------- */
+
+/* Where the time of a stage went whose jobs several workers share: measured by the pipeline, and by what runs in it. */
+
+/* What workers without a job wait for. */
+enum bl_wait {
+    BL_WAIT_JOB,   /* for one job, which others are at, and whose result comes before theirs */
+    BL_WAIT_WRITE, /* for the disk: results are being written */
+    BL_WAIT_ORDER, /* for the one thread that makes jobs and takes their results in order */
+    BL_WAITS
+};
+
+/* Seconds; begin with {0}, end with bl_work_free. */
+struct bl_work {
+    double wall;           /* by the clock */
+    double lost[BL_WAITS]; /* of it, by the share of the workers that had nothing to do */
+    double worked;         /* of all workers, in jobs; of these: */
+    double encoded;        /* encoding and compressing results */
+    double reserved;       /* waiting for memory */
+    struct bl_processor_time processor;
+    double held;            /* lost to the job that is being taken: BL_WAIT_JOB */
+    char *slowest;          /* the file to whose job most was lost; owned; or NULL */
+    double slowest_held;    /* lost to that job */
+    double slowest_seconds; /* that the file took */
+};
+
+/* Notes the slowest file of the job that is being taken, if no other held the stage up for longer, and the file is why:
+ * it took at least half as long. BL_EFAIL: memory. */
+int bl_work_note_file(struct bl_work *work, const char *file, double seconds, struct bl_error *e);
+
+/* Adds the processor time of decoders, which was `before` when the stage began, and is `now`. */
+void bl_work_add_decoders(struct bl_work *work, const struct bl_processor_time *before, struct bl_processor_time now);
+
+void bl_work_free(struct bl_work *work);
 
 #endif

@@ -1,11 +1,248 @@
 #include "base/records.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <xxhash.h>
 
+#include "base/fs.h"
+#include "base/instream.h"
 #include "base/json.h"
+#include "base/text.h"
+#include "base/utf8.h"
+
+/* --- csv ---------------------------------------------------------------------------------------------------------- */
+
+/* Unquoted text is never longer than the quoted text, so each value overwrites itself. By the time a value's end is
+ * written, the byte after the value has been read. */
+
+/* Of a full window at least a record and what shows that it has ended lie ahead: then a record that is valid lies in
+ * the window, and its last bytes are those of whole characters. */
+#define AHEAD (BL_CSV_RECORD_MAX + 16)
+#define WINDOW (4 * BL_CSV_RECORD_MAX)
+
+/* The first bytes of bload's own table of sequences. A backslash begins an escape in such a table alone. */
+#define OWN_HEADER "id\tlength\tkind\tpath\t"
+
+/* --- the text --------------------------------------------------------------------------------------------------- */
+
+/* Checks that what has been read is UTF-8 without zero bytes. A character that is cut off waits for its rest. */
+static int csv_check_text(struct bl_csv *r, struct bl_error *e)
+{
+    const char *other = r->before || r->checked ? NULL : bl_utf8_other_mark(r->text.data, r->text.size);
+    if (other)
+        return bl_error_set(e, BL_EDATA, "%s", other);
+    while (r->checked < r->text.size) {
+        const char *here = r->text.data + r->checked;
+        size_t left = r->text.size - r->checked, size = (unsigned char)*here < 0x80 ? 1 : bl_utf8_length(here, left);
+        if (!*here)
+            return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a zero byte: this is not text", r->checked_line);
+        if (!size && left < BL_UTF8_MAX && !r->end)
+            break;
+        if (!size)
+            return bl_error_set(e, BL_EDATA, "line %" PRId64 ": not UTF-8 (byte %zu of the text): save it as UTF-8",
+                                r->checked_line, r->before + r->checked);
+        r->checked_line += *here == '\n';
+        r->checked += size;
+    }
+    return BL_OK;
+}
+
+/* Moves what is left to the front, and fills the window. */
+static int csv_refill(struct bl_csv *r, struct bl_error *e)
+{
+    struct bl_buffer *text = &r->text;
+    r->before += r->at;
+    r->checked -= r->at;
+    text->size -= r->at;
+    memmove(text->data, text->data + r->at, text->size);
+    r->at = 0;
+    while (text->size < WINDOW && !r->end) {
+        size_t got;
+        int code = bl_instream_read(r->stream, text->data + text->size, WINDOW - text->size, &got, e);
+        if (code)
+            return code;
+        text->size += got;
+        r->end = !got;
+    }
+    text->data[text->size] = '\0';
+    if (r->before + text->size > BL_CSV_MAX)
+        return bl_error_set(e, BL_EDATA, "a table of more than %zu GiB", BL_CSV_MAX >> 30);
+    return csv_check_text(r, e);
+}
+
+static int csv_fill(struct bl_csv *r, struct bl_error *e)
+{
+    return r->end || r->text.size - r->at >= AHEAD ? BL_OK : csv_refill(r, e);
+}
+
+int bl_csv_open(struct bl_csv *r, const char *path, const struct bl_cancel *cancel, struct bl_error *e)
+{
+    *r = (struct bl_csv){.tsv = bl_path_has_suffix(path, ".tsv") || bl_path_has_suffix(path, ".tsv.gz") ||
+                                bl_path_has_suffix(path, ".tsv.zst"),
+                         .next_line = 1,
+                         .checked_line = 1};
+    int code = bl_instream_open(&r->stream, path, 0, cancel, e);
+    if (code)
+        return code;
+    code = bl_buffer_reserve(&r->text, WINDOW + 1) ? csv_fill(r, e) : bl_error_memory(e);
+    if (r->text.size >= 3 && memcmp(r->text.data, "\xef\xbb\xbf", 3) == 0)
+        r->at = 3;
+    if (code) {
+        bl_csv_close(r);
+        return code;
+    }
+    r->mark = r->tsv ? '\t' : bl_record_find_mark(r->text.data + r->at, r->text.size - r->at);
+    r->escapes = r->tsv && strncmp(r->text.data + r->at, OWN_HEADER, strlen(OWN_HEADER)) == 0;
+    return BL_OK;
+}
+
+void bl_csv_close(struct bl_csv *r)
+{
+    if (r->stream)
+        bl_instream_close(r->stream);
+    bl_buffer_free(&r->text);
+    free(r->value);
+    *r = (struct bl_csv){0};
+}
+
+int64_t bl_csv_file_bytes(const struct bl_csv *r)
+{
+    return bl_instream_offset(r->stream);
+}
+
+/* --- records ---------------------------------------------------------------------------------------------------- */
+
+static int csv_add_value(struct bl_csv *r, char *value, struct bl_error *e)
+{
+    if (BL_ARRAY_RESERVE(r->value, r->capacity, r->values + 1, e))
+        return BL_EFAIL;
+    r->value[r->values++] = value;
+    return BL_OK;
+}
+
+/* Skips a line end at the present position, if there is one. */
+static bool csv_skip_line_end(struct bl_csv *r)
+{
+    const char *text = r->text.data + r->at;
+    size_t size = text[0] == '\n' ? 1 : text[0] == '\r' && text[1] == '\n' ? 2 : 0;
+    r->at += size;
+    r->next_line += size != 0;
+    return size != 0;
+}
+
+/* Reads a value that begins with a quote, up to its closing quote. */
+static int csv_read_quoted(struct bl_csv *r, struct bl_error *e)
+{
+    char *text = r->text.data, *out = text + r->at;
+    int64_t line = r->next_line;
+    size_t begin = r->at++;
+    int code = csv_add_value(r, out, e);
+    for (; !code; r->at++) {
+        if (r->at == r->text.size || r->at - begin > BL_CSV_RECORD_MAX)
+            return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a value in quotes that does not end within %zu bytes",
+                                line, BL_CSV_RECORD_MAX);
+        if (text[r->at] == '"' && text[++r->at] != '"')
+            break;
+        r->next_line += text[r->at] == '\n';
+        *out++ = text[r->at];
+    }
+    const char *after = text + r->at;
+    if (code)
+        return code;
+    if (*after && *after != r->mark && *after != '\n' && strncmp(after, "\r\n", 2) != 0)
+        return bl_error_set(
+            e, BL_EDATA, "line %" PRId64 ": text after the quote that ends a value: double the quotes inside a value",
+            r->next_line);
+    *out = '\0'; /* overwrites at most the closing quote */
+    return BL_OK;
+}
+
+static int csv_read_plain(struct bl_csv *r, struct bl_error *e)
+{
+    char *text = r->text.data + r->at;
+    const char ends[] = {r->mark, '"', '\r', '\n', '\0'};
+    size_t size = strcspn(text, ends);
+    if (text[size] == '"')
+        return bl_error_set(e, BL_EDATA,
+                            "line %" PRId64 ": a quote inside a value: put the value in quotes, and double its own",
+                            r->next_line);
+    if (text[size] == '\r' && text[size + 1] != '\n')
+        return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a carriage return inside a line: put the value in quotes",
+                            r->next_line);
+    r->at += size;
+    return csv_add_value(r, text, e);
+}
+
+/* The terminating NUL of a value may overwrite the mark that follows it, so that mark is read first. */
+static int csv_read_record(struct bl_csv *r, struct bl_error *e)
+{
+    for (;;) {
+        int code = r->text.data[r->at] == '"' ? csv_read_quoted(r, e) : csv_read_plain(r, e);
+        if (code)
+            return code;
+        char *end = r->text.data + r->at;
+        bool more = *end == r->mark;
+        if (more)
+            r->at++;
+        else
+            csv_skip_line_end(r);
+        *end = '\0';
+        if (!more)
+            return BL_OK;
+    }
+}
+
+static int csv_read_tsv(struct bl_csv *r, struct bl_error *e)
+{
+    char *text = r->text.data + r->at, *newline = strchr(text, '\n');
+    size_t size = newline ? (size_t)(newline - text) : strlen(text);
+    char *end = text + size - (size && text[size - 1] == '\r');
+    r->at += size + (newline != NULL);
+    r->next_line += newline != NULL;
+    for (char *at = text; at;) {
+        char *tab = memchr(at, '\t', (size_t)(end - at)), *stop = tab ? tab : end;
+        int64_t value = stop - at;
+        if (r->escapes)
+            value = bl_text_unescape(at, (size_t)value);
+        if (value < 0 || memchr(at, '\0', (size_t)value))
+            return bl_error_set(
+                e, BL_EDATA, "line %" PRId64 ": an escape other than \\t \\n \\r \\\\ \\xHH, or a zero byte", r->line);
+        at[value] = '\0';
+        int code = csv_add_value(r, at, e);
+        if (code)
+            return code;
+        at = tab ? tab + 1 : NULL;
+    }
+    return BL_OK;
+}
+
+int bl_csv_next(struct bl_csv *r, bool *found, struct bl_error *e)
+{
+    int code;
+    do
+        code = csv_fill(r, e);
+    while (!code && csv_skip_line_end(r));
+    if (code)
+        return code;
+    r->values = 0;
+    r->line = r->next_line;
+    *found = r->at < r->text.size;
+    if (!*found)
+        return BL_OK;
+    size_t begin = r->at;
+    code = r->tsv ? csv_read_tsv(r, e) : csv_read_record(r, e);
+    if (code)
+        return code;
+    if (r->at - begin > BL_CSV_RECORD_MAX)
+        return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a record of more than %zu bytes", r->line,
+                            BL_CSV_RECORD_MAX);
+    return BL_OK;
+}
+
+/* --- records ------------------------------------------------------------------------------------------------------ */
 
 /* --- elements of arrays ----------------------------------------------------------------------------------------- */
 

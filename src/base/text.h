@@ -8,6 +8,8 @@
 
 #include "base/buffer.h"
 
+/* --- text --------------------------------------------------------------------------------------------------------- */
+
 /* Parses a decimal integer with an optional minus and nothing around it. False: it is not one, or out of [min, max]. */
 bool bl_text_to_int(const char *text, size_t size, int64_t min, int64_t max, int64_t *value);
 
@@ -73,5 +75,21 @@ char *bl_text_plural(char *buffer, int64_t count, const char *noun);
 
 /* Appends the same. */
 void bl_text_append_plural(struct bl_buffer *out, int64_t count, const char *noun);
+
+/* --- nearest ------------------------------------------------------------------------------------------------------ */
+
+/* Suggestions for mistyped words. */
+
+/* Start from {.word, .size}; then offer each valid word with bl_nearest_offer. */
+struct bl_nearest {
+    const char *word; /* as typed */
+    size_t size;
+    const char *best; /* the best match so far; NULL: none is near */
+    int edits;        /* between the two */
+};
+
+/* Keeps the candidate if it is the best match so far. It matches if it begins with the word, or if at most a third of
+ * its characters are inserted, deleted, replaced or swapped with a neighbour. The candidate must outlive *nearest. */
+void bl_nearest_offer(struct bl_nearest *nearest, const char *candidate);
 
 #endif

@@ -1,7 +1,10 @@
 #include "base/utf8.h"
 
-#include <stdbool.h>
 #include <string.h>
+
+#include "base/text.h"
+
+/* --- utf8 --------------------------------------------------------------------------------------------------------- */
 
 /* The number of leading ASCII bytes of text, in whole runs of 32; it may fall short by a few bytes. */
 static size_t utf8_ascii_run(const char *text, size_t size)
@@ -128,4 +131,81 @@ size_t bl_utf8_mask(char *text, size_t size, const char *keep)
     if (out < size)
         text[out] = '\0';
     return out;
+}
+
+/* --- text columns ------------------------------------------------------------------------------------------------- */
+
+/* Columns that text takes on a terminal, and in pictures, where no text is measured. */
+
+/* Sets the columns of the first character, and returns its bytes. */
+static size_t character_measure(const char *text, size_t size, int *columns)
+{
+    uint32_t point = 0;
+    size_t length = bl_utf8_length(text, size);
+    if (length)
+        bl_utf8_decode(text, &point);
+    *columns = bl_columns_of_point(point);
+    return length ? length : 1;
+}
+
+int bl_columns_of(const char *text)
+{
+    int columns = 0, next;
+    size_t size = strlen(text);
+    for (size_t at = 0; at < size; columns += next)
+        at += character_measure(text + at, size - at, &next);
+    return columns;
+}
+
+void bl_columns_append_end(struct bl_buffer *out, const char *text, const char *mark, int columns)
+{
+    int all = bl_columns_of(text), next;
+    if (all > columns) {
+        bl_buffer_text(out, mark);
+        columns -= bl_columns_of(mark);
+    }
+    for (; all > columns && *text; all -= next)
+        text += character_measure(text, strlen(text), &next);
+    bl_text_append_masked(out, text);
+}
+
+/* --- base64 ------------------------------------------------------------------------------------------------------- */
+
+/* Base64, as in YAML's !!binary. */
+
+static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+void bl_base64_append(struct bl_buffer *out, const void *data, size_t size)
+{
+    const unsigned char *at = data;
+    for (; size; at += size < 3 ? size : 3, size -= size < 3 ? size : 3) {
+        uint32_t bits = (uint32_t)at[0] << 16 | (size > 1 ? (uint32_t)at[1] << 8 : 0) | (size > 2 ? at[2] : 0);
+        char group[] = {base64_digits[bits >> 18], base64_digits[bits >> 12 & 63], base64_digits[bits >> 6 & 63],
+                        base64_digits[bits & 63]};
+        if (size < 3)
+            memset(group + 1 + size, '=', 3 - size);
+        bl_buffer_append(out, group, sizeof group);
+    }
+}
+
+int64_t bl_base64_decode(char *text, size_t size)
+{
+    uint32_t bits = 0;
+    size_t seen = 0, padding = 0, out = 0;
+    for (size_t at = 0; at < size; at++) {
+        const char *digit = text[at] ? strchr(base64_digits, text[at]) : NULL;
+        if (text[at] == ' ' || text[at] == '\n' || text[at] == '\r' || text[at] == '\t')
+            continue;
+        padding += text[at] == '=';
+        if (padding ? text[at] != '=' : !digit)
+            return -1;
+        bits = bits << 6 | (uint32_t)(digit ? digit - base64_digits : 0);
+        if (++seen % 4)
+            continue;
+        for (size_t byte = 0; byte < 3; byte++)
+            text[out++] = (char)(bits >> (16 - 8 * byte));
+    }
+    if (seen % 4 || padding > 2 || (bits & ((1U << (8 * padding)) - 1)))
+        return -1; /* the remaining bits must be 0 */
+    return (int64_t)(out - padding);
 }

@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
+
+/* --- utf8 --------------------------------------------------------------------------------------------------------- */
+
 #define BL_UTF8_MAX 4 /* bytes of one code point */
 
 /* The length of the valid prefix: size if all of the text is UTF-8, otherwise the offset of the first invalid byte. */
@@ -52,5 +56,31 @@ size_t bl_utf8_visible(const char *text, size_t size);
 /* Replaces each character and byte that bl_utf8_visible refuses with "?", except those in keep. Returns the new size,
  * never larger; text that became shorter is NUL-terminated. */
 size_t bl_utf8_mask(char *text, size_t size, const char *keep);
+
+/* --- text columns ------------------------------------------------------------------------------------------------- */
+
+/* Columns that text takes on a terminal, and in pictures, where no text is measured. */
+
+/* Of a character: those of some scripts take two; Latin and Greek letters with marks, and punctuation, do not. */
+static inline int bl_columns_of_point(uint32_t point)
+{
+    return point >= 0x1100 && (point < 0x1e00 || point > 0x206f) ? 2 : 1;
+}
+
+/* Of a text, at most; a byte that is not UTF-8 takes one. */
+int bl_columns_of(const char *text);
+
+/* Appends the text, masked; of one that has more columns its end, which tells more of a path, after a mark for what is
+ * missing. Together they have at most so many columns, if the mark has no more. */
+void bl_columns_append_end(struct bl_buffer *out, const char *text, const char *mark, int columns);
+
+/* --- base64 ------------------------------------------------------------------------------------------------------- */
+
+/* Base64, as in YAML's !!binary. */
+
+void bl_base64_append(struct bl_buffer *out, const void *data, size_t size);
+
+/* Decodes in place and skips spaces and line ends. Returns the number of bytes, or -1 if the text is not base64. */
+int64_t bl_base64_decode(char *text, size_t size);
 
 #endif

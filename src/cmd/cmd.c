@@ -11,11 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/io.h"
-#include "base/option_completion.h"
 #include "base/option_help.h"
 #include "base/output.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "run/machine.h"

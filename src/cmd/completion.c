@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/option_completion.h"
+#include "base/option_help.h"
 #include "cmd/cmd.h"
 
 #define OPENING(shell) "# Completion of bload in " shell ", made by: bload completion " shell "\n"

@@ -7,9 +7,8 @@
 #include <unistd.h>
 #include <yaml.h>
 
-#include "base/array.h"
-#include "base/base64.h"
-#include "base/path.h"
+#include "base/buffer.h"
+#include "base/fs.h"
 #include "base/utf8.h"
 #include "kind/kinds.h"
 

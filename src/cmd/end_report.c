@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/option_completion.h"
+#include "base/option_help.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/summary.h"

@@ -7,7 +7,7 @@
 #include "base/identity_lines.h"
 #include "kind/composite/composite.h"
 #include "kind/kinds.h"
-#include "kind/stream_number.h"
+#include "kind/media_options.h"
 
 static const struct bl_option table[] = {
     BL_OPTION_STRING("name", struct bl_extra_field, name, BL_AFFECTS_BYTES, NULL),

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "base/nearest.h"
+#include "base/text.h"
 
 /* The names of the fields: "frames, labels". */
 static int fields_refuse(const struct bl_fields *fields, const char *name, struct bl_error *e)

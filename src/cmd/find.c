@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 #include "cmd/cmd.h"
 #include "cmd/field_choice.h"
-#include "kind/element.h"
+#include "kind/field.h"
 #include "run/signals.h"
 #include "store/blocks.h"
 #include "store/field_tokenizer.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/path.h"
+#include "base/fs.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/export_info.h"

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/io.h"
-#include "base/path.h"
 #include "cmd/progress_bar.h"
 #include "cmd/summary.h"
 #include "kind/kind.h"

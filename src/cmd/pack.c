@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
+#include "base/input_file.h"
 #include "base/io.h"
-#include "base/path.h"
-#include "base/pipe_copy.h"
 #include "base/text.h"
 #include "cmd/end_report.h"
 #include "cmd/events.h"

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/fs.h"
 #include "base/io.h"
 #include "base/output.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "cmd/events.h"
 #include "cmd/inputs.h"

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text_columns.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 #define CELLS 24      /* of the bar */
 #define CELLS_FROM 72 /* columns: a narrower terminal has no bar */

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/new_folder.h"
 #include "base/output.h"
+#include "base/publish.h"
 #include "export/webdataset.h"
 #include "kind/audio/audio.h"
-#include "kind/element.h"
+#include "kind/field.h"
 #include "kind/frames/frames.h"
 #include "store/field_tokenizer.h"
 

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/checksum.h"
 #include "base/identity_lines.h"
 #include "base/io.h"
 #include "base/output.h"
-#include "base/sealed.h"
 #include "base/text.h"
 #include "cmd/slurm.h"
 #include "packing/identity.h"

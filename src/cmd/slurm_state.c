@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/fs.h"
 #include "base/io.h"
 #include "base/process.h"

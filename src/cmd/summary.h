@@ -3,7 +3,7 @@
 #define BL_SUMMARY_H
 
 #include "base/buffer.h"
-#include "kind/left_out.h"
+#include "kind/row.h"
 #include "packing/fault_counts.h"
 #include "plan/plan.h"
 #include "run/finish.h"

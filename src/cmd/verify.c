@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/end_report.h"

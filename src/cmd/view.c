@@ -9,7 +9,6 @@
 #include "base/fs.h"
 #include "base/io.h"
 #include "base/output.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "bload.h"
 #include "cmd/cmd.h"

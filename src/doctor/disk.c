@@ -18,10 +18,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/direct.h"
 #include "base/fs.h"
+#include "base/output.h"
 #include "base/publish.h"
-#include "base/temporary.h"
 #include "base/text.h"
 #include "doctor/doctor.h"
 #include "run/machine.h"

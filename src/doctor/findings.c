@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "bload.h"
 #include "store/jansson.h"
 

@@ -6,15 +6,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/descriptors.h"
-#include "base/shared_memory.h"
+#include "base/memory_budget.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "bload.h"
 #include "doctor/doctor.h"
 #include "kind/isolated/isolation.h"
 #include "kind/kinds.h"
 #include "kind/media/module.h"
-#include "kind/simd.h"
+#include "kind/media_options.h"
 #include "kind/text/regex.h"
 #include "run/machine.h"
 #include "run/memory.h"

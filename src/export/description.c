@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/io.h"
-#include "base/path.h"
-#include "base/regular.h"
 #include "store/jansson.h"
 #include "store/manifest.h"
 

@@ -10,7 +10,6 @@
 #include "base/identity_lines.h"
 #include "base/io.h"
 #include "base/output.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "export/arrays.h"
 #include "export/description.h"

@@ -10,8 +10,6 @@
 
 #include "base/fs.h"
 #include "base/io.h"
-#include "base/path.h"
-#include "base/regular.h"
 #include "export/description.h"
 #include "export/export.h"
 #include "store/jansson.h"

@@ -7,7 +7,6 @@
 
 #include "base/buffer.h"
 #include "base/fs.h"
-#include "base/path.h"
 #include "export/export.h"
 #include "kind/npy.h"
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/cancel.h"
-#include "kind/simd.h"
+#include "kind/media_options.h"
 
 struct bl_isolation;
 struct bl_reservation;

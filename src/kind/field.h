@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* --- field -------------------------------------------------------------------------------------------------------- */
+
 enum bl_dtype {
     BL_U8,
     BL_I8,
@@ -58,10 +60,20 @@ bool bl_fields_have_mask(const struct bl_fields *fields);
 int64_t bl_fields_count_trained(const struct bl_fields *fields, const uint8_t *const data[BL_FIELDS_MAX],
                                 int64_t steps);
 
-/* Fills steps of the field with its padding. */
-void bl_field_pad(const struct bl_field *field, uint8_t *out, size_t steps);
-
 /* Pads steps `from` to `to` - 1 of a block of the field: as bl_field_pad, or with repetitions of the step before. */
 void bl_field_pad_between(const struct bl_field *field, uint8_t *block, size_t from, size_t to, bool repeat);
+
+/* --- element ------------------------------------------------------------------------------------------------------ */
+
+/* Elements of fields as numbers. Fields are little-endian, as the machine is. */
+
+/* Whether steps of the field are one integer each. */
+bool bl_element_is_integer(const struct bl_field *field);
+
+/* An element of a type of integers; of U64 the bits. */
+int64_t bl_element_integer(enum bl_dtype dtype, const uint8_t *element);
+
+/* An element of any type; NaN and infinities as they are. */
+double bl_element_number(enum bl_dtype dtype, const uint8_t *element);
 
 #endif

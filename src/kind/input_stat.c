@@ -5,10 +5,90 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
-#include "base/input_file.h"
 #include "base/archive.h"
-#include "kind/content.h"
+#include "base/input_file.h"
+#include "base/io.h"
+#include "base/text.h"
+
+/* --- content ------------------------------------------------------------------------------------------------------ */
+
+/* The digest of an input's content, in 64 bits: the column content of the table, by which a file that was replaced by
+ * one of the same size is noticed. It depends on bytes alone, not on times or inodes, and is the same on every machine.
+ *
+ * For a file: XXH3 of its size (8 bytes, little-endian) and its first and last 64 KiB, or all of it if it has at most
+ * 128 KiB. For a folder of images: XXH3 of the names and these digests. For a document within a file: XXH3 of the
+ * document. 0: not known. */
+
+#define END ((size_t)64 << 10)
+#define DIGITS 16
+
+static uint64_t content_digest(const void *data, size_t size)
+{
+    uint64_t content = XXH3_64bits(data, size);
+    return content ? content : 1;
+}
+
+uint64_t bl_content_hash(const void *data, size_t size)
+{
+    return size ? content_digest(data, size) : content_digest("", 0);
+}
+
+static int content_digest_ends(const struct bl_input_file *file, const char *path, uint64_t *content,
+                               struct bl_error *e)
+{
+    uint8_t data[8 + 2 * END];
+    uint64_t size = (uint64_t)file->status.st_size;
+    size_t first = size < END ? (size_t)size : END, last = size - first < END ? (size_t)size - first : END;
+    for (int i = 0; i < 8; i++)
+        data[i] = (uint8_t)(size >> 8 * i);
+    int code = bl_io_pread(file->fd, data + 8, first, file->begin, path, e);
+    if (code)
+        return code;
+    code = bl_io_pread(file->fd, data + 8 + first, last, file->begin + (int64_t)(size - last), path, e);
+    if (code)
+        return code;
+    *content = content_digest(data, 8 + first + last);
+    return BL_OK;
+}
+
+int bl_content_hash_file(const char *path, uint64_t *content, struct bl_error *e)
+{
+    *content = 0;
+    struct bl_input_file file;
+    if (bl_input_file_open(&file, path) != 0)
+        return bl_errno_is_system(errno) ? bl_error_errno(e, BL_EFAIL, "cannot open %s", path) : BL_OK;
+    int code = content_digest_ends(&file, path, content, e);
+    bl_input_file_close(&file);
+    return code;
+}
+
+void bl_content_format(uint64_t content, struct bl_buffer *out)
+{
+    char text[DIGITS];
+    for (int i = 0; i < DIGITS; i++)
+        text[i] = "0123456789abcdef"[content >> 4 * (DIGITS - 1 - i) & 15];
+    if (content)
+        bl_buffer_append(out, text, sizeof text);
+}
+
+bool bl_content_parse(const char *text, uint64_t *content)
+{
+    size_t size = strlen(text);
+    *content = 0;
+    if (size && size != DIGITS)
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        int digit = bl_text_hex_digit(text[i]);
+        if (digit < 0 || (text[i] >= 'A' && text[i] <= 'F'))
+            return false;
+        *content = *content << 4 | (uint64_t)digit;
+    }
+    return true;
+}
+
+/* --- input stat --------------------------------------------------------------------------------------------------- */
 
 static bool kind_takes_folders(const struct bl_kind *kind)
 {
@@ -95,4 +175,78 @@ int bl_input_recheck(const struct bl_kind *kind, const struct bl_input *input, s
     if (code || (!unusable && now.bytes == input->bytes && now.modified == input->modified))
         return code;
     return bl_input_report_changed(input, e);
+}
+
+/* --- file check --------------------------------------------------------------------------------------------------- */
+
+/* Checks a file before and after a piece of it is read: whether it is the file that was scanned. */
+
+/* Sets a file's size and time; false: it does not exist. */
+static bool file_check_stat(const char *path, int64_t *bytes, int64_t *modified)
+{
+    struct stat status;
+    if (bl_input_file_stat(path, &status) != 0)
+        return false;
+    *bytes = status.st_size;
+    *modified = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+    return true;
+}
+
+/* The file, of this size and time, must have the row's content. */
+static int file_check_content(struct bl_file_check *check, const struct bl_row *row, int64_t bytes, int64_t modified,
+                              struct bl_error *e)
+{
+    uint64_t content;
+    if (!row->content)
+        return BL_OK;
+    if (check->content == row->content && check->bytes == bytes && check->modified == modified &&
+        strcmp(check->path.data, row->path) == 0)
+        return BL_OK;
+    check->content = 0;
+    int code = bl_content_hash_file(row->path, &content, e);
+    if (code)
+        return code;
+    if (content != row->content)
+        return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: different content", row->path);
+    bl_buffer_clear(&check->path);
+    bl_buffer_text(&check->path, row->path);
+    code = bl_buffer_check(&check->path, e);
+    if (code)
+        return code;
+    check->bytes = bytes;
+    check->modified = modified;
+    check->content = content;
+    return BL_OK;
+}
+
+int bl_file_check_read(struct bl_file_check *check, const struct bl_kind *kind, struct bl_reader *reader,
+                       const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+{
+    const char *path = request->row.path;
+    int64_t bytes, modified, bytes_after, modified_after;
+    if (kind->spool || kind->scan->stat_folder || !*path)
+        return kind->read->piece(reader, request, note, e);
+    bool exists = file_check_stat(path, &bytes, &modified);
+    int code = kind->read->piece(reader, request, note, e);
+    if ((code && code != BL_EDATA) || !exists)
+        return code;
+    /* A changed file matters more than what was found in it. */
+    struct bl_error changed = {0};
+    int changed_code, reading_errno = errno; /* by which the caller recognizes a lack of memory */
+    if (!file_check_stat(path, &bytes_after, &modified_after) || bytes != bytes_after || modified != modified_after)
+        changed_code = bl_error_set(&changed, BL_EFAIL, "%s: changed while it was read", path);
+    else
+        changed_code = file_check_content(check, &request->row, bytes_after, modified_after, &changed);
+    if (changed_code) {
+        *e = changed;
+        return changed_code;
+    }
+    errno = reading_errno;
+    return code;
+}
+
+void bl_file_check_free(struct bl_file_check *check)
+{
+    bl_buffer_free(&check->path);
+    *check = (struct bl_file_check){0};
 }

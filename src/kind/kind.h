@@ -12,14 +12,39 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/memory_budget.h"
+#include "base/meter.h"
 #include "base/option.h"
-#include "kind/chunk.h"
 #include "kind/env.h"
 #include "kind/field.h"
 #include "kind/input.h"
 #include "kind/list.h"
-#include "kind/request.h"
 #include "kind/row.h"
+
+/* --- request ------------------------------------------------------------------------------------------------------ */
+
+/* A request: a piece of one sequence that a reader is to read. */
+
+struct bl_request {
+    struct bl_row row;      /* as the scan left it; path is openable */
+    int64_t sequence;       /* the number of that row in the table */
+    int64_t source_start;   /* first step wanted */
+    int64_t steps;          /* how many; source_start + steps <= row.length, or followed */
+    uint8_t *const *out;    /* for each field: steps * bl_field_step_bytes bytes, all of them to be written */
+    double *times;          /* [steps], or NULL: when each step begins (bl_kind_read.times). Written by the kind whose
+                               sequence it is, read by kinds that follow it */
+    struct bl_meter *meter; /* counts steps that are read, or NULL */
+    const struct bl_shared_memory
+        *memory;      /* that out lies in, for processes of other kinds; or NULL: out is this process's */
+    int64_t followed; /* for a kind that follows: steps of the sequence; row is that of its own file, if any */
+};
+
+/* What reading a piece noticed without failing: a reason that is stored beside the sequence, which stays ok. */
+struct bl_note {
+    char text[256]; /* "" for none */
+};
+
+/* --- kind --------------------------------------------------------------------------------------------------------- */
 
 struct bl_counter; /* state of a worker that counts, of each kind's own type; a kind may have none */
 struct bl_reader;  /* state of a worker that reads, of each kind's own type: decoders, scalers, buffers */

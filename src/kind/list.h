@@ -2,10 +2,64 @@
 #ifndef BL_LIST_H
 #define BL_LIST_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/buffer.h"
+#include "base/error.h"
 #include "base/json.h"
-#include "kind/chunk.h"
+#include "base/meter.h"
 #include "kind/env.h"
+#include "kind/input.h"
+#include "kind/row.h"
+
+/* --- chunk -------------------------------------------------------------------------------------------------------- */
+
+/* A chunk of input: what is counted at once. One or more whole files, a part of one, or some lines of a list. */
+
+#define BL_LIST_LINE_MAX (4 << 20) /* bytes */
+
+/* A line of a list of inputs: of clips, in the form of kind/clip.h, or of a manifest of speech: JSON, and where
+ * the manifests have further columns a newline and their values, each escaped and behind a tab. Not terminated by a
+ * zero byte. */
+struct bl_line {
+    const char *text;
+    size_t size;
+    int64_t number; /* from 1 */
+    bool unusable;  /* it has no such form: text says why */
+};
+
+struct bl_chunk {
+    const struct bl_input *input;
+    int inputs;
+    int64_t begin, end; /* of the only input, in bytes: the sequences that begin there; 0 and INT64_MAX: all of it */
+    const char *base;   /* directory that relative paths refer to, or NULL */
+    bool list;          /* the only input is a list, and these are lines of it: */
+    bool clips;         /* of clips */
+    const struct bl_line *line;
+    int lines;
+    const char *fault;             /* why the list ends after these lines, though it is not complete; or NULL */
+    bool again;                    /* the rows are in a table already: only what readers need is wanted */
+    bool times;                    /* rows must report when their steps begin */
+    const struct bl_row *followed; /* for a kind that follows: the row whose steps it takes up, its path openable */
+    struct bl_meter *meter;        /* counts bytes of the inputs, or NULL */
+    /* Results: */
+    uint64_t receipt; /* set by count, for bl_kind_spool.add */
+    uint64_t drained; /* set by count: the checksum of all of standard input, if that is an input */
+};
+
+/* Takes a row that count found in the chunk's input of that number. The scan sets id, path, kind, bytes and sampling;
+ * count fills in the rest. For a line of a list, count may set id, and path with bytes. Rows come in the order of
+ * inputs, then of their place in them. */
+typedef int bl_row_emit(void *sink, int input, const struct bl_row *row, struct bl_error *e);
+
+/* Emits the row of a chunk's only input, which was counted with this code: for BL_EDATA a skipped one with fault as the
+ * reason. Any other error is copied to e. */
+int bl_chunk_emit_row(bl_row_emit *emit, void *sink, struct bl_row *row, int code, const struct bl_error *fault,
+                      struct bl_error *e);
+
+/* --- list --------------------------------------------------------------------------------------------------------- */
 
 /* Whether a file of this name is a list of clips: CSV, TSV, JSON lines or a .txt, plain or compressed. */
 bool bl_list_has_name(const char *path);
@@ -45,5 +99,53 @@ struct bl_list_counting {
 /* Emits a row for every line of the chunk, and for what ends the list early. */
 int bl_list_count(const struct bl_list_counting *counting, const struct bl_kind_env *env, const struct bl_chunk *chunk,
                   bl_row_emit *emit, void *sink, struct bl_error *e);
+
+/* --- clip --------------------------------------------------------------------------------------------------------- */
+
+/* A clip: a part of a file, from a line of a list.
+ *
+ * Lists reach the kinds in one form, whatever theirs is: the values below, then those of further columns, escaped as in
+ * the table of sequences, with a tab between two. */
+
+enum bl_clip_value {
+    BL_CLIP_PATH,
+    BL_CLIP_START, /* a time: seconds, or [h:]mm:ss.s */
+    BL_CLIP_END,
+    BL_CLIP_START_FRAME, /* a number of frames; of sound, of samples at the file's own rate */
+    BL_CLIP_END_FRAME,
+    BL_CLIP_ID,
+    BL_CLIP_VALUES
+};
+
+/* Columns of the table of sequences for clips: [clip_begin, clip_end) are the frames or samples of the file that the
+ * clip has; clip_seek is the kind's own, where to begin to decode. They come before those of the list. */
+#define BL_CLIP_COLUMNS "\tclip_begin\tclip_end\tclip_seek"
+
+/* The names of the values: "path". */
+extern const char *const bl_clip_value_name[BL_CLIP_VALUES];
+
+struct bl_clip {
+    const char *path;
+    struct bl_buffer id;      /* the list's, or "path#start-end" */
+    bool by_time;             /* start or end is a time */
+    double start, end;        /* seconds from the file's first frame; -1: its own beginning or end */
+    int64_t first, behind;    /* frames; -1: the same */
+    struct bl_buffer further; /* the values of further columns, with a tab before each: as the table has them */
+    struct bl_buffer scratch; /* the values, unescaped */
+};
+
+/* Parses a line. Start clip from {0}; it may be used again, and its texts live as long as line and clip. BL_EDATA: it
+ * is no clip; id and further are set where the line has them. */
+int bl_clip_parse(struct bl_clip *clip, const char *line, size_t size, struct bl_error *e);
+void bl_clip_free(struct bl_clip *clip);
+
+/* Parses a time: "83", "1:23.5", "0:01:23.5". False: it is none, or negative. */
+bool bl_clip_parse_time(const char *text, double *seconds);
+
+/* Whether the clip is all of its file. */
+bool bl_clip_is_whole(const struct bl_clip *clip);
+
+/* Appends the values of BL_CLIP_COLUMNS, with a tab before each; end 0: not known, of an unusable clip. */
+void bl_clip_append_columns(struct bl_buffer *out, int64_t begin, int64_t end, const char *seek);
 
 #endif

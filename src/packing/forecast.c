@@ -6,9 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/direct.h"
-#include "base/path.h"
-#include "base/temporary.h"
+#include "base/fs.h"
+#include "base/output.h"
 #include "packing/token_sample.h"
 #include "run/sample.h"
 #include "run/space.h"

@@ -7,7 +7,6 @@
 #include "base/fs.h"
 #include "base/identity_lines.h"
 #include "base/output.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "kind/kinds.h"
 #include "packing/identity.h"

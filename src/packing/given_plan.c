@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
+#include "base/fs.h"
 #include "packing/internal.h"
 #include "plan/planner.h"
 #include "plan/strategy.h"

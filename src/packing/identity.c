@@ -3,14 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/fs.h"
-#include "base/path.h"
 #include "base/identity_lines.h"
 #include "base/text.h"
-#include "kind/content.h"
+#include "kind/input_stat.h"
 #include "run/state.h"
 #include "scan/extend.h"
-#include "base/checksum.h"
 #include "store/sequences.h"
 
 int bl_identity_file(const char *name, const char *path, struct bl_buffer *out, struct bl_error *e)

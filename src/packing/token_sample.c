@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/fs.h"
-#include "base/path.h"
 #include "scan/chunks.h"
 #include "scan/scan.h"
 

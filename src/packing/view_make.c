@@ -7,7 +7,6 @@
 
 #include "base/fs.h"
 #include "base/output.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "packing/table_lengths.h"
 #include "packing/view_job.h"

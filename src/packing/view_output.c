@@ -8,7 +8,6 @@
 
 #include "base/fs.h"
 #include "base/identity_lines.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "packing/identity.h"
 #include "packing/view_job.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
+#include "base/fs.h"
 #include "packing/view_job.h"
 
 void bl_view_job_message(const struct bl_view_job *job, const char *format, ...)

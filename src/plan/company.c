@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 
 /* --- partition ---------------------------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "plan/random.h"
 
 /* --- pattern ------------------------------------------------------------------------------------------------------ */

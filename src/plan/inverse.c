@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 
 #define NONE UINT32_MAX
 #define TINY 1e-9  /* smaller entries count as 0 */

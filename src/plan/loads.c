@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/sort.h"
 
 #define WEIGHT (INT64_C(1) << 33) /* of a whole block: sums over all blocks fit */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "plan/fill.h"
 #include "plan/random.h"
 #include "plan/strategy.h"

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/sort.h"
 #include "plan/bound.h"
 

@@ -6,7 +6,7 @@
  * from. */
 #include <stdlib.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/sort.h"
 #include "plan/draft.h"
 #include "plan/histogram.h"

@@ -5,11 +5,10 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
+#include "base/fs.h"
 #include "base/member.h"
-#include "base/path.h"
 #include "kind/kinds.h"
-#include "kind/left_out.h"
 #include "kind/row.h"
 #include "plan/options.h"
 #include "store/index.h"

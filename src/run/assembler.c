@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
-#include "kind/file_check.h"
+#include "base/fs.h"
+#include "kind/input_stat.h"
 #include "kind/reservation.h"
 #include "run/progress.h"
 #include "run/scatter.h"

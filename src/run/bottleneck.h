@@ -2,7 +2,7 @@
 #ifndef BL_BOTTLENECK_H
 #define BL_BOTTLENECK_H
 
-#include "base/work.h"
+#include "base/process.h"
 #include "kind/kind.h"
 
 enum bl_run_stage {

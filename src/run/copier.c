@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/descriptors.h"
+#include "base/process.h"
 #include "run/scatter.h"
 
 /* Shards that a copier keeps open, of all sources: of plain ones a descriptor is all there is to keep, of compressed

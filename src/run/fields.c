@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
+#include "base/fs.h"
 #include "run/pipeline.h"
 #include "store/row_reader.h"
 

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/output.h"
+#include "base/fs.h"
 #include "base/io.h"
-#include "base/path.h"
+#include "base/output.h"
 #include "kind/kinds.h"
 #include "plan/strategy.h"
 #include "run/gather.h"

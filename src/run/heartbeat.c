@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/io.h"
-#include "base/temporary.h"
 #include "base/fs.h"
+#include "base/io.h"
+#include "base/output.h"
 #include "base/text.h"
 
 /* --- the format ------------------------------------------------------------------------------------------------- */

@@ -5,7 +5,6 @@
 #include "base/fs.h"
 #include "base/io.h"
 #include "base/output.h"
-#include "base/regular.h"
 #include "bload.h"
 #include "store/codec.h"
 #include "store/seekable.h"

@@ -2,7 +2,7 @@
 #ifndef BL_PACK_PARAMS_H
 #define BL_PACK_PARAMS_H
 
-#include "base/work.h"
+#include "base/process.h"
 #include "kind/kind.h"
 #include "plan/plan.h"
 #include "run/outcome.h"

@@ -10,7 +10,7 @@
 #define BL_PIPELINE_H
 
 #include "base/error.h"
-#include "base/work.h"
+#include "base/process.h"
 #include "kind/kind.h"
 
 struct bl_stages {

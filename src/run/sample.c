@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
+#include "base/fs.h"
 #include "run/pipeline.h"
 #include "run/progress.h"
 #include "run/shard_worker.h"

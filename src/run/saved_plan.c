@@ -2,9 +2,9 @@
  * (The metadata of the plan file has them too, for users who copy only that file.) */
 #include "run/saved_plan.h"
 
+#include "base/checksum.h"
 #include "base/fs.h"
 #include "base/output.h"
-#include "base/sealed.h"
 #include "store/index.h"
 #include "store/plan_info.h"
 

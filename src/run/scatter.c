@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "base/checksum.h"
-#include "base/path.h"
+#include "base/fs.h"
 #include "base/io.h"
-#include "base/temporary.h"
+#include "base/output.h"
 #include "store/row_reader.h"
 #include "store/shard_writer.h"
 

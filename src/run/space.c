@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "store/folders.h"
 #include "store/format.h"

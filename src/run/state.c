@@ -11,13 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/checksum.h"
 #include "base/fs.h"
 #include "base/identity_lines.h"
 #include "base/io.h"
 #include "base/output.h"
-#include "base/path.h"
-#include "base/sealed.h"
-#include "base/temporary.h"
 #include "run/state_lock.h"
 #include "store/folders.h"
 #include "store/index.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/regular.h"
-#include "base/array.h"
+#include "base/buffer.h"
+#include "base/fs.h"
 #include "base/io.h"
 #include "base/text.h"
 #include "run/state.h"

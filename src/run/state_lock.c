@@ -13,8 +13,7 @@
 
 #include "base/fs.h"
 #include "base/io.h"
-#include "base/path.h"
-#include "base/temporary.h"
+#include "base/output.h"
 
 #define TRIES 16
 #define OWNER_MAX ((size_t)1024)

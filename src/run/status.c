@@ -10,10 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/checksum.h"
 #include "base/fs.h"
 #include "base/identity_lines.h"
-#include "base/path.h"
-#include "base/sealed.h"
 #include "base/text.h"
 #include "run/state.h"
 #include "run/status_stage.h"

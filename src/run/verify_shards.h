@@ -2,7 +2,7 @@
 #ifndef BL_VERIFY_SHARDS_H
 #define BL_VERIFY_SHARDS_H
 
-#include "base/work.h"
+#include "base/process.h"
 #include "store/verify.h"
 
 /* The functions run on the caller's thread, in the order of the shards. */

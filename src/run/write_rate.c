@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/direct.h"
+#include "base/output.h"
 #include "plan/random.h"
 
 #define SECONDS 1.0

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
+#include "base/fs.h"
 #include "base/hash.h"
-#include "base/path.h"
-#include "base/csv.h"
+#include "base/records.h"
 #include "base/text.h"
 #include "kind/field.h"
 #include "store/columns.h"

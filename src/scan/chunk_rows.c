@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "store/row_reader.h"
 
 /* Of one chunk, at most this many faults and empty sequences are reported, and a damaged file besides; the others are

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "base/path.h"
+#include "base/buffer.h"
+#include "base/fs.h"
 #include "base/text.h"
 #include "kind/input_stat.h"
 

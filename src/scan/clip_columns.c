@@ -6,14 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
-#include "base/csv.h"
+#include "base/buffer.h"
 #include "base/documents.h"
+#include "base/records.h"
 #include "base/text.h"
-#include "kind/chunk.h"
-#include "kind/clip.h"
 #include "kind/input_stat.h"
 #include "kind/kind.h"
+#include "kind/list.h"
 #include "scan/attributes.h"
 #include "scan/plain_list.h"
 

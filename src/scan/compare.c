@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
+#include "base/fs.h"
 #include "base/text.h"
+#include "kind/input_stat.h"
 #include "run/pipeline.h"
 #include "store/row_reader.h"
-#include "kind/input_stat.h"
 
 #define ROWS 64 /* of a job */
 

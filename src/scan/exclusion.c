@@ -5,12 +5,12 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/hash.h"
-#include "base/path.h"
-#include "base/text.h"
-#include "base/lines.h"
-#include "kind/input.h"
 #include "base/checksum.h"
+#include "base/fs.h"
+#include "base/hash.h"
+#include "base/lines.h"
+#include "base/text.h"
+#include "kind/input.h"
 #include "store/row_reader.h"
 
 struct excluded {

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/path.h"
+#include "base/checksum.h"
+#include "base/fs.h"
 #include "base/text.h"
 #include "scan/same_content.h"
-#include "base/checksum.h"
 #include "store/manifest.h"
 
 #define NAMED 3 /* ids in a note */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "base/path.h"
-#include "kind/clip.h"
+#include "base/buffer.h"
+#include "base/fs.h"
 #include "kind/kinds.h"
+#include "kind/list.h"
 
 bool bl_files_is_tar(const struct bl_kind *kind, const char *name)
 {

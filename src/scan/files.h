@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/member_index.h"
+#include "base/member.h"
 #include "kind/kind.h"
 #include "scan/clip_columns.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "base/path.h"
+#include "base/buffer.h"
+#include "base/fs.h"
 #include "kind/kind.h"
 
 /* --- expanding -------------------------------------------------------------------------------------------------- */

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "base/csv.h"
+#include "base/buffer.h"
 #include "base/documents.h"
+#include "base/records.h"
 #include "base/text.h"
-#include "kind/clip.h"
+#include "kind/list.h"
 #include "scan/plain_list.h"
 
 #define CLIP_MAX ((size_t)256 << 10) /* bytes of all values: a row must stay readable */

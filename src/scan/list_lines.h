@@ -4,7 +4,7 @@
 #define BL_LIST_LINES_H
 
 #include "base/buffer.h"
-#include "kind/chunk.h"
+#include "kind/list.h"
 #include "scan/clip_columns.h"
 
 struct bl_list_lines;

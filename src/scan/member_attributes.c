@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/input_file.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "base/member.h"
-#include "base/path.h"
 #include "base/text.h"
 
 #define MEMBER_MAX (1 << 20) /* bytes: more than a label or a description has */

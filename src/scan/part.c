@@ -8,8 +8,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "base/regular.h"
-#include "base/csv.h"
+#include "base/records.h"
 #include "base/text.h"
 
 #define LINE_MAX_BYTES ((size_t)1 << 20) /* of the part's own lines */

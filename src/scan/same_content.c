@@ -7,9 +7,9 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/fs.h"
 #include "base/input_file.h"
 #include "base/io.h"
-#include "base/path.h"
 #include "kind/kinds.h"
 
 #define PIECE ((size_t)64 << 10)

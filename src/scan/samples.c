@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
+#include "base/fs.h"
 #include "base/member.h"
-#include "base/path.h"
 #include "run/pipeline.h"
 #include "scan/member_choice.h"
 #include "scan/tar_members.h"

@@ -3,13 +3,13 @@
 #define BL_SCAN_H
 
 #include "base/output.h"
-#include "base/work.h"
+#include "base/process.h"
 #include "kind/kind.h"
 #include "scan/attributes.h"
 #include "scan/exclusion.h"
+#include "scan/files.h"
 #include "scan/part.h"
 #include "scan/progress.h"
-#include "scan/files.h"
 
 struct bl_scan {
     const struct bl_files *files;

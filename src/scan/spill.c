@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/checksum.h"
 #include "base/io.h"
-#include "base/temporary.h"
+#include "base/output.h"
 
 #define IN_MEMORY ((size_t)1 << 20)
 #define WHAT "rows that wait to be written"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pipe_copy.h"
+#include "base/input_file.h"
 #include "base/text.h"
 #include "scan/subset_choice.h"
 

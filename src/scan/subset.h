@@ -11,7 +11,7 @@
 
 #include "base/output.h"
 #include "kind/kind.h"
-#include "kind/left_out.h"
+#include "kind/row.h"
 #include "scan/condition.h"
 #include "scan/exclusion.h"
 #include "scan/progress.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/text.h"
 #include "scan/same_content.h"
 

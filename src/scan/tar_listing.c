@@ -6,7 +6,6 @@
 #include "base/checksum.h"
 #include "base/fs.h"
 #include "base/output.h"
-#include "base/sealed.h"
 #include "base/text.h"
 
 #define LISTING_MAX ((size_t)1 << 31) /* bytes */

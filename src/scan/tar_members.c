@@ -5,7 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/input_file.h"
 #include "base/member.h"
 #include "scan/tar_listing.h"

@@ -1,9 +1,9 @@
 #include "scan/walk.h"
 
-#include "base/array.h"
+#include "base/buffer.h"
+#include "base/fs.h"
 #include "base/hash.h"
 #include "base/input_file.h"
-#include "base/path.h"
 #include "kind/kinds.h"
 
 #include <dirent.h>

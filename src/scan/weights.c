@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/fs.h"
 #include "base/meter.h"
-#include "base/path.h"
 #include "kind/input_stat.h"
 
 #define OPENING ((int64_t)64 << 10) /* bytes that are read in the time in which a file is opened */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kind/audio/features.h"
-#include "kind/element.h"
+#include "kind/field.h"
 #include "show/html.h"
 
 /* --- painter ------------------------------------------------------------------------------------------------------ */

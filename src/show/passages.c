@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/text.h"
-#include "base/text_columns.h"
 #include "base/utf8.h"
-#include "kind/element.h"
+#include "kind/field.h"
 #include "show/sheet.h"
 #include "store/blocks.h"
 #include "store/field_tokenizer.h"

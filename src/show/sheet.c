@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/text.h"
-#include "kind/element.h"
+#include "kind/field.h"
 #include "kind/frames/frames.h"
 #include "show/html.h"
 #include "show/painter.h"

@@ -4,9 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/base64.h"
 #include "base/text.h"
-#include "base/text_columns.h"
+#include "base/utf8.h"
 #include "show/html.h"
 #include "show/passages.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/text_columns.h"
+#include "base/utf8.h"
 #include "show/html.h"
 #include "show/passages.h"
 

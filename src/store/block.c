@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/direct.h"
+#include "base/output.h"
 
 #define ALIGN ((size_t)64)
 #define PAGE ((size_t)BL_DIRECT_PAGE)

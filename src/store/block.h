@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/shared_memory.h"
+#include "base/memory_budget.h"
 #include "plan/plan.h"
-#include "store/format.h"
 #include "store/attribute_values.h"
+#include "store/format.h"
 
 struct bl_block {
     int64_t index; /* in the dataset, from 0 */

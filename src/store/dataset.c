@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/array.h"
-#include "base/path.h"
+#include "base/buffer.h"
+#include "base/fs.h"
 #include "store/codec.h"
 
 #define SUM_CHUNK ((int64_t)1 << 20) /* bytes that are read at a time for a checksum */

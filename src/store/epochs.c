@@ -12,7 +12,6 @@
 
 #include "base/fs.h"
 #include "base/output.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "plan/options.h"
 #include "plan/planner.h"

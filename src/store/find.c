@@ -6,10 +6,9 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
+#include "base/fs.h"
 #include "base/hash.h"
-#include "base/nearest.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "store/epochs.h"
 #include "store/jansson.h"

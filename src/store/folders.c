@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "base/path.h"
-#include "base/temporary.h"
+#include "base/output.h"
 #include "base/text.h"
 #include "store/format.h"
 #include "store/shard_reader.h"

@@ -8,9 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/io.h"
-#include "base/path.h"
-#include "base/regular.h"
 #include "base/text.h"
 #include "plan/alignment.h"
 #include "store/format.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/output.h"
-#include "base/path.h"
 #include "store/format.h"
 #include "store/index.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
+#include "base/fs.h"
 #include "kind/kinds.h"
 #include "store/dataset.h"
 #include "store/jansson.h"

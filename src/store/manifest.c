@@ -8,12 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
+#include "base/fs.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "base/output.h"
-#include "base/path.h"
-#include "base/regular.h"
 #include "base/text.h"
 #include "store/index.h"
 #include "store/jansson.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sealed.h"
+#include "base/checksum.h"
 #include "plan/options.h"
 #include "store/jansson.h"
 

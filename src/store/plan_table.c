@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/lines.h"
 #include "base/text.h"
 #include "plan/alignment.h"

@@ -6,10 +6,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/lines.h"
 #include "base/text.h"
-#include "kind/content.h"
+#include "kind/input_stat.h"
 
 /* --- row reader --------------------------------------------------------------------------------------------------- */
 

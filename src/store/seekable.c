@@ -14,7 +14,7 @@
 #define ZSTD_STATIC_LINKING_ONLY /* to estimate the size of a context */
 #include <zstd.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/checksum.h"
 
 #define SKIPPABLE_MAGIC UINT32_C(0x184D2A5E)

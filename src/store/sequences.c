@@ -7,10 +7,9 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
+#include "base/fs.h"
 #include "base/lines.h"
-#include "base/path.h"
-#include "base/regular.h"
 #include "base/sort.h"
 #include "base/text.h"
 #include "kind/row.h"

@@ -8,7 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "kind/left_out.h"
+#include "kind/row.h"
 #include "store/columns.h"
 
 /* --- sequence table ----------------------------------------------------------------------------------------------- */

@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/regular.h"
-#include "base/array.h"
-#include "base/io.h"
+#include "base/buffer.h"
 #include "base/checksum.h"
+#include "base/fs.h"
+#include "base/io.h"
 
 static size_t frame_content_size(const struct bl_shard_reader *file, size_t i)
 {

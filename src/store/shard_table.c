@@ -11,8 +11,6 @@
 #include "base/fs.h"
 #include "base/io.h"
 #include "base/lines.h"
-#include "base/path.h"
-#include "base/regular.h"
 #include "base/text.h"
 
 /* --- shard record ------------------------------------------------------------------------------------------------- */

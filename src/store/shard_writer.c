@@ -9,11 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/direct.h"
 #include "base/fs.h"
 #include "base/io.h"
-#include "base/path.h"
-#include "base/temporary.h"
+#include "base/output.h"
 #include "store/folders.h"
 
 /* --- shard contents ----------------------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/path.h"
+#include "base/fs.h"
 #include "base/text.h"
 #include "store/dataset.h"
 #include "store/epochs.h"

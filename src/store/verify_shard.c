@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/checksum.h"
 #include "base/error.h"
-#include "base/path.h"
+#include "base/fs.h"
 #include "store/block.h"
 #include "store/codec.h"
 #include "store/format.h"

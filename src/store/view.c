@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/checksum.h"
-#include "base/path.h"
+#include "base/fs.h"
 #include "store/epochs.h"
 
 /* --- opening ---------------------------------------------------------------------------------------------------- */

@@ -54,7 +54,7 @@ test_a_slow_disk_is_told_from_a_slow_decoder() {
     expect 0 slowly .mp4 120 pack v -T 30 --size 16x16 -j 1 --json -o d
     is reading "$(run 'run["limit"]')"
     is True "$(run 'run["limit_share"] > 0.7')"
-    # What a machine cannot tell apart is called so, see base/processor_time.c.
+    # What a machine cannot tell apart is called so, see base/process.c.
     cp "$(fixture h264-hd-400.mp4)" v/long.mp4
     expect 0 bload pack v -T longest --size 64x64 -j 1 --json -o e
     case $(run 'run["limit"]') in decoder | inputs) ;; *) fail "$(cat "$OUT")" ;; esac

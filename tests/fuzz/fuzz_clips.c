@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "kind/clip.h"
 #include "kind/kinds.h"
+#include "kind/list.h"
 #include "kind/video/video.h"
 #include "scan/list_lines.h"
 

@@ -2,7 +2,7 @@
  * What is taken lies in the tar, and is written as the same listing again. */
 #include <string.h>
 
-#include "base/sealed.h"
+#include "base/checksum.h"
 #include "fuzz.h"
 #include "scan/tar_listing.h"
 

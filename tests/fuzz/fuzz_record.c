@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include "base/checksum.h"
-#include "base/sealed.h"
 #include "fuzz.h"
 #include "store/index.h"
 #include "store/plan_info.h"

@@ -1,4 +1,4 @@
-#include "base/base64.h"
+#include "base/utf8.h"
 
 #include <string.h>
 

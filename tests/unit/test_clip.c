@@ -1,7 +1,7 @@
 /* Clips: times, lines of lists, seek points, and the frames nearest to a time. */
 #include <string.h>
 
-#include "kind/clip.h"
+#include "kind/list.h"
 #include "kind/video/clips.h"
 #include "unit.h"
 

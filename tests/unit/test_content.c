@@ -1,4 +1,4 @@
-#include "kind/content.h"
+#include "kind/input_stat.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "base/csv.h"
+#include "base/records.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "base/direct.h"
+#include "base/output.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* Elements of every type as numbers. */
-#include "kind/element.h"
+#include "kind/field.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "base/nearest.h"
+#include "base/buffer.h"
+#include "base/text.h"
 #include "unit.h"
 
 /* Numbers under a hash that the table has. */

@@ -1,8 +1,6 @@
 #include "base/io.h"
 #include "base/lines.h"
 #include "base/output.h"
-#include "base/path.h"
-#include "base/temporary.h"
 
 #include <fcntl.h>
 #include <stdint.h>

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/member_index.h"
 #include "scan/braces.h"
 #include "unit.h"
 

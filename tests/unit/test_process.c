@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/descriptors.h"
 #include "unit.h"
 
 static int run(const char *script, struct bl_buffer *out, int *status)

@@ -1,4 +1,4 @@
-#include "base/processor_time.h"
+#include "base/process.h"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-#include "base/temporary.h"
+#include "base/output.h"
 #include "store/format.h"
 #include "store/shard_writer.h"
 

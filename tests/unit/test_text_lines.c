@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "base/array.h"
-#include "base/text_columns.h"
+#include "base/buffer.h"
+#include "base/utf8.h"
 #include "unit.h"
 
 /* --- passages and lines ----------------------------------------------------------------------------------------- */

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/base64.h"
 #include "base/output.h"
+#include "base/utf8.h"
 #include "kind/text/bpe.h"
 #include "kind/text/grammar.h"
 #include "unit.h"

@@ -1,5 +1,5 @@
 /* A window over a file: the numbers are those of the file, wherever the window was. */
-#include "base/window.h"
+#include "base/input_file.h"
 
 #include <string.h>
 #include <sys/mman.h>

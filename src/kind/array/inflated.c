@@ -6,11 +6,11 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/checksum.h"
 #include "base/hash.h"
 #include "base/io.h"
-#include "base/temporary.h"
+#include "base/output.h"
 #include "kind/array/npz.h"
 
 #define BL_ARRAY_COPY_UNIT ((int64_t)16 << 10)

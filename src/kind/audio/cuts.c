@@ -10,7 +10,6 @@
 #include "kind/audio/manifest_lines.h"
 #include "kind/audio/mix.h"
 #include "kind/audio/options.h"
-#include "kind/clip.h"
 #include "kind/input.h"
 #include "kind/input_stat.h"
 #include "kind/list.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/text.h"
 #include "kind/audio/lanes.h"
 

@@ -1,4 +1,5 @@
-/* What lines of NeMo's and lhotse's manifests say beside what timeline.h reads of them: columns of the table of sequences.
+/* What lines of NeMo's and lhotse's manifests say beside what timeline.h reads of them: columns of the table of
+ * sequences.
  */
 #ifndef BL_MANIFEST_LINES_H
 #define BL_MANIFEST_LINES_H
@@ -9,7 +10,6 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "kind/chunk.h"
 #include "kind/list.h"
 #include "kind/row.h"
 

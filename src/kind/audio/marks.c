@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/text.h"
-#include "kind/content.h"
+#include "kind/input_stat.h"
 #include "kind/media/compat.h"
 
 /* --- frame -------------------------------------------------------------------------------------------------------- */

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "base/path.h"
+#include "base/buffer.h"
+#include "base/fs.h"
 #include "base/text.h"
-#include "kind/clip.h"
-#include "kind/content.h"
+#include "kind/input_stat.h"
+#include "kind/list.h"
 
 /* --- composite ---------------------------------------------------------------------------------------------------- */
 

@@ -10,9 +10,9 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/member_index.h"
-#include "kind/chunk.h"
+#include "base/member.h"
 #include "kind/kind.h"
+#include "kind/list.h"
 
 /* --- clip list ---------------------------------------------------------------------------------------------------- */
 

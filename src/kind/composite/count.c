@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/member.h"
-#include "base/path.h"
 #include "kind/composite/composite.h"
 #include "kind/input_stat.h"
 

@@ -7,7 +7,6 @@
 #include "kind/composite/composite.h"
 #include "kind/composite/count.h"
 #include "kind/composite/read.h"
-#include "kind/content.h"
 #include "kind/input_stat.h"
 
 static const char *composite_steps(const void *config)

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "kind/composite/composite.h"
-#include "kind/file_check.h"
+#include "kind/input_stat.h"
 
 /* A part's reader, and the fields that it writes: those of the dataset from `first` on. */
 struct sub {

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/clip.h"
 #include "kind/frames/image.h"
 #include "kind/list.h"
 

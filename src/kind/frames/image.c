@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/archive.h"
+#include "base/input_file.h"
 #include "base/io.h"
-#include "base/opener.h"
 #include "base/text.h"
 #include "kind/frames/image_header.h"
 #include "kind/frames/orientation.h"

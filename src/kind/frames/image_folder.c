@@ -7,10 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/array.h"
-#include "base/opener.h"
+#include "base/buffer.h"
+#include "base/input_file.h"
 #include "base/text.h"
-#include "kind/content.h"
+#include "kind/input_stat.h"
 #include "kind/kind.h"
 
 /* The last three are refused by their header: a folder that has them lacks pictures without them. */

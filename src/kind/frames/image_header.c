@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/window.h"
+#include "base/input_file.h"
 
 /* --- tiff --------------------------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/inflate.h"
+#include "base/instream.h"
 #include "kind/frames/image_header.h"
 
 #define PREFIX "Exif\0" /* and another zero byte: what stands before the TIFF data in JPEG */

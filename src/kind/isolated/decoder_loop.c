@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/array.h"
-#include "base/shared_memory.h"
+#include "base/buffer.h"
+#include "base/memory_budget.h"
 #include "kind/isolated/fork_server.h"
 #include "kind/isolated/messages.h"
 #include "kind/isolated/progress_page.h"

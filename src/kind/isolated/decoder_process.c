@@ -1,4 +1,4 @@
-#include "base/opener.h"
+#include "base/input_file.h"
 #include "kind/isolated/decoder_process.h"
 
 #include <errno.h>
@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/process.h"
-#include "base/processor_time.h"
 #include "kind/reservation.h"
 
 /* --- beginning and end -------------------------------------------------------------------------------------------- */

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/descriptors.h"
+#include "base/process.h"
 
 /* --- syscall filter ----------------------------------------------------------------------------------------------- */
 

@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "base/descriptors.h"
-#include "base/shared_memory.h"
+#include "base/memory_budget.h"
+#include "base/process.h"
 #include "kind/isolated/fork_server.h"
 #include "kind/media/module.h"
 

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "base/processor_time.h"
+#include "base/process.h"
 #include "kind/isolated/decoder_process.h"
 
 /* --- trial -------------------------------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 
 #define STEP_BYTES_MAX (INT64_C(1) << 40) /* as in kind/field.h */
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/json.h"
-#include "base/path.h"
 
 enum bl_intervals_unit { BL_INTERVALS_SECONDS, BL_INTERVALS_STEPS };
 

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
+#include "base/fs.h"
 #include "base/io.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "kind/input_stat.h"

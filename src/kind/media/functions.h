@@ -2,7 +2,7 @@
 #ifndef BL_FUNCTIONS_H
 #define BL_FUNCTIONS_H
 
-#include "kind/simd.h"
+#include "kind/media_options.h"
 
 /* Holds FFmpeg to the level, for the whole process, from now on: before any decoder is opened, on one thread. BL_EUSAGE
  * when the machine lacks it. The tool calls bl_media_set_simd. */

@@ -11,7 +11,7 @@
 #ifndef BL_MODULE_H
 #define BL_MODULE_H
 
-#include "base/opener.h"
+#include "base/input_file.h"
 #include "kind/audio/count.h"
 #include "kind/kind.h"
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/window.h"
+#include "base/input_file.h"
 #include "kind/media/media_file.h"
 
 /* --- mov box ------------------------------------------------------------------------------------------------------ */

@@ -1,6 +1,6 @@
 #include <libavcodec/vorbis_parser.h>
 
-#include "base/window.h"
+#include "base/input_file.h"
 #include "kind/media/extent.h"
 
 #define HEAD 27                 /* bytes of a page before the lengths of its segments */

@@ -3,7 +3,7 @@
 #include <libavutil/intreadwrite.h>
 #include <string.h>
 
-#include "base/window.h"
+#include "base/input_file.h"
 #include "kind/media/mov.h"
 
 #define BOXES_MAX (1 << 20) /* of a file: a day in fragments of a second has fewer */

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/archive.h"
 #include "base/input_file.h"
 #include "base/instream.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "base/archive.h"
-#include "kind/content.h"
+#include "kind/input_stat.h"
 #include "kind/text/item.h"
 #include "kind/text/megatron.h"
 #include "kind/text/npy_ids.h"

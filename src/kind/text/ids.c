@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 
 int bl_ids_reserve(struct bl_ids *ids, size_t more, struct bl_error *e)
 {

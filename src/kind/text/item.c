@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "kind/content.h"
+#include "kind/input_stat.h"
 #include "kind/text/keys.h"
 
 #define HELD_MAX ((size_t)8 << 20)     /* bytes of a buffer between two documents */

@@ -9,10 +9,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
+#include "base/fs.h"
 #include "base/io.h"
-#include "base/path.h"
-#include "kind/content.h"
+#include "kind/input_stat.h"
 #include "kind/text/npy_ids.h"
 
 /* The index has a table of the sequences' lengths, one of their offsets in the .bin file, and the document index, which

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/prefetch.h"
 
 #define SHOWN 80 /* bytes of a token in a message */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/utf8.h"
 #include "kind/text/grapheme_table.h"
 #include "kind/text/normal_table.h"

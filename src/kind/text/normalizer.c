@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
 #include "base/utf8.h"
 #include "kind/text/bert_table.h"
 #include "kind/text/character.h"

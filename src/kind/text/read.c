@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/checksum.h"
-#include "kind/content.h"
+#include "kind/input_stat.h"
 #include "kind/text/config.h"
 #include "kind/text/options.h"
 #include "kind/text/spool.h"

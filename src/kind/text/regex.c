@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/utf8.h"
 #include "kind/text/regex_syntax.h"
 #include "kind/text/stand_in_table.h"

@@ -13,10 +13,10 @@
 
 #include "base/buffer.h"
 #include "base/checksum.h"
-#include "base/io.h"
-#include "base/publish.h"
-#include "base/temporary.h"
 #include "base/fs.h"
+#include "base/io.h"
+#include "base/output.h"
+#include "base/publish.h"
 
 #define CHUNK ((size_t)1 << 18)
 #define SUM_SIZE ((int64_t)sizeof(uint64_t))

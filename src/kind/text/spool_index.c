@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "kind/text/spool.h"
 
 /* --- spool files -------------------------------------------------------------------------------------------------- */

@@ -10,10 +10,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/fs.h"
 #include "base/io.h"
-#include "base/path.h"
 #include "base/text.h"
-#include "kind/content.h"
+#include "kind/input_stat.h"
 #include "kind/npy.h"
 #include "kind/text/megatron.h"
 #include "kind/text/vocabulary.h"

@@ -7,7 +7,7 @@
 #define BL_TOKEN_FILE_H
 
 #include "base/input_file.h"
-#include "kind/chunk.h"
+#include "kind/list.h"
 #include "kind/text/npy_ids.h"
 
 /* Parses "auto" or "dtype=u16,eos=50256" and the like. BL_EUSAGE. */

@@ -9,8 +9,8 @@
 #include <jansson.h>
 #include <xxhash.h>
 
+#include "base/fs.h"
 #include "base/io.h"
-#include "base/path.h"
 #include "kind/text/tokenizer_readers.h"
 #include "kind/text/tokenizer_tiktoken.h"
 #include "kind/text/vocabulary.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "kind/text/bpe_characters.h"
 
 /* --- json members ------------------------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/utf8.h"
 #include "kind/text/bpe_characters.h"
 #include "kind/text/tokenizer_readers.h"

@@ -2,8 +2,8 @@
  * tokens have the first ids; the others follow by their ranks. */
 #include <string.h>
 
-#include "base/base64.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "kind/text/pattern.h"
 #include "kind/text/tokenizer_readers.h"
 

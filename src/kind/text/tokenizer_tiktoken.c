@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-#include "base/base64.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "kind/text/merges.h"
 #include "kind/text/pattern.h"
 #include "kind/text/tokenizer_readers.h"

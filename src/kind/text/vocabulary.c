@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/fs.h"
 #include "base/io.h"
 #include "base/json.h"
-#include "base/path.h"
 #include "base/utf8.h"
 #include "kind/text/tokenizer_json.h"
 

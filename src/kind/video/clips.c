@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "kind/clip.h"
 #include "kind/input_stat.h"
 #include "kind/list.h"
 #include "kind/video/options.h"

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "kind/media_options.h"
 #include "kind/video/scanlines.h"
-#include "kind/simd.h"
 
 /* In 16-bit words with BL_COLOUR_SHIFT bits below a level, 128 subtracted so that the worst sums (levels -310 to 571,
  * of YCgCo) fit: R - 128 = base + gain Y' + red[0] U' + red[1] V', likewise G and B; Y' is Y - 32768 and so on, a

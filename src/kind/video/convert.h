@@ -18,7 +18,7 @@
 #include <zimg.h>
 
 #include "base/error.h"
-#include "kind/simd.h"
+#include "kind/media_options.h"
 #include "kind/video/colour.h"
 #include "kind/video/geometry.h"
 #include "kind/video/options.h"

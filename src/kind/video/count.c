@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "base/text.h"
 #include "kind/video/decode.h"
 #include "kind/video/options.h"

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "kind/simd.h"
+#include "kind/media_options.h"
 
 /* Words beyond either end of a row that may be read, and beyond its right end written. */
 #define BL_SCANLINES_SLACK 32

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/array.h"
+#include "base/buffer.h"
 #include "kind/media/compat.h"
 #include "kind/media/demux.h"
 #include "kind/media/truncation.h"

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "kind/simd.h"
+#include "kind/media_options.h"
 #include "kind/video/convert.h"
 #include "kind/video/scanlines.h"
 

@@ -4,10 +4,13 @@
  * by themselves. A dataset's bytes may depend on the level that is recorded with it, and on nothing else about
  * the machine; so the level is chosen once, applied before any decoder is opened, and a machine that lacks it
  * is refused. AVX-512 is never used: see docs/colour.md for what that costs. */
-#ifndef BL_SIMD_H
-#define BL_SIMD_H
+#ifndef BL_MEDIA_OPTIONS_H
+#define BL_MEDIA_OPTIONS_H
 
 #include "base/error.h"
+#include "base/option.h"
+
+/* --- simd --------------------------------------------------------------------------------------------------------- */
 
 enum bl_simd {
     BL_SIMD_NONE, /* portable C */
@@ -25,5 +28,12 @@ enum bl_simd bl_simd_best(void);
 
 /* BL_EUSAGE: this machine lacks the level. */
 int bl_simd_check(enum bl_simd level, struct bl_error *e);
+
+/* --- stream number ------------------------------------------------------------------------------------------------ */
+
+/* Which stream of a file is read, of those of one kind, video or audio: as an option. */
+
+/* An int: 0 for the best stream, or 1 + a number that counts from 0. */
+extern const struct bl_option_type bl_option_stream_number;
 
 #endif

@@ -1,6 +1,10 @@
-#include "kind/simd.h"
+#include "kind/media_options.h"
 
 #include <string.h>
+
+#include "base/text.h"
+
+/* --- simd --------------------------------------------------------------------------------------------------------- */
 
 static const char *const level_names[] = {
     [BL_SIMD_NONE] = "none", [BL_SIMD_SSE2] = "sse2", [BL_SIMD_AVX2] = "avx2", [BL_SIMD_NEON] = "neon"};
@@ -44,3 +48,33 @@ int bl_simd_check(enum bl_simd level, struct bl_error *e)
     return bl_error_set(e, BL_EUSAGE, "this machine lacks the SIMD level '%s'; its best is '%s'", bl_simd_name(level),
                         bl_simd_name(best));
 }
+
+/* --- stream number ------------------------------------------------------------------------------------------------ */
+
+/* Which stream of a file is read, of those of one kind, video or audio: as an option. */
+
+#define STREAMS_MAX 1000000
+
+static bool stream_number_parse(const struct bl_option *option, const char *text, void *value)
+{
+    (void)option;
+    int64_t number = -1;
+    bool best = strcmp(text, "best") == 0;
+    if (!best && !bl_text_to_int(text, strlen(text), 0, STREAMS_MAX, &number))
+        return false;
+    *(int *)value = (int)number + 1;
+    return true;
+}
+
+static void stream_number_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    (void)option;
+    int number = *(const int *)value;
+    if (number)
+        bl_buffer_printf(out, "%d", number - 1);
+    else
+        bl_buffer_text(out, "best");
+}
+
+const struct bl_option_type bl_option_stream_number = {"N|best", stream_number_parse, stream_number_format,
+                                                       "best, or the number of a stream, from 0"};
