@@ -7,8 +7,7 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/length_source.h"
-#include "packing/compare_row.h"
-#include "packing/table_lengths.h"
+#include "packing/plan.h"
 #include "store/plan_info.h"
 #include "store/row_reader.h"
 

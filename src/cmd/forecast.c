@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "cmd/cmd.h"
-#include "packing/fault_counts.h"
+#include "packing/packing.h"
 
 /* From these on a run is long. */
 #define LONG_BYTES ((int64_t)1 << 30)

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/export_info.h"
-#include "packing/fault_counts.h"
+#include "packing/packing.h"
 #include "report/report.h"
 #include "store/info.h"
 #include "store/jansson.h"

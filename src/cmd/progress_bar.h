@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 #include "cmd/cmd.h"
-#include "run/estimate.h"
-#include "run/progress.h"
+#include "run/bottleneck.h"
+#include "run/heartbeat.h"
 
 struct bl_progress_bar {
     bool quiet;         /* no messages either */

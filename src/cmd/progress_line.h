@@ -3,7 +3,7 @@
 #define BL_PROGRESS_LINE_H
 
 #include "base/buffer.h"
-#include "run/progress.h"
+#include "run/heartbeat.h"
 
 /* Progress, and what follows from how it went. */
 struct bl_progress_view {

@@ -8,7 +8,7 @@
 #include "cmd/scan.h"
 #include "cmd/summary.h"
 #include "packing/identity.h"
-#include "packing/parts.h"
+#include "packing/input_set.h"
 #include "run/signals.h"
 
 int bl_scan_cmd_find_dir(struct bl_cmd *cmd, struct bl_scan_cmd *scan)

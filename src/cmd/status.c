@@ -9,7 +9,7 @@
 #include "cmd/cmd.h"
 #include "cmd/export_info.h"
 #include "export/description.h"
-#include "packing/fault_counts.h"
+#include "packing/packing.h"
 #include "run/status.h"
 
 #define INDENT "            "

@@ -4,7 +4,7 @@
 
 #include "base/buffer.h"
 #include "kind/row.h"
-#include "packing/fault_counts.h"
+#include "packing/packing.h"
 #include "plan/plan.h"
 #include "run/finish.h"
 #include "store/plan_info.h"

@@ -23,8 +23,8 @@
 #include "base/publish.h"
 #include "base/text.h"
 #include "doctor/doctor.h"
+#include "run/bottleneck.h"
 #include "run/machine.h"
-#include "run/write_rate.h"
 
 struct bl_file_system_type {
     int64_t magic; /* f_type of statfs */

@@ -17,7 +17,6 @@
 #include "kind/media_options.h"
 #include "kind/text/regex.h"
 #include "run/machine.h"
-#include "run/memory.h"
 #include "store/codec.h"
 #include "store/seekable.h"
 

@@ -13,7 +13,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "export/part.h"
-#include "run/progress.h"
+#include "run/heartbeat.h"
 #include "run/task.h"
 #include "store/blocks.h"
 

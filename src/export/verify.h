@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 #include "base/cancel.h"
 #include "base/error.h"
-#include "run/progress.h"
+#include "run/heartbeat.h"
 
 /* --- packed parquet ----------------------------------------------------------------------------------------------- */
 

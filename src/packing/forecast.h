@@ -1,7 +1,8 @@
 /* The forecast of a run, once it is planned: see store/forecast.h. */
-#ifndef BL_PACKING_FORECAST_H
-#define BL_PACKING_FORECAST_H
+#ifndef BL_FORECAST_H
+#define BL_FORECAST_H
 
+#include "packing/internal.h"
 #include "packing/packing.h"
 #include "store/info.h"
 

@@ -11,7 +11,7 @@
 #include "kind/kinds.h"
 #include "packing/identity.h"
 #include "packing/internal.h"
-#include "packing/recorded_options.h"
+#include "packing/plan.h"
 #include "scan/extend.h"
 #include "store/epochs.h"
 #include "store/row_reader.h"

@@ -6,8 +6,8 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "packing/fault_counts.h"
 #include "packing/input_set.h"
+#include "packing/packing.h"
 #include "scan/subset_options.h"
 #include "store/manifest.h"
 

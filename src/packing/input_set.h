@@ -3,10 +3,15 @@
 #define BL_INPUT_SET_H
 
 #include "base/json.h"
+#include "base/option.h"
+#include "run/state.h"
 #include "scan/attributes.h"
 #include "scan/exclusion.h"
 #include "scan/sources.h"
+#include "scan/subset_options.h"
 #include "store/sequences.h"
+
+/* --- input set ---------------------------------------------------------------------------------------------------- */
 
 struct bl_input_set {
     struct bl_source *source; /* as the user named them */
@@ -33,12 +38,6 @@ bool bl_input_set_has_stdin(const struct bl_input_set *set);
  * name. */
 int bl_input_set_header(const struct bl_input_set *set, struct bl_buffer *header, struct bl_error *e);
 
-#define BL_INPUT_SET_ATTRIBUTES_MAX (BL_JSON_KEYS_MAX + 2 * BL_ATTRIBUTE_COLUMNS_MAX)
-
-/* Sets the names of the columns that become attributes: those that the kind has numbers in (*kept), and where they are
- * numbers those of the lists of clips, then those of the table of attributes. Returns how many. */
-int bl_input_set_attributes(const struct bl_input_set *set, const char *name[BL_INPUT_SET_ATTRIBUTES_MAX], int *kept);
-
 /* Lists the files of a table instead of the sources. */
 int bl_input_set_list_table(struct bl_input_set *set, const struct bl_sequences *sequences, struct bl_error *e);
 
@@ -47,5 +46,30 @@ int bl_input_set_unused(const struct bl_input_set *set, struct bl_buffer *text, 
 
 /* Call after all sequences are read. Appends "--exclude ID: no sequence has that id, ...", if any. */
 void bl_input_set_unmatched(const struct bl_input_set *set, struct bl_buffer *text);
+
+/* --- parts -------------------------------------------------------------------------------------------------------- */
+
+/* The parts that the tasks of bload scan wrote to DIR/.bload; together they form the table of the dataset
+ * (scan/merge.h). */
+
+/* Checks that all tasks run the same scan of the same inputs, which must be listed and their kind in use. The first
+ * task writes the identity. BL_EUSAGE: this scan differs; the message says how. */
+int bl_parts_agree(const struct bl_state *state, int64_t tasks, const struct bl_options *options,
+                   const struct bl_input_set *inputs, const struct bl_subset_options *subset, struct bl_error *e);
+
+struct bl_parts {
+    int64_t tasks;   /* that share the scan; 0: there is no such scan */
+    int64_t missing; /* the first task without a part; -1: none */
+};
+
+int bl_parts_find(const struct bl_state *state, struct bl_parts *parts, struct bl_error *e);
+
+/* BL_EFAIL names a missing part, and the command that makes it. */
+int bl_parts_require(const struct bl_state *state, const struct bl_parts *parts, struct bl_error *e);
+
+/* Checks that the options of the subset, and the datasets that they name, are those that the scan's tasks were given,
+ * for a process that does not list the inputs. BL_EUSAGE names one that differs. */
+int bl_parts_check_subset(const struct bl_state *state, const struct bl_options *options,
+                          const struct bl_subset_options *subset, struct bl_error *e);
 
 #endif

@@ -3,9 +3,8 @@
 #define BL_PACKING_INTERNAL_H
 
 #include "base/output.h"
-#include "packing/fault_counts.h"
 #include "packing/packing.h"
-#include "run/pack_params.h"
+#include "run/options.h"
 #include "run/state.h"
 #include "store/attribute_values.h"
 #include "store/folders.h"
@@ -75,7 +74,7 @@ int bl_packing_fault(struct bl_packing *p, const struct bl_row *row, int64_t inp
 
 /* --- open ------------------------------------------------------------------------------------------------------- */
 
-/* Chooses and sets the SIMD level (simd.c): --simd, or that of the dataset in the directory, or the best of this
+/* Chooses and sets the SIMD level (packing.c): --simd, or that of the dataset in the directory, or the best of this
  * machine. */
 int bl_packing_choose_simd(struct bl_packing *p, struct bl_error *e);
 
@@ -85,7 +84,7 @@ int bl_packing_follow_simd(struct bl_packing *p, bool *changed, struct bl_error 
 /* Looks for a finished dataset (existing.c) and sets complete or repairing. BL_EUSAGE: it is a different one. */
 int bl_packing_find_dataset(struct bl_packing *p, struct bl_error *e);
 
-/* --- a dry run (scratch.c) -------------------------------------------------------------------------------------- */
+/* --- a dry run (packing.c) -------------------------------------------------------------------------------------- */
 
 /* Makes the state in a temporary folder: below --spool if that exists, or else in $TMPDIR or /tmp. Looks whether the
  * output has one, which then would be resumed. Errors as of bl_state_open. */
@@ -94,7 +93,8 @@ int bl_packing_enter_scratch(struct bl_packing *p, struct bl_error *e);
 /* Removes the folder, and says so if that fails. */
 void bl_packing_leave_scratch(struct bl_packing *p);
 
-/* --- standard input (stdin.c) ----------------------------------------------------------------------------------- */
+/* --- standard input (input_set.c) -----------------------------------------------------------------------------------
+ */
 
 bool bl_packing_reads_stdin(const struct bl_packing *p);
 
@@ -120,7 +120,7 @@ int bl_packing_compare_stdin(const struct bl_packing *p, const struct bl_buffer 
 /* Checks that the inputs match the table. BL_EDATA names one that differs, and how. */
 int bl_packing_compare_inputs(const struct bl_packing *p, const struct bl_sequences *table, struct bl_error *e);
 
-/* --- nothing new (nothing_new.c) -------------------------------------------------------------------------------- */
+/* --- nothing new (existing.c) -------------------------------------------------------------------------------- */
 
 /* Whether the datasets of --extend hold all usable sequences of the table, but for those that other options of the
  * subset leave out. */
@@ -142,7 +142,7 @@ int bl_packing_attributes(struct bl_packing *p, struct bl_error *e);
 
 /* --- a finished dataset ----------------------------------------------------------------------------------------- */
 
-/* Finds the task's missing shards, and on request the damaged ones (repair.c). */
+/* Finds the task's missing shards, and on request the damaged ones (existing.c). */
 int bl_packing_find_missing(struct bl_packing *p, const struct bl_manifest *manifest, struct bl_error *e);
 
 /* Writes the scan's table, as far as the table of the finished dataset contains it. */
@@ -151,12 +151,12 @@ int bl_packing_restore_table(const struct bl_packing *p, struct bl_output *out, 
 /* Compares the draft with the finished dataset: same versions, same plan. BL_EFAIL: they differ. */
 int bl_packing_compare_draft(const struct bl_packing *p, struct bl_error *e);
 
-/* Before packing, adopts the usable shards of a finished dataset that lost its manifest (reclaim.c). */
+/* Before packing, adopts the usable shards of a finished dataset that lost its manifest (existing.c). */
 int bl_packing_reclaim(struct bl_packing *p, struct bl_pack_params *pack, struct bl_error *e);
 
 /* --- plan ------------------------------------------------------------------------------------------------------- */
 
-/* Reads the given plan (given_plan.c). BL_EUSAGE: it contradicts the options. */
+/* Reads the given plan (plan.c). BL_EUSAGE: it contradicts the options. */
 int bl_packing_read_plan(struct bl_packing *p, struct bl_error *e);
 
 /* --- a view (from_view.c) --------------------------------------------------------------------------------------- */

@@ -1,14 +1,396 @@
-/* Packing from the outside: what identifies a request, open, result, close. */
+#include "packing/packing.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/identity_lines.h"
 #include "base/text.h"
 #include "kind/isolated/isolation.h"
 #include "kind/media/module.h"
+#include "kind/row.h"
 #include "packing/identity.h"
 #include "packing/internal.h"
+#include "run/scatter.h"
+#include "run/shards.h"
+#include "run/space.h"
 #include "scan/extend.h"
 #include "store/codec.h"
+#include "store/folders.h"
+
+/* --- simd --------------------------------------------------------------------------------------------------------- */
+
+/* The SIMD level of the run: given, or that of the dataset in the directory, or the best of this machine. */
+
+/* Reads the level of the dataset in the directory, finished or not; *level stays unchanged if there is none. */
+static int simd_recorded(const struct bl_packing *p, enum bl_simd *level, struct bl_error *e)
+{
+    struct bl_buffer name = {0};
+    struct bl_manifest m = {0};
+    struct bl_error none = {0};
+    int code = BL_OK;
+    if (bl_manifest_read(&m, p->request.output, &none) == BL_OK)
+        bl_buffer_text(&name, m.simd);
+    else
+        code = bl_state_recorded(p->request.output, "simd", &name, e);
+    if (!code && name.size)
+        code = bl_simd_parse(name.data, level, e);
+    bl_manifest_free(&m);
+    bl_buffer_free(&name);
+    return code;
+}
+
+/* The identity of the dataset contains the level, not how it was chosen. */
+static int simd_use(struct bl_packing *p, enum bl_simd level, struct bl_error *e)
+{
+    p->env.simd = level;
+    p->request.options->simd = (int)level + 1;
+    return bl_media_set_simd(level, e);
+}
+
+int bl_packing_choose_simd(struct bl_packing *p, struct bl_error *e)
+{
+    enum bl_simd level = bl_simd_best();
+    p->simd_unset = !p->request.options->simd;
+    if (!p->simd_unset)
+        return simd_use(p, (enum bl_simd)(p->request.options->simd - 1), e);
+    int code = simd_recorded(p, &level, e);
+    return code ? code : simd_use(p, level, e);
+}
+
+int bl_packing_follow_simd(struct bl_packing *p, bool *changed, struct bl_error *e)
+{
+    enum bl_simd level = p->env.simd;
+    int code = p->simd_unset ? simd_recorded(p, &level, e) : BL_OK;
+    *changed = !code && level != p->env.simd;
+    return *changed ? simd_use(p, level, e) : code;
+}
+
+/* --- scratch ------------------------------------------------------------------------------------------------------ */
+
+/* The temporary folder of a dry run. It holds what a run keeps in DIR/.bload, and shards that are written to find out
+ * how large encoded ones get, so that nothing is written where the dataset will be. */
+
+#define DESCRIPTORS 16 /* of the walk that removes it */
+
+static int scratch_make(struct bl_packing *p, struct bl_error *e)
+{
+    const char *dir = getenv("TMPDIR");
+    struct bl_buffer path = {0};
+    if (p->request.spool && access(p->request.spool, F_OK) == 0)
+        dir = p->request.spool;
+    bl_buffer_printf(&path, "%s/bload-dry-run-XXXXXX", dir && *dir ? dir : "/tmp");
+    int code = bl_buffer_check(&path, e);
+    if (!code && !mkdtemp(path.data))
+        code = bl_error_errno(e, BL_EFAIL, "cannot make a temporary folder like %s (TMPDIR: another place)", path.data);
+    if (code)
+        bl_buffer_free(&path);
+    p->scratch = path.data;
+    return code;
+}
+
+int bl_packing_enter_scratch(struct bl_packing *p, struct bl_error *e)
+{
+    int code = bl_state_examine(p->request.output, p->identity.data, &p->begun, e);
+    if (!code)
+        code = scratch_make(p, e);
+    return code ? code : bl_state_open(&p->state, p->scratch, p->identity.data, e);
+}
+
+static int scratch_remove_entry(const char *path, const struct stat *status, int type, struct FTW *place)
+{
+    (void)status;
+    (void)type;
+    (void)place;
+    return remove(path);
+}
+
+void bl_packing_leave_scratch(struct bl_packing *p)
+{
+    if (p->scratch && nftw(p->scratch, scratch_remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0 &&
+        errno != ENOENT)
+        bl_packing_message(p, true, "cannot remove the temporary folder %s: %s", p->scratch, strerror(errno));
+    free(p->scratch);
+    p->scratch = NULL;
+}
+
+/* --- report ------------------------------------------------------------------------------------------------------- */
+
+/* Reports to the caller of the packing stage: faults, progress, messages. */
+
+void bl_packing_progress_begin(struct bl_packing *p, const char *what, const char *unit, const char *step,
+                               int64_t total)
+{
+    bl_progress_start(&p->progress, what, unit, step, total);
+}
+
+void bl_packing_progress_tick(struct bl_packing *p)
+{
+    const struct bl_packing_events *events = &p->request.events;
+    if (events->progress)
+        events->progress(events->sink, &p->progress);
+    bl_heartbeat_tick(&p->heartbeat, &p->progress);
+}
+
+void bl_packing_progress_end(struct bl_packing *p)
+{
+    if (p->request.events.progress_end)
+        p->request.events.progress_end(p->request.events.sink);
+}
+
+void bl_packing_message(const struct bl_packing *p, bool important, const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+    if (!p->request.events.message)
+        return;
+    va_start(arguments, format);
+    int size = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (size < 0)
+        return; /* out of memory; the run will fail soon */
+    p->request.events.message(p->request.events.sink, important, text);
+    free(text);
+}
+
+int bl_packing_fault(struct bl_packing *p, const struct bl_row *row, int64_t inputs, struct bl_error *e)
+{
+    const struct bl_pack_options *options = p->request.options;
+    if (p->request.events.fault)
+        p->request.events.fault(p->request.events.sink, row);
+    if (p->request.plan_only || bl_row_is_empty(row))
+        return BL_OK;
+    if (options->on_error == BL_ON_ERROR_FAIL)
+        return bl_error_set(e, BL_EFAIL, "%s: %s (--on-error fail)", row->id, row->reason);
+    if (row->status == BL_ROW_OK)
+        return BL_OK;
+    p->unusable++;
+    if (!bl_tolerance_exceeded(&options->max_failed, p->unusable, inputs))
+        return BL_OK;
+    if (inputs == INT64_MAX)
+        return bl_error_set(e, BL_EFAIL, "%" PRId64 " inputs are unusable: more than --max-failed allows", p->unusable);
+    return bl_error_set(e, BL_EFAIL, "%" PRId64 " of %" PRId64 " inputs are unusable: more than --max-failed allows",
+                        p->unusable, inputs);
+}
+
+/* --- fault counts ------------------------------------------------------------------------------------------------- */
+
+/* How many inputs were unusable or only partly usable, in words: the reason of exit status 3. */
+
+struct bl_fault_counts bl_fault_counts_of(const struct bl_sequences *table)
+{
+    return (struct bl_fault_counts){.skipped = table->by_status[BL_ROW_SKIPPED],
+                                    .failed = table->by_status[BL_ROW_FAILED],
+                                    .damaged = table->damaged};
+}
+
+/* Only the first count has the noun. */
+static void fault_count_append(struct bl_buffer *out, bool *first, int64_t count, const char *what)
+{
+    char number[BL_PLURAL_SIZE];
+    if (!count)
+        return;
+    bl_buffer_printf(out, "%s%s %s", *first ? "" : ", ",
+                     *first ? bl_text_plural(number, count, "input") : bl_text_count(number, count), what);
+    *first = false;
+}
+
+void bl_fault_counts_append(struct bl_buffer *out, const struct bl_fault_counts *counts)
+{
+    char steps[BL_PLURAL_SIZE];
+    bool first = true;
+    fault_count_append(out, &first, counts->skipped, "skipped");
+    fault_count_append(out, &first, counts->failed, "failed");
+    if (counts->failed && counts->failed_steps)
+        bl_buffer_printf(out, " (%s)", bl_text_plural(steps, counts->failed_steps, "step is zeros|steps are zeros"));
+    fault_count_append(out, &first, counts->damaged, "damaged");
+}
+
+/* --- write -------------------------------------------------------------------------------------------------------- */
+
+/* Writing the missing shards. */
+
+static int write_on_outcome(void *sink, const struct bl_row *row, const struct bl_outcome *outcome, struct bl_error *e)
+{
+    struct bl_packing *p = sink;
+    struct bl_row fault = *row;
+    fault.reason = outcome->text;
+    fault.status = outcome->failed ? BL_ROW_FAILED : BL_ROW_OK;
+    p->partial |= p->request.task.set; /* a task reports the faults that it found itself */
+    if (outcome->failed) {
+        uint8_t *bits = &p->failed[outcome->row / 8], bit = (uint8_t)(1u << outcome->row % 8);
+        if (*bits & bit)
+            return BL_OK;
+        *bits |= bit;
+    }
+    return bl_packing_fault(p, &fault, (int64_t)p->table.count, e);
+}
+
+static void write_on_progress(void *sink, const struct bl_pack_progress *progress)
+{
+    struct bl_packing *p = sink;
+    p->progress.done = progress->blocks;
+    p->progress.steps = p->steps = progress->steps;
+    p->progress.steps_left = progress->steps_left;
+    p->progress.steps_found = progress->steps_found;
+    p->progress.bytes = progress->bytes;
+    p->progress.file = progress->file;
+    bl_packing_progress_tick(p);
+}
+
+static void write_on_scatter_progress(void *sink, int64_t rows)
+{
+    struct bl_packing *p = sink;
+    p->progress.done = rows;
+    bl_packing_progress_tick(p);
+}
+
+/* Whether sequences are first scattered by shards: a spool that is larger than the remaining memory, so that it is not
+ * read at random, or what a view has of compressed sources. Says so. */
+static bool write_is_scattered(struct bl_packing *p, const struct bl_pack_params *pack)
+{
+    char a[32], b[32];
+    if (p->request.view) {
+        if (!bl_packing_view_scatters(p))
+            return false;
+        bl_packing_message(p, false, "the sources are compressed: their sequences, %s, are first scattered by shards",
+                           bl_text_size(a, bl_scatter_bytes(pack)));
+        return true;
+    }
+    const struct bl_input_set *inputs = p->request.inputs;
+    int64_t bytes = inputs->kind->spool ? bl_scatter_bytes(pack) : 0;
+    if (bytes <= p->memory)
+        return false;
+    bl_packing_message(p, false, "the %s has %s, more than the remaining memory, %s: it is first scattered by shards",
+                       bl_kind_spools_steps(inputs->kind, inputs->kind_config) ? "spool" : "data to be packed",
+                       bl_text_size(a, bytes), bl_text_size(b, p->memory));
+    return true;
+}
+
+static int write_scatter(struct bl_packing *p, struct bl_pack_params *pack, struct bl_error *e)
+{
+    const char *dir = p->request.view && !p->request.spool ? p->state.folder : p->env.spool;
+    if (!write_is_scattered(p, pack))
+        return BL_OK;
+    bl_packing_progress_begin(p, "scatter", "sequences", NULL, (int64_t)p->table.count);
+    int code = bl_scatter_make(&pack->scatter, pack, dir, p->memory, write_on_scatter_progress, p, e);
+    bl_packing_progress_end(p);
+    return code;
+}
+
+/* Removes incomplete files of earlier runs. A task keeps them, since other tasks may be writing them. */
+static int write_sweep(const struct bl_packing *p, struct bl_error *e)
+{
+    int code = bl_folders_prepare(p->request.output, e);
+    if (code || p->request.task.set)
+        return code;
+    code = bl_folders_sweep(p->request.output, e);
+    return code ? code : bl_finish_sweep(p->request.output, e);
+}
+
+static int write_shards(struct bl_packing *p, struct bl_pack_params *pack, struct bl_error *e)
+{
+    int64_t begin, end;
+    int code = write_sweep(p, e);
+    if (code)
+        return code;
+    code = bl_space_check(pack, e);
+    if (code)
+        return code;
+    code = write_scatter(p, pack, e);
+    if (code)
+        return code;
+    bl_pack_params_block_range(pack, &begin, &end);
+    bl_packing_progress_begin(p, "pack", "blocks", bl_kind_steps(pack->kind, pack->config), end - begin);
+    code = bl_packing_reclaim(p, pack, e);
+    if (!code)
+        code = bl_shards_write(pack, e);
+    bl_packing_progress_end(p);
+    return code;
+}
+
+/* Removes the state of wrong inputs, so that the next run does not use it for the right ones. */
+static void write_discard_state(struct bl_packing *p, int code)
+{
+    struct bl_error none = {0}; /* the run's own error is the one to report */
+    bool other_inputs = code == BL_EDATA || (code == BL_EFAIL && bl_packing_reads_stdin(p));
+    if (p->repairing && !p->request.task.set && other_inputs)
+        (void)bl_state_remove(&p->state, &none);
+}
+
+struct bl_pack_params bl_packing_params(struct bl_packing *p, const char *dir)
+{
+    return (struct bl_pack_params){.dir = dir,
+                                   .base = p->request.inputs->base,
+                                   .table = &p->table,
+                                   .plan = &p->plan,
+                                   .kind = p->request.inputs->kind,
+                                   .config = p->request.inputs->kind_config,
+                                   .format = &p->format,
+                                   .values = &p->values,
+                                   .pad_repeat = p->request.options->pad == BL_PAD_REPEAT,
+                                   .workers = p->workers,
+                                   .memory = p->memory,
+                                   .view = p->request.view,
+                                   .env = &p->env};
+}
+
+int bl_packing_write(struct bl_packing *p, struct bl_error *e)
+{
+    struct bl_pack_params pack = bl_packing_params(p, p->request.output);
+    pack.missing = p->repairing ? &p->missing : NULL;
+    pack.slots = p->slots;
+    pack.run_blocks = p->run_blocks;
+    pack.outcome = write_on_outcome;
+    pack.tick = write_on_progress;
+    pack.sink = p;
+    pack.work = &p->request.times->write;
+    bl_task_range(&p->request.task, bl_format_shards(&p->format), &pack.shard_begin, &pack.shard_end);
+    p->shard_begin = pack.shard_begin;
+    p->shard_end = pack.shard_end;
+    p->failed = calloc(p->table.count / 8 + 1, 1);
+    int code = p->failed ? write_shards(p, &pack, e) : bl_error_memory(e);
+    bl_scatter_free(pack.scatter);
+    write_discard_state(p, code);
+    return code;
+}
+
+/* --- finish ------------------------------------------------------------------------------------------------------- */
+
+/* The last step: index, tables and manifest, unless other tasks still work. */
+
+int bl_packing_finish(struct bl_packing *p, struct bl_error *e)
+{
+    const struct bl_input_set *inputs = p->request.inputs;
+    struct bl_finish finish = {.dir = p->request.output,
+                               .table = &p->table,
+                               .table_checksum = p->table_checksum,
+                               .plan = &p->plan,
+                               .plan_options = p->request.plan_options,
+                               .manifest = &p->manifest,
+                               .cancel = p->request.cancel,
+                               .kind = inputs->kind,
+                               .config = inputs->kind_config};
+    int code = BL_OK;
+    if (p->request.task.set)
+        return BL_OK;
+    if (!p->repairing) {
+        bl_heartbeat_set_phase(&p->heartbeat, "finish");
+        code = bl_finish_run(&finish, &p->finished, e);
+        p->partial = bl_finished_partial(&p->finished);
+    }
+    if (!code && inputs->kind->spool)
+        code = inputs->kind->spool->remove(inputs->kind_config, &p->env, e);
+    bl_sequences_close_files(&p->table); /* some file systems keep files that are open */
+    return code ? code : bl_state_remove(&p->state, e);
+}
+
+/* --- packing ------------------------------------------------------------------------------------------------------ */
 
 int bl_packing_identify(const struct bl_packing_request *request, struct bl_buffer *lines, struct bl_error *e)
 {

@@ -1,21 +1,234 @@
-/* The contents of the shards: the plan, the format, and the draft of the manifest, which records both. */
-#include <limits.h>
-#include <string.h>
+#include "packing/plan.h"
 
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/fs.h"
+#include "base/option.h"
 #include "base/text.h"
 #include "kind/isolated/isolation.h"
+#include "kind/kind.h"
+#include "kind/kinds.h"
 #include "packing/internal.h"
-#include "packing/table_lengths.h"
-#include "plan/plan.h"
-#include "run/aside.h"
+#include "plan/fill.h"
+#include "plan/needs.h"
+#include "plan/planner.h"
+#include "plan/strategy.h"
 #include "run/copier.h"
 #include "run/fields.h"
-#include "run/manifest_draft.h"
-#include "run/memory.h"
-#include "run/saved_plan.h"
+#include "run/heartbeat.h"
+#include "run/machine.h"
+#include "run/state.h"
 #include "store/format.h"
 #include "store/index.h"
+#include "store/plan_table.h"
 #include "store/row_reader.h"
+
+/* --- recorded options --------------------------------------------------------------------------------------------- */
+
+/* The options of a plan, as a manifest recorded them. */
+
+struct reading {
+    const struct bl_manifest *manifest;
+    struct bl_options *options;
+    struct bl_error *e;
+};
+
+static int recorded_set(void *context, const struct bl_option_group *group, const struct bl_option *option)
+{
+    const struct reading *r = context;
+    const char *value = bl_manifest_option(r->manifest, option->name);
+    (void)group;
+    return *value ? bl_options_set(r->options, option->name, value, BL_ORIGIN_FILE, r->e) : BL_OK;
+}
+
+int bl_recorded_plan_options(const struct bl_manifest *manifest, struct bl_plan_options *out, struct bl_error *e)
+{
+    struct bl_options options = {0};
+    struct reading reading = {manifest, &options, e};
+    int code = bl_options_add(&options, "Planning", bl_plan_option_table, out, e);
+    if (!code)
+        code = bl_options_add(&options, "Strategy", bl_plan_strategy_table, out, e);
+    if (!code)
+        code = bl_options_each(&options, recorded_set, &reading);
+    bl_options_free(&options);
+    return code;
+}
+
+/* --- table lengths ------------------------------------------------------------------------------------------------ */
+
+/* Checks of a table's lengths against the options of its plan. */
+
+int bl_table_lengths_resolve(const struct bl_sequences *t, struct bl_plan_options *o, struct bl_error *e)
+{
+    if (!bl_plan_options_need_rate(o))
+        return BL_OK;
+    const struct bl_kind *kind = t->kind ? bl_kind_find(t->kind) : NULL;
+    int64_t num, den;
+    if (kind && bl_kind_rate(kind, t->sampling, &num, &den))
+        return bl_plan_options_resolve(o, num, den, e);
+    return bl_error_set(e, BL_EUSAGE,
+                        "durations are for steps that have a rate: audio, or video scanned with --fps; here give a "
+                        "number of steps");
+}
+
+static int table_lengths_check_columns(const struct bl_sequences *t, const struct bl_plan_options *o,
+                                       struct bl_error *e)
+{
+    struct bl_row_reader text = {0};
+    struct bl_needs_over over;
+    struct bl_error unread = {0};
+    int code = BL_OK;
+    if (bl_strategies[o->strategy]->is_clipped)
+        return BL_OK;
+    bl_needs_find_over(&over, t->length, t->count, o);
+    if (over.count && bl_row_reader_read(t, over.first, &text, &unread) == BL_OK)
+        code = bl_error_set(e, BL_EUSAGE,
+                            "%s (sequence %zu) alone has %.15g %s, more than --max-column %s=%.15g (too much: %zu)",
+                            text.row.id, over.first, over.column->value[over.first], over.column->name,
+                            over.column->name, over.column->max, over.count);
+    bl_row_reader_free(&text);
+    return code;
+}
+
+int bl_table_lengths_check(const struct bl_sequences *t, const struct bl_plan_options *o, struct bl_error *e)
+{
+    struct bl_row_reader text = {0};
+    struct bl_plan_oversize over;
+    int code = table_lengths_check_columns(t, o, e);
+    if (code)
+        return code;
+    if (bl_strategies[o->strategy]->cut(o) != BL_CUT_NOTHING || o->oversize != BL_OVERSIZE_ERROR || o->T == 0 ||
+        !t->offset)
+        return BL_OK;
+    bl_plan_find_oversize(&over, t->length, t->count, o, o->T);
+    struct bl_error unread = {0}; /* no second read of standard input: then the plan's error has the number */
+    if (over.count && bl_row_reader_read(t, over.first, &text, &unread) == BL_OK)
+        code = bl_error_set(e, BL_EFAIL,
+                            "%s (sequence %zu) has %" PRId64 " steps, more than T = %" PRId64
+                            " (too long: %zu, up to %" PRId64
+                            " steps): use a larger T, or --oversize split, truncate or drop",
+                            text.row.id, over.first, t->length[over.first], o->T, over.count, over.longest);
+    bl_row_reader_free(&text);
+    return code;
+}
+
+/* --- given plan --------------------------------------------------------------------------------------------------- */
+
+/* A plan given with --plan: reads it and compares it with the options. */
+
+/* A text table of a plan does not contain its lower bound; the same search finds it again. */
+static int given_plan_prove_bound(struct bl_packing *p, struct bl_error *e)
+{
+    const struct bl_plan_options *said = p->request.plan_options;
+    struct bl_plan *plan = &p->plan;
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK,
+                                .T = plan->T,
+                                .align = plan->align,
+                                .max_sequences = said->max_sequences,
+                                .effort = said->effort};
+    struct bl_planner planner = {0};
+    if (said->strategy != BL_STRATEGY_BLOCK || !bl_strategy_has_fill(said))
+        return BL_OK;
+    int64_t *length = malloc(plan->pieces * sizeof *length);
+    for (size_t i = 0; length && i < plan->pieces; i++)
+        length[i] = bl_plan_piece_length(plan, p->table.length, i);
+    int code = length ? bl_planner_make(&planner, length, plan->pieces, &o, e) : bl_error_memory(e);
+    int64_t bound = planner.counts.lower_bound;
+    if (code)
+        goto out;
+    if (bound > plan->lower_bound && bound <= (int64_t)plan->blocks)
+        plan->lower_bound = bound;
+out:
+    bl_planner_free(&planner);
+    free(length);
+    return code;
+}
+
+/* The file's plan_info holds; options on the command line or in the YAML file must not contradict it. */
+static int given_plan_adopt_info(const struct bl_options *given, int64_t overlap, struct bl_plan_info *plan_info,
+                                 const struct bl_plan_info *its, const char *path, struct bl_error *e)
+{
+    const struct {
+        const char *option;
+        bool differs;
+    } said[] = {{"strategy", strcmp(plan_info->strategy, its->strategy) != 0},
+                {"fill", strcmp(plan_info->fill, its->fill) != 0},
+                {"seed", plan_info->seed != its->seed && !its->seed_unknown},
+                {"world-size", plan_info->world_size != its->world_size},
+                {"batch-size", plan_info->batch_size != its->batch_size},
+                {"overlap", overlap != its->overlap}};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        if (said[i].differs && bl_options_origin(given, said[i].option) != BL_ORIGIN_DEFAULT)
+            return bl_error_set(e, BL_EUSAGE, "%s was made with another --%s", path, said[i].option);
+    }
+    memcpy(plan_info->strategy, its->strategy, sizeof plan_info->strategy);
+    memcpy(plan_info->fill, its->fill, sizeof plan_info->fill);
+    plan_info->seed = its->seed;
+    plan_info->seed_unknown = its->seed_unknown;
+    plan_info->world_size = its->world_size;
+    plan_info->batch_size = its->batch_size;
+    plan_info->batches_per_rank = its->batches_per_rank;
+    return BL_OK;
+}
+
+/* Values that the file lacks come from the options, or are unknown. */
+static void given_plan_guess_info(const struct bl_options *given, struct bl_plan_info *plan_info)
+{
+    plan_info->seed_unknown = bl_options_origin(given, "seed") == BL_ORIGIN_DEFAULT;
+    if (bl_options_origin(given, "fill") == BL_ORIGIN_DEFAULT)
+        plan_info->fill[0] = '\0';
+}
+
+static int given_plan_check(const struct bl_packing *p, struct bl_error *e)
+{
+    const struct bl_plan_info *w = &p->plan_info;
+    if (p->request.plan_options->max_sequences && p->plan.max_sequences > p->request.plan_options->max_sequences)
+        return bl_error_set(e, BL_EUSAGE, "%s has blocks of %" PRId64 " sequences: more than --max-sequences",
+                            p->request.plan, p->plan.max_sequences);
+    if (w->blocks % (w->world_size * w->batch_size))
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s has %" PRId64 " blocks, which is no multiple of %" PRId64 " ranks times %" PRId64
+                            " blocks",
+                            p->request.plan, w->blocks, w->world_size, w->batch_size);
+    return BL_OK;
+}
+
+int bl_packing_read_plan(struct bl_packing *p, struct bl_error *e)
+{
+    const struct bl_sequences *t = &p->table;
+    const struct bl_plan_options *options = p->request.plan_options;
+    struct bl_plan_info its = {0};
+    int64_t T;
+    bool binary = bl_path_has_suffix(p->request.plan, ".safetensors");
+    int code = bl_plan_T(&T, t->length, t->count, options, e);
+    if (code)
+        return code;
+    code = binary ? bl_index_load(&p->plan, p->request.plan, T, options->align, t->length, t->count, &its, e)
+                  : bl_plan_table_read(&p->plan, p->request.plan, T, options->align, options->overlap, t->length,
+                                       t->count, e);
+    if (code)
+        return code;
+    if (!its.blocks) {
+        p->plan.is_store = options->strategy == BL_STRATEGY_STORE;
+        code = bl_plan_recount(&p->plan, t->length, t->count, e);
+    }
+    if (!code && !its.blocks)
+        code = given_plan_prove_bound(p, e);
+    if (code)
+        return code;
+    bl_plan_info_make(&p->plan_info, &p->plan, options);
+    if (its.blocks)
+        code = given_plan_adopt_info(p->request.given, options->overlap, &p->plan_info, &its, p->request.plan, e);
+    else
+        given_plan_guess_info(p->request.given, &p->plan_info);
+    return code ? code : given_plan_check(p, e);
+}
+
+/* --- plan --------------------------------------------------------------------------------------------------------- */
 
 /* A store's block has about STORE_BYTES of its fields. Of large steps it has more, up to STORE_FRAMES, since a block of
  * frames is decoded from the keyframe before it; but at least STORE_STEPS_MIN. */
@@ -290,4 +503,60 @@ int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
     p->memory_needed = shares.needed;
     p->memory_limit = shares.limit;
     return draft_make(p, e);
+}
+
+/* --- compare row -------------------------------------------------------------------------------------------------- */
+
+/* A row of `bload compare`: the same lengths planned by one strategy and fill. */
+
+void bl_compare_row_set(int i, struct bl_plan_options *options)
+{
+    options->strategy = i < BL_STRATEGY_BLOCK ? (enum bl_strategy)i : BL_STRATEGY_BLOCK;
+    options->fill = i < BL_STRATEGY_BLOCK ? BL_FILL_OPTIMAL : (enum bl_fill)(BL_COMPARE_ROWS - 1 - i);
+}
+
+static double compare_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Drops options that a row does not support: a random fill keeps no order, and a single clip cannot be spread. */
+static struct bl_plan_options compare_supported(const struct bl_plan_options *given)
+{
+    struct bl_plan_options options = *given;
+    bool packed = bl_strategies[options.strategy]->is_packed;
+    if (!packed && options.remainder == BL_REMAINDER_SPREAD)
+        options.remainder = BL_REMAINDER_PAD;
+    if (packed && bl_fills[options.fill]->is_random)
+        options.order = BL_KEEP_NOTHING;
+    return options;
+}
+
+int bl_compare_row_make(struct bl_plan_info *row, const int64_t *length, size_t count,
+                        const struct bl_plan_options *given, struct bl_plan *kept, struct bl_error *e)
+{
+    struct bl_plan_options options = compare_supported(given);
+    struct bl_planner planner;
+    struct bl_plan plan = {0};
+    double begun = compare_seconds();
+    int code = bl_planner_make(&planner, length, count, &options, e);
+    if (!code)
+        code = bl_planner_draw(&planner, options.seed, 0, false, &plan, e);
+    if (code) {
+        bl_error_prefix(e, "%s", bl_strategy_name(options.strategy));
+        goto out;
+    }
+    bl_plan_info_make(row, &plan, &options);
+    row->seconds = compare_seconds() - begun;
+    code = bl_planner_measure_company(&planner, &plan, &row->company, e);
+    if (!code && kept) {
+        *kept = plan;
+        plan = (struct bl_plan){0};
+    }
+out:
+    bl_plan_free(&plan);
+    bl_planner_free(&planner);
+    return code;
 }

@@ -9,10 +9,10 @@
 #include "base/io.h"
 #include "base/output.h"
 #include "base/text.h"
+#include "packing/input_set.h"
 #include "packing/internal.h"
-#include "packing/parts.h"
-#include "run/memory.h"
-#include "run/table_checksum.h"
+#include "run/machine.h"
+#include "run/state.h"
 #include "scan/compare.h"
 #include "scan/extend.h"
 #include "scan/join.h"
@@ -412,7 +412,7 @@ int bl_packing_table(struct bl_packing *p, struct bl_error *e)
     bool scanned = false;
     if (p->request.plan_only)
         return table_plan_only(p, e);
-    if (!p->request.dry_run) /* which needs the tokens of a few inputs only: see token_sample.c */
+    if (!p->request.dry_run) /* which needs the tokens of a few inputs only: see forecast.c */
         p->env.spool = p->request.spool ? p->request.spool : p->state.spool;
     p->env.shared = p->request.task.set;
     int code = p->env.spool && p->request.spool ? bl_fs_mkdirs(p->request.spool, e) : BL_OK;

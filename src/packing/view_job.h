@@ -32,7 +32,7 @@ struct bl_view_job {
 /* Opens the sources, compares their fields, and lists them in the manifest, without rows and paths (view_sources.c). */
 int bl_view_job_open_sources(struct bl_view_job *job, struct bl_error *e);
 
-/* Makes or opens the output, and locks it (view_output.c). *same: it holds this view, complete, whose manifest the job
+/* Makes or opens the output, and locks it (view_sources.c). *same: it holds this view, complete, whose manifest the job
  * has now. BL_EUSAGE: it holds something else. */
 int bl_view_job_open_output(struct bl_view_job *job, bool *same, struct bl_error *e);
 

@@ -9,7 +9,7 @@
 #include "base/option.h"
 #include "plan/mixture.h"
 #include "plan/options.h"
-#include "run/progress.h"
+#include "run/heartbeat.h"
 #include "scan/subset.h"
 #include "store/manifest.h"
 

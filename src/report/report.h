@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "kind/kind.h"
-#include "packing/compare_row.h"
+#include "packing/plan.h"
 #include "store/info.h"
 #include "store/sequences.h"
 

@@ -4,9 +4,12 @@
 
 #include "base/memory_budget.h"
 #include "base/meter.h"
+#include "run/options.h"
 #include "run/outcome.h"
-#include "run/pack_params.h"
 #include "store/block.h"
+#include "store/shard_writer.h"
+
+/* --- assembler ---------------------------------------------------------------------------------------------------- */
 
 struct bl_assembler;
 
@@ -16,19 +19,30 @@ struct bl_reading {
     atomic_llong since;    /* bl_meter_clock */
 };
 
-/* pack, memory and reading must outlive it; memory: of all workers, for inputs that need more than a reader takes. */
-int bl_assembler_open(struct bl_assembler **assembler, const struct bl_pack_params *pack,
-                      struct bl_memory_budget *memory, struct bl_reading *reading, struct bl_error *e);
-/* NULL is accepted. */
-void bl_assembler_close(struct bl_assembler *assembler);
-
-/* Fills the fields of these planned blocks. What fails or is noted is added to outcomes in the order of the pieces; a
- * failed piece is marked in its block. meter: its sum, tick and sink; a step counts when its piece has been read, or,
- * where several blocks are filled at once, with them. */
-int bl_assembler_fill(struct bl_assembler *assembler, struct bl_block *block, int blocks, const struct bl_meter *meter,
-                      struct bl_outcomes *outcomes, struct bl_error *e);
-
 /* The row of the sequence that took longest in the last fill, if that was of one block, else -1; and how long. */
 int64_t bl_assembler_slowest(const struct bl_assembler *assembler, double *seconds);
+
+/* --- shard worker ------------------------------------------------------------------------------------------------- */
+
+/* What one worker needs to fill and encode the blocks of shards. */
+
+struct bl_shard_worker {
+    const struct bl_format *format;
+    struct bl_assembler *assembler; /* these two, */
+    struct bl_codec *codec;
+    struct bl_copier *copier; /* or this one */
+    struct bl_compressor *compressor;
+    int32_t overlap; /* steps that a piece repeats of the one before */
+    double encoded;  /* seconds of the last fill */
+};
+
+/* pack, memory and reading must outlive it: see bl_assembler_open. */
+int bl_shard_worker_open(struct bl_shard_worker **worker, const struct bl_pack_params *pack,
+                         struct bl_memory_budget *memory, struct bl_reading *reading, struct bl_error *e);
+void bl_shard_worker_close(struct bl_shard_worker *worker);
+
+/* Fills consecutive blocks of the shard, and encodes them. shard NULL: nothing is encoded. See bl_assembler_fill. */
+int bl_shard_worker_fill(struct bl_shard_worker *worker, struct bl_shard_writer *shard, struct bl_block *block,
+                         int blocks, const struct bl_meter *meter, struct bl_outcomes *outcomes, struct bl_error *e);
 
 #endif

@@ -1,7 +1,150 @@
 #include "run/bottleneck.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/output.h"
+#include "plan/random.h"
+#include "store/jansson.h"
+
+/* --- estimate ----------------------------------------------------------------------------------------------------- */
+
+/* The rate of work and the time left, as people are to see them.
+ *
+ * A rate is that of the last while: a mean in which older work counts exponentially less. It changes only when work is
+ * done, not between two finished units; only where the next one is overdue does it fall. The work is in the unit that
+ * foretells time best: steps, bytes, or parts of files (bl_progress_work).
+ *
+ * The time left is the work left by that rate, smoothed: it runs down as a clock does, follows a lower estimate within
+ * seconds, stands still where the new estimate is a little higher, and climbs only where it is a tenth higher. */
+
+/* Seconds by which work counts less by a factor of e: a quarter of the run, so that a rate that varies from file to
+ * file is seen as one, but not more than minutes, so that a slower disk is noticed. */
+#define MEMORY_MIN 30.0
+#define MEMORY_MAX 300.0
+
+#define SETTLE 3.0        /* seconds in which the time left follows its estimate */
+#define FIRST 0.5         /* seconds before which nothing is told */
+#define CLIMB_FACTOR 1.1  /* of the time left: an estimate above it, */
+#define CLIMB_SECONDS 2.0 /* and these more, makes it climb */
+
+void bl_rate_add(struct bl_rate *r, double seconds, double done)
+{
+    if (done <= r->done || seconds <= r->at)
+        return;
+    double passed = seconds - r->at;
+    double keep = exp(-passed / fmin(fmax(seconds / 4, MEMORY_MIN), MEMORY_MAX));
+    r->span = r->span * keep + passed;
+    r->work = r->work * keep + done - r->done;
+    r->gap = fmax(passed, r->gap * 0.9);
+    r->at = seconds;
+    r->done = done;
+}
+
+double bl_rate_get(const struct bl_rate *r, double seconds)
+{
+    double overdue = fmax(seconds - r->at - 2 * r->gap, 0);
+    return r->span > 0 ? r->work / (r->span + overdue) : 0;
+}
+
+/* The unsmoothed estimate; negative: unknown. Time since the last sample with work is work under way. */
+static double estimate_guess(const struct bl_estimate *e, double seconds, double left)
+{
+    double rate = bl_rate_get(&e->rate, seconds);
+    if (left < 0 || seconds < FIRST || !(rate > 0))
+        return -1;
+    return fmax(left / rate - fmin(seconds - e->rate.at, e->rate.gap), 0);
+}
+
+void bl_estimate_add(struct bl_estimate *e, double seconds, double done, double left)
+{
+    bl_rate_add(&e->rate, seconds, done);
+    double passed = fmax(seconds - e->at, 0), guess = estimate_guess(e, seconds, left);
+    double follow = 1 - exp(-passed / SETTLE), counted = fmax(e->left - passed, 0);
+    e->at = seconds;
+    bool known = e->known;
+    e->known = guess >= 0;
+    if (!known || !e->known)
+        e->left = guess;
+    else if (guess <= counted)
+        e->left = counted + (guess - counted) * follow;
+    else if (guess <= e->left * CLIMB_FACTOR + CLIMB_SECONDS)
+        e->left = fmin(e->left, guess);
+    else
+        e->left += (guess - e->left) * follow;
+    if (left == 0) { /* exactly, as it is counted */
+        e->left = 0;
+        e->known = true;
+    }
+}
+
+double bl_estimate_left(const struct bl_estimate *e)
+{
+    return e->known ? e->left : -1;
+}
+
+/* --- write rate --------------------------------------------------------------------------------------------------- */
+
+/* How fast a file is written. */
+
+#define SECONDS 1.0
+#define CHUNK_MAX ((int64_t)8 << 20)
+#define SYNC_CHUNKS 8
+
+static double rate_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Bytes that no file system makes smaller. */
+static void rate_fill(uint8_t *data, int64_t size)
+{
+    struct bl_random random;
+    bl_random_seed(&random, 0, BL_STREAM_IDS);
+    for (int64_t at = 0; at < size; at += (int64_t)sizeof(uint64_t)) {
+        uint64_t word = bl_random_next(&random);
+        memcpy(data + at, &word, sizeof word);
+    }
+}
+
+static int rate_sync(int fd, const char *path, struct bl_error *e)
+{
+    return fsync(fd) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot sync %s", path);
+}
+
+int bl_write_rate_measure(struct bl_write_rate *rate, int fd, int direct, int64_t room, const char *path,
+                          const struct bl_cancel *cancel, struct bl_error *e)
+{
+    int code = BL_OK;
+    int64_t chunk = room < CHUNK_MAX ? room / BL_DIRECT_PAGE * BL_DIRECT_PAGE : CHUNK_MAX;
+    int64_t passes = room / chunk;
+    uint8_t *data = aligned_alloc(BL_DIRECT_PAGE, (size_t)chunk);
+    *rate = (struct bl_write_rate){0};
+    if (!data)
+        return bl_error_memory(e);
+    rate_fill(data, chunk);
+    double begin = rate_now();
+    for (int64_t i = 0; !code && rate->seconds < SECONDS; i++) {
+        code = bl_cancelled(cancel) ? BL_ECANCEL
+                                    : bl_direct_pwrite(direct, fd, data, (size_t)chunk, i % passes * chunk, path, e);
+        if (!code && i % SYNC_CHUNKS == SYNC_CHUNKS - 1)
+            code = rate_sync(fd, path, e);
+        rate->bytes += chunk;
+        rate->seconds = rate_now() - begin;
+    }
+    if (!code)
+        code = rate_sync(fd, path, e);
+    rate->seconds = rate_now() - begin;
+    free(data);
+    return code;
+}
+
+/* --- bottleneck --------------------------------------------------------------------------------------------------- */
 
 #define SURE 0.7     /* of the work on a processor: then the rest need not be known to call it the limit */
 #define HELD_UP 0.05 /* of the run: a file to which so much was lost is named */
@@ -134,4 +277,33 @@ struct bl_bottleneck bl_bottleneck_find(const struct bl_run_times *t)
     if (found.limit == BL_LIMIT_FILE && !found.file)
         found.limit = BL_LIMIT_BLOCK;
     return found;
+}
+
+/* --- bottleneck json ---------------------------------------------------------------------------------------------- */
+
+/* Where the time of a run went, as JSON. */
+
+/* Three places are exact enough for seconds and shares, and short. */
+static json_t *json_short(double value)
+{
+    return json_real((double)(int64_t)(value * 1000 + 0.5) / 1000);
+}
+
+int bl_run_times_json(const struct bl_run_times *times, struct json_t **out, struct bl_error *e)
+{
+    const struct bl_bottleneck found = bl_bottleneck_find(times);
+    const char *limit = bl_limit_name(found.limit);
+    json_t *seconds = json_object(), *object = json_object();
+    for (int stage = 0; stage < BL_RUN_STAGES; stage++)
+        bl_jansson_set(&seconds, bl_run_stage_name((enum bl_run_stage)stage), json_short(times->stage[stage]));
+    bl_jansson_set(&seconds, "all", json_short(bl_run_times_all(times)));
+    bl_jansson_set(&object, "seconds", seconds);
+    bl_jansson_set(&object, "limit", limit ? json_string(limit) : json_null());
+    bl_jansson_set(&object, "limit_share", limit ? json_short(found.share) : json_null());
+    bl_jansson_set(&object, "waited_for",
+                   found.file ? json_pack("{s:o, s:o}", "file", bl_jansson_escaped(found.file), "seconds",
+                                          json_short(found.seconds))
+                              : json_null());
+    *out = object;
+    return object ? BL_OK : bl_error_memory(e);
 }

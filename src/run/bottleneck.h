@@ -2,8 +2,67 @@
 #ifndef BL_BOTTLENECK_H
 #define BL_BOTTLENECK_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cancel.h"
+#include "base/error.h"
 #include "base/process.h"
 #include "kind/kind.h"
+
+/* --- estimate ----------------------------------------------------------------------------------------------------- */
+
+/* The rate of work and the time left, as people are to see them.
+ *
+ * A rate is that of the last while: a mean in which older work counts exponentially less. It changes only when work is
+ * done, not between two finished units; only where the next one is overdue does it fall. The work is in the unit that
+ * foretells time best: steps, bytes, or parts of files (bl_progress_work).
+ *
+ * The time left is the work left by that rate, smoothed: it runs down as a clock does, follows a lower estimate within
+ * seconds, stands still where the new estimate is a little higher, and climbs only where it is a tenth higher. */
+
+/* All zeros: nothing is known. */
+struct bl_rate {
+    double at, done;   /* seconds and work, when work was last done */
+    double span, work; /* sums of seconds and work, the older the less */
+    double gap;        /* usual seconds between two samples with work */
+};
+
+/* Adds a sample: the work done since the start, at this number of seconds since the start. Neither ever falls. */
+void bl_rate_add(struct bl_rate *rate, double seconds, double done);
+
+/* Work per second; 0: unknown. seconds: now, not before the last sample. */
+double bl_rate_get(const struct bl_rate *rate, double seconds);
+
+/* All zeros: nothing is known. */
+struct bl_estimate {
+    struct bl_rate rate;
+    double at;   /* seconds, of the last sample */
+    double left; /* seconds, at that time */
+    bool known;  /* whether left is known */
+};
+
+/* Adds a sample, also if no work was done since the last. left: work that is not done; negative: unknown. */
+void bl_estimate_add(struct bl_estimate *estimate, double seconds, double done, double left);
+
+/* Seconds left at the last sample; negative: unknown. */
+double bl_estimate_left(const struct bl_estimate *estimate);
+
+/* --- write rate --------------------------------------------------------------------------------------------------- */
+
+/* How fast a file is written. */
+
+struct bl_write_rate {
+    int64_t bytes;
+    double seconds; /* of them, syncs included */
+};
+
+/* Writes to fd, and to direct as bl_direct_pwrite does, and syncs now and then, for about a second; the file gets room
+ * bytes at most, at least a MiB, which are then written again. path: for messages. BL_EFAIL, BL_ECANCEL. */
+int bl_write_rate_measure(struct bl_write_rate *rate, int fd, int direct, int64_t room, const char *path,
+                          const struct bl_cancel *cancel, struct bl_error *e);
+
+/* --- bottleneck --------------------------------------------------------------------------------------------------- */
 
 enum bl_run_stage {
     BL_RUN_LISTING,

@@ -3,7 +3,7 @@
 #define BL_COPIER_H
 
 #include "base/meter.h"
-#include "run/pack_params.h"
+#include "run/options.h"
 #include "store/block.h"
 #include "store/shard_writer.h"
 #include "store/view.h"

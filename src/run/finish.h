@@ -8,6 +8,8 @@
 
 #include "kind/kind.h"
 #include "plan/plan.h"
+#include "run/outcome.h"
+#include "store/format.h"
 #include "store/manifest.h"
 #include "store/sequences.h"
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,15 +15,55 @@
 #include "base/io.h"
 #include "base/output.h"
 #include "base/text.h"
+#include "run/pipeline.h"
+
+/* --- progress ----------------------------------------------------------------------------------------------------- */
+
+/* Progress: how far a stage of a run is, for the display and for the heartbeat. */
+
+double bl_progress_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void bl_progress_start(struct bl_progress *p, const char *what, const char *unit, const char *step, int64_t total)
+{
+    *p = (struct bl_progress){.what = what, .unit = unit, .step = step, .total = total, .started = bl_progress_now()};
+}
+
+void bl_progress_work(const struct bl_progress *p, double *done, double *left)
+{
+    if (p->step && p->steps_left >= 0) {
+        *done = (double)p->steps;
+        *left = p->total ? (double)p->steps_left : -1;
+    } else if (p->bytes_total) {
+        *done = (double)p->bytes;
+        *left = fmax((double)p->bytes_total - *done, 0);
+    } else {
+        *done = p->parts ? (double)p->parts / 1000 : (double)p->done;
+        *left = p->total ? fmax((double)p->total - *done, 0) : -1;
+    }
+}
+
+double bl_progress_fraction(const struct bl_progress *p)
+{
+    double done, left, found = p->step && p->steps_left >= 0 ? (double)p->steps_found : 0;
+    bl_progress_work(p, &done, &left);
+    return left >= 0 && found + done > 0 ? (found + done) / (found + done + left) : 0;
+}
+
+double bl_progress_seconds(const struct bl_progress *p)
+{
+    return bl_progress_now() - p->started;
+}
+
+/* --- heartbeat ---------------------------------------------------------------------------------------------------- */
 
 /* --- the format ------------------------------------------------------------------------------------------------- */
 
 static const char *const states[] = {"running", "done", "failed", "stopped", NULL};
-
-const char *bl_beat_state_name(int64_t state)
-{
-    return states[state];
-}
 
 #define TEXT(label, member)                                                                                            \
     {                                                                                                                  \
@@ -276,4 +317,59 @@ void bl_heartbeat_end(struct bl_heartbeat *h, int status, const char *error)
         h->missed++;
     }
     bl_heartbeat_free(h);
+}
+
+/* --- aside -------------------------------------------------------------------------------------------------------- */
+
+/* A pipeline with a single job. */
+
+struct running {
+    const struct bl_aside *aside;
+    bool is_made;
+};
+
+static int aside_produce(void *context, void **job, struct bl_error *e)
+{
+    struct running *r = context;
+    (void)e;
+    if (!r->is_made)
+        *job = r;
+    r->is_made = true;
+    return BL_OK;
+}
+
+static int aside_work(void *context, void *worker, void *job, struct bl_error *e)
+{
+    const struct running *r = context;
+    (void)worker, (void)job;
+    return r->aside->work(r->aside->context, e);
+}
+
+static int aside_consume(void *context, void *job, struct bl_error *e)
+{
+    (void)context, (void)job, (void)e;
+    return BL_OK;
+}
+
+static void aside_discard(void *context, void *job)
+{
+    (void)context, (void)job;
+}
+
+static void aside_tick(void *context)
+{
+    const struct running *r = context;
+    r->aside->tick(r->aside->sink);
+}
+
+int bl_aside_run(const struct bl_aside *aside, struct bl_error *e)
+{
+    static const struct bl_stages stages = {.produce = aside_produce,
+                                            .work = aside_work,
+                                            .consume = aside_consume,
+                                            .discard = aside_discard,
+                                            .tick = aside_tick};
+    struct running running = {.aside = aside};
+    /* With one worker the caller's thread would do it. */
+    return bl_pipeline_run(&stages, &running, 2, 2, aside->cancel, e);
 }

@@ -11,9 +11,50 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/cancel.h"
 #include "base/error.h"
-#include "run/progress.h"
 #include "run/task.h"
+
+/* --- progress ----------------------------------------------------------------------------------------------------- */
+
+/* Progress: how far a stage of a run is, for the display and for the heartbeat. */
+
+struct bl_progress {
+    const char *what;    /* "scan", "pack" */
+    const char *unit;    /* "files", "blocks" */
+    const char *step;    /* "frames", or NULL */
+    int64_t total;       /* units; 0: unknown */
+    int64_t done;        /* units */
+    int64_t steps;       /* done in this run, for the rate and the estimate of the time left */
+    int64_t steps_left;  /* not done yet; negative: unknown, then units foretell the time left */
+    int64_t steps_found; /* done by earlier runs */
+    int64_t parts;       /* thousandths of units, by their weights, including those in progress; 0: unknown */
+    int64_t bytes;       /* written, or read and checked, in this run */
+    int64_t bytes_total; /* 0: unknown; else they foretell the time left, where there are no steps */
+    const char *file;    /* the one that holds the stage up, as far as that is known; or NULL */
+    double started;      /* start time in seconds of a monotonic clock */
+};
+
+/* Seconds after which a stage is shown that mostly takes less: a plan, a subset. */
+#define BL_PROGRESS_LATE 1.0
+
+void bl_progress_start(struct bl_progress *progress, const char *what, const char *unit, const char *step,
+                       int64_t total);
+
+/* The work done in this run, and left, in what foretells the time best: steps, bytes, or units and their parts. left is
+ * negative if it is unknown. */
+void bl_progress_work(const struct bl_progress *progress, double *done, double *left);
+
+/* The share of the total that is done, including earlier runs; 0 if the total is unknown. */
+double bl_progress_fraction(const struct bl_progress *progress);
+
+/* Seconds of a monotonic clock. */
+double bl_progress_now(void);
+
+/* Seconds since the start. */
+double bl_progress_seconds(const struct bl_progress *progress);
+
+/* --- heartbeat ---------------------------------------------------------------------------------------------------- */
 
 #define BL_HEARTBEAT_SECONDS 10 /* between two beats */
 #define BL_BEAT_FILE_MAX 32     /* bytes of a file's name in DIR/.bload */
@@ -56,8 +97,6 @@ void bl_beat_format(const struct bl_beat *beat, struct bl_buffer *out);
  * BL_EDATA: not a heartbeat. */
 int bl_beat_parse(struct bl_beat *beat, const char *text, size_t size, struct bl_error *e);
 
-const char *bl_beat_state_name(int64_t state);
-
 /* The heartbeat of this process. All zeros: there is none, and the functions below do nothing. */
 struct bl_heartbeat {
     struct bl_beat beat;
@@ -82,5 +121,20 @@ void bl_heartbeat_end(struct bl_heartbeat *heartbeat, int status, const char *er
 
 /* Frees it without a last beat: for a process that ends otherwise. */
 void bl_heartbeat_free(struct bl_heartbeat *h);
+
+/* --- aside -------------------------------------------------------------------------------------------------------- */
+
+/* Work on a thread of its own, while the caller's shows that it goes on. */
+
+struct bl_aside {
+    int (*work)(void *context, struct bl_error *e);
+    void *context;
+    void (*tick)(void *sink); /* called several times a second, on the caller's thread */
+    void *sink;
+    struct bl_cancel *cancel;
+};
+
+/* Returns what the work does, with its error. It is waited for in any case: BL_ECANCEL comes after its end. */
+int bl_aside_run(const struct bl_aside *aside, struct bl_error *e);
 
 #endif

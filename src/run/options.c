@@ -5,8 +5,12 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "plan/plan.h"
 #include "store/seekable.h"
+
+/* The names of simd, "auto" first, ended by NULL. */
+extern const char *const bl_simd_names[];
+
+/* --- options ------------------------------------------------------------------------------------------------------ */
 
 static const char *const pad_names[] = {"zero", "repeat", NULL};
 static const char *const on_error_names[] = {"skip", "fail", NULL};
@@ -151,3 +155,27 @@ const struct bl_option bl_pack_option_table[] = {
                      .only = "on-error=skip"),
     {0},
 };
+
+/* --- pack params -------------------------------------------------------------------------------------------------- */
+
+/* The parameters of packing: what goes into which shards, and with which options. */
+
+void bl_pack_params_block_range(const struct bl_pack_params *pack, int64_t *begin, int64_t *end)
+{
+    *begin = bl_format_first_block(pack->format, pack->shard_begin);
+    *end = bl_format_first_block(pack->format, pack->shard_end);
+    *end = *end < pack->format->blocks ? *end : pack->format->blocks;
+    *begin = *begin < *end ? *begin : *end;
+}
+
+int bl_pack_params_find_shard(const struct bl_pack_params *pack, int64_t shard, struct bl_shard_record *record,
+                              bool *found, struct bl_error *e)
+{
+    if (!pack->missing || !pack->missing->is_missing)
+        return bl_shard_find(pack->format, pack->dir, shard, record, found, e);
+    *record = (struct bl_shard_record){.shard = shard,
+                                       .first_block = bl_format_first_block(pack->format, shard),
+                                       .blocks = bl_format_blocks_of(pack->format, shard)};
+    *found = !pack->missing->is_missing[shard];
+    return BL_OK;
+}

@@ -6,7 +6,15 @@
 #include <stdint.h>
 
 #include "base/option.h"
+#include "base/process.h"
+#include "kind/kind.h"
+#include "plan/plan.h"
+#include "run/outcome.h"
+#include "store/folders.h"
 #include "store/format.h"
+#include "store/sequences.h"
+
+/* --- options ------------------------------------------------------------------------------------------------------ */
 
 enum bl_pad { BL_PAD_ZERO, BL_PAD_REPEAT };
 enum bl_on_error { BL_ON_ERROR_SKIP, BL_ON_ERROR_FAIL };
@@ -46,10 +54,58 @@ extern const struct bl_option bl_pack_option_table[];
     "places for sequences in the tables of a block (S), the same for several datasets [as many as a block has "        \
     "sequences]"
 
-/* The names of simd, "auto" first, ended by NULL. */
-extern const char *const bl_simd_names[];
-
 /* Whether failed of all inputs are more than the tolerance. */
 bool bl_tolerance_exceeded(const struct bl_tolerance *tolerance, int64_t failed, int64_t inputs);
+
+/* --- pack params -------------------------------------------------------------------------------------------------- */
+
+/* The parameters of packing: what goes into which shards, and with which options. */
+
+/* The progress of a run. */
+struct bl_pack_progress {
+    int64_t blocks; /* done, including earlier runs */
+    int64_t steps;  /* read in this run */
+    int64_t steps_left;
+    int64_t steps_found; /* read by an earlier run */
+    int64_t bytes;       /* of the shards that this run has finished */
+    const char *file;    /* that holds it up, while it does; or NULL */
+};
+
+struct bl_scatter;
+struct bl_view;
+
+struct bl_pack_params {
+    const char *dir;  /* of the dataset; bl_folders_prepare must have been called */
+    const char *base; /* for relative paths in the table; NULL: the working directory */
+    const struct bl_sequences *table;
+    const struct bl_plan *plan;
+    const struct bl_kind *kind;
+    const void *config; /* of that kind */
+    const struct bl_format *format;
+    const struct bl_attribute_values *values; /* of the kind's attributes */
+    int64_t shard_begin, shard_end;           /* the shards to complete: all, or those of a task */
+    const struct bl_missing *missing;         /* the missing shards; NULL, or is_missing NULL: those without record */
+    bool pad_repeat;                          /* a block's end repeats its last entry instead of zeros */
+    int workers, slots;
+    int run_blocks; /* a job has so many blocks at most; 1 where another process fills them */
+    int64_t memory; /* bytes left for inputs that need more than a reader takes (bl_kind_read.memory) */
+    const struct bl_kind_env *env;
+    struct bl_scatter *scatter; /* holds scattered pieces, or NULL */
+    const struct bl_view *view; /* whose sources store the steps, which are copied; NULL: the kind reads them */
+    /* Reports each failure and note in the order of the blocks, including those of earlier runs. A code other than
+     * BL_OK stops the run. */
+    int (*outcome)(void *sink, const struct bl_row *row, const struct bl_outcome *outcome, struct bl_error *e);
+    /* Called several times a second. */
+    void (*tick)(void *sink, const struct bl_pack_progress *progress);
+    void *sink;
+    struct bl_work *work; /* where the time goes is added here */
+};
+
+/* Returns the blocks of these shards: from *begin to *end - 1. */
+void bl_pack_params_block_range(const struct bl_pack_params *pack, int64_t *begin, int64_t *end);
+
+/* Finds a shard that exists, and its record (empty if the dataset was finished before). */
+int bl_pack_params_find_shard(const struct bl_pack_params *pack, int64_t shard, struct bl_shard_record *record,
+                              bool *found, struct bl_error *e);
 
 #endif

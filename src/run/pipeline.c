@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "run/progress.h"
+#include "run/heartbeat.h"
 
 struct entry {
     void *job;

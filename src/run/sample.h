@@ -3,10 +3,10 @@
  *
  * Which blocks, follows from the plan alone: they lie as far from each other as their number allows. Of large blocks a
  * part is read. */
-#ifndef BL_SAMPLE_H
-#define BL_SAMPLE_H
+#ifndef BL_RUN_SAMPLE_H
+#define BL_RUN_SAMPLE_H
 
-#include "run/pack_params.h"
+#include "run/options.h"
 
 #define BL_SAMPLE_BLOCKS 512
 

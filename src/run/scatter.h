@@ -9,7 +9,7 @@
 #ifndef BL_SCATTER_H
 #define BL_SCATTER_H
 
-#include "run/pack_params.h"
+#include "run/options.h"
 
 struct bl_scatter;
 

@@ -3,9 +3,34 @@
 #ifndef BL_SHARDS_H
 #define BL_SHARDS_H
 
-#include "run/pack_params.h"
+#include "base/process.h"
+#include "run/options.h"
+#include "store/verify.h"
+
+/* --- shards ------------------------------------------------------------------------------------------------------- */
 
 /* Writes each of the shards that does not exist yet. */
 int bl_shards_write(const struct bl_pack_params *pack, struct bl_error *e);
+
+/* --- verify shards ------------------------------------------------------------------------------------------------ */
+
+/* Verifies many shards at once, for bload verify and bload pack --repair. */
+
+/* The functions run on the caller's thread, in the order of the shards. */
+struct bl_verify_shards {
+    const struct bl_verify *dataset;
+    int64_t begin, end;  /* shards */
+    const uint8_t *skip; /* [shards] not 0: do not read; or NULL */
+    int workers;
+    struct bl_cancel *cancel;
+    void (*fault)(void *sink, int64_t shard, const char *file, const char *text);
+    /* failed_steps: steps of the shard that failed in packing. */
+    void (*done)(void *sink, int64_t shard, int64_t failed_steps);
+    void (*tick)(void *sink); /* called several times a second */
+    void *sink;
+    struct bl_work *work; /* where the time goes is added here; or NULL */
+};
+
+int bl_verify_shards_run(const struct bl_verify_shards *verify, struct bl_error *e);
 
 #endif

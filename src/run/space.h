@@ -2,7 +2,7 @@
 #ifndef BL_SPACE_H
 #define BL_SPACE_H
 
-#include "run/pack_params.h"
+#include "run/options.h"
 
 /* BL_EFAIL: the file system of the dataset has less space than the missing shards take, including those of other tasks.
  * Compressed shards are not counted, since their size is unknown, and of JPEG data only what accompanies it; for shards

@@ -16,11 +16,89 @@
 #include "base/identity_lines.h"
 #include "base/io.h"
 #include "base/output.h"
-#include "run/state_lock.h"
-#include "store/folders.h"
+#include "run/state_files.h"
 #include "store/index.h"
 #include "store/manifest.h"
 #include "store/shard_table.h"
+
+/* --- table checksum ----------------------------------------------------------------------------------------------- */
+
+/* The checksum of the table in DIR/.bload, stored beside it, so that a table that was edited or damaged later is not
+ * packed. */
+
+#define LINE_MAX_SIZE ((size_t)64)
+
+static int table_report_change(const char *path, struct bl_error *e)
+{
+    return bl_error_set(e, BL_EFAIL, "%s was edited or damaged since it was written (restore it, or use another -o)",
+                        path);
+}
+
+int bl_table_checksum_compare(const struct bl_sequences *table, uint64_t checksum, struct bl_error *e)
+{
+    return table->file[0].checksum == checksum ? BL_OK : table_report_change(table->file[0].path, e);
+}
+
+static void sum_format(uint64_t checksum, char line[BL_DIGEST_SIZE + 1])
+{
+    bl_checksum_format(checksum, line);
+    strcat(line, "\n");
+}
+
+int bl_table_checksum_keep(const struct bl_state *s, uint64_t checksum, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    char line[BL_DIGEST_SIZE + 1];
+    sum_format(checksum, line);
+    int code = bl_state_path(s, BL_STATE_SEQUENCES_SUM, &path, e);
+    if (!code)
+        code = bl_output_replace(path.data, line, strlen(line), e);
+    bl_buffer_free(&path);
+    return code;
+}
+
+int bl_table_checksum_verify(const struct bl_state *s, uint64_t *checksum, struct bl_error *e)
+{
+    struct bl_buffer path = {0}, there = {0};
+    char line[BL_DIGEST_SIZE + 1] = "";
+    int64_t bytes;
+    bool exists;
+    int code = bl_state_path(s, BL_STATE_SEQUENCES_SUM, &path, e);
+    if (code)
+        goto out;
+    code = bl_checksum_file(s->sequences, &bytes, checksum, e);
+    if (code)
+        goto out;
+    sum_format(*checksum, line);
+    code = bl_fs_exists(path.data, &exists, e);
+    if (code)
+        goto out;
+    if (!exists) {
+        code = bl_output_replace(path.data, line, strlen(line), e);
+        goto out;
+    }
+    code = bl_io_read_file(path.data, LINE_MAX_SIZE, &there, e);
+    if (!code && (!there.data || strcmp(there.data, line) != 0))
+        code = table_report_change(s->sequences, e);
+out:
+    bl_buffer_free(&path);
+    bl_buffer_free(&there);
+    return code;
+}
+
+int bl_table_checksum_forget(const struct bl_state *s, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    int code = bl_state_path(s, BL_STATE_SEQUENCES_SUM, &path, e);
+    if (code)
+        goto out;
+    code = bl_fs_remove(path.data, e);
+out:
+    bl_buffer_free(&path);
+    return code;
+}
+
+/* --- state -------------------------------------------------------------------------------------------------------- */
 
 #define CONFIGURATION_MAX ((size_t)1 << 24) /* bytes: a configuration may name many sources */
 
@@ -514,4 +592,70 @@ void bl_state_close(struct bl_state *s)
     free(s->sequences);
     free(s->spool);
     *s = (struct bl_state)BL_STATE_NONE;
+}
+
+/* --- saved plan --------------------------------------------------------------------------------------------------- */
+
+/* The plan's tables do not contain its proofs and counts. These are in a text file beside it, which is written first.
+ * (The metadata of the plan file has them too, for users who copy only that file.) */
+
+int bl_saved_plan_publish(const struct bl_state *state, const struct bl_plan *plan, const int64_t *length, size_t count,
+                          const struct bl_plan_info *plan_info, struct bl_error *e)
+{
+    struct bl_buffer path = {0}, json = {0};
+    struct bl_output out = {0};
+    int code = bl_plan_info_format(plan_info, &json, e);
+    if (code)
+        goto out;
+    code = bl_sealed_close(&json, e);
+    if (code)
+        goto out;
+    code = bl_state_publish(state, BL_STATE_PLAN_INFO, &json, e);
+    if (code)
+        goto out;
+    code = bl_state_path(state, BL_STATE_PLAN_FILE, &path, e);
+    if (code)
+        goto out;
+    code = bl_output_own(&out, path.data, e);
+    if (code)
+        goto out;
+    code = bl_index_write(&out, plan, length, count, plan_info, e);
+    if (code)
+        goto out;
+    code = bl_output_publish(&out, e);
+out:
+    bl_output_abort(&out);
+    bl_buffer_free(&path);
+    bl_buffer_free(&json);
+    return code;
+}
+
+int bl_saved_plan_load(const struct bl_state *state, struct bl_plan *plan, struct bl_plan_info *plan_info, int64_t T,
+                       const int64_t *length, size_t count, bool *found, struct bl_error *e)
+{
+    struct bl_buffer path = {0}, info_path = {0};
+    bool exists = false;
+    *found = false;
+    int code = bl_state_path(state, BL_STATE_PLAN_FILE, &path, e);
+    if (code)
+        goto out;
+    code = bl_state_path(state, BL_STATE_PLAN_INFO, &info_path, e);
+    if (!code)
+        code = bl_fs_exists(path.data, &exists, e);
+    if (code || !exists)
+        goto out;
+    code = bl_plan_info_read(plan_info, info_path.data, e);
+    if (code)
+        goto out;
+    code = bl_index_load(plan, path.data, T, 0, length, count, NULL, e);
+    if (code)
+        goto out;
+    plan->is_store = bl_plan_info_is_store(plan_info);
+    plan->lower_bound = plan_info->lower_bound;
+    plan->balance = plan_info->balance;
+    *found = true;
+out:
+    bl_buffer_free(&path);
+    bl_buffer_free(&info_path);
+    return code;
 }

@@ -7,10 +7,17 @@
 #define BL_STATE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "plan/plan.h"
 #include "store/folders.h"
+#include "store/plan_info.h"
+#include "store/sequences.h"
+
+/* --- state -------------------------------------------------------------------------------------------------------- */
 
 struct bl_state {
     char *dir;           /* of the dataset */
@@ -82,5 +89,36 @@ int bl_state_discard(struct bl_state *state, struct bl_error *e);
 /* Removes the rest of DIR/.bload if a run was killed at its end: the dataset in DIR is complete. */
 int bl_state_remove_leftovers(const char *dir, struct bl_error *e);
 void bl_state_close(struct bl_state *state);
+
+/* --- table checksum ----------------------------------------------------------------------------------------------- */
+
+/* The checksum of the table in DIR/.bload, stored beside it, so that a table that was edited or damaged later is not
+ * packed. */
+
+/* Keeps the checksum of a table that was written just now. */
+int bl_table_checksum_keep(const struct bl_state *state, uint64_t checksum, struct bl_error *e);
+
+/* Checks the table against its checksum, which is stored in *checksum. A table without one, which a killed run leaves,
+ * gets one. BL_EFAIL: the table has changed. */
+int bl_table_checksum_verify(const struct bl_state *state, uint64_t *checksum, struct bl_error *e);
+
+/* Compares what was read of the table with its checksum. BL_EFAIL: it has changed. */
+int bl_table_checksum_compare(const struct bl_sequences *table, uint64_t checksum, struct bl_error *e);
+
+/* Removes the checksum of an earlier table, before a new table is made. */
+int bl_table_checksum_forget(const struct bl_state *state, struct bl_error *e);
+
+/* --- saved plan --------------------------------------------------------------------------------------------------- */
+
+/* The plan in DIR/.bload that all tasks share. It is made only once. */
+
+/* Writes the plan for these lengths and its plan_info, once. BL_EFAIL: a different plan exists. */
+int bl_saved_plan_publish(const struct bl_state *state, const struct bl_plan *plan, const int64_t *length, size_t count,
+                          const struct bl_plan_info *plan_info, struct bl_error *e);
+
+/* Reads the plan, if it exists. BL_EDATA: it is damaged, or for other lengths. T: the required length of its blocks, or
+ * 0. Free with bl_plan_free. */
+int bl_saved_plan_load(const struct bl_state *state, struct bl_plan *plan, struct bl_plan_info *plan_info, int64_t T,
+                       const int64_t *length, size_t count, bool *found, struct bl_error *e);
 
 #endif

@@ -1,15 +1,23 @@
 #include "run/state_files.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
-#include "base/buffer.h"
 #include "base/fs.h"
 #include "base/io.h"
+#include "base/output.h"
 #include "base/text.h"
 #include "run/state.h"
 #include "store/folders.h"
+
+/* --- state files -------------------------------------------------------------------------------------------------- */
 
 static int numbers_add(struct bl_numbers *n, int64_t number, struct bl_error *e)
 {
@@ -132,5 +140,212 @@ int bl_state_files_read(const char *folder, const char *name, size_t max, struct
         code = bl_io_read_file(path.data, max, text, e);
 out:
     bl_buffer_free(&path);
+    return code;
+}
+
+/* --- state lock --------------------------------------------------------------------------------------------------- */
+
+/* The lock of a run's folder, DIR/.bload.
+ *
+ * flock(2) is it, where the file system has that: it ends with the process. Where it has none, a file "lock-alone"
+ * keeps other runs away, which says by whom it was made: one of a process of this machine that is gone is taken over;
+ * one of another machine has to be removed by hand if its run was killed. Tasks, which share the folder, make no such
+ * file. */
+
+#define TRIES 16
+#define OWNER_MAX ((size_t)1024)
+
+/* --- without flock ------------------------------------------------------------------------------------------------ */
+
+/* When the process began, in the kernel's ticks: its number may be another's by now. 0: there is none. */
+static unsigned long long process_start(long pid)
+{
+    char path[64], text[1024];
+    unsigned long long start = 0;
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    FILE *file = fopen(path, "re");
+    size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[size] = '\0';
+    const char *at = strrchr(text, ')'); /* the name before it may hold anything */
+    if (at)
+        (void)sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+                     &start);
+    return start;
+}
+
+/* Where numbers of processes mean the same: a machine since its start, and a container. */
+static void owner_describe_place(struct bl_buffer *out)
+{
+    char host[65], container[64] = "";
+    struct bl_buffer boot = {0};
+    struct bl_error none = {0};
+    bl_temporary_host(host);
+    ssize_t size = readlink("/proc/self/ns/pid", container, sizeof container - 1);
+    container[size > 0 ? size : 0] = '\0';
+    if (bl_io_read_file("/proc/sys/kernel/random/boot_id", OWNER_MAX, &boot, &none))
+        bl_buffer_clear(&boot);
+    bl_buffer_printf(out, "host %s\nplace %.*s %s\n", host, (int)strcspn(boot.data ? boot.data : "", "\n"),
+                     boot.data ? boot.data : "", container);
+    bl_buffer_free(&boot);
+}
+
+static int owner_describe(struct bl_buffer *out, struct bl_error *e)
+{
+    owner_describe_place(out);
+    bl_buffer_printf(out, "process %ld %llu\n", (long)getpid(), process_start((long)getpid()));
+    return bl_buffer_check(out, e);
+}
+
+/* Whether the owner certainly is gone: it was a process of here. */
+static bool owner_is_gone(const char *owner)
+{
+    struct bl_buffer here = {0};
+    long pid;
+    unsigned long long start;
+    owner_describe_place(&here);
+    bool same = !here.failed && strncmp(owner, here.data, here.size) == 0 &&
+                sscanf(owner + here.size, "process %ld %llu", &pid, &start) == 2;
+    bl_buffer_free(&here);
+    return same && process_start(pid) != start;
+}
+
+/* *there: some process made the file; then its owner is read. */
+static int alone_read(const char *path, struct bl_buffer *owner, bool *there, struct bl_error *e)
+{
+    struct stat status;
+    bl_buffer_clear(owner);
+    bl_buffer_text(owner, "");
+    *there = lstat(path, &status) == 0;
+    int code = *there && S_ISREG(status.st_mode) ? bl_io_read_file(path, OWNER_MAX, owner, e) : BL_OK;
+    if (code && access(path, F_OK) != 0) {
+        *there = false;
+        return BL_OK;
+    }
+    return code ? code : bl_buffer_check(owner, e);
+}
+
+static int alone_refuse(const char *path, const char *dir, const char *owner, struct bl_error *e)
+{
+    const char *host = strncmp(owner, "host ", 5) == 0 ? owner + 5 : "";
+    return bl_error_set(
+        e, BL_EFAIL,
+        "another bload is running in %s, on %.*s; this file system has no locks (flock), so if that one "
+        "was killed, remove %s",
+        dir, (int)strcspn(host, "\n"), host, path);
+}
+
+/* Takes the file of a process that is gone out of the way. It is renamed first: another run may be at the same. */
+static int alone_take_over(const char *path, const char *owner, struct bl_error *e)
+{
+    struct bl_buffer aside = {0}, now = {0};
+    bool there = false;
+    int code = bl_temporary_name(path, &aside, e);
+    if (!code && rename(path, aside.data) != 0 && errno != ENOENT)
+        code = bl_error_errno(e, BL_EFAIL, "cannot rename %s", path);
+    if (!code)
+        code = alone_read(aside.data, &now, &there, e);
+    /* Where it was another's by now, which lives, it gets its name again. */
+    if (!code && there && strcmp(now.data, owner) != 0)
+        code = link(aside.data, path) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot restore %s", path);
+    if (!code && there)
+        (void)bl_fs_unlink(aside.data);
+    bl_buffer_free(&aside);
+    bl_buffer_free(&now);
+    return code;
+}
+
+/* Makes the file whole at once: it is linked, or renamed, to its name. *made: it did not exist. */
+static int alone_make(const char *path, const struct bl_buffer *text, bool *made, struct bl_error *e)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    *made = fd >= 0;
+    if (fd < 0)
+        return errno == EEXIST ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot create %s", path);
+    int code = bl_io_write(fd, text->data, text->size, path, e);
+    if (close(fd) != 0 && !code)
+        code = bl_error_errno(e, BL_EFAIL, "cannot close %s", path);
+    return code;
+}
+
+static int alone_take(const char *path, const char *dir, bool shared, bool *alone, struct bl_error *e)
+{
+    struct bl_buffer own = {0}, owner = {0};
+    bool there = false;
+    int code = owner_describe(&own, e);
+    for (int i = 0; i < TRIES && !code && !*alone; i++) {
+        code = alone_read(path, &owner, &there, e);
+        if (code || (shared && !there))
+            break;
+        if (there && (i == TRIES - 1 || (*owner.data && !owner_is_gone(owner.data))))
+            code = alone_refuse(path, dir, owner.data, e);
+        else if (there && !*owner.data)
+            usleep(50000); /* it is being written */
+        else if (there)
+            code = alone_take_over(path, owner.data, e);
+        else
+            code = alone_make(path, &own, alone, e);
+    }
+    bl_buffer_free(&own);
+    bl_buffer_free(&owner);
+    return code;
+}
+
+/* --- the lock ----------------------------------------------------------------------------------------------------- */
+
+/* Whether the locked file still has its name: the run before may have removed it, when it ended. */
+static bool lock_is_named(int fd, const char *path)
+{
+    struct stat here, there;
+    return fstat(fd, &here) == 0 && stat(path, &there) == 0 && here.st_ino == there.st_ino &&
+           here.st_dev == there.st_dev;
+}
+
+int bl_state_lock_take(const char *folder, const char *dir, bool shared, int *fd, bool *alone, struct bl_error *e)
+{
+    char *path = bl_path_join(folder, BL_STATE_LOCK), *file = bl_path_join(folder, BL_STATE_LOCK_ALONE);
+    bool taken = false, lacking = false;
+    int code = path && file ? BL_OK : bl_error_memory(e);
+    *alone = false;
+    for (int i = 0; i < TRIES && !code && !taken; i++) {
+        *fd = bl_fs_open_lock(path, e);
+        if (*fd < 0) {
+            code = *fd;
+            break;
+        }
+        bool locked = flock(*fd, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0;
+        lacking = !locked && errno != EWOULDBLOCK;
+        taken = lacking || (locked && (i == TRIES - 1 || lock_is_named(*fd, path)));
+        if (!locked && !lacking)
+            code = bl_error_set(e, BL_EFAIL, "another bload is running in %s", dir);
+        if (!taken) {
+            close(*fd);
+            *fd = -1;
+        }
+    }
+    if (!code && lacking)
+        code = alone_take(file, dir, shared, alone, e);
+    free(path);
+    free(file);
+    return code;
+}
+
+int bl_state_lock_release(const char *folder, int *fd, bool *alone, bool remove, struct bl_error *e)
+{
+    int code = BL_OK;
+    char *path = bl_path_join(folder, BL_STATE_LOCK), *file = bl_path_join(folder, BL_STATE_LOCK_ALONE);
+    /* The names go while the lock is held: whoever opened the file before finds out that it lost its name. Only then is
+     * it closed, after which file systems that keep open files give it up. */
+    if (remove)
+        code = path ? bl_fs_remove(path, e) : bl_error_memory(e);
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+    if (file && *alone)
+        (void)bl_fs_unlink(file);
+    *alone = false;
+    free(path);
+    free(file);
     return code;
 }

@@ -42,8 +42,6 @@ void bl_status_free(struct bl_status *status);
 /* Whether the user must act: a task failed or is silent, and no other task did its work. */
 bool bl_status_is_bad(const struct bl_status *status);
 
-const char *bl_status_at_name(enum bl_status_at at);
-
 /* Appends the status as JSON. next: the advice in words, or NULL. */
 int bl_status_json(const struct bl_status *status, const char *next, struct bl_buffer *out, struct bl_error *e);
 

@@ -1,4 +1,4 @@
-#include "run/aside.h"
+#include "run/heartbeat.h"
 
 #include <pthread.h>
 #include <time.h>

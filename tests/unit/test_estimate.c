@@ -1,4 +1,4 @@
-#include "run/estimate.h"
+#include "run/bottleneck.h"
 
 #include <math.h>
 

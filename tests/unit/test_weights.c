@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "kind/kinds.h"
-#include "run/estimate.h"
-#include "run/progress.h"
+#include "run/bottleneck.h"
+#include "run/heartbeat.h"
 #include "unit.h"
 
 #define OPENING 65536
