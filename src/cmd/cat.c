@@ -6,7 +6,7 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
-#include "cmd/field_choice.h"
+#include "cmd/extra_field.h"
 #include "cmd/sequence_writer.h"
 #include "run/signals.h"
 #include "store/field_tokenizer.h"

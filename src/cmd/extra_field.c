@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/identity_lines.h"
-#include "kind/composite/composite.h"
+#include "base/text.h"
 #include "kind/kinds.h"
 #include "kind/media_options.h"
+
+/* --- extra field -------------------------------------------------------------------------------------------------- */
 
 static const struct bl_option table[] = {
     BL_OPTION_STRING("name", struct bl_extra_field, name, BL_AFFECTS_BYTES, NULL),
@@ -233,4 +236,43 @@ void bl_extra_field_identify(const struct bl_extra_field *field, struct bl_buffe
 {
     struct identifying i = {field, out};
     bl_extra_field_each(field, extra_field_identify_option, &i);
+}
+
+/* --- field choice ------------------------------------------------------------------------------------------------- */
+
+/* --field: one of the fields of a dataset. */
+
+/* The names of the fields: "frames, labels". */
+static int fields_refuse(const struct bl_fields *fields, const char *name, struct bl_error *e)
+{
+    struct bl_buffer names = {0};
+    struct bl_nearest nearest = {.word = name ? name : "", .size = name ? strlen(name) : 0};
+    for (int f = 0; f < fields->count; f++) {
+        bl_buffer_printf(&names, "%s%s", f ? ", " : "", fields->field[f].name);
+        bl_nearest_offer(&nearest, fields->field[f].name);
+    }
+    int code = bl_buffer_check(&names, e);
+    if (!code && !name)
+        code = bl_error_set(e, BL_EUSAGE, "--field must be given, one of: %s", names.data);
+    else if (!code && nearest.best)
+        code = bl_error_set(e, BL_EUSAGE, "--field %s: there is none, did you mean %s? All are: %s", name, nearest.best,
+                            names.data);
+    else if (!code)
+        code = bl_error_set(e, BL_EUSAGE, "--field %s: there is none, but: %s", name, names.data);
+    bl_buffer_free(&names);
+    return code;
+}
+
+int bl_field_choose(const struct bl_fields *fields, const char *name, int *found, struct bl_error *e)
+{
+    *found = 0;
+    if (!name)
+        return fields->count == 1 ? BL_OK : fields_refuse(fields, NULL, e);
+    for (int f = 0; f < fields->count; f++) {
+        if (strcmp(fields->field[f].name, name) == 0) {
+            *found = f;
+            return BL_OK;
+        }
+    }
+    return fields_refuse(fields, name, e);
 }

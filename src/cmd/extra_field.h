@@ -2,7 +2,11 @@
 #ifndef BL_EXTRA_FIELD_H
 #define BL_EXTRA_FIELD_H
 
+#include "base/error.h"
 #include "kind/composite/composite.h"
+#include "kind/field.h"
+
+/* --- extra field -------------------------------------------------------------------------------------------------- */
 
 struct bl_extra_field {
     const char *name, *path, *kind_name, *dtype; /* options */
@@ -35,5 +39,12 @@ void bl_extra_field_identify(const struct bl_extra_field *field, struct bl_buffe
 
 /* Visits each option that a YAML file may contain. */
 int bl_extra_field_each(const struct bl_extra_field *field, bl_option_visit *visit, void *context);
+
+/* --- field choice ------------------------------------------------------------------------------------------------- */
+
+/* --field: one of the fields of a dataset. */
+
+/* Finds it; NULL: the only one. BL_EUSAGE: there is none of that name, or several, with their names. */
+int bl_field_choose(const struct bl_fields *fields, const char *name, int *found, struct bl_error *e);
 
 #endif

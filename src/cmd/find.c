@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cmd/cmd.h"
-#include "cmd/field_choice.h"
+#include "cmd/extra_field.h"
 #include "kind/field.h"
 #include "run/signals.h"
 #include "store/blocks.h"

@@ -4,7 +4,6 @@
 
 #include "base/fs.h"
 #include "cmd/cmd.h"
-#include "cmd/end_report.h"
 #include "cmd/summary.h"
 #include "packing/plan.h"
 #include "plan/options.h"

@@ -14,7 +14,7 @@
 #include "kind/composite/make.h"
 #include "kind/media_options.h"
 #include "run/state.h"
-#include "scan/field_clips.h"
+#include "scan/list_lines.h"
 #include "scan/member_attributes.h"
 #include "scan/samples.h"
 #include "store/format.h"

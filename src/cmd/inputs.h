@@ -4,13 +4,13 @@
 
 #include "cmd/cmd.h"
 #include "cmd/config.h"
-#include "cmd/fault_lines.h"
+#include "cmd/summary.h"
 #include "kind/isolated/isolation.h"
 #include "kind/kinds.h"
 #include "packing/input_set.h"
 #include "plan/plan.h"
 #include "run/task.h"
-#include "scan/subset_options.h"
+#include "scan/subset.h"
 
 struct bl_inputs {
     struct bl_input_set set; /* the inputs that the options below describe */

@@ -4,7 +4,7 @@
 
 #include "cmd/cmd.h"
 #include "plan/options.h"
-#include "scan/subset_options.h"
+#include "scan/subset.h"
 #include "store/sequences.h"
 
 struct bl_length_source {

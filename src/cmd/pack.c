@@ -10,8 +10,6 @@
 #include "base/input_file.h"
 #include "base/io.h"
 #include "base/text.h"
-#include "cmd/end_report.h"
-#include "cmd/events.h"
 #include "cmd/forecast.h"
 #include "cmd/inputs.h"
 #include "cmd/length_source.h"

@@ -11,7 +11,6 @@
 #include "base/io.h"
 #include "base/output.h"
 #include "base/text.h"
-#include "cmd/events.h"
 #include "cmd/inputs.h"
 #include "cmd/length_source.h"
 #include "cmd/pack.h"

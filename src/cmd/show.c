@@ -10,7 +10,7 @@
 #include "base/io.h"
 #include "base/output.h"
 #include "cmd/cmd.h"
-#include "cmd/field_choice.h"
+#include "cmd/extra_field.h"
 #include "run/signals.h"
 #include "show/sheet_page.h"
 #include "show/sheet_svg.h"

@@ -1,10 +1,137 @@
 #include "cmd/summary.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "base/fs.h"
+#include "base/option_help.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/inputs.h"
+#include "store/folders.h"
+#include "store/sequences.h"
+
+/* --- events ------------------------------------------------------------------------------------------------------- */
+
+/* Prints what packing reports: faults, progress and messages. */
+
+static void printer_on_fault(void *sink, const struct bl_row *row)
+{
+    struct bl_event_printer *printer = sink;
+    bl_progress_bar_clear(&printer->bar);
+    bl_fault_lines_print(printer->faults, row);
+}
+
+static void printer_on_progress(void *sink, const struct bl_progress *progress)
+{
+    struct bl_event_printer *printer = sink;
+    bl_progress_bar_tick(&printer->bar, progress);
+}
+
+static void printer_on_progress_end(void *sink)
+{
+    struct bl_event_printer *printer = sink;
+    bl_progress_bar_end(&printer->bar);
+}
+
+static void printer_on_message(void *sink, bool important, const char *text)
+{
+    struct bl_event_printer *printer = sink;
+    if (printer->bar.quiet && !important)
+        return;
+    bl_progress_bar_clear(&printer->bar);
+    bl_cmd_print("%s", text);
+}
+
+struct bl_packing_events bl_event_printer_events(struct bl_event_printer *printer)
+{
+    return (struct bl_packing_events){.sink = printer,
+                                      .fault = printer_on_fault,
+                                      .progress = printer_on_progress,
+                                      .progress_end = printer_on_progress_end,
+                                      .message = printer_on_message};
+}
+
+/* --- fault lines -------------------------------------------------------------------------------------------------- */
+
+/* The lines that name the faults of rows: of each file, and in all, only the first; the others are counted. */
+
+enum {
+    FAULTS_MAX = 10, /* printed in full, of empty rows or of one file, */
+    ALL_MAX = 100,   /* and in all, of damaged files and of others each */
+};
+
+/* Counts the faults of a row, since one file may hold many sequences with faults. True: do not print this one. That a
+ * file is damaged is printed in any case, once: it may be why its documents have faults. */
+static bool fault_lines_suppress(struct bl_fault_lines *f, const struct bl_row *row)
+{
+    if (bl_row_is_empty(row))
+        return f->empty++ >= FAULTS_MAX;
+    if (!f->path.data || strcmp(f->path.data, row->path) != 0) {
+        bl_buffer_clear(&f->path);
+        bl_buffer_text(&f->path, row->path);
+        f->printed = 0;
+        f->damage_printed = false;
+    }
+    bool damage = bl_row_is_damaged(row) && !f->damage_printed && f->damages < ALL_MAX;
+    f->damage_printed |= damage;
+    bool enough = !damage && (f->printed >= FAULTS_MAX || f->faults >= ALL_MAX);
+    f->printed += !enough;
+    f->faults += !enough && !damage;
+    f->damages += damage;
+    f->suppressed += enough;
+    return enough;
+}
+
+void bl_fault_lines_print(struct bl_fault_lines *f, const struct bl_row *row)
+{
+    if (fault_lines_suppress(f, row))
+        return;
+    if (row->status == BL_ROW_OK)
+        bl_cmd_print("%s: %s", row->id, row->reason); /* the reason contains the word "damaged" */
+    else
+        bl_cmd_print("%s %s: %s", bl_row_status_name(row->status), row->id, row->reason);
+}
+
+void bl_fault_lines_print_rest(struct bl_fault_lines *f, int64_t suppressed, const char *table)
+{
+    char a[BL_PLURAL_SIZE];
+    suppressed += f->suppressed;
+    if (suppressed && !f->is_told && table)
+        bl_cmd_print("%s: see %s", bl_text_plural(a, suppressed, "more fault"), table);
+    else if (suppressed && !f->is_told)
+        bl_cmd_print("%s: bload scan -o TABLE lists them", bl_text_plural(a, suppressed, "more fault"));
+    f->is_told = true;
+}
+
+void bl_fault_lines_print_rest_of(struct bl_fault_lines *f, int64_t suppressed, const char *dir)
+{
+    static const char *const names[] = {"/" BL_SEQUENCES_FILE, "/" BL_WORK_FOLDER "/" BL_STATE_SEQUENCES};
+    struct bl_buffer path = {0};
+    bool found = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !found; i++) {
+        bl_buffer_clear(&path);
+        bl_buffer_printf(&path, "%s%s", dir, names[i]);
+        found = !path.failed && access(path.data, F_OK) == 0;
+    }
+    bl_fault_lines_print_rest(f, suppressed, found ? path.data : NULL);
+    bl_buffer_free(&path);
+}
+
+void bl_fault_lines_print_empty(int64_t empty)
+{
+    char a[BL_PLURAL_SIZE];
+    if (empty)
+        bl_cmd_print("%s skipped", bl_text_plural(a, empty, "empty document"));
+}
+
+void bl_fault_lines_free(struct bl_fault_lines *f)
+{
+    bl_buffer_free(&f->path);
+    *f = (struct bl_fault_lines){0};
+}
+
+/* --- summary ------------------------------------------------------------------------------------------------------ */
 
 /* "deleted 9 steps; cut 1 sequence; repeated 4 steps" */
 static void summary_lost(const struct bl_plan *plan)
@@ -190,4 +317,71 @@ void bl_summary_finished(const struct bl_finished *f, const char *dir)
     summary_untrained(&f->untrained);
     bl_summary_adjusted(f->adjusted);
     bl_summary_totals(&f->totals);
+}
+
+/* --- end report --------------------------------------------------------------------------------------------------- */
+
+/* The end of a run for people: where its time went, what limited it, and what to run next. */
+
+#define SHORT 5.0  /* seconds: of such a run nobody asks where its time went */
+#define SHOWN 0.05 /* seconds of a stage, at least */
+
+static void report_append_limit(const struct bl_run_times *times, struct bl_buffer *out)
+{
+    const struct bl_bottleneck found = bl_bottleneck_find(times);
+    if (!found.limit)
+        return;
+    bl_buffer_printf(out, "limit: %s, %.0f %% of the time", bl_limit_text(found.limit), 100 * found.share);
+    if (found.file) {
+        bl_buffer_text(out, "; waited for ");
+        bl_text_append_masked(out, found.file);
+        bl_buffer_printf(out, ", which took %.1f s", found.seconds);
+    }
+    bl_buffer_byte(out, '\n');
+}
+
+void bl_end_report_append_times(const struct bl_run_times *times, struct bl_buffer *out)
+{
+    if (bl_run_times_all(times) < SHORT)
+        return;
+    const char *before = "time: ";
+    for (int stage = 0; stage < BL_RUN_STAGES; stage++) {
+        if (times->stage[stage] < SHOWN)
+            continue;
+        bl_buffer_printf(out, "%s%.1f s %s", before, times->stage[stage], bl_run_stage_name((enum bl_run_stage)stage));
+        before = ", ";
+    }
+    bl_buffer_byte(out, '\n');
+    report_append_limit(times, out);
+}
+
+void bl_end_report_print_times(const struct bl_run_times *times)
+{
+    struct bl_buffer text = {0};
+    bl_end_report_append_times(times, &text);
+    if (!text.failed)
+        bl_summary_notes(&text);
+    bl_buffer_free(&text);
+}
+
+/* Puts a name between quotes where a shell would read it otherwise. */
+static void report_append_name(struct bl_buffer *out, const char *name)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:@%=-";
+    if (*name && name[strspn(name, plain)] == '\0') {
+        bl_buffer_printf(out, "%s%s", *name == '-' ? "./" : "", name);
+        return;
+    }
+    bl_shell_quote(out, BL_SHELL_BASH, name, strlen(name));
+}
+
+void bl_end_report_print_next(const char *command, const char *dir, const char *after)
+{
+    struct bl_buffer text = {0};
+    bl_buffer_printf(&text, "next: bload %s ", command);
+    report_append_name(&text, dir);
+    bl_buffer_text(&text, after);
+    if (!text.failed)
+        bl_cmd_print("%s", text.data);
+    bl_buffer_free(&text);
 }

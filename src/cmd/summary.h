@@ -2,12 +2,62 @@
 #ifndef BL_SUMMARY_H
 #define BL_SUMMARY_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/buffer.h"
+#include "base/error.h"
+#include "cmd/progress_bar.h"
 #include "kind/row.h"
 #include "packing/packing.h"
 #include "plan/plan.h"
+#include "run/bottleneck.h"
 #include "run/finish.h"
 #include "store/plan_info.h"
+
+/* --- fault lines -------------------------------------------------------------------------------------------------- */
+
+/* The lines that name the faults of rows: of each file, and in all, only the first; the others are counted. */
+
+/* Zero it before the first line. */
+struct bl_fault_lines {
+    int64_t empty;               /* printed rows that have no fault and no steps */
+    struct bl_buffer path;       /* of the file whose faults were printed last */
+    int64_t printed, suppressed; /* faults printed of that file; faults not printed, in total */
+    bool damage_printed;         /* that this file is damaged */
+    int64_t damages, faults;     /* printed in total: of damaged files, and others */
+    bool is_told;                /* how many were not printed */
+};
+
+/* Prints a fault of a row: "skipped a.mp4: empty file". Prints only the first ten empty rows, and the first ten faults
+ * of each file, and no more than a hundred in all. */
+void bl_fault_lines_print(struct bl_fault_lines *faults, const struct bl_row *row);
+
+/* Prints the number of faults that neither this module nor the scan (suppressed) printed, if any, and which table has
+ * them: "15 more faults: see d/sequences.tsv". Does nothing the second time. table NULL: none was written. */
+void bl_fault_lines_print_rest(struct bl_fault_lines *faults, int64_t suppressed, const char *table);
+
+/* The same with the table of a dataset: as far as it is, the finished or the unfinished one. */
+void bl_fault_lines_print_rest_of(struct bl_fault_lines *faults, int64_t suppressed, const char *dir);
+
+/* Prints "1,234 empty documents skipped", if there are any. */
+void bl_fault_lines_print_empty(int64_t empty);
+
+void bl_fault_lines_free(struct bl_fault_lines *faults);
+
+/* --- events ------------------------------------------------------------------------------------------------------- */
+
+/* Prints what packing reports: faults, progress and messages. */
+
+struct bl_event_printer {
+    struct bl_fault_lines *faults; /* printed before */
+    struct bl_progress_bar bar;
+};
+
+/* Returns the printing functions; they are valid as long as the printer. */
+struct bl_packing_events bl_event_printer_events(struct bl_event_printer *printer);
+
+/* --- summary ------------------------------------------------------------------------------------------------------ */
 
 /* Prints a few lines on stderr: blocks, bound and gap, padding and the cost of naive padding, deleted and cut steps. */
 void bl_summary_plan(const struct bl_plan *plan, const struct bl_plan_info *plan_info);
@@ -41,5 +91,19 @@ void bl_summary_adjusted(int64_t adjusted);
 
 /* Prints the sums of columns over the usable sequences. */
 void bl_summary_totals(const struct bl_totals *totals);
+
+/* --- end report --------------------------------------------------------------------------------------------------- */
+
+/* The end of a run for people: where its time went, what limited it, and what to run next. */
+
+/* Appends two lines, each ended by a line feed: "time: 1.2 s listing, ..." and "limit: decoding, 83 % of the time";
+ * nothing for a run of a few seconds. */
+void bl_end_report_append_times(const struct bl_run_times *times, struct bl_buffer *out);
+
+/* Prints these lines. */
+void bl_end_report_print_times(const struct bl_run_times *times);
+
+/* Prints "next: bload COMMAND DIR AFTER", with the name as a shell takes it. */
+void bl_end_report_print_next(const char *command, const char *dir, const char *after);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "packing/input_set.h"
 #include "packing/packing.h"
-#include "scan/subset_options.h"
+#include "scan/subset.h"
 #include "store/manifest.h"
 
 /* Appends the checksum of a file that decides something. path NULL: there is none, and no line. */

@@ -6,9 +6,9 @@
 #include "base/option.h"
 #include "run/state.h"
 #include "scan/attributes.h"
-#include "scan/exclusion.h"
+#include "scan/condition.h"
 #include "scan/sources.h"
-#include "scan/subset_options.h"
+#include "scan/subset.h"
 #include "store/sequences.h"
 
 /* --- input set ---------------------------------------------------------------------------------------------------- */

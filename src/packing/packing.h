@@ -19,7 +19,7 @@
 #include "run/heartbeat.h"
 #include "run/options.h"
 #include "run/task.h"
-#include "scan/subset_options.h"
+#include "scan/subset.h"
 #include "store/sequences.h"
 #include "store/view.h"
 

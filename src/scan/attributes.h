@@ -13,7 +13,13 @@
 #include "base/buffer.h"
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/output.h"
 #include "kind/row.h"
+#include "scan/condition.h"
+#include "scan/part.h"
+#include "store/sequences.h"
+
+/* --- attributes --------------------------------------------------------------------------------------------------- */
 
 #define BL_ATTRIBUTE_COLUMNS_MAX 192 /* of one table: a table of sequences has 256, its own among them */
 
@@ -79,5 +85,15 @@ int64_t bl_attributes_rows(const struct bl_attributes *attributes, int64_t *last
 
 /* How many rows no sequence claimed; id and line of the first. */
 int64_t bl_attributes_unused(const struct bl_attributes *attributes, const char **id, int64_t *line);
+
+/* --- join --------------------------------------------------------------------------------------------------------- */
+
+/* Joins a table of sequences with attributes, and excludes rows of it. */
+
+/* Writes the table in the file at path, with the attributes (or NULL) as its last columns, and excluded rows (or NULL)
+ * as dropped. Columns that it has already must hold the same values: else BL_EUSAGE, naming the first row that differs.
+ * Rows without attributes become skipped ones and are reported. */
+int bl_join_run(const char *path, struct bl_attributes *attributes, struct bl_exclusion *exclusion,
+                struct bl_output *out, bl_scan_fault *fault, void *sink, struct bl_error *e);
 
 #endif

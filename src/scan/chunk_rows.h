@@ -3,12 +3,33 @@
 #ifndef BL_CHUNK_ROWS_H
 #define BL_CHUNK_ROWS_H
 
+#include "base/buffer.h"
+#include "base/error.h"
+#include "kind/row.h"
 #include "scan/attributes.h"
 #include "scan/chunks.h"
-#include "scan/exclusion.h"
-#include "scan/forms.h"
-#include "scan/progress.h"
-#include "scan/spill.h"
+#include "scan/condition.h"
+#include "scan/files.h"
+#include "scan/part.h"
+#include "scan/scan.h"
+
+/* --- forms -------------------------------------------------------------------------------------------------------- */
+
+/* Forms: type and shape of a step, of kinds that do not define them. The first row's form is that of all; rows of
+ * another form are skipped. Rows must come in their order: at the end of a scan, or in the merge of many. */
+
+/* Initialised to {0}. */
+struct bl_forms {
+    char *form, *id; /* of the first row; NULL: none yet */
+};
+
+/* Compares the form of the next row in order. Where it differs from the first, the row becomes skipped. text: holds the
+ * reason. */
+int bl_forms_check(struct bl_forms *forms, const char *form, struct bl_row *row, struct bl_buffer *text,
+                   struct bl_error *e);
+void bl_forms_free(struct bl_forms *forms);
+
+/* --- chunk rows --------------------------------------------------------------------------------------------------- */
 
 /* What is the same for all rows of a scan. */
 struct bl_row_rules {
@@ -46,14 +67,50 @@ void bl_chunk_rows_init(struct bl_chunk_rows *rows, const struct bl_row_rules *r
                         const struct bl_chunk_files *files);
 void bl_chunk_rows_free(struct bl_chunk_rows *rows);
 
-/* A bl_row_emit; sink: the rows. */
-int bl_chunk_rows_emit(void *sink, int input, const struct bl_row *row, struct bl_error *e);
-
 /* The row that is held takes its place, after its form was compared with that of the scan's first row; forms NULL: it
  * is not compared. Does nothing where none is held. */
 int bl_chunk_rows_release(struct bl_chunk_rows *rows, struct bl_forms *forms, struct bl_error *e);
 
 /* Reports the faults. */
 int bl_chunk_rows_report(const struct bl_chunk_rows *rows, bl_scan_fault *fault, void *sink, struct bl_error *e);
+
+/* --- batch -------------------------------------------------------------------------------------------------------- */
+
+/* Batches of chunks: what a worker gets at once. Most have one chunk; many files that are a chunk each are passed on
+ * several at a time, since to wake a worker, and its decoder process, takes as long as to count a short file.
+ *
+ * Chunks and their rows are the same, whichever batch they are in. */
+
+/* A chunk and what was found in it. */
+struct bl_batch_chunk {
+    struct bl_chunk_files files;
+    struct bl_part_chunk place; /* its number, where it begins and ends */
+    struct bl_chunk_rows rows;
+    bool counted; /* by the kind: there is something to be kept in the spool */
+};
+
+struct bl_batch {
+    int chunks;
+    int done;            /* chunks that were counted */
+    int code;            /* BL_OK, or why the next one was not */
+    int64_t needed;      /* bytes, by the worker's reservation */
+    const char *slowest; /* path of the file that took longest, of those that were counted alone; or NULL */
+    double slowest_seconds;
+    struct bl_error error;         /* of the code */
+    struct bl_batch_chunk chunk[]; /* [capacity] */
+};
+
+/* Returns NULL where memory runs out. The chunks are the caller's to fill in. */
+struct bl_batch *bl_batch_make(int capacity);
+void bl_batch_drop_last(struct bl_batch *batch);
+void bl_batch_free(struct bl_batch *batch);
+
+/* How many chunks a batch may have, so that each worker gets many. */
+int bl_batch_capacity(const struct bl_scan *scan);
+
+/* Counts the chunks. env: the worker's. meter: where their progress is reported; its size and weight are set for them,
+ * by the weights of the scan. */
+void bl_batch_count(struct bl_batch *batch, const struct bl_scan *scan, const struct bl_kind_env *env,
+                    struct bl_counter *counter, const struct bl_meter *meter, struct bl_weights *weights);
 
 #endif

@@ -15,7 +15,39 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "kind/list.h"
-#include "scan/clip_names.h"
+
+/* --- clip names --------------------------------------------------------------------------------------------------- */
+
+/* Names of the columns of a list: what --columns calls them, and which of them is the path. */
+
+#define BL_CLIP_RENAMES_MAX 64
+
+/* A text without a zero byte at its end. */
+struct bl_clip_name {
+    const char *text;
+    size_t size;
+};
+
+/* Checks the form of --columns: "NAME=COLUMN,...". BL_EUSAGE. */
+int bl_clip_names_check(const char *renames, struct bl_error *e);
+
+/* The COLUMN of the pair with this number; size 0: there are fewer. */
+struct bl_clip_name bl_clip_names_column(const char *renames, int number);
+
+/* Which column of a list is the path. */
+struct bl_clip_path {
+    bool found;    /* one is */
+    char name[24]; /* it has this name, a usual one, such as "file_name"; "": its name is "path" */
+};
+
+/* Finds it by a table's header, or by an object's keys. BL_EUSAGE: none is called "path", and several have a usual name
+ * of it. */
+int bl_clip_path_of_header(struct bl_clip_path *path, const char *renames, char *const *column, size_t count,
+                           struct bl_error *e);
+int bl_clip_path_of_object(struct bl_clip_path *path, const char *renames, const struct bl_json_value *object,
+                           struct bl_error *e);
+
+/* --- clip columns ------------------------------------------------------------------------------------------------- */
 
 struct bl_kind;
 

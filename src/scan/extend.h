@@ -9,7 +9,7 @@
 #include "base/cancel.h"
 #include "base/hash.h"
 #include "kind/row.h"
-#include "scan/subset_options.h"
+#include "scan/subset.h"
 #include "store/row_reader.h"
 #include "store/sequences.h"
 

@@ -2,14 +2,19 @@
 #ifndef BL_FILES_H
 #define BL_FILES_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/member.h"
 #include "kind/kind.h"
 #include "scan/clip_columns.h"
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
 
 struct bl_file {
     char *path;        /* as given, with what was found below it; owned, with the texts below */
@@ -77,5 +82,58 @@ bool bl_file_is_list(const struct bl_file *file, const struct bl_kind *kind);
 /* Whether one of them is a list of inputs. */
 bool bl_files_have_list(const struct bl_files *files, const struct bl_kind *kind);
 void bl_files_free(struct bl_files *files);
+
+/* --- walk --------------------------------------------------------------------------------------------------------- */
+
+/* The walk through a source folder: every file below it that is an input. Links are followed. */
+
+struct bl_walk {
+    struct bl_files *files;            /* inputs are added, ignored files counted */
+    const char *base;                  /* directory that relative paths count from, or NULL */
+    const struct bl_kind *kind;        /* --kind, or NULL: by extension */
+    const struct bl_kind_names *names; /* in place of the kind's extensions, or NULL */
+    bool whole_ids;                    /* ids are whole paths, not what is below the folder */
+};
+
+/* Walks through the folder. A folder below it that cannot be read, or whose path is too long, is added as an input,
+ * which the scan will skip. BL_EUSAGE: links that lead in circles, or to the same folders over and over. */
+int bl_walk_folder(const struct bl_walk *walk, const char *path, struct bl_error *e);
+
+/* Appends the path of the folder, as it was given, and those of all below it that are not hidden, each with a zero byte
+ * behind it. Errors, and folders that cannot be read, as above. */
+int bl_walk_list_folders(const struct bl_walk *walk, const char *path, struct bl_buffer *folders, struct bl_error *e);
+
+/* Reads the names in a folder: appends the type of each (DT_DIR and so on), then the name and a zero byte, and counts
+ * them. *opened: if not, errno says why. */
+int bl_walk_read_names(const struct bl_walk *walk, const char *path, struct bl_buffer *names, int64_t *count,
+                       bool *opened, struct bl_error *e);
+
+/* stat. *there: whether that succeeded; if not, errno says why. Errors: BL_EFAIL, a failing system (memory, disk). */
+int bl_walk_stat(const struct bl_walk *walk, const char *path, struct stat *status, bool *there, struct bl_error *e);
+
+/* --- weights ------------------------------------------------------------------------------------------------------ */
+
+/* Weights of files: what each is expected to take of a scan, by which it is told how far the scan is. A file weighs its
+ * bytes, and something for being opened; those of which the bytes are not known beforehand weigh the same. */
+
+struct bl_weights {
+    int64_t files;     /* of the scan */
+    double expected;   /* sum of all, by a sample of their sizes; 0: all weigh the same */
+    atomic_llong sum;  /* of those that were begun, */
+    atomic_llong seen; /* and their number */
+};
+
+/* Looks at the sizes of files number first, first + every, ..., of all of them, or of a sample if that takes long. */
+void bl_weights_init(struct bl_weights *weights, const struct bl_files *files, const struct bl_kind *kind,
+                     const char *base, int64_t first, int64_t every);
+
+/* The weight of a part of a file, or of a whole one: opens counts whether it is the first. */
+int64_t bl_weights_of(const struct bl_weights *weights, int64_t bytes, int64_t opens);
+
+/* Counts files with this weight as begun. Callable by many threads. */
+void bl_weights_begin(struct bl_weights *weights, int64_t weight, int64_t files);
+
+/* Thousandths of files that the finished weight stands for: 1000 times their number once all are finished. */
+int64_t bl_weights_parts(const struct bl_weights *weights, int64_t finished);
 
 #endif

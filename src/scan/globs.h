@@ -2,7 +2,26 @@
 #ifndef BL_GLOBS_H
 #define BL_GLOBS_H
 
-#include "scan/walk.h"
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "scan/files.h"
+
+/* --- braces ------------------------------------------------------------------------------------------------------- */
+
+/* Patterns with braces, as shells expand them: "data-{000..099}.tar", "{train,val}.tar". A shell does so before the
+ * tool is called, but not in quotes, or in a file. */
+
+#define BL_BRACES_MAX 1000000 /* names */
+
+/* Whether the text has something to expand. */
+bool bl_braces_are_in(const char *text);
+
+/* Calls emit with each name, in order, until it fails. BL_EUSAGE: more than BL_BRACES_MAX names. */
+int bl_braces_expand(const char *text, int (*emit)(void *context, const char *name, struct bl_error *e), void *context,
+                     struct bl_error *e);
+
+/* --- globs -------------------------------------------------------------------------------------------------------- */
 
 /* Whether a part of the pattern is "**". */
 bool bl_globs_descend(const char *pattern);

@@ -4,12 +4,103 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
-#include "base/documents.h"
+#include "base/fs.h"
+#include "base/io.h"
 #include "base/records.h"
 #include "base/text.h"
-#include "kind/list.h"
-#include "scan/plain_list.h"
+#include "kind/kind.h"
+
+/* --- plain list --------------------------------------------------------------------------------------------------- */
+
+/* Plain lists: a .txt with a path in each line, or a path and a label with a blank between them, as lists of Kinetics
+ * and Something-Something have it. */
+
+static bool is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t';
+}
+
+bool bl_plain_list_has_name(const char *path)
+{
+    static const char *const extensions[] = {"txt", "txt.gz", "txt.zst", NULL};
+    return bl_extensions_match(extensions, path);
+}
+
+void bl_list_skip_mark(struct bl_document *line)
+{
+    if (line->offset == 0 && !line->too_long && line->size >= 3 && memcmp(line->text, "\xef\xbb\xbf", 3) == 0) {
+        line->text += 3;
+        line->size -= 3;
+    }
+}
+
+void bl_plain_list_trim(const char **line, size_t *size)
+{
+    while (*size && (is_blank((*line)[*size - 1]) || (*line)[*size - 1] == '\r'))
+        --*size;
+    for (; *size && is_blank(**line); ++*line)
+        --*size;
+}
+
+/* Finds the label at the end of a trimmed line. False: there is none. */
+static bool bl_plain_list_split(const char *line, size_t size, size_t *path_size, size_t *label)
+{
+    size_t at = size;
+    while (at && !is_blank(line[at - 1]))
+        at--;
+    *label = at;
+    while (at && is_blank(line[at - 1]))
+        at--;
+    *path_size = at;
+    return at > 0;
+}
+
+/* Whether there is a file or folder of that name. */
+static int plain_name_exists(bool *exists, const char *list, const char *name, size_t size, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    const char *slash = strrchr(list, '/');
+    if (size && *name != '/' && slash)
+        bl_buffer_append(&path, list, (size_t)(slash + 1 - list));
+    bl_buffer_append(&path, name, size);
+    bl_buffer_text(&path, "");
+    int code = bl_buffer_check(&path, e);
+    *exists = false;
+    if (!code)
+        code = bl_fs_exists(path.data, exists, e);
+    bl_buffer_free(&path);
+    return code;
+}
+
+static bool word_is_number(const char *word, size_t size)
+{
+    int64_t number;
+    size_t sign = size && *word == '-';
+    return bl_text_to_int(word + sign, size - sign, 0, INT64_MAX, &number);
+}
+
+int bl_plain_list_decide(bool *labelled, const char *list, const char *line, size_t size, struct bl_error *e)
+{
+    size_t before, label, further, second;
+    bool exists;
+    *labelled = false;
+    int code = plain_name_exists(&exists, list, line, size, e);
+    if (code || exists || !bl_plain_list_split(line, size, &before, &label))
+        return code;
+    code = plain_name_exists(labelled, list, line, before, e);
+    if (code || *labelled)
+        return code;
+    *labelled = word_is_number(line + label, size - label);
+    if (*labelled && bl_plain_list_split(line, before, &further, &second) &&
+        word_is_number(line + second, before - second))
+        return bl_error_set(e, BL_EUSAGE,
+                            "\"%.*s\": the lines of a .txt are a path, or a path and a label: write a .csv with a "
+                            "first line that names the columns, such as path,frames,label",
+                            size > 200 ? 200 : (int)size, line);
+    return BL_OK;
+}
+
+/* --- list lines --------------------------------------------------------------------------------------------------- */
 
 #define CLIP_MAX ((size_t)256 << 10) /* bytes of all values: a row must stay readable */
 
@@ -382,4 +473,70 @@ int bl_list_lines_drain(struct bl_list_lines *l, uint64_t *checksum, struct bl_e
 {
     *checksum = 0;
     return l->documents ? bl_documents_drain(l->documents, checksum, e) : BL_OK;
+}
+
+/* --- field clips -------------------------------------------------------------------------------------------------- */
+
+/* The list of clips that is the path of a field: a clip for each sequence, by id. */
+
+static int field_clips_read_columns(struct bl_clip_columns *columns, const struct bl_kind *kind, const char *path,
+                                    const char *shown, const struct bl_cancel *cancel, struct bl_error *e)
+{
+    int code = bl_io_check_path(path, e);
+    if (!code)
+        code = bl_clip_columns_add(columns, kind, path, shown, cancel, e);
+    if (code)
+        return code;
+    if (columns->known && !columns->are_clips)
+        return bl_error_set(e, BL_EUSAGE, "%s: a manifest of speech cannot be a field: write a list of clips", shown);
+    if (columns->count)
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s: the column \"%s\": the clips of a field have no attributes: put it into a table for "
+                            "--attributes",
+                            shown, columns->name[0]);
+    return BL_OK;
+}
+
+/* Adds all lines. */
+static int field_clips_add(struct bl_clip_list *list, struct bl_list_lines *lines, const char *shown,
+                           struct bl_error *e)
+{
+    struct bl_line line;
+    bool found;
+    for (;;) {
+        int code = bl_list_lines_next(lines, &line, &found, e);
+        if (code || !found) {
+            if (code == BL_EDATA)
+                bl_error_prefix(e, "%s", shown);
+            return code;
+        }
+        code = bl_clip_list_add(list, &line, e);
+        if (code == BL_EDATA)
+            bl_error_prefix(e, "%s:%" PRId64, shown, line.number);
+        if (code)
+            return code;
+    }
+}
+
+int bl_field_clips_read(struct bl_clip_list *list, const struct bl_kind *kind, const char *path, const char *shown,
+                        const struct bl_cancel *cancel, struct bl_error *e)
+{
+    struct bl_clip_columns columns = {0};
+    struct bl_list_lines *lines;
+    struct bl_error why = {0};
+    int code = field_clips_read_columns(&columns, kind, path, shown, cancel, e);
+    if (code)
+        goto out;
+    code = bl_list_lines_open(&lines, path, &columns, cancel, &why);
+    if (code == BL_EDATA)
+        bl_error_prefix(&why, "%s", shown);
+    if (!code) {
+        code = field_clips_add(list, lines, shown, &why);
+        bl_list_lines_close(lines);
+    }
+    if (code) /* a part of it would leave sequences without a clip */
+        code = bl_error_set(e, code == BL_EDATA ? BL_EUSAGE : code, "%s", why.text);
+out:
+    bl_clip_columns_free(&columns);
+    return code;
 }

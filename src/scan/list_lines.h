@@ -3,9 +3,37 @@
 #ifndef BL_LIST_LINES_H
 #define BL_LIST_LINES_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "base/buffer.h"
+#include "base/cancel.h"
+#include "base/documents.h"
+#include "base/error.h"
+#include "kind/composite/composite.h"
 #include "kind/list.h"
 #include "scan/clip_columns.h"
+
+/* --- plain list --------------------------------------------------------------------------------------------------- */
+
+/* Plain lists: a .txt with a path in each line, or a path and a label with a blank between them, as lists of Kinetics
+ * and Something-Something have it. */
+
+/* Whether a file of this name is one: .txt, also compressed. */
+bool bl_plain_list_has_name(const char *path);
+
+/* Leaves out a byte order mark at the beginning of the list. */
+void bl_list_skip_mark(struct bl_document *line);
+
+/* Leaves out the blanks at both ends. */
+void bl_plain_list_trim(const char **line, size_t *size);
+
+/* Decides by the first line, which is trimmed, whether the lines end with a label: not if all of the line is a file's
+ * name; they do if the part before its last blank is one. If there is neither file, a whole number at the end is a
+ * label. list: its path, from whose folder names count. BL_EUSAGE: more than a label follows the path. */
+int bl_plain_list_decide(bool *labelled, const char *list, const char *line, size_t size, struct bl_error *e);
+
+/* --- list lines --------------------------------------------------------------------------------------------------- */
 
 struct bl_list_lines;
 
@@ -29,5 +57,16 @@ int64_t bl_list_lines_read(const struct bl_list_lines *lines);
 
 /* As bl_instream_drain. */
 int bl_list_lines_drain(struct bl_list_lines *lines, uint64_t *checksum, struct bl_error *e);
+
+/* --- field clips -------------------------------------------------------------------------------------------------- */
+
+/* The list of clips that is the path of a field: a clip for each sequence, by id. */
+
+struct bl_kind;
+
+/* Reads all of it. path: to open; shown: for messages. BL_EUSAGE: it is no list of clips, is not there, has a column
+ * that clips do not have, or an unusable line, which is named. */
+int bl_field_clips_read(struct bl_clip_list *list, const struct bl_kind *kind, const char *path, const char *shown,
+                        const struct bl_cancel *cancel, struct bl_error *e);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/lines.h"
 #include "base/text.h"
-#include "scan/forms.h"
+#include "scan/chunk_rows.h"
 #include "scan/part.h"
 #include "store/columns.h"
 

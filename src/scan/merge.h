@@ -6,7 +6,7 @@
 
 #include "base/output.h"
 #include "kind/kind.h"
-#include "scan/progress.h"
+#include "scan/part.h"
 
 struct bl_merge {
     const char *folder; /* where the parts are */

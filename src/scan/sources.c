@@ -13,10 +13,9 @@
 #include "base/lines.h"
 #include "base/text.h"
 #include "kind/kinds.h"
-#include "scan/braces.h"
+#include "scan/files.h"
 #include "scan/globs.h"
 #include "scan/samples.h"
-#include "scan/walk.h"
 
 #define NAME_MAX_SIZE ((size_t)64 << 10) /* bytes of a name in a list: more than any system opens */
 #define SOURCES_MAX (INT_MAX >> 2)

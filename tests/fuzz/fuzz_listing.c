@@ -4,7 +4,7 @@
 
 #include "base/checksum.h"
 #include "fuzz.h"
-#include "scan/tar_listing.h"
+#include "scan/samples.h"
 
 #define BYTES 20000 /* of the tar */
 

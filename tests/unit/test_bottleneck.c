@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cmd/end_report.h"
+#include "cmd/summary.h"
 #include "unit.h"
 
 /* A run whose longest stage is writing: 10 s with 4 workers, who are at work all the time, and decode. */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "scan/braces.h"
+#include "scan/globs.h"
 #include "unit.h"
 
 START_TEST(paths_of_members)

@@ -1,4 +1,3 @@
-#include "cmd/progress_line.h"
 
 #include <string.h>
 

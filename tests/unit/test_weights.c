@@ -1,4 +1,4 @@
-#include "scan/weights.h"
+#include "scan/files.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -1,6 +1,6 @@
-/* What commands for datasets say of an export. */
-#ifndef BL_EXPORT_INFO_CMD_H
-#define BL_EXPORT_INFO_CMD_H
+/* bload export: the blocks of a dataset or view in another format. */
+#ifndef BL_CMD_EXPORT_H
+#define BL_CMD_EXPORT_H
 
 #include <stdbool.h>
 
