@@ -20,7 +20,7 @@
 #define HAVE_LIBYUV 1
 #endif
 
-#include "kind/media/functions.h"
+#include "kind/media/module.h"
 #include "kind/video/convert.h"
 
 #define FRAMES_MAX 64

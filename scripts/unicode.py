@@ -120,8 +120,8 @@ def normal():
     for point in there:
         properties[point] |= normal_property(point, seconds, FORMS)
     index, table = pages(properties)
-    text = (HEAD.format(what="Normal forms: see normal_table.h.", version=VERSION) +
-            '#include "kind/text/normal_table.h"\n' +
+    text = (HEAD.format(what="Normal forms: see unicode.h.", version=VERSION) +
+            '#include "kind/text/unicode.h"\n' +
             array("const uint8_t bl_normal_page[0x110000 >> 8]", index) + array("const uint16_t bl_normal_property[]", table))
     points = []
     for name, points_of, form, other in (("canonical", CODE_POINTS, "NFD", None), ("compatible", there, "NFKD", "NFD")):
@@ -137,7 +137,7 @@ def normal():
     return text + f"const size_t bl_normal_pair_count = {len(rows)};\n"
 
 
-BERT_HEAD = """/* What BERT's normalizer and pre-tokenizer make of code points: see bert_table.h.
+BERT_HEAD = """/* What BERT's normalizer and pre-tokenizer make of code points: see unicode.h.
  *
  * Written by scripts/unicode.py, which asks the Python package tokenizers {version} about every code point: it mixes
  * tables of several versions of Unicode. The data are copyright 1991-2024 Unicode, Inc., under the Unicode License v3
@@ -178,12 +178,12 @@ def bert():
     # One is two code points in lower case.
     rows = [f"{{{point},{ord(to)}}}" for point, to in lowered if len(to) == 1]
     assert [(point, to) for point, to in lowered if len(to) > 1] == [(0x130, "i\u0307")]
-    return (BERT_HEAD.format(version=TOKENIZERS) + '#include "kind/text/bert_table.h"\n' +
+    return (BERT_HEAD.format(version=TOKENIZERS) + '#include "kind/text/unicode.h"\n' +
             array("const uint8_t bl_bert_page[0x110000 >> 8]", index) + array("const uint8_t bl_bert_property[]", table) +
             array("const struct bl_bert_lower bl_bert_lower[]", rows) + f"const size_t bl_bert_lower_count = {len(rows)};\n")
 
 
-WORD_HEAD = """/* The characters of words (\\w), beside which an added token is no single word: see word_table.h.
+WORD_HEAD = """/* The characters of words (\\w), beside which an added token is no single word: see unicode.h.
  *
  * Written by scripts/unicode.py, which asks the Python package tokenizers {version} about every code point. The data are
  * copyright 1991-2024 Unicode, Inc., under the Unicode License v3 (docs/unicode-license.txt). */
@@ -204,7 +204,7 @@ def words():
             else:
                 ranges.append([point, point])
     rows = [f"{{{first},{last}}}" for first, last in ranges]
-    return (WORD_HEAD.format(version=TOKENIZERS) + '#include "kind/text/word_table.h"\n' +
+    return (WORD_HEAD.format(version=TOKENIZERS) + '#include "kind/text/unicode.h"\n' +
             array("const struct bl_word_range bl_word_range[]", rows) + f"const size_t bl_word_ranges = {len(rows)};\n")
 
 
@@ -303,7 +303,7 @@ def stand_ins():
         known = old.get(kind) or old.get((None, *kind[1:])) or old.get(("any", *kind[1:]))
         if not ({first, last} <= CHANGED and (first < 0x800 or kind not in old)):
             runs.append((first, last, known))
-    text = STAND_IN_HEAD.format(version=VERSION) + '#include "kind/text/stand_in_table.h"\n'
+    text = STAND_IN_HEAD.format(version=VERSION) + '#include "kind/text/unicode.h"\n'
     for name, some in ("stand_in", runs), ("unassigned", unassigned_runs()):
         rows, pages_with = rows_and_pages(some, points)
         text += array(f"const uint8_t bl_{name}_page[0x110000 >> 11]", pages_with)
@@ -311,7 +311,7 @@ def stand_ins():
     return text + array("const uint32_t bl_stand_in_point[]", points)
 
 
-GRAPHEME_HEAD = """/* The classes of grapheme clusters: see grapheme_table.h.
+GRAPHEME_HEAD = """/* The classes of grapheme clusters: see unicode.h.
  *
  * Written by scripts/unicode.py from the properties that the Python package regex has, for the code points of Unicode
  * {version}. The data are copyright 1991-2024 Unicode, Inc., under the Unicode License v3 (docs/unicode-license.txt). */
@@ -330,12 +330,12 @@ def graphemes():
         for one in regex.findall(rf"\p{{{name}}}", text):
             properties[ord(one)] |= bit
     index, table = pages(properties)
-    return (GRAPHEME_HEAD.format(version=VERSION) + '#include "kind/text/grapheme_table.h"\n' +
+    return (GRAPHEME_HEAD.format(version=VERSION) + '#include "kind/text/unicode.h"\n' +
             array("const uint8_t bl_grapheme_page[0x110000 >> 8]", index) +
             array("const uint8_t bl_grapheme_property[]", table))
 
 
-SCRIPT_HEAD = """/* The scripts of code points: see script.h.
+SCRIPT_HEAD = """/* The scripts of code points: see unicode.h.
  *
  * Written by scripts/unicode.py, which asks the Python package tokenizers {version} about every code point. The data are
  * copyright 1991-2024 Unicode, Inc., under the Unicode License v3 (docs/unicode-license.txt). */
@@ -356,7 +356,7 @@ def scripts():
             members.append(one)
         numbers[point], last = number + 1, number
     index, table = pages(numbers)
-    return (SCRIPT_HEAD.format(version=TOKENIZERS) + '#include "kind/text/script.h"\n' +
+    return (SCRIPT_HEAD.format(version=TOKENIZERS) + '#include "kind/text/unicode.h"\n' +
             array("const uint8_t bl_script_page[0x110000 >> 8]", index) + array("const uint8_t bl_script_number[]", table))
 
 

@@ -3,12 +3,85 @@
 #ifndef BL_ARCHIVE_H
 #define BL_ARCHIVE_H
 
+#include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+/* --- archive ------------------------------------------------------------------------------------------------------ */
 
 #define BL_ARCHIVE_HEAD 512 /* bytes that identify an archive */
 
 /* Returns what kind of archive begins with head (the first BL_ARCHIVE_HEAD bytes of a file, or all of it), and what to
  * do, as a reason: "a tar archive: unpack it first". NULL: no archive. */
 const char *bl_archive_detect(const void *head, size_t size);
+
+/* --- member ------------------------------------------------------------------------------------------------------- */
+
+/* A member of a tar, named by its place: "data-000.tar@1536+48213/0001.mp4" has 48,213 bytes, from byte 1,536 of
+ * data-000.tar on. It is read in place, wherever the path of a file is expected. */
+
+/* --- member ------------------------------------------------------------------------------------------------------- */
+
+struct bl_member {
+    size_t tar; /* bytes of the path that name the tar */
+    int64_t begin, bytes;
+    const char *name; /* in the tar: within the path */
+};
+
+/* Takes such a path apart. False: it names no member. */
+bool bl_member_parse(const char *path, struct bl_member *member);
+
+/* The path of the file to open: the path itself, or that of a member's tar, in buffer. NULL with errno: it is too
+ * long. */
+const char *bl_member_file(const char *path, char buffer[PATH_MAX]);
+
+/* Appends the path. */
+void bl_member_append(struct bl_buffer *out, const char *tar, int64_t begin, int64_t bytes, const char *name);
+
+/* Bytes of a member's name that are its key, which the members of a sample share: up to the first dot after the last
+ * slash. What follows the dot says what it is: "seg.npy". 0: it has none, or its name is hidden. Source: the WebDataset
+ * format. */
+size_t bl_member_key(const char *name);
+
+/* --- member index ------------------------------------------------------------------------------------------------- */
+
+/* Members of tars by their names: for samples, where the members beside the sequence lie. */
+
+struct bl_member_entry {
+    uint32_t tar; /* its number */
+    size_t name;  /* offset in text */
+    int64_t begin, bytes;
+};
+
+/* Begin with {0}, end with bl_member_index_free. Once it is made, many threads may use it. */
+struct bl_member_index {
+    struct bl_buffer text; /* of each tar its path, of each member its name, with a NUL */
+    size_t *tar;           /* [tars] offsets of their paths in text */
+    size_t tars, tar_capacity;
+    struct bl_member_entry *member;
+    size_t members, capacity;
+    struct bl_hash by_name;
+};
+
+/* Adds a tar; its members follow. */
+int bl_member_index_add_tar(struct bl_member_index *index, const char *path, struct bl_error *e);
+
+/* Adds a member of the tar that was added last. Its name has a key. */
+int bl_member_index_add(struct bl_member_index *index, const char *name, int64_t begin, int64_t bytes,
+                        struct bl_error *e);
+
+/* Finds the member that is beside another one, whose path is given: of the same tar, with its key (bl_member_key), and
+ * what follows that. NULL: there is none, or path is no member's. */
+const struct bl_member_entry *bl_member_index_beside(const struct bl_member_index *index, const char *path,
+                                                     const char *extension);
+
+/* Appends the path of a member, by its place. */
+void bl_member_index_append(const struct bl_member_index *index, const struct bl_member_entry *member,
+                            struct bl_buffer *out);
+void bl_member_index_free(struct bl_member_index *index);
 
 #endif

@@ -12,6 +12,9 @@
 
 #include "base/fs.h"
 #include "base/io.h"
+#include "base/text.h"
+
+/* --- checksum ----------------------------------------------------------------------------------------------------- */
 
 /* --- checksum ----------------------------------------------------------------------------------------------------- */
 
@@ -167,4 +170,156 @@ int bl_sealed_read(const char *path, size_t max, struct bl_buffer *text, struct 
     if (!code)
         code = bl_io_read_file(path, max, text, e);
     return code ? code : bl_sealed_open(text, path, e);
+}
+
+/* --- identity lines ----------------------------------------------------------------------------------------------- */
+
+/* The identity of a dataset: a "name: value" line for everything that decides its bytes. */
+
+void bl_options_mark_idle(struct bl_options *o, const void *values)
+{
+    for (int g = 0; g < o->groups; g++)
+        o->idle[g] = o->idle[g] || o->group[g].values == values;
+}
+
+void bl_option_identity(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out)
+{
+    struct bl_buffer value = {0};
+    bl_option_format(group, option, &value);
+    bl_buffer_printf(out, "%s: ", option->name);
+    bl_text_escape(out, value.data ? value.data : "", value.size);
+    bl_buffer_byte(out, '\n');
+    out->failed |= value.failed;
+    bl_buffer_free(&value);
+}
+
+/* Sets out->failed if memory runs out. */
+static bool option_has_default(const struct bl_option_group *group, const struct bl_option *option,
+                               struct bl_buffer *out)
+{
+    struct bl_buffer value = {0};
+    bl_option_format(group, option, &value);
+    bool same = strcmp(value.data ? value.data : "", option->initial ? option->initial : "") == 0;
+    out->failed |= value.failed;
+    bl_buffer_free(&value);
+    return same;
+}
+
+/* With BL_AFFECTS_NOTHING, all options that affect something. */
+static void group_append_identity(const struct bl_option_group *group, enum bl_affects affects, struct bl_buffer *out)
+{
+    for (const struct bl_option *option = group->options; option->name; option++) {
+        if (option->affects == BL_AFFECTS_NOTHING || (affects && option->affects != affects))
+            continue;
+        if (!option->unlisted || !option_has_default(group, option, out))
+            bl_option_identity(group, option, out);
+    }
+}
+
+void bl_options_identity_of(const struct bl_options *o, enum bl_affects affects, struct bl_buffer *out)
+{
+    for (int g = 0; g < o->groups; g++) {
+        if (!o->idle[g])
+            group_append_identity(&o->group[g], affects, out);
+    }
+}
+
+void bl_options_identity(const struct bl_options *o, struct bl_buffer *out)
+{
+    bl_options_identity_of(o, BL_AFFECTS_NOTHING, out);
+}
+
+/* --- comparing -------------------------------------------------------------------------------------------------- */
+
+/* The name and value of a line. */
+struct pair {
+    const char *name, *value;
+    size_t name_size, value_size;
+};
+
+/* Parses the line at text and returns the start of the next one. */
+static const char *pair_parse(const char *text, struct pair *pair)
+{
+    const char *end = strchrnul(text, '\n'), *colon = memmem(text, (size_t)(end - text), ": ", 2);
+    pair->name = text;
+    pair->name_size = (size_t)((colon ? colon : end) - text);
+    pair->value = colon ? colon + 2 : end;
+    pair->value_size = (size_t)(end - pair->value);
+    return *end ? end + 1 : end;
+}
+
+const char *bl_identity_value(const char *lines, const char *name, size_t name_size, size_t *size)
+{
+    struct pair pair;
+    while (*lines) {
+        lines = pair_parse(lines, &pair);
+        if (pair.name_size == name_size && memcmp(pair.name, name, name_size) == 0) {
+            *size = pair.value_size;
+            return pair.value;
+        }
+    }
+    return NULL;
+}
+
+static bool pair_is_in(const struct pair *pair, const char *lines)
+{
+    size_t size;
+    const char *value = bl_identity_value(lines, pair->name, pair->name_size, &size);
+    return value && size == pair->value_size && memcmp(value, pair->value, size) == 0;
+}
+
+/* Reports the line of this name, which differs or which one side lacks. */
+static int identity_differs_error(const char *what, const struct pair *pair, const char *there, const char *wanted,
+                                  struct bl_error *e)
+{
+    size_t old_size = 0, new_size = 0;
+    const char *old = bl_identity_value(there, pair->name, pair->name_size, &old_size);
+    const char *new = bl_identity_value(wanted, pair->name, pair->name_size, &new_size);
+    if (old && new)
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "%s of another configuration: %.*s is \"%.*s\" there, not \"%.*s\" (use the same options, or another -o)",
+            what, (int)pair->name_size, pair->name, (int)old_size, old, (int)new_size, new);
+    return bl_error_set(
+        e, BL_EUSAGE,
+        "%s of another configuration: %.*s is \"%.*s\" %s (use the same options and the same version of "
+        "bload, or another -o)",
+        what, (int)pair->name_size, pair->name, (int)pair->value_size, pair->value,
+        old ? "there, and not recorded here" : "here, and not recorded there");
+}
+
+int bl_identity_compare(const char *there, const char *wanted, const char *what, struct bl_error *e)
+{
+    struct pair pair;
+    if (strcmp(there, wanted) == 0)
+        return BL_OK;
+    for (const char *at = wanted; *at;) {
+        at = pair_parse(at, &pair);
+        if (!pair_is_in(&pair, there))
+            return identity_differs_error(what, &pair, there, wanted, e);
+    }
+    for (const char *at = there; *at;) {
+        at = pair_parse(at, &pair);
+        if (!pair_is_in(&pair, wanted))
+            return identity_differs_error(what, &pair, there, wanted, e);
+    }
+    return bl_error_set(e, BL_EUSAGE, "%s of another configuration (its lines are in another order)", what);
+}
+
+/* Whether a line belongs to one stage only. */
+static bool pair_is_of_stage(const struct pair *pair)
+{
+    return (pair->name_size == 5 && memcmp(pair->name, "tasks", 5) == 0) ||
+           (pair->name_size == 6 && memcmp(pair->name, "inputs", 6) == 0);
+}
+
+int bl_identity_within(const char *there, const char *wanted, const char *what, struct bl_error *e)
+{
+    struct pair pair;
+    for (const char *at = there; *at;) {
+        at = pair_parse(at, &pair);
+        if (!pair_is_of_stage(&pair) && !pair_is_in(&pair, wanted))
+            return identity_differs_error(what, &pair, there, wanted, e);
+    }
+    return BL_OK;
 }

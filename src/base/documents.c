@@ -3,14 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/archive.h"
 #include "base/input_file.h"
 #include "base/instream.h"
 #include "base/io.h"
 #include "base/json.h"
-#include "base/archive.h"
 #include "base/records.h"
 #include "base/text.h"
-#include "base/utf8.h"
 
 #define CHUNK ((size_t)1 << 20)
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/archive.h"
 #include "base/io.h"
-#include "base/member.h"
 #include "base/output.h"
 
 /* --- opener ------------------------------------------------------------------------------------------------------- */

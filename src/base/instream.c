@@ -14,9 +14,9 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "base/archive.h"
 #include "base/fs.h"
 #include "base/input_file.h"
-#include "base/member.h"
 
 /* --- inflate ------------------------------------------------------------------------------------------------------ */
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/utf8.h"
 
 #define KEY_SHOWN 40 /* bytes of a key in messages */
 

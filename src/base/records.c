@@ -11,7 +11,6 @@
 #include "base/instream.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "base/utf8.h"
 
 /* --- csv ---------------------------------------------------------------------------------------------------------- */
 

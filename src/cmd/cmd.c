@@ -16,7 +16,6 @@
 #include "base/option_help.h"
 #include "base/output.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "run/machine.h"
 #include "run/signals.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/fs.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "kind/kinds.h"
 
 /* libyaml takes time quadratic in the depth and in the number of anchors. */

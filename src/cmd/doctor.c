@@ -11,10 +11,9 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/slurm.h"
-#include "doctor/doctor.h"
-#include "doctor/findings.h"
+#include "doctor/machine.h"
 #include "run/signals.h"
-#include "run/task.h"
+#include "run/state_files.h"
 
 /* --- doctor slurm ------------------------------------------------------------------------------------------------- */
 

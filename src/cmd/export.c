@@ -10,7 +10,6 @@
 #include "cmd/progress_bar.h"
 #include "export/description.h"
 #include "export/export.h"
-#include "export/verify.h"
 #include "run/signals.h"
 #include "run/state.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "base/identity_lines.h"
+#include "base/checksum.h"
 #include "base/text.h"
 #include "kind/kinds.h"
 #include "kind/media_options.h"

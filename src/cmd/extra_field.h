@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "kind/composite/composite.h"
-#include "kind/field.h"
+#include "kind/row.h"
 
 /* --- extra field -------------------------------------------------------------------------------------------------- */
 

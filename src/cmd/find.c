@@ -6,13 +6,11 @@
 #include <string.h>
 
 #include "base/io.h"
-#include "base/lines.h"
 #include "base/output.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "cmd/cmd.h"
 #include "cmd/extra_field.h"
-#include "kind/field.h"
+#include "kind/row.h"
 #include "run/signals.h"
 #include "store/blocks.h"
 #include "store/field_tokenizer.h"

@@ -7,7 +7,7 @@
 #include "cmd/summary.h"
 #include "packing/plan.h"
 #include "plan/options.h"
-#include "run/fields.h"
+#include "run/options.h"
 #include "run/state.h"
 #include "store/folders.h"
 #include "store/index.h"

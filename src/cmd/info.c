@@ -13,7 +13,7 @@
 #include "packing/packing.h"
 #include "report/report.h"
 #include "store/info.h"
-#include "store/jansson.h"
+#include "store/plan_info.h"
 
 #define BAR_WIDTH 40 /* characters of the longest bar */
 

@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/fs.h"
-#include "base/identity_lines.h"
 #include "base/io.h"
 #include "base/text.h"
 #include "kind/composite/composite.h"
-#include "kind/composite/make.h"
 #include "kind/media_options.h"
 #include "run/state.h"
 #include "scan/list_lines.h"

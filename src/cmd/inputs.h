@@ -9,7 +9,7 @@
 #include "kind/kinds.h"
 #include "packing/input_set.h"
 #include "plan/plan.h"
-#include "run/task.h"
+#include "run/state_files.h"
 #include "scan/subset.h"
 
 struct bl_inputs {

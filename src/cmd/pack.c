@@ -10,15 +10,14 @@
 #include "base/input_file.h"
 #include "base/io.h"
 #include "base/text.h"
-#include "cmd/forecast.h"
+#include "cmd/compare.h"
 #include "cmd/inputs.h"
-#include "cmd/length_source.h"
 #include "cmd/summary.h"
 #include "packing/forecast.h"
 #include "packing/from_view.h"
 #include "plan/options.h"
 #include "run/signals.h"
-#include "store/seekable.h"
+#include "store/shard_reader.h"
 
 struct pack {
     bool print_config, json;           /* dry_run is an option of the request */

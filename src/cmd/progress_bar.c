@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "run/signals.h"
 
 /* --- progress line ------------------------------------------------------------------------------------------------ */

@@ -24,7 +24,7 @@
 #include "run/options.h"
 #include "run/signals.h"
 #include "run/state.h"
-#include "run/task.h"
+#include "run/state_files.h"
 #include "scan/extend.h"
 #include "scan/scan.h"
 #include "scan/subset.h"

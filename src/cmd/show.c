@@ -12,9 +12,7 @@
 #include "cmd/cmd.h"
 #include "cmd/extra_field.h"
 #include "run/signals.h"
-#include "show/sheet_page.h"
-#include "show/sheet_svg.h"
-#include "show/sheet_terminal.h"
+#include "show/sheet.h"
 #include "store/find.h"
 
 enum show_form { FORM_TERMINAL, FORM_HTML, FORM_SVG, FORM_PNG };

@@ -11,12 +11,12 @@
 #include "base/fs.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "cmd/length_source.h"
+#include "cmd/compare.h"
 #include "cmd/pack.h"
 #include "cmd/slurm.h"
 #include "cmd/summary.h"
 #include "plan/options.h"
-#include "run/task.h"
+#include "run/state_files.h"
 #include "store/manifest.h"
 
 #define ARRAY_SIZE 1001 /* Slurm's default of MaxArraySize */

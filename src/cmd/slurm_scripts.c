@@ -6,7 +6,7 @@
 
 #include "base/output.h"
 #include "cmd/slurm.h"
-#include "run/task.h"
+#include "run/state_files.h"
 
 /* --- quoting ---------------------------------------------------------------------------------------------------- */
 

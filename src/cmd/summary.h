@@ -13,7 +13,10 @@
 #include "plan/plan.h"
 #include "run/bottleneck.h"
 #include "run/finish.h"
+#include "store/info.h"
 #include "store/plan_info.h"
+
+/* --- summary ------------------------------------------------------------------------------------------------------ */
 
 /* --- fault lines -------------------------------------------------------------------------------------------------- */
 
@@ -105,5 +108,23 @@ void bl_end_report_print_times(const struct bl_run_times *times);
 
 /* Prints "next: bload COMMAND DIR AFTER", with the name as a shell takes it. */
 void bl_end_report_print_next(const char *command, const char *dir, const char *after);
+
+/* --- forecast ----------------------------------------------------------------------------------------------------- */
+
+/* Prints forecasts: all of one for bload pack --dry-run, and what is worth knowing before a long run. */
+
+/* Prints some lines on stderr: the shards and their room, memory, time, and what they are estimated from. */
+void bl_forecast_print(const char *dir, const struct bl_forecast *forecast);
+
+/* Before the first shard of a run: prints a line if the run will be long, and a warning if the disk may become full.
+ * The forecast is that of the plan. */
+void bl_forecast_announce(const char *dir, const struct bl_forecast *forecast, bool quiet);
+
+/* Whether there is room for the shards, or at least for the fewest bytes that they may have. BL_EFAIL, with both
+ * figures: there is not. */
+int bl_forecast_check_room(const char *dir, const struct bl_forecast *forecast, struct bl_error *e);
+
+/* Prints it on standard output as JSON. */
+int bl_forecast_write_json(const struct bl_forecast *forecast, struct bl_error *e);
 
 #endif

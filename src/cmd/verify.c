@@ -11,12 +11,10 @@
 #include "cmd/progress_bar.h"
 #include "cmd/summary.h"
 #include "export/description.h"
-#include "export/verify.h"
 #include "run/shards.h"
 #include "run/signals.h"
-#include "run/task.h"
+#include "run/state_files.h"
 #include "store/verify.h"
-#include "store/verify_view.h"
 #include "store/view.h"
 
 struct verifying {

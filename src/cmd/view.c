@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "bload.h"
 #include "cmd/cmd.h"
-#include "cmd/length_source.h"
+#include "cmd/compare.h"
 #include "cmd/progress_bar.h"
 #include "cmd/summary.h"
 #include "packing/view_make.h"

@@ -20,9 +20,8 @@
 
 #include "base/fs.h"
 #include "base/output.h"
-#include "base/publish.h"
 #include "base/text.h"
-#include "doctor/doctor.h"
+#include "doctor/machine.h"
 #include "run/bottleneck.h"
 #include "run/machine.h"
 

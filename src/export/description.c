@@ -1,13 +1,19 @@
 #include "export/description.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/fs.h"
 #include "base/io.h"
-#include "store/jansson.h"
 #include "store/manifest.h"
+#include "store/plan_info.h"
+
+/* --- description -------------------------------------------------------------------------------------------------- */
 
 /* --- description -------------------------------------------------------------------------------------------------- */
 
@@ -216,4 +222,288 @@ int bl_export_info_json(const struct bl_export_info *info, struct bl_buffer *out
     bl_jansson_set(&object, "reader", json_string(c->format->reader));
     bl_jansson_set(&object, "bload", json_string(d->tool));
     return bl_jansson_append(object, out, e);
+}
+
+/* --- verify ------------------------------------------------------------------------------------------------------- */
+
+/* Verifying an export: its files against their checksums, or against the dataset that it was made of. */
+
+/* --- packed parquet ----------------------------------------------------------------------------------------------- */
+
+/* What `python -m bload.parquet --write` wrote: Parquet of packed rows, with bload.json, of what it was made, and
+ * metadata.json, which its reader needs. */
+
+#define RECORD "bload.json"
+#define METADATA "metadata.json"
+
+enum { JSON_MAX = 1 << 20 };
+
+static int json_read(const char *dir, const char *name, json_t **value, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    json_error_t why;
+    char *path = bl_path_join(dir, name);
+    int code = path ? bl_regular_check(path, e) : bl_error_memory(e);
+    if (!code)
+        code = bl_io_read_file(path, JSON_MAX, &text, e);
+    if (!code && !(*value = json_loadb(text.data ? text.data : "", text.size, 0, &why)))
+        code = bl_error_set(e, BL_EDATA, "%s: line %d: %s", path, why.line, why.text);
+    bl_buffer_free(&text);
+    free(path);
+    return code;
+}
+
+static int packed_parse(struct bl_packed_parquet *p, const json_t *record, const json_t *metadata, struct bl_error *e)
+{
+    const char *dataset, *field;
+    int code = bl_jansson_get_text(record, "dataset", &dataset, e);
+    if (!code)
+        code = bl_jansson_get_text(record, "field", &field, e);
+    if (!code)
+        code = bl_jansson_get_integer(json_array_get(metadata, 0), "pack_size", 1, INT64_MAX, &p->T, e);
+    if (code)
+        return code;
+    p->dataset = strdup(dataset);
+    p->field = strdup(field);
+    return p->dataset && p->field ? BL_OK : bl_error_memory(e);
+}
+
+static int packed_count_files(struct bl_packed_parquet *p, const char *dir, struct bl_error *e)
+{
+    DIR *folder = opendir(dir);
+    if (!folder)
+        return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", dir);
+    const struct dirent *entry;
+    struct stat status;
+    int code = BL_OK;
+    while (!code && (errno = 0, entry = readdir(folder))) {
+        if (!bl_path_has_suffix(entry->d_name, ".parquet"))
+            continue;
+        if (fstatat(dirfd(folder), entry->d_name, &status, 0) != 0)
+            code = bl_error_errno(e, BL_EFAIL, "cannot stat %s/%s", dir, entry->d_name);
+        p->files++;
+        p->bytes += code ? 0 : (int64_t)status.st_size;
+    }
+    if (!code && errno)
+        code = bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", dir);
+    closedir(folder);
+    return code;
+}
+
+int bl_packed_parquet_read(struct bl_packed_parquet *p, const char *dir, bool *found, struct bl_error *e)
+{
+    json_t *record = NULL, *metadata = NULL;
+    bool has_metadata = false;
+    *p = (struct bl_packed_parquet){0};
+    int code = bl_fs_find(dir, RECORD, found, e);
+    if (!code)
+        code = bl_fs_find(dir, METADATA, &has_metadata, e);
+    *found &= has_metadata;
+    if (code || !*found)
+        return code;
+    code = json_read(dir, RECORD, &record, e);
+    if (!code)
+        code = json_read(dir, METADATA, &metadata, e);
+    if (!code && (code = packed_parse(p, record, metadata, e)))
+        bl_error_prefix(e, "%s: " RECORD " or " METADATA, dir);
+    if (!code)
+        code = packed_count_files(p, dir, e);
+    json_decref(record);
+    json_decref(metadata);
+    return code;
+}
+
+void bl_packed_parquet_free(struct bl_packed_parquet *p)
+{
+    free(p->dataset);
+    free(p->field);
+    *p = (struct bl_packed_parquet){0};
+}
+
+int bl_packed_parquet_json(const struct bl_packed_parquet *p, struct bl_buffer *out, struct bl_error *e)
+{
+    json_t *object = json_object();
+    bl_jansson_set(&object, "export", json_string("packed-parquet"));
+    bl_jansson_set(&object, "dataset_checksum", bl_jansson_escaped(p->dataset));
+    bl_jansson_set(&object, "T", json_integer(p->T));
+    bl_jansson_set(&object, "files", json_integer(p->files));
+    bl_jansson_set(&object, "file_bytes", json_integer(p->bytes));
+    bl_jansson_set(&object, "field", bl_jansson_escaped(p->field));
+    bl_jansson_set(&object, "reader", json_string(BL_PACKED_PARQUET_READER));
+    return bl_jansson_append(object, out, e);
+}
+
+/* --- verify ------------------------------------------------------------------------------------------------------- */
+
+struct verifying {
+    struct bl_export_verify *request;
+    struct bl_export_description there;
+    struct bl_export_configuration configuration;
+    struct bl_export_job job;
+    struct bl_blocks blocks;
+    struct bl_progress progress;
+    char **fault; /* [parts] of each part, or NULL */
+};
+
+/* --- by checksums ----------------------------------------------------------------------------------------------- */
+
+static int part_check(struct verifying *v, int64_t part, struct bl_error *e)
+{
+    const struct bl_export_record *record = &v->there.record[part];
+    struct bl_error why = {0};
+    int64_t bytes = 0;
+    uint64_t checksum = 0;
+    char *path = bl_path_join(v->request->dir, v->there.name[part]);
+    if (!path)
+        return bl_error_memory(e);
+    if (bl_checksum_file(path, &bytes, &checksum, &why))
+        v->request->fault(v->request->sink, v->there.name[part], why.text);
+    else if (bytes != bl_export_file_bytes(record) || checksum != bl_export_file_checksum(record))
+        v->request->fault(v->request->sink, v->there.name[part], "wrong checksum: the file is damaged");
+    free(path);
+    return BL_OK;
+}
+
+static int parts_check(struct verifying *v, struct bl_error *e)
+{
+    int code = BL_OK;
+    bl_progress_start(&v->progress, "verify", "files", NULL, v->there.parts);
+    for (int64_t part = 0; part < v->there.parts && !code; part++) {
+        code = bl_cancelled(v->request->cancel) ? BL_ECANCEL : part_check(v, part, e);
+        v->progress.done++;
+        v->progress.bytes += bl_export_file_bytes(&v->there.record[part]);
+        v->request->tick(v->request->sink, &v->progress);
+    }
+    return code;
+}
+
+/* --- against the dataset ---------------------------------------------------------------------------------------- */
+
+static int part_open_compared(void *context, int64_t number, struct bl_export_part *part, struct bl_error *e)
+{
+    const struct verifying *v = context;
+    struct bl_buffer path = {0};
+    int code = bl_export_part_path(&v->job, number, &path, e);
+    if (!code)
+        code = bl_export_part_compare(part, path.data, e) ? BL_EDATA : BL_OK;
+    bl_buffer_free(&path);
+    return code;
+}
+
+/* What is wrong with a part is a fault, and ends nothing. */
+static int part_close_compared(void *context, int64_t number, struct bl_export_part *part, int code, struct bl_error *e)
+{
+    struct verifying *v = context;
+    if (!code)
+        code = bl_export_part_commit(part, e);
+    if (!code && (part->record.bytes != v->there.record[number].bytes ||
+                  part->record.checksum != v->there.record[number].checksum))
+        code = bl_error_set(e, BL_EDATA, "it is not as " BL_EXPORT_FILE " says");
+    if (code != BL_EDATA)
+        return code;
+    v->fault[number] = strdup(e->text);
+    bl_error_clear(e);
+    return v->fault[number] ? BL_OK : bl_error_memory(e);
+}
+
+static void compared_tick(void *context, int64_t blocks)
+{
+    struct verifying *v = context;
+    v->progress.done += blocks;
+    v->progress.bytes += blocks * (int64_t)v->job.arrays.bytes;
+    v->request->tick(v->request->sink, &v->progress);
+}
+
+/* Sets the format and options that the export was made with. */
+static int job_restore(struct verifying *v, struct bl_error *e)
+{
+    const struct bl_export_configuration *c = &v->configuration;
+    int code = bl_export_configuration_parse(&v->configuration, v->there.configuration, e);
+    if (code) {
+        bl_error_prefix(e, BL_EXPORT_FILE);
+        return code;
+    }
+    v->job.format = c->format;
+    v->job.compress = c->compress;
+    v->job.shard_size = c->shard_size;
+    v->job.output = v->request->dir;
+    v->job.field = *c->field ? c->field : NULL;
+    v->job.ids = c->ids;
+    v->job.compares = true;
+    v->job.cancel = v->request->cancel;
+    return BL_OK;
+}
+
+static int job_open(struct verifying *v, struct bl_error *e)
+{
+    const char *source = v->configuration.source;
+    int code = job_restore(v, e);
+    if (!code)
+        code = bl_blocks_open(&v->blocks, v->request->against, e);
+    if (code)
+        return code;
+    if (strcmp(source, bl_blocks_manifest(&v->blocks)->digest) != 0)
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s was not made of %s as it is now: the digest of its manifest is %s, not %s",
+                            v->request->dir, v->request->against, bl_blocks_manifest(&v->blocks)->digest, source);
+    code = bl_export_job_set(&v->job, &v->blocks, e);
+    if (!code && v->there.parts != v->job.parts)
+        code = bl_error_set(e, BL_EDATA, BL_EXPORT_FILE ": it lists %" PRId64 " files, not %" PRId64, v->there.parts,
+                            v->job.parts);
+    return code;
+}
+
+/* The files beside the parts. */
+static int files_compare(struct verifying *v, struct bl_error *e)
+{
+    for (int64_t part = 0; part < v->job.parts; part++)
+        v->job.record[part] = v->there.record[part];
+    int code = v->job.format->finish ? v->job.format->finish(&v->job, e) : BL_OK;
+    if (code != BL_EDATA)
+        return code;
+    v->request->fault(v->request->sink, v->request->dir, e->text);
+    bl_error_clear(e);
+    return BL_OK;
+}
+
+static int parts_compare(struct verifying *v, struct bl_error *e)
+{
+    struct bl_export_parts parts = {.job = &v->job,
+                                    .dir = v->request->against,
+                                    .end = v->job.parts,
+                                    .workers = v->request->workers,
+                                    .cancel = v->request->cancel,
+                                    .open = part_open_compared,
+                                    .close = part_close_compared,
+                                    .tick = compared_tick,
+                                    .context = v};
+    v->fault = calloc((size_t)v->job.parts, sizeof *v->fault);
+    if (!v->fault)
+        return bl_error_memory(e);
+    bl_progress_start(&v->progress, "verify", "blocks", NULL, v->job.arrays.format.blocks);
+    int code = bl_export_parts_run(&parts, e);
+    for (int64_t part = 0; part < v->job.parts && !code; part++) {
+        if (v->fault[part])
+            v->request->fault(v->request->sink, v->there.name[part], v->fault[part]);
+    }
+    return code ? code : files_compare(v, e);
+}
+
+int bl_export_verify_run(struct bl_export_verify *request, struct bl_error *e)
+{
+    struct verifying v = {.request = request};
+    int code = bl_export_description_read(&v.there, request->dir, e);
+    if (!code && request->against)
+        code = job_open(&v, e);
+    if (!code)
+        code = request->against ? parts_compare(&v, e) : parts_check(&v, e);
+    request->files = v.there.parts;
+    request->bytes = v.there.file_bytes;
+    for (int64_t part = 0; v.fault && part < v.job.parts; part++)
+        free(v.fault[part]);
+    free(v.fault);
+    bl_export_job_free(&v.job);
+    bl_blocks_close(&v.blocks);
+    bl_export_description_free(&v.there);
+    return code;
 }

@@ -6,13 +6,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/checksum.h"
 #include "base/fs.h"
-#include "base/identity_lines.h"
 #include "base/io.h"
 #include "base/output.h"
 #include "base/text.h"
-#include "export/arrays.h"
 #include "export/description.h"
+#include "export/part.h"
 #include "run/pipeline.h"
 #include "run/state.h"
 #include "store/manifest.h"

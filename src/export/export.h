@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "export/part.h"
 #include "run/heartbeat.h"
-#include "run/task.h"
+#include "run/state_files.h"
 #include "store/blocks.h"
 
 /* --- configuration ------------------------------------------------------------------------------------------------ */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "export/export.h"
-#include "store/jansson.h"
+#include "store/plan_info.h"
 
 #define HASH "xxh3_64"
 

@@ -6,6 +6,270 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/text.h"
+#include "store/plan_info.h"
+
+/* --- arrays ------------------------------------------------------------------------------------------------------- */
+
+/* The arrays of a block that is exported: its fields and tables, in the order of their names. All blocks of a dataset
+ * have the same. */
+
+#define BL_EXPORT_IDS_NAME "ids"
+
+/* --- ids ---------------------------------------------------------------------------------------------------------- */
+
+/* The ids of a block's sequences as JSON: a list of S texts, "" in a place without a sequence, and blanks behind it, so
+ * that it has one size in all blocks as the arrays have. An id that is not UTF-8 is as it stands in sequences.tsv. */
+
+/* NULL: out of memory. */
+static json_t *id_value(const char *id)
+{
+    size_t size = strlen(id);
+    return bl_utf8_valid(id, size) == size ? json_stringn(id, size) : bl_jansson_escaped(id);
+}
+
+/* Sets size[row] to the bytes of each id, with its quotes. */
+static int ids_measure(struct bl_blocks *blocks, int64_t rows, struct bl_cancel *cancel, uint32_t *size,
+                       struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    int code = BL_OK;
+    for (int64_t i = 0; i < rows && !code; i++) {
+        const struct bl_row *row;
+        json_t *list = json_array();
+        code = bl_cancelled(cancel) ? BL_ECANCEL : bl_blocks_row(blocks, i, &row, e);
+        if (!code)
+            bl_jansson_push(&list, id_value(row->id));
+        bl_buffer_clear(&text);
+        if (code)
+            json_decref(list);
+        else
+            code = bl_jansson_append_compact(list, &text, e);
+        size[i] = (uint32_t)text.size - 2;
+    }
+    bl_buffer_free(&text);
+    return code;
+}
+
+/* The most bytes of a block of a plan: all places have a comma or a bracket behind them, and quotes. */
+static int blocks_measure(const struct bl_plan *plan, int64_t rows, int64_t S, const uint32_t *size, size_t *most,
+                          struct bl_error *e)
+{
+    *most = 0;
+    for (size_t b = 0; b < plan->blocks; b++) {
+        size_t bytes = 1 + 3 * (size_t)S;
+        for (int64_t p = plan->block_ptr[b]; p < plan->block_ptr[b + 1]; p++) {
+            if (plan->sequence[p] >= rows)
+                return bl_error_set(e, BL_EDATA, "block %zu has sequence %u of a table of %" PRId64 " rows", b,
+                                    plan->sequence[p], rows);
+            bytes += size[plan->sequence[p]] - 2;
+        }
+        *most = bytes > *most ? bytes : *most;
+    }
+    return BL_OK;
+}
+
+int bl_export_ids_size(struct bl_blocks *blocks, struct bl_cancel *cancel, size_t *bytes, struct bl_error *e)
+{
+    struct bl_plan plan = {0};
+    uint32_t *size = NULL;
+    int64_t rows;
+    int code = bl_blocks_rows(blocks, &rows, e);
+    if (code)
+        return code;
+    size = malloc((size_t)rows * sizeof *size + 1);
+    code = size ? ids_measure(blocks, rows, cancel, size, e) : bl_error_memory(e);
+    if (!code)
+        code = bl_index_read_members(bl_blocks_index(blocks), false, &plan, e);
+    if (!code)
+        code = blocks_measure(&plan, rows, bl_blocks_format(blocks)->S, size, bytes, e);
+    bl_plan_free(&plan);
+    free(size);
+    return code;
+}
+
+/* Writes those of a block with these tables. text: where they are made first. Errors as above. */
+static int bl_export_ids_read(struct bl_blocks *blocks, const struct bl_block *tables, struct bl_buffer *text,
+                              void *out, size_t bytes, struct bl_error *e)
+{
+    json_t *list = json_array();
+    int code = BL_OK;
+    for (int64_t i = 0; i < bl_blocks_format(blocks)->S && !code; i++) {
+        const struct bl_row *row = NULL;
+        if (tables->sequence[i] >= 0)
+            code = bl_blocks_row(blocks, tables->sequence[i], &row, e);
+        if (!code)
+            bl_jansson_push(&list, id_value(row ? row->id : ""));
+    }
+    bl_buffer_clear(text);
+    if (code)
+        json_decref(list);
+    else
+        code = bl_jansson_append_compact(list, text, e);
+    if (!code && text->size > bytes)
+        code = bl_error_set(e, BL_EDATA, "block %" PRId64 ": its tables have other sequences than the plan",
+                            tables->index);
+    if (code)
+        return code;
+    memcpy(out, text->data, text->size);
+    memset((char *)out + text->size, ' ', bytes - text->size);
+    return BL_OK;
+}
+
+/* --- arrays ------------------------------------------------------------------------------------------------------- */
+
+static int array_compare(const void *a, const void *b)
+{
+    return strcmp(((const struct bl_export_array *)a)->name, ((const struct bl_export_array *)b)->name);
+}
+
+static void arrays_add(struct bl_export_arrays *arrays, const struct bl_export_array *array)
+{
+    struct bl_export_array *added = &arrays->array[arrays->count++];
+    *added = *array;
+    added->bytes = bl_dtype_size(array->dtype);
+    for (int i = 0; i < array->rank; i++)
+        added->bytes *= (size_t)array->shape[i];
+    arrays->bytes += added->bytes;
+}
+
+static void arrays_add_field(struct bl_export_arrays *arrays, int f)
+{
+    const struct bl_field *field = &arrays->format.fields.field[f];
+    struct bl_export_array array = {.name = field->name,
+                                    .dtype = field->dtype,
+                                    .rank = field->rank + 1,
+                                    .shape = {arrays->format.T},
+                                    .field = f,
+                                    .table = -1};
+    memcpy(array.shape + 1, field->shape, (size_t)field->rank * sizeof *field->shape);
+    arrays_add(arrays, &array);
+}
+
+static void arrays_add_table(struct bl_export_arrays *arrays, int table)
+{
+    const struct bl_format *format = &arrays->format;
+    struct bl_export_array array = {.name = bl_format_table_name(format, table),
+                                    .dtype = bl_format_table_dtype(format, table),
+                                    .rank = 1,
+                                    .shape = {format->S},
+                                    .field = -1,
+                                    .table = table};
+    if (table == BL_TABLE_CU_SEQLENS)
+        array.shape[0]++;
+    else if (table == BL_TABLE_SEGMENT_IDS)
+        array.shape[0] = format->T;
+    else if (table == BL_TABLE_NUM_SEQUENCES)
+        array.rank = 0;
+    arrays_add(arrays, &array);
+}
+
+static void arrays_add_repeated(struct bl_export_arrays *arrays)
+{
+    arrays_add(arrays, &(struct bl_export_array){.name = BL_REPEATED_NAME,
+                                                 .dtype = BL_I32,
+                                                 .rank = 1,
+                                                 .shape = {arrays->format.S},
+                                                 .field = -1,
+                                                 .table = -1,
+                                                 .is_repeated = true});
+}
+
+static int arrays_add_ids(struct bl_export_arrays *arrays, size_t bytes, struct bl_error *e)
+{
+    for (int a = 0; a < arrays->count; a++) {
+        if (strcmp(arrays->array[a].name, BL_EXPORT_IDS_NAME) == 0)
+            return bl_error_set(
+                e, BL_EUSAGE, "--ids: the dataset has a field or attribute of the name " BL_EXPORT_IDS_NAME " already");
+    }
+    arrays_add(arrays, &(struct bl_export_array){.name = BL_EXPORT_IDS_NAME,
+                                                 .dtype = BL_U8,
+                                                 .rank = 1,
+                                                 .shape = {(int64_t)bytes},
+                                                 .field = -1,
+                                                 .table = -1,
+                                                 .is_ids = true});
+    return BL_OK;
+}
+
+int bl_export_arrays_set(struct bl_export_arrays *arrays, const struct bl_blocks *blocks, size_t ids_bytes,
+                         struct bl_error *e)
+{
+    *arrays = (struct bl_export_arrays){.format = *bl_blocks_format(blocks),
+                                        .overlap = bl_blocks_manifest(blocks)->plan_info.overlap};
+    for (int f = 0; f < arrays->format.fields.count; f++)
+        arrays_add_field(arrays, f);
+    for (int t = 0; t < BL_TABLES + arrays->format.attributes; t++) {
+        if (bl_format_has_table(&arrays->format, t))
+            arrays_add_table(arrays, t);
+    }
+    if (arrays->overlap)
+        arrays_add_repeated(arrays);
+    int code = ids_bytes ? arrays_add_ids(arrays, ids_bytes, e) : BL_OK;
+    qsort(arrays->array, (size_t)arrays->count, sizeof *arrays->array, array_compare);
+    return code;
+}
+
+int bl_export_block_make(struct bl_export_block *block, const struct bl_export_arrays *arrays, struct bl_error *e)
+{
+    *block = (struct bl_export_block){.memory = malloc(arrays->bytes + (size_t)arrays->count * 64)};
+    if (!block->memory)
+        return bl_error_memory(e);
+    uint8_t *at = block->memory;
+    for (int a = 0; a < arrays->count; a++) {
+        block->data[a] = at;
+        at += (arrays->array[a].bytes + 63) / 64 * 64;
+    }
+    return BL_OK;
+}
+
+void bl_export_block_free(struct bl_export_block *block)
+{
+    free(block->memory);
+    bl_buffer_free(&block->text);
+    *block = (struct bl_export_block){.memory = NULL};
+}
+
+static void array_copy_table(const struct bl_block *tables, const struct bl_export_arrays *arrays, int a, uint8_t *out)
+{
+    const struct bl_export_array *array = &arrays->array[a];
+    const void *const from[BL_TABLES] = {[BL_TABLE_CU_SEQLENS] = tables->cu_seqlens,
+                                         [BL_TABLE_NUM_SEQUENCES] = &tables->num_sequences,
+                                         [BL_TABLE_SEQUENCE] = tables->sequence,
+                                         [BL_TABLE_LENGTH] = tables->length,
+                                         [BL_TABLE_SOURCE_START] = tables->source_start};
+    if (array->table == BL_TABLE_SEGMENT_IDS)
+        bl_block_segment_ids(tables, &arrays->format, (int32_t *)(void *)out);
+    else
+        memcpy(out, from[array->table], array->bytes);
+}
+
+int bl_export_block_read(struct bl_export_block *block, const struct bl_export_arrays *arrays, struct bl_blocks *blocks,
+                         int64_t b, struct bl_error *e)
+{
+    const struct bl_block *tables;
+    int code = bl_blocks_tables(blocks, b, &tables, e);
+    for (int a = 0; a < arrays->count && !code; a++) {
+        const struct bl_export_array *array = &arrays->array[a];
+        if (array->table >= 0 && array->table < BL_TABLES)
+            array_copy_table(tables, arrays, a, block->data[a]);
+        for (int64_t i = 0; array->is_repeated && i < arrays->format.S; i++)
+            ((int32_t *)(void *)block->data[a])[i] = tables->source_start[i] > 0 ? (int32_t)arrays->overlap : 0;
+        if (array->is_ids)
+            code = bl_export_ids_read(blocks, tables, &block->text, block->data[a], array->bytes, e);
+    }
+    for (int a = 0; a < arrays->count && !code; a++) {
+        const struct bl_export_array *array = &arrays->array[a];
+        if (array->field >= 0)
+            code = bl_blocks_read(blocks, b, array->field, block->data[a], e);
+        else if (array->table >= BL_TABLES)
+            code = bl_blocks_attribute(blocks, b, array->table - BL_TABLES, block->data[a], e);
+    }
+    return code;
+}
+
+/* --- part --------------------------------------------------------------------------------------------------------- */
+
 /* --- format ------------------------------------------------------------------------------------------------------- */
 
 /* A format that datasets are exported to: how a part, one of its files, is made of blocks, and what lies beside the

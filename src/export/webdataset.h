@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "export/arrays.h"
+#include "export/part.h"
 
 #define BL_TAR_UNIT 512
 #define BL_TAR_NAME_MAX 100

@@ -1,12 +1,14 @@
 /* The environment of a run, the same for every kind. */
-#ifndef BL_KIND_ENV_H
-#define BL_KIND_ENV_H
+#ifndef BL_ENV_H
+#define BL_ENV_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/cancel.h"
 #include "kind/media_options.h"
+
+/* --- env ---------------------------------------------------------------------------------------------------------- */
 
 struct bl_isolation;
 struct bl_reservation;
@@ -19,6 +21,20 @@ struct bl_kind_env {
     bool shared;                        /* other machines read and write the spool, too */
     struct bl_isolation *isolation;     /* of kinds that decode in processes of their own; NULL: none do */
     struct bl_reservation *reservation; /* the worker's, of memory to decode with; NULL: it need not ask */
+};
+
+/* --- input -------------------------------------------------------------------------------------------------------- */
+
+/* An input: a file, or a folder for kinds whose inputs are folders. */
+
+struct bl_input {
+    const char *path; /* to open; "-": standard input */
+    const char *name; /* the path as it was given, for the table */
+    int64_t bytes;
+    int64_t modified;  /* nanoseconds since 1970 */
+    uint64_t content;  /* digest (kind/content.h); 0: not computed */
+    const char *fault; /* why it is known to be unusable; or NULL */
+    const char *id;    /* what the ids of its sequences begin with */
 };
 
 #endif

@@ -16,8 +16,6 @@
 #include "base/meter.h"
 #include "base/option.h"
 #include "kind/env.h"
-#include "kind/field.h"
-#include "kind/input.h"
 #include "kind/list.h"
 #include "kind/row.h"
 

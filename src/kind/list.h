@@ -11,7 +11,6 @@
 #include "base/json.h"
 #include "base/meter.h"
 #include "kind/env.h"
-#include "kind/input.h"
 #include "kind/row.h"
 
 /* --- chunk -------------------------------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "kind/field.h"
+#include "kind/row.h"
 
 #define BL_NPY_RANK_MAX 64 /* as in numpy */
 #define BL_NPY_MAGIC "\x93NUMPY"

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/checksum.h"
 #include "base/fs.h"
-#include "base/identity_lines.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "packing/identity.h"

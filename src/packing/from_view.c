@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/fs.h"
-#include "base/identity_lines.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "kind/kinds.h"
@@ -15,7 +15,7 @@
 #include "scan/extend.h"
 #include "store/epochs.h"
 #include "store/row_reader.h"
-#include "store/seekable.h"
+#include "store/shard_reader.h"
 
 /* --- the kind --------------------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,6 @@
 
 #include "base/checksum.h"
 #include "base/fs.h"
-#include "base/identity_lines.h"
 #include "base/text.h"
 #include "kind/input_stat.h"
 #include "run/state.h"

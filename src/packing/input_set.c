@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "packing/identity.h"
 #include "packing/internal.h"
-#include "run/task.h"
+#include "run/state_files.h"
 #include "scan/extend.h"
 #include "scan/merge.h"
 #include "store/columns.h"

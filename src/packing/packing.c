@@ -9,18 +9,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/identity_lines.h"
+#include "base/checksum.h"
 #include "base/text.h"
 #include "kind/isolated/isolation.h"
 #include "kind/media/module.h"
 #include "kind/row.h"
 #include "packing/identity.h"
 #include "packing/internal.h"
+#include "run/machine.h"
 #include "run/scatter.h"
 #include "run/shards.h"
-#include "run/space.h"
 #include "scan/extend.h"
-#include "store/codec.h"
+#include "store/block.h"
 #include "store/folders.h"
 
 /* --- simd --------------------------------------------------------------------------------------------------------- */

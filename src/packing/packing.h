@@ -18,7 +18,7 @@
 #include "run/finish.h"
 #include "run/heartbeat.h"
 #include "run/options.h"
-#include "run/task.h"
+#include "run/state_files.h"
 #include "scan/subset.h"
 #include "store/sequences.h"
 #include "store/view.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/checksum.h"
 #include "base/fs.h"
-#include "base/identity_lines.h"
 #include "base/text.h"
 #include "packing/identity.h"
 #include "packing/view_job.h"

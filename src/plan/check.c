@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "base/prefetch.h"
+#include "base/vector.h"
 #include "plan/bound.h"
 #include "plan/plan.h"
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "plan/lengths.h"
+#include "plan/limits.h"
 
 /* --- bitset ------------------------------------------------------------------------------------------------------- */
 

@@ -2,7 +2,13 @@
 #ifndef BL_LIMITS_H
 #define BL_LIMITS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* --- limits ------------------------------------------------------------------------------------------------------- */
+
+/* --- limits ------------------------------------------------------------------------------------------------------- */
 
 /* Parts of the search that can be left out, to measure what they gain. */
 enum bl_search_part {
@@ -54,6 +60,90 @@ static inline struct bl_limits bl_limits_share(const struct bl_limits *l, int64_
     share.work = l->work / by < left ? l->work / by : left;
     share.used = used;
     return share;
+}
+
+/* --- lengths ------------------------------------------------------------------------------------------------------ */
+
+/* The lengths to plan. */
+
+/* Those of length[0 .. count-1], or of length[index[0 .. count-1]], from shortest to longest;
+ * others are skipped. 1 <= shortest <= longest <= BL_T_MAX, count <= BL_SEQUENCES_MAX. They are packed in units of
+ * `unit` steps, rounded up, and at most cap units. */
+struct bl_lengths {
+    const int64_t *length;
+    const uint32_t *index; /* or NULL: all lengths */
+    size_t count;
+    int64_t shortest;
+    int64_t longest;
+    int64_t unit; /* steps; at least 1 */
+    int64_t cap;  /* units */
+};
+
+static inline size_t bl_lengths_id(const struct bl_lengths *l, size_t i)
+{
+    return l->index ? l->index[i] : i;
+}
+
+static inline bool bl_lengths_has(const struct bl_lengths *l, size_t i)
+{
+    int64_t length = l->length[bl_lengths_id(l, i)];
+    return length >= l->shortest && length <= l->longest;
+}
+
+/* Returns the length of the sequence with this id, in units. */
+static inline int64_t bl_lengths_units_of(const struct bl_lengths *l, size_t id)
+{
+    int64_t length = l->length[id];
+    int64_t units = l->unit == 1 ? length : (length + l->unit - 1) / l->unit;
+    return units < l->cap ? units : l->cap;
+}
+
+/* Returns one length in units. */
+static inline int64_t bl_lengths_units(const struct bl_lengths *l, size_t i)
+{
+    return bl_lengths_units_of(l, bl_lengths_id(l, i));
+}
+
+/* --- alignment ---------------------------------------------------------------------------------------------------- */
+
+/* Finds the alignment of a plan from its starts only.
+ *
+ * Every start is a multiple of the alignment, and the first such multiple at or after the end of the previous piece. If
+ * any number has both properties, the greatest common divisor of all starts does: gaps are shorter than the alignment,
+ * so no multiple of it lies in one. It may be a multiple of the alignment that the plan was made with; a plan over the
+ * same lengths by that smaller alignment can differ. */
+
+struct bl_alignment {
+    int64_t divisor; /* of all starts so far */
+    int64_t gap;     /* the widest gap */
+};
+
+/* Adds a piece at `start` after one that ends at `end` (0: the first). False: it starts too early. */
+static inline bool bl_alignment_add(struct bl_alignment *a, int64_t end, int64_t start)
+{
+    if (start < end || (end == 0 && start > 0))
+        return false;
+    a->gap = start - end > a->gap ? start - end : a->gap;
+    for (int64_t b = start; b > 0;) {
+        int64_t rest = a->divisor % b;
+        a->divisor = b;
+        b = rest;
+    }
+    return true;
+}
+
+/* Whether the starts fit this alignment. Their greatest divisor may be a multiple of it. */
+static inline bool bl_alignment_is(const struct bl_alignment *a, int64_t align)
+{
+    return a->gap < align && a->divisor % align == 0;
+}
+
+/* Returns the alignment, 1 for none, 0 if no alignment explains the gaps. */
+static inline int64_t bl_alignment_value(const struct bl_alignment *a)
+{
+    if (a->gap == 0)
+        return 1;
+    return a->gap < a->divisor ? a->divisor : 0;
 }
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "plan/draft.h"
 #include "plan/level.h"
-#include "plan/loads.h"
 #include "plan/needs.h"
 
 /* --- swap --------------------------------------------------------------------------------------------------------- */

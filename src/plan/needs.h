@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "plan/piece.h"
 #include "plan/plan.h"
+#include "plan/strategy.h"
 
 /* --- cost --------------------------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/sort.h"
-#include "plan/loss.h"
+#include "plan/company.h"
 #include "plan/random.h"
 
 /* --- ranks -------------------------------------------------------------------------------------------------------- */

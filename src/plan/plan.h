@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/prefetch.h"
+#include "base/vector.h"
 
 #define BL_T_MAX INT64_C(2147483647) /* start and cu_seqlens are I32 */
 #define BL_T_AUTO INT64_MIN          /* for STORE: decided by the bytes of a step, and set before a plan is made */

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "plan/bound.h"
+#include "plan/company.h"
 #include "plan/draft.h"
 #include "plan/level.h"
-#include "plan/loss.h"
 #include "plan/needs.h"
 #include "plan/options.h"
 #include "plan/order.h"

@@ -6,8 +6,8 @@
 #include "plan/company.h"
 #include "plan/fill.h"
 #include "plan/needs.h"
-#include "plan/piece.h"
 #include "plan/plan.h"
+#include "plan/strategy.h"
 
 struct bl_planner {
     struct bl_plan_options options;

@@ -4,8 +4,8 @@
 
 #include "base/sort.h"
 #include "plan/bound.h"
+#include "plan/draft.h"
 #include "plan/fill.h"
-#include "plan/loads.h"
 #include "plan/meeting.h"
 
 /* --- bound vector ------------------------------------------------------------------------------------------------- */

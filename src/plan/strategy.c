@@ -1,5 +1,169 @@
 #include "plan/strategy.h"
 
+#include <stdlib.h>
+
+#include "plan/random.h"
+
+/* --- piece -------------------------------------------------------------------------------------------------------- */
+
+/* The pieces of a plan: the sequences after strategy and --oversize have cut them. */
+
+/* How the options cut a sequence. */
+struct rule {
+    enum bl_cut cut;
+    int64_t shortest, longest; /* other lengths are dropped */
+    int64_t T;
+    int64_t overlap; /* BL_CUT_SPLIT: below T; otherwise 0 */
+    int64_t taken;   /* BL_CUT_ROWS: steps of the present row, less than T; otherwise 0 */
+};
+
+static int64_t rule_count_pieces(const struct rule *rule, int64_t length)
+{
+    int64_t T = rule->T;
+    if (length < rule->shortest || length > rule->longest)
+        return 0;
+    switch (rule->cut) {
+    case BL_CUT_SPLIT:
+        return length <= T ? length > 0 : 1 + (length - T - 1) / (T - rule->overlap) + 1;
+    case BL_CUT_HEAD:
+        return length > 0;
+    case BL_CUT_CLIP:
+        return length >= T;
+    case BL_CUT_CLIPS:
+        return length / T;
+    case BL_CUT_ROWS:
+        return length / T + (length % T + rule->taken + T - 1) / T;
+    case BL_CUT_NOTHING:
+        break;
+    }
+    return length > 0 && length <= T;
+}
+
+/* Moves on in the rows by a sequence in n pieces. */
+static void rule_advance(struct rule *rule, int64_t length, int64_t n)
+{
+    if (rule->cut == BL_CUT_ROWS && n > 0)
+        rule->taken = (rule->taken + length % rule->T) % rule->T;
+}
+
+/* Computes everything except the arrays. *needs_cutting: whether the arrays are needed. */
+static int pieces_survey(struct bl_pieces *p, const struct rule *rule, bool *needs_cutting, struct bl_error *e)
+{
+    struct rule r = *rule;
+    const bool is_whole = r.cut == BL_CUT_SPLIT || r.cut == BL_CUT_ROWS; /* no step is left out */
+    size_t count = 0, dropped = 0, cut = 0;
+    int64_t steps = 0, repeated = 0;
+    for (size_t i = 0; i < p->lengths.count; i++) {
+        int64_t length = p->lengths.length[i], n = rule_count_pieces(&r, length);
+        if (n > (int64_t)(BL_SEQUENCES_MAX - count))
+            return bl_error_set(e, BL_EFAIL, "more than %lld pieces of %lld steps: choose a larger T%s",
+                                (long long)BL_SEQUENCES_MAX, (long long)r.T, r.overlap ? " or a smaller overlap" : "");
+        bool whole = n == 1 && length <= r.T;
+        count += (size_t)n;
+        dropped += n == 0 && length > 0;
+        cut += n > 0 && !whole;
+        steps += whole || (is_whole && n > 0) ? length : n * r.T;
+        repeated += n > 1 ? (n - 1) * r.overlap : 0;
+        rule_advance(&r, length, n);
+    }
+    p->count = count;
+    p->dropped = (int64_t)dropped;
+    p->cut = r.cut == BL_CUT_ROWS ? 0 : (int64_t)cut;
+    p->steps = steps + repeated;
+    p->repeated = repeated;
+    *needs_cutting = cut > 0;
+    return BL_OK;
+}
+
+static int pieces_allocate(struct bl_pieces *p, enum bl_cut cut, struct bl_error *e)
+{
+    p->sequence = malloc((p->count + 1) * sizeof *p->sequence);
+    p->length = malloc((p->count + 1) * sizeof *p->length);
+    if (cut != BL_CUT_HEAD)
+        p->start = malloc((p->count + 1) * sizeof *p->start);
+    return p->sequence && p->length && (p->start || cut == BL_CUT_HEAD) ? BL_OK : bl_error_memory(e);
+}
+
+static void pieces_cut(struct bl_pieces *p, const struct rule *rule)
+{
+    struct rule r = *rule;
+    size_t next = 0;
+    for (size_t i = 0; i < p->lengths.count; i++) {
+        int64_t length = p->lengths.length[i], n = rule_count_pieces(&r, length), start = 0, room = r.T - r.taken;
+        for (int64_t k = 0; k < n; k++, next++, room = r.T) {
+            p->sequence[next] = (uint32_t)i;
+            p->length[next] = length - start < room ? length - start : room;
+            if (p->start)
+                p->start[next] = start;
+            start += p->length[next] - r.overlap;
+        }
+        rule_advance(&r, length, n);
+    }
+}
+
+int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count, const struct bl_plan_options *options,
+                   const struct bl_plan *counts, struct bl_error *e)
+{
+    enum bl_cut cut = bl_strategies[options->strategy]->cut(options);
+    int64_t T = counts->T;
+    int64_t longest = options->max_length ? options->max_length : INT64_MAX;
+    bool clips = cut == BL_CUT_CLIP || cut == BL_CUT_CLIPS, needs_cutting = false;
+    int64_t shortest = options->min_length > 1 ? options->min_length : 1;
+    if (clips && shortest < T)
+        shortest = T;
+    struct rule rule = {cut, shortest, longest, T, counts->overlap, 0};
+    *pieces = (struct bl_pieces){.group = options->group,
+                                 .is_random = cut == BL_CUT_CLIP,
+                                 .lengths = {.length = length,
+                                             .count = count,
+                                             .shortest = shortest,
+                                             .longest = longest < T ? longest : T,
+                                             .unit = 1,
+                                             .cap = T}};
+    if (!clips && cut != BL_CUT_ROWS && shortest == 1 && counts->longest <= rule.longest && counts->longest <= T) {
+        pieces->count = (size_t)counts->sequences; /* all sequences, uncut */
+        pieces->steps = counts->steps;
+        return BL_OK;
+    }
+    int code = pieces_survey(pieces, &rule, &needs_cutting, e);
+    if (!code && needs_cutting)
+        code = pieces_allocate(pieces, cut, e);
+    if (code) {
+        bl_pieces_free(pieces);
+        return code;
+    }
+    if (needs_cutting) {
+        pieces_cut(pieces, &rule);
+        pieces->lengths.length = pieces->length;
+        pieces->lengths.count = pieces->count;
+        pieces->lengths.shortest = 1;
+        pieces->lengths.longest = T;
+    }
+    return BL_OK;
+}
+
+void bl_pieces_draw(struct bl_pieces *pieces, const int64_t *length, int64_t T, uint64_t seed)
+{
+    if (!pieces->is_random || !pieces->start)
+        return;
+    struct bl_random random;
+    bl_random_seed(&random, seed, BL_STREAM_CLIP);
+    for (size_t i = 0; i < pieces->count; i++) {
+        uint64_t more = (uint64_t)(length[pieces->sequence[i]] - T);
+        pieces->start[i] = (int64_t)bl_random_below(&random, more + 1);
+    }
+}
+
+void bl_pieces_free(struct bl_pieces *pieces)
+{
+    free(pieces->sequence);
+    free(pieces->length);
+    free(pieces->start);
+    *pieces = (struct bl_pieces){0};
+}
+
+/* --- strategy ----------------------------------------------------------------------------------------------------- */
+
 #define STRATEGY_ADDRESS(id, name) &bl_strategy_ops_##name,
 const struct bl_strategy_ops *const bl_strategies[] = {BL_STRATEGY_LIST(STRATEGY_ADDRESS)};
 

@@ -4,8 +4,50 @@
 #define BL_STRATEGY_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "plan/histogram.h"
 #include "plan/plan.h"
+
+/* --- piece -------------------------------------------------------------------------------------------------------- */
+
+/* The pieces of a plan: the sequences after strategy and --oversize have cut them. */
+
+/* If nothing is cut, the pieces are the caller's lengths: piece i is sequence i if its length is in range, and the
+ * three arrays are NULL. Otherwise piece i is lengths.length[i] steps of sequence[i], from step start[i] (0 if start is
+ * NULL). */
+struct bl_pieces {
+    struct bl_lengths lengths;
+    uint32_t *sequence;
+    int64_t *length; /* lengths.length, if owned */
+    int64_t *start;
+    const uint32_t *group; /* of the sequences; NULL: no groups */
+    bool is_random;        /* the seed decides the starts */
+    size_t count;          /* pieces in range, to be placed */
+    int64_t steps;         /* of these pieces */
+    int64_t repeated;      /* of these, as in struct bl_plan */
+    int64_t cut;           /* as in struct bl_plan */
+    int64_t dropped;       /* as in struct bl_plan */
+};
+
+/* Returns the group of a piece; 0 without groups. */
+static inline uint32_t bl_pieces_group(const struct bl_pieces *p, size_t piece)
+{
+    return p->group ? p->group[p->sequence ? p->sequence[piece] : piece] : 0;
+}
+
+/* counts: T, and sequences, steps and longest of all lengths. T and clip must be resolved (not 0), no length negative,
+ * and options->oversize not ERROR if any length exceeds T. BL_EFAIL: out of memory, or more pieces than a plan can
+ * hold; then *pieces is empty. */
+int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count, const struct bl_plan_options *options,
+                   const struct bl_plan *counts, struct bl_error *e);
+
+/* Draws the starts of BL_CUT_CLIP; does nothing for other cuts. length: as passed to bl_pieces_make. */
+void bl_pieces_draw(struct bl_pieces *pieces, const int64_t *length, int64_t T, uint64_t seed);
+void bl_pieces_free(struct bl_pieces *pieces);
+
+/* --- strategy ----------------------------------------------------------------------------------------------------- */
 
 /* How a sequence is cut. */
 enum bl_cut {

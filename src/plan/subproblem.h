@@ -7,7 +7,7 @@
 #include "plan/draft.h"
 #include "plan/histogram.h"
 #include "plan/needs.h"
-#include "plan/piece.h"
+#include "plan/strategy.h"
 
 struct bl_subproblem {
     struct bl_lengths lengths;

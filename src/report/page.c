@@ -11,8 +11,7 @@
 #include "packing/packing.h"
 #include "report/report.h"
 #include "show/html.h"
-#include "show/sheet_page.h"
-#include "show/sheet_svg.h"
+#include "show/sheet.h"
 
 #define BL_CHART_LABEL 64
 

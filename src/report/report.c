@@ -5,15 +5,15 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/archive.h"
 #include "base/buffer.h"
 #include "base/fs.h"
-#include "base/member.h"
 #include "kind/kinds.h"
 #include "kind/row.h"
 #include "plan/options.h"
 #include "store/index.h"
-#include "store/jansson.h"
 #include "store/manifest.h"
+#include "store/plan_info.h"
 #include "store/row_reader.h"
 
 /* --- tally -------------------------------------------------------------------------------------------------------- */

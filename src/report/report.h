@@ -9,7 +9,6 @@
 #include "base/buffer.h"
 #include "base/cancel.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "kind/kind.h"
 #include "packing/plan.h"
 #include "store/info.h"

@@ -4,10 +4,13 @@
 
 #include "base/memory_budget.h"
 #include "base/meter.h"
+#include "run/finish.h"
 #include "run/options.h"
-#include "run/outcome.h"
 #include "store/block.h"
 #include "store/shard_writer.h"
+#include "store/view.h"
+
+/* --- assembler ---------------------------------------------------------------------------------------------------- */
 
 /* --- assembler ---------------------------------------------------------------------------------------------------- */
 
@@ -44,5 +47,14 @@ void bl_shard_worker_close(struct bl_shard_worker *worker);
 /* Fills consecutive blocks of the shard, and encodes them. shard NULL: nothing is encoded. See bl_assembler_fill. */
 int bl_shard_worker_fill(struct bl_shard_worker *worker, struct bl_shard_writer *shard, struct bl_block *block,
                          int blocks, const struct bl_meter *meter, struct bl_outcomes *outcomes, struct bl_error *e);
+
+/* --- copier ------------------------------------------------------------------------------------------------------- */
+
+/* The copier: fills blocks with the stored steps of a view, without decoding any. Each worker has its own. */
+
+struct bl_copier;
+
+/* Bytes that a copier of the view takes at most, beside a codec's. */
+int64_t bl_copier_memory(const struct bl_view *view);
 
 #endif

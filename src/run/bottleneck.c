@@ -8,7 +8,7 @@
 
 #include "base/output.h"
 #include "plan/random.h"
-#include "store/jansson.h"
+#include "store/plan_info.h"
 
 /* --- estimate ----------------------------------------------------------------------------------------------------- */
 

@@ -13,7 +13,7 @@
 #include "base/buffer.h"
 #include "base/cancel.h"
 #include "base/error.h"
-#include "run/task.h"
+#include "run/state_files.h"
 
 /* --- progress ----------------------------------------------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
 #include "store/block.h"
 #include "store/folders.h"
 #include "store/row_reader.h"
-#include "store/seekable.h"
+#include "store/shard_reader.h"
 #include "store/shard_writer.h"
 
 /* --- shards ------------------------------------------------------------------------------------------------------- */

@@ -13,7 +13,6 @@
 
 #include "base/checksum.h"
 #include "base/fs.h"
-#include "base/identity_lines.h"
 #include "base/io.h"
 #include "base/output.h"
 #include "run/state_files.h"

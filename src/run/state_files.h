@@ -10,7 +10,10 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/option.h"
 #include "store/format.h"
+
+/* --- state files -------------------------------------------------------------------------------------------------- */
 
 /* --- state files -------------------------------------------------------------------------------------------------- */
 
@@ -60,5 +63,29 @@ int bl_state_lock_take(const char *folder, const char *dir, bool shared, int *fd
 /* Gives up what bl_state_lock_take got, and removes its files if remove says so: then the folder is to be removed.
  * BL_EFAIL: a file cannot be removed; e is not used otherwise. */
 int bl_state_lock_release(const char *folder, int *fd, bool *alone, bool remove, struct bl_error *e);
+
+/* --- task --------------------------------------------------------------------------------------------------------- */
+
+/* Tasks: one process's share of work that many processes divide without a coordinator. Task i of N, i from 0. */
+
+#define BL_TASKS_MAX 100000
+
+struct bl_task {
+    bool set;             /* false: this process does all the work */
+    bool automatic;       /* not resolved yet: the environment gives index, and also count if that is 0 */
+    int64_t index, count; /* 0 <= index < count <= BL_TASKS_MAX */
+};
+
+/* The flag --task, over a struct bl_task: a group for every command whose work can be divided. */
+extern const struct bl_option bl_task_option_table[];
+
+/* Resolves an automatic task from the environment: the rank of Open MPI or srun, combined with the element of a Slurm
+ * job array; or the index of a Kubernetes Job. BL_EUSAGE: the variables are missing, impossible, or contradict the
+ * given count. */
+int bl_task_resolve(struct bl_task *task, struct bl_error *e);
+
+/* The task's share of total things in order: from *begin to *end - 1, with *begin = floor(index * total / count). All
+ * of them if the task is not set. */
+void bl_task_range(const struct bl_task *task, int64_t total, int64_t *begin, int64_t *end);
 
 #endif

@@ -10,9 +10,59 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "run/status_stage.h"
+#include "run/heartbeat.h"
+#include "run/state_files.h"
 #include "store/manifest.h"
 #include "store/plan_info.h"
+
+/* --- status stage ------------------------------------------------------------------------------------------------- */
+
+/* The tasks of a stage of packing, from their heartbeats and from the files that they made. */
+
+enum bl_task_state {
+    BL_TASK_FAILED,
+    BL_TASK_SILENT,  /* no beat for long: probably killed */
+    BL_TASK_STOPPED, /* by a signal */
+    BL_TASK_RUNNING,
+    BL_TASK_WAITING, /* not begun, or its results are gone */
+    BL_TASK_DONE,    /* all its results exist, whichever task made them */
+    BL_TASK_STATES
+};
+
+struct bl_status_task {
+    struct bl_beat *beat; /* NULL: no heartbeat */
+    enum bl_task_state state;
+    bool gone;          /* silent, and its process on this machine has ended */
+    int64_t age;        /* seconds since its last beat */
+    int64_t begin, end; /* its shards, or parts of a scan */
+    int64_t finished;   /* units of that range */
+    double rate;        /* per second: steps, or units without steps; 0: unknown */
+    double left;        /* seconds; negative: unknown */
+};
+
+/* The tasks of scan or pack. If the work was divided differently before, the running tasks of that division follow the
+ * others. */
+struct bl_status_stage {
+    int64_t tasks;               /* 0: unknown */
+    size_t count;                /* at least tasks */
+    struct bl_status_task *task; /* [count] task i at index i */
+    int64_t in[BL_TASK_STATES];  /* number of tasks in each state */
+    int64_t units, finished;     /* parts or shards: all (0: unknown), and existing ones */
+    double rate;                 /* of all running tasks */
+    const char *rate_of;         /* unit of rate: "frames", "files" */
+    double left;                 /* seconds; negative: unknown */
+    int64_t unreadable;          /* number of invalid heartbeats */
+    struct bl_error unread;      /* the reason of the first of them */
+};
+
+const char *bl_task_state_name(enum bl_task_state state);
+
+/* Appends the command that continues a stage: "run the same bload pack --task I/8 command for I = 3, 4, 7-9", by the
+ * tasks that are neither running nor done; or, for a single process, "run the same bload pack command to
+ * resume". */
+void bl_status_stage_append_command(const struct bl_status_stage *stage, const char *command, struct bl_buffer *out);
+
+/* --- status ------------------------------------------------------------------------------------------------------- */
 
 enum bl_status_at { BL_AT_SCAN, BL_AT_PLAN, BL_AT_PACK, BL_AT_FINISH, BL_AT_END };
 

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/buffer.h"
 #include "base/fs.h"
-#include "base/hash.h"
 #include "base/records.h"
 #include "base/text.h"
-#include "kind/field.h"
+#include "kind/row.h"
 #include "store/columns.h"
 #include "store/row_reader.h"
 

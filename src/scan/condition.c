@@ -7,12 +7,12 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/buffer.h"
 #include "base/checksum.h"
 #include "base/fs.h"
-#include "base/hash.h"
-#include "base/lines.h"
+#include "base/io.h"
 #include "base/text.h"
-#include "kind/input.h"
+#include "kind/env.h"
 #include "store/row_reader.h"
 
 /* --- condition ---------------------------------------------------------------------------------------------------- */

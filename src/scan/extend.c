@@ -7,7 +7,7 @@
 #include "base/checksum.h"
 #include "base/fs.h"
 #include "base/text.h"
-#include "scan/same_content.h"
+#include "scan/compare.h"
 #include "store/manifest.h"
 
 #define NAMED 3 /* ids in a note */

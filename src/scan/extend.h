@@ -6,8 +6,8 @@
 #ifndef BL_EXTEND_H
 #define BL_EXTEND_H
 
+#include "base/buffer.h"
 #include "base/cancel.h"
-#include "base/hash.h"
 #include "kind/row.h"
 #include "scan/subset.h"
 #include "store/row_reader.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/fs.h"
-#include "base/hash.h"
 #include "base/input_file.h"
 #include "base/meter.h"
 #include "kind/input_stat.h"

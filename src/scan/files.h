@@ -8,9 +8,9 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "base/archive.h"
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/member.h"
 #include "kind/kind.h"
 #include "scan/clip_columns.h"
 

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/archive.h"
 #include "base/fs.h"
 #include "base/input_file.h"
 #include "base/io.h"
 #include "base/json.h"
-#include "base/member.h"
 #include "base/text.h"
 #include "kind/kinds.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/lines.h"
+#include "base/io.h"
 #include "base/text.h"
 #include "scan/chunk_rows.h"
 #include "scan/part.h"

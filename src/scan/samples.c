@@ -6,10 +6,10 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/archive.h"
 #include "base/checksum.h"
 #include "base/fs.h"
 #include "base/input_file.h"
-#include "base/member.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "run/pipeline.h"

@@ -11,7 +11,6 @@
 #include "base/buffer.h"
 #include "base/cancel.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/option.h"
 #include "scan/files.h"
 #include "scan/tar_reader.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "base/lines.h"
+#include "base/io.h"
 #include "base/text.h"
 #include "kind/kinds.h"
 #include "scan/files.h"

@@ -17,7 +17,7 @@
 #include "base/output.h"
 #include "kind/kind.h"
 #include "kind/row.h"
-#include "kind/text/same_text.h"
+#include "kind/text/normal_form.h"
 #include "scan/condition.h"
 #include "scan/part.h"
 #include "store/sequences.h"

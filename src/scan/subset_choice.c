@@ -6,7 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/text.h"
-#include "scan/same_content.h"
+#include "scan/compare.h"
 
 #define TICK_ROWS 64 /* between two looks at the clock, where a row takes no time */
 

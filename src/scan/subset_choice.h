@@ -2,7 +2,7 @@
 #ifndef BL_SUBSET_CHOICE_H
 #define BL_SUBSET_CHOICE_H
 
-#include "base/hash.h"
+#include "base/buffer.h"
 #include "scan/extend.h"
 #include "scan/subset.h"
 #include "store/row_reader.h"

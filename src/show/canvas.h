@@ -7,7 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "kind/field.h"
+#include "kind/row.h"
 
 struct bl_canvas {
     int width, height; /* pixels */

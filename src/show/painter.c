@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kind/audio/features.h"
-#include "kind/field.h"
+#include "kind/row.h"
 #include "show/html.h"
 
 /* --- painter ------------------------------------------------------------------------------------------------------ */

@@ -6,8 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/text.h"
-#include "base/utf8.h"
-#include "kind/field.h"
+#include "kind/row.h"
 #include "show/sheet.h"
 #include "store/blocks.h"
 #include "store/field_tokenizer.h"

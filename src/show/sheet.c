@@ -7,8 +7,8 @@
 
 #include "base/buffer.h"
 #include "base/text.h"
-#include "kind/field.h"
 #include "kind/frames/frames.h"
+#include "kind/row.h"
 #include "show/html.h"
 #include "show/painter.h"
 

@@ -2,7 +2,7 @@
  *
  * The axis is broken into lines, as a text is, of the same number of steps each. A lane is drawn on one canvas, on
  * which the lines lie side by side: step s is at pixel s * width / line_steps. So lanes know nothing of lines, and the
- * writers (sheet_svg.h, sheet_svg.h, sheet_terminal.h) cut lines out of the canvases.
+ * writers (sheet.h, sheet.h, sheet.h) cut lines out of the canvases.
  *
  * All that is drawn was compared with its checksum; a piece of which something is damaged is not drawn at all. */
 #ifndef BL_SHEET_H
@@ -11,11 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/cancel.h"
 #include "show/canvas.h"
 #include "show/passages.h"
 #include "store/blocks.h"
 #include "store/view.h"
+
+/* --- sheet -------------------------------------------------------------------------------------------------------- */
 
 /* --- sheet -------------------------------------------------------------------------------------------------------- */
 
@@ -140,5 +143,55 @@ int bl_sheet_begin_piece(const struct bl_sheet *sheet, const struct bl_sheet_pie
 
 /* Whether the code and error of a read are of damage, which then is noted, once, and *e is cleared. */
 bool bl_sheet_note_damage(struct bl_sheet *sheet, int code, struct bl_error *e);
+
+/* --- sheet terminal ----------------------------------------------------------------------------------------------- */
+
+/* A sheet for a terminal: text as text, pictures in half blocks, or in letters where there are no colours. */
+
+enum bl_terminal_colours { BL_COLOURS_NONE, BL_COLOURS_256, BL_COLOURS_ALL };
+
+struct bl_terminal {
+    int columns;
+    enum bl_terminal_colours colours;
+    bool has_utf8;
+};
+
+/* The sizes that suit a terminal: a column is a pixel, a row two. */
+struct bl_sheet_look bl_sheet_terminal_look(const struct bl_terminal *terminal);
+
+/* Appends the sheet, which was made with these sizes. Names are masked. */
+int bl_sheet_append_terminal(const struct bl_sheet *sheet, const struct bl_terminal *terminal, struct bl_buffer *out,
+                             struct bl_error *e);
+
+/* --- sheet svg ---------------------------------------------------------------------------------------------------- */
+
+/* A sheet as SVG: axis, pieces and lanes, with words and embedded pictures. */
+
+/* --- sheet svg ---------------------------------------------------------------------------------------------------- */
+
+/* --- sheet raster ------------------------------------------------------------------------------------------------- */
+
+/* A sheet as one picture without words. */
+
+/* Draws it on a canvas of its own. Free with bl_canvas_free, also after errors. */
+int bl_sheet_rasterize(const struct bl_sheet *sheet, struct bl_canvas *canvas, struct bl_error *e);
+
+/* --- sheet svg ---------------------------------------------------------------------------------------------------- */
+
+/* Appends a picture that can stand alone, with title and texts. */
+int bl_sheet_append_svg(const struct bl_sheet *sheet, struct bl_buffer *out, struct bl_error *e);
+
+/* Appends the style of the axis, for a page. */
+void bl_sheet_append_style(struct bl_buffer *out);
+
+/* --- sheet page --------------------------------------------------------------------------------------------------- */
+
+/* A sheet as a page: the axis, the texts of tokens, and a table of the pieces for those who do not see pictures. */
+
+/* Appends the page. path: of the dataset, as it was named. */
+int bl_sheet_append_page(const struct bl_sheet *sheet, const char *path, struct bl_buffer *out, struct bl_error *e);
+
+/* Appends the sheet as a part of another page, which has bl_sheet_append_style. id: unique on the page. */
+int bl_sheet_append_section(const struct bl_sheet *sheet, const char *id, struct bl_buffer *out, struct bl_error *e);
 
 #endif

@@ -1,11 +1,10 @@
-#include "show/sheet_terminal.h"
+#include "show/sheet.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "show/html.h"
 #include "show/passages.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/fs.h"
-#include "store/codec.h"
+#include "store/block.h"
 
 #define SUM_CHUNK ((int64_t)1 << 20) /* bytes that are read at a time for a checksum */
 

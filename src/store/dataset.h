@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "store/block.h"
-#include "store/codec.h"
 #include "store/format.h"
 #include "store/index.h"
 #include "store/manifest.h"

@@ -8,10 +8,9 @@
 
 #include "base/buffer.h"
 #include "base/fs.h"
-#include "base/hash.h"
 #include "base/text.h"
 #include "store/epochs.h"
-#include "store/jansson.h"
+#include "store/plan_info.h"
 
 /* --- sequence id -------------------------------------------------------------------------------------------------- */
 

@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "plan/plan.h"
-#include "store/codec.h"
-#include "store/seekable.h"
+#include "store/block.h"
+#include "store/shard_reader.h"
 
 /* --- encoding ----------------------------------------------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 #include "base/buffer.h"
 #include "base/checksum.h"
 #include "base/error.h"
-#include "kind/field.h"
+#include "kind/row.h"
 #include "store/safetensors.h"
 
 /* --- encoding ----------------------------------------------------------------------------------------------------- */

@@ -11,9 +11,9 @@
 #include "base/fs.h"
 #include "base/io.h"
 #include "base/text.h"
-#include "plan/alignment.h"
+#include "plan/limits.h"
 #include "store/format.h"
-#include "store/jansson.h"
+#include "store/plan_info.h"
 
 #define CHUNK 4096 /* elements read at a time */
 

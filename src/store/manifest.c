@@ -15,8 +15,8 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "store/index.h"
-#include "store/jansson.h"
 #include "store/manifest_json.h"
+#include "store/plan_info.h"
 #include "store/sequences.h"
 #include "store/shard_table.h"
 

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "store/index.h"
 #include "store/plan_info.h"
-#include "store/seekable.h"
+#include "store/shard_reader.h"
 #include "store/shard_table.h"
 
 /* --- view source json --------------------------------------------------------------------------------------------- */

@@ -5,8 +5,8 @@
 #include <jansson.h>
 
 #include "base/error.h"
-#include "store/jansson.h"
 #include "store/manifest.h"
+#include "store/plan_info.h"
 
 #define BL_MANIFEST_NO_DIGEST "0000000000000000" /* stands for the checksum while it is computed */
 

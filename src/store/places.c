@@ -11,7 +11,7 @@
 
 #include "base/fs.h"
 #include "base/output.h"
-#include "base/prefetch.h"
+#include "base/vector.h"
 
 /* The parts of a row are first to end - 1; first = end: it is not stored. */
 static inline int64_t bl_places_first(const struct bl_places *places, int64_t row)

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "base/lines.h"
+#include "base/io.h"
 #include "base/text.h"
-#include "plan/alignment.h"
+#include "plan/limits.h"
 
 /* Rows are formatted into a chunk of memory, four digits at a time from a table: a plan may have billions of digits. */
 enum { CHUNK = 1 << 18, ROW_MAX = 5 * 21, FOURS = 10000 };

@@ -7,7 +7,7 @@
 #include <xxhash.h>
 
 #include "base/buffer.h"
-#include "base/lines.h"
+#include "base/io.h"
 #include "base/text.h"
 #include "kind/input_stat.h"
 

@@ -8,7 +8,6 @@
 #include "base/buffer.h"
 #include "base/checksum.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "kind/row.h"
 #include "plan/plan.h"
 #include "store/columns.h"

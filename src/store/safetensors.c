@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "store/jansson.h"
+#include "store/plan_info.h"
 
 int64_t bl_tensor_bytes(const struct bl_tensor *tensor)
 {

@@ -12,7 +12,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "kind/field.h"
+#include "kind/row.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "safetensors files are little-endian, and so must be the machine: tables are written as they lie in memory"

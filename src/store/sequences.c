@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/fs.h"
-#include "base/lines.h"
+#include "base/io.h"
 #include "base/sort.h"
 #include "base/text.h"
 #include "kind/row.h"

@@ -1,3 +1,5 @@
+#define ZSTD_STATIC_LINKING_ONLY /* to estimate the size of a context */
+
 #include "store/shard_reader.h"
 
 #include <fcntl.h>
@@ -6,11 +8,251 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
+#include <zstd.h>
 
-#include "base/buffer.h"
 #include "base/checksum.h"
 #include "base/fs.h"
 #include "base/io.h"
+
+/* --- seekable ----------------------------------------------------------------------------------------------------- */
+
+/* Layout of the seek table, from zstd's contrib/seekable_format/zstd_seekable_compression_format.md:
+ *
+ *   u32 0x184D2A5E | u32 size of what follows | entry[n] | u32 n | u8 descriptor | u32 0x8F92EAB1
+ *   entry: u32 compressed size | u32 content size | u32 low half of XXH64(content, seed 0), when bit 7 of the
+ * descriptor is set
+ */
+
+#define SKIPPABLE_MAGIC UINT32_C(0x184D2A5E)
+#define SEEKABLE_MAGIC UINT32_C(0x8F92EAB1)
+#define DESCRIPTOR_CHECKSUMS 0x80
+#define DESCRIPTOR_RESERVED 0x7C
+#define HEAD 8 /* magic and size of a skippable frame */
+#define ENTRY 12
+#define FRAME_CHECK 4 /* size of zstd's content checksum, at the end of a frame */
+
+/* --- compressing ------------------------------------------------------------------------------------------------ */
+
+struct bl_compressor {
+    ZSTD_CCtx *context;
+    int level;
+    uint8_t *out; /* of the largest frame so far */
+    size_t capacity;
+};
+
+int bl_compressor_open(int level, struct bl_compressor **out, struct bl_error *e)
+{
+    struct bl_compressor *compressor = calloc(1, sizeof *compressor);
+    if (compressor)
+        compressor->context = ZSTD_createCCtx();
+    if (!compressor || !compressor->context) {
+        free(compressor);
+        return bl_error_memory(e);
+    }
+    /* The content checksum costs 4 bytes a frame. With it `zstd -t` finds damage too, and the seek table's entry, which
+     * is the same number, need not be computed separately. */
+    size_t result = ZSTD_CCtx_setParameter(compressor->context, ZSTD_c_compressionLevel, level);
+    if (!ZSTD_isError(result))
+        result = ZSTD_CCtx_setParameter(compressor->context, ZSTD_c_checksumFlag, 1);
+    if (ZSTD_isError(result)) {
+        bl_compressor_close(compressor);
+        return bl_error_set(e, BL_EFAIL, "zstd: %s", ZSTD_getErrorName(result));
+    }
+    compressor->level = level;
+    *out = compressor;
+    return BL_OK;
+}
+
+void bl_compressor_close(struct bl_compressor *compressor)
+{
+    if (!compressor)
+        return;
+    ZSTD_freeCCtx(compressor->context);
+    free(compressor->out);
+    free(compressor);
+}
+
+const char *bl_compressor_version(void)
+{
+    return ZSTD_versionString();
+}
+
+size_t bl_compressor_memory(int level, size_t content)
+{
+    if (content > BL_FRAME_MAX)
+        content = BL_FRAME_MAX;
+    return ZSTD_estimateCCtxSize(level) + ZSTD_compressBound(content);
+}
+
+int bl_compressor_frame(struct bl_compressor *compressor, const void *data, size_t size, struct bl_frame *frame,
+                        struct bl_error *e)
+{
+    *frame = (struct bl_frame){0};
+    if (size > BL_FRAME_MAX)
+        return bl_error_set(e, BL_EFAIL, "a frame of %zu bytes exceeds the limit", size);
+    size_t bound = ZSTD_compressBound(size);
+    if (bound > compressor->capacity) { /* not more than is needed: there is one for each worker */
+        int code = BL_ARRAY_RESIZE(compressor->out, bound, e);
+        if (code)
+            return code;
+        compressor->capacity = bound;
+    }
+    size_t n = ZSTD_compress2(compressor->context, compressor->out, compressor->capacity, data, size);
+    if (ZSTD_isError(n))
+        return bl_error_set(e, BL_EFAIL, "zstd cannot compress: %s", ZSTD_getErrorName(n));
+    frame->data = malloc(n);
+    if (!frame->data)
+        return bl_error_memory(e);
+    memcpy(frame->data, compressor->out, n);
+    frame->size = (uint32_t)n;
+    frame->content = (uint32_t)size;
+    memcpy(&frame->check, compressor->out + n - FRAME_CHECK, FRAME_CHECK);
+    frame->checksum = bl_checksum(compressor->out, n);
+    return BL_OK;
+}
+
+void bl_frame_free(struct bl_frame *frame)
+{
+    free(frame->data);
+    *frame = (struct bl_frame){0};
+}
+
+/* --- the table -------------------------------------------------------------------------------------------------- */
+
+void bl_seekable_entry(struct bl_buffer *entries, const struct bl_frame *frame)
+{
+    const uint32_t entry[3] = {frame->size, frame->content, frame->check};
+    bl_buffer_append(entries, entry, sizeof entry);
+}
+
+int bl_seekable_table(const struct bl_buffer *entries, struct bl_buffer *out, struct bl_error *e)
+{
+    if (entries->size > UINT32_MAX - BL_SEEKABLE_FOOTER)
+        return bl_error_set(e, BL_EFAIL, "too many frames for one seek table");
+    const uint32_t head[2] = {SKIPPABLE_MAGIC, (uint32_t)entries->size + BL_SEEKABLE_FOOTER};
+    const uint32_t frames = (uint32_t)(entries->size / ENTRY), magic = SEEKABLE_MAGIC;
+    bl_buffer_append(out, head, sizeof head);
+    bl_buffer_append(out, entries->data, entries->size);
+    bl_buffer_append(out, &frames, sizeof frames);
+    bl_buffer_byte(out, (char)DESCRIPTOR_CHECKSUMS);
+    bl_buffer_append(out, &magic, sizeof magic);
+    return bl_buffer_check(entries, e) ? BL_EFAIL : bl_buffer_check(out, e);
+}
+
+static uint32_t seekable_read_u32(const uint8_t *at)
+{
+    uint32_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+int bl_seekable_footer(const uint8_t footer[BL_SEEKABLE_FOOTER], int64_t file_size, int64_t *table, struct bl_error *e)
+{
+    if (seekable_read_u32(footer + 5) != SEEKABLE_MAGIC)
+        return bl_error_set(e, BL_EDATA, "no seek table at the end of the file");
+    if (footer[4] & DESCRIPTOR_RESERVED)
+        return bl_error_set(e, BL_EDATA, "the seek table is of a later version");
+    if (!(footer[4] & DESCRIPTOR_CHECKSUMS))
+        return bl_error_set(e, BL_EDATA, "the seek table has no checksums");
+    *table = HEAD + (int64_t)seekable_read_u32(footer) * ENTRY + BL_SEEKABLE_FOOTER;
+    if (*table > file_size)
+        return bl_error_set(e, BL_EDATA, "the seek table (%" PRId64 " bytes) is larger than the file", *table);
+    return BL_OK;
+}
+
+/* Converts sizes to offsets, which must add up to the size of the file. */
+static int seekable_parse_entries(const uint8_t *entry, int64_t frames_end, struct bl_seekable *out, struct bl_error *e)
+{
+    int64_t offset = 0, content = 0;
+    for (size_t i = 0; i < out->frames; i++, entry += ENTRY) {
+        out->frame[i] = (struct bl_seekable_frame){offset, content, seekable_read_u32(entry + 8)};
+        uint32_t size = seekable_read_u32(entry);
+        if (seekable_read_u32(entry + 4) > BL_FRAME_MAX || size > ZSTD_COMPRESSBOUND(BL_FRAME_MAX) ||
+            size > frames_end - offset)
+            return bl_error_set(e, BL_EDATA, "the seek table has an invalid size for frame %zu", i);
+        offset += size;
+        content += seekable_read_u32(entry + 4);
+    }
+    out->frame[out->frames] = (struct bl_seekable_frame){.offset = offset, .content = content};
+    if (offset != frames_end)
+        return bl_error_set(e, BL_EDATA,
+                            "the frames of the seek table end at %" PRId64 ", the table begins at %" PRId64, offset,
+                            frames_end);
+    return BL_OK;
+}
+
+int bl_seekable_parse(const uint8_t *table, size_t size, int64_t file_size, struct bl_seekable *out, struct bl_error *e)
+{
+    *out = (struct bl_seekable){0};
+    if (size < HEAD + BL_SEEKABLE_FOOTER)
+        return bl_error_set(e, BL_EDATA, "too short for a seek table");
+    int64_t expected;
+    int code = bl_seekable_footer(table + size - BL_SEEKABLE_FOOTER, file_size, &expected, e);
+    if (code)
+        return code;
+    if (expected != (int64_t)size || seekable_read_u32(table) != SKIPPABLE_MAGIC ||
+        seekable_read_u32(table + 4) != size - HEAD)
+        return bl_error_set(e, BL_EDATA, "the size of the seek table is inconsistent");
+    out->frames = (size - HEAD - BL_SEEKABLE_FOOTER) / ENTRY;
+    out->frame = calloc(out->frames + 1, sizeof *out->frame);
+    if (!out->frame)
+        return bl_error_memory(e);
+    code = seekable_parse_entries(table + HEAD, file_size - (int64_t)size, out, e);
+    if (code)
+        bl_seekable_free(out);
+    return code;
+}
+
+void bl_seekable_free(struct bl_seekable *seekable)
+{
+    free(seekable->frame);
+    *seekable = (struct bl_seekable){0};
+}
+
+/* --- decompressing ---------------------------------------------------------------------------------------------- */
+
+struct bl_decompressor {
+    ZSTD_DCtx *context;
+};
+
+int bl_decompressor_open(struct bl_decompressor **out, struct bl_error *e)
+{
+    struct bl_decompressor *decompressor = calloc(1, sizeof *decompressor);
+    if (decompressor)
+        decompressor->context = ZSTD_createDCtx();
+    if (!decompressor || !decompressor->context) {
+        free(decompressor);
+        return bl_error_memory(e);
+    }
+    *out = decompressor;
+    return BL_OK;
+}
+
+void bl_decompressor_close(struct bl_decompressor *decompressor)
+{
+    if (!decompressor)
+        return;
+    ZSTD_freeDCtx(decompressor->context);
+    free(decompressor);
+}
+
+int bl_decompressor_frame(struct bl_decompressor *decompressor, const struct bl_seekable *seekable, size_t i,
+                          const void *data, void *out, struct bl_error *e)
+{
+    const struct bl_seekable_frame *frame = &seekable->frame[i];
+    size_t size = (size_t)(frame[1].offset - frame[0].offset), content = (size_t)(frame[1].content - frame[0].content);
+    size_t n = ZSTD_decompressDCtx(decompressor->context, out, content, data, size);
+    if (ZSTD_isError(n))
+        return bl_error_set(e, BL_EDATA, "cannot decompress frame %zu: %s", i, ZSTD_getErrorName(n));
+    if (n != content)
+        return bl_error_set(e, BL_EDATA, "frame %zu has %zu bytes, expected %zu", i, n, content);
+    if ((uint32_t)XXH64(out, n, 0) != frame->check)
+        return bl_error_set(e, BL_EDATA, "the checksum of frame %zu differs from the seek table", i);
+    return BL_OK;
+}
+
+/* --- shard reader ------------------------------------------------------------------------------------------------- */
 
 static size_t frame_content_size(const struct bl_shard_reader *file, size_t i)
 {

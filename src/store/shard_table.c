@@ -10,7 +10,6 @@
 #include "base/buffer.h"
 #include "base/fs.h"
 #include "base/io.h"
-#include "base/lines.h"
 #include "base/text.h"
 
 /* --- shard record ------------------------------------------------------------------------------------------------- */

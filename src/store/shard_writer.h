@@ -15,9 +15,8 @@
 
 #include "base/error.h"
 #include "store/block.h"
-#include "store/codec.h"
 #include "store/format.h"
-#include "store/seekable.h"
+#include "store/shard_reader.h"
 #include "store/shard_table.h"
 
 /* --- shard contents ----------------------------------------------------------------------------------------------- */

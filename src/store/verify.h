@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/cancel.h"
 #include "base/error.h"
 #include "kind/kind.h"
 #include "plan/plan.h"
@@ -17,23 +18,14 @@
 #include "store/sequences.h"
 #include "store/shard_table.h"
 
+/* --- verify ------------------------------------------------------------------------------------------------------- */
+
 /* --- fault -------------------------------------------------------------------------------------------------------- */
 
 /* Faults of a dataset or view that is verified: where they are reported, and those of its files. */
 
 /* Called for each fault: the file, relative to the directory, and what is wrong. */
 typedef void bl_fault(void *context, const char *file, const char *text);
-
-struct bl_fault_sink {
-    bl_fault *fault;
-    void *context;
-};
-
-void bl_fault_report(const struct bl_fault_sink *sink, const char *file, const char *format, ...) BL_PRINTF(3, 4);
-
-/* Reports a file that is missing, or has another size or checksum than the manifest lists. Returns false if it is
- * missing or cut. */
-bool bl_fault_check_file(const struct bl_fault_sink *sink, const char *dir, const struct bl_manifest_file *file);
 
 /* --- verify ------------------------------------------------------------------------------------------------------- */
 
@@ -69,9 +61,6 @@ int bl_verify_files(struct bl_verify *verify, bl_fault *fault, bl_fault *remark,
  * reports what cannot be read. Both return BL_OK or BL_ECANCEL. */
 int bl_verify_prepare_part(struct bl_verify *verify, int64_t first, int64_t end, bl_fault *fault, void *context);
 
-/* Reports files in plans/ that the manifest does not list. Uses dir and manifest only. */
-void bl_verify_epoch_strays(const struct bl_verify *verify, bl_fault *fault, bl_fault *remark, void *context);
-
 /* Verifies one shard. Callable by several threads at once. *failed_steps: steps of pieces that failed while packing. */
 int bl_verify_shard(const struct bl_verify *verify, int64_t shard, bl_fault *fault, void *context,
                     int64_t *failed_steps, struct bl_error *e);
@@ -106,5 +95,15 @@ void bl_verify_report_add(struct bl_verify_report *report, const char *source, c
 int bl_verify_report_json(struct bl_verify_report *report, struct json_t *run, struct bl_buffer *out,
                           struct bl_error *e);
 void bl_verify_report_free(struct bl_verify_report *report);
+
+/* --- verify view -------------------------------------------------------------------------------------------------- */
+
+/* Verifying a view: its files against the manifest, its plans against what the sources store, and its places against
+ * their indexes. The contents of the sources are verified as those of any dataset (store/verify.h). */
+
+/* Reports every fault of the view in dir. Memory: the plan, and the places of all rows. BL_EFAIL: it cannot go on;
+ * BL_ECANCEL. */
+int bl_verify_view(const char *dir, const struct bl_cancel *cancel, bl_fault *fault, bl_fault *remark, void *context,
+                   struct bl_error *e);
 
 #endif

@@ -17,7 +17,6 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "store/block.h"
-#include "store/codec.h"
 #include "store/format.h"
 #include "store/shard_reader.h"
 #include "store/verify.h"

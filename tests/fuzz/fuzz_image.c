@@ -4,7 +4,6 @@
 #include "fuzz.h"
 #include "kind/frames/image.h"
 #include "kind/frames/image_header.h"
-#include "kind/frames/orientation.h"
 
 /* Pictures of more would only take time. */
 #define SIZE_MAX_TRIED 4096

@@ -1,6 +1,6 @@
 /* Seek tables: frames that are accepted lie within the file, and none is larger than a frame may be. */
 #include "fuzz.h"
-#include "store/seekable.h"
+#include "store/shard_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

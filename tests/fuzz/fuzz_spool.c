@@ -4,7 +4,7 @@
 #include "base/checksum.h"
 #include "fuzz.h"
 #include "kind/text/spool.h"
-#include "kind/text/spool_index.h"
+#include "kind/text/text.h"
 
 #define INPUTS 3
 #define HEAD 56 /* bytes before the rows */

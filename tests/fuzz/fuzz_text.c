@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "fuzz.h"
 #include "kind/text/normal_form.h"
 #include "kind/text/regex.h"

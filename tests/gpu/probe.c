@@ -13,9 +13,9 @@
 #include <time.h>
 
 #include "kind/video/decode.h"
+#include "kind/video/gpu.h"
 #include "kind/video/gpu_pool.h"
-#include "kind/video/nv12.h"
-#include "kind/video/nvdec.h"
+#include "kind/video/readback.h"
 
 static struct bl_gpu *gpu;
 static struct bl_gpu_queue *queue;

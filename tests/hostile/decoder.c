@@ -149,7 +149,7 @@ static int harm_chatter(void)
     return 0;
 }
 
-/* What begins a message of bload: src/base/message.c. */
+/* What begins a message of bload: src/kind/isolated/messages.c. */
 struct header {
     int32_t type, fds;
     uint64_t size;

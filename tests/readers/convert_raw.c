@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/media/functions.h"
+#include "kind/media/module.h"
 #include "kind/video/convert.h"
-#include "kind/video/nv12.h"
+#include "kind/video/readback.h"
 
 struct job {
     AVFrame *frame;

@@ -12,7 +12,6 @@
 #include "base/output.h"
 #include "plan/plan.h"
 #include "store/block.h"
-#include "store/codec.h"
 #include "store/folders.h"
 #include "store/format.h"
 #include "store/index.h"

@@ -1,7 +1,7 @@
 /* The converter against known answers: a plain reference in double for the native size and for scaling one plane, and,
  * for everything that must not matter (packing, alignment, SIMD level, what came before), equality of bytes. The whole
  * reference is tests/readers/reference_convert.py. */
-#include "kind/media/functions.h"
+#include "kind/media/module.h"
 #include "kind/video/convert.h"
 
 #include <libavutil/imgutils.h>

@@ -10,8 +10,8 @@
 #include "base/json.h"
 #include "base/output.h"
 #include "base/records.h"
-#include "kind/text/spool_index.h"
 #include "kind/text/spool.h"
+#include "kind/text/text.h"
 #include "unit.h"
 
 #define SIZE ((size_t)5 << 20)

@@ -1,5 +1,5 @@
 /* Elements of every type as numbers. */
-#include "kind/field.h"
+#include "kind/row.h"
 
 #include <math.h>
 #include <string.h>

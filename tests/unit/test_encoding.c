@@ -6,7 +6,7 @@
 #include <turbojpeg.h>
 
 #include "sample.h"
-#include "store/codec.h"
+#include "store/block.h"
 
 /* --- names ------------------------------------------------------------------------------------------------------ */
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "unit.h"
 
 static bool parse(const char *text, struct bl_fim *fim)

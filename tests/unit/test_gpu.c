@@ -8,10 +8,9 @@
 #include <sys/stat.h>
 
 #include "fake_gpu.h"
-#include "kind/media/functions.h"
+#include "kind/media/module.h"
 #include "kind/video/decode.h"
 #include "kind/video/gpu_pool.h"
-#include "kind/video/nvdec.h"
 #include "kind/video/options.h"
 #include "kind/video/video.h"
 

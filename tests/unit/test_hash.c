@@ -1,5 +1,4 @@
 /* The hash table of numbers, arrays that grow, and the nearest word: known answers, and a model beside it. */
-#include "base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "base/identity_lines.h"
+#include "base/checksum.h"
 
 #include <string.h>
 

@@ -1,5 +1,4 @@
 #include "base/io.h"
-#include "base/lines.h"
 #include "base/output.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "base/member.h"
+#include "base/archive.h"
 
 #include <string.h>
 

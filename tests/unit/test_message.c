@@ -1,5 +1,5 @@
 /* Messages between processes: what is put is what is got, whatever it is; a damaged one is noticed. */
-#include "base/message.h"
+#include "kind/isolated/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* What the GPU makes of a decoder's surface, compiled for the processor: against the reference in double and against
  * the converter, whose picture it has to be. The whole reference is tests/readers/reference_convert.py. */
-#include "kind/video/nv12.h"
+#include "kind/video/readback.h"
 
 #include <libavutil/pixdesc.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/identity_lines.h"
+#include "base/checksum.h"
 #include "base/option_help.h"
 #include "unit.h"
 

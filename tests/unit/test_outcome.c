@@ -1,4 +1,4 @@
-#include "run/outcome.h"
+#include "run/finish.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Pixels of one channel: grey against its definition, and numbers of 16 bits that must come through as they are. */
-#include "kind/media/functions.h"
+#include "kind/media/module.h"
 
 #include <math.h>
 #include <string.h>

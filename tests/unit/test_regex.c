@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "kind/text/regex_syntax.h"
 #include "unit.h"
 
 START_TEST(patterns_are_translated)

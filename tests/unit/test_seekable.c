@@ -1,4 +1,4 @@
-#include "store/seekable.h"
+#include "store/shard_reader.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "kind/media/functions.h"
+#include "kind/media/module.h"
 
 #include <libavutil/cpu.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/output.h"
-#include "scan/same_content.h"
+#include "scan/compare.h"
 #include "store/row_reader.h"
 #include "unit.h"
 

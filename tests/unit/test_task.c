@@ -1,5 +1,5 @@
-#include "base/identity_lines.h"
-#include "run/task.h"
+#include "base/checksum.h"
+#include "run/state_files.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Columns of text on a terminal, and texts that are cut to so many. */
-#include "base/utf8.h"
+#include "base/text.h"
 
 #include <string.h>
 

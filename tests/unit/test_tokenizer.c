@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/output.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "kind/text/bpe.h"
 #include "kind/text/grammar.h"
 #include "unit.h"

@@ -1,5 +1,4 @@
 #include "base/text.h"
-#include "base/utf8.h"
 
 #include <string.h>
 

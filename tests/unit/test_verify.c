@@ -1,13 +1,13 @@
 /* Whatever is done to a dataset, verify names the file it was done to. */
-#include "base/output.h"
 #include "base/fs.h"
+#include "base/output.h"
 #include "store/verify.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "bload.h"
-#include "run/task.h"
+#include "run/state_files.h"
 #include "sample.h"
 #include "store/dataset.h"
 #include "store/epochs.h"

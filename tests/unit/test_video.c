@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "kind/kinds.h"
-#include "kind/media/functions.h"
+#include "kind/media/module.h"
 #include "unit.h"
 
 #define SECONDS "2"

@@ -3,7 +3,7 @@
 #include "packing/view_make.h"
 #include "sample.h"
 #include "store/epochs.h"
-#include "store/verify_view.h"
+#include "store/verify.h"
 
 static const struct sample_kind kinds[] = {
     {0},

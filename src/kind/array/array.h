@@ -1,14 +1,14 @@
 /* Arrays: NPY files, and one array of an NPZ archive; a step is an entry along one axis. */
-#ifndef BL_KIND_ARRAY_ARRAY_H
-#define BL_KIND_ARRAY_ARRAY_H
+#ifndef BL_ARRAY_H
+#define BL_ARRAY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
-#include "kind/field.h"
 #include "kind/kind.h"
 #include "kind/npy.h"
+#include "kind/row.h"
 
 /* --- config ------------------------------------------------------------------------------------------------------- */
 
@@ -54,10 +54,6 @@ struct bl_array_layout {
 /* BL_EDATA: the array has no such axis, no steps, or steps that no field can have. */
 int bl_array_layout_make(struct bl_array_layout *layout, const struct bl_npy *npy, const struct bl_array_config *config,
                          struct bl_error *e);
-
-/* Prints what all sequences of a dataset must have in common: "F32 [25, 3]". Returns out. */
-#define BL_ARRAY_FORM_MAX 128
-char *bl_array_form_print(char out[BL_ARRAY_FORM_MAX], enum bl_dtype dtype, int rank, const int64_t *shape);
 
 /* Copies elements to their places. from: count elements of size bytes, in the file's order from number first on. out
  * begins with the step `start`; none of the elements belongs to a step before. */

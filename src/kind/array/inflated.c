@@ -8,7 +8,6 @@
 
 #include "base/buffer.h"
 #include "base/checksum.h"
-#include "base/hash.h"
 #include "base/io.h"
 #include "base/output.h"
 #include "kind/array/npz.h"

@@ -1,4 +1,4 @@
-#include "kind/audio/count.h"
+#include "kind/audio/read.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "kind/audio/decoder.h"
 #include "kind/audio/features.h"
 #include "kind/audio/mix.h"
-#include "kind/media/truncation.h"
+#include "kind/media/demux.h"
 #include "kind/row.h"
 
 struct bl_wave {

@@ -1,4 +1,4 @@
-#include "kind/audio/cuts.h"
+#include "kind/audio/read.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "kind/audio/manifest_lines.h"
 #include "kind/audio/mix.h"
 #include "kind/audio/options.h"
-#include "kind/input.h"
+#include "kind/env.h"
 #include "kind/input_stat.h"
 #include "kind/list.h"
 

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "kind/audio/count.h"
 #include "kind/audio/lanes.h"
 #include "kind/audio/marks.h"
 #include "kind/audio/options.h"
+#include "kind/audio/read.h"
 #include "kind/media/allowlist.h"
 #include "kind/media/compat.h"
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/shuffle.h"
+#include "base/vector.h"
 
 #define BL_LANES 4
 

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/archive.h"
 #include "base/input_file.h"
-#include "base/member.h"
 #include "kind/audio/audio.h"
-#include "kind/audio/count.h"
 #include "kind/audio/manifest_lines.h"
+#include "kind/audio/read.h"
 #include "kind/media/module.h"
 
 #define BL_PER_STEP_SAMPLES_MAX (1 << 20)

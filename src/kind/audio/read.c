@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/audio/count.h"
 #include "kind/audio/features.h"
 #include "kind/audio/mix.h"
 #include "kind/audio/options.h"

@@ -7,12 +7,13 @@
 #ifndef BL_COMPOSITE_H
 #define BL_COMPOSITE_H
 
+#include "base/archive.h"
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/hash.h"
-#include "base/member.h"
 #include "kind/kind.h"
 #include "kind/list.h"
+
+/* --- composite ---------------------------------------------------------------------------------------------------- */
 
 /* --- clip list ---------------------------------------------------------------------------------------------------- */
 
@@ -115,5 +116,13 @@ struct bl_companion_row {
 int bl_companion_row_read(const struct bl_composite *composite, int part, const struct bl_row *row,
                           struct bl_companion_row *out, struct bl_error *e);
 void bl_companion_row_free(struct bl_companion_row *row);
+
+/* --- make --------------------------------------------------------------------------------------------------------- */
+
+/* Making one kind of the parts of a composite. */
+
+/* Makes composite->kind of the parts, whose configs are prepared but for what they follow. BL_EUSAGE: kinds that do not
+ * go together. */
+int bl_composite_make(struct bl_composite *composite, struct bl_error *e);
 
 #endif

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "kind/field.h"
 #include "kind/kind.h"
+#include "kind/row.h"
 
 struct bl_png;
 

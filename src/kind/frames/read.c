@@ -1,15 +1,303 @@
 #include "kind/frames/read.h"
 
 #include <inttypes.h>
+#include <libavcodec/avcodec.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kind/frames/image.h"
-#include "kind/frames/image_folder.h"
+#include "kind/list.h"
 #include "kind/video/convert.h"
-#include "kind/video/options.h"
-#include "kind/video/picture.h"
+#include "kind/video/piece.h"
+
+static int bl_frames_check_headers(const struct bl_image_folder *folder, size_t begin, size_t end, const char *path,
+                                   const struct bl_video_config *config, const struct bl_kind_env *env,
+                                   struct bl_error *e);
+
+/* --- png encoder -------------------------------------------------------------------------------------------------- */
+
+/* The encoder behind frames.h: FFmpeg's, in the media module. */
+
+struct bl_png {
+    AVCodecContext *encoder;
+    AVFrame *frame;
+    AVPacket *packet;
+    size_t row; /* bytes */
+    bool swaps; /* PNG has the high byte first */
+};
+
+/* The pixels of a field's steps, which are pictures. */
+static enum AVPixelFormat field_pixels(const struct bl_field *field)
+{
+    int64_t channels = field->rank == 2 ? 1 : field->shape[2];
+    if (field->dtype == BL_U16)
+        return AV_PIX_FMT_GRAY16BE;
+    return channels == 1 ? AV_PIX_FMT_GRAY8 : channels == 3 ? AV_PIX_FMT_RGB24 : AV_PIX_FMT_RGBA;
+}
+
+static int png_check(int code, struct bl_error *e)
+{
+    if (code >= 0)
+        return BL_OK;
+    if (code == AVERROR(ENOMEM))
+        return bl_error_memory(e);
+    return bl_error_set(e, BL_EFAIL, "cannot encode as PNG: %s", av_err2str(code));
+}
+
+static int png_start(struct bl_png *png, const struct bl_field *field, enum AVPixelFormat pixels, struct bl_error *e)
+{
+    const AVCodec *codec = avcodec_find_encoder(AV_CODEC_ID_PNG);
+    if (!codec)
+        return bl_error_set(e, BL_EFAIL, "this FFmpeg cannot encode PNG: use --as npy");
+    png->encoder = avcodec_alloc_context3(codec);
+    png->frame = av_frame_alloc();
+    png->packet = av_packet_alloc();
+    if (!png->encoder || !png->frame || !png->packet)
+        return bl_error_memory(e);
+    png->frame->format = png->encoder->pix_fmt = pixels;
+    png->frame->height = png->encoder->height = (int)field->shape[0];
+    png->frame->width = png->encoder->width = (int)field->shape[1];
+    png->encoder->time_base = (AVRational){1, 1};
+    png->encoder->thread_count = 1; /* then each frame is given back at once */
+    int code = png_check(avcodec_open2(png->encoder, codec, NULL), e);
+    return code ? code : png_check(av_frame_get_buffer(png->frame, 0), e);
+}
+
+int bl_png_encoder_open(struct bl_png **out, const struct bl_field *field, struct bl_error *e)
+{
+    enum AVPixelFormat pixels = field_pixels(field);
+    *out = NULL;
+    struct bl_png *png = calloc(1, sizeof *png);
+    if (!png)
+        return bl_error_memory(e);
+    png->row = bl_field_step_bytes(field) / (size_t)field->shape[0];
+    png->swaps = pixels == AV_PIX_FMT_GRAY16BE;
+    int code = png_start(png, field, pixels, e);
+    if (code)
+        bl_png_encoder_close(png);
+    else
+        *out = png;
+    return code;
+}
+
+void bl_png_encoder_close(struct bl_png *png)
+{
+    if (!png)
+        return;
+    avcodec_free_context(&png->encoder);
+    av_frame_free(&png->frame);
+    av_packet_free(&png->packet);
+    free(png);
+}
+
+static void row_copy(const struct bl_png *png, const uint8_t *from, uint8_t *to)
+{
+    if (!png->swaps)
+        memcpy(to, from, png->row);
+    for (size_t i = 0; png->swaps && i < png->row; i++)
+        to[i] = from[i ^ 1];
+}
+
+int bl_png_encoder_encode(struct bl_png *png, const uint8_t *step, const uint8_t **data, size_t *size,
+                          struct bl_error *e)
+{
+    av_packet_unref(png->packet);
+    int code = png_check(av_frame_make_writable(png->frame), e);
+    if (code)
+        return code;
+    for (int y = 0; y < png->frame->height; y++)
+        row_copy(png, step + (size_t)y * png->row, png->frame->data[0] + (ptrdiff_t)y * png->frame->linesize[0]);
+    code = png_check(avcodec_send_frame(png->encoder, png->frame), e);
+    if (!code)
+        code = png_check(avcodec_receive_packet(png->encoder, png->packet), e);
+    if (code)
+        return code;
+    *data = png->packet->data;
+    *size = (size_t)png->packet->size;
+    return BL_OK;
+}
+
+/* --- clips -------------------------------------------------------------------------------------------------------- */
+
+/* Lines of lists as rows: a folder of images, or a part of one. */
+
+struct bl_counter {
+    const struct bl_video_config *config;
+    const struct bl_kind_env *env;
+    char *path; /* of the folder that was read last, or NULL */
+    struct bl_image_folder folder;
+    uint64_t content;
+    int code; /* of reading it, with the reason */
+    struct bl_error fault;
+    struct bl_clip clip;
+    struct bl_list_path list_path;
+    struct bl_buffer extra;
+    char reason[1024];
+};
+
+int bl_frames_clips_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+                         struct bl_error *e)
+{
+    struct bl_counter *c = calloc(1, sizeof *c);
+    if (!c)
+        return bl_error_memory(e);
+    c->config = config;
+    c->env = env;
+    *counter = c;
+    return BL_OK;
+}
+
+static void clips_leave_folder(struct bl_counter *c)
+{
+    bl_image_folder_free(&c->folder);
+    free(c->path);
+    c->path = NULL;
+    c->content = 0;
+    bl_error_clear(&c->fault);
+}
+
+void bl_frames_clips_close(struct bl_counter *c)
+{
+    clips_leave_folder(c);
+    bl_clip_free(&c->clip);
+    bl_list_path_free(&c->list_path);
+    bl_buffer_free(&c->extra);
+    free(c);
+}
+
+/* Lists the images, of which those that match --images remain, and hashes all. */
+static int clips_read_folder(struct bl_counter *c, const char *path, struct bl_error *e)
+{
+    int64_t bytes;
+    int code = bl_image_folder_stat(path, &bytes, &c->content, e);
+    if (!code)
+        code = bl_image_folder_list(&c->folder, path, c->config->images, e);
+    if (!code && c->folder.count > INT32_MAX)
+        code = bl_error_set(e, BL_EDATA, "too many images");
+    if (!code && !c->folder.count)
+        code = bl_error_set(e, BL_EDATA, "no images%s%s", c->config->images ? " of the name " : "",
+                            c->config->images ? c->config->images : "");
+    return code;
+}
+
+/* Makes it the folder of the counter, unless it is. BL_EDATA: it is unusable. */
+static int clips_enter_folder(struct bl_counter *c, const char *path, struct bl_error *e)
+{
+    if (!c->path || strcmp(c->path, path) != 0) {
+        clips_leave_folder(c);
+        c->path = strdup(path);
+        if (!c->path)
+            return bl_error_memory(e);
+        c->code = clips_read_folder(c, path, &c->fault);
+    }
+    return c->code ? bl_error_set(e, c->code, "%s", c->fault.text) : BL_OK;
+}
+
+/* Which images the clip has. */
+static int clips_find_images(struct bl_counter *c, int64_t *begin, int64_t *end, struct bl_error *e)
+{
+    const struct bl_clip *clip = &c->clip;
+    int64_t count = (int64_t)c->folder.count;
+    if (clip->by_time)
+        return bl_error_set(e, BL_EDATA, "images have no times: give start_frame and end_frame");
+    *begin = clip->first < 0 ? 0 : clip->first;
+    *end = clip->behind < 0 || clip->behind > count ? count : clip->behind;
+    if (*begin >= count)
+        return bl_error_set(e, BL_EDATA, "begins with image %" PRId64 ", and the folder has %" PRId64, *begin, count);
+    if (*end <= *begin)
+        return bl_error_set(e, BL_EDATA, "no image lies between its start and its end");
+    if (clip->behind > count)
+        bl_row_append_reason(c->reason, sizeof c->reason,
+                             "ends %" PRId64 " images behind the folder's end: so many are missing",
+                             clip->behind - count);
+    return BL_OK;
+}
+
+/* Fills in what the row has from its folder. */
+static int frames_clips_fill_row(struct bl_counter *c, struct bl_row *row, int64_t *missing, struct bl_error *e)
+{
+    int64_t begin = 0, end = 0, stride = c->config->stride;
+    int code = clips_enter_folder(c, c->list_path.open_path.data, e);
+    row->bytes = c->folder.bytes;
+    row->content = c->content;
+    if (!code)
+        code = clips_find_images(c, &begin, &end, e);
+    if (!code)
+        code = bl_frames_check_headers(&c->folder, (size_t)begin, (size_t)end, c->path, c->config, c->env, e);
+    if (code)
+        return code;
+    row->length = (end - begin + stride - 1) / stride;
+    *missing = bl_image_folder_count_missing(&c->folder, (size_t)begin, (size_t)end);
+    if (bl_clip_is_whole(&c->clip)) /* it is read as a folder is that no list names */
+        return BL_OK;
+    row->clip_begin = begin;
+    row->clip_end = end;
+    return BL_OK;
+}
+
+/* Fills in the row of a line. BL_EDATA: unusable. */
+static int frames_clips_fill(void *counter, const struct bl_chunk *chunk, const struct bl_line *line,
+                             struct bl_row *row, struct bl_error *e)
+{
+    struct bl_counter *c = counter;
+    int64_t missing = 0;
+    int code = bl_clip_parse(&c->clip, line->text, line->size, e);
+    if (code && code != BL_EDATA)
+        return code;
+    row->id = *c->clip.path ? c->clip.id.data : NULL;
+    if (!code) {
+        code = bl_list_path_set(&c->list_path, chunk, c->clip.path, true, e);
+        row->path = code ? NULL : c->list_path.path.data;
+    }
+    if (!code)
+        code = frames_clips_fill_row(c, row, &missing, e);
+    if (code && code != BL_EDATA)
+        return code;
+    bl_buffer_clear(&c->extra);
+    bl_buffer_printf(&c->extra, "\t%" PRId64, missing);
+    bl_clip_append_columns(&c->extra, row->clip_begin, row->clip_end, "");
+    bl_buffer_text(&c->extra, c->clip.further.data);
+    int failed = bl_buffer_check(&c->extra, e);
+    row->extra = c->extra.data;
+    return failed ? failed : code;
+}
+
+/* Counts the lines of a chunk. The lines of one folder follow each other, and it is read once for them. */
+static int bl_frames_clips_count(const struct bl_kind_env *env, struct bl_counter *c, const struct bl_chunk *chunk,
+                                 bl_row_emit *emit, void *sink, struct bl_error *e)
+{
+    const struct bl_list_counting counting = {.fill = frames_clips_fill, .counter = c, .reason = c->reason};
+    return bl_list_count(&counting, env, chunk, emit, sink, e);
+}
+
+/* Whether those of the images from begin to end - 1 that are steps can be decoded with the memory that they may take,
+ * and are what is wanted. path: of the folder. */
+static int bl_frames_check_headers(const struct bl_image_folder *folder, size_t begin, size_t end, const char *path,
+                                   const struct bl_video_config *config, const struct bl_kind_env *env,
+                                   struct bl_error *e)
+{
+    struct bl_buffer file = {0};
+    enum bl_channels channels = (enum bl_channels)config->pixels;
+    int code = BL_OK;
+    for (size_t i = begin; i < end && !code; i += (size_t)config->stride) {
+        if (bl_cancelled(env->cancel)) {
+            code = bl_error_set(e, BL_ECANCEL, "cancelled");
+            break;
+        }
+        bl_buffer_clear(&file);
+        bl_buffer_printf(&file, "%s/%s", path, folder->image[i].name);
+        code = bl_buffer_check(&file, e);
+        if (!code)
+            code = bl_image_check(&folder->image[i], file.data, channels, env, e);
+        if (code == BL_EDATA)
+            bl_error_prefix(e, "%s", folder->image[i].name);
+    }
+    bl_buffer_free(&file);
+    return code;
+}
+
+/* --- read --------------------------------------------------------------------------------------------------------- */
 
 /* --- read --------------------------------------------------------------------------------------------------------- */
 

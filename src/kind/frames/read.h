@@ -2,8 +2,36 @@
 #ifndef BL_KIND_FRAMES_READ_H
 #define BL_KIND_FRAMES_READ_H
 
-#include "kind/frames/clips.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kind/frames/image_folder.h"
 #include "kind/kind.h"
+#include "kind/row.h"
+#include "kind/video/options.h"
+
+/* --- png encoder -------------------------------------------------------------------------------------------------- */
+
+/* The encoder behind frames.h: FFmpeg's, in the media module. */
+
+struct bl_png;
+
+/* For steps of this field, which are pictures by bl_png_can_encode. BL_EFAIL. */
+int bl_png_encoder_open(struct bl_png **png, const struct bl_field *field, struct bl_error *e);
+int bl_png_encoder_encode(struct bl_png *png, const uint8_t *step, const uint8_t **data, size_t *size,
+                          struct bl_error *e);
+void bl_png_encoder_close(struct bl_png *png); /* NULL is fine */
+
+/* --- clips -------------------------------------------------------------------------------------------------------- */
+
+/* Lines of lists as rows: a folder of images, or a part of one. */
+
+int bl_frames_clips_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+                         struct bl_error *e);
+void bl_frames_clips_close(struct bl_counter *counter);
+
+/* --- read --------------------------------------------------------------------------------------------------------- */
 
 /* --- read --------------------------------------------------------------------------------------------------------- */
 

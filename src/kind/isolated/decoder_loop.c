@@ -14,7 +14,6 @@
 #include "base/memory_budget.h"
 #include "kind/isolated/fork_server.h"
 #include "kind/isolated/messages.h"
-#include "kind/isolated/progress_page.h"
 #include "kind/media/module.h"
 #include "kind/reservation.h"
 

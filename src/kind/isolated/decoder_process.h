@@ -6,7 +6,6 @@
 #include "kind/isolated/decoder_loop.h"
 #include "kind/isolated/isolated_kind.h"
 #include "kind/isolated/messages.h"
-#include "kind/isolated/progress_page.h"
 
 /* Initialize with BL_DECODER_PROCESS_NONE. It starts with the first call, and again after its end. */
 struct bl_decoder_process {

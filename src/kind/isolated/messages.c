@@ -1,8 +1,301 @@
 #include "kind/isolated/messages.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
-#include "base/buffer.h"
+/* --- message ------------------------------------------------------------------------------------------------------ */
+
+/* Messages between processes of one program, over a stream socket: a type, numbers, texts and bytes, which the receiver
+ * gets in the order in which they were put, and descriptors.
+ *
+ * The receiver need not trust the sender: a message with other contents than expected is damaged, no more. */
+
+#define ALIGN 8
+
+struct header {
+    int32_t type;
+    int32_t fds; /* bit i: fd[i] is sent */
+    uint64_t size;
+};
+
+union control {
+    struct cmsghdr header;
+    char space[CMSG_SPACE(BL_MESSAGE_FDS * sizeof(int))];
+};
+
+/* --- items -------------------------------------------------------------------------------------------------------- */
+
+void bl_message_put_int(struct bl_buffer *out, int64_t value)
+{
+    bl_buffer_append(out, &value, sizeof value);
+}
+
+void bl_message_put_double(struct bl_buffer *out, double value)
+{
+    bl_buffer_append(out, &value, sizeof value);
+}
+
+void bl_message_put_bytes(struct bl_buffer *out, const void *data, size_t size)
+{
+    static const char zeros[ALIGN];
+    bl_message_put_int(out, (int64_t)size);
+    if (size)
+        bl_buffer_append(out, data, size);
+    bl_buffer_append(out, zeros, (ALIGN - size % ALIGN) % ALIGN);
+}
+
+/* With its zero byte, so that the receiver can use it in place. No bytes at all: NULL. */
+void bl_message_put_text(struct bl_buffer *out, const char *text)
+{
+    bl_message_put_bytes(out, text, text ? strlen(text) + 1 : 0);
+}
+
+/* The next so many bytes, rounded up; NULL: they are not there. */
+static const void *message_take(struct bl_message *m, size_t size)
+{
+    size_t whole = size + (ALIGN - size % ALIGN) % ALIGN;
+    m->damaged |= whole < size || whole > m->end - m->at;
+    if (m->damaged)
+        return NULL;
+    const void *item = m->data.data + m->at;
+    m->at += whole;
+    return item;
+}
+
+int64_t bl_message_get_int(struct bl_message *m)
+{
+    int64_t value = 0;
+    const void *item = message_take(m, sizeof value);
+    if (item)
+        memcpy(&value, item, sizeof value);
+    return value;
+}
+
+double bl_message_get_double(struct bl_message *m)
+{
+    double value = 0;
+    const void *item = message_take(m, sizeof value);
+    if (item)
+        memcpy(&value, item, sizeof value);
+    return value;
+}
+
+const void *bl_message_get_bytes(struct bl_message *m, size_t *size)
+{
+    *size = (size_t)bl_message_get_int(m);
+    const void *item = *size ? message_take(m, *size) : NULL;
+    if (!item)
+        *size = 0;
+    return item;
+}
+
+const char *bl_message_get_text(struct bl_message *m)
+{
+    size_t size;
+    const char *text = bl_message_get_bytes(m, &size);
+    if (text && text[size - 1] != '\0') {
+        m->damaged = true;
+        text = NULL;
+    }
+    return text;
+}
+
+static void fds_close(int *fd, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (fd[i] >= 0)
+            close(fd[i]);
+        fd[i] = -1;
+    }
+}
+
+void bl_message_reset(struct bl_message *m)
+{
+    fds_close(m->fd, BL_MESSAGE_FDS);
+    bl_buffer_clear(&m->data);
+    m->at = m->end = 0;
+}
+
+void bl_message_free(struct bl_message *m)
+{
+    bl_message_reset(m);
+    bl_buffer_free(&m->data);
+}
+
+/* --- sending ------------------------------------------------------------------------------------------------------ */
+
+static bool message_send_rest(int socket, const char *data, size_t size)
+{
+    while (size) {
+        ssize_t sent = send(socket, data, size, MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR)
+            return false;
+        if (sent > 0) {
+            data += sent;
+            size -= (size_t)sent;
+        }
+    }
+    return true;
+}
+
+/* Adds the descriptors to the header's message, and says which they are. */
+static int32_t message_attach(struct msghdr *m, union control *control, const int *fd)
+{
+    int list[BL_MESSAGE_FDS], count = 0;
+    int32_t which = 0;
+    for (int i = 0; fd && i < BL_MESSAGE_FDS; i++) {
+        if (fd[i] < 0)
+            continue;
+        list[count++] = fd[i];
+        which |= 1 << i;
+    }
+    if (!count)
+        return 0;
+    *control = (union control){0};
+    m->msg_control = control;
+    m->msg_controllen = CMSG_SPACE((size_t)count * sizeof(int));
+    struct cmsghdr *header = CMSG_FIRSTHDR(m);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
+    memcpy(CMSG_DATA(header), list, (size_t)count * sizeof(int));
+    return which;
+}
+
+bool bl_message_send(int socket, int type, const struct bl_buffer *data, const int *fd)
+{
+    struct header header = {.type = type, .size = data ? data->size : 0};
+    struct iovec part[2] = {{&header, sizeof header}, {data ? data->data : NULL, header.size}};
+    struct msghdr m = {.msg_iov = part, .msg_iovlen = header.size ? 2 : 1};
+    union control control;
+    ssize_t sent;
+    header.fds = message_attach(&m, &control, fd);
+    do
+        sent = sendmsg(socket, &m, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent < 0)
+        return false;
+    size_t done = (size_t)sent;
+    if (done < sizeof header) {
+        if (!message_send_rest(socket, (const char *)&header + done, sizeof header - done))
+            return false;
+        done = sizeof header;
+    }
+    done -= sizeof header;
+    return done == header.size || message_send_rest(socket, data->data + done, header.size - done);
+}
+
+/* The queue begins with a whole message, and so does each that is appended. */
+void bl_message_append(struct bl_buffer *queue, int type, const struct bl_buffer *data)
+{
+    struct header header = {.type = type, .size = data->size};
+    queue->failed |= data->failed;
+    bl_buffer_append(queue, &header, sizeof header);
+    bl_buffer_append(queue, data->data, data->size);
+}
+
+bool bl_message_flush(int socket, struct bl_buffer *queue)
+{
+    bool sent = !queue->failed && message_send_rest(socket, queue->data, queue->size);
+    bl_buffer_clear(queue);
+    return sent;
+}
+
+/* --- receiving ---------------------------------------------------------------------------------------------------- */
+
+#define AHEAD ((size_t)4096)   /* bytes to ask for at least: most messages come with one call */
+#define STEP ((size_t)1 << 20) /* and at most: memory is taken for what comes, not for what is claimed */
+
+/* Takes the descriptors that came with some bytes. A sender that waits for an answer has one message under way. */
+static bool message_detach(struct msghdr *m, struct bl_message *message)
+{
+    struct cmsghdr *header = CMSG_FIRSTHDR(m);
+    if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+        return true;
+    int count = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+    fds_close(message->fd, count);
+    memcpy(message->fd, CMSG_DATA(header), (size_t)count * sizeof(int));
+    return !(m->msg_flags & MSG_CTRUNC);
+}
+
+/* Puts the descriptors, which came in order, at their places. */
+static void message_place_fds(struct bl_message *message, int32_t which)
+{
+    int list[BL_MESSAGE_FDS], taken = 0;
+    memcpy(list, message->fd, sizeof list);
+    for (int i = 0; i < BL_MESSAGE_FDS; i++)
+        message->fd[i] = which >> i & 1 ? list[taken++] : -1;
+    fds_close(list + taken, BL_MESSAGE_FDS - taken);
+}
+
+/* Drops the message before, and keeps what came with it. */
+static void message_next(struct bl_message *message)
+{
+    struct bl_buffer *data = &message->data;
+    if (message->end) {
+        fds_close(message->fd, BL_MESSAGE_FDS);
+        memmove(data->data, data->data + message->end, data->size - message->end);
+    }
+    data->size -= message->end;
+    message->at = message->end = 0;
+    message->damaged = false;
+}
+
+/* Receives some bytes, at most as many as are missing, or AHEAD. */
+static enum bl_received message_receive_some(int socket, struct bl_message *message, size_t missing)
+{
+    struct bl_buffer *data = &message->data;
+    union control control;
+    struct iovec part = {.iov_len = missing > STEP ? STEP : missing > AHEAD ? missing : AHEAD};
+    /* The space may be rounded up: the length is for no more descriptors than a message has. */
+    struct msghdr m = {.msg_iov = &part,
+                       .msg_iovlen = 1,
+                       .msg_control = &control,
+                       .msg_controllen = CMSG_LEN(BL_MESSAGE_FDS * sizeof(int))};
+    if (!bl_buffer_reserve(data, part.iov_len)) {
+        errno = ENOMEM;
+        return BL_RECEIVED_FAILED;
+    }
+    part.iov_base = data->data + data->size;
+    ssize_t got = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return BL_RECEIVED_NOTHING;
+    if (got == 0 || (got < 0 && errno == ECONNRESET))
+        return BL_RECEIVED_END;
+    if (got < 0)
+        return BL_RECEIVED_FAILED;
+    data->size += (size_t)got;
+    return message_detach(&m, message) ? BL_RECEIVED : BL_RECEIVED_DAMAGED;
+}
+
+enum bl_received bl_message_receive(int socket, struct bl_message *message)
+{
+    struct header header;
+    message_next(message);
+    for (size_t missing = sizeof header;;) {
+        if (message->data.size >= sizeof header) {
+            memcpy(&header, message->data.data, sizeof header);
+            if (header.size > (message->most ? message->most : BL_MESSAGE_MAX))
+                return BL_RECEIVED_DAMAGED;
+            missing =
+                sizeof header + header.size > message->data.size ? sizeof header + header.size - message->data.size : 0;
+        }
+        if (!missing)
+            break;
+        enum bl_received received = message_receive_some(socket, message, missing);
+        if (received != BL_RECEIVED)
+            return received;
+    }
+    message->type = header.type;
+    message->at = sizeof header;
+    message->end = sizeof header + header.size;
+    message_place_fds(message, header.fds);
+    return BL_RECEIVED;
+}
+
+/* --- messages ----------------------------------------------------------------------------------------------------- */
 
 #define STEP_BYTES_MAX (INT64_C(1) << 40) /* as in kind/field.h */
 

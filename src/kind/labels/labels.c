@@ -10,7 +10,6 @@
 #include "base/fs.h"
 #include "base/io.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "kind/input_stat.h"
 
 #define BL_LABEL_MAX 4096 /* bytes of a label */

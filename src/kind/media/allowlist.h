@@ -4,7 +4,13 @@
 #ifndef BL_ALLOWLIST_H
 #define BL_ALLOWLIST_H
 
+#include <libavformat/avformat.h>
 #include <stdbool.h>
+
+#include "base/error.h"
+#include "kind/media/media_file.h"
+
+/* --- allowlist ---------------------------------------------------------------------------------------------------- */
 
 /* --- usual decoders ----------------------------------------------------------------------------------------------- */
 
@@ -29,5 +35,20 @@ extern const char *const bl_allowlist_decoders;
 
 /* Whether a name, or one of several separated by commas, is in a list. */
 bool bl_allowlist_has(const char *list, const char *name);
+
+/* --- wave format -------------------------------------------------------------------------------------------------- */
+
+/* What the header of a WAV file, or one like it in another container (W64, AVI, Matroska's ACM), says of samples, and
+ * libavformat does not follow: it takes the number of valid bits for the size of a sample, and the order of bytes in
+ * RIFX for that of RIFF. */
+
+/* Corrects the codecs of the streams, before anything is read of them. BL_EDATA: a codec of RIFX that is not read. */
+int bl_wave_format_correct(const struct bl_media_file *file, AVFormatContext *format, struct bl_error *e);
+
+/* Whether the file is RIFX: WAV with numbers in big-endian order. */
+bool bl_wave_format_is_rifx(const struct bl_media_file *file);
+
+/* Whether the stream is G.721, which libavformat takes for G.726: its decoder reads other bits. */
+bool bl_wave_format_is_g721(const AVCodecParameters *codec);
 
 #endif

@@ -13,8 +13,6 @@
 #include "kind/media/decoder_memory.h"
 #include "kind/media/extent.h"
 #include "kind/media/media_file.h"
-#include "kind/media/mov.h"
-#include "kind/media/wave_format.h"
 #include "kind/reservation.h"
 
 /* --- demux -------------------------------------------------------------------------------------------------------- */

@@ -1,16 +1,14 @@
-#include "kind/media/functions.h"
 
 #include <libavutil/cpu.h>
 #include <zimg.h>
 
 #include "bload.h"
 #include "kind/audio/read.h"
-#include "kind/frames/png_encoder.h"
 #include "kind/frames/read.h"
 #include "kind/media/allowlist.h"
 #include "kind/media/module.h"
+#include "kind/video/gpu.h"
 #include "kind/video/gpu_pool.h"
-#include "kind/video/nvdec.h"
 #include "kind/video/read.h"
 
 /* --- functions ---------------------------------------------------------------------------------------------------- */

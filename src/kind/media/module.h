@@ -12,8 +12,11 @@
 #define BL_MODULE_H
 
 #include "base/input_file.h"
-#include "kind/audio/count.h"
+#include "kind/audio/read.h"
 #include "kind/kind.h"
+#include "kind/media_options.h"
+
+/* --- module ------------------------------------------------------------------------------------------------------- */
 
 /* --- module ------------------------------------------------------------------------------------------------------- */
 
@@ -151,5 +154,16 @@ int bl_video_forward_versions(const void *config, const struct bl_kind_env *env,
                               struct bl_error *e);
 int bl_audio_forward_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
                               struct bl_error *e);
+
+/* --- functions ---------------------------------------------------------------------------------------------------- */
+
+/* The table of functions that the media module gives to the tool. */
+
+/* Holds FFmpeg to the level, for the whole process, from now on: before any decoder is opened, on one thread. BL_EUSAGE
+ * when the machine lacks it. The tool calls bl_media_set_simd. */
+int bl_simd_apply(enum bl_simd level, struct bl_error *e);
+
+/* zimg's cpu_type for the level. */
+int bl_simd_zimg(enum bl_simd level);
 
 #endif

@@ -1,10 +1,10 @@
-#include "kind/media/truncation.h"
+#include "kind/media/demux.h"
 
 #include <libavutil/intreadwrite.h>
 #include <string.h>
 
 #include "base/input_file.h"
-#include "kind/media/mov.h"
+#include "kind/media/extent.h"
 
 #define BOXES_MAX (1 << 20) /* of a file: a day in fragments of a second has fewer */
 

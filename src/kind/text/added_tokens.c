@@ -5,10 +5,10 @@
 
 #include "base/buffer.h"
 #include "base/sort.h"
-#include "base/utf8.h"
-#include "kind/text/character.h"
+#include "base/text.h"
 #include "kind/text/huge_pages.h"
-#include "kind/text/word_table.h"
+#include "kind/text/skip.h"
+#include "kind/text/unicode.h"
 
 /* --- trie --------------------------------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* The mask of each class of bytes is made by comparing vectors. Shifted by one, a mask gives the class of the byte
  * before; adding the first bit of a run of ones passes the run at once, by the carry. Whether a byte begins a word
  * depends on it and its neighbours. Only contractions, which are few, are checked one by one. */
-#include "kind/text/ascii.h"
+#include "kind/text/grammar.h"
 
 #if defined(__SSE2__)
 

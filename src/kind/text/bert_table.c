@@ -1,10 +1,10 @@
-/* What BERT's normalizer and pre-tokenizer make of code points: see bert_table.h.
+/* What BERT's normalizer and pre-tokenizer make of code points: see unicode.h.
  *
  * Written by scripts/unicode.py, which asks the Python package tokenizers 0.23.3 about every code point: it mixes
  * tables of several versions of Unicode. The data are copyright 1991-2024 Unicode, Inc., under the Unicode License v3
  * (docs/unicode-license.txt). */
 /* clang-format off */
-#include "kind/text/bert_table.h"
+#include "kind/text/unicode.h"
 
 const uint8_t bl_bert_page[0x110000 >> 8] = {
 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,17,18,19,17,20,21,22,23,24,25,26,27,28,29,30,31,17,32,33,17,17,34,17,35,17,

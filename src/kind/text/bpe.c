@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "kind/text/bpe_pair.h"
 
 /* --- bpe word ----------------------------------------------------------------------------------------------------- */

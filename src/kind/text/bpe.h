@@ -12,7 +12,7 @@
  * its bytes merge as they would alone, whatever is around them. When the tokenizer is opened, the bytes of each token
  * are merged alone, once. The last merge is the merge of the token if it makes it, and no other merge can. Symbols are
  * the bytes, then the tokens in the order of their merges, so the symbol of a pair says what it becomes and when. From
- * a list this is done in the order of its merges, by what is in the table already (bpe_build.c).
+ * a list this is done in the order of its merges, by what is in the table already (merges.c).
  *
  * In all real vocabularies every symbol comes after the two that it is made of. Then a word need not be merged step by
  * step: its ids are the one sequence of tokens in which any two neighbours, merged alone, stay as they are (H. van
@@ -23,7 +23,6 @@
 #define BL_BPE_H
 
 #include "kind/text/added_tokens.h"
-#include "kind/text/ids.h"
 #include "kind/text/vocabulary.h"
 
 #define BL_SYMBOL_BITS 21

@@ -2,14 +2,14 @@
 #ifndef BL_TEXT_CONFIG_H
 #define BL_TEXT_CONFIG_H
 
-#include "kind/field.h"
 #include "base/documents.h"
 #include "base/json.h"
-#include "kind/text/ids.h"
+#include "kind/row.h"
 #include "kind/text/fim.h"
-#include "kind/text/same_text.h"
-#include "kind/text/spool_index.h"
+#include "kind/text/normal_form.h"
+#include "kind/text/text.h"
 #include "kind/text/tokenizer.h"
+#include "kind/text/vocabulary.h"
 
 #define BL_JOIN                                                                                                        \
     "\\n" /* between the texts of several keys, unless the options say another; as the user would write it */

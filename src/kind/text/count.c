@@ -1,4 +1,4 @@
-#include "kind/text/count.h"
+#include "kind/text/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,10 +11,8 @@
 #include "base/input_file.h"
 #include "base/instream.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "kind/input_stat.h"
 #include "kind/text/item.h"
-#include "kind/text/megatron.h"
 #include "kind/text/npy_ids.h"
 #include "kind/text/options.h"
 #include "kind/text/spool.h"

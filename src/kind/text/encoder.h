@@ -12,8 +12,8 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
-#include "kind/text/ids.h"
 #include "kind/text/tokenizer.h"
+#include "kind/text/vocabulary.h"
 
 /* --- word cache --------------------------------------------------------------------------------------------------- */
 

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "kind/text/ascii.h"
 #include "kind/text/skip.h"
 
 /* --- deepseek ----------------------------------------------------------------------------------------------------- */

@@ -12,6 +12,8 @@
 
 /* --- grammar ------------------------------------------------------------------------------------------------------ */
 
+/* --- grammar ------------------------------------------------------------------------------------------------------ */
+
 enum bl_grammar {
     BL_GRAMMAR_NONE,       /* unknown */
     BL_GRAMMAR_WHOLE,      /* all of it is one word */
@@ -48,5 +50,20 @@ enum bl_grammar bl_grammar_join(enum bl_grammar first, enum bl_grammar second);
 /* Splits text[*at, size) into at most max words, from *at on; end[i] is where word i ends. Returns how many, and
  * advances *at to the end of the last one. Words depend on all the text from at on, never on what was before. */
 size_t bl_grammar_split(enum bl_grammar grammar, const uint8_t *text, size_t size, size_t *at, size_t *end, size_t max);
+
+/* --- ascii -------------------------------------------------------------------------------------------------------- */
+
+/* Words of ASCII text, 64 bytes at a time, by arithmetic on masks with a bit for each byte. The words are those of the
+ * scanners of grammar.h, found several times as fast. */
+
+#define BL_ASCII_WORDS 64 /* at most so many at once */
+
+/* Whether the words of a grammar can be found so, on this processor. */
+bool bl_ascii_knows(enum bl_grammar grammar);
+
+/* Finds the words in the first 64 bytes of text, which begins with a word, that end there whatever follows. end[i] is
+ * the offset in text at which word i ends. Returns their number; 0: undecided. The
+ * grammar is one of those. */
+size_t bl_ascii_split(enum bl_grammar grammar, const uint8_t *text, size_t size, size_t *end);
 
 #endif

@@ -1,9 +1,9 @@
-/* The classes of grapheme clusters: see grapheme_table.h.
+/* The classes of grapheme clusters: see unicode.h.
  *
  * Written by scripts/unicode.py from the properties that the Python package regex has, for the code points of Unicode
  * 16.0.0. The data are copyright 1991-2024 Unicode, Inc., under the Unicode License v3 (docs/unicode-license.txt). */
 /* clang-format off */
-#include "kind/text/grapheme_table.h"
+#include "kind/text/unicode.h"
 
 const uint8_t bl_grapheme_page[0x110000 >> 8] = {
 0,1,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,1,17,1,1,1,18,19,20,21,22,23,24,1,1,25,26,1,27,28,29,30,31,1,32,1,33,34,35,1,

@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "kind/input_stat.h"
-#include "kind/text/keys.h"
+#include "kind/text/options.h"
 
 #define HELD_MAX ((size_t)8 << 20)     /* bytes of a buffer between two documents */
 #define GROWTH 16                      /* times as long a tokenizer may make a text: normal forms of Unicode need 11 */

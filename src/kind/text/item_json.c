@@ -8,8 +8,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "kind/field.h"
 #include "kind/input_stat.h"
+#include "kind/row.h"
 #include "kind/text/item.h"
 
 /* --- field values ------------------------------------------------------------------------------------------------- */

@@ -4,7 +4,14 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "base/prefetch.h"
+#include "base/vector.h"
+#include "kind/text/bpe.h"
+#include "kind/text/bpe_pair.h"
+#include "kind/text/huge_pages.h"
+
+#define BL_NO_TOKEN UINT32_MAX
+
+/* --- merges ------------------------------------------------------------------------------------------------------- */
 
 #define SHOWN 80 /* bytes of a token in a message */
 
@@ -197,4 +204,437 @@ void bl_merges_free(struct bl_merges *merges)
     free(merges->token);
     bl_buffer_free(&merges->text);
     *merges = (struct bl_merges){0};
+}
+
+/* --- bpe build ---------------------------------------------------------------------------------------------------- */
+
+/* Builds the table of merges: see bpe.h. */
+
+#define TOKEN_BYTES_MAX 4096 /* of a token that can be merged: real ones have a few hundred at most */
+#define NONE UINT32_MAX
+
+/* What two tokens merge to, and when; NONE: they do not. */
+struct rule {
+    uint32_t priority, token;
+};
+
+/* A merge in a hash table: both its rule and its key, so that a lookup costs one access to memory. */
+struct slot {
+    uint32_t left, right;
+    struct rule rule; /* .token is NONE: free */
+};
+
+/* The merges of the file. With ranks there are none: the vocabulary is searched. */
+struct rules {
+    const struct bl_vocabulary *v;
+    bool listed; /* there are merges, in their order: */
+    const struct bl_merge *merge;
+    size_t merges;
+    struct slot *slot;        /* the same as a table, at most half full; NULL: until it is needed */
+    int shift;                /* right shift from a hash to its position */
+    const uint32_t *priority; /* of the tokens, where there are no merges; NULL: their ids */
+};
+
+/* A token and the merge that makes it. */
+struct made {
+    uint32_t priority, left, right, token;
+};
+
+/* The slot of a pair, or the free one where it belongs. */
+static struct slot *rules_find_slot(const struct rules *rules, uint32_t left, uint32_t right)
+{
+    size_t mask = ((size_t)1 << (64 - rules->shift)) - 1;
+    size_t at = (size_t)((((uint64_t)left << 32 | right) * BL_PAIR_FACTOR) >> rules->shift);
+    while (rules->slot[at].rule.token != NONE && (rules->slot[at].left != left || rules->slot[at].right != right))
+        at = (at + 1) & mask;
+    return &rules->slot[at];
+}
+
+/* The rule of two adjacent tokens, by their numbers and their bytes. */
+static struct rule rules_find(const struct rules *rules, uint32_t left, uint32_t right, const uint8_t *bytes)
+{
+    if (rules->slot)
+        return rules_find_slot(rules, left, right)->rule;
+    const struct bl_token *token = rules->v->token;
+    int64_t both = bl_vocabulary_find(rules->v, bytes, (size_t)token[left].size + token[right].size);
+    if (both < 0)
+        return (struct rule){NONE, NONE};
+    return (struct rule){rules->priority ? rules->priority[both] : (uint32_t)token[both].id, (uint32_t)both};
+}
+
+/* Merges the bytes of a token (at least two) alone. True if that makes the token; *made: its merge. */
+static bool token_merge_alone(const struct rules *rules, const uint32_t byte_token[256], uint32_t token,
+                              struct made *made)
+{
+    static const struct rule none = {NONE, NONE};
+    const uint8_t *bytes = bl_vocabulary_bytes(rules->v, token);
+    size_t n = rules->v->token[token].size;
+    uint32_t part[TOKEN_BYTES_MAX], start[TOKEN_BYTES_MAX];
+    struct rule pair[TOKEN_BYTES_MAX];
+    for (size_t i = 0; i < n; i++) {
+        part[i] = byte_token[bytes[i]];
+        start[i] = (uint32_t)i;
+        pair[i] = i + 1 < n ? rules_find(rules, part[i], byte_token[bytes[i + 1]], bytes + i) : none;
+    }
+    do {
+        size_t first = 0;
+        for (size_t i = 1; i < n; i++)
+            first = pair[i].priority < pair[first].priority ? i : first;
+        if (pair[first].token == NONE)
+            return false;
+        *made = (struct made){pair[first].priority, part[first], part[first + 1], pair[first].token};
+        part[first] = pair[first].token;
+        n--;
+        memmove(part + first + 1, part + first + 2, (n - first - 1) * sizeof *part);
+        memmove(start + first + 1, start + first + 2, (n - first - 1) * sizeof *start);
+        memmove(pair + first, pair + first + 1, (n - first) * sizeof *pair);
+        pair[first] = first + 1 < n ? rules_find(rules, part[first], part[first + 1], bytes + start[first]) : none;
+        if (first)
+            pair[first - 1] = rules_find(rules, part[first - 1], part[first], bytes + start[first - 1]);
+    } while (n > 1);
+    return made->token == token;
+}
+
+/* Makes the table of merges. */
+static int rules_add_merges(struct rules *rules, struct bl_error *e)
+{
+    unsigned bits = 9;
+    while ((size_t)1 << bits < 2 * rules->merges)
+        bits++;
+    rules->shift = 64 - (int)bits;
+    rules->slot = bl_huge_pages_alloc(((size_t)1 << bits) * sizeof *rules->slot);
+    if (!rules->slot)
+        return bl_error_memory(e);
+    memset(rules->slot, 0xff, ((size_t)1 << bits) * sizeof *rules->slot);
+    for (size_t i = 0; i < rules->merges; i++) {
+        const struct bl_merge *merge = &rules->merge[i];
+        *rules_find_slot(rules, merge->left, merge->right) =
+            (struct slot){merge->left, merge->right, {(uint32_t)i, merge->token}};
+    }
+    return BL_OK;
+}
+
+/* Finds the tokens of the bytes. With merges, bytes that never occur in UTF-8 may have none (NONE). */
+static int bytes_find_tokens(const struct rules *rules, uint32_t byte_token[256], struct bl_error *e)
+{
+    const struct bl_vocabulary *v = rules->v;
+    for (int i = 0; i < 256; i++)
+        byte_token[i] = NONE;
+    for (size_t i = 0; i < v->count; i++) {
+        if (v->token[i].size == 1)
+            byte_token[*bl_vocabulary_bytes(v, i)] = (uint32_t)i;
+    }
+    for (int i = 0; i < 256; i++) {
+        bool never = i == 0xc0 || i == 0xc1 || i >= 0xf5;
+        if (byte_token[i] == NONE && !(never && rules->listed))
+            return bl_error_set(e, BL_EFAIL, "the byte 0x%02X has no token: not every text can be encoded", i);
+    }
+    return BL_OK;
+}
+
+static int made_compare(const void *a, const void *b)
+{
+    const struct made *x = a, *y = b;
+    return (x->priority > y->priority) - (x->priority < y->priority);
+}
+
+static void bpe_put_pair(struct bl_bpe *bpe, uint64_t left, uint64_t right, uint64_t symbol)
+{
+    uint64_t key = left << BL_SYMBOL_BITS | right, hash = key * BL_PAIR_FACTOR;
+    size_t mask = ((size_t)1 << (64 - bpe->shift)) - 1;
+    size_t at = (size_t)(hash >> bpe->shift), bit = (size_t)(hash >> (bpe->shift - 3));
+    while (bpe->pair[at] != UINT64_MAX)
+        at = (at + 1) & mask;
+    bpe->pair[at] = key << BL_SYMBOL_BITS | symbol;
+    bpe->filter[bit / 64] |= (uint64_t)1 << bit % 64;
+}
+
+static int bpe_allocate(struct bl_bpe *bpe, size_t count, struct bl_error *e)
+{
+    unsigned bits = 9;
+    while ((size_t)1 << bits < 2 * count)
+        bits++;
+    bpe->shift = 64 - bits;
+    bpe->id = malloc((256 + count) * sizeof *bpe->id);
+    bpe->symbol = bl_huge_pages_alloc((256 + count) * sizeof *bpe->symbol);
+    bpe->joined = calloc(65536 / 64, sizeof *bpe->joined);
+    bpe->pair = bl_huge_pages_alloc(((size_t)1 << bits) * sizeof *bpe->pair);
+    bpe->filter = bl_huge_pages_alloc((size_t)1 << bits);
+    bpe->byte_pair = bl_huge_pages_alloc(65536 * sizeof *bpe->byte_pair);
+    if (!bpe->id || !bpe->symbol || !bpe->pair || !bpe->filter || !bpe->byte_pair || !bpe->joined)
+        return bl_error_memory(e);
+    return BL_OK;
+}
+
+static void bpe_clear(struct bl_bpe *bpe)
+{
+    size_t slots = (size_t)1 << (64 - bpe->shift);
+    memset(bpe->byte_pair, 0xff, 65536 * sizeof *bpe->byte_pair);
+    memset(bpe->filter, 0, slots);
+    memset(bpe->pair, 0xff, slots * sizeof *bpe->pair);
+}
+
+/* The first symbols are the bytes. number[token]: its symbol. */
+static void bpe_add_bytes(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t byte_token[256],
+                          uint32_t *number)
+{
+    for (uint32_t i = 0; i < 256; i++) {
+        bpe->symbol[i] = (struct bl_symbol){i, i, 1, BL_SYMBOL_NONE};
+        bpe->id[i] = -1;
+        if (byte_token[i] == NONE)
+            continue;
+        number[byte_token[i]] = i;
+        bpe->id[i] = v->token[byte_token[i]].id;
+    }
+}
+
+static void bpe_add_symbol(struct bl_bpe *bpe, const struct bl_token *token, uint32_t symbol, uint32_t left,
+                           uint32_t right)
+{
+    bpe_put_pair(bpe, left, right, symbol);
+    if (left < 256 && right < 256)
+        bpe->byte_pair[left << 8 | right] = symbol;
+    bpe->symbol[symbol] = (struct bl_symbol){left, right, token->size, BL_SYMBOL_NONE};
+    bpe->id[symbol] = token->id;
+}
+
+/* Notes which bytes are adjacent in a symbol. Those of a character always are, so that it stays whole. */
+static void bpe_note_joined(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct made *made, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *bytes = bl_vocabulary_bytes(v, made[i].token);
+        for (size_t j = 1; j < v->token[made[i].token].size; j++)
+            bpe->joined[bytes[j - 1] * 4 + bytes[j] / 64] |= (uint64_t)1 << bytes[j] % 64;
+    }
+    for (size_t first = 0; first < 256; first++)
+        bpe->joined[first * 4 + 2] = UINT64_MAX; /* 80 to BF */
+}
+
+/* Builds the trie of all symbols, and finds for each the longest other symbol that it begins with. */
+static int bpe_build_trie(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct made *made, size_t count,
+                          struct bl_error *e)
+{
+    uint8_t byte[256];
+    struct bl_trie_entry *entry = malloc((256 + count) * sizeof *entry);
+    if (!entry)
+        return bl_error_memory(e);
+    for (uint32_t i = 0; i < 256; i++) {
+        byte[i] = (uint8_t)i;
+        entry[i] = (struct bl_trie_entry){.bytes = &byte[i], .size = 1, .value = i};
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t token = made[i].token;
+        entry[256 + i] = (struct bl_trie_entry){
+            .bytes = bl_vocabulary_bytes(v, token), .size = v->token[token].size, .value = 256 + i};
+    }
+    int code = bl_trie_build(&bpe->trie, entry, 256 + count, e);
+    for (size_t i = 0; i < 256 + count && !code; i++)
+        bpe->symbol[entry[i].value].shorter = entry[i].shorter;
+    free(entry);
+    return code;
+}
+
+/* Numbers the symbols by their priorities, if two have the same. */
+static int bpe_rank(struct bl_bpe *bpe, const struct made *made, size_t count, struct bl_error *e)
+{
+    bool equal = false;
+    for (size_t i = 1; i < count; i++)
+        equal = equal || made[i].priority == made[i - 1].priority;
+    if (!equal)
+        return BL_OK;
+    bpe->rank = malloc((256 + count) * sizeof *bpe->rank);
+    if (!bpe->rank)
+        return bl_error_memory(e);
+    for (uint32_t i = 0; i < 256 + count; i++)
+        bpe->rank[i] = i > 256 && made[i - 256].priority == made[i - 257].priority ? bpe->rank[i - 1] : i;
+    return BL_OK;
+}
+
+/* Whether every symbol comes after those that it is made of: a merge that was passed by, as the tokens that it joins
+ * were made only later, must not make its token. */
+static bool merges_are_ordered(const struct bl_bpe *bpe, const struct rules *rules, const struct made *made,
+                               const uint32_t *number)
+{
+    for (size_t i = 0; i < rules->merges; i++) {
+        uint32_t left = number[rules->merge[i].left], right = number[rules->merge[i].right];
+        bool later =
+            left != NONE && right != NONE &&
+            ((left >= 256 && made[left - 256].priority > i) || (right >= 256 && made[right - 256].priority > i));
+        if (later && bl_bpe_pair_holds(bpe, left, right))
+            return false;
+    }
+    return true;
+}
+
+/* Finds the merge of every token and adds the symbols, as the merges come: one makes its token if the two that it joins
+ * are made, and stay as they are beside each other by the merges before it. False: the symbols are not ordered, and
+ * this does not hold. */
+static bool merges_make_tokens(struct bl_bpe *bpe, const struct rules *rules, struct made *made, size_t *count,
+                               uint32_t *number)
+{
+    bool passed = false;
+    for (size_t i = 0; i < rules->merges; i++) {
+        const struct bl_merge *merge = &rules->merge[i];
+        uint32_t left = number[merge->left], right = number[merge->right], symbol = (uint32_t)(256 + *count);
+        const struct bl_token *token = &rules->v->token[merge->token];
+        passed = passed || left == NONE || right == NONE;
+        if (left == NONE || right == NONE || number[merge->token] != NONE || token->size > TOKEN_BYTES_MAX ||
+            !bl_bpe_pair_holds(bpe, left, right))
+            continue;
+        bpe_add_symbol(bpe, token, symbol, left, right);
+        number[merge->token] = symbol;
+        made[(*count)++] = (struct made){(uint32_t)i, merge->left, merge->right, merge->token};
+    }
+    bpe->ordered = true;
+    return !passed || merges_are_ordered(bpe, rules, made, number);
+}
+
+/* The same for symbols in any order: merges each token alone. */
+static void rules_make_tokens(struct bl_bpe *bpe, const struct rules *rules, const uint32_t byte_token[256],
+                              struct made *made, size_t *count, uint32_t *number)
+{
+    const struct bl_vocabulary *v = rules->v;
+    for (uint32_t i = 0; i < v->count; i++) {
+        uint32_t size = v->token[i].size;
+        if (size > 1 && size <= TOKEN_BYTES_MAX && token_merge_alone(rules, byte_token, i, &made[*count]))
+            ++*count;
+    }
+    qsort(made, *count, sizeof *made, made_compare);
+    for (uint32_t i = 0; i < *count; i++)
+        number[made[i].token] = 256 + i;
+    bpe->ordered = true;
+    for (uint32_t i = 0; i < *count; i++) {
+        uint32_t left = number[made[i].left], right = number[made[i].right];
+        bpe_add_symbol(bpe, &v->token[made[i].token], 256 + i, left, right);
+        bpe->ordered = bpe->ordered && left < 256 + i && right < 256 + i;
+    }
+}
+
+static int bpe_make_tokens(struct bl_bpe *bpe, struct rules *rules, const uint32_t byte_token[256], struct made *made,
+                           size_t *count, uint32_t *number, struct bl_error *e)
+{
+    *count = 0;
+    bpe_clear(bpe);
+    memset(number, 0xff, rules->v->count * sizeof *number);
+    bpe_add_bytes(bpe, rules->v, byte_token, number);
+    if (rules->listed && merges_make_tokens(bpe, rules, made, count, number))
+        return BL_OK;
+    int code = rules->listed ? rules_add_merges(rules, e) : BL_OK;
+    if (code)
+        return code;
+    *count = 0;
+    bpe_clear(bpe);
+    memset(number, 0xff, rules->v->count * sizeof *number);
+    bpe_add_bytes(bpe, rules->v, byte_token, number);
+    rules_make_tokens(bpe, rules, byte_token, made, count, number);
+    return BL_OK;
+}
+
+/* Tokens that no merge makes are kept as strays. */
+static int bpe_add_strays(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t *number, struct bl_error *e)
+{
+    int64_t known;
+    int code = BL_OK;
+    for (size_t i = 0; i < v->count && !code; i++) {
+        if (v->token[i].size > 1 && number[i] == NONE)
+            code =
+                bl_vocabulary_add(&bpe->strays, bl_vocabulary_bytes(v, i), v->token[i].size, v->token[i].id, &known, e);
+    }
+    return code;
+}
+
+/* direct: all tokens can be whole words. */
+static int bpe_build(struct bl_bpe *bpe, struct rules *rules, bool direct, struct bl_error *e)
+{
+    const struct bl_vocabulary *v = rules->v;
+    uint32_t byte_token[256];
+    size_t count = 0;
+    int code = bytes_find_tokens(rules, byte_token, e);
+    if (code)
+        return code;
+    struct made *made = malloc(v->count * sizeof *made);
+    uint32_t *number = malloc(v->count * sizeof *number);
+    code = made && number ? bpe_allocate(bpe, v->count, e) : bl_error_memory(e);
+    if (code)
+        goto out;
+    code = bpe_make_tokens(bpe, rules, byte_token, made, &count, number, e);
+    if (code)
+        goto out;
+    code = direct ? bpe_add_strays(bpe, v, number, e) : BL_OK;
+    if (code)
+        goto out;
+    bpe_note_joined(bpe, v, made, count);
+    code = bpe_rank(bpe, made, count, e);
+    if (code)
+        goto out;
+    code = bpe_build_trie(bpe, v, made, count, e);
+out:
+    free(made);
+    free(number);
+    return code;
+}
+
+int bl_bpe_from_ranks(struct bl_bpe *bpe, const struct bl_vocabulary *v, struct bl_error *e)
+{
+    struct rules rules = {.v = v};
+    return bpe_build(bpe, &rules, true, e);
+}
+
+int bl_bpe_from_priorities(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t *priority,
+                           struct bl_error *e)
+{
+    struct rules rules = {.v = v, .priority = priority};
+    return bpe_build(bpe, &rules, false, e);
+}
+
+/* No pair is there twice. Merges of a pair make the same token: those of each token are linked, and they are few.
+ * first: what the file calls merge 0. */
+static int merges_check_pairs(const struct bl_merge *merge, size_t count, size_t first, size_t tokens,
+                              struct bl_error *e)
+{
+    uint32_t *last = malloc((tokens + 1) * sizeof *last), *before = malloc((count + 1) * sizeof *before);
+    int code = last && before ? BL_OK : bl_error_memory(e);
+    if (code)
+        goto out;
+    memset(last, 0xff, tokens * sizeof *last);
+    for (size_t i = 0; i < count && !code; i++) {
+        uint32_t same = last[merge[i].token];
+        before[i] = same;
+        while (same != NONE && (merge[same].left != merge[i].left || merge[same].right != merge[i].right))
+            same = before[same];
+        last[merge[i].token] = (uint32_t)i;
+        if (same != NONE)
+            code = bl_error_set(e, BL_EFAIL, "merge %zu has the same pair as merge %zu", i - first, same - first);
+    }
+out:
+    free(last);
+    free(before);
+    return code;
+}
+
+int bl_bpe_from_merges(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct bl_merge *merges, size_t count,
+                       size_t first, bool direct, struct bl_error *e)
+{
+    struct rules rules = {.v = v, .listed = true, .merge = merges, .merges = count};
+    int code = merges_check_pairs(merges, count, first, v->count, e);
+    if (!code)
+        code = bpe_build(bpe, &rules, direct, e);
+    free(rules.slot);
+    return code;
+}
+
+void bl_bpe_free(struct bl_bpe *bpe)
+{
+    free(bpe->id);
+    free(bpe->symbol);
+    free(bpe->pair);
+    free(bpe->filter);
+    free(bpe->byte_pair);
+    free(bpe->joined);
+    free(bpe->rank);
+    free(bpe->known);
+    free(bpe->known_last);
+    bl_trie_free(&bpe->trie);
+    bl_vocabulary_free(&bpe->strays);
+    *bpe = (struct bl_bpe){0};
 }

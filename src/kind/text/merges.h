@@ -5,8 +5,6 @@
 #include "kind/text/tokenizer_parts.h"
 #include "kind/text/tokenizer_readers.h"
 
-#define BL_NO_TOKEN UINT32_MAX
-
 #define BL_MERGES_WAITING 64
 
 struct bl_merge_side {

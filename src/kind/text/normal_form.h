@@ -3,9 +3,13 @@
 #ifndef BL_NORMAL_FORM_H
 #define BL_NORMAL_FORM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buffer.h"
+#include "base/error.h"
+
+/* --- normal form -------------------------------------------------------------------------------------------------- */
 
 /* --- normal form -------------------------------------------------------------------------------------------------- */
 
@@ -26,5 +30,41 @@ int bl_normal_form_apply(enum bl_normal_form form, const char *text, size_t size
 
 /* The bytes of the cluster that a text (valid UTF-8, not empty) begins with. */
 size_t bl_grapheme_size(const char *text, size_t size);
+
+/* --- same text ---------------------------------------------------------------------------------------------------- */
+
+/* Texts that count as the same, for --dedup-by KEY[:nfkc,lower,space]: those with one normal form. */
+
+struct bl_same_text {
+    const char *key; /* of size bytes, within the text of the option; NULL: not given */
+    size_t size;
+    bool nfkc, lower, space;
+};
+
+/* What normal forms are made in. Zero it first. */
+struct bl_same_text_buffers {
+    struct bl_buffer buffer[4]; /* a step each */
+};
+
+void bl_same_text_buffers_free(struct bl_same_text_buffers *buffers);
+
+/* Parses the text of the option, which same points into. False: it has no key, or a word after the last colon that is
+ * none of the steps. */
+bool bl_same_text_parse(struct bl_same_text *same, const char *text);
+
+/* Appends KEY[:nfkc,lower,space], with the steps in this order. */
+void bl_same_text_format(const struct bl_same_text *same, struct bl_buffer *out);
+
+/* Appends the name of the column that a scan adds for the key of documents: "digest(text:lower)". */
+void bl_same_text_append_column(const struct bl_same_text *same, struct bl_buffer *out);
+
+/* Sets *text to its normal form: NFKC, then lower case, then each run of white space as one space, with none at its
+ * ends; as far as they are asked for. Then U+FFFD replaces what is not UTF-8. It is in the buffers, or a part of what
+ * it was. */
+int bl_same_text_normalize(const struct bl_same_text *same, const char **text, size_t *size,
+                           struct bl_same_text_buffers *buffers, struct bl_error *e);
+
+/* Appends the 32 hexadecimal digits of the hash of a normal form; of an empty one nothing. */
+void bl_same_text_append_digest(const char *text, size_t size, struct bl_buffer *out);
 
 #endif

@@ -1,10 +1,10 @@
-/* Normal forms: see normal_table.h.
+/* Normal forms: see unicode.h.
  *
  * Written by scripts/unicode.py from the Unicode Character Database 16.0.0, as the Python package unicodedata2
  * 16.0.0 holds it. The data are copyright 1991-2024 Unicode, Inc., under the Unicode License v3
  * (docs/unicode-license.txt). */
 /* clang-format off */
-#include "kind/text/normal_table.h"
+#include "kind/text/unicode.h"
 
 const uint8_t bl_normal_page[0x110000 >> 8] = {
 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,18,18,18,20,21,22,23,24,25,26,27,28,29,30,31,32,33,18,18,18,18,18,34,

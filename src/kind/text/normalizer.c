@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
-#include "kind/text/bert_table.h"
-#include "kind/text/character.h"
+#include "base/text.h"
 #include "kind/text/normal_form.h"
+#include "kind/text/skip.h"
 #include "kind/text/tokenizer_json.h"
+#include "kind/text/unicode.h"
 #include "kind/text/vocabulary.h"
 
 /* --- precompiled -------------------------------------------------------------------------------------------------- */

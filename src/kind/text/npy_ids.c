@@ -1,10 +1,22 @@
 #include "kind/text/npy_ids.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
 
+#include "base/buffer.h"
+#include "base/fs.h"
 #include "base/instream.h"
+#include "base/io.h"
+#include "kind/input_stat.h"
 #include "kind/npy.h"
+
+/* --- npy ids ------------------------------------------------------------------------------------------------------ */
 
 /* --- id numbers --------------------------------------------------------------------------------------------------- */
 
@@ -21,8 +33,9 @@ int64_t bl_id_number_read(const struct bl_id_number *type, const uint8_t *at)
     return (int64_t)(value << unused) >> unused;
 }
 
-int bl_id_numbers_add(struct bl_item *item, const struct bl_id_number *type, const uint8_t *data, size_t count,
-                      struct bl_error *e)
+/* Adds count ids to the row that was begun (bl_item_add_id). */
+static int bl_id_numbers_add(struct bl_item *item, const struct bl_id_number *type, const uint8_t *data, size_t count,
+                             struct bl_error *e)
 {
     for (size_t i = 0; i < count; i++) {
         int code = bl_item_add_id(item, bl_id_number_read(type, data + i * type->size), e);
@@ -32,7 +45,8 @@ int bl_id_numbers_add(struct bl_item *item, const struct bl_id_number *type, con
     return BL_OK;
 }
 
-int bl_id_numbers_end(struct bl_item *item, struct bl_error *e)
+/* Completes the row: its content, and the marks that end a document, unless it is empty. */
+static int bl_id_numbers_end(struct bl_item *item, struct bl_error *e)
 {
     bl_item_set_content(item);
     int code = item->ids.count ? bl_item_end_ids(item, e) : BL_OK;
@@ -156,4 +170,411 @@ int bl_npy_ids_count(struct bl_item *item, const char *path, const struct bl_can
     }
     bl_instream_close(npy.stream);
     return code;
+}
+
+/* --- megatron ----------------------------------------------------------------------------------------------------- */
+
+/* Token ids in the pairs of .idx and .bin files that Megatron writes. */
+
+/* The index has a table of the sequences' lengths, one of their offsets in the .bin file, and the document index, which
+ * says with which sequence each document begins, and at its end how many sequences there are. */
+#define INDEX_CHUNK ((int64_t)4096) /* entries of a table that are read at once */
+
+#define MEGATRON_HEAD 34 /* bytes: magic 9, version 8, dtype 1, sequences 8, documents 8 */
+
+struct megatron {
+    int idx, bin;
+    char *bin_path;
+    const char *path;
+    int64_t idx_bytes, bin_bytes, sequences, entries; /* entries of the document index */
+    struct {
+        int64_t first, count; /* the sequences that are in memory */
+        uint8_t length[4 * INDEX_CHUNK], offset[8 * INDEX_CHUNK];
+    } window;
+    struct {
+        int64_t first, count; /* the entries of the document index that are in memory */
+        uint8_t entry[8 * INDEX_CHUNK];
+    } documents;
+    struct bl_id_number type;
+    uint8_t *data; /* of a sequence */
+    size_t capacity;
+};
+
+static int64_t int64_read(const uint8_t *at)
+{
+    static const struct bl_id_number type = {8, true, false};
+    return bl_id_number_read(&type, at);
+}
+
+/* The path of the .bin file, to be freed; NULL: out of memory. */
+static char *megatron_bin_path(const char *path)
+{
+    char *bin = strdup(path);
+    if (bin)
+        memcpy(bin + strlen(bin) - 4, ".bin", 4);
+    return bin;
+}
+
+uint64_t bl_megatron_stamp(const char *path)
+{
+    struct stat status;
+    char *bin = bl_path_has_suffix(path, ".idx") ? megatron_bin_path(path) : NULL;
+    bool there = bin && stat(bin, &status) == 0;
+    free(bin);
+    if (!there)
+        return 0;
+    const int64_t parts[] = {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+    return XXH3_64bits(parts, sizeof parts);
+}
+
+/* Opens a regular file: beside an index anything may bear the name of its .bin file. */
+static int megatron_open_file(const char *path, int *fd, struct stat *status, struct bl_error *e)
+{
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
+    if (*fd < 0)
+        return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot open %s", path);
+    if (fstat(*fd, status) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
+    if (!S_ISREG(status->st_mode))
+        return bl_error_set(e, BL_EDATA, "%s: not a regular file", path);
+    return BL_OK;
+}
+
+int bl_megatron_content(const char *path, uint64_t *content, struct bl_error *e)
+{
+    char *bin = bl_path_has_suffix(path, ".idx") ? megatron_bin_path(path) : NULL;
+    int code = bin ? bl_content_hash_file(bin, content, e) : BL_OK;
+    free(bin);
+    return code;
+}
+
+static int megatron_open(struct megatron *m, const char *path, struct bl_error *e)
+{
+    struct stat status = {0};
+    if (!bl_path_has_suffix(path, ".idx"))
+        return bl_error_set(
+            e, BL_EDATA, "Megatron's data are named by their .idx file (a flat file of ids: --token-file dtype=u16)");
+    m->path = path;
+    m->bin_path = megatron_bin_path(path);
+    if (!m->bin_path)
+        return bl_error_memory(e);
+    int code = megatron_open_file(path, &m->idx, &status, e);
+    if (code)
+        return code;
+    m->idx_bytes = status.st_size;
+    code = megatron_open_file(m->bin_path, &m->bin, &status, e);
+    m->bin_bytes = status.st_size;
+    return code;
+}
+
+static int megatron_read_head(struct megatron *m, struct bl_error *e)
+{
+    static const struct bl_id_number types[] = {
+        [1] = {1, false, false}, [2] = {1, true, false}, [3] = {2, true, false},
+        [4] = {4, true, false},  [5] = {8, true, false}, [8] = {2, false, false}};
+    uint8_t head[MEGATRON_HEAD];
+    if (m->idx_bytes < MEGATRON_HEAD)
+        return bl_error_set(e, BL_EDATA, "not an .idx file of Megatron");
+    int code = bl_io_pread(m->idx, head, sizeof head, 0, m->path, e);
+    if (code)
+        return code;
+    if (memcmp(head, "MMIDIDX\0\0", 9) != 0 || int64_read(head + 9) != 1)
+        return bl_error_set(e, BL_EDATA, "not an .idx file of Megatron, version 1");
+    uint8_t type = head[17];
+    if (type >= sizeof types / sizeof *types || !types[type].size)
+        return bl_error_set(e, BL_EDATA, "values of type %d: token ids are whole numbers", type);
+    m->type = types[type];
+    m->sequences = int64_read(head + 18);
+    m->entries = int64_read(head + 26);
+    int64_t max = m->idx_bytes / 8;
+    if (m->sequences < 0 || m->entries < 0 || m->sequences > max || m->entries > max ||
+        MEGATRON_HEAD + 12 * m->sequences + 8 * m->entries != m->idx_bytes)
+        return bl_error_set(e, BL_EDATA,
+                            "%" PRId64 " bytes are not what %" PRId64 " sequences and %" PRId64 " documents take",
+                            m->idx_bytes, m->sequences, m->entries);
+    return BL_OK;
+}
+
+/* The length and the offset of sequence s, which are read with those of the next ones. */
+static int megatron_find_sequence(struct megatron *m, int64_t s, int64_t *length, int64_t *at, struct bl_error *e)
+{
+    static const struct bl_id_number length_type = {4, true, false};
+    int code = BL_OK;
+    if (s < m->window.first || s - m->window.first >= m->window.count) {
+        int64_t count = m->sequences - s < INDEX_CHUNK ? m->sequences - s : INDEX_CHUNK;
+        code = bl_io_pread(m->idx, m->window.length, (size_t)count * 4, MEGATRON_HEAD + 4 * s, m->path, e);
+        if (code)
+            return code;
+        code = bl_io_pread(m->idx, m->window.offset, (size_t)count * 8, MEGATRON_HEAD + 4 * m->sequences + 8 * s,
+                           m->path, e);
+        m->window.first = s;
+        m->window.count = code ? 0 : count;
+    }
+    *length = bl_id_number_read(&length_type, m->window.length + 4 * (s - m->window.first));
+    *at = int64_read(m->window.offset + 8 * (s - m->window.first));
+    return code;
+}
+
+/* Adds the bytes of a sequence to *bytes, or skips the item: they must be in the file, and not too many. */
+static int megatron_check_sequence(struct megatron *m, struct bl_item *item, int64_t s, int64_t *bytes,
+                                   struct bl_error *e)
+{
+    int64_t length = 0, at = 0;
+    int code = megatron_find_sequence(m, s, &length, &at, e);
+    if (code)
+        return code;
+    int64_t size = length * (int64_t)m->type.size, max = item->config->max_document;
+    if (length < 0 || at < 0 || at > m->bin_bytes || size > m->bin_bytes - at)
+        return bl_item_skip(item,
+                            "%" PRId64 " tokens from byte %" PRId64 " are beyond the .bin file (%" PRId64 " bytes)",
+                            length, at, m->bin_bytes);
+    if (size > max - *bytes)
+        return bl_item_skip(item, "longer than %" PRId64 " bytes (--max-document)", max);
+    *bytes += size;
+    return BL_OK;
+}
+
+/* Adds the ids of a sequence that was checked to the item. */
+static int megatron_add_sequence(struct megatron *m, struct bl_item *item, int64_t s, struct bl_error *e)
+{
+    int64_t length = 0, at = 0;
+    int code = megatron_find_sequence(m, s, &length, &at, e);
+    if (code || !length)
+        return code;
+    size_t size = (size_t)length * m->type.size;
+    code = BL_ARRAY_RESERVE(m->data, m->capacity, size, e);
+    if (code)
+        return code;
+    code = bl_io_pread(m->bin, m->data, size, at, m->bin_path, e);
+    return code ? code : bl_id_numbers_add(item, &m->type, m->data, (size_t)length, e);
+}
+
+/* Makes a row of the sequences from first up to end; offset: of what names it in the .idx file. Not that of its tokens
+ * in the .bin file, which empty ones share. */
+static int megatron_read_row(struct megatron *m, struct bl_item *item, int64_t offset, int64_t first, int64_t end,
+                             struct bl_error *e)
+{
+    int64_t bytes = 0;
+    int code = BL_OK;
+    bl_item_begin(item, offset);
+    for (int64_t s = first; s < end && !code && item->row.status == BL_ROW_OK; s++)
+        code = megatron_check_sequence(m, item, s, &bytes, e);
+    if (code || item->row.status != BL_ROW_OK)
+        return code;
+    if (!bytes)
+        return bl_item_skip(item, "%s", BL_REASON_EMPTY);
+    code = bl_item_add_marks(item, &item->config->prepared.begin, e);
+    for (int64_t s = first; s < end && !code; s++)
+        code = megatron_add_sequence(m, item, s, e);
+    return code ? code : bl_id_numbers_end(item, e);
+}
+
+static int megatron_read_sequences(struct megatron *m, struct bl_item *item, const struct bl_cancel *cancel,
+                                   bl_item_emit *emit, void *context, struct bl_error *e)
+{
+    for (int64_t s = 0; s < m->sequences; s++) {
+        if (s % INDEX_CHUNK == 0 && bl_cancelled(cancel))
+            return BL_ECANCEL;
+        int code = megatron_read_row(m, item, MEGATRON_HEAD + 4 * s, s, s + 1, e);
+        if (!code)
+            code = emit(context, item, e);
+        if (code)
+            return code;
+    }
+    return BL_OK;
+}
+
+/* --- documents -------------------------------------------------------------------------------------------------- */
+
+static int64_t megatron_entry_offset(const struct megatron *m, int64_t entry)
+{
+    return MEGATRON_HEAD + 12 * m->sequences + 8 * entry;
+}
+
+/* Entry d of the document index, which is read with the next ones. */
+static int megatron_find_entry(struct megatron *m, int64_t d, int64_t *entry, struct bl_error *e)
+{
+    int code = BL_OK;
+    if (d < m->documents.first || d - m->documents.first >= m->documents.count) {
+        int64_t count = m->entries - d < INDEX_CHUNK ? m->entries - d : INDEX_CHUNK;
+        code = bl_io_pread(m->idx, m->documents.entry, (size_t)count * 8, megatron_entry_offset(m, d), m->path, e);
+        m->documents.first = d;
+        m->documents.count = code ? 0 : count;
+    }
+    *entry = int64_read(m->documents.entry + 8 * (d - m->documents.first));
+    return code;
+}
+
+/* hint: what reads the file nevertheless. */
+static int megatron_refuse_documents(const struct megatron *m, int64_t entry, int64_t is, const char *hint,
+                                     struct bl_error *e)
+{
+    return bl_error_set(e, BL_EDATA,
+                        "entry %" PRId64 " of the document index is %" PRId64 ": it must go from 0 to the %" PRId64
+                        " sequences, and never back%s",
+                        entry, is, m->sequences, hint);
+}
+
+/* Whether entry d can be `is`, where the one before is `before`. */
+static bool megatron_entry_is_right(const struct megatron *m, int64_t d, int64_t before, int64_t is)
+{
+    return is >= before && is <= m->sequences && (d || !is) && (d < m->entries - 1 || is == m->sequences);
+}
+
+/* A row for each document: that of entry d ends where the next entry begins. */
+static int megatron_read_documents(struct megatron *m, struct bl_item *item, const struct bl_cancel *cancel,
+                                   bl_item_emit *emit, void *context, struct bl_error *e)
+{
+    int64_t begin = 0, end = 0;
+    if (!m->entries)
+        return bl_error_set(e, BL_EDATA, "there is no document index (--megatron sequence needs none)");
+    for (int64_t d = 0; d < m->entries; d++, begin = end) {
+        int code = d % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : megatron_find_entry(m, d, &end, e);
+        if (code)
+            return code;
+        if (!megatron_entry_is_right(m, d, begin, end)) {
+            bl_item_begin(item, megatron_entry_offset(m, d));
+            return megatron_refuse_documents(m, d, end, "", e);
+        }
+        code = d ? megatron_read_row(m, item, megatron_entry_offset(m, d - 1), begin, end, e) : BL_OK;
+        if (d && !code)
+            code = emit(context, item, e);
+        if (code)
+            return code;
+    }
+    return BL_OK;
+}
+
+int bl_megatron_count(struct bl_item *item, const char *path, const struct bl_cancel *cancel, bl_item_emit *emit,
+                      void *context, struct bl_error *e)
+{
+    struct megatron m = {.idx = -1, .bin = -1};
+    int code = megatron_open(&m, path, e);
+    if (code)
+        goto out;
+    code = megatron_read_head(&m, e);
+    if (code)
+        goto out;
+    code = item->config->megatron == BL_MEGATRON_DOCUMENT ? megatron_read_documents(&m, item, cancel, emit, context, e)
+                                                          : megatron_read_sequences(&m, item, cancel, emit, context, e);
+out:
+    if (m.idx >= 0)
+        close(m.idx);
+    if (m.bin >= 0)
+        close(m.bin);
+    free(m.bin_path);
+    free(m.data);
+    return code;
+}
+
+/* --- documents by their bytes ----------------------------------------------------------------------------------- */
+
+struct bl_megatron_documents {
+    struct megatron m;
+    bool are_sequences;
+};
+
+/* The sequences must be the .bin file, one after the other. */
+static int megatron_check_bytes(struct megatron *m, const struct bl_cancel *cancel, struct bl_error *e)
+{
+    int64_t expected = 0, length = 0, at = 0;
+    for (int64_t s = 0; s < m->sequences; s++) {
+        int code =
+            s % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : megatron_find_sequence(m, s, &length, &at, e);
+        if (code)
+            return code;
+        if (length < 0 || length > (m->bin_bytes - expected) / (int64_t)m->type.size)
+            return bl_error_set(e, BL_EDATA,
+                                "byte %" PRId64 ": sequence %" PRId64 " has %" PRId64 " tokens from byte %" PRId64
+                                " on, and the .bin file has %" PRId64 " bytes",
+                                MEGATRON_HEAD + 4 * s, s, length, expected, m->bin_bytes);
+        if (at != expected)
+            return bl_error_set(e, BL_EDATA,
+                                "byte %" PRId64 ": sequence %" PRId64 " begins at byte %" PRId64
+                                " of the .bin file, and those before it end at %" PRId64
+                                " (without --token-file, the .idx file may have any order)",
+                                MEGATRON_HEAD + 4 * m->sequences + 8 * s, s, at, expected);
+        expected += length * (int64_t)m->type.size;
+    }
+    if (expected == m->bin_bytes)
+        return BL_OK;
+    return bl_error_set(e, BL_EDATA, "its %" PRId64 " sequences have %" PRId64 " bytes, and the .bin file %" PRId64,
+                        m->sequences, expected, m->bin_bytes);
+}
+
+static int megatron_check_entries(struct megatron *m, const struct bl_cancel *cancel, struct bl_error *e)
+{
+    int64_t before = 0, is = 0;
+    if (!m->entries)
+        return bl_error_set(e, BL_EDATA, "there is no document index (--token-file sequences needs none)");
+    for (int64_t d = 0; d < m->entries; d++, before = is) {
+        int code = d % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : megatron_find_entry(m, d, &is, e);
+        if (code)
+            return code;
+        if (!megatron_entry_is_right(m, d, before, is)) {
+            megatron_refuse_documents(m, d, is, " (--token-file sequences needs none)", e);
+            bl_error_prefix(e, "byte %" PRId64, megatron_entry_offset(m, d));
+            return BL_EDATA;
+        }
+    }
+    return BL_OK;
+}
+
+static int documents_open(struct bl_megatron_documents **documents, const char *path, struct bl_error *e)
+{
+    struct stat status;
+    *documents = calloc(1, sizeof **documents);
+    if (!*documents)
+        return bl_error_memory(e);
+    struct megatron *m = &(*documents)->m;
+    m->bin = -1;
+    m->path = path;
+    int code = megatron_open_file(path, &m->idx, &status, e);
+    if (code)
+        return code;
+    m->idx_bytes = status.st_size;
+    return megatron_read_head(m, e);
+}
+
+int bl_megatron_type(const char *path, struct bl_id_number *type, struct bl_error *e)
+{
+    struct bl_megatron_documents *documents;
+    int code = documents_open(&documents, path, e);
+    if (!code)
+        *type = documents->m.type;
+    bl_megatron_documents_close(documents);
+    return code;
+}
+
+int bl_megatron_documents_open(struct bl_megatron_documents **documents, const char *path, int64_t bin_bytes,
+                               bool sequences, const struct bl_cancel *cancel, struct bl_error *e)
+{
+    int code = documents_open(documents, path, e);
+    if (code)
+        return code;
+    (*documents)->are_sequences = sequences;
+    (*documents)->m.bin_bytes = bin_bytes;
+    code = megatron_check_bytes(&(*documents)->m, cancel, e);
+    return code || sequences ? code : megatron_check_entries(&(*documents)->m, cancel, e);
+}
+
+int64_t bl_megatron_documents_count(const struct bl_megatron_documents *documents)
+{
+    return documents->are_sequences ? documents->m.sequences : documents->m.entries - 1;
+}
+
+int bl_megatron_documents_end(struct bl_megatron_documents *documents, int64_t d, int64_t *end, struct bl_error *e)
+{
+    struct megatron *m = &documents->m;
+    int64_t next = d + 1, length = 0;
+    int code = documents->are_sequences ? BL_OK : megatron_find_entry(m, d + 1, &next, e);
+    *end = m->bin_bytes;
+    return code || next >= m->sequences ? code : megatron_find_sequence(m, next, &length, end, e);
+}
+
+void bl_megatron_documents_close(struct bl_megatron_documents *documents)
+{
+    if (documents && documents->m.idx >= 0)
+        close(documents->m.idx);
+    free(documents);
 }

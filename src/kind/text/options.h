@@ -1,9 +1,23 @@
 /* The options of text, and what is made of them once. */
-#ifndef BL_TEXT_OPTIONS_H
-#define BL_TEXT_OPTIONS_H
+#ifndef BL_KIND_TEXT_OPTIONS_H
+#define BL_KIND_TEXT_OPTIONS_H
 
+#include "base/error.h"
 #include "base/option.h"
+#include "kind/kind.h"
 #include "kind/text/config.h"
+
+/* --- keys --------------------------------------------------------------------------------------------------------- */
+
+/* The keys of JSON lines that the options name: of the text, of kept columns and of fields. */
+
+/* Adds the columns that are wanted (struct bl_kind_scan). */
+int bl_text_keys_want(void *config, const struct bl_kind_wanted *wanted, struct bl_error *e);
+
+/* The name of kept number i; NULL: there are not so many. */
+const char *bl_text_number(const struct bl_text_prepared *prepared, int i);
+
+/* --- options ------------------------------------------------------------------------------------------------------ */
 
 extern const struct bl_option bl_text_options[];
 

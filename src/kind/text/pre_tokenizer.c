@@ -2,16 +2,13 @@
 
 #include <string.h>
 
-#include "base/utf8.h"
-#include "kind/text/bert_table.h"
-#include "kind/text/character.h"
+#include "base/text.h"
 #include "kind/text/grammar.h"
-#include "kind/text/pattern.h"
-#include "kind/text/script.h"
+#include "kind/text/skip.h"
 #include "kind/text/tokenizer_json.h"
 #include "kind/text/tokenizer_readers.h"
+#include "kind/text/unicode.h"
 #include "kind/text/vocabulary.h"
-#include "kind/text/word_table.h"
 #include "kind/text/wordpiece.h"
 
 /* --- pre tokenizer ------------------------------------------------------------------------------------------------ */

@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "base/utf8.h"
-#include "kind/text/regex_syntax.h"
-#include "kind/text/stand_in_table.h"
+#include "base/text.h"
+#include "kind/text/unicode.h"
 
 /* --- spans -------------------------------------------------------------------------------------------------------- */
 

@@ -12,6 +12,8 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
+/* --- regex -------------------------------------------------------------------------------------------------------- */
+
 /* --- spans -------------------------------------------------------------------------------------------------------- */
 
 /* The spans of a text that a pre-tokenizer splits it into, in order. */
@@ -125,5 +127,17 @@ int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enu
 /* The version and date of PCRE2, and its version of Unicode. Both return out. */
 const char *bl_regex_version(char out[BL_REGEX_VERSION_MAX]);
 const char *bl_regex_unicode_version(char out[BL_REGEX_VERSION_MAX]);
+
+/* --- regex syntax ------------------------------------------------------------------------------------------------- */
+
+/* Translates the regular expressions of tokenizer.json, which are Oniguruma's in Ruby's syntax, for PCRE2. */
+
+/* Appends the pattern in PCRE2's syntax (for PCRE2_UTF, PCRE2_UCP and PCRE2_MULTILINE). BL_EDATA, with the offset: a
+ * part has another meaning in PCRE2 and cannot be translated. What PCRE2 does not support is left to PCRE2 to refuse.
+ */
+int bl_regex_translate(const char *pattern, size_t size, struct bl_buffer *out, struct bl_error *e);
+
+/* The offset in the pattern from which the byte at an offset of its translation comes. */
+size_t bl_regex_origin(const char *pattern, size_t size, size_t translated);
 
 #endif

@@ -8,7 +8,7 @@
  *     {,n}            {0,n}
  *     \u0041 \p{Letter} [[:alpha:]]    by the names of PCRE2
  */
-#include "kind/text/regex_syntax.h"
+#include "kind/text/regex.h"
 
 #include <stdbool.h>
 #include <string.h>

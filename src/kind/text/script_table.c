@@ -1,9 +1,9 @@
-/* The scripts of code points: see script.h.
+/* The scripts of code points: see unicode.h.
  *
  * Written by scripts/unicode.py, which asks the Python package tokenizers 0.23.3 about every code point. The data are
  * copyright 1991-2024 Unicode, Inc., under the Unicode License v3 (docs/unicode-license.txt). */
 /* clang-format off */
-#include "kind/text/script.h"
+#include "kind/text/unicode.h"
 
 const uint8_t bl_script_page[0x110000 >> 8] = {
 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,20,21,22,23,24,25,26,27,28,1,29,30,31,32,33,34,32,32,32,35,32,32,

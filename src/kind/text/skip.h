@@ -6,7 +6,53 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kind/text/character.h"
+#include "kind/text/unicode.h"
+
+/* --- character ---------------------------------------------------------------------------------------------------- */
+
+/* The classes of characters in valid UTF-8. Should text not be valid, nothing past its end is read. */
+
+/* The classes of the character at p < end, and its bytes. */
+static inline unsigned bl_character_class(const uint8_t *p, const uint8_t *end, size_t *bytes)
+{
+    uint32_t c = *p;
+    *bytes = 1;
+    if (c < 0x80)
+        return bl_unicode_class(c);
+    size_t size = c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+    if ((size_t)(end - p) < size)
+        return 0;
+    *bytes = size;
+    if (size == 2)
+        return bl_unicode_class((c & 0x1f) << 6 | (p[1] & 0x3f));
+    if (size == 3)
+        return bl_unicode_class((c & 0xf) << 12 | (uint32_t)(p[1] & 0x3f) << 6 | (p[2] & 0x3f));
+    return bl_unicode_class((c & 7) << 18 | (uint32_t)(p[1] & 0x3f) << 12 | (uint32_t)(p[2] & 0x3f) << 6 |
+                            (p[3] & 0x3f));
+}
+
+/* The size of the white space that text begins with. */
+static inline size_t bl_character_space(const uint8_t *text, size_t size)
+{
+    size_t at = 0, bytes;
+    while (at < size && (bl_character_class(text + at, text + size, &bytes) & BL_SPACE))
+        at += bytes;
+    return at;
+}
+
+/* The size of text without the white space at its end. */
+static inline size_t bl_character_trim(const uint8_t *text, size_t size)
+{
+    for (size_t end = size, bytes;; end = size) {
+        while (end && (text[end - 1] & 0xc0) == 0x80)
+            end--;
+        if (!end || !(bl_character_class(text + end - 1, text + size, &bytes) & BL_SPACE) || end - 1 + bytes != size)
+            return size;
+        size = end - 1;
+    }
+}
+
+/* --- skip --------------------------------------------------------------------------------------------------------- */
 
 /* Past the characters that have one of the classes. */
 static inline const uint8_t *bl_skip_class(const uint8_t *p, const uint8_t *end, unsigned classes)

@@ -16,7 +16,6 @@
 #include "base/fs.h"
 #include "base/io.h"
 #include "base/output.h"
-#include "base/publish.h"
 
 #define CHUNK ((size_t)1 << 18)
 #define SUM_SIZE ((int64_t)sizeof(uint64_t))

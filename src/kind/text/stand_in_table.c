@@ -4,7 +4,7 @@
  * tokenizers hold it, and from Perl's. The data are copyright 1991-2024 Unicode, Inc., under the Unicode License v3
  * (docs/unicode-license.txt). */
 /* clang-format off */
-#include "kind/text/stand_in_table.h"
+#include "kind/text/unicode.h"
 
 const uint8_t bl_stand_in_page[0x110000 >> 11] = {
 0,209,0,56,16,128,2,0,0,0,0,0,0,0,0,0,0,0,0,0,128,8,0,0,0,0,0,0,0,0,0,0,32,96,205,136,0,0,240,255,15,0,0,0,2,32,0,0,0,

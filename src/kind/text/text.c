@@ -8,10 +8,7 @@
 #include <unistd.h>
 
 #include "kind/text/config.h"
-#include "kind/text/count.h"
-#include "kind/text/keys.h"
 #include "kind/text/options.h"
-#include "kind/text/read.h"
 #include "kind/text/spool.h"
 
 /* What a folder's files are taken by. Others (.json, .csv, no extension) are read when they are named. */

@@ -7,7 +7,7 @@
 
 #include "base/checksum.h"
 #include "base/io.h"
-#include "kind/text/megatron.h"
+#include "kind/text/npy_ids.h"
 
 #define WINDOW_IDS ((size_t)1 << 15) /* ids that are read at once */
 #define INDEX_CHUNK ((int64_t)4096)  /* entries of an index */

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "kind/input_stat.h"
 #include "kind/npy.h"
-#include "kind/text/megatron.h"
+#include "kind/text/npy_ids.h"
 #include "kind/text/vocabulary.h"
 
 #define SAMPLE_IDS 4096 /* at the beginning, that are looked at for a wrong type */

@@ -1,12 +1,10 @@
-/* The front of the tokenizers: finds the file, reads it, and has it read by the reader of its format. */
 #include "kind/text/tokenizer.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <jansson.h>
 #include <xxhash.h>
 
 #include "base/fs.h"

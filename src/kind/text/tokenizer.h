@@ -10,7 +10,19 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "kind/text/document_marks.h"
+
+/* --- document marks ----------------------------------------------------------------------------------------------- */
+
+/* Marks: the ids that documents begin and end with, beside those of their text. */
+
+#define BL_DOCUMENT_MARKS_MAX 16
+
+struct bl_document_marks {
+    int32_t id[BL_DOCUMENT_MARKS_MAX];
+    int count;
+};
+
+/* --- tokenizer ---------------------------------------------------------------------------------------------------- */
 
 struct bl_tokenizer;
 
@@ -21,8 +33,9 @@ struct bl_tokenizer_options {
      * a .model; or a folder with one of tokenizer.json, tokenizer.model, tekken.json, vocab.json and vocab.txt, in this
      * order; or, where there is no such file, a name that is in a cache (tokenizer_tiktoken.h). */
     const char *path;
-    const char *pattern; /* of a .tiktoken: the name of an encoding (tokenizer_tiktoken.h) or a regular expression; else NULL */
-    bool special;        /* look for special added tokens in the text, too, not only for the others */
+    const char *
+        pattern; /* of a .tiktoken: the name of an encoding (tokenizer_tiktoken.h) or a regular expression; else NULL */
+    bool special;                /* look for special added tokens in the text, too, not only for the others */
     bool add_special_tokens;     /* read the post-processor of a tokenizer.json; BL_EUSAGE for other files */
     enum bl_lowercase lowercase; /* of a vocab.txt, which does not say it; auto: where no token has upper case */
 };

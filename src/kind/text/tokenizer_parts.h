@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "kind/text/added_tokens.h"
 #include "kind/text/bpe.h"
-#include "kind/text/document_marks.h"
 #include "kind/text/normalizer.h"
 #include "kind/text/pre_tokenizer.h"
 #include "kind/text/tokenizer.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/utf8.h"
 
 /* --- tokenizer warning -------------------------------------------------------------------------------------------- */
 

@@ -10,6 +10,8 @@
 
 /* --- tokenizer readers -------------------------------------------------------------------------------------------- */
 
+/* --- tokenizer readers -------------------------------------------------------------------------------------------- */
+
 /* The long lists of a tokenizer.json, in its text: "model.merges", and "model.vocab", an array (of Unigram) or an
  * object of names and ids. */
 struct bl_json_lists {
@@ -69,5 +71,13 @@ static inline int64_t bl_names_find(const struct bl_vocabulary *names, const cha
     int64_t name = bl_vocabulary_find(names, text, size);
     return name < 0 ? -1 : names->token[name].id;
 }
+
+/* --- pattern ------------------------------------------------------------------------------------------------------ */
+
+/* The pattern of a tokenizer that has nothing but a pattern. */
+
+/* Makes it split as tiktoken does by a regular expression: what does not match is left out. BL_EDATA: PCRE2 does not
+ * support the expression. */
+int bl_tokenizer_set_pattern(struct bl_tokenizer *tokenizer, const char *pattern, size_t size, struct bl_error *e);
 
 #endif

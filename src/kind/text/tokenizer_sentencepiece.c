@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "kind/text/bpe_characters.h"
 #include "kind/text/tokenizer_readers.h"
 

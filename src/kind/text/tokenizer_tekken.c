@@ -3,8 +3,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/utf8.h"
-#include "kind/text/pattern.h"
 #include "kind/text/tokenizer_readers.h"
 
 /* The special tokens of files that do not list them (up to version 7). */

@@ -8,9 +8,7 @@
 
 #include "base/io.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "kind/text/merges.h"
-#include "kind/text/pattern.h"
 #include "kind/text/tokenizer_readers.h"
 
 /* --- encodings ---------------------------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "kind/text/tokenizer_json.h"
 
 /* --- unigram ------------------------------------------------------------------------------------------------------ */

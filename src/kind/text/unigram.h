@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "kind/text/added_tokens.h"
-#include "kind/text/ids.h"
+#include "kind/text/vocabulary.h"
 
 struct bl_unigram {
     struct bl_trie trie; /* of the pieces; values are ids */

@@ -4,12 +4,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "base/fs.h"
 #include "base/io.h"
 #include "base/json.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "kind/text/tokenizer_json.h"
+
+/* --- ids ---------------------------------------------------------------------------------------------------------- */
+
+/* Token ids: a growing array. */
+
+int bl_ids_reserve(struct bl_ids *ids, size_t more, struct bl_error *e)
+{
+    if (more > SIZE_MAX - ids->count)
+        return bl_error_memory(e);
+    if (ids->limit && ids->count > ids->limit) {
+        ids->is_over = true;
+        return bl_error_set(e, BL_EFAIL, "more than %zu ids", ids->limit);
+    }
+    return BL_ARRAY_RESERVE(ids->id, ids->capacity, ids->count + more, e);
+}
+
+void bl_ids_free(struct bl_ids *ids)
+{
+    free(ids->id);
+    *ids = (struct bl_ids){0};
+}
+
+/* --- vocabulary --------------------------------------------------------------------------------------------------- */
 
 /* --- vocabulary --------------------------------------------------------------------------------------------------- */
 

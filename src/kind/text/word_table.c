@@ -1,9 +1,9 @@
-/* The characters of words (\w), beside which an added token is no single word: see word_table.h.
+/* The characters of words (\w), beside which an added token is no single word: see unicode.h.
  *
  * Written by scripts/unicode.py, which asks the Python package tokenizers 0.23.3 about every code point. The data are
  * copyright 1991-2024 Unicode, Inc., under the Unicode License v3 (docs/unicode-license.txt). */
 /* clang-format off */
-#include "kind/text/word_table.h"
+#include "kind/text/unicode.h"
 
 const struct bl_word_range bl_word_range[] = {
 {48,57},{65,90},{95,95},{97,122},{170,170},{181,181},{186,186},{192,214},{216,246},{248,705},{710,721},{736,740},

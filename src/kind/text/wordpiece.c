@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/utf8.h"
-#include "kind/text/bert_table.h"
-#include "kind/text/character.h"
 #include "kind/text/normal_form.h"
+#include "kind/text/skip.h"
 #include "kind/text/tokenizer_readers.h"
 #include "kind/text/unicode.h"
 

@@ -9,7 +9,6 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "kind/text/ids.h"
 #include "kind/text/regex.h"
 #include "kind/text/vocabulary.h"
 

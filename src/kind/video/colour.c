@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/shuffle.h"
+#include "base/vector.h"
 #include "kind/video/options.h"
 
 #define GROUP 32                                     /* pixels converted at a time */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/media/functions.h"
+#include "kind/media/module.h"
 #include "kind/video/scanlines.h"
 #include "kind/video/tonemap.h"
 

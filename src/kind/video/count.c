@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "kind/video/decode.h"
 #include "kind/video/options.h"
-#include "kind/video/picture.h"
+#include "kind/video/piece.h"
 #include "kind/video/timeline.h"
 
 struct counter {

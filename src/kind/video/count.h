@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/meter.h"
 #include "kind/env.h"
-#include "kind/input.h"
 #include "kind/video/options.h"
 
 struct bl_count_result {

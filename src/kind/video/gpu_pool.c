@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/video/nvdec.h"
+#include "kind/video/gpu.h"
 #include "kind/video/peek.h"
 
 /* --- gpu codecs --------------------------------------------------------------------------------------------------- */

@@ -22,7 +22,7 @@
 
 struct bl_gpu;
 
-/* Appends the usual codecs that all of these GPUs (nvdec.h) report to decode at 1920x1080: "H.264, HEVC". */
+/* Appends the usual codecs that all of these GPUs (gpu.h) report to decode at 1920x1080: "H.264, HEVC". */
 int bl_gpu_append_codecs(struct bl_gpu *gpu, struct bl_buffer *out, struct bl_error *e);
 
 /* --- session ------------------------------------------------------------------------------------------------------ */

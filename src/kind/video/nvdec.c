@@ -1,7 +1,7 @@
-/* See nvdec.h. A queue is a CUDA stream. FFmpeg uses it, too, so that its copies from decoded pictures to surfaces are
+/* See gpu.h. A queue is a CUDA stream. FFmpeg uses it, too, so that its copies from decoded pictures to surfaces are
  * queued before what reads these. All queues of a GPU share its primary context, which FFmpeg creates. We use the
  * driver API, not the runtime: that would be loaded on every start of the tool, and needs a driver of its own age. */
-#include "kind/video/nvdec.h"
+#include "kind/video/gpu.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-#include "kind/video/nvdec.h"
+#include "kind/video/gpu.h"
 
 const struct bl_gpu_functions bl_nvdec_functions = {0};
 

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/option.h"
-#include "kind/field.h"
 #include "kind/media/demux.h"
+#include "kind/row.h"
 
 /* --- config ------------------------------------------------------------------------------------------------------- */
 

@@ -11,9 +11,8 @@
 #include "kind/reservation.h"
 #include "kind/video/count.h"
 #include "kind/video/decode.h"
+#include "kind/video/gpu.h"
 #include "kind/video/gpu_pool.h"
-#include "kind/video/nvdec.h"
-#include "kind/video/picture.h"
 #include "kind/video/piece.h"
 
 /* --- read --------------------------------------------------------------------------------------------------------- */

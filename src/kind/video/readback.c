@@ -1,6 +1,342 @@
 #include "kind/video/readback.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "kind/video/colour.h"
+#include "kind/video/options.h"
+#include "kind/video/scanlines.h"
+
+/* --- nv12 --------------------------------------------------------------------------------------------------------- */
+
+/* Prepares the drawing of surfaces by nv12_rgb.h: filters, colours and places, with the same geometry, tags and rules
+ * as the converter (convert.h). Independent of any device. */
+
+static void bl_filter_free(struct bl_filter *filter);
+
+/* --- filter ------------------------------------------------------------------------------------------------------- */
+
+/* Filter tables that scale one axis: which samples, with which weights, make each output sample.
+ *
+ * The filters are zimg's, which the converter uses (convert.h): a kernel around the centre of an output sample, widened
+ * by the scale when shrinking, with normalised weights; positions beyond the picture are mirrored at its edge. Pure
+ * arithmetic, in double until the weights are stored. */
+
+struct axis {
+    enum bl_resize resize;
+    int size, count, chroma_size; /* chroma_size 0: luma */
+    double start, length, phase;
+};
+
+/* The weights of one output, at consecutive positions. */
+struct weights {
+    double *weight; /* [room] */
+    int first;      /* position of weight[0] */
+    int taps, room;
+};
+
+/* The kernels at x, of which each reaches kernel_reach to both sides. */
+static const double kernel_reach[] = {
+    [BL_RESIZE_BILINEAR] = 1, [BL_RESIZE_BICUBIC] = 2, [BL_RESIZE_LANCZOS] = 3, [BL_RESIZE_NEAREST] = 0};
+
+static double sinc(double x)
+{
+    return x == 0 ? 1 : sin(M_PI * x) / (M_PI * x);
+}
+
+/* Keys, "Cubic convolution interpolation for digital image processing", 1981, with a = -1/2. */
+static double cubic(double x)
+{
+    return x < 1 ? (1.5 * x - 2.5) * x * x + 1 : ((-0.5 * x + 2.5) * x - 4) * x + 2;
+}
+
+static double kernel_at(enum bl_resize resize, double x)
+{
+    x = fabs(x);
+    if (resize == BL_RESIZE_NEAREST)
+        return 1;
+    if (x >= kernel_reach[resize])
+        return 0;
+    return resize == BL_RESIZE_BILINEAR ? 1 - x : resize == BL_RESIZE_BICUBIC ? cubic(x) : sinc(x) * sinc(x / 3);
+}
+
+/* The number of positions that the kernel may reach; *step: from one to the next, in the kernel's unit. */
+static int kernel_positions(enum bl_resize resize, double length, int count, double *step)
+{
+    *step = fmin(count / length, 1);
+    int positions = 2 * (int)ceil(kernel_reach[resize] / *step);
+    return positions > 1 ? positions : 1;
+}
+
+static int position_mirror(int position, int size)
+{
+    if (position < 0)
+        position = -1 - position;
+    if (position >= size)
+        position = 2 * size - 1 - position;
+    return position < 0 ? 0 : position >= size ? size - 1 : position;
+}
+
+static void weights_add(struct weights *weights, int position, double weight)
+{
+    weights->weight[position - weights->first] += weight;
+}
+
+/* The kernel of output i, at luma's positions. Mirroring moves a weight by at most the kernel's width. */
+static void weights_make_luma(struct weights *weights, const struct axis *axis, int i)
+{
+    double step;
+    int size = axis->size, wide = kernel_positions(axis->resize, axis->length, axis->count, &step);
+    double middle = axis->start + (i + 0.5) * (axis->length / axis->count), total = 0;
+    int begin = (int)floor(middle - wide / 2.0 + 0.5); /* halves round up, below zero too: the grid is uniform */
+    for (int j = 0; j < wide; j++)
+        total += kernel_at(axis->resize, (begin + j + 0.5 - middle) * step);
+    weights->first = position_mirror(begin, size);
+    for (int j = 0; j < wide; j++) {
+        int at = position_mirror(begin + j, size);
+        weights->first = at < weights->first ? at : weights->first;
+    }
+    memset(weights->weight, 0, (size_t)weights->room * sizeof *weights->weight);
+    weights->taps = 0;
+    for (int j = 0; j < wide; j++) {
+        int at = position_mirror(begin + j, size);
+        weights_add(weights, at, kernel_at(axis->resize, (begin + j + 0.5 - middle) * step) / total);
+        weights->taps = at - weights->first + 1 > weights->taps ? at - weights->first + 1 : weights->taps;
+    }
+}
+
+/* Distributes each luma weight to the two chroma positions around it. */
+static void weights_make_chroma(struct weights *chroma, const struct weights *luma, int chroma_size, double phase)
+{
+    memset(chroma->weight, 0, (size_t)chroma->room * sizeof *chroma->weight);
+    chroma->taps = 0;
+    for (int t = 0; t < luma->taps; t++) {
+        double at = fmin(fmax((luma->first + t) / 2.0 + phase, 0), chroma_size - 1);
+        int low = (int)floor(at), high = low + 1 < chroma_size ? low + 1 : low;
+        if (t == 0)
+            chroma->first = low;
+        weights_add(chroma, low, luma->weight[t] * (1 - (at - low)));
+        weights_add(chroma, high, luma->weight[t] * (at - low));
+        chroma->taps = high - chroma->first + 1;
+    }
+}
+
+/* Stores the weights of output i, padded with zeros to filter->taps positions within the axis. */
+static void filter_store(struct bl_filter *filter, int i, const struct weights *weights)
+{
+    int first = weights->first + filter->taps > filter->size ? filter->size - filter->taps : weights->first;
+    filter->first[i] = first;
+    for (int t = 0; t < filter->taps; t++) {
+        int from = first + t - weights->first;
+        double weight = from >= 0 && from < weights->taps ? weights->weight[from] : 0;
+        filter->weight[(size_t)t * (size_t)filter->count + (size_t)i] = (float)weight;
+    }
+}
+
+/* Removes zeros at both ends, so that an axis that keeps its size takes one tap. */
+static void weights_trim(struct weights *weights)
+{
+    int begin = 0;
+    while (begin < weights->taps - 1 && weights->weight[begin] == 0)
+        begin++;
+    while (weights->taps > begin + 1 && weights->weight[weights->taps - 1] == 0)
+        weights->taps--;
+    memmove(weights->weight, weights->weight + begin, (size_t)(weights->taps - begin) * sizeof *weights->weight);
+    weights->taps -= begin;
+    weights->first += begin;
+}
+
+static void weights_make(const struct axis *axis, int i, struct weights *luma, struct weights *chroma,
+                         const struct weights **made)
+{
+    weights_make_luma(luma, axis, i);
+    weights_trim(luma);
+    *made = luma;
+    if (axis->chroma_size) {
+        weights_make_chroma(chroma, luma, axis->chroma_size, axis->phase);
+        weights_trim(chroma);
+        *made = chroma;
+    }
+}
+
+static int filter_fill(struct bl_filter *filter, const struct axis *axis, struct weights *luma, struct weights *chroma,
+                       struct bl_error *e)
+{
+    const struct weights *made;
+    for (int i = 0; i < axis->count; i++) {
+        weights_make(axis, i, luma, chroma, &made);
+        filter->taps = made->taps > filter->taps ? made->taps : filter->taps;
+    }
+    filter->first = calloc((size_t)axis->count, sizeof *filter->first);
+    filter->weight = calloc((size_t)axis->count * (size_t)filter->taps, sizeof *filter->weight);
+    if (!filter->first || !filter->weight)
+        return bl_error_memory(e);
+    for (int i = 0; i < axis->count; i++) {
+        weights_make(axis, i, luma, chroma, &made);
+        filter_store(filter, i, made);
+    }
+    return BL_OK;
+}
+
+static int filter_build(struct bl_filter *filter, const struct axis *axis, struct bl_error *e)
+{
+    double step;
+    int room = kernel_positions(axis->resize, axis->length, axis->count, &step) + 2;
+    struct weights luma = {.weight = calloc((size_t)room, sizeof(double)), .room = room};
+    struct weights chroma = {.weight = calloc((size_t)room, sizeof(double)), .room = room};
+    *filter = (struct bl_filter){.count = axis->count, .size = axis->chroma_size ? axis->chroma_size : axis->size};
+    int code = luma.weight && chroma.weight ? filter_fill(filter, axis, &luma, &chroma, e) : bl_error_memory(e);
+    free(luma.weight);
+    free(chroma.weight);
+    if (code)
+        bl_filter_free(filter);
+    return code;
+}
+
+/* Scales the range [start, start + length) of an axis of size samples to count samples. BL_EFAIL: out of memory. */
+static int bl_filter_make(struct bl_filter *filter, enum bl_resize resize, int size, double start, double length,
+                          int count, struct bl_error *e)
+{
+    const struct axis axis = {.resize = resize, .size = size, .count = count, .start = start, .length = length};
+    return filter_build(filter, &axis, e);
+}
+
+/* The same for chroma with half as many samples as luma's size, rounded up: includes the bilinear upsampling to that
+ * size, clamped at the edges. phase: the position of a block's first luma sample relative to its chroma sample, in
+ * chroma samples; 0: cosited, -0.25: a quarter before it. */
+static int bl_filter_make_chroma(struct bl_filter *filter, enum bl_resize resize, int size, double start, double length,
+                                 int count, double phase, struct bl_error *e)
+{
+    const struct axis axis = {.resize = resize,
+                              .size = size,
+                              .count = count,
+                              .start = start,
+                              .length = length,
+                              .chroma_size = (size + 1) / 2,
+                              .phase = phase};
+    return filter_build(filter, &axis, e);
+}
+
+static void bl_filter_free(struct bl_filter *filter)
+{
+    free(filter->first);
+    free(filter->weight);
+    *filter = (struct bl_filter){0};
+}
+
+/* --- nv12 --------------------------------------------------------------------------------------------------------- */
+
+/* Surfaces always are 4:2:0. */
+static const struct bl_pixels pixels_420 = {.family = BL_FAMILY_YUV, .planes = 3, .depth = 8, .sub_w = 1, .sub_h = 1};
+
+int bl_nv12_prepare(struct bl_nv12 *nv12, const struct bl_geometry *g, enum AVChromaLocation location, bool *made,
+                    struct bl_error *e)
+{
+    struct bl_nv12_key k = {.width = g->coded_width,
+                            .height = g->coded_height,
+                            .scaled_width = g->scaled_width,
+                            .scaled_height = g->scaled_height,
+                            .resize = g->resize,
+                            .x = g->source_x,
+                            .y = g->source_y,
+                            .source_width = g->source_width,
+                            .source_height = g->source_height};
+    bl_scanlines_phases(&pixels_420, location, &k.phase_w, &k.phase_h);
+    *made = !nv12->across[0].first || memcmp(&nv12->key, &k, sizeof k) != 0;
+    if (!*made)
+        return BL_OK;
+    struct bl_nv12 n = {.key = k};
+    int code = bl_filter_make(&n.across[0], g->resize, k.width, k.x, k.source_width, k.scaled_width, e);
+    if (code)
+        goto out;
+    code = bl_filter_make(&n.down[0], g->resize, k.height, k.y, k.source_height, k.scaled_height, e);
+    if (code)
+        goto out;
+    code = bl_filter_make_chroma(&n.across[1], g->resize, k.width, k.x, k.source_width, k.scaled_width, k.phase_w / 8.0,
+                                 e);
+    if (code)
+        goto out;
+    code = bl_filter_make_chroma(&n.down[1], g->resize, k.height, k.y, k.source_height, k.scaled_height,
+                                 k.phase_h / 8.0, e);
+    if (code)
+        goto out;
+    struct bl_nv12 old = *nv12;
+    *nv12 = n;
+    n = old;
+out:
+    bl_nv12_free(&n);
+    return code;
+}
+
+void bl_nv12_free(struct bl_nv12 *nv12)
+{
+    for (int i = 0; i < 2; i++) {
+        bl_filter_free(&nv12->across[i]);
+        bl_filter_free(&nv12->down[i]);
+    }
+}
+
+struct bl_nv12_axis bl_nv12_axis(const struct bl_filter *filter)
+{
+    return (struct bl_nv12_axis){filter->first, filter->weight, filter->count, filter->taps};
+}
+
+/* Converts the converter's factor, per word in units of 2^-15 with BL_COLOUR_SHIFT bits below a level, to one per
+ * sample of `unit` words. */
+static float nv12_factor(int16_t of_words, int unit)
+{
+    return (float)(of_words * (double)unit / (1 << (15 + BL_COLOUR_SHIFT)));
+}
+
+static float nv12_base(const struct bl_colour *c, const int16_t chroma[2])
+{
+    double words = (double)c->gain + chroma[0] + chroma[1];
+    return (float)(128 + (double)c->base / (1 << BL_COLOUR_SHIFT) - words * 32768 / (1 << (15 + BL_COLOUR_SHIFT)));
+}
+
+int bl_nv12_describe(struct bl_nv12_rgb *picture, const struct bl_geometry *geometry, enum AVPixelFormat format,
+                     const AVFrame *frame, ptrdiff_t *origin, struct bl_error *e)
+{
+    struct bl_pixels pixels = pixels_420;
+    struct bl_colour c;
+    pixels.depth = format == AV_PIX_FMT_NV12 ? 8 : format == AV_PIX_FMT_P010LE ? 10 : 16;
+    int code = bl_colour_make(&c, &pixels, frame->colorspace, frame->color_range, e);
+    if (code)
+        return code;
+    const int16_t *chroma[3] = {c.red, c.green, c.blue};
+    int unit = format == AV_PIX_FMT_NV12 ? 256 : 1;
+    picture->words = unit == 1;
+    picture->gain = nv12_factor(c.gain, unit);
+    for (int i = 0; i < 3; i++) {
+        picture->base[i] = nv12_base(&c, chroma[i]);
+        picture->u[i] = nv12_factor(chroma[i][0], unit);
+        picture->v[i] = nv12_factor(chroma[i][1], unit);
+    }
+    *origin = bl_geometry_place(geometry, bl_channels_bytes(BL_CHANNELS_RGB), &picture->step_x, &picture->step_y);
+    return BL_OK;
+}
+
+/* NVDEC puts chroma after an even number of luma rows; FFmpeg 5.1 assumes as many as the picture has. */
+static size_t surface_chroma_shift(const AVFrame *frame)
+{
+    if (frame->format != AV_PIX_FMT_CUDA)
+        return 0;
+    ptrdiff_t pitch = frame->linesize[0], rows = (frame->data[1] - frame->data[0]) / pitch;
+    return (size_t)(rows % 2 * pitch);
+}
+
+void bl_nv12_set_surface(struct bl_nv12_rgb *picture, const AVFrame *frame)
+{
+    size_t bytes = 1 + (size_t)picture->words, left = frame->crop_left, top = frame->crop_top;
+    picture->luma_pitch = (size_t)frame->linesize[0];
+    picture->chroma_pitch = (size_t)frame->linesize[1];
+    picture->luma = frame->data[0] + top * picture->luma_pitch + left * bytes;
+    picture->chroma =
+        frame->data[1] + surface_chroma_shift(frame) + top / 2 * picture->chroma_pitch + left / 2 * 2 * bytes;
+}
+
+/* --- readback ----------------------------------------------------------------------------------------------------- */
 
 #define LOT_BYTES ((size_t)2 << 20)     /* copies of this size run at the bus's full speed */
 #define EVENT_DRAWN BL_READBACK_BATCHES /* the last surface is drawn; events before it: a batch has arrived */

@@ -10,8 +10,7 @@
 #include <libavutil/mem.h>
 #include <string.h>
 
-#include "base/prefetch.h"
-#include "base/shuffle.h"
+#include "base/vector.h"
 
 #define GROUP 16 /* words that are processed at a time */
 #define AHEAD 4  /* lines to prefetch, which is up to 10 % faster: the near caches have lost what the decoder wrote */

@@ -10,7 +10,6 @@
 #include "base/buffer.h"
 #include "kind/media/compat.h"
 #include "kind/media/demux.h"
-#include "kind/media/truncation.h"
 #include "kind/video/bitstream.h"
 #include "kind/video/decode.h"
 #include "kind/video/peek.h"

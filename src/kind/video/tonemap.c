@@ -8,7 +8,7 @@
 #include <string.h>
 #include <zimg.h>
 
-#include "kind/media/functions.h"
+#include "kind/media/module.h"
 
 #define WHITE 203.0    /* cd/m2: BT.2408's reference white becomes 255 */
 #define PEAK 1000.0    /* cd/m2: of HLG, and of PQ that does not say */

@@ -1,7 +1,18 @@
+#ifndef BL_VECTOR_H
+#define BL_VECTOR_H
+
+/* --- prefetch ----------------------------------------------------------------------------------------------------- */
+
+/* Memory that is fetched before it is needed. */
+
+/* Marks a function that only prefetches. To gcc it has no effect, and its calls are dropped where it is not inlined
+ * first. */
+#define BL_PREFETCHES __attribute__((always_inline)) static inline
+
+/* --- shuffle ------------------------------------------------------------------------------------------------------ */
+
 /* Elements of two vectors of 16 bytes in another order, by their numbers: those of b follow those of a. gcc has a
  * function for it from 12 on; before, it took the order as a vector. */
-#ifndef BL_SHUFFLE_H
-#define BL_SHUFFLE_H
 
 #if defined(__clang__) || __GNUC__ >= 12
 #define BL_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)

@@ -1,14 +1,17 @@
-/* What an examination of the machine finds: points in groups, each with a verdict and a line that says what there is,
- * or what to do. */
-#ifndef BL_FINDINGS_H
-#define BL_FINDINGS_H
+/* What the machine and its limits leave to this process. Figures of one worker were measured: it takes four descriptors
+ * for a field that is decoded, and with less address space threads do not start. */
+#ifndef BL_DOCTOR_MACHINE_H
+#define BL_DOCTOR_MACHINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/cancel.h"
 #include "base/error.h"
+
+/* --- findings ----------------------------------------------------------------------------------------------------- */
 
 enum bl_verdict {
     BL_VERDICT_OK,
@@ -52,5 +55,29 @@ void bl_findings_free(struct bl_findings *f);
 
 /* Appends all of them as JSON. dir: the directory that was examined. */
 int bl_findings_json(const struct bl_findings *f, const char *dir, struct bl_buffer *out, struct bl_error *e);
+
+/* --- doctor ------------------------------------------------------------------------------------------------------- */
+
+/* The parts of an examination, each a file of its own. Each adds its findings; what they lack is a finding, too, and no
+ * error. Call bl_doctor_sandbox before what may start threads: a process with threads must not fork. */
+
+/* bload and the libraries that it runs with. */
+void bl_doctor_versions(struct bl_findings *f);
+
+/* The decoders of this FFmpeg for the usual codecs. */
+void bl_doctor_decoders(struct bl_findings *f);
+
+/* Processors, memory, and the limits of this process. */
+void bl_doctor_limits(struct bl_findings *f);
+
+/* Processes that decode: shared memory, the filter of system calls. */
+void bl_doctor_sandbox(struct bl_findings *f);
+
+/* A directory for datasets: writes there for about a second. What is written has its names for a moment only, during
+ * which signals wait; so nothing is left, however the process ends. Looks at cancel in between. */
+void bl_doctor_disk(struct bl_findings *f, const char *dir, const struct bl_cancel *cancel);
+
+/* GPUs that decode. Starts threads where there are any. */
+void bl_doctor_gpus(struct bl_findings *f);
 
 #endif

@@ -1,6 +1,6 @@
-/* The lengths for plan and compare: tables of sequences, or plain lists. */
-#ifndef BL_LENGTH_SOURCE_H
-#define BL_LENGTH_SOURCE_H
+/* bload compare: a table of all strategies, as in the paper. */
+#ifndef BL_CMD_COMPARE_H
+#define BL_CMD_COMPARE_H
 
 #include "cmd/cmd.h"
 #include "plan/options.h"
