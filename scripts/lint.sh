@@ -57,6 +57,23 @@ within run run/ store/ plan/ kind/ base/ bload.h
 grep -rnE '\b(printf|puts|putchar|perror|abort|exit|_exit|assert) *\(' src --include='*.[ch]' | grep -vE '^src/(cmd/|main\.c|run/signals\.c|kind/isolated/(fork_server|decoder_loop)\.c)|^[^:]*:[0-9]*: *(\*|/\*)' |
     report "only src/cmd prints, nobody ends the process"
 
+# Few rooms that are easy to know: a source has 60 to 700 lines, but for generated tables, and says in its first line why if it has fewer; a
+# header is for two files at least. Of sort_body.h one file is made several times; the build includes place.h.
+rooms() {
+    local file lines readers
+    for file in src/**/*.c; do
+        lines=$(wc -l <"$file")
+        [ "$lines" -ge 60 ] || head -n 1 "$file" | grep -q '^/[*] A file of its own, ' || echo "$file: $lines lines, and its first does not say why"
+        [ "$lines" -le 700 ] || grep -q 'scripts/unicode[.]py' "$file" || echo "$file: $lines lines, more than 700"
+    done
+    for file in src/**/*.h; do
+        case $file in */place.h | */sort_body.h) continue ;; esac
+        readers=$(grep -rlF "#include \"${file#src/}\"" src tests bench | wc -l)
+        [ "$readers" -ge 2 ] || echo "$file: only one file includes it"
+    done
+}
+rooms | report "files have 60 to 700 lines, headers two readers"
+
 # entry ENTRY: whether an entry of a table of options compiles.
 entry() {
     printf '%s\n' '#include "base/option.h"' 'extern const char *const words[];' 'struct v { int64_t number; int word; };' \

@@ -12,8 +12,8 @@
 
 /* --- opener ------------------------------------------------------------------------------------------------------- */
 
-/* Opens the files and folders of inputs for reading; for a member of a tar (base/member.h), the tar. A process that may
- * open nothing has its opener ask another one. */
+/* Opens the files and folders of inputs for reading; for a member of a tar (base/archive.h), the tar. A process that
+ * may open nothing has its opener ask another one. */
 
 /* A role of the process, like its standard input: set once, when it has one thread. */
 static bl_opener *opener;

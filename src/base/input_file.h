@@ -1,4 +1,4 @@
-/* An input, open for reading: a file, or a member of a tar (base/member.h), which lies within one. */
+/* An input, open for reading: a file, or a member of a tar (base/archive.h), which lies within one. */
 #ifndef BL_INPUT_FILE_H
 #define BL_INPUT_FILE_H
 
@@ -13,8 +13,8 @@
 
 /* --- opener ------------------------------------------------------------------------------------------------------- */
 
-/* Opens the files and folders of inputs for reading; for a member of a tar (base/member.h), the tar. A process that may
- * open nothing has its opener ask another one. */
+/* Opens the files and folders of inputs for reading; for a member of a tar (base/archive.h), the tar. A process that
+ * may open nothing has its opener ask another one. */
 
 /* As open(2) with these flags: a descriptor, or -1 with errno. */
 typedef int bl_opener(void *context, const char *path, int flags);

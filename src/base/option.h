@@ -1,5 +1,5 @@
 /* Options: each stage has one table, from which flags, YAML keys, --help, --print-config and the lines that
- * identify a dataset (base/identity_lines.h) come.
+ * identify a dataset (base/checksum.h) come.
  *
  * A stage declares `const struct bl_option its_options[]`, ended by an entry without a name, over a plain struct. A
  * command binds tables to structs as groups, and then reads the values from those structs, which stay const from then

@@ -1,3 +1,4 @@
+/* A file of its own, as it includes sort_body.h once for each type of key. */
 #include "base/sort.h"
 
 enum {

@@ -19,7 +19,7 @@
 #define BL_EXPORT_FILE "export.json"
 
 struct bl_export_description {
-    char *configuration; /* see export/configuration.h */
+    char *configuration; /* see export/export.h */
     char *dataset;       /* where the dataset was, relative to the export */
     char *tool;          /* the version that wrote it */
     int64_t blocks;

@@ -40,7 +40,7 @@ struct bl_export_array {
     int64_t shape[BL_FIELD_RANK_MAX + 1];
     size_t bytes;
     int field, table; /* where it comes from: a field, or a table or attribute of the format; the other one is -1 */
-    bool is_ids;      /* both are -1: it is the text of export/ids.h, as U8 */
+    bool is_ids;      /* both are -1: it is the text of export/part.h, as U8 */
     bool is_repeated; /* both are -1: the steps that each piece repeats of the one before; with an overlap */
 };
 

@@ -32,7 +32,7 @@ struct bl_input {
     const char *name; /* the path as it was given, for the table */
     int64_t bytes;
     int64_t modified;  /* nanoseconds since 1970 */
-    uint64_t content;  /* digest (kind/content.h); 0: not computed */
+    uint64_t content;  /* digest (kind/input_stat.h); 0: not computed */
     const char *fault; /* why it is known to be unusable; or NULL */
     const char *id;    /* what the ids of its sequences begin with */
 };

@@ -97,7 +97,7 @@ struct bl_total {
 /* What the choice of a subset compares that a scan finds in columns made on request. */
 struct bl_kind_wanted {
     const struct bl_same_text
-        *same;    /* the text of documents that --dedup-by compares (kind/text/same_text.h); or NULL */
+        *same;    /* the text of documents that --dedup-by compares (kind/text/normal_form.h); or NULL */
     bool trained; /* how many steps are trained, in the column BL_TRAINED */
     int64_t head; /* of the first so many steps alone, as the others will be cut off; 0: of all */
 };
@@ -143,7 +143,7 @@ struct bl_kind_scan {
     int (*want)(void *config, const struct bl_kind_wanted *wanted, struct bl_error *e);
 
     /* Whether a file of this name, given as an operand, is a list of inputs. Call bl_kind_is_list. May be NULL: no file
-     * is. Its lines are clips (kind/clip.h), */
+     * is. Its lines are clips (kind/list.h), */
     bool (*is_list)(const char *path);
     bl_list_values *manifest_values; /* or else JSON of the kind's own, a manifest: what becomes further columns. NULL:
                                         there are no manifests */

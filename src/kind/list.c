@@ -237,7 +237,7 @@ static void clip_set_id(struct bl_clip *clip, const char *const value[BL_CLIP_VA
         bl_buffer_text(&clip->id, value[BL_CLIP_PATH]);
 }
 
-/* Splits the line into its values, unescaped in scratch. False: it has not the form of kind/clip.h. */
+/* Splits the line into its values, unescaped in scratch. False: it has not the form of kind/list.h. */
 static bool clip_split(struct bl_clip *clip, const char *line, size_t size, const char *value[BL_CLIP_VALUES])
 {
     bl_buffer_clear(&clip->scratch);

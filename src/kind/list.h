@@ -19,7 +19,7 @@
 
 #define BL_LIST_LINE_MAX (4 << 20) /* bytes */
 
-/* A line of a list of inputs: of clips, in the form of kind/clip.h, or of a manifest of speech: JSON, and where
+/* A line of a list of inputs: of clips, in the form of kind/list.h, or of a manifest of speech: JSON, and where
  * the manifests have further columns a newline and their values, each escaped and behind a tab. Not terminated by a
  * zero byte. */
 struct bl_line {

@@ -106,7 +106,7 @@ struct bl_row {
     const char *kind; /* its name: "video" */
     const char *path; /* of the file, as it was given */
     int64_t bytes;    /* of the file, at the scan */
-    uint64_t content; /* digest of the file, or of the document: see kind/content.h; 0: not known */
+    uint64_t content; /* digest of the file, or of the document: see kind/input_stat.h; 0: not known */
     enum bl_row_status status;
     const char *reason;   /* "" for an ok sequence without fault */
     const char *sampling; /* the options that decided the length, in canonical form: "all", "fps=12", "stride=2" */

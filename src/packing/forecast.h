@@ -1,4 +1,4 @@
-/* The forecast of a run, once it is planned: see store/forecast.h. */
+/* The forecast of a run, once it is planned: see store/info.h. */
 #ifndef BL_FORECAST_H
 #define BL_FORECAST_H
 

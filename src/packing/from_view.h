@@ -1,7 +1,7 @@
 /* A view as the input of packing: its blocks become a dataset of their own, of copied bytes.
  *
  * The table has the rows of the view's sources, the plan is the view's, and the kind stands for those that made the
- * fields: it says how they were made, but reads nothing. run/copier.h copies the steps. */
+ * fields: it says how they were made, but reads nothing. run/assembler.h copies the steps. */
 #ifndef BL_FROM_VIEW_H
 #define BL_FROM_VIEW_H
 

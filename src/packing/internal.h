@@ -60,7 +60,7 @@ struct bl_packing {
     struct bl_run_times times;   /* if the request has none */
 };
 
-/* --- events (report.c) ----------------------------------------------------------------------------------------- */
+/* --- events (packing.c) ----------------------------------------------------------------------------------------- */
 
 void bl_packing_progress_begin(struct bl_packing *p, const char *what, const char *unit, const char *step,
                                int64_t total);
@@ -132,7 +132,7 @@ bool bl_packing_is_rest_dropped(const struct bl_packing *p, int64_t T);
 /* Says so, and makes the request complete without a dataset: removes the directory unless tasks share it. */
 int bl_packing_end_held(struct bl_packing *p, struct bl_error *e);
 
-/* --- attributes (attributes.c) ---------------------------------------------------------------------------------- */
+/* --- attributes (input_set.c) ---------------------------------------------------------------------------------- */
 
 /* Checks that no column of the table of attributes has the name of a tensor in the shards. BL_EUSAGE. */
 int bl_packing_check_attributes(const struct bl_packing_request *request, struct bl_error *e);

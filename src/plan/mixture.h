@@ -2,7 +2,7 @@
  *
  * Each source is gone through at its own pace: an epoch takes so many of its next sequences, in random order, that
  * their steps come nearest to its share; when all are taken, a pass in another order begins. Any option of a plan is
- * allowed, as one planner packs what was drawn. All epochs have the same number of blocks. See also plan/blend.h, whose
+ * allowed, as one planner packs what was drawn. All epochs have the same number of blocks. See also the blend, whose
  * blocks hold sequences of one source each. */
 #ifndef BL_MIXTURE_H
 #define BL_MIXTURE_H

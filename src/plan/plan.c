@@ -1,3 +1,4 @@
+/* A file of its own, as plan.h is what every stage includes of the planner. */
 #include "plan/plan.h"
 
 #include <stdlib.h>

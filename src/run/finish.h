@@ -59,7 +59,7 @@ struct bl_finish {
     uint64_t table_checksum;          /* of its file, which is compared once more; 0: not known */
     const struct bl_plan *plan;
     const struct bl_plan_options *plan_options; /* why the plan left sequences out */
-    struct bl_manifest *manifest;               /* the draft (run/manifest_draft.h), which finish completes */
+    struct bl_manifest *manifest;               /* the draft (run/options.h), which finish completes */
     struct bl_cancel *cancel;
     const struct bl_kind *kind; /* for totals; NULL, or without such: that of each row */
     const void *config;         /* of that kind */

@@ -2,7 +2,7 @@
  * From it a stopped run resumes. A finished dataset has no DIR/.bload.
  *
  * One run uses it alone, or many tasks on any number of machines share it. The first task that needs a shared result
- * writes it, once; the results of the others must be the same (base/publish.h). */
+ * writes it, once; the results of the others must be the same (base/output.h). */
 #ifndef BL_STATE_H
 #define BL_STATE_H
 

@@ -1,7 +1,7 @@
 /* Attributes: columns of a table of the user, joined to the sequences by id.
  *
  * A sequence claims the row with its id; else that with its id without the extension ({id} of
- * kind/composite/companion.h); else that with its id without folders, with the extension or without ({stem}). A row
+ * kind/composite/composite.h); else that with its id without folders, with the extension or without ({stem}). A row
  * that two sequences claim is an error: which one it is for cannot be known. */
 #ifndef BL_ATTRIBUTES_H
 #define BL_ATTRIBUTES_H
@@ -33,8 +33,8 @@ struct bl_attributes;
 
 /* Reads the whole table. Memory: a copy of ids and chosen columns, and about 30 bytes a row. Errors begin with file and
  * line: BL_EFAIL for an invalid table (no header, a wrong number of values in a row, a duplicate or empty id, what
- * base/csv.h refuses), BL_EUSAGE for columns that are missing or duplicate, or whose names sequences.tsv cannot have.
- * cancel: as in base/instream.h. */
+ * base/records.h refuses), BL_EUSAGE for columns that are missing or duplicate, or whose names sequences.tsv cannot
+ * have. cancel: as in base/instream.h. */
 int bl_attributes_open(struct bl_attributes **attributes, const struct bl_attributes_source *source,
                        const struct bl_cancel *cancel, struct bl_error *e);
 

@@ -2,7 +2,7 @@
  * further columns of manifests of speech.
  *
  * A list is a table (CSV, TSV) with a header line; or has a JSON object in each line, whose keys are the columns; or is
- * a plain list (scan/plain_list.h) with the columns path and label. --columns gives columns other names. Without a
+ * a plain list (scan/list_lines.h) with the columns path and label. --columns gives columns other names. Without a
  * column "path", one with a usual name of it, such as "file_name", is the path. */
 #ifndef BL_CLIP_COLUMNS_H
 #define BL_CLIP_COLUMNS_H

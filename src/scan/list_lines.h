@@ -1,5 +1,5 @@
 /* The lines of a list of inputs, one after the other: those of a manifest as they are, clips in the form of
- * kind/clip.h, whatever the list is: CSV, TSV or JSON lines; plain or compressed. */
+ * kind/list.h, whatever the list is: CSV, TSV or JSON lines; plain or compressed. */
 #ifndef BL_LIST_LINES_H
 #define BL_LIST_LINES_H
 

@@ -17,7 +17,7 @@
 
 /* --- tar members -------------------------------------------------------------------------------------------------- */
 
-/* The members of the tars that are inputs: their places, keys and extensions (base/member.h). */
+/* The members of the tars that are inputs: their places, keys and extensions (base/archive.h). */
 
 #define EXTENSIONS_MAX 4096 /* samples have a few; keys with dots make one each */
 
@@ -174,7 +174,7 @@ void bl_tar_members_free(struct bl_tar_members *m)
  *   BEGIN BYTES NAME                                a member
  *   BEGIN BYTES NAME WHY                            one that cannot be used; a tab comes before WHY
  *   ...
- *   end CHECKSUM                                    base/sealed.h
+ *   end CHECKSUM                                    base/checksum.h
  */
 
 #define LISTING_MAX ((size_t)1 << 31) /* bytes */

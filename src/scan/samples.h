@@ -17,7 +17,7 @@
 
 /* --- tar members -------------------------------------------------------------------------------------------------- */
 
-/* The members of the tars that are inputs: their places, keys and extensions (base/member.h). */
+/* The members of the tars that are inputs: their places, keys and extensions (base/archive.h). */
 
 /* What follows the key: "mp4", "seg.npy". */
 struct bl_extension {
@@ -47,7 +47,7 @@ struct bl_tar_members {
 struct bl_tar_source {
     const char *path;     /* to open */
     const char *shown;    /* its name, also for messages */
-    const char *listings; /* the folder where tasks share what they have listed (scan/tar_listing.h); or NULL */
+    const char *listings; /* the folder where tasks share what they have listed (scan/samples.h); or NULL */
 };
 
 /* The text of an extension. */
@@ -68,7 +68,7 @@ void bl_tar_members_free(struct bl_tar_members *m);
  *   BEGIN BYTES NAME                                a member
  *   BEGIN BYTES NAME WHY                            one that cannot be used; a tab comes before WHY
  *   ...
- *   end CHECKSUM                                    base/sealed.h
+ *   end CHECKSUM                                    base/checksum.h
  */
 
 /* Sets the members, and the fault if there is one, from the tar's listing. status: of the tar. False: there is no
@@ -82,7 +82,7 @@ int bl_tar_listing_write(const struct bl_tar_members *m, const struct bl_tar_sou
 
 /* --- samples ------------------------------------------------------------------------------------------------------ */
 
-/* What tasks share while they list tars: see scan/tar_listing.h. */
+/* What tasks share while they list tars: see scan/samples.h. */
 struct bl_sharing {
     const char *(*open)(void *context); /* called once, where there are tars: the folder; NULL: it cannot be shared */
     void *context;

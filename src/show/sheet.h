@@ -2,7 +2,7 @@
  *
  * The axis is broken into lines, as a text is, of the same number of steps each. A lane is drawn on one canvas, on
  * which the lines lie side by side: step s is at pixel s * width / line_steps. So lanes know nothing of lines, and the
- * writers (sheet.h, sheet.h, sheet.h) cut lines out of the canvases.
+ * writers (sheet_svg.c, sheet_terminal.c) cut lines out of the canvases.
  *
  * All that is drawn was compared with its checksum; a piece of which something is damaged is not drawn at all. */
 #ifndef BL_SHEET_H

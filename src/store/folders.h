@@ -16,7 +16,7 @@
 /* Names in DIR/.bload, besides those of shard records, parts of a scan, listings of tars, heartbeats and the spool. */
 #define BL_STATE_CONFIGURATION "configuration"
 #define BL_STATE_SEQUENCES "sequences.tsv"
-#define BL_STATE_SEQUENCES_SUM "sequences.checksum" /* of that table: see run/table_checksum.h */
+#define BL_STATE_SEQUENCES_SUM "sequences.checksum" /* of that table: see run/state.h */
 #define BL_STATE_STDIN "stdin.checksum"             /* of standard input, if that was scanned */
 #define BL_STATE_SCAN "scan.configuration"          /* what decides the parts of a scan */
 #define BL_STATE_PLAN "plan.configuration"          /* what decides a plan made before packing */

@@ -87,7 +87,7 @@ int bl_plan_info_format(const struct bl_plan_info *plan_info, struct bl_buffer *
 /* Parses the output of bl_plan_info_format. BL_EDATA: invalid. */
 int bl_plan_info_parse(struct bl_plan_info *plan_info, const char *text, size_t size, struct bl_error *e);
 
-/* The same from a file that ends with its checksum (base/sealed.h). BL_EFAIL: that is wrong. */
+/* The same from a file that ends with its checksum (base/checksum.h). BL_EFAIL: that is wrong. */
 int bl_plan_info_read(struct bl_plan_info *plan_info, const char *path, struct bl_error *e);
 
 /* Appends {"rows": [...]}: the output of `compare --json`. */

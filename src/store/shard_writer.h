@@ -1,7 +1,7 @@
 /* Writing a shard: many workers put its blocks, in any order and at once; one of them finishes it.
  *
  * The file is written under a temporary name in DIR/.bload and is renamed when it is complete and synced. A record is
- * kept beside it (store/shard_record.h) with what finishing the dataset needs, so that nothing is read twice. The
+ * kept beside it (store/shard_table.h) with what finishing the dataset needs, so that nothing is read twice. The
  * record is written first, so that a shard under its own name has one until the dataset is finished.
  *
  * Plain shards: blocks are written at computed offsets as they come. Compressed shards: their frames are held in memory

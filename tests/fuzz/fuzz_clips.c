@@ -1,4 +1,4 @@
-/* Lists of clips, as CSV, TSV or JSON lines: whatever comes out has the form of kind/clip.h, with the values of all
+/* Lists of clips, as CSV, TSV or JSON lines: whatever comes out has the form of kind/list.h, with the values of all
  * further columns, or says why not. The first byte says which form. */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Audio: the sound of any file of a format in media/formats.h; steps are samples, or frames of features. */
+/* Audio: the sound of any file of a format in media/allowlist.h; steps are samples, or frames of features. */
 #ifndef BL_AUDIO_H
 #define BL_AUDIO_H
 

@@ -17,7 +17,7 @@
 struct bl_recording {
     char *path; /* NULL: no entry */
     int64_t bytes;
-    uint64_t content; /* kind/content.h */
+    uint64_t content; /* kind/input_stat.h */
     int code;         /* of bl_audio_count: BL_OK, or BL_EDATA with the reason */
     struct bl_audio_info info;
     struct bl_marks marks; /* none of a damaged one */

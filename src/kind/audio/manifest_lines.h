@@ -1,4 +1,4 @@
-/* What lines of NeMo's and lhotse's manifests say beside what timeline.h reads of them: columns of the table of
+/* What lines of NeMo's and lhotse's manifests say beside what struct bl_entry has of them: columns of the table of
  * sequences.
  */
 #ifndef BL_MANIFEST_LINES_H

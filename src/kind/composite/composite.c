@@ -376,7 +376,7 @@ void bl_companion_row_free(struct bl_companion_row *row)
 
 /* --- make --------------------------------------------------------------------------------------------------------- */
 
-/* The tables of functions over the parts. count.c and read.c do the work; composite.c knows the columns. */
+/* The tables of functions over the parts. count.c counts and reads. */
 
 static const char *composite_steps(const void *config)
 {

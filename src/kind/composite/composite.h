@@ -21,7 +21,7 @@
 
 /* Start from {0}. */
 struct bl_clip_list {
-    struct bl_buffer text; /* of each clip its id, with a zero byte, then its line in the form of kind/clip.h */
+    struct bl_buffer text; /* of each clip its id, with a zero byte, then its line in the form of kind/list.h */
     struct bl_clip_place {
         size_t id, line, size; /* where they begin in the text, and bytes of the line */
         int64_t number;        /* of the line, from 1 */

@@ -38,7 +38,7 @@ int bl_image_folder_position(const struct bl_image_folder *folder, size_t i, dou
 int bl_image_folder_list(struct bl_image_folder *folder, const char *path, const char *pattern, struct bl_error *e);
 void bl_image_folder_free(struct bl_image_folder *folder);
 
-/* Bytes and content (kind/content.h) of all images in a folder. Codes as above. */
+/* Bytes and content (kind/input_stat.h) of all images in a folder. Codes as above. */
 int bl_image_folder_stat(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e);
 
 /* How many numbers between those of the images begin and end - 1 are missing; 0 where most do not follow each other. */

@@ -297,7 +297,7 @@ enum bl_received bl_message_receive(int socket, struct bl_message *message)
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-#define STEP_BYTES_MAX (INT64_C(1) << 40) /* as in kind/field.h */
+#define STEP_BYTES_MAX (INT64_C(1) << 40) /* as in kind/row.h */
 
 void bl_isolated_put_row(struct bl_buffer *out, const struct bl_row *row)
 {

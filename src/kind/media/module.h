@@ -52,14 +52,15 @@ struct bl_media {
     int (*count_sound)(const struct bl_audio_config *config, const struct bl_kind_env *env, const char *path,
                        struct bl_meter *meter, struct bl_audio_info *info, struct bl_error *e);
 
-    /* Of the process: holds FFmpeg to the level (kind/simd.h); through whom inputs are opened (base/opener.h). */
+    /* Of the process: holds FFmpeg to the level (kind/media_options.h); through whom inputs are opened
+     * (base/input_file.h). */
     int (*set_simd)(enum bl_simd level, struct bl_error *e);
     void (*set_opener)(bl_opener *opener, void *context);
 
-    /* kind/media/usual_decoders.h */
+    /* kind/media/allowlist.h */
     bool (*usual_decoder)(int i, const char **codec, const char **decoder);
 
-    /* kind/frames/png_encoder.h */
+    /* kind/frames/read.h */
     int (*png_open)(struct bl_png **png, const struct bl_field *field, struct bl_error *e);
     int (*png_encode)(struct bl_png *png, const uint8_t *step, const uint8_t **data, size_t *size, struct bl_error *e);
     void (*png_close)(struct bl_png *png);
@@ -69,7 +70,7 @@ struct bl_media {
     int (*open_gpu)(struct bl_video_config *config, struct bl_error *e);
     void (*close_gpu)(struct bl_video_config *config);
 
-    /* kind/video/nvdec.h, gpu_pool.h */
+    /* kind/video/gpu.h, gpu_pool.h */
     int (*gpu_version)(void);
     int (*gpu_open)(struct bl_gpu **gpu, const char *which, struct bl_error *e);
     void (*gpu_close)(struct bl_gpu *gpu);
@@ -101,7 +102,7 @@ int bl_media_set_simd(enum bl_simd level, struct bl_error *e);
 void bl_media_set_opener(bl_opener *opener, void *context);
 
 /* Sets the environment of libraries: call it once, before there are threads and before the module is loaded. soxr reads
- * options that would change bytes, among them which instructions it uses: they become those of kind/audio/resampler.h.
+ * options that would change bytes, among them which instructions it uses: they become those of kind/audio/mix.h.
  * glib, which some of FFmpeg's libraries bring, allocates while it holds a lock of its own when it is loaded, and where
  * that fails waits for that lock for ever: not so with this allocator. */
 void bl_media_set_environment(void);

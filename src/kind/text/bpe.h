@@ -35,7 +35,7 @@ struct bl_symbol {
     uint32_t shorter;     /* the longest other symbol that it begins with, or BL_SYMBOL_NONE */
 };
 
-/* The table of pairs is its own: base/hash.h would need 2 to 4 % more instructions for encoding. */
+/* The table of pairs is its own: that of base/buffer.h would need 2 to 4 % more instructions for encoding. */
 struct bl_bpe {
     int32_t *id; /* of a symbol; -1: it has none, as the first bytes of a character */
     struct bl_symbol *symbol;

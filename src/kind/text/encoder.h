@@ -21,9 +21,9 @@
  *
  * It only affects the time of encoding. Most words are short and have few tokens: their entries are half a cache line,
  * and a word may be in both entries of its line. Longer words and those with more tokens are in a table of larger
- * entries; a short word in that table has a stub in the first one. Neither is a base/hash.h, which forgets nothing: a
- * new word replaces an older one, so that memory is bounded. Both begin small, as few texts need more, and grow where
- * many words are replaced. */
+ * entries; a short word in that table has a stub in the first one. Neither is a table of base/buffer.h, which forgets
+ * nothing: a new word replaces an older one, so that memory is bounded. Both begin small, as few texts need more, and
+ * grow where many words are replaced. */
 
 #define BL_WORD_BYTES 15 /* words up to this size fit into a key */
 #define BL_WORD_IDS 4

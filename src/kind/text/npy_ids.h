@@ -33,7 +33,7 @@ int bl_megatron_count(struct bl_item *item, const char *path, const struct bl_ca
 /* A hash of the size and time of the .bin file of the .idx file at path; 0: there is none. */
 uint64_t bl_megatron_stamp(const char *path);
 
-/* The same of its content (kind/content.h). */
+/* The same of its content (kind/input_stat.h). */
 int bl_megatron_content(const char *path, uint64_t *content, struct bl_error *e);
 
 /* The documents of an .idx file whose sequences are the .bin file, one after the other: where each ends in that. */

@@ -30,7 +30,7 @@
 typedef int bl_spool_visit(void *context, int input, const struct bl_row *row, int64_t bytes, struct bl_error *e);
 
 /* Identifies the content of the inputs of a chunk: a hash of their sizes and times, which is cheap, and one of their
- * contents (kind/content.h), for inputs whose times differ; 0: not known. */
+ * contents (kind/input_stat.h), for inputs whose times differ; 0: not known. */
 struct bl_spool_stamp {
     uint64_t times, contents;
 };

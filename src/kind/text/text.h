@@ -72,7 +72,7 @@ struct bl_spool_segment {
 struct bl_spool_document {
     int64_t offset;   /* in the file; -1: it is the file */
     int64_t start;    /* first byte in the steps of the chunk; if it has rows alone, first step */
-    uint64_t content; /* kind/content.h */
+    uint64_t content; /* kind/input_stat.h */
 };
 
 /* The segments of a file. */

@@ -46,7 +46,7 @@ int bl_token_file_count(struct bl_item *item, const struct bl_chunk *chunk, cons
 
 /* A hash of the sizes and times of what lies beside the file at path; 0: there is nothing. */
 uint64_t bl_token_file_stamp(const char *path);
-/* The same of their contents (kind/content.h). */
+/* The same of their contents (kind/input_stat.h). */
 int bl_token_file_content(const char *path, uint64_t *content, struct bl_error *e);
 
 #endif

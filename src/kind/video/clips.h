@@ -37,7 +37,7 @@ bool bl_seek_point_parse(struct bl_seek_point *point, const char *text);
 struct bl_footage {
     char *path; /* NULL: no entry */
     int64_t bytes;
-    uint64_t content; /* kind/content.h */
+    uint64_t content; /* kind/input_stat.h */
     int code;         /* BL_OK, or BL_EDATA with the reason */
     char *fault;
     struct bl_count_result found; /* of all frames, whatever the options sample */

@@ -1,3 +1,4 @@
+/* A file of its own, as builds without CUDA have it in the place of nvdec.c. */
 #include "kind/video/gpu.h"
 
 const struct bl_gpu_functions bl_nvdec_functions = {0};
