@@ -18,6 +18,12 @@ SOURCES = {
     "gpt2": ("text/corpus.jsonl --tokenizer text/tokenizers/gpt2", 600, ["", "--special parse"]),
     "bert": ("text/corpus.jsonl --tokenizer text/tokenizers/bert/vocab.txt", 512, ["", "--lowercase yes"]),
     "ids": (IDS, 128, ["", "--field labels=labels", "--field labels=labels --keep source", "--eos 255", "--dtype u16 --segment-ids"]),
+    "csv": ("text/corpus.csv --tokenizer bytes", 600, ["", "--keep score:number,url", "--key title,text", "--dedup-by text:lower,space"]),
+    "elements": ("text/corpus.json --tokenizer bytes", 600, ["", "--keep lang=meta.lang --dedup-by text"]),
+    "fim": ("text/corpus.jsonl --tokenizer bytes", 600, ["--fim 0.5,prefix=253,middle=254,suffix=255",
+                                                         "--fim 1,spm=0.2,seed=3,prefix=253,middle=254,suffix=255 --bos 257 --eos 256"]),
+    "flat": ("text/flat.bin", 128, ["--token-file dtype=u16,eos=255 --oversize split", "--token-file dtype=u16,bos=255 --eos 255 --oversize split"]),
+    "trained": (IDS, 128, ["--field labels=labels --min-trained 20", "--field labels=labels --min-trained 1 --oversize truncate -T 30"]),
     "npy": ("text/npy --kind text", 64, ["", "--bos 1"]),
     "megatron": ("text/megatron/m.idx --kind text", 128, ["", "--megatron document"]),
     "video": (VIDEO, 60, ["", "--fit pad", "--fit crop --filter lanczos", "--filter nearest", "--pixels gray", "--fps 10", "--fps 10 --fps-origin zero",
@@ -45,14 +51,15 @@ FORMS = ["--compress zstd", "--compress zstd:9 --frame-size 4K", "--segment-ids 
          "--strategy naive -T longest", "--strategy sample --clip 8 --clips all", "--strategy mix --clip 8", "--fill paper --seed 3",
          "--world-size 2 --batch-size 3", "--world-size 4 --remainder pad", "--world-size 4 --batch-size 2 --remainder drop", "--align 8 --max-sequences 3",
          "--order keep", "--oversize split -T 16", "--oversize drop -T 16", "--dedup", "--split train=80%,val=20% --take val", "--share 40%", "--first 5",
-         "--where 'length >= 8'", "--min-length 5 --max-length 30", "--cost 1,0.1 --world-size 2 --accumulate 2", "--max-column length=500"]
+         "--where 'length >= 8'", "--min-length 5 --max-length 30", "--cost 1,0.1 --world-size 2 --accumulate 2", "--max-column length=500", "--oversize split -T 16 --overlap 5",
+         "--sequence-slots 80"]
 PLANS = ["", "--oversize split", "--fill paper", "--strategy naive", "--strategy sample --clip 64", "--strategy mix --clip 64", "--strategy store",
          "--world-size 8 --batch-size 2", "--world-size 8 --cost 0,1", "--world-size 8 --cost 1,0.01 --accumulate 4 --sync step",
          "--world-size 3 --remainder drop", "--world-size 8 --balance quadratic", "--align 16", "--max-sequences 4", "--order keep --seed 9", "--spare 5%",
          "--effort 1 --seed 2", "--min-length 20 --max-length 400"]
 VIEWS = ["-T 64 --oversize split", "-T 700", "-T 512 --epochs 3 --seed 5", "-T 512 --world-size 2 --batch-size 2 --epochs 2", "-T 512 --where 'url = site1'",
          "-T 512 --group-by url", "-T 512 --dedup --first 90", "--levels 128,512 --oversize split", "-T 512 --split a=50%,b=50% --take a",
-         "-T 512 --strategy naive", "-T 512 --max-column score=3"]
+         "-T 512 --exclude text/corpus.jsonl#0", "-T 64 --oversize split --overlap 9 --sequence-slots 20", "-T 512 --strategy naive", "-T 512 --max-column score=3"]
 EXPORTS = ["mds", "mds --compress zstd --ids", "webdataset", "webdataset --ids", "energon", "megatron"]
 
 

@@ -45,6 +45,16 @@ def text(folder):
         print('{"text": "cut', file=file)
         print('{"no": "text"}', file=file)
         print(json.dumps({"text": sentence(draw, 30, 40), "title": "again", "url": "site1", "score": 1, "meta": {"lang": "en"}}), file=file)
+    with open(f"{folder}/corpus.jsonl") as lines, open(f"{folder}/corpus.json", "w") as array, open(f"{folder}/corpus.csv", "w", newline="") as table:
+        rows = [json.loads(line) for line in lines if line.startswith('{"text"') and line.endswith('"}}\n')]
+        json.dump(rows, array, indent=2)
+        writer = csv.writer(table)
+        writer.writerow(("text", "title", "url", "score"))
+        writer.writerows((row["text"], row["title"], row["url"], row["score"]) for row in rows)
+    with open(f"{folder}/flat.bin", "wb") as file:
+        for i in range(150):
+            n = draw.randint(0, 70)
+            file.write(struct.pack(f"<{n + 1}H", *(draw.randrange(250) for _ in range(n)), 255))
     with open(f"{folder}/ids.jsonl", "w") as file:
         for i in range(200):
             n = draw.randint(1, 90)
