@@ -375,16 +375,14 @@ static int scan_write_header(struct scanning *s, struct bl_error *e)
     struct bl_buffer line = {0};
     bl_buffer_printf(&line, BL_SEQUENCES_COLUMNS "%s%s", s->rules.columns.data, s->part ? "" : "\n");
     int code = bl_buffer_check(&line, e);
-    if (code)
-        return code;
-    if (s->part) {
+    if (!code && s->part) {
         struct bl_part_head head = {.task = s->scan->task, .tasks = s->scan->tasks, .columns = line.data};
         if (s->scan->attributes) {
             head.attributes = bl_attributes_path(s->scan->attributes);
             head.attribute_rows = bl_attributes_rows(s->scan->attributes, &head.attribute_line);
         }
         code = bl_part_begin(s->part, &head, e);
-    } else if (s->out) {
+    } else if (!code && s->out) {
         code = bl_output_write(s->out, line.data, line.size, e);
     }
     bl_buffer_free(&line);
