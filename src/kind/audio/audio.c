@@ -9,7 +9,7 @@
 #include "kind/list.h"
 #include "kind/media/module.h"
 
-/* --- audio -------------------------------------------------------------------------------------------------------- */
+/* --- audio kind --------------------------------------------------------------------------------------------------- */
 
 /* Videos have sound, too, but are videos unless --kind says otherwise. */
 static const char *const extensions[] = {
@@ -90,8 +90,6 @@ const struct bl_kind bl_kind_audio = {
 };
 
 /* --- wave header -------------------------------------------------------------------------------------------------- */
-
-/* The header of a WAV file that is written: RIFF, or RF64 (EBU Tech 3306) from 4 GiB on. */
 
 enum { FORMAT_PCM = 1, FORMAT_FLOAT = 3, DS64_SIZE = 28 };
 

@@ -1,4 +1,4 @@
-/* Audio: the sound of any file of a format in media/allowlist.h; steps are samples, or frames of features. */
+/* The audio kind, and the header of the WAV files that are written from it. */
 #ifndef BL_AUDIO_H
 #define BL_AUDIO_H
 
@@ -9,7 +9,9 @@
 #include "kind/kind.h"
 #include "kind/row.h"
 
-/* --- audio -------------------------------------------------------------------------------------------------------- */
+/* --- audio kind --------------------------------------------------------------------------------------------------- */
+
+/* The sound of any file of a format in media/allowlist.h. Steps are samples, or frames of features. */
 
 extern const struct bl_kind bl_kind_audio;
 

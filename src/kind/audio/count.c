@@ -1,3 +1,4 @@
+/* Counts the samples of a sound file: decodes all of it, and reports what is wrong with it. */
 #include "kind/audio/read.h"
 
 #include <inttypes.h>
@@ -17,9 +18,7 @@ struct bl_wave {
     bool open;                /* the claim says nothing: a writer to a pipe cannot come back to fill it in */
 };
 
-/* --- shorten ------------------------------------------------------------------------------------------------------ */
-
-/* Forms of Shorten that FFmpeg does not decode, of which it says only that they are damaged. */
+/* --- unsupported Shorten files ------------------------------------------------------------------------------------ */
 
 #define SPHERE_HEADER 1024 /* bytes, of nearly all files */
 
@@ -74,7 +73,7 @@ int bl_shorten_check(const struct bl_demux *d, struct bl_error *e)
     return BL_OK;
 }
 
-/* --- wave --------------------------------------------------------------------------------------------------------- */
+/* --- sizes in WAV files ------------------------------------------------------------------------------------------- */
 
 /* The size of samples by a WAV file's header, and as they are: libavformat does not report a difference. */
 
@@ -119,7 +118,7 @@ static bool bl_wave_read(const struct bl_demux *d, struct bl_wave *wave)
     return false;
 }
 
-/* --- count -------------------------------------------------------------------------------------------------------- */
+/* --- counting ----------------------------------------------------------------------------------------------------- */
 
 /* Seconds by which a header's duration may exceed what decodes: it includes delay and padding, and is rounded. */
 #define END_TOLERANCE 0.5

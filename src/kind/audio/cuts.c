@@ -1,3 +1,4 @@
+/* Counts the lines of a manifest of speech: each becomes a row. */
 #include "kind/audio/read.h"
 
 #include <inttypes.h>
@@ -30,10 +31,10 @@ struct bl_recordings {
     size_t memory;             /* bytes of all marks */
 };
 
-/* --- recordings --------------------------------------------------------------------------------------------------- */
+/* --- cache of recordings ------------------------------------------------------------------------------------------ */
 
-/* Recordings: a cache of what counting found in the files that a manifest names. A worker decodes a file that many
- * lines are cut from once, not for each of them. */
+/* What counting found in the files that a manifest names. A worker decodes a file once, even if many lines are
+ * cut from it. */
 
 #define SLOTS 8192 /* 4 MiB */
 
@@ -108,7 +109,7 @@ static int bl_recordings_find(struct bl_recordings *r, const struct bl_audio_con
     return slot->path ? BL_OK : bl_error_memory(e);
 }
 
-/* --- cuts --------------------------------------------------------------------------------------------------------- */
+/* --- manifests ---------------------------------------------------------------------------------------------------- */
 
 struct bl_counter {
     const struct bl_audio_config *config;

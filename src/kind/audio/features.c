@@ -11,10 +11,7 @@
 
 #define BL_FEATURES_MELS_MAX 512
 
-/* --- elementary --------------------------------------------------------------------------------------------------- */
-
-/* Elementary functions for tables, made of additions, multiplications and divisions alone: those of the C library
- * differ in the last bit from processor to processor. The error is below 1e-13, far less than a float resolves. */
+/* --- elementary functions ----------------------------------------------------------------------------------------- */
 
 /* ln(m 2^k) = 2 artanh((m - 1) / (m + 1)) + k ln(2), with m between sqrt(1/2) and sqrt(2). */
 double bl_elementary_log(double x)
@@ -59,11 +56,7 @@ double bl_elementary_cos(double turns)
     return sign * (part > 0.125 ? cosine_series(2 * M_PI * (0.25 - part), 1) : cosine_series(2 * M_PI * part, 0));
 }
 
-/* --- spectrum ----------------------------------------------------------------------------------------------------- */
-
-/* The power spectrum of a window of samples, by kissfft, and logarithms of many values.
- *
- * Four values at a time (lanes.h), in one order and without fused multiplication: every processor gives the same. */
+/* --- power spectrum ----------------------------------------------------------------------------------------------- */
 
 #define PREEMPHASIS 0.97f
 
@@ -210,9 +203,7 @@ float bl_spectrum_log(float *value, int count, float min, float scale)
     return fmaxf(fmaxf(max[0], max[1]), fmaxf(max[2], max[3]));
 }
 
-/* --- mel ---------------------------------------------------------------------------------------------------------- */
-
-/* Mel filters: triangles over the bins of a power spectrum. */
+/* --- mel filters -------------------------------------------------------------------------------------------------- */
 
 /* Slaney's scale: 3 mel for 200 Hz below 1000 Hz, above it 27 mel for a factor of 6.4. */
 static double mel_slaney_to_hz(double mel)

@@ -1,15 +1,6 @@
 /* Features of speech in frames of 10 ms: Whisper's log-mel and Kaldi's filter bank, of one channel of samples in -1
  * to 1.
  *
- * whisperN (80, 128): 400 samples every 160 at 16 kHz, centred, the ends reflected, the last frame left out; periodic
- * Hann; power; Slaney's mel filters; log10 of at least 1e-10, at least the utterance's maximum less 8, plus 4, over 4.
- * Source: OpenAI's whisper/audio.py.
- *
- * fbankN: 25 ms every 10 ms; the mean removed, preemphasis 0.97, symmetric Hann^0.85, FFT of the next power of two;
- * power; triangles on Kaldi's mel scale from 20 Hz; natural log of at least FLT_EPSILON. Frames lie on the whole
- * utterance with mirrored ends, (n + 80) / 160 of them at 16 kHz, or with snip only where they fit, 1 + (n - 400) /
- * 160. Source: Kaldi's feature-fbank, feature-window.
- *
  * Arithmetic is in float, in one order, so that the numbers do not depend on the processor. */
 #ifndef BL_FEATURES_H
 #define BL_FEATURES_H
@@ -22,10 +13,10 @@
 #include "base/error.h"
 #include "kind/audio/options.h"
 
-/* --- elementary --------------------------------------------------------------------------------------------------- */
+/* --- elementary functions ----------------------------------------------------------------------------------------- */
 
-/* Elementary functions for tables, made of additions, multiplications and divisions alone: those of the C library
- * differ in the last bit from processor to processor. The error is below 1e-13, far less than a float resolves. */
+/* Functions for tables, made of additions, multiplications and divisions alone: those of the C library differ in the
+ * last bit from processor to processor. The error is below 1e-13, far less than a float resolves. */
 
 /* The natural logarithm of a positive normal number. */
 double bl_elementary_log(double x);
@@ -36,7 +27,7 @@ double bl_elementary_exp(double x);
 /* The cosine of an angle in turns, at least 0: 0.25 is a right angle. */
 double bl_elementary_cos(double turns);
 
-/* --- spectrum ----------------------------------------------------------------------------------------------------- */
+/* --- power spectrum ----------------------------------------------------------------------------------------------- */
 
 /* The power spectrum of a window of samples, by kissfft, and logarithms of many values.
  *
@@ -65,9 +56,9 @@ void bl_spectrum_compute(struct bl_spectrum *s, const float *samples);
  * to a multiple of BL_LANES. Returns the maximum. The error is below 1e-7, beside rounding to a float. */
 float bl_spectrum_log(float *value, int count, float min, float scale);
 
-/* --- mel ---------------------------------------------------------------------------------------------------------- */
+/* --- mel filters -------------------------------------------------------------------------------------------------- */
 
-/* Mel filters: triangles over the bins of a power spectrum. */
+/* Triangles over the bins of a power spectrum. */
 
 /* One filter: weights of count bins from first on. */
 struct bl_mel_filter {
@@ -95,6 +86,15 @@ void bl_mel_free(struct bl_mel *m);
 void bl_mel_apply(const struct bl_mel *m, const float *power, float *out);
 
 /* --- features ----------------------------------------------------------------------------------------------------- */
+
+/* whisperN (80, 128): 400 samples every 160 at 16 kHz, centred, the ends reflected, the last frame left out; periodic
+ * Hann; power; Slaney's mel filters; log10 of at least 1e-10, at least the utterance's maximum less 8, plus 4, over 4.
+ * Source: OpenAI's whisper/audio.py.
+ *
+ * fbankN: 25 ms every 10 ms; the mean removed, preemphasis 0.97, symmetric Hann^0.85, FFT of the next power of two;
+ * power; triangles on Kaldi's mel scale from 20 Hz; natural log of at least FLT_EPSILON. Frames lie on the whole
+ * utterance with mirrored ends, (n + 80) / 160 of them at 16 kHz, or with snip only where they fit, 1 + (n - 400) /
+ * 160. Source: Kaldi's feature-fbank, feature-window. */
 
 struct bl_features_spec {
     bool whisper;

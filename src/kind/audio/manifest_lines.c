@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 
-/* --- manifest keys ------------------------------------------------------------------------------------------------ */
+/* --- further values ----------------------------------------------------------------------------------------------- */
 
 /* What the audio kind reads, and what tells how a recording or its features are stored. */
 static const char *const nemo_keys[] = {"audio_filepath", "audio_filename", "offset", "duration",
@@ -104,12 +104,7 @@ int bl_manifest_values(const struct bl_json_value *line, bl_list_value_take *tak
     return code;
 }
 
-/* --- entry -------------------------------------------------------------------------------------------------------- */
-
-/* Lines of a manifest of speech, NeMo's or lhotse's.
- *
- * NeMo: {"audio_filepath": ..., "offset": ..., "duration": ..., "text": ...}; offset and duration may be missing.
- * lhotse: MonoCut (once called Cut), with the recording in it, and Recording. */
+/* --- entries ------------------------------------------------------------------------------------------------------ */
 
 #define KEYS_SHOWN 8 /* in messages */
 
@@ -477,9 +472,7 @@ out:
     return code;
 }
 
-/* --- cut ---------------------------------------------------------------------------------------------------------- */
-
-/* A cut: the part of a recording that is a sequence, by a line of a manifest. */
+/* --- cuts --------------------------------------------------------------------------------------------------------- */
 
 #define SECONDS_MAX 1e9
 

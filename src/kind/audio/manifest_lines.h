@@ -1,6 +1,5 @@
-/* What lines of NeMo's and lhotse's manifests say beside what struct bl_entry has of them: columns of the table of
- * sequences.
- */
+/* Reads the lines of NeMo's and lhotse's manifests: which file and which part of it a line names, and its further
+ * values. */
 #ifndef BL_MANIFEST_LINES_H
 #define BL_MANIFEST_LINES_H
 
@@ -13,14 +12,16 @@
 #include "kind/list.h"
 #include "kind/row.h"
 
-/* --- manifest keys ------------------------------------------------------------------------------------------------ */
+/* --- further values ----------------------------------------------------------------------------------------------- */
+
+/* Values of a line that struct bl_entry does not have. They become columns of the table of sequences. */
 
 /* bl_kind_scan.manifest_values. Of lhotse's supervisions each has its own: the same column comes several times. */
 int bl_manifest_values(const struct bl_json_value *line, bl_list_value_take *take, void *sink, struct bl_error *e);
 
-/* --- entry -------------------------------------------------------------------------------------------------------- */
+/* --- entries ------------------------------------------------------------------------------------------------------ */
 
-/* Lines of a manifest of speech, NeMo's or lhotse's.
+/* A line of a manifest of speech.
  *
  * NeMo: {"audio_filepath": ..., "offset": ..., "duration": ..., "text": ...}; offset and duration may be missing.
  * lhotse: MonoCut (once called Cut), with the recording in it, and Recording. */
@@ -53,9 +54,9 @@ bool bl_entry_is_relative(const struct bl_entry *entry, const struct bl_chunk *c
 int bl_entry_names(const struct bl_chunk *chunk, const struct bl_line *line, bl_list_take *take, void *sink,
                    struct bl_error *e);
 
-/* --- cut ---------------------------------------------------------------------------------------------------------- */
+/* --- cuts --------------------------------------------------------------------------------------------------------- */
 
-/* A cut: the part of a recording that is a sequence, by a line of a manifest. */
+/* The part of a recording that becomes a sequence, as a line of a manifest states it. */
 
 /* Seconds by which a cut may end after its recording without being reported: durations in manifests are rounded, and
  * decoders differ at the end. lhotse allows as much. */

@@ -12,9 +12,7 @@
 #include "kind/input_stat.h"
 #include "kind/media/compat.h"
 
-/* --- frame -------------------------------------------------------------------------------------------------------- */
-
-/* Decoded frames of sound, cut. */
+/* --- frames ------------------------------------------------------------------------------------------------------- */
 
 void bl_frame_drop_first(AVFrame *frame, int samples)
 {
@@ -42,11 +40,7 @@ int bl_frame_silence(AVFrame *frame, const AVFrame *like, int samples, struct bl
     return BL_OK;
 }
 
-/* --- gaps --------------------------------------------------------------------------------------------------------- */
-
-/* Sound by its timestamps: where a frame comes later or earlier than the samples before it say, by more than a limit,
- * the gap is filled or the overlap cut, so that what follows lies at its time. Timestamps are compared with the count
- * of all samples since the first one, so that those that are rounded neither add up nor count. */
+/* --- gaps in timestamps ------------------------------------------------------------------------------------------- */
 
 void bl_gaps_begin(struct bl_gaps *t, struct bl_rational limit, AVRational base)
 {

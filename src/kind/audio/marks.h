@@ -1,9 +1,4 @@
-/* Marks: frames of a recording at which decoding may begin, with checksums of what is decoded from each to the next.
- *
- * Most codecs need what lies before a frame: mp3 up to its ten frames of main data, AAC and Vorbis the overlap of
- * windows, Opus all of it. So decoding begins some marks earlier, and what comes from the wanted mark on is compared
- * with the checksums. Where it differs, the recording is decoded from its beginning: the samples are exact in any case.
- */
+/* Frames of decoded sound: cutting them, finding gaps by their timestamps, and finding where decoding may begin. */
 #ifndef BL_MARKS_H
 #define BL_MARKS_H
 
@@ -16,9 +11,7 @@
 #include "base/error.h"
 #include "base/option.h"
 
-/* --- frame -------------------------------------------------------------------------------------------------------- */
-
-/* Decoded frames of sound, cut. */
+/* --- frames ------------------------------------------------------------------------------------------------------- */
 
 /* Drops the frame's first samples, fewer than it has. */
 void bl_frame_drop_first(AVFrame *frame, int samples);
@@ -26,7 +19,7 @@ void bl_frame_drop_first(AVFrame *frame, int samples);
 /* Makes a frame of so many samples of silence, of the rate, channels and format of another. */
 int bl_frame_silence(AVFrame *frame, const AVFrame *like, int samples, struct bl_error *e);
 
-/* --- gaps --------------------------------------------------------------------------------------------------------- */
+/* --- gaps in timestamps ------------------------------------------------------------------------------------------- */
 
 /* Sound by its timestamps: where a frame comes later or earlier than the samples before it say, by more than a limit,
  * the gap is filled or the overlap cut, so that what follows lies at its time. Timestamps are compared with the count
@@ -65,6 +58,13 @@ void bl_gaps_seek(struct bl_gaps *t, int64_t first, int64_t samples);
 int64_t bl_gaps_events(const struct bl_gaps *t);
 
 /* --- marks -------------------------------------------------------------------------------------------------------- */
+
+/* Frames of a recording at which decoding may begin, with checksums of what is decoded from each to the next.
+ *
+ * Most codecs need what lies before a frame: mp3 up to its ten frames of main data, AAC and Vorbis the overlap of
+ * windows, Opus all of it. So decoding begins some marks earlier, and what comes from the wanted mark on is compared
+ * with the checksums. Where it differs, the recording is decoded from its beginning: the samples are exact in any case.
+ */
 
 struct bl_mark {
     int64_t position; /* of the packet in the file, in bytes */

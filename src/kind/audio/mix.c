@@ -12,14 +12,6 @@
 
 /* --- resampler ---------------------------------------------------------------------------------------------------- */
 
-/* Another rate for mixed samples: by soxr or by libswresample, in float.
- *
- * soxr: its quality for 20 bits without a roll-off, in single precision. That code is the same on every x86-64 (SSE2)
- * and every AArch64; its double precision is not: with AVX, where there is some, it gives other bytes
- * (bl_media_set_environment). Before the first
- * and after the last sample lie zeros. swresample: its own filter of 32 taps, 1 dB down at 0.45 of the lower rate. At
- * either end lies the mirror image. */
-
 #define FILTER_TAPS 32 /* of swresample's filter, at the lower of the two rates */
 #define PORTION 4096   /* samples that soxr gives at once */
 
@@ -169,7 +161,7 @@ int bl_resampler_end(struct bl_resampler *r, const float *tail, int count, int64
     return code;
 }
 
-/* --- mix ---------------------------------------------------------------------------------------------------------- */
+/* --- mixing ------------------------------------------------------------------------------------------------------- */
 
 bool bl_mix_part_continues(const struct bl_mix_part *part, const AVFrame *frame)
 {
@@ -384,9 +376,7 @@ int bl_mix_end(struct bl_mix *m, struct bl_buffer *out, struct bl_error *e)
     return code;
 }
 
-/* --- samples ------------------------------------------------------------------------------------------------------ */
-
-/* The samples of a file, or of a cut of it, in order: decoded, mixed, resampled. A step is a sample of all channels. */
+/* --- samples of a file -------------------------------------------------------------------------------------------- */
 
 int bl_samples_open(struct bl_samples *s, struct bl_mix *mix, const char *path, int64_t bytes, int stream,
                     struct bl_rational gap, const struct bl_kind_env *env, struct bl_error *e)

@@ -1,11 +1,6 @@
-/* From decoded frames to samples as they are packed: channels mixed, by libswresample, then resampled (mix.h), in
- * float.
+/* Turns decoded frames into the samples that are packed: mixes their channels, then changes their rate, in float.
  *
- * As many channels as wanted are copied. More than two channels without a layout (AV_CHANNEL_ORDER_UNSPEC) are mixed to
- * their mean alone, those with one by swresample's coefficients.
- *
- * The result does not depend on how samples are divided into frames. n samples give ceil(n * rate / source rate). Where
- * a stream changes its rate or channels, each part is resampled by itself. */
+ * The result does not depend on how samples are divided into frames. n samples give ceil(n * rate / source rate). */
 #ifndef BL_KIND_AUDIO_MIX_H
 #define BL_KIND_AUDIO_MIX_H
 
@@ -20,13 +15,13 @@
 
 /* --- resampler ---------------------------------------------------------------------------------------------------- */
 
-/* Another rate for mixed samples: by soxr or by libswresample, in float.
+/* Changes the rate of mixed samples by soxr or by libswresample, in float.
  *
  * soxr: its quality for 20 bits without a roll-off, in single precision. That code is the same on every x86-64 (SSE2)
- * and every AArch64; its double precision is not: with AVX, where there is some, it gives other bytes
- * (bl_media_set_environment). Before the first
- * and after the last sample lie zeros. swresample: its own filter of 32 taps, 1 dB down at 0.45 of the lower rate. At
- * either end lies the mirror image. */
+ * and every AArch64. Its double precision is not: on a processor with AVX it gives other bytes
+ * (bl_media_set_environment). Before the first and after the last sample lie zeros.
+ *
+ * swresample: its own filter of 32 taps, 1 dB down at 0.45 of the lower rate. At either end lies the mirror image. */
 
 enum bl_resampler_engine { BL_RESAMPLER_SOXR, BL_RESAMPLER_SWR };
 
@@ -58,7 +53,13 @@ int bl_resampler_end(struct bl_resampler *r, const float *tail, int count, int64
 /* At least as many samples as swresample's filter reaches to either side, at this rate. */
 int bl_resampler_reach(const struct bl_resampler *r, int from);
 
-/* --- mix ---------------------------------------------------------------------------------------------------------- */
+/* --- mixing ------------------------------------------------------------------------------------------------------- */
+
+/* Mixes the channels by libswresample, then resamples the result.
+ *
+ * If the file has as many channels as wanted, they are copied. More than two channels without a layout
+ * (AV_CHANNEL_ORDER_UNSPEC) are mixed to their mean alone, those with one by swresample's coefficients. Where a stream
+ * changes its rate or channels, each part is resampled by itself. */
 
 /* A part of a stream: samples of one rate and number of channels. */
 struct bl_mix_part {
@@ -104,9 +105,9 @@ int bl_mix_check(struct bl_mix *m, const AVFrame *frame, struct bl_error *e);
 int bl_mix_push(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e);
 int bl_mix_end(struct bl_mix *m, struct bl_buffer *out, struct bl_error *e);
 
-/* --- samples ------------------------------------------------------------------------------------------------------ */
+/* --- samples of a file -------------------------------------------------------------------------------------------- */
 
-/* The samples of a file, or of a cut of it, in order: decoded, mixed, resampled. A step is a sample of all channels. */
+/* All samples of a file, or of a cut of it, in order: decoded, mixed, resampled. A step is a sample of all channels. */
 
 struct bl_samples {
     struct bl_trim trim;

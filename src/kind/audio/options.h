@@ -1,5 +1,5 @@
-/* What the options of the audio kind say: the functions of struct bl_kind that need nothing else. Audio per step
- * (per_step.h) has them, too. */
+/* The options of the audio kind: their values, and the functions of struct bl_kind that need nothing else. Audio per
+ * step (per_step.h) has them, too. */
 #ifndef BL_OPTIONS_H
 #define BL_OPTIONS_H
 
@@ -9,9 +9,7 @@
 #include "base/option.h"
 #include "kind/kind.h"
 
-/* --- config ------------------------------------------------------------------------------------------------------- */
-
-/* The option values of the audio kind. */
+/* --- option values ------------------------------------------------------------------------------------------------ */
 
 #define BL_AUDIO_CHANNELS_MAX 64 /* of a file, and wanted: those that swresample takes */
 

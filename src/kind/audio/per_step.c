@@ -27,7 +27,7 @@ struct bl_per_step_config {
 
 extern const struct bl_kind bl_kind_audio_per_step;
 
-/* --- steps -------------------------------------------------------------------------------------------------------- */
+/* --- samples of a step -------------------------------------------------------------------------------------------- */
 
 /* Which samples of a sound belong to each step of another kind's sequence: arithmetic on times alone.
  *
@@ -81,7 +81,7 @@ bool bl_steps_is_short(const struct bl_steps_sum *sum, const struct bl_steps *st
     return (double)(sum->last - steps->length) > TOLERANCE * steps->rate;
 }
 
-/* --- per step ----------------------------------------------------------------------------------------------------- */
+/* --- audio per step ----------------------------------------------------------------------------------------------- */
 
 #define CHUNK 65536 /* samples to read at once, at least */
 

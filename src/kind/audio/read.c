@@ -14,7 +14,7 @@
 #include "kind/audio/mix.h"
 #include "kind/audio/options.h"
 
-/* --- read --------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 #define KEPT_MAX (48 << 20) /* bytes: 26 minutes of 16-bit samples at 16 kHz */
 
@@ -320,9 +320,7 @@ int bl_audio_reader_read(struct bl_reader *r, const struct bl_request *request, 
     return code ? code : audio_reader_read_way(r, request, kept, e);
 }
 
-/* --- decoding ----------------------------------------------------------------------------------------------------- */
-
-/* The functions of the audio kind that the media module has, for struct bl_decoding. */
+/* --- functions of the module -------------------------------------------------------------------------------------- */
 
 int bl_audio_decoding_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                             struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)

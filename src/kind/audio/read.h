@@ -1,4 +1,5 @@
-/* Reading pieces of sound: see struct bl_kind_read. */
+/* What the media module does for the audio kind: it counts the samples of files (count.c) and of the lines of
+ * manifests (cuts.c), and reads pieces of sound (read.c). */
 #ifndef BL_KIND_AUDIO_READ_H
 #define BL_KIND_AUDIO_READ_H
 
@@ -13,7 +14,7 @@
 #include "kind/kind.h"
 #include "kind/media/demux.h"
 
-/* --- cuts --------------------------------------------------------------------------------------------------------- */
+/* --- manifests ---------------------------------------------------------------------------------------------------- */
 
 /* Counting the lines of a manifest of speech: each names a sound file, or a part of one, and becomes a row. */
 
@@ -26,9 +27,9 @@ void bl_cuts_counter_close(struct bl_counter *counter);
 int bl_cuts_count(const struct bl_kind_env *env, struct bl_counter *counter, const struct bl_chunk *chunk,
                   bl_row_emit *emit, void *sink, struct bl_error *e);
 
-/* --- read --------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* --- read --------------------------------------------------------------------------------------------------------- */
+/* Reading pieces of sound: see struct bl_kind_read. */
 
 int bl_audio_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                          struct bl_reader **reader, struct bl_error *e);
@@ -36,7 +37,7 @@ int bl_audio_reader_read(struct bl_reader *reader, const struct bl_request *requ
                          struct bl_error *e);
 void bl_audio_reader_close(struct bl_reader *reader);
 
-/* --- decoding ----------------------------------------------------------------------------------------------------- */
+/* --- functions of the module -------------------------------------------------------------------------------------- */
 
 /* The functions of the audio kind that the media module has, for struct bl_decoding. */
 
@@ -51,18 +52,16 @@ void bl_audio_decoding_versions(const void *config, bl_version_emit *emit, void 
         .close_reader = bl_audio_reader_close, .versions = bl_audio_decoding_versions                                  \
     }
 
-/* --- count -------------------------------------------------------------------------------------------------------- */
-
-/* Counting a file's samples by decoding it: headers are right for half of the files. */
-
-/* --- shorten ------------------------------------------------------------------------------------------------------ */
+/* --- unsupported Shorten files ------------------------------------------------------------------------------------ */
 
 /* Forms of Shorten that FFmpeg does not decode, of which it says only that they are damaged. */
 
 /* BL_EDATA: the file is a Shorten file of mu-law or A-law, or a SPHERE file with compressed samples. */
 int bl_shorten_check(const struct bl_demux *d, struct bl_error *e);
 
-/* --- count -------------------------------------------------------------------------------------------------------- */
+/* --- counting ----------------------------------------------------------------------------------------------------- */
+
+/* Counts a file's samples by decoding it: headers are right for half of the files. */
 
 struct bl_audio_info {
     int64_t samples; /* at the wanted rate */
