@@ -80,9 +80,7 @@ bool bl_bits_ended(const struct bl_bits *b)
     return b->at > b->size * 8;
 }
 
-/* --- picture tags ------------------------------------------------------------------------------------------------- */
-
-/* What a stream's own headers say of a picture's colours. */
+/* --- colour tags -------------------------------------------------------------------------------------------------- */
 
 struct bl_picture_tags bl_picture_tags_read(struct bl_bits *b)
 {
@@ -102,10 +100,7 @@ struct bl_picture_tags bl_picture_tags_read(struct bl_bits *b)
     return tags;
 }
 
-/* --- nal ---------------------------------------------------------------------------------------------------------- */
-
-/* NAL units of H.264 and H.265: a packet is an access unit, a chain of units, each behind its length or a start code.
- */
+/* --- NAL units ---------------------------------------------------------------------------------------------------- */
 
 const uint8_t *bl_start_code_find(const uint8_t *data, const uint8_t *end)
 {
@@ -240,9 +235,7 @@ uint8_t bl_nal_preferred_transfer(const struct bl_nal *nal, size_t head)
     return 0;
 }
 
-/* --- av1 sequence ------------------------------------------------------------------------------------------------- */
-
-/* The sequence header of AV1, as far as it tells which colours pictures have (AV1 specification 5.5.1, 5.5.2). */
+/* --- AV1 sequence header ------------------------------------------------------------------------------------------ */
 
 /* The timing information; returns the bits of a point's delays, or 0 if points have none. */
 static unsigned timing_skip(struct bl_bits *b)
@@ -321,10 +314,7 @@ bool bl_av1_sequence_read(const uint8_t *data, size_t size, struct bl_picture_ta
     return !bl_bits_ended(&b);
 }
 
-/* --- h264 headers ------------------------------------------------------------------------------------------------- */
-
-/* The headers of H.264: parameter sets, and the beginnings of pictures, as far as they tell which colours pictures have
- * and whether pictures are missing (ITU-T H.264 7.3.2.1, 7.3.2.2, 7.3.3, E.1). */
+/* --- H.264 headers ------------------------------------------------------------------------------------------------ */
 
 enum { SLICE_INSTANT = 5, SEQUENCE = 7, PICTURE = 8 };
 

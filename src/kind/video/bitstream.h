@@ -1,4 +1,5 @@
-/* Bits of a header, the most significant first; past the end they are zero. */
+/* Reads the headers that a coded video stream has: their bits, NAL units, and the headers of AV1 and H.264. Those of
+ * H.265 are in hevc_headers.h. */
 #ifndef BL_BITSTREAM_H
 #define BL_BITSTREAM_H
 
@@ -8,6 +9,8 @@
 #include <stdint.h>
 
 /* --- bits --------------------------------------------------------------------------------------------------------- */
+
+/* The bits of a header, the most significant first; past the end they are zero. */
 
 struct bl_bits {
     const uint8_t *data;
@@ -27,7 +30,7 @@ int32_t bl_bits_signed(struct bl_bits *b);
 /* Whether more was read than there is. */
 bool bl_bits_ended(const struct bl_bits *b);
 
-/* --- picture tags ------------------------------------------------------------------------------------------------- */
+/* --- colour tags -------------------------------------------------------------------------------------------------- */
 
 /* What a stream's own headers say of a picture's colours. */
 
@@ -41,9 +44,9 @@ struct bl_picture_tags {
 /* Reads the beginning of the usability information (VUI), which H.264 and H.265 share (annex E). */
 struct bl_picture_tags bl_picture_tags_read(struct bl_bits *b);
 
-/* --- nal ---------------------------------------------------------------------------------------------------------- */
+/* --- NAL units ---------------------------------------------------------------------------------------------------- */
 
-/* NAL units of H.264 and H.265: a packet is an access unit, a chain of units, each behind its length or a start code.
+/* In H.264 and H.265 a packet is an access unit, a chain of units, each behind its length or a start code.
  */
 
 struct bl_nal {
@@ -77,14 +80,14 @@ void bl_nal_headers(enum AVCodecID codec, const uint8_t *record, size_t size,
 /* The transfer curve that a message prefers to the header's (H.264, H.265: payload type 147), or 0. */
 uint8_t bl_nal_preferred_transfer(const struct bl_nal *nal, size_t head);
 
-/* --- av1 sequence ------------------------------------------------------------------------------------------------- */
+/* --- AV1 sequence header ------------------------------------------------------------------------------------------ */
 
 /* The sequence header of AV1, as far as it tells which colours pictures have (AV1 specification 5.5.1, 5.5.2). */
 
 /* data: the payload of the OBU. False if it ends too early. */
 bool bl_av1_sequence_read(const uint8_t *data, size_t size, struct bl_picture_tags *tags);
 
-/* --- h264 headers ------------------------------------------------------------------------------------------------- */
+/* --- H.264 headers ------------------------------------------------------------------------------------------------ */
 
 /* The headers of H.264: parameter sets, and the beginnings of pictures, as far as they tell which colours pictures have
  * and whether pictures are missing (ITU-T H.264 7.3.2.1, 7.3.2.2, 7.3.3, E.1). */

@@ -18,13 +18,7 @@ struct bl_footage_cache {
     size_t memory;
 };
 
-/* --- seek point --------------------------------------------------------------------------------------------------- */
-
-/* Where to begin to decode for a clip, and how to know that it is the clip that comes: the column clip_seek.
- *
- * "FRAME TIME POSITION BEGIN END": a restart (timeline.h), or "0 0 -1": the beginning of the file; then the times of
- * the clip's first frame and of the one behind its last, in ticks of the stream; END is - where the clip ends with the
- * file. */
+/* --- seek points -------------------------------------------------------------------------------------------------- */
 
 #define NUMBERS 5
 
@@ -82,9 +76,6 @@ bool bl_seek_point_parse(struct bl_seek_point *point, const char *text)
 }
 
 /* --- footage ------------------------------------------------------------------------------------------------------ */
-
-/* Footage: what the scan finds of the video files that clips are taken from, kept for the clips that follow. A file
- * that many lines name is looked at once by each worker, as long as it is among the last ones. */
 
 #define MEMORY_MAX ((size_t)64 << 20) /* of all that is kept, beside the last file: hours of video, each of 2 MiB */
 

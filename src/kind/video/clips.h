@@ -1,4 +1,5 @@
-/* Counting the lines of a list of clips: each names a part of a video, and becomes a row. */
+/* Counts the lines of a list of clips: each names a part of a video, and becomes a row with the point where decoding
+ * begins. What was found of a video is kept for the clips that follow. */
 #ifndef BL_CLIPS_H
 #define BL_CLIPS_H
 
@@ -10,7 +11,7 @@
 #include "kind/video/decode.h"
 #include "kind/video/timeline.h"
 
-/* --- seek point --------------------------------------------------------------------------------------------------- */
+/* --- seek points -------------------------------------------------------------------------------------------------- */
 
 /* Where to begin to decode for a clip, and how to know that it is the clip that comes: the column clip_seek.
  *

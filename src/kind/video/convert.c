@@ -31,7 +31,7 @@ struct bl_graphs {
     uint64_t clock;
 };
 
-/* --- graphs ------------------------------------------------------------------------------------------------------- */
+/* --- zimg graphs -------------------------------------------------------------------------------------------------- */
 
 /* zimg's graphs, each of which scales a plane of words: the last few are kept, since making one takes up to a
  * millisecond. The meaning of the words does not matter: all are declared limited-range grey, so that zimg has nothing
@@ -138,8 +138,6 @@ static void bl_graphs_free(struct bl_graphs *graphs)
 
 /* --- pixel writer ------------------------------------------------------------------------------------------------- */
 
-/* Writing pixels: scaled lines of words become what --pixels says, stored where the orientation puts them. */
-
 #define GROUP 32 /* numbers written at a time */
 #define INLINE inline __attribute__((always_inline))
 
@@ -199,7 +197,7 @@ static void bl_pixel_writer_put(const struct bl_pixel_writer *w, const uint16_t 
         pixels_scatter(w->row, 1, count, to, w->step_x);
 }
 
-/* --- convert ------------------------------------------------------------------------------------------------------ */
+/* --- conversion --------------------------------------------------------------------------------------------------- */
 
 #define LINE_ALIGN 32 /* bytes: zimg's requirement on any processor */
 

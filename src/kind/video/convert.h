@@ -1,4 +1,4 @@
-/* Conversion of decoded frames: AVFrame in, packed RGB out, U8 [H,W,3]; or grey, U8 or U16 [H,W,1].
+/* Converts decoded frames: AVFrame in, packed RGB out, U8 [H,W,3]; or grey, U8 or U16 [H,W,1].
  *
  * zimg scales, colour.c converts (docs/colour.md says why): bilinear, the triangle widened by the scale when shrinking.
  * Matrix, range and chroma location come from the frame's tags; primaries and transfer curves are not converted. For
@@ -25,7 +25,7 @@
 
 /* --- pixel writer ------------------------------------------------------------------------------------------------- */
 
-/* Writing pixels: scaled lines of words become what --pixels says, stored where the orientation puts them. */
+/* Scaled lines of words become what --pixels says, stored where the orientation puts them. */
 
 struct bl_pixel_writer {
     enum bl_channels channels;
@@ -37,7 +37,7 @@ struct bl_pixel_writer {
     uint8_t *row;             /* room for a line of the scaled picture */
 };
 
-/* --- convert ------------------------------------------------------------------------------------------------------ */
+/* --- conversion --------------------------------------------------------------------------------------------------- */
 
 struct bl_convert_options {
     enum bl_simd simd; /* the level that was applied */

@@ -9,10 +9,7 @@
 #include "kind/video/geometry.h"
 #include "kind/video/peek.h"
 
-/* --- backend ------------------------------------------------------------------------------------------------------ */
-
-/* Who decodes a video: the processor or a GPU. The scan decides, and keeps it in the row (column "decoder"), so that
- * every later run on any machine does the same or reports that it cannot. */
+/* --- choice of the decoder ---------------------------------------------------------------------------------------- */
 
 #define PROBE_PACKETS 256 /* streams that start between keyframes have no header at once */
 
@@ -173,7 +170,7 @@ int bl_backend_from_row(const struct bl_video_config *config, const struct bl_ro
     return BL_OK;
 }
 
-/* --- decode ------------------------------------------------------------------------------------------------------- */
+/* --- decoding ----------------------------------------------------------------------------------------------------- */
 
 /* How far a packet's time may lie from the end of the previous packet before it counts as a discontinuity. */
 #define GAP_BACK_MS 100

@@ -1,5 +1,4 @@
-/* Decodes a video file: all of its frames, in display order, from the first that needs none before it. On one thread,
- * so that damaged streams give the same frames every time; or on a GPU, whose frames are surfaces in its memory. */
+/* Chooses whether the processor or a GPU decodes a video file, and decodes it. */
 #ifndef BL_DECODE_H
 #define BL_DECODE_H
 
@@ -17,10 +16,10 @@
 #include "kind/video/options.h"
 #include "kind/video/timeline.h"
 
-/* --- backend ------------------------------------------------------------------------------------------------------ */
+/* --- choice of the decoder ---------------------------------------------------------------------------------------- */
 
-/* Who decodes a video: the processor or a GPU. The scan decides, and keeps it in the row (column "decoder"), so that
- * every later run on any machine does the same or reports that it cannot. */
+/* The scan decides whether the processor or a GPU decodes, and keeps it in the row (column "decoder"), so that every
+ * later run on any machine does the same or reports that it cannot. */
 
 #define BL_BACKEND_COLUMN "decoder"
 
@@ -49,7 +48,11 @@ bool bl_backend_supports_format(enum AVPixelFormat format);
 /* FFmpeg's decoder of the codec that can use a GPU (not always its preferred one), or NULL. */
 const AVCodec *bl_backend_find_decoder(enum AVCodecID codec);
 
-/* --- decode ------------------------------------------------------------------------------------------------------- */
+/* --- decoding ----------------------------------------------------------------------------------------------------- */
+
+/* Decodes all frames of a file, in display order, from the first that needs none before it. The processor decodes on
+ * one thread, so that damaged streams give the same frames every time; a GPU gives frames that are surfaces in its
+ * memory. */
 
 struct bl_decode {
     struct bl_demux demux;

@@ -1,8 +1,4 @@
-/* The operations of a GPU, as a table of functions. nvdec.c implements them with CUDA and FFmpeg's cuda hwaccel; a unit
- * test implements them on the processor, so that the code above can be tested without a GPU.
- *
- * A *queue* belongs to one GPU worker (gpu_pool.h). Its operations run in order, while the caller continues.
- * Functions return 0, BL_EFAIL if the GPU failed, or BL_GPU_FULL if its memory is not enough. */
+/* The operations of a GPU as a table of functions, and that table for NVIDIA's GPUs. */
 #ifndef BL_GPU_H
 #define BL_GPU_H
 
@@ -13,7 +9,13 @@
 #include "base/error.h"
 #include "kind/video/nv12_rgb.h"
 
-/* --- gpu ---------------------------------------------------------------------------------------------------------- */
+/* --- operations of a GPU ------------------------------------------------------------------------------------------ */
+
+/* The table lets a unit test implement the operations on the processor, so that the code that calls them can be tested
+ * without a GPU. nvdec.c implements them with CUDA and FFmpeg's cuda hwaccel.
+ *
+ * A *queue* belongs to one GPU worker (gpu_pool.h). Its operations run in order, while the caller continues.
+ * Functions return 0, BL_EFAIL if the GPU failed, or BL_GPU_FULL if its memory is not enough. */
 
 #define BL_GPU_FULL 1
 #define BL_GPU_EVENTS 4 /* of a queue */
@@ -70,9 +72,9 @@ struct bl_gpu_functions {
     int (*diagnose)(struct bl_gpu_queue *queue, const AVCodecContext *codec, bool refused, struct bl_error *e);
 };
 
-/* --- nvdec -------------------------------------------------------------------------------------------------------- */
+/* --- NVIDIA GPUs -------------------------------------------------------------------------------------------------- */
 
-/* GPUs with CUDA and NVDEC, through FFmpeg's cuda hwaccel; builds without CUDA have nvdec_none.c instead. Neither the
+/* Uses CUDA and NVDEC, through FFmpeg's cuda hwaccel; builds without CUDA have nvdec_none.c instead. Neither the
  * driver nor its video library is linked: both are loaded when GPUs are first asked for. */
 
 extern const struct bl_gpu_functions bl_nvdec_functions;

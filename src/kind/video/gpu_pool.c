@@ -8,9 +8,7 @@
 #include "kind/video/gpu.h"
 #include "kind/video/peek.h"
 
-/* --- gpu codecs --------------------------------------------------------------------------------------------------- */
-
-/* What the GPUs decode, for people. */
+/* --- codecs of the GPUs ------------------------------------------------------------------------------------------- */
 
 #define WIDTH 1920
 #define HEIGHT 1080
@@ -45,16 +43,7 @@ int bl_gpu_append_codecs(struct bl_gpu *gpu, struct bl_buffer *out, struct bl_er
     return BL_OK;
 }
 
-/* --- session ------------------------------------------------------------------------------------------------------ */
-
-/* A session: a codec context that decodes one stream after another on a GPU, without a new hardware decoder for each.
- *
- * Most of FFmpeg's decoders keep the hardware decoder when they are flushed. The one of H.264 does not, so its streams
- * are spliced: after the last packet of a stream its first packet is sent again, marked to be discarded, until all
- * frames are out; the next stream begins with an instant refresh, as after any splice.
- *
- * A stream may only follow if nothing of the previous one can show in it: both must begin alike (bl_session_matches),
- * and the context must end in the state in which it began. */
+/* --- sessions ----------------------------------------------------------------------------------------------------- */
 
 /* codec: opened for these parameters. BL_EFAIL: out of memory, and session is unchanged. */
 static int bl_session_begin(struct bl_session *s, AVCodecContext *codec, const AVCodecParameters *parameters)
@@ -250,13 +239,7 @@ static bool bl_session_finish(struct bl_session *s, bool clean)
     return session_is_unchanged(s) && (!session_is_spliced(s) || (s->opening && session_drain(s)));
 }
 
-/* --- session pool ------------------------------------------------------------------------------------------------- */
-
-/* A pool of sessions: a worker's codec contexts that decode on a GPU, kept between the files that it reads.
- *
- * Creating one costs as much as decoding some dozen frames. So a context is lent to the next file of the same codec,
- * size, colours and header. If there are too many, the least recently used one is closed; if the GPU's memory is not
- * enough, all idle ones. A context is only kept after a file without any fault, so that no file shows in the next. */
+/* --- session pools ------------------------------------------------------------------------------------------------ */
 
 void bl_session_pool_begin(struct bl_session_pool *sessions, const struct bl_gpu_functions *gpu,
                            struct bl_gpu_queue *queue)
@@ -375,9 +358,7 @@ void bl_session_pool_release(struct bl_session_pool *s, struct bl_session **sess
     *session = NULL;
 }
 
-/* --- gpu worker --------------------------------------------------------------------------------------------------- */
-
-/* What decodes a piece on a GPU: a queue, the sessions that decode on it, and the readback of pictures. */
+/* --- GPU workers -------------------------------------------------------------------------------------------------- */
 
 int bl_gpu_worker_open(struct bl_gpu_worker **worker, const struct bl_gpu_functions *functions, struct bl_gpu *gpu,
                        size_t bytes, struct bl_error *e)
@@ -410,7 +391,7 @@ void bl_gpu_worker_close(struct bl_gpu_worker *worker)
     free(worker);
 }
 
-/* --- gpu pool ----------------------------------------------------------------------------------------------------- */
+/* --- pool of GPU workers ------------------------------------------------------------------------------------------ */
 
 struct bl_gpu_pool {
     const struct bl_gpu_functions *functions;

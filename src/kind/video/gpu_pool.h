@@ -1,10 +1,5 @@
-/* The GPU workers of a process, which its readers share: each takes one for a piece, and gives it back.
- *
- * An engine decodes one picture after the other, and two decoders keep it busy: while the pictures of one are drawn and
- * fetched, the other one's are decoded. Further ones make nothing faster, and each takes 40 ms to create, one after the
- * other (on an H200). So there are at most BL_GPU_WORKERS_PER_ENGINE for each engine, however many readers there are;
- * they are made as pieces come that find none idle. The last one given back is the next one taken: its decoders are of
- * use most likely, and where a few workers suffice no others are made. */
+/* What decodes on the GPUs of a process: sessions, each a codec context for one stream after another; GPU workers,
+ * each with a queue, sessions and a readback; and the pool of these workers, which all readers share. */
 #ifndef BL_GPU_POOL_H
 #define BL_GPU_POOL_H
 
@@ -16,18 +11,16 @@
 #include "kind/video/gpu.h"
 #include "kind/video/readback.h"
 
-/* --- gpu codecs --------------------------------------------------------------------------------------------------- */
-
-/* What the GPUs decode, for people. */
+/* --- codecs of the GPUs ------------------------------------------------------------------------------------------- */
 
 struct bl_gpu;
 
 /* Appends the usual codecs that all of these GPUs (gpu.h) report to decode at 1920x1080: "H.264, HEVC". */
 int bl_gpu_append_codecs(struct bl_gpu *gpu, struct bl_buffer *out, struct bl_error *e);
 
-/* --- session ------------------------------------------------------------------------------------------------------ */
+/* --- sessions ----------------------------------------------------------------------------------------------------- */
 
-/* A session: a codec context that decodes one stream after another on a GPU, without a new hardware decoder for each.
+/* A session is a codec context that decodes one stream after another on a GPU, without a new hardware decoder for each.
  *
  * Most of FFmpeg's decoders keep the hardware decoder when they are flushed. The one of H.264 does not, so its streams
  * are spliced: after the last packet of a stream its first packet is sent again, marked to be discarded, until all
@@ -81,9 +74,9 @@ int bl_session_send(struct bl_session *session, AVPacket *packet, bool clean, bo
  * streams before, of which it cannot be told to forget. */
 void bl_session_guess_time(struct bl_session *session, AVFrame *frame);
 
-/* --- session pool ------------------------------------------------------------------------------------------------- */
+/* --- session pools ------------------------------------------------------------------------------------------------ */
 
-/* A pool of sessions: a worker's codec contexts that decode on a GPU, kept between the files that it reads.
+/* A pool has a worker's codec contexts that decode on a GPU, kept between the files that it reads.
  *
  * Creating one costs as much as decoding some dozen frames. So a context is lent to the next file of the same codec,
  * size, colours and header. If there are too many, the least recently used one is closed; if the GPU's memory is not
@@ -113,7 +106,7 @@ void bl_session_pool_release(struct bl_session_pool *sessions, struct bl_session
 /* Closes the idle sessions, to free memory of the GPU; returns how many. */
 int bl_session_pool_evict(struct bl_session_pool *sessions);
 
-/* --- gpu worker --------------------------------------------------------------------------------------------------- */
+/* --- GPU workers -------------------------------------------------------------------------------------------------- */
 
 /* What decodes a piece on a GPU: a queue, the sessions that decode on it, and the readback of pictures. */
 
@@ -130,7 +123,15 @@ int bl_gpu_worker_open(struct bl_gpu_worker **worker, const struct bl_gpu_functi
                        size_t bytes, struct bl_error *e);
 void bl_gpu_worker_close(struct bl_gpu_worker *worker); /* NULL is fine */
 
-/* --- gpu pool ----------------------------------------------------------------------------------------------------- */
+/* --- pool of GPU workers ------------------------------------------------------------------------------------------ */
+
+/* Each reader takes a worker for a piece, and gives it back.
+ *
+ * An engine decodes one picture after the other, and two decoders keep it busy: while the pictures of one are drawn and
+ * fetched, the other one's are decoded. Further ones make nothing faster, and each takes 40 ms to create, one after the
+ * other (on an H200). So there are at most BL_GPU_WORKERS_PER_ENGINE for each engine, however many readers there are;
+ * they are made as pieces come that find none idle. The last one given back is the next one taken: its decoders are of
+ * use most likely, and where a few workers suffice no others are made. */
 
 #define BL_GPU_WORKERS_PER_ENGINE 2
 

@@ -11,7 +11,7 @@
 
 #include "kind/video/decode.h"
 
-/* --- nvdec driver ------------------------------------------------------------------------------------------------- */
+/* --- shared libraries --------------------------------------------------------------------------------------------- */
 
 #define NO_DEVICE ((CUresult)100) /* CUDA_ERROR_NO_DEVICE */
 
@@ -89,9 +89,7 @@ static int bl_driver_check(const struct bl_driver *d, int number, const char *wh
     return bl_error_set(e, BL_EFAIL, "GPU %d cannot %s: %s (%s)", number, what, driver_error_text(d, result), name);
 }
 
-/* --- nvdec device ------------------------------------------------------------------------------------------------- */
-
-/* A GPU: its primary context, and the kernel on it. */
+/* --- devices ------------------------------------------------------------------------------------------------------ */
 
 int bl_device_enter(const struct bl_device *device, struct bl_error *e)
 {
@@ -151,10 +149,7 @@ void bl_device_close(struct bl_device *device)
     av_buffer_unref(&device->buffer);
 }
 
-/* --- nvdec caps --------------------------------------------------------------------------------------------------- */
-
-/* What a GPU's video engines can decode, as its driver says. The question takes 7 ms on an H200, during which no other
- * thread's call goes on, and a scan asks it for every file: so the driver is asked once for each kind of stream. */
+/* --- capabilities ------------------------------------------------------------------------------------------------- */
 
 #define DEPTHS 3 /* 8, 10 and 12 bits */
 

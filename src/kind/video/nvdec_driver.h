@@ -1,8 +1,9 @@
-/* NVIDIA's driver: its two shared libraries, loaded on demand, and the names of its errors. The types are those of
- * ffnvcodec's headers, which FFmpeg uses, too. */
+/* NVIDIA's driver: loads it, opens its GPUs, and asks what they can decode. The types are those of ffnvcodec's headers,
+ * which FFmpeg uses, too. */
 #ifndef BL_NVDEC_DRIVER_H
 #define BL_NVDEC_DRIVER_H
 
+/* Silences the loaders of ffnvcodec's headers. */
 #define FFNV_DEBUG_LOG_FUNC(context, ...) ((void)(context))
 #define FFNV_LOG_FUNC(context, ...) ((void)(context))
 #include <ffnvcodec/dynlink_loader.h>
@@ -12,9 +13,9 @@
 #include "base/error.h"
 #include "kind/video/gpu.h"
 
-/* --- nvdec driver ------------------------------------------------------------------------------------------------- */
+/* --- shared libraries --------------------------------------------------------------------------------------------- */
 
-/* Silences the loaders of ffnvcodec's headers. */
+/* The driver's two shared libraries, loaded on demand, and the names of its errors. */
 
 #define BL_DRIVER_OUT_OF_MEMORY ((CUresult)2) /* CUDA_ERROR_OUT_OF_MEMORY, which those headers leave out */
 
@@ -32,7 +33,7 @@ struct bl_driver {
 int bl_driver_open(struct bl_driver *driver, int *devices, struct bl_error *e);
 void bl_driver_close(struct bl_driver *driver);
 
-/* --- nvdec device ------------------------------------------------------------------------------------------------- */
+/* --- devices ------------------------------------------------------------------------------------------------------ */
 
 /* A GPU: its primary context, and the kernel on it. */
 
@@ -54,7 +55,7 @@ void bl_device_close(struct bl_device *device);
 int bl_device_enter(const struct bl_device *device, struct bl_error *e);
 int bl_device_leave(const struct bl_device *device, const char *what, CUresult result, struct bl_error *e);
 
-/* --- nvdec caps --------------------------------------------------------------------------------------------------- */
+/* --- capabilities ------------------------------------------------------------------------------------------------- */
 
 /* What a GPU's video engines can decode, as its driver says. The question takes 7 ms on an H200, during which no other
  * thread's call goes on, and a scan asks it for every file: so the driver is asked once for each kind of stream. */

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-/* --- channels ----------------------------------------------------------------------------------------------------- */
+/* --- channels of a pixel ------------------------------------------------------------------------------------------ */
 
 static const struct {
     int64_t count;
@@ -25,9 +25,7 @@ int bl_channels_bytes(enum bl_channels channels)
     return (int)(kinds[channels].count * (int64_t)bl_dtype_size(kinds[channels].dtype));
 }
 
-/* --- gpu list ----------------------------------------------------------------------------------------------------- */
-
-/* The GPUs that --gpu lists. */
+/* --- list of GPUs ------------------------------------------------------------------------------------------------- */
 
 static int gpu_list_add(struct bl_gpu_list *list, const char *text, size_t size)
 {
@@ -60,8 +58,6 @@ int bl_gpu_list_parse(struct bl_gpu_list *list, const char *text, struct bl_erro
 
 /* --- sampling ----------------------------------------------------------------------------------------------------- */
 
-/* Sampling: which frames of a stream --fps and --stride take, for counting and reading alike. */
-
 bool bl_sampling_from_start(const struct bl_video_config *config)
 {
     return config->fps.den != 0 && config->fps_origin == BL_FPS_ZERO;
@@ -89,20 +85,7 @@ int bl_sampling_begin(const struct bl_video_config *config, AVRational tick, int
     return BL_OK;
 }
 
-/* --- pick --------------------------------------------------------------------------------------------------------- */
-
-/* Picks frames: every one, every N-th, or those that FFmpeg's fps filter gives. Pure arithmetic on timestamps.
- *
- * Frames are pushed in display order. Whether a frame is taken is known only with the time of the next one, so a push
- * returns how often the *previous* frame is taken; bl_pick_end returns it for the last frame. The scan pushes the
- * sorted timestamps of packets, reading those of decoded frames; both get the same results.
- *
- * fps follows vf_fps of FFmpeg 5.1 with its defaults (round=near, eof_action=round). Output n is shown n / fps after
- * the origin: the first frame's time, or another one. A frame's time is rounded to the nearest output (halves away from
- * 0), and the frame fills the outputs from there to the next frame's, so frames are dropped and repeated. The first
- * frame taken fills those before it, too, as the ffmpeg command has it for image files, whose numbers count from the
- * origin.
- */
+/* --- frame picker ------------------------------------------------------------------------------------------------- */
 
 bool bl_pick_init(struct bl_pick *pick, int64_t fps_num, int64_t fps_den, int64_t stride, int64_t time_num,
                   int64_t time_den)

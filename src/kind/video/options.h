@@ -1,4 +1,4 @@
-/* What a pixel of the frames is made of (--pixels). */
+/* The options of videos and of folders of images: their values, and which frames and pixels they select. */
 #ifndef BL_KIND_VIDEO_OPTIONS_H
 #define BL_KIND_VIDEO_OPTIONS_H
 
@@ -11,9 +11,7 @@
 #include "kind/media/demux.h"
 #include "kind/row.h"
 
-/* --- config ------------------------------------------------------------------------------------------------------- */
-
-/* The options of videos, and of folders of images, as values. */
+/* --- option values ------------------------------------------------------------------------------------------------ */
 
 enum bl_hdr { BL_HDR_SKIP, BL_HDR_CLIP, BL_HDR_TONEMAP };
 enum bl_fps_origin { BL_FPS_FIRST, BL_FPS_ZERO };
@@ -53,7 +51,9 @@ struct bl_video_config {
     char gpu_none[256]; /* why --decoder auto has none, or "" */
 };
 
-/* --- channels ----------------------------------------------------------------------------------------------------- */
+/* --- channels of a pixel ------------------------------------------------------------------------------------------ */
+
+/* What a pixel of the frames is made of (--pixels). */
 
 enum bl_channels {
     BL_CHANNELS_RGB,    /* U8 [3] */
@@ -73,7 +73,7 @@ static inline uint32_t bl_channels_luma(uint32_t red, uint32_t green, uint32_t b
     return (19595 * red + 38470 * green + 7471 * blue + 0x8000) >> 16;
 }
 
-/* --- gpu list ----------------------------------------------------------------------------------------------------- */
+/* --- list of GPUs ------------------------------------------------------------------------------------------------- */
 
 /* The GPUs that --gpu lists. */
 
@@ -87,7 +87,7 @@ struct bl_gpu_list {
 /* Parses "all", or distinct numbers separated by commas. BL_EUSAGE. */
 int bl_gpu_list_parse(struct bl_gpu_list *list, const char *text, struct bl_error *e);
 
-/* --- pick --------------------------------------------------------------------------------------------------------- */
+/* --- frame picker ------------------------------------------------------------------------------------------------- */
 
 /* Picks frames: every one, every N-th, or those that FFmpeg's fps filter gives. Pure arithmetic on timestamps.
  *
@@ -133,7 +133,7 @@ int64_t bl_pick_end(struct bl_pick *pick, int64_t time);
 
 /* --- sampling ----------------------------------------------------------------------------------------------------- */
 
-/* Sampling: which frames of a stream --fps and --stride take, for counting and reading alike. */
+/* Which frames of a stream --fps and --stride take, for counting and reading alike. */
 
 /* How a file is to be opened for packets alone. */
 enum bl_demux_mode bl_sampling_count_mode(const struct bl_video_config *config);

@@ -5,9 +5,7 @@
 
 #include "kind/video/timeline.h"
 
-/* --- peek nal ----------------------------------------------------------------------------------------------------- */
-
-/* See peek.h. */
+/* --- H.264 and H.265 ---------------------------------------------------------------------------------------------- */
 
 /* What the units of a packet have. */
 struct unit_kinds {
@@ -187,7 +185,7 @@ static void bl_peek_nal_headers(struct bl_peek *peek, const uint8_t *record, siz
     bl_nal_headers(peek->id, record, size, peek_take, peek);
 }
 
-/* --- peek --------------------------------------------------------------------------------------------------------- */
+/* --- codecs ------------------------------------------------------------------------------------------------------- */
 
 struct bl_peek_codec {
     enum AVCodecID id;

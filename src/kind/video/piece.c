@@ -10,9 +10,7 @@
 
 #include "kind/media/compat.h"
 
-/* --- picture ------------------------------------------------------------------------------------------------------ */
-
-/* The picture that a video stream or an image shows: its geometry and colours, as the converter needs them. */
+/* --- pictures ----------------------------------------------------------------------------------------------------- */
 
 struct bl_convert_options bl_picture_options(const struct bl_video_config *config, enum bl_simd simd)
 {
@@ -168,14 +166,7 @@ int bl_picture_geometry(const struct bl_demux *d, const struct bl_video_config *
     return picture_make_geometry(config, frame->width, frame->height, sar, matrix, geometry, e);
 }
 
-/* --- piece -------------------------------------------------------------------------------------------------------- */
-
 /* --- playhead ----------------------------------------------------------------------------------------------------- */
-
-/* A playhead: a video that stays open from clip to clip, and the number of the frame that comes next.
- *
- * It goes on where the next clip begins a little further on, and else seeks a restart (timeline.h) or begins anew.
- * After a seek the decoder is a new one: what comes of a clip does not depend on those before it. */
 
 void bl_playhead_close(struct bl_playhead *h)
 {
@@ -288,7 +279,7 @@ static void bl_playhead_put_back(struct bl_playhead *h, AVFrame *frame)
     h->next--;
 }
 
-/* --- piece -------------------------------------------------------------------------------------------------------- */
+/* --- pieces ------------------------------------------------------------------------------------------------------- */
 
 static int piece_check_size(const struct bl_piece_tools *tools, const struct bl_geometry *g, struct bl_error *e)
 {

@@ -1,7 +1,5 @@
-/* A piece of a sequence while it is read: which of the decoded frames it takes, and where they go.
- *
- * Frames are converted straight into the block. The previous frame is held until the picker knows how often it is
- * taken. */
+/* Reads a piece of a sequence: the picture that its stream shows, the video that stays open between clips, and the
+ * decoded frames that the piece takes. */
 #ifndef BL_KIND_VIDEO_PIECE_H
 #define BL_KIND_VIDEO_PIECE_H
 
@@ -22,7 +20,7 @@
 #include "kind/video/options.h"
 #include "kind/video/timeline.h"
 
-/* --- picture ------------------------------------------------------------------------------------------------------ */
+/* --- pictures ----------------------------------------------------------------------------------------------------- */
 
 /* The picture that a video stream or an image shows: its geometry and colours, as the converter needs them. */
 
@@ -46,8 +44,6 @@ bool bl_picture_is_told_by_frames(const struct bl_video_config *config, enum AVC
  * are square: most densities are wrong. BL_EDATA as bl_geometry_make. */
 int bl_picture_geometry(const struct bl_demux *d, const struct bl_video_config *config, AVFrame *frame,
                         struct bl_geometry *geometry, struct bl_error *e);
-
-/* --- piece -------------------------------------------------------------------------------------------------------- */
 
 /* --- playhead ----------------------------------------------------------------------------------------------------- */
 
@@ -86,7 +82,12 @@ int bl_playhead_go(struct bl_playhead *playhead, enum bl_playhead_way way, struc
 /* Start from {0}. */
 void bl_playhead_close(struct bl_playhead *playhead);
 
-/* --- piece -------------------------------------------------------------------------------------------------------- */
+/* --- pieces ------------------------------------------------------------------------------------------------------- */
+
+/* A piece while it is read: which of the decoded frames it takes, and where they go.
+ *
+ * Frames are converted straight into the block. The previous frame is held until the picker knows how often it is
+ * taken. */
 
 /* What a worker has for all pieces. */
 struct bl_piece_tools {

@@ -15,7 +15,7 @@
 #include "kind/video/gpu_pool.h"
 #include "kind/video/piece.h"
 
-/* --- read --------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 #define TIMELINES 4
 
@@ -350,9 +350,7 @@ out:
     return code;
 }
 
-/* --- decoding ----------------------------------------------------------------------------------------------------- */
-
-/* The functions of the video kind that the media module has, for struct bl_decoding. */
+/* --- functions of the module -------------------------------------------------------------------------------------- */
 
 int bl_video_decoding_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                             struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)

@@ -1,5 +1,4 @@
-/* Reading pieces of videos: decode, pick, convert. One object per worker, with its scaler and frames. The functions are
- * those of struct bl_kind. */
+/* What the media module does for the video kind: it reads pieces, and hands counting to count.h and clips.h. */
 #ifndef BL_READ_H
 #define BL_READ_H
 
@@ -7,7 +6,10 @@
 #include "kind/video/clips.h"
 #include "kind/video/options.h"
 
-/* --- read --------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+/* Reading pieces of videos: decode, pick, convert. One object per worker, with its scaler and frames. The functions are
+ * those of struct bl_kind_read. */
 
 int bl_video_read_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                        struct bl_reader **reader, struct bl_error *e);
@@ -20,7 +22,7 @@ void bl_video_read_close(struct bl_reader *reader);
 int bl_video_read_size(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
                        struct bl_dimensions *size, struct bl_error *e);
 
-/* --- decoding ----------------------------------------------------------------------------------------------------- */
+/* --- functions of the module -------------------------------------------------------------------------------------- */
 
 /* The functions of the video kind that the media module has, for struct bl_decoding. */
 

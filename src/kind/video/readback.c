@@ -8,20 +8,9 @@
 #include "kind/video/options.h"
 #include "kind/video/scanlines.h"
 
-/* --- nv12 --------------------------------------------------------------------------------------------------------- */
-
-/* Prepares the drawing of surfaces by nv12_rgb.h: filters, colours and places, with the same geometry, tags and rules
- * as the converter (convert.h). Independent of any device. */
-
 static void bl_filter_free(struct bl_filter *filter);
 
-/* --- filter ------------------------------------------------------------------------------------------------------- */
-
-/* Filter tables that scale one axis: which samples, with which weights, make each output sample.
- *
- * The filters are zimg's, which the converter uses (convert.h): a kernel around the centre of an output sample, widened
- * by the scale when shrinking, with normalised weights; positions beyond the picture are mirrored at its edge. Pure
- * arithmetic, in double until the weights are stored. */
+/* --- filter tables ------------------------------------------------------------------------------------------------ */
 
 struct axis {
     enum bl_resize resize;
@@ -225,7 +214,7 @@ static void bl_filter_free(struct bl_filter *filter)
     *filter = (struct bl_filter){0};
 }
 
-/* --- nv12 --------------------------------------------------------------------------------------------------------- */
+/* --- surfaces ----------------------------------------------------------------------------------------------------- */
 
 /* Surfaces always are 4:2:0. */
 static const struct bl_pixels pixels_420 = {.family = BL_FAMILY_YUV, .planes = 3, .depth = 8, .sub_w = 1, .sub_h = 1};

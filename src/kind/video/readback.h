@@ -1,6 +1,4 @@
-/* Brings pictures from a GPU into a block. Each decoded surface is drawn into the GPU's memory; a batch of some dozen
- * pictures is copied to pinned host memory, and from there to their places. While one batch is copied, the next one is
- * decoded and drawn. */
+/* Draws the surfaces that a GPU decoded, and copies the resulting pictures into a block. */
 #ifndef BL_READBACK_H
 #define BL_READBACK_H
 
@@ -13,14 +11,9 @@
 #include "kind/video/gpu.h"
 #include "kind/video/nv12_rgb.h"
 
-/* --- nv12 --------------------------------------------------------------------------------------------------------- */
+/* --- filter tables ------------------------------------------------------------------------------------------------ */
 
-/* Prepares the drawing of surfaces by nv12_rgb.h: filters, colours and places, with the same geometry, tags and rules
- * as the converter (convert.h). Independent of any device. */
-
-/* --- filter ------------------------------------------------------------------------------------------------------- */
-
-/* Filter tables that scale one axis: which samples, with which weights, make each output sample.
+/* The tables that scale one axis: which samples, with which weights, make each output sample.
  *
  * The filters are zimg's, which the converter uses (convert.h): a kernel around the centre of an output sample, widened
  * by the scale when shrinking, with normalised weights; positions beyond the picture are mirrored at its edge. Pure
@@ -34,7 +27,10 @@ struct bl_filter {
     float *weight;  /* [taps, count] */
 };
 
-/* --- nv12 --------------------------------------------------------------------------------------------------------- */
+/* --- surfaces ----------------------------------------------------------------------------------------------------- */
+
+/* Prepares the drawing of surfaces by nv12_rgb.h: filters, colours and places, with the same geometry, tags and rules
+ * as the converter (convert.h). Independent of any device. */
 
 /* What filters are made for. Compared as bytes: no padding. */
 struct bl_nv12_key {
@@ -67,6 +63,9 @@ struct bl_nv12_axis bl_nv12_axis(const struct bl_filter *filter);
 void bl_nv12_set_surface(struct bl_nv12_rgb *picture, const AVFrame *frame);
 
 /* --- readback ----------------------------------------------------------------------------------------------------- */
+
+/* Draws each decoded surface into the GPU's memory, copies a batch of some dozen pictures to pinned host memory, and
+ * from there to their places. While one batch is copied, the next one is decoded and drawn. */
 
 #define BL_READBACK_BATCHES 3
 #define BL_READBACK_BATCH_MAX 32 /* pictures */

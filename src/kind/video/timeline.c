@@ -16,8 +16,6 @@
 
 /* --- timestamps --------------------------------------------------------------------------------------------------- */
 
-/* The times at which frames are shown, in ticks of the stream's time base. */
-
 /* BL_EFAIL: out of memory. */
 static int bl_timestamps_add(struct bl_timestamps *t, int64_t time, struct bl_error *e)
 {
@@ -60,8 +58,6 @@ static void bl_timestamps_free(struct bl_timestamps *t)
 
 /* --- clock -------------------------------------------------------------------------------------------------------- */
 
-/* A clock: when frames are shown, in seconds from the first frame of their sequence. */
-
 void bl_clock_note(struct bl_clock *clock, const AVFrame *frame, int64_t before)
 {
     int64_t time = bl_decode_time(frame);
@@ -83,10 +79,10 @@ double bl_clock_seconds(const struct bl_clock *clock, int64_t time)
     return (double)since * av_q2d(clock->tick);
 }
 
-/* --- entry -------------------------------------------------------------------------------------------------------- */
+/* --- entry points ------------------------------------------------------------------------------------------------- */
 
-/* See timeline.h. The types of pictures: ITU-T H.265 7.4.2.2, H.263 5.1.3; ISO 14496-2 6.2.5; Theora specification 7.1;
- * Sorenson's and Microsoft's variants of H.263 as FFmpeg's decoders read them. */
+/* The types of pictures: ITU-T H.265 7.4.2.2, H.263 5.1.3; ISO 14496-2 6.2.5; Theora specification 7.1; Sorenson's
+ * and Microsoft's variants of H.263 as FFmpeg's decoders read them. */
 
 static enum bl_entry entry_if(bool intra)
 {
@@ -181,7 +177,7 @@ enum bl_entry bl_entry_find(enum AVCodecID codec, int nal_length, const AVPacket
 
 /* --- packet index ------------------------------------------------------------------------------------------------- */
 
-/* See timeline.h. A suspicious file is decoded, which only costs time: whatever is in doubt makes it suspicious. */
+/* A suspicious file is decoded, which only costs time: whatever is in doubt makes it suspicious. */
 
 /* Seconds by which the data may end before the declared duration. */
 #define END_TOLERANCE 0.5
@@ -561,11 +557,7 @@ const struct bl_restart *bl_timeline_find_frame(const struct bl_timeline *t, int
     return low ? &t->restart[low - 1] : NULL;
 }
 
-/* --- needed ------------------------------------------------------------------------------------------------------- */
-
-/* Needed packets: those that must be decoded for the frames that a piece takes. What nothing refers to (B-pictures,
- * most of them) is left out unless it is taken itself, and so is what follows the last frame that is taken before a
- * restart. The frames that are decoded are the same to the byte: a decoder never needed the others. */
+/* --- needed packets ----------------------------------------------------------------------------------------------- */
 
 /* Marks a frame if some of the `times` steps that it fills, from *seen on, are wanted. */
 static void needed_mark(struct bl_needed *n, size_t frame, int64_t times, int64_t *seen, int64_t first, int64_t steps)

@@ -1,12 +1,4 @@
-/* A timeline: when each frame of an undamaged video is shown, and where decoding may start. Made from the packets
- * alone, it lets a piece of a long sequence be read from a keyframe instead of from the first frame.
- *
- * Only streams are accepted where this gives the same bytes for certain: QuickTime, Matroska or, in part, MPEG
- * transport streams, at most one frame per packet, all times known and distinct, nothing discarded by edit lists,
- * nothing suspicious. And of their keyframes only those before which all earlier packets are shown, and of whose later
- * packets none needs an earlier one, unless it is shown before the keyframe, too (leading pictures of open GOPs). In
- * H.265, MPEG-1 and MPEG-2 the references of all pictures are followed; in other codecs keyframes must fully reset the
- * decoder, and have no leading pictures. */
+/* When the frames of a video are shown, and where decoding may begin, as its packets say, without decoding. */
 #ifndef BL_TIMELINE_H
 #define BL_TIMELINE_H
 
@@ -32,7 +24,7 @@ struct bl_timestamps {
 
 /* --- clock -------------------------------------------------------------------------------------------------------- */
 
-/* A clock: when frames are shown, in seconds from the first frame of their sequence. */
+/* When frames are shown, in seconds from the first frame of their sequence. */
 
 struct bl_clock {
     AVRational tick; /* seconds */
@@ -46,7 +38,7 @@ void bl_clock_note(struct bl_clock *clock, const AVFrame *frame, int64_t before)
 /* time: in ticks. 0 if it is not known. */
 double bl_clock_seconds(const struct bl_clock *clock, int64_t time);
 
-/* --- entry -------------------------------------------------------------------------------------------------------- */
+/* --- entry points ------------------------------------------------------------------------------------------------- */
 
 /* Where decoding can begin. Some decoders output pictures although they lack what these refer to: of their codecs,
  * packets say themselves whether they need others. */
@@ -62,7 +54,7 @@ enum bl_entry bl_entry_find(enum AVCodecID codec, int nal_length, const AVPacket
 
 /* --- packet index ------------------------------------------------------------------------------------------------- */
 
-/* A packet index: what a video's packets say of its frames, without decoding. */
+/* What a video's packets say of its frames, without decoding. */
 
 struct bl_packet_index {
     int64_t frames;               /* shown by packets that are not discarded */
@@ -89,6 +81,16 @@ int bl_packet_index_make(struct bl_packet_index *index, struct bl_demux *d, bool
 void bl_packet_index_free(struct bl_packet_index *index);
 
 /* --- timeline ----------------------------------------------------------------------------------------------------- */
+
+/* A timeline: when each frame of an undamaged video is shown, and where decoding may start. Made from the packets
+ * alone, it lets a piece of a long sequence be read from a keyframe instead of from the first frame.
+ *
+ * Only streams are accepted where this gives the same bytes for certain: QuickTime, Matroska or, in part, MPEG
+ * transport streams, at most one frame per packet, all times known and distinct, nothing discarded by edit lists,
+ * nothing suspicious. And of their keyframes only those before which all earlier packets are shown, and of whose later
+ * packets none needs an earlier one, unless it is shown before the keyframe, too (leading pictures of open GOPs). In
+ * H.265, MPEG-1 and MPEG-2 the references of all pictures are followed; in other codecs keyframes must fully reset the
+ * decoder, and have no leading pictures. */
 
 /* A keyframe from which decoding gives the same frames as from the beginning, but for those that come before it. */
 struct bl_restart {
@@ -130,9 +132,9 @@ const struct bl_restart *bl_timeline_find(const struct bl_timeline *t, struct bl
 /* The last restart at the frame or before it, or NULL: the beginning. */
 const struct bl_restart *bl_timeline_find_frame(const struct bl_timeline *t, int64_t frame);
 
-/* --- needed ------------------------------------------------------------------------------------------------------- */
+/* --- needed packets ----------------------------------------------------------------------------------------------- */
 
-/* Needed packets: those that must be decoded for the frames that a piece takes. What nothing refers to (B-pictures,
+/* The packets that must be decoded for the frames that a piece takes. What nothing refers to (B-pictures,
  * most of them) is left out unless it is taken itself, and so is what follows the last frame that is taken before a
  * restart. The frames that are decoded are the same to the byte: a decoder never needed the others. */
 
